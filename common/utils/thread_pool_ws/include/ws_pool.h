@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_pool.h
+/// A work-stealing thread pool for bursts of short tasks under a deadline.
+///
+/// @code
+///   ws_settings_t settings;
+///   ws_settings_default(&settings);
+///   settings.workers = 4;
+///   ws_pool_t *pool = NULL;
+///   if (ws_pool_create(&pool, &settings) < 0) ...
+///   ws_group_t group;
+///   ws_group_init(&group, n);
+///   for (uint32_t i = 0; i < n; i++)
+///     ws_pool_push(pool, (ws_task_t){.func = decode, .arg = &segment[i], .group = &group});
+///   ws_group_wait(&group, pool);   // helps, then sleeps
+///   ws_pool_destroy(pool);
+/// @endcode
+///
+/// Any number of pools may exist at once; any thread may push to any of them. A pool does not survive fork().
+#ifndef WS_POOL_H
+#define WS_POOL_H
+
+#include <stdint.h>
+
+#include "ws_group.h"
+#include "ws_stats.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ws_pool_s ws_pool_t;
+
+/// One task. Copied by a push; @c arg must stay valid until the task has run.
+typedef struct {
+  void (*func)(void *arg);
+  void *arg;
+  ws_group_t *group; ///< one unit of it is completed after func returns; NULL = none
+} ws_task_t;
+
+/// What a push does when the caller's queue is full.
+typedef enum {
+  WS_FULL_GROW,   ///< take more memory from the kernel (mmap); if there is none, run the task inline. Default
+  WS_FULL_INLINE, ///< run the task in the push
+  WS_FULL_FAIL,   ///< return -EAGAIN
+} ws_full_t;
+
+/// What a worker does that finds nothing to run.
+typedef enum {
+  WS_SPIN_BOUNDED, ///< look for spin_ns_max, then sleep. Default
+  WS_SPIN_OFF,     ///< sleep at once
+  WS_SPIN_HOT,     ///< look for ever, as long as the process leaves a CPU to everybody else
+} ws_spin_t;
+
+/// Scheduling class of the workers.
+typedef enum {
+  WS_CLASS_INHERIT, ///< the class of the thread that creates the pool. Default
+  WS_CLASS_OTHER,
+  WS_CLASS_RR,
+  WS_CLASS_FIFO,
+} ws_class_t;
+
+typedef enum {
+  WS_STOP_DRAIN, ///< run what is queued, then stop
+  WS_STOP_ABORT, ///< finish what runs, skip what is queued (its groups are completed)
+} ws_stop_t;
+
+/// Everything that can be set, fixed at creation. Fill with ws_settings_default() first.
+typedef struct {
+  const char *name;         ///< threads are called "<name><index>", the name cut to fit 15 characters. Default "ws"
+  uint32_t workers;         ///< threads; 0 = every push runs its task inline. Default: CPUs of the process mask
+  const int32_t *cores;     ///< cores[i] = CPU of worker i, -1 = float; workers beyond core_count float. Default NULL
+  uint32_t core_count;      ///< entries of cores
+  uint32_t pin_step;        ///< without cores: worker i is pinned to CPU number (i * pin_step) of the process mask,
+                            ///< round again at its end; 0 = float. 2 skips SMT siblings where they are numbered in pairs
+  ws_class_t sched_class;   ///< of the workers
+  int32_t sched_priority;   ///< 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else ignored
+  uint32_t queue_capacity;  ///< tasks per pushing thread before it is full; rounded up to 2^k, 2 .. 2^20. Default 1024
+  uint32_t lanes;           ///< pushing threads (not workers) with a queue of their own; more share one. Default 32
+  ws_full_t full;           ///< what happens when a queue is full
+  ws_spin_t spin;           ///< what an idle worker does
+  uint64_t spin_ns_max;     ///< bound on one spin of an idle worker. Default 50,000
+  uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
+  void (*warn)(void *warn_arg, const char *message); ///< told once per cause; default: one line on stderr
+  void *warn_arg;
+} ws_settings_t;
+
+/// @brief Fill @p settings with the defaults named above.
+void ws_settings_default(ws_settings_t *settings);
+
+/// @brief Create a pool and start its workers; returns when all have started.
+/// What cannot be had (threads, a CPU, a class) is warned about and reported by ws_pool_stats; the pool works with the rest.
+/// @param pool      out; set to NULL on error
+/// @param settings  copied; may die after the call
+/// @return 0; -EINVAL a setting is out of its range (the warning names it); -ENOMEM
+/// @threads   any
+int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
+
+/// @brief Push one task.
+/// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once, on any worker,
+/// on a thread that waits for its group, or inline when the queue is full and the settings say so.
+/// @return 0 = it will run or has run; -EAGAIN = full (WS_FULL_FAIL only); -ECANCELED = the pool was stopped. With an
+///         error nothing was queued, and a group that the task carries still waits for that unit
+/// @threads   any thread, any number at once; not from a signal handler
+/// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
+/// @progress  lock-free unless it runs the task; at most one futex call; never allocates, except that a full queue may grow
+///            and that a thread's first push to a pool claims its lane
+int ws_pool_push(ws_pool_t *pool, ws_task_t task);
+
+/// @brief Push @p count tasks with one decision whom to wake.
+/// @return the number of tasks that were taken, from the front (fewer than @p count only under WS_FULL_FAIL);
+///         -ECANCELED when the pool was stopped
+/// Otherwise as ws_pool_push.
+int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count);
+
+/// @brief Push one task unless the caller's queue is full, whatever the settings say then.
+/// @return 0, -EAGAIN, -ECANCELED. Otherwise as ws_pool_push.
+int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
+
+/// @brief Wait until every task pushed so far, and every task that those push, has run. The caller helps with any of them.
+/// @return 0; -EDEADLK from inside a task of @p pool, which would wait for itself
+/// @threads   any thread but the pool's tasks; several at once
+/// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
+int ws_pool_wait(ws_pool_t *pool);
+
+/// @brief Stop the pool: no further push is taken, queued tasks are run or skipped, the workers end.
+/// A push that comes at the same moment is either refused or dealt with as @p how says.
+/// @return the number of tasks skipped (0 for WS_STOP_DRAIN); -EALREADY stopped before; -EDEADLK from inside a task of it
+/// @threads   one caller
+int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
+
+/// @brief Free the pool, after a drain stop if it still runs. NULL is allowed.
+/// @threads   one caller; no other thread may use @p pool any more, nor wait in it
+void ws_pool_destroy(ws_pool_t *pool);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
