@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash Sourced by the steps: build a preset, run its tests, count them. Build trees lie in
+# build-ci/<preset>, apart from a developer's own build-<preset>.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+export CTEST_OUTPUT_ON_FAILURE=1
+test_seconds_max=300
+# Presets that name no compiler take the machine's; a step that names gcc means it.
+GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
+WRAP=()
+
+skip() {
+  printf 'skipped: %s\n' "$*"
+  exit 77
+}
+
+# configure <preset> [cmake option]...
+configure() {
+  local preset="$1"
+  shift
+  cmake --preset "$preset" -B "build-ci/$preset" -DWS_WERROR=ON "$@"
+}
+
+build() { cmake --build "build-ci/$1" "${@:2}"; }
+
+# One attribute of the <testsuite> element in ctest's JUnit file; 0 when it has none.
+junit_attribute() {
+  local value
+  value=$(grep -m 1 -oE "[[:space:]]$2=\"[0-9]+\"" "$1" | grep -oE '[0-9]+')
+  printf '%d' "${value:-0}"
+}
+
+# run_tests <preset> [ctest option]...   Prefix: the array WRAP, for example setarch.
+run_tests() {
+  local preset="$1" code=0 junit tests bad skips
+  shift
+  junit="$PWD/build-ci/$preset/junit.xml"
+  rm -f "$junit"
+  "${WRAP[@]}" ctest --test-dir "build-ci/$preset" --output-on-failure --no-tests=error \
+    --timeout "$test_seconds_max" --output-junit "$junit" "$@" || code=$?
+  [ -f "$junit" ] || return "$code"
+  tests=$(junit_attribute "$junit" tests)
+  bad=$(junit_attribute "$junit" failures)
+  skips=$(($(junit_attribute "$junit" skipped) + $(junit_attribute "$junit" disabled)))
+  printf '%d passed, %d failed, %d skipped\n' $((tests - bad - skips)) "$bad" "$skips"
+  return "$code"
+}
+
+# build_and_test <preset> [cmake option]...
+build_and_test() { configure "$@" && build "$1" && run_tests "$1"; }
+
+# tsan_wrap <compiler>   Thread sanitizer keeps its shadow at fixed addresses, which a kernel with much
+# address-space randomisation may hand out: try, then try without randomisation, then give up visibly.
+tsan_wrap() {
+  local probe=build-ci/tsan-probe
+  mkdir -p "$probe"
+  printf 'int main(void)\n{\n  return 0;\n}\n' >"$probe/probe.c"
+  "$1" -fsanitize=thread -o "$probe/$1" "$probe/probe.c" || return 1
+  if probe_starts "$probe/$1"; then
+    WRAP=()
+  elif probe_starts setarch -R "$probe/$1"; then
+    WRAP=(setarch -R)
+  else
+    skip "thread sanitizer cannot start on this kernel; sysctl vm.mmap_rnd_bits=28 helps"
+  fi
+}
+
+# Several times, for the addresses are drawn by chance.
+probe_starts() {
+  local i
+  for i in 1 2 3 4 5 6 7 8; do
+    "$@" >/dev/null 2>&1 || return 1
+  done
+}
