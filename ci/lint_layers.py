@@ -24,15 +24,14 @@ from lintkit import C_SUFFIXES, MODULE, CText, Finding, line_of, main, read, spl
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("shim", ("shim/*",)),
     ("pool", ("core/ws_pool*",)),
-    ("worker, push, group", ("core/ws_worker*", "core/ws_push*", "core/ws_group*", "core/ws_join*")),
-    (
-        "find, steal, park",
-        ("core/ws_find*", "core/ws_steal*", "core/ws_park*", "core/ws_guard*", "core/ws_wake*"),
-    ),
-    ("queues", ("core/ws_deque*", "core/ws_lane*", "core/ws_shared*")),
-    ("topo, stats, config", ("core/ws_topo*", "core/ws_stats*", "core/ws_config*", "core/ws_settings*")),
+    ("worker, push, group", ("core/ws_worker*", "core/ws_push*", "core/ws_group*")),
+    ("find, park, run", ("core/ws_find*", "core/ws_park*", "core/ws_guard*", "core/ws_run*")),
+    ("lane", ("core/ws_lane*",)),
+    ("process, stats", ("core/ws_process*", "core/ws_stats*")),
     ("types", ("core/ws_types*",)),
-    ("process, os", ("core/ws_process*", "core/ws_os*", "trace/*")),
+    ("deque, shared queue", ("core/ws_deque*", "core/ws_shared*")),
+    ("topo, config", ("core/ws_topo*", "core/ws_config*", "core/ws_settings*")),
+    ("os, trace", ("core/ws_os*", "trace/*")),
     ("atomic, base", ("core/ws_atomic*", "core/ws_base*", "core/ws_assert*")),
 )
 STDATOMIC_INCLUDER = "core/ws_atomic.h"

@@ -7,7 +7,7 @@
 include_guard(GLOBAL)
 
 function(ws_target_warnings target)
-  set(both -Wall -Wextra -Wshadow -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wcast-align -Wformat=2
+  set(both -Wall -Wextra -Wshadow -Wundef -Wpointer-arith -Wwrite-strings -Wcast-align -Wformat=2
            -Wimplicit-fallthrough -Wdouble-promotion)
   set(c_only -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition)
   set(cxx_only -Wnon-virtual-dtor -Woverloaded-virtual)
