@@ -34,7 +34,7 @@ FUNCTION_LINES_MAX = 70
 FUNCTION_LINES_TARGET = 40
 NESTING_MAX = 4
 COLUMNS_MAX = 110
-# How many functions may stand between the target and the bound. Lower it when the note says so; do not raise it.
+# Functions that may stand between target and bound. Lower it when the note says so; do not raise it.
 FUNCTIONS_ABOVE_TARGET_MAX = 8
 SKIPPED = re.compile(r"(^|/)(data|history|generated|expected\.c)(/|$)")
 

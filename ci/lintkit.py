@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -37,12 +38,9 @@ class CText:
 
 def tree_files(root: Path) -> list[str]:
     """Files below root: what git tracks or would track; without git, all but build trees."""
-    git = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z"],
-        capture_output=True,
-        check=False,
-    )
-    if git.returncode == 0:
+    command = ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z"]
+    git = subprocess.run(command, capture_output=True, check=False) if shutil.which("git") else None
+    if git is not None and git.returncode == 0:
         names: Iterable[str] = git.stdout.decode().split("\0")
     else:
         names = walk(root)
