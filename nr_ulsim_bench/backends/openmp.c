@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// OpenMP tasks; compiled by gcc for its own runtime and by clang for LLVM's. The producer is the master of a parallel
+// region that lasts as long as the measurement; the others wait at its end, where OpenMP lets them run tasks.
+// Whether they sleep there is for the environment to say: OMP_WAIT_POLICY and the runtimes' own variables.
+#include <omp.h>
+#include <stdlib.h>
+
+#include "bench_backend.h"
+
+typedef struct {
+  uint32_t workers;
+} omp_pool_t;
+
+static void *create(const bench_settings_t *settings)
+{
+  omp_pool_t *const pool = calloc(1, sizeof *pool);
+  omp_set_dynamic(0);
+  if (pool)
+    pool->workers = settings->workers;
+  return pool;
+}
+
+static void run(void *pool, void (*body)(void *arg), void *arg)
+{
+#pragma omp parallel num_threads(((omp_pool_t *)pool)->workers + 1)
+#pragma omp master
+  body(arg);
+}
+
+static void push(void *pool, const bench_task_t *task)
+{
+  (void)pool;
+#pragma omp task firstprivate(task)
+  task->func(task->arg);
+}
+
+static void wait_all(void *pool)
+{
+  (void)pool;
+#pragma omp taskwait
+}
+
+static void fork_join(void *pool, const bench_task_t *child, const bench_task_t *own)
+{
+  push(pool, child);
+  own->func(own->arg);
+#pragma omp taskwait
+}
+
+static void destroy(void *pool)
+{
+  free(pool);
+}
+
+BENCH_EXPORT const bench_backend_t bench_backend = {
+    .version = __VERSION__,
+    .waiter_helps = true,
+    .has_workers = true,
+    .create = create,
+    .run = run,
+    .push = push,
+    .wait = wait_all,
+    .fork_join = fork_join,
+    .destroy = destroy,
+};

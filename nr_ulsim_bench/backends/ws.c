@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// This project's pool, with its default settings; hot = WS_SPIN_HOT.
+#include <stdlib.h>
+
+#include "bench_backend.h"
+#include "ws_pool.h"
+
+typedef struct {
+  ws_pool_t *pool;
+  ws_group_t group;
+} bench_ws_t;
+
+static void *create(const bench_settings_t *settings)
+{
+  bench_ws_t *const bench = calloc(1, sizeof *bench);
+  ws_settings_t wanted;
+  ws_settings_default(&wanted);
+  wanted.workers = settings->workers;
+  if (settings->hot)
+    wanted.spin = WS_SPIN_HOT;
+  if (settings->rt_priority > 0) {
+    wanted.sched_class = WS_CLASS_RR;
+    wanted.sched_priority = settings->rt_priority;
+  }
+  if (bench && ws_pool_create(&bench->pool, &wanted) == 0)
+    return bench;
+  free(bench);
+  return NULL;
+}
+
+static void arm(void *pool, uint32_t count)
+{
+  ws_group_init(&((bench_ws_t *)pool)->group, count);
+}
+
+static void push(void *pool, const bench_task_t *task)
+{
+  bench_ws_t *const bench = pool;
+  ws_pool_push(bench->pool, (ws_task_t){.func = task->func, .arg = task->arg, .group = &bench->group});
+}
+
+static void wait_all(void *pool)
+{
+  bench_ws_t *const bench = pool;
+  ws_group_wait(&bench->group, bench->pool);
+}
+
+static void fork_join(void *pool, const bench_task_t *child, const bench_task_t *own)
+{
+  bench_ws_t *const bench = pool;
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  ws_pool_push(bench->pool, (ws_task_t){.func = child->func, .arg = child->arg, .group = &group});
+  own->func(own->arg);
+  ws_group_wait(&group, bench->pool);
+}
+
+static void destroy(void *pool)
+{
+  bench_ws_t *const bench = pool;
+  ws_pool_destroy(bench->pool);
+  free(bench);
+}
+
+BENCH_EXPORT const bench_backend_t bench_backend = {
+    .version = "this checkout",
+    .waiter_helps = true,
+    .has_workers = true,
+    .sets_class = true,
+    .create = create,
+    .arm = arm,
+    .push = push,
+    .wait = wait_all,
+    .fork_join = fork_join,
+    .destroy = destroy,
+};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ws-bench: measures one pool at a time. Words on the command line are one request; without words each line of standard
+// input is one. Each answer is one JSON object on a line. `python -m nrbench` plans the requests and reads the answers.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervise.h"
+
+#define LINE_CHARS_MAX 4096
+
+static const char usage[] =
+    "usage: ws-bench bench=slot|replay|coliseum|wake|idle|calibrate|info backend=NAME [key=value]...\n"
+    "       ws-bench                  (requests from standard input, one a line)\n"
+    "keys:  workers=N class=other|rr|rrall mode=default|hot hog=N limit_s=S env=NAME=VALUE\n"
+    "       slot: bursts=12x6+22x28 (tasks x us) period_us=N slots=N warm=N    replay: file=PATH and those\n"
+    "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N       wake, idle: idle_us=N slots=N\n";
+
+static bool answer(char *line)
+{
+  static request_t request;
+  static report_t report;
+  char error[512];
+  const bool good = request_parse(line, &request, error, sizeof error);
+  if (good)
+    supervise(&request, &report);
+  else
+    report_error(&report, "%s", error);
+  printf("{%.*s}\n", (int)report.length, report.text);
+  fflush(stdout);
+  return good;
+}
+
+int main(int argc, char **argv)
+{
+  char line[LINE_CHARS_MAX] = "";
+  if (argc > 1 && argv[1][0] == '-') {
+    const bool asked = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+    fputs(usage, asked ? stdout : stderr);
+    return asked ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+  supervise_outrank();
+  if (argc > 1) {
+    size_t length = 0;
+    for (int i = 1; i < argc && length < sizeof line; i++)
+      length += (size_t)snprintf(line + length, sizeof line - length, "%s ", argv[i]);
+    return answer(line) ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+  while (fgets(line, sizeof line, stdin))
+    answer(line);
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+__attribute__((format(printf, 2, 3))) static void append(report_t *report, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  const uint32_t room = REPORT_CHARS_MAX - report->length;
+  const int32_t wanted = vsnprintf(report->text + report->length, room, format, args);
+  va_end(args);
+  if (wanted > 0)
+    report->length += (uint32_t)wanted < room ? (uint32_t)wanted : room - 1;
+}
+
+static void append_key(report_t *report, const char *key)
+{
+  append(report, "%s\"%s\":", report->length ? "," : "", key);
+}
+
+void report_number(report_t *report, const char *key, double value)
+{
+  append_key(report, key);
+  append(report, "%.9g", value);
+}
+
+void report_count(report_t *report, const char *key, uint64_t value)
+{
+  append_key(report, key);
+  append(report, "%llu", (unsigned long long)value);
+}
+
+void report_bool(report_t *report, const char *key, bool value)
+{
+  append_key(report, key);
+  append(report, "%s", value ? "true" : "false");
+}
+
+void report_text(report_t *report, const char *key, const char *value)
+{
+  append_key(report, key);
+  append(report, "\"");
+  for (; *value; value++) {
+    const char *const escape = *value == '"' || *value == '\\' ? "\\" : "";
+    append(report, "%s%c", escape, (unsigned char)*value < ' ' ? ' ' : *value);
+  }
+  append(report, "\"");
+}
+
+void report_error(report_t *report, const char *format, ...)
+{
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  report->length = 0;
+  report_text(report, "error", text);
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+  const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+double percentile_us(uint64_t *values_ns, uint32_t count, double percent)
+{
+  qsort(values_ns, count, sizeof values_ns[0], compare_u64);
+  const uint32_t rank = (uint32_t)ceil(percent / 100 * count);
+  return (double)values_ns[rank > 0 ? rank - 1 : 0] * 1e-3;
+}
+
+void report_percentiles(report_t *report, const char *prefix, uint64_t *values_ns, uint32_t count)
+{
+  static const struct {
+    const char *suffix;
+    double percent;
+  } wanted[] = {{"p50", 50}, {"p99", 99}, {"p999", 99.9}, {"max", 100}};
+  for (uint32_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    char key[64];
+    snprintf(key, sizeof key, "%s%s%s_us", prefix, *prefix ? "_" : "", wanted[i].suffix);
+    report_number(report, key, percentile_us(values_ns, count, wanted[i].percent));
+  }
+}

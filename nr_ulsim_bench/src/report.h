@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file report.h
+/// The answer to a request: the inside of one JSON object, built up field by field.
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REPORT_CHARS_MAX 4096
+
+typedef struct {
+  char text[REPORT_CHARS_MAX];
+  uint32_t length;
+} report_t;
+
+void report_number(report_t *report, const char *key, double value);
+void report_count(report_t *report, const char *key, uint64_t value);
+void report_bool(report_t *report, const char *key, bool value);
+void report_text(report_t *report, const char *key, const char *value);
+
+/// @brief Drop what was reported and report why there is no result.
+__attribute__((format(printf, 2, 3))) void report_error(report_t *report, const char *format, ...);
+
+/// @brief Report <prefix>_p50_us, _p99_us, _p999_us and _max_us.
+/// @param values_ns  sorted by the call
+void report_percentiles(report_t *report, const char *prefix, uint64_t *values_ns, uint32_t count);
+
+/// @return the nearest-rank percentile, in µs
+/// @param values_ns  sorted by the call
+/// @param count      at least 1
+double percentile_us(uint64_t *values_ns, uint32_t count, double percent);
+
+#endif

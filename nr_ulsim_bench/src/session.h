@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file session.h
+/// One measurement inside its own process: the pool under test, its classes, and what is asked of it.
+#ifndef BENCH_SESSION_H
+#define BENCH_SESSION_H
+
+#include "bench_backend.h"
+#include "report.h"
+#include "request.h"
+
+/// The burst of measure_idle().
+#define IDLE_BURST_TASKS 50u
+
+typedef struct {
+  const request_t *request;
+  report_t *report;
+  const bench_backend_t *backend;
+  void *pool;
+  uint32_t cores; ///< CPUs that this process may use
+} session_t;
+
+/// @brief Serve @p request and fill @p report.
+/// Loads the pool's module, creates the pool, starts its threads, drops the producer's class, measures.
+/// @param session  out: what session_close() needs
+void session_measure(session_t *session, const request_t *request, report_t *report);
+
+/// @brief Destroy the pool. May hang or crash with a faulty one; the result must be safe before.
+void session_close(session_t *session);
+
+/// @brief Check that each task ran exactly once since the producer was set. Reports an error otherwise.
+bool session_check_tasks(session_t *session, uint64_t pushed_tasks);
+
+static inline void session_arm(const session_t *session, uint32_t tasks)
+{
+  if (session->backend->arm)
+    session->backend->arm(session->pool, tasks);
+}
+
+// The measurements, each in a file of its name.
+void measure_slots(session_t *session);
+void measure_coliseum(session_t *session);
+void measure_wake(session_t *session);
+void measure_idle(session_t *session);
+void measure_calibration(report_t *report);
+
+#endif

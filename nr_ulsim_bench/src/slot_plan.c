@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slot_plan.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Longer ones are a broken file: a slot lasts a millisecond.
+#define DURATION_NS_MAX UINT64_C(1000000000)
+#define TASKS_MAX 100000u
+
+/// @return @p array with room for one more after @p count entries, doubled when it is full; ends the process if there
+/// is no memory
+static void *grow(void *array, uint32_t count, size_t size)
+{
+  const bool full = count == 0 || (count & (count - 1)) == 0;
+  if (!full)
+    return array;
+  void *const larger = realloc(array, (count ? count * UINT64_C(2) : 1) * size);
+  if (!larger) {
+    fprintf(stderr, "bench: no memory for the plan of the slots\n");
+    abort();
+  }
+  return larger;
+}
+
+static void add_task(slot_plan_t *plan, uint64_t work_ns)
+{
+  plan->task_ns = grow(plan->task_ns, plan->task_count, sizeof plan->task_ns[0]);
+  plan->task_ns[plan->task_count++] = work_ns;
+}
+
+static void add_phase(slot_plan_t *plan, phase_t phase)
+{
+  if (plan->phase_count == 0 || plan->phases[plan->phase_count - 1].slot != phase.slot)
+    plan->slot_count++;
+  plan->phases = grow(plan->phases, plan->phase_count, sizeof plan->phases[0]);
+  plan->phases[plan->phase_count++] = phase;
+}
+
+bool slot_plan_from_bursts(slot_plan_t *plan, const request_t *request)
+{
+  *plan = (slot_plan_t){0};
+  for (uint32_t i = 0; i < request->burst_count; i++) {
+    const burst_t burst = request->bursts[i];
+    add_phase(plan, (phase_t){.first_task = plan->task_count, .task_count = burst.tasks});
+    for (uint32_t task = 0; task < burst.tasks; task++)
+      add_task(plan, burst.work_ns);
+  }
+  return true;
+}
+
+/// Take the next number from @p text; a comma or blanks lie before it.
+static bool next_number(char **text, uint64_t max, uint64_t *value)
+{
+  char *const start = *text + strspn(*text, " \t,");
+  errno = 0;
+  *value = strtoull(start, text, 10);
+  return isdigit((unsigned char)*start) && errno == 0 && *value <= max;
+}
+
+/// The phase's name is for people; two recordings may name the same phase differently.
+static bool skip_name(char **text)
+{
+  char *const start = *text + strspn(*text, " \t,");
+  *text = start + strcspn(start, " \t,");
+  return *text != start;
+}
+
+static bool parse_phase(slot_plan_t *plan, char *text)
+{
+  uint64_t slot, serial_ns, count;
+  if (!next_number(&text, UINT32_MAX, &slot) || !skip_name(&text) || !next_number(&text, DURATION_NS_MAX, &serial_ns)
+      || !next_number(&text, TASKS_MAX, &count))
+    return false;
+  add_phase(plan, (phase_t){
+                      .slot = (uint32_t)slot,
+                      .serial_ns = serial_ns,
+                      .first_task = plan->task_count,
+                      .task_count = (uint32_t)count,
+                  });
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t work_ns;
+    if (!next_number(&text, DURATION_NS_MAX, &work_ns))
+      return false;
+    add_task(plan, work_ns);
+  }
+  return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
+{
+  *plan = (slot_plan_t){0};
+  FILE *const file = fopen(path, "r");
+  if (!file) {
+    report_error(report, "%s: %s", path, strerror(errno));
+    return false;
+  }
+  char *line = NULL;
+  size_t size = 0;
+  bool good = true;
+  for (uint32_t number = 1; good && getline(&line, &size, file) >= 0; number++) {
+    const char first = line[strspn(line, " \t\r\n")];
+    if (first == '#' || first == '\0')
+      continue;
+    good = parse_phase(plan, line);
+    if (!good)
+      report_error(report, "%s:%u: expected slot,phase,serial_before_ns,task_count,task_ns...", path, number);
+  }
+  free(line);
+  fclose(file);
+  if (good && plan->phase_count == 0) {
+    report_error(report, "%s: holds no slot", path);
+    good = false;
+  }
+  return good;
+}
+
+void slot_plan_free(slot_plan_t *plan)
+{
+  free(plan->phases);
+  free(plan->task_ns);
+}
+
+double slot_plan_bound_ns(const slot_plan_t *plan, uint32_t first, uint32_t count, uint32_t cores, uint64_t *work_ns)
+{
+  double bound_ns = 0;
+  for (uint32_t i = first; i < first + count; i++) {
+    const phase_t *const phase = &plan->phases[i];
+    uint64_t sum_ns = 0, longest_ns = 0;
+    for (uint32_t task = 0; task < phase->task_count; task++) {
+      const uint64_t task_ns = plan->task_ns[phase->first_task + task];
+      sum_ns += task_ns;
+      longest_ns = task_ns > longest_ns ? task_ns : longest_ns;
+    }
+    const double share_ns = (double)sum_ns / cores;
+    bound_ns += (double)phase->serial_ns + (share_ns > (double)longest_ns ? share_ns : (double)longest_ns);
+    *work_ns += sum_ns + phase->serial_ns;
+  }
+  return bound_ns;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Slots: what a radio does. Every period the producer wakes, pushes a burst and joins it, perhaps another, and sleeps.
+#include <stdlib.h>
+
+#include "clock.h"
+#include "session.h"
+#include "slot_plan.h"
+#include "threads.h"
+#include "usage.h"
+
+/// A task's own cache line, as OAI's callers have it: neighbours run on different CPUs.
+typedef struct {
+  _Alignas(64) uint64_t work_ns;
+  uint64_t start_ns;
+  bool on_worker;
+} timed_task_t;
+
+typedef struct {
+  uint64_t push_ns;      ///< all pushes of the slot
+  uint64_t start_lag_ns; ///< from the first push to the first task that starts on a worker; 0 = none did
+  uint64_t makespan_ns;
+} slot_times_t;
+
+typedef struct {
+  session_t *session;
+  slot_plan_t plan;
+  timed_task_t *work;  ///< of the tasks of one phase
+  bench_task_t *tasks; ///< point to work
+  uint64_t pushed_tasks;
+} slot_bench_t;
+
+/// Series of one measurement, one value a slot.
+typedef struct {
+  uint64_t *makespan_ns, *push_ns, *start_lag_ns, *ratio_ppm;
+  uint32_t slots, start_lags;
+  uint64_t work_ns;
+  double bound_ns;
+  uint32_t late_slots; ///< that began late because the one before took longer than the period
+} slot_series_t;
+
+static void run_timed(void *arg)
+{
+  timed_task_t *const work = arg;
+  work->start_ns = busy_work(work->work_ns);
+  work->on_worker = thread_slot()->worker;
+  thread_count_task();
+}
+
+static uint64_t first_start_on_worker(const timed_task_t *work, uint32_t count)
+{
+  uint64_t first_ns = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (work[i].on_worker && (first_ns == 0 || work[i].start_ns < first_ns))
+      first_ns = work[i].start_ns;
+  return first_ns;
+}
+
+static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *times)
+{
+  const bench_backend_t *const backend = bench->session->backend;
+  void *const pool = bench->session->pool;
+  if (phase->serial_ns)
+    busy_work(phase->serial_ns);
+  if (phase->task_count == 0)
+    return;
+  for (uint32_t i = 0; i < phase->task_count; i++)
+    bench->work[i].work_ns = bench->plan.task_ns[phase->first_task + i];
+  session_arm(bench->session, phase->task_count);
+  const uint64_t begin_ns = clock_now_ns();
+  for (uint32_t i = 0; i < phase->task_count; i++)
+    backend->push(pool, &bench->tasks[i]);
+  const uint64_t pushed_ns = clock_now_ns();
+  backend->wait(pool);
+  bench->pushed_tasks += phase->task_count;
+  times->push_ns += pushed_ns - begin_ns;
+  if (times->start_lag_ns == 0) {
+    const uint64_t start_ns = first_start_on_worker(bench->work, phase->task_count);
+    times->start_lag_ns = start_ns > begin_ns ? start_ns - begin_ns : 0;
+  }
+}
+
+/// @return index of the first phase of the next slot
+static uint32_t run_slot(slot_bench_t *bench, uint32_t first_phase, slot_times_t *times)
+{
+  const slot_plan_t *const plan = &bench->plan;
+  *times = (slot_times_t){0};
+  const uint64_t begin_ns = clock_now_ns();
+  uint32_t phase = first_phase;
+  for (; phase < plan->phase_count && plan->phases[phase].slot == plan->phases[first_phase].slot; phase++)
+    run_phase(bench, &plan->phases[phase], times);
+  times->makespan_ns = clock_now_ns() - begin_ns;
+  return phase;
+}
+
+static void record_slot(slot_series_t *series, const slot_times_t *times, double bound_ns)
+{
+  const uint32_t slot = series->slots++;
+  series->makespan_ns[slot] = times->makespan_ns;
+  series->push_ns[slot] = times->push_ns;
+  series->ratio_ppm[slot] = (uint64_t)((double)times->makespan_ns / bound_ns * 1e6);
+  series->bound_ns += bound_ns;
+  if (times->start_lag_ns)
+    series->start_lag_ns[series->start_lags++] = times->start_lag_ns;
+}
+
+/// Slots from the plan, over and over, the producer asleep in between.
+static void run_slots(slot_bench_t *bench, slot_series_t *series, uint32_t slots, bool record)
+{
+  const uint64_t period_ns = bench->session->request->period_us * 1000;
+  uint64_t start_ns = clock_now_ns();
+  for (uint32_t slot = 0, phase = 0; slot < slots; slot++) {
+    start_ns += period_ns;
+    const uint64_t now_ns = clock_now_ns();
+    if (start_ns < now_ns) {
+      series->late_slots += record;
+      start_ns = now_ns;
+    }
+    clock_sleep_until(start_ns);
+    slot_times_t times;
+    const uint32_t first = phase;
+    phase = run_slot(bench, first, &times);
+    if (record)
+      record_slot(series, &times,
+                  slot_plan_bound_ns(&bench->plan, first, phase - first, bench->session->cores, &series->work_ns));
+    if (phase == bench->plan.phase_count)
+      phase = 0;
+  }
+}
+
+static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cost)
+{
+  report_t *const report = bench->session->report;
+  report_number(report, "wall_s", cost.wall_s);
+  report_number(report, "cpu_s", cost.cpu_s);
+  report_count(report, "ctx_switches", cost.ctx_switches);
+  report_number(report, "work_s", (double)series->work_ns * 1e-9);
+  report_number(report, "bound_us", series->bound_ns / series->slots * 1e-3);
+  report_count(report, "slots", series->slots);
+  report_count(report, "late_slots", series->late_slots);
+  report_percentiles(report, "makespan", series->makespan_ns, series->slots);
+  report_number(report, "ratio_p50", percentile_us(series->ratio_ppm, series->slots, 50) * 1e-3);
+  report_number(report, "ratio_p99", percentile_us(series->ratio_ppm, series->slots, 99) * 1e-3);
+  report_number(report, "push_us", percentile_us(series->push_ns, series->slots, 50));
+  if (series->start_lags)
+    report_number(report, "start_lag_us", percentile_us(series->start_lag_ns, series->start_lags, 50));
+}
+
+static bool prepare_tasks(slot_bench_t *bench)
+{
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < bench->plan.phase_count; i++)
+    most = bench->plan.phases[i].task_count > most ? bench->plan.phases[i].task_count : most;
+  bench->work = aligned_alloc(_Alignof(timed_task_t), most * sizeof bench->work[0]);
+  bench->tasks = calloc(most, sizeof bench->tasks[0]);
+  if (!bench->work || !bench->tasks) {
+    report_error(bench->session->report, "no memory for %u tasks", most);
+    return false;
+  }
+  for (uint32_t i = 0; i < most; i++) {
+    bench->work[i] = (timed_task_t){0};
+    bench->tasks[i] = (bench_task_t){.func = run_timed, .arg = &bench->work[i]};
+  }
+  return true;
+}
+
+static bool prepare_series(slot_series_t *series, uint32_t slots)
+{
+  *series = (slot_series_t){0};
+  uint64_t *const values = calloc(slots, 4 * sizeof *values);
+  series->makespan_ns = values;
+  series->push_ns = values + slots;
+  series->start_lag_ns = values + 2 * (size_t)slots;
+  series->ratio_ppm = values + 3 * (size_t)slots;
+  return values != NULL;
+}
+
+void measure_slots(session_t *session)
+{
+  const request_t *const request = session->request;
+  slot_bench_t bench = {.session = session, .pushed_tasks = threads_run_tasks()};
+  slot_series_t series = {0};
+  const bool planned = request->bench == BENCH_REPLAY ? slot_plan_from_file(&bench.plan, request->file, session->report)
+                                                      : slot_plan_from_bursts(&bench.plan, request);
+  if (planned && prepare_tasks(&bench) && prepare_series(&series, request->slots)) {
+    run_slots(&bench, &series, request->warm_slots, false);
+    const usage_t begin = usage_now(USAGE_PROCESS);
+    run_slots(&bench, &series, request->slots, true);
+    const usage_t cost = usage_since(begin, USAGE_PROCESS);
+    if (session_check_tasks(session, bench.pushed_tasks))
+      report_slots(&bench, &series, cost);
+  }
+  free(series.makespan_ns);
+  free(bench.work);
+  free(bench.tasks);
+  slot_plan_free(&bench.plan);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file usage.h
+/// What a stretch of the measurement cost: wall time, CPU time and context switches of the process or of the caller.
+#ifndef BENCH_USAGE_H
+#define BENCH_USAGE_H
+
+#include <stdint.h>
+
+typedef enum { USAGE_PROCESS, USAGE_THREAD } usage_of_t;
+
+typedef struct {
+  double wall_s;
+  double cpu_s;
+  uint64_t ctx_switches; ///< voluntary and involuntary
+} usage_t;
+
+/// @return readings since some fixed moment; meaningful as differences
+usage_t usage_now(usage_of_t of);
+
+usage_t usage_since(usage_t begin, usage_of_t of);
+
+#endif
