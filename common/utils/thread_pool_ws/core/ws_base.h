@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_base.h
+/// What every file of the core needs: cache-line spacing, branch hints, the pause of a spin, assertions.
+#ifndef WS_BASE_H
+#define WS_BASE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/// Words with different writers stand this far apart: two lines, because x86 prefetches the neighbour of a line.
+#define WS_SPACING 128
+
+#define WS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/// A broken invariant or a misuse that would corrupt memory: say where, and end the process.
+#define WS_ASSERT(cond)                                                                                  \
+  do {                                                                                                   \
+    if (WS_UNLIKELY(!(cond))) {                                                                          \
+      fprintf(stderr, "thread_pool_ws: %s:%d: assertion failed: %s\n", __FILE__, __LINE__, #cond);       \
+      abort();                                                                                           \
+    }                                                                                                    \
+  } while (0)
+
+/// One turn of a spin: tells the core (and its SMT sibling, and a hypervisor) that this thread only waits.
+static inline void ws_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory"); // yield is a no-op on most ARM cores; isb takes tens of cycles
+#else
+  __asm__ volatile("" ::: "memory");
+#endif
+}
+
+#endif

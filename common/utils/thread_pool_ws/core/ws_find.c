@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_find.c
+/// ws_find.h: the whole scheduling policy, and what a joining thread may run.
+#include "ws_find.h"
+
+#include "ws_run.h"
+
+/// Steal from a deque until it is empty or one task is ours.
+static bool steal(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
+{
+  if (ws_deque_size(deque) == 0)
+    return false;
+  ws_steal_t result;
+  do
+    result = ws_deque_steal(deque, memo, task);
+  while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
+  return result == WS_STEAL_GOT;
+}
+
+static bool steal_from(struct ws_pool_s *pool, ws_queue_t *own, uint32_t victim, ws_task_t *task)
+{
+  ws_queue_t *queue = pool->queue[victim];
+  if (queue == own || !steal(&queue->deque, &own->memo, task))
+    return false;
+  own->victim = victim;
+  return true;
+}
+
+static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (steal(&pool->worker[i].aside, &memo, task))
+      return true;
+  return false;
+}
+
+static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  if (steal_from(pool, here.queue, here.queue->victim, task))
+    return true;
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = pool->workers; i < queues; i++)
+    if (steal_from(pool, here.queue, i, task))
+      return true;
+  const uint32_t others = here.worker ? pool->workers - 1 : pool->workers;
+  for (uint32_t i = 0; i < others; i++)
+    if (steal_from(pool, here.queue, here.worker ? here.worker->victims[i] : i, task))
+      return true;
+  return steal_aside(pool, task) || ws_shared_take(&pool->shared, task);
+}
+
+bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task, bool *stolen)
+{
+  *stolen = false;
+  if (ws_deque_take(&here.queue->deque, task))
+    return true;
+  *stolen = steal_any(pool, here, task);
+  if (*stolen)
+    ws_count(&here.queue->count.stolen, 1);
+  return *stolen;
+}
+
+bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
+{
+  return ws_deque_size(&here.queue->deque) > 0 || ws_deque_size(&pool->queue[here.queue->victim]->deque) > 0;
+}
+
+/// Put a task aside, where other workers find it. Without memory for it the task runs now.
+static void put_aside(ws_worker_t *worker, const ws_task_t *task)
+{
+  while (!ws_deque_has_room(&worker->aside, 1)) {
+    if (!ws_deque_grow(&worker->aside)) {
+      ws_run(worker->pool, &worker->queue, task);
+      if (task->group)
+        ws_group_complete(task->group, 1);
+      return;
+    }
+  }
+  ws_deque_push(&worker->aside, task, 1);
+}
+
+/// Is a task of the group buried in the own deque under tasks of others?
+static bool is_buried(const ws_deque_t *deque, const ws_group_t *group)
+{
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const uint64_t size = ws_deque_size(deque);
+  for (uint64_t i = 1; i <= size; i++)
+    if (ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group) == group) // relaxed: only the owner writes it
+      return true;
+  return false;
+}
+
+/// A worker must reach its own tasks without running strangers', or one worker alone would wait for ever.
+static bool dig_out(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
+{
+  if (is_buried(&worker->queue.deque, group)) {
+    while (ws_deque_take(&worker->queue.deque, task)) {
+      if (task->group == group)
+        return true;
+      put_aside(worker, task);
+    }
+  }
+  ws_steal_memo_t memo = {0};
+  for (uint64_t i = ws_deque_size(&worker->aside); i > 0; i--) {
+    if (!steal(&worker->aside, &memo, task))
+      return false;
+    if (task->group == group)
+      return true;
+    put_aside(worker, task);
+  }
+  return false;
+}
+
+bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+{
+  (void)pool;
+  ws_deque_t *deque = &here.queue->deque;
+  uint64_t index;
+  if (ws_deque_peek(deque, true, task) && task->group == group && ws_deque_take(deque, task))
+    return true;
+  ws_steal_memo_t memo = {0};
+  while (ws_deque_steal_peek(deque, &memo, task, &index) && task->group == group)
+    if (ws_deque_steal_commit(deque, index))
+      return true;
+  return here.worker && dig_out(here.worker, group, task);
+}
+
+bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+{
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues; i++) {
+    ws_queue_t *queue = pool->queue[i];
+    uint64_t index;
+    ws_steal_memo_t memo = {0};
+    if (queue == here.queue || ws_load_relaxed(&queue->root) != group) // relaxed: looked at again below
+      continue;
+    // The task lay there while the root was this group, if the root is read after the task and the CAS finds it still
+    // there: to change its root the owner must empty its deque, which moves top on.
+    while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
+      if (ws_load_acquire(&queue->root) != group) // [edge ROOT acquire] not older than the task
+        break;
+      if (!ws_deque_steal_commit(&queue->deque, index))
+        continue;
+      ws_count(&here.queue->count.stolen, 1);
+      return true;
+    }
+  }
+  return false;
+}

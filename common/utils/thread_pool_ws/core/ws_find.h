@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_find.h
+/// Life of a task, step 4: find, and steal. Before: ws_park.c; after: ws_run.c.
+#ifndef WS_FIND_H
+#define WS_FIND_H
+
+#include "ws_types.h"
+
+/// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to far, tasks
+/// that a join put aside, the shared queue.
+/// @param stolen  out: it came from another thread's queue, or from the shared one
+bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task, bool *stolen);
+
+/// @return whether ws_find would probably find something without looking far
+bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
+
+/// @brief Find a task of @p group in the caller's own queues.
+bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+
+/// @brief Find a task that was pushed by a task of @p group, in the queue of the thread that runs that one ("leapfrog":
+/// Wagner, Calder: Leapfrogging, PPoPP 1993).
+bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+
+#endif

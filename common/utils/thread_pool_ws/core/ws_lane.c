@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_lane.c
+/// ws_lane.h: claim, remember, add.
+#include "ws_lane.h"
+
+#include <string.h>
+
+static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
+{
+  self->lane[self->next] = (ws_lane_ref_t){.pool_id = pool->id, .lane = lane};
+  self->next = (self->next + 1) % WS_LANE_CACHE;
+}
+
+/// The lane is the caller's from now on: touch its memory here, where it will be used.
+static void settle(ws_queue_t *lane)
+{
+  clockid_t clock;
+  if (pthread_getcpuclockid(pthread_self(), &clock) == 0)
+    ws_store_relaxed(&lane->owner_clock, (uint64_t)clock); // relaxed: read by the guard, a wrong value only misleads it
+  const ws_ring_t *ring = ws_load_relaxed(&lane->deque.ring); // relaxed: only the owner writes it
+  if (ws_deque_size(&lane->deque) == 0)
+    for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
+      ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: empty, so no thief can use what it reads
+}
+
+ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
+{
+  ws_self_t *self = ws_self();
+  const uint64_t id = ws_process_enroll(self);
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = pool->workers; i < queues; i++) {
+    if (ws_load_relaxed(&pool->queue[i]->owner) == id) { // relaxed: this thread wrote it
+      remember(self, pool, pool->queue[i]);
+      return pool->queue[i];
+    }
+  }
+  for (uint32_t i = pool->workers; i < queues; i++) {
+    uint64_t nobody = 0;
+    if (ws_load_relaxed(&pool->queue[i]->owner) == 0 // relaxed: the CAS decides
+        && ws_cas_acq_rel(&pool->queue[i]->owner, &nobody, id)) { // [edge LANE_OWNER acquire]
+      settle(pool->queue[i]);
+      remember(self, pool, pool->queue[i]);
+      return pool->queue[i];
+    }
+  }
+  return NULL;
+}
+
+ws_queue_t *ws_lane_add(struct ws_pool_s *pool)
+{
+  ws_self_t *self = ws_self();
+  const uint64_t capacity = pool->settings.queue_capacity;
+  const size_t bytes = sizeof(ws_queue_t) + capacity * sizeof(ws_cell_t);
+  ws_queue_t *lane = NULL;
+  pthread_mutex_lock(&pool->lane_lock);
+  const uint32_t queues = ws_queue_count(pool);
+  if (queues < pool->workers + WS_LANES_MAX)
+    lane = ws_os_map(bytes);
+  if (lane) {
+    ws_deque_init(&lane->deque, (ws_cell_t *)(lane + 1), capacity);
+    ws_store_relaxed(&lane->owner, ws_process_enroll(self)); // relaxed: published with the table
+    pool->queue[queues] = lane;
+    ws_store_release(&pool->queues, queues + 1); // [edge LANE_TABLE release] the lane's fields
+  }
+  pthread_mutex_unlock(&pool->lane_lock);
+  if (lane) {
+    settle(lane);
+    remember(self, pool, lane);
+  }
+  return lane;
+}

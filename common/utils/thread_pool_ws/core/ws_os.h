@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_os.h
+/// The operating system as the core sees it: futex, clocks, CPUs, memory. Tests replace these at link time (--wrap).
+#ifndef WS_OS_H
+#define WS_OS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ws_atomic.h"
+
+/// A CPU set of any size: bit c of the mask = CPU c.
+typedef struct {
+  size_t bytes;        ///< of mask, a multiple of sizeof(long)
+  unsigned long *mask; ///< malloc'ed
+} ws_cpuset_t;
+
+/// Sleep while *word == expected. @return 0 woken or not equal (look again); -ETIMEDOUT after @p timeout_ns (0 = never)
+int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
+/// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
+void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
+
+/// Monotonic time.
+uint64_t ws_os_now_ns(void);
+/// CPU time of another thread of this process; 0 when the thread is gone.
+uint64_t ws_os_thread_cpu_ns(clockid_t clock);
+/// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
+int32_t ws_os_cpu(void);
+int32_t ws_os_tid(void);
+
+/// CPUs that the process may use now. @return 0 or -errno; @p set is allocated
+int ws_os_process_cpus(ws_cpuset_t *set);
+void ws_os_cpuset_free(ws_cpuset_t *set);
+bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
+uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
+/// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
+int ws_os_pin(int32_t tid, uint32_t cpu);
+/// Allow thread @p tid every CPU of @p set but @p cpu. @return 0 or -errno
+int ws_os_avoid(int32_t tid, const ws_cpuset_t *set, uint32_t cpu);
+/// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
+uint32_t ws_os_quota_cpus(void);
+
+/// Zeroed memory straight from the kernel, page-aligned. @return NULL when there is none
+void *ws_os_map(size_t bytes);
+void ws_os_unmap(void *memory, size_t bytes);
+/// Give the pages back, keep the addresses: they read as zero from now on. @return 0 or -errno
+int ws_os_release_pages(void *memory, size_t bytes);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_os_linux.c
+/// ws_os.h on Linux.
+#define _GNU_SOURCE
+#include "ws_os.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ws_base.h"
+
+int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+  const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u), .tv_nsec = (long)(timeout_ns % 1000000000u)};
+  const struct timespec *limit = timeout_ns ? &timeout : NULL;
+  if (syscall(SYS_futex, &word->v, FUTEX_WAIT_PRIVATE, expected, limit, NULL, 0) < 0 && errno == ETIMEDOUT)
+    return -ETIMEDOUT;
+  return 0; // woken, not equal, or a signal: the caller looks at its word again
+}
+
+void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+{
+  syscall(SYS_futex, &word->v, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+  struct timespec t;
+  if (clock_gettime(clock, &t) < 0)
+    return 0;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t ws_os_now_ns(void)
+{
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t ws_os_thread_cpu_ns(clockid_t clock)
+{
+  return clock_ns(clock);
+}
+
+int32_t ws_os_cpu(void)
+{
+  return sched_getcpu();
+}
+
+int32_t ws_os_tid(void)
+{
+  return (int32_t)syscall(SYS_gettid);
+}
+
+#define BITS_PER_LONG (8 * sizeof(unsigned long))
+
+int ws_os_process_cpus(ws_cpuset_t *set)
+{
+  // The kernel refuses a set that is smaller than its own (EINVAL): double until it fits.
+  for (size_t bytes = 128; bytes <= 1u << 20; bytes *= 2) {
+    unsigned long *mask = calloc(1, bytes);
+    if (!mask)
+      return -ENOMEM;
+    if (sched_getaffinity(0, bytes, (cpu_set_t *)mask) == 0) {
+      *set = (ws_cpuset_t){.bytes = bytes, .mask = mask};
+      return 0;
+    }
+    const int error = errno;
+    free(mask);
+    if (error != EINVAL)
+      return -error;
+  }
+  return -EINVAL;
+}
+
+void ws_os_cpuset_free(ws_cpuset_t *set)
+{
+  free(set->mask);
+  *set = (ws_cpuset_t){0};
+}
+
+bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu)
+{
+  return cpu / 8 < set->bytes && ((set->mask[cpu / BITS_PER_LONG] >> (cpu % BITS_PER_LONG)) & 1);
+}
+
+uint32_t ws_os_cpuset_count(const ws_cpuset_t *set)
+{
+  uint32_t count = 0;
+  for (size_t i = 0; i < set->bytes / sizeof(unsigned long); i++)
+    count += (uint32_t)__builtin_popcountl(set->mask[i]);
+  return count;
+}
+
+int ws_os_pin(int32_t tid, uint32_t cpu)
+{
+  const size_t bytes = (cpu / BITS_PER_LONG + 1) * sizeof(unsigned long);
+  unsigned long *mask = calloc(1, bytes);
+  if (!mask)
+    return -ENOMEM;
+  mask[cpu / BITS_PER_LONG] = 1ul << (cpu % BITS_PER_LONG);
+  const int result = sched_setaffinity(tid, bytes, (cpu_set_t *)mask) < 0 ? -errno : 0;
+  free(mask);
+  return result;
+}
+
+int ws_os_avoid(int32_t tid, const ws_cpuset_t *set, uint32_t cpu)
+{
+  unsigned long mask[set->bytes / sizeof(unsigned long)]; // on the stack: this runs on the push path
+  memcpy(mask, set->mask, set->bytes);
+  if (cpu / 8 < set->bytes)
+    mask[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));
+  return sched_setaffinity(tid, set->bytes, (cpu_set_t *)mask) < 0 ? -errno : 0;
+}
+
+void *ws_os_map(size_t bytes)
+{
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void ws_os_unmap(void *memory, size_t bytes)
+{
+  if (memory)
+    munmap(memory, bytes);
+}
+
+int ws_os_release_pages(void *memory, size_t bytes)
+{
+  return madvise(memory, bytes, MADV_DONTNEED) < 0 ? -errno : 0;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_park.c
+/// ws_park.h: announce, fence, look again, sleep; claim, count, token.
+#include "ws_park.h"
+
+#include <errno.h>
+
+#include "ws_process.h"
+
+bool ws_work_visible(struct ws_pool_s *pool)
+{
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues; i++)
+    if (ws_deque_size(&pool->queue[i]->deque) > 0)
+      return true;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (ws_deque_size(&pool->worker[i].aside) > 0)
+      return true;
+  return ws_shared_visible(&pool->shared);
+}
+
+uint32_t ws_awake_limit(const struct ws_pool_s *pool)
+{
+  if (ws_load_relaxed(&pool->lifted)) // relaxed: a preference
+    return pool->workers;
+  const uint32_t helpers = ws_load_relaxed(&pool->helpers); // relaxed: a preference
+  const uint32_t hinted = ws_load_relaxed(&pool->outside); // relaxed: a preference
+  const uint32_t outside = helpers > hinted ? helpers : hinted;
+  return pool->cpus > outside ? pool->cpus - outside : 1;
+}
+
+uint32_t ws_working(const struct ws_pool_s *pool)
+{
+  const uint32_t awake = ws_awake(pool);
+  const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
+  return awake > blocked ? awake - blocked : 0;
+}
+
+bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
+{
+  const uint64_t bit = UINT64_C(1) << (worker % 64);
+  if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit)) // [edge PARK_CLAIM acq_rel] one claimer a sleep
+    return false;
+  ws_add_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel] on the sleeper's behalf: it will look
+  ws_process_awake_add(1);
+  return true;
+}
+
+void ws_token(ws_worker_t *worker, uint32_t bit)
+{
+  ws_or_acq_rel(&worker->token, bit); // [edge PARK_TOKEN release] what the claimer did before
+  ws_os_futex_wake(&worker->token, 1);
+}
+
+/// A sleeper to wake: not on the caller's CPU if it can be helped, the guard last. @return its index, or UINT32_MAX
+static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
+{
+  uint32_t second = UINT32_MAX, guard = UINT32_MAX;
+  for (uint32_t word = 0; word < pool->mask_words; word++) {
+    uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
+    for (; mask; mask &= mask - 1) {
+      const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
+      const ws_worker_t *worker = &pool->worker[index];
+      if (ws_is_guard(worker))
+        guard = index;
+      else if (ws_load_relaxed(&worker->queue.cpu) == cpu) // relaxed: a preference
+        second = second == UINT32_MAX ? index : second;
+      else
+        return index; // the lowest: the same few workers stay warm
+    }
+  }
+  return second != UINT32_MAX ? second : guard;
+}
+
+/// A real-time worker that floats would start where it last ran, even on top of the thread that wakes it, and stop that.
+static void place(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
+{
+  if (!worker->realtime || worker->cpu >= 0 || cpu == 0
+      || ws_load_relaxed(&worker->queue.cpu) != cpu) // relaxed: a preference
+    return;
+  if (ws_os_avoid(worker->tid, &pool->mask, cpu - 1) == 0 && here.queue)
+    ws_count(&here.queue->count.placements, 1);
+}
+
+void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
+{
+  const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
+  if (here.queue && ws_load_relaxed(&here.queue->cpu) != cpu) // relaxed: a preference
+    ws_store_relaxed(&here.queue->cpu, cpu); // relaxed: a preference
+  while (ws_working(pool) < ws_awake_limit(pool)) {
+    const uint32_t chosen = choose_sleeper(pool, cpu);
+    if (chosen == UINT32_MAX)
+      return;
+    if (!ws_claim(pool, chosen))
+      continue;
+    place(pool, here, &pool->worker[chosen], cpu);
+    ws_token(&pool->worker[chosen], WS_TOKEN_WAKE);
+    if (here.queue)
+      ws_count(&here.queue->count.wakes_sent, 1);
+    return;
+  }
+  if (pool->guarded && ws_load_relaxed(&pool->guard) == 0) // relaxed: after the caller's fence [GUARD_DEKKER]
+    ws_guard_appoint(pool);
+}
+
+void ws_search_begin(ws_worker_t *worker)
+{
+  if (worker->searching)
+    return;
+  ws_add_acq_rel(&worker->pool->searching, 1); // [edge SEARCHING acq_rel]
+  worker->searching = true;
+}
+
+void ws_search_found(ws_worker_t *worker)
+{
+  if (!worker->searching)
+    return;
+  struct ws_pool_s *pool = worker->pool;
+  worker->searching = false;
+  if (ws_sub_acq_rel(&pool->searching, 1) != 1) // [edge SEARCHING acq_rel]
+    return;
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the last searcher's end before its look: others relied on it
+  if (ws_has_sleepers(pool) && ws_work_visible(pool))
+    ws_wake_one(pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+}
+
+/// Some queue has pages to give back: the sleep gets a bound, once.
+static bool trim_due(struct ws_pool_s *pool, bool now)
+{
+  bool due = false;
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues + pool->workers; i++) {
+    ws_deque_t *deque = i < queues ? &pool->queue[i]->deque : &pool->worker[i - queues].aside;
+    if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
+      continue;
+    due = true;
+    if (now)
+      ws_deque_trim(deque);
+  }
+  return due;
+}
+
+/// Announced: sleep until the token comes.
+static void sleep_for_token(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  bool trim = trim_due(pool, false);
+  uint32_t quiet = 0;
+  for (;;) {
+    const uint32_t token = ws_load_acquire(&worker->token); // [edge PARK_TOKEN acquire]
+    if (token & WS_TOKEN_WAKE)
+      return;
+    if (token & WS_TOKEN_GUARD)
+      ws_and_acq_rel(&worker->token, ~(uint32_t)WS_TOKEN_GUARD); // [edge PARK_TOKEN acq_rel] before looking at guard
+    const bool guard = pool->guarded && ws_is_guard(worker);
+    const uint64_t timeout_ns = guard ? WS_GUARD_PERIOD_NS : trim ? WS_TRIM_AFTER_NS : 0;
+    if (ws_os_futex_wait(&worker->token, 0, timeout_ns) != -ETIMEDOUT)
+      continue;
+    if (guard && ws_guard_poll(worker, &quiet))
+      return;
+    if (!guard) {
+      trim_due(pool, true);
+      trim = false;
+    }
+  }
+}
+
+void ws_park(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  ws_deque_shrink(&worker->queue.deque);
+  ws_deque_shrink(&worker->aside);
+  ws_store_relaxed(&worker->queue.cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
+  ws_process_awake_sub(1);
+  if (worker->searching) // before the look: whoever relies on a searcher must find one that still looks
+    ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
+  worker->searching = true; // on return: counted by the claimer, or by itself below
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] sleepers and searching before the queues and state
+  if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
+    if (ws_claim(pool, worker->index))
+      return;
+  } else {
+    ws_count(&worker->queue.count.parks, 1);
+  }
+  if (pool->guarded)
+    ws_guard_volunteer(worker);
+  sleep_for_token(worker);
+  ws_store_relaxed(&worker->token, 0); // relaxed: the next WAKE comes only after the bit is set again [PARK_CLAIM]
+  if (pool->guarded)
+    ws_guard_resign(worker);
+}
+
+void ws_helper_begin(struct ws_pool_s *pool, ws_queue_t *lane)
+{
+  ws_store_relaxed(&lane->cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_add_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+}
+
+void ws_helper_end(struct ws_pool_s *pool)
+{
+  ws_sub_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+}
+
+void ws_block_begin(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (here.worker) {
+    ws_add_acq_rel(&pool->blocked, 1); // [edge SEARCHING acq_rel]
+    ws_process_awake_sub(1);
+  } else {
+    ws_sub_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+    ws_store_relaxed(&pool->outside, 0); // relaxed: a preference; the next push sets it
+  }
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place before the look at queues
+  if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool) // relaxed: after the fence
+      && ws_work_visible(pool))
+    ws_wake_one(pool, here);
+}
+
+void ws_block_end(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (here.worker) {
+    ws_sub_acq_rel(&pool->blocked, 1); // [edge SEARCHING acq_rel]
+    ws_process_awake_add(1);
+  } else {
+    ws_add_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+  }
+}

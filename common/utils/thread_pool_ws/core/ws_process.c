@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_process.c
+/// ws_process.h: the list of pools, thread-local state, the count of awake workers.
+#include "ws_process.h"
+
+static struct {
+  pthread_mutex_t lock; ///< of first: creation, destruction, thread exit
+  struct ws_pool_s *first;
+  ws_au64_t pool_ids;
+  ws_au64_t thread_ids;
+  alignas(WS_SPACING) ws_au32_t awake;
+  pthread_once_t once;
+  pthread_key_t key; ///< its destructor runs when an enrolled thread ends
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+#ifdef WS_TSAN
+ws_au32_t ws_tsan_fence_word;
+#endif
+
+_Thread_local ws_self_t ws_self_state;
+
+/// A thread ends: its lanes become free for others. What is queued in them stays, and will be run.
+static void leave(void *id_value)
+{
+  const uint64_t id = (uint64_t)(uintptr_t)id_value;
+  pthread_mutex_lock(&process.lock);
+  for (struct ws_pool_s *pool = process.first; pool; pool = pool->next) {
+    const uint32_t queues = ws_queue_count(pool);
+    for (uint32_t i = pool->workers; i < queues; i++)
+      if (ws_load_relaxed(&pool->queue[i]->owner) == id) // relaxed: this thread wrote it
+        ws_store_release(&pool->queue[i]->owner, 0); // [edge LANE_OWNER release] the deque's owner-only fields
+  }
+  pthread_mutex_unlock(&process.lock);
+  ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew
+}
+
+static void create_key(void)
+{
+  WS_ASSERT(pthread_key_create(&process.key, leave) == 0);
+}
+
+uint64_t ws_process_enroll(ws_self_t *self)
+{
+  if (self->id == 0) {
+    pthread_once(&process.once, create_key);
+    self->id = ws_add_relaxed(&process.thread_ids, 1) + 1; // relaxed: only has to be unique
+    pthread_setspecific(process.key, (void *)(uintptr_t)self->id);
+  }
+  return self->id;
+}
+
+uint64_t ws_process_new_pool_id(void)
+{
+  return ws_add_relaxed(&process.pool_ids, 1) + 1; // relaxed: only has to be unique
+}
+
+void ws_process_add(struct ws_pool_s *pool)
+{
+  pthread_mutex_lock(&process.lock);
+  pool->next = process.first;
+  process.first = pool;
+  pthread_mutex_unlock(&process.lock);
+}
+
+void ws_process_remove(struct ws_pool_s *pool)
+{
+  pthread_mutex_lock(&process.lock);
+  for (struct ws_pool_s **link = &process.first; *link; link = &(*link)->next) {
+    if (*link == pool) {
+      *link = pool->next;
+      break;
+    }
+  }
+  pthread_mutex_unlock(&process.lock);
+}
+
+void ws_process_awake_add(uint32_t count)
+{
+  ws_add_relaxed(&process.awake, count); // relaxed: a budget, nothing is published with it
+}
+
+void ws_process_awake_sub(uint32_t count)
+{
+  ws_add_relaxed(&process.awake, 0u - count); // relaxed: as above
+}
+
+uint32_t ws_process_awake(void)
+{
+  return ws_load_relaxed(&process.awake); // relaxed: as above
+}

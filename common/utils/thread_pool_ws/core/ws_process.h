@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_process.h
+/// What all pools of the process share, and what a thread knows of itself. The only mutable state outside a pool.
+#ifndef WS_PROCESS_H
+#define WS_PROCESS_H
+
+#include "ws_types.h"
+
+/// Pools that a thread finds its lane in without a search.
+#define WS_LANE_CACHE 8
+
+typedef struct {
+  uint64_t pool_id; ///< 0 = unused
+  ws_queue_t *lane;
+} ws_lane_ref_t;
+
+typedef struct {
+  ws_worker_t *worker; ///< the worker that this thread is, or NULL
+  uint64_t id; ///< of this thread in the process, 0 = none yet
+  uint32_t next; ///< cache entry to replace next
+  ws_lane_ref_t lane[WS_LANE_CACHE];
+} ws_self_t;
+
+extern _Thread_local ws_self_t ws_self_state;
+
+/// @return the calling thread's own state
+static inline ws_self_t *ws_self(void)
+{
+  return &ws_self_state;
+}
+
+/// @brief Give the calling thread an id and have its lanes freed when it ends. @return the id
+uint64_t ws_process_enroll(ws_self_t *self);
+
+/// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.
+void ws_process_add(struct ws_pool_s *pool);
+void ws_process_remove(struct ws_pool_s *pool);
+uint64_t ws_process_new_pool_id(void);
+
+/// Workers of all pools that are not parked: the budget that spinning must fit in.
+void ws_process_awake_add(uint32_t count);
+void ws_process_awake_sub(uint32_t count);
+uint32_t ws_process_awake(void);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_push.c
+/// Life of a task, step 1: push. Into the caller's own queue, then one decision whom to wake (ws_park.h).
+/// Next: ws_deque.h.
+#include <errno.h>
+
+#include "ws_lane.h"
+#include "ws_park.h"
+#include "ws_run.h"
+
+/// What is to be done with a push while the pool is not plainly running.
+static bool refused(const struct ws_pool_s *pool, ws_here_t here)
+{
+  const uint32_t state = ws_load_relaxed(&pool->state); // relaxed: a late push is found by settle_late
+  const bool inside = here.queue && here.queue->depth > 0;
+  return state == WS_STOPPED || (state != WS_RUNNING && !inside);
+}
+
+/// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals with it.
+/// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
+static void settle_late(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_task_t task;
+  if (here.queue) {
+    while (ws_deque_take(&here.queue->deque, &task))
+      ws_run_late(pool, here, &task);
+  } else {
+    while (ws_shared_take(&pool->shared, &task))
+      ws_run_late(pool, here, &task);
+  }
+}
+
+/// What follows the publication of tasks.
+static void announce(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (!here.worker && !ws_load_relaxed(&pool->outside)) // relaxed: a preference
+    ws_store_relaxed(&pool->outside, 1); // relaxed: a preference
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
+    settle_late(pool, here);
+  else if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool)) // relaxed: after the fence
+    ws_wake_one(pool, here);
+}
+
+/// Move @p count tasks into the caller's queue, which has room for them.
+static void publish(ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
+{
+  // Counted first: who compares run with pushed must never see a task run that was not pushed.
+  ws_store_release(&queue->count.pushed, ws_load_relaxed(&queue->count.pushed) + count); // [edge POOL_IDLE release]
+  ws_deque_push(&queue->deque, tasks, count);
+}
+
+static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  ws_add_release(&pool->shared_pushed, 1); // [edge POOL_IDLE release] before the task can run
+  if (ws_shared_push(&pool->shared, task))
+    return true;
+  ws_add_release(&pool->shared_pushed, (uint64_t)-1); // [edge POOL_IDLE release] it was not pushed
+  ws_note_idle(pool); // a waiter may have seen the sum too high
+  return false;
+}
+
+/// No room at first sight: no lane, or the queue is full. @return 0 queued or run, -EAGAIN
+static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+{
+  if (!here.queue) {
+    if (push_shared(pool, task)) {
+      announce(pool, here);
+      return 0;
+    }
+    if (full == WS_FULL_GROW)
+      here.queue = ws_lane_add(pool);
+  }
+  if (here.queue) {
+    while (full == WS_FULL_GROW && !ws_deque_has_room(&here.queue->deque, 1)) {
+      if (!ws_deque_grow(&here.queue->deque))
+        break;
+      ws_count(&here.queue->count.growths, 1);
+    }
+    if (ws_deque_has_room(&here.queue->deque, 1)) {
+      publish(here.queue, task, 1);
+      announce(pool, here);
+      return 0;
+    }
+  }
+  if (full == WS_FULL_FAIL)
+    return -EAGAIN;
+  ws_run_inline(pool, here, task);
+  return 0;
+}
+
+static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
+{
+  const ws_here_t here = ws_here(pool);
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here)) // relaxed: see refused
+    return -ECANCELED;
+  if (WS_UNLIKELY(pool->workers == 0)) {
+    ws_run_inline(pool, here, task);
+    return 0;
+  }
+  if (WS_UNLIKELY(!here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
+    return push_slow(pool, here, task, full);
+  publish(here.queue, task, 1);
+  announce(pool, here);
+  return 0;
+}
+
+int ws_pool_push(ws_pool_t *pool, ws_task_t task)
+{
+  return push(pool, &task, pool->settings.full);
+}
+
+int ws_pool_try_push(ws_pool_t *pool, ws_task_t task)
+{
+  return push(pool, &task, WS_FULL_FAIL);
+}
+
+int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
+{
+  const ws_here_t here = ws_here(pool);
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here)) // relaxed: see refused
+    return -ECANCELED;
+  if (WS_LIKELY(pool->workers > 0 && here.queue && count > 0 && ws_deque_has_room(&here.queue->deque, count))) {
+    publish(here.queue, tasks, count);
+    announce(pool, here);
+    return count;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const int result = push(pool, &tasks[i], pool->settings.full);
+    if (result < 0)
+      return i > 0 || result == -EAGAIN ? (int64_t)i : result;
+  }
+  return count;
+}

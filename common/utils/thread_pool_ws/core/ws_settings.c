@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_settings.c
+/// ws_settings.h, and the defaults.
+#include "ws_settings.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void warn_on_stderr(void *warn_arg, const char *message)
+{
+  (void)warn_arg;
+  fprintf(stderr, "thread_pool_ws: %s\n", message);
+}
+
+void ws_settings_default(ws_settings_t *settings)
+{
+  ws_cpuset_t cpus = {0};
+  const uint32_t count = ws_os_process_cpus(&cpus) == 0 ? ws_os_cpuset_count(&cpus) : 1;
+  ws_os_cpuset_free(&cpus);
+  *settings = (ws_settings_t){
+      .name = "ws",
+      .workers = count < WS_WORKERS_MAX ? count : WS_WORKERS_MAX,
+      .sched_class = WS_CLASS_INHERIT,
+      .queue_capacity = 1024,
+      .lanes = 32,
+      .full = WS_FULL_GROW,
+      .spin = WS_SPIN_BOUNDED,
+      .spin_ns_max = 50000,
+      .join_spin_ns_max = 200000,
+      .warn = warn_on_stderr,
+  };
+}
+
+void ws_warn(const ws_settings_t *settings, const char *format, ...)
+{
+  char message[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof(message), format, args);
+  va_end(args);
+  (settings->warn ? settings->warn : warn_on_stderr)(settings->warn_arg, message);
+}
+
+static bool in_range(const ws_settings_t *settings, const char *field, int64_t value, int64_t low, int64_t high)
+{
+  if (value >= low && value <= high)
+    return true;
+  ws_warn(settings, "setting %s = %lld is out of its range %lld .. %lld", field, (long long)value, (long long)low,
+          (long long)high);
+  return false;
+}
+
+int ws_settings_check(ws_settings_t *settings)
+{
+  const bool realtime = settings->sched_class == WS_CLASS_RR || settings->sched_class == WS_CLASS_FIFO;
+  if (!in_range(settings, "workers", settings->workers, 0, WS_WORKERS_MAX)
+      || !in_range(settings, "sched_class", settings->sched_class, WS_CLASS_INHERIT, WS_CLASS_FIFO)
+      || (realtime && !in_range(settings, "sched_priority", settings->sched_priority, 1, 99))
+      || !in_range(settings, "queue_capacity", settings->queue_capacity, 2, 1 << 20)
+      || !in_range(settings, "lanes", settings->lanes, 0, WS_LANES_MAX)
+      || !in_range(settings, "full", settings->full, WS_FULL_GROW, WS_FULL_FAIL)
+      || !in_range(settings, "spin", settings->spin, WS_SPIN_BOUNDED, WS_SPIN_HOT))
+    return -EINVAL;
+  if (settings->core_count > 0 && !settings->cores) {
+    ws_warn(settings, "setting cores is NULL while core_count = %u", settings->core_count);
+    return -EINVAL;
+  }
+  uint32_t capacity = 2;
+  while (capacity < settings->queue_capacity)
+    capacity *= 2;
+  settings->queue_capacity = capacity;
+  if (!settings->name)
+    settings->name = "ws";
+  return 0;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_start.c
+/// ws_start.h. Whatever the system refuses (a thread, a CPU, a class) is warned about once, and the pool goes on without.
+#define _GNU_SOURCE
+#include "ws_start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "ws_process.h"
+#include "ws_settings.h"
+#include "ws_worker.h"
+
+/// Causes that are warned about once a pool.
+enum { WARNED_CLASS = 1 };
+
+/// Added to pool->started when the pool is complete.
+#define RELEASED (1u << 31)
+
+void ws_thread_name(char out[16], const char *name, uint32_t index)
+{
+  char digits[11];
+  const int length = snprintf(digits, sizeof(digits), "%u", index);
+  snprintf(out, 16, "%.*s%s", 15 - length, name, digits);
+}
+
+static void set_class(ws_worker_t *worker)
+{
+  const ws_settings_t *settings = &worker->pool->settings;
+  const int policy = settings->sched_class == WS_CLASS_RR     ? SCHED_RR
+                     : settings->sched_class == WS_CLASS_FIFO ? SCHED_FIFO
+                                                              : SCHED_OTHER;
+  const struct sched_param param = {.sched_priority = policy == SCHED_OTHER ? 0 : settings->sched_priority};
+  if (settings->sched_class == WS_CLASS_INHERIT)
+    worker->class_error = 0;
+  else
+    worker->class_error = pthread_setschedparam(pthread_self(), policy, &param);
+  struct sched_param obtained;
+  int policy_now = SCHED_OTHER;
+  pthread_getschedparam(pthread_self(), &policy_now, &obtained);
+  worker->realtime = policy_now == SCHED_RR || policy_now == SCHED_FIFO;
+}
+
+/// Runs on the worker's thread, before its first task.
+static void set_up(ws_worker_t *worker)
+{
+  ws_self_t *self = ws_self();
+  self->worker = worker;
+  worker->tid = ws_os_tid();
+  worker->pin_error = worker->cpu >= 0 ? ws_os_pin(0, (uint32_t)worker->cpu) : 0;
+  set_class(worker);
+  prctl(PR_SET_TIMERSLACK, 1); // the guard's timer; without effect in a real-time class
+  const ws_ring_t *ring = ws_load_relaxed(&worker->queue.deque.ring); // relaxed: only the owner writes it
+  for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t)) // first touch: on the node that it runs on
+    ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: the deque is empty
+  ws_store_relaxed(&worker->queue.cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+}
+
+static void wait_for(ws_au32_t *counter, uint32_t target)
+{
+  for (;;) {
+    const uint32_t seen = ws_load_acquire(counter); // [edge START acquire]
+    if (seen >= target)
+      return;
+    ws_os_futex_wait(counter, seen, 0);
+  }
+}
+
+static void *worker_thread(void *worker_arg)
+{
+  ws_worker_t *worker = worker_arg;
+  set_up(worker);
+  ws_add_release(&worker->pool->started, 1); // [edge START release] what set_up wrote
+  ws_os_futex_wake(&worker->pool->started, INT_MAX);
+  wait_for(&worker->pool->started, RELEASED);
+  ws_worker_loop(worker);
+  return NULL;
+}
+
+/// @return whether the thread runs
+static bool start(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const int error = pthread_create(&worker->thread, NULL, worker_thread, worker);
+  if (error) {
+    ws_warn(&pool->settings, "only %u of %u workers could be started: %s", worker->index, pool->requested, strerror(error));
+    return false;
+  }
+  char name[16];
+  ws_thread_name(name, pool->settings.name, worker->index);
+  pthread_setname_np(worker->thread, name);
+  if (pthread_getcpuclockid(worker->thread, &worker->clock) != 0)
+    worker->clock = CLOCK_PROCESS_CPUTIME_ID; // the guard then takes a blocked worker for a busy one
+  return true;
+}
+
+/// What the workers got, and warnings about what they did not.
+static void report(struct ws_pool_s *pool, int32_t *cpu)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    ws_worker_t *worker = &pool->worker[i];
+    if (worker->pin_error) {
+      ws_warn(&pool->settings, "worker %u cannot run on CPU %d (%s): it floats", i, worker->cpu,
+              worker->pin_error == -EINVAL ? "no such CPU, or it is offline or outside the process's set"
+                                           : strerror(-worker->pin_error));
+      worker->cpu = cpu[i] = -1;
+    }
+    if (worker->class_error && !(pool->warned & WARNED_CLASS)) {
+      pool->warned |= WARNED_CLASS;
+      ws_warn(&pool->settings, "workers cannot have scheduling class %s priority %d (%s): they keep their creator's",
+              pool->settings.sched_class == WS_CLASS_RR     ? "RR"
+              : pool->settings.sched_class == WS_CLASS_FIFO ? "FIFO"
+                                                            : "OTHER",
+              pool->settings.sched_priority,
+              worker->class_error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(worker->class_error));
+    }
+    pool->pinned += worker->cpu >= 0;
+    pool->realtime += worker->realtime;
+  }
+}
+
+void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
+{
+  uint32_t running = 0;
+  for (; running < pool->requested; running++) {
+    ws_worker_t *worker = &pool->worker[running];
+    worker->cpu = cpu[running];
+    worker->index = running;
+    worker->pool = pool;
+    if (!start(worker))
+      break;
+  }
+  wait_for(&pool->started, running);
+  pool->workers = running;
+  report(pool, cpu);
+}
+
+void ws_release_workers(struct ws_pool_s *pool)
+{
+  ws_add_release(&pool->started, RELEASED); // [edge START release] the whole pool
+  ws_os_futex_wake(&pool->started, INT_MAX);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_start.h
+/// Make the workers' threads.
+#ifndef WS_START_H
+#define WS_START_H
+
+#include "ws_types.h"
+
+/// @brief Start pool->requested workers on the CPUs of @p cpu; returns when each has set itself up. Sets pool->workers to the
+/// number of threads obtained; warns about what could not be had. The workers wait for ws_release_workers.
+void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu);
+
+/// @brief Let the workers look for work: the pool is complete.
+void ws_release_workers(struct ws_pool_s *pool);
+
+/// @brief Write the thread name "<name><index>" of at most 15 characters: the name is cut, the index never.
+void ws_thread_name(char out[16], const char *name, uint32_t index);
+
+#endif

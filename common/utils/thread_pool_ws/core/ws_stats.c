@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_stats.c
+/// The snapshot of ws_stats.h.
+#include "../include/ws_stats.h"
+
+#include "ws_park.h"
+
+static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
+{
+  const ws_counters_t *count = &queue->count;
+  stats->run_tasks += ws_load_relaxed(&count->run); // relaxed: statistics, here and below
+  stats->stolen_tasks += ws_load_relaxed(&count->stolen); // relaxed: statistic
+  stats->inline_tasks += ws_load_relaxed(&count->inlined); // relaxed: statistic
+  stats->parks += ws_load_relaxed(&count->parks); // relaxed: statistic
+  stats->wakes_sent += ws_load_relaxed(&count->wakes_sent); // relaxed: statistic
+  stats->spins += ws_load_relaxed(&count->spins); // relaxed: statistic
+  stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
+  stats->growths += ws_load_relaxed(&count->growths); // relaxed: statistic
+  stats->guard_polls += ws_load_relaxed(&count->guard_polls); // relaxed: statistic
+  stats->placements += ws_load_relaxed(&count->placements); // relaxed: statistic
+  const uint64_t high_water = ws_load_relaxed(&queue->deque.high_water); // relaxed: statistic
+  stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
+}
+
+static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
+{
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues; i++) {
+    const ws_queue_t *queue = pool->queue[i];
+    total->queued_tasks += ws_deque_size(&queue->deque);
+    total->queue_bytes += ws_load_relaxed(&queue->deque.grown_bytes); // relaxed: statistic
+    if (i >= pool->workers) {
+      add_counters(&total->outside, queue);
+      total->lanes_used += ws_load_relaxed(&queue->owner_clock) != 0; // relaxed: statistic
+    }
+  }
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    total->queued_tasks += ws_deque_size(&pool->worker[i].aside);
+    total->queue_bytes += ws_load_relaxed(&pool->worker[i].aside.grown_bytes); // relaxed: statistic
+  }
+  total->queued_tasks += ws_shared_size(&pool->shared);
+}
+
+uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker, uint32_t worker_max)
+{
+  const uint32_t working = ws_working(pool);
+  const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: statistic
+  *total = (ws_stats_t){
+      .workers = pool->workers,
+      .workers_requested = pool->requested,
+      .workers_pinned = pool->pinned,
+      .workers_realtime = pool->realtime,
+      .workers_active = working > searching ? working - searching : 0,
+      .workers_awake = ws_awake(pool),
+      .cpus = pool->cpus,
+      .skipped_tasks = ws_load_relaxed(&pool->skipped), // relaxed: statistic
+      .outside = {.cpu = -1},
+  };
+  add_queues(pool, total);
+  total->outside.run_tasks += ws_load_relaxed(&pool->laneless_run); // relaxed: statistic
+  total->outside.inline_tasks += ws_load_relaxed(&pool->laneless_inline); // relaxed: statistic
+  const uint32_t filled = worker_max < pool->workers ? worker_max : pool->workers;
+  for (uint32_t i = 0; i < filled; i++) {
+    worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i].cpu, .realtime = pool->worker[i].realtime};
+    add_counters(&worker[i], &pool->worker[i].queue);
+  }
+  return filled;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_topo.c
+/// ws_topo.h; the distances come from hwloc where the build has it.
+#include "ws_topo.h"
+
+#include <string.h>
+
+#include "ws_settings.h"
+
+#ifdef WS_HWLOC
+#include <hwloc.h>
+#endif
+
+static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
+{
+  for (uint32_t i = 0; i < settings->workers && i < settings->core_count; i++) {
+    cpu[i] = settings->cores[i];
+    if (cpu[i] < -1) {
+      ws_warn(settings, "cores[%u] = %d is no CPU (-1 = float): worker %u floats", i, cpu[i], i);
+      cpu[i] = -1;
+    }
+    for (uint32_t k = 0; k < i && cpu[i] >= 0; k++) {
+      if (cpu[k] == cpu[i]) {
+        ws_warn(settings, "cores[%u] = %d is also cores[%u]: these workers share that CPU", i, cpu[i], k);
+        break;
+      }
+    }
+  }
+}
+
+/// @return the n-th CPU of the set, counted from 0
+static int32_t nth_cpu(const ws_cpuset_t *mask, uint32_t n)
+{
+  for (uint32_t cpu = 0; cpu < 8 * mask->bytes; cpu++)
+    if (ws_os_cpuset_has(mask, cpu) && n-- == 0)
+      return (int32_t)cpu;
+  return -1;
+}
+
+void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu)
+{
+  const uint32_t count = ws_os_cpuset_count(mask);
+  for (uint32_t i = 0; i < settings->workers; i++)
+    cpu[i] = -1;
+  if (settings->core_count > 0) {
+    plan_cores(settings, cpu);
+  } else if (settings->pin_step > 0 && count > 0) {
+    for (uint32_t i = 0; i < settings->workers; i++) {
+      // Round again one CPU further, so that a step of 2 reaches the odd ones after the even ones.
+      const uint64_t place = (uint64_t)i * settings->pin_step;
+      cpu[i] = nth_cpu(mask, (uint32_t)((place + place / count * (settings->pin_step > 1)) % count));
+    }
+  }
+}
+
+uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t workers)
+{
+  uint32_t cpus = ws_os_cpuset_count(mask);
+  for (uint32_t i = 0; i < workers; i++) {
+    bool counted = cpu[i] < 0 || ws_os_cpuset_has(mask, (uint32_t)cpu[i]);
+    for (uint32_t k = 0; k < i && !counted; k++)
+      counted = cpu[k] == cpu[i];
+    cpus += !counted;
+  }
+  const uint32_t quota = ws_os_quota_cpus();
+  cpus = cpus < quota ? cpus : quota;
+  return cpus > 0 ? cpus : 1;
+}
+
+/// Distances that a victim order knows, nearest first.
+enum { NEAR_SMT, NEAR_L2, NEAR_L3, NEAR_NODE, NEAR_ANY, NEAR_LEVELS };
+
+#ifdef WS_HWLOC
+static bool share(hwloc_obj_t a, hwloc_obj_t b, hwloc_obj_type_t type)
+{
+  for (; a && a->type != type; a = a->parent)
+    ;
+  for (; b && b->type != type; b = b->parent)
+    ;
+  return a && a == b;
+}
+
+static uint8_t distance(hwloc_topology_t topology, int32_t cpu, int32_t other)
+{
+  hwloc_obj_t a = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology, (unsigned)cpu);
+  hwloc_obj_t b = other < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology, (unsigned)other);
+  if (!a || !b)
+    return NEAR_ANY;
+  if (share(a, b, HWLOC_OBJ_CORE))
+    return NEAR_SMT;
+  if (share(a, b, HWLOC_OBJ_L2CACHE))
+    return NEAR_L2;
+  if (share(a, b, HWLOC_OBJ_L3CACHE))
+    return NEAR_L3;
+  return hwloc_bitmap_isequal(a->nodeset, b->nodeset) ? NEAR_NODE : NEAR_ANY;
+}
+#endif
+
+static uint32_t pinned_workers(const struct ws_pool_s *pool)
+{
+  uint32_t pinned = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    pinned += pool->worker[i].cpu >= 0;
+  return pinned;
+}
+
+void ws_topo_victims(struct ws_pool_s *pool)
+{
+#ifdef WS_HWLOC
+  hwloc_topology_t topology;
+  // A distance needs two pinned workers; reading the machine takes milliseconds, so only then.
+  const bool known = pinned_workers(pool) > 1 && hwloc_topology_init(&topology) == 0;
+  const bool loaded = known && hwloc_topology_load(topology) == 0;
+#else
+  (void)pinned_workers;
+#endif
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    uint32_t count = 0;
+    for (uint8_t level = 0; level < NEAR_LEVELS; level++) {
+      for (uint32_t step = 1; step < pool->workers; step++) {
+        const uint32_t other = (i + step) % pool->workers;
+        uint8_t away = NEAR_ANY;
+#ifdef WS_HWLOC
+        if (loaded)
+          away = distance(topology, pool->worker[i].cpu, pool->worker[other].cpu);
+#endif
+        if (away == level)
+          pool->worker[i].victims[count++] = other;
+      }
+    }
+  }
+#ifdef WS_HWLOC
+  if (known)
+    hwloc_topology_destroy(topology);
+#endif
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_types.h
+/// All shared state of a pool on one page. Read this first, then a task's life: ws_push.c, ws_deque.h, ws_park.c,
+/// ws_find.c, ws_worker.c, ws_group.c.
+///
+/// Letters before a field's comment: I set at init, then read only. O its owner writes, all read. P its owner's thread
+/// only. S any thread, atomic.
+#ifndef WS_TYPES_H
+#define WS_TYPES_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stddef.h>
+
+#include "ws_deque.h"
+#include "ws_os.h"
+#include "ws_shared.h"
+
+/// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the shared queue.
+#define WS_LANES_MAX 1024
+#define WS_WORKERS_MAX 1024
+#define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
+
+typedef struct ws_worker_s ws_worker_t;
+
+/// Counters of one thread in one pool; ws_stats.h says what each means.
+typedef struct {
+  ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
+  ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
+  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, guard_polls, placements; ///< O
+} ws_counters_t;
+
+/// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
+typedef struct {
+  ws_deque_t deque;
+  alignas(WS_SPACING) ws_aptr_t root; ///< O group of the task at the bottom of the owner's stack. Every task in deque was
+                                      ///< pushed by that task or its descendants: who waits for this group may take them
+  ws_au32_t cpu; ///< O CPU + 1 where the owner was last seen; 0 = never
+  ws_au64_t owner; ///< S lanes: id of the thread that owns it, 0 = free. Workers: never free
+  ws_au64_t owner_clock; ///< O lanes: CPU clock of the owner's thread (a clockid_t)
+  alignas(WS_SPACING) ws_counters_t count;
+  uint32_t depth; ///< P tasks on the owner's stack
+  uint32_t victim; ///< P index of the queue that the last steal came from
+  ws_steal_memo_t memo; ///< P of that queue
+} ws_queue_t;
+
+/// token: 0 = sleep on. Bits: WAKE "you were claimed: get up", GUARD "look again whether you stand guard".
+enum { WS_TOKEN_WAKE = 1, WS_TOKEN_GUARD = 2 };
+
+struct ws_worker_s {
+  ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
+  ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
+  alignas(WS_SPACING) ws_au32_t token; ///< S futex: whoever takes the worker's bit out of pool->sleepers sets WAKE, once
+  struct ws_pool_s *pool; ///< I
+  uint32_t index; ///< I
+  int32_t cpu; ///< I pinned to, -1 = floats
+  bool realtime; ///< I
+  int32_t tid; ///< I
+  clockid_t clock; ///< I CPU clock
+  pthread_t thread; ///< I
+  uint32_t *victims; ///< I indices of the other workers, nearest first
+  int pin_error, class_error; ///< I what the system said, 0 = done
+  bool searching; ///< P counted in pool->searching
+  uint64_t guard_run; ///< P(guard) run counter at the last poll
+  uint64_t guard_cpu_ns; ///< P(guard) CPU clock at the last poll
+};
+
+/// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
+typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
+
+struct ws_pool_s {
+  // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
+  alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS]; ///< S bit w: worker w is parked and nobody has claimed it.
+                                                         ///< Legal: set while w is still looking (it looks again after).
+                                                         ///< Illegal: clear, no token under way, and w asleep
+  alignas(WS_SPACING) ws_au32_t searching; ///< S workers looking for work, and those claimed that will. Legal: too high
+                                           ///< for a moment. Illegal: counting one that will not look again
+  ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
+  ws_au32_t helpers; ///< S threads that are not workers, awake in a join
+  ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
+  ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
+  ws_au32_t guard; ///< S 1 + index of the parked worker that stands guard, 0 = none
+  ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
+  ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
+  ws_au32_t state; ///< S ws_state_t
+  uint64_t guard_outside_ns; ///< P(guard) CPU time of the pushing threads at the last look
+  ws_au64_t skipped; ///< S tasks skipped by an abort
+  ws_au64_t shared_pushed; ///< S tasks pushed to the shared queue
+  ws_au64_t laneless_run; ///< S late tasks run by threads without a lane
+  ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
+  ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
+
+  alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
+  uint32_t workers; ///< I threads obtained
+  uint32_t mask_words; ///< I of sleepers in use
+  uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
+  bool guarded; ///< I workers can outnumber the CPUs, so that one may have to stand guard
+  ws_settings_t settings; ///< I name, cores are not kept
+  ws_cpuset_t mask; ///< I CPUs of the process at creation
+  ws_worker_t *worker; ///< I
+  ws_queue_t **queue; ///< I workers' queues, then lanes; entries appear, never change
+  ws_au32_t queues; ///< S entries of queue in use [edge LANE_TABLE]
+  ws_shared_t shared;
+
+  ws_au32_t started; ///< S futex: workers that have set themselves up
+  pthread_mutex_t lane_lock; ///< adding a lane beyond those at start; never on a path that has one
+  uint32_t pinned, realtime, requested; ///< I for statistics
+  uint32_t warned; ///< I causes already warned about, during creation
+  void *block; ///< I one mapping: workers, lanes, first rings
+  size_t block_bytes; ///< I
+  struct ws_pool_s *next; ///< in the process's list, under its lock
+};
+
+_Static_assert(offsetof(struct ws_worker_s, queue) == 0, "a worker's queue is the worker");
+_Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
+
+/// The calling thread in a pool: its queue, and the worker when it is one.
+typedef struct {
+  ws_queue_t *queue; ///< NULL: no lane was free
+  ws_worker_t *worker; ///< NULL: not a worker of this pool
+} ws_here_t;
+
+/// Add to a counter that only the caller writes.
+static inline void ws_count(ws_au64_t *counter, uint64_t add)
+{
+  ws_store_relaxed(counter, ws_load_relaxed(counter) + add); // relaxed: one writer, and a statistic
+}
+
+/// @return number of queues in use; those below it can be read
+static inline uint32_t ws_queue_count(struct ws_pool_s *pool)
+{
+  return ws_load_acquire(&pool->queues); // [edge LANE_TABLE acquire] the queue's fields
+}
+
+static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->mask_words; i++)
+    if (ws_load_relaxed(&pool->sleepers[i])) // relaxed: after the caller's fence [PARK_DEKKER]
+      return true;
+  return false;
+}
+
+static inline uint32_t ws_awake(const struct ws_pool_s *pool)
+{
+  uint32_t asleep = 0;
+  for (uint32_t i = 0; i < pool->mask_words; i++)
+    asleep += (uint32_t)__builtin_popcountll(ws_load_relaxed(&pool->sleepers[i])); // relaxed: a preference
+  return pool->workers - asleep;
+}
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_wait.c
+/// Wait for all tasks of a pool, and stop it. Neither is on the path of a burst.
+///
+/// Idle?   Sum the run counters first, the pushed counters after. Both only grow and run <= pushed at every moment, so
+///         equal sums mean that nothing was queued or running at the moment between the two sums.
+/// Stop    1. state DRAINING or ABORTING: outside pushes are refused, tasks may still push.
+///         2. wait until idle, helping; an abort skips what it finds.
+///         3. state STOPPED, every worker gets up and ends; join their threads.
+///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in ws_push.c).
+#include <errno.h>
+#include <limits.h>
+
+#include "ws_find.h"
+#include "ws_lane.h"
+#include "ws_park.h"
+#include "ws_run.h"
+
+static bool is_idle(struct ws_pool_s *pool)
+{
+  const uint32_t queues = ws_queue_count(pool);
+  uint64_t run = ws_load_acquire(&pool->laneless_run); // [edge POOL_IDLE acquire]
+  for (uint32_t i = 0; i < queues; i++)
+    run += ws_load_acquire(&pool->queue[i]->count.run); // [edge POOL_IDLE acquire] what the tasks wrote
+  ws_fence_seq_cst(); // [edge POOL_IDLE fence] run before pushed
+  const uint32_t queues_now = ws_queue_count(pool);
+  uint64_t pushed = ws_load_acquire(&pool->shared_pushed); // [edge POOL_IDLE acquire]
+  for (uint32_t i = 0; i < queues_now; i++)
+    pushed += ws_load_acquire(&pool->queue[i]->count.pushed); // [edge POOL_IDLE acquire]
+  return run == pushed;
+}
+
+/// Run whatever is found. @return whether anything was
+static bool help_any(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_task_t task;
+  bool stolen;
+  if (!here.queue || !ws_find(pool, here, &task, &stolen))
+    return false;
+  ws_group_t *before = stolen ? ws_root_enter(here.queue, task.group) : NULL;
+  ws_run(pool, here.queue, &task);
+  if (stolen)
+    ws_root_leave(here.queue, before);
+  if (task.group)
+    ws_group_complete(task.group, 1);
+  return true;
+}
+
+static void sleep_until_idle(struct ws_pool_s *pool)
+{
+  ws_add_acq_rel(&pool->waiters, 1); // [edge IDLE_DEKKER acq_rel]
+  for (;;) {
+    const uint32_t seen = ws_load_acquire(&pool->idle); // [edge IDLE_SEQ acquire] before the look
+    ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] waiters before the counters
+    if (is_idle(pool))
+      break;
+    ws_os_futex_wait(&pool->idle, seen, 0);
+  }
+  ws_sub_acq_rel(&pool->waiters, 1); // [edge IDLE_DEKKER acq_rel]
+}
+
+static bool spin_until_idle(struct ws_pool_s *pool)
+{
+  if (pool->cpus < 2)
+    return false;
+  const uint64_t start_ns = ws_os_now_ns();
+  do {
+    if (is_idle(pool) || ws_work_visible(pool))
+      return true;
+    ws_pause();
+  } while (ws_os_now_ns() - start_ns < pool->settings.join_spin_ns_max);
+  return false;
+}
+
+static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (here.queue)
+    ws_helper_begin(pool, here.queue);
+  while (!is_idle(pool)) {
+    if (help_any(pool, here))
+      continue;
+    ws_note_idle(pool); // another thread may wait too
+    if (spin_until_idle(pool) && here.queue)
+      continue;
+    if (here.queue)
+      ws_block_begin(pool, here);
+    sleep_until_idle(pool);
+    if (here.queue)
+      ws_block_end(pool, here);
+  }
+  if (here.queue) {
+    ws_helper_end(pool);
+    ws_deque_shrink(&here.queue->deque);
+  }
+  ws_note_idle(pool);
+}
+
+int ws_pool_wait(ws_pool_t *pool)
+{
+  const ws_here_t here = ws_here(pool);
+  if (here.worker || (here.queue && here.queue->depth > 0))
+    return -EDEADLK;
+  wait_until_idle(pool, here);
+  return 0;
+}
+
+static void end_workers(struct ws_pool_s *pool)
+{
+  ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
+  ws_fence_seq_cst(); // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (ws_claim(pool, i))
+      ws_token(&pool->worker[i], WS_TOKEN_WAKE);
+  for (uint32_t i = 0; i < pool->workers; i++)
+    pthread_join(pool->worker[i].thread, NULL);
+}
+
+static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_task_t task;
+  ws_steal_memo_t memo = {0};
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues; i++) {
+    ws_steal_t result;
+    while ((result = ws_deque_steal(&pool->queue[i]->deque, &memo, &task)) != WS_STEAL_EMPTY)
+      if (result == WS_STEAL_GOT)
+        ws_run_late(pool, here, &task);
+  }
+  while (ws_shared_take(&pool->shared, &task))
+    ws_run_late(pool, here, &task);
+}
+
+int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
+{
+  const ws_here_t here = ws_here(pool);
+  if (here.worker || (here.queue && here.queue->depth > 0))
+    return -EDEADLK;
+  uint32_t running = WS_RUNNING;
+  if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller
+    ws_store_relaxed(&pool->aborted, 1); // relaxed: published with the state
+  // [edge STOP acq_rel] aborted before the state
+  if (!ws_cas_acq_rel(&pool->state, &running, how == WS_STOP_ABORT ? WS_ABORTING : WS_DRAINING))
+    return -EALREADY;
+  wait_until_idle(pool, here);
+  end_workers(pool);
+  settle_leftovers(pool, here);
+  return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
+}

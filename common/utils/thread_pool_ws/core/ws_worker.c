@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_worker.c
+/// Life of a task, step 5: the worker's loop. Before: ws_find.c; after: ws_group.c (complete and join).
+///
+///   RUN --no task--> SPIN --budget spent--> PARKED (ws_park.c)
+///    ^                 |                       |
+///    |___ task found __|____ claimed __________|
+#include "ws_worker.h"
+
+#include "ws_find.h"
+#include "ws_park.h"
+#include "ws_process.h"
+#include "ws_run.h"
+
+/// A gap between two turns of a spin that is longer than this means that somebody else had the CPU.
+#define PREEMPTED_NS 20000u
+
+/// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group cannot be done
+/// before the last of them, so nobody waits longer for it.
+static void run_all(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  ws_task_t task;
+  bool stolen;
+  ws_group_t *group = NULL;
+  uint32_t units = 0;
+  while (ws_find(pool, here, &task, &stolen)) {
+    ws_search_found(worker);
+    if (units > 0 && task.group != group) {
+      ws_group_complete(group, units);
+      units = 0;
+    }
+    if (stolen)
+      ws_root_enter(here.queue, task.group); // kept until the next one: what the task pushed belongs to it
+    ws_run(pool, here.queue, &task);
+    group = task.group;
+    units += group != NULL;
+    if (units > 0 && !ws_find_near(pool, here)) {
+      ws_group_complete(group, units);
+      units = 0;
+    }
+  }
+  if (units > 0)
+    ws_group_complete(group, units);
+}
+
+/// A thread that pushes to this pool was last seen on the caller's CPU: a spin here could keep it off.
+static bool shares_cpu_with_producer(const ws_worker_t *worker, int32_t cpu)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = pool->workers; i < queues; i++)
+    if (ws_load_relaxed(&pool->queue[i]->owner) != 0 // relaxed: a preference
+        && ws_load_relaxed(&pool->queue[i]->cpu) == (uint32_t)(cpu + 1)) // relaxed: a preference
+      return true;
+  return false;
+}
+
+/// The awake workers of all pools together must leave a CPU to everybody else.
+static bool may_spin(const ws_worker_t *worker)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  return pool->cpus > 1 && ws_process_awake() < pool->cpus
+         && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
+}
+
+/// Look for work for a bounded time. @return whether there is some
+static bool spin(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const bool hot = pool->settings.spin == WS_SPIN_HOT;
+  if (pool->settings.spin == WS_SPIN_OFF || !may_spin(worker) || shares_cpu_with_producer(worker, ws_os_cpu()))
+    return false;
+  ws_search_begin(worker);
+  ws_count(&worker->queue.count.spins, 1);
+  const uint64_t start_ns = ws_os_now_ns();
+  uint64_t now_ns = start_ns;
+  bool found = false;
+  while (!found && may_spin(worker)) {
+    const uint64_t before_ns = now_ns;
+    ws_pause();
+    found = ws_work_visible(pool);
+    now_ns = ws_os_now_ns();
+    if (!hot && (now_ns - before_ns > PREEMPTED_NS || now_ns - start_ns > pool->settings.spin_ns_max))
+      break;
+  }
+  ws_count(&worker->queue.count.spin_ns, now_ns - start_ns);
+  return found;
+}
+
+void ws_worker_loop(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  for (;;) {
+    run_all(worker);
+    ws_note_idle(pool);
+    if (spin(worker))
+      continue;
+    if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(pool)) // [edge STOP acquire]
+      return;
+    ws_park(worker);
+  }
+}
