@@ -23,14 +23,15 @@ from lintkit import C_SUFFIXES, MODULE, CText, Finding, line_of, main, read, spl
 # include them.
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("shim", ("shim/*",)),
-    ("pool", ("core/ws_pool*",)),
-    ("worker, push, group", ("core/ws_worker*", "core/ws_push*", "core/ws_group*")),
+    ("pool, start", ("core/ws_pool*", "core/ws_start*")),
+    ("worker", ("core/ws_worker*",)),
+    ("push, group, wait, stats", ("core/ws_push*", "core/ws_group*", "core/ws_wait*", "core/ws_stats*")),
     ("find, park, run", ("core/ws_find*", "core/ws_park*", "core/ws_guard*", "core/ws_run*")),
     ("lane", ("core/ws_lane*",)),
-    ("process, stats", ("core/ws_process*", "core/ws_stats*")),
+    ("process", ("core/ws_process*",)),
+    ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),
     ("types", ("core/ws_types*",)),
     ("deque, shared queue", ("core/ws_deque*", "core/ws_shared*")),
-    ("topo, config", ("core/ws_topo*", "core/ws_config*", "core/ws_settings*")),
     ("os, trace", ("core/ws_os*", "trace/*")),
     ("atomic, base", ("core/ws_atomic*", "core/ws_base*", "core/ws_assert*")),
 )
