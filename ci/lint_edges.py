@@ -3,7 +3,7 @@
 """Every atomic access in core/ says which ordering edge it is a side of, or why nobody relies on its order.
 
 A site is a call of an order-named wrapper of ws_atomic.h. On its line, or up to three lines above it (to the
-start of a comment that begins higher up), stands a comment with
+start of a comment that begins higher up) but not beside another site, stands a comment with
 
     [edge NAME release|acquire|acq_rel|fence]     or     relaxed: <reason>
 
@@ -117,6 +117,7 @@ class CoreFile:
     def __post_init__(self) -> None:
         self.code_lines = self.text.code.split("\n")
         self.comment_lines = self.text.comments.split("\n")
+        self.site_lines = {line_of(self.text.code, call.start()) for call in SITE.finditer(self.text.code)}
 
     def window_start(self, line: int) -> int:
         """First line whose tags count: LINES_ABOVE higher, or where the comment there begins."""
@@ -129,16 +130,19 @@ class CoreFile:
         return bool(self.comment_lines[line - 1].strip()) and not self.code_lines[line - 1].strip()
 
     def claim(self, line: int, sides: frozenset[str]) -> list[Tag]:
-        """Tags that an access on a line can be, which become its own. Several accesses may share one."""
-        start = self.window_start(line)
-        found = [tag for tag in self.tags if start <= tag.line <= line and tag.side in sides]
+        """Tags that an access on a line can be, which become its own. Accesses below a comment may share it."""
+        found = [tag for tag in self.reach(line) if tag.side in sides]
         self.claimed.update(found)
         return found
 
-    def sides_in_reach(self, line: int) -> str:
+    def reach(self, line: int) -> list[Tag]:
+        """Tags on the line, and those above it that do not stand at another access."""
         start = self.window_start(line)
-        sides = {tag.side for tag in self.tags if start <= tag.line <= line and tag.side}
-        return ", ".join(sorted(sides)) or "none"
+        return [
+            t
+            for t in self.tags
+            if start <= t.line <= line and (t.line == line or t.line not in self.site_lines)
+        ]
 
 
 def check_core_file(path: str, raw: str, edges: Edges) -> Iterator[Finding]:
@@ -155,8 +159,9 @@ def check_core_file(path: str, raw: str, edges: Edges) -> Iterator[Finding]:
             if order == "relaxed"
             else f"[edge NAME {order.replace('seq_cst', 'acq_rel')}]"
         )
-        message = f"{call[1]} needs {wanted} on its line or up to {LINES_ABOVE} above; found "
-        yield Finding(path, line, "tag", message + file.sides_in_reach(line))
+        found = ", ".join(sorted({tag.side for tag in file.reach(line) if tag.side})) or "none"
+        message = f"{call[1]} needs {wanted} on its line or up to {LINES_ABOVE} above; found {found}"
+        yield Finding(path, line, "tag", message)
     for call in CARRIER.finditer(text.code):
         file.claim(line_of(text.code, call.start()), RELEASES | ACQUIRES)
     for tag in tags:

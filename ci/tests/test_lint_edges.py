@@ -44,8 +44,13 @@ class EdgesTest(TreeTest):
         self.expect(RELEASE + ACQUIRE + "x = ws_load_relaxed(&a); // relaxed:\n", "ws_q.c:3 tag")
 
     def test_relaxed_beside_a_fence(self) -> None:
-        code = "ws_fence_seq_cst(); // [edge Q_PUBLISH fence]\nx = ws_load_relaxed(&a);\n"
+        code = "// [edge Q_PUBLISH fence]\nws_fence_seq_cst();\nx = ws_load_relaxed(&a);\n"
         self.expect(code + "\n\n\n" + code)
+
+    def test_a_tag_beside_an_access_is_that_line_s_own(self) -> None:
+        code = RELEASE + ACQUIRE + "x = ws_load_relaxed(&a); // relaxed: a hint\ny = ws_load_relaxed(&b);\n"
+        self.expect(code, "ws_q.c:4 tag")
+        self.expect(RELEASE + ACQUIRE + "ws_store_release(&b, 1);\n", "ws_q.c:3 tag")
 
     def test_a_relaxed_access_is_no_side(self) -> None:
         code = "ws_store_relaxed(&a, 1); // relaxed: [edge Q_PUBLISH release] follows\n"
