@@ -130,7 +130,7 @@ class CoreFile:
         return bool(self.comment_lines[line - 1].strip()) and not self.code_lines[line - 1].strip()
 
     def claim(self, line: int, sides: frozenset[str]) -> list[Tag]:
-        """Tags that an access on a line can be, which become its own. Accesses below a comment may share it."""
+        """Tags that an access on a line can be, which become its own; accesses below a comment share it."""
         found = [tag for tag in self.reach(line) if tag.side in sides]
         self.claimed.update(found)
         return found

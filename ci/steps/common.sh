@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash Sourced by the steps: build a preset, run its tests, count them. Build trees lie in
-# build-ci/<preset>, apart from a developer's own build-<preset>.
+# shellcheck shell=bash
+#
+# Sourced by the steps: build a preset, run its tests, count them. Build trees lie in build-ci/<preset>, apart from
+# a developer's own build-<preset>.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 export CTEST_OUTPUT_ON_FAILURE=1
