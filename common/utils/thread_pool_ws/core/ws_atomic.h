@@ -2,9 +2,10 @@
 /// @file ws_atomic.h
 /// Atomics whose name carries their order; the only file that knows how they are made.
 ///
-/// The types wrap a plain word so that no access can be atomic, or not, by accident. The operations are the compiler's
-/// C11-model built-ins: the public headers must parse as C++ too, where C11's _Atomic does not exist.
-/// Every use in core/ carries a tag: the edge of MEMORY_MODEL.md that it is a side of, or why relaxed is enough.
+/// The types wrap a plain word so that no access can be atomic, or not, by accident. The operations are the
+/// compiler's C11-model built-ins: the public headers must parse as C++ too, where C11's _Atomic does not
+/// exist. Every use in core/ carries a tag: the edge of MEMORY_MODEL.md that it is a side of, or why relaxed
+/// is enough.
 #ifndef WS_ATOMIC_H
 #define WS_ATOMIC_H
 
@@ -47,8 +48,8 @@ typedef struct {
 #endif
 
 #ifdef WS_TSAN
-/// ThreadSanitizer does not model fences. A read-modify-write of one common word orders at least as much: two such
-/// operations are totally ordered, and the later one acquires what the earlier one released.
+/// ThreadSanitizer does not model fences. A read-modify-write of one common word orders at least as much: two
+/// such operations are totally ordered, and the later one acquires what the earlier one released.
 extern ws_au32_t ws_tsan_fence_word;
 static inline void ws_fence_seq_cst(void)
 {
@@ -58,7 +59,8 @@ static inline void ws_fence_seq_cst(void)
 static inline void ws_fence_seq_cst(void)
 {
 #if defined(__x86_64__)
-  // A locked operation on the own stack: the same order as MFENCE for write-back memory, at a third of its time.
+  // A locked operation on the own stack: the same order as MFENCE for write-back memory, at a third of its
+  // time.
   __asm__ volatile("lock; orl $0, -4(%%rsp)" ::: "memory", "cc");
 #else
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -66,8 +68,9 @@ static inline void ws_fence_seq_cst(void)
 }
 #endif
 
-/// The fence between two loads of a thief. x86 keeps loads in order, so there it binds the compiler only; the owner's
-/// ws_fence_seq_cst between its store and its load is what x86 needs (Chase and Lev 2005, section 3; Le et al. 2013).
+/// The fence between two loads of a thief. x86 keeps loads in order, so there it binds the compiler only; the
+/// owner's ws_fence_seq_cst between its store and its load is what x86 needs (Chase and Lev 2005, section 3;
+/// Le et al. 2013).
 static inline void ws_fence_seq_cst_loads(void)
 {
 #if defined(__x86_64__) && !defined(WS_TSAN)

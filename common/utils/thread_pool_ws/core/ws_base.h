@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/// Words with different writers stand this far apart: two lines, because x86 prefetches the neighbour of a line.
+/// Words with different writers stand this far apart: two lines, because x86 prefetches the neighbour of a
+/// line.
 #define WS_SPACING 128
 
 #define WS_LIKELY(x) __builtin_expect(!!(x), 1)

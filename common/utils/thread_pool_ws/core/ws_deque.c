@@ -52,7 +52,8 @@ static ws_ring_t *next_ring(ws_deque_t *deque)
 bool ws_deque_grow(ws_deque_t *deque)
 {
   uint32_t loose = WS_LOOSE_PAGES;
-  // [edge DEQ_LOOSE acq_rel] whoever moves loose away from PAGES may touch the pages: this growth, or one trim
+  // [edge DEQ_LOOSE acq_rel] whoever moves loose away from PAGES may touch the pages: this growth, or one
+  // trim
   if (!ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE) && loose == WS_LOOSE_TRIMMING)
     return false;
   ws_ring_t *next = next_ring(deque);
@@ -79,7 +80,8 @@ void ws_deque_shrink(ws_deque_t *deque)
   ws_store_release(&deque->ring, &deque->rings[0]); // [edge DEQ_GROW release]
   deque->level = 0;
   ws_store_relaxed(&deque->grown_bytes, 0); // relaxed: a statistic
-  ws_store_release(&deque->loose, WS_LOOSE_PAGES); // [edge DEQ_LOOSE release] no more writes to the bigger rings
+  // [edge DEQ_LOOSE release] no more writes to the bigger rings
+  ws_store_release(&deque->loose, WS_LOOSE_PAGES);
 }
 
 void ws_deque_trim(ws_deque_t *deque)
@@ -89,6 +91,7 @@ void ws_deque_trim(ws_deque_t *deque)
       || !ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_TRIMMING)) // [edge DEQ_LOOSE acq_rel]
     return;
   for (uint32_t level = 1; level < WS_DEQUE_LEVELS && deque->rings[level].cell; level++)
-    ws_os_release_pages(deque->rings[level].cell, ring_bytes(&deque->rings[level])); // locked pages stay: no harm
+    // locked pages stay: no harm
+    ws_os_release_pages(deque->rings[level].cell, ring_bytes(&deque->rings[level]));
   ws_store_release(&deque->loose, WS_LOOSE_NONE); // [edge DEQ_LOOSE release] the next growth may write again
 }

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_deque.h
-/// Life of a task, step 2: the queue of one pushing thread, a Chase-Lev deque. Before: ws_push.c; after: ws_find.c.
+/// Life of a task, step 2: the queue of one pushing thread, a Chase-Lev deque. Before: ws_push.c; after:
+/// ws_find.c.
 ///
-/// Roles      The owner pushes and takes at the bottom (newest first); any other thread steals at the top (oldest first).
-/// Invariant  Cells [top, bottom) hold the queued tasks. Indices only grow (64 bits: no wrap, no ABA); the owner's take
-///            lowers bottom by one for a moment, and emptying the deque always moves top past the last task.
+/// Roles      The owner pushes and takes at the bottom (newest first); any other thread steals at the top
+///            (oldest first).
+/// Invariant  Cells [top, bottom) hold the queued tasks. Indices only grow (64 bits: no wrap, no ABA); the
+///            owner's take lowers bottom by one for a moment, and emptying the deque always moves top past
+///            the last task.
 /// Exclusion  push, take, grow, shrink: owner only. steal, trim: anyone, at once with all of them.
 ///            (X = never at the same time)     push take steal grow shrink trim
 ///                                  owner       X    X    -    X     X     -
 ///                                  thief       -    -    -    -     -     -
-/// Growth     Level k has 2^k times the base capacity. A bigger ring is filled before it is published; the old one stays
-///            mapped, so a thief that still reads it reads old cells and then fails its CAS.
-/// Source     Chase, Lev: Dynamic circular work-stealing deque, SPAA 2005; orders of Le, Pop, Cohen, Zappa Nardelli,
-///            PPoPP 2013. The takes counter is ours: it saves a thief the owner's bottom line (MEMORY_MODEL.md, DEQ_TAKES).
+/// Growth     Level k has 2^k times the base capacity. A bigger ring is filled before it is published; the
+///            old one stays mapped, so a thief that still reads it reads old cells and then fails its CAS.
+/// Source     Chase, Lev: Dynamic circular work-stealing deque, SPAA 2005; orders of Le, Pop, Cohen, Zappa
+///            Nardelli, PPoPP 2013. The takes counter is ours: it saves a thief the owner's bottom line
+///            (MEMORY_MODEL.md, DEQ_TAKES).
 #ifndef WS_DEQUE_H
 #define WS_DEQUE_H
 
@@ -24,7 +28,8 @@
 #include "ws_atomic.h"
 #include "ws_base.h"
 
-/// One queued task. Every word atomic: a thief may read a cell that the owner is overwriting, and then fails its CAS.
+/// One queued task. Every word atomic: a thief may read a cell that the owner is overwriting, and then fails
+/// its CAS.
 typedef struct {
   ws_aptr_t func;
   ws_aptr_t arg;
@@ -39,7 +44,8 @@ typedef struct {
 
 #define WS_DEQUE_LEVELS 32
 
-/// Letters: I set at init, then read only; O the owner writes, all read; P the owner only; S any thread writes.
+/// Letters: I set at init, then read only; O the owner writes, all read; P the owner only; S any thread
+/// writes.
 typedef struct {
   alignas(WS_SPACING) ws_au64_t top; ///< S next index to steal
   alignas(WS_SPACING) ws_au64_t bottom; ///< O next index to push
@@ -57,7 +63,8 @@ typedef struct {
 /// loose: NONE --shrink--> PAGES --trim begins--> TRIMMING --trim ends--> NONE;  PAGES --grow--> NONE
 enum { WS_LOOSE_NONE, WS_LOOSE_PAGES, WS_LOOSE_TRIMMING };
 
-/// What a thief remembers of the deque that it stole from last, so that a steal need not read the owner's line.
+/// What a thief remembers of the deque that it stole from last, so that a steal need not read the owner's
+/// line.
 typedef struct {
   const ws_deque_t *deque;
   uint64_t bottom; ///< a value of bottom seen after takes had the value below
@@ -70,7 +77,8 @@ typedef enum { WS_STEAL_EMPTY, WS_STEAL_LOST, WS_STEAL_GOT } ws_steal_t;
 void ws_deque_init(ws_deque_t *deque, ws_cell_t *cells, uint64_t capacity);
 /// Unmap the rings above level 0.
 void ws_deque_free(ws_deque_t *deque);
-/// @brief Double the capacity. @return false when there is no memory, or its pages are being given back right now
+/// @brief Double the capacity. @return false when there is no memory, or its pages are being given back right
+/// now
 bool ws_deque_grow(ws_deque_t *deque);
 /// @brief Return to the first ring if the deque is empty; its bigger rings become loose.
 void ws_deque_shrink(ws_deque_t *deque);
@@ -96,7 +104,8 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
 /// @return tasks in the deque, about: exact for the owner while nobody steals
 static inline uint64_t ws_deque_size(const ws_deque_t *deque)
 {
-  const uint64_t top = ws_load_relaxed(&deque->top); // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
+  // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
+  const uint64_t top = ws_load_relaxed(&deque->top);
   const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: as top
   return (int64_t)(bottom - top) > 0 ? bottom - top : 0;
 }
@@ -108,7 +117,8 @@ static inline bool ws_deque_has_room(ws_deque_t *deque, uint64_t count)
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
   if (WS_LIKELY(bottom - deque->top_seen + count <= ring->mask + 1))
     return true;
-  deque->top_seen = ws_load_acquire(&deque->top); // [edge DEQ_REUSE acquire] a cell is read before it is overwritten
+  // [edge DEQ_REUSE acquire] a cell is read before it is overwritten
+  deque->top_seen = ws_load_acquire(&deque->top);
   return bottom - deque->top_seen + count <= ring->mask + 1;
 }
 
@@ -119,7 +129,8 @@ static inline void ws_deque_push(ws_deque_t *deque, const ws_task_t *tasks, uint
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
   for (uint64_t i = 0; i < count; i++)
     ws_cell_write(&ring->cell[(bottom + i) & ring->mask], &tasks[i]);
-  ws_store_release(&deque->bottom, bottom + count); // [edge DEQ_PUBLISH release] cells, and what the tasks will read
+  // [edge DEQ_PUBLISH release] cells, and what the tasks will read
+  ws_store_release(&deque->bottom, bottom + count);
   const uint64_t most = ws_load_relaxed(&deque->high_water); // relaxed: only the owner writes it
   if (WS_UNLIKELY(bottom + count - deque->top_seen > most + most / 8)) {
     deque->top_seen = ws_load_acquire(&deque->top); // [edge DEQ_REUSE acquire]
@@ -128,7 +139,8 @@ static inline void ws_deque_push(ws_deque_t *deque, const ws_task_t *tasks, uint
   }
 }
 
-/// @brief The owner's newest task, or its oldest, without taking it: to see whose it is. A thief may take it meanwhile.
+/// @brief The owner's newest task, or its oldest, without taking it: to see whose it is. A thief may take it
+/// meanwhile.
 static inline bool ws_deque_peek(const ws_deque_t *deque, bool newest, ws_task_t *task)
 {
   const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
@@ -147,9 +159,10 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
   uint64_t top = ws_load_relaxed(&deque->top); // relaxed: top only grows, so empty here is empty
   if ((int64_t)(bottom - top) < 0)
     return false;
-  // relaxed: ordered by the fence [edge DEQ_LAST]; an own word with one writer
-  ws_store_relaxed(&deque->takes, ws_load_relaxed(&deque->takes) + 1); // relaxed: as above
-  ws_store_release(&deque->bottom, bottom); // [edge DEQ_PUBLISH release] whoever reads it may take an older cell
+  const uint64_t takes = ws_load_relaxed(&deque->takes); // relaxed: only the owner writes it
+  ws_store_release(&deque->takes, takes + 1); // [edge DEQ_TAKES release] bottom may fall from here on
+  // [edge DEQ_PUBLISH release] whoever reads it may take an older cell
+  ws_store_release(&deque->bottom, bottom);
   ws_fence_seq_cst(); // [edge DEQ_LAST fence] bottom (and takes) before top
   top = ws_load_relaxed(&deque->top); // relaxed: after the fence
   if ((int64_t)(bottom - top) < 0) { // a thief was quicker
@@ -160,16 +173,19 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
   ws_cell_read(&ring->cell[bottom & ring->mask], task);
   if (bottom != top)
     return true;
-  const bool won = ws_cas_seq_cst(&deque->top, &top, top + 1); // [edge DEQ_LAST acq_rel] the last task: one of us
+  // [edge DEQ_LAST acq_rel] the last task: one of us
+  const bool won = ws_cas_seq_cst(&deque->top, &top, top + 1);
   ws_store_release(&deque->bottom, bottom + 1); // [edge DEQ_PUBLISH release]
   return won;
 }
 
 /// @brief Begin to steal: read the oldest task without taking it. ws_deque_steal_commit decides.
 /// @param index  out: its index
-static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task, uint64_t *index)
+static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task,
+                                       uint64_t *index)
 {
-  const uint64_t top = ws_load_acquire(&deque->top); // [edge DEQ_REUSE acquire] not older than what other thieves took
+  // [edge DEQ_REUSE acquire] not older than what other thieves took
+  const uint64_t top = ws_load_acquire(&deque->top);
   ws_fence_seq_cst_loads(); // [edge DEQ_LAST fence] top before bottom (or takes)
   const bool known = memo->deque == deque && (int64_t)(memo->bottom - top) > 0
                      && ws_load_acquire(&deque->takes) == memo->takes; // [edge DEQ_TAKES acquire]
@@ -180,16 +196,19 @@ static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo,
     if ((int64_t)(bottom - top) <= 0)
       return false;
   }
-  const ws_ring_t *ring = ws_load_acquire(&deque->ring); // [edge DEQ_GROW acquire] its cells hold all of [top, bottom)
+  // [edge DEQ_GROW acquire] its cells hold all of [top, bottom)
+  const ws_ring_t *ring = ws_load_acquire(&deque->ring);
   ws_cell_read(&ring->cell[top & ring->mask], task);
   *index = top;
   return true;
 }
 
-/// @brief Take the task that ws_deque_steal_peek read. @return false if somebody else did: what was read is void
+/// @brief Take the task that ws_deque_steal_peek read. @return false if somebody else did: what was read is
+/// void
 static inline bool ws_deque_steal_commit(ws_deque_t *deque, uint64_t index)
 {
-  return ws_cas_seq_cst(&deque->top, &index, index + 1); // [edge DEQ_LAST acq_rel] [edge DEQ_REUSE release] cell is read
+  // [edge DEQ_LAST acq_rel] [edge DEQ_REUSE release] cell is read
+  return ws_cas_seq_cst(&deque->top, &index, index + 1);
 }
 
 /// @brief Steal the oldest task.

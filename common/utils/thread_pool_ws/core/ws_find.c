@@ -87,7 +87,8 @@ static bool is_buried(const ws_deque_t *deque, const ws_group_t *group)
   const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
   const uint64_t size = ws_deque_size(deque);
   for (uint64_t i = 1; i <= size; i++)
-    if (ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group) == group) // relaxed: only the owner writes it
+    // relaxed: only the owner writes it
+    if (ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group) == group)
       return true;
   return false;
 }
@@ -136,8 +137,8 @@ bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gro
     ws_steal_memo_t memo = {0};
     if (queue == here.queue || ws_load_relaxed(&queue->root) != group) // relaxed: looked at again below
       continue;
-    // The task lay there while the root was this group, if the root is read after the task and the CAS finds it still
-    // there: to change its root the owner must empty its deque, which moves top on.
+    // The task lay there while the root was this group, if the root is read after the task and the CAS finds
+    // it still there: to change its root the owner must empty its deque, which moves top on.
     while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
       if (ws_load_acquire(&queue->root) != group) // [edge ROOT acquire] not older than the task
         break;

@@ -6,8 +6,8 @@
 
 #include "ws_types.h"
 
-/// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to far, tasks
-/// that a join put aside, the shared queue.
+/// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to
+/// far, tasks that a join put aside, the shared queue.
 /// @param stolen  out: it came from another thread's queue, or from the shared one
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task, bool *stolen);
 
@@ -17,8 +17,8 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
 /// @brief Find a task of @p group in the caller's own queues.
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
-/// @brief Find a task that was pushed by a task of @p group, in the queue of the thread that runs that one ("leapfrog":
-/// Wagner, Calder: Leapfrogging, PPoPP 1993).
+/// @brief Find a task that was pushed by a task of @p group, in the queue of the thread that runs that one
+/// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
 #endif

@@ -2,9 +2,10 @@
 /// @file ws_group.c
 /// Life of a task, steps 6 and 7: complete and join. Before: ws_worker.c. ws_group.h has the word's diagram.
 ///
-/// Lifetime  The group may be gone as soon as its count is zero: ws_group_complete touches it with one read-modify-write,
-///           and then uses its address only, as a key for the kernel. A stray wake of whatever lies there by then is one
-///           spurious return from a futex wait, which every waiter has to expect.
+/// Lifetime  The group may be gone as soon as its count is zero: ws_group_complete touches it with one
+///           read-modify-write, and then uses its address only, as a key for the kernel. A stray wake of
+///           whatever lies there by then is one spurious return from a futex wait, which every waiter has to
+///           expect.
 #include "../include/ws_group.h"
 
 #include <limits.h>
@@ -30,14 +31,16 @@ void ws_group_init(ws_group_t *group, uint32_t units)
 
 void ws_group_add(ws_group_t *group, uint32_t units)
 {
-  const uint32_t before = ws_add_relaxed(word_of(group), units * UNIT); // relaxed: the push that follows publishes it
+  // relaxed: the push that follows publishes it
+  const uint32_t before = ws_add_relaxed(word_of(group), units * UNIT);
   WS_ASSERT(before / UNIT + units <= WS_GROUP_UNITS_MAX);
 }
 
 void ws_group_complete(ws_group_t *group, uint32_t units)
 {
   ws_au32_t *word = word_of(group);
-  const uint32_t before = ws_sub_acq_rel(word, units * UNIT); // [edge GROUP_DONE acq_rel] every completer, not the last only
+  // [edge GROUP_DONE acq_rel] every completer, not the last only
+  const uint32_t before = ws_sub_acq_rel(word, units * UNIT);
   WS_ASSERT(before / UNIT >= units);
   if (before == (units * UNIT | SLEEPS))
     ws_os_futex_wake(word, INT_MAX);

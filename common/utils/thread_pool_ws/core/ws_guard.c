@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_guard.c
-/// The guard: tasks may block, so the cap on awake workers is a preference. While tasks may wait behind a full set of awake
-/// workers one parked worker looks from time to time, and gets up when those are blocked. DESIGN: docs/architecture.md.
+/// The guard: tasks may block, so the cap on awake workers is a preference. While tasks may wait behind a
+/// full set of awake workers one parked worker looks from time to time, and gets up when those are blocked.
+/// DESIGN: docs/architecture.md.
 ///
 ///   none --a worker parks, or tasks queue behind a full set--> standing --claimed--> none
 ///                                                              standing --nothing to see for 10 ms--> none
-/// [edge GUARD_DEKKER] Whoever leaves a task behind a full set of awake workers sees a guard, or appoints one; a guard
-/// that stands down looks again after it has said so.
+/// [edge GUARD_DEKKER] Whoever leaves a task behind a full set of awake workers sees a guard, or appoints
+/// one; a guard that stands down looks again after it has said so.
 #include <errno.h>
 
 #include "ws_park.h"
@@ -27,7 +28,8 @@ static void dismiss(struct ws_pool_s *pool, uint32_t index)
 
 static bool is_parked(const struct ws_pool_s *pool, uint32_t index)
 {
-  return (ws_load_relaxed(&pool->sleepers[index / 64]) >> (index % 64)) & 1; // relaxed: after a fence, or ws_claim decides
+  // relaxed: after a fence, or ws_claim decides
+  return (ws_load_relaxed(&pool->sleepers[index / 64]) >> (index % 64)) & 1;
 }
 
 void ws_guard_appoint(struct ws_pool_s *pool)
@@ -92,7 +94,8 @@ static bool outside_sleeps(struct ws_pool_s *pool)
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = pool->workers; i < queues; i++)
     if (ws_load_relaxed(&pool->queue[i]->owner)) // relaxed: a thread that is gone reads as 0
-      cpu_ns += ws_os_thread_cpu_ns((clockid_t)ws_load_relaxed(&pool->queue[i]->owner_clock)); // relaxed: a preference
+      // relaxed: a preference
+      cpu_ns += ws_os_thread_cpu_ns((clockid_t)ws_load_relaxed(&pool->queue[i]->owner_clock));
   const uint64_t before_ns = pool->guard_outside_ns;
   pool->guard_outside_ns = cpu_ns;
   return cpu_ns - before_ns < WS_GUARD_PERIOD_NS / 8;
@@ -103,7 +106,8 @@ static bool should_rise(struct ws_pool_s *pool, uint32_t stuck)
 {
   const uint32_t working = ws_working(pool);
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
-  const uint32_t hidden = stuck > blocked ? stuck - blocked : 0; // those in a join are stuck too, and not in working
+  // those in a join are stuck too, and not in working
+  const uint32_t hidden = stuck > blocked ? stuck - blocked : 0;
   if (hidden > 0 && hidden >= working)
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
   if (outside_sleeps(pool))

@@ -16,7 +16,8 @@ static void settle(ws_queue_t *lane)
 {
   clockid_t clock;
   if (pthread_getcpuclockid(pthread_self(), &clock) == 0)
-    ws_store_relaxed(&lane->owner_clock, (uint64_t)clock); // relaxed: read by the guard, a wrong value only misleads it
+    // relaxed: read by the guard, a wrong value only misleads it
+    ws_store_relaxed(&lane->owner_clock, (uint64_t)clock);
   const ws_ring_t *ring = ws_load_relaxed(&lane->deque.ring); // relaxed: only the owner writes it
   if (ws_deque_size(&lane->deque) == 0)
     for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))

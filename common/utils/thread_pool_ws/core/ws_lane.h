@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lane.h
-/// Which queue is mine? A worker of the pool has its own; any other thread claims a lane at its first push and keeps it
-/// until it ends.
+/// Which queue is mine? A worker of the pool has its own; any other thread claims a lane at its first push
+/// and keeps it until it ends.
 #ifndef WS_LANE_H
 #define WS_LANE_H
 
 #include "ws_process.h"
 
-/// @brief Find, or claim, the calling thread's lane when it is not in the thread's cache. @return NULL when none is free
+/// @brief Find, or claim, the calling thread's lane when it is not in the thread's cache. @return NULL when
+/// none is free
 ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
-/// @brief Add a lane to the pool and claim it. @return NULL when there is no memory or WS_LANES_MAX is reached
+/// @brief Add a lane to the pool and claim it. @return NULL when there is no memory or WS_LANES_MAX is
+/// reached
 /// @progress  takes a lock, maps memory
 ws_queue_t *ws_lane_add(struct ws_pool_s *pool);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_os.h
-/// The operating system as the core sees it: futex, clocks, CPUs, memory. Tests replace these at link time (--wrap).
+/// The operating system as the core sees it: futex, clocks, CPUs, memory. Tests replace these at link time
+/// (--wrap).
 #ifndef WS_OS_H
 #define WS_OS_H
 
@@ -17,7 +18,8 @@ typedef struct {
   unsigned long *mask; ///< malloc'ed
 } ws_cpuset_t;
 
-/// Sleep while *word == expected. @return 0 woken or not equal (look again); -ETIMEDOUT after @p timeout_ns (0 = never)
+/// Sleep while *word == expected. @return 0 woken or not equal (look again); -ETIMEDOUT after @p timeout_ns
+/// (0 = never)
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 /// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count);

@@ -18,7 +18,8 @@
 
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
-  const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u), .tv_nsec = (long)(timeout_ns % 1000000000u)};
+  const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+                                   .tv_nsec = (long)(timeout_ns % 1000000000u)};
   const struct timespec *limit = timeout_ns ? &timeout : NULL;
   if (syscall(SYS_futex, &word->v, FUTEX_WAIT_PRIVATE, expected, limit, NULL, 0) < 0 && errno == ETIMEDOUT)
     return -ETIMEDOUT;
@@ -121,7 +122,8 @@ int ws_os_avoid(int32_t tid, const ws_cpuset_t *set, uint32_t cpu)
 
 void *ws_os_map(size_t bytes)
 {
-  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   return memory == MAP_FAILED ? NULL : memory;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_os_quota.c
-/// How many CPUs' worth of time the control groups of this process grant (cgroup v2 cpu.max, v1 cpu.cfs_quota_us).
+/// How many CPUs' worth of time the control groups of this process grant (cgroup v2 cpu.max, v1
+/// cpu.cfs_quota_us).
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>

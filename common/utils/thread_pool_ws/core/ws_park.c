@@ -39,7 +39,8 @@ uint32_t ws_working(const struct ws_pool_s *pool)
 bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
 {
   const uint64_t bit = UINT64_C(1) << (worker % 64);
-  if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit)) // [edge PARK_CLAIM acq_rel] one claimer a sleep
+  // [edge PARK_CLAIM acq_rel] one claimer a sleep
+  if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit))
     return false;
   ws_add_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel] on the sleeper's behalf: it will look
   ws_process_awake_add(1);
@@ -52,7 +53,8 @@ void ws_token(ws_worker_t *worker, uint32_t bit)
   ws_os_futex_wake(&worker->token, 1);
 }
 
-/// A sleeper to wake: not on the caller's CPU if it can be helped, the guard last. @return its index, or UINT32_MAX
+/// A sleeper to wake: not on the caller's CPU if it can be helped, the guard last. @return its index, or
+/// UINT32_MAX
 static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
 {
   uint32_t second = UINT32_MAX, guard = UINT32_MAX;
@@ -72,7 +74,8 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
   return second != UINT32_MAX ? second : guard;
 }
 
-/// A real-time worker that floats would start where it last ran, even on top of the thread that wakes it, and stop that.
+/// A real-time worker that floats would start where it last ran, even on top of the thread that wakes it, and
+/// stop that.
 static void place(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
 {
   if (!worker->realtime || worker->cpu >= 0 || cpu == 0
@@ -151,7 +154,8 @@ static void sleep_for_token(ws_worker_t *worker)
     if (token & WS_TOKEN_WAKE)
       return;
     if (token & WS_TOKEN_GUARD)
-      ws_and_acq_rel(&worker->token, ~(uint32_t)WS_TOKEN_GUARD); // [edge PARK_TOKEN acq_rel] before looking at guard
+      // [edge PARK_TOKEN acq_rel] before looking at guard
+      ws_and_acq_rel(&worker->token, ~(uint32_t)WS_TOKEN_GUARD);
     const bool guard = pool->guarded && ws_is_guard(worker);
     const uint64_t timeout_ns = guard ? WS_GUARD_PERIOD_NS : trim ? WS_TRIM_AFTER_NS : 0;
     if (ws_os_futex_wait(&worker->token, 0, timeout_ns) != -ETIMEDOUT)
@@ -187,7 +191,8 @@ void ws_park(ws_worker_t *worker)
   if (pool->guarded)
     ws_guard_volunteer(worker);
   sleep_for_token(worker);
-  ws_store_relaxed(&worker->token, 0); // relaxed: the next WAKE comes only after the bit is set again [PARK_CLAIM]
+  // relaxed: the next WAKE comes only after the bit is set again [PARK_CLAIM]
+  ws_store_relaxed(&worker->token, 0);
   if (pool->guarded)
     ws_guard_resign(worker);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_park.h
-/// Life of a task, step 3: wake. How workers sleep without losing a wake, and who is woken when. PARK.md has the proof.
-/// Before: ws_push.c; after: ws_find.c.
+/// Life of a task, step 3: wake. How workers sleep without losing a wake, and who is woken when. PARK.md has
+/// the proof. Before: ws_push.c; after: ws_find.c.
 #ifndef WS_PARK_H
 #define WS_PARK_H
 
 #include "ws_types.h"
 
-/// A parked guard looks this often whether tasks wait behind blocked workers. A worker that blocks just after a look is
-/// found at the next one but one, so two periods and a wake must fit in the promised 1 ms.
+/// A parked guard looks this often whether tasks wait behind blocked workers. A worker that blocks just after
+/// a look is found at the next one but one, so two periods and a wake must fit in the promised 1 ms.
 #define WS_GUARD_PERIOD_NS 400000u
 /// Looks without anything to see after which the guard sleeps without a timer: about 10 ms.
 #define WS_GUARD_QUIET_POLLS 25u
@@ -18,17 +18,19 @@
 /// @return whether any queue of the pool holds a task. Call after a seq_cst fence to decide about sleep
 bool ws_work_visible(struct ws_pool_s *pool);
 
-/// @brief Wake one parked worker, if there is one and the cap on awake workers allows; otherwise see to it that a guard
-/// stands. Call after a fence that follows the publication of work.
+/// @brief Wake one parked worker, if there is one and the cap on awake workers allows; otherwise see to it
+/// that a guard stands. Call after a fence that follows the publication of work.
 void ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief Workers that may be awake now: CPUs less those that threads outside use; all when their tasks block.
+/// @brief Workers that may be awake now: CPUs less those that threads outside use; all when their tasks
+/// block.
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
 /// @brief Workers awake and not blocked in a join.
 uint32_t ws_working(const struct ws_pool_s *pool);
 
-/// @brief Sleep until claimed, or return at once when work is visible. The caller is counted in searching on return.
+/// @brief Sleep until claimed, or return at once when work is visible. The caller is counted in searching on
+/// return.
 void ws_park(ws_worker_t *worker);
 
 /// @brief Begin or end to be counted in searching. The last searcher that found work wakes the next worker.
@@ -50,7 +52,8 @@ void ws_block_begin(struct ws_pool_s *pool, ws_here_t here);
 void ws_block_end(struct ws_pool_s *pool, ws_here_t here);
 
 // ws_guard.c
-/// @brief One look of the guard. @return true when it claimed itself: tasks wait and nobody else will run them
+/// @brief One look of the guard. @return true when it claimed itself: tasks wait and nobody else will run
+/// them
 bool ws_guard_poll(ws_worker_t *worker, uint32_t *quiet);
 /// @brief Appoint a parked worker as guard if none stands.
 void ws_guard_appoint(struct ws_pool_s *pool);

@@ -28,7 +28,8 @@ static void leave(void *id_value)
     const uint32_t queues = ws_queue_count(pool);
     for (uint32_t i = pool->workers; i < queues; i++)
       if (ws_load_relaxed(&pool->queue[i]->owner) == id) // relaxed: this thread wrote it
-        ws_store_release(&pool->queue[i]->owner, 0); // [edge LANE_OWNER release] the deque's owner-only fields
+        // [edge LANE_OWNER release] the deque's owner-only fields
+        ws_store_release(&pool->queue[i]->owner, 0);
   }
   pthread_mutex_unlock(&process.lock);
   ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
-/// What all pools of the process share, and what a thread knows of itself. The only mutable state outside a pool.
+/// What all pools of the process share, and what a thread knows of itself. The only mutable state outside a
+/// pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 

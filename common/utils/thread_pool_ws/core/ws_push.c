@@ -16,7 +16,8 @@ static bool refused(const struct ws_pool_s *pool, ws_here_t here)
   return state == WS_STOPPED || (state != WS_RUNNING && !inside);
 }
 
-/// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals with it.
+/// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals
+/// with it.
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
 static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 {
@@ -35,7 +36,8 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 {
   if (!here.worker && !ws_load_relaxed(&pool->outside)) // relaxed: a preference
     ws_store_relaxed(&pool->outside, 1); // relaxed: a preference
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
+  // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
+  ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
     settle_late(pool, here);
   else if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool)) // relaxed: after the fence
@@ -46,7 +48,9 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 static void publish(ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
 {
   // Counted first: who compares run with pushed must never see a task run that was not pushed.
-  ws_store_release(&queue->count.pushed, ws_load_relaxed(&queue->count.pushed) + count); // [edge POOL_IDLE release]
+  // [edge POOL_IDLE release]
+  const uint64_t pushed = ws_load_relaxed(&queue->count.pushed); // relaxed: only the owner writes it
+  ws_store_release(&queue->count.pushed, pushed + count); // [edge POOL_IDLE release]
   ws_deque_push(&queue->deque, tasks, count);
 }
 
@@ -120,7 +124,8 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   const ws_here_t here = ws_here(pool);
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here)) // relaxed: see refused
     return -ECANCELED;
-  if (WS_LIKELY(pool->workers > 0 && here.queue && count > 0 && ws_deque_has_room(&here.queue->deque, count))) {
+  const bool queued = pool->workers > 0 && here.queue && count > 0;
+  if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count))) {
     publish(here.queue, tasks, count);
     announce(pool, here);
     return count;

@@ -39,10 +39,12 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
     task->func(task->arg);
   else
     ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
-  if (here.queue)
-    ws_store_release(&here.queue->count.run, ws_load_relaxed(&here.queue->count.run) + 1); // [edge POOL_IDLE release]
-  else
+  if (here.queue) {
+    const uint64_t run = ws_load_relaxed(&here.queue->count.run); // relaxed: only the owner writes it
+    ws_store_release(&here.queue->count.run, run + 1); // [edge POOL_IDLE release]
+  } else {
     ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
+  }
   if (task->group)
     ws_group_complete(task->group, 1);
   ws_note_idle(pool);

@@ -6,14 +6,15 @@
 
 #include "ws_types.h"
 
-/// @brief Run a task taken from a queue, or skip it when the pool aborts. Does not complete its group: the caller does,
-/// and may do so for several tasks of one group at once.
+/// @brief Run a task taken from a queue, or skip it when the pool aborts. Does not complete its group: the
+/// caller does, and may do so for several tasks of one group at once.
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
 /// @brief Run a task inside its push; completes its group.
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-/// @brief Deal with a task that was pushed while the pool stopped: run it, or skip it after an abort; completes its group.
+/// @brief Deal with a task that was pushed while the pool stopped: run it, or skip it after an abort;
+/// completes its group.
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @brief Tell threads in ws_pool_wait that the caller has run out of work.
@@ -25,7 +26,8 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
   ws_group_t *before = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
   // While the queue holds older tasks it keeps its root: they do not belong to this one.
   if (ws_deque_size(&queue->deque) == 0)
-    ws_store_release(&queue->root, group); // [edge ROOT release] before the tasks that will be pushed under it
+    // [edge ROOT release] before the tasks that will be pushed under it
+    ws_store_release(&queue->root, group);
   return before;
 }
 

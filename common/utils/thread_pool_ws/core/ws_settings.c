@@ -42,12 +42,13 @@ void ws_warn(const ws_settings_t *settings, const char *format, ...)
   (settings->warn ? settings->warn : warn_on_stderr)(settings->warn_arg, message);
 }
 
-static bool in_range(const ws_settings_t *settings, const char *field, int64_t value, int64_t low, int64_t high)
+static bool in_range(const ws_settings_t *settings, const char *field, int64_t value, int64_t low,
+                     int64_t high)
 {
   if (value >= low && value <= high)
     return true;
-  ws_warn(settings, "setting %s = %lld is out of its range %lld .. %lld", field, (long long)value, (long long)low,
-          (long long)high);
+  ws_warn(settings, "setting %s = %lld is out of its range %lld .. %lld", field, (long long)value,
+          (long long)low, (long long)high);
   return false;
 }
 

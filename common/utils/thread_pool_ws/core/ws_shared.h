@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_shared.h
-/// Life of a task, step 2 for threads without a lane: one bounded queue that any thread pushes to and takes from.
+/// Life of a task, step 2 for threads without a lane: one bounded queue that any thread pushes to and takes
+/// from.
 ///
 /// Roles      Any thread pushes, any thread takes; oldest first.
-/// Invariant  A cell's turn says whose move it is: turn == index: free for the push of that index; turn == index + 1:
-///            holds its task; turn == index + capacity: free for the next lap.
-/// Progress   A thread that stops between its claim and its publication hides the tasks behind it until it goes on; it
-///            then wakes a worker itself, as every push does.
+/// Invariant  A cell's turn says whose move it is: turn == index: free for the push of that index; turn ==
+///            index + 1: holds its task; turn == index + capacity: free for the next lap.
+/// Progress   A thread that stops between its claim and its publication hides the tasks behind it until it
+///            goes on; it then wakes a worker itself, as every push does.
 /// Source     Vyukov's bounded MPMC queue (1024cores.net).
 #ifndef WS_SHARED_H
 #define WS_SHARED_H
@@ -47,7 +48,8 @@ static inline bool ws_shared_push(ws_shared_t *shared, const ws_task_t *task)
   uint64_t tail = ws_load_relaxed(&shared->tail); // relaxed: the CAS decides
   for (;;) {
     ws_shared_cell_t *cell = &shared->cell[tail & shared->mask];
-    const uint64_t turn = ws_load_acquire(&cell->turn); // [edge SHARED_REUSE acquire] the taker has copied the cell
+    // [edge SHARED_REUSE acquire] the taker has copied the cell
+    const uint64_t turn = ws_load_acquire(&cell->turn);
     if (turn == tail) {
       if (ws_cas_acq_rel(&shared->tail, &tail, tail + 1)) { // [edge SHARED_CLAIM acq_rel] one pusher an index
         cell->task = *task;
@@ -72,7 +74,8 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
     if (turn == head + 1) {
       if (ws_cas_acq_rel(&shared->head, &head, head + 1)) { // [edge SHARED_CLAIM acq_rel] one taker an index
         *task = cell->task;
-        ws_store_release(&cell->turn, head + shared->mask + 1); // [edge SHARED_REUSE release] the copy before reuse
+        // [edge SHARED_REUSE release] the copy before reuse
+        ws_store_release(&cell->turn, head + shared->mask + 1);
         return true;
       }
     } else if ((int64_t)(turn - (head + 1)) < 0) {
@@ -86,7 +89,8 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
 /// @return whether a take would find a task, about
 static inline bool ws_shared_visible(const ws_shared_t *shared)
 {
-  const uint64_t head = ws_load_relaxed(&shared->head); // relaxed: ordered by the caller's fence [PARK_DEKKER]
+  // relaxed: ordered by the caller's fence [PARK_DEKKER]
+  const uint64_t head = ws_load_relaxed(&shared->head);
   const ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
   return (int64_t)(ws_load_relaxed(&cell->turn) - (head + 1)) >= 0; // relaxed: as head
 }

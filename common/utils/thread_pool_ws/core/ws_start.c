@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_start.c
-/// ws_start.h. Whatever the system refuses (a thread, a CPU, a class) is warned about once, and the pool goes on without.
+/// ws_start.h. Whatever the system refuses (a thread, a CPU, a class) is warned about once, and the pool goes
+/// on without.
 #define _GNU_SOURCE
 #include "ws_start.h"
 
@@ -55,7 +56,8 @@ static void set_up(ws_worker_t *worker)
   set_class(worker);
   prctl(PR_SET_TIMERSLACK, 1); // the guard's timer; without effect in a real-time class
   const ws_ring_t *ring = ws_load_relaxed(&worker->queue.deque.ring); // relaxed: only the owner writes it
-  for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t)) // first touch: on the node that it runs on
+  // first touch: on the node that it runs on
+  for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
     ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: the deque is empty
   ws_store_relaxed(&worker->queue.cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
 }
@@ -87,7 +89,8 @@ static bool start(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   const int error = pthread_create(&worker->thread, NULL, worker_thread, worker);
   if (error) {
-    ws_warn(&pool->settings, "only %u of %u workers could be started: %s", worker->index, pool->requested, strerror(error));
+    ws_warn(&pool->settings, "only %u of %u workers could be started: %s", worker->index, pool->requested,
+            strerror(error));
     return false;
   }
   char name[16];
@@ -98,26 +101,36 @@ static bool start(ws_worker_t *worker)
   return true;
 }
 
+static void warn_pin(const ws_worker_t *worker)
+{
+  const char *why = worker->pin_error == -EINVAL ? "no such CPU, offline, or outside the process's set"
+                                                 : strerror(-worker->pin_error);
+  ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats", worker->index,
+          worker->cpu, why);
+}
+
+static void warn_class(struct ws_pool_s *pool, int error)
+{
+  if (pool->warned & WARNED_CLASS)
+    return;
+  pool->warned |= WARNED_CLASS;
+  static const char *const name[] = {"INHERIT", "OTHER", "RR", "FIFO"};
+  const char *why = error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(error);
+  ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's",
+          name[pool->settings.sched_class], pool->settings.sched_priority, why);
+}
+
 /// What the workers got, and warnings about what they did not.
 static void report(struct ws_pool_s *pool, int32_t *cpu)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = &pool->worker[i];
     if (worker->pin_error) {
-      ws_warn(&pool->settings, "worker %u cannot run on CPU %d (%s): it floats", i, worker->cpu,
-              worker->pin_error == -EINVAL ? "no such CPU, or it is offline or outside the process's set"
-                                           : strerror(-worker->pin_error));
+      warn_pin(worker);
       worker->cpu = cpu[i] = -1;
     }
-    if (worker->class_error && !(pool->warned & WARNED_CLASS)) {
-      pool->warned |= WARNED_CLASS;
-      ws_warn(&pool->settings, "workers cannot have scheduling class %s priority %d (%s): they keep their creator's",
-              pool->settings.sched_class == WS_CLASS_RR     ? "RR"
-              : pool->settings.sched_class == WS_CLASS_FIFO ? "FIFO"
-                                                            : "OTHER",
-              pool->settings.sched_priority,
-              worker->class_error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(worker->class_error));
-    }
+    if (worker->class_error)
+      warn_class(pool, worker->class_error);
     pool->pinned += worker->cpu >= 0;
     pool->realtime += worker->realtime;
   }

@@ -41,7 +41,8 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
   total->queued_tasks += ws_shared_size(&pool->shared);
 }
 
-uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker, uint32_t worker_max)
+uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
+                       uint32_t worker_max)
 {
   const uint32_t working = ws_working(pool);
   const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: statistic

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_types.h
-/// All shared state of a pool on one page. Read this first, then a task's life: ws_push.c, ws_deque.h, ws_park.c,
-/// ws_find.c, ws_worker.c, ws_group.c.
+/// All shared state of a pool on one page. Read this first, then a task's life: ws_push.c, ws_deque.h,
+/// ws_park.c, ws_find.c, ws_worker.c, ws_group.c.
 ///
-/// Letters before a field's comment: I set at init, then read only. O its owner writes, all read. P its owner's thread
-/// only. S any thread, atomic.
+/// Letters before a field's comment: I set at init, then read only. O its owner writes, all read. P its
+/// owner's thread only. S any thread, atomic.
 #ifndef WS_TYPES_H
 #define WS_TYPES_H
 
@@ -16,7 +16,8 @@
 #include "ws_os.h"
 #include "ws_shared.h"
 
-/// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the shared queue.
+/// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the
+/// shared queue.
 #define WS_LANES_MAX 1024
 #define WS_WORKERS_MAX 1024
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
@@ -33,8 +34,10 @@ typedef struct {
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 typedef struct {
   ws_deque_t deque;
-  alignas(WS_SPACING) ws_aptr_t root; ///< O group of the task at the bottom of the owner's stack. Every task in deque was
-                                      ///< pushed by that task or its descendants: who waits for this group may take them
+  alignas(WS_SPACING) ws_aptr_t root; ///< O group of the task at the bottom of the owner's stack. Every
+                                      ///< task in deque was
+                                      ///< pushed by that task or its descendants: who waits for this group
+                                      ///may take them
   ws_au32_t cpu; ///< O CPU + 1 where the owner was last seen; 0 = never
   ws_au64_t owner; ///< S lanes: id of the thread that owns it, 0 = free. Workers: never free
   ws_au64_t owner_clock; ///< O lanes: CPU clock of the owner's thread (a clockid_t)
@@ -50,7 +53,8 @@ enum { WS_TOKEN_WAKE = 1, WS_TOKEN_GUARD = 2 };
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
-  alignas(WS_SPACING) ws_au32_t token; ///< S futex: whoever takes the worker's bit out of pool->sleepers sets WAKE, once
+  alignas(WS_SPACING) ws_au32_t token; ///< S futex: whoever takes the worker's bit out of pool->sleepers
+                                       ///< sets WAKE, once
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats
@@ -70,10 +74,13 @@ typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
 
 struct ws_pool_s {
   // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
-  alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS]; ///< S bit w: worker w is parked and nobody has claimed it.
-                                                         ///< Legal: set while w is still looking (it looks again after).
-                                                         ///< Illegal: clear, no token under way, and w asleep
-  alignas(WS_SPACING) ws_au32_t searching; ///< S workers looking for work, and those claimed that will. Legal: too high
+  alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS]; ///< S bit w: worker w is parked and nobody has
+                                                         ///< claimed it.
+                                                         ///< Legal: set while w is still looking (it looks
+                                                         ///again after). < Illegal: clear, no token under
+                                                         ///way, and w asleep
+  alignas(WS_SPACING) ws_au32_t searching; ///< S workers looking for work, and those claimed that will.
+                                           ///< Legal: too high
                                            ///< for a moment. Illegal: counting one that will not look again
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join

@@ -2,12 +2,13 @@
 /// @file ws_wait.c
 /// Wait for all tasks of a pool, and stop it. Neither is on the path of a burst.
 ///
-/// Idle?   Sum the run counters first, the pushed counters after. Both only grow and run <= pushed at every moment, so
-///         equal sums mean that nothing was queued or running at the moment between the two sums.
+/// Idle?   Sum the run counters first, the pushed counters after. Both only grow and run <= pushed at every
+///         moment, so equal sums mean that nothing was queued or running at the moment between the two sums.
 /// Stop    1. state DRAINING or ABORTING: outside pushes are refused, tasks may still push.
 ///         2. wait until idle, helping; an abort skips what it finds.
 ///         3. state STOPPED, every worker gets up and ends; join their threads.
-///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in ws_push.c).
+///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in
+///         ws_push.c).
 #include <errno.h>
 #include <limits.h>
 
@@ -107,7 +108,8 @@ int ws_pool_wait(ws_pool_t *pool)
 static void end_workers(struct ws_pool_s *pool)
 {
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
-  ws_fence_seq_cst(); // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
+  // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
+  ws_fence_seq_cst();
   for (uint32_t i = 0; i < pool->workers; i++)
     if (ws_claim(pool, i))
       ws_token(&pool->worker[i], WS_TOKEN_WAKE);

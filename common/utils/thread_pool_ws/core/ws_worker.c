@@ -15,8 +15,8 @@
 /// A gap between two turns of a spin that is longer than this means that somebody else had the CPU.
 #define PREEMPTED_NS 20000u
 
-/// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group cannot be done
-/// before the last of them, so nobody waits longer for it.
+/// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group
+/// cannot be done before the last of them, so nobody waits longer for it.
 static void run_all(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -70,7 +70,9 @@ static bool spin(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const bool hot = pool->settings.spin == WS_SPIN_HOT;
-  if (pool->settings.spin == WS_SPIN_OFF || !may_spin(worker) || shares_cpu_with_producer(worker, ws_os_cpu()))
+  if (pool->settings.spin == WS_SPIN_OFF || !may_spin(worker))
+    return false;
+  if (shares_cpu_with_producer(worker, ws_os_cpu()))
     return false;
   ws_search_begin(worker);
   ws_count(&worker->queue.count.spins, 1);
@@ -82,7 +84,8 @@ static bool spin(ws_worker_t *worker)
     ws_pause();
     found = ws_work_visible(pool);
     now_ns = ws_os_now_ns();
-    if (!hot && (now_ns - before_ns > PREEMPTED_NS || now_ns - start_ns > pool->settings.spin_ns_max))
+    const bool preempted = now_ns - before_ns > PREEMPTED_NS;
+    if (!hot && (preempted || now_ns - start_ns > pool->settings.spin_ns_max))
       break;
   }
   ws_count(&worker->queue.count.spin_ns, now_ns - start_ns);

@@ -2,13 +2,13 @@
 /// @file ws_group.h
 /// A join group: a counter of unfinished tasks that a thread can wait for (a fork/join latch).
 ///
-/// Life: init(n) or init(0) and add(n) -> tasks run and complete it -> wait returns -> the memory may be reused.
-/// A group may live on the stack of the thread that waits: whoever completes it last touches nothing of it but the
-/// address of its word, and only in the kernel's hash of waiters.
+/// Life: init(n) or init(0) and add(n) -> tasks run and complete it -> wait returns -> the memory may be
+/// reused. A group may live on the stack of the thread that waits: whoever completes it last touches nothing
+/// of it but the address of its word, and only in the kernel's hash of waiters.
 ///
 /// Word:  bits 1..31 = units not yet completed, bit 0 = "somebody sleeps on this word".
-///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0)        bit 0 is set by a waiter, never cleared
-///   Legal: bit 0 set although nobody sleeps any more (one futex call too many).
+///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0)        bit 0 is set by a waiter, never
+///   cleared Legal: bit 0 set although nobody sleeps any more (one futex call too many).
 ///   Illegal: bit 0 clear while a thread sleeps (it would sleep for ever).
 #ifndef WS_GROUP_H
 #define WS_GROUP_H
@@ -35,8 +35,8 @@ typedef struct ws_group_s {
 /// @threads   nobody else may use the group yet
 void ws_group_init(ws_group_t *group, uint32_t units);
 
-/// @brief Arm @p units more. The group must not be done yet unless nobody waits for it: call it before the first push,
-/// or from a task of the group.
+/// @brief Arm @p units more. The group must not be done yet unless nobody waits for it: call it before the
+/// first push, or from a task of the group.
 /// @threads   any
 /// @progress  wait-free
 void ws_group_add(ws_group_t *group, uint32_t units);
@@ -51,9 +51,9 @@ void ws_group_complete(ws_group_t *group, uint32_t units);
 bool ws_group_done(const ws_group_t *group);
 
 /// @brief Wait until every unit is complete.
-/// While it waits the caller runs tasks of this group, and tasks that those have pushed, never a stranger's: first its
-/// own queue in @p pool, then what a thread that runs a task of this group has pushed. It spins for a bounded time, then
-/// sleeps; a worker that sleeps here hands its place to another worker.
+/// While it waits the caller runs tasks of this group, and tasks that those have pushed, never a stranger's:
+/// first its own queue in @p pool, then what a thread that runs a task of this group has pushed. It spins for
+/// a bounded time, then sleeps; a worker that sleeps here hands its place to another worker.
 /// @param pool  where the tasks were pushed; NULL = do not help, only wait
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed, to any depth
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote

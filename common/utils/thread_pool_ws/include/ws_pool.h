@@ -67,21 +67,29 @@ typedef enum {
 
 /// Everything that can be set, fixed at creation. Fill with ws_settings_default() first.
 typedef struct {
-  const char *name;         ///< threads are called "<name><index>", the name cut to fit 15 characters. Default "ws"
-  uint32_t workers;         ///< threads; 0 = every push runs its task inline. Default: CPUs of the process mask
-  const int32_t *cores;     ///< cores[i] = CPU of worker i, -1 = float; workers beyond core_count float. Default NULL
-  uint32_t core_count;      ///< entries of cores
-  uint32_t pin_step;        ///< without cores: worker i is pinned to CPU number (i * pin_step) of the process mask,
-                            ///< round again at its end; 0 = float. 2 skips SMT siblings where they are numbered in pairs
-  ws_class_t sched_class;   ///< of the workers
-  int32_t sched_priority;   ///< 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else ignored
-  uint32_t queue_capacity;  ///< tasks per pushing thread before it is full; rounded up to 2^k, 2 .. 2^20. Default 1024
-  uint32_t lanes;           ///< pushing threads (not workers) with a queue of their own; more share one. Default 32
-  ws_full_t full;           ///< what happens when a queue is full
-  ws_spin_t spin;           ///< what an idle worker does
-  uint64_t spin_ns_max;     ///< bound on one spin of an idle worker. Default 50,000
-  uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
-  void (*warn)(void *warn_arg, const char *message); ///< told once per cause; default: one line on stderr
+  /// Threads are called "<name><index>", the name cut to fit 15 characters. Default "ws".
+  const char *name;
+  /// Threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
+  uint32_t workers;
+  /// cores[i] = CPU of worker i, -1 = float; workers beyond core_count float. Default NULL: see pin_step.
+  const int32_t *cores;
+  uint32_t core_count;
+  /// Without cores: worker i is pinned to CPU number (i * pin_step) of the process's mask, one further in each
+  /// round; 0 = float, the default. 2 skips SMT siblings where they are numbered in pairs.
+  uint32_t pin_step;
+  /// Scheduling class of the workers; sched_priority is 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else ignored.
+  ws_class_t sched_class;
+  int32_t sched_priority;
+  /// Tasks in one thread's queue before it is full; rounded up to a power of two, 2 .. 2^20. Default 1024.
+  uint32_t queue_capacity;
+  /// Pushing threads (not workers) that get a queue of their own; more of them share one. Default 32.
+  uint32_t lanes;
+  ws_full_t full;
+  ws_spin_t spin;
+  uint64_t spin_ns_max;      ///< bound on one spin of an idle worker. Default 50,000
+  uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
+  /// Told what could not be had, one line, once per cause. Default: a line on stderr.
+  void (*warn)(void *warn_arg, const char *message);
   void *warn_arg;
 } ws_settings_t;
 
@@ -89,7 +97,8 @@ typedef struct {
 void ws_settings_default(ws_settings_t *settings);
 
 /// @brief Create a pool and start its workers; returns when all have started.
-/// What cannot be had (threads, a CPU, a class) is warned about and reported by ws_pool_stats; the pool works with the rest.
+/// What cannot be had (threads, a CPU, a class) is warned about and reported by ws_pool_stats; the pool works
+/// with the rest.
 /// @param pool      out; set to NULL on error
 /// @param settings  copied; may die after the call
 /// @return 0; -EINVAL a setting is out of its range (the warning names it); -ENOMEM
@@ -97,14 +106,15 @@ void ws_settings_default(ws_settings_t *settings);
 int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 
 /// @brief Push one task.
-/// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once, on any worker,
-/// on a thread that waits for its group, or inline when the queue is full and the settings say so.
-/// @return 0 = it will run or has run; -EAGAIN = full (WS_FULL_FAIL only); -ECANCELED = the pool was stopped. With an
-///         error nothing was queued, and a group that the task carries still waits for that unit
+/// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once,
+/// on any worker, on a thread that waits for its group, or inline when the queue is full and the settings say
+/// so.
+/// @return 0 = it will run or has run; -EAGAIN = full (WS_FULL_FAIL only); -ECANCELED = the pool was stopped.
+///         With an error nothing was queued, and a group that the task carries still waits for that unit
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
-/// @progress  lock-free unless it runs the task; at most one futex call; never allocates, except that a full queue may grow
-///            and that a thread's first push to a pool claims its lane
+/// @progress  lock-free unless it runs the task; at most one futex call; never allocates, except that a full
+///            queue may grow and that a thread's first push to a pool claims its lane
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks with one decision whom to wake.
@@ -117,7 +127,8 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
 /// @return 0, -EAGAIN, -ECANCELED. Otherwise as ws_pool_push.
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 
-/// @brief Wait until every task pushed so far, and every task that those push, has run. The caller helps with any of them.
+/// @brief Wait until every task pushed so far, and every task that those push, has run. The caller helps with
+/// any of them.
 /// @return 0; -EDEADLK from inside a task of @p pool, which would wait for itself
 /// @threads   any thread but the pool's tasks; several at once
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
@@ -125,7 +136,8 @@ int ws_pool_wait(ws_pool_t *pool);
 
 /// @brief Stop the pool: no further push is taken, queued tasks are run or skipped, the workers end.
 /// A push that comes at the same moment is either refused or dealt with as @p how says.
-/// @return the number of tasks skipped (0 for WS_STOP_DRAIN); -EALREADY stopped before; -EDEADLK from inside a task of it
+/// @return the number of tasks skipped (0 for WS_STOP_DRAIN); -EALREADY stopped before; -EDEADLK from inside
+/// a task of it
 /// @threads   one caller
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 

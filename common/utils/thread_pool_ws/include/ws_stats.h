@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_stats.h
-/// Counters of a pool, read while it runs. Each counter is exact for its own thread; a snapshot of several is not one moment.
+/// Counters of a pool, read while it runs. Each counter is exact for its own thread; a snapshot of several is
+/// not one moment.
 #ifndef WS_STATS_H
 #define WS_STATS_H
 
@@ -13,7 +14,8 @@ extern "C" {
 
 struct ws_pool_s;
 
-/// Counters of one worker, or the sum over all threads that are not workers (ws_stats_t.outside). Since creation.
+/// Counters of one worker, or the sum over all threads that are not workers (ws_stats_t.outside). Since
+/// creation.
 typedef struct {
   uint64_t run_tasks;           ///< tasks run from a queue
   uint64_t stolen_tasks;        ///< those of them taken from another thread's queue
@@ -25,7 +27,8 @@ typedef struct {
   uint64_t growths;             ///< times its queue grew
   uint64_t high_water_tasks;    ///< most tasks its queue has held
   uint64_t guard_polls;         ///< times it looked, as the guard, whether tasks wait behind blocked workers
-  uint64_t placements;          ///< times a floating real-time worker was kept off the CPU of the thread that woke it
+  uint64_t placements; ///< times a floating real-time worker was kept off the CPU of the thread that woke
+                       ///< it
   int32_t cpu;                  ///< CPU it is pinned to, -1 = floats
   bool realtime;                ///< runs in a real-time class
 } ws_worker_stats_t;
@@ -51,7 +54,8 @@ typedef struct {
 /// @return number of entries of @p worker that were filled
 /// @threads   any thread, while the pool exists; also after its stop
 /// @progress  wait-free; changes nothing
-uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker, uint32_t worker_max);
+uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
+                       uint32_t worker_max);
 
 #ifdef __cplusplus
 }
