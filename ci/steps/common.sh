@@ -5,7 +5,6 @@
 # a developer's own build-<preset>.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-export CTEST_OUTPUT_ON_FAILURE=1
 test_seconds_max=300
 # Presets that name no compiler take the machine's; a step that names gcc means it.
 GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
