@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Sourced by the steps: build a preset, run its tests, count them. Build trees lie in build-ci/<preset>, apart from
-# a developer's own build-<preset>.
+# Sourced by the steps: build a preset, run its tests, count them. Build trees lie in build-ci/<preset>, apart
+# from a developer's own build-<preset>.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 test_seconds_max=300
