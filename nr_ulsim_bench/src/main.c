@@ -11,7 +11,7 @@
 
 static const char usage[] =
     "usage: ws-bench bench=slot|replay|coliseum|wake|idle|calibrate|info backend=NAME [key=value]...\n"
-    "       ws-bench                  (requests from standard input, one a line)\n"
+    "       ws-bench                  (requests from standard input, one a line, words separated by tabs)\n"
     "keys:  workers=N class=other|rr|rrall mode=default|hot hog=N limit_s=S env=NAME=VALUE\n"
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N slots=N warm=N    replay: file=PATH and those\n"
     "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N       wake, idle: idle_us=N slots=N\n";
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
   if (argc > 1) {
     size_t length = 0;
     for (int i = 1; i < argc && length < sizeof line; i++)
-      length += (size_t)snprintf(line + length, sizeof line - length, "%s ", argv[i]);
+      length += (size_t)snprintf(line + length, sizeof line - length, "%s\t", argv[i]);
     return answer(line) ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   while (fgets(line, sizeof line, stdin))

@@ -136,7 +136,7 @@ bool request_parse(char *line, request_t *request, char *error, uint32_t error_s
 {
   *request = (request_t){.bench = BENCH_INFO, .limit_s = 10.0, .slots = 100, .warm_slots = 10, .period_us = 500};
   char *rest = NULL;
-  for (char *word = strtok_r(line, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
+  for (char *word = strtok_r(line, "\t\n", &rest); word; word = strtok_r(NULL, "\t\n", &rest)) {
     char *const equals = strchr(word, '=');
     if (equals)
       *equals = '\0';

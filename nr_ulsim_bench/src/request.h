@@ -44,7 +44,7 @@ typedef struct {
   uint64_t idle_us;         ///< wake, idle
 } request_t;
 
-/// @param line      words separated by spaces; cut to pieces
+/// @param line      words separated by tabs, so that a path may hold blanks; cut to pieces
 /// @param error     out, text for the user when false is returned
 bool request_parse(char *line, request_t *request, char *error, uint32_t error_size);
 

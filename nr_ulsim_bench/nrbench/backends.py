@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pools that can take part: how they are set hot or passive, and where to get one that is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OWN = "ws"
+ALONE = "alone"
+
+_PASSIVE = ("OMP_WAIT_POLICY=passive", "KMP_BLOCKTIME=0")
+_ACTIVE = ("OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite", "KMP_BLOCKTIME=infinite")
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A pool by the name of its module, with the environment of each mode that it has."""
+
+    name: str
+    install: str
+    modes: tuple[tuple[str, tuple[str, ...]], ...] = (("default", ()),)
+
+    def environment(self, mode: str) -> tuple[str, ...]:
+        return dict(self.modes)[mode]
+
+    def has_mode(self, mode: str) -> bool:
+        return mode in dict(self.modes)
+
+
+_BUILT_IN = "part of this benchmark: build it"
+_BY_OPTION = (("default", ()), ("hot", ()))
+_BY_ENVIRONMENT = (("default", _PASSIVE), ("hot", _ACTIVE))
+
+BACKENDS: tuple[Backend, ...] = (
+    Backend(OWN, "this project: build the target thread_pool_ws", _BY_OPTION),
+    Backend(ALONE, _BUILT_IN),
+    Backend("mutex-queue", _BUILT_IN),
+    Backend("mutex-per-worker", _BUILT_IN),
+    Backend("onetbb", "PyPI tbb and tbb-devel, or Debian libtbb-dev", _BY_OPTION),
+    Backend("openmp-gcc", "Debian gcc", _BY_ENVIRONMENT),
+    Backend("openmp-llvm", "Debian clang-14 and libomp-14-dev", _BY_ENVIRONMENT),
+    Backend("glib", "Debian libglib2.0-dev"),
+    Backend("libuv", "Debian libuv1-dev"),
+    Backend("asio", "Debian libboost-dev"),
+    Backend("eigen", "Debian libeigen3-dev"),
+    Backend("cthreadpool", "Debian cthreadpool-dev"),
+    Backend("bs", "cmake -DWS_BENCH_BS_DIR=<checkout of bshoshany/thread-pool>"),
+    Backend("taskflow", "cmake -DWS_BENCH_TASKFLOW_DIR=<checkout of taskflow/taskflow>"),
+    Backend("dispenso", "cmake -DWS_BENCH_DISPENSO_DIR=<checkout of facebookincubator/dispenso>"),
+    Backend("enkits", "cmake -DWS_BENCH_ENKITS_DIR=<checkout of dougbinks/enkiTS>"),
+)
+
+
+@dataclass(frozen=True)
+class Present:
+    """A pool whose module could be loaded, with what it says about itself."""
+
+    backend: Backend
+    version: str
+    waiter_helps: bool
+    has_workers: bool
+    nests: bool
+
+    def fair_workers(self, cores: int) -> int:
+        """Workers that make as many computing threads as there are cores; at least one."""
+        return max(1, cores - 1) if self.waiter_helps else cores

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Slot cases: their names, their period, and what no pool can beat."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SLOT_CASES = ("12x6", "22x28", "12x6+22x28", "4x20", "50x5", "100x100")
+PERIOD_STEP_US = 500
+
+
+@dataclass(frozen=True)
+class Burst:
+    tasks: int
+    task_us: float
+
+    @property
+    def work_us(self) -> float:
+        return self.tasks * self.task_us
+
+
+def parse_case(case: str) -> list[Burst]:
+    """Bursts of a case such as "12x6+22x28": tasks x µs, chained in one slot."""
+    bursts = []
+    for text in case.split("+"):
+        tasks, cross, task_us = text.partition("x")
+        if not (cross and tasks.isdigit() and task_us.isdigit() and int(tasks) > 0):
+            raise ValueError(f"slot case {case!r}: {text!r} is not TASKSxMICROSECONDS")
+        bursts.append(Burst(int(tasks), float(task_us)))
+    return bursts
+
+
+def work_us(case: str) -> float:
+    return sum(burst.work_us for burst in parse_case(case))
+
+
+def bound_us(case: str, cores: int) -> float:
+    """Graham's lower bound: the longest task, or all cores busy all the time."""
+    return sum(max(burst.task_us, burst.work_us / cores) for burst in parse_case(case))
+
+
+def period_us(case: str, cores: int) -> int:
+    """Smallest multiple of 500 µs in which the case fits with room to sleep, on all cores and on one."""
+    work = work_us(case)
+    wanted = max(1.5 * work / cores + 100, 1.2 * work)
+    return PERIOD_STEP_US * max(1, math.ceil(wanted / PERIOD_STEP_US))
+
+
+def list_limit_us(case: str, cores: int, wake_us: float) -> float:
+    """Makespan of ideal list scheduling when the producer starts at 0 and every other core `wake_us` later.
+
+    Tasks are indivisible, so this can lie above the bound by itself. The cores stay awake between the bursts of
+    a slot.
+    """
+    total = 0.0
+    for index, burst in enumerate(parse_case(case)):
+        late = wake_us if index == 0 else 0.0
+        free_at = [0.0] + [late] * (cores - 1)
+        end = 0.0
+        for _ in range(burst.tasks):
+            first = free_at.index(min(free_at))
+            free_at[first] += burst.task_us
+            end = max(end, free_at[first])
+        total += end
+    return total

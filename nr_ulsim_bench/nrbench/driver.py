@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Talks to ws-bench: one request line, one answer line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import IO, Any, Sequence
+
+from nrbench.backends import BACKENDS, Present
+from nrbench.plan import Calibration
+
+
+class BenchError(RuntimeError):
+    """ws-bench itself is missing or broken."""
+
+
+class Driver:
+    """One ws-bench process; started again if it should die."""
+
+    def __init__(self, program: Path, log: IO[str]) -> None:
+        if not program.is_file():
+            raise BenchError(f"{program}: no such file; build it first (ci/bench does)")
+        self.program = program
+        self.log = log
+        self.process: subprocess.Popen[str] | None = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen([str(self.program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+                                text=True, bufsize=1)
+
+    def ask(self, words: Sequence[str]) -> dict[str, Any]:
+        if self.process is None or self.process.poll() is not None:
+            self.process = self._start()
+        assert self.process.stdin and self.process.stdout
+        try:
+            self.process.stdin.write("\t".join(words) + "\n")
+            answer = self.process.stdout.readline()
+            return json.loads(answer)
+        except (BrokenPipeError, json.JSONDecodeError) as error:
+            self.close()
+            return {"error": f"ws-bench gave no answer: {error}"}
+
+    def close(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def present(self) -> tuple[list[Present], dict[str, str]]:
+        """The pools that load, and for each of the others why it does not."""
+        pools, missing = [], {}
+        for backend in BACKENDS:
+            info = self.ask(["bench=info", f"backend={backend.name}"])
+            if "error" in info:
+                built = (self.program.parent / f"libbench_{backend.name}.so").exists()
+                missing[backend.name] = info["error"] if built else f"not built; get it: {backend.install}"
+            else:
+                pools.append(Present(backend, info["version"], info["waiter_helps"], info["has_workers"],
+                                     info["nests"]))
+        return pools, missing
+
+    def calibrate(self) -> Calibration:
+        answers = [self.ask(["bench=calibrate"]) for _ in range(5)]
+        for answer in answers:
+            if "error" in answer:
+                raise BenchError(f"ws-bench cannot measure its own work: {answer['error']}")
+        return Calibration(**{name: min(answer[name] for answer in answers)
+                              for name in ("fib17_ns", "fib18_ns", "fib19_ns", "nested_ns")})

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Takes the measurements of a plan and writes each as a line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import IO, Any
+
+from nrbench.driver import Driver
+from nrbench.plan import Measurement, Plan
+from nrbench.progress import Progress
+
+TIMEOUTS_MAX = 2
+
+
+def time_limit_s(measurement: Measurement) -> float:
+    """Generous, because a real-time pool may starve the producer for a while and still end."""
+    return 2.0 + 4 * measurement.seconds
+
+
+class Runner:
+    def __init__(self, driver: Driver, out: IO[str], budget_s: float) -> None:
+        self.driver = driver
+        self.out = out
+        self.budget_s = budget_s
+        self.timeouts: Counter[Any] = Counter()
+        self.lines: list[dict[str, Any]] = []
+
+    def write(self, line: dict[str, Any]) -> None:
+        self.lines.append(line)
+        self.out.write(json.dumps(line) + "\n")
+
+    def _measure(self, measurement: Measurement) -> dict[str, Any]:
+        if self.timeouts[measurement.pool_key] >= TIMEOUTS_MAX:
+            return {"error": f"left out: {TIMEOUTS_MAX} measurements of this pool and class did not end in time"}
+        answer = self.driver.ask([*measurement.words, f"limit_s={time_limit_s(measurement):.2f}"])
+        if "error" in answer and "killed" in answer["error"]:
+            self.timeouts[measurement.pool_key] += 1
+        return answer
+
+    def run(self, plan: Plan) -> str | None:
+        """@return what was left out and why, if anything"""
+        progress = Progress(len(plan.steps), plan.seconds)
+        try:
+            for number, measurement in plan.steps:
+                if progress.elapsed_s > self.budget_s:
+                    return (f"stopped after {progress.elapsed_s:.0f} s: {progress.done} of {progress.count} measurements"
+                            " taken (the machine is slower than planned; --budget gives more time)")
+                answer = self._measure(measurement)
+                extra = {"idle_us": _word(measurement, "idle_us")} if measurement.bench == "wake" else {}
+                self.write({**measurement.labels(), **extra, "round": number, **answer})
+                progress.step(measurement.seconds, f"{measurement.bench} {measurement.case} {measurement.backend}")
+        except KeyboardInterrupt:
+            return f"interrupted: {progress.done} of {progress.count} measurements taken"
+        finally:
+            progress.finish()
+            self.out.flush()
+        return None
+
+
+def _word(measurement: Measurement, name: str) -> int:
+    return next(int(word.partition("=")[2]) for word in measurement.words if word.startswith(f"{name}="))
+
+
+def make_out(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    return path

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of a run as text."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Sequence
+
+from nrbench.backends import BACKENDS, OWN
+from nrbench.cases import SLOT_CASES
+from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US
+from nrbench.stats import Key, Summaries, Summary, select
+from nrbench.verdict import slot_target
+
+CLASS_TEXT = {
+    "other": "all threads in the normal class",
+    "rr": "workers real-time, producer normal",
+    "rrall": "workers and producer real-time",
+}
+_ORDER = {backend.name: index for index, backend in enumerate(BACKENDS)}
+
+
+def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns as wide as they need; the first flush left, the others flush right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+
+
+def pool_rows(summaries: Summaries) -> list[Key]:
+    """One key for each pool and setting, the own pool first, then in the order of the list of backends."""
+    first = {key._replace(case=""): None for key in summaries}
+    return sorted(first, key=lambda key: (_ORDER.get(key.backend, 99), key.mode, key.workers))
+
+
+def _grid(summaries: Summaries, cases: Sequence[str], cell: Callable[[Summary], str],
+          helps: dict[str, bool]) -> Iterator[str]:
+    rows = [["pool", "waiter", *cases]]
+    for row in pool_rows(summaries):
+        cells = []
+        for case in cases:
+            summary = summaries.get(row._replace(case=case))
+            cells.append("" if summary is None else cell(summary) if summary.rounds else _short(summary))
+        rows.append([row.pool(), "helps" if helps.get(row.backend) else "sleeps", *cells])
+    yield from layout(rows)
+
+
+def _short(summary: Summary) -> str:
+    text = summary.errors[0] if summary.errors else ""
+    return "n/a" if text.startswith("n/a") else "hung" if "killed" in text or "left out" in text else "error"
+
+
+def _slot_cell(summary: Summary) -> str:
+    return f"{summary['ratio_p50']:.2f}/{summary['ratio_p99']:.2f} [{summary.cpu_per_work:.1f}]"
+
+
+def _cases(summaries: Summaries, bench: str) -> list[str]:
+    return sorted({key.case for key in summaries if key.bench == bench})
+
+
+def _every(summaries: Summaries, **wanted: Any) -> Summaries:
+    """Like select(), with those that gave no result."""
+    return {key: s for key, s in summaries.items() if all(getattr(key, name) == value for name, value in wanted.items())}
+
+
+def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
+    for bench, title in (("slot", "Slots"), ("replay", "Recorded slots")):
+        cases = SLOT_CASES if bench == "slot" else _cases(summaries, bench)
+        for sched_class in CLASSES:
+            for hog in (False, True):
+                chosen = _every(summaries, bench=bench, sched_class=sched_class, hog=hog)
+                if chosen:
+                    yield (f"\n{title}, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
+                           "makespan p50/p99 as ratio to the bound [CPU time / work]")
+                    yield from _grid(chosen, cases, _slot_cell, helps)
+
+
+def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
+    rows = [["case", "class", "workers", "bound", "wake", "target p50", "p50", "target p99", "p99", "list limit"]]
+    own = select(summaries, bench="slot", backend=OWN, mode="default", hog=False, workers=(1, 2))
+    for key in sorted(own, key=lambda key: (SLOT_CASES.index(key.case), key.sched_class, key.workers)):
+        target = slot_target(summaries, key, own[key], cores)
+        if target:
+            values = (target.bound_us, target.wake_us, target.p50_us, own[key]["makespan_p50_us"], target.p99_us,
+                      own[key]["makespan_p99_us"], target.list_limit_us)
+            rows.append([key.case, key.sched_class, str(key.workers), *(f"{value:.1f}" for value in values)])
+    if len(rows) > 1:
+        yield ("\nThe own pool against its targets, in us (list limit: ideal scheduling of whole tasks when the second"
+               " core comes after the wake latency)")
+        yield from layout(rows)
+
+
+def coliseum_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
+    for sched_class in CLASSES:
+        chosen = _every(summaries, bench="coliseum", sched_class=sched_class, hog=False)
+        if not chosen:
+            continue
+        yield (f"\nColiseum, {CLASS_TEXT[sched_class]}: wall time as ratio to work/cores [CPU time / work]; "
+               "empty in ns a task (% run inside the push)")
+        yield from _grid(chosen, [*FIB_CASES, "nested", "empty"], _contest_cell, helps)
+
+
+def _contest_cell(summary: Summary) -> str:
+    if summary["work_s"] == 0:
+        inline = 100 * summary["inline_tasks"] / summary["tasks"]
+        return f"{summary['ns_per_task']:.1f} ({inline:.0f} %)"
+    return f"{summary['wall_s'] / summary['ideal_s']:.2f} [{summary.cpu_per_work:.2f}]"
+
+
+def wake_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
+    cases = [f"idle{idle_us}us" for idle_us in IDLE_US]
+    for sched_class in CLASSES:
+        chosen = {key: summary for key, summary in _every(summaries, bench="wake", sched_class=sched_class).items()
+                  if key.case != IDLE_CASE}
+        if chosen:
+            yield f"\nPush to start of the task after idleness, {CLASS_TEXT[sched_class]}: p50/p99 in us"
+            yield from _grid(chosen, cases, lambda s: f"{s['p50_us']:.1f}/{s['p99_us']:.1f}", helps)
+    idle = _every(summaries, bench="wake", case=IDLE_CASE)
+    if idle:
+        yield "\nIdle pool, from 100 ms after the last task, for 200 ms: CPU time in us, context switches"
+        yield from _grid(idle, [IDLE_CASE], lambda s: f"{s['cpu_s'] * 1e6:.0f}, {s['ctx_switches']:.0f}", helps)
+
+
+def error_lines(summaries: Summaries) -> Iterator[str]:
+    broken = {key: summary for key, summary in summaries.items()
+              if any(not error.startswith("n/a") for error in summary.errors)}
+    if broken:
+        yield "\nWithout a result:"
+    causes: dict[tuple[str, str], list[Key]] = {}
+    for key, summary in broken.items():
+        causes.setdefault((f"{key.bench} {key.sched_class} {key.pool()}", summary.errors[0]), []).append(key)
+    for (who, error), keys in sorted(causes.items()):
+        cases = ", ".join(sorted(key.case for key in keys))
+        yield f"  {who} ({cases}): {error}"
+
+
+def host_lines(host: dict[str, Any]) -> Iterator[str]:
+    yield (f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, governor {host['governor'] or 'unknown'}, "
+           f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start")
+    yield f"rounds {host['rounds']}, seed {host['seed']}, length {host['scale']:.2f} of full"
+    for name, reason in host["missing"].items():
+        yield f"missing: {name} ({reason})"
+    for name, reason in host["skipped"].items():
+        yield f"skipped: {name} ({reason})"
+
+
+def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
+    helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
+    yield from host_lines(host)
+    yield from slot_tables(summaries, helps)
+    yield from target_table(summaries, host["cores"])
+    yield from coliseum_tables(summaries, helps)
+    yield from wake_tables(summaries, helps)
+    yield from error_lines(summaries)
