@@ -179,6 +179,13 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
   return won;
 }
 
+/// @return whether the thief knows of a task in @p deque without looking at the owner's line
+static inline bool ws_memo_holds(const ws_steal_memo_t *memo, const ws_deque_t *deque)
+{
+  return memo->deque == deque
+         && (int64_t)(memo->bottom - ws_load_relaxed(&deque->top)) > 0; // relaxed: a guess, the steal decides
+}
+
 /// @brief Begin to steal: read the oldest task without taking it. ws_deque_steal_commit decides.
 /// @param index  out: its index
 static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task,

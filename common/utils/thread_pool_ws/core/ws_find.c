@@ -5,11 +5,22 @@
 
 #include "ws_run.h"
 
+/// A thief that is back for more sooner than this waits until it has passed. Otherwise, with tiny tasks, it
+/// takes the queue's lines from the thread that is filling it at every task, and both go at the speed of
+/// those lines.
+#define HASTE_NS 500u
+
+static void make_no_haste(ws_queue_t *own)
+{
+  uint64_t now_ns = ws_os_now_ns();
+  for (; now_ns - own->looked_ns < HASTE_NS; now_ns = ws_os_now_ns())
+    ws_pause();
+  own->looked_ns = now_ns;
+}
+
 /// Steal from a deque until it is empty or one task is ours.
 static bool steal(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
 {
-  if (ws_deque_size(deque) == 0)
-    return false;
   ws_steal_t result;
   do
     result = ws_deque_steal(deque, memo, task);
@@ -20,7 +31,15 @@ static bool steal(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
 static bool steal_from(struct ws_pool_s *pool, ws_queue_t *own, uint32_t victim, ws_task_t *task)
 {
   ws_queue_t *queue = pool->queue[victim];
-  if (queue == own || !steal(&queue->deque, &own->memo, task))
+  if (queue == own)
+    return false;
+  if (!ws_memo_holds(&own->memo, &queue->deque)) {
+    if (own->memo.deque == &queue->deque)
+      make_no_haste(own);
+    if (ws_deque_size(&queue->deque) == 0)
+      return false;
+  }
+  if (!steal(&queue->deque, &own->memo, task))
     return false;
   own->victim = victim;
   return true;
@@ -30,7 +49,7 @@ static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (steal(&pool->worker[i].aside, &memo, task))
+    if (ws_deque_size(&pool->worker[i].aside) > 0 && steal(&pool->worker[i].aside, &memo, task))
       return true;
   return false;
 }
@@ -63,7 +82,8 @@ bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task, bool *stol
 
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
 {
-  return ws_deque_size(&here.queue->deque) > 0 || ws_deque_size(&pool->queue[here.queue->victim]->deque) > 0;
+  return ws_deque_size(&here.queue->deque) > 0
+         || ws_memo_holds(&here.queue->memo, &pool->queue[here.queue->victim]->deque);
 }
 
 /// Put a task aside, where other workers find it. Without memory for it the task runs now.

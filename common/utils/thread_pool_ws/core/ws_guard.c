@@ -61,6 +61,10 @@ void ws_guard_resign(ws_worker_t *worker)
     dismiss(worker->pool, worker->index);
 }
 
+/// Looks in a row at which tasks waited and none was finished, though the workers use their CPUs: they may be
+/// waiting for one of the queued tasks in a loop. About 10 ms.
+#define STALLED_POLLS 25u
+
 /// What the workers have done since the last look.
 typedef struct {
   bool moved; ///< some task was finished
@@ -108,7 +112,7 @@ static bool should_rise(struct ws_pool_s *pool, uint32_t stuck)
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
   // those in a join are stuck too, and not in working
   const uint32_t hidden = stuck > blocked ? stuck - blocked : 0;
-  if (hidden > 0 && hidden >= working)
+  if ((hidden > 0 && hidden >= working) || pool->guard_stalled >= STALLED_POLLS)
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
   if (outside_sleeps(pool))
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference
@@ -121,6 +125,7 @@ bool ws_guard_poll(ws_worker_t *worker, uint32_t *quiet)
   ws_count(&worker->queue.count.guard_polls, 1);
   const look_t look = look_at_workers(pool);
   const bool waiting = ws_work_visible(pool);
+  pool->guard_stalled = waiting && !look.moved ? pool->guard_stalled + 1 : 0;
   if (waiting && ws_load_relaxed(&pool->searching) == 0 // relaxed: a preference
       && should_rise(pool, look.stuck) && ws_claim(pool, worker->index))
     return true;

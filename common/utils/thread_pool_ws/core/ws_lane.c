@@ -24,6 +24,40 @@ static void settle(ws_queue_t *lane)
       ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: empty, so no thief can use what it reads
 }
 
+/// The next lane that nobody has had yet: one of those made at the start, or a new one. The caller holds the
+/// lock.
+static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_map)
+{
+  if (index < pool->workers + pool->settings.lanes)
+    return pool->queue[index];
+  if (!may_map || index >= pool->workers + WS_LANES_MAX)
+    return NULL;
+  const uint64_t capacity = pool->settings.queue_capacity;
+  ws_queue_t *lane = ws_os_map(sizeof(ws_queue_t) + capacity * sizeof(ws_cell_t));
+  if (lane)
+    ws_deque_init(&lane->deque, (ws_cell_t *)(lane + 1), capacity);
+  return lane;
+}
+
+ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
+{
+  ws_self_t *self = ws_self();
+  pthread_mutex_lock(&pool->lane_lock);
+  const uint32_t queues = ws_queue_count(pool);
+  ws_queue_t *lane = next_lane(pool, queues, may_map);
+  if (lane) {
+    ws_store_relaxed(&lane->owner, ws_process_enroll(self)); // relaxed: published with the table
+    pool->queue[queues] = lane;
+    ws_store_release(&pool->queues, queues + 1); // [edge LANE_TABLE release] the lane's fields
+  }
+  pthread_mutex_unlock(&pool->lane_lock);
+  if (lane) {
+    settle(lane);
+    remember(self, pool, lane);
+  }
+  return lane;
+}
+
 ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
 {
   ws_self_t *self = ws_self();
@@ -44,29 +78,5 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
       return pool->queue[i];
     }
   }
-  return NULL;
-}
-
-ws_queue_t *ws_lane_add(struct ws_pool_s *pool)
-{
-  ws_self_t *self = ws_self();
-  const uint64_t capacity = pool->settings.queue_capacity;
-  const size_t bytes = sizeof(ws_queue_t) + capacity * sizeof(ws_cell_t);
-  ws_queue_t *lane = NULL;
-  pthread_mutex_lock(&pool->lane_lock);
-  const uint32_t queues = ws_queue_count(pool);
-  if (queues < pool->workers + WS_LANES_MAX)
-    lane = ws_os_map(bytes);
-  if (lane) {
-    ws_deque_init(&lane->deque, (ws_cell_t *)(lane + 1), capacity);
-    ws_store_relaxed(&lane->owner, ws_process_enroll(self)); // relaxed: published with the table
-    pool->queue[queues] = lane;
-    ws_store_release(&pool->queues, queues + 1); // [edge LANE_TABLE release] the lane's fields
-  }
-  pthread_mutex_unlock(&pool->lane_lock);
-  if (lane) {
-    settle(lane);
-    remember(self, pool, lane);
-  }
-  return lane;
+  return queues < pool->workers + pool->settings.lanes ? ws_lane_add(pool, false) : NULL;
 }

@@ -11,10 +11,11 @@
 /// none is free
 ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
-/// @brief Add a lane to the pool and claim it. @return NULL when there is no memory or WS_LANES_MAX is
-/// reached
-/// @progress  takes a lock, maps memory
-ws_queue_t *ws_lane_add(struct ws_pool_s *pool);
+/// @brief Claim a lane that nobody has had yet.
+/// @param may_map  make one when those of the start are used up
+/// @return NULL when there is none left, no memory, or WS_LANES_MAX is reached
+/// @progress  takes a lock, may map memory
+ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map);
 
 /// @brief The calling thread's place in @p pool.
 static inline ws_here_t ws_here(struct ws_pool_s *pool)

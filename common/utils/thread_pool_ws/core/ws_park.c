@@ -78,7 +78,7 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
 /// stop that.
 static void place(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
 {
-  if (!worker->realtime || worker->cpu >= 0 || cpu == 0
+  if (!worker->realtime || worker->cpu >= 0 || cpu == 0 || pool->cpus < 2
       || ws_load_relaxed(&worker->queue.cpu) != cpu) // relaxed: a preference
     return;
   if (ws_os_avoid(worker->tid, &pool->mask, cpu - 1) == 0 && here.queue)
@@ -87,10 +87,10 @@ static void place(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, u
 
 void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
 {
-  const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
-  if (here.queue && ws_load_relaxed(&here.queue->cpu) != cpu) // relaxed: a preference
-    ws_store_relaxed(&here.queue->cpu, cpu); // relaxed: a preference
   while (ws_working(pool) < ws_awake_limit(pool)) {
+    const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
+    if (here.queue)
+      ws_store_relaxed(&here.queue->cpu, cpu); // relaxed: a preference
     const uint32_t chosen = choose_sleeper(pool, cpu);
     if (chosen == UINT32_MAX)
       return;

@@ -66,7 +66,7 @@ static int allocate(struct ws_pool_s *pool)
 
 static void free_pool(struct ws_pool_s *pool)
 {
-  const uint32_t in_block = pool->requested + pool->settings.lanes;
+  const uint32_t in_block = pool->workers + pool->settings.lanes;
   const uint32_t queues = pool->block ? ws_queue_count(pool) : 0;
   for (uint32_t i = 0; i < queues; i++) {
     ws_deque_free(&pool->queue[i]->deque);
@@ -87,7 +87,7 @@ static void close_gap(struct ws_pool_s *pool)
   const uint32_t missing = pool->requested - pool->workers;
   for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
     pool->queue[pool->workers + i] = pool->queue[pool->requested + i];
-  ws_store_release(&pool->queues, pool->workers + pool->settings.lanes); // [edge LANE_TABLE release]
+  ws_store_release(&pool->queues, pool->workers); // [edge LANE_TABLE release] lanes come into use one by one
 }
 
 static int set_up(struct ws_pool_s *pool)

@@ -73,7 +73,7 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       return 0;
     }
     if (full == WS_FULL_GROW)
-      here.queue = ws_lane_add(pool);
+      here.queue = ws_lane_add(pool, true);
   }
   if (here.queue) {
     while (full == WS_FULL_GROW && !ws_deque_has_room(&here.queue->deque, 1)) {

@@ -31,7 +31,7 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
     total->queue_bytes += ws_load_relaxed(&queue->deque.grown_bytes); // relaxed: statistic
     if (i >= pool->workers) {
       add_counters(&total->outside, queue);
-      total->lanes_used += ws_load_relaxed(&queue->owner_clock) != 0; // relaxed: statistic
+      total->lanes_used++;
     }
   }
   for (uint32_t i = 0; i < pool->workers; i++) {

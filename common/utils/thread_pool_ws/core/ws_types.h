@@ -45,6 +45,7 @@ typedef struct {
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t victim; ///< P index of the queue that the last steal came from
   ws_steal_memo_t memo; ///< P of that queue
+  uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
 } ws_queue_t;
 
 /// token: 0 = sleep on. Bits: WAKE "you were claimed: get up", GUARD "look again whether you stand guard".
@@ -90,6 +91,7 @@ struct ws_pool_s {
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
   ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
   ws_au32_t state; ///< S ws_state_t
+  uint32_t guard_stalled; ///< P(guard) looks in a row at which tasks waited and none was finished
   uint64_t guard_outside_ns; ///< P(guard) CPU time of the pushing threads at the last look
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t shared_pushed; ///< S tasks pushed to the shared queue
@@ -105,12 +107,12 @@ struct ws_pool_s {
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   ws_worker_t *worker; ///< I
-  ws_queue_t **queue; ///< I workers' queues, then lanes; entries appear, never change
-  ws_au32_t queues; ///< S entries of queue in use [edge LANE_TABLE]
+  ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
+  ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   ws_shared_t shared;
 
   ws_au32_t started; ///< S futex: workers that have set themselves up
-  pthread_mutex_t lane_lock; ///< adding a lane beyond those at start; never on a path that has one
+  pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
   uint32_t pinned, realtime, requested; ///< I for statistics
   uint32_t warned; ///< I causes already warned about, during creation
   void *block; ///< I one mapping: workers, lanes, first rings

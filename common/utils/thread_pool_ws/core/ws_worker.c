@@ -15,6 +15,9 @@
 /// A gap between two turns of a spin that is longer than this means that somebody else had the CPU.
 #define PREEMPTED_NS 20000u
 
+/// Pauses between two looks of a spin.
+#define REST_TURNS 4u
+
 /// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group
 /// cannot be done before the last of them, so nobody waits longer for it.
 static void run_all(ws_worker_t *worker)
@@ -81,7 +84,10 @@ static bool spin(ws_worker_t *worker)
   bool found = false;
   while (!found && may_spin(worker)) {
     const uint64_t before_ns = now_ns;
-    ws_pause();
+    // Looking without a rest takes the queue's lines from the thread that is filling it: with tiny tasks a
+    // push then costs six times as much. This rest is the price, about 0.1 us of a start.
+    for (uint32_t turn = 0; turn < REST_TURNS; turn++)
+      ws_pause();
     found = ws_work_visible(pool);
     now_ns = ws_os_now_ns();
     const bool preempted = now_ns - before_ns > PREEMPTED_NS;
