@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dispenso's ThreadPool and TaskSet, from the user's checkout. Every task is queued (ForceQueuingTag): by default a
-// loaded pool runs tasks in the push, which measures no queue.
+// dispenso's ThreadPool and TaskSet, from the user's checkout. Every task is queued (ForceQueuingTag): by
+// default a loaded pool runs tasks in the push, which measures no queue.
 #include <dispenso/task_set.h>
 #include <dispenso/thread_pool.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// enkiTS, from the user's checkout. Each task is a set of one, since a set of n would be a loop over an index.
+// enkiTS, from the user's checkout. Each task is a set of one, since a set of n would be a loop over an
+// index.
 #include <TaskScheduler.h>
 #include <vector>
 

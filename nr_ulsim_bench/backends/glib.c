@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GLib's GThreadPool, exclusive, so that its threads start at creation. It has no wait but the one that frees it.
+// GLib's GThreadPool, exclusive, so that its threads start at creation. It has no wait but the one that frees
+// it.
 #include <glib.h>
 
 #include "bench_backend.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file latch.h
-/// Counts a burst down and wakes the producer: for pools that have no wait of their own, or one that ends the pool.
+/// Counts a burst down and wakes the producer: for pools that have no wait of their own, or one that ends
+/// them.
 /// Builtins instead of stdatomic.h, because C++ modules include it too.
 #ifndef BENCH_LATCH_H
 #define BENCH_LATCH_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mutexed queue and a condition variable for each worker: the second generation of OAI's pool, written from its
-// description. A push goes round-robin to the first queue whose lock is free and signals its owner only; a worker tries
-// the locks of all queues before it sleeps on its own. So a task may lie behind a long one while another worker sleeps.
+// A mutexed queue and a condition variable for each worker: the second generation of OAI's pool, written from
+// its description. A push goes round-robin to the first queue whose lock is free and signals its owner only;
+// a worker tries the locks of all queues before it sleeps on its own. So a task may lie behind a long one
+// while another worker sleeps.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ typedef struct {
 
 typedef struct steal_pool_s {
   latch_t latch;
-  uint32_t next;    ///< producer only: queue of the next push
+  uint32_t next; ///< producer only: queue of the next push
   uint32_t workers;
   uint32_t started;
   queue_t queues[];
@@ -84,7 +85,8 @@ static void destroy(void *arg)
 
 static void *create(const bench_settings_t *settings)
 {
-  steal_pool_t *const pool = aligned_alloc(_Alignof(queue_t), sizeof *pool + settings->workers * sizeof pool->queues[0]);
+  steal_pool_t *const pool =
+      aligned_alloc(_Alignof(queue_t), sizeof *pool + settings->workers * sizeof pool->queues[0]);
   if (!pool)
     return NULL;
   *pool = (steal_pool_t){.workers = settings->workers};

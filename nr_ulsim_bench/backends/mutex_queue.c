@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One queue, one mutex, one condition variable: the first generation of OAI's pool, written from its description.
+// One queue, one mutex, one condition variable: the first generation of OAI's pool, written from its
+// description.
 #include <pthread.h>
 #include <stdlib.h>
 

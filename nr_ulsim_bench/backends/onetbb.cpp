@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oneTBB: a task_group in an arena of its workers and the producer, which helps while it waits. Hot = the whole
-// measurement is one parallel phase, where workers stay in the arena (versions that have it; older ones refuse).
+// oneTBB: a task_group in an arena of its workers and the producer, which helps while it waits. Hot = the
+// whole measurement is one parallel phase, where workers stay in the arena (versions that have it; older ones
+// refuse).
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
@@ -12,8 +13,14 @@ namespace {
 
 #if TBB_INTERFACE_VERSION >= 12150
 constexpr bool has_parallel_phase = true;
-void start_phase(tbb::task_arena &arena) { arena.start_parallel_phase(); }
-void end_phase(tbb::task_arena &arena) { arena.end_parallel_phase(); }
+void start_phase(tbb::task_arena &arena)
+{
+  arena.start_parallel_phase();
+}
+void end_phase(tbb::task_arena &arena)
+{
+  arena.end_parallel_phase();
+}
 #else
 constexpr bool has_parallel_phase = false;
 void start_phase(tbb::task_arena &) {}
@@ -22,9 +29,8 @@ void end_phase(tbb::task_arena &) {}
 
 struct TbbPool {
   TbbPool(uint32_t workers, bool hot_wanted)
-    : limit(tbb::global_control::max_allowed_parallelism, workers + 1),
-      arena(static_cast<int>(workers) + 1, 1),
-      hot(hot_wanted)
+      : limit(tbb::global_control::max_allowed_parallelism, workers + 1),
+        arena(static_cast<int>(workers) + 1, 1), hot(hot_wanted)
   {
   }
   tbb::global_control limit;

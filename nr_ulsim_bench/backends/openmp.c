@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenMP tasks; compiled by gcc for its own runtime and by clang for LLVM's. The producer is the master of a parallel
-// region that lasts as long as the measurement; the others wait at its end, where OpenMP lets them run tasks.
-// Whether they sleep there is for the environment to say: OMP_WAIT_POLICY and the runtimes' own variables.
+// OpenMP tasks; compiled by gcc for its own runtime and by clang for LLVM's. The producer is the master of a
+// parallel region that lasts as long as the measurement; the others wait at its end, where OpenMP lets them
+// run tasks. Whether they sleep there is for the environment to say: OMP_WAIT_POLICY and the runtimes' own
+// variables.
 #include <omp.h>
 #include <stdlib.h>
 

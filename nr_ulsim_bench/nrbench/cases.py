@@ -50,8 +50,8 @@ def period_us(case: str, cores: int) -> int:
 def list_limit_us(case: str, cores: int, wake_us: float) -> float:
     """Makespan of ideal list scheduling when the producer starts at 0 and every other core `wake_us` later.
 
-    Tasks are indivisible, so this can lie above the bound by itself. The cores stay awake between the bursts of
-    a slot.
+    Tasks are indivisible, so this can lie above the bound by itself. The cores stay awake between the bursts
+    of a slot.
     """
     total = 0.0
     for index, burst in enumerate(parse_case(case)):

@@ -27,16 +27,29 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="measure, then report")
     run.add_argument("--program", type=Path, required=True, help="ws-bench, with its modules beside it")
-    run.add_argument("--out", type=Path, default=Path("out"), help="folder for results and plots (default: out)")
+    run.add_argument(
+        "--out", type=Path, default=Path("out"), help="folder for results and plots (default: out)"
+    )
     run.add_argument("--quick", action="store_true", help="fewer settings, shorter: under two minutes")
-    run.add_argument("--only", action="append", choices=PARTS, help="this part only; may be given several times")
-    run.add_argument("--class", dest="classes", action="append", choices=CLASSES,
-                     help="this scheduling class only; may be given several times")
+    run.add_argument(
+        "--only", action="append", choices=PARTS, help="this part only; may be given several times"
+    )
+    run.add_argument(
+        "--class",
+        dest="classes",
+        action="append",
+        choices=CLASSES,
+        help="this scheduling class only; may be given several times",
+    )
     run.add_argument("--rounds", type=int, help="rounds of every part")
     run.add_argument("--seed", type=int, default=1, help="of the order within the rounds (default: 1)")
     run.add_argument("--backends", help="these pools only, separated by commas")
-    run.add_argument("--budget", type=float, metavar="SECONDS",
-                     help=f"time for the measurements (default: {BUDGET_S:.0f}, quick {QUICK_BUDGET_S:.0f})")
+    run.add_argument(
+        "--budget",
+        type=float,
+        metavar="SECONDS",
+        help=f"time for the measurements (default: {BUDGET_S:.0f}, quick {QUICK_BUDGET_S:.0f})",
+    )
     run.add_argument("--data", type=Path, default=DATA, help="folder of recorded slots")
     report = commands.add_parser("report", help="tables, plots and verdicts of an earlier run")
     report.add_argument("--out", type=Path, default=Path("out"), help="folder of that run (default: out)")
@@ -62,7 +75,9 @@ def choose_pools(driver: Driver, wanted: str | None) -> tuple[list[Any], dict[st
     for name in names:
         if name not in known:
             raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(known))}")
-    return [pool for pool in pools if pool.backend.name in names], {n: r for n, r in missing.items() if n in names}
+    return [pool for pool in pools if pool.backend.name in names], {
+        n: r for n, r in missing.items() if n in names
+    }
 
 
 def choose_classes(wanted: Sequence[str] | None) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -82,12 +97,18 @@ def prepare(args: argparse.Namespace, driver: Driver) -> tuple[dict[str, Any], P
         skipped |= {"replay": "no recorded slots"} if "replay" in parts else {}
         parts = tuple(part for part in parts if part != "replay")
     if not pools or not classes or not parts:
-        raise BenchError("nothing to measure: " + "; ".join(f"{n}: {r}" for n, r in {**missing, **skipped}.items()))
+        raise BenchError(
+            "nothing to measure: " + "; ".join(f"{n}: {r}" for n, r in {**missing, **skipped}.items())
+        )
     budget_s = args.budget or (QUICK_BUDGET_S if args.quick else BUDGET_S)
     machine = Machine(host.cores(), tuple(pools), driver.calibrate(), files)
     plan = make_plan(machine, Options(parts, args.quick, classes, args.rounds, args.seed, budget_s))
     about = host.facts() | {
-        "seed": args.seed, "rounds": plan.rounds, "scale": plan.scale, "quick": args.quick, "missing": missing,
+        "seed": args.seed,
+        "rounds": plan.rounds,
+        "scale": plan.scale,
+        "quick": args.quick,
+        "missing": missing,
         "skipped": skipped,
         "pools": {p.backend.name: {"version": p.version, "waiter_helps": p.waiter_helps} for p in pools},
     }
@@ -102,7 +123,10 @@ def run(args: argparse.Namespace) -> int:
             about, plan, budget_s = prepare(args, driver)
             runner = Runner(driver, results, budget_s)
             runner.write(about)
-            print(f"nrbench: {len(plan.steps)} measurements, about {plan.seconds / 60:.1f} minutes", file=sys.stderr)
+            print(
+                f"nrbench: {len(plan.steps)} measurements, about {plan.seconds / 60:.1f} minutes",
+                file=sys.stderr,
+            )
             cut = runner.run(plan)
         finally:
             driver.close()
@@ -119,7 +143,11 @@ def report_lines(lines: list[Line], out: Path) -> None:
         raise BenchError(f"{out / 'results.ndjson'}: the first line does not describe the host")
     summaries = summarize(lines)
     text = list(full_report(about, summaries))
-    text += ["", "What it must show:", *(f"  {verdict}" for verdict in all_verdicts(summaries, about["cores"]))]
+    text += [
+        "",
+        "What it must show:",
+        *(f"  {verdict}" for verdict in all_verdicts(summaries, about["cores"])),
+    ]
     print("\n".join(text))
     (out / "report.txt").write_text("\n".join(text) + "\n")
     os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))

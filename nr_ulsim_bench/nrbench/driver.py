@@ -27,8 +27,14 @@ class Driver:
         self.process: subprocess.Popen[str] | None = None
 
     def _start(self) -> subprocess.Popen[str]:
-        return subprocess.Popen([str(self.program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-                                text=True, bufsize=1)
+        return subprocess.Popen(
+            [str(self.program)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            bufsize=1,
+        )
 
     def ask(self, words: Sequence[str]) -> dict[str, Any]:
         if self.process is None or self.process.poll() is not None:
@@ -57,8 +63,11 @@ class Driver:
                 built = (self.program.parent / f"libbench_{backend.name}.so").exists()
                 missing[backend.name] = info["error"] if built else f"not built; get it: {backend.install}"
             else:
-                pools.append(Present(backend, info["version"], info["waiter_helps"], info["has_workers"],
-                                     info["nests"]))
+                pools.append(
+                    Present(
+                        backend, info["version"], info["waiter_helps"], info["has_workers"], info["nests"]
+                    )
+                )
         return pools, missing
 
     def calibrate(self) -> Calibration:
@@ -66,5 +75,9 @@ class Driver:
         for answer in answers:
             if "error" in answer:
                 raise BenchError(f"ws-bench cannot measure its own work: {answer['error']}")
-        return Calibration(**{name: min(answer[name] for answer in answers)
-                              for name in ("fib17_ns", "fib18_ns", "fib19_ns", "nested_ns")})
+        return Calibration(
+            **{
+                name: min(answer[name] for answer in answers)
+                for name in ("fib17_ns", "fib18_ns", "fib19_ns", "nested_ns")
+            }
+        )

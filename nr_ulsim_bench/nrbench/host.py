@@ -42,8 +42,12 @@ def _first_line(path: str) -> str | None:
 
 def _commit(root: Path) -> str | None:
     try:
-        answer = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
-                                capture_output=True, text=True, check=True)
+        answer = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Iterator, Sequence
 
 from nrbench.backends import ALONE, OWN, Present
@@ -16,8 +16,10 @@ CLASSES = ("other", "rr", "rrall")
 FIB_CASES = ("fib19", "fib17-19", "fib19x1-3")
 IDLE_US = (250, 500, 1000, 2000, 5000)
 IDLE_CASE = "idle-cpu"
-"""Process start, loading the module, starting the threads, the end."""
+# Process start, loading the module, starting the threads, the end.
 OVERHEAD_S = 0.02
+# Recorded files that a run of all parts takes, and a quick one; a run of the replay alone takes all.
+FILES_MAX, QUICK_FILES_MAX = 4, 2
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,13 @@ class Measurement:
 
     def labels(self) -> dict[str, object]:
         return {
-            "bench": self.bench, "case": self.case, "backend": self.backend, "workers": self.workers,
-            "class": self.sched_class, "mode": self.mode, "hog": self.hog,
+            "bench": self.bench,
+            "case": self.case,
+            "backend": self.backend,
+            "workers": self.workers,
+            "class": self.sched_class,
+            "mode": self.mode,
+            "hog": self.hog,
         }
 
 
@@ -107,19 +114,36 @@ class Config:
 
     def measurement(self, bench: str, case: str, words: Sequence[str], seconds: float) -> Measurement:
         environment = tuple(f"env={word}" for word in self.pool.backend.environment(self.mode))
-        head = (f"backend={self.pool.backend.name}", f"workers={self.workers}", f"class={self.sched_class}",
-                f"mode={self.mode}", f"hog={int(self.hog)}")
-        return Measurement(bench, case, self.pool.backend.name, self.workers, self.sched_class, self.mode, self.hog,
-                           head + environment + tuple(words), seconds + OVERHEAD_S)
+        head = (
+            f"backend={self.pool.backend.name}",
+            f"workers={self.workers}",
+            f"class={self.sched_class}",
+            f"mode={self.mode}",
+            f"hog={int(self.hog)}",
+        )
+        return Measurement(
+            bench,
+            case,
+            self.pool.backend.name,
+            self.workers,
+            self.sched_class,
+            self.mode,
+            self.hog,
+            head + environment + tuple(words),
+            seconds + OVERHEAD_S,
+        )
 
 
 def _own_workers(options: Options, cores: int) -> list[int]:
-    return sorted({1, 2, cores - 1, cores} - {0}) if options.quick else sorted({1, 2, 4, 8, cores - 1, cores} - {0})
+    return (
+        sorted({1, 2, cores - 1, cores} - {0})
+        if options.quick
+        else sorted({1, 2, 4, 8, cores - 1, cores} - {0})
+    )
 
 
 def _rival_workers(options: Options, pool: Present, cores: int, sched_class: str) -> list[int]:
-    """Both one worker and as many as cores tell the whole story in the normal class; the real-time classes take the
-    fair count only, to save time."""
+    """All counts that tell something in the normal class; else the fair one, for the time."""
     if not pool.has_workers:
         return [1]
     fair = pool.fair_workers(cores)
@@ -132,8 +156,11 @@ def slot_configs(machine: Machine, options: Options, hogs: bool) -> Iterator[Con
         for sched_class in options.classes:
             if options.quick and sched_class != "other" and pool.backend.name not in (OWN, ALONE):
                 continue
-            workers = (_own_workers(options, machine.cores) if own
-                       else _rival_workers(options, pool, machine.cores, sched_class))
+            workers = (
+                _own_workers(options, machine.cores)
+                if own
+                else _rival_workers(options, pool, machine.cores, sched_class)
+            )
             for mode, _ in pool.backend.modes:
                 for count in workers:
                     yield Config(pool, count, sched_class, mode)
@@ -156,14 +183,26 @@ def plan_slot(machine: Machine, options: Options, scale: float) -> Iterator[Meas
             yield _paced(config, "slot", case, period, slots, [f"bursts={case}"])
 
 
+def choose_files(files: Sequence[SlotFile], options: Options) -> list[SlotFile]:
+    """Evenly spread from the shortest slots to the longest."""
+    most = len(files) if options.parts == ("replay",) else QUICK_FILES_MAX if options.quick else FILES_MAX
+    ordered = sorted(files, key=lambda slot_file: slot_file.longest_slot_us())
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[round(index * (len(ordered) - 1) / (most - 1))] for index in range(most)]
+
+
 def plan_replay(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
-    for slot_file in machine.slot_files:
+    for slot_file in choose_files(machine.slot_files, options):
         period = 500 * (int(1.2 * slot_file.longest_slot_us() / 500) + 1)
         slots = max(8, min(len(slot_file.slots), round(0.1 * scale / (period * 1e-6))))
         words = [f"file={slot_file.path}", f"tasks={slot_file.tasks_max}"]
         for config in slot_configs(machine, options, hogs=False):
-            if config.pool.backend.name != OWN and config.workers != config.pool.fair_workers(machine.cores) \
-                    and config.pool.has_workers:
+            if (
+                config.pool.backend.name != OWN
+                and config.workers != config.pool.fair_workers(machine.cores)
+                and config.pool.has_workers
+            ):
                 continue
             yield _paced(config, "replay", slot_file.name, period, slots, words)
 
@@ -192,14 +231,19 @@ def _contest(config: Config, machine: Machine, case: str, tasks: int, core_s: fl
 def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
     slots = max(10, round(30 * scale))
     for config in slot_configs(machine, options, hogs=False):
-        if not config.pool.has_workers or config.workers != 1 and config.pool.waiter_helps \
-                or not config.pool.waiter_helps and config.workers != config.pool.fair_workers(machine.cores):
+        if (
+            not config.pool.has_workers
+            or config.workers != 1
+            and config.pool.waiter_helps
+            or not config.pool.waiter_helps
+            and config.workers != config.pool.fair_workers(machine.cores)
+        ):
             continue
         for idle_us in IDLE_US:
             words = ["bench=wake", f"idle_us={idle_us}", f"slots={slots}", "warm=3"]
             yield config.measurement("wake", f"idle{idle_us}us", words, (slots + 3) * (idle_us + 50) * 1e-6)
         if config.sched_class == "other":
-            yield replace(config.measurement("wake", IDLE_CASE, ["bench=idle", "idle_us=100000"], 0.32))
+            yield config.measurement("wake", IDLE_CASE, ["bench=idle", "idle_us=100000"], 0.32)
 
 
 PLANNERS = {"slot": plan_slot, "replay": plan_replay, "coliseum": plan_coliseum, "wake": plan_wake}
@@ -207,6 +251,8 @@ ROUNDS = {"slot": 5, "replay": 3, "coliseum": 3, "wake": 3}
 QUICK_ROUNDS = {"slot": 3, "replay": 2, "coliseum": 2, "wake": 2}
 ROUNDS_MIN = {"slot": 3, "replay": 2, "coliseum": 2, "wake": 2}
 SCALE_MIN = 0.4
+# The rest of the budget is for a machine that is slower than the estimates.
+PLANNED_SHARE = 0.93
 
 
 def _assemble(machine: Machine, options: Options, rounds: dict[str, int], scale: float) -> Plan:
@@ -221,12 +267,12 @@ def _assemble(machine: Machine, options: Options, rounds: dict[str, int], scale:
 
 
 def make_plan(machine: Machine, options: Options) -> Plan:
-    """The plan that fits the time: shorter measurements first, then fewer rounds, never fewer configurations."""
+    """The plan that fits the time: by shorter measurements first, then fewer rounds, never fewer settings."""
     rounds = dict(QUICK_ROUNDS if options.quick else ROUNDS)
     if options.rounds is not None:
         rounds = {part: options.rounds for part in rounds}
     plan = _assemble(machine, options, rounds, 0.5 if options.quick else 1.0)
-    while plan.seconds > options.budget_s:
+    while plan.seconds > PLANNED_SHARE * options.budget_s:
         if plan.scale > SCALE_MIN:
             plan = _assemble(machine, options, rounds, max(SCALE_MIN, plan.scale * 0.9))
         elif options.rounds is None and any(rounds[part] > ROUNDS_MIN[part] for part in options.parts):

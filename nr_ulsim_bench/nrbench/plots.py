@@ -40,7 +40,7 @@ def marker_of(key: Key) -> str:
 
 
 def _fair_rows(summaries: Summaries, cores: int, helps: dict[str, bool]) -> list[Key]:
-    """One row for each pool and mode: as many computing threads as cores, or the nearest that was measured."""
+    """One row for each pool and mode: as many computing threads as cores, or the nearest measured."""
     best: dict[tuple[str, str], Key] = {}
     for key in pool_rows(summaries):
         fair = cores - 1 if helps.get(key.backend) else cores
@@ -67,12 +67,24 @@ def _save(figure: Any, out: Path, name: str) -> str:
 
 
 def _legend(figure: Any, handles: dict[str, Any], columns: int) -> None:
-    figure.legend(handles.values(), handles.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=columns,
-                  fontsize=8, frameon=False)
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncol=columns,
+        fontsize=8,
+        frameon=False,
+    )
 
 
-def _grouped_points(axis: Axes, rows: list[Key], cases: list[str], value: Callable[[Key], tuple[float, float] | None],
-                    handles: dict[str, Any]) -> None:
+def _grouped_points(
+    axis: Axes,
+    rows: list[Key],
+    cases: list[str],
+    value: Callable[[Key], tuple[float, float] | None],
+    handles: dict[str, Any],
+) -> None:
     """For each case a group of pools, side by side: a mark at the first value, a line up to the second."""
     for row_index, row in enumerate(rows):
         offset = (row_index + 0.5) / len(rows) * 0.86 - 0.43
@@ -84,10 +96,17 @@ def _grouped_points(axis: Axes, rows: list[Key], cases: list[str], value: Callab
             low, high = (min(v, RATIO_MAX) for v in pair)
             axis.plot([x, x], [low, high], color=color_of(row.backend), linewidth=1.6, alpha=0.6)
             size = 9 if row.backend == OWN else 5
-            handle, = axis.plot(x, low, marker_of(row), color=color_of(row.backend), markersize=size)
+            (handle,) = axis.plot(x, low, marker_of(row), color=color_of(row.backend), markersize=size)
             if pair[0] > RATIO_MAX:
-                axis.annotate(f"{pair[0]:.0f}", (x, RATIO_MAX), fontsize=6, ha="center", va="top",
-                              textcoords="offset points", xytext=(0, -6))
+                axis.annotate(
+                    f"{pair[0]:.0f}",
+                    (x, RATIO_MAX),
+                    fontsize=6,
+                    ha="center",
+                    va="top",
+                    textcoords="offset points",
+                    xytext=(0, -6),
+                )
             handles.setdefault(row.pool(), handle)
     for boundary in range(len(cases) - 1):
         axis.axvline(boundary + 0.5, color="grey", linewidth=0.5, alpha=0.5)
@@ -101,8 +120,9 @@ def draw_slots(summaries: Summaries, bench: str, cores: int, helps: dict[str, bo
     if not classes:
         return None
     cases = list(SLOT_CASES) if bench == "slot" else sorted({key.case for key in chosen})
-    figure, axes = plt.subplots(len(classes), 1, figsize=(13, 3.6 * len(classes)), squeeze=False,
-                                layout="constrained")
+    figure, axes = plt.subplots(
+        len(classes), 1, figsize=(13, 3.6 * len(classes)), squeeze=False, layout="constrained"
+    )
     handles: dict[str, Any] = {}
     for axis, sched_class in zip(axes[:, 0], classes):
         of_class = select(chosen, sched_class=sched_class)
@@ -116,10 +136,34 @@ def draw_slots(summaries: Summaries, bench: str, cores: int, helps: dict[str, bo
         axis.axhline(1, color="black", linewidth=0.8)
         axis.set_title(CLASS_TEXT[sched_class], fontsize=10)
         axis.set_ylabel("makespan / bound")
-    figure.suptitle(f"{'Slots' if bench == 'slot' else 'Recorded slots'}: median makespan (mark) and p99 (end of line), "
-                    f"{cores} computing threads, cut at {RATIO_MAX:g}", fontsize=11)
+    figure.suptitle(
+        f"{'Slots' if bench == 'slot' else 'Recorded slots'}: median makespan (mark) and p99 (end of line), "
+        f"{cores} computing threads, cut at {RATIO_MAX:g}",
+        fontsize=11,
+    )
     _legend(figure, handles, 6)
     return _save(figure, out, f"{bench}_ratio.png")
+
+
+def _cost_points(axis: Axes, of_case: Summaries, handles: dict[str, Any]) -> None:
+    for key, summary in of_case.items():
+        if key.backend == OWN and key.workers > 2:
+            continue
+        (handle,) = axis.plot(
+            summary.cpu_per_work,
+            min(summary["ratio_p50"], RATIO_MAX),
+            marker_of(key),
+            color=color_of(key.backend),
+            markerfacecolor=color_of(key.backend) if key.mode == "default" else "none",
+            markersize=11 if key.backend == OWN else 6,
+            alpha=0.85,
+        )
+        handles.setdefault(f"{key.backend}{' hot' if key.mode == 'hot' else ''}", handle)
+    axis.axvline(CPU_PER_WORK_MAX, color="grey", linewidth=0.8, linestyle=":")
+    axis.axhline(1, color="black", linewidth=0.8)
+    axis.set_xscale("log", base=2)
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    _ratio_axis(axis)
 
 
 def draw_cost(summaries: Summaries, out: Path) -> str | None:
@@ -128,30 +172,27 @@ def draw_cost(summaries: Summaries, out: Path) -> str | None:
     classes = [c for c in CLASSES if any(key.sched_class == c for key in chosen)]
     if not classes:
         return None
-    figure, axes = plt.subplots(len(classes), len(SLOT_CASES), figsize=(3.0 * len(SLOT_CASES), 3.0 * len(classes)),
-                                squeeze=False, sharex="col", sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        len(classes),
+        len(SLOT_CASES),
+        figsize=(3.0 * len(SLOT_CASES), 3.0 * len(classes)),
+        squeeze=False,
+        sharex="col",
+        sharey=True,
+        layout="constrained",
+    )
     handles: dict[str, Any] = {}
     for row, sched_class in zip(axes, classes):
         for axis, case in zip(row, SLOT_CASES):
-            for key, summary in select(chosen, sched_class=sched_class, case=case).items():
-                if key.backend == OWN and key.workers > 2:
-                    continue
-                size = 11 if key.backend == OWN else 6
-                filled = color_of(key.backend) if key.mode == "default" else "none"
-                handle, = axis.plot(summary.cpu_per_work, min(summary["ratio_p50"], RATIO_MAX), marker_of(key),
-                                    color=color_of(key.backend), markerfacecolor=filled, markersize=size, alpha=0.85)
-                handles.setdefault(f"{key.backend}{' hot' if key.mode == 'hot' else ''}", handle)
-            axis.axvline(CPU_PER_WORK_MAX, color="grey", linewidth=0.8, linestyle=":")
-            axis.axhline(1, color="black", linewidth=0.8)
-            axis.set_xscale("log", base=2)
-            axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            _ratio_axis(axis)
+            _cost_points(axis, select(chosen, sched_class=sched_class, case=case), handles)
             if axis in axes[0]:
                 axis.set_title(case, fontsize=10)
             if axis in axes[-1]:
                 axis.set_xlabel("CPU time / work")
         row[0].set_ylabel(f"{sched_class}: makespan p50 / bound")
-    figure.suptitle("Latency against CPU time, all worker counts up to 2; dotted: 2.5 x the work", fontsize=11)
+    figure.suptitle(
+        "Latency against CPU time, all worker counts up to 2; dotted: 2.5 x the work", fontsize=11
+    )
     _legend(figure, handles, 8)
     return _save(figure, out, "slot_cost.png")
 
@@ -176,12 +217,19 @@ def draw_coliseum(summaries: Summaries, cores: int, helps: dict[str, bool], out:
     left.axhline(1, color="black", linewidth=0.8)
     left.set_ylabel("wall time / (work / cores)")
     left.set_title(f"all threads in the normal class, {cores} computing threads", fontsize=10)
-    empty = sorted(((chosen[row._replace(case="empty")], row) for row in rows if row._replace(case="empty") in chosen),
-                   key=lambda item: item[0]["ns_per_task"], reverse=True)
+    empty = sorted(
+        ((chosen[row._replace(case="empty")], row) for row in rows if row._replace(case="empty") in chosen),
+        key=lambda item: item[0]["ns_per_task"],
+        reverse=True,
+    )
     for index, (summary, row) in enumerate(empty):
-        right.barh(index, summary["ns_per_task"], color=color_of(row.backend), alpha=0.5 if row.mode == "hot" else 1)
+        right.barh(
+            index, summary["ns_per_task"], color=color_of(row.backend), alpha=0.5 if row.mode == "hot" else 1
+        )
         inline = 100 * summary["inline_tasks"] / summary["tasks"]
-        note = f" {summary['ns_per_task']:.0f}" + (f" ({inline:.0f} % inside the push)" if inline >= 1 else "")
+        note = f" {summary['ns_per_task']:.0f}" + (
+            f" ({inline:.0f} % inside the push)" if inline >= 1 else ""
+        )
         right.text(summary["ns_per_task"], index, note, va="center", fontsize=7)
     right.set_yticks(range(len(empty)), [row.pool() for _, row in empty], fontsize=8)
     right.set_xlabel("ns an empty task")
@@ -195,17 +243,27 @@ def draw_wake(summaries: Summaries, out: Path) -> str | None:
     classes = [c for c in CLASSES if any(key.sched_class == c for key in chosen)]
     if not classes:
         return None
-    figure, axes = plt.subplots(1, len(classes), figsize=(4.8 * len(classes), 4.4), squeeze=False, sharey=True,
-                                layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(classes), figsize=(4.8 * len(classes), 4.4), squeeze=False, sharey=True, layout="constrained"
+    )
     handles: dict[str, Any] = {}
     for axis, sched_class in zip(axes[0], classes):
         of_class = select(chosen, sched_class=sched_class)
         for row in pool_rows(of_class):
-            points = [(us, of_class[row._replace(case=f"idle{us}us")]) for us in IDLE_US
-                      if row._replace(case=f"idle{us}us") in of_class]
-            handle, = axis.plot([us / 1000 for us, _ in points], [s["p50_us"] for _, s in points], marker_of(row),
-                                linestyle="--" if row.mode == "hot" else "-", color=color_of(row.backend),
-                                linewidth=2.2 if row.backend == OWN else 1.1, markersize=8 if row.backend == OWN else 4)
+            points = [
+                (us, of_class[row._replace(case=f"idle{us}us")])
+                for us in IDLE_US
+                if row._replace(case=f"idle{us}us") in of_class
+            ]
+            (handle,) = axis.plot(
+                [us / 1000 for us, _ in points],
+                [s["p50_us"] for _, s in points],
+                marker_of(row),
+                linestyle="--" if row.mode == "hot" else "-",
+                color=color_of(row.backend),
+                linewidth=2.2 if row.backend == OWN else 1.1,
+                markersize=8 if row.backend == OWN else 4,
+            )
             handles.setdefault(f"{row.backend}{' hot' if row.mode == 'hot' else ''}", handle)
         axis.set_xscale("log")
         axis.set_yscale("log")

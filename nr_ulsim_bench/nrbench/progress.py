@@ -45,8 +45,10 @@ class Progress:
             self._show(what)
 
     def _show(self, what: str) -> None:
-        text = (f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %  "
-                f"elapsed {clock_text(self.elapsed_s)}  left {clock_text(self.left_s())}  {what}")
+        text = (
+            f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %  "
+            f"elapsed {clock_text(self.elapsed_s)}  left {clock_text(self.left_s())}  {what}"
+        )
         self.out.write(f"\r\033[K{text[:110]}" if self.terminal else f"{text}\n")
         self.out.flush()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import IO, Any
 
 from nrbench.driver import Driver
@@ -34,7 +33,9 @@ class Runner:
 
     def _measure(self, measurement: Measurement) -> dict[str, Any]:
         if self.timeouts[measurement.pool_key] >= TIMEOUTS_MAX:
-            return {"error": f"left out: {TIMEOUTS_MAX} measurements of this pool and class did not end in time"}
+            return {
+                "error": f"left out: {TIMEOUTS_MAX} measurements of this pool and class did not end in time"
+            }
         answer = self.driver.ask([*measurement.words, f"limit_s={time_limit_s(measurement):.2f}"])
         if "error" in answer and "killed" in answer["error"]:
             self.timeouts[measurement.pool_key] += 1
@@ -46,12 +47,16 @@ class Runner:
         try:
             for number, measurement in plan.steps:
                 if progress.elapsed_s > self.budget_s:
-                    return (f"stopped after {progress.elapsed_s:.0f} s: {progress.done} of {progress.count} measurements"
-                            " taken (the machine is slower than planned; --budget gives more time)")
+                    return (
+                        f"stopped after {progress.elapsed_s:.0f} s: {progress.done} of {progress.count}"
+                        " measurements taken (the machine is slower than planned; --budget gives more time)"
+                    )
                 answer = self._measure(measurement)
                 extra = {"idle_us": _word(measurement, "idle_us")} if measurement.bench == "wake" else {}
                 self.write({**measurement.labels(), **extra, "round": number, **answer})
-                progress.step(measurement.seconds, f"{measurement.bench} {measurement.case} {measurement.backend}")
+                progress.step(
+                    measurement.seconds, f"{measurement.bench} {measurement.case} {measurement.backend}"
+                )
         except KeyboardInterrupt:
             return f"interrupted: {progress.done} of {progress.count} measurements taken"
         finally:
@@ -62,8 +67,3 @@ class Runner:
 
 def _word(measurement: Measurement, name: str) -> int:
     return next(int(word.partition("=")[2]) for word in measurement.words if word.startswith(f"{name}="))
-
-
-def make_out(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    return path

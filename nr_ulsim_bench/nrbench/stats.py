@@ -64,8 +64,15 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def key_of(line: Line) -> Key:
-    return Key(line["bench"], line["case"], line["backend"], line["workers"], line["class"], line["mode"],
-               line["hog"])
+    return Key(
+        line["bench"],
+        line["case"],
+        line["backend"],
+        line["workers"],
+        line["class"],
+        line["mode"],
+        line["hog"],
+    )
 
 
 def summarize(lines: Iterable[Line]) -> Summaries:

@@ -23,7 +23,9 @@ def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Columns as wide as they need; the first flush left, the others flush right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        yield "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+        yield "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
+        )
 
 
 def pool_rows(summaries: Summaries) -> list[Key]:
@@ -32,8 +34,9 @@ def pool_rows(summaries: Summaries) -> list[Key]:
     return sorted(first, key=lambda key: (_ORDER.get(key.backend, 99), key.mode, key.workers))
 
 
-def _grid(summaries: Summaries, cases: Sequence[str], cell: Callable[[Summary], str],
-          helps: dict[str, bool]) -> Iterator[str]:
+def _grid(
+    summaries: Summaries, cases: Sequence[str], cell: Callable[[Summary], str], helps: dict[str, bool]
+) -> Iterator[str]:
     rows = [["pool", "waiter", *cases]]
     for row in pool_rows(summaries):
         cells = []
@@ -59,7 +62,11 @@ def _cases(summaries: Summaries, bench: str) -> list[str]:
 
 def _every(summaries: Summaries, **wanted: Any) -> Summaries:
     """Like select(), with those that gave no result."""
-    return {key: s for key, s in summaries.items() if all(getattr(key, name) == value for name, value in wanted.items())}
+    return {
+        key: s
+        for key, s in summaries.items()
+        if all(getattr(key, name) == value for name, value in wanted.items())
+    }
 
 
 def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
@@ -69,23 +76,36 @@ def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
             for hog in (False, True):
                 chosen = _every(summaries, bench=bench, sched_class=sched_class, hog=hog)
                 if chosen:
-                    yield (f"\n{title}, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
-                           "makespan p50/p99 as ratio to the bound [CPU time / work]")
+                    yield (
+                        f"\n{title}, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
+                        "makespan p50/p99 as ratio to the bound [CPU time / work]"
+                    )
                     yield from _grid(chosen, cases, _slot_cell, helps)
 
 
 def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
-    rows = [["case", "class", "workers", "bound", "wake", "target p50", "p50", "target p99", "p99", "list limit"]]
+    rows = [
+        ["case", "class", "workers", "bound", "wake", "target p50", "p50", "target p99", "p99", "list limit"]
+    ]
     own = select(summaries, bench="slot", backend=OWN, mode="default", hog=False, workers=(1, 2))
     for key in sorted(own, key=lambda key: (SLOT_CASES.index(key.case), key.sched_class, key.workers)):
         target = slot_target(summaries, key, own[key], cores)
         if target:
-            values = (target.bound_us, target.wake_us, target.p50_us, own[key]["makespan_p50_us"], target.p99_us,
-                      own[key]["makespan_p99_us"], target.list_limit_us)
+            values = (
+                target.bound_us,
+                target.wake_us,
+                target.p50_us,
+                own[key]["makespan_p50_us"],
+                target.p99_us,
+                own[key]["makespan_p99_us"],
+                target.list_limit_us,
+            )
             rows.append([key.case, key.sched_class, str(key.workers), *(f"{value:.1f}" for value in values)])
     if len(rows) > 1:
-        yield ("\nThe own pool against its targets, in us (list limit: ideal scheduling of whole tasks when the second"
-               " core comes after the wake latency)")
+        yield (
+            "\nThe own pool against its targets, in us (list limit: ideal scheduling of whole tasks when the"
+            " second core comes after the wake latency)"
+        )
         yield from layout(rows)
 
 
@@ -94,8 +114,10 @@ def coliseum_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[st
         chosen = _every(summaries, bench="coliseum", sched_class=sched_class, hog=False)
         if not chosen:
             continue
-        yield (f"\nColiseum, {CLASS_TEXT[sched_class]}: wall time as ratio to work/cores [CPU time / work]; "
-               "empty in ns a task (% run inside the push)")
+        yield (
+            f"\nColiseum, {CLASS_TEXT[sched_class]}: wall time as ratio to work/cores [CPU time / work]; "
+            "empty in ns a task (% run inside the push)"
+        )
         yield from _grid(chosen, [*FIB_CASES, "nested", "empty"], _contest_cell, helps)
 
 
@@ -106,23 +128,37 @@ def _contest_cell(summary: Summary) -> str:
     return f"{summary['wall_s'] / summary['ideal_s']:.2f} [{summary.cpu_per_work:.2f}]"
 
 
+def _wake_cell(summary: Summary) -> str:
+    other = 100 * summary["other_cpu_starts"] / summary["slots"]
+    return f"{summary['p50_us']:.1f}/{summary['p99_us']:.1f} [{other:.0f}]"
+
+
 def wake_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
     cases = [f"idle{idle_us}us" for idle_us in IDLE_US]
     for sched_class in CLASSES:
-        chosen = {key: summary for key, summary in _every(summaries, bench="wake", sched_class=sched_class).items()
-                  if key.case != IDLE_CASE}
+        chosen = {
+            key: summary
+            for key, summary in _every(summaries, bench="wake", sched_class=sched_class).items()
+            if key.case != IDLE_CASE
+        }
         if chosen:
-            yield f"\nPush to start of the task after idleness, {CLASS_TEXT[sched_class]}: p50/p99 in us"
-            yield from _grid(chosen, cases, lambda s: f"{s['p50_us']:.1f}/{s['p99_us']:.1f}", helps)
+            title = f"Push to start of the task after idleness, {CLASS_TEXT[sched_class]}"
+            yield f"\n{title}: p50/p99 in us [% on another CPU]"
+            yield from _grid(chosen, cases, _wake_cell, helps)
     idle = _every(summaries, bench="wake", case=IDLE_CASE)
     if idle:
         yield "\nIdle pool, from 100 ms after the last task, for 200 ms: CPU time in us, context switches"
-        yield from _grid(idle, [IDLE_CASE], lambda s: f"{s['cpu_s'] * 1e6:.0f}, {s['ctx_switches']:.0f}", helps)
+        yield from _grid(
+            idle, [IDLE_CASE], lambda s: f"{s['cpu_s'] * 1e6:.0f}, {s['ctx_switches']:.0f}", helps
+        )
 
 
 def error_lines(summaries: Summaries) -> Iterator[str]:
-    broken = {key: summary for key, summary in summaries.items()
-              if any(not error.startswith("n/a") for error in summary.errors)}
+    broken = {
+        key: summary
+        for key, summary in summaries.items()
+        if any(not error.startswith("n/a") for error in summary.errors)
+    }
     if broken:
         yield "\nWithout a result:"
     causes: dict[tuple[str, str], list[Key]] = {}
@@ -134,8 +170,11 @@ def error_lines(summaries: Summaries) -> Iterator[str]:
 
 
 def host_lines(host: dict[str, Any]) -> Iterator[str]:
-    yield (f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, governor {host['governor'] or 'unknown'}, "
-           f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start")
+    yield (
+        f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
+        f"governor {host['governor'] or 'unknown'}, "
+        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start"
+    )
     yield f"rounds {host['rounds']}, seed {host['seed']}, length {host['scale']:.2f} of full"
     for name, reason in host["missing"].items():
         yield f"missing: {name} ({reason})"

@@ -2,8 +2,8 @@
 /// @file bench_backend.h
 /// What a pool must offer to take part: one table of functions, exported by its module as `bench_backend`.
 ///
-/// A module is loaded in a process that lives for one measurement and holds one pool, so it may keep its state in
-/// file-scope variables where the pool's own API leaves no other place.
+/// A module is loaded in a process that lives for one measurement and holds one pool, so it may keep its
+/// state in file-scope variables where the pool's own API leaves no other place.
 #ifndef BENCH_BACKEND_H
 #define BENCH_BACKEND_H
 
@@ -21,17 +21,17 @@ typedef struct {
 } bench_task_t;
 
 typedef struct {
-  uint32_t workers;     ///< threads beside the producer
-  bool hot;             ///< workers shall not sleep, where the pool offers that
-  int32_t rt_priority;  ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
-  uint32_t tasks_max;   ///< most tasks pushed between two waits
+  uint32_t workers;    ///< threads beside the producer
+  bool hot;            ///< workers shall not sleep, where the pool offers that
+  int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
+  uint32_t tasks_max;  ///< most tasks pushed between two waits
 } bench_settings_t;
 
 typedef struct {
   const char *version;
-  bool waiter_helps;    ///< wait() runs tasks
-  bool has_workers;     ///< false = everything runs in the producer
-  bool sets_class;      ///< gives its workers their class itself; else they inherit it from the creating thread
+  bool waiter_helps; ///< wait() runs tasks
+  bool has_workers;  ///< false = everything runs in the producer
+  bool sets_class;   ///< gives its workers their class itself; else they inherit it from the creating thread
 
   /// @return the pool; NULL = it cannot be had
   void *(*create)(const bench_settings_t *settings);
@@ -42,7 +42,7 @@ typedef struct {
   void (*push)(void *pool, const bench_task_t *task);
   /// Return when all @p count tasks announced have run
   void (*wait)(void *pool);
-  /// Inside a task: spawn @p child, run @p own here, join the child. NULL = the pool cannot join inside a task
+  /// Inside a task: spawn @p child, run @p own here, join the child. NULL = the pool cannot do that
   void (*fork_join)(void *pool, const bench_task_t *child, const bench_task_t *own);
   void (*destroy)(void *pool);
 } bench_backend_t;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/// More than this between two looks at the clock means that the thread was off the CPU. A look takes 20 to 60 ns.
+/// More than this between two looks at the clock, of 20 to 60 ns each, means that the thread was off the CPU.
 #define WORK_GAP_NS_MAX 300
 
 static inline uint64_t clock_now_ns(void)
@@ -19,13 +19,14 @@ static inline uint64_t clock_now_ns(void)
 
 static inline void clock_sleep_until(uint64_t deadline_ns)
 {
-  struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
+  struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                              .tv_nsec = (long)(deadline_ns % 1000000000u)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) != 0)
     ;
 }
 
-/// Compute for @p work_ns on a CPU. Time off the CPU does not count: else two tasks that share a core would both
-/// advance at full speed, and a pool with too many threads would look good.
+/// Compute for @p work_ns on a CPU. Time off the CPU does not count: else two tasks that share a core would
+/// both advance at full speed, and a pool with too many threads would look good.
 /// @return when it began
 static inline uint64_t busy_work(uint64_t work_ns)
 {

@@ -105,12 +105,14 @@ static void prepare_contest(contest_t *contest, work_t work)
   static fib_task_t multiple[3] = {{19, 0, 0}, {19, 19, 0}, {19, 19, 19}};
   static fib_task_t single = {19, 0, 0};
   const double ns_19 = fib_ns(19);
-  contest->work_ns = work == WORK_EMPTY          ? 0
-                     : work == WORK_FIB17_19     ? (fib_ns(17) + fib_ns(18) + ns_19) / 3
-                     : work == WORK_FIB19_X1_3   ? 2 * ns_19
-                                                 : ns_19;
+  contest->work_ns = work == WORK_EMPTY        ? 0
+                     : work == WORK_FIB17_19   ? (fib_ns(17) + fib_ns(18) + ns_19) / 3
+                     : work == WORK_FIB19_X1_3 ? 2 * ns_19
+                                               : ns_19;
   for (uint32_t i = 0; i < 3; i++) {
-    fib_task_t *const fibs = work == WORK_FIB17_19 ? &mixed[i] : work == WORK_FIB19_X1_3 ? &multiple[i] : &single;
+    fib_task_t *const fibs = work == WORK_FIB17_19     ? &mixed[i]
+                             : work == WORK_FIB19_X1_3 ? &multiple[i]
+                                                       : &single;
     contest->tasks[i] = (bench_task_t){.func = work == WORK_EMPTY ? run_empty : run_fib, .arg = fibs};
   }
 }

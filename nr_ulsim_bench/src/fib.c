@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The coliseum's work. Compiled once, without inlining, for all pools: gcc and clang unroll the recursion differently,
-// and that difference is larger than the one between the pools.
+// The coliseum's work. Compiled once, without inlining, for all pools: gcc and clang unroll the recursion
+// differently, and that difference is larger than the one between the pools.
 #include "fib.h"
 
 uint64_t fib(uint32_t n)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ws-bench: measures one pool at a time. Words on the command line are one request; without words each line of standard
-// input is one. Each answer is one JSON object on a line. `python -m nrbench` plans the requests and reads the answers.
+// ws-bench: measures one pool at a time. Words on the command line are one request; without words each line
+// of standard input is one. Each answer is one JSON object on a line. `python -m nrbench` plans the requests
+// and reads the answers.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static const char usage[] =
     "       ws-bench                  (requests from standard input, one a line, words separated by tabs)\n"
     "keys:  workers=N class=other|rr|rrall mode=default|hot hog=N limit_s=S env=NAME=VALUE\n"
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N slots=N warm=N    replay: file=PATH and those\n"
-    "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N       wake, idle: idle_us=N slots=N\n";
+    "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N\n"
+    "       wake, idle: idle_us=N slots=N\n";
 
 static bool answer(char *line)
 {

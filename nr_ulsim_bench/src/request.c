@@ -36,7 +36,8 @@ static bool parse_bursts(const char *text, request_t *request)
   while (request->burst_count < REQUEST_BURSTS_MAX) {
     uint32_t tasks, work_us;
     int used;
-    if (sscanf(text, "%ux%u%n", &tasks, &work_us, &used) != 2 || tasks == 0 || tasks > 100000 || work_us > 1000000)
+    if (sscanf(text, "%ux%u%n", &tasks, &work_us, &used) != 2 || tasks == 0 || tasks > 100000 ||
+        work_us > 1000000)
       return false;
     request->bursts[request->burst_count++] = (burst_t){.tasks = tasks, .work_ns = work_us * UINT64_C(1000)};
     text += used;
@@ -57,8 +58,8 @@ static bool parse_limit(const char *text, request_t *request)
 
 static bool parse_env(const char *text, request_t *request)
 {
-  return request->env_count < REQUEST_ENV_MAX && strchr(text, '=')
-         && copy_text(text, request->env[request->env_count++], REQUEST_PATH_CHARS);
+  return request->env_count < REQUEST_ENV_MAX && strchr(text, '=') &&
+         copy_text(text, request->env[request->env_count++], REQUEST_PATH_CHARS);
 }
 
 /// How the value of a key is read, and where it goes.
@@ -71,13 +72,19 @@ typedef struct {
   bool (*parse)(const char *text, request_t *request);
 } request_key_t;
 
-#define NUMBER(field, most) .kind = sizeof((request_t){0}.field) == 8 ? KEY_U64 : KEY_U32, \
-                            .offset = offsetof(request_t, field), .max = (most)
-#define TEXT(field) .kind = KEY_TEXT, .offset = offsetof(request_t, field), .max = sizeof((request_t){0}.field)
-#define ONE_OF(field, ...) .kind = KEY_NAME, .offset = offsetof(request_t, field), \
-                           .names = (const char *const[]){__VA_ARGS__, NULL}
+#define NUMBER(field, most)                                                                                  \
+  .kind = sizeof((request_t){0}.field) == 8 ? KEY_U64 : KEY_U32, .offset = offsetof(request_t, field),       \
+  .max = (most)
+#define TEXT(field)                                                                                          \
+  .kind = KEY_TEXT, .offset = offsetof(request_t, field), .max = sizeof((request_t){0}.field)
+#define ONE_OF(field, ...)                                                                                   \
+  .kind = KEY_NAME, .offset = offsetof(request_t, field), .names = (const char *const[])                     \
+  {                                                                                                          \
+    __VA_ARGS__, NULL                                                                                        \
+  }
 
-_Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) == 4, "enumerations are written as 32 bits");
+_Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) == 4,
+               "enumerations are written as 32 bits");
 
 static const request_key_t keys[] = {
     {"bench", ONE_OF(bench, "slot", "replay", "coliseum", "wake", "idle", "calibrate", "info")},
@@ -134,14 +141,16 @@ static bool parse_word(const char *key, const char *value, request_t *request)
 
 bool request_parse(char *line, request_t *request, char *error, uint32_t error_size)
 {
-  *request = (request_t){.bench = BENCH_INFO, .limit_s = 10.0, .slots = 100, .warm_slots = 10, .period_us = 500};
+  *request =
+      (request_t){.bench = BENCH_INFO, .limit_s = 10.0, .slots = 100, .warm_slots = 10, .period_us = 500};
   char *rest = NULL;
   for (char *word = strtok_r(line, "\t\n", &rest); word; word = strtok_r(NULL, "\t\n", &rest)) {
     char *const equals = strchr(word, '=');
     if (equals)
       *equals = '\0';
     if (!equals || !parse_word(word, equals + 1, request)) {
-      snprintf(error, error_size, "request: '%s' with value '%s' is not understood", word, equals ? equals + 1 : "");
+      snprintf(error, error_size, "request: '%s' with value '%s' is not understood", word,
+               equals ? equals + 1 : "");
       return false;
     }
   }

@@ -12,7 +12,15 @@
 #define REQUEST_BACKEND_CHARS 32
 #define REQUEST_PATH_CHARS 512
 
-typedef enum { BENCH_SLOT, BENCH_REPLAY, BENCH_COLISEUM, BENCH_WAKE, BENCH_IDLE, BENCH_CALIBRATE, BENCH_INFO } bench_t;
+typedef enum {
+  BENCH_SLOT,
+  BENCH_REPLAY,
+  BENCH_COLISEUM,
+  BENCH_WAKE,
+  BENCH_IDLE,
+  BENCH_CALIBRATE,
+  BENCH_INFO
+} bench_t;
 typedef enum { CLASS_OTHER, CLASS_RR, CLASS_RRALL } class_t;
 typedef enum { MODE_DEFAULT, MODE_HOT } backend_mode_t;
 typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_FIB19_X1_3, WORK_NESTED } work_t;
@@ -28,20 +36,20 @@ typedef struct {
   uint32_t workers;
   class_t sched_class;
   backend_mode_t mode;
-  uint32_t hogs;            ///< normal processes that compute all the time beside the measurement
-  double limit_s;           ///< a measurement that takes longer is killed
+  uint32_t hogs;  ///< normal processes that compute all the time beside the measurement
+  double limit_s; ///< a measurement that takes longer is killed
   char env[REQUEST_ENV_MAX][REQUEST_PATH_CHARS]; ///< "NAME=value", set before the pool's code is loaded
   uint32_t env_count;
 
   burst_t bursts[REQUEST_BURSTS_MAX]; ///< slot: chained in one slot
   uint32_t burst_count;
-  uint64_t period_us;       ///< slot, replay
-  uint32_t slots;           ///< slot, replay, wake: repetitions that count
-  uint32_t warm_slots;      ///< repetitions before, that do not
+  uint64_t period_us;            ///< slot, replay
+  uint32_t slots;                ///< slot, replay, wake: repetitions that count
+  uint32_t warm_slots;           ///< repetitions before, that do not
   char file[REQUEST_PATH_CHARS]; ///< replay
-  work_t work;              ///< coliseum
-  uint32_t tasks;           ///< coliseum: pushed; replay: most tasks of a phase in the file
-  uint64_t idle_us;         ///< wake, idle
+  work_t work;                   ///< coliseum
+  uint32_t tasks;                ///< coliseum: pushed; replay: most tasks of a phase in the file
+  uint64_t idle_us;              ///< wake, idle
 } request_t;
 
 /// @param line      words separated by tabs, so that a path may hold blanks; cut to pieces

@@ -46,7 +46,8 @@ static bool load_backend(session_t *session)
   }
   session->backend = dlsym(module, "bench_backend");
   if (!session->backend)
-    report_error(session->report, "backend '%s': %s exports no bench_backend", session->request->backend, path);
+    report_error(session->report, "backend '%s': %s exports no bench_backend", session->request->backend,
+                 path);
   return session->backend != NULL;
 }
 
@@ -89,7 +90,8 @@ static bool check_worker_class(session_t *session)
   const uint32_t wanted = session->request->sched_class == CLASS_OTHER ? 0 : workers;
   if (realtime == wanted)
     return true;
-  report_error(session->report, "%u of %u workers are in a real-time class, %u expected", realtime, workers, wanted);
+  report_error(session->report, "%u of %u workers are in a real-time class, %u expected", realtime, workers,
+               wanted);
   return false;
 }
 
@@ -132,8 +134,8 @@ bool session_check_tasks(session_t *session, uint64_t pushed_tasks)
   const uint64_t run_tasks = threads_run_tasks();
   if (run_tasks == pushed_tasks)
     return true;
-  report_error(session->report, "%llu tasks pushed, %llu run when the wait returned", (unsigned long long)pushed_tasks,
-               (unsigned long long)run_tasks);
+  report_error(session->report, "%llu tasks pushed, %llu run when the wait returned",
+               (unsigned long long)pushed_tasks, (unsigned long long)run_tasks);
   return false;
 }
 
@@ -166,7 +168,8 @@ void session_measure(session_t *session, const request_t *request, report_t *rep
   }
   prctl(PR_SET_TIMERSLACK, 1);
   const bool realtime_workers = request->sched_class != CLASS_OTHER;
-  if (!set_class(session, request->sched_class == CLASS_RRALL || (realtime_workers && !session->backend->sets_class)))
+  if (!set_class(session,
+                 request->sched_class == CLASS_RRALL || (realtime_workers && !session->backend->sets_class)))
     return;
   const bench_settings_t settings = {
       .workers = request->workers,
@@ -176,7 +179,8 @@ void session_measure(session_t *session, const request_t *request, report_t *rep
   };
   session->pool = session->backend->create(&settings);
   if (!session->pool)
-    report_error(report, "backend '%s' cannot create a pool of %u workers", request->backend, request->workers);
+    report_error(report, "backend '%s' cannot create a pool of %u workers", request->backend,
+                 request->workers);
   else if (session->backend->run)
     session->backend->run(session->pool, measure, session);
   else

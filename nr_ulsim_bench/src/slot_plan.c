@@ -11,8 +11,8 @@
 #define DURATION_NS_MAX UINT64_C(1000000000)
 #define TASKS_MAX 100000u
 
-/// @return @p array with room for one more after @p count entries, doubled when it is full; ends the process if there
-/// is no memory
+/// @return @p array with room for one more after @p count entries, doubled when it is full; ends the process
+/// if there is no memory
 static void *grow(void *array, uint32_t count, size_t size)
 {
   const bool full = count == 0 || (count & (count - 1)) == 0;
@@ -72,8 +72,8 @@ static bool skip_name(char **text)
 static bool parse_phase(slot_plan_t *plan, char *text)
 {
   uint64_t slot, serial_ns, count;
-  if (!next_number(&text, UINT32_MAX, &slot) || !skip_name(&text) || !next_number(&text, DURATION_NS_MAX, &serial_ns)
-      || !next_number(&text, TASKS_MAX, &count))
+  if (!next_number(&text, UINT32_MAX, &slot) || !skip_name(&text) ||
+      !next_number(&text, DURATION_NS_MAX, &serial_ns) || !next_number(&text, TASKS_MAX, &count))
     return false;
   add_phase(plan, (phase_t){
                       .slot = (uint32_t)slot,
@@ -87,7 +87,7 @@ static bool parse_phase(slot_plan_t *plan, char *text)
       return false;
     add_task(plan, work_ns);
   }
-  return text[strspn(text, " \t\r\n")] == '\0';
+  return text[strspn(text, ", \t\r\n")] == '\0';
 }
 
 bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
@@ -124,7 +124,8 @@ void slot_plan_free(slot_plan_t *plan)
   free(plan->task_ns);
 }
 
-double slot_plan_bound_ns(const slot_plan_t *plan, uint32_t first, uint32_t count, uint32_t cores, uint64_t *work_ns)
+double slot_plan_bound_ns(const slot_plan_t *plan, uint32_t first, uint32_t count, uint32_t cores,
+                          uint64_t *work_ns)
 {
   double bound_ns = 0;
   for (uint32_t i = first; i < first + count; i++) {

@@ -9,8 +9,8 @@
 
 typedef struct {
   uint32_t slot;
-  uint64_t serial_ns;   ///< work of the producer before the burst
-  uint32_t first_task;  ///< index into slot_plan_t.task_ns
+  uint64_t serial_ns;  ///< work of the producer before the burst
+  uint32_t first_task; ///< index into slot_plan_t.task_ns
   uint32_t task_count;
 } phase_t;
 
@@ -25,15 +25,17 @@ typedef struct {
 /// @brief One slot with the bursts of the request.
 bool slot_plan_from_bursts(slot_plan_t *plan, const request_t *request);
 
-/// @brief Read a recorded file: lines `slot,phase,serial_before_ns,task_count,task_ns...`, the durations separated by
-/// spaces; '#' begins a comment line. Slots may have any numbers; a new number begins a new slot.
+/// @brief Read a recorded file: lines `slot,phase,serial_before_ns,task_count,task_ns...`, the durations
+/// separated by spaces; '#' begins a comment line. Slots may have any numbers; a new number begins a new
+/// slot.
 /// @return false after report_error(), which names file and line
 bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report);
 
 void slot_plan_free(slot_plan_t *plan);
 
-/// @return Σ over the phases first .. first+count-1 of serial + max(longest task, Σ tasks / cores), and in @p work_ns
-/// the sum of all serial work and tasks
-double slot_plan_bound_ns(const slot_plan_t *plan, uint32_t first, uint32_t count, uint32_t cores, uint64_t *work_ns);
+/// @return Σ over the phases first .. first+count-1 of serial + max(longest task, Σ tasks / cores), and in @p
+/// work_ns the sum of all serial work and tasks
+double slot_plan_bound_ns(const slot_plan_t *plan, uint32_t first, uint32_t count, uint32_t cores,
+                          uint64_t *work_ns);
 
 #endif

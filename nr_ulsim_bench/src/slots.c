@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slots: what a radio does. Every period the producer wakes, pushes a burst and joins it, perhaps another, and sleeps.
+// Slots: what a radio does. Every period the producer wakes, pushes a burst and joins it, perhaps another,
+// and sleeps.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -120,8 +121,9 @@ static void run_slots(slot_bench_t *bench, slot_series_t *series, uint32_t slots
     const uint32_t first = phase;
     phase = run_slot(bench, first, &times);
     if (record)
-      record_slot(series, &times,
-                  slot_plan_bound_ns(&bench->plan, first, phase - first, bench->session->cores, &series->work_ns));
+      record_slot(
+          series, &times,
+          slot_plan_bound_ns(&bench->plan, first, phase - first, bench->session->cores, &series->work_ns));
     if (phase == bench->plan.phase_count)
       phase = 0;
   }
@@ -179,8 +181,9 @@ void measure_slots(session_t *session)
   const request_t *const request = session->request;
   slot_bench_t bench = {.session = session, .pushed_tasks = threads_run_tasks()};
   slot_series_t series = {0};
-  const bool planned = request->bench == BENCH_REPLAY ? slot_plan_from_file(&bench.plan, request->file, session->report)
-                                                      : slot_plan_from_bursts(&bench.plan, request);
+  const bool planned = request->bench == BENCH_REPLAY
+                           ? slot_plan_from_file(&bench.plan, request->file, session->report)
+                           : slot_plan_from_bursts(&bench.plan, request);
   if (planned && prepare_tasks(&bench) && prepare_series(&series, request->slots)) {
     run_slots(&bench, &series, request->warm_slots, false);
     const usage_t begin = usage_now(USAGE_PROCESS);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file usage.h
-/// What a stretch of the measurement cost: wall time, CPU time and context switches of the process or of the caller.
+/// What a stretch of the measurement cost: wall time, CPU time and context switches, of the process or the
+/// calling thread.
 #ifndef BENCH_USAGE_H
 #define BENCH_USAGE_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long an idle pool takes to start a task, and what it costs while it is idle.
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -18,22 +19,33 @@
 typedef struct {
   _Alignas(64) _Atomic uint64_t start_ns;
   bool on_worker;
+  int cpu;
 } wake_task_t;
+
+/// A start on the producer's own CPU is quick, because the worker only has to push the producer off, but
+/// brings no second CPU: such starts are told apart.
+typedef struct {
+  uint64_t *latency_ns, *other_cpu_ns;
+  uint32_t starts, other_cpu_starts;
+} wake_series_t;
 
 static void run_wake(void *arg)
 {
   wake_task_t *const task = arg;
   task->on_worker = thread_slot()->worker;
+  task->cpu = sched_getcpu();
   atomic_store(&task->start_ns, clock_now_ns());
   thread_count_task();
 }
 
-/// @return from the push to the start of the task in ns; 0 after report_error()
-static uint64_t wake_once(session_t *session)
+/// Push a task and see when and where it starts.
+/// @return false after report_error()
+static bool wake_once(session_t *session, wake_series_t *series)
 {
   wake_task_t work = {.start_ns = 0};
   const bench_task_t task = {.func = run_wake, .arg = &work};
   session_arm(session, 1);
+  const int cpu = sched_getcpu();
   const uint64_t push_ns = clock_now_ns();
   session->backend->push(session->pool, &task);
   while (atomic_load(&work.start_ns) == 0 && clock_now_ns() - push_ns < START_NS_MAX)
@@ -43,35 +55,51 @@ static uint64_t wake_once(session_t *session)
   if (!started || !work.on_worker) {
     report_error(session->report, started ? "the push ran the task itself"
                                           : "no worker started the task before the producer helped");
-    return 0;
+    return false;
   }
-  return atomic_load(&work.start_ns) - push_ns;
+  const uint64_t took_ns = atomic_load(&work.start_ns) - push_ns;
+  series->latency_ns[series->starts++] = took_ns;
+  if (work.cpu != cpu)
+    series->other_cpu_ns[series->other_cpu_starts++] = took_ns;
+  return true;
+}
+
+static void report_wakes(report_t *report, wake_series_t *series, usage_t cost)
+{
+  report_number(report, "wall_s", cost.wall_s);
+  report_number(report, "cpu_s", cost.cpu_s);
+  report_count(report, "ctx_switches", cost.ctx_switches);
+  report_count(report, "slots", series->starts);
+  report_percentiles(report, "", series->latency_ns, series->starts);
+  report_count(report, "other_cpu_starts", series->other_cpu_starts);
+  if (series->other_cpu_starts)
+    report_number(report, "other_cpu_p50_us",
+                  percentile_us(series->other_cpu_ns, series->other_cpu_starts, 50));
 }
 
 void measure_wake(session_t *session)
 {
   const request_t *const request = session->request;
-  uint64_t *const latency_ns = calloc(request->slots, sizeof latency_ns[0]);
-  usage_t begin = usage_now(USAGE_PROCESS);
-  for (uint32_t i = 0; latency_ns && i < request->warm_slots + request->slots; i++) {
-    if (i == request->warm_slots)
-      begin = usage_now(USAGE_PROCESS);
-    clock_sleep_until(clock_now_ns() + request->idle_us * 1000);
-    const uint64_t took_ns = wake_once(session);
-    if (took_ns == 0) {
-      free(latency_ns);
-      return;
-    }
-    if (i >= request->warm_slots)
-      latency_ns[i - request->warm_slots] = took_ns;
+  const uint32_t starts = request->warm_slots + request->slots;
+  uint64_t *const values = calloc(starts, 2 * sizeof *values);
+  if (!values) {
+    report_error(session->report, "no memory for %u values", starts);
+    return;
   }
-  const usage_t cost = usage_since(begin, USAGE_PROCESS);
-  report_number(session->report, "wall_s", cost.wall_s);
-  report_number(session->report, "cpu_s", cost.cpu_s);
-  report_count(session->report, "ctx_switches", cost.ctx_switches);
-  report_count(session->report, "slots", request->slots);
-  report_percentiles(session->report, "", latency_ns, request->slots);
-  free(latency_ns);
+  wake_series_t series = {.latency_ns = values, .other_cpu_ns = values + starts};
+  usage_t begin = usage_now(USAGE_PROCESS);
+  bool good = true;
+  for (uint32_t i = 0; good && i < starts; i++) {
+    if (i == request->warm_slots) {
+      begin = usage_now(USAGE_PROCESS);
+      series.starts = series.other_cpu_starts = 0;
+    }
+    clock_sleep_until(clock_now_ns() + request->idle_us * 1000);
+    good = wake_once(session, &series);
+  }
+  if (good)
+    report_wakes(session->report, &series, usage_since(begin, USAGE_PROCESS));
+  free(values);
 }
 
 static void run_idle_work(void *arg)

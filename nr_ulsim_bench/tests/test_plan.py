@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from nrbench.backends import BACKENDS, Present
+from nrbench.plan import Calibration, Machine, Options, choose_files, make_plan, slot_configs
+from nrbench.slots import Phase, SlotFile
+
+HELPERS = {"ws", "alone", "onetbb", "openmp-gcc", "openmp-llvm", "dispenso", "enkits"}
+OPTIONAL = {"bs", "taskflow", "dispenso", "enkits"}
+
+
+def pools(optional=False):
+    return tuple(
+        Present(backend, "1", backend.name in HELPERS, backend.name != "alone", backend.name in HELPERS)
+        for backend in BACKENDS
+        if optional or backend.name not in OPTIONAL
+    )
+
+
+def slot_file(name, task_us):
+    return SlotFile(Path(f"{name}.slots"), ((Phase(0, "a", 1000, (task_us * 1000,) * 4),),) * 50)
+
+
+def machine(cores=2, optional=False, files=()):
+    return Machine(cores, pools(optional), Calibration(3000, 5000, 8000, 90000), tuple(files))
+
+
+def test_the_full_plan_fits_ten_minutes_with_five_rounds_of_slots():
+    plan = make_plan(machine(files=[slot_file("a", 100)]), Options())
+    assert plan.seconds <= 540
+    assert plan.rounds["slot"] >= 5
+    assert plan.rounds["coliseum"] >= 3
+
+
+def test_the_quick_plan_fits_two_minutes():
+    plan = make_plan(machine(files=[slot_file("a", 100)]), Options(quick=True, budget_s=100))
+    assert plan.seconds <= 100
+
+
+def test_more_pools_make_shorter_measurements_not_fewer():
+    few, many = make_plan(machine(), Options()), make_plan(machine(optional=True), Options())
+    assert many.seconds <= 540
+    assert many.scale < few.scale
+    assert {m.backend for _, m in many.steps} >= OPTIONAL
+
+
+def test_every_round_holds_the_same_measurements_in_another_order():
+    plan = make_plan(machine(), Options(parts=("wake",), rounds=2))
+    first = [m for number, m in plan.steps if number == 0]
+    second = [m for number, m in plan.steps if number == 1]
+    assert first != second
+    assert sorted(first, key=repr) == sorted(second, key=repr)
+
+
+def test_the_seed_alone_decides_the_order():
+    options = Options(parts=("wake",), rounds=1)
+    assert make_plan(machine(), options).steps == make_plan(machine(), options).steps
+    assert make_plan(machine(), options).steps != make_plan(machine(), replace(options, seed=2)).steps
+
+
+def test_rivals_get_as_many_computing_threads_as_cores_in_real_time_classes():
+    for config in slot_configs(machine(), Options(), hogs=False):
+        if config.pool.backend.name not in ("ws", "alone") and config.sched_class != "other":
+            assert config.workers + config.pool.waiter_helps == 2
+
+
+def test_the_own_pool_is_measured_with_more_workers_than_cores():
+    counts = {
+        c.workers for c in slot_configs(machine(), Options(), hogs=False) if c.pool.backend.name == "ws"
+    }
+    assert counts == {1, 2, 4, 8}
+
+
+def test_openmp_is_told_by_its_environment_whether_to_sleep():
+    words = {m.mode: m.words for _, m in make_plan(machine(), Options()).steps if m.backend == "openmp-gcc"}
+    assert "env=OMP_WAIT_POLICY=passive" in words["default"]
+    assert "env=OMP_WAIT_POLICY=active" in words["hot"]
+
+
+def test_a_hog_runs_in_the_normal_class_only():
+    hogged = [m for _, m in make_plan(machine(), Options()).steps if m.hog]
+    assert hogged and all(m.sched_class == "other" and "hog=1" in m.words for m in hogged)
+
+
+def test_nested_work_is_for_pools_that_join_inside_tasks():
+    nested = {m.backend for _, m in make_plan(machine(), Options()).steps if m.case == "nested"}
+    assert nested == {"ws", "alone", "onetbb", "openmp-gcc", "openmp-llvm"}
+
+
+@pytest.mark.parametrize("parts, count", [(("slot", "replay"), 4), (("replay",), 6)])
+def test_a_run_of_all_parts_takes_some_of_the_recorded_files(parts, count):
+    files = [slot_file(f"f{task_us}", task_us) for task_us in (60, 10, 30, 20, 50, 40)]
+    chosen = choose_files(files, Options(parts=parts))
+    assert len(chosen) == count
+    assert (chosen[0].name, chosen[-1].name) == ("f10", "f60")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The built program, where WS_BENCH_BUILD names a build folder. No figure is judged."""
+
+import os
+from pathlib import Path
+
+import pytest
+from nrbench.backends import BACKENDS
+from nrbench.driver import Driver
+
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-bench"
+SYNTHETIC = Path(__file__).parent / "synthetic.slots"
+pytestmark = pytest.mark.skipif(
+    not (BUILD and PROGRAM.is_file()), reason="WS_BENCH_BUILD names no build of ws-bench"
+)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    with open(tmp_path_factory.mktemp("log") / "bench.log", "w") as log:
+        driver = Driver(PROGRAM, log)
+        yield driver
+        driver.close()
+
+
+@pytest.mark.parametrize("name", [backend.name for backend in BACKENDS])
+def test_each_pool_runs_every_task_exactly_once(driver, name):
+    if not (PROGRAM.parent / f"libbench_{name}.so").exists():
+        pytest.skip(f"{name} was not built")
+    head = [f"backend={name}", "workers=2", "limit_s=20"]
+    slot = driver.ask([*head, "bench=slot", "bursts=12x6+3x20", "period_us=1000", "slots=5", "warm=1"])
+    assert "error" not in slot and slot["slots"] == 5 and slot["bound_us"] > 0
+    contest = driver.ask([*head, "bench=coliseum", "work=fib17-19", "tasks=500"])
+    assert "error" not in contest and contest["tasks"] == 500
+    nested = driver.ask([*head, "bench=coliseum", "work=nested", "tasks=5"])
+    assert nested.get("error", "n/a").startswith("n/a")
+
+
+def test_a_replay_sums_serial_work_and_tasks(driver):
+    words = ["bench=replay", "backend=alone", f"file={SYNTHETIC}", "slots=2", "warm=0", "tasks=3"]
+    answer = driver.ask(words)
+    assert answer["work_s"] == pytest.approx((12 + 18 + 3 + 58 + 9 + 6 + 4) * 1e-6)
+
+
+def test_a_broken_slot_file_is_named_with_its_line(driver, tmp_path):
+    path = tmp_path / "with a blank.slots"
+    path.write_text("# comment\n0,a,1,2,5\n")
+    answer = driver.ask(["bench=replay", "backend=alone", f"file={path}"])
+    assert answer["error"] == f"{path}:2: expected slot,phase,serial_before_ns,task_count,task_ns..."
+
+
+def test_a_measurement_that_takes_too_long_is_killed_and_the_next_one_runs(driver):
+    answer = driver.ask(["bench=slot", "backend=alone", "bursts=1x1", "slots=100000", "limit_s=0.2"])
+    assert answer == {"error": "no result within 0.2 s; killed"}
+    assert "error" not in driver.ask(["bench=slot", "backend=alone", "bursts=1x1", "slots=2"])
+
+
+@pytest.mark.parametrize(
+    "words, error",
+    [
+        (
+            ["bench=slot", "backend=alone"],
+            "request: bench=slot needs bursts=NxD, for example bursts=12x6+22x28",
+        ),
+        (["bench=slot", "bursts=12*6"], "request: 'bursts' with value '12*6' is not understood"),
+        (["bench=wake", "idle=3"], "request: 'idle' with value '3' is not understood"),
+        (["nonsense"], "request: 'nonsense' with value '' is not understood"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_explained(driver, words, error):
+    assert driver.ask(words) == {"error": error}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from pathlib import Path
+
+import pytest
+from nrbench.slots import SlotFileError, parse_line, read_slot_file
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data"
+
+
+def test_reads_slots_and_phases():
+    file = read_slot_file(HERE / "synthetic.slots")
+    assert [len(slot) for slot in file.slots] == [2, 2]
+    assert file.slots[0][1].name == "ulsch_decoding"
+    assert file.slots[0][1].task_ns == (28000, 30000)
+    assert file.slots[1][1].task_ns == ()
+    assert file.tasks_max == 3
+    assert file.longest_slot_us() == pytest.approx(12 + 18 + 3 + 58)
+
+
+def test_bound_of_a_phase_is_the_longest_task_or_the_share_of_a_core():
+    assert parse_line("1,a,100,3,10 10 10").bound_ns(2) == 115
+    assert parse_line("1,a,100,2,30 10").bound_ns(2) == 130
+    assert parse_line("1,a,100,0,").bound_ns(2) == 100
+
+
+@pytest.mark.parametrize(
+    "line", ["1,a,100", "1,a,100,2,5", "1,a,100,1,5 6", "x,a,100,1,5", "1,a,-1,1,5", "1,a,1,1,-5"]
+)
+def test_a_broken_line_is_refused(line):
+    with pytest.raises(ValueError):
+        parse_line(line)
+
+
+def test_an_error_names_file_and_line(tmp_path):
+    path = tmp_path / "broken.slots"
+    path.write_text("# comment\n0,a,1,1,5\n0,a,1,2,5\n")
+    with pytest.raises(SlotFileError, match=r"broken\.slots:3: 2 tasks announced, 1 durations given"):
+        read_slot_file(path)
+
+
+def test_a_file_without_slots_is_refused(tmp_path):
+    path = tmp_path / "empty.slots"
+    path.write_text("# nothing\n")
+    with pytest.raises(SlotFileError, match="holds no slot"):
+        read_slot_file(path)
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.slots")), ids=lambda path: path.stem)
+def test_recorded_files_can_be_read(path):
+    file = read_slot_file(path)
+    assert len(file.slots) >= 10
+    assert 0 < file.longest_slot_us() < 100_000

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import pytest
+from nrbench.stats import Key, read_lines, select, summarize
+from nrbench.table import full_report
+from nrbench.verdict import Score, all_verdicts, judge, wake_us
+
+
+def line(bench, case, backend, workers=1, sched_class="other", mode="default", hog=False, **values):
+    return {
+        "bench": bench,
+        "case": case,
+        "backend": backend,
+        "workers": workers,
+        "class": sched_class,
+        "mode": mode,
+        "hog": hog,
+        "round": 0,
+        **values,
+    }
+
+
+def slot(case, backend, p50, p99=None, work_s=0.01, cpu_s=0.02, bound=36.0, **labels):
+    p99 = p50 * 1.1 if p99 is None else p99
+    return line(
+        "slot",
+        case,
+        backend,
+        makespan_p50_us=p50,
+        makespan_p99_us=p99,
+        work_s=work_s,
+        cpu_s=cpu_s,
+        ratio_p50=p50 / bound,
+        ratio_p99=p99 / bound,
+        bound_us=bound,
+        **labels,
+    )
+
+
+def wake(p50, sched_class="other", idle_us=500, other=True):
+    values = {"other_cpu_p50_us": p50} if other else {}
+    return line(
+        "wake",
+        f"idle{idle_us}us",
+        "ws",
+        sched_class=sched_class,
+        idle_us=idle_us,
+        p50_us=p50,
+        p99_us=2 * p50,
+        slots=30,
+        other_cpu_starts=30 if other else 0,
+        **values,
+    )
+
+
+def verdict(lines, name):
+    return next(v for v in all_verdicts(summarize(lines), 2) if name in v.name)
+
+
+def test_medians_are_taken_over_rounds_and_errors_are_kept_apart():
+    lines = [slot("12x6", "ws", p50) for p50 in (40, 90, 41)] + [line("slot", "12x6", "ws", error="killed")]
+    ((key, summary),) = summarize(lines).items()
+    assert key == Key("slot", "12x6", "ws", 1, "other", "default", False)
+    assert (summary["makespan_p50_us"], summary.rounds, summary.errors) == (41, 3, ["killed"])
+
+
+def test_select_leaves_out_what_has_no_result():
+    summaries = summarize([line("slot", "12x6", "ws", error="killed"), slot("12x6", "alone", 72)])
+    assert [key.backend for key in select(summaries, bench="slot")] == ["alone"]
+
+
+def test_a_check_names_its_worst_case():
+    result = judge("x", [Score(0.5, "good"), Score(1.2, "bad"), Score(1.1, "less bad")])
+    assert not result.passed
+    assert str(result) == "FAIL  x: 1 of 3 cases; worst: bad"
+
+
+def test_a_check_without_data_neither_passes_nor_fails():
+    assert judge("x", []).passed is None
+
+
+@pytest.mark.parametrize("p50, passed", [(49.0, True), (50.0, False)])
+def test_slot_target_is_the_bound_and_half_the_wake_and_a_little(p50, passed):
+    # 1.03 x (36 + 20/2) + 2 = 49.38
+    assert verdict([slot("12x6", "ws", p50), wake(20.0)], "slot p50 within 1.03").passed is passed
+
+
+@pytest.mark.parametrize("p99, passed", [(61.0, True), (62.0, False)])
+def test_slot_p99_target(p99, passed):
+    assert verdict([slot("12x6", "ws", 45, p99), wake(20.0)], "slot p99 within 1.25").passed is passed
+
+
+def test_the_wake_latency_is_taken_after_the_nearest_idle_time():
+    summaries = summarize([wake(20.0, idle_us=500), wake(40.0, idle_us=5000)])
+    assert wake_us(summaries, "other", 700) == 20.0
+    assert wake_us(summaries, "other", 4000) == 40.0
+
+
+def test_a_class_whose_wakes_all_stay_on_the_producers_cpu_borrows_from_another():
+    summaries = summarize([wake(2.8, other=False), wake(18.0, sched_class="rrall")])
+    assert wake_us(summaries, "other", 500) == 18.0
+
+
+def test_a_pool_that_takes_too_much_cpu_time_is_no_rival():
+    lines = [slot("12x6", "ws", 45), slot("12x6", "onetbb", 37, cpu_s=0.06), slot("12x6", "glib", 50)]
+    assert verdict(lines, "slot p50 better").passed
+    assert not verdict([slot("12x6", "ws", 45, mode="hot"), *lines], "slot hot").passed
+
+
+def test_a_better_pool_in_another_class_or_beside_a_hog_is_no_rival():
+    lines = [
+        slot("12x6", "ws", 45),
+        slot("12x6", "glib", 50),
+        slot("12x6", "glib", 37, sched_class="rr"),
+        slot("12x6", "glib", 37, hog=True),
+    ]
+    assert verdict(lines, "slot p50 better").passed
+
+
+def test_more_workers_than_cores_may_cost_three_percent():
+    assert verdict(
+        [slot("12x6", "ws", 45, workers=2), slot("12x6", "ws", 46, workers=8)], "4 and 8 workers"
+    ).passed
+    assert not verdict(
+        [slot("12x6", "ws", 45, workers=2), slot("12x6", "ws", 47, workers=4)], "4 and 8 workers"
+    ).passed
+
+
+def contest(case, backend, wall_s, cpu_s, **values):
+    values = {
+        "tasks": 1000,
+        "ns_per_task": wall_s * 1e6,
+        "work_s": 1.0,
+        "ideal_s": 0.5,
+        "inline_tasks": 0,
+        **values,
+    }
+    return line("coliseum", case, backend, wall_s=wall_s, cpu_s=cpu_s, **values)
+
+
+def test_coliseum_ties_within_one_percent():
+    lines = [contest("fib19", "ws", 0.505, 1.01), contest("fib19", "asio", 0.501, 1.005)]
+    assert verdict(lines, "wall time").passed
+    assert not verdict([*lines, contest("fib19", "glib", 0.49, 1.1)], "wall time").passed
+
+
+def test_no_pool_is_no_rival_in_cpu_time():
+    lines = [
+        contest("fib19", "ws", 0.5, 1.1),
+        contest("fib19", "alone", 1.0, 1.0),
+        contest("fib19", "asio", 0.6, 1.2),
+    ]
+    assert verdict(lines, "first or tied in CPU time").passed
+
+
+def test_empty_tasks_must_be_cheap_and_queued():
+    assert verdict([contest("empty", "ws", 5e-5, 1e-4)], "empty task within 60 ns").passed
+    assert not verdict([contest("empty", "ws", 5e-5, 1e-4, inline_tasks=3)], "inside a push").passed
+
+
+def test_an_idle_pool_may_not_wake_up():
+    idle = line("wake", "idle-cpu", "ws", cpu_s=4e-6, ctx_switches=0)
+    assert verdict([idle], "idle pool").passed
+    assert not verdict([{**idle, "ctx_switches": 1}], "idle pool").passed
+    assert not verdict([{**idle, "cpu_s": 6e-5}], "idle pool").passed
+
+
+def test_the_report_names_what_is_missing_and_what_hung():
+    host = {
+        "bench": "host",
+        "cpu": "x",
+        "cores": 2,
+        "kernel": "6",
+        "governor": None,
+        "commit": None,
+        "load": 0,
+        "rounds": {},
+        "seed": 1,
+        "scale": 1.0,
+        "missing": {"glib": "not built"},
+        "skipped": {},
+        "pools": {"ws": {"version": "1", "waiter_helps": True}},
+    }
+    lines = [
+        slot("12x6", "ws", 45),
+        line("slot", "12x6", "onetbb", sched_class="rr", error="no result; killed"),
+        wake(20.0),
+        contest("empty", "ws", 5e-5, 1e-4, work_s=0),
+        line("wake", "idle-cpu", "ws", cpu_s=0, ctx_switches=0),
+    ]
+    text = "\n".join(full_report(host, summarize(lines)))
+    assert "missing: glib (not built)" in text
+    assert "slot rr onetbb 1w (12x6): no result; killed" in text
+    assert "hung" in text
+
+
+def test_a_broken_results_file_is_named(tmp_path):
+    path = tmp_path / "results.ndjson"
+    path.write_text('{"bench": "host"}\n{"bench"\n')
+    with pytest.raises(ValueError, match=r"results\.ndjson:2: not JSON"):
+        read_lines(path)
