@@ -54,7 +54,7 @@ typedef struct {
   uint32_t level; ///< P level of the ring in use
   uint32_t level_max; ///< P highest level whose ring is mapped
   alignas(WS_SPACING) ws_aptr_t ring; ///< O ws_ring_t in use
-  ws_au64_t takes; ///< O number of takes begun; equal twice = bottom has not fallen in between
+  ws_au64_t takes; ///< O number of takes; the same at two looks = bottom has not fallen in between
   ws_au32_t loose; ///< S whether rings above level 0 hold pages that nobody uses: see WS_LOOSE_*
   ws_au64_t grown_bytes; ///< O memory of the ring in use beyond level 0
   ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level
@@ -159,10 +159,11 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
   uint64_t top = ws_load_relaxed(&deque->top); // relaxed: top only grows, so empty here is empty
   if ((int64_t)(bottom - top) < 0)
     return false;
-  const uint64_t takes = ws_load_relaxed(&deque->takes); // relaxed: only the owner writes it
-  ws_store_release(&deque->takes, takes + 1); // [edge DEQ_TAKES release] bottom may fall from here on
   // [edge DEQ_PUBLISH release] whoever reads it may take an older cell
   ws_store_release(&deque->bottom, bottom);
+  // Bottom first: a thief that has seen this count must not find the bottom of before when it makes its memo.
+  const uint64_t takes = ws_load_relaxed(&deque->takes); // relaxed: only the owner writes it
+  ws_store_release(&deque->takes, takes + 1); // [edge DEQ_TAKES release] the lower bottom
   ws_fence_seq_cst(); // [edge DEQ_LAST fence] bottom (and takes) before top
   top = ws_load_relaxed(&deque->top); // relaxed: after the fence
   if ((int64_t)(bottom - top) < 0) { // a thief was quicker

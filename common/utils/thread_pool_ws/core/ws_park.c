@@ -19,6 +19,16 @@ bool ws_work_visible(struct ws_pool_s *pool)
   return ws_shared_visible(&pool->shared);
 }
 
+bool ws_producer_on_cpu(struct ws_pool_s *pool, int32_t cpu)
+{
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = pool->workers; i < queues; i++)
+    if (ws_load_relaxed(&pool->queue[i]->owner) != 0 // relaxed: a preference
+        && ws_load_relaxed(&pool->queue[i]->cpu) == (uint32_t)(cpu + 1)) // relaxed: a preference
+      return true;
+  return false;
+}
+
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 {
   if (ws_load_relaxed(&pool->lifted)) // relaxed: a preference
@@ -74,17 +84,6 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
   return second != UINT32_MAX ? second : guard;
 }
 
-/// A real-time worker that floats would start where it last ran, even on top of the thread that wakes it, and
-/// stop that.
-static void place(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
-{
-  if (!worker->realtime || worker->cpu >= 0 || cpu == 0 || pool->cpus < 2
-      || ws_load_relaxed(&worker->queue.cpu) != cpu) // relaxed: a preference
-    return;
-  if (ws_os_avoid(worker->tid, &pool->mask, cpu - 1) == 0 && here.queue)
-    ws_count(&here.queue->count.placements, 1);
-}
-
 void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
 {
   while (ws_working(pool) < ws_awake_limit(pool)) {
@@ -96,7 +95,6 @@ void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
       return;
     if (!ws_claim(pool, chosen))
       continue;
-    place(pool, here, &pool->worker[chosen], cpu);
     ws_token(&pool->worker[chosen], WS_TOKEN_WAKE);
     if (here.queue)
       ws_count(&here.queue->count.wakes_sent, 1);
@@ -143,6 +141,21 @@ static bool trim_due(struct ws_pool_s *pool, bool now)
   return due;
 }
 
+/// A floating worker that parks on the CPU of a thread that pushes would be woken there, on top of it, and stop it:
+/// a real-time worker always, a normal one where the scheduler looks for no other CPU. It moves off before it sleeps.
+static void leave_producers_cpu(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const int32_t cpu = ws_os_cpu();
+  ws_store_relaxed(&worker->queue.cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
+  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || !ws_producer_on_cpu(pool, cpu))
+    return;
+  if (ws_os_avoid(0, &pool->mask, (uint32_t)cpu) == 0) {
+    ws_count(&worker->queue.count.placements, 1);
+    ws_store_relaxed(&worker->queue.cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  }
+}
+
 /// Announced: sleep until the token comes.
 static void sleep_for_token(ws_worker_t *worker)
 {
@@ -175,7 +188,7 @@ void ws_park(ws_worker_t *worker)
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_deque_shrink(&worker->queue.deque);
   ws_deque_shrink(&worker->aside);
-  ws_store_relaxed(&worker->queue.cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  leave_producers_cpu(worker);
   ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_process_awake_sub(1);
   if (worker->searching) // before the look: whoever relies on a searcher must find one that still looks

@@ -26,6 +26,9 @@ void ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 /// block.
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
+/// @brief Was a thread that pushes to this pool last seen on @p cpu?
+bool ws_producer_on_cpu(struct ws_pool_s *pool, int32_t cpu);
+
 /// @brief Workers awake and not blocked in a join.
 uint32_t ws_working(const struct ws_pool_s *pool);
 

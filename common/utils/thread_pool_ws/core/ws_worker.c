@@ -48,18 +48,6 @@ static void run_all(ws_worker_t *worker)
     ws_group_complete(group, units);
 }
 
-/// A thread that pushes to this pool was last seen on the caller's CPU: a spin here could keep it off.
-static bool shares_cpu_with_producer(const ws_worker_t *worker, int32_t cpu)
-{
-  struct ws_pool_s *pool = worker->pool;
-  const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = pool->workers; i < queues; i++)
-    if (ws_load_relaxed(&pool->queue[i]->owner) != 0 // relaxed: a preference
-        && ws_load_relaxed(&pool->queue[i]->cpu) == (uint32_t)(cpu + 1)) // relaxed: a preference
-      return true;
-  return false;
-}
-
 /// The awake workers of all pools together must leave a CPU to everybody else.
 static bool may_spin(const ws_worker_t *worker)
 {
@@ -75,7 +63,7 @@ static bool spin(ws_worker_t *worker)
   const bool hot = pool->settings.spin == WS_SPIN_HOT;
   if (pool->settings.spin == WS_SPIN_OFF || !may_spin(worker))
     return false;
-  if (shares_cpu_with_producer(worker, ws_os_cpu()))
+  if (ws_producer_on_cpu(pool, ws_os_cpu())) // a spin here would keep it off
     return false;
   ws_search_begin(worker);
   ws_count(&worker->queue.count.spins, 1);
