@@ -63,55 +63,50 @@ void ws_guard_resign(ws_worker_t *worker)
 
 /// Looks in a row at which tasks waited and none was finished, though the workers use their CPUs: they may be
 /// waiting for one of the queued tasks in a loop. About 10 ms.
-#define STALLED_POLLS 25u
+#define STALLED_POLLS 15u
 
-/// What the workers have done since the last look.
-typedef struct {
-  bool moved; ///< some task was finished
-  uint32_t stuck; ///< awake workers that finished none and used less than an eighth of the time
-} look_t;
-
-static look_t look_at_workers(struct ws_pool_s *pool)
+/// @return whether some task was finished since the last look
+static bool has_moved(struct ws_pool_s *pool)
 {
-  look_t look = {0};
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    ws_worker_t *worker = &pool->worker[i];
-    const uint64_t run = ws_load_relaxed(&worker->queue.count.run); // relaxed: compared with itself
-    const bool moved = run != worker->guard_run;
-    worker->guard_run = run;
-    look.moved |= moved;
-    if (is_parked(pool, i))
-      continue;
-    const uint64_t cpu_ns = ws_os_thread_cpu_ns(worker->clock);
-    look.stuck += !moved && cpu_ns - worker->guard_cpu_ns < WS_GUARD_PERIOD_NS / 8;
-    worker->guard_cpu_ns = cpu_ns;
-  }
-  return look;
+  uint64_t run = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    run += ws_load_relaxed(&pool->worker[i].queue.count.run); // relaxed: compared with itself
+  const bool moved = run != pool->guard_run;
+  pool->guard_run = run;
+  return moved;
 }
 
-/// A pushing thread that is thought to need a CPU does not use one.
+/// @return awake workers that the kernel has put to sleep: they wait for something that the pool does not
+/// know of, or in a join
+static uint32_t sleeping_workers(struct ws_pool_s *pool)
+{
+  uint32_t sleeping = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    sleeping += !is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i].tid);
+  return sleeping;
+}
+
+/// @return whether the threads outside that are thought to need a CPU all sleep
 static bool outside_sleeps(struct ws_pool_s *pool)
 {
   if (ws_load_relaxed(&pool->helpers) > 0 || ws_load_relaxed(&pool->outside) == 0) // relaxed: a preference
     return false;
-  uint64_t cpu_ns = 0;
   const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = pool->workers; i < queues; i++)
-    if (ws_load_relaxed(&pool->queue[i]->owner)) // relaxed: a thread that is gone reads as 0
-      // relaxed: a preference
-      cpu_ns += ws_os_thread_cpu_ns((clockid_t)ws_load_relaxed(&pool->queue[i]->owner_clock));
-  const uint64_t before_ns = pool->guard_outside_ns;
-  pool->guard_outside_ns = cpu_ns;
-  return cpu_ns - before_ns < WS_GUARD_PERIOD_NS / 8;
+  for (uint32_t i = pool->workers; i < queues; i++) {
+    const uint32_t tid = ws_load_relaxed(&pool->queue[i]->owner_tid); // relaxed: a preference
+    if (ws_load_relaxed(&pool->queue[i]->owner) != 0 && !ws_os_thread_sleeps((int32_t)tid)) // relaxed: as tid
+      return false;
+  }
+  return true;
 }
 
 /// Tasks wait and nobody searches: is there room for one more worker?
-static bool should_rise(struct ws_pool_s *pool, uint32_t stuck)
+static bool should_rise(struct ws_pool_s *pool)
 {
   const uint32_t working = ws_working(pool);
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
-  // those in a join are stuck too, and not in working
-  const uint32_t hidden = stuck > blocked ? stuck - blocked : 0;
+  const uint32_t sleeping = sleeping_workers(pool);
+  const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0; // those in a join sleep too
   if ((hidden > 0 && hidden >= working) || pool->guard_stalled >= STALLED_POLLS)
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
   if (outside_sleeps(pool))
@@ -123,15 +118,15 @@ bool ws_guard_poll(ws_worker_t *worker, uint32_t *quiet)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_count(&worker->queue.count.guard_polls, 1);
-  const look_t look = look_at_workers(pool);
+  const bool moved = has_moved(pool);
   const bool waiting = ws_work_visible(pool);
-  pool->guard_stalled = waiting && !look.moved ? pool->guard_stalled + 1 : 0;
+  pool->guard_stalled = waiting && !moved ? pool->guard_stalled + 1 : 0;
   if (waiting && ws_load_relaxed(&pool->searching) == 0 // relaxed: a preference
-      && should_rise(pool, look.stuck) && ws_claim(pool, worker->index))
+      && should_rise(pool) && ws_claim(pool, worker->index))
     return true;
-  if (!waiting && look.stuck == 0 && ws_load_relaxed(&pool->lifted)) // relaxed: a preference
+  if (!waiting && moved && ws_load_relaxed(&pool->lifted)) // relaxed: a preference
     ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference
-  *quiet = waiting || look.moved || ws_working(pool) > 0 ? 0 : *quiet + 1;
+  *quiet = waiting || moved || ws_working(pool) > 0 ? 0 : *quiet + 1;
   if (*quiet < WS_GUARD_QUIET_POLLS)
     return false;
   dismiss(pool, worker->index);

@@ -14,10 +14,7 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
 /// The lane is the caller's from now on: touch its memory here, where it will be used.
 static void settle(ws_queue_t *lane)
 {
-  clockid_t clock;
-  if (pthread_getcpuclockid(pthread_self(), &clock) == 0)
-    // relaxed: read by the guard, a wrong value only misleads it
-    ws_store_relaxed(&lane->owner_clock, (uint64_t)clock);
+  ws_store_relaxed(&lane->owner_tid, (uint32_t)ws_os_tid()); // relaxed: for the guard, a preference
   const ws_ring_t *ring = ws_load_relaxed(&lane->deque.ring); // relaxed: only the owner writes it
   if (ws_deque_size(&lane->deque) == 0)
     for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))

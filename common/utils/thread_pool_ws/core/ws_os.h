@@ -26,8 +26,9 @@ void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 
 /// Monotonic time.
 uint64_t ws_os_now_ns(void);
-/// CPU time of another thread of this process; 0 when the thread is gone.
-uint64_t ws_os_thread_cpu_ns(clockid_t clock);
+/// @return whether thread @p tid of this process sleeps in the kernel right now; false when that cannot be
+/// told
+bool ws_os_thread_sleeps(int32_t tid);
 /// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
 int32_t ws_os_cpu(void);
 int32_t ws_os_tid(void);

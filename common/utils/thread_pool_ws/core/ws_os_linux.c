@@ -5,8 +5,10 @@
 #include "ws_os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,22 +33,25 @@ void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
   syscall(SYS_futex, &word->v, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-static uint64_t clock_ns(clockid_t clock)
+uint64_t ws_os_now_ns(void)
 {
   struct timespec t;
-  if (clock_gettime(clock, &t) < 0)
-    return 0;
+  clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t ws_os_now_ns(void)
+bool ws_os_thread_sleeps(int32_t tid)
 {
-  return clock_ns(CLOCK_MONOTONIC);
-}
-
-uint64_t ws_os_thread_cpu_ns(clockid_t clock)
-{
-  return clock_ns(clock);
+  char path[64], stat[512];
+  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  const ssize_t bytes = read(file, stat, sizeof(stat) - 1);
+  close(file);
+  stat[bytes > 0 ? bytes : 0] = '\0';
+  const char *state = strrchr(stat, ')'); // "<tid> (<name>) <state> ...", and the name may hold anything
+  return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
 }
 
 int32_t ws_os_cpu(void)

@@ -141,8 +141,9 @@ static bool trim_due(struct ws_pool_s *pool, bool now)
   return due;
 }
 
-/// A floating worker that parks on the CPU of a thread that pushes would be woken there, on top of it, and stop it:
-/// a real-time worker always, a normal one where the scheduler looks for no other CPU. It moves off before it sleeps.
+/// A floating worker that parks on the CPU of a thread that pushes would be woken there, on top of it, and
+/// stop it: a real-time worker always, a normal one where the scheduler looks for no other CPU. It moves off
+/// before it sleeps.
 static void leave_producers_cpu(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;

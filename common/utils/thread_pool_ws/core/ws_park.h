@@ -7,11 +7,11 @@
 
 #include "ws_types.h"
 
-/// A parked guard looks this often whether tasks wait behind blocked workers. A worker that blocks just after
-/// a look is found at the next one but one, so two periods and a wake must fit in the promised 1 ms.
-#define WS_GUARD_PERIOD_NS 400000u
+/// A parked guard looks this often whether tasks wait behind blocked workers: one period, and a wake, must
+/// fit in the promised 1 ms.
+#define WS_GUARD_PERIOD_NS 700000u
 /// Looks without anything to see after which the guard sleeps without a timer: about 10 ms.
-#define WS_GUARD_QUIET_POLLS 25u
+#define WS_GUARD_QUIET_POLLS 15u
 /// Time that a parked worker waits before it gives memory of grown queues back to the kernel.
 #define WS_TRIM_AFTER_NS 50000000u
 

@@ -96,8 +96,6 @@ static bool start(ws_worker_t *worker)
   char name[16];
   ws_thread_name(name, pool->settings.name, worker->index);
   pthread_setname_np(worker->thread, name);
-  if (pthread_getcpuclockid(worker->thread, &worker->clock) != 0)
-    worker->clock = CLOCK_PROCESS_CPUTIME_ID; // the guard then takes a blocked worker for a busy one
   return true;
 }
 

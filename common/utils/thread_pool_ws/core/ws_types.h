@@ -40,7 +40,7 @@ typedef struct {
                                       ///may take them
   ws_au32_t cpu; ///< O CPU + 1 where the owner was last seen; 0 = never
   ws_au64_t owner; ///< S lanes: id of the thread that owns it, 0 = free. Workers: never free
-  ws_au64_t owner_clock; ///< O lanes: CPU clock of the owner's thread (a clockid_t)
+  ws_au32_t owner_tid; ///< O lanes: its thread id in the kernel
   alignas(WS_SPACING) ws_counters_t count;
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t victim; ///< P index of the queue that the last steal came from
@@ -61,13 +61,10 @@ struct ws_worker_s {
   int32_t cpu; ///< I pinned to, -1 = floats
   bool realtime; ///< I
   int32_t tid; ///< I
-  clockid_t clock; ///< I CPU clock
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I what the system said, 0 = done
   bool searching; ///< P counted in pool->searching
-  uint64_t guard_run; ///< P(guard) run counter at the last poll
-  uint64_t guard_cpu_ns; ///< P(guard) CPU clock at the last poll
 };
 
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
@@ -92,7 +89,7 @@ struct ws_pool_s {
   ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
   ws_au32_t state; ///< S ws_state_t
   uint32_t guard_stalled; ///< P(guard) looks in a row at which tasks waited and none was finished
-  uint64_t guard_outside_ns; ///< P(guard) CPU time of the pushing threads at the last look
+  uint64_t guard_run; ///< P(guard) tasks run at the last look
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t shared_pushed; ///< S tasks pushed to the shared queue
   ws_au64_t laneless_run; ///< S late tasks run by threads without a lane
