@@ -17,7 +17,7 @@ from nrbench.backends import ALONE, BACKENDS, OWN  # noqa: E402
 from nrbench.cases import SLOT_CASES  # noqa: E402
 from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US  # noqa: E402
 from nrbench.stats import Key, Summaries, select  # noqa: E402
-from nrbench.table import CLASS_TEXT, pool_rows  # noqa: E402
+from nrbench.table import CLASS_TEXT, pool_order, pool_rows  # noqa: E402
 from nrbench.verdict import CPU_PER_WORK_MAX  # noqa: E402
 
 RATIO_MAX = 4.0
@@ -33,6 +33,11 @@ def color_of(backend: str) -> Any:
         return "black"
     palette = [color for color in _PALETTE if color not in (_PALETTE[6], _PALETTE[7])]
     return palette[_RIVALS.index(backend) % len(palette)]
+
+
+def face_of(key: Key) -> Any:
+    """Hollow = hot."""
+    return "none" if key.mode == "hot" else color_of(key.backend)
 
 
 def marker_of(key: Key) -> str:
@@ -96,7 +101,14 @@ def _grouped_points(
             low, high = (min(v, RATIO_MAX) for v in pair)
             axis.plot([x, x], [low, high], color=color_of(row.backend), linewidth=1.6, alpha=0.6)
             size = 9 if row.backend == OWN else 5
-            (handle,) = axis.plot(x, low, marker_of(row), color=color_of(row.backend), markersize=size)
+            (handle,) = axis.plot(
+                x,
+                low,
+                marker_of(row),
+                color=color_of(row.backend),
+                markersize=size,
+                markerfacecolor=face_of(row),
+            )
             if pair[0] > RATIO_MAX:
                 axis.annotate(
                     f"{pair[0]:.0f}",
@@ -146,7 +158,7 @@ def draw_slots(summaries: Summaries, bench: str, cores: int, helps: dict[str, bo
 
 
 def _cost_points(axis: Axes, of_case: Summaries, handles: dict[str, Any]) -> None:
-    for key, summary in of_case.items():
+    for key, summary in sorted(of_case.items(), key=lambda item: pool_order(item[0])):
         if key.backend == OWN and key.workers > 2:
             continue
         (handle,) = axis.plot(
@@ -154,7 +166,7 @@ def _cost_points(axis: Axes, of_case: Summaries, handles: dict[str, Any]) -> Non
             min(summary["ratio_p50"], RATIO_MAX),
             marker_of(key),
             color=color_of(key.backend),
-            markerfacecolor=color_of(key.backend) if key.mode == "default" else "none",
+            markerfacecolor=face_of(key),
             markersize=11 if key.backend == OWN else 6,
             alpha=0.85,
         )

@@ -28,10 +28,14 @@ def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         )
 
 
+def pool_order(key: Key) -> tuple[int, str, int]:
+    return _ORDER.get(key.backend, len(_ORDER)), key.mode, key.workers
+
+
 def pool_rows(summaries: Summaries) -> list[Key]:
     """One key for each pool and setting, the own pool first, then in the order of the list of backends."""
     first = {key._replace(case=""): None for key in summaries}
-    return sorted(first, key=lambda key: (_ORDER.get(key.backend, 99), key.mode, key.workers))
+    return sorted(first, key=pool_order)
 
 
 def _grid(
