@@ -92,7 +92,7 @@ static const request_key_t keys[] = {
     {"workers", NUMBER(workers, 1024)},
     {"class", ONE_OF(sched_class, "other", "rr", "rrall")},
     {"mode", ONE_OF(mode, "default", "hot")},
-    {"hog", NUMBER(hogs, 64)},
+    {"hog", NUMBER(hogs, REQUEST_HOGS_MAX)},
     {"limit_s", .kind = KEY_FUNC, .parse = parse_limit},
     {"env", .kind = KEY_FUNC, .parse = parse_env},
     {"bursts", .kind = KEY_FUNC, .parse = parse_bursts},

@@ -102,17 +102,13 @@ static void collect(pid_t child, int fd, const request_t *request, report_t *rep
   }
 }
 
-void supervise(const request_t *request, report_t *report)
+static void run_child(const request_t *request, report_t *report)
 {
-  report->length = 0;
   int ends[2];
   if (pipe(ends) != 0) {
     report_error(report, "no pipe: %s", strerror(errno));
     return;
   }
-  pid_t hogs[64];
-  for (uint32_t i = 0; i < request->hogs; i++)
-    hogs[i] = start_hog();
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
@@ -124,6 +120,15 @@ void supervise(const request_t *request, report_t *report)
   else
     report_error(report, "no process: %s", strerror(errno));
   close(ends[0]);
+}
+
+void supervise(const request_t *request, report_t *report)
+{
+  report->length = 0;
+  pid_t hogs[REQUEST_HOGS_MAX];
+  for (uint32_t i = 0; i < request->hogs; i++) // before the pipe, which they would hold open
+    hogs[i] = start_hog();
+  run_child(request, report);
   for (uint32_t i = 0; i < request->hogs; i++)
     if (hogs[i] > 0)
       end_process(hogs[i]);

@@ -37,6 +37,11 @@ def test_each_pool_runs_every_task_exactly_once(driver, name):
     assert nested.get("error", "n/a").startswith("n/a")
 
 
+def test_a_hog_runs_beside_the_measurement_and_ends_with_it(driver):
+    answer = driver.ask(["bench=slot", "backend=alone", "bursts=1x1", "slots=5", "hog=2", "limit_s=20"])
+    assert answer.get("slots") == 5
+
+
 def test_a_replay_sums_serial_work_and_tasks(driver):
     words = ["bench=replay", "backend=alone", f"file={SYNTHETIC}", "slots=2", "warm=0", "tasks=3"]
     answer = driver.ask(words)
