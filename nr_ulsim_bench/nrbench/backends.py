@@ -38,7 +38,7 @@ BACKENDS: tuple[Backend, ...] = (
     Backend("mutex-per-worker", _BUILT_IN),
     Backend("onetbb", "PyPI tbb and tbb-devel, or Debian libtbb-dev", _BY_OPTION),
     Backend("openmp-gcc", "Debian gcc", _BY_ENVIRONMENT),
-    Backend("openmp-llvm", "Debian clang-14 and libomp-14-dev", _BY_ENVIRONMENT),
+    Backend("openmp-llvm", "Debian clang and libomp-dev", _BY_ENVIRONMENT),
     Backend("glib", "Debian libglib2.0-dev"),
     Backend("libuv", "Debian libuv1-dev"),
     Backend("asio", "Debian libboost-dev"),

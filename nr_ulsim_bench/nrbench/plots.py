@@ -120,6 +120,10 @@ def _grouped_points(
                     xytext=(0, -6),
                 )
             handles.setdefault(row.pool(), handle)
+    _group_axis(axis, cases)
+
+
+def _group_axis(axis: Axes, cases: list[str]) -> None:
     for boundary in range(len(cases) - 1):
         axis.axvline(boundary + 0.5, color="grey", linewidth=0.5, alpha=0.5)
     axis.set_xticks(range(len(cases)), cases)
