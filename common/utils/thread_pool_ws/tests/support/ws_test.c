@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_test.c
+/// ws_test.h: the program's main, the watchdog, pools that it can describe.
+#define _GNU_SOURCE
+#include "ws_test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../core/ws_settings.h"
+
+#define WATCHDOG_S 120u
+#define POOLS_MAX 64
+
+static struct {
+  const char *suite, *test;
+  ws_pool_t *pool[POOLS_MAX];
+} running;
+
+test_warnings_t test_warnings;
+ws_au32_t test_refused;
+
+static void describe(ws_pool_t *pool)
+{
+  ws_stats_t s;
+  ws_worker_stats_t worker[8];
+  const uint32_t filled = ws_pool_stats(pool, &s, worker, 8);
+  dprintf(2,
+          "  pool %p: workers %u awake %u active %u cpus %u queued %llu skipped %llu lanes %u; state %u searching %u"
+          " blocked %u helpers %u outside %u lifted %u guard %u\n",
+          (void *)pool, s.workers, s.workers_awake, s.workers_active, s.cpus, (unsigned long long)s.queued_tasks,
+          (unsigned long long)s.skipped_tasks, s.lanes_used, ws_load_relaxed(&pool->state),
+          ws_load_relaxed(&pool->searching), ws_load_relaxed(&pool->blocked), ws_load_relaxed(&pool->helpers),
+          ws_load_relaxed(&pool->outside), ws_load_relaxed(&pool->lifted), ws_load_relaxed(&pool->guard));
+  for (uint32_t i = 0; i < filled; i++)
+    dprintf(2, "    worker %u: run %llu stolen %llu parks %llu wakes %llu guard %llu\n", i,
+            (unsigned long long)worker[i].run_tasks, (unsigned long long)worker[i].stolen_tasks,
+            (unsigned long long)worker[i].parks, (unsigned long long)worker[i].wakes_sent,
+            (unsigned long long)worker[i].guard_polls);
+}
+
+/// Not async-signal-safe in the letter; the program ends here in any case.
+static void bark(int signal_number)
+{
+  (void)signal_number;
+  dprintf(2, "\nWATCHDOG: %s: %s does not end\n", running.suite, running.test);
+  for (uint32_t i = 0; i < POOLS_MAX; i++)
+    if (running.pool[i])
+      describe(running.pool[i]);
+  if (getenv("WS_WATCHDOG_ABORT"))
+    abort();
+  _exit(1);
+}
+
+static void watch(const char *test)
+{
+  const char *seconds = getenv("WS_WATCHDOG_SECONDS");
+  const char *stress = getenv("WS_STRESS_SECONDS");
+  running.test = test;
+  alarm((seconds ? (unsigned)atoi(seconds) : WATCHDOG_S) + (stress ? (unsigned)atoi(stress) : 0));
+}
+
+static void run_case(const test_case_t *test)
+{
+  watch(test->name);
+  test->run();
+  CU_ASSERT_EQUAL(ws_load_relaxed(&test_refused), 0);
+  ws_store_relaxed(&test_refused, 0);
+}
+
+static const test_case_t *all_cases;
+
+/// CUnit calls functions without an argument: it calls this one for each case, in their order.
+static void next_case(void)
+{
+  run_case(all_cases++);
+}
+
+int test_main(const char *suite, const test_case_t *cases, size_t count)
+{
+  struct sigaction action = {.sa_handler = bark};
+  sigaction(SIGALRM, &action, NULL);
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  running.suite = suite;
+  all_cases = cases;
+  if (CU_initialize_registry() != CUE_SUCCESS)
+    return 1;
+  CU_pSuite registered = CU_add_suite(suite, NULL, NULL);
+  for (size_t i = 0; registered && i < count; i++)
+    if (!CU_add_test(registered, cases[i].name, next_case))
+      return 1;
+  CU_basic_set_mode(CU_BRM_VERBOSE);
+  CU_basic_run_tests();
+  const bool failed = !registered || CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != count;
+  CU_cleanup_registry();
+  return failed ? 1 : 0;
+}
+
+static void keep_warning(void *unused, const char *message)
+{
+  (void)unused;
+  if (test_warnings.count < TEST_WARNINGS_MAX)
+    snprintf(test_warnings.text[test_warnings.count], sizeof(test_warnings.text[0]), "%s", message);
+  test_warnings.count++;
+}
+
+uint32_t test_warnings_with(const char *text)
+{
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < test_warnings.count && i < TEST_WARNINGS_MAX; i++)
+    found += strstr(test_warnings.text[i], text) != NULL;
+  return found;
+}
+
+ws_settings_t test_settings(uint32_t workers)
+{
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = workers;
+  settings.queue_capacity = 256;
+  settings.warn = keep_warning;
+  memset(&test_warnings, 0, sizeof(test_warnings));
+  return settings;
+}
+
+ws_pool_t *test_create(const ws_settings_t *settings)
+{
+  ws_pool_t *pool = NULL;
+  const int result = ws_pool_create(&pool, settings);
+  if (result < 0) {
+    fprintf(stderr, "%s: ws_pool_create: %s\n", running.test, strerror(-result));
+    exit(1);
+  }
+  for (uint32_t i = 0; i < POOLS_MAX; i++) {
+    if (!running.pool[i]) {
+      running.pool[i] = pool;
+      break;
+    }
+  }
+  return pool;
+}
+
+ws_pool_t *test_pool(uint32_t workers)
+{
+  const ws_settings_t settings = test_settings(workers);
+  return test_create(&settings);
+}
+
+void test_destroy(ws_pool_t *pool)
+{
+  ws_pool_destroy(pool);
+  for (uint32_t i = 0; i < POOLS_MAX; i++)
+    if (running.pool[i] == pool)
+      running.pool[i] = NULL;
+}
+
+ws_stats_t test_stats(ws_pool_t *pool)
+{
+  ws_stats_t stats;
+  ws_pool_stats(pool, &stats, NULL, 0);
+  return stats;
+}
+
+uint64_t test_sum(ws_pool_t *pool, size_t offset)
+{
+  static ws_worker_stats_t worker[WS_WORKERS_MAX];
+  ws_stats_t total;
+  uint64_t sum = 0;
+  const uint32_t filled = ws_pool_stats(pool, &total, worker, WS_WORKERS_MAX);
+  for (uint32_t i = 0; i < filled; i++)
+    sum += *(const uint64_t *)(const void *)((const char *)&worker[i] + offset);
+  return sum + *(const uint64_t *)(const void *)((const char *)&total.outside + offset);
+}
+
+static bool is_parked(void *pool_arg)
+{
+  return test_stats(pool_arg).workers_awake == 0;
+}
+
+bool test_until_quiet(ws_pool_t *pool)
+{
+  for (uint32_t i = 0; i < 100; i++) {
+    if (!test_until(is_parked, pool))
+      return false;
+    const uint64_t parks = TEST_SUM(pool, parks), polls = TEST_SUM(pool, guard_polls);
+    test_sleep_ms(50);
+    if (is_parked(pool) && TEST_SUM(pool, parks) == parks && TEST_SUM(pool, guard_polls) == polls)
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_test.h
+/// What every test of the pool needs: a main with a watchdog, pools that the watchdog can describe, gates, threads.
+///
+/// CUnit belongs to the main thread: a task or a thread records what it saw, the test joins it and asserts then.
+/// No test asserts how long something took. A deadline (TEST_DEADLINE_S) only turns "never" into a failure.
+#ifndef WS_TEST_H
+#define WS_TEST_H
+
+#include <CUnit/Basic.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../core/ws_types.h"
+#include "../../include/ws_pool.h"
+
+/// Seconds after which something that must happen at all is taken to never happen.
+#define TEST_DEADLINE_S 10
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_SANITIZED
+#define TEST_SANITIZED 0
+#endif
+
+typedef struct {
+  const char *name;
+  void (*run)(void);
+} test_case_t;
+
+#define TEST_CASE(function) {#function, function}
+#define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/// @brief Run the cases under the watchdog. @return the exit status of the program
+int test_main(const char *suite, const test_case_t *cases, size_t count);
+
+#define TEST_MAIN(suite, ...)                                  \
+  int main(void)                                               \
+  {                                                            \
+    static const test_case_t cases[] = {__VA_ARGS__};          \
+    return test_main(suite, cases, TEST_COUNT(cases));         \
+  }
+
+/// @brief Settings with @p workers workers and small queues; warnings go to the test's log.
+ws_settings_t test_settings(uint32_t workers);
+/// @brief Create a pool that the watchdog knows. Ends the program when that fails.
+ws_pool_t *test_create(const ws_settings_t *settings);
+ws_pool_t *test_pool(uint32_t workers);
+void test_destroy(ws_pool_t *pool);
+
+/// Warnings since the last test_settings().
+#define TEST_WARNINGS_MAX 64
+typedef struct {
+  uint32_t count;
+  char text[TEST_WARNINGS_MAX][256];
+} test_warnings_t;
+extern test_warnings_t test_warnings;
+/// @return how many of the warnings hold @p text
+uint32_t test_warnings_with(const char *text);
+
+/// @brief Push and count it as an error of the test when the pool does not take it. Main thread or a task.
+void test_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *group);
+/// Pushes of test_push that were refused.
+extern ws_au32_t test_refused;
+
+/// A task: add 1 to a ws_au64_t.
+void test_count_task(void *counter);
+/// A task: nothing.
+void test_empty_task(void *unused);
+uint64_t test_value(const ws_au64_t *counter);
+
+/// Tasks that stand in a gate: each reports that it has begun, then waits until it is let go.
+typedef struct {
+  sem_t entered, open;
+} test_gate_t;
+void test_gate_init(test_gate_t *gate);
+void test_gate_destroy(test_gate_t *gate);
+/// A task.
+void test_gate_task(void *gate);
+/// @return false when fewer than @p count tasks have begun within the deadline
+bool test_gate_await(test_gate_t *gate, uint32_t count);
+void test_gate_let(test_gate_t *gate, uint32_t count);
+
+/// @brief Wait until @p holds(arg). @return false after the deadline
+bool test_until(bool (*holds)(void *), void *arg);
+/// @brief Wait for a semaphore. @return false after the deadline
+bool test_sem_wait(sem_t *sem);
+void test_sleep_ms(uint32_t milliseconds);
+uint64_t test_now_ns(void);
+
+/// Threads that are not workers.
+#define TEST_THREADS_MAX 64
+typedef struct {
+  pthread_t thread[TEST_THREADS_MAX];
+  uint32_t count;
+} test_threads_t;
+void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg);
+void test_join(test_threads_t *threads);
+
+/// @brief Run @p body in a child process, alone with its pools. The caller must have no pool running.
+/// @return its exit status; 128 + signal; -1 when it did not end within the deadline (it is killed then)
+int test_in_child(int (*body)(void *), void *arg);
+/// What a child returns when it cannot test what it should.
+#define TEST_CHILD_SKIP 77
+
+/// Bounds and seeds of stress tests: WS_STRESS_SECONDS (default 2 for a whole program), WS_SEED.
+uint64_t test_stress_ns(uint32_t shares);
+uint64_t test_seed(void);
+uint64_t test_random(uint64_t *state);
+/// @return CPUs that the process may use
+uint32_t test_cpus(void);
+/// @brief Restrict the whole process to its first @p count CPUs; 0 = as it was at the start. @return CPUs it has then
+uint32_t test_use_cpus(uint32_t count);
+
+ws_stats_t test_stats(ws_pool_t *pool);
+/// Sum of one counter over all workers and the threads outside.
+#define TEST_SUM(pool, field) test_sum((pool), offsetof(ws_worker_stats_t, field))
+uint64_t test_sum(ws_pool_t *pool, size_t offset);
+/// @brief Wait until all workers are parked and no counter moves any more.
+bool test_until_quiet(ws_pool_t *pool);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_test_threads.c
+/// ws_test.h: tasks, gates, threads, children, deadlines, random numbers.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ws_test.h"
+
+void test_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *group)
+{
+  if (ws_pool_push(pool, (ws_task_t){.func = func, .arg = arg, .group = group}) != 0)
+    ws_add_relaxed(&test_refused, 1);
+}
+
+void test_count_task(void *counter)
+{
+  ws_add_relaxed((ws_au64_t *)counter, 1);
+}
+
+void test_empty_task(void *unused)
+{
+  (void)unused;
+}
+
+uint64_t test_value(const ws_au64_t *counter)
+{
+  return ws_load_acquire(counter);
+}
+
+void test_gate_init(test_gate_t *gate)
+{
+  sem_init(&gate->entered, 0, 0);
+  sem_init(&gate->open, 0, 0);
+}
+
+void test_gate_destroy(test_gate_t *gate)
+{
+  sem_destroy(&gate->entered);
+  sem_destroy(&gate->open);
+}
+
+void test_gate_task(void *gate_arg)
+{
+  test_gate_t *gate = gate_arg;
+  sem_post(&gate->entered);
+  while (sem_wait(&gate->open) < 0)
+    ;
+}
+
+bool test_sem_wait(sem_t *sem)
+{
+  struct timespec deadline;
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += TEST_DEADLINE_S;
+  for (;;) {
+    if (sem_timedwait(sem, &deadline) == 0)
+      return true;
+    if (errno != EINTR)
+      return false;
+  }
+}
+
+bool test_gate_await(test_gate_t *gate, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    if (!test_sem_wait(&gate->entered))
+      return false;
+  return true;
+}
+
+void test_gate_let(test_gate_t *gate, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    sem_post(&gate->open);
+}
+
+uint64_t test_now_ns(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void test_sleep_ms(uint32_t milliseconds)
+{
+  struct timespec rest = {.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+  while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+    ;
+}
+
+bool test_until(bool (*holds)(void *), void *arg)
+{
+  const uint64_t start_ns = test_now_ns();
+  while (!holds(arg)) {
+    if (test_now_ns() - start_ns > TEST_DEADLINE_S * UINT64_C(1000000000))
+      return false;
+    test_sleep_ms(1);
+  }
+  return true;
+}
+
+void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg)
+{
+  if (threads->count == TEST_THREADS_MAX || pthread_create(&threads->thread[threads->count], NULL, body, arg) != 0) {
+    fprintf(stderr, "no thread for the test\n");
+    exit(1);
+  }
+  threads->count++;
+}
+
+void test_join(test_threads_t *threads)
+{
+  for (uint32_t i = 0; i < threads->count; i++)
+    pthread_join(threads->thread[i], NULL);
+  threads->count = 0;
+}
+
+int test_in_child(int (*body)(void *), void *arg)
+{
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(0);
+    const int code = body(arg);
+    fflush(NULL);
+    _exit(code);
+  }
+  const uint64_t start_ns = test_now_ns();
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) != child) {
+    if (test_now_ns() - start_ns > TEST_DEADLINE_S * UINT64_C(1000000000)) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return -1;
+    }
+    test_sleep_ms(2);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+uint64_t test_stress_ns(uint32_t shares)
+{
+  const char *seconds = getenv("WS_STRESS_SECONDS");
+  return (uint64_t)((seconds ? atof(seconds) : 2.0) * 1e9 / shares);
+}
+
+uint64_t test_seed(void)
+{
+  static uint64_t seed;
+  const char *given = getenv("WS_SEED");
+  if (seed == 0) {
+    seed = given ? strtoull(given, NULL, 0) : (test_now_ns() ^ ((uint64_t)getpid() << 40)) | 1;
+    printf("\nWS_SEED=%llu\n", (unsigned long long)seed);
+  }
+  return seed;
+}
+
+uint64_t test_random(uint64_t *state)
+{
+  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15)); // splitmix64 (Vigna)
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+
+uint32_t test_cpus(void)
+{
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+uint32_t test_use_cpus(uint32_t count)
+{
+  static cpu_set_t all;
+  if (CPU_COUNT(&all) == 0)
+    sched_getaffinity(0, sizeof(all), &all);
+  cpu_set_t some = all;
+  for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && count > 0 && (uint32_t)CPU_COUNT(&some) > count; cpu--)
+    CPU_CLR(cpu, &some);
+  sched_setaffinity(0, sizeof(some), &some);
+  return test_cpus();
+}
