@@ -1,78 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_guard.c
 /// The guard: tasks may block, so the cap on awake workers is a preference. While tasks may wait behind a
-/// full set of awake workers one parked worker looks from time to time, and gets up when those are blocked.
-/// DESIGN: docs/architecture.md.
+/// full set of awake workers one more thread looks from time to time, and wakes a worker when those are
+/// blocked.
 ///
-///   none --a worker parks, or tasks queue behind a full set--> standing --claimed--> none
-///                                                              standing --nothing to see for 10 ms--> none
-/// [edge GUARD_DEKKER] Whoever leaves a task behind a full set of awake workers sees a guard, or appoints
-/// one; a guard that stands down looks again after it has said so.
-#include <errno.h>
+///   DORMANT --tasks queue behind a full set--> STANDING --nothing to see for 10 ms--> DORMANT
+///   any --the pool stops--> ENDED
+/// [edge GUARD_DEKKER] Whoever leaves a task behind a full set of awake workers sees the guard standing, or
+/// makes it stand; a guard that lies down looks again after it has said so.
+///
+/// Why a thread of its own: it is of the class BATCH, which never preempts. When workers block, a CPU is free
+/// and it runs at once; when they work it waits until they are done. A parked worker in this place cost 3 %
+/// of a long burst.
+#define _GNU_SOURCE
+#include "ws_guard.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
 
 #include "ws_park.h"
-#include "ws_process.h"
+#include "ws_settings.h"
 
-/// Try to be, or make @p index, the guard. @return whether it worked
-static bool install(struct ws_pool_s *pool, uint32_t index)
-{
-  uint32_t nobody = 0;
-  return ws_cas_acq_rel(&pool->guard, &nobody, index + 1); // [edge GUARD_DEKKER acq_rel]
-}
-
-static void dismiss(struct ws_pool_s *pool, uint32_t index)
-{
-  uint32_t guard = index + 1;
-  ws_cas_acq_rel(&pool->guard, &guard, 0); // [edge GUARD_DEKKER acq_rel]
-}
-
-static bool is_parked(const struct ws_pool_s *pool, uint32_t index)
-{
-  // relaxed: after a fence, or ws_claim decides
-  return (ws_load_relaxed(&pool->sleepers[index / 64]) >> (index % 64)) & 1;
-}
-
-void ws_guard_appoint(struct ws_pool_s *pool)
-{
-  for (uint32_t index = pool->workers; index-- > 0;) { // from the end: the first ones are woken for work
-    if (!is_parked(pool, index))
-      continue;
-    if (!install(pool, index))
-      return; // somebody else has seen to it
-    ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] guard before sleepers: it may have been claimed meanwhile
-    if (is_parked(pool, index)) {
-      ws_token(&pool->worker[index], WS_TOKEN_GUARD);
-      return;
-    }
-    dismiss(pool, index);
-  }
-}
-
-void ws_guard_volunteer(ws_worker_t *worker)
-{
-  if (ws_load_relaxed(&worker->pool->guard) == 0) // relaxed: the CAS decides
-    install(worker->pool, worker->index);
-}
-
-void ws_guard_resign(ws_worker_t *worker)
-{
-  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the claim before guard: see ws_guard_appoint
-  if (ws_is_guard(worker))
-    dismiss(worker->pool, worker->index);
-}
-
+/// Between two looks: this, and a wake, must fit in the promised 1 ms.
+#define PERIOD_NS 500000u
+/// Looks without anything to see after which the guard lies down: about 10 ms.
+#define QUIET_LOOKS 20u
 /// Looks in a row at which tasks waited and none was finished, though the workers use their CPUs: they may be
 /// waiting for one of the queued tasks in a loop. About 10 ms.
-#define STALLED_POLLS 15u
+#define STALLED_LOOKS 20u
+
+/// What the guard remembers from look to look.
+typedef struct {
+  uint64_t run; ///< tasks run
+  uint32_t quiet; ///< looks in a row without anything to see
+  uint32_t stalled; ///< looks in a row at which tasks waited and none was finished
+} memory_t;
+
+void ws_guard_call(struct ws_pool_s *pool)
+{
+  uint32_t dormant = WS_GUARD_DORMANT;
+  if (ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
+    ws_os_futex_wake(&pool->guard, 1);
+}
 
 /// @return whether some task was finished since the last look
-static bool has_moved(struct ws_pool_s *pool)
+static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
 {
   uint64_t run = 0;
-  for (uint32_t i = 0; i < pool->workers; i++)
-    run += ws_load_relaxed(&pool->worker[i].queue.count.run); // relaxed: compared with itself
-  const bool moved = run != pool->guard_run;
-  pool->guard_run = run;
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues; i++)
+    run += ws_load_relaxed(&pool->queue[i]->count.run); // relaxed: compared with itself
+  const bool moved = run != memory->run;
+  memory->run = run;
   return moved;
 }
 
@@ -82,7 +62,7 @@ static uint32_t sleeping_workers(struct ws_pool_s *pool)
 {
   uint32_t sleeping = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    sleeping += !is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i].tid);
+    sleeping += !ws_is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i].tid);
   return sleeping;
 }
 
@@ -100,38 +80,91 @@ static bool outside_sleeps(struct ws_pool_s *pool)
   return true;
 }
 
-/// Tasks wait and nobody searches: is there room for one more worker?
-static bool should_rise(struct ws_pool_s *pool)
+/// Tasks wait and nobody searches. @return how many workers to wake for them
+static uint32_t workers_wanted(struct ws_pool_s *pool, const memory_t *memory)
 {
   const uint32_t working = ws_working(pool);
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
   const uint32_t sleeping = sleeping_workers(pool);
   const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0; // those in a join sleep too
-  if ((hidden > 0 && hidden >= working) || pool->guard_stalled >= STALLED_POLLS)
+  if ((hidden > 0 && hidden >= working) || memory->stalled >= STALLED_LOOKS) {
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
+    return ws_queued(pool) < pool->workers ? (uint32_t)ws_queued(pool) : pool->workers; // they may all block
+  }
   if (outside_sleeps(pool))
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference
   return working - (hidden < working ? hidden : working) < ws_awake_limit(pool);
 }
 
-bool ws_guard_poll(ws_worker_t *worker, uint32_t *quiet)
+static void look(struct ws_pool_s *pool, memory_t *memory)
 {
-  struct ws_pool_s *pool = worker->pool;
-  ws_count(&worker->queue.count.guard_polls, 1);
-  const bool moved = has_moved(pool);
+  ws_count(&pool->guard_looks, 1);
+  const bool moved = has_moved(pool, memory);
   const bool waiting = ws_work_visible(pool);
-  pool->guard_stalled = waiting && !moved ? pool->guard_stalled + 1 : 0;
-  if (waiting && ws_load_relaxed(&pool->searching) == 0 // relaxed: a preference
-      && should_rise(pool) && ws_claim(pool, worker->index))
-    return true;
-  if (!waiting && moved && ws_load_relaxed(&pool->lifted)) // relaxed: a preference
+  memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
+  memory->quiet = waiting || moved || ws_working(pool) > 0 ? 0 : memory->quiet + 1;
+  if (waiting && ws_load_relaxed(&pool->searching) == 0) { // relaxed: a preference
+    for (uint32_t wanted = workers_wanted(pool, memory); wanted > 0; wanted--)
+      ws_wake_sleeper(pool, (ws_here_t){0});
+  } else if (!waiting && moved && ws_load_relaxed(&pool->lifted)) { // relaxed: a preference
     ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference
-  *quiet = waiting || moved || ws_working(pool) > 0 ? 0 : *quiet + 1;
-  if (*quiet < WS_GUARD_QUIET_POLLS)
-    return false;
-  dismiss(pool, worker->index);
+  }
+}
+
+static void lie_down(struct ws_pool_s *pool)
+{
+  uint32_t standing = WS_GUARD_STANDING;
+  ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
   ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] no guard any more, before the last look
+  uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_work_visible(pool))
-    ws_guard_volunteer(worker);
-  return false;
+    ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
+}
+
+static void *guard_thread(void *pool_arg)
+{
+  struct ws_pool_s *pool = pool_arg;
+  const struct sched_param none = {0};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+  prctl(PR_SET_TIMERSLACK, 1);
+  memory_t memory = {0};
+  for (;;) {
+    const uint32_t state = ws_load_acquire(&pool->guard); // [edge GUARD_DEKKER acquire]
+    if (state == WS_GUARD_ENDED)
+      return NULL;
+    ws_os_futex_wait(&pool->guard, state, state == WS_GUARD_STANDING ? PERIOD_NS : 0);
+    if (state == WS_GUARD_DORMANT) {
+      memory = (memory_t){0};
+      continue;
+    }
+    look(pool, &memory);
+    if (memory.quiet >= QUIET_LOOKS)
+      lie_down(pool);
+  }
+}
+
+void ws_guard_start(struct ws_pool_s *pool)
+{
+  pool->guarded = pool->workers > 1 && pool->workers > (pool->cpus > 2 ? pool->cpus - 1 : 1);
+  if (!pool->guarded)
+    return;
+  const int error = pthread_create(&pool->guard_thread, NULL, guard_thread, pool);
+  if (error) {
+    pool->guarded = false;
+    ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
+    ws_warn(&pool->settings, "no thread for the guard (%s): every worker may be awake", strerror(error));
+    return;
+  }
+  char name[16];
+  ws_thread_name(name, pool->settings.name, pool->workers);
+  pthread_setname_np(pool->guard_thread, name);
+}
+
+void ws_guard_end(struct ws_pool_s *pool)
+{
+  if (!pool->guarded)
+    return;
+  ws_xchg_acq_rel(&pool->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
+  ws_os_futex_wake(&pool->guard, 1);
+  pthread_join(pool->guard_thread, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "ws_guard.h"
 #include "ws_process.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
@@ -17,6 +18,17 @@ bool ws_work_visible(struct ws_pool_s *pool)
     if (ws_deque_size(&pool->worker[i].aside) > 0)
       return true;
   return ws_shared_visible(&pool->shared);
+}
+
+uint64_t ws_queued(struct ws_pool_s *pool)
+{
+  uint64_t queued = ws_shared_size(&pool->shared);
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues; i++)
+    queued += ws_deque_size(&pool->queue[i]->deque);
+  for (uint32_t i = 0; i < pool->workers; i++)
+    queued += ws_deque_size(&pool->worker[i].aside);
+  return queued;
 }
 
 bool ws_producer_on_cpu(struct ws_pool_s *pool, int32_t cpu)
@@ -57,51 +69,59 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
   return true;
 }
 
-void ws_token(ws_worker_t *worker, uint32_t bit)
+bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker)
 {
-  ws_or_acq_rel(&worker->token, bit); // [edge PARK_TOKEN release] what the claimer did before
+  return (ws_load_relaxed(&pool->sleepers[worker / 64]) >> (worker % 64)) & 1; // relaxed: a preference
+}
+
+void ws_token(ws_worker_t *worker)
+{
+  ws_store_release(&worker->token, 1); // [edge PARK_TOKEN release] what the claimer did before
   ws_os_futex_wake(&worker->token, 1);
 }
 
-/// A sleeper to wake: not on the caller's CPU if it can be helped, the guard last. @return its index, or
-/// UINT32_MAX
+/// A sleeper to wake: not on the caller's CPU if it can be helped. @return its index, or UINT32_MAX
 static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
 {
-  uint32_t second = UINT32_MAX, guard = UINT32_MAX;
+  uint32_t second = UINT32_MAX;
   for (uint32_t word = 0; word < pool->mask_words; word++) {
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
-      const ws_worker_t *worker = &pool->worker[index];
-      if (ws_is_guard(worker))
-        guard = index;
-      else if (ws_load_relaxed(&worker->queue.cpu) == cpu) // relaxed: a preference
-        second = second == UINT32_MAX ? index : second;
-      else
+      if (ws_load_relaxed(&pool->worker[index].queue.cpu) != cpu) // relaxed: a preference
         return index; // the lowest: the same few workers stay warm
+      second = second == UINT32_MAX ? index : second;
     }
   }
-  return second != UINT32_MAX ? second : guard;
+  return second;
+}
+
+bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
+{
+  const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
+  if (here.queue)
+    ws_store_relaxed(&here.queue->cpu, cpu); // relaxed: a preference
+  for (;;) {
+    const uint32_t chosen = choose_sleeper(pool, cpu);
+    if (chosen == UINT32_MAX)
+      return false;
+    if (!ws_claim(pool, chosen))
+      continue;
+    ws_token(&pool->worker[chosen]);
+    if (here.queue)
+      ws_count(&here.queue->count.wakes_sent, 1);
+    return true;
+  }
 }
 
 void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
 {
-  while (ws_working(pool) < ws_awake_limit(pool)) {
-    const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
-    if (here.queue)
-      ws_store_relaxed(&here.queue->cpu, cpu); // relaxed: a preference
-    const uint32_t chosen = choose_sleeper(pool, cpu);
-    if (chosen == UINT32_MAX)
-      return;
-    if (!ws_claim(pool, chosen))
-      continue;
-    ws_token(&pool->worker[chosen], WS_TOKEN_WAKE);
-    if (here.queue)
-      ws_count(&here.queue->count.wakes_sent, 1);
-    return;
-  }
-  if (pool->guarded && ws_load_relaxed(&pool->guard) == 0) // relaxed: after the caller's fence [GUARD_DEKKER]
-    ws_guard_appoint(pool);
+  if (ws_working(pool) < ws_awake_limit(pool))
+    ws_wake_sleeper(pool, here);
+  else if (pool->guarded
+           // relaxed: after the caller's fence [GUARD_DEKKER]
+           && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
+    ws_guard_call(pool);
 }
 
 void ws_search_begin(ws_worker_t *worker)
@@ -160,25 +180,11 @@ static void leave_producers_cpu(ws_worker_t *worker)
 /// Announced: sleep until the token comes.
 static void sleep_for_token(ws_worker_t *worker)
 {
-  struct ws_pool_s *pool = worker->pool;
-  bool trim = trim_due(pool, false);
-  uint32_t quiet = 0;
-  for (;;) {
-    const uint32_t token = ws_load_acquire(&worker->token); // [edge PARK_TOKEN acquire]
-    if (token & WS_TOKEN_WAKE)
-      return;
-    if (token & WS_TOKEN_GUARD)
-      // [edge PARK_TOKEN acq_rel] before looking at guard
-      ws_and_acq_rel(&worker->token, ~(uint32_t)WS_TOKEN_GUARD);
-    const bool guard = pool->guarded && ws_is_guard(worker);
-    const uint64_t timeout_ns = guard ? WS_GUARD_PERIOD_NS : trim ? WS_TRIM_AFTER_NS : 0;
-    if (ws_os_futex_wait(&worker->token, 0, timeout_ns) != -ETIMEDOUT)
-      continue;
-    if (guard && ws_guard_poll(worker, &quiet))
-      return;
-    if (!guard) {
-      trim_due(pool, true);
-      trim = false;
+  uint64_t timeout_ns = trim_due(worker->pool, false) ? WS_TRIM_AFTER_NS : 0;
+  while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
+    if (ws_os_futex_wait(&worker->token, 0, timeout_ns) == -ETIMEDOUT) {
+      trim_due(worker->pool, true);
+      timeout_ns = 0;
     }
   }
 }
@@ -202,13 +208,9 @@ void ws_park(ws_worker_t *worker)
   } else {
     ws_count(&worker->queue.count.parks, 1);
   }
-  if (pool->guarded)
-    ws_guard_volunteer(worker);
   sleep_for_token(worker);
-  // relaxed: the next WAKE comes only after the bit is set again [PARK_CLAIM]
+  // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
   ws_store_relaxed(&worker->token, 0);
-  if (pool->guarded)
-    ws_guard_resign(worker);
 }
 
 void ws_helper_begin(struct ws_pool_s *pool, ws_queue_t *lane)

@@ -7,16 +7,14 @@
 
 #include "ws_types.h"
 
-/// A parked guard looks this often whether tasks wait behind blocked workers: one period, and a wake, must
-/// fit in the promised 1 ms.
-#define WS_GUARD_PERIOD_NS 700000u
-/// Looks without anything to see after which the guard sleeps without a timer: about 10 ms.
-#define WS_GUARD_QUIET_POLLS 15u
 /// Time that a parked worker waits before it gives memory of grown queues back to the kernel.
 #define WS_TRIM_AFTER_NS 50000000u
 
 /// @return whether any queue of the pool holds a task. Call after a seq_cst fence to decide about sleep
 bool ws_work_visible(struct ws_pool_s *pool);
+
+/// @return tasks in all queues, about
+uint64_t ws_queued(struct ws_pool_s *pool);
 
 /// @brief Wake one parked worker, if there is one and the cap on awake workers allows; otherwise see to it
 /// that a guard stands. Call after a fence that follows the publication of work.
@@ -44,7 +42,13 @@ void ws_search_found(ws_worker_t *worker);
 bool ws_claim(struct ws_pool_s *pool, uint32_t worker);
 
 /// @brief Give a claimed worker its token.
-void ws_token(ws_worker_t *worker, uint32_t bit);
+void ws_token(ws_worker_t *worker);
+
+/// @brief Claim a parked worker and wake it, whatever the cap. @return whether there was one
+bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here);
+
+/// @return whether @p worker is parked and nobody has claimed it
+bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
 /// @brief A thread from outside is, or is no longer, awake in a join: it needs a CPU.
 void ws_helper_begin(struct ws_pool_s *pool, ws_queue_t *lane);
@@ -53,21 +57,5 @@ void ws_helper_end(struct ws_pool_s *pool);
 /// @brief Hand the caller's place to another worker while it sleeps in a join, and take it back.
 void ws_block_begin(struct ws_pool_s *pool, ws_here_t here);
 void ws_block_end(struct ws_pool_s *pool, ws_here_t here);
-
-// ws_guard.c
-/// @brief One look of the guard. @return true when it claimed itself: tasks wait and nobody else will run
-/// them
-bool ws_guard_poll(ws_worker_t *worker, uint32_t *quiet);
-/// @brief Appoint a parked worker as guard if none stands.
-void ws_guard_appoint(struct ws_pool_s *pool);
-/// @brief Become the guard if none stands. The caller is parked.
-void ws_guard_volunteer(ws_worker_t *worker);
-/// @brief Stop being the guard. The caller is awake.
-void ws_guard_resign(ws_worker_t *worker);
-
-static inline bool ws_is_guard(const ws_worker_t *worker)
-{
-  return ws_load_relaxed(&worker->pool->guard) == worker->index + 1; // relaxed: after the token, or a fence
-}
 
 #endif

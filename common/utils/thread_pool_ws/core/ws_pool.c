@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ws_guard.h"
 #include "ws_process.h"
 #include "ws_settings.h"
 #include "ws_start.h"
@@ -100,10 +101,10 @@ static int set_up(struct ws_pool_s *pool)
     ws_topo_plan(&pool->settings, &pool->mask, cpu);
     ws_start_workers(pool, cpu);
     pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
-    pool->guarded = pool->workers > 1 && pool->workers > (pool->cpus > 2 ? pool->cpus - 1 : 1);
     pool->mask_words = (pool->workers + 63) / 64;
     ws_topo_victims(pool);
     close_gap(pool);
+    ws_guard_start(pool);
   }
   free(cpu);
   return result < 0 || cpu ? result : -ENOMEM;

@@ -75,3 +75,10 @@ int ws_settings_check(ws_settings_t *settings)
     settings->name = "ws";
   return 0;
 }
+
+void ws_thread_name(char out[16], const char *name, uint32_t index)
+{
+  char digits[11];
+  const int length = snprintf(digits, sizeof(digits), "%u", index);
+  snprintf(out, 16, "%.*s%s", 15 - length, name, digits);
+}

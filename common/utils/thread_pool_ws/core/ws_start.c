@@ -22,13 +22,6 @@ enum { WARNED_CLASS = 1 };
 /// Added to pool->started when the pool is complete.
 #define RELEASED (1u << 31)
 
-void ws_thread_name(char out[16], const char *name, uint32_t index)
-{
-  char digits[11];
-  const int length = snprintf(digits, sizeof(digits), "%u", index);
-  snprintf(out, 16, "%.*s%s", 15 - length, name, digits);
-}
-
 static void set_class(ws_worker_t *worker)
 {
   const ws_settings_t *settings = &worker->pool->settings;

@@ -14,7 +14,4 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu);
 /// @brief Let the workers look for work: the pool is complete.
 void ws_release_workers(struct ws_pool_s *pool);
 
-/// @brief Write the thread name "<name><index>" of at most 15 characters: the name is cut, the index never.
-void ws_thread_name(char out[16], const char *name, uint32_t index);
-
 #endif

@@ -16,7 +16,6 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->spins += ws_load_relaxed(&count->spins); // relaxed: statistic
   stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
   stats->growths += ws_load_relaxed(&count->growths); // relaxed: statistic
-  stats->guard_polls += ws_load_relaxed(&count->guard_polls); // relaxed: statistic
   stats->placements += ws_load_relaxed(&count->placements); // relaxed: statistic
   const uint64_t high_water = ws_load_relaxed(&queue->deque.high_water); // relaxed: statistic
   stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
@@ -27,18 +26,14 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++) {
     const ws_queue_t *queue = pool->queue[i];
-    total->queued_tasks += ws_deque_size(&queue->deque);
     total->queue_bytes += ws_load_relaxed(&queue->deque.grown_bytes); // relaxed: statistic
     if (i >= pool->workers) {
       add_counters(&total->outside, queue);
       total->lanes_used++;
     }
   }
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    total->queued_tasks += ws_deque_size(&pool->worker[i].aside);
+  for (uint32_t i = 0; i < pool->workers; i++)
     total->queue_bytes += ws_load_relaxed(&pool->worker[i].aside.grown_bytes); // relaxed: statistic
-  }
-  total->queued_tasks += ws_shared_size(&pool->shared);
 }
 
 uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
@@ -54,6 +49,8 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
       .workers_active = working > searching ? working - searching : 0,
       .workers_awake = ws_awake(pool),
       .cpus = pool->cpus,
+      .queued_tasks = ws_queued(pool),
+      .guard_looks = ws_load_relaxed(&pool->guard_looks), // relaxed: statistic
       .skipped_tasks = ws_load_relaxed(&pool->skipped), // relaxed: statistic
       .outside = {.cpu = -1},
   };

@@ -28,7 +28,7 @@ typedef struct ws_worker_s ws_worker_t;
 typedef struct {
   ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
   ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
-  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, guard_polls, placements; ///< O
+  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
 } ws_counters_t;
 
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
@@ -48,14 +48,15 @@ typedef struct {
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
 } ws_queue_t;
 
-/// token: 0 = sleep on. Bits: WAKE "you were claimed: get up", GUARD "look again whether you stand guard".
-enum { WS_TOKEN_WAKE = 1, WS_TOKEN_GUARD = 2 };
+/// guard: DORMANT --tasks wait behind a full set--> STANDING --quiet--> DORMANT; any --stop--> ENDED
+enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
-  alignas(WS_SPACING) ws_au32_t token; ///< S futex: whoever takes the worker's bit out of pool->sleepers
-                                       ///< sets WAKE, once
+  alignas(WS_SPACING) ws_au32_t token; ///< S futex: 1 = get up. Set once by whoever takes the worker's bit
+                                       ///< out of
+                                       ///< pool->sleepers, cleared by the worker
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats
@@ -84,12 +85,11 @@ struct ws_pool_s {
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
-  ws_au32_t guard; ///< S 1 + index of the parked worker that stands guard, 0 = none
+  ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
   ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
   ws_au32_t state; ///< S ws_state_t
-  uint32_t guard_stalled; ///< P(guard) looks in a row at which tasks waited and none was finished
-  uint64_t guard_run; ///< P(guard) tasks run at the last look
+  ws_au64_t guard_looks; ///< O the guard's
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t shared_pushed; ///< S tasks pushed to the shared queue
   ws_au64_t laneless_run; ///< S late tasks run by threads without a lane
@@ -100,7 +100,8 @@ struct ws_pool_s {
   uint32_t workers; ///< I threads obtained
   uint32_t mask_words; ///< I of sleepers in use
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
-  bool guarded; ///< I workers can outnumber the CPUs, so that one may have to stand guard
+  bool guarded; ///< I workers can outnumber the CPUs: there is a guard
+  pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   ws_worker_t *worker; ///< I

@@ -13,6 +13,7 @@
 #include <limits.h>
 
 #include "ws_find.h"
+#include "ws_guard.h"
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_run.h"
@@ -107,12 +108,13 @@ int ws_pool_wait(ws_pool_t *pool)
 
 static void end_workers(struct ws_pool_s *pool)
 {
+  ws_guard_end(pool);
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
   ws_fence_seq_cst();
   for (uint32_t i = 0; i < pool->workers; i++)
     if (ws_claim(pool, i))
-      ws_token(&pool->worker[i], WS_TOKEN_WAKE);
+      ws_token(&pool->worker[i]);
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i].thread, NULL);
 }

@@ -26,7 +26,6 @@ typedef struct {
   uint64_t spin_ns;             ///< time spent so
   uint64_t growths;             ///< times its queue grew
   uint64_t high_water_tasks;    ///< most tasks its queue has held
-  uint64_t guard_polls;         ///< times it looked, as the guard, whether tasks wait behind blocked workers
   uint64_t placements;          ///< times it moved off the CPU of a thread that pushes
                        ///< it
   int32_t cpu;                  ///< CPU it is pinned to, -1 = floats
@@ -44,6 +43,7 @@ typedef struct {
   uint32_t lanes_used;          ///< lanes given out to pushing threads so far (reused after a thread ends)
   uint64_t queued_tasks;        ///< tasks in all queues, about
   uint64_t queue_bytes;         ///< memory that the queues hold beyond what they started with
+  uint64_t guard_looks;         ///< times the guard looked whether tasks wait behind blocked workers
   uint64_t skipped_tasks;       ///< by an abort stop
   ws_worker_stats_t outside;    ///< threads that are not workers, summed
 } ws_stats_t;
