@@ -41,7 +41,6 @@ int main(int argc, char **argv)
     fputs(usage, asked ? stdout : stderr);
     return asked ? EXIT_SUCCESS : EXIT_FAILURE;
   }
-  supervise_outrank();
   if (argc > 1) {
     size_t length = 0;
     for (int i = 1; i < argc && length < sizeof line; i++)

@@ -2,21 +2,19 @@
 #include "supervise.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "session.h"
 
 /// A pool has this long to be destroyed.
-#define CLOSE_NS_MAX UINT64_C(2000000000)
-#define CLOSE_LOOK_NS 200000u
+#define CLOSE_S_MAX 2.0
 
 static void die_with_parent(void)
 {
@@ -39,67 +37,73 @@ static void end_process(pid_t process)
   waitpid(process, NULL, 0);
 }
 
+/// Let the kernel kill this process after @p limit_s. A parent that waits for the moment could not, when
+/// real-time workers spin on every CPU, and a parent that outranks them can spin itself: reaping a process
+/// waits for whoever looks at it in /proc, and that may be a thread that the parent keeps off the CPU.
+static bool set_limit(timer_t timer, double limit_s)
+{
+  const time_t seconds = (time_t)limit_s;
+  const struct itimerspec limit = {
+      .it_value = {.tv_sec = seconds, .tv_nsec = (long)((limit_s - (double)seconds) * 1e9) + 1},
+  };
+  return timer_settime(timer, 0, &limit, NULL) == 0;
+}
+
+/// The report ends with a newline; the pipe itself stays open until the process ends, when the pool has been
+/// destroyed.
 _Noreturn static void serve_in_child(const request_t *request, int result_fd)
 {
   die_with_parent();
   static report_t report;
-  session_t session;
-  session_measure(&session, request, &report);
-  const ssize_t written = write(result_fd, report.text, report.length);
-  close(result_fd);
-  session_close(&session);
-  _exit(written == (ssize_t)report.length ? EXIT_SUCCESS : EXIT_FAILURE);
+  session_t session = {.pool = NULL};
+  struct sigevent kill_event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+  timer_t timer;
+  const bool limited = timer_create(CLOCK_MONOTONIC, &kill_event, &timer) == 0;
+  if (limited && set_limit(timer, request->limit_s))
+    session_measure(&session, request, &report);
+  else
+    report_error(&report, "no timer to end the measurement: %s", strerror(errno));
+  struct iovec parts[] = {{.iov_base = report.text, .iov_len = report.length},
+                          {.iov_base = "\n", .iov_len = 1}};
+  const ssize_t written = writev(result_fd, parts, 2);
+  if (limited && set_limit(timer, CLOSE_S_MAX))
+    session_close(&session);
+  _exit(written == (ssize_t)report.length + 1 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/// @return false when the deadline passes before the child closes its end
-static bool read_report(int fd, uint64_t deadline_ns, report_t *report)
+/// Read until the child ends.
+/// @return true when it wrote a complete report
+static bool read_report(int fd, report_t *report)
 {
   for (;;) {
-    const uint64_t now_ns = clock_now_ns();
-    const int32_t left_ms = now_ns < deadline_ns ? (int32_t)((deadline_ns - now_ns) / 1000000u) + 1 : 0;
-    struct pollfd input = {.fd = fd, .events = POLLIN};
-    const int32_t ready = poll(&input, 1, left_ms);
-    if (ready == 0)
-      return false;
-    if (ready < 0)
-      continue;
     const ssize_t length = read(fd, report->text + report->length, REPORT_CHARS_MAX - report->length);
+    if (length < 0 && errno == EINTR)
+      continue;
     if (length <= 0)
-      return true;
+      break;
     report->length += (uint32_t)length;
   }
-}
-
-/// @return false when the child is still there after CLOSE_NS_MAX
-static bool await_end(pid_t child, int *status)
-{
-  const uint64_t deadline_ns = clock_now_ns() + CLOSE_NS_MAX;
-  while (waitpid(child, status, WNOHANG) == 0) {
-    if (clock_now_ns() >= deadline_ns)
-      return false;
-    clock_sleep_until(clock_now_ns() + CLOSE_LOOK_NS);
-  }
-  return true;
+  const bool complete = report->length > 0 && report->text[report->length - 1] == '\n';
+  report->length -= complete;
+  return complete;
 }
 
 static void collect(pid_t child, int fd, const request_t *request, report_t *report)
 {
+  const bool complete = read_report(fd, report);
   int status = 0;
-  if (!read_report(fd, clock_now_ns() + (uint64_t)(request->limit_s * 1e9), report)) {
-    end_process(child);
-    report_error(report, "no result within %.1f s; killed", request->limit_s);
-  } else if (!await_end(child, &status)) {
-    end_process(child);
+  waitpid(child, &status, 0);
+  const int32_t signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (complete && signal_number == SIGKILL)
     report_text(report, "close_error", "the pool's destruction did not return; killed");
-  } else if (WIFSIGNALED(status)) {
-    const char *const name = strsignal(WTERMSIG(status));
-    if (report->length)
-      report_text(report, "close_error", name);
-    else
-      report_error(report, "crashed: %s", name);
-  } else if (report->length == 0) {
+  else if (complete && signal_number)
+    report_text(report, "close_error", strsignal(signal_number));
+  else if (!complete && signal_number == SIGKILL)
+    report_error(report, "no result within %.1f s; killed", request->limit_s);
+  else if (!complete && signal_number)
+    report_error(report, "crashed: %s", strsignal(signal_number));
+  else if (!complete)
     report_error(report, "the measuring process ended with status %d and no result", WEXITSTATUS(status));
-  }
 }
 
 static void run_child(const request_t *request, report_t *report)
@@ -132,10 +136,4 @@ void supervise(const request_t *request, report_t *report)
   for (uint32_t i = 0; i < request->hogs; i++)
     if (hogs[i] > 0)
       end_process(hogs[i]);
-}
-
-void supervise_outrank(void)
-{
-  const struct sched_param param = {.sched_priority = sched_get_priority_max(SCHED_FIFO)};
-  sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }

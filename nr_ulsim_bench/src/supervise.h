@@ -11,8 +11,4 @@
 /// @param report  out: the child's report, or why there is none
 void supervise(const request_t *request, report_t *report);
 
-/// @brief Outrank everybody, so that real-time workers that spin on every CPU can still be killed. Needs
-/// privilege; without it such workers cannot exist either.
-void supervise_outrank(void);
-
 #endif
