@@ -72,16 +72,17 @@ bool ws_deque_grow(ws_deque_t *deque)
   return true;
 }
 
-void ws_deque_shrink(ws_deque_t *deque)
+bool ws_deque_shrink(ws_deque_t *deque)
 {
   if (deque->level == 0 || ws_deque_size(deque) != 0)
-    return;
+    return false;
   // Empty, so no thief can succeed with a cell of the old ring: its CAS on top fails.
   ws_store_release(&deque->ring, &deque->rings[0]); // [edge DEQ_GROW release]
   deque->level = 0;
   ws_store_relaxed(&deque->grown_bytes, 0); // relaxed: a statistic
   // [edge DEQ_LOOSE release] no more writes to the bigger rings
   ws_store_release(&deque->loose, WS_LOOSE_PAGES);
+  return true;
 }
 
 void ws_deque_trim(ws_deque_t *deque)

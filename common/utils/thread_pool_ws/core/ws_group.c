@@ -128,8 +128,9 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
   if (helper)
     ws_helper_begin(pool, here.queue);
   join(pool, here, group);
-  if (helper)
+  if (helper) {
     ws_helper_end(pool);
-  ws_deque_shrink(&here.queue->deque);
-  ws_note_idle(pool);
+    ws_note_idle(pool); // a worker does so when it runs dry
+  }
+  ws_give_back(pool, here);
 }

@@ -213,6 +213,12 @@ void ws_park(ws_worker_t *worker)
   ws_store_relaxed(&worker->token, 0);
 }
 
+void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (ws_deque_shrink(&here.queue->deque))
+    ws_wake_sleeper(pool, here); // when it parks again it finds the loose pages
+}
+
 void ws_helper_begin(struct ws_pool_s *pool, ws_queue_t *lane)
 {
   ws_store_relaxed(&lane->cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference

@@ -50,6 +50,9 @@ bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here);
 /// @return whether @p worker is parked and nobody has claimed it
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
+/// @brief Shrink the caller's grown queue if it is empty; a worker gives the memory back after a while.
+void ws_give_back(struct ws_pool_s *pool, ws_here_t here);
+
 /// @brief A thread from outside is, or is no longer, awake in a join: it needs a CPU.
 void ws_helper_begin(struct ws_pool_s *pool, ws_queue_t *lane);
 void ws_helper_end(struct ws_pool_s *pool);

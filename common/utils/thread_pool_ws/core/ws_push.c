@@ -44,6 +44,9 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
     ws_wake_one(pool, here);
 }
 
+/// A grown queue is looked at once in so many tasks whether it has become empty.
+#define SHRINK_EVERY 1024u
+
 /// Move @p count tasks into the caller's queue, which has room for them.
 static void publish(ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
 {
@@ -52,6 +55,11 @@ static void publish(ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
   const uint64_t pushed = ws_load_relaxed(&queue->count.pushed); // relaxed: only the owner writes it
   ws_store_release(&queue->count.pushed, pushed + count); // [edge POOL_IDLE release]
   ws_deque_push(&queue->deque, tasks, count);
+  queue->since_shrink += count;
+  if (WS_UNLIKELY(queue->since_shrink >= SHRINK_EVERY)) { // for threads that push and never wait
+    queue->since_shrink = 0;
+    ws_deque_shrink(&queue->deque);
+  }
 }
 
 static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)

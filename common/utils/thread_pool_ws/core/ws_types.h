@@ -42,6 +42,7 @@ typedef struct {
   ws_au64_t owner; ///< S lanes: id of the thread that owns it, 0 = free. Workers: never free
   ws_au32_t owner_tid; ///< O lanes: its thread id in the kernel
   alignas(WS_SPACING) ws_counters_t count;
+  uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t victim; ///< P index of the queue that the last steal came from
   ws_steal_memo_t memo; ///< P of that queue

@@ -92,7 +92,7 @@ static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
   }
   if (here.queue) {
     ws_helper_end(pool);
-    ws_deque_shrink(&here.queue->deque);
+    ws_give_back(pool, here);
   }
   ws_note_idle(pool);
 }
