@@ -26,7 +26,7 @@ static uint32_t cpus_of(long long quota_us, long long period_us)
 {
   if (quota_us <= 0 || period_us <= 0)
     return UINT32_MAX;
-  const long long cpus = (quota_us + period_us - 1) / period_us;
+  const long long cpus = quota_us / period_us + (quota_us % period_us != 0);
   return cpus < UINT32_MAX ? (uint32_t)cpus : UINT32_MAX;
 }
 
@@ -64,6 +64,18 @@ static uint32_t quota_of_path(char *group, uint32_t (*quota)(const char *))
   return cpus;
 }
 
+/// @return whether a list like "cpuacct,cpu" has cpu in it
+static bool names_cpu(const char *controllers)
+{
+  while (strncmp(controllers, "cpu", 3) != 0 || (controllers[3] != '\0' && controllers[3] != ',')) {
+    controllers = strchr(controllers, ',');
+    if (!controllers)
+      return false;
+    controllers++;
+  }
+  return true;
+}
+
 uint32_t ws_os_quota_cpus(void)
 {
   FILE *file = fopen("/proc/self/cgroup", "re");
@@ -82,7 +94,7 @@ uint32_t ws_os_quota_cpus(void)
     uint32_t here = UINT32_MAX;
     if (!*controllers)
       here = quota_of_path(group, quota_v2);
-    else if (!strcmp(controllers, "cpu") || !strncmp(controllers, "cpu,", 4))
+    else if (names_cpu(controllers))
       here = quota_of_path(group, quota_v1);
     cpus = here < cpus ? here : cpus;
   }
