@@ -95,7 +95,8 @@ void ws_worker_loop(ws_worker_t *worker)
     if (spin(worker))
       continue;
     if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(pool)) // [edge STOP acquire]
-      return;
+      break;
     ws_park(worker);
   }
+  ws_process_awake_sub(1);
 }
