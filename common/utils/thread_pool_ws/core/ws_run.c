@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+#include "ws_park.h"
+
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
   if (WS_LIKELY(ws_load_relaxed(&pool->state) != WS_ABORTING)) { // relaxed: an abort takes effect soon
@@ -20,6 +22,10 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
+  // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
+  const bool helper = here.queue && !here.worker && here.queue->depth == 0;
+  if (helper)
+    ws_helper_begin(pool, here.queue);
   if (here.queue) {
     here.queue->depth++;
     ws_count(&here.queue->count.inlined, 1);
@@ -29,6 +35,8 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   task->func(task->arg);
   if (here.queue)
     here.queue->depth--;
+  if (helper)
+    ws_helper_end(pool);
   if (task->group)
     ws_group_complete(task->group, 1);
 }
