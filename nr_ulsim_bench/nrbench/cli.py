@@ -14,7 +14,7 @@ from nrbench.driver import BenchError, Driver
 from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
 from nrbench.run import Runner
 from nrbench.slots import SlotFile, SlotFileError, read_slot_file
-from nrbench.stats import Line, read_lines, summarize
+from nrbench.stats import Line, Summaries, read_lines, summarize
 from nrbench.table import full_report
 from nrbench.verdict import all_verdicts
 
@@ -150,11 +150,19 @@ def report_lines(lines: list[Line], out: Path) -> None:
     ]
     print("\n".join(text))
     (out / "report.txt").write_text("\n".join(text) + "\n")
-    os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
-    from nrbench.plots import draw_all  # matplotlib takes a second to load, and --help should not wait for it
-
-    names = draw_all(about, summaries, out)
+    names = draw(about, summaries, out)
     print(f"\nwritten to {out}/: results.ndjson report.txt {' '.join(names)}")
+
+
+def draw(about: Line, summaries: Summaries, out: Path) -> list[str]:
+    """@return names of the plots"""
+    os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
+    try:
+        from nrbench.plots import draw_all  # loads for a second, which --help should not wait for
+    except ModuleNotFoundError as error:
+        print(f"\nnrbench: no plots: the Python package {error.name} is missing", file=sys.stderr)
+        return []
+    return draw_all(about, summaries, out)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import Any, Callable, Iterator, Sequence
 
 from nrbench.backends import BACKENDS, OWN
@@ -158,19 +160,19 @@ def wake_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
 
 
 def error_lines(summaries: Summaries) -> Iterator[str]:
-    broken = {
-        key: summary
-        for key, summary in summaries.items()
-        if any(not error.startswith("n/a") for error in summary.errors)
-    }
-    if broken:
-        yield "\nWithout a result:"
-    causes: dict[tuple[str, str], list[Key]] = {}
-    for key, summary in broken.items():
-        causes.setdefault((f"{key.bench} {key.sched_class} {key.pool()}", summary.errors[0]), []).append(key)
-    for (who, error), keys in sorted(causes.items()):
-        cases = ", ".join(sorted(key.case for key in keys))
-        yield f"  {who} ({cases}): {error}"
+    """Measurements that failed, summed by pool, class and cause."""
+    causes: dict[tuple[str, str], Counter[str]] = {}
+    for key, summary in summaries.items():
+        for error in summary.errors:
+            if not error.startswith("n/a"):
+                who = f"{key.bench} {key.sched_class} {key.pool()}{' with a hog' if key.hog else ''}"
+                causes.setdefault((who, re.sub(r"\d+\.\d+ s", "its time limit", error)), Counter())[
+                    key.case
+                ] += 1
+    if causes:
+        yield "\nMeasurements without a result:"
+    for (who, error), cases in sorted(causes.items()):
+        yield f"  {who}: {', '.join(f'{case} x{count}' for case, count in sorted(cases.items()))}: {error}"
 
 
 def host_lines(host: dict[str, Any]) -> Iterator[str]:

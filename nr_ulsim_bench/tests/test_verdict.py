@@ -189,7 +189,7 @@ def test_the_report_names_what_is_missing_and_what_hung():
     ]
     text = "\n".join(full_report(host, summarize(lines)))
     assert "missing: glib (not built)" in text
-    assert "slot rr onetbb 1w (12x6): no result; killed" in text
+    assert "slot rr onetbb 1w: 12x6 x1: no result; killed" in text
     assert "hung" in text
 
 
