@@ -94,6 +94,7 @@ static void put_aside(ws_worker_t *worker, const ws_task_t *task)
       ws_run(worker->pool, &worker->queue, task);
       if (task->group)
         ws_group_complete(task->group, 1);
+      ws_count_run(&worker->queue, 1);
       return;
     }
   }

@@ -58,9 +58,11 @@ static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
   uint32_t units = 0;
   for (; ws_find_own(pool, here, group, &task); units++)
     ws_run(pool, here.queue, &task);
-  if (units > 0)
-    ws_group_complete(group, units);
-  return units > 0;
+  if (units == 0)
+    return false;
+  ws_group_complete(group, units);
+  ws_count_run(here.queue, units);
+  return true;
 }
 
 /// Run one task that a task of the group has pushed.
@@ -74,6 +76,7 @@ static bool help_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t 
   ws_root_leave(here.queue, before);
   if (task.group)
     ws_group_complete(task.group, 1);
+  ws_count_run(here.queue, 1);
   return true;
 }
 

@@ -16,8 +16,12 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
   } else {
     ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
   }
+}
+
+void ws_count_run(ws_queue_t *queue, uint32_t tasks)
+{
   const uint64_t run = ws_load_relaxed(&queue->count.run); // relaxed: only the owner writes it
-  ws_store_release(&queue->count.run, run + 1); // [edge POOL_IDLE release] what the task wrote
+  ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
 }
 
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
@@ -47,14 +51,12 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
     task->func(task->arg);
   else
     ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
-  if (here.queue) {
-    const uint64_t run = ws_load_relaxed(&here.queue->count.run); // relaxed: only the owner writes it
-    ws_store_release(&here.queue->count.run, run + 1); // [edge POOL_IDLE release]
-  } else {
-    ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
-  }
   if (task->group)
     ws_group_complete(task->group, 1);
+  if (here.queue)
+    ws_count_run(here.queue, 1);
+  else
+    ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
   ws_note_idle(pool);
 }
 

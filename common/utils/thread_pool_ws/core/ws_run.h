@@ -6,9 +6,12 @@
 
 #include "ws_types.h"
 
-/// @brief Run a task taken from a queue, or skip it when the pool aborts. Does not complete its group: the
+/// @brief Run a task taken from a queue, or skip it when the pool aborts. Does not complete its group, nor count it: the
 /// caller does, and may do so for several tasks of one group at once.
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
+
+/// @brief Count @p tasks as run, after their groups were completed: who waits for the pool may free the groups then.
+void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 
 /// @brief Run a task inside its push; completes its group.
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);

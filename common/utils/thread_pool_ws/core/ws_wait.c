@@ -45,6 +45,7 @@ static bool help_any(struct ws_pool_s *pool, ws_here_t here)
     ws_root_leave(here.queue, before);
   if (task.group)
     ws_group_complete(task.group, 1);
+  ws_count_run(here.queue, 1);
   return true;
 }
 

@@ -18,6 +18,22 @@
 /// Pauses between two looks of a spin.
 #define REST_TURNS 4u
 
+/// Consecutive tasks of one group that have run, and are not completed yet.
+typedef struct {
+  ws_group_t *group;
+  uint32_t tasks;
+} finished_t;
+
+static void complete(ws_queue_t *queue, finished_t *finished)
+{
+  if (finished->tasks == 0)
+    return;
+  if (finished->group)
+    ws_group_complete(finished->group, finished->tasks);
+  ws_count_run(queue, finished->tasks);
+  finished->tasks = 0;
+}
+
 /// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group
 /// cannot be done before the last of them, so nobody waits longer for it.
 static void run_all(ws_worker_t *worker)
@@ -26,26 +42,20 @@ static void run_all(ws_worker_t *worker)
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   ws_task_t task;
   bool stolen;
-  ws_group_t *group = NULL;
-  uint32_t units = 0;
+  finished_t finished = {0};
   while (ws_find(pool, here, &task, &stolen)) {
     ws_search_found(worker);
-    if (units > 0 && task.group != group) {
-      ws_group_complete(group, units);
-      units = 0;
-    }
+    if (task.group != finished.group)
+      complete(here.queue, &finished);
     if (stolen)
       ws_root_enter(here.queue, task.group); // kept until the next one: what the task pushed belongs to it
     ws_run(pool, here.queue, &task);
-    group = task.group;
-    units += group != NULL;
-    if (units > 0 && !ws_find_near(pool, here)) {
-      ws_group_complete(group, units);
-      units = 0;
-    }
+    finished.group = task.group;
+    finished.tasks++;
+    if (!task.group || !ws_find_near(pool, here))
+      complete(here.queue, &finished);
   }
-  if (units > 0)
-    ws_group_complete(group, units);
+  complete(here.queue, &finished);
 }
 
 /// The awake workers of all pools together must leave a CPU to everybody else.
