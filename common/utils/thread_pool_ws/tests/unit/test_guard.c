@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_guard.c
+/// Tasks may block: the cap on awake workers must never keep a queued task from starting, and must hold again afterwards.
+#include "../support/ws_test.h"
+
+#include <sched.h>
+
+enum { WORKERS = 8 };
+
+typedef struct {
+  ws_pool_t *pool;
+  test_gate_t gate;
+  uint32_t cpus;
+} scene_t;
+
+static scene_t scene;
+
+static void open_scene(uint32_t cpus, uint32_t workers)
+{
+  scene = (scene_t){.cpus = test_use_cpus(cpus)};
+  scene.pool = test_pool(workers);
+  test_gate_init(&scene.gate);
+}
+
+static void close_scene(void)
+{
+  test_destroy(scene.pool);
+  test_gate_destroy(&scene.gate);
+  test_use_cpus(0);
+}
+
+/// As many tasks as workers, and none ends before all have begun.
+static void all_at_once(uint32_t workers)
+{
+  for (uint32_t i = 0; i < workers; i++)
+    test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&scene.gate, workers));
+  test_gate_let(&scene.gate, workers);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+}
+
+static void eight_blocked_workers_on_one_cpu(void)
+{
+  open_scene(1, WORKERS);
+  CU_ASSERT_EQUAL(test_stats(scene.pool).cpus, 1);
+  for (uint32_t round = 0; round < 5; round++) {
+    all_at_once(WORKERS);
+    if (round == 2)
+      CU_ASSERT_TRUE(test_until_quiet(scene.pool)); // the guard has lain down
+  }
+  close_scene();
+}
+
+static void eight_blocked_workers_on_two_cpus(void)
+{
+  open_scene(2, WORKERS);
+  for (uint32_t round = 0; round < 5; round++)
+    all_at_once(WORKERS);
+  close_scene();
+}
+
+/// Blocked tasks fill all but one worker; what comes later still runs.
+static void a_producer_that_sleeps_gets_its_tasks_run(void)
+{
+  open_scene(0, 4);
+  ws_au64_t count = {0};
+  for (uint32_t i = 0; i < 3; i++)
+    test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 3));
+  test_sleep_ms(20);
+  for (uint32_t i = 0; i < 100; i++)
+    test_push(scene.pool, test_count_task, &count, NULL);
+  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1)); // started though three stand in the gate, which opens only now
+  test_gate_let(&scene.gate, 4);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 100);
+  close_scene();
+}
+
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  uint32_t produced;
+} stage = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void produce(void *unused)
+{
+  (void)unused;
+  pthread_mutex_lock(&stage.lock);
+  stage.produced++;
+  pthread_cond_broadcast(&stage.changed);
+  pthread_mutex_unlock(&stage.lock);
+}
+
+static void consume(void *needed)
+{
+  pthread_mutex_lock(&stage.lock);
+  while (stage.produced < (uintptr_t)needed)
+    pthread_cond_wait(&stage.changed, &stage.lock);
+  pthread_mutex_unlock(&stage.lock);
+}
+
+/// Tasks wait, by a condition variable, for tasks that are pushed to the same pool after them.
+static void tasks_wait_for_later_tasks(void)
+{
+  for (uint32_t cpus = 1; cpus <= 2; cpus++) {
+    open_scene(cpus, 6);
+    stage.produced = 0;
+    ws_group_t group;
+    ws_group_init(&group, 8);
+    for (uintptr_t i = 0; i < 4; i++)
+      test_push(scene.pool, consume, (void *)(4 - i), &group);
+    for (uint32_t i = 0; i < 4; i++)
+      test_push(scene.pool, produce, NULL, &group);
+    ws_group_wait(&group, NULL);
+    CU_ASSERT_EQUAL(stage.produced, 4);
+    close_scene();
+  }
+}
+
+static ws_au32_t running, running_most;
+
+static void burn(void *unused)
+{
+  (void)unused;
+  const uint32_t now = ws_add_acq_rel(&running, 1) + 1;
+  uint32_t most = ws_load_relaxed(&running_most);
+  while (now > most && !ws_cas_acq_rel(&running_most, &most, now))
+    ;
+  for (volatile uint32_t i = 0; i < 20000; i++)
+    ;
+  ws_sub_acq_rel(&running, 1);
+}
+
+static bool is_unlifted(void *pool)
+{
+  return ws_load_relaxed(&((struct ws_pool_s *)pool)->lifted) == 0;
+}
+
+/// After tasks that blocked, load that does not block finds the cap in place again.
+static void cap_holds_again_after_blocking(void)
+{
+  open_scene(2, WORKERS);
+  all_at_once(WORKERS);
+  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
+  bool unlifted = is_unlifted(scene.pool);
+  for (uint32_t round = 0; round < 50 && !unlifted; round++) { // a guard that sees tasks finish takes the lift back
+    for (uint32_t i = 0; i < 200; i++)
+      test_push(scene.pool, burn, NULL, NULL);
+    CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+    test_sleep_ms(5);
+    unlifted = is_unlifted(scene.pool);
+  }
+  CU_ASSERT_TRUE(unlifted);
+  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
+  ws_store_relaxed(&running_most, 0);
+  uint32_t within = 0;
+  for (uint32_t round = 0; round < 20; round++) {
+    for (uint32_t i = 0; i < 40; i++)
+      test_push(scene.pool, burn, NULL, NULL);
+    within += test_stats(scene.pool).workers_awake <= scene.cpus;
+    CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  }
+  CU_ASSERT_TRUE(within >= 15); // a preference, which a preempted worker may lift
+  close_scene();
+}
+
+/// Threads outside that stand in tasks themselves count as helpers; they must not hold the workers below their number.
+static void blocked_helpers_do_not_starve_the_workers(void)
+{
+  open_scene(0, 2);
+  ws_add_acq_rel(&scene.pool->helpers, scene.pool->cpus + 2); // as many threads, each in a blocked task that it runs
+  for (uint32_t i = 0; i < 2; i++)
+    test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 2));
+  test_gate_let(&scene.gate, 2);
+  ws_sub_acq_rel(&scene.pool->helpers, scene.pool->cpus + 2);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  close_scene();
+}
+
+TEST_MAIN("guard", TEST_CASE(eight_blocked_workers_on_one_cpu), TEST_CASE(eight_blocked_workers_on_two_cpus),
+          TEST_CASE(a_producer_that_sleeps_gets_its_tasks_run), TEST_CASE(tasks_wait_for_later_tasks),
+          TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(blocked_helpers_do_not_starve_the_workers))
