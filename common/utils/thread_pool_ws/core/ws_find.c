@@ -3,6 +3,7 @@
 /// ws_find.h: the whole scheduling policy, and what a joining thread may run.
 #include "ws_find.h"
 
+#include "ws_park.h"
 #include "ws_run.h"
 
 /// A thief that is back for more sooner than this waits until it has passed. Otherwise, with tiny tasks, it
@@ -114,16 +115,35 @@ static bool is_buried(const ws_deque_t *deque, const ws_group_t *group)
   return false;
 }
 
-/// A worker must reach its own tasks without running strangers', or one worker alone would wait for ever.
-static bool dig_out(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
+/// A thread outside digs this deep in its own queue, and then gives up.
+#define DIG_DEPTH_MAX 1024u
+
+/// Take a task of the group from under others', which go back to where they lay.
+static bool dig_under(ws_deque_t *deque, const ws_group_t *group, uint32_t depth, ws_task_t *task)
 {
-  if (is_buried(&worker->queue.deque, group)) {
-    while (ws_deque_take(&worker->queue.deque, task)) {
-      if (task->group == group)
-        return true;
-      put_aside(worker, task);
-    }
+  if (!ws_deque_take(deque, task))
+    return false;
+  if (task->group == group)
+    return true;
+  const ws_task_t above = *task;
+  const bool found = depth < DIG_DEPTH_MAX && dig_under(deque, group, depth + 1, task);
+  ws_deque_push(deque, &above, 1); // there is room: it lay here before
+  return found;
+}
+
+/// A worker puts what lies above aside: it may lie there for long.
+static bool dig_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
+{
+  while (ws_deque_take(&worker->queue.deque, task)) {
+    if (task->group == group)
+      return true;
+    put_aside(worker, task);
   }
+  return false;
+}
+
+static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
+{
   ws_steal_memo_t memo = {0};
   for (uint64_t i = ws_deque_size(&worker->aside); i > 0; i--) {
     if (!steal(&worker->aside, &memo, task))
@@ -135,9 +155,35 @@ static bool dig_out(ws_worker_t *worker, const ws_group_t *group, ws_task_t *tas
   return false;
 }
 
-bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+/// A thread must reach its own tasks without running strangers', or the last one awake would wait for ever.
+static bool dig_out(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  (void)pool;
+  const bool buried = is_buried(&here.queue->deque, group);
+  if (!buried && (!here.worker || ws_deque_size(&here.worker->aside) == 0))
+    return false;
+  bool found = false;
+  if (buried && here.worker)
+    found = dig_aside(here.worker, group, task);
+  else if (buried)
+    found = dig_under(&here.queue->deque, group, 0, task);
+  if (!found && here.worker)
+    found = find_aside(here.worker, group, task);
+  // What was moved could not be seen for a moment, and a worker may have gone to sleep over it.
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the moved tasks before searching and sleepers
+  if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool) // relaxed: after the fence
+      && ws_work_visible(pool))
+    ws_wake_one(pool, here);
+  return found;
+}
+
+uint64_t ws_find_mark(ws_here_t here)
+{
+  return ws_load_relaxed(&here.queue->deque.bottom); // relaxed: only the owner writes it
+}
+
+static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t mark,
+                     ws_task_t *task)
+{
   ws_deque_t *deque = &here.queue->deque;
   uint64_t index;
   if (ws_deque_peek(deque, true, task) && task->group == group && ws_deque_take(deque, task))
@@ -146,7 +192,19 @@ bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group
   while (ws_deque_steal_peek(deque, &memo, task, &index) && task->group == group)
     if (ws_deque_steal_commit(deque, index))
       return true;
-  return here.worker && dig_out(here.worker, group, task);
+  if ((int64_t)(ws_find_mark(here) - mark) > 0 && ws_deque_take(deque, task))
+    return true;
+  return dig_out(pool, here, group, task);
+}
+
+bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t *mark,
+                 ws_task_t *task)
+{
+  const bool found = find_own(pool, here, group, *mark, task);
+  const uint64_t bottom = ws_find_mark(here);
+  if ((int64_t)(bottom - *mark) < 0)
+    *mark = bottom;
+  return found;
 }
 
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)

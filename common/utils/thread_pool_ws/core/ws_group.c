@@ -52,17 +52,28 @@ bool ws_group_done(const ws_group_t *group)
 }
 
 /// Run tasks of the group from the caller's own queues until there are none. @return whether any ran
-static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
+static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, uint64_t *mark)
 {
   ws_task_t task;
-  uint32_t units = 0;
-  for (; ws_find_own(pool, here, group, &task); units++)
+  uint32_t units = 0, others = 0;
+  while (ws_find_own(pool, here, group, mark, &task)) {
+    if (task.group == group) {
+      ws_run(pool, here.queue, &task);
+      units++;
+      continue;
+    }
+    if (units > 0) // what a task of the group has pushed may wait for it
+      ws_group_complete(group, units);
     ws_run(pool, here.queue, &task);
-  if (units == 0)
-    return false;
-  ws_group_complete(group, units);
-  ws_count_run(here.queue, units);
-  return true;
+    if (task.group)
+      ws_group_complete(task.group, 1);
+    others += units + 1;
+    units = 0;
+  }
+  if (units > 0)
+    ws_group_complete(group, units);
+  ws_count_run(here.queue, units + others);
+  return units + others > 0;
 }
 
 /// Run one task that a task of the group has pushed.
@@ -109,8 +120,9 @@ static void sleep_until_done(ws_group_t *group)
 /// Help, spin, sleep: see ws_group.h.
 static void join(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
 {
+  uint64_t mark = ws_find_mark(here);
   while (!ws_group_done(group)) {
-    if (help_own(pool, here, group) || spin(pool, here, group))
+    if (help_own(pool, here, group, &mark) || spin(pool, here, group))
       continue;
     ws_block_begin(pool, here);
     sleep_until_done(group);

@@ -6,11 +6,12 @@
 
 #include "ws_types.h"
 
-/// @brief Run a task taken from a queue, or skip it when the pool aborts. Does not complete its group, nor count it: the
-/// caller does, and may do so for several tasks of one group at once.
+/// @brief Run a task taken from a queue, or skip it when the pool aborts. Does not complete its group, nor
+/// count it: the caller does, and may do so for several tasks of one group at once.
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
-/// @brief Count @p tasks as run, after their groups were completed: who waits for the pool may free the groups then.
+/// @brief Count @p tasks as run, after their groups were completed: who waits for the pool may free the
+/// groups then.
 void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 
 /// @brief Run a task inside its push; completes its group.
@@ -32,6 +33,15 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
     // [edge ROOT release] before the tasks that will be pushed under it
     ws_store_release(&queue->root, group);
   return before;
+}
+
+/// @brief The task at the bottom of the stack has returned: its group may end, and another take its address.
+/// What it has left in the queue belongs to nobody who could be told apart.
+static inline void ws_root_end(ws_queue_t *queue)
+{
+  // relaxed: only the owner writes it
+  if (ws_deque_size(&queue->deque) != 0 && ws_load_relaxed(&queue->root) != NULL)
+    ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
 }
 
 static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)

@@ -47,9 +47,9 @@ static void run_all(ws_worker_t *worker)
     ws_search_found(worker);
     if (task.group != finished.group)
       complete(here.queue, &finished);
-    if (stolen)
-      ws_root_enter(here.queue, task.group); // kept until the next one: what the task pushed belongs to it
+    ws_root_enter(here.queue, task.group); // what the task pushes belongs to it
     ws_run(pool, here.queue, &task);
+    ws_root_end(here.queue);
     finished.group = task.group;
     finished.tasks++;
     if (!task.group || !ws_find_near(pool, here))

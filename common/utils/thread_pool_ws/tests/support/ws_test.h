@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_test.h
-/// What every test of the pool needs: a main with a watchdog, pools that the watchdog can describe, gates, threads.
+/// What every test of the pool needs: a main with a watchdog, pools that the watchdog can describe, gates,
+/// threads.
 ///
-/// CUnit belongs to the main thread: a task or a thread records what it saw, the test joins it and asserts then.
+/// CUnit belongs to the main thread: a task or a thread records what it saw, the test joins it and asserts
+/// then.
 /// No test asserts how long something took. A deadline (TEST_DEADLINE_S) only turns "never" into a failure.
 #ifndef WS_TEST_H
 #define WS_TEST_H
@@ -117,7 +119,8 @@ uint64_t test_seed(void);
 uint64_t test_random(uint64_t *state);
 /// @return CPUs that the process may use
 uint32_t test_cpus(void);
-/// @brief Restrict the whole process to its first @p count CPUs; 0 = as it was at the start. @return CPUs it has then
+/// @brief Restrict the whole process to its first @p count CPUs; 0 = as it was at the start. @return CPUs it
+/// has then
 uint32_t test_use_cpus(uint32_t count);
 
 ws_stats_t test_stats(ws_pool_t *pool);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_deque.c
-/// One thread: order, wrap-around, growth, shrinking, loose pages, what a thief remembers. Thieves: test_deque_race.c.
+/// One thread: order, wrap-around, growth, shrinking, loose pages, what a thief remembers. Thieves:
+/// test_deque_race.c.
 #include "../../core/ws_deque.h"
 
 #include <string.h>
@@ -223,8 +224,11 @@ static void commit_fails_when_the_task_is_gone(void)
   CU_ASSERT_FALSE(ws_deque_steal_commit(&deque, index));
 }
 
-TEST_MAIN("deque", TEST_CASE(owner_takes_newest_thief_oldest), TEST_CASE(peek_sees_both_ends_and_takes_nothing),
-          TEST_CASE(batch_wraps_around), TEST_CASE(agrees_with_a_model), TEST_CASE(growth_keeps_order_and_counts),
+TEST_MAIN("deque", TEST_CASE(owner_takes_newest_thief_oldest),
+          TEST_CASE(peek_sees_both_ends_and_takes_nothing),
+          TEST_CASE(batch_wraps_around), TEST_CASE(agrees_with_a_model),
+              TEST_CASE(growth_keeps_order_and_counts),
           TEST_CASE(shrinks_only_when_empty_and_pages_become_loose),
           TEST_CASE(growth_takes_loose_pages_back_but_not_under_a_trim),
-          TEST_CASE(memo_saves_a_look_and_is_void_after_a_take), TEST_CASE(commit_fails_when_the_task_is_gone))
+          TEST_CASE(memo_saves_a_look_and_is_void_after_a_take),
+              TEST_CASE(commit_fails_when_the_task_is_gone))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_deque_steps.c
-/// The owner is stopped before each single atomic step of a take or push, a thief steals some tasks there, the owner goes
+/// The owner is stopped before each single atomic step of a take or push, a thief steals some tasks there,
+/// the owner goes
 /// on, the thief steals the rest: all such interleavings, one after the other, on one thread.
 #include "../../core/ws_atomic.h"
 
@@ -159,5 +160,6 @@ static void owner_empties_between_peek_and_commit(void)
   }
 }
 
-TEST_MAIN("deque_steps", TEST_CASE(thief_at_every_step_of_a_take), TEST_CASE(thief_at_every_step_of_a_take_and_a_push),
+TEST_MAIN("deque_steps", TEST_CASE(thief_at_every_step_of_a_take),
+          TEST_CASE(thief_at_every_step_of_a_take_and_a_push),
           TEST_CASE(owner_empties_between_peek_and_commit))

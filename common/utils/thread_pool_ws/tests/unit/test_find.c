@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_find.c
-/// Recursion: sorting, fib, joins a thousand deep, groups pushed in a bad order; one worker, tiny queues, each policy.
+/// Recursion: sorting, fib, joins a thousand deep, groups pushed in a bad order; one worker, tiny queues,
+/// each policy.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,8 @@ static void sort_range(void *range_arg)
   range_t right = {.first = range->first + middle, .count = range->count - middle};
   ws_group_t group;
   ws_group_init(&group, 1);
-  const int result = ws_pool_push(sorting.pool, (ws_task_t){.func = sort_range, .arg = &left, .group = &group});
+  const int result = ws_pool_push(sorting.pool, (ws_task_t){.func = sort_range, .arg = &left, .group =
+                                                            &group});
   if (result == -EAGAIN) {
     sort_range(&left);
     ws_group_complete(&group, 1);

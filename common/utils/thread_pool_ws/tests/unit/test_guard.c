@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_guard.c
-/// Tasks may block: the cap on awake workers must never keep a queued task from starting, and must hold again afterwards.
+/// Tasks may block: the cap on awake workers must never keep a queued task from starting, and must hold again
+/// afterwards.
 #include "../support/ws_test.h"
 
 #include <sched.h>
@@ -71,7 +72,8 @@ static void a_producer_that_sleeps_gets_its_tasks_run(void)
   for (uint32_t i = 0; i < 100; i++)
     test_push(scene.pool, test_count_task, &count, NULL);
   test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1)); // started though three stand in the gate, which opens only now
+  // started though three stand in the gate, which opens only now
+  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1));
   test_gate_let(&scene.gate, 4);
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
   CU_ASSERT_EQUAL(test_value(&count), 100);
@@ -145,7 +147,8 @@ static void cap_holds_again_after_blocking(void)
   all_at_once(WORKERS);
   CU_ASSERT_TRUE(test_until_quiet(scene.pool));
   bool unlifted = is_unlifted(scene.pool);
-  for (uint32_t round = 0; round < 50 && !unlifted; round++) { // a guard that sees tasks finish takes the lift back
+  // a guard that sees tasks finish takes the lift back
+  for (uint32_t round = 0; round < 50 && !unlifted; round++) {
     for (uint32_t i = 0; i < 200; i++)
       test_push(scene.pool, burn, NULL, NULL);
     CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
@@ -166,11 +169,13 @@ static void cap_holds_again_after_blocking(void)
   close_scene();
 }
 
-/// Threads outside that stand in tasks themselves count as helpers; they must not hold the workers below their number.
+/// Threads outside that stand in tasks themselves count as helpers; they must not hold the workers below
+/// their number.
 static void blocked_helpers_do_not_starve_the_workers(void)
 {
   open_scene(0, 2);
-  ws_add_acq_rel(&scene.pool->helpers, scene.pool->cpus + 2); // as many threads, each in a blocked task that it runs
+  // as many threads, each in a blocked task that it runs
+  ws_add_acq_rel(&scene.pool->helpers, scene.pool->cpus + 2);
   for (uint32_t i = 0; i < 2; i++)
     test_push(scene.pool, test_gate_task, &scene.gate, NULL);
   CU_ASSERT_TRUE(test_gate_await(&scene.gate, 2));

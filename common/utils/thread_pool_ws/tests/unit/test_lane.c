@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lane.c
-/// Threads that are not workers: which queue is theirs, in how many pools, and what becomes of it when they end.
+/// Threads that are not workers: which queue is theirs, in how many pools, and what becomes of it when they
+/// end.
 #include "../../core/ws_lane.h"
 
 #include <errno.h>
@@ -123,7 +124,8 @@ static void *fill_shared(void *laneless_arg)
   return NULL;
 }
 
-/// The only worker is held: a thread without a lane fills the shared queue, and each policy answers as it says.
+/// The only worker is held: a thread without a lane fills the shared queue, and each policy answers as it
+/// says.
 static void shared_queue_full_under_each_policy(void)
 {
   for (uint32_t full = WS_FULL_GROW; full <= WS_FULL_FAIL; full++) {
@@ -261,7 +263,9 @@ static void worker_of_one_pool_pushes_to_another_and_joins(void)
   }
 }
 
-TEST_MAIN("lane", TEST_CASE(one_thread_alternates_between_20_pools), TEST_CASE(lane_is_reused_after_its_thread_ended),
-          TEST_CASE(more_threads_than_lanes_under_each_policy), TEST_CASE(shared_queue_full_under_each_policy),
+TEST_MAIN("lane", TEST_CASE(one_thread_alternates_between_20_pools),
+          TEST_CASE(lane_is_reused_after_its_thread_ended),
+          TEST_CASE(more_threads_than_lanes_under_each_policy),
+              TEST_CASE(shared_queue_full_under_each_policy),
           TEST_CASE(thousands_of_short_threads), TEST_CASE(stale_entries_of_destroyed_pools),
           TEST_CASE(push_from_a_thread_that_ends), TEST_CASE(worker_of_one_pool_pushes_to_another_and_joins))

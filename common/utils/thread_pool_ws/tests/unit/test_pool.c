@@ -207,7 +207,9 @@ static void destroy_of_nothing(void)
   ws_pool_destroy(NULL);
 }
 
-TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named), TEST_CASE(priority_is_ignored_where_it_means_nothing),
-          TEST_CASE(bounds_are_allowed), TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(cpus_that_cannot_be_had),
+TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named),
+          TEST_CASE(priority_is_ignored_where_it_means_nothing),
+          TEST_CASE(bounds_are_allowed), TEST_CASE(defaults_are_those_of_the_header),
+              TEST_CASE(cpus_that_cannot_be_had),
           TEST_CASE(more_workers_than_cores_float), TEST_CASE(pools_come_and_go_while_others_run),
           TEST_CASE(one_hundred_and_thirty_workers), TEST_CASE(destroy_of_nothing))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_push.c
-/// Pushing: what a full queue does under each policy, batches, memory that grows and comes back, no workers at all.
+/// Pushing: what a full queue does under each policy, batches, memory that grows and comes back, no workers
+/// at all.
 #include <errno.h>
 
 #include "../support/ws_test.h"
@@ -142,7 +143,8 @@ static void push_many_and_join(void *pool)
   ws_group_wait(&group, pool);
 }
 
-/// Grown lanes and grown workers' queues shrink when they are idle, their pages go back to the kernel, and all grows again.
+/// Grown lanes and grown workers' queues shrink when they are idle, their pages go back to the kernel, and
+/// all grows again.
 static void grown_memory_comes_back(void)
 {
   ws_settings_t settings = test_settings(1);
@@ -203,7 +205,8 @@ static void no_workers_run_inline(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("push", TEST_CASE(full_queue_grows), TEST_CASE(full_queue_runs_inline), TEST_CASE(full_queue_refuses),
+TEST_MAIN("push", TEST_CASE(full_queue_grows), TEST_CASE(full_queue_runs_inline),
+          TEST_CASE(full_queue_refuses),
           TEST_CASE(try_push_never_grows_nor_runs), TEST_CASE(batch_under_each_policy),
           TEST_CASE(grown_memory_comes_back), TEST_CASE(memory_comes_back_though_all_are_parked),
           TEST_CASE(no_workers_run_inline))

@@ -96,4 +96,5 @@ static void several_at_both_ends_exactly_once(void)
   CU_ASSERT_EQUAL(ws_shared_size(&shared), 0);
 }
 
-TEST_MAIN("shared", TEST_CASE(empty_full_and_fifo_over_many_laps), TEST_CASE(several_at_both_ends_exactly_once))
+TEST_MAIN("shared", TEST_CASE(empty_full_and_fifo_over_many_laps),
+          TEST_CASE(several_at_both_ends_exactly_once))

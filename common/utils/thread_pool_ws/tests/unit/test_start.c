@@ -16,7 +16,8 @@
 
 #include "../support/ws_test.h"
 
-/// Linked with --wrap=pthread_create: from the given thread on there are no more. Counted: calls that got one.
+/// Linked with --wrap=pthread_create: from the given thread on there are no more. Counted: calls that got
+/// one.
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
 static uint32_t threads_left = UINT32_MAX;

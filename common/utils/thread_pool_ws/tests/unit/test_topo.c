@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_topo.c
-/// Where workers are pinned, how many CPUs count, in which order a worker steals; machines with over 1024 CPUs.
+/// Where workers are pinned, how many CPUs count, in which order a worker steals; machines with over 1024
+/// CPUs.
 #define _GNU_SOURCE
 #include "../../core/ws_topo.h"
 
@@ -11,7 +12,8 @@
 
 #include "../support/ws_test.h"
 
-/// Linked with --wrap=sched_getaffinity: a kernel with room for 4096 CPUs, of which the process may use this one too.
+/// Linked with --wrap=sched_getaffinity: a kernel with room for 4096 CPUs, of which the process may use this
+/// one too.
 int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 static int32_t far_cpu = -1;
@@ -63,7 +65,8 @@ static void cpu_sets_of_any_size(void)
   CU_ASSERT_PTR_NULL(set.mask);
 }
 
-/// Whatever the step, no CPU is used twice before all have been used once, and the second one is a step further.
+/// Whatever the step, no CPU is used twice before all have been used once, and the second one is a step
+/// further.
 static void each_step_uses_every_cpu(void)
 {
   static const uint32_t cpu[] = {2, 3, 5, 7, 11, 13, 17, 19};
@@ -194,6 +197,7 @@ static void machine_with_over_1024_cpus(void)
 }
 
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
-          TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count), TEST_CASE(quota_bounds_the_pools_cpus),
+          TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
+              TEST_CASE(quota_bounds_the_pools_cpus),
           TEST_CASE(every_other_worker_is_a_victim_once), TEST_CASE(workers_on_one_cpu_come_first),
           TEST_CASE(machine_with_over_1024_cpus))

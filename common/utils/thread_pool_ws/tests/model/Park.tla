@@ -1,0 +1,165 @@
+------------------------------ MODULE Park ------------------------------
+\* SPDX-License-Identifier: BSD-3-Clause
+\* Sleep and wake as in core/ws_park.c, ws_guard.c, ws_push.c and ws_worker.c: sleepers mask, searching with
+\* claim on behalf, cap on awake workers, guard thread. Sequentially consistent; a step is one access of a shared
+\* word, or several where a split shows nothing new.
+\*
+\* Tasks wait in one bag, which stands for all queues. A blocker ends only after a key task has run, as a task
+\* that waits for an event of the program. s holds the shared words, l what each thread knows.
+EXTENDS Naturals, FiniteSets, Sequences, TLC
+CONSTANTS
+  N,         \* workers 1..N
+  Script,    \* for each producer the kinds of task that it pushes, one by one
+  Cpus,      \* cap on awake workers when no helper is awake
+  Helpers,   \* outside threads that are awake in a join at the start; each ends its join at some time
+  Guarded,   \* whether the pool has a guard
+  Joins,     \* TRUE: a blocker waits in a join, and so gives its place away
+  Moves,     \* TRUE: a blocker first moves a task of others aside, out of its own queue
+  Searches,  \* TRUE: an idle worker searches before it parks
+  Faults     \* names of the deliberate faults of a mutant
+VARIABLES s, l
+vars == <<s, l>>
+
+W == 1..N
+P == {20 + i : i \in DOMAIN Script}
+H == {10 + i : i \in 1..Helpers}
+G == IF Guarded THEN {30} ELSE {}
+Kinds == {"quick", "blocker", "key"}
+RECURSIVE Sum(_)
+Sum(i) == IF i = 0 THEN 0 ELSE Len(Script[i]) + Sum(i - 1)
+Total == Sum(Len(Script))
+
+Init ==
+  /\ s = [bag |-> [k \in Kinds |-> 0], done |-> 0, key |-> FALSE, sleepers |-> {}, searching |-> 0,
+          blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> "dormant", token |-> [w \in W |-> 0]]
+  /\ l = [x \in W \cup P \cup H \cup G |->
+           [pc |-> IF x \in W THEN "find" ELSE IF x \in P THEN "push" ELSE IF x \in H THEN "help" ELSE "rest",
+            search |-> FALSE, task |-> "quick", timed |-> FALSE, sent |-> 0, index |-> 1, back |-> "end"]]
+
+Fault(name) == name \in Faults
+Visible == \E k \in Kinds : s.bag[k] > 0
+Awake == N - Cardinality(s.sleepers)
+Working == IF Awake > s.blocked THEN Awake - s.blocked ELSE 0
+Limit == IF s.lifted THEN N ELSE IF Cpus > s.helpers THEN Cpus - s.helpers ELSE 1
+At(x, p) == l[x].pc = p
+Go(x, p) == l' = [l EXCEPT ![x].pc = p]
+GoBack(x, p, back) == l' = [l EXCEPT ![x].pc = p, ![x].back = back]
+Keep == s' = s
+Look(x, p) == IF s.searching = 0 /\ s.sleepers # {} /\ Visible THEN GoBack(x, "wake_one", p) ELSE Go(x, p)
+
+\* ---- ws_wake_one, ws_wake_sleeper, ws_guard_call: any thread
+WakeOne(x) ==
+  \/ /\ At(x, "wake_one") /\ Keep
+     /\ IF Working < Limit THEN Go(x, "claim")
+        ELSE Go(x, IF Guarded /\ s.guard = "dormant" /\ ~Fault("no_call") THEN "call" ELSE l[x].back)
+  \/ /\ At(x, "call") /\ s' = [s EXCEPT !.guard = "standing"] /\ Go(x, l[x].back)
+  \/ /\ At(x, "claim")
+     /\ IF s.sleepers = {} THEN Go(x, l[x].back) /\ Keep
+        ELSE \E v \in s.sleepers :
+               /\ l' = [l EXCEPT ![x].pc = "count", ![x].index = v]
+               /\ IF Fault("claim_blind") THEN Keep ELSE s' = [s EXCEPT !.sleepers = @ \ {v}]
+  \/ /\ At(x, "count") /\ Go(x, "give")
+     /\ s' = [s EXCEPT !.searching = @ + 1, !.sleepers = @ \ {l[x].index}]
+  \/ /\ At(x, "give") /\ Go(x, l[x].back) /\ s' = [s EXCEPT !.token[l[x].index] = 1]
+
+\* ---- ws_push.c
+Producer(p) ==
+  LET mine == Script[p - 20] IN
+  \/ /\ At(p, "push") /\ l[p].sent < Len(mine)
+     /\ s' = [s EXCEPT !.bag[mine[l[p].sent + 1]] = @ + 1]
+     /\ l' = [l EXCEPT ![p].pc = "searching?", ![p].sent = @ + 1]
+  \/ /\ At(p, "searching?") /\ Keep /\ Go(p, IF s.searching = 0 THEN "sleepers?" ELSE "push")
+  \/ /\ At(p, "sleepers?") /\ Keep
+     /\ IF s.sleepers # {} THEN GoBack(p, "wake_one", "push") ELSE Go(p, "push")
+
+Helper(h) ==
+  \/ /\ At(h, "help") /\ s' = [s EXCEPT !.helpers = @ - 1]
+     /\ Go(h, IF Fault("helper_silent") THEN "end" ELSE "look")
+  \/ /\ At(h, "look") /\ Keep /\ Look(h, "end")
+
+\* ---- ws_worker.c: find, run, join
+Run(w) ==
+  \/ /\ At(w, "find")
+     /\ IF Visible
+        THEN \E k \in Kinds : /\ s.bag[k] > 0 /\ s' = [s EXCEPT !.bag[k] = @ - 1]
+                              /\ l' = [l EXCEPT ![w].task = k, ![w].pc = IF l[w].search THEN "found" ELSE "run"]
+        ELSE Keep /\ \/ Go(w, "announce")
+                     \/ Searches /\ ~l[w].search /\ Go(w, "search")
+  \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1]
+     /\ l' = [l EXCEPT ![w].search = TRUE, ![w].pc = "find"]
+  \/ /\ At(w, "found") /\ s' = [s EXCEPT !.searching = @ - 1]
+     /\ l' = [l EXCEPT ![w].search = FALSE,
+                       ![w].pc = IF s.searching = 1 /\ ~Fault("no_last_wake") THEN "last" ELSE "run"]
+  \/ /\ At(w, "last") /\ Keep
+     /\ IF s.sleepers # {} /\ Visible THEN GoBack(w, "wake_one", "run") ELSE Go(w, "run")
+  \/ /\ At(w, "run")
+     /\ IF l[w].task = "blocker"
+        THEN IF Joins THEN s' = [s EXCEPT !.blocked = @ + 1]
+                           /\ Go(w, IF Fault("block_silent") THEN "blocked" ELSE "block")
+             ELSE Keep /\ Go(w, IF Moves /\ Visible THEN "move" ELSE "blocked")
+        ELSE s' = [s EXCEPT !.done = @ + 1, !.key = @ \/ l[w].task = "key"] /\ Go(w, "find")
+  \/ /\ At(w, "block") /\ Keep /\ Look(w, "blocked")
+  \/ /\ At(w, "blocked") /\ s.key /\ Go(w, "find")
+     /\ s' = [s EXCEPT !.done = @ + 1, !.blocked = IF Joins THEN @ - 1 ELSE @]
+  \/ /\ At(w, "move")
+     /\ IF Visible THEN \E k \in Kinds : /\ s.bag[k] > 0 /\ s' = [s EXCEPT !.bag[k] = @ - 1]
+                                         /\ l' = [l EXCEPT ![w].task = k, ![w].pc = "put"]
+        ELSE Keep /\ Go(w, "blocked")
+  \/ /\ At(w, "put") /\ s' = [s EXCEPT !.bag[l[w].task] = @ + 1]
+     /\ l' = [l EXCEPT ![w].task = "blocker", ![w].pc = IF Fault("move_silent") THEN "blocked" ELSE "block"]
+
+\* ---- ws_park. timed: the worker still has to leave searching, which is a fault
+Park(w) ==
+  \/ /\ At(w, "announce") /\ s' = [s EXCEPT !.sleepers = @ \cup {w}]
+     /\ l' = [l EXCEPT ![w].search = TRUE, ![w].timed = l[w].search /\ Fault("late_decrement"),
+                       ![w].pc = IF l[w].search /\ ~Fault("late_decrement") THEN "leave" ELSE "recheck"]
+  \/ /\ At(w, "leave") /\ s' = [s EXCEPT !.searching = @ - 1]
+     /\ Go(w, IF l[w].timed THEN "asleep" ELSE "recheck")
+  \/ /\ At(w, "recheck") /\ Keep
+     /\ Go(w, IF Visible /\ ~Fault("no_recheck") THEN "retract" ELSE IF l[w].timed THEN "leave" ELSE "asleep")
+  \/ /\ At(w, "retract")
+     /\ IF w \in s.sleepers THEN s' = [s EXCEPT !.sleepers = @ \ {w}] /\ Go(w, "recount")
+        ELSE Keep /\ Go(w, IF l[w].timed THEN "leave" ELSE "asleep")
+  \/ /\ At(w, "recount") /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1] /\ Go(w, "find")
+  \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0] /\ Go(w, "find")
+
+\* ---- ws_guard.c. The guard tells blocked workers from busy ones without error here: in the end it does.
+Hidden == IF Joins THEN 0 ELSE Cardinality({w \in W \ s.sleepers : At(w, "blocked") /\ ~s.key})
+Guard(g) ==
+  \/ At(g, "rest") /\ s.guard = "standing" /\ Go(g, "watch") /\ Keep
+  \/ /\ At(g, "watch")
+     /\ LET lift == s.lifted \/ (Hidden > 0 /\ Hidden >= Working)
+            room == Working - (IF Hidden < Working THEN Hidden ELSE Working) < (IF lift THEN N ELSE Limit)
+        IN IF Visible
+           THEN IF s.searching = 0 THEN s' = [s EXCEPT !.lifted = lift] /\ GoBack(g, IF room THEN "claim" ELSE "rest", "rest")
+                ELSE Keep /\ Go(g, "rest")
+           ELSE /\ s' = [s EXCEPT !.lifted = @ /\ Hidden > 0]
+                /\ Go(g, IF Working = 0 THEN "lie_down" ELSE "rest")
+  \/ /\ At(g, "lie_down") /\ s' = [s EXCEPT !.guard = "dormant"]
+     /\ Go(g, IF Fault("lie_down_blind") THEN "rest" ELSE "last_look")
+  \/ /\ At(g, "last_look") /\ Go(g, "rest")
+     /\ s' = [s EXCEPT !.guard = IF Visible THEN "standing" ELSE @]
+
+Worker(w) == Run(w) \/ Park(w) \/ WakeOne(w)
+Outside(x) == WakeOne(x) \/ (x \in P /\ Producer(x)) \/ (x \in H /\ Helper(x)) \/ (x \in G /\ Guard(x))
+Next == (\E w \in W : Worker(w)) \/ (\E x \in P \cup H \cup G : Outside(x))
+Spec == Init /\ [][Next]_vars /\ (\A w \in W : WF_vars(Worker(w)))
+             /\ (\A x \in P \cup H \cup G : WF_vars(Outside(x)))
+
+\* ---- what must hold
+TokenOnce == \A w \in W : s.token[w] = 1 => w \notin s.sleepers
+Finish == <>(s.done = Total)
+Parked == {w \in s.sleepers : l[w].pc = "asleep" /\ s.token[w] = 0}
+\* A thread that will look at the queues before it sleeps, blocks or runs a task; or a wake under way.
+OnTheWay ==
+  \/ \E w \in W : \/ l[w].pc \in {"find", "search", "found", "last", "announce", "leave", "recheck", "retract",
+                                  "recount", "block", "move", "put"}
+                  \/ s.token[w] = 1
+  \/ \E x \in DOMAIN l : l[x].pc \in {"searching?", "sleepers?", "wake_one", "claim", "count", "give", "look"}
+\* Tasks wait, a worker is parked and may be awake: somebody is on the way to them, or the guard is.
+FullUse == Visible /\ Parked # {} /\ Working < Limit
+             => OnTheWay \/ s.guard = "standing"
+\* Tasks wait behind a full set of awake workers: the guard stands, is being called, or is not needed.
+GuardCovers == Guarded /\ Visible /\ Parked # {}
+                 => OnTheWay \/ s.guard = "standing" \/ \E x \in DOMAIN l : l[x].pc \in {"call", "last_look"}
+=============================================================================
