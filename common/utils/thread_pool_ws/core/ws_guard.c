@@ -32,7 +32,7 @@
 
 /// What the guard remembers from look to look.
 typedef struct {
-  uint64_t run; ///< tasks run
+  uint64_t steps; ///< steps of tasks
   uint32_t quiet; ///< looks in a row without anything to see
   uint32_t stalled; ///< looks in a row at which tasks waited and none was finished
 } memory_t;
@@ -44,15 +44,19 @@ void ws_guard_call(struct ws_pool_s *pool)
     ws_os_futex_wake(&pool->guard, 1);
 }
 
-/// @return whether some task was finished since the last look
+/// @return whether some task was begun or finished since the last look
 static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
 {
-  uint64_t run = 0;
+  uint64_t steps = 0;
   const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = 0; i < queues; i++)
-    run += ws_load_relaxed(&pool->queue[i]->count.run); // relaxed: compared with itself
-  const bool moved = run != memory->run;
-  memory->run = run;
+  // run alone would not do: it is counted late, for many tasks of a group at once
+  for (uint32_t i = 0; i < queues; i++) {
+    steps += ws_load_relaxed(&pool->queue[i]->count.run); // relaxed: compared with itself
+    steps += ws_load_relaxed(&pool->queue[i]->count.stolen); // relaxed: as run
+    steps += ws_load_relaxed(&pool->queue[i]->deque.takes); // relaxed: as run
+  }
+  const bool moved = steps != memory->steps;
+  memory->steps = steps;
   return moved;
 }
 
