@@ -51,12 +51,18 @@ bool ws_group_done(const ws_group_t *group)
   return ws_load_acquire(word_of((ws_group_t *)group)) / UNIT == 0; // [edge GROUP_DONE acquire]
 }
 
+/// @return whether the caller has run all that was left of the group, and only has to complete it
+static bool is_last(ws_group_t *group, uint32_t units)
+{
+  return ws_load_relaxed(word_of(group)) / UNIT == units; // relaxed: the caller's completion orders
+}
+
 /// Run tasks of the group from the caller's own queues until there are none. @return whether any ran
 static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, uint64_t *mark)
 {
   ws_task_t task;
   uint32_t units = 0, others = 0;
-  while (ws_find_own(pool, here, group, mark, &task)) {
+  while (!is_last(group, units) && ws_find_own(pool, here, group, mark, &task)) {
     if (task.group == group) {
       ws_run(pool, here.queue, &task);
       units++;
