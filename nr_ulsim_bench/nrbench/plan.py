@@ -36,11 +36,6 @@ class Measurement:
     words: tuple[str, ...]
     seconds: float
 
-    @property
-    def pool_key(self) -> tuple[str, str, int, str, str, bool]:
-        """What a pool that hangs will hang in again."""
-        return (self.bench, self.backend, self.workers, self.sched_class, self.mode, self.hog)
-
     def labels(self) -> dict[str, object]:
         return {
             "bench": self.bench,

@@ -24,7 +24,7 @@ class Runner:
         self.driver = driver
         self.out = out
         self.budget_s = budget_s
-        self.timeouts: Counter[Any] = Counter()
+        self.timeouts: Counter[Measurement] = Counter()
         self.lines: list[dict[str, Any]] = []
 
     def write(self, line: dict[str, Any]) -> None:
@@ -32,13 +32,11 @@ class Runner:
         self.out.write(json.dumps(line) + "\n")
 
     def _measure(self, measurement: Measurement) -> dict[str, Any]:
-        if self.timeouts[measurement.pool_key] >= TIMEOUTS_MAX:
-            return {
-                "error": f"left out: {TIMEOUTS_MAX} measurements of this pool and class did not end in time"
-            }
+        if self.timeouts[measurement] >= TIMEOUTS_MAX:
+            return {"error": f"left out: {TIMEOUTS_MAX} rounds before did not end in time"}
         answer = self.driver.ask([*measurement.words, f"limit_s={time_limit_s(measurement):.2f}"])
         if "error" in answer and "killed" in answer["error"]:
-            self.timeouts[measurement.pool_key] += 1
+            self.timeouts[measurement] += 1
         return answer
 
     def run(self, plan: Plan) -> str | None:
