@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_rt_memory.c
+/// After a start and a warm-up burst no thread asks for memory: the program brings its own malloc, which
+/// counts.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../support/ws_test.h"
+
+static ws_au32_t counting;
+static ws_au64_t calls;
+
+static void note_call(void)
+{
+  if (ws_load_relaxed(&counting))
+    ws_add_relaxed(&calls, 1);
+}
+
+#if !TEST_SANITIZED
+// The C library calls these instead of its own (glibc manual, "Replacing malloc").
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *memory, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void *memory);
+
+void *malloc(size_t bytes)
+{
+  note_call();
+  return __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+  note_call();
+  return __libc_calloc(count, bytes);
+}
+
+void *realloc(void *memory, size_t bytes)
+{
+  note_call();
+  return __libc_realloc(memory, bytes);
+}
+
+void *memalign(size_t alignment, size_t bytes);
+void *memalign(size_t alignment, size_t bytes)
+{
+  note_call();
+  return __libc_memalign(alignment, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+  note_call();
+  return __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+  note_call();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}
+
+void free(void *memory)
+{
+  note_call();
+  __libc_free(memory);
+}
+#endif
+
+/// Linked with --wrap=ws_os_map: queues that grow take memory from there.
+void *__real_ws_os_map(size_t bytes);
+void *__wrap_ws_os_map(size_t bytes);
+
+void *__wrap_ws_os_map(size_t bytes)
+{
+  note_call();
+  return __real_ws_os_map(bytes);
+}
+
+static ws_pool_t *pool;
+
+static void push_four(void *unused)
+{
+  (void)unused;
+  ws_group_t group;
+  ws_group_init(&group, 4);
+  for (uint32_t i = 0; i < 4; i++)
+    test_push(pool, test_empty_task, NULL, &group);
+  ws_group_wait(&group, pool);
+}
+
+static void burst(void (*func)(void *))
+{
+  ws_group_t group;
+  ws_group_init(&group, 20);
+  for (uint32_t i = 0; i < 20; i++)
+    test_push(pool, func, NULL, &group);
+  ws_group_wait(&group, pool);
+}
+
+static void the_count_itself_works(void)
+{
+  if (TEST_SANITIZED) {
+    printf("(skipped: the sanitizer owns malloc) ");
+    return;
+  }
+  ws_store_relaxed(&calls, 0);
+  ws_store_relaxed(&counting, 1);
+  void *volatile memory = malloc(10);
+  free(memory);
+  ws_store_relaxed(&counting, 0);
+  CU_ASSERT_EQUAL(test_value(&calls), 2);
+}
+
+static void no_memory_after_warm_up(void)
+{
+  for (uint32_t workers = 1; workers <= 4; workers++) {
+    pool = test_pool(workers);
+    burst(push_four);
+    ws_pool_wait(pool);
+    ws_store_relaxed(&calls, 0);
+    ws_store_relaxed(&counting, 1);
+    for (uint32_t round = 0; round < 2000; round++) {
+      burst(round % 2 ? test_empty_task : push_four);
+      if (round % 500 == 0)
+        test_sleep_ms(20); // the workers park, the guard comes and goes
+    }
+    ws_pool_wait(pool);
+    ws_store_relaxed(&counting, 0);
+    CU_ASSERT_EQUAL(test_value(&calls), 0);
+    test_destroy(pool);
+  }
+}
+
+TEST_MAIN("rt_memory", TEST_CASE(the_count_itself_works), TEST_CASE(no_memory_after_warm_up))

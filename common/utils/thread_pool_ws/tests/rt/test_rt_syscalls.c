@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_rt_syscalls.c
+/// After a warm-up the kernel stops a child process at any system call that the pool is not allowed: futex
+/// for whoever
+/// pushes, joins and runs; for the workers also the move off a producer's CPU before they park; for the guard
+/// a look at the
+/// state of threads (/proc). The pushing thread has the strictest filter.
+#define _GNU_SOURCE
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../support/ws_test.h"
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#else
+#define ARCH 0
+#endif
+
+#define ALLOW(number)                                                   \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),                  \
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define ENDS ALLOW(SYS_exit), ALLOW(SYS_exit_group), ALLOW(SYS_rt_sigreturn), ALLOW(SYS_restart_syscall)
+
+static struct sock_filter pool_filter[] = {LOAD(nr),
+                                           ALLOW(SYS_futex),
+                                           ALLOW(SYS_sched_setaffinity),
+                                           ENDS,
+                                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
+static struct sock_filter guard_filter[] = {LOAD(nr),
+                                            ALLOW(SYS_futex),
+                                            ALLOW(SYS_sched_setaffinity),
+                                            ALLOW(SYS_openat),
+                                            ALLOW(SYS_read),
+                                            ALLOW(SYS_close),
+                                            ENDS,
+                                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
+static struct sock_filter futex_filter[] = {LOAD(nr), ALLOW(SYS_futex), ENDS,
+                                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
+
+/// The number of the call that was not allowed, for the parent's message.
+static int *forbidden;
+#define CHILD_FORBIDDEN 99
+
+static void stop_child(int signal_number, siginfo_t *info, void *context)
+{
+  (void)signal_number;
+  (void)context;
+  *forbidden = info->si_syscall;
+  _exit(CHILD_FORBIDDEN);
+}
+
+static bool install(struct sock_filter *filter, size_t length, unsigned flags)
+{
+  struct sigaction action = {.sa_sigaction = stop_child, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSYS, &action, NULL);
+  const struct sock_fprog program = {.len = (unsigned short)length, .filter = filter};
+  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
+}
+
+static ws_pool_t *pool;
+
+static void push_three(void *unused)
+{
+  (void)unused;
+  ws_group_t group;
+  ws_group_init(&group, 3);
+  for (uint32_t i = 0; i < 3; i++)
+    test_push(pool, test_empty_task, NULL, &group);
+  ws_group_wait(&group, pool);
+}
+
+static void burst(uint32_t round)
+{
+  ws_group_t group;
+  ws_group_init(&group, 16);
+  ws_task_t tasks[16];
+  for (uint32_t i = 0; i < 16; i++)
+    tasks[i] = (ws_task_t){.func = round % 3 ? test_empty_task : push_three, .group = &group};
+  if (round % 2) {
+    ws_pool_push_batch(pool, tasks, 16);
+  } else {
+    for (uint32_t i = 0; i < 16; i++)
+      ws_pool_push(pool, tasks[i]);
+  }
+  ws_group_wait(&group, pool);
+}
+
+/// All workers and the guard have been at work: none of the pool's threads is still setting itself up.
+static void warm_up(uint32_t workers)
+{
+  test_gate_t gate;
+  test_gate_init(&gate);
+  pool = test_pool(workers);
+  for (uint32_t i = 0; i < workers; i++)
+    test_push(pool, test_gate_task, &gate, NULL);
+  test_gate_await(&gate, workers); // with fewer CPUs than workers the guard has to see to it
+  test_gate_let(&gate, workers);
+  for (uint32_t round = 0; round < 200; round++)
+    burst(round);
+  ws_pool_wait(pool);
+}
+
+typedef struct {
+  uint32_t workers;
+  bool misbehaves; ///< makes a call that is not allowed: the filter must stop it
+} child_t;
+
+/// Where clock_gettime is a real system call (no vDSO) it would be seen as one.
+static bool has_vdso_clock(void)
+{
+  FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
+  char name[64] = "";
+  const bool read = file && fgets(name, sizeof(name), file);
+  if (file)
+    fclose(file);
+  return read && (name[0] == 't' || name[0] == 'k' || name[0] == 'a'); // tsc, kvm-clock, arch_sys_counter
+}
+
+static int behave(void *child_arg)
+{
+  const child_t *child = child_arg;
+  warm_up(child->workers);
+  const bool guarded = pool->guarded;
+  if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+    return TEST_CHILD_SKIP;
+  const bool all = guarded ? install(guard_filter, TEST_COUNT(guard_filter), SECCOMP_FILTER_FLAG_TSYNC)
+                           : install(pool_filter, TEST_COUNT(pool_filter), SECCOMP_FILTER_FLAG_TSYNC);
+  if (!all)
+    return TEST_CHILD_SKIP;
+  for (uint32_t round = 0; round < 3000; round++)
+    burst(round);
+  if (child->misbehaves)
+    syscall(SYS_getppid);
+  _exit(0);
+}
+
+/// As behave, but only the pushing thread is watched, and may do nothing but futex.
+static int push_strictly(void *child_arg)
+{
+  const child_t *child = child_arg;
+  warm_up(child->workers);
+  if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+      || !install(futex_filter, TEST_COUNT(futex_filter), 0))
+    return TEST_CHILD_SKIP;
+  for (uint32_t round = 0; round < 3000; round++)
+    burst(round);
+  ws_pool_wait(pool);
+  _exit(0);
+}
+
+static void check(int (*body)(void *), child_t child)
+{
+  if (!forbidden)
+    forbidden = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const int code = TEST_SANITIZED || ARCH == 0 ? TEST_CHILD_SKIP : test_in_child(body, &child);
+  if (code == TEST_CHILD_SKIP) {
+    printf("(skipped: no seccomp, no vDSO clock, or a sanitizer) ");
+    return;
+  }
+  if (code == CHILD_FORBIDDEN && !child.misbehaves)
+    printf("\n  %u workers: system call %d is not allowed ", child.workers, *forbidden);
+  else if (code != 0 && !child.misbehaves)
+    printf("\n  %u workers: the child ended with %d ", child.workers, code);
+  CU_ASSERT_EQUAL(code, child.misbehaves ? CHILD_FORBIDDEN : 0);
+}
+
+static void the_filter_itself_works(void)
+{
+  check(behave, (child_t){.workers = 1, .misbehaves = true});
+}
+
+static void pushing_and_joining_is_futex_only(void)
+{
+  for (uint32_t workers = 1; workers <= 8; workers *= 2)
+    check(push_strictly, (child_t){.workers = workers});
+}
+
+static void running_and_parking_is_futex_and_affinity_only(void)
+{
+  for (uint32_t workers = 1; workers <= 8; workers *= 2)
+    check(behave, (child_t){.workers = workers});
+}
+
+TEST_MAIN("rt_syscalls", TEST_CASE(the_filter_itself_works), TEST_CASE(pushing_and_joining_is_futex_only),
+          TEST_CASE(running_and_parking_is_futex_and_affinity_only))

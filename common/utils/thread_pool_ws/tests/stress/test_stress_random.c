@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_stress_random.c
+/// Random operations on random pools against a count of what was pushed: every settings' corner, many seeds.
+#include <errno.h>
+#include <sched.h>
+
+#include "../support/ws_test.h"
+
+typedef struct {
+  ws_pool_t *pool;
+  uint64_t random;
+  ws_au64_t ran;
+  uint64_t taken; ///< by this thread
+  ws_au64_t taken_inside; ///< by tasks
+  uint64_t wrong;
+  ws_full_t full;
+} actor_t;
+
+typedef struct {
+  actor_t *actor;
+  ws_group_t *group;
+  uint32_t depth;
+} node_t;
+
+static void leaf(void *actor_arg)
+{
+  ws_add_relaxed(&((actor_t *)actor_arg)->ran, 1);
+}
+
+/// Pushes three and joins them, some levels deep. What is refused it runs itself.
+static void fork_join(void *node_arg)
+{
+  const node_t *node = node_arg;
+  ws_add_relaxed(&node->actor->ran, 1);
+  if (node->depth == 0)
+    return;
+  ws_group_t group;
+  node_t child = {.actor = node->actor, .group = &group, .depth = node->depth - 1};
+  ws_group_init(&group, 3);
+  for (uint32_t i = 0; i < 3; i++) {
+    if (ws_pool_push(node->actor->pool, (ws_task_t){.func = fork_join, .arg = &child, .group = &group}) < 0) {
+      fork_join(&child);
+      ws_group_complete(&group, 1);
+    }
+    ws_add_relaxed(&node->actor->taken_inside, 1);
+  }
+  ws_group_wait(&group, node->actor->pool);
+}
+
+static void push_one(actor_t *actor, void (*func)(void *), void *arg, ws_group_t *group)
+{
+  const int result = ws_pool_push(actor->pool, (ws_task_t){.func = func, .arg = arg, .group = group});
+  if (result == 0)
+    actor->taken++;
+  else if (group)
+    ws_group_complete(group, 1);
+  actor->wrong += result != 0 && !(result == -EAGAIN && actor->full == WS_FULL_FAIL);
+}
+
+static void act_batch(actor_t *actor, uint32_t count)
+{
+  ws_task_t tasks[40];
+  ws_group_t group;
+  ws_group_init(&group, count);
+  for (uint32_t i = 0; i < count; i++)
+    tasks[i] = (ws_task_t){.func = leaf, .arg = actor, .group = &group};
+  const int64_t taken = ws_pool_push_batch(actor->pool, tasks, count);
+  actor->wrong += taken < 0 || (taken < count && actor->full != WS_FULL_FAIL);
+  actor->taken += (uint64_t)taken;
+  if (taken < count)
+    ws_group_complete(&group, count - (uint32_t)taken);
+  ws_group_wait(&group, test_random(&actor->random) % 4 ? actor->pool : NULL);
+  actor->wrong += !ws_group_done(&group);
+}
+
+static void act_two_groups(actor_t *actor, uint32_t count)
+{
+  ws_group_t group[2];
+  for (uint32_t g = 0; g < 2; g++)
+    ws_group_init(&group[g], count);
+  for (uint32_t i = 0; i < 2 * count; i++)
+    push_one(actor, leaf, actor, &group[i % 2]);
+  const uint32_t first = (uint32_t)test_random(&actor->random) % 2;
+  ws_group_wait(&group[first], actor->pool);
+  ws_group_wait(&group[1 - first], actor->pool);
+}
+
+static void act(actor_t *actor)
+{
+  const uint64_t random = test_random(&actor->random);
+  const uint32_t count = 1 + (uint32_t)(random >> 8) % 40;
+  ws_group_t group;
+  node_t node = {.actor = actor, .group = &group, .depth = (uint32_t)(random >> 20) % 4};
+  switch (random % 8) {
+    case 0:
+    case 1:
+      act_batch(actor, count);
+      break;
+    case 2:
+      act_two_groups(actor, count);
+      break;
+    case 3:
+    case 4:
+      ws_group_init(&group, 1);
+      push_one(actor, fork_join, &node, &group);
+      ws_group_wait(&group, actor->pool);
+      break;
+    case 5:
+      for (uint32_t i = 0; i < count; i++)
+        push_one(actor, leaf, actor, NULL);
+      break;
+    case 6:
+      if (random >> 60 == 0)
+        actor->wrong += ws_pool_wait(actor->pool) != 0;
+      break;
+    default:
+      if (random >> 61 == 0)
+        test_sleep_ms(1 + count / 20);
+      sched_yield();
+  }
+}
+
+static ws_au32_t over;
+
+static void *act_on(void *actor_arg)
+{
+  actor_t *actor = actor_arg;
+  while (!ws_load_acquire(&over))
+    act(actor);
+  return NULL;
+}
+
+static ws_pool_t *random_pool(uint64_t *random, ws_full_t *full)
+{
+  static const uint32_t workers[] = {1, 1, 2, 2, 3, 4, 8, 0};
+  static const uint32_t capacities[] = {2, 2, 4, 16, 64, 1024};
+  static const uint64_t spins_ns[] = {0, 1000, 50000, 200000};
+  ws_settings_t settings = test_settings(workers[test_random(random) % TEST_COUNT(workers)]);
+  settings.queue_capacity = capacities[test_random(random) % TEST_COUNT(capacities)];
+  settings.full = (ws_full_t)(test_random(random) % 3);
+  settings.lanes = (uint32_t)(test_random(random) % 4);
+  settings.spin = (ws_spin_t)(test_random(random) % 3);
+  settings.spin_ns_max = spins_ns[test_random(random) % TEST_COUNT(spins_ns)];
+  settings.join_spin_ns_max = spins_ns[test_random(random) % TEST_COUNT(spins_ns)];
+  settings.pin_step = test_random(random) % 4 == 0;
+  *full = settings.full;
+  return test_create(&settings);
+}
+
+/// One or two pools, three threads; then all stop, and the books must balance.
+static void play_one_round(uint64_t *random, uint64_t end_ns)
+{
+  ws_full_t full[2];
+  ws_pool_t *pool[2] = {random_pool(random, &full[0]), random_pool(random, &full[1])};
+  actor_t actor[3];
+  test_threads_t threads = {0};
+  ws_store_release(&over, 0);
+  for (uint32_t i = 0; i < 3; i++) {
+    actor[i] = (actor_t){.pool = pool[i % 2], .full = full[i % 2], .random = test_random(random)};
+    test_spawn(&threads, act_on, &actor[i]);
+  }
+  const uint64_t now_ns = test_now_ns();
+  const uint64_t rest_ms = end_ns > now_ns ? (end_ns - now_ns) / 1000000 : 0;
+  test_sleep_ms((uint32_t)(rest_ms < 60 ? rest_ms : 60));
+  ws_store_release(&over, 1);
+  test_join(&threads);
+  for (uint32_t i = 0; i < 2; i++)
+    CU_ASSERT_EQUAL(test_random(random) % 2 ? (int64_t)ws_pool_wait(pool[i]) : ws_pool_stop(pool[i],
+                                                                                            WS_STOP_DRAIN),
+                    0);
+  for (uint32_t i = 0; i < 3; i++) {
+    CU_ASSERT_EQUAL(actor[i].wrong, 0);
+    CU_ASSERT_EQUAL(test_value(&actor[i].ran), actor[i].taken + test_value(&actor[i].taken_inside));
+  }
+  for (uint32_t i = 0; i < 2; i++) {
+    CU_ASSERT_EQUAL(test_stats(pool[i]).queued_tasks, 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->helpers), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->blocked), 0);
+    test_destroy(pool[i]);
+  }
+}
+
+static void random_operations_balance(void)
+{
+  uint64_t random = test_seed();
+  const uint64_t end_ns = test_now_ns() + test_stress_ns(1);
+  do
+    play_one_round(&random, end_ns);
+  while (test_now_ns() < end_ns);
+}
+
+TEST_MAIN("stress_random", TEST_CASE(random_operations_balance))
