@@ -26,7 +26,7 @@ void ws_settings_default(ws_settings_t *settings)
       .lanes = 32,
       .full = WS_FULL_GROW,
       .spin = WS_SPIN_BOUNDED,
-      .spin_ns_max = 50000,
+      .spin_ns_max = 40000,
       .join_spin_ns_max = 200000,
       .warn = warn_on_stderr,
   };

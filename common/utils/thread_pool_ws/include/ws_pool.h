@@ -88,7 +88,7 @@ typedef struct {
   uint32_t lanes;
   ws_full_t full;
   ws_spin_t spin;
-  uint64_t spin_ns_max;      ///< bound on one spin of an idle worker. Default 50,000
+  uint64_t spin_ns_max;      ///< bound on one spin of an idle worker. Default 40,000
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
   /// Told what could not be had, one line, once per cause. Default: a line on stderr.
   void (*warn)(void *warn_arg, const char *message);
