@@ -37,13 +37,6 @@ typedef struct {
   uint32_t stalled; ///< looks in a row at which tasks waited and none was finished
 } memory_t;
 
-void ws_guard_call(struct ws_pool_s *pool)
-{
-  uint32_t dormant = WS_GUARD_DORMANT;
-  if (ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
-    ws_os_futex_wake(&pool->guard, 1);
-}
-
 /// @return whether some task was begun or finished since the last look
 static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
 {

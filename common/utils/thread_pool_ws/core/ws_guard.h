@@ -13,8 +13,4 @@ void ws_guard_start(struct ws_pool_s *pool);
 /// @brief End it, before the workers do.
 void ws_guard_end(struct ws_pool_s *pool);
 
-/// @brief Have the guard stand if it does not: tasks wait behind a full set of awake workers.
-/// @progress  at most one futex call
-void ws_guard_call(struct ws_pool_s *pool);
-
 #endif

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "ws_guard.h"
 #include "ws_process.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
@@ -114,6 +113,14 @@ bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
   }
 }
 
+/// Tasks wait behind a full set of awake workers: have the guard stand (ws_guard.c).
+static void call_guard(struct ws_pool_s *pool)
+{
+  uint32_t dormant = WS_GUARD_DORMANT;
+  if (ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
+    ws_os_futex_wake(&pool->guard, 1);
+}
+
 void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
 {
   if (ws_working(pool) < ws_awake_limit(pool))
@@ -121,7 +128,7 @@ void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
   else if (pool->guarded
            // relaxed: after the caller's fence [GUARD_DEKKER]
            && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
-    ws_guard_call(pool);
+    call_guard(pool);
 }
 
 void ws_search_begin(ws_worker_t *worker)
