@@ -7,9 +7,8 @@
 // task carries the set of groups that it lies below: a bit each. Checked: what the waiter takes lies below
 // group 1.
 // Mutants: ROOT_BEFORE (root looked at before the task only), ENTER_ANYHOW (a task in a join sets the root
-// though the queue holds older tasks), NO_CAS (the task is used without the CAS on top), REUSE (the stolen
-// task leaves children behind when its group is done, and a new group has the same address). FORGET is a cure
-// for REUSE: the root is cleared before the group is completed.
+// though the queue holds older tasks), NO_CAS (the task is used without the CAS on top), KEEP_ROOT (no
+// ws_root_end: the stolen task leaves children behind, its group is done, a new one has the same address).
 byte top = 1, bottom = 1, root;
 byte cell[8];            // groups that the task lies below; an index is never reused
 byte steals, actions;
@@ -19,7 +18,7 @@ byte steals, actions;
 inline push(groups)
 {
   if
-  :: bottom < 7 -> cell[bottom] = groups; bottom++
+  :: bottom < 5 -> cell[bottom] = groups; bottom++
   :: skip
   fi
 }
@@ -36,7 +35,7 @@ active proctype owner()
 {
   byte outer, inner, before, t, i;
   do
-  :: steals < 3 && top == bottom ->
+  :: steals < 2 && top == bottom ->
      steals++;
      if :: outer = 1 :: outer = 2 fi;
      root = outer;                            // ws_root_enter: the queue is empty
@@ -61,17 +60,24 @@ active proctype owner()
         root = before                         // ws_root_leave
      :: break
      od;
-#ifdef REUSE
-#ifdef FORGET
-     root = 0;
+#ifndef KEEP_ROOT
+     t = top;                                 // ws_root_end
+     if
+     :: bottom != t -> root = 0
+     :: else
+     fi;
 #endif
      // group 1 is done; its address is that of a new group, which nothing queued here lies below
-     d_step {
-       for (i : 1 .. 7) { cell[i] = cell[i] & ~(1 << GROUP) }
+     atomic {
+       i = 1;
+       do
+       :: i < 8 -> cell[i] = cell[i] & ~(1 << GROUP); i++
+       :: i == 8 -> break
+       od;
+       i = 0
      }
-#endif
   :: top != bottom -> take()
-  :: steals == 3 && top == bottom -> break
+  :: steals == 2 && top == bottom -> break
   od
 }
 
@@ -79,7 +85,7 @@ active proctype waiter()
 {
   byte t, task;
   byte tries;
-  for (tries : 1 .. 4) {
+  for (tries : 1 .. 3) {
     if
     :: root == GROUP ->
        t = top;

@@ -30,8 +30,9 @@ Sum(i) == IF i = 0 THEN 0 ELSE Len(Script[i]) + Sum(i - 1)
 Total == Sum(Len(Script))
 
 Init ==
-  /\ s = [bag |-> [k \in Kinds |-> 0], done |-> 0, key |-> FALSE, sleepers |-> {}, searching |-> 0,
-          blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> "dormant", token |-> [w \in W |-> 0]]
+  /\ \E guard \in IF Guarded THEN {"dormant", "standing"} ELSE {"dormant"} :
+     s = [bag |-> [k \in Kinds |-> 0], done |-> 0, key |-> FALSE, sleepers |-> {}, searching |-> 0,
+          blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> guard, token |-> [w \in W |-> 0]]
   /\ l = [x \in W \cup P \cup H \cup G |->
            [pc |-> IF x \in W THEN "find" ELSE IF x \in P THEN "push" ELSE IF x \in H THEN "help" ELSE "rest",
             search |-> FALSE, task |-> "quick", timed |-> FALSE, sent |-> 0, index |-> 1, back |-> "end"]]
