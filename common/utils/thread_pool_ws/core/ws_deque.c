@@ -51,10 +51,12 @@ static ws_ring_t *next_ring(ws_deque_t *deque)
 
 bool ws_deque_grow(ws_deque_t *deque)
 {
-  uint32_t loose = WS_LOOSE_PAGES;
+  uint32_t loose = ws_load_acquire(&deque->loose); // [edge DEQ_LOOSE acquire] a trim that has ended
+  if (loose == WS_LOOSE_TRIMMING)
+    return false;
   // [edge DEQ_LOOSE acq_rel] whoever moves loose away from PAGES may touch the pages: this growth, or one
   // trim
-  if (!ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE) && loose == WS_LOOSE_TRIMMING)
+  if (loose == WS_LOOSE_PAGES && !ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE))
     return false;
   ws_ring_t *next = next_ring(deque);
   if (!next)
