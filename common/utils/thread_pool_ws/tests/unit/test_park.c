@@ -102,7 +102,7 @@ static void a_burst_wakes_once(void)
   for (uint32_t i = 0; i < 64; i++)
     tasks[i] = (ws_task_t){.func = test_empty_task};
   uint32_t most = 0;
-  for (uint32_t round = 0; round < 30; round++) {
+  for (uint32_t round = 0; round < 10; round++) {
     CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
     const uint64_t before = own_wakes;
     CU_ASSERT_EQUAL(ws_pool_push_batch(pool, tasks, 64), 64);
@@ -142,7 +142,7 @@ static void an_idle_pool_stands_still(void)
 static void books_are_balanced_at_rest(void)
 {
   ws_pool_t *pool = test_pool(3);
-  for (uint32_t round = 0; round < 20; round++) {
+  for (uint32_t round = 0; round < 8; round++) {
     ws_group_t group;
     ws_group_init(&group, 50);
     for (uint32_t i = 0; i < 50; i++)

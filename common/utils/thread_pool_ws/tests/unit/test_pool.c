@@ -8,7 +8,7 @@
 
 static void refuse(const char *field, const ws_settings_t *settings)
 {
-  ws_pool_t *pool = (ws_pool_t *)&pool; // must be set to NULL
+  ws_pool_t *pool = (void *)&pool; // must be set to NULL
   CU_ASSERT_EQUAL(ws_pool_create(&pool, settings), -EINVAL);
   CU_ASSERT_PTR_NULL(pool);
   CU_ASSERT_EQUAL(test_warnings.count, 1);
