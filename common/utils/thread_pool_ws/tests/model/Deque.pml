@@ -67,7 +67,10 @@ proctype owner()
         store(A_RING, 1);
 #endif
         do
-        :: i != bottom -> mem_own[CELL(1, i)] = mem_own[CELL(0, i)]; store(CELL(1, i), mem_own[CELL(0, i)]); i++
+        :: i != bottom ->
+           mem_own[CELL(1, i)] = mem_own[CELL(0, i)];
+           store(CELL(1, i), mem_own[CELL(0, i)]);
+           i++
         :: else -> break
         od;
 #ifndef GROW_EARLY

@@ -1,8 +1,8 @@
 ------------------------------ MODULE Park ------------------------------
 \* SPDX-License-Identifier: BSD-3-Clause
-\* Sleep and wake as in core/ws_park.c, ws_guard.c, ws_push.c and ws_worker.c: sleepers mask, searching with
-\* claim on behalf, cap on awake workers, guard thread. Sequentially consistent; a step is one access of a shared
-\* word, or several where a split shows nothing new.
+\* Sleep and wake as in core/ws_park.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching with
+\* claim on behalf, cap on awake workers, guard thread. Sequentially consistent; a step is one access of a
+\* shared word, or several where a split shows nothing new.
 \*
 \* Tasks wait in one bag, which stands for all queues. A blocker ends only after a key task has run, as a task
 \* that waits for an event of the program. s holds the shared words, l what each thread knows.
@@ -83,7 +83,8 @@ Run(w) ==
   \/ /\ At(w, "find")
      /\ IF Visible
         THEN \E k \in Kinds : /\ s.bag[k] > 0 /\ s' = [s EXCEPT !.bag[k] = @ - 1]
-                              /\ l' = [l EXCEPT ![w].task = k, ![w].pc = IF l[w].search THEN "found" ELSE "run"]
+                              /\ l' = [l EXCEPT ![w].task = k,
+                                                ![w].pc = IF l[w].search THEN "found" ELSE "run"]
         ELSE Keep /\ \/ Go(w, "announce")
                      \/ Searches /\ ~l[w].search /\ Go(w, "search")
   \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1]
@@ -119,7 +120,8 @@ Park(w) ==
   \/ /\ At(w, "recheck") /\ Keep
      /\ Go(w, IF Visible /\ ~Fault("no_recheck") THEN "retract" ELSE IF l[w].timed THEN "leave" ELSE "asleep")
   \/ /\ At(w, "retract")
-     /\ IF w \in s.sleepers THEN s' = [s EXCEPT !.sleepers = @ \ {w}] /\ Go(w, "recount")
+     /\ IF w \in s.sleepers
+        THEN s' = [s EXCEPT !.sleepers = @ \ {w}] /\ Go(w, "recount")
         ELSE Keep /\ Go(w, IF l[w].timed THEN "leave" ELSE "asleep")
   \/ /\ At(w, "recount") /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1] /\ Go(w, "find")
   \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0] /\ Go(w, "find")
@@ -132,7 +134,9 @@ Guard(g) ==
      /\ LET lift == s.lifted \/ (Hidden > 0 /\ Hidden >= Working)
             room == Working - (IF Hidden < Working THEN Hidden ELSE Working) < (IF lift THEN N ELSE Limit)
         IN IF Visible
-           THEN IF s.searching = 0 THEN s' = [s EXCEPT !.lifted = lift] /\ GoBack(g, IF room THEN "claim" ELSE "rest", "rest")
+           THEN IF s.searching = 0
+                THEN /\ s' = [s EXCEPT !.lifted = lift]
+                     /\ GoBack(g, IF room THEN "claim" ELSE "rest", "rest")
                 ELSE Keep /\ Go(g, "rest")
            ELSE /\ s' = [s EXCEPT !.lifted = @ /\ Hidden > 0]
                 /\ Go(g, IF Working = 0 THEN "lie_down" ELSE "rest")
@@ -153,8 +157,8 @@ Finish == <>(s.done = Total)
 Parked == {w \in s.sleepers : l[w].pc = "asleep" /\ s.token[w] = 0}
 \* A thread that will look at the queues before it sleeps, blocks or runs a task; or a wake under way.
 OnTheWay ==
-  \/ \E w \in W : \/ l[w].pc \in {"find", "search", "found", "last", "announce", "leave", "recheck", "retract",
-                                  "recount", "block", "move", "put"}
+  \/ \E w \in W : \/ l[w].pc \in {"find", "search", "found", "last", "announce", "leave", "recheck",
+                                  "retract", "recount", "block", "move", "put"}
                   \/ s.token[w] = 1
   \/ \E x \in DOMAIN l : l[x].pc \in {"searching?", "sleepers?", "wake_one", "claim", "count", "give", "look"}
 \* Tasks wait, a worker is parked and may be awake: somebody is on the way to them, or the guard is.

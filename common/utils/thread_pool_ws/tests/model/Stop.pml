@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stop against a push that is under way: core/ws_push.c (announce, settle_late), core/ws_wait.c
 // (ws_pool_stop), core/ws_run.c, core/ws_worker.c. Two pushing threads, one worker, one stopping thread.
-// Plain stores (a pusher's publication, the state STOPPED) pass a store buffer of one entry each, as on x86.
-// Parking is Park.tla's matter: here the worker simply waits until it sees work or STOPPED. It may end while a
-// task is queued: its last look has no fence, and so may be out of date where memory is weaker than on x86.
+// Plain stores (a pusher's publication, the state STOPPED) pass a store buffer of one entry each, as on
+// x86. Parking is Park.tla's matter: here the worker simply waits until it sees work or STOPPED. It may end
+// while a task is queued: its last look has no fence, and so may be out of date where memory is weaker than
+// on x86.
 //
-// Checked: every task that a push accepted is run or skipped exactly once; after an abort none is run once the
-// state is STOPPED.
+// Checked: every task that a push accepted is run or skipped exactly once; after an abort none is run once
+// the state is STOPPED.
 // Mutants: NO_PUSH_FENCE, NO_LATE_CHECK, NO_SWEEP (no last look at the queues), NO_JOIN (last look before the
 // state is visible), and with ABORT: RUN_ON_STOPPED (a worker skips in the state ABORTING alone). The fence
 // after the store of STOPPED cannot fail here: on x86 the join of the worker that has seen it is one.
