@@ -12,7 +12,7 @@
 
 #include "../../core/ws_settings.h"
 
-#define WATCHDOG_S 120u
+#define WATCHDOG_S 60u
 #define POOLS_MAX 64
 
 static struct {

@@ -177,6 +177,8 @@ static int play(void *add_late)
   ws_settings_t settings = test_settings(1);
   settings.join_spin_ns_max = LOOK_NS;
   act.pool = test_create(&settings);
+  if (act.pool->cpus < 2)
+    return TEST_CHILD_SKIP; // a thread that joins sleeps at once there, and helps nobody
   act.add_late = add_late != NULL;
   ws_group_init(&act.outer, 1);
   test_push(act.pool, outer_task, NULL, &act.outer);
@@ -192,13 +194,15 @@ static int play(void *add_late)
 /// A helping thread runs a task that leaves a task behind, for which the only worker waits asleep.
 static void helper_leaves_nothing_behind(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(play, &act), 0);
+  const int code = test_in_child(play, &act);
+  CU_ASSERT_TRUE(code == 0 || code == TEST_CHILD_SKIP);
 }
 
 /// A helping thread joins the middle one of three groups that it pushed, and the only worker waits for it.
 static void helper_reaches_a_buried_task(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(play, NULL), 0);
+  const int code = test_in_child(play, NULL);
+  CU_ASSERT_TRUE(code == 0 || code == TEST_CHILD_SKIP);
 }
 
 /// A thread outside runs a task inline that joins: it must not count as a helper that it never was.
