@@ -76,8 +76,7 @@ typedef struct {
   uint32_t core_count;
   /// Without cores: worker i is pinned to CPU number (i * pin_step) of the process's mask, round again at its
   /// end, and one further whenever that is back at the first; 0 = float, the default. 2 skips SMT siblings
-  /// where they are
-  /// numbered in pairs.
+  /// where they are numbered in pairs.
   uint32_t pin_step;
   /// Scheduling class of the workers; sched_priority is 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else
   /// ignored.
