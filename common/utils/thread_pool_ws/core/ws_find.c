@@ -181,7 +181,7 @@ uint64_t ws_find_mark(ws_here_t here)
   return ws_load_relaxed(&here.queue->deque.bottom); // relaxed: only the owner writes it
 }
 
-static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t mark,
+static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t *mark,
                      ws_task_t *task)
 {
   ws_deque_t *deque = &here.queue->deque;
@@ -192,15 +192,19 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
   while (ws_deque_steal_peek(deque, &memo, task, &index) && task->group == group)
     if (ws_deque_steal_commit(deque, index))
       return true;
-  if ((int64_t)(ws_find_mark(here) - mark) > 0 && ws_deque_take(deque, task))
+  if ((int64_t)(ws_find_mark(here) - *mark) > 0 && ws_deque_take(deque, task))
     return true;
-  return dig_out(pool, here, group, task);
+  // Nothing there was pushed since the mark. It must not look so after: what a dig puts back may lie one
+  // higher than before, when thieves emptied the queue meanwhile.
+  const bool found = dig_out(pool, here, group, task);
+  *mark = ws_find_mark(here);
+  return found;
 }
 
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t *mark,
                  ws_task_t *task)
 {
-  const bool found = find_own(pool, here, group, *mark, task);
+  const bool found = find_own(pool, here, group, mark, task);
   const uint64_t bottom = ws_find_mark(here);
   if ((int64_t)(bottom - *mark) < 0)
     *mark = bottom;

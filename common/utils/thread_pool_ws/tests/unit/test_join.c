@@ -76,7 +76,7 @@ static void worker_runs_no_stranger_in_a_join(void)
   }
 }
 
-static void outsider_runs_no_stranger_in_a_join(void)
+static void join_from_outside(void)
 {
   scene = (scene_t){.pool = test_pool(1)};
   test_gate_init(&scene.gate);
@@ -90,6 +90,12 @@ static void outsider_runs_no_stranger_in_a_join(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.stranger_in_join), 0);
   test_destroy(scene.pool);
   test_gate_destroy(&scene.gate);
+}
+
+static void outsider_runs_no_stranger_in_a_join(void)
+{
+  for (uint32_t round = 0; round < 200; round++)
+    join_from_outside();
 }
 
 /// Leaves a task without a group in the worker's queue, of whose ancestor's group only the address lives on.
