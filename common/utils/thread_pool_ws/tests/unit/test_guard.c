@@ -2,9 +2,10 @@
 /// @file test_guard.c
 /// Tasks may block: the cap on awake workers must never keep a queued task from starting, and must hold again
 /// afterwards.
-#include "../support/ws_test.h"
-
+#define _GNU_SOURCE
 #include <sched.h>
+
+#include "../support/ws_test.h"
 
 enum { WORKERS = 8 };
 
@@ -169,20 +170,40 @@ static void cap_holds_again_after_blocking(void)
   close_scene();
 }
 
-/// Threads outside that stand in tasks themselves count as helpers; they must not hold the workers below
-/// their number.
+/// Linked with --wrap=sched_getaffinity: a pool can be told that there are eight CPUs.
+int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
+int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
+static bool eight_cpus;
+
+int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+  const int result = __real_sched_getaffinity(pid, bytes, set);
+  for (size_t cpu = 0; eight_cpus && cpu < 8; cpu++)
+    CPU_SET_S(cpu, bytes, set);
+  return result;
+}
+
+/// Threads outside that stand in tasks themselves count as helpers; they must not hold the workers below their
+/// number, not even on a machine with a CPU for each worker.
 static void blocked_helpers_do_not_starve_the_workers(void)
 {
-  open_scene(0, 2);
-  // as many threads, each in a blocked task that it runs
-  ws_add_acq_rel(&scene.pool->helpers, scene.pool->cpus + 2);
-  for (uint32_t i = 0; i < 2; i++)
-    test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 2));
-  test_gate_let(&scene.gate, 2);
-  ws_sub_acq_rel(&scene.pool->helpers, scene.pool->cpus + 2);
-  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  close_scene();
+  for (uint32_t large = 0; large <= 1; large++) {
+    eight_cpus = large == 1;
+    const uint32_t workers = large ? 4 : 2;
+    scene.pool = test_pool(workers);
+    eight_cpus = false;
+    test_gate_init(&scene.gate);
+    CU_ASSERT_TRUE(test_until_quiet(scene.pool));
+    const uint32_t helpers = scene.pool->cpus + 2; // as many threads, each in a blocked task that it runs
+    ws_add_acq_rel(&scene.pool->helpers, helpers);
+    for (uint32_t i = 0; i < workers; i++)
+      test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+    CU_ASSERT_TRUE(test_gate_await(&scene.gate, workers));
+    test_gate_let(&scene.gate, workers);
+    ws_sub_acq_rel(&scene.pool->helpers, helpers);
+    CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+    close_scene();
+  }
 }
 
 TEST_MAIN("guard", TEST_CASE(eight_blocked_workers_on_one_cpu), TEST_CASE(eight_blocked_workers_on_two_cpus),
