@@ -80,8 +80,8 @@ void ws_deque_free(ws_deque_t *deque);
 /// @brief Double the capacity. @return false when there is no memory, or its pages are being given back right
 /// now
 bool ws_deque_grow(ws_deque_t *deque);
-/// @brief Return to the first ring if the deque is empty; its bigger rings become loose. @return whether it
-/// did
+/// @brief Return to the first ring if the deque is empty; its bigger rings become loose.
+/// @return whether it did
 bool ws_deque_shrink(ws_deque_t *deque);
 /// @brief Give loose pages back to the kernel.
 /// @threads  any

@@ -32,23 +32,34 @@ static bool steal(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
 static bool steal_from(struct ws_pool_s *pool, ws_queue_t *own, uint32_t victim, ws_task_t *task)
 {
   ws_queue_t *queue = pool->queue[victim];
-  if (queue == own)
-    return false;
-  if (!ws_memo_holds(&own->memo, &queue->deque)) {
-    if (own->memo.deque == &queue->deque)
-      make_no_haste(own);
-    if (ws_deque_size(&queue->deque) == 0)
-      return false;
-  }
-  if (!steal(&queue->deque, &own->memo, task))
+  if (queue == own || (!ws_memo_holds(&own->memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
+      || !steal(&queue->deque, &own->memo, task))
     return false;
   own->victim = victim;
   return true;
 }
 
+/// Look in every queue but the one that served last.
+static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = pool->workers; i < queues; i++)
+    if (i != here.queue->victim && steal_from(pool, here.queue, i, task))
+      return true;
+  const uint32_t others = here.worker ? pool->workers - 1 : pool->workers;
+  for (uint32_t i = 0; i < others; i++) {
+    const uint32_t victim = here.worker ? here.worker->victims[i] : i;
+    if (victim != here.queue->victim && steal_from(pool, here.queue, victim, task))
+      return true;
+  }
+  return false;
+}
+
 static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
+  if (!ws_load_relaxed(&pool->aside_used)) // relaxed: a hint; ws_park looks after a fence
+    return false;
   for (uint32_t i = 0; i < pool->workers; i++)
     if (ws_deque_size(&pool->worker[i].aside) > 0 && steal(&pool->worker[i].aside, &memo, task))
       return true;
@@ -57,17 +68,16 @@ static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
 
 static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (steal_from(pool, here.queue, here.queue->victim, task))
+  const uint32_t victim = here.queue->victim;
+  const ws_deque_t *deque = &pool->queue[victim]->deque;
+  if (ws_memo_holds(&here.queue->memo, deque) && steal_from(pool, here.queue, victim, task))
     return true;
-  const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = pool->workers; i < queues; i++)
-    if (steal_from(pool, here.queue, i, task))
-      return true;
-  const uint32_t others = here.worker ? pool->workers - 1 : pool->workers;
-  for (uint32_t i = 0; i < others; i++)
-    if (steal_from(pool, here.queue, here.worker ? here.worker->victims[i] : i, task))
-      return true;
-  return steal_aside(pool, task) || ws_shared_take(&pool->shared, task);
+  if (steal_elsewhere(pool, here, task))
+    return true;
+  if (here.queue->memo.deque == deque)
+    make_no_haste(here.queue);
+  return steal_from(pool, here.queue, victim, task) || steal_aside(pool, task)
+         || ws_shared_take(&pool->shared, task);
 }
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task, bool *stolen)
@@ -90,6 +100,7 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
 /// Put a task aside, where other workers find it. Without memory for it the task runs now.
 static void put_aside(ws_worker_t *worker, const ws_task_t *task)
 {
+  ws_store_relaxed(&worker->pool->aside_used, 1); // relaxed: before the fence of dig_out [PARK_DEKKER]
   while (!ws_deque_has_room(&worker->aside, 1)) {
     if (!ws_deque_grow(&worker->aside)) {
       ws_run(worker->pool, &worker->queue, task);

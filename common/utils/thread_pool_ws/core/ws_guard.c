@@ -30,11 +30,15 @@
 /// waiting for one of the queued tasks in a loop. About 10 ms.
 #define STALLED_LOOKS 20u
 
+/// Looks in a row at which nothing was stalled and no task blocked, after which the cap holds again.
+#define HEALTHY_LOOKS 20u
+
 /// What the guard remembers from look to look.
 typedef struct {
   uint64_t steps; ///< steps of tasks
   uint32_t quiet; ///< looks in a row without anything to see
-  uint32_t stalled; ///< looks in a row at which tasks waited and none was finished
+  uint32_t stalled; ///< looks in a row at which tasks waited and none was begun or finished
+  uint32_t healthy; ///< looks in a row at which nothing was stalled and no task blocked
 } memory_t;
 
 /// @return whether some task was begun or finished since the last look
@@ -77,20 +81,27 @@ static bool outside_sleeps(struct ws_pool_s *pool)
   return true;
 }
 
-/// Tasks wait and nobody searches. @return how many workers to wake for them
-static uint32_t workers_wanted(struct ws_pool_s *pool, const memory_t *memory)
+/// @return awake workers that sleep, but in no join: their tasks block
+static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
-  const uint32_t working = ws_working(pool);
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
   const uint32_t sleeping = sleeping_workers(pool);
-  const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0; // those in a join sleep too
-  if ((hidden > 0 && hidden >= working) || memory->stalled >= STALLED_LOOKS) {
+  const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0;
+  return hidden < working ? hidden : working;
+}
+
+/// Tasks wait. Wake as many workers for them as have a CPU, or all when every awake one is blocked.
+static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
+                             uint32_t hidden)
+{
+  if ((hidden > 0 && hidden == working) || memory->stalled >= STALLED_LOOKS)
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
-    return ws_queued(pool) < pool->workers ? (uint32_t)ws_queued(pool) : pool->workers; // they may all block
-  }
   if (outside_sleeps(pool))
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference
-  return working - (hidden < working ? hidden : working) < ws_awake_limit(pool);
+  const uint32_t limit = ws_awake_limit(pool);
+  uint64_t queued = ws_queued(pool);
+  for (uint32_t at_work = working - hidden; at_work < limit && queued > 0; at_work++, queued--)
+    ws_wake_sleeper(pool, (ws_here_t){0});
 }
 
 static void look(struct ws_pool_s *pool, memory_t *memory)
@@ -98,14 +109,18 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   ws_count(&pool->guard_looks, 1);
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_work_visible(pool);
+  const bool lifted = ws_load_relaxed(&pool->lifted); // relaxed: a preference
+  const uint32_t working = ws_working(pool);
+  const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
-  memory->quiet = waiting || moved || ws_working(pool) > 0 ? 0 : memory->quiet + 1;
-  if (waiting && ws_load_relaxed(&pool->searching) == 0) { // relaxed: a preference
-    for (uint32_t wanted = workers_wanted(pool, memory); wanted > 0; wanted--)
-      ws_wake_sleeper(pool, (ws_here_t){0});
-  } else if (!waiting && moved && ws_load_relaxed(&pool->lifted)) { // relaxed: a preference
+  memory->quiet = waiting || moved || working > 0 ? 0 : memory->quiet + 1;
+  memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
+  // A searcher will look by itself, unless it gets no CPU.
+  const bool searched = ws_load_relaxed(&pool->searching) > 0 && memory->stalled < 2; // relaxed: a preference
+  if (waiting && !searched)
+    wake_for_waiting(pool, memory, working, hidden);
+  else if (lifted && memory->healthy >= HEALTHY_LOOKS)
     ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference
-  }
 }
 
 static void lie_down(struct ws_pool_s *pool)
@@ -142,7 +157,9 @@ static void *guard_thread(void *pool_arg)
 
 void ws_guard_start(struct ws_pool_s *pool)
 {
-  pool->guarded = pool->workers > 1 && pool->workers > (pool->cpus > 2 ? pool->cpus - 1 : 1);
+  const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
+  const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
+  pool->guarded = pool->workers > 1 && pool->workers > cpus;
   if (!pool->guarded)
     return;
   const int error = pthread_create(&pool->guard_thread, NULL, guard_thread, pool);

@@ -48,19 +48,21 @@ static bool help_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t 
   return true;
 }
 
-/// Spin until the group is done or something to help with turns up. @return false when the time is over
+/// Spin until the group is done or something to help with turns up. A worker spins no longer than an idle one
+/// may: it keeps a place that others could fill. @return false when the time is over
 static bool spin(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
 {
-  if (pool->cpus < 2)
-    return false;
+  const uint64_t ns_max = here.worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;
   const uint64_t start_ns = ws_os_now_ns();
-  do {
+  while (here.worker ? ws_may_spin(pool) : pool->cpus > 1) {
     for (uint32_t turn = 0; turn < 8; turn++) {
       if (ws_group_done(group) || help_below(pool, here, group))
         return true;
       ws_pause();
     }
-  } while (ws_os_now_ns() - start_ns < pool->settings.join_spin_ns_max);
+    if (ws_os_now_ns() - start_ns > ns_max)
+      break;
+  }
   return false;
 }
 
@@ -71,6 +73,8 @@ static void join(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
   while (!ws_group_done(group)) {
     if (help_own(pool, here, group, &mark) || spin(pool, here, group))
       continue;
+    if (!here.worker)
+      ws_note_idle(pool); // it may have run the pool's last task; a worker does so when it runs dry
     ws_block_begin(pool, here);
     ws_group_sleep(group);
     ws_block_end(pool, here);
@@ -88,10 +92,10 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
   }
   const bool helper = !here.worker && here.queue->depth == 0; // once, however deep it joins
   if (helper)
-    ws_helper_begin(pool, here.queue);
+    ws_helper_begin(pool, here);
   join(pool, here, group);
   if (helper) {
-    ws_helper_end(pool);
+    ws_helper_end(pool, here);
     ws_note_idle(pool); // a worker does so when it runs dry
   }
   ws_give_back(pool, here);

@@ -118,7 +118,7 @@ int ws_os_pin(int32_t tid, uint32_t cpu)
 
 int ws_os_avoid(int32_t tid, const ws_cpuset_t *set, uint32_t cpu)
 {
-  unsigned long mask[set->bytes / sizeof(unsigned long)]; // on the stack: this runs on the push path
+  unsigned long mask[set->bytes / sizeof(unsigned long)]; // on the stack: no allocation after the start
   memcpy(mask, set->mask, set->bytes);
   if (cpu / 8 < set->bytes)
     mask[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));

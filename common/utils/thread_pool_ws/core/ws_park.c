@@ -9,13 +9,13 @@
 
 bool ws_work_visible(struct ws_pool_s *pool)
 {
-  const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = 0; i < queues; i++)
+  for (uint32_t i = ws_queue_count(pool); i-- > 0;) // lanes first: they hold the bursts
     if (ws_deque_size(&pool->queue[i]->deque) > 0)
       return true;
-  for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_deque_size(&pool->worker[i].aside) > 0)
-      return true;
+  if (ws_load_relaxed(&pool->aside_used)) // relaxed: after the caller's fence [PARK_DEKKER]
+    for (uint32_t i = 0; i < pool->workers; i++)
+      if (ws_deque_size(&pool->worker[i].aside) > 0)
+        return true;
   return ws_shared_visible(&pool->shared);
 }
 
@@ -30,24 +30,36 @@ uint64_t ws_queued(struct ws_pool_s *pool)
   return queued;
 }
 
-bool ws_producer_on_cpu(struct ws_pool_s *pool, int32_t cpu)
+bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = pool->workers; i < queues; i++)
-    if (ws_load_relaxed(&pool->queue[i]->owner) != 0 // relaxed: a preference
-        && ws_load_relaxed(&pool->queue[i]->cpu) == (uint32_t)(cpu + 1)) // relaxed: a preference
-      return true;
-  return false;
+  return ws_load_relaxed(&pool->producer_cpu) == (uint32_t)(cpu + 1); // relaxed: a preference
+}
+
+/// Remember where the caller, a thread that pushes, is.
+static void note_cpu(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
+{
+  if (here.worker)
+    ws_store_relaxed(&here.worker->seen_cpu, cpu); // relaxed: a preference
+  else if (here.queue && ws_load_relaxed(&pool->producer_cpu) != cpu) // relaxed: a preference
+    ws_store_relaxed(&pool->producer_cpu, cpu); // relaxed: a preference
 }
 
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 {
-  if (ws_load_relaxed(&pool->lifted)) // relaxed: a preference
-    return pool->workers;
+  if (!pool->guarded || ws_load_relaxed(&pool->lifted)) // relaxed: a preference
+    return pool->workers; // without a guard nobody would see tasks wait behind a cap
   const uint32_t helpers = ws_load_relaxed(&pool->helpers); // relaxed: a preference
   const uint32_t hinted = ws_load_relaxed(&pool->outside); // relaxed: a preference
   const uint32_t outside = helpers > hinted ? helpers : hinted;
-  return pool->cpus > outside ? pool->cpus - outside : 1;
+  const uint32_t limit = pool->cpus > outside ? pool->cpus - outside : 1;
+  return limit < pool->worker_cpus ? limit : pool->worker_cpus;
+}
+
+bool ws_may_spin(const struct ws_pool_s *pool)
+{
+  const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
+  return pool->cpus > 1 && ws_process_awake() + others <= pool->cpus
+         && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
 }
 
 uint32_t ws_working(const struct ws_pool_s *pool)
@@ -87,7 +99,7 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
-      if (ws_load_relaxed(&pool->worker[index].queue.cpu) != cpu) // relaxed: a preference
+      if (ws_load_relaxed(&pool->worker[index].seen_cpu) != cpu) // relaxed: a preference
         return index; // the lowest: the same few workers stay warm
       second = second == UINT32_MAX ? index : second;
     }
@@ -98,8 +110,7 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
 bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
-  if (here.queue)
-    ws_store_relaxed(&here.queue->cpu, cpu); // relaxed: a preference
+  note_cpu(pool, here, cpu);
   for (;;) {
     const uint32_t chosen = choose_sleeper(pool, cpu);
     if (chosen == UINT32_MAX)
@@ -121,14 +132,15 @@ static void call_guard(struct ws_pool_s *pool)
     ws_os_futex_wake(&pool->guard, 1);
 }
 
-void ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
+bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
 {
   if (ws_working(pool) < ws_awake_limit(pool))
-    ws_wake_sleeper(pool, here);
-  else if (pool->guarded
-           // relaxed: after the caller's fence [GUARD_DEKKER]
-           && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
+    return ws_wake_sleeper(pool, here);
+  if (pool->guarded
+      // relaxed: after the caller's fence [GUARD_DEKKER]
+      && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
     call_guard(pool);
+  return false;
 }
 
 void ws_search_begin(ws_worker_t *worker)
@@ -145,12 +157,26 @@ void ws_search_found(ws_worker_t *worker)
     return;
   struct ws_pool_s *pool = worker->pool;
   worker->searching = false;
-  if (ws_sub_acq_rel(&pool->searching, 1) != 1) // [edge SEARCHING acq_rel]
+  const bool last = ws_sub_acq_rel(&pool->searching, 1) == 1; // [edge SEARCHING acq_rel]
+  // The last searcher must look, because others relied on it. A woken one may: each wakes two, so that a wide
+  // burst has its workers after a logarithm of wakes, not after their number.
+  const uint32_t wakes_max = worker->claimed ? 2 : last;
+  worker->claimed = false;
+  if (wakes_max == 0)
     return;
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the last searcher's end before its look: others relied on it
-  if (ws_has_sleepers(pool) && ws_work_visible(pool))
-    ws_wake_one(pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
+    const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: after the fence
+    if (searching == 0 ? !ws_work_visible(pool) : ws_queued(pool) <= searching)
+      break; // as many are on their way as there are tasks
+    if (!ws_wake_one(pool, here))
+      break;
+  }
 }
+
+/// A queue that shrinks more often wakes nobody for it: the next worker that parks will find its pages.
+#define GIVE_BACK_EVERY_NS 10000000u
 
 /// Some queue has pages to give back: the sleep gets a bound, once.
 static bool trim_due(struct ws_pool_s *pool, bool now)
@@ -175,12 +201,12 @@ static void leave_producers_cpu(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
-  ws_store_relaxed(&worker->queue.cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
+  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || !ws_producer_on_cpu(pool, cpu))
     return;
   if (ws_os_avoid(0, &pool->mask, (uint32_t)cpu) == 0) {
     ws_count(&worker->queue.count.placements, 1);
-    ws_store_relaxed(&worker->queue.cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+    ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
   }
 }
 
@@ -208,6 +234,7 @@ void ws_park(ws_worker_t *worker)
   if (worker->searching) // before the look: whoever relies on a searcher must find one that still looks
     ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
   worker->searching = true; // on return: counted by the claimer, or by itself below
+  worker->claimed = false;
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] sleepers and searching before the queues and state
   if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index))
@@ -218,23 +245,41 @@ void ws_park(ws_worker_t *worker)
   sleep_for_token(worker);
   // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
   ws_store_relaxed(&worker->token, 0);
+  worker->claimed = true;
 }
 
 void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (ws_deque_shrink(&here.queue->deque))
-    ws_wake_sleeper(pool, here); // when it parks again it finds the loose pages
+  if (!ws_deque_shrink(&here.queue->deque))
+    return;
+  const uint64_t now_ns = ws_os_now_ns();
+  // else the burst that follows will need it again
+  if (now_ns - here.queue->gave_back_ns > GIVE_BACK_EVERY_NS)
+    ws_wake_sleeper(pool, here); // all may be parked: it finds the loose pages when it parks again
+  here.queue->gave_back_ns = now_ns;
 }
 
-void ws_helper_begin(struct ws_pool_s *pool, ws_queue_t *lane)
+/// A place has become free, and others relied on its being taken: look whether a task waits for it.
+static void fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
-  ws_store_relaxed(&lane->cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
-  ws_add_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place before the look at queues
+  if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool) // relaxed: after the fence
+      && ws_work_visible(pool))
+    ws_wake_one(pool, here);
 }
 
-void ws_helper_end(struct ws_pool_s *pool)
+void ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
+{
+  note_cpu(pool, here, (uint32_t)(ws_os_cpu() + 1));
+  ws_add_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+  ws_process_helpers_add(1);
+}
+
+void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_sub_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+  ws_process_helpers_sub(1);
+  fill_place(pool, here);
 }
 
 void ws_block_begin(struct ws_pool_s *pool, ws_here_t here)
@@ -244,12 +289,10 @@ void ws_block_begin(struct ws_pool_s *pool, ws_here_t here)
     ws_process_awake_sub(1);
   } else {
     ws_sub_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+    ws_process_helpers_sub(1);
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference; the next push sets it
   }
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place before the look at queues
-  if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool) // relaxed: after the fence
-      && ws_work_visible(pool))
-    ws_wake_one(pool, here);
+  fill_place(pool, here);
 }
 
 void ws_block_end(struct ws_pool_s *pool, ws_here_t here)
@@ -259,5 +302,6 @@ void ws_block_end(struct ws_pool_s *pool, ws_here_t here)
     ws_process_awake_add(1);
   } else {
     ws_add_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
+    ws_process_helpers_add(1);
   }
 }

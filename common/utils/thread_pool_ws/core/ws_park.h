@@ -18,14 +18,18 @@ uint64_t ws_queued(struct ws_pool_s *pool);
 
 /// @brief Wake one parked worker, if there is one and the cap on awake workers allows; otherwise see to it
 /// that a guard stands. Call after a fence that follows the publication of work.
-void ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
+bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Workers that may be awake now: CPUs less those that threads outside use; all when their tasks
 /// block.
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
-/// @brief Was a thread that pushes to this pool last seen on @p cpu?
-bool ws_producer_on_cpu(struct ws_pool_s *pool, int32_t cpu);
+/// @brief Was the thread that pushed or joined last on @p cpu?
+bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
+
+/// @brief May one more turn be spun? The awake workers of all pools together must leave a CPU to each thread
+/// outside that helps, and at least one to everybody else.
+bool ws_may_spin(const struct ws_pool_s *pool);
 
 /// @brief Workers awake and not blocked in a join.
 uint32_t ws_working(const struct ws_pool_s *pool);
@@ -54,8 +58,8 @@ bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 void ws_give_back(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief A thread from outside is, or is no longer, awake in a join: it needs a CPU.
-void ws_helper_begin(struct ws_pool_s *pool, ws_queue_t *lane);
-void ws_helper_end(struct ws_pool_s *pool);
+void ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
+void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Hand the caller's place to another worker while it sleeps in a join, and take it back.
 void ws_block_begin(struct ws_pool_s *pool, ws_here_t here);

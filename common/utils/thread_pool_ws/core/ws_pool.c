@@ -101,6 +101,7 @@ static int set_up(struct ws_pool_s *pool)
     ws_topo_plan(&pool->settings, &pool->mask, cpu);
     ws_start_workers(pool, cpu);
     pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
+    pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
     pool->mask_words = (pool->workers + 63) / 64;
     ws_topo_victims(pool);
     close_gap(pool);

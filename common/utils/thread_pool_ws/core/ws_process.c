@@ -9,6 +9,7 @@ static struct {
   ws_au64_t pool_ids;
   ws_au64_t thread_ids;
   alignas(WS_SPACING) ws_au32_t awake;
+  ws_au32_t helpers;
   pthread_once_t once;
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
@@ -88,4 +89,19 @@ void ws_process_awake_sub(uint32_t count)
 uint32_t ws_process_awake(void)
 {
   return ws_load_relaxed(&process.awake); // relaxed: as above
+}
+
+void ws_process_helpers_add(uint32_t count)
+{
+  ws_add_relaxed(&process.helpers, count); // relaxed: a budget, as awake
+}
+
+void ws_process_helpers_sub(uint32_t count)
+{
+  ws_add_relaxed(&process.helpers, 0u - count); // relaxed: as above
+}
+
+uint32_t ws_process_helpers(void)
+{
+  return ws_load_relaxed(&process.helpers); // relaxed: as above
 }

@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
   uint64_t id; ///< of this thread in the process, 0 = none yet
+  uint32_t laneless_depth; ///< tasks on the stack that run inline or late in a pool where it has no lane
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];
 } ws_self_t;
@@ -42,5 +43,10 @@ uint64_t ws_process_new_pool_id(void);
 void ws_process_awake_add(uint32_t count);
 void ws_process_awake_sub(uint32_t count);
 uint32_t ws_process_awake(void);
+
+/// Threads outside that are awake in a join, over all pools.
+void ws_process_helpers_add(uint32_t count);
+void ws_process_helpers_sub(uint32_t count);
+uint32_t ws_process_helpers(void);
 
 #endif

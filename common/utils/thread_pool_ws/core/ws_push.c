@@ -8,12 +8,10 @@
 #include "ws_park.h"
 #include "ws_run.h"
 
-/// What is to be done with a push while the pool is not plainly running.
-static bool refused(const struct ws_pool_s *pool, ws_here_t here)
+/// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
+static bool refused(ws_here_t here)
 {
-  const uint32_t state = ws_load_relaxed(&pool->state); // relaxed: a late push is found by settle_late
-  const bool inside = here.queue && here.queue->depth > 0;
-  return state == WS_STOPPED || (state != WS_RUNNING && !inside);
+  return here.queue ? here.queue->depth == 0 : ws_self()->laneless_depth == 0;
 }
 
 /// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals
@@ -48,12 +46,9 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 #define SHRINK_EVERY 1024u
 
 /// Move @p count tasks into the caller's queue, which has room for them.
-static void publish(ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
+static void publish(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
 {
-  // Counted first: who compares run with pushed must never see a task run that was not pushed.
-  // [edge POOL_IDLE release]
-  const uint64_t pushed = ws_load_relaxed(&queue->count.pushed); // relaxed: only the owner writes it
-  ws_store_release(&queue->count.pushed, pushed + count); // [edge POOL_IDLE release]
+  ws_count_pushed(pool, queue, count);
   ws_deque_push(&queue->deque, tasks, count);
   queue->since_shrink += count;
   if (WS_UNLIKELY(queue->since_shrink >= SHRINK_EVERY)) { // for threads that push and never wait
@@ -64,10 +59,10 @@ static void publish(ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
 
 static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
 {
-  ws_add_release(&pool->shared_pushed, 1); // [edge POOL_IDLE release] before the task can run
+  ws_count_pushed(pool, NULL, 1);
   if (ws_shared_push(&pool->shared, task))
     return true;
-  ws_add_release(&pool->shared_pushed, (uint64_t)-1); // [edge POOL_IDLE release] it was not pushed
+  ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not
   ws_note_idle(pool); // a waiter may have seen the sum too high
   return false;
 }
@@ -90,7 +85,7 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       ws_count(&here.queue->count.growths, 1);
     }
     if (ws_deque_has_room(&here.queue->deque, 1)) {
-      publish(here.queue, task, 1);
+      publish(pool, here.queue, task, 1);
       announce(pool, here);
       return 0;
     }
@@ -104,7 +99,8 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
   const ws_here_t here = ws_here(pool);
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here)) // relaxed: see refused
+  // relaxed: a late push is found by settle_late
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(here))
     return -ECANCELED;
   if (WS_UNLIKELY(pool->workers == 0)) {
     ws_run_inline(pool, here, task);
@@ -112,7 +108,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   }
   if (WS_UNLIKELY(!here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_slow(pool, here, task, full);
-  publish(here.queue, task, 1);
+  publish(pool, here.queue, task, 1);
   announce(pool, here);
   return 0;
 }
@@ -130,11 +126,12 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task)
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
   const ws_here_t here = ws_here(pool);
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here)) // relaxed: see refused
+  // relaxed: a late push is found by settle_late
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(here))
     return -ECANCELED;
   const bool queued = pool->workers > 0 && here.queue && count > 0;
   if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count))) {
-    publish(here.queue, tasks, count);
+    publish(pool, here.queue, tasks, count);
     announce(pool, here);
     return count;
   }

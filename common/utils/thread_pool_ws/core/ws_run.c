@@ -6,10 +6,11 @@
 #include <limits.h>
 
 #include "ws_park.h"
+#include "ws_process.h"
 
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
-  if (WS_LIKELY(ws_load_relaxed(&pool->state) != WS_ABORTING)) { // relaxed: an abort takes effect soon
+  if (WS_LIKELY(!ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
     queue->depth++;
     task->func(task->arg);
     queue->depth--;
@@ -24,33 +25,24 @@ void ws_count_run(ws_queue_t *queue, uint32_t tasks)
   ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
 }
 
-void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+/// Run a task that comes from no queue. Inside it the caller may push and join, even while the pool stops.
+static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
   const bool helper = here.queue && !here.worker && here.queue->depth == 0;
+  uint32_t *depth = here.queue ? &here.queue->depth : &ws_self()->laneless_depth;
   if (helper)
-    ws_helper_begin(pool, here.queue);
-  if (here.queue) {
-    here.queue->depth++;
-    ws_count(&here.queue->count.inlined, 1);
-  } else {
-    ws_add_relaxed(&pool->laneless_inline, 1); // relaxed: a statistic
-  }
+    ws_helper_begin(pool, here);
+  (*depth)++;
   task->func(task->arg);
-  if (here.queue)
-    here.queue->depth--;
+  (*depth)--;
   if (helper)
-    ws_helper_end(pool);
-  if (task->group)
-    ws_group_complete(task->group, 1);
+    ws_helper_end(pool, here);
 }
 
-void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+/// Complete and count a task that came from no queue.
+static void finish_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (!ws_load_relaxed(&pool->aborted)) // relaxed: written before STOPPED, which the caller has seen
-    task->func(task->arg);
-  else
-    ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
   if (task->group)
     ws_group_complete(task->group, 1);
   if (here.queue)
@@ -58,6 +50,36 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
   else
     ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
   ws_note_idle(pool);
+}
+
+void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (here.queue)
+    ws_count(&here.queue->count.inlined, 1);
+  else
+    ws_add_relaxed(&pool->laneless_inline, 1); // relaxed: a statistic
+  ws_count_pushed(pool, here.queue, 1); // a pool is not idle while it runs
+  run_here(pool, here, task);
+  finish_here(pool, here, task);
+}
+
+void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (!ws_load_relaxed(&pool->aborted)) // relaxed: written before STOPPED, which the caller has seen
+    run_here(pool, here, task);
+  else
+    ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
+  finish_here(pool, here, task);
+}
+
+void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
+{
+  if (!queue) {
+    ws_add_release(&pool->laneless_pushed, tasks); // [edge POOL_IDLE release]
+    return;
+  }
+  const uint64_t pushed = ws_load_relaxed(&queue->count.pushed); // relaxed: only the owner writes it
+  ws_store_release(&queue->count.pushed, pushed + tasks); // [edge POOL_IDLE release]
 }
 
 void ws_note_idle(struct ws_pool_s *pool)

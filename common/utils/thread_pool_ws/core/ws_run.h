@@ -14,6 +14,11 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 /// groups then.
 void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 
+/// @brief Count @p tasks as pushed, before they can run: who compares run with pushed must never see more
+/// run.
+/// @param queue  the caller's, NULL = it has none
+void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
+
 /// @brief Run a task inside its push; completes its group.
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 

@@ -10,14 +10,13 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "ws_process.h"
 #include "ws_settings.h"
 #include "ws_worker.h"
 
 /// Causes that are warned about once a pool.
-enum { WARNED_CLASS = 1 };
+enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
 
 /// Added to pool->started when the pool is complete.
 #define RELEASED (1u << 31)
@@ -47,12 +46,11 @@ static void set_up(ws_worker_t *worker)
   worker->tid = ws_os_tid();
   worker->pin_error = worker->cpu >= 0 ? ws_os_pin(0, (uint32_t)worker->cpu) : 0;
   set_class(worker);
-  prctl(PR_SET_TIMERSLACK, 1); // the guard's timer; without effect in a real-time class
   const ws_ring_t *ring = ws_load_relaxed(&worker->queue.deque.ring); // relaxed: only the owner writes it
   // first touch: on the node that it runs on
   for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
     ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: the deque is empty
-  ws_store_relaxed(&worker->queue.cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
 }
 
 static void wait_for(ws_au32_t *counter, uint32_t target)
@@ -94,10 +92,13 @@ static bool start(ws_worker_t *worker)
 
 static void warn_pin(const ws_worker_t *worker)
 {
+  if (worker->pool->warned & WARNED_PIN)
+    return;
+  worker->pool->warned |= WARNED_PIN;
   const char *why = worker->pin_error == -EINVAL ? "no such CPU, offline, or outside the process's set"
                                                  : strerror(-worker->pin_error);
-  ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats", worker->index,
-          worker->cpu, why);
+  ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats, as do others like it",
+          worker->index, worker->cpu, why);
 }
 
 static void warn_class(struct ws_pool_s *pool, int error)

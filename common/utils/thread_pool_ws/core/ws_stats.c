@@ -8,9 +8,11 @@
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
   const ws_counters_t *count = &queue->count;
-  stats->run_tasks += ws_load_relaxed(&count->run); // relaxed: statistics, here and below
+  const uint64_t inlined = ws_load_relaxed(&count->inlined); // relaxed: statistics, here and below
+  const uint64_t run = ws_load_relaxed(&count->run); // relaxed: statistic
+  stats->run_tasks += run > inlined ? run - inlined : 0;
+  stats->inline_tasks += inlined;
   stats->stolen_tasks += ws_load_relaxed(&count->stolen); // relaxed: statistic
-  stats->inline_tasks += ws_load_relaxed(&count->inlined); // relaxed: statistic
   stats->parks += ws_load_relaxed(&count->parks); // relaxed: statistic
   stats->wakes_sent += ws_load_relaxed(&count->wakes_sent); // relaxed: statistic
   stats->spins += ws_load_relaxed(&count->spins); // relaxed: statistic
@@ -39,6 +41,7 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
 uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
                        uint32_t worker_max)
 {
+  const bool running = ws_load_relaxed(&pool->state) != WS_STOPPED; // relaxed: statistic
   const uint32_t working = ws_working(pool);
   const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: statistic
   *total = (ws_stats_t){
@@ -46,8 +49,8 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
       .workers_requested = pool->requested,
       .workers_pinned = pool->pinned,
       .workers_realtime = pool->realtime,
-      .workers_active = working > searching ? working - searching : 0,
-      .workers_awake = ws_awake(pool),
+      .workers_active = running && working > searching ? working - searching : 0,
+      .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
       .queued_tasks = ws_queued(pool),
       .guard_looks = ws_load_relaxed(&pool->guard_looks), // relaxed: statistic
@@ -55,8 +58,10 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
       .outside = {.cpu = -1},
   };
   add_queues(pool, total);
-  total->outside.run_tasks += ws_load_relaxed(&pool->laneless_run); // relaxed: statistic
-  total->outside.inline_tasks += ws_load_relaxed(&pool->laneless_inline); // relaxed: statistic
+  const uint64_t inlined = ws_load_relaxed(&pool->laneless_inline); // relaxed: statistic
+  const uint64_t run = ws_load_relaxed(&pool->laneless_run); // relaxed: statistic
+  total->outside.inline_tasks += inlined;
+  total->outside.run_tasks += run > inlined ? run - inlined : 0;
   const uint32_t filled = worker_max < pool->workers ? worker_max : pool->workers;
   for (uint32_t i = 0; i < filled; i++) {
     worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i].cpu, .realtime = pool->worker[i].realtime};

@@ -13,16 +13,17 @@
 
 static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
 {
+  bool warned = false;
   for (uint32_t i = 0; i < settings->workers && i < settings->core_count; i++) {
     cpu[i] = settings->cores[i];
     if (cpu[i] < -1) {
       ws_warn(settings, "cores[%u] = %d is no CPU (-1 = float): worker %u floats", i, cpu[i], i);
       cpu[i] = -1;
     }
-    for (uint32_t k = 0; k < i && cpu[i] >= 0; k++) {
+    for (uint32_t k = 0; k < i && cpu[i] >= 0 && !warned; k++) {
       if (cpu[k] == cpu[i]) {
+        warned = true;
         ws_warn(settings, "cores[%u] = %d is also cores[%u]: these workers share that CPU", i, cpu[i], k);
-        break;
       }
     }
   }
@@ -70,6 +71,20 @@ uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t work
   return cpus > 0 ? cpus : 1;
 }
 
+uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus)
+{
+  uint32_t distinct = 0;
+  for (uint32_t i = 0; i < workers; i++) {
+    if (cpu[i] < 0)
+      return cpus;
+    bool seen = false;
+    for (uint32_t k = 0; k < i && !seen; k++)
+      seen = cpu[k] == cpu[i];
+    distinct += !seen;
+  }
+  return distinct > 0 && distinct < cpus ? distinct : cpus;
+}
+
 /// Distances that a victim order knows, nearest first.
 enum { NEAR_SMT, NEAR_L2, NEAR_L3, NEAR_NODE, NEAR_ANY, NEAR_LEVELS };
 
@@ -107,8 +122,20 @@ static uint32_t pinned_workers(const struct ws_pool_s *pool)
   return pinned;
 }
 
+/// @param away  distance of each worker from worker @p index
+static void order_victims(struct ws_pool_s *pool, uint32_t index, const uint8_t *away)
+{
+  uint32_t count = 0;
+  for (uint8_t level = 0; level < NEAR_LEVELS; level++)
+    for (uint32_t step = 1; step < pool->workers; step++)
+      if (away[(index + step) % pool->workers] == level)
+        pool->worker[index].victims[count++] = (index + step) % pool->workers;
+}
+
 void ws_topo_victims(struct ws_pool_s *pool)
 {
+  uint8_t away[WS_WORKERS_MAX];
+  memset(away, NEAR_ANY, sizeof(away));
 #ifdef WS_HWLOC
   hwloc_topology_t topology;
   // A distance needs two pinned workers; reading the machine takes milliseconds, so only then.
@@ -118,19 +145,11 @@ void ws_topo_victims(struct ws_pool_s *pool)
   (void)pinned_workers;
 #endif
   for (uint32_t i = 0; i < pool->workers; i++) {
-    uint32_t count = 0;
-    for (uint8_t level = 0; level < NEAR_LEVELS; level++) {
-      for (uint32_t step = 1; step < pool->workers; step++) {
-        const uint32_t other = (i + step) % pool->workers;
-        uint8_t away = NEAR_ANY;
 #ifdef WS_HWLOC
-        if (loaded)
-          away = distance(topology, pool->worker[i].cpu, pool->worker[other].cpu);
+    for (uint32_t other = 0; loaded && other < pool->workers; other++)
+      away[other] = distance(topology, pool->worker[i].cpu, pool->worker[other].cpu);
 #endif
-        if (away == level)
-          pool->worker[i].victims[count++] = other;
-      }
-    }
+    order_victims(pool, i, away);
   }
 #ifdef WS_HWLOC
   if (known)

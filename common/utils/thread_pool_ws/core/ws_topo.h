@@ -14,6 +14,9 @@ void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_
 /// quota.
 uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t workers);
 
+/// @brief CPUs that the workers can use: the distinct ones of cpu[0..workers) when none floats, else @p cpus.
+uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus);
+
 /// @brief Fill every worker's victims: nearest first by shared SMT core, L2, L3, NUMA node; workers at the
 /// same distance, and those that float, in turn from the worker's own index on.
 void ws_topo_victims(struct ws_pool_s *pool);

@@ -34,14 +34,13 @@ typedef struct {
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 typedef struct {
   ws_deque_t deque;
-  alignas(WS_SPACING) ws_aptr_t root; ///< O group of the task at the bottom of the owner's stack. Every
-                                      ///< task in deque was
-                                      ///< pushed by that task or its descendants: who waits for this group
-                                      ///may take them
-  ws_au32_t cpu; ///< O CPU + 1 where the owner was last seen; 0 = never
+  /// O group of the task at the bottom of the owner's stack. Every task in deque was pushed by that task or
+  /// its descendants: who waits for this group may take them.
+  alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it, 0 = free. Workers: never free
   ws_au32_t owner_tid; ///< O lanes: its thread id in the kernel
   alignas(WS_SPACING) ws_counters_t count;
+  uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
   uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t victim; ///< P index of the queue that the last steal came from
@@ -58,6 +57,7 @@ struct ws_worker_s {
   alignas(WS_SPACING) ws_au32_t token; ///< S futex: 1 = get up. Set once by whoever takes the worker's bit
                                        ///< out of
                                        ///< pool->sleepers, cleared by the worker
+  ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats
@@ -67,6 +67,7 @@ struct ws_worker_s {
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I what the system said, 0 = done
   bool searching; ///< P counted in pool->searching
+  bool claimed; ///< P it was woken, and has not found work yet
 };
 
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
@@ -74,17 +75,19 @@ typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
 
 struct ws_pool_s {
   // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
-  alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS]; ///< S bit w: worker w is parked and nobody has
-                                                         ///< claimed it.
-                                                         ///< Legal: set while w is still looking (it looks
-                                                         ///again after). < Illegal: clear, no token under
-                                                         ///way, and w asleep
-  alignas(WS_SPACING) ws_au32_t searching; ///< S workers looking for work, and those claimed that will.
-                                           ///< Legal: too high
-                                           ///< for a moment. Illegal: counting one that will not look again
+
+  /// S bit w: worker w is parked and nobody has claimed it.
+  /// Legal: set while w is still looking (it looks again after). Illegal: clear, no token under way, and w
+  /// asleep.
+  alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
+  /// S workers looking for work, and those claimed that will.
+  /// Legal: too high for a moment. Illegal: counting one that will not look again.
+  alignas(WS_SPACING) ws_au32_t searching;
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
+  ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
+  ws_au32_t aside_used; ///< S 1 = some join has put tasks aside since the pool was made
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
@@ -92,8 +95,8 @@ struct ws_pool_s {
   ws_au32_t state; ///< S ws_state_t
   ws_au64_t guard_looks; ///< O the guard's
   ws_au64_t skipped; ///< S tasks skipped by an abort
-  ws_au64_t shared_pushed; ///< S tasks pushed to the shared queue
-  ws_au64_t laneless_run; ///< S late tasks run by threads without a lane
+  ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
+  ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
   ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
 
@@ -101,6 +104,7 @@ struct ws_pool_s {
   uint32_t workers; ///< I threads obtained
   uint32_t mask_words; ///< I of sleepers in use
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
+  uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
   bool guarded; ///< I workers can outnumber the CPUs: there is a guard
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept

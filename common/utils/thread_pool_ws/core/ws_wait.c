@@ -26,7 +26,7 @@ static bool is_idle(struct ws_pool_s *pool)
     run += ws_load_acquire(&pool->queue[i]->count.run); // [edge POOL_IDLE acquire] what the tasks wrote
   ws_fence_seq_cst(); // [edge POOL_IDLE fence] run before pushed
   const uint32_t queues_now = ws_queue_count(pool);
-  uint64_t pushed = ws_load_acquire(&pool->shared_pushed); // [edge POOL_IDLE acquire]
+  uint64_t pushed = ws_load_acquire(&pool->laneless_pushed); // [edge POOL_IDLE acquire]
   for (uint32_t i = 0; i < queues_now; i++)
     pushed += ws_load_acquire(&pool->queue[i]->count.pushed); // [edge POOL_IDLE acquire]
   return run == pushed;
@@ -78,7 +78,7 @@ static bool spin_until_idle(struct ws_pool_s *pool)
 static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
 {
   if (here.queue)
-    ws_helper_begin(pool, here.queue);
+    ws_helper_begin(pool, here);
   while (!is_idle(pool)) {
     if (help_any(pool, here))
       continue;
@@ -92,7 +92,7 @@ static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
       ws_block_end(pool, here);
   }
   if (here.queue) {
-    ws_helper_end(pool);
+    ws_helper_end(pool, here);
     ws_give_back(pool, here);
   }
   ws_note_idle(pool);

@@ -58,20 +58,12 @@ static void run_all(ws_worker_t *worker)
   complete(here.queue, &finished);
 }
 
-/// The awake workers of all pools together must leave a CPU to everybody else.
-static bool may_spin(const ws_worker_t *worker)
-{
-  const struct ws_pool_s *pool = worker->pool;
-  return pool->cpus > 1 && ws_process_awake() < pool->cpus
-         && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
-}
-
 /// Look for work for a bounded time. @return whether there is some
 static bool spin(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const bool hot = pool->settings.spin == WS_SPIN_HOT;
-  if (pool->settings.spin == WS_SPIN_OFF || !may_spin(worker))
+  if (pool->settings.spin == WS_SPIN_OFF || !ws_may_spin(pool))
     return false;
   if (ws_producer_on_cpu(pool, ws_os_cpu())) // a spin here would keep it off
     return false;
@@ -80,7 +72,7 @@ static bool spin(ws_worker_t *worker)
   const uint64_t start_ns = ws_os_now_ns();
   uint64_t now_ns = start_ns;
   bool found = false;
-  while (!found && may_spin(worker)) {
+  while (!found && ws_may_spin(pool)) {
     const uint64_t before_ns = now_ns;
     // Looking without a rest takes the queue's lines from the thread that is filling it: with tiny tasks a
     // push then costs six times as much. This rest is the price, about 0.1 us of a start.

@@ -7,8 +7,8 @@
 /// of it but the address of its word, and only in the kernel's hash of waiters.
 ///
 /// Word:  bits 1..31 = units not yet completed, bit 0 = "somebody sleeps on this word".
-///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0)        bit 0 is set by a waiter, never
-///   cleared Legal: bit 0 set although nobody sleeps any more (one futex call too many).
+///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0); a waiter sets bit 0, nobody clears it
+///   Legal: bit 0 set although nobody sleeps any more (one futex call too many).
 ///   Illegal: bit 0 clear while a thread sleeps (it would sleep for ever).
 #ifndef WS_GROUP_H
 #define WS_GROUP_H
@@ -50,10 +50,10 @@ void ws_group_complete(ws_group_t *group, uint32_t units);
 /// @return true when every unit is complete; the caller then sees what the tasks wrote ([edge GROUP_DONE])
 bool ws_group_done(const ws_group_t *group);
 
-/// @brief Wait until every unit is complete.
-/// While it waits the caller runs tasks of this group, and tasks that those have pushed, never a stranger's:
-/// first its own queue in @p pool, then what a thread that runs a task of this group has pushed. It spins for
-/// a bounded time, then sleeps; a worker that sleeps here hands its place to another worker.
+/// @brief Wait until every unit is complete. The memory may be reused when all waits for the group have
+/// returned. While it waits the caller runs tasks of this group, and tasks that those have pushed, never a
+/// stranger's: first its own queue in @p pool, then what a thread that runs a task of this group has pushed.
+/// It spins for a bounded time, then sleeps; a worker that sleeps here hands its place to another worker.
 /// @param pool  where the tasks were pushed; NULL = do not help, only wait
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed, to any depth
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote

@@ -16,7 +16,10 @@
 ///   ws_pool_destroy(pool);
 /// @endcode
 ///
-/// Any number of pools may exist at once; any thread may push to any of them. A pool does not survive fork().
+/// Any number of pools may exist at once; any thread may push to any of them. After fork() the child may not
+/// use the library before it has called exec.
+/// "The process's mask" below is the CPU affinity of the thread that creates the pool.
+/// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
 #ifndef WS_POOL_H
 #define WS_POOL_H
 

@@ -27,7 +27,6 @@ typedef struct {
   uint64_t growths;             ///< times its queue grew
   uint64_t high_water_tasks;    ///< most tasks its queue has held
   uint64_t placements;          ///< times it moved off the CPU of a thread that pushes
-                       ///< it
   int32_t cpu;                  ///< CPU it is pinned to, -1 = floats
   bool realtime;                ///< runs in a real-time class
 } ws_worker_stats_t;
