@@ -183,7 +183,8 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
   return result;
 }
 
-/// Threads outside that stand in tasks themselves count as helpers; they must not hold the workers below their
+/// Threads outside that stand in tasks themselves count as helpers; they must not hold the workers below
+/// their
 /// number, not even on a machine with a CPU for each worker.
 static void blocked_helpers_do_not_starve_the_workers(void)
 {
