@@ -6,9 +6,10 @@
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_run.h"
+#include "ws_spin.h"
 
 /// Run tasks of the group from the caller's own queues until there are none. @return whether any ran
-static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, uint64_t *mark)
+static bool run_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, uint64_t *mark)
 {
   ws_task_t task;
   uint32_t units = 0, others = 0;
@@ -31,6 +32,19 @@ static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, 
     ws_group_complete(group, units);
   ws_count_run(here.queue, units + others);
   return units + others > 0;
+}
+
+/// A thread outside that works earns the pool's workers time to spin; a worker's own time is counted in
+/// ws_spin.
+static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, uint64_t *mark)
+{
+  if (here.worker || here.queue->depth > 0)
+    return run_own(pool, here, group, mark);
+  const uint64_t start_ns = ws_os_now_ns();
+  const bool ran = run_own(pool, here, group, mark);
+  if (ran)
+    ws_spin_earn(pool, ws_os_now_ns() - start_ns);
+  return ran;
 }
 
 /// Run one task that a task of the group has pushed.

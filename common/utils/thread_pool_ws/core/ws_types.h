@@ -66,6 +66,9 @@ struct ws_worker_s {
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I what the system said, 0 = done
+  uint64_t found_ns, dry_ns; ///< P when it last found work after a search, and last ran out
+  uint64_t gap_ns; ///< P length of the long gaps without work, a slowly sinking maximum
+  uint32_t gap_kept; ///< P long gaps in a row that were no longer than expected
   bool searching; ///< P counted in pool->searching
   bool claimed; ///< P it was woken, and has not found work yet
 };
@@ -93,6 +96,7 @@ struct ws_pool_s {
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
   ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
   ws_au32_t state; ///< S ws_state_t
+  ws_au64_t spin_credit_ns; ///< S earned since the last long gap: see ws_spin.c. Only a budget
   ws_au64_t guard_looks; ///< O the guard's
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
