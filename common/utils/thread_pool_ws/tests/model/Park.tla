@@ -1,8 +1,8 @@
 ------------------------------ MODULE Park ------------------------------
 \* SPDX-License-Identifier: BSD-3-Clause
 \* Sleep and wake as in core/ws_park.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching with
-\* claim on behalf, cap on awake workers, guard thread. Sequentially consistent; a step is one access of a
-\* shared word, or several where a split shows nothing new.
+\* claim on behalf, woken workers that wake two, cap on awake workers, guard thread. Sequentially consistent;
+\* a step is one access of a shared word, or several where a split shows nothing new.
 \*
 \* Tasks wait in one bag, which stands for all queues. A blocker ends only after a key task has run, as a task
 \* that waits for an event of the program. s holds the shared words, l what each thread knows.
@@ -10,7 +10,7 @@ EXTENDS Naturals, FiniteSets, Sequences, TLC
 CONSTANTS
   N,         \* workers 1..N
   Script,    \* for each producer the kinds of task that it pushes, one by one
-  Cpus,      \* cap on awake workers when no helper is awake
+  Cpus,      \* cap on awake workers when no helper is awake; of a pool with a guard only
   Helpers,   \* outside threads that are awake in a join at the start; each ends its join at some time
   Guarded,   \* whether the pool has a guard
   Joins,     \* TRUE: a blocker waits in a join, and so gives its place away
@@ -35,13 +35,17 @@ Init ==
           blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> guard, token |-> [w \in W |-> 0]]
   /\ l = [x \in W \cup P \cup H \cup G |->
            [pc |-> IF x \in W THEN "find" ELSE IF x \in P THEN "push" ELSE IF x \in H THEN "help" ELSE "rest",
-            search |-> FALSE, task |-> "quick", timed |-> FALSE, sent |-> 0, index |-> 1, back |-> "end"]]
+            search |-> "no", task |-> "quick", timed |-> FALSE, sent |-> 0, seen |-> 0, left |-> 0,
+            back |-> "none"]]
 
 Fault(name) == name \in Faults
-Visible == \E k \in Kinds : s.bag[k] > 0
+Min(a, b) == IF a < b THEN a ELSE b
+Queued == s.bag["quick"] + s.bag["blocker"] + s.bag["key"]
+Visible == Queued > 0
 Awake == N - Cardinality(s.sleepers)
 Working == IF Awake > s.blocked THEN Awake - s.blocked ELSE 0
-Limit == IF s.lifted THEN N ELSE IF Cpus > s.helpers THEN Cpus - s.helpers ELSE 1
+Limit == IF s.lifted \/ (~Guarded /\ ~Fault("cap_alone")) THEN N
+         ELSE IF Cpus > s.helpers THEN Min(N, Cpus - s.helpers) ELSE 1
 At(x, p) == l[x].pc = p
 Go(x, p) == l' = [l EXCEPT ![x].pc = p]
 GoBack(x, p, back) == l' = [l EXCEPT ![x].pc = p, ![x].back = back]
@@ -49,19 +53,24 @@ Keep == s' = s
 Look(x, p) == IF s.searching = 0 /\ s.sleepers # {} /\ Visible THEN GoBack(x, "wake_one", p) ELSE Go(x, p)
 
 \* ---- ws_wake_one, ws_wake_sleeper, ws_guard_call: any thread
+\* A loop that wakes several ends when a wake fails.
+Return(x, woke) ==
+  LET back == CASE ~woke /\ l[x].back = "last" -> "run" [] ~woke /\ l[x].back = "more" -> "rest"
+                [] OTHER -> l[x].back
+  IN l' = [l EXCEPT ![x].pc = back, ![x].back = "none", ![x].seen = 0, ![x].left = IF woke THEN @ ELSE 0]
 WakeOne(x) ==
   \/ /\ At(x, "wake_one") /\ Keep
      /\ IF Working < Limit THEN Go(x, "claim")
-        ELSE Go(x, IF Guarded /\ s.guard = "dormant" /\ ~Fault("no_call") THEN "call" ELSE l[x].back)
-  \/ /\ At(x, "call") /\ s' = [s EXCEPT !.guard = "standing"] /\ Go(x, l[x].back)
+        ELSE IF Guarded /\ s.guard = "dormant" /\ ~Fault("no_call") THEN Go(x, "call") ELSE Return(x, FALSE)
+  \/ /\ At(x, "call") /\ s' = [s EXCEPT !.guard = "standing"] /\ Return(x, FALSE)
   \/ /\ At(x, "claim")
-     /\ IF s.sleepers = {} THEN Go(x, l[x].back) /\ Keep
+     /\ IF s.sleepers = {} THEN Return(x, FALSE) /\ Keep
         ELSE \E v \in s.sleepers :
-               /\ l' = [l EXCEPT ![x].pc = "count", ![x].index = v]
+               /\ l' = [l EXCEPT ![x].pc = "count", ![x].seen = v]
                /\ IF Fault("claim_blind") THEN Keep ELSE s' = [s EXCEPT !.sleepers = @ \ {v}]
   \/ /\ At(x, "count") /\ Go(x, "give")
-     /\ s' = [s EXCEPT !.searching = @ + 1, !.sleepers = @ \ {l[x].index}]
-  \/ /\ At(x, "give") /\ Go(x, l[x].back) /\ s' = [s EXCEPT !.token[l[x].index] = 1]
+     /\ s' = [s EXCEPT !.searching = @ + 1, !.sleepers = @ \ {l[x].seen}]
+  \/ /\ At(x, "give") /\ Return(x, TRUE) /\ s' = [s EXCEPT !.token[l[x].seen] = 1]
 
 \* ---- ws_push.c
 Producer(p) ==
@@ -84,24 +93,35 @@ Run(w) ==
      /\ IF Visible
         THEN \E k \in Kinds : /\ s.bag[k] > 0 /\ s' = [s EXCEPT !.bag[k] = @ - 1]
                               /\ l' = [l EXCEPT ![w].task = k,
-                                                ![w].pc = IF l[w].search THEN "found" ELSE "run"]
+                                                ![w].pc = IF l[w].search = "no" THEN "run" ELSE "found"]
         ELSE Keep /\ \/ Go(w, "announce")
-                     \/ Searches /\ ~l[w].search /\ Go(w, "search")
+                     \/ Searches /\ l[w].search = "no" /\ Go(w, "search")
   \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1]
-     /\ l' = [l EXCEPT ![w].search = TRUE, ![w].pc = "find"]
+     /\ l' = [l EXCEPT ![w].search = "self", ![w].pc = "find"]
+  \* ws_search_found: wakes up to two if it was woken, up to one if it was the last, while tasks are more than
+  \* those who search
   \/ /\ At(w, "found") /\ s' = [s EXCEPT !.searching = @ - 1]
-     /\ l' = [l EXCEPT ![w].search = FALSE,
-                       ![w].pc = IF s.searching = 1 /\ ~Fault("no_last_wake") THEN "last" ELSE "run"]
+     /\ LET wakes == CASE Fault("no_last_wake") -> 0 [] l[w].search = "woken" -> 2 [] s.searching = 1 -> 1
+                       [] OTHER -> 0
+        IN l' = [l EXCEPT ![w].search = "no", ![w].left = wakes,
+                          ![w].pc = IF wakes > 0 THEN "last" ELSE "run"]
   \/ /\ At(w, "last") /\ Keep
-     /\ IF s.sleepers # {} /\ Visible THEN GoBack(w, "wake_one", "run") ELSE Go(w, "run")
+     /\ IF l[w].left > 0 /\ s.sleepers # {}
+        THEN l' = [l EXCEPT ![w].pc = "enough", ![w].seen = s.searching, ![w].left = @ - 1]
+        ELSE l' = [l EXCEPT ![w].pc = "run", ![w].left = 0]
+  \/ /\ At(w, "enough") /\ Keep
+     /\ IF Queued > l[w].seen + (IF Fault("counts_itself") THEN 1 ELSE 0)
+        THEN l' = [l EXCEPT ![w].pc = "wake_one", ![w].back = "last", ![w].seen = 0]
+        ELSE l' = [l EXCEPT ![w].pc = "run", ![w].seen = 0, ![w].left = 0]
   \/ /\ At(w, "run")
      /\ IF l[w].task = "blocker"
         THEN IF Joins THEN s' = [s EXCEPT !.blocked = @ + 1]
                            /\ Go(w, IF Fault("block_silent") THEN "blocked" ELSE "block")
              ELSE Keep /\ Go(w, IF Moves /\ Visible THEN "move" ELSE "blocked")
-        ELSE s' = [s EXCEPT !.done = @ + 1, !.key = @ \/ l[w].task = "key"] /\ Go(w, "find")
+        ELSE /\ s' = [s EXCEPT !.done = @ + 1, !.key = @ \/ l[w].task = "key"]
+             /\ l' = [l EXCEPT ![w].pc = "find", ![w].task = "quick"]
   \/ /\ At(w, "block") /\ Keep /\ Look(w, "blocked")
-  \/ /\ At(w, "blocked") /\ s.key /\ Go(w, "find")
+  \/ /\ At(w, "blocked") /\ s.key /\ l' = [l EXCEPT ![w].pc = "find", ![w].task = "quick"]
      /\ s' = [s EXCEPT !.done = @ + 1, !.blocked = IF Joins THEN @ - 1 ELSE @]
   \/ /\ At(w, "move")
      /\ IF Visible THEN \E k \in Kinds : /\ s.bag[k] > 0 /\ s' = [s EXCEPT !.bag[k] = @ - 1]
@@ -113,8 +133,10 @@ Run(w) ==
 \* ---- ws_park. timed: the worker still has to leave searching, which is a fault
 Park(w) ==
   \/ /\ At(w, "announce") /\ s' = [s EXCEPT !.sleepers = @ \cup {w}]
-     /\ l' = [l EXCEPT ![w].search = TRUE, ![w].timed = l[w].search /\ Fault("late_decrement"),
-                       ![w].pc = IF l[w].search /\ ~Fault("late_decrement") THEN "leave" ELSE "recheck"]
+     /\ LET counted == l[w].search # "no"
+            late == counted /\ Fault("late_decrement")
+        IN l' = [l EXCEPT ![w].search = "self", ![w].timed = late,
+                          ![w].pc = IF counted /\ ~late THEN "leave" ELSE "recheck"]
   \/ /\ At(w, "leave") /\ s' = [s EXCEPT !.searching = @ - 1]
      /\ Go(w, IF l[w].timed THEN "asleep" ELSE "recheck")
   \/ /\ At(w, "recheck") /\ Keep
@@ -124,22 +146,26 @@ Park(w) ==
         THEN s' = [s EXCEPT !.sleepers = @ \ {w}] /\ Go(w, "recount")
         ELSE Keep /\ Go(w, IF l[w].timed THEN "leave" ELSE "asleep")
   \/ /\ At(w, "recount") /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1] /\ Go(w, "find")
-  \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0] /\ Go(w, "find")
+  \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0]
+     /\ l' = [l EXCEPT ![w].pc = "find", ![w].search = "woken"]
 
 \* ---- ws_guard.c. The guard tells blocked workers from busy ones without error here: in the end it does.
 Hidden == IF Joins THEN 0 ELSE Cardinality({w \in W \ s.sleepers : At(w, "blocked") /\ ~s.key})
 Guard(g) ==
   \/ At(g, "rest") /\ s.guard = "standing" /\ Go(g, "watch") /\ Keep
-  \/ /\ At(g, "watch")
-     /\ LET lift == s.lifted \/ (Hidden > 0 /\ Hidden >= Working)
-            room == Working - (IF Hidden < Working THEN Hidden ELSE Working) < (IF lift THEN N ELSE Limit)
-        IN IF Visible
-           THEN IF s.searching = 0
-                THEN /\ s' = [s EXCEPT !.lifted = lift]
-                     /\ GoBack(g, IF room THEN "claim" ELSE "rest", "rest")
-                ELSE Keep /\ Go(g, "rest")
-           ELSE /\ s' = [s EXCEPT !.lifted = @ /\ Hidden > 0]
-                /\ Go(g, IF Working = 0 THEN "lie_down" ELSE "rest")
+  \/ /\ At(g, "watch") /\ Visible \* also while somebody searches: who gets no CPU does not silence it
+     /\ LET hidden == Min(Hidden, Working)
+            lift == s.lifted \/ (hidden > 0 /\ hidden = Working)
+            limit == IF lift THEN N ELSE Limit
+            room == IF Working - hidden < limit THEN limit - (Working - hidden) ELSE 0
+        IN /\ s' = [s EXCEPT !.lifted = lift]
+           /\ l' = [l EXCEPT ![g].pc = "more", ![g].left = Min(room, Queued)]
+  \/ /\ At(g, "watch") /\ (~Visible \/ s.searching > 0)
+     /\ s' = [s EXCEPT !.lifted = @ /\ (Hidden > 0 \/ Fault("stays_lifted"))]
+     /\ Go(g, IF ~Visible /\ Working = 0 THEN "lie_down" ELSE "rest")
+  \/ /\ At(g, "more") /\ Keep
+     /\ IF l[g].left > 0 THEN l' = [l EXCEPT ![g].pc = "claim", ![g].back = "more", ![g].left = @ - 1]
+        ELSE Go(g, "rest")
   \/ /\ At(g, "lie_down") /\ s' = [s EXCEPT !.guard = "dormant"]
      /\ Go(g, IF Fault("lie_down_blind") THEN "rest" ELSE "last_look")
   \/ /\ At(g, "last_look") /\ Go(g, "rest")
@@ -157,14 +183,17 @@ Finish == <>(s.done = Total)
 Parked == {w \in s.sleepers : l[w].pc = "asleep" /\ s.token[w] = 0}
 \* A thread that will look at the queues before it sleeps, blocks or runs a task; or a wake under way.
 OnTheWay ==
-  \/ \E w \in W : \/ l[w].pc \in {"find", "search", "found", "last", "announce", "leave", "recheck",
-                                  "retract", "recount", "block", "move", "put"}
+  \/ \E w \in W : \/ l[w].pc \in {"find", "search", "found", "last", "enough", "announce", "leave",
+                                  "recheck", "retract", "recount", "block", "move", "put"}
                   \/ s.token[w] = 1
   \/ \E x \in DOMAIN l : l[x].pc \in {"searching?", "sleepers?", "wake_one", "claim", "count", "give", "look"}
-\* Tasks wait, a worker is parked and may be awake: somebody is on the way to them, or the guard is.
+\* Tasks wait, a worker is parked and may be awake: somebody is on the way to them. When the guard has just
+\* lifted the cap, which pushes could not know, it is the guard.
 FullUse == Visible /\ Parked # {} /\ Working < Limit
-             => OnTheWay \/ s.guard = "standing"
+             => OnTheWay \/ (s.lifted /\ s.guard = "standing")
 \* Tasks wait behind a full set of awake workers: the guard stands, is being called, or is not needed.
 GuardCovers == Guarded /\ Visible /\ Parked # {}
                  => OnTheWay \/ s.guard = "standing" \/ \E x \in DOMAIN l : l[x].pc \in {"call", "last_look"}
+\* A guard that has lain down leaves no lifted cap behind.
+CapReturns == s.lifted => s.guard = "standing"
 =============================================================================

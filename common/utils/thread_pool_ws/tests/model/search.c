@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file search.c
 /// The last searcher's rule (ws_search_found) under the C11 memory model. A is the only searcher and has
-/// just claimed task 0; B is parked; P publishes task 1 and wakes nobody if it sees a searcher. Task 0 does
-/// not end before task 1 has run, so that a wake which nobody sends shows as a thread that waits for ever.
+/// just claimed task 0; B is parked; P publishes task 1 and wakes nobody if it sees a searcher. A wakes if
+/// more tasks are queued than threads search by now. Task 0 does not end before task 1 has run, so that a
+/// wake which nobody sends shows as a thread that waits for ever.
 /// -DNO_LFENCE: A relies on its read-modify-write alone; -DNO_PFENCE: P has no fence.
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,8 +31,11 @@ static void *searcher(void *unused)
 #ifndef NO_LFENCE
     atomic_thread_fence(memory_order_seq_cst);
 #endif
-    if (atomic_load_explicit(&bottom, RELAXED) > 1u && (atomic_load_explicit(&sleepers, RELAXED) & 1u))
-      wake();
+    if (atomic_load_explicit(&sleepers, RELAXED) & 1u) {
+      const unsigned others = atomic_load_explicit(&searching, RELAXED);
+      if (atomic_load_explicit(&bottom, RELAXED) - 1u > others)
+        wake();
+    }
   }
   while (!atomic_load_explicit(&has_run, ACQUIRE)) // task 0 runs
     ;
