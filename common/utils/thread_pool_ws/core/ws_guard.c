@@ -144,6 +144,8 @@ static void *guard_thread(void *pool_arg)
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   prctl(PR_SET_TIMERSLACK, SLACK_NS);
+  ws_add_release(&pool->started, 1); // [edge START release] set up: no other system call of a start comes later
+  ws_os_futex_wake(&pool->started, 1);
   memory_t memory = {0};
   uint64_t wait_ns = FIRST_NS;
   for (;;) {
@@ -179,6 +181,8 @@ void ws_guard_start(struct ws_pool_s *pool)
   char name[16];
   ws_thread_name(name, pool->settings.name, pool->workers);
   pthread_setname_np(pool->guard_thread, name);
+  while (ws_load_acquire(&pool->started) == pool->workers) // [edge START acquire]
+    ws_os_futex_wait(&pool->started, pool->workers, 0);
 }
 
 void ws_guard_end(struct ws_pool_s *pool)

@@ -17,7 +17,7 @@ struct ws_pool_s;
 /// Counters of one worker, or the sum over all threads that are not workers (ws_stats_t.outside). Since
 /// creation.
 typedef struct {
-  uint64_t run_tasks;           ///< tasks run from a queue
+  uint64_t run_tasks;           ///< tasks taken from a queue and run, or skipped by an abort
   uint64_t stolen_tasks;        ///< those of them taken from another thread's queue
   uint64_t inline_tasks;        ///< tasks run inside a push, because its queue was full
   uint64_t parks;               ///< times it went to sleep for want of work
