@@ -110,7 +110,7 @@ def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
     if len(rows) > 1:
         yield (
             "\nThe own pool against its targets, in us (list limit: ideal scheduling of whole tasks when the"
-            " second core comes after the wake latency)"
+            " producer begins after its pushes and the second core after the wake latency)"
         )
         yield from layout(rows)
 

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "ws_guard.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -144,8 +145,8 @@ static void *guard_thread(void *pool_arg)
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   prctl(PR_SET_TIMERSLACK, SLACK_NS);
-  ws_add_release(&pool->started, 1); // [edge START release] set up: no other system call of a start comes later
-  ws_os_futex_wake(&pool->started, 1);
+  ws_add_release(&pool->started, 1); // [edge START release] set up: nothing of the start comes later
+  ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word
   memory_t memory = {0};
   uint64_t wait_ns = FIRST_NS;
   for (;;) {

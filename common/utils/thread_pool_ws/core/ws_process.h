@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
   uint64_t id; ///< of this thread in the process, 0 = none yet
-  uint32_t laneless_depth; ///< tasks on the stack that run inline or late in a pool where it has no lane
+  uint64_t laneless_in; ///< id of the pool, where it has no lane, whose task it runs inline or late; 0 = none
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];
 } ws_self_t;

@@ -9,9 +9,9 @@
 #include "ws_run.h"
 
 /// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
-static bool refused(ws_here_t here)
+static bool refused(const struct ws_pool_s *pool, ws_here_t here)
 {
-  return here.queue ? here.queue->depth == 0 : ws_self()->laneless_depth == 0;
+  return here.queue ? here.queue->depth == 0 : ws_self()->laneless_in != pool->id;
 }
 
 /// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals
@@ -100,7 +100,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(here))
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
   if (WS_UNLIKELY(pool->workers == 0)) {
     ws_run_inline(pool, here, task);
@@ -127,7 +127,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
 {
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(here))
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
   const bool queued = pool->workers > 0 && here.queue && count > 0;
   if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count))) {

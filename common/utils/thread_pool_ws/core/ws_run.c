@@ -30,12 +30,16 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
 {
   // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
   const bool helper = here.queue && !here.worker && here.queue->depth == 0;
-  uint32_t *depth = here.queue ? &here.queue->depth : &ws_self()->laneless_depth;
+  uint32_t no_depth = 0;
+  uint32_t *depth = here.queue ? &here.queue->depth : &no_depth;
+  const uint64_t laneless_in = ws_self()->laneless_in;
+  ws_self()->laneless_in = here.queue ? laneless_in : pool->id;
   if (helper)
     ws_helper_begin(pool, here);
   (*depth)++;
   task->func(task->arg);
   (*depth)--;
+  ws_self()->laneless_in = laneless_in;
   if (helper)
     ws_helper_end(pool, here);
 }

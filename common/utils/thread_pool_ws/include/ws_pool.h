@@ -123,8 +123,8 @@ int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks with one decision whom to wake.
-/// @return the number of tasks that were taken, from the front (fewer than @p count under WS_FULL_FAIL, or when
-///         the pool is stopped meanwhile); -ECANCELED when the pool was stopped before
+/// @return the number of tasks that were taken, from the front: fewer than @p count under WS_FULL_FAIL, or
+///         when the pool is stopped meanwhile; -ECANCELED when the pool was stopped before
 /// Otherwise as ws_pool_push.
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count);
 
