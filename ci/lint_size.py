@@ -35,7 +35,7 @@ FUNCTION_LINES_TARGET = 40
 NESTING_MAX = 4
 COLUMNS_MAX = 110
 # Functions that may stand between target and bound. Lower it when the note says so; do not raise it.
-FUNCTIONS_ABOVE_TARGET_MAX = 8
+FUNCTIONS_ABOVE_TARGET_MAX = 0
 SKIPPED = re.compile(r"(^|/)(data|history|generated|expected\.c)(/|$)")
 
 

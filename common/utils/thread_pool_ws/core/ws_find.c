@@ -103,10 +103,7 @@ static void put_aside(ws_worker_t *worker, const ws_task_t *task)
   ws_store_relaxed(&worker->pool->aside_used, 1); // relaxed: before the fence of dig_out [PARK_DEKKER]
   while (!ws_deque_has_room(&worker->aside, 1)) {
     if (!ws_deque_grow(&worker->aside)) {
-      ws_run(worker->pool, &worker->queue, task);
-      if (task->group)
-        ws_group_complete(task->group, 1);
-      ws_count_run(&worker->queue, 1);
+      ws_run_whole(worker->pool, &worker->queue, task);
       return;
     }
   }
@@ -179,11 +176,7 @@ static bool dig_out(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gr
     found = dig_under(&here.queue->deque, group, 0, task);
   if (!found && here.worker)
     found = find_aside(here.worker, group, task);
-  // What was moved could not be seen for a moment, and a worker may have gone to sleep over it.
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the moved tasks before searching and sleepers
-  if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool) // relaxed: after the fence
-      && ws_work_visible(pool))
-    ws_wake_one(pool, here);
+  ws_fill_place(pool, here); // what was moved could not be seen: a worker may have gone to sleep over it
   return found;
 }
 

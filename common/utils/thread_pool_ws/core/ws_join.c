@@ -53,12 +53,7 @@ static bool help_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t 
   ws_task_t task;
   if (!ws_find_below(pool, here, group, &task))
     return false;
-  ws_group_t *before = ws_root_enter(here.queue, task.group);
-  ws_run(pool, here.queue, &task);
-  ws_root_leave(here.queue, before);
-  if (task.group)
-    ws_group_complete(task.group, 1);
-  ws_count_run(here.queue, 1);
+  ws_run_whole(pool, here.queue, &task);
   return true;
 }
 

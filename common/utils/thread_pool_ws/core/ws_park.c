@@ -259,10 +259,9 @@ void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
   here.queue->gave_back_ns = now_ns;
 }
 
-/// A place has become free, and others relied on its being taken: look whether a task waits for it.
-static void fill_place(struct ws_pool_s *pool, ws_here_t here)
+void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place before the look at queues
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
   if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool) // relaxed: after the fence
       && ws_work_visible(pool))
     ws_wake_one(pool, here);
@@ -279,7 +278,7 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_sub_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
   ws_process_helpers_sub(1);
-  fill_place(pool, here);
+  ws_fill_place(pool, here);
 }
 
 void ws_block_begin(struct ws_pool_s *pool, ws_here_t here)
@@ -292,7 +291,7 @@ void ws_block_begin(struct ws_pool_s *pool, ws_here_t here)
     ws_process_helpers_sub(1);
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference; the next push sets it
   }
-  fill_place(pool, here);
+  ws_fill_place(pool, here);
 }
 
 void ws_block_end(struct ws_pool_s *pool, ws_here_t here)

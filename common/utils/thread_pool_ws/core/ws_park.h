@@ -38,6 +38,10 @@ uint32_t ws_working(const struct ws_pool_s *pool);
 /// return.
 void ws_park(ws_worker_t *worker);
 
+/// @brief A place among the awake workers has become free, or tasks could not be seen for a moment, and
+/// others relied on the contrary: look whether a task waits, and wake a worker for it.
+void ws_fill_place(struct ws_pool_s *pool, ws_here_t here);
+
 /// @brief Begin or end to be counted in searching. The last searcher that found work wakes the next worker.
 void ws_search_begin(ws_worker_t *worker);
 void ws_search_found(ws_worker_t *worker);

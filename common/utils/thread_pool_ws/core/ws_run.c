@@ -25,6 +25,16 @@ void ws_count_run(ws_queue_t *queue, uint32_t tasks)
   ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
 }
 
+void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
+{
+  ws_group_t *before = ws_root_enter(queue, task->group);
+  ws_run(pool, queue, task);
+  ws_root_leave(queue, before); // before the group can end
+  if (task->group)
+    ws_group_complete(task->group, 1);
+  ws_count_run(queue, 1);
+}
+
 /// Run a task that comes from no queue. Inside it the caller may push and join, even while the pool stops.
 static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {

@@ -39,13 +39,7 @@ static bool help_any(struct ws_pool_s *pool, ws_here_t here)
   bool stolen;
   if (!here.queue || !ws_find(pool, here, &task, &stolen))
     return false;
-  ws_group_t *before = stolen ? ws_root_enter(here.queue, task.group) : NULL;
-  ws_run(pool, here.queue, &task);
-  if (stolen)
-    ws_root_leave(here.queue, before);
-  if (task.group)
-    ws_group_complete(task.group, 1);
-  ws_count_run(here.queue, 1);
+  ws_run_whole(pool, here.queue, &task);
   return true;
 }
 
