@@ -49,15 +49,25 @@ static ws_ring_t *next_ring(ws_deque_t *deque)
   return ring;
 }
 
+/// Make sure that nobody gives back, or will give back, pages that the owner is about to use.
+static void claim_pages(ws_deque_t *deque)
+{
+  for (;;) {
+    uint32_t loose = ws_load_acquire(&deque->loose); // [edge DEQ_LOOSE acquire] a trim that has ended
+    if (loose == WS_LOOSE_NONE)
+      return;
+    // [edge DEQ_LOOSE acq_rel] whoever moves loose away from PAGES may touch the pages: the owner, or one
+    // trim
+    if (loose == WS_LOOSE_PAGES && ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE))
+      return;
+    if (loose == WS_LOOSE_TRIMMING) // asleep, so that a worker of a lower class can end its trim
+      ws_os_futex_wait(&deque->loose, WS_LOOSE_TRIMMING, 0);
+  }
+}
+
 bool ws_deque_grow(ws_deque_t *deque)
 {
-  uint32_t loose = ws_load_acquire(&deque->loose); // [edge DEQ_LOOSE acquire] a trim that has ended
-  if (loose == WS_LOOSE_TRIMMING)
-    return false;
-  // [edge DEQ_LOOSE acq_rel] whoever moves loose away from PAGES may touch the pages: this growth, or one
-  // trim
-  if (loose == WS_LOOSE_PAGES && !ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE))
-    return false;
+  claim_pages(deque);
   ws_ring_t *next = next_ring(deque);
   if (!next)
     return false;
@@ -97,4 +107,5 @@ void ws_deque_trim(ws_deque_t *deque)
     // locked pages stay: no harm
     ws_os_release_pages(deque->rings[level].cell, ring_bytes(&deque->rings[level]));
   ws_store_release(&deque->loose, WS_LOOSE_NONE); // [edge DEQ_LOOSE release] the next growth may write again
+  ws_os_futex_wake(&deque->loose, 1);
 }

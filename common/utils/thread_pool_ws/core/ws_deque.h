@@ -77,8 +77,7 @@ typedef enum { WS_STEAL_EMPTY, WS_STEAL_LOST, WS_STEAL_GOT } ws_steal_t;
 void ws_deque_init(ws_deque_t *deque, ws_cell_t *cells, uint64_t capacity);
 /// Unmap the rings above level 0.
 void ws_deque_free(ws_deque_t *deque);
-/// @brief Double the capacity. @return false when there is no memory, or its pages are being given back right
-/// now
+/// @brief Double the capacity; waits while pages are being given back. @return false when there is no memory
 bool ws_deque_grow(ws_deque_t *deque);
 /// @brief Return to the first ring if the deque is empty; its bigger rings become loose.
 /// @return whether it did
