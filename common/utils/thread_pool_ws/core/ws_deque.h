@@ -54,7 +54,7 @@ typedef struct {
   uint32_t level; ///< P level of the ring in use
   uint32_t level_max; ///< P highest level whose ring is mapped
   alignas(WS_SPACING) ws_aptr_t ring; ///< O ws_ring_t in use
-  ws_au64_t takes; ///< O number of takes; the same at two looks = bottom has not fallen in between
+  ws_au64_t takes; ///< O number of takes: between two looks bottom has fallen by no more than it has grown
   ws_au32_t loose; ///< S whether rings above level 0 hold pages that nobody uses: see WS_LOOSE_*
   ws_au64_t grown_bytes; ///< O memory of the ring in use beyond level 0
   ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level
@@ -67,7 +67,7 @@ enum { WS_LOOSE_NONE, WS_LOOSE_PAGES, WS_LOOSE_TRIMMING };
 /// line.
 typedef struct {
   const ws_deque_t *deque;
-  uint64_t bottom; ///< a value of bottom seen after takes had the value below
+  uint64_t bottom; ///< bottom was at least this when takes had the value below
   uint64_t takes;
 } ws_steal_memo_t;
 
@@ -195,15 +195,14 @@ static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo,
   // [edge DEQ_REUSE acquire] not older than what other thieves took
   const uint64_t top = ws_load_acquire(&deque->top);
   ws_fence_seq_cst_loads(); // [edge DEQ_LAST fence] top before bottom (or takes)
-  const bool known = memo->deque == deque && (int64_t)(memo->bottom - top) > 0
-                     && ws_load_acquire(&deque->takes) == memo->takes; // [edge DEQ_TAKES acquire]
-  if (!known) {
-    const uint64_t takes = ws_load_acquire(&deque->takes); // [edge DEQ_TAKES acquire] read before bottom
-    const uint64_t bottom = ws_load_acquire(&deque->bottom); // [edge DEQ_PUBLISH acquire] cells below it
-    *memo = (ws_steal_memo_t){.deque = deque, .bottom = bottom, .takes = takes};
-    if ((int64_t)(bottom - top) <= 0)
-      return false;
-  }
+  const uint64_t takes = ws_load_acquire(&deque->takes); // [edge DEQ_TAKES acquire] read before bottom
+  // Each take since the memo was made has lowered bottom by one at most, and pushes raise it: a lower bound.
+  uint64_t bottom = memo->deque == deque ? memo->bottom - (takes - memo->takes) : top;
+  if ((int64_t)(bottom - top) <= 0)
+    bottom = ws_load_acquire(&deque->bottom); // [edge DEQ_PUBLISH acquire] cells below it
+  *memo = (ws_steal_memo_t){.deque = deque, .bottom = bottom, .takes = takes};
+  if ((int64_t)(bottom - top) <= 0)
+    return false;
   // [edge DEQ_GROW acquire] its cells hold all of [top, bottom)
   const ws_ring_t *ring = ws_load_acquire(&deque->ring);
   ws_cell_read(&ring->cell[top & ring->mask], task);

@@ -5,7 +5,7 @@
 // ws_fence_seq_cst_loads. Every access of a shared word is a step of its own.
 //
 // Checked: no task runs twice, none is lost, none is read before it was written.
-// Mutants: NO_FENCE NO_TAKES TAKES_FIRST TAKES_READ_LATE GROW_EARLY RING_EARLY SHRINK_FULL
+// Mutants: NO_FENCE NO_TAKES NO_SUBTRACT TAKES_FIRST TAKES_READ_LATE GROW_EARLY RING_EARLY SHRINK_FULL
 #ifndef TASKS
 #define TASKS 4
 #endif
@@ -136,27 +136,24 @@ proctype owner()
 
 proctype thief()
 {
-  byte tries, t, ring, task, memo_bottom, memo_takes;
-  bool known;
+  byte tries, t, ring, task, takes, memo_takes;
+  short memo_bottom;  // may fall below what it bounds, even below 0
   for (tries : 1 .. TRIES) {
     t = top;
 #ifdef RING_EARLY
     ring = mem[A_RING];
 #endif
-    known = memo_bottom > t;
+    takes = mem[A_TAKES];
+#ifndef NO_SUBTRACT
+    memo_bottom = memo_bottom - (takes - memo_takes);
+#endif
+    memo_takes = takes;
     if
-    :: known -> known = (mem[A_TAKES] == memo_takes)
-    :: else
-    fi;
-    if
-    :: known
+    :: memo_bottom > t
     :: else ->
-#ifdef TAKES_READ_LATE
        memo_bottom = mem[A_BOTTOM];
+#ifdef TAKES_READ_LATE
        memo_takes = mem[A_TAKES]
-#else
-       memo_takes = mem[A_TAKES];
-       memo_bottom = mem[A_BOTTOM]
 #endif
     fi;
     if
