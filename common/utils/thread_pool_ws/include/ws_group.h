@@ -54,6 +54,8 @@ bool ws_group_done(const ws_group_t *group);
 /// returned. While it waits the caller runs tasks of this group, and tasks that those have pushed, never a
 /// stranger's: first its own queue in @p pool, then what a thread that runs a task of this group has pushed.
 /// It spins for a bounded time, then sleeps; a worker that sleeps here hands its place to another worker.
+/// A task that completes units by hand but does not carry the group counts as a stranger's: it is not helped
+/// with, and a pool whose every worker waits like this for such a task does not run it.
 /// @param pool  where the tasks were pushed; NULL = do not help, only wait
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed, to any depth
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
