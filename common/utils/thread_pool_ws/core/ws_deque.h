@@ -77,6 +77,10 @@ typedef enum { WS_STEAL_EMPTY, WS_STEAL_LOST, WS_STEAL_GOT } ws_steal_t;
 void ws_deque_init(ws_deque_t *deque, ws_cell_t *cells, uint64_t capacity);
 /// Unmap the rings above level 0.
 void ws_deque_free(ws_deque_t *deque);
+/// @brief First touch of the ring in use, on the caller's node, so that pushes find its pages there. Does
+/// nothing while the deque holds tasks.
+/// @threads  owner
+void ws_deque_touch(ws_deque_t *deque);
 /// @brief Double the capacity; waits while pages are being given back. @return false when there is no memory
 bool ws_deque_grow(ws_deque_t *deque);
 /// @brief Return to the first ring if the deque is empty; its bigger rings become loose.

@@ -80,15 +80,14 @@ static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
          || ws_shared_take(&pool->shared, task);
 }
 
-bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task, bool *stolen)
+bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  *stolen = false;
   if (ws_deque_take(&here.queue->deque, task))
     return true;
-  *stolen = steal_any(pool, here, task);
-  if (*stolen)
-    ws_count(&here.queue->count.stolen, 1);
-  return *stolen;
+  if (!steal_any(pool, here, task))
+    return false;
+  ws_count(&here.queue->count.stolen, 1);
+  return true;
 }
 
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)

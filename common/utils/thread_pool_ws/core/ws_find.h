@@ -8,8 +8,7 @@
 
 /// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to
 /// far, tasks that a join put aside, the shared queue.
-/// @param stolen  out: it came from another thread's queue, or from the shared one
-bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task, bool *stolen);
+bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 /// @return whether ws_find would probably find something without looking far
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);

@@ -3,8 +3,6 @@
 /// ws_lane.h: claim, remember, add.
 #include "ws_lane.h"
 
-#include <string.h>
-
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
 {
   self->lane[self->next] = (ws_lane_ref_t){.pool_id = pool->id, .lane = lane};
@@ -15,10 +13,7 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
 static void settle(ws_queue_t *lane)
 {
   ws_store_relaxed(&lane->owner_tid, (uint32_t)ws_os_tid()); // relaxed: for the guard, a preference
-  const ws_ring_t *ring = ws_load_relaxed(&lane->deque.ring); // relaxed: only the owner writes it
-  if (ws_deque_size(&lane->deque) == 0)
-    for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
-      ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: empty, so no thief can use what it reads
+  ws_deque_touch(&lane->deque);
 }
 
 /// The next lane that nobody has had yet: one of those made at the start, or a new one. The caller holds the

@@ -267,17 +267,28 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
     ws_wake_one(pool, here);
 }
 
-void ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
+/// A thread outside is awake in a join, for the cap of its pool and for the spin budget of the process.
+static void helper_wakes(struct ws_pool_s *pool)
 {
-  note_cpu(pool, here, (uint32_t)(ws_os_cpu() + 1));
   ws_add_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
   ws_process_helpers_add(1);
 }
 
-void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
+static void helper_rests(struct ws_pool_s *pool)
 {
   ws_sub_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
   ws_process_helpers_sub(1);
+}
+
+void ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
+{
+  note_cpu(pool, here, (uint32_t)(ws_os_cpu() + 1));
+  helper_wakes(pool);
+}
+
+void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
+{
+  helper_rests(pool);
   ws_fill_place(pool, here);
 }
 
@@ -287,8 +298,7 @@ void ws_block_begin(struct ws_pool_s *pool, ws_here_t here)
     ws_add_acq_rel(&pool->blocked, 1); // [edge SEARCHING acq_rel]
     ws_process_awake_sub(1);
   } else {
-    ws_sub_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
-    ws_process_helpers_sub(1);
+    helper_rests(pool);
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference; the next push sets it
   }
   ws_fill_place(pool, here);
@@ -300,7 +310,6 @@ void ws_block_end(struct ws_pool_s *pool, ws_here_t here)
     ws_sub_acq_rel(&pool->blocked, 1); // [edge SEARCHING acq_rel]
     ws_process_awake_add(1);
   } else {
-    ws_add_acq_rel(&pool->helpers, 1); // [edge SEARCHING acq_rel]
-    ws_process_helpers_add(1);
+    helper_wakes(pool);
   }
 }

@@ -46,10 +46,7 @@ static void set_up(ws_worker_t *worker)
   worker->tid = ws_os_tid();
   worker->pin_error = worker->cpu >= 0 ? ws_os_pin(0, (uint32_t)worker->cpu) : 0;
   set_class(worker);
-  const ws_ring_t *ring = ws_load_relaxed(&worker->queue.deque.ring); // relaxed: only the owner writes it
-  // first touch: on the node that it runs on
-  for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
-    ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: the deque is empty
+  ws_deque_touch(&worker->queue.deque);
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
 }
 

@@ -54,9 +54,9 @@ enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
-  alignas(WS_SPACING) ws_au32_t token; ///< S futex: 1 = get up. Set once by whoever takes the worker's bit
-                                       ///< out of
-                                       ///< pool->sleepers, cleared by the worker
+  /// S futex: 1 = get up. Set once by whoever takes the worker's bit out of pool->sleepers, cleared by the
+  /// worker.
+  alignas(WS_SPACING) ws_au32_t token;
   ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I

@@ -36,8 +36,7 @@ static bool is_idle(struct ws_pool_s *pool)
 static bool help_any(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_task_t task;
-  bool stolen;
-  if (!here.queue || !ws_find(pool, here, &task, &stolen))
+  if (!here.queue || !ws_find(pool, here, &task))
     return false;
   ws_run_whole(pool, here.queue, &task);
   return true;

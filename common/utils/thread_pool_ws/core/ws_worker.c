@@ -36,10 +36,9 @@ static bool run_all(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   ws_task_t task;
-  bool stolen;
   finished_t finished = {0};
   bool ran = false;
-  for (; ws_find(pool, here, &task, &stolen); ran = true) {
+  for (; ws_find(pool, here, &task); ran = true) {
     if (worker->searching) {
       ws_spin_found(worker);
       ws_search_found(worker);
