@@ -3,6 +3,7 @@
 /// ws_find.h: the whole scheduling policy, and what a joining thread may run.
 #include "ws_find.h"
 
+#include "ws_group_word.h"
 #include "ws_park.h"
 #include "ws_run.h"
 
@@ -117,7 +118,7 @@ static bool is_buried(const ws_deque_t *deque, const ws_group_t *group)
   const uint64_t size = ws_deque_size(deque);
   for (uint64_t i = 1; i <= size; i++)
     // relaxed: only the owner writes it
-    if (ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group) == group)
+    if (ws_group_same(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group))
       return true;
   return false;
 }
@@ -130,7 +131,7 @@ static bool dig_under(ws_deque_t *deque, const ws_group_t *group, uint32_t depth
 {
   if (!ws_deque_take(deque, task))
     return false;
-  if (task->group == group)
+  if (ws_group_same(task->group, group))
     return true;
   const ws_task_t above = *task;
   const bool found = depth < DIG_DEPTH_MAX && dig_under(deque, group, depth + 1, task);
@@ -142,7 +143,7 @@ static bool dig_under(ws_deque_t *deque, const ws_group_t *group, uint32_t depth
 static bool dig_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
 {
   while (ws_deque_take(&worker->queue.deque, task)) {
-    if (task->group == group)
+    if (ws_group_same(task->group, group))
       return true;
     put_aside(worker, task);
   }
@@ -155,7 +156,7 @@ static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *
   for (uint64_t i = ws_deque_size(&worker->aside); i > 0; i--) {
     if (!steal(&worker->aside, &memo, task))
       return false;
-    if (task->group == group)
+    if (ws_group_same(task->group, group))
       return true;
     put_aside(worker, task);
   }
@@ -189,10 +190,10 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
 {
   ws_deque_t *deque = &here.queue->deque;
   uint64_t index;
-  if (ws_deque_peek(deque, true, task) && task->group == group && ws_deque_take(deque, task))
+  if (ws_deque_peek(deque, true, task) && ws_group_same(task->group, group) && ws_deque_take(deque, task))
     return true;
   ws_steal_memo_t memo = {0};
-  while (ws_deque_steal_peek(deque, &memo, task, &index) && task->group == group)
+  while (ws_deque_steal_peek(deque, &memo, task, &index) && ws_group_same(task->group, group))
     if (ws_deque_steal_commit(deque, index))
       return true;
   if ((int64_t)(ws_find_mark(here) - *mark) > 0 && ws_deque_take(deque, task))
@@ -221,12 +222,14 @@ bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gro
     ws_queue_t *queue = pool->queue[i];
     uint64_t index;
     ws_steal_memo_t memo = {0};
-    if (queue == here.queue || ws_load_relaxed(&queue->root) != group) // relaxed: looked at again below
+    // relaxed: looked at again below
+    if (queue == here.queue || !ws_group_same(ws_load_relaxed(&queue->root), group))
       continue;
     // The task lay there while the root was this group, if the root is read after the task and the CAS finds
     // it still there: to change its root the owner must empty its deque, which moves top on.
     while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
-      if (ws_load_acquire(&queue->root) != group) // [edge ROOT acquire] not older than the task
+      // [edge ROOT acquire] not older than the task
+      if (!ws_group_same(ws_load_acquire(&queue->root), group))
         break;
       if (!ws_deque_steal_commit(&queue->deque, index))
         continue;

@@ -9,6 +9,18 @@
 /// @return units not yet completed
 uint32_t ws_group_units(ws_group_t *group);
 
+/// @return whether two tasks belong to the same group: whether they carry it or its tag makes no difference
+static inline bool ws_group_same(const ws_group_t *a, const ws_group_t *b)
+{
+  return (((uintptr_t)a ^ (uintptr_t)b) & ~(uintptr_t)1) == 0;
+}
+
+/// @return whether the pool has to complete a unit for a task that carries @p group
+static inline bool ws_group_counts(const ws_group_t *group)
+{
+  return group && !((uintptr_t)group & 1);
+}
+
 /// @brief Sleep until the group is done. Neither helps nor spins.
 void ws_group_sleep(ws_group_t *group);
 

@@ -8,40 +8,70 @@
 #include "ws_run.h"
 #include "ws_spin.h"
 
+/// What a thread waits for.
+typedef struct {
+  const ws_group_t *tag; ///< tasks that carry it are helped with
+  ws_group_t *group; ///< until it is done; NULL = until the event is ready
+  const ws_event_t *event;
+} goal_t;
+
+static bool is_reached(const goal_t *goal)
+{
+  return goal->group ? ws_group_done(goal->group) : goal->event->ready(goal->event->arg);
+}
+
+/// Nothing else to do: sleep. A worker, of whichever pool, hands its place to another meanwhile.
+static void sleep_only(const goal_t *goal, bool is_worker_here)
+{
+  if (!is_worker_here)
+    ws_blocking_begin();
+  if (goal->group)
+    ws_group_sleep(goal->group);
+  else
+    goal->event->sleep(goal->event->arg);
+  if (!is_worker_here)
+    ws_blocking_end();
+}
+
+/// When it has run all that was left of a group, it only has to complete it.
+static bool needs_more(const goal_t *goal, uint32_t units)
+{
+  return goal->group ? ws_group_units(goal->group) != units : !is_reached(goal);
+}
+
 /// Run tasks of the group from the caller's own queues until there are none. @return whether any ran
-static bool run_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, uint64_t *mark)
+static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, uint64_t *mark)
 {
   ws_task_t task;
   uint32_t units = 0, others = 0;
-  // When it has run all that was left of the group, it only has to complete it.
-  while (ws_group_units(group) != units && ws_find_own(pool, here, group, mark, &task)) {
-    if (task.group == group) {
+  while (needs_more(goal, units) && ws_find_own(pool, here, goal->tag, mark, &task)) {
+    if (goal->group && task.group == goal->group) {
       ws_run(pool, here.queue, &task);
       units++;
       continue;
     }
     if (units > 0) // what a task of the group has pushed may wait for it
-      ws_group_complete(group, units);
+      ws_group_complete(goal->group, units);
     ws_run(pool, here.queue, &task);
-    if (task.group)
+    if (ws_group_counts(task.group))
       ws_group_complete(task.group, 1);
     others += units + 1;
     units = 0;
   }
   if (units > 0)
-    ws_group_complete(group, units);
+    ws_group_complete(goal->group, units);
   ws_count_run(here.queue, units + others);
   return units + others > 0;
 }
 
 /// A thread outside that works earns the pool's workers time to spin; a worker's own time is counted in
 /// ws_spin.
-static bool help_own(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group, uint64_t *mark)
+static bool help_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, uint64_t *mark)
 {
   if (here.worker || here.queue->depth > 0)
-    return run_own(pool, here, group, mark);
+    return run_own(pool, here, goal, mark);
   const uint64_t start_ns = ws_os_now_ns();
-  const bool ran = run_own(pool, here, group, mark);
+  const bool ran = run_own(pool, here, goal, mark);
   if (ran)
     ws_spin_earn(pool, ws_os_now_ns() - start_ns);
   return ran;
@@ -57,15 +87,15 @@ static bool help_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t 
   return true;
 }
 
-/// Spin until the group is done or something to help with turns up. A worker spins no longer than an idle one
+/// Spin until the goal is reached or something to help with turns up. A worker spins no longer than an idle one
 /// may: it keeps a place that others could fill. @return false when the time is over
-static bool spin(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
+static bool spin(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
   const uint64_t ns_max = here.worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;
   const uint64_t start_ns = ws_os_now_ns();
   while (here.worker ? ws_may_spin(pool) : pool->cpus > 1) {
     for (uint32_t turn = 0; turn < 8; turn++) {
-      if (ws_group_done(group) || help_below(pool, here, group))
+      if (is_reached(goal) || help_below(pool, here, goal->tag))
         return true;
       ws_pause();
     }
@@ -75,37 +105,69 @@ static bool spin(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
   return false;
 }
 
-/// Help, spin, sleep: see ws_group.h.
-static void join(struct ws_pool_s *pool, ws_here_t here, ws_group_t *group)
+static void join(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
   uint64_t mark = ws_find_mark(here);
-  while (!ws_group_done(group)) {
-    if (help_own(pool, here, group, &mark) || spin(pool, here, group))
+  while (!is_reached(goal)) {
+    if (help_own(pool, here, goal, &mark) || spin(pool, here, goal))
       continue;
     if (!here.worker)
       ws_note_idle(pool); // it may have run the pool's last task; a worker does so when it runs dry
     ws_block_begin(pool, here);
-    ws_group_sleep(group);
+    sleep_only(goal, here.worker != NULL);
     ws_block_end(pool, here);
   }
 }
 
-void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
+/// Help, spin, sleep: see ws_group.h.
+static void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
-  if (ws_group_done(group))
+  if (is_reached(goal))
     return;
   const ws_here_t here = pool && pool->workers > 0 ? ws_here(pool) : (ws_here_t){0};
   if (!here.queue) {
-    ws_group_sleep(group);
+    sleep_only(goal, false);
     return;
   }
   const bool helper = !here.worker && here.queue->depth == 0; // once, however deep it joins
   if (helper)
     ws_helper_begin(pool, here);
-  join(pool, here, group);
+  join(pool, here, goal);
   if (helper) {
     ws_helper_end(pool, here);
     ws_note_idle(pool); // a worker does so when it runs dry
   }
   ws_give_back(pool, here);
+}
+
+void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
+{
+  wait(pool, &(goal_t){.tag = group, .group = group});
+}
+
+void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event)
+{
+  const goal_t goal = {.tag = tag, .event = event};
+  if (pool && pool->workers > 0)
+    wait(pool, &goal);
+  else
+    while (!is_reached(&goal))
+      sleep_only(&goal, false);
+}
+
+static void block(void (*how)(struct ws_pool_s *pool, ws_here_t here))
+{
+  ws_worker_t *worker = ws_self()->worker;
+  if (worker)
+    how(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+}
+
+void ws_blocking_begin(void)
+{
+  block(ws_block_begin);
+}
+
+void ws_blocking_end(void)
+{
+  block(ws_block_end);
 }

@@ -33,7 +33,9 @@ bool ws_os_thread_sleeps(int32_t tid);
 int32_t ws_os_cpu(void);
 int32_t ws_os_tid(void);
 
-/// CPUs that the process may use now. @return 0 or -errno; @p set is allocated
+/// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno; @p set is allocated
+int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);
+/// CPUs that the process may use now: the caller's. @return 0 or -errno; @p set is allocated
 int ws_os_process_cpus(ws_cpuset_t *set);
 void ws_os_cpuset_free(ws_cpuset_t *set);
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);

@@ -66,14 +66,14 @@ int32_t ws_os_tid(void)
 
 #define BITS_PER_LONG (8 * sizeof(unsigned long))
 
-int ws_os_process_cpus(ws_cpuset_t *set)
+int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
 {
   // The kernel refuses a set that is smaller than its own (EINVAL): double until it fits.
   for (size_t bytes = 128; bytes <= 1u << 20; bytes *= 2) {
     unsigned long *mask = calloc(1, bytes);
     if (!mask)
       return -ENOMEM;
-    if (sched_getaffinity(0, bytes, (cpu_set_t *)mask) == 0) {
+    if (sched_getaffinity(tid, bytes, (cpu_set_t *)mask) == 0) {
       *set = (ws_cpuset_t){.bytes = bytes, .mask = mask};
       return 0;
     }
@@ -83,6 +83,11 @@ int ws_os_process_cpus(ws_cpuset_t *set)
       return -error;
   }
   return -EINVAL;
+}
+
+int ws_os_process_cpus(ws_cpuset_t *set)
+{
+  return ws_os_thread_cpus(0, set);
 }
 
 void ws_os_cpuset_free(ws_cpuset_t *set)

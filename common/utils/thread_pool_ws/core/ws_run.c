@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include "ws_group_word.h"
 #include "ws_park.h"
 #include "ws_process.h"
 
@@ -30,7 +31,7 @@ void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *ta
   ws_group_t *before = ws_root_enter(queue, task->group);
   ws_run(pool, queue, task);
   ws_root_leave(queue, before); // before the group can end
-  if (task->group)
+  if (ws_group_counts(task->group))
     ws_group_complete(task->group, 1);
   ws_count_run(queue, 1);
 }
@@ -57,7 +58,7 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
 /// Complete and count a task that came from no queue.
 static void finish_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (task->group)
+  if (ws_group_counts(task->group))
     ws_group_complete(task->group, 1);
   if (here.queue)
     ws_count_run(here.queue, 1);

@@ -24,18 +24,21 @@ enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
 static void set_class(ws_worker_t *worker)
 {
   const ws_settings_t *settings = &worker->pool->settings;
+  if (settings->thread_create || settings->sched_class == WS_CLASS_INHERIT)
+    return;
   const int policy = settings->sched_class == WS_CLASS_RR     ? SCHED_RR
                      : settings->sched_class == WS_CLASS_FIFO ? SCHED_FIFO
                                                               : SCHED_OTHER;
   const struct sched_param param = {.sched_priority = policy == SCHED_OTHER ? 0 : settings->sched_priority};
-  if (settings->sched_class == WS_CLASS_INHERIT)
-    worker->class_error = 0;
-  else
-    worker->class_error = pthread_setschedparam(pthread_self(), policy, &param);
+  worker->class_error = pthread_setschedparam(pthread_self(), policy, &param);
+}
+
+static bool is_realtime(void)
+{
   struct sched_param obtained;
-  int policy_now = SCHED_OTHER;
-  pthread_getschedparam(pthread_self(), &policy_now, &obtained);
-  worker->realtime = policy_now == SCHED_RR || policy_now == SCHED_FIFO;
+  int policy = SCHED_OTHER;
+  pthread_getschedparam(pthread_self(), &policy, &obtained);
+  return policy == SCHED_RR || policy == SCHED_FIFO;
 }
 
 /// Runs on the worker's thread, before its first task.
@@ -44,8 +47,11 @@ static void set_up(ws_worker_t *worker)
   ws_self_t *self = ws_self();
   self->worker = worker;
   worker->tid = ws_os_tid();
-  worker->pin_error = worker->cpu >= 0 ? ws_os_pin(0, (uint32_t)worker->cpu) : 0;
+  worker->thread = pthread_self();
+  if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
+    worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
   set_class(worker);
+  worker->realtime = is_realtime();
   ws_deque_touch(&worker->queue.deque);
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
 }
@@ -71,20 +77,50 @@ static void *worker_thread(void *worker_arg)
   return NULL;
 }
 
+/// @return 0 or an error number
+static int create_thread(ws_worker_t *worker)
+{
+  const ws_settings_t *settings = &worker->pool->settings;
+  if (settings->thread_create)
+    return settings->thread_create(settings->create_arg, worker->index, worker->cpu, worker_thread, worker);
+  pthread_t thread; // not the worker's field, which its own thread writes
+  const int error = pthread_create(&thread, NULL, worker_thread, worker);
+  if (error)
+    return error;
+  char name[16];
+  ws_thread_name(name, settings->name, worker->index);
+  pthread_setname_np(thread, name);
+  return 0;
+}
+
 /// @return whether the thread runs
 static bool start(ws_worker_t *worker)
 {
-  struct ws_pool_s *pool = worker->pool;
-  const int error = pthread_create(&worker->thread, NULL, worker_thread, worker);
-  if (error) {
-    ws_warn(&pool->settings, "only %u of %u workers could be started: %s", worker->index, pool->requested,
-            strerror(error));
+  const int error = create_thread(worker);
+  if (error)
+    ws_warn(&worker->pool->settings, "only %u of %u workers could be started: %s", worker->index,
+            worker->pool->requested, strerror(error));
+  return error == 0;
+}
+
+static bool is_pinned(const ws_worker_t *worker)
+{
+  ws_cpuset_t cpus = {0};
+  if (ws_os_thread_cpus(worker->tid, &cpus) < 0)
     return false;
+  const bool pinned = ws_os_cpuset_count(&cpus) == 1 && ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu);
+  ws_os_cpuset_free(&cpus);
+  return pinned;
+}
+
+/// The host's threads get their CPU from their creator, after their start: see whether they did.
+static void check_pins(struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->workers && pool->settings.thread_create; i++) {
+    ws_worker_t *worker = &pool->worker[i];
+    if (worker->cpu >= 0 && !is_pinned(worker))
+      worker->pin_error = -EPERM;
   }
-  char name[16];
-  ws_thread_name(name, pool->settings.name, worker->index);
-  pthread_setname_np(worker->thread, name);
-  return true;
 }
 
 static void warn_pin(const ws_worker_t *worker)
@@ -138,6 +174,7 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
   }
   wait_for(&pool->started, running);
   pool->workers = running;
+  check_pins(pool);
   report(pool, cpu);
 }
 

@@ -8,6 +8,7 @@
 #include "ws_worker.h"
 
 #include "ws_find.h"
+#include "ws_group_word.h"
 #include "ws_park.h"
 #include "ws_process.h"
 #include "ws_run.h"
@@ -23,7 +24,7 @@ static void complete(ws_queue_t *queue, finished_t *finished)
 {
   if (finished->tasks == 0)
     return;
-  if (finished->group)
+  if (ws_group_counts(finished->group))
     ws_group_complete(finished->group, finished->tasks);
   ws_count_run(queue, finished->tasks);
   finished->tasks = 0;
@@ -55,6 +56,12 @@ static bool run_all(ws_worker_t *worker)
   }
   complete(here.queue, &finished);
   return ran;
+}
+
+int32_t ws_worker_index(void)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  return worker ? (int32_t)worker->index : -1;
 }
 
 void ws_worker_loop(ws_worker_t *worker)

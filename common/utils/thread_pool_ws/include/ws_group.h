@@ -47,6 +47,16 @@ void ws_group_add(ws_group_t *group, uint32_t units);
 /// @progress  lock-free; one futex call if it is the last and somebody sleeps
 void ws_group_complete(ws_group_t *group, uint32_t units);
 
+/// @brief A tag instead of a group: the pool completes nothing for a task that carries one, but who waits for
+/// @p id, a group or anything else with an address, helps with the task. For tasks that complete their group
+/// themselves before they return, so that the group may be gone by then, and for what is no group at all
+/// (ws_pool_await).
+/// @param id  never read; a multiple of 2
+static inline ws_group_t *ws_group_tag(const void *id)
+{
+  return (ws_group_t *)((uintptr_t)id | 1u);
+}
+
 /// @return true when every unit is complete; the caller then sees what the tasks wrote ([edge GROUP_DONE])
 bool ws_group_done(const ws_group_t *group);
 
@@ -54,8 +64,8 @@ bool ws_group_done(const ws_group_t *group);
 /// returned. While it waits the caller runs tasks of this group, and tasks that those have pushed, never a
 /// stranger's: first its own queue in @p pool, then what a thread that runs a task of this group has pushed.
 /// It spins for a bounded time, then sleeps; a worker that sleeps here hands its place to another worker.
-/// A task that completes units by hand but does not carry the group counts as a stranger's: it is not helped
-/// with, and a pool whose every worker waits like this for such a task does not run it.
+/// A task that completes units by hand but carries neither the group nor its tag counts as a stranger's: it
+/// is not helped with, and a pool whose every worker waits like this for such a task does not run it.
 /// @param pool  where the tasks were pushed; NULL = do not help, only wait
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed, to any depth
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote

@@ -23,6 +23,7 @@
 #ifndef WS_POOL_H
 #define WS_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ws_group.h"
@@ -38,7 +39,7 @@ typedef struct ws_pool_s ws_pool_t;
 typedef struct {
   void (*func)(void *arg);
   void *arg;
-  ws_group_t *group; ///< one unit of it is completed after func returns; NULL = none
+  ws_group_t *group; ///< one unit of it is completed after func returns; NULL = none; see ws_group_tag()
 } ws_task_t;
 
 /// What a push does when the caller's queue is full.
@@ -68,6 +69,11 @@ typedef enum {
   WS_STOP_ABORT, ///< finish what runs, skip what is queued (its groups are completed)
 } ws_stop_t;
 
+/// Creates the thread of worker @p index, joinable, which runs @p func(@p arg); names it, and gives it its
+/// class and its CPU (@p cpu, -1 = none) if it can. @return 0 or an error number
+typedef int (*ws_thread_create_t)(void *create_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg),
+                                  void *arg);
+
 /// Everything that can be set, fixed at creation. Fill with ws_settings_default() first.
 typedef struct {
   /// Threads are called "<name><index>", the name cut to fit 15 characters. Default "ws".
@@ -93,6 +99,10 @@ typedef struct {
   ws_spin_t spin;
   uint64_t spin_ns_max;      ///< bound on one spin of an idle worker. Default 40,000
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
+  /// The host's own way to create threads; it then decides on name, class and pinning, and the settings for
+  /// name and class are not looked at. Default NULL: pthread_create.
+  ws_thread_create_t thread_create;
+  void *create_arg;
   /// Told what could not be had, one line, once per cause. Default: a line on stderr.
   void (*warn)(void *warn_arg, const char *message);
   void *warn_arg;
@@ -138,6 +148,36 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 /// @threads   any thread but the pool's tasks; several at once
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
 int ws_pool_wait(ws_pool_t *pool);
+
+/// What a thread waits for that is no group.
+typedef struct {
+  bool (*ready)(void *arg); ///< asked over and over, from the waiting thread: cheap, and takes no lock
+  void (*sleep)(void *arg); ///< blocks until it may be ready
+  void *arg;
+} ws_event_t;
+
+/// @brief Wait until the event is ready, as ws_group_wait waits for a group: run tasks that carry @p tag and
+/// what those have pushed, then spin for a bounded time, then sleep. When several threads wait, it may no
+/// longer be ready on return.
+/// @param pool   where the tasks were pushed; NULL = do not help, only sleep
+/// @param tag    from ws_group_tag()
+/// @threads   any thread, several at once
+/// @ordering  none of its own: what ready() or sleep() see
+void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event);
+
+/// @brief The calling thread is about to block for something that the library does not see (a lock, a
+/// device). If it is a worker it hands its place to another one at once; otherwise nothing happens. Without
+/// the call a task queued behind it starts too, but only when the guard has noticed (about a millisecond).
+/// Calls do not nest.
+/// @threads   any
+void ws_blocking_begin(void);
+
+/// @brief It goes on.
+void ws_blocking_end(void);
+
+/// @return the index of the worker that the calling thread is, 0 .. workers - 1; -1 = it is none
+/// @threads   any
+int32_t ws_worker_index(void);
 
 /// @brief Stop the pool: no further push is taken, queued tasks are run or skipped, the workers end.
 /// A push that comes at the same moment is either refused or dealt with as @p how says.
