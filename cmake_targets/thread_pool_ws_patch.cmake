@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Second half of the hook: our sources go into the target that OAI already has for its pool, and OAI's go out.
+#
+# Into the existing target and not into one of our own: then each executable of OAI that links OAI's pool links
+# ours, at the same place of its link line, and no dependency can form a cycle.
+
+# OAI's targets that may hold the pool, and the pool's files there. v2.0.0 and v2.1.0 list them in UTIL, later
+# ones have a target thread-pool, and a UTIL without them.
+set(WS_POOL_TARGETS thread-pool UTIL)
+set(WS_POOL_FILES "(^|/)(thread-pool|task_ans)\\.c$")
+set(WS_HOOK_DIR "${CMAKE_CURRENT_LIST_DIR}")
+
+# Sets <out> to the one target that compiles OAI's thread-pool.c; stops when there is none or more.
+function(ws_find_pool_target out)
+  set(found "")
+  set(seen "")
+  foreach(target IN ITEMS ${WS_POOL_TARGETS})
+    if(TARGET ${target})
+      list(APPEND seen ${target})
+      get_property(sources TARGET ${target} PROPERTY SOURCES)
+      list(FILTER sources INCLUDE REGEX "${WS_POOL_FILES}")
+      if(sources)
+        list(APPEND found ${target})
+      endif()
+    endif()
+  endforeach()
+  list(LENGTH found count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "thread_pool_ws: exactly one of the targets ${WS_POOL_TARGETS} should compile OAI's "
+      "thread-pool.c, but ${count} do (\"${found}\"; of the targets exist: \"${seen}\"). This OAI builds its pool "
+      "in a way that thread_pool_ws does not know. OAI builds with its own pool without "
+      "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE (remove it from the cache with -U).")
+  endif()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Sets <out_cflags> and <out_libs> to what hwloc needs, both empty without hwloc. Not by pkg_check_modules, which
+# would leave its results in the cache.
+function(ws_find_hwloc out_cflags out_libs)
+  set(cflags "")
+  set(libs "")
+  if(DEFINED THREAD_POOL_WS_HWLOC AND NOT THREAD_POOL_WS_HWLOC)
+    message(STATUS "thread_pool_ws: hwloc is off (THREAD_POOL_WS_HWLOC): workers steal in order of their numbers")
+  else()
+    set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
+    if(NOT pkg_config)
+      set(pkg_config pkg-config)
+    endif()
+    execute_process(COMMAND "${pkg_config}" --cflags hwloc
+      OUTPUT_VARIABLE cflags OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_hwloc)
+    execute_process(COMMAND "${pkg_config}" --libs hwloc
+      OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(no_hwloc)
+      set(cflags "")
+      set(libs "")
+      message(STATUS "thread_pool_ws: pkg-config finds no hwloc (libhwloc-dev): workers steal in order of their "
+        "numbers")
+    endif()
+  endif()
+  separate_arguments(cflags UNIX_COMMAND "${cflags}")
+  separate_arguments(libs UNIX_COMMAND "${libs}")
+  set(${out_cflags} "${cflags}" PARENT_SCOPE)
+  set(${out_libs} "${libs}" PARENT_SCOPE)
+endfunction()
+
+# Compile options and the rest for our sources in <target>. When OAI's own sources remain beside ours (UTIL), they
+# go on our files, which works because that target is of this directory; else on the target, which holds ours only.
+function(ws_set_flags target others sources definitions includes options)
+  get_property(directory TARGET ${target} PROPERTY SOURCE_DIR)
+  if(others AND directory STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+    set(where SOURCE ${sources})
+  else()
+    set(where TARGET ${target})
+  endif()
+  set_property(${where} APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
+  set_property(${where} APPEND PROPERTY INCLUDE_DIRECTORIES ${includes})
+  set_property(${where} APPEND PROPERTY COMPILE_OPTIONS ${options})
+endfunction()
+
+# Runs once, at the end of OAI's top CMakeLists.txt.
+function(ws_hook_finish)
+  include("${WS_HOOK_DIR}/version.cmake")
+  get_property(shape GLOBAL PROPERTY thread_pool_ws_SHAPE)
+  ws_shim_files("${shape}" ours shadows)
+  ws_shim_private_includes(includes)
+  ws_find_pool_target(target)
+  ws_find_hwloc(hwloc_cflags hwloc_libs)
+  set(definitions "WS_SHIM_SHAPE=\"${shape}\"" "WS_VERSION=\"${WS_VERSION}\"")
+  set(hwloc "without hwloc")
+  if(hwloc_libs)
+    list(APPEND definitions WS_HWLOC=1)
+    set(hwloc "with hwloc")
+    # The property and not target_link_libraries(), which may only name targets of its own directory before
+    # CMake 3.13's policy CMP0079. What links the target links hwloc.
+    set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${hwloc_libs})
+  endif()
+  get_property(others TARGET ${target} PROPERTY SOURCES)
+  list(FILTER others EXCLUDE REGEX "${WS_POOL_FILES}")
+  set_property(TARGET ${target} PROPERTY SOURCES ${others} ${ours})
+  ws_set_flags(${target} "${others}" "${ours}" "${definitions}" "${includes}" "${hwloc_cflags}")
+
+  list(LENGTH ours count)
+  set(report "thread_pool_ws: version ${WS_VERSION} replaces OAI's thread pool: shape ${shape}, ")
+  string(APPEND report "${count} sources in target ${target}, ${hwloc}")
+  set_property(GLOBAL PROPERTY thread_pool_ws_REPORT "${report}")
+  message(STATUS "${report}")
+  add_custom_target(thread_pool_ws_report COMMAND "${CMAKE_COMMAND}" -E echo "${report}" VERBATIM)
+endfunction()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Which API OAI's own pool has, told by the content of its headers: versions lie (branches, backports), headers
+# are what the callers compile against. ci/oai-preflight tells it in the same way; the tests compare the two.
+#
+#   shape  notified_fifo.h  task_ans.h                          OAI
+#   A      absent           -                                   v2.0.0 to v2.2.0
+#   B1     there            join_task_ans, no init_task_ans     develop, 2024.w49 to 2025.w02
+#   B2     there            init_task_ans                       v2.3.0
+#   B2+    there            the same, and get_tpool_worker_index in thread-pool.h
+
+# Sets <out> to ON when the file exists and holds the word.
+function(ws_header_has file word out)
+  set(${out} OFF PARENT_SCOPE)
+  if(EXISTS "${file}")
+    file(STRINGS "${file}" lines REGEX "(^|[^A-Za-z0-9_])${word}" LIMIT_COUNT 1)
+    if(lines)
+      set(${out} ON PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+# Stops the configuration: says what was looked for in <dir>, what is there, and what to do.
+function(ws_unknown_shape dir)
+  set(found "")
+  foreach(name IN ITEMS thread-pool.h notified_fifo.h task_ans.h)
+    if(EXISTS "${dir}/${name}")
+      string(APPEND found "\n  ${name}: there, with:")
+      foreach(word IN ITEMS pushTpool notifiedFIFO_elt_t task_t join_task_ans init_task_ans)
+        ws_header_has("${dir}/${name}" ${word} has)
+        if(has)
+          string(APPEND found " ${word}")
+        endif()
+      endforeach()
+    else()
+      string(APPEND found "\n  ${name}: absent")
+    endif()
+  endforeach()
+  message(FATAL_ERROR "thread_pool_ws: unknown shape of OAI's thread pool API in\n  ${dir}\n"
+    "Looked for: thread-pool.h with pushTpool, and either notifiedFIFO_elt_t in it and no notified_fifo.h "
+    "(shape A), or notified_fifo.h and task_ans.h with join_task_ans (B1) or init_task_ans (B2).\n"
+    "Found:${found}\n"
+    "Either the directory is no OAI tree, or this OAI is newer than thread_pool_ws knows. OAI builds with its "
+    "own pool without -DCMAKE_PROJECT_OpenAirInterface_INCLUDE (remove it from the cache with -U).")
+endfunction()
+
+# Sets <out> to A, B1, B2 or B2+. Another content of these headers configures anew.
+function(ws_api_shape dir out)
+  ws_header_has("${dir}/thread-pool.h" pushTpool push)
+  ws_header_has("${dir}/thread-pool.h" notifiedFIFO_elt_t fifo)
+  ws_header_has("${dir}/thread-pool.h" get_tpool_worker_index index)
+  ws_header_has("${dir}/task_ans.h" join_task_ans join)
+  ws_header_has("${dir}/task_ans.h" init_task_ans init)
+  set(shape "")
+  if(push AND NOT EXISTS "${dir}/notified_fifo.h")
+    if(fifo)
+      set(shape A)
+    endif()
+  elseif(push AND join AND init)
+    set(shape B2)
+    if(index)
+      set(shape B2+)
+    endif()
+  elseif(push AND join)
+    set(shape B1)
+  endif()
+  if(NOT shape)
+    ws_unknown_shape("${dir}")
+  endif()
+  foreach(name IN ITEMS thread-pool.h notified_fifo.h task_ans.h)
+    if(EXISTS "${dir}/${name}")
+      set_property(DIRECTORY "${CMAKE_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dir}/${name}")
+    endif()
+  endforeach()
+  set(${out} "${shape}" PARENT_SCOPE)
+endfunction()
