@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_tpool.c
+/// ws_tpool.h.
+#include "ws_tpool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assertions.h"
+#include "common/utils/system.h"
+
+#ifndef WS_SHIM_SHAPE
+#define WS_SHIM_SHAPE "?"
+#endif
+#ifndef WS_VERSION
+#define WS_VERSION "?"
+#endif
+#ifdef OAI_PRIORITY_RT_MAX
+#define WORKER_PRIORITY OAI_PRIORITY_RT_MAX
+#else
+#define WORKER_PRIORITY OAI_PRIORITY_RT // before v2.1.0
+#endif
+
+/// Tasks a queue holds before it grows: more than OAI pushes in a slot.
+#define QUEUE_CAPACITY 1024u
+
+/// All that were ever made: nobody else may hold a pointer to one that is closed.
+static ws_tpool_t *all;
+
+static ws_tpool_t *make(void)
+{
+  ws_tpool_t *tpool = calloc(1, sizeof(*tpool));
+  AssertFatal(tpool != NULL, "thread_pool_ws: no memory for a thread pool\n");
+  tpool->trace_fd = -1;
+  tpool->next = __atomic_load_n(&all, __ATOMIC_RELAXED); // relaxed: the list is never read
+  // relaxed: the list is never read
+  while (!__atomic_compare_exchange_n(&all, &tpool->next, tpool, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+  return tpool;
+}
+
+static int create_thread(void *name, uint32_t index, int32_t core, void *(*func)(void *), void *arg)
+{
+  char full_name[64];
+  snprintf(full_name, sizeof(full_name), "%.40s%u_%d", (const char *)name, index, core);
+  pthread_t thread;
+  threadCreate(&thread, func, arg, full_name, core, WORKER_PRIORITY); // ends the process when it fails
+  return 0;
+}
+
+static ws_pool_t *create_pool(const ws_tpool_params_t *params, const char *name)
+{
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = params->count;
+  settings.cores = params->cores;
+  settings.core_count = params->count;
+  settings.queue_capacity = QUEUE_CAPACITY;
+  settings.full = WS_FULL_GROW;
+  settings.thread_create = create_thread;
+  settings.create_arg = (void *)name;
+  ws_pool_t *pool = NULL;
+  const int result = ws_pool_create(&pool, &settings);
+  if (result < 0) {
+    fprintf(stderr, "thread_pool_ws: pool %s with %u threads cannot be made: %s\n", name, params->count,
+            strerror(-result));
+    exit(EXIT_FAILURE);
+  }
+  return pool;
+}
+
+static void log_start(const char *name, ws_pool_t *pool)
+{
+  if (!pool) {
+    fprintf(stderr, "thread_pool_ws %s: shape %s, pool %s: no workers, tasks run inline\n", WS_VERSION,
+            WS_SHIM_SHAPE, name);
+    return;
+  }
+  ws_stats_t stats;
+  ws_pool_stats(pool, &stats, NULL, 0);
+  fprintf(stderr,
+          "thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, spin %s\n",
+          WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
+          stats.cpus, "bounded");
+}
+
+ws_tpool_params_t ws_tpool_read(const char *text)
+{
+  ws_tpool_params_t params;
+  char message[128] = "no memory";
+  if (ws_tpool_params_read(&params, text, message, sizeof(message)) < 0) {
+    fprintf(stderr, "thread_pool_ws: thread pool parameters \"%s\": %s\n", text, message);
+    exit(EXIT_FAILURE);
+  }
+  return params;
+}
+
+ws_tpool_params_t ws_tpool_floating(int count)
+{
+  ws_tpool_params_t params;
+  if (count < 0 || ws_tpool_params_float(&params, (uint32_t)count) < 0) {
+    fprintf(stderr, "thread_pool_ws: a thread pool of %d threads cannot be made\n", count);
+    exit(EXIT_FAILURE);
+  }
+  return params;
+}
+
+ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
+{
+  const char *shown = name ? name : "Tpool";
+  ws_tpool_t *tpool = make();
+  tpool->pool = params->count > 0 ? create_pool(params, shown) : NULL;
+  ws_tpool_params_free(params);
+  log_start(shown, tpool->pool);
+  return tpool;
+}
+
+static void free_pool(ws_tpool_t *tpool)
+{
+  // [edge TPOOL_USERS acq_rel] one of several that find it closed and empty frees it
+  ws_pool_destroy(__atomic_exchange_n(&tpool->pool, NULL, __ATOMIC_ACQ_REL));
+}
+
+void ws_tpool_leave(ws_tpool_t *tpool)
+{
+  // [edge TPOOL_USERS acq_rel] what the caller did with the pool, before it is freed
+  if (__atomic_fetch_sub(&tpool->users, 2, __ATOMIC_ACQ_REL) == 3)
+    free_pool(tpool);
+}
+
+void ws_tpool_close(ws_tpool_t *tpool)
+{
+  if (!tpool->pool)
+    return;
+  ws_pool_stop(tpool->pool, WS_STOP_DRAIN);
+  // [edge TPOOL_USERS acq_rel] as a leave
+  if (__atomic_fetch_or(&tpool->users, 1, __ATOMIC_ACQ_REL) == 0)
+    free_pool(tpool);
+}

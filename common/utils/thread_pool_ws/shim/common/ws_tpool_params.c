@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_tpool_params.c
+/// ws_tpool_params.h.
+#include "ws_tpool_params.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Largest core number of a cpu_set_t, which the host's threadCreate uses.
+#define CORE_MAX 1023
+
+static bool is_blank(char c)
+{
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/// @return NULL, or what is wrong with the entry [begin, end), which has no blanks around it
+static const char *read_core(const char *begin, const char *end, int32_t *core)
+{
+  const char *digit = begin + (*begin == '-' || *begin == '+');
+  int32_t value = 0;
+  if (digit == end)
+    return "is not a core's number, -1 or n";
+  for (; digit < end; digit++) {
+    if (*digit < '0' || *digit > '9')
+      return "is not a core's number, -1 or n";
+    value = value * 10 + (*digit - '0');
+    if (value > CORE_MAX)
+      return "is no core that a thread can be pinned to (0 to 1023)";
+  }
+  *core = *begin == '-' ? -value : value;
+  return *core < -1 ? "is below -1" : NULL;
+}
+
+static void complain(char *message, size_t bytes, uint32_t position, const char *begin, const char *end,
+                     const char *why)
+{
+  const int shown = end - begin < 40 ? (int)(end - begin) : 40;
+  snprintf(message, bytes, "entry %u \"%.*s\" %s", position, shown, begin, why);
+}
+
+/// One entry, without its comma. @return NULL, or what is wrong with it
+static const char *read_entry(ws_tpool_params_t *params, const char *begin, const char *end)
+{
+  if (begin == end)
+    return NULL;
+  if (*begin == 'n' || *begin == 'N') {
+    params->says_inline = true;
+    return NULL;
+  }
+  const char *why = read_core(begin, end, &params->cores[params->count]);
+  params->count += why == NULL;
+  return why;
+}
+
+int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *message, size_t message_bytes)
+{
+  *params = (ws_tpool_params_t){0};
+  params->cores = malloc((strlen(text) / 2 + 1) * sizeof(int32_t)); // an entry and its comma: two characters
+  if (!params->cores)
+    return -ENOMEM;
+  uint32_t position = 1;
+  for (const char *next = text;; position++) {
+    const char *comma = next + strcspn(next, ",");
+    const char *begin = next, *end = comma;
+    while (begin < end && is_blank(*begin))
+      begin++;
+    while (end > begin && is_blank(end[-1]))
+      end--;
+    const char *why = read_entry(params, begin, end);
+    if (why) {
+      complain(message, message_bytes, position, begin, end, why);
+      ws_tpool_params_free(params);
+      return -EINVAL;
+    }
+    if (*comma == '\0')
+      return 0;
+    next = comma + 1;
+  }
+}
+
+int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count)
+{
+  *params = (ws_tpool_params_t){.count = count, .says_inline = count == 0};
+  params->cores = malloc((count + 1) * sizeof(int32_t));
+  if (!params->cores)
+    return -ENOMEM;
+  for (uint32_t i = 0; i < count; i++)
+    params->cores[i] = -1;
+  return 0;
+}
+
+void ws_tpool_params_free(ws_tpool_params_t *params)
+{
+  free(params->cores);
+  *params = (ws_tpool_params_t){0};
+}

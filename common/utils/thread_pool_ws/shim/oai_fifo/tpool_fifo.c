@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file tpool_fifo.c
+/// OAI's FIFO pool (shape A).
+///
+/// A job's task carries the tag of its response FIFO, so a pull helps with the jobs that answer to it, and
+/// with no others: those may wait for what the pulling thread does next. While the pool has an element its
+/// field next, unused then, points to the pool.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/utils/threadPool/thread-pool.h"
+#include "../common/ws_tpool.h"
+
+static bool is_aborted(const ws_tpool_t *ws)
+{
+  return __atomic_load_n(&ws->aborted, __ATOMIC_ACQUIRE); // [edge TPOOL_ABORT acquire]
+}
+
+static void process(notifiedFIFO_elt_t *elt, bool measure)
+{
+  if (measure)
+    elt->startProcessingTime = rdtsc_oai();
+  elt->processingFunc(NotifiedFifoData(elt));
+  if (measure)
+    elt->endProcessingTime = rdtsc_oai();
+}
+
+static void give_back(notifiedFIFO_elt_t *elt)
+{
+  if (elt->reponseFifo)
+    pushNotifiedFIFO(elt->reponseFifo, elt);
+  else
+    delNotifiedFIFO_elt(elt);
+}
+
+/// The element, and with it the FIFO, may be gone after this. When an abort has returned, no more results
+/// come.
+static void deliver(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
+{
+  __atomic_fetch_add(&ws->delivering, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT seq_cst] before the look
+  if (__atomic_load_n(&ws->aborted, __ATOMIC_SEQ_CST)) // [edge TPOOL_ABORT seq_cst]
+    delNotifiedFIFO_elt(elt);
+  else
+    give_back(elt);
+  __atomic_fetch_sub(&ws->delivering, 1, __ATOMIC_RELEASE); // [edge TPOOL_ABORT release]
+}
+
+static void run_element(void *element)
+{
+  notifiedFIFO_elt_t *elt = element;
+  ws_tpool_t *ws = (ws_tpool_t *)(void *)elt->next;
+  if (is_aborted(ws)) {
+    delNotifiedFIFO_elt(elt);
+    return;
+  }
+  process(elt, ws->measure);
+  deliver(ws, elt);
+}
+
+/// @return whether the pool took it
+static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
+{
+  bool queued = false;
+  if (ws_tpool_enter(ws) && ws->pool && !is_aborted(ws)) {
+    elt->next = (notifiedFIFO_elt_t *)(void *)ws;
+    const ws_task_t task = {
+        .func = run_element,
+        .arg = elt,
+        .group = elt->reponseFifo ? ws_group_tag(elt->reponseFifo) : NULL,
+    };
+    queued = ws_pool_push(ws->pool, task) == 0;
+  }
+  ws_tpool_leave(ws);
+  return queued;
+}
+
+void pushTpool(tpool_t *t, notifiedFIFO_elt_t *msg)
+{
+  ws_tpool_t *ws = t->ws;
+  const bool measure = ws && ws->measure;
+  if (measure)
+    msg->creationTime = rdtsc_oai();
+  if (ws && queue(ws, msg))
+    return;
+  process(msg, measure);
+  give_back(msg);
+}
+
+static bool has_result(void *fifo)
+{
+  const notifiedFIFO_t *nf = fifo;
+  return __atomic_load_n(&nf->outF, __ATOMIC_RELAXED) // relaxed: a hint, the lock follows
+         || __atomic_load_n(&nf->abortFIFO, __ATOMIC_RELAXED); // relaxed: as above
+}
+
+static void sleep_for_result(void *fifo)
+{
+  notifiedFIFO_t *nf = fifo;
+  mutexlock(nf->lockF);
+  while (!nf->outF && !nf->abortFIFO)
+    condwait(nf->notifF, nf->lockF);
+  mutexunlock(nf->lockF);
+}
+
+/// @return the next element, NULL = the FIFO is aborted
+static notifiedFIFO_elt_t *wait_for_result(ws_tpool_t *ws, notifiedFIFO_t *nf)
+{
+  const ws_event_t event = {.ready = has_result, .sleep = sleep_for_result, .arg = nf};
+  const bool open = ws_tpool_enter(ws);
+  notifiedFIFO_elt_t *msg = NULL;
+  bool aborted = false;
+  while (!msg && !aborted) {
+    ws_pool_await(open ? ws->pool : NULL, ws_group_tag(nf), &event);
+    mutexlock(nf->lockF);
+    msg = pullNotifiedFIFO_nothreadSafe(nf);
+    aborted = nf->abortFIFO;
+    mutexunlock(nf->lockF);
+  }
+  ws_tpool_leave(ws);
+  return msg;
+}
+
+/// Stamp a result, and write it to the pipe of a pool that has one.
+static void report(const ws_tpool_t *ws, notifiedFIFO_elt_t *msg)
+{
+  if (ws->measure)
+    msg->returnTime = rdtsc_oai();
+  if (ws->trace_fd < 0)
+    return;
+  const ssize_t written = write(ws->trace_fd, msg, sizeof(*msg));
+  AssertFatal(written == (ssize_t)sizeof(*msg), "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS: write: %s\n",
+              strerror(errno));
+}
+
+notifiedFIFO_elt_t *pullTpool(notifiedFIFO_t *responseFifo, tpool_t *t)
+{
+  ws_tpool_t *ws = t->ws;
+  notifiedFIFO_elt_t *msg = ws ? wait_for_result(ws, responseFifo) : pullNotifiedFIFO(responseFifo);
+  if (!msg)
+    return NULL;
+  AssertFatal(ws != NULL, "pullTpool: the thread pool was not initialised\n");
+  report(ws, msg);
+  return msg;
+}
+
+notifiedFIFO_elt_t *tryPullTpool(notifiedFIFO_t *responseFifo, tpool_t *t)
+{
+  AssertFatal(t->ws != NULL, "tryPullTpool: the thread pool was not initialised\n");
+  notifiedFIFO_elt_t *msg = pollNotifiedFIFO(responseFifo);
+  if (msg)
+    report(t->ws, msg);
+  return msg;
+}
+
+static void *reap(void *ws)
+{
+  ws_tpool_close(ws);
+  return NULL;
+}
+
+int abortTpool(tpool_t *t)
+{
+  ws_tpool_t *ws = t->ws;
+  if (!ws || !ws->pool || is_aborted(ws))
+    return 0;
+  ws_stats_t stats;
+  ws_pool_stats(ws->pool, &stats, NULL, 0);
+  __atomic_store_n(&ws->aborted, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT seq_cst]
+  while (__atomic_load_n(&ws->delivering, __ATOMIC_SEQ_CST) > 0) // [edge TPOOL_ABORT seq_cst]
+    sched_yield();
+  pthread_t reaper; // jobs that run may take for ever: another thread waits for them
+  if (pthread_create(&reaper, NULL, reap, ws) == 0)
+    pthread_detach(reaper);
+  return (int)(stats.workers + stats.queued_tasks);
+}
+
+/// The pipe is opened for reading too, so that nobody has to read it.
+static void open_trace(ws_tpool_t *ws, const char *path)
+{
+  mkfifo(path, 0666); // it may be there already
+  const int reader = open(path, O_RDONLY | O_NONBLOCK);
+  AssertFatal(reader >= 0, "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS=%s: %s\n", path, strerror(errno));
+  ws->trace_fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
+  AssertFatal(ws->trace_fd >= 0, "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS=%s: %s\n", path,
+              strerror(errno));
+}
+
+static void init(tpool_t *pool, ws_tpool_params_t threads, bool measure, const char *name)
+{
+  const char *pipe = getenv("OAI_THREADPOOLMEASUREMENTS");
+  *pool = (tpool_t){.nbThreads = (int)threads.count};
+  pool->ws = ws_tpool_open(&threads, name);
+  pool->ws->measure = measure || pipe;
+  if (pipe)
+    open_trace(pool->ws, pipe);
+}
+
+void initNamedTpool(char *params, tpool_t *pool, bool performanceMeas, char *name)
+{
+  ws_tpool_params_t threads = ws_tpool_read(params);
+  if (threads.says_inline)
+    threads.count = 0;
+  else if (threads.count == 0) {
+    fprintf(stderr, "thread_pool_ws: thread pool parameters \"%s\" name no thread and not n\n", params);
+    exit(EXIT_FAILURE);
+  }
+  init(pool, threads, performanceMeas, name);
+}
+
+void initFloatingCoresTpool(int nbThreads, tpool_t *pool, bool performanceMeas, char *name)
+{
+  init(pool, ws_tpool_floating(nbThreads), performanceMeas, name);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file thread-pool.h
+/// OAI's task pool (shapes B1, B2, B2+) on the work-stealing pool. Stands before OAI's own header of this
+/// path, with its guard and what callers expect it to include; task.h and pthread_utils.h stay OAI's.
+/// Semantics: shim/README.md.
+#ifndef THREAD_POOL_H
+#define THREAD_POOL_H
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "assertions.h"
+#include "common/utils/system.h"
+#include "common/utils/threadPool/pthread_utils.h"
+#include "common/utils/threadPool/task.h"
+#include "common/utils/time_meas.h"
+
+#ifdef DEBUG
+#define THREADINIT PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
+#else
+#define THREADINIT PTHREAD_MUTEX_INITIALIZER
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ws_tpool_s;
+
+/// A handle. Zeroed memory is a pool without threads.
+typedef struct {
+  struct ws_tpool_s *ws;
+} tpool_t;
+
+/// @brief Queue a task; without threads, run it now. Never blocks, unlimited. Any thread, tasks included.
+void pushTpool(tpool_t *tpool, task_t task);
+
+/// @brief Run what is queued, end the threads, free the pool. One caller, not a task; nobody pushes any more.
+void abortTpool(tpool_t *tpool);
+
+/// @brief Start the threads that @p params names: comma-separated cores, -1 = float, n = none.
+/// @param tpool            need not be initialised
+/// @param performanceMeas  ignored
+/// @param name             of the threads, NULL = "Tpool"
+void initNamedTpool(char *params, tpool_t *tpool, bool performanceMeas, char *name);
+
+/// @brief Start @p nbThreads threads that float; 0 = tasks run in the push.
+void initFloatingCoresTpool(int nbThreads, tpool_t *tpool, bool performanceMeas, char *name);
+
+/// @return 0 .. threads - 1 in a thread of a pool, -1 elsewhere (shape B2+)
+int get_tpool_worker_index(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define initTpool(PARAMPTR, TPOOLPTR, MEASURFLAG) initNamedTpool(PARAMPTR, TPOOLPTR, MEASURFLAG, NULL)
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file task_ans_array.c
+/// OAI's answers of shape B1: an array of flags, which nobody announces before the join. What a thread pushes
+/// between two joins carries one tag, and its next join helps with that.
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "assertions.h"
+#include "common/utils/threadPool/task_ans.h"
+#include "tpool_task.h"
+
+enum { PENDING, DONE, SLEEPS };
+
+/// What the calling thread has pushed since its last join.
+static _Thread_local struct {
+  uintptr_t tag; ///< even, unique in the process; 0 = nothing pushed yet
+  ws_tpool_t *tpool; ///< where it pushed last
+} since_join;
+
+static uintptr_t tags;
+
+ws_group_t *ws_tpool_tag(ws_tpool_t *tpool)
+{
+  if (since_join.tag == 0)
+    since_join.tag = __atomic_add_fetch(&tags, 2, __ATOMIC_RELAXED); // relaxed: only has to be unique
+  since_join.tpool = tpool;
+  return ws_group_tag((const void *)since_join.tag);
+}
+
+void completed_task_ans(task_ans_t *task)
+{
+  // [edge TASK_FLAG acq_rel] what the task wrote. Nothing of the answer is touched after it but its address
+  const uint32_t before = __atomic_exchange_n(&task->status, DONE, __ATOMIC_ACQ_REL);
+  AssertFatal(before != DONE, "thread_pool_ws: a task has completed its answer twice\n");
+  if (before == SLEEPS)
+    syscall(SYS_futex, &task->status, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/// Answers of a join that are not known to be done: the first @c len.
+typedef struct {
+  task_ans_t *answers;
+  size_t len;
+} rest_t;
+
+static bool is_done(const task_ans_t *answer)
+{
+  return __atomic_load_n(&answer->status, __ATOMIC_ACQUIRE) == DONE; // [edge TASK_FLAG acquire]
+}
+
+static bool all_done(void *rest_arg)
+{
+  rest_t *rest = rest_arg;
+  while (rest->len > 0 && is_done(&rest->answers[rest->len - 1]))
+    rest->len--;
+  return rest->len == 0;
+}
+
+/// Sleep until one answer more is done.
+static void sleep_for_last(void *rest_arg)
+{
+  const rest_t *rest = rest_arg;
+  if (rest->len == 0)
+    return;
+  uint32_t *status = &rest->answers[rest->len - 1].status;
+  uint32_t seen = PENDING;
+  // [edge TASK_FLAG acquire]
+  if (!__atomic_compare_exchange_n(status, &seen, SLEEPS, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)
+      && seen == DONE)
+    return;
+  syscall(SYS_futex, status, FUTEX_WAIT_PRIVATE, SLEEPS, NULL, NULL, 0);
+}
+
+void join_task_ans(task_ans_t *arr, size_t len)
+{
+  ws_tpool_t *tpool = since_join.tpool;
+  const ws_group_t *tag = ws_group_tag((const void *)since_join.tag);
+  since_join.tag = 0;
+  since_join.tpool = NULL;
+  rest_t rest = {.answers = arr, .len = len};
+  const ws_event_t event = {.ready = all_done, .sleep = sleep_for_last, .arg = &rest};
+  if (!tpool) {
+    ws_pool_await(NULL, tag, &event);
+    return;
+  }
+  ws_pool_await(ws_tpool_enter(tpool) ? tpool->pool : NULL, tag, &event);
+  ws_tpool_leave(tpool);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file task_ans.h
+/// OAI's join counter (shapes B2, B2+) on a join group. Stands before OAI's own header of this path, with its
+/// guard and what callers expect of it. Semantics: shim/README.md.
+#ifndef TASK_ANSWER_THREAD_POOL_H
+#define TASK_ANSWER_THREAD_POOL_H
+
+#ifdef __cplusplus
+#include <atomic>
+#ifndef _Atomic
+#define _Atomic(X) std::atomic<X>
+#endif
+#define _Alignas(X) alignas(X)
+#else
+#include <stdalign.h>
+#include <stdatomic.h>
+#endif
+#include <semaphore.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/utils/threadPool/pthread_utils.h"
+
+#define LEVEL1_DCACHE_LINESIZE 64
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Lives where the caller likes, also on its stack: nobody touches it after the join. Nothing to free.
+typedef struct {
+  uint32_t word; ///< a ws_group_t
+  char pad[LEVEL1_DCACHE_LINESIZE - sizeof(uint32_t)]; ///< every task writes the word
+  const void *outer_ans; ///< what its thread had armed before
+  struct ws_tpool_s *outer_tpool; ///< and where it had pushed for that
+} task_ans_t;
+
+/// OAI's callers pass their jobs' answers in it.
+typedef struct {
+  uint8_t *buf;
+  size_t len;
+  size_t cap;
+  task_ans_t *ans;
+} thread_info_tm_t;
+
+/// @brief Arm for @p num_jobs completions. What the calling thread pushes from now on, until it arms another
+/// or joins this one, is what its join helps with.
+void init_task_ans(task_ans_t *ans, unsigned int num_jobs);
+
+/// @brief Wait for the completions; run tasks of this group meanwhile. Sees what all completers wrote.
+void join_task_ans(task_ans_t *ans);
+
+/// @brief Complete @p num_completed_jobs. Any thread.
+void completed_many_task_ans(task_ans_t *ans, unsigned int num_completed_jobs);
+
+static inline void completed_task_ans(task_ans_t *ans)
+{
+  completed_many_task_ans(ans, 1);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file task_ans_counter.c
+/// OAI's join counter (shapes B2, B2+).
+///
+/// A task completes its answer itself, somewhere in its function, and does not say which: the pool could not
+/// tell whom a joining thread may help. But a thread arms an answer, pushes the tasks, joins: what it pushes
+/// after it armed an answer carries that one's tag. Where this guess is wrong (answers armed first and pushed
+/// for later) a join helps with fewer tasks, or with others that its own thread has pushed.
+#include <string.h>
+
+#include "common/utils/threadPool/task_ans.h"
+#include "tpool_task.h"
+
+_Static_assert(sizeof(ws_group_t) == sizeof(((task_ans_t *)0)->word), "the word is a group");
+
+/// What the calling thread armed last and has not joined. Only compared, never followed: it may be gone.
+static _Thread_local struct {
+  const void *ans;
+  ws_tpool_t *tpool; ///< where it pushed for it; NULL = nowhere yet
+} armed;
+
+static ws_group_t *group_of(task_ans_t *ans)
+{
+  return (ws_group_t *)(void *)&ans->word;
+}
+
+ws_group_t *ws_tpool_tag(ws_tpool_t *tpool)
+{
+  if (!armed.ans)
+    return NULL;
+  armed.tpool = tpool;
+  return ws_group_tag(armed.ans);
+}
+
+void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
+{
+  ws_group_init(group_of(ans), num_jobs);
+  ans->outer_ans = armed.ans;
+  ans->outer_tpool = armed.tpool;
+  armed.ans = ans;
+  armed.tpool = NULL;
+}
+
+void completed_many_task_ans(task_ans_t *ans, unsigned int num_completed_jobs)
+{
+  ws_group_complete(group_of(ans), num_completed_jobs);
+}
+
+void join_task_ans(task_ans_t *ans)
+{
+  ws_tpool_t *tpool = NULL;
+  if (armed.ans == ans) {
+    tpool = armed.tpool;
+    armed.ans = ans->outer_ans;
+    armed.tpool = ans->outer_tpool;
+  }
+  if (!tpool) {
+    ws_group_wait(group_of(ans), NULL);
+    return;
+  }
+  ws_group_wait(group_of(ans), ws_tpool_enter(tpool) ? tpool->pool : NULL);
+  ws_tpool_leave(tpool);
+}
