@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every atomic access in core/ says which ordering edge it is a side of, or why nobody relies on its order.
+"""Every atomic access in core/ and shim/ says which ordering edge it is a side of, or why nobody relies on
+its order.
 
-A site is a call of an order-named wrapper of ws_atomic.h. On its line, or up to three lines above it (to the
+A site is a call of an order-named wrapper of ws_atomic.h; in shim/, whose headers OAI's files include, of a
+compiler's __atomic builtin. On its line, or up to three lines above it (to the
 start of a comment that begins higher up) but not beside another site, stands a comment with
 
     [edge NAME release|acquire|acq_rel|fence]     or     relaxed: <reason>
@@ -24,6 +26,7 @@ from lintkit import MODULE, CText, Finding, line_of, main, read, split_c, tree_f
 
 CORE = f"{MODULE}/core/"
 PUBLIC = f"{MODULE}/include/"
+SHIM = f"{MODULE}/shim/"
 WRAPPERS = f"{CORE}ws_atomic.h"
 TABLE = f"{CORE}MEMORY_MODEL.md"
 TABLE_CELLS = ("edge", "release site", "acquire site", "what travels", "checked by")
@@ -34,6 +37,7 @@ SITE = re.compile(r"\b(ws_(?:load|store|cas|add|sub|or|and|xchg|fence)_\w*)\s*\(
 CARRIER = re.compile(
     r"\b(?:pthread_\w+|mtx_\w+|ws_os_\w+|syscall|munmap|mmap)\s*\(|->\s*(?:futex|thread)_?\w*\s*\("
 )
+BUILTIN = re.compile(r"\b(__atomic_\w+)\s*\([^;{]*?__ATOMIC_(RELAXED|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)\b")
 RAW = re.compile(r"\b(?:__atomic_\w+|__sync_\w+|__c11_atomic_\w+|atomic_(?!bool|int|uint|flag\b)\w+)\s*\(")
 EDGE = re.compile(r"\[edge\b([^\]]*)\]")
 NAMES = r"[A-Z][A-Z0-9_]*(?:\s*[|,]\s*[A-Z][A-Z0-9_]*)*"
@@ -107,7 +111,7 @@ def mentioned(comments: str, offset: int) -> bool:
 
 @dataclass
 class CoreFile:
-    """A file of core/ with its tags, and those of them that an access has claimed."""
+    """A file of core/ or shim/ with its tags, and those of them that an access has claimed."""
 
     path: str
     text: CText
@@ -117,7 +121,16 @@ class CoreFile:
     def __post_init__(self) -> None:
         self.code_lines = self.text.code.split("\n")
         self.comment_lines = self.text.comments.split("\n")
-        self.site_lines = {line_of(self.text.code, call.start()) for call in SITE.finditer(self.text.code)}
+        self.site_lines = {line_of(self.text.code, call.start()) for call, _ in self.sites()}
+
+    def sites(self) -> Iterator[tuple[re.Match[str], str]]:
+        """Atomic accesses, each with its order."""
+        if self.path.startswith(SHIM):
+            for call in BUILTIN.finditer(self.text.code):
+                yield call, call[2].lower()
+        else:
+            for call in SITE.finditer(self.text.code):
+                yield call, order_of(call[1])
 
     def window_start(self, line: int) -> int:
         """First line whose tags count: LINES_ABOVE higher, or where the comment there begins."""
@@ -150,8 +163,8 @@ def check_core_file(path: str, raw: str, edges: Edges) -> Iterator[Finding]:
     tags, findings = parse_tags(text.comments, path, sided=True)
     yield from findings
     file = CoreFile(path, text, tags)
-    for call in SITE.finditer(text.code):
-        line, order = line_of(text.code, call.start()), order_of(call[1])
+    for call, order in file.sites():
+        line = line_of(text.code, call.start())
         if file.claim(line, FITS[order]):
             continue
         wanted = (
@@ -170,7 +183,7 @@ def check_core_file(path: str, raw: str, edges: Edges) -> Iterator[Finding]:
             yield Finding(path, tag.line, "loose", message)
         elif tag.names and tag.side:
             edges.add(path, tag)
-    for call in RAW.finditer(text.code):
+    for call in () if path.startswith(SHIM) else RAW.finditer(text.code):
         message = f"{call[0].rstrip('( ')}: use a wrapper of ws_atomic.h"
         yield Finding(path, line_of(text.code, call.start()), "raw", message)
 
@@ -215,12 +228,11 @@ def check(root: Path) -> Iterator[Finding]:
     for name in tree_files(root):
         if not name.endswith((".c", ".h")):
             continue
-        if name.startswith(CORE) and name != WRAPPERS:
+        if name.startswith((CORE, SHIM)) and name != WRAPPERS:
             yield from check_core_file(name, read(root / name), edges)
-        if name.startswith((CORE, PUBLIC)) and name != WRAPPERS:
-            tags, findings = parse_tags(
-                split_c(read(root / name)).comments, name, sided=name.startswith(CORE)
-            )
+        if name.startswith((CORE, PUBLIC, SHIM)) and name != WRAPPERS:
+            sided = not name.startswith(PUBLIC)
+            tags, findings = parse_tags(split_c(read(root / name)).comments, name, sided)
             mentioned += [(name, tag) for tag in tags if tag.names]
             yield from findings
     yield from check_sides(edges)
@@ -232,7 +244,7 @@ def check(root: Path) -> Iterator[Finding]:
                 yield Finding(path, tag.line, "table", f"edge {name} has no row in {TABLE}")
     for name, number in rows.items():
         if name not in edges.sides:
-            yield Finding(TABLE, number, "table", f"edge {name} occurs at no atomic access in core/")
+            yield Finding(TABLE, number, "table", f"edge {name} occurs at no atomic access")
 
 
 if __name__ == "__main__":

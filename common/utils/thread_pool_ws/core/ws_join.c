@@ -39,7 +39,7 @@ static bool needs_more(const goal_t *goal, uint32_t units)
   return goal->group ? ws_group_units(goal->group) != units : !is_reached(goal);
 }
 
-/// Run tasks of the group from the caller's own queues until there are none. @return whether any ran
+/// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
 static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, uint64_t *mark)
 {
   ws_task_t task;
@@ -87,8 +87,8 @@ static bool help_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t 
   return true;
 }
 
-/// Spin until the goal is reached or something to help with turns up. A worker spins no longer than an idle one
-/// may: it keeps a place that others could fill. @return false when the time is over
+/// Spin until the goal is reached or something to help with turns up. A worker spins no longer than an idle
+/// one may: it keeps a place that others could fill. @return false when the time is over
 static bool spin(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
   const uint64_t ns_max = here.worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;

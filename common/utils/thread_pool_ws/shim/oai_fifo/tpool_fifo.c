@@ -43,8 +43,8 @@ static void give_back(notifiedFIFO_elt_t *elt)
 /// come.
 static void deliver(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
 {
-  __atomic_fetch_add(&ws->delivering, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT seq_cst] before the look
-  if (__atomic_load_n(&ws->aborted, __ATOMIC_SEQ_CST)) // [edge TPOOL_ABORT seq_cst]
+  __atomic_fetch_add(&ws->delivering, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT acq_rel] before the look
+  if (__atomic_load_n(&ws->aborted, __ATOMIC_SEQ_CST)) // [edge TPOOL_ABORT acquire]
     delNotifiedFIFO_elt(elt);
   else
     give_back(elt);
@@ -171,8 +171,8 @@ int abortTpool(tpool_t *t)
     return 0;
   ws_stats_t stats;
   ws_pool_stats(ws->pool, &stats, NULL, 0);
-  __atomic_store_n(&ws->aborted, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT seq_cst]
-  while (__atomic_load_n(&ws->delivering, __ATOMIC_SEQ_CST) > 0) // [edge TPOOL_ABORT seq_cst]
+  __atomic_store_n(&ws->aborted, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT release] before the look
+  while (__atomic_load_n(&ws->delivering, __ATOMIC_SEQ_CST) > 0) // [edge TPOOL_ABORT acquire]
     sched_yield();
   pthread_t reaper; // jobs that run may take for ever: another thread waits for them
   if (pthread_create(&reaper, NULL, reap, ws) == 0)

@@ -238,6 +238,79 @@ static void real_time_class_without_privilege(void)
     CU_ASSERT_EQUAL(code, 0);
 }
 
-TEST_MAIN("start", TEST_CASE(real_time_class_with_privilege), TEST_CASE(real_time_class_without_privilege),
+/// The host's way to make threads: as told, but for the CPU when it may not.
+typedef struct {
+  uint32_t asked, fails_at;
+  bool may_pin;
+  int32_t cpu[4];
+} host_t;
+
+static int host_thread(void *host_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg), void *arg)
+{
+  host_t *host = host_arg;
+  if (index == host->fails_at)
+    return EAGAIN;
+  pthread_t thread;
+  const int error = pthread_create(&thread, NULL, func, arg);
+  if (error)
+    return error;
+  pthread_setname_np(thread, "host");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET((size_t)(cpu < 0 ? 0 : cpu), &set);
+  if (cpu >= 0 && host->may_pin)
+    pthread_setaffinity_np(thread, sizeof(set), &set);
+  host->cpu[index] = cpu;
+  host->asked++;
+  return 0;
+}
+
+static void host_creates_the_threads(void)
+{
+  for (uint32_t may_pin = 0; may_pin < 2; may_pin++) {
+    host_t host = {.fails_at = UINT32_MAX, .may_pin = may_pin};
+    ws_cpuset_t mask = {0};
+    CU_ASSERT_EQUAL_FATAL(ws_os_process_cpus(&mask), 0);
+    int32_t core = 0;
+    while (!ws_os_cpuset_has(&mask, (uint32_t)core))
+      core++;
+    ws_os_cpuset_free(&mask);
+    const int32_t cores[] = {-1, core};
+    ws_settings_t settings = test_settings(2);
+    settings.cores = cores;
+    settings.core_count = 2;
+    settings.sched_class = WS_CLASS_FIFO; // not looked at
+    settings.sched_priority = 1;
+    settings.thread_create = host_thread;
+    settings.create_arg = &host;
+    ws_pool_t *pool = test_create(&settings);
+    CU_ASSERT_EQUAL(host.asked, 2);
+    CU_ASSERT_TRUE(host.cpu[0] == -1 && host.cpu[1] == core);
+    CU_ASSERT_EQUAL(threads_called("host"), 2);
+    const bool pinned = may_pin || test_cpus() == 1;
+    CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, pinned);
+    CU_ASSERT_EQUAL(test_stats(pool).workers_realtime, 0);
+    CU_ASSERT_EQUAL(test_warnings.count, !pinned);
+    run_hundred(pool);
+    test_destroy(pool);
+    CU_ASSERT_EQUAL(threads_called("host"), 0);
+  }
+}
+
+static void host_refuses_a_thread(void)
+{
+  host_t host = {.fails_at = 2};
+  ws_settings_t settings = test_settings(4);
+  settings.thread_create = host_thread;
+  settings.create_arg = &host;
+  ws_pool_t *pool = test_create(&settings);
+  CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
+  CU_ASSERT_EQUAL(test_warnings_with("of 4 workers could be started"), 1);
+  run_hundred(pool);
+  test_destroy(pool);
+}
+
+TEST_MAIN("start", TEST_CASE(host_creates_the_threads), TEST_CASE(host_refuses_a_thread),
+          TEST_CASE(real_time_class_with_privilege), TEST_CASE(real_time_class_without_privilege),
           TEST_CASE(names_are_cut_indices_never), TEST_CASE(threads_carry_their_names),
           TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back))

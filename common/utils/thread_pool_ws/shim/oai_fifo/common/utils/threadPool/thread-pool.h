@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file thread-pool.h
-/// OAI's FIFO pool (shape A: v2.0.0, v2.1.0, v2.2.0) on the work-stealing pool. Stands before OAI's own header
-/// of this path, with its guard and what callers expect it to include. Semantics: shim/README.md.
+/// OAI's FIFO pool (shape A: v2.0.0, v2.1.0, v2.2.0) on the work-stealing pool. Stands before OAI's own
+/// header of this path, with its guard and what callers expect it to include. Semantics: shim/README.md.
 ///
 /// The FIFOs are queues of their own right: modules that are loaded later use them without any pool, so their
 /// functions are inline and call nothing of the pool's library.
 ///
-/// An element's way:  new -> pushTpool -> processingFunc runs -> response FIFO -> pull -> del, or pushed again
-///                                                            -> no response FIFO: deleted
+/// An element's way:  new -> pushTpool -> its job runs -> response FIFO -> pull -> del, or pushed again
+///                                                     -> no response FIFO: deleted
 #ifndef THREAD_POOL_H
 #define THREAD_POOL_H
 

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_await.c
+/// Tags, waiting for what is no group, and places handed over by threads that block.
+#include "../../core/ws_process.h"
+#include "../support/ws_test.h"
+
+#include <string.h>
+
+#define TASKS 40u
+
+typedef struct {
+  ws_pool_t *pool;
+  test_gate_t gate;
+  ws_group_t group;
+  pthread_t waiter;
+  sem_t happened;
+  ws_au32_t runs, on_waiter, strangers_on_waiter, ready, blocked_seen;
+} scene_t;
+
+static scene_t scene;
+
+/// One worker, which is held: nobody but the waiting thread can run anything.
+static void begin_held(void)
+{
+  scene = (scene_t){.pool = test_pool(1), .waiter = pthread_self()};
+  sem_init(&scene.happened, 0, 0);
+  test_gate_init(&scene.gate);
+  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
+}
+
+static void end_held(void)
+{
+  test_gate_let(&scene.gate, 1);
+  test_destroy(scene.pool);
+  test_gate_destroy(&scene.gate);
+  sem_destroy(&scene.happened);
+}
+
+static void completes_by_hand(void *unused)
+{
+  (void)unused;
+  ws_add_relaxed(&scene.runs, 1);
+  if (pthread_equal(pthread_self(), scene.waiter))
+    ws_add_relaxed(&scene.on_waiter, 1);
+  ws_group_complete(&scene.group, 1);
+}
+
+static void stranger(void *unused)
+{
+  (void)unused;
+  if (pthread_equal(pthread_self(), scene.waiter))
+    ws_add_relaxed(&scene.strangers_on_waiter, 1);
+}
+
+static void join_helps_with_tagged_tasks(void)
+{
+  begin_held();
+  ws_group_init(&scene.group, TASKS);
+  for (uint32_t i = 0; i < TASKS; i++) {
+    test_push(scene.pool, stranger, NULL, NULL);
+    test_push(scene.pool, completes_by_hand, NULL, ws_group_tag(&scene.group));
+  }
+  ws_group_wait(&scene.group, scene.pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), TASKS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.strangers_on_waiter), 0);
+  end_held();
+}
+
+static void pool_completes_nothing_for_a_tag(void)
+{
+  scene = (scene_t){.pool = test_pool(2)};
+  ws_group_init(&scene.group, 1);
+  for (uint32_t i = 0; i < TASKS; i++)
+    test_push(scene.pool, test_empty_task, NULL, ws_group_tag(&scene.group));
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  CU_ASSERT_FALSE(ws_group_done(&scene.group));
+  CU_ASSERT_EQUAL(test_sum(scene.pool, offsetof(ws_worker_stats_t, run_tasks)), TASKS);
+  test_destroy(scene.pool);
+}
+
+/// A tag may name what is gone: the group dies before the function that completed it returns.
+static void group_may_die_before_its_task_returns(void)
+{
+  scene = (scene_t){.pool = test_pool(2)};
+  for (uint32_t round = 0; round < 2000; round++) {
+    memset(&scene.group, 0xff, sizeof(scene.group));
+    ws_group_init(&scene.group, 4);
+    for (uint32_t i = 0; i < 4; i++)
+      test_push(scene.pool, completes_by_hand, NULL, ws_group_tag(&scene.group));
+    ws_group_wait(&scene.group, scene.pool);
+  }
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.runs), 8000);
+  test_destroy(scene.pool);
+}
+
+static bool is_ready(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.ready) != 0;
+}
+
+static void sleep_until_it_happens(void *unused)
+{
+  (void)unused;
+  ws_store_relaxed(&scene.blocked_seen, ws_load_relaxed(&scene.pool->blocked));
+  test_sem_wait(&scene.happened);
+}
+
+static const ws_event_t event = {.ready = is_ready, .sleep = sleep_until_it_happens};
+
+static void makes_ready(void *unused)
+{
+  (void)unused;
+  if (pthread_equal(pthread_self(), scene.waiter))
+    ws_add_relaxed(&scene.on_waiter, 1);
+  ws_store_release(&scene.ready, 1);
+  sem_post(&scene.happened);
+}
+
+static void await_helps_with_its_tag_only(void)
+{
+  begin_held();
+  test_push(scene.pool, stranger, NULL, NULL);
+  test_push(scene.pool, makes_ready, NULL, ws_group_tag(&scene.ready));
+  test_push(scene.pool, stranger, NULL, ws_group_tag(&scene.happened));
+  ws_pool_await(scene.pool, ws_group_tag(&scene.ready), &event);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.strangers_on_waiter), 0);
+  end_held();
+}
+
+/// The task that makes it ready carries no tag: a thread outside must sleep, and be woken by it.
+static void await_sleeps(void)
+{
+  for (uint32_t without = 0; without < 2; without++) {
+    begin_held();
+    test_push(scene.pool, makes_ready, NULL, NULL);
+    test_gate_let(&scene.gate, 1);
+    ws_pool_await(without ? NULL : scene.pool, ws_group_tag(&scene.ready), &event);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), 0);
+    end_held();
+  }
+}
+
+static void awaits(void *unused)
+{
+  (void)unused;
+  ws_pool_await(scene.pool, ws_group_tag(&scene.ready), &event);
+}
+
+/// One CPU, so one place: the worker that awaits must hand it to the one that makes the event ready.
+static void worker_that_awaits_hands_its_place_over(void)
+{
+  test_use_cpus(1);
+  scene = (scene_t){.pool = test_pool(2)};
+  sem_init(&scene.happened, 0, 0);
+  ws_group_init(&scene.group, 2);
+  test_push(scene.pool, awaits, NULL, &scene.group);
+  test_push(scene.pool, makes_ready, NULL, &scene.group);
+  ws_group_wait(&scene.group, NULL);
+  CU_ASSERT_TRUE(ws_load_relaxed(&scene.blocked_seen) <= 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->blocked), 0);
+  test_destroy(scene.pool);
+  test_use_cpus(0);
+}
+
+static void blocks(void *unused)
+{
+  (void)unused;
+  ws_blocking_begin();
+  ws_store_relaxed(&scene.blocked_seen, ws_load_relaxed(&scene.pool->blocked));
+  test_sem_wait(&scene.happened);
+  ws_blocking_end();
+}
+
+static void blocking_section_is_counted(void)
+{
+  scene = (scene_t){.pool = test_pool(2)};
+  sem_init(&scene.happened, 0, 0);
+  ws_group_init(&scene.group, 1);
+  test_push(scene.pool, blocks, NULL, &scene.group);
+  sem_post(&scene.happened);
+  ws_group_wait(&scene.group, NULL);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.blocked_seen), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->blocked), 0);
+  ws_blocking_begin(); // a thread that is no worker: nothing happens
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->blocked), 0);
+  ws_blocking_end();
+  test_destroy(scene.pool);
+}
+
+/// A worker of one pool that waits for another pool's group has no place to keep there.
+static void joins_in_the_other_pool(void *other)
+{
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_push(other, blocks, NULL, &group);
+  ws_group_wait(&group, other);
+}
+
+static void worker_may_wait_in_another_pool(void)
+{
+  scene = (scene_t){.pool = test_pool(1)};
+  ws_pool_t *first = test_pool(1);
+  sem_init(&scene.happened, 0, 0);
+  ws_group_init(&scene.group, 1);
+  test_push(first, joins_in_the_other_pool, scene.pool, &scene.group);
+  test_sleep_ms(20);
+  sem_post(&scene.happened);
+  ws_group_wait(&scene.group, NULL);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&first->blocked), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->blocked), 0);
+  test_destroy(first);
+  test_destroy(scene.pool);
+}
+
+static void notes_index(void *index)
+{
+  *(int32_t *)index = ws_worker_index();
+}
+
+static void worker_index(void)
+{
+  scene = (scene_t){.pool = test_pool(1)};
+  int32_t seen = -2;
+  ws_group_init(&scene.group, 1);
+  test_push(scene.pool, notes_index, &seen, &scene.group);
+  ws_group_wait(&scene.group, NULL);
+  CU_ASSERT_EQUAL(seen, 0);
+  CU_ASSERT_EQUAL(ws_worker_index(), -1);
+  test_destroy(scene.pool);
+}
+
+TEST_MAIN("await", TEST_CASE(join_helps_with_tagged_tasks), TEST_CASE(pool_completes_nothing_for_a_tag),
+          TEST_CASE(group_may_die_before_its_task_returns), TEST_CASE(await_helps_with_its_tag_only),
+          TEST_CASE(await_sleeps), TEST_CASE(worker_that_awaits_hands_its_place_over),
+          TEST_CASE(blocking_section_is_counted), TEST_CASE(worker_may_wait_in_another_pool),
+          TEST_CASE(worker_index))
