@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_tpool_params.c
+/// OAI's parameter string: what is read, what is refused and how that is said, and strings drawn by chance.
+#include "../../shim/common/ws_tpool_params.h"
+#include "../support/ws_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char message[128];
+
+/// @return whether @p text gives exactly these cores
+static bool gives(const char *text, uint32_t count, const int32_t *cores, bool says_inline)
+{
+  ws_tpool_params_t params;
+  if (ws_tpool_params_read(&params, text, message, sizeof(message)) != 0)
+    return false;
+  const bool same = params.count == count && params.says_inline == says_inline
+                    && (count == 0 || memcmp(params.cores, cores, count * sizeof(*cores)) == 0);
+  ws_tpool_params_free(&params);
+  return same;
+}
+
+static bool refuses(const char *text, const char *said)
+{
+  ws_tpool_params_t params;
+  message[0] = '\0';
+  const int result = ws_tpool_params_read(&params, text, message, sizeof(message));
+  if (result == 0)
+    ws_tpool_params_free(&params);
+  return result == -EINVAL && strstr(message, said) != NULL && params.cores == NULL;
+}
+
+static void lists(void)
+{
+  CU_ASSERT_TRUE(gives("", 0, NULL, false));
+  CU_ASSERT_TRUE(gives("n", 0, NULL, true));
+  CU_ASSERT_TRUE(gives("N", 0, NULL, true));
+  CU_ASSERT_TRUE(gives("none", 0, NULL, true));
+  CU_ASSERT_TRUE(gives("-1", 1, (int32_t[]){-1}, false));
+  CU_ASSERT_TRUE(gives("0", 1, (int32_t[]){0}, false));
+  CU_ASSERT_TRUE(gives("1,2,-1,1023", 4, (int32_t[]){1, 2, -1, 1023}, false));
+  CU_ASSERT_TRUE(gives(" 3 ,\t4\n", 2, (int32_t[]){3, 4}, false));
+  CU_ASSERT_TRUE(gives("n,1", 1, (int32_t[]){1}, true));
+  CU_ASSERT_TRUE(gives("1,,2,", 2, (int32_t[]){1, 2}, false));
+  CU_ASSERT_TRUE(gives("+5,007", 2, (int32_t[]){5, 7}, false));
+}
+
+static void bad_entries_are_named(void)
+{
+  CU_ASSERT_TRUE(refuses("1,x,2", "entry 2 \"x\""));
+  CU_ASSERT_TRUE(refuses("-3", "entry 1 \"-3\" is below -1"));
+  CU_ASSERT_TRUE(refuses("0,1,99999999999999999999", "entry 3 \"99999999999999999999\""));
+  CU_ASSERT_TRUE(refuses("1024", "0 to 1023"));
+  CU_ASSERT_TRUE(refuses("1;2", "entry 1 \"1;2\""));
+  CU_ASSERT_TRUE(refuses("2-4", "entry 1 \"2-4\""));
+  CU_ASSERT_TRUE(refuses("1,2 3", "entry 2 \"2 3\""));
+  CU_ASSERT_TRUE(refuses("-", "entry 1 \"-\""));
+  CU_ASSERT_TRUE(refuses("0x3", "entry 1 \"0x3\""));
+}
+
+static void a_long_entry_is_cut_in_the_message(void)
+{
+  char text[2000];
+  memset(text, 'z', sizeof(text) - 1);
+  text[sizeof(text) - 1] = '\0';
+  CU_ASSERT_TRUE(refuses(text, "entry 1 \"zzz"));
+  CU_ASSERT_TRUE(strlen(message) < sizeof(message));
+}
+
+static void a_thousand_entries(void)
+{
+  char text[4001] = "";
+  int32_t cores[1000];
+  for (uint32_t i = 0; i < 1000; i++) {
+    cores[i] = (int32_t)(i % 100);
+    snprintf(text + strlen(text), 5, "%d,", cores[i]);
+  }
+  CU_ASSERT_TRUE(gives(text, 1000, cores, false));
+}
+
+static void floating(void)
+{
+  ws_tpool_params_t params;
+  CU_ASSERT_EQUAL(ws_tpool_params_float(&params, 0), 0);
+  CU_ASSERT_TRUE(params.count == 0 && params.says_inline);
+  ws_tpool_params_free(&params);
+  CU_ASSERT_EQUAL(ws_tpool_params_float(&params, 300), 0);
+  CU_ASSERT_TRUE(params.count == 300 && !params.says_inline);
+  CU_ASSERT_TRUE(params.cores[0] == -1 && params.cores[299] == -1);
+  ws_tpool_params_free(&params);
+}
+
+/// What a reader of one entry at a time, with the C library's means, makes of the text.
+static int oracle(char *text, int32_t *cores, uint32_t *count)
+{
+  char *rest = NULL;
+  *count = 0;
+  for (char *entry = strtok_r(text, ",", &rest); entry; entry = strtok_r(NULL, ",", &rest)) {
+    entry += strspn(entry, " \t");
+    if (*entry == '\0' || *entry == 'n' || *entry == 'N')
+      continue;
+    char *end = NULL;
+    const long core = strtol(entry, &end, 10);
+    if (end == entry || end[strspn(end, " \t")] != '\0' || core < -1 || core > 1023)
+      return -EINVAL;
+    cores[(*count)++] = (int32_t)core;
+  }
+  return 0;
+}
+
+static void strings_by_chance(void)
+{
+  static const char alphabet[] = "0123456789,,,,--+ nNx\t";
+  uint64_t state = test_seed();
+  uint32_t differences = 0, accepted = 0;
+  for (uint32_t round = 0; round < 200000; round++) {
+    char text[25], copy[25];
+    int32_t cores[25];
+    uint32_t count = 0;
+    const size_t length = test_random(&state) % 24;
+    for (size_t i = 0; i < length; i++)
+      text[i] = alphabet[test_random(&state) % (sizeof(alphabet) - 1)];
+    text[length] = '\0';
+    memcpy(copy, text, sizeof(text));
+    ws_tpool_params_t params;
+    const int result = ws_tpool_params_read(&params, text, message, sizeof(message));
+    const bool same = result == oracle(copy, cores, &count)
+                      && (result < 0 || (params.count == count
+                                         && memcmp(params.cores, cores, count * sizeof(cores[0])) == 0));
+    if (!same && differences++ == 0)
+      printf("\n  \"%s\" ", text);
+    accepted += result == 0;
+    ws_tpool_params_free(&params);
+  }
+  CU_ASSERT_EQUAL(differences, 0);
+  CU_ASSERT_TRUE(accepted > 1000);
+}
+
+TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),
+          TEST_CASE(a_long_entry_is_cut_in_the_message), TEST_CASE(a_thousand_entries), TEST_CASE(floating),
+          TEST_CASE(strings_by_chance))
