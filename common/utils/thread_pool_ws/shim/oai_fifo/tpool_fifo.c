@@ -126,16 +126,24 @@ static notifiedFIFO_elt_t *wait_for_result(ws_tpool_t *ws, notifiedFIFO_t *nf)
   return msg;
 }
 
+/// Write an element to the pipe. When nobody reads it, and it is full, measurements are lost, not the host.
+static void trace(const ws_tpool_t *ws, const notifiedFIFO_elt_t *msg)
+{
+  static bool warned;
+  const ssize_t written = write(ws->trace_fd, msg, sizeof(*msg));
+  // relaxed: only who comes first
+  if (written == (ssize_t)sizeof(*msg) || __atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
+    return;
+  fprintf(stderr, "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS: measurements are lost: %s\n", strerror(errno));
+}
+
 /// Stamp a result, and write it to the pipe of a pool that has one.
 static void report(const ws_tpool_t *ws, notifiedFIFO_elt_t *msg)
 {
   if (ws->measure)
     msg->returnTime = rdtsc_oai();
-  if (ws->trace_fd < 0)
-    return;
-  const ssize_t written = write(ws->trace_fd, msg, sizeof(*msg));
-  AssertFatal(written == (ssize_t)sizeof(*msg), "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS: write: %s\n",
-              strerror(errno));
+  if (ws->trace_fd >= 0)
+    trace(ws, msg);
 }
 
 notifiedFIFO_elt_t *pullTpool(notifiedFIFO_t *responseFifo, tpool_t *t)
