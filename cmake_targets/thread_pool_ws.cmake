@@ -6,10 +6,10 @@
 #
 # CMake reads this file at the end of OAI's project(OpenAirInterface). Then, in order:
 #   1. ws_hook_check     stops when the file was included in a way that cannot work
-#   2. ws_api_shape      tells from OAI's headers which of its pool APIs the tree has (thread_pool_ws_shape.cmake)
-#   3. shadow headers    go before all include directories of the tree, so that each caller sees our API headers
-#   4. ws_hook_finish    at the end of OAI's top CMakeLists.txt: our sources into OAI's own target, its pool's
-#                        out of it (thread_pool_ws_patch.cmake)
+#   2. ws_api_shape      tells from OAI's headers which pool API the tree has (thread_pool_ws_shape.cmake)
+#   3. shadow headers    go before all include directories of the tree, so that each caller sees ours
+#   4. ws_hook_finish    at the end of OAI's top CMakeLists.txt: our sources into OAI's own target, its
+#                        pool's out of it (thread_pool_ws_patch.cmake)
 # No variable is put into the cache, so switching back leaves nothing behind. THREAD_POOL_WS_HWLOC=OFF builds
 # without hwloc (default: with it when pkg-config finds it).
 if(CMAKE_VERSION VERSION_LESS 3.16)
@@ -32,23 +32,26 @@ include("${CMAKE_CURRENT_LIST_DIR}/../common/utils/thread_pool_ws/shim/sources.c
 function(ws_hook_check)
   set(how "Configure OAI with -DCMAKE_PROJECT_OpenAirInterface_INCLUDE=${CMAKE_CURRENT_LIST_FILE} instead.")
   if(CMAKE_SCRIPT_MODE_FILE OR NOT PROJECT_NAME STREQUAL "OpenAirInterface")
-    message(FATAL_ERROR "thread_pool_ws: this file hooks into project(OpenAirInterface) only, and was included "
-      "where the project is \"${PROJECT_NAME}\" (source directory ${CMAKE_CURRENT_SOURCE_DIR}). ${how}")
+    message(FATAL_ERROR "thread_pool_ws: this file hooks into project(OpenAirInterface) only, and was "
+      "included where the project is \"${PROJECT_NAME}\" (source directory "
+      "${CMAKE_CURRENT_SOURCE_DIR}). ${how}")
   endif()
   if(NOT CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR)
-    message(FATAL_ERROR "thread_pool_ws: OAI is a subdirectory (${CMAKE_CURRENT_SOURCE_DIR}) of another project "
-      "(${CMAKE_SOURCE_DIR}); its own build does not support that either. Configure OAI's directory itself.")
+    message(FATAL_ERROR "thread_pool_ws: OAI is a subdirectory (${CMAKE_CURRENT_SOURCE_DIR}) of another "
+      "project (${CMAKE_SOURCE_DIR}); its own build does not support that either. Configure OAI's "
+      "directory itself.")
   endif()
   foreach(target IN ITEMS ${WS_POOL_TARGETS})
     if(TARGET ${target})
-      message(FATAL_ERROR "thread_pool_ws: included too late: OAI's target ${target} exists already, and so do "
-        "sources that would be compiled against the other pool's headers. ${how}")
+      message(FATAL_ERROR "thread_pool_ws: included too late: OAI's target ${target} exists already, and so "
+        "do sources that would be compiled against the other pool's headers. ${how}")
     endif()
   endforeach()
 endfunction()
 
-# Calls ws_hook_finish when the top CMakeLists.txt has been read to its end, when all targets exist. Before CMake
-# 3.19 there is no DEFER: CMAKE_CURRENT_LIST_DIR becomes empty just then.
+# Calls ws_hook_finish when the top CMakeLists.txt has been read to its end, when all targets exist. Before
+# CMake 3.19 there is no DEFER: CMAKE_CURRENT_LIST_DIR becomes empty just then. (Overriding add_library(), the
+# other way, would not notice that no target was patched.)
 function(ws_hook_at_end)
   if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.19)
     cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL ws_hook_finish)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Second half of the hook: our sources go into the target that OAI already has for its pool, and OAI's go out.
 #
-# Into the existing target and not into one of our own: then each executable of OAI that links OAI's pool links
-# ours, at the same place of its link line, and no dependency can form a cycle.
+# Into the existing target and not into one of our own: then each executable of OAI that links OAI's pool
+# links ours, at the same place of its link line, and no dependency can form a cycle.
 
 # OAI's targets that may hold the pool, and the pool's files there. v2.0.0 and v2.1.0 list them in UTIL, later
 # ones have a target thread-pool, and a UTIL without them.
@@ -27,20 +27,20 @@ function(ws_find_pool_target out)
   list(LENGTH found count)
   if(NOT count EQUAL 1)
     message(FATAL_ERROR "thread_pool_ws: exactly one of the targets ${WS_POOL_TARGETS} should compile OAI's "
-      "thread-pool.c, but ${count} do (\"${found}\"; of the targets exist: \"${seen}\"). This OAI builds its pool "
-      "in a way that thread_pool_ws does not know. OAI builds with its own pool without "
+      "thread-pool.c, but ${count} do (\"${found}\"; of the targets exist: \"${seen}\"). This OAI builds its "
+      "pool in a way that thread_pool_ws does not know. OAI builds with its own pool without "
       "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE (remove it from the cache with -U).")
   endif()
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Sets <out_cflags> and <out_libs> to what hwloc needs, both empty without hwloc. Not by pkg_check_modules, which
-# would leave its results in the cache.
+# Sets <out_cflags> and <out_libs> to what hwloc needs, both empty without hwloc. Not by pkg_check_modules,
+# which would leave its results in the cache.
 function(ws_find_hwloc out_cflags out_libs)
   set(cflags "")
   set(libs "")
   if(DEFINED THREAD_POOL_WS_HWLOC AND NOT THREAD_POOL_WS_HWLOC)
-    message(STATUS "thread_pool_ws: hwloc is off (THREAD_POOL_WS_HWLOC): workers steal in order of their numbers")
+    message(STATUS "thread_pool_ws: THREAD_POOL_WS_HWLOC is off: workers steal in order of their numbers")
   else()
     set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
     if(NOT pkg_config)
@@ -53,8 +53,8 @@ function(ws_find_hwloc out_cflags out_libs)
     if(no_hwloc)
       set(cflags "")
       set(libs "")
-      message(STATUS "thread_pool_ws: pkg-config finds no hwloc (libhwloc-dev): workers steal in order of their "
-        "numbers")
+      message(STATUS "thread_pool_ws: pkg-config finds no hwloc (libhwloc-dev): workers steal in order of "
+        "their numbers")
     endif()
   endif()
   separate_arguments(cflags UNIX_COMMAND "${cflags}")
@@ -63,8 +63,9 @@ function(ws_find_hwloc out_cflags out_libs)
   set(${out_libs} "${libs}" PARENT_SCOPE)
 endfunction()
 
-# Compile options and the rest for our sources in <target>. When OAI's own sources remain beside ours (UTIL), they
-# go on our files, which works because that target is of this directory; else on the target, which holds ours only.
+# Compile options and the rest for our sources in <target>. When OAI's own sources remain beside ours (UTIL),
+# they go on our files, which works because that target is of this directory; else on the target, which then
+# holds ours only.
 function(ws_set_flags target others sources definitions includes options)
   get_property(directory TARGET ${target} PROPERTY SOURCE_DIR)
   if(others AND directory STREQUAL CMAKE_CURRENT_SOURCE_DIR)

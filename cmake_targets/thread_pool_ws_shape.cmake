@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Which API OAI's own pool has, told by the content of its headers: versions lie (branches, backports), headers
-# are what the callers compile against. ci/oai-preflight tells it in the same way; the tests compare the two.
+# Which API OAI's own pool has, told by the content of its headers: versions lie (branches, backports),
+# headers are what the callers compile against. ci/oai-preflight tells it in the same way; the tests compare
+# the two.
 #
 #   shape  notified_fifo.h  task_ans.h                          OAI
 #   A      absent           -                                   v2.0.0 to v2.2.0
@@ -39,8 +40,8 @@ function(ws_unknown_shape dir)
     "Looked for: thread-pool.h with pushTpool, and either notifiedFIFO_elt_t in it and no notified_fifo.h "
     "(shape A), or notified_fifo.h and task_ans.h with join_task_ans (B1) or init_task_ans (B2).\n"
     "Found:${found}\n"
-    "Either the directory is no OAI tree, or this OAI is newer than thread_pool_ws knows. OAI builds with its "
-    "own pool without -DCMAKE_PROJECT_OpenAirInterface_INCLUDE (remove it from the cache with -U).")
+    "Either the directory is no OAI tree, or this OAI is newer than thread_pool_ws knows. OAI builds with "
+    "its own pool without -DCMAKE_PROJECT_OpenAirInterface_INCLUDE (remove it from the cache with -U).")
 endfunction()
 
 # Sets <out> to A, B1, B2 or B2+. Another content of these headers configures anew.

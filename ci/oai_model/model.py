@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Puts a model of an OAI tree together: the files of one generation here and the stand-ins for what both
+pools take from OAI (tests/host of the module)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+HOOK = REPO / "cmake_targets" / "thread_pool_ws.cmake"
+MODELS = Path(__file__).resolve().parent
+HOST = REPO / "common" / "utils" / "thread_pool_ws" / "tests" / "host"
+POOL = Path("common", "utils", "threadPool")
+
+# Folders whose files make the tree of a shape, the later over the earlier.
+LAYERS = {"A": ("fifo",), "B1": ("task", "task_array"), "B2": ("task",), "B2+": ("task",)}
+
+
+def copy_host(tree: Path, fifo: bool) -> None:
+    """The stand-ins, where OAI has its files; shape A has neither notified_fifo.h nor pthread_utils.h."""
+    utils = tree / "common" / "utils"
+    for name in ("assertions.h", "host_threads.h", "system.c"):
+        shutil.copy(HOST / name, utils / name)
+    for header in (HOST / "common" / "utils").glob("*.h"):
+        shutil.copy(header, utils / header.name)
+    for header in (HOST / POOL).glob("*.h"):
+        name = "fifo.h" if header.name == "notified_fifo.h" and fifo else header.name
+        target = tree / POOL / ("model" if fifo else ".") / name
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(header, target)
+
+
+def append(file: Path, text: str) -> None:
+    file.write_text(file.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def assemble(shape: str, tree: Path) -> Path:
+    """Makes the tree, which must not exist. Returns it."""
+    for layer in LAYERS[shape]:
+        shutil.copytree(MODELS / layer, tree, dirs_exist_ok=True)
+    copy_host(tree, shape == "A")
+    if shape == "B2+":
+        append(tree / POOL / "thread-pool.h", "\nint get_tpool_worker_index(void);\n")
+        append(tree / POOL / "thread-pool.c", "\nint get_tpool_worker_index(void)\n{\n  return -1;\n}\n")
+    return tree
+
+
+def assemble_unknown(tree: Path) -> Path:
+    """A tree whose join has a name that nobody knows."""
+    assemble("B2", tree)
+    header = tree / POOL / "task_ans.h"
+    text = header.read_text(encoding="utf-8").replace("join_task_ans", "await_task_ans")
+    header.write_text(text, encoding="utf-8")
+    return tree

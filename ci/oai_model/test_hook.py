@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The hook (cmake_targets/thread_pool_ws.cmake) on models of OAI's build, from configure to a run's result.
+
+Environment: WS_CMAKES = more cmake programs to try, a name a line: "<label>=<path>"; a line "<label>=" is a
+version that could not be installed, and its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from model import HOOK, POOL, REPO, append, assemble, assemble_unknown
+
+INCLUDE = "CMAKE_PROJECT_OpenAirInterface_INCLUDE"
+ADDRESS = ["-DCMAKE_C_FLAGS=-fsanitize=address", "-DCMAKE_CXX_FLAGS=-fsanitize=address"]
+SECONDS_MAX = 120
+# The target that holds the pool in the model of each shape.
+TARGETS = {"A": "UTIL", "B1": "thread-pool", "B2": "thread-pool", "B2+": "thread-pool"}
+CMAKES = dict(line.split("=", 1) for line in os.environ.get("WS_CMAKES", "").splitlines() if "=" in line)
+
+
+def run(command: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS_MAX
+    )
+
+
+@dataclass
+class Build:
+    """A build folder of a model tree."""
+
+    tree: Path
+    folder: Path
+    cmake: str = "cmake"
+    log: str = field(default="", init=False)
+
+    def configure(self, *options: str) -> int:
+        """Returns cmake's exit status; log has what it said, on one line: cmake breaks lines as it likes."""
+        done = run([self.cmake, "-G", "Ninja", "-S", str(self.tree), "-B", str(self.folder), *options])
+        self.log = " ".join((done.stdout + done.stderr).split())
+        return done.returncode
+
+    def with_hook(self, *options: str, hook: Path = HOOK) -> int:
+        return self.configure(f"-D{INCLUDE}={hook}", *options)
+
+    def make(self, *targets: str) -> str:
+        done = run([self.cmake, "--build", str(self.folder), *(("--target", *targets) if targets else ())])
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def result(self) -> tuple[str, str]:
+        """What the program prints, and what it says on stderr."""
+        done = run([str(self.folder / "softmodem")], self.folder)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    def ours(self) -> bool:
+        """Whether the program's pool and its callers' headers are ours; fails when it is half and half."""
+        self.make()
+        _, said = self.result()
+        headers = set(re.findall(r"has the pool's (\w+) header", said))
+        names = run(["nm", str(self.folder / "softmodem")]).stdout
+        signs = {
+            "symbol": " ws_pool_create" in names,
+            "start log": bool(re.search(r"^thread_pool_ws .*shape", said, re.MULTILINE)),
+            "headers": headers == {"shadow"},
+        }
+        assert len(headers) == 1 and len(set(signs.values())) == 1, (signs, headers)
+        return signs["symbol"]
+
+    def cache(self) -> str:
+        """The cache without what names this folder."""
+        return (self.folder / "CMakeCache.txt").read_text().replace(str(self.folder), "<build>")
+
+
+NewBuild = Callable[..., Build]
+
+
+@pytest.fixture
+def new_build(tmp_path: Path) -> NewBuild:
+    def make(shape: str, name: str = "build", cmake: str = "cmake") -> Build:
+        tree = tmp_path / f"oai-{shape}"
+        return Build(tree if tree.exists() else assemble(shape, tree), tmp_path / name, cmake)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def own_results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the models print with their own pool."""
+    results = {}
+    for shape in ("A", "B1", "B2"):
+        top = tmp_path_factory.mktemp("own")
+        build = Build(assemble(shape, top / "oai"), top / "build")
+        assert build.configure() == 0, build.log
+        assert not build.ours()
+        results[shape] = build.result()[0]
+    return results
+
+
+def cmake_called(label: str) -> str:
+    if label != "system" and not CMAKES.get(label):
+        pytest.skip(f"cmake {label} is not installed")
+    return CMAKES.get(label, "cmake")
+
+
+@pytest.mark.parametrize(
+    ("shape", "label"),
+    [(shape, "system") for shape in TARGETS]
+    + [(shape, other) for shape in ("A", "B2") for other in ("oldest", "newest")],
+)
+def test_same_result_with_our_pool(
+    new_build: NewBuild, own_results: dict[str, str], shape: str, label: str
+) -> None:
+    build = new_build(shape, cmake=cmake_called(label))
+    assert build.with_hook() == 0, build.log
+    assert f"shape {shape}," in build.log and f"in target {TARGETS[shape]}," in build.log
+    assert build.ours()
+    assert build.result()[0] == own_results[shape.rstrip("+")]
+    assert f"shape {shape}," in build.result()[1]
+
+
+def test_element_layout_is_the_trees(new_build: NewBuild) -> None:
+    """measurement_display reads elements as bytes and keeps the tree's own header."""
+    build = new_build("A")
+    assert build.with_hook() == 0, build.log
+    assert build.ours()
+    tree_says = run([str(build.folder / "measurement_display")]).stdout
+    assert tree_says and tree_says in build.result()[0]
+
+
+@pytest.mark.parametrize("label", ["system", "oldest"])
+def test_switching_on_and_back_leaves_nothing(new_build: NewBuild, label: str) -> None:
+    cmake = cmake_called(label)
+    build, untouched = new_build("B2", cmake=cmake), new_build("B2", "untouched", cmake=cmake)
+    assert build.configure() == 0 and untouched.configure() == 0
+    assert not build.ours()
+    for _ in range(2):
+        assert build.with_hook() == 0, build.log
+    assert build.ours()
+    assert "version" in build.make("thread_pool_ws_report")
+    assert build.configure(f"-U{INCLUDE}") == 0
+    assert "thread_pool_ws" not in build.log
+    assert not build.ours()
+    assert build.cache() == untouched.cache()
+    report = [build.cmake, "--build", str(build.folder), "--target", "thread_pool_ws_report"]
+    assert run(report).returncode != 0
+
+
+def test_the_build_follows_the_headers(new_build: NewBuild) -> None:
+    """Another version checked out in the same tree configures anew."""
+    build = new_build("B2")
+    assert build.with_hook() == 0, build.log
+    append(build.tree / POOL / "thread-pool.h", "\nint get_tpool_worker_index(void);\n")
+    assert "shape B2+" in build.make("thread_pool_ws_report")
+
+
+@pytest.mark.parametrize("shape", ["A", "B2"])
+def test_spaces_in_all_paths(tmp_path: Path, shape: str) -> None:
+    top = tmp_path / "a folder"
+    build = Build(assemble(shape, top / "the tree"), top / "the build")
+    (top / "the project").symlink_to(REPO)
+    hook = top / "the project" / HOOK.relative_to(REPO)
+    assert build.with_hook(hook=hook) == 0, build.log
+    assert build.ours()
+
+
+@pytest.mark.parametrize("shape", ["A", "B2"])
+def test_address_sanitizer(new_build: NewBuild, own_results: dict[str, str], shape: str) -> None:
+    build = new_build(shape)
+    assert build.with_hook(*ADDRESS) == 0, build.log
+    assert build.ours()
+    assert build.result()[0] == own_results[shape]
+
+
+@pytest.mark.skipif(not shutil.which("ccache"), reason="ccache is not installed")
+def test_ccache(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
+    build = new_build("B2")
+    assert build.with_hook("-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache") == 0
+    assert build.ours()
+    assert "ccache" in (build.folder / "build.ninja").read_text()
+
+
+def test_without_hwloc(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook("-DTHREAD_POOL_WS_HWLOC=OFF") == 0
+    assert "without hwloc" in build.log
+    assert "-lhwloc" not in (build.folder / "build.ninja").read_text()
+    assert build.ours()
+
+
+def test_pkg_config_without_hwloc(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PKG_CONFIG_LIBDIR", "/nowhere")
+    build = new_build("B2")
+    assert build.with_hook() == 0
+    assert "finds no hwloc" in build.log and "without hwloc" in build.log
+
+
+@pytest.mark.parametrize("label", ["system", "oldest"])
+def test_shadow_headers_come_first(new_build: NewBuild, label: str) -> None:
+    build = new_build("B2", cmake=cmake_called(label))
+    assert build.with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON") == 0
+    commands = (build.folder / "compile_commands.json").read_text()
+    firsts = re.findall(r'"command": .*?-I(\S+)', commands)
+    assert len(firsts) > 20
+    assert all("/shim/oai_task" in first for first in firsts)
+    assert not re.search(r"threadPool/(thread-pool|task_ans)\.c", commands)
+
+
+def test_unknown_shape_stops(tmp_path: Path) -> None:
+    build = Build(assemble_unknown(tmp_path / "oai"), tmp_path / "build")
+    assert build.with_hook() != 0
+    assert "unknown shape" in build.log and str(tmp_path / "oai" / POOL) in build.log
+    assert "task_ans.h: there, with: task_t init_task_ans" not in build.log
+    assert "task_ans.h: there, with: init_task_ans" in build.log
+    assert f"without -D{INCLUDE}" in build.log
+
+
+def test_two_targets_with_the_pool_stop(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    pool = "target_sources(UTIL PRIVATE ${OPENAIR_DIR}/common/utils/threadPool/thread-pool.c)\n"
+    append(build.tree / "CMakeLists.txt", pool)
+    assert build.with_hook() != 0
+    assert "exactly one of the targets" in build.log and "but 2 do" in build.log
+
+
+@pytest.mark.parametrize("label", ["system", "oldest"])
+def test_no_target_with_the_pool_stops(new_build: NewBuild, label: str) -> None:
+    build = new_build("B2", cmake=cmake_called(label))
+    lists = build.tree / POOL / "CMakeLists.txt"
+    lists.write_text(lists.read_text().replace("thread-pool.c task_ans.c", "other.c"))
+    (build.tree / POOL / "other.c").write_text("")
+    assert build.with_hook() != 0
+    assert "but 0 do" in build.log
+
+
+def test_included_too_late_stops(new_build: NewBuild) -> None:
+    build = new_build("A")
+    append(build.tree / "CMakeLists.txt", f'include("{HOOK}")\n')
+    assert build.configure() != 0
+    assert "included too late" in build.log and f"-D{INCLUDE}={HOOK}" in build.log
+
+
+def test_included_before_project_stops(new_build: NewBuild) -> None:
+    build = new_build("A")
+    assert build.configure(f"-D{INCLUDE}_BEFORE={HOOK}") != 0
+    assert f"-D{INCLUDE}={HOOK}" in build.log
+
+
+def test_as_a_script_stops() -> None:
+    done = run(["cmake", "-P", str(HOOK)])
+    assert done.returncode != 0
+    assert "hooks into project(OpenAirInterface)" in " ".join(done.stderr.split())
+
+
+def test_in_a_subdirectory_stops(new_build: NewBuild, tmp_path: Path) -> None:
+    build = new_build("A")
+    top = tmp_path / "super"
+    top.mkdir()
+    text = "cmake_minimum_required(VERSION 3.16)\nproject(Super C CXX)\n"
+    text += f'add_subdirectory("{build.tree}" oai)\n'
+    (top / "CMakeLists.txt").write_text(text)
+    build.tree = top
+    assert build.with_hook() != 0
+    assert "is a subdirectory" in build.log
+
+
+def test_the_unspecific_variable_works_too(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.configure(f"-DCMAKE_PROJECT_INCLUDE={HOOK}") == 0, build.log
+    assert "replaces OAI's thread pool" in build.log
