@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file time_meas.h
-/// Stand-in for the host's time measurement: the cycle counter, and the statistics that a queue element fills.
+/// Stand-in for the host's time measurement: the cycle counter, and what a queue element fills in.
 #ifndef WS_HOST_TIME_MEAS_H
 #define WS_HOST_TIME_MEAS_H
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file task_abort.c
+/// Shapes B, the end of a pool: it runs what is queued, joins its threads and frees everything.
+#include "contract.h"
+
+static void abort_runs_what_is_queued(void)
+{
+  if (!contract_ours_only("the host's own may lose tasks that are still queued"))
+    return;
+  for (uint32_t round = 0; round < 50; round++) {
+    tpool_t *pool = contract_pool(1 + (int)(round % 3));
+    ws_au32_t runs = {0};
+    for (uint32_t i = 0; i < 2000; i++)
+      pushTpool(pool, (task_t){.func = count_job, .args = &runs});
+    contract_end(pool);
+    CU_ASSERT_EQUAL(ws_load_acquire(&runs), 2000);
+  }
+}
+
+static void abort_runs_200000_queued_tasks(void)
+{
+  if (!contract_ours_only("the host's own may lose tasks that are still queued"))
+    return;
+  tpool_t *pool = contract_pool(4);
+  static ws_au32_t runs;
+  for (uint32_t i = 0; i < 200000; i++)
+    pushTpool(pool, (task_t){.func = count_job, .args = &runs});
+  contract_end(pool);
+  CU_ASSERT_EQUAL(ws_load_acquire(&runs), 200000);
+}
+
+typedef struct {
+  tpool_t *pool;
+  ws_au32_t runs;
+} parent_t;
+
+static void count_child(void *parent)
+{
+  ws_add_acq_rel(&((parent_t *)parent)->runs, 1);
+}
+
+static void push_children(void *parent_arg)
+{
+  parent_t *parent = parent_arg;
+  for (uint32_t i = 0; i < 3; i++)
+    pushTpool(parent->pool, (task_t){.func = count_child, .args = parent});
+  ws_add_acq_rel(&parent->runs, 1);
+}
+
+/// Tasks that queued tasks push while the pool ends run as well.
+static void abort_runs_what_queued_tasks_push(void)
+{
+  if (!contract_ours_only("the host's own may lose tasks that are still queued"))
+    return;
+  for (uint32_t round = 0; round < 50; round++) {
+    parent_t parent = {.pool = contract_pool(2)};
+    for (uint32_t i = 0; i < 200; i++)
+      pushTpool(parent.pool, (task_t){.func = push_children, .args = &parent});
+    contract_end(parent.pool);
+    CU_ASSERT_EQUAL(ws_load_acquire(&parent.runs), 800);
+  }
+}
+
+static void slow_count(void *runs)
+{
+  contract_sleep_ms(30);
+  ws_add_acq_rel((ws_au32_t *)runs, 1);
+}
+
+/// abortTpool() joins: a task that runs has ended when it returns.
+static void abort_waits_for_running_tasks(void)
+{
+  tpool_t *pool = contract_pool(2);
+  ws_au32_t runs = {0};
+  gate_t gate;
+  gate_init(&gate);
+  pushTpool(pool, (task_t){.func = gate_job, .args = &gate});
+  CU_ASSERT_TRUE_FATAL(gate_await(&gate, 1));
+  batch_t batch;
+  batch_begin(&batch, 1);
+  batch_push(&batch, pool, slow_count, &runs);
+  gate_let(&gate, 1);
+  batch_end(&batch, pool);
+  contract_end(pool);
+  CU_ASSERT_EQUAL(ws_load_acquire(&gate.left), 1);
+  CU_ASSERT_EQUAL(ws_load_acquire(&runs), 1);
+}
+
+static void abort_of_idle_and_inline_pools(void)
+{
+  static char none[] = "n", empty[] = "";
+  for (int workers = 0; workers < 20; workers++)
+    contract_end(contract_pool(workers));
+  tpool_t *pool = contract_memory();
+  initTpool(none, pool, false);
+  contract_end(pool);
+  pool = contract_memory();
+  initTpool(empty, pool, false);
+  contract_end(pool);
+}
+
+/// The same tpool_t serves again after its end.
+static void pool_starts_again_after_its_abort(void)
+{
+  static char params[] = "-1,-1";
+  tpool_t *pool = contract_memory();
+  for (uint32_t round = 0; round < 50; round++) {
+    ws_au32_t runs = {0};
+    batch_t batch;
+    initTpool(params, pool, false);
+    batch_begin(&batch, 20);
+    for (uint32_t i = 0; i < 20; i++)
+      batch_push(&batch, pool, count_job, &runs);
+    batch_end(&batch, pool);
+    CU_ASSERT_EQUAL(ws_load_acquire(&runs), 20);
+    abortTpool(pool);
+  }
+  free(pool);
+}
+
+const contract_case_t task_abort_cases[] = {
+    CASE(abort_runs_what_is_queued),
+    CASE(abort_runs_200000_queued_tasks),
+    CASE(abort_runs_what_queued_tasks_push),
+    CASE(abort_waits_for_running_tasks),
+    CASE(abort_of_idle_and_inline_pools),
+    CASE(pool_starts_again_after_its_abort),
+    CASES_END,
+};
