@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checks: what a tree asks for against what the host has. Each yields rows of the report."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from preflight import host
+from preflight.tree import KEYWORDS, POOL, POOL_FILES, POOL_TARGETS, Located, Tree, api_shape, read
+
+HOOK_CMAKE = (3, 16)
+ALIAS_CMAKE = (3, 18)
+# Programs that a user builds; what only other targets link is a note.
+PROGRAMS = ("nr-softmodem", "nr-uesoftmodem", "nr_ulsim", "nr_dlsim", "lte-softmodem", "lte-uesoftmodem")
+# Debian and Ubuntu packages of what OAI asks for by other names.
+PACKAGES = {
+    "libconfig": "libconfig-dev", "openssl": "libssl-dev", "blas": "libblas-dev", "lapacke": "liblapacke-dev",
+    "sctp": "libsctp-dev", "libcap": "libcap-dev", "yaml-cpp": "libyaml-cpp-dev", "simde": "libsimde-dev",
+    "z": "zlib1g-dev", "forms": "libforms-dev", "OpenCL": "ocl-icd-opencl-dev", "crypt": "libcrypt-dev",
+    "readline": "libreadline-dev", "atlas": "libatlas-base-dev", "nettle": "nettle-dev", "xxd": "xxd",
+    "git": "git", "GTest": "libgtest-dev", "benchmark": "libbenchmark-dev", "numa": "libnuma-dev",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    status: str  # ok, missing, note
+    what: str
+    detail: str
+    remedy: str = ""
+
+
+def install(name: str) -> str:
+    package = PACKAGES.get(name)
+    return f"apt install {package}" if package else f"install {name} with its development files"
+
+
+def row(present: bool, what: str, detail: str, remedy: str, otherwise: str = "missing") -> Row:
+    return Row("ok", what, detail) if present else Row(otherwise, what, detail, remedy)
+
+
+def check_shape(tree: Tree) -> Iterator[Row]:
+    shape = api_shape(tree.root / POOL)
+    words = "thread-pool.h with pushTpool, and notifiedFIFO_elt_t there or join_task_ans in task_ans.h"
+    if shape is None:
+        yield Row("missing", "pool API", f"unknown shape in {tree.root / POOL}; looked for {words}",
+                  "this OAI is unknown to thread_pool_ws; build it with its own pool")  # fmt: skip
+    else:
+        yield Row("ok", "pool API", f"shape {shape}")
+    holders = tree.pool_targets()
+    if len(holders) == 1:
+        [(target, files)] = holders.items()
+        names = ", ".join(str(file.relative_to(tree.root)) for file in files)
+        yield Row("ok", "target", f"{target}; the hook takes out {names}")
+    else:
+        yield Row("missing", "target", f"{len(holders)} of {', '.join(POOL_TARGETS)} compile {POOL_FILES[0]}",
+                  "the hook will stop; build this OAI with its own pool")  # fmt: skip
+
+
+def minimum_cmake(tree: Tree) -> tuple[int, ...]:
+    wanted = HOOK_CMAKE
+    for here in tree.each("cmake_minimum_required"):
+        if here.file == tree.root / "CMakeLists.txt":
+            numbers = re.match(r"[\d.]+", " ".join(here.command.values("VERSION")))
+            if numbers:
+                wanted = max(wanted, tuple(int(n) for n in numbers[0].strip(".").split(".")))
+    return wanted
+
+
+def check_tools(tree: Tree) -> Iterator[Row]:
+    cmake, wanted = host.which("cmake"), minimum_cmake(tree)
+    have = host.version_of(cmake) if cmake else ()
+    need = f"{host.dotted(wanted)} is needed"
+    yield row(have >= wanted, "cmake", f"{host.dotted(have)}, {need}" if cmake else f"none, {need}",
+              "apt install cmake, or pip install cmake for a newer one")  # fmt: skip
+    for what, variable, names, package in (
+        ("C compiler", "CC", ("cc", "gcc", "clang"), "gcc"),
+        ("C++ compiler", "CXX", ("c++", "g++", "clang++"), "g++"),
+    ):
+        path = host.compiler(variable, *names)
+        yield row(path is not None, what, path or f"none of {', '.join(names)}", f"apt install {package}")
+    maker = host.which("ninja", "ninja-build", "make")
+    yield row(maker is not None, "ninja or make", maker or "neither", "apt install ninja-build")
+    config = host.which("pkg-config", "pkgconf")
+    yield row(config is not None, "pkg-config", config or "none", "apt install pkg-config")
+    git = host.which("git")
+    yield row(git is not None, "git", git or "none: OAI's version will be unknown", install("git"), "note")
+    hwloc = host.pkg_config("hwloc")
+    yield row(hwloc, "hwloc", "found" if hwloc else "not found: the pool steals in order of worker numbers",
+              "apt install libhwloc-dev", "note")  # fmt: skip
+
+
+def asn1c_path(build_dir: Path | None) -> str | None:
+    """The build folder's, the environment's, the one in PATH, the one where build_oai -I puts it."""
+    cache = read(build_dir / "CMakeCache.txt") if build_dir else ""
+    cached = re.search(r"^ASN1C_EXEC:\w+=(.+)$", cache, re.MULTILINE)
+    if cached and not cached[1].endswith("-NOTFOUND"):
+        return cached[1]
+    local = Path("/opt/asn1c/bin/asn1c")
+    return os.environ.get("ASN1C_EXEC") or host.which("asn1c") or (str(local) if local.exists() else None)
+
+
+def check_asn1c(tree: Tree, build_dir: Path | None) -> Iterator[Row]:
+    options = [here.command.args[1] for here in tree.each("check_option")
+               if len(here.command.args) > 1 and "ASN1C" in here.command.args[0]]  # fmt: skip
+    if not options:
+        return
+    remedy = "cd cmake_targets && ./build_oai -I, or -DASN1C_EXEC=<path> (here: ASN1C_EXEC=<path> before)"
+    path = asn1c_path(build_dir)
+    if path is None:
+        yield Row("missing", "asn1c", "not in PATH nor /opt/asn1c/bin", remedy)
+        return
+    # OAI takes exit status 1, "no grammar given", for yes.
+    refused = [option for option in options if host.run(path, option)[0] != 1]
+    detail = f"{path} does not know {', '.join(refused)}" if refused else f"{path}, knows {' '.join(options)}"
+    yield row(not refused, "asn1c", detail, f"OAI's own asn1c: {remedy}")
+
+
+def modules_of(here: Located) -> list[str]:
+    return here.command.values("REQUIRED", "QUIET", "IMPORTED_TARGET", "NO_CMAKE_PATH", "GLOBAL")[1:]
+
+
+def check_pkg_config(tree: Tree) -> Iterator[Row]:
+    for here in tree.each("pkg_check_modules", "pkg_search_module"):
+        required = "REQUIRED" in here.command.args
+        if here.conditions or (not required and here.file != tree.root / "CMakeLists.txt"):
+            continue
+        for module in modules_of(here):
+            present = host.pkg_config(module)
+            detail = "pkg-config finds it" if present else "pkg-config does not find it"
+            if not required:
+                detail += "; OAI builds without it as well"
+            name = re.split("[<>=]", module)[0]
+            remedy = install(name) if required or name in PACKAGES else ""
+            yield row(present, module, detail, remedy, "missing" if required else "note")
+
+
+def own_finder(tree: Tree, name: str) -> tuple[list[str], list[str]]:
+    """Headers and libraries that the tree's own Find<name>.cmake looks for."""
+    text = read(tree.root / "cmake_targets" / "tools" / "MODULES" / f"Find{name}.cmake")
+    pattern = r"{}\s*\(\s*\w+\s+(?:NAMES\s+)?([\w./+-]+)"
+    return re.findall(pattern.format("find_path"), text), re.findall(pattern.format("find_library"), text)
+
+
+def check_packages(tree: Tree) -> Iterator[Row]:
+    cc = host.compiler("CC", "cc", "gcc", "clang")
+    for here in tree.each("find_package"):
+        name = here.command.args[0] if here.command.args else ""
+        required = "REQUIRED" in here.command.args
+        if here.conditions or not name or name == "Git":
+            continue
+        headers, libraries = own_finder(tree, name)
+        lacking = [header for header in headers if not host.has_header(cc, header)]
+        lacking += [f"lib{lib}" for lib in libraries if host.library(cc, lib) is None]
+        if headers or libraries:
+            detail = f"lacks {', '.join(lacking)}" if lacking else ", ".join(headers + libraries)
+            yield row(not lacking, name, detail, install(name), "missing" if required else "note")
+        elif downloads(tree, here.file):
+            yield from check_download(tree, here, name, cc)
+        elif required and not host.cmake_package(cc, name):
+            yield Row("note", name, "required; CMake's own search will tell whether it is here", install(name))
+
+
+def downloads(tree: Tree, file: Path) -> bool:
+    return any(here.file == file for here in tree.each("CPMAddPackage", "cpmaddpackage"))
+
+
+def check_download(tree: Tree, here: Located, name: str, cc: str | None) -> Iterator[Row]:
+    present = host.cmake_package(cc, name)
+    detail = "found" if present else "not found: CPM will download it during the configuration"
+    yield row(present, name, detail, f"{install(name)}, or have network", "note")
+    alias = any(a.file == here.file and "ALIAS" in a.command.args for a in tree.each("add_library"))
+    have = host.version_of(host.which("cmake") or "cmake")
+    if present and alias and have < ALIAS_CMAKE:
+        where = here.file.relative_to(tree.root)
+        detail = f"{where} makes an alias of an imported target, which CMake {host.dotted(have)} may refuse"
+        yield Row("missing", f"cmake for {name}", detail, "CMake 3.18 or newer: pip install cmake")
+
+
+def check_cpm(tree: Tree) -> Iterator[Row]:
+    files = [file for file in tree.entered if file.name == "CPM.cmake"]
+    includes = [here.command.args[0] for here in tree.each("include") if here.command.args]
+    if not files and any(name.endswith("CPM.cmake") for name in includes):
+        yield Row("missing", "CPM.cmake", "included by the tree and not in it",
+                  "a complete checkout of OAI: git restore cmake_targets/CPM.cmake")  # fmt: skip
+    for file in files:
+        text = read(file)
+        version = re.search(r"CPM_DOWNLOAD_VERSION\s+\"?([\d.]+)", text)
+        if version is None or not re.search(r"file\s*\(\s*DOWNLOAD", text, re.IGNORECASE):
+            yield Row("ok", "CPM.cmake", "downloads nothing by itself")
+            continue
+        cache = Path(os.environ.get("CPM_SOURCE_CACHE") or "~/.cache/cpm").expanduser()
+        script = cache / "cpm" / f"CPM_{version[1]}.cmake"
+        yield row(script.exists(), "CPM", f"{script}" if script.exists() else
+                  f"no {script}: the configuration will download it",
+                  "have network, or set CPM_SOURCE_CACHE to a folder that holds it", "note")  # fmt: skip
+
+
+def check_simde(tree: Tree) -> Iterator[Row]:
+    users = ("sse_intrin.h", "TOOLS/tools_defs.h", "impl_defs_top.h")
+    text = "\n".join(read(tree.root / "openair1" / "PHY" / name) for name in users)
+    headers = sorted(set(re.findall(r"include\s*[<\"](simde/[\w./-]+)", text)))
+    if headers:
+        cc = host.compiler("CC", "cc", "gcc", "clang")
+        lacking = [h for h in headers if not host.has_header(cc, h) and not (tree.root / h).exists()]
+        detail = f"lacks {', '.join(lacking)}" if lacking else f"{len(headers)} headers, all there"
+        yield row(not lacking, "SIMDE", detail, f"{install('simde')} or ./build_oai -I")
+
+
+def linked_by(tree: Tree) -> dict[str, set[str]]:
+    """Libraries named to the linker that are no target of the tree, and the targets that link them."""
+    targets, users = tree.targets(), {}
+    for here in tree.each("target_link_libraries"):
+        for arg in here.command.args[1:]:
+            name = arg[2:] if arg.startswith("-l") else arg
+            plain = re.fullmatch(r"[\w+][\w+.-]*", name) and "::" not in name
+            if plain and name not in targets and name not in KEYWORDS and not here.conditions:
+                users.setdefault(name, set()).add(here.command.args[0])
+    return users
+
+
+def check_linked(tree: Tree) -> Iterator[Row]:
+    cc = host.compiler("CC", "cc", "gcc", "clang")
+    good = []
+    for name, users in sorted(linked_by(tree).items()):
+        if host.library(cc, name):
+            good.append(name)
+            continue
+        main = sorted(users.intersection(PROGRAMS))
+        detail = f"lib{name} not found, linked by {', '.join(main or sorted(users)[:3])}"
+        yield Row("missing" if main else "note", f"lib{name}", detail, install(name))
+    if good:
+        yield Row("ok", "linked libraries", ", ".join(good))
+
+
+def check_programs(tree: Tree) -> Iterator[Row]:
+    """Programs that custom commands of the build call."""
+    wanted = {}
+    targets = tree.targets()
+    for here in tree.each("add_custom_command"):
+        args = here.command.args
+        names = [args[at + 1] for at, arg in enumerate(args[:-1]) if arg == "COMMAND"]
+        for name in names:
+            if re.fullmatch(r"[\w.+-]+", name) and name not in targets and not here.conditions:
+                wanted[name] = here.file
+    for name, file in sorted(wanted.items()):
+        path = host.which(name)
+        detail = path or f"called by {file.relative_to(tree.root)}"
+        yield row(path is not None, name, detail, install(name))
+
+
+def check_sources(tree: Tree) -> Iterator[Row]:
+    remedy = "a complete checkout of OAI; this one is partial, or its checkout failed"
+    missing = tree.missing_sources()
+    for (target, always), files in sorted(missing.items()):
+        if always:
+            first = files[0].relative_to(tree.root) if tree.root in files[0].parents else files[0]
+            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+            yield Row("missing", f"sources of {target}", f"not in the tree: {first}{more}", remedy)
+    optional = sorted(target for target, always in missing if not always)
+    if optional:
+        detail = f"of targets that options ask for, not in the tree: {', '.join(optional)}"
+        yield Row("note", "sources", detail,
+                  "git submodule update --init, if you want those options")  # fmt: skip
+    if len(missing) == len(optional):
+        yield Row("ok", "sources", f"{len(tree.targets())} targets, no file lacks")
+
+
+def check_optional(tree: Tree) -> Iterator[Row]:
+    """What only options ask for, in one line: nobody needs all of it."""
+    names = set()
+    for here in tree.each("find_package", "pkg_check_modules"):
+        if here.conditions and "REQUIRED" in here.command.args:
+            wanted = modules_of(here) if here.command.name == "pkg_check_modules" else here.command.args[:1]
+            names |= {re.split("[<>=]", name)[0] for name in wanted}
+    if names:
+        yield Row("note", "not checked", f"wanted by options only: {', '.join(sorted(names))}")
+
+
+def all_checks(tree: Tree, build_dir: Path | None) -> list[Row]:
+    return [
+        *check_shape(tree), *check_tools(tree), *check_asn1c(tree, build_dir), *check_cpm(tree),
+        *check_pkg_config(tree), *check_packages(tree), *check_simde(tree), *check_linked(tree),
+        *check_programs(tree), *check_sources(tree), *check_optional(tree),
+    ]  # fmt: skip

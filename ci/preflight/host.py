@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What this machine has: programs, headers, libraries. Asks, writes nothing, downloads nothing."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+SECONDS_MAX = 20
+
+
+def run(*command: str) -> tuple[int, str]:
+    """Exit status and all output; 127 when the program cannot be run."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", check=False, timeout=SECONDS_MAX, env=environment,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 127, str(error)
+    return done.returncode, done.stdout
+
+
+def which(*names: str) -> str | None:
+    """The first of these programs that there is."""
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def compiler(variable: str, *names: str) -> str | None:
+    """As CMake looks for it: the environment's, then the usual names."""
+    wanted = os.environ.get(variable, "").split()
+    return which(wanted[0]) if wanted else which(*names)
+
+
+def version_of(program: str, option: str = "--version") -> tuple[int, ...]:
+    _, text = run(program, option)
+    found = re.search(r"\b(\d+)\.(\d+)(?:\.(\d+))?", text)
+    return tuple(int(part) for part in found.groups() if part) if found else ()
+
+
+def dotted(version: tuple[int, ...]) -> str:
+    return ".".join(str(part) for part in version) or "?"
+
+
+def pkg_config(module: str) -> bool:
+    """Whether pkg-config knows the module; it may bear a version, as in pkg_check_modules()."""
+    program = os.environ.get("PKG_CONFIG") or which("pkg-config", "pkgconf")
+    spaced = re.sub(r"\s*(>=|<=|=|>|<)\s*", r" \1 ", module)
+    return program is not None and run(program, "--exists", spaced)[0] == 0
+
+
+@functools.lru_cache(maxsize=None)
+def include_folders(cc: str | None) -> tuple[Path, ...]:
+    """Where the compiler looks for headers."""
+    folders = ["/usr/local/include", "/usr/include"]
+    if cc:
+        _, text = run(cc, "-E", "-v", "-x", "c", os.devnull)
+        between = re.search(r"<\.\.\.> search starts here:\n(.*?)\nEnd of search list", text, re.DOTALL)
+        folders = between[1].split("\n") if between else folders
+    return tuple(Path(folder.strip()) for folder in folders)
+
+
+def has_header(cc: str | None, name: str) -> bool:
+    return any((folder / name).is_file() for folder in include_folders(cc))
+
+
+def library(cc: str | None, name: str) -> str | None:
+    """The file that the linker would take for -l<name>."""
+    for file in (f"lib{name}.so", f"lib{name}.a"):
+        path = run(cc, f"-print-file-name={file}")[1].strip() if cc else file
+        if path != file and Path(path).exists():
+            return path
+    return None
+
+
+def cmake_package(cc: str | None, name: str) -> bool:
+    """Whether the host has the package's configuration for find_package(), or pkg-config knows its name."""
+    roots = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share", "/usr/local/share"]
+    triple = run(cc, "-dumpmachine")[1].strip() if cc else ""
+    if triple:
+        roots += [f"/usr/lib/{triple.replace('-pc-', '-')}", f"/usr/lib/{triple}"]
+    folders = [Path(root, "cmake", name) for root in roots]
+    return any(folder.is_dir() for folder in folders) or pkg_config(name)
