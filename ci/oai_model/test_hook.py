@@ -11,13 +11,17 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from model import HOOK, POOL, REPO, append, assemble, assemble_unknown
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from oai_model.model import HOOK, POOL, REPO, append, assemble, assemble_unknown  # noqa: E402
+from preflight.tree import api_shape, read_tree  # noqa: E402
 
 INCLUDE = "CMAKE_PROJECT_OpenAirInterface_INCLUDE"
 ADDRESS = ["-DCMAKE_C_FLAGS=-fsanitize=address", "-DCMAKE_CXX_FLAGS=-fsanitize=address"]
@@ -123,6 +127,9 @@ def test_same_result_with_our_pool(
     build = new_build(shape, cmake=cmake_called(label))
     assert build.with_hook() == 0, build.log
     assert f"shape {shape}," in build.log and f"in target {TARGETS[shape]}," in build.log
+    assert api_shape(build.tree / POOL) == shape  # ci/oai-preflight says the same
+    tree = read_tree(build.tree)
+    assert tree is not None and list(tree.pool_targets()) == [TARGETS[shape]]
     assert build.ours()
     assert build.result()[0] == own_results[shape.rstrip("+")]
     assert f"shape {shape}," in build.result()[1]
@@ -223,6 +230,7 @@ def test_unknown_shape_stops(tmp_path: Path) -> None:
     assert "task_ans.h: there, with: task_t init_task_ans" not in build.log
     assert "task_ans.h: there, with: init_task_ans" in build.log
     assert f"without -D{INCLUDE}" in build.log
+    assert api_shape(build.tree / POOL) is None
 
 
 def test_two_targets_with_the_pool_stop(new_build: NewBuild) -> None:

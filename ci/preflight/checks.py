@@ -65,9 +65,10 @@ def minimum_cmake(tree: Tree) -> tuple[int, ...]:
     wanted = HOOK_CMAKE
     for here in tree.each("cmake_minimum_required"):
         if here.file == tree.root / "CMakeLists.txt":
-            numbers = re.match(r"[\d.]+", " ".join(here.command.values("VERSION")))
+            # Of "3.16...4.0" the first.
+            numbers = re.match(r"\d+(\.\d+)*", " ".join(here.command.values("VERSION")))
             if numbers:
-                wanted = max(wanted, tuple(int(n) for n in numbers[0].strip(".").split(".")))
+                wanted = max(wanted, tuple(int(n) for n in numbers[0].split(".")))
     return wanted
 
 
@@ -162,7 +163,7 @@ def check_packages(tree: Tree) -> Iterator[Row]:
         elif downloads(tree, here.file):
             yield from check_download(tree, here, name, cc)
         elif required and not host.cmake_package(cc, name):
-            yield Row("note", name, "required; CMake's own search will tell whether it is here", install(name))
+            yield Row("note", name, "required; CMake's search will tell whether it is here", install(name))
 
 
 def downloads(tree: Tree, file: Path) -> bool:

@@ -111,8 +111,8 @@ class Tree:
         if not {"ALIAS", "IMPORTED", "INTERFACE"}.isdisjoint(here.command.args):
             return []
         self.variables["CMAKE_CURRENT_SOURCE_DIR"] = str(here.folder)
-        names = [name for name in self.names(here.command.args[1:]) if SOURCE.search(name) and "$" not in name]
-        return [Path(normpath(here.folder / name)) for name in names]
+        names = (name for name in self.names(here.command.args[1:]) if SOURCE.search(name))
+        return [Path(normpath(here.folder / name)) for name in names if "$" not in name]
 
     def generated(self) -> set[str]:
         """Names of files that custom commands, or OAI's own functions around them, make."""
