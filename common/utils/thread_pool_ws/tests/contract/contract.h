@@ -29,9 +29,9 @@
 #include "thread-pool.h"
 #define CONTRACT_TASKS 0
 #else
-#include "notified_fifo.h"
+#include "thread-pool.h" // first: B1's notified_fifo.h needs what it includes
 #include "task_ans.h"
-#include "thread-pool.h"
+#include "notified_fifo.h"
 #define CONTRACT_TASKS 1
 #endif
 #if defined(CONTRACT_SHAPE_B2PLUS) && !defined(CONTRACT_SHAPE_B2)
@@ -87,7 +87,8 @@ int contract_run_child(const char *name, const char *argument, char text[CONTRAC
 /// @brief A pool in memory that holds garbage, as the host's malloc'ed ones. Never fails.
 tpool_t *contract_memory(void);
 tpool_t *contract_pool(int workers);
-/// @brief End the pool where that is safe. Shape A: the host's own stays, it frees records under its threads.
+/// @brief End the pool. The host's own stays until its process ends: its abort frees records under its threads
+/// (shape A) or may hang (B).
 void contract_end(tpool_t *pool);
 
 /// Several jobs and the wait for all of them, the same in every shape.

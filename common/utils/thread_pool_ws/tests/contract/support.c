@@ -42,19 +42,18 @@ tpool_t *contract_pool(int workers)
 
 void contract_end(tpool_t *pool)
 {
-#if CONTRACT_TASKS
+#ifdef CONTRACT_OURS
   abortTpool(pool);
-  free(pool);
-#else
-  // A pool of this shape may be used after its end, so nobody knows when its memory may go.
+  if (CONTRACT_TASKS) {
+    free(pool);
+    return;
+  }
+#endif
+  // A pool of shape A may be used after its end: nobody knows when its memory may go. Reachable, so no leak.
   static tpool_t *kept[128];
   static uint32_t count;
   if (count < sizeof(kept) / sizeof(kept[0]))
     kept[count++] = pool;
-#ifdef CONTRACT_OURS
-  abortTpool(pool);
-#endif
-#endif
 }
 
 #if CONTRACT_TASKS
