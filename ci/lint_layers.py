@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pool, start", ("core/ws_pool*", "core/ws_start*")),
     ("worker", ("core/ws_worker*",)),
     ("push, join, wait, stats", ("core/ws_push*", "core/ws_join*", "core/ws_wait*", "core/ws_stats*")),
-    ("guard, spin", ("core/ws_guard*", "core/ws_spin*")),
+    ("guard, spin, prewake", ("core/ws_guard*", "core/ws_spin*", "core/ws_prewake*")),
     ("find, park, run", ("core/ws_find*", "core/ws_park*", "core/ws_run*")),
     ("lane", ("core/ws_lane*",)),
     ("process", ("core/ws_process*",)),

@@ -11,6 +11,7 @@ set(WS_CORE_SOURCES
   core/ws_os_quota.c
   core/ws_park.c
   core/ws_pool.c
+  core/ws_prewake.c
   core/ws_process.c
   core/ws_push.c
   core/ws_run.c

@@ -52,6 +52,12 @@ void ws_spin_found(ws_worker_t *worker)
     worker->gap_ns -= (worker->gap_ns - gap_ns) / 8;
 }
 
+/// Somebody has said that tasks come (ws_prewake.c), and they may still.
+static bool is_announced(const struct ws_pool_s *pool, uint64_t now_ns)
+{
+  return now_ns < ws_load_relaxed(&pool->announced_ns); // relaxed: a budget
+}
+
 /// @return how long after the worker ran dry it may spin
 static uint64_t window_ns(const ws_worker_t *worker)
 {
@@ -92,7 +98,8 @@ bool ws_spin(ws_worker_t *worker, bool ran)
     // The window is asked for when the sure part is over: by then the threads outside have earned theirs,
     // too.
     const uint64_t dry_ns = now_ns - worker->dry_ns;
-    if (preempted || (dry_ns > pool->settings.spin_ns_max && dry_ns > window_ns(worker)))
+    const bool over = dry_ns > pool->settings.spin_ns_max && dry_ns > window_ns(worker);
+    if (preempted || (over && !is_announced(pool, now_ns)))
       break;
   }
   ws_count(&worker->queue.count.spin_ns, now_ns - start_ns);

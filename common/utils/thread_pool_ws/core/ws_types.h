@@ -96,6 +96,7 @@ struct ws_pool_s {
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
   ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
   ws_au32_t state; ///< S ws_state_t
+  ws_au64_t announced_ns; ///< S tasks are announced until this time: ws_prewake.c. Only a budget
   ws_au64_t spin_credit_ns; ///< S earned since the last long gap: see ws_spin.c. Only a budget
   ws_au64_t guard_looks; ///< O the guard's
   ws_au64_t skipped; ///< S tasks skipped by an abort

@@ -149,6 +149,15 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
 int ws_pool_wait(ws_pool_t *pool);
 
+/// @brief Tasks will come soon: wake workers now, who look for them until @p within_ns from now and then, as
+/// always, for spin_ns_max at most. Wakes none that are awake, nor more than there are CPUs for.
+/// A wrong announcement costs that CPU time, a right one hides the time that a sleeping CPU takes to wake.
+/// @param workers    wanted awake; who is looking for work already counts
+/// @param within_ns  the workers' bound on spinning for nothing; 0 .. 100,000,000, more is cut to that
+/// @threads   any
+/// @progress  a futex call for each worker it wakes
+void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
+
 /// What a thread waits for that is no group.
 typedef struct {
   bool (*ready)(void *arg); ///< asked over and over, from the waiting thread: cheap, and takes no lock

@@ -17,7 +17,8 @@ function(ws_shim_files shape out_sources out_shadows)
     list(APPEND sources oai_task/tpool_task.c oai_task_array/task_ans_array.c)
     set(trees oai_task oai_task_array)
   elseif(shape MATCHES "^B2\\+?$")
-    list(APPEND sources oai_task/tpool_task.c oai_task_counter/task_ans_counter.c)
+    list(APPEND sources oai_task/tpool_task.c oai_task_counter/task_ans_counter.c
+      oai_task_counter/task_ans_lead.c)
     set(trees oai_task oai_task_counter)
   else()
     message(FATAL_ERROR "ws_shim_files: no shim for shape \"${shape}\"; there are A, B1, B2, B2+")
@@ -34,5 +35,6 @@ endfunction()
 
 # ws_shim_private_includes(<out>)   for the target alone that compiles those sources
 function(ws_shim_private_includes out)
-  set(${out} "${WS_MODULE_DIR}/include" "${WS_SHIM_DIR}/common" "${WS_SHIM_DIR}/oai_task" PARENT_SCOPE)
+  set(${out} "${WS_MODULE_DIR}/include" "${WS_SHIM_DIR}/common" "${WS_SHIM_DIR}/oai_task"
+      "${WS_SHIM_DIR}/oai_task_counter" PARENT_SCOPE)
 endfunction()

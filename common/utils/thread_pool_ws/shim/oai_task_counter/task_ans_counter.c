@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/utils/threadPool/task_ans.h"
+#include "task_ans_lead.h"
 #include "tpool_task.h"
 
 _Static_assert(sizeof(ws_group_t) == sizeof(((task_ans_t *)0)->word), "the word is a group");
@@ -26,6 +27,7 @@ static ws_group_t *group_of(task_ans_t *ans)
 
 ws_group_t *ws_tpool_tag(ws_tpool_t *tpool)
 {
+  ws_tpool_lead_push(tpool);
   if (!armed.ans)
     return NULL;
   armed.tpool = tpool;
@@ -39,6 +41,7 @@ void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
   ans->outer_tpool = armed.tpool;
   armed.ans = ans;
   armed.tpool = NULL;
+  ws_tpool_lead_arm(__builtin_return_address(0));
 }
 
 void completed_many_task_ans(task_ans_t *ans, unsigned int num_completed_jobs)

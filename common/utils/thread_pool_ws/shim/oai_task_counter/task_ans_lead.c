@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file task_ans_lead.c
+/// task_ans_lead.h. Each thread learns for itself: no lock, no shared line.
+///
+/// A site's life:  unknown --KEPT_MIN times armed, and a push each time--> kept: arming wakes
+///                         <--armed twice without a push between, or a lead out of bounds--
+#include "task_ans_lead.h"
+
+#include <time.h>
+
+#define SITES 8u
+/// Times in a row that a push must have followed.
+#define KEPT_MIN 3u
+/// Pushes that follow sooner wake a worker themselves, no later.
+#define LEAD_NS_MIN 2000u
+/// What the slowest CPUs take to wake: no worker is kept waiting for longer.
+#define LEAD_NS_MAX 100000u
+
+typedef struct {
+  const void *address; ///< NULL = free
+  uint64_t armed_ns; ///< 0 = a push has come since
+  uint64_t lead_ns; ///< slowly sinking maximum
+  uint32_t kept; ///< times in a row that it was within bounds
+  ws_tpool_t *tpool; ///< where the push went
+} site_t;
+
+static _Thread_local struct {
+  site_t site[SITES];
+  uint32_t next; ///< site to replace next
+  bool waits; ///< some site has no push yet
+} leads;
+
+static uint64_t now_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static site_t *find(const void *address)
+{
+  for (uint32_t i = 0; i < SITES; i++)
+    if (leads.site[i].address == address)
+      return &leads.site[i];
+  site_t *site = &leads.site[leads.next];
+  leads.next = (leads.next + 1) % SITES;
+  *site = (site_t){.address = address};
+  return site;
+}
+
+void ws_tpool_lead_arm(const void *address)
+{
+  site_t *site = find(address);
+  if (site->armed_ns != 0)
+    site->kept = 0;
+  site->armed_ns = now_ns();
+  leads.waits = true;
+  if (site->kept < KEPT_MIN)
+    return;
+  if (ws_tpool_enter(site->tpool))
+    ws_pool_prewake(site->tpool->pool, 1, site->lead_ns + site->lead_ns / 2);
+  ws_tpool_leave(site->tpool);
+}
+
+static void learn(site_t *site, uint64_t lead_ns, ws_tpool_t *tpool)
+{
+  site->lead_ns = lead_ns > site->lead_ns ? lead_ns : site->lead_ns - (site->lead_ns - lead_ns) / 8;
+  const bool bound = site->lead_ns >= LEAD_NS_MIN && site->lead_ns <= LEAD_NS_MAX && tpool == site->tpool;
+  site->kept = bound ? site->kept + 1 : 0;
+  site->tpool = tpool;
+  site->armed_ns = 0;
+}
+
+void ws_tpool_lead_push(ws_tpool_t *tpool)
+{
+  if (!leads.waits)
+    return;
+  leads.waits = false;
+  const uint64_t now = now_ns();
+  for (uint32_t i = 0; i < SITES; i++)
+    if (leads.site[i].armed_ns != 0)
+      learn(&leads.site[i], now - leads.site[i].armed_ns, tpool);
+}
