@@ -233,6 +233,15 @@ def test_unknown_shape_stops(tmp_path: Path) -> None:
     assert api_shape(build.tree / POOL) is None
 
 
+def test_a_function_that_we_lack_is_named(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook() == 0
+    assert "Warning" not in build.log
+    append(build.tree / POOL / "thread-pool.h", "\nvoid pushTpool_batch(tpool_t *pool, task_t task);\n")
+    assert build.with_hook() == 0
+    assert "has pushTpool_batch(), which thread_pool_ws does not have" in build.log
+
+
 def test_two_targets_with_the_pool_stop(new_build: NewBuild) -> None:
     build = new_build("B2")
     pool = "target_sources(UTIL PRIVATE ${OPENAIR_DIR}/common/utils/threadPool/thread-pool.c)\n"
