@@ -65,8 +65,9 @@ void ws_tpool_lead_arm(const void *address)
 static void learn(site_t *site, uint64_t lead_ns, ws_tpool_t *tpool)
 {
   site->lead_ns = lead_ns > site->lead_ns ? lead_ns : site->lead_ns - (site->lead_ns - lead_ns) / 8;
-  const bool bound = site->lead_ns >= LEAD_NS_MIN && site->lead_ns <= LEAD_NS_MAX && tpool == site->tpool;
-  site->kept = bound ? site->kept + 1 : 0;
+  const bool in_bounds = site->lead_ns >= LEAD_NS_MIN && site->lead_ns <= LEAD_NS_MAX;
+  const bool same_pool = !site->tpool || tpool == site->tpool;
+  site->kept = in_bounds && same_pool ? site->kept + 1 : 0;
   site->tpool = tpool;
   site->armed_ns = 0;
 }
