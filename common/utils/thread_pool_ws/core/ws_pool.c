@@ -143,8 +143,10 @@ void ws_pool_destroy(ws_pool_t *pool)
 {
   if (!pool)
     return;
-  if (ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller
-    ws_pool_stop(pool, WS_STOP_DRAIN);
+  if (ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
+    const bool stopped = ws_pool_stop(pool, WS_STOP_DRAIN) >= 0;
+    WS_ASSERT(stopped); // a task of the pool cannot destroy it
+  }
   ws_process_remove(pool);
   free_pool(pool);
 }

@@ -195,7 +195,8 @@ int32_t ws_worker_index(void);
 /// @threads   one caller
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 
-/// @brief Free the pool, after a drain stop if it still runs. NULL is allowed.
+/// @brief Free the pool, after a drain stop if it still runs. NULL is allowed. From inside a task of it: ends
+/// the process with a message.
 /// @threads   one caller; no other thread may use @p pool any more, nor wait in it
 void ws_pool_destroy(ws_pool_t *pool);
 

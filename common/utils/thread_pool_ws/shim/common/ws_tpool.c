@@ -134,7 +134,8 @@ void ws_tpool_close(ws_tpool_t *tpool)
 {
   if (!tpool->pool)
     return;
-  ws_pool_stop(tpool->pool, WS_STOP_DRAIN);
+  const int64_t stopped = ws_pool_stop(tpool->pool, WS_STOP_DRAIN);
+  AssertFatal(stopped >= 0, "thread_pool_ws: a task cannot abort the pool that runs it\n");
   // [edge TPOOL_USERS acq_rel] as a leave
   if (__atomic_fetch_or(&tpool->users, 1, __ATOMIC_ACQ_REL) == 0)
     free_pool(tpool);
