@@ -87,8 +87,8 @@ int contract_run_child(const char *name, const char *argument, char text[CONTRAC
 /// @brief A pool in memory that holds garbage, as the host's malloc'ed ones. Never fails.
 tpool_t *contract_memory(void);
 tpool_t *contract_pool(int workers);
-/// @brief End the pool. The host's own stays until its process ends: its abort frees records under its threads
-/// (shape A) or may hang (B).
+/// @brief End the pool. The host's own stays until its process ends: its abort frees records under its
+/// threads (shape A) or may hang (B).
 void contract_end(tpool_t *pool);
 
 /// Several jobs and the wait for all of them, the same in every shape.
