@@ -111,14 +111,14 @@ static void put_aside(ws_worker_t *worker, const ws_task_t *task)
 }
 
 /// Is a task of the group buried in the own deque under tasks of others?
-static bool is_buried(const ws_deque_t *deque, const ws_group_t *group)
+static bool is_buried(const ws_deque_t *deque, const ws_group_t *group, bool weak)
 {
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
   const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
   const uint64_t size = ws_deque_size(deque);
   for (uint64_t i = 1; i <= size; i++)
     // relaxed: only the owner writes it
-    if (ws_group_same(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group))
+    if (ws_group_is(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group, weak))
       return true;
   return false;
 }
@@ -131,7 +131,7 @@ static bool dig_under(ws_deque_t *deque, const ws_group_t *group, uint32_t depth
 {
   if (!ws_deque_take(deque, task))
     return false;
-  if (ws_group_same(task->group, group))
+  if (ws_group_is(task->group, group, false))
     return true;
   const ws_task_t above = *task;
   const bool found = depth < DIG_DEPTH_MAX && dig_under(deque, group, depth + 1, task);
@@ -143,7 +143,7 @@ static bool dig_under(ws_deque_t *deque, const ws_group_t *group, uint32_t depth
 static bool dig_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
 {
   while (ws_deque_take(&worker->queue.deque, task)) {
-    if (ws_group_same(task->group, group))
+    if (ws_group_is(task->group, group, true))
       return true;
     put_aside(worker, task);
   }
@@ -156,7 +156,7 @@ static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *
   for (uint64_t i = ws_deque_size(&worker->aside); i > 0; i--) {
     if (!steal(&worker->aside, &memo, task))
       return false;
-    if (ws_group_same(task->group, group))
+    if (ws_group_is(task->group, group, true))
       return true;
     put_aside(worker, task);
   }
@@ -166,7 +166,7 @@ static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *
 /// A thread must reach its own tasks without running strangers', or the last one awake would wait for ever.
 static bool dig_out(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  const bool buried = is_buried(&here.queue->deque, group);
+  const bool buried = is_buried(&here.queue->deque, group, here.worker);
   if (!buried && (!here.worker || ws_deque_size(&here.worker->aside) == 0))
     return false;
   bool found = false;
@@ -189,11 +189,12 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
                      ws_task_t *task)
 {
   ws_deque_t *deque = &here.queue->deque;
+  const bool weak = here.worker;
   uint64_t index;
-  if (ws_deque_peek(deque, true, task) && ws_group_same(task->group, group) && ws_deque_take(deque, task))
+  if (ws_deque_peek(deque, true, task) && ws_group_is(task->group, group, weak) && ws_deque_take(deque, task))
     return true;
   ws_steal_memo_t memo = {0};
-  while (ws_deque_steal_peek(deque, &memo, task, &index) && ws_group_same(task->group, group))
+  while (ws_deque_steal_peek(deque, &memo, task, &index) && ws_group_is(task->group, group, weak))
     if (ws_deque_steal_commit(deque, index))
       return true;
   if ((int64_t)(ws_find_mark(here) - *mark) > 0 && ws_deque_take(deque, task))
@@ -223,13 +224,13 @@ bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gro
     uint64_t index;
     ws_steal_memo_t memo = {0};
     // relaxed: looked at again below
-    if (queue == here.queue || !ws_group_same(ws_load_relaxed(&queue->root), group))
+    if (queue == here.queue || !ws_group_is(ws_load_relaxed(&queue->root), group, here.worker))
       continue;
     // The task lay there while the root was this group, if the root is read after the task and the CAS finds
     // it still there: to change its root the owner must empty its deque, which moves top on.
     while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
       // [edge ROOT acquire] not older than the task
-      if (!ws_group_same(ws_load_acquire(&queue->root), group))
+      if (!ws_group_is(ws_load_acquire(&queue->root), group, here.worker))
         break;
       if (!ws_deque_steal_commit(&queue->deque, index))
         continue;

@@ -9,10 +9,11 @@
 /// @return units not yet completed
 uint32_t ws_group_units(ws_group_t *group);
 
-/// @return whether two tasks belong to the same group: whether they carry it or its tag makes no difference
-static inline bool ws_group_same(const ws_group_t *a, const ws_group_t *b)
+/// @return whether who waits for @p wanted may run a task that carries @p carried, a group or a tag of it
+/// @param weak  a weak tag will do
+static inline bool ws_group_is(const ws_group_t *carried, const ws_group_t *wanted, bool weak)
 {
-  return (((uintptr_t)a ^ (uintptr_t)b) & ~(uintptr_t)1) == 0;
+  return (((uintptr_t)carried ^ (uintptr_t)wanted) & ~(uintptr_t)(weak ? 3 : 1)) == 0;
 }
 
 /// @return whether the pool has to complete a unit for a task that carries @p group

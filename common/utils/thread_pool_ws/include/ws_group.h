@@ -51,10 +51,18 @@ void ws_group_complete(ws_group_t *group, uint32_t units);
 /// @p id, a group or anything else with an address, helps with the task. For tasks that complete their group
 /// themselves before they return, so that the group may be gone by then, and for what is no group at all
 /// (ws_pool_await).
-/// @param id  never read; a multiple of 2
+/// @param id  never read; a multiple of 4
 static inline ws_group_t *ws_group_tag(const void *id)
 {
   return (ws_group_t *)((uintptr_t)id | 1u);
+}
+
+/// @brief A tag for a task that probably belongs to @p id, but may turn out a stranger's, which perhaps waits
+/// for the very thread that waits for @p id. Threads outside leave it to the workers; a worker that waits for
+/// @p id runs it, for it may be the only one that can.
+static inline ws_group_t *ws_group_weak_tag(const void *id)
+{
+  return (ws_group_t *)((uintptr_t)id | 3u);
 }
 
 /// @return true when every unit is complete; the caller then sees what the tasks wrote ([edge GROUP_DONE])

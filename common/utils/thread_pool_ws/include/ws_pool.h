@@ -184,6 +184,11 @@ void ws_blocking_begin(void);
 /// @brief It goes on.
 void ws_blocking_end(void);
 
+/// @return the task that the calling thread runs, the innermost if it helps inside one; NULL = none. Valid
+/// until that task's function returns
+/// @threads   any
+const ws_task_t *ws_current_task(void);
+
 /// @return the index of the worker that the calling thread is, 0 .. workers - 1; -1 = it is none
 /// @threads   any
 int32_t ws_worker_index(void);

@@ -18,7 +18,7 @@ function(ws_shim_files shape out_sources out_shadows)
     set(trees oai_task oai_task_array)
   elseif(shape MATCHES "^B2\\+?$")
     list(APPEND sources oai_task/tpool_task.c oai_task_counter/task_ans_counter.c
-      oai_task_counter/task_ans_lead.c)
+      oai_task_counter/task_ans_lead.c oai_task_counter/task_ans_trust.c)
     set(trees oai_task oai_task_counter)
   else()
     message(FATAL_ERROR "ws_shim_files: no shim for shape \"${shape}\"; there are A, B1, B2, B2+")

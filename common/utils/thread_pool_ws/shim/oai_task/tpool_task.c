@@ -25,8 +25,12 @@ void pushTpool(tpool_t *tpool, task_t task)
 {
   ws_tpool_t *ws = tpool->ws;
   ws_pool_t *pool = ws ? ws->pool : NULL;
-  if (!pool
-      || ws_pool_push(pool, (ws_task_t){.func = task.func, .arg = task.args, .group = ws_tpool_tag(ws)}) < 0)
+  if (!pool) {
+    task.func(task.args);
+    return;
+  }
+  ws_group_t *tag = ws_tpool_tag(ws, task.func);
+  if (ws_pool_push(pool, (ws_task_t){.func = task.func, .arg = task.args, .group = tag}) < 0)
     task.func(task.args);
 }
 

@@ -7,7 +7,7 @@
 
 #include "ws_tpool.h"
 
-/// @return the tag for a task that the calling thread pushes to @p tpool now, NULL = none
-ws_group_t *ws_tpool_tag(ws_tpool_t *tpool);
+/// @return the tag for a task of @p func that the calling thread pushes to @p tpool now, NULL = none
+ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *));
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_ans_array.c
 /// OAI's answers of shape B1: an array of flags, which nobody announces before the join. What a thread pushes
-/// between two joins carries one tag, and its next join helps with that.
+/// between two joins carries one weak tag: a worker that joins inside a task helps with it, because it might
+/// be the only one; other threads leave it to the workers.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -15,18 +16,19 @@ enum { PENDING, DONE, SLEEPS };
 
 /// What the calling thread has pushed since its last join.
 static _Thread_local struct {
-  uintptr_t tag; ///< even, unique in the process; 0 = nothing pushed yet
+  uintptr_t tag; ///< a multiple of 4, unique in the process; 0 = nothing pushed yet
   ws_tpool_t *tpool; ///< where it pushed last
 } since_join;
 
 static uintptr_t tags;
 
-ws_group_t *ws_tpool_tag(ws_tpool_t *tpool)
+ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *))
 {
+  (void)func;
   if (since_join.tag == 0)
-    since_join.tag = __atomic_add_fetch(&tags, 2, __ATOMIC_RELAXED); // relaxed: only has to be unique
+    since_join.tag = __atomic_add_fetch(&tags, 4, __ATOMIC_RELAXED); // relaxed: only has to be unique
   since_join.tpool = tpool;
-  return ws_group_tag((const void *)since_join.tag);
+  return ws_group_weak_tag((const void *)since_join.tag);
 }
 
 void completed_task_ans(task_ans_t *task)

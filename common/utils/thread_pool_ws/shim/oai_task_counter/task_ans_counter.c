@@ -4,12 +4,13 @@
 ///
 /// A task completes its answer itself, somewhere in its function, and does not say which: the pool could not
 /// tell whom a joining thread may help. But a thread arms an answer, pushes the tasks, joins: what it pushes
-/// after it armed an answer carries that one's tag. Where this guess is wrong (answers armed first and pushed
-/// for later) a join helps with fewer tasks, or with others that its own thread has pushed.
+/// after it armed an answer carries that one's tag. The guess is checked whenever a task completes an answer
+/// (task_ans_trust.h); until a function is trusted its tasks carry a weak tag.
 #include <string.h>
 
 #include "common/utils/threadPool/task_ans.h"
 #include "task_ans_lead.h"
+#include "task_ans_trust.h"
 #include "tpool_task.h"
 
 _Static_assert(sizeof(ws_group_t) == sizeof(((task_ans_t *)0)->word), "the word is a group");
@@ -25,13 +26,13 @@ static ws_group_t *group_of(task_ans_t *ans)
   return (ws_group_t *)(void *)&ans->word;
 }
 
-ws_group_t *ws_tpool_tag(ws_tpool_t *tpool)
+ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *))
 {
   ws_tpool_lead_push(tpool);
   if (!armed.ans)
     return NULL;
   armed.tpool = tpool;
-  return ws_group_tag(armed.ans);
+  return ws_tpool_trusts(func) ? ws_group_tag(armed.ans) : ws_group_weak_tag(armed.ans);
 }
 
 void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
@@ -46,6 +47,7 @@ void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
 
 void completed_many_task_ans(task_ans_t *ans, unsigned int num_completed_jobs)
 {
+  ws_tpool_judge(ans, armed.ans); // before: the answer may be gone after
   ws_group_complete(group_of(ans), num_completed_jobs);
 }
 

@@ -67,6 +67,72 @@ static void join_helps_with_tagged_tasks(void)
   end_held();
 }
 
+/// It is left to the worker, who is let go when the waiting thread has had time to go wrong.
+static void *lets_the_worker_go(void *unused)
+{
+  test_sleep_ms(20);
+  test_gate_let(&scene.gate, 1);
+  return unused;
+}
+
+static void join_from_outside_leaves_weak_tags_alone(void)
+{
+  begin_held();
+  ws_group_init(&scene.group, TASKS);
+  for (uint32_t i = 0; i < TASKS; i++)
+    test_push(scene.pool, completes_by_hand, NULL, ws_group_weak_tag(&scene.group));
+  test_threads_t threads = {0};
+  test_spawn(&threads, lets_the_worker_go, NULL);
+  ws_group_wait(&scene.group, scene.pool);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.runs), TASKS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), 0);
+  end_held();
+}
+
+static void pushes_weak_and_joins(void *unused)
+{
+  (void)unused;
+  scene.waiter = pthread_self();
+  ws_group_init(&scene.group, TASKS);
+  for (uint32_t i = 0; i < TASKS; i++) {
+    test_push(scene.pool, completes_by_hand, NULL, ws_group_weak_tag(&scene.group));
+    test_push(scene.pool, stranger, NULL, NULL);
+  }
+  ws_group_wait(&scene.group, scene.pool);
+}
+
+/// The only worker: nobody else could run them.
+static void worker_helps_with_weak_tags(void)
+{
+  scene = (scene_t){.pool = test_pool(1)};
+  ws_group_t all;
+  ws_group_init(&all, 1);
+  test_push(scene.pool, pushes_weak_and_joins, NULL, &all);
+  ws_group_wait(&all, NULL);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), TASKS);
+  test_destroy(scene.pool);
+}
+
+static void notes_its_task(void *seen)
+{
+  *(void **)seen = ws_current_task()->arg;
+}
+
+static void current_task(void)
+{
+  for (uint32_t workers = 0; workers < 2; workers++) { // inline, and on a worker
+    scene = (scene_t){.pool = test_pool(workers)};
+    void *seen = NULL;
+    ws_group_init(&scene.group, 1);
+    test_push(scene.pool, notes_its_task, &seen, &scene.group);
+    ws_group_wait(&scene.group, NULL);
+    CU_ASSERT_PTR_EQUAL(seen, &seen);
+    CU_ASSERT_PTR_NULL(ws_current_task());
+    test_destroy(scene.pool);
+  }
+}
+
 static void pool_completes_nothing_for_a_tag(void)
 {
   scene = (scene_t){.pool = test_pool(2)};
@@ -233,6 +299,8 @@ static void worker_index(void)
 }
 
 TEST_MAIN("await", TEST_CASE(join_helps_with_tagged_tasks), TEST_CASE(pool_completes_nothing_for_a_tag),
+          TEST_CASE(join_from_outside_leaves_weak_tags_alone), TEST_CASE(worker_helps_with_weak_tags),
+          TEST_CASE(current_task),
           TEST_CASE(group_may_die_before_its_task_returns), TEST_CASE(await_helps_with_its_tag_only),
           TEST_CASE(await_sleeps), TEST_CASE(worker_that_awaits_hands_its_place_over),
           TEST_CASE(blocking_section_is_counted), TEST_CASE(worker_may_wait_in_another_pool),
