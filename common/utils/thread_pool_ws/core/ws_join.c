@@ -20,17 +20,15 @@ static bool is_reached(const goal_t *goal)
   return goal->group ? ws_group_done(goal->group) : goal->event->ready(goal->event->arg);
 }
 
-/// Nothing else to do: sleep. A worker, of whichever pool, hands its place to another meanwhile.
-static void sleep_only(const goal_t *goal, bool is_worker_here)
+/// Nothing else to do: sleep. Whoever has a place among the awake, in whichever pool, hands it over.
+static void sleep_on(const goal_t *goal)
 {
-  if (!is_worker_here)
-    ws_blocking_begin();
+  ws_blocking_begin();
   if (goal->group)
     ws_group_sleep(goal->group);
   else
     goal->event->sleep(goal->event->arg);
-  if (!is_worker_here)
-    ws_blocking_end();
+  ws_blocking_end();
 }
 
 /// When it has run all that was left of a group, it only has to complete it.
@@ -55,6 +53,8 @@ static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, 
     ws_run(pool, here.queue, &task);
     if (ws_group_counts(task.group))
       ws_group_complete(task.group, 1);
+    if (!goal->group)
+      *mark = ws_find_mark(here); // what it pushed is not what brings the event about
     others += units + 1;
     units = 0;
   }
@@ -77,11 +77,12 @@ static bool help_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal,
   return ran;
 }
 
-/// Run one task that a task of the group has pushed.
-static bool help_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group)
+/// Run one task that a task of the group has pushed. Not for an event: there a task may push what comes after
+/// it, and the caller would be in the middle of that when its event is ready.
+static bool help_below(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
   ws_task_t task;
-  if (!ws_find_below(pool, here, group, &task))
+  if (!goal->group || !ws_find_below(pool, here, goal->tag, &task))
     return false;
   ws_run_whole(pool, here.queue, &task);
   return true;
@@ -95,7 +96,7 @@ static bool spin(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
   const uint64_t start_ns = ws_os_now_ns();
   while (here.worker ? ws_may_spin(pool) : pool->cpus > 1) {
     for (uint32_t turn = 0; turn < 8; turn++) {
-      if (is_reached(goal) || help_below(pool, here, goal->tag))
+      if (is_reached(goal) || help_below(pool, here, goal))
         return true;
       ws_pause();
     }
@@ -113,9 +114,7 @@ static void join(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
       continue;
     if (!here.worker)
       ws_note_idle(pool); // it may have run the pool's last task; a worker does so when it runs dry
-    ws_block_begin(pool, here);
-    sleep_only(goal, here.worker != NULL);
-    ws_block_end(pool, here);
+    sleep_on(goal);
   }
 }
 
@@ -124,9 +123,12 @@ static void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
   if (is_reached(goal))
     return;
+  if (!pool && ws_self()->worker)
+    pool = ws_self()->worker->pool; // it might be the only one who can
   const ws_here_t here = pool && pool->workers > 0 ? ws_here(pool) : (ws_here_t){0};
   if (!here.queue) {
-    sleep_only(goal, false);
+    while (!is_reached(goal))
+      sleep_on(goal);
     return;
   }
   const bool helper = !here.worker && here.queue->depth == 0; // once, however deep it joins
@@ -147,19 +149,17 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
 
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event)
 {
-  const goal_t goal = {.tag = tag, .event = event};
-  if (pool && pool->workers > 0)
-    wait(pool, &goal);
-  else
-    while (!is_reached(&goal))
-      sleep_only(&goal, false);
+  wait(pool, &(goal_t){.tag = tag, .event = event});
 }
 
+/// A worker has a place in its pool, a thread outside in the one that it helps.
 static void block(void (*how)(struct ws_pool_s *pool, ws_here_t here))
 {
-  ws_worker_t *worker = ws_self()->worker;
-  if (worker)
-    how(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+  const ws_self_t *self = ws_self();
+  if (self->worker)
+    how(self->worker->pool, (ws_here_t){.queue = &self->worker->queue, .worker = self->worker});
+  if (self->helps_in)
+    how(self->helps_in, (ws_here_t){0});
 }
 
 void ws_blocking_begin(void)

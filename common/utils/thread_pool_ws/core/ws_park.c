@@ -284,10 +284,12 @@ void ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
 {
   note_cpu(pool, here, (uint32_t)(ws_os_cpu() + 1));
   helper_wakes(pool);
+  ws_self()->helps_in = pool;
 }
 
 void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
 {
+  ws_self()->helps_in = NULL;
   helper_rests(pool);
   ws_fill_place(pool, here);
 }

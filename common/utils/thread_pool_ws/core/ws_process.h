@@ -17,6 +17,7 @@ typedef struct {
 
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
+  struct ws_pool_s *helps_in; ///< the pool that counts it as a helper, the last of several; NULL = none
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t laneless_in; ///< id of the pool, where it has no lane, whose task it runs inline or late; 0 = none

@@ -74,7 +74,7 @@ bool ws_group_done(const ws_group_t *group);
 /// It spins for a bounded time, then sleeps; a worker that sleeps here hands its place to another worker.
 /// A task that completes units by hand but carries neither the group nor its tag counts as a stranger's: it
 /// is not helped with, and a pool whose every worker waits like this for such a task does not run it.
-/// @param pool  where the tasks were pushed; NULL = do not help, only wait
+/// @param pool  where the tasks were pushed; NULL = a worker helps in its own pool, others only wait
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed, to any depth
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
 /// @progress  blocks; no system call but futex; never allocates

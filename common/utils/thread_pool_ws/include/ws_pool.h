@@ -165,19 +165,19 @@ typedef struct {
   void *arg;
 } ws_event_t;
 
-/// @brief Wait until the event is ready, as ws_group_wait waits for a group: run tasks that carry @p tag and
-/// what those have pushed, then spin for a bounded time, then sleep. When several threads wait, it may no
-/// longer be ready on return.
-/// @param pool   where the tasks were pushed; NULL = do not help, only sleep
+/// @brief Wait until the event is ready, as ws_group_wait waits for a group: run tasks that carry @p tag,
+/// from the caller's own queue, then spin for a bounded time, then sleep. What those tasks push is left to others.
+/// When several threads wait, it may no longer be ready on return.
+/// @param pool   where the tasks were pushed; NULL = a worker helps in its own pool, others only sleep
 /// @param tag    from ws_group_tag()
 /// @threads   any thread, several at once
 /// @ordering  none of its own: what ready() or sleep() see
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event);
 
 /// @brief The calling thread is about to block for something that the library does not see (a lock, a
-/// device). If it is a worker it hands its place to another one at once; otherwise nothing happens. Without
-/// the call a task queued behind it starts too, but only when the guard has noticed (about a millisecond).
-/// Calls do not nest.
+/// device). If it is a worker, or runs a task while it waits in a join, it hands its place to another worker
+/// at once; otherwise nothing happens. Without the call a task queued behind it starts too, but only when the
+/// guard has noticed (about a millisecond). Calls do not nest.
 /// @threads   any
 void ws_blocking_begin(void);
 

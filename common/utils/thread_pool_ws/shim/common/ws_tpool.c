@@ -3,6 +3,7 @@
 /// ws_tpool.h.
 #include "ws_tpool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,8 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
 {
   const char *shown = name ? name : "Tpool";
   ws_tpool_t *tpool = make();
-  tpool->pool = params->count > 0 ? create_pool(params, shown) : NULL;
+  tpool->threads = params->count > 0;
+  tpool->pool = tpool->threads ? create_pool(params, shown) : NULL;
   ws_tpool_params_free(params);
   log_start(shown, tpool->pool);
   return tpool;
@@ -132,10 +134,10 @@ void ws_tpool_leave(ws_tpool_t *tpool)
 
 void ws_tpool_close(ws_tpool_t *tpool)
 {
-  if (!tpool->pool)
+  if (!tpool->threads)
     return;
   const int64_t stopped = ws_pool_stop(tpool->pool, WS_STOP_DRAIN);
-  AssertFatal(stopped >= 0, "thread_pool_ws: a task cannot abort the pool that runs it\n");
+  AssertFatal(stopped != -EDEADLK, "thread_pool_ws: a task cannot abort the pool that runs it\n");
   // [edge TPOOL_USERS acq_rel] as a leave
   if (__atomic_fetch_or(&tpool->users, 1, __ATOMIC_ACQ_REL) == 0)
     free_pool(tpool);

@@ -67,7 +67,7 @@ static void run_element(void *element)
 static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
 {
   bool queued = false;
-  if (ws_tpool_enter(ws) && ws->pool && !is_aborted(ws)) {
+  if (ws_tpool_enter(ws) && !is_aborted(ws)) {
     elt->next = (notifiedFIFO_elt_t *)(void *)ws;
     const ws_task_t task = {
         .func = run_element,
@@ -86,7 +86,7 @@ void pushTpool(tpool_t *t, notifiedFIFO_elt_t *msg)
   const bool measure = ws && ws->measure;
   if (measure)
     msg->creationTime = rdtsc_oai();
-  if (ws && queue(ws, msg))
+  if (ws && ws->threads && queue(ws, msg))
     return;
   process(msg, measure);
   give_back(msg);
@@ -175,7 +175,7 @@ static void *reap(void *ws)
 int abortTpool(tpool_t *t)
 {
   ws_tpool_t *ws = t->ws;
-  if (!ws || !ws->pool || is_aborted(ws))
+  if (!ws || !ws->threads || is_aborted(ws))
     return 0;
   ws_stats_t stats;
   ws_pool_stats(ws->pool, &stats, NULL, 0);

@@ -21,24 +21,32 @@ void initFloatingCoresTpool(int nbThreads, tpool_t *tpool, bool performanceMeas,
   *tpool = (tpool_t){.ws = ws_tpool_open(&threads, name)};
 }
 
+/// @return whether the pool took it
+static bool push(ws_tpool_t *ws, task_t task)
+{
+  bool taken = false;
+  if (ws_tpool_enter(ws)) {
+    ws_group_t *tag = ws_tpool_tag(ws, task.func);
+    taken = ws_pool_push(ws->pool, (ws_task_t){.func = task.func, .arg = task.args, .group = tag}) == 0;
+  }
+  ws_tpool_leave(ws);
+  return taken;
+}
+
+/// OAI ends the pool of its radio unit while that one's thread still pushes: what comes too late runs inline.
 void pushTpool(tpool_t *tpool, task_t task)
 {
-  ws_tpool_t *ws = tpool->ws;
-  ws_pool_t *pool = ws ? ws->pool : NULL;
-  if (!pool) {
-    task.func(task.args);
-    return;
-  }
-  ws_group_t *tag = ws_tpool_tag(ws, task.func);
-  if (ws_pool_push(pool, (ws_task_t){.func = task.func, .arg = task.args, .group = tag}) < 0)
+  ws_tpool_t *ws = __atomic_load_n(&tpool->ws, __ATOMIC_ACQUIRE); // [edge TPOOL_USERS acquire]
+  if (!ws || !ws->threads || !push(ws, task))
     task.func(task.args);
 }
 
 void abortTpool(tpool_t *tpool)
 {
-  if (tpool->ws)
-    ws_tpool_close(tpool->ws);
-  tpool->ws = NULL;
+  // [edge TPOOL_USERS acq_rel] a second abort finds nothing
+  ws_tpool_t *ws = __atomic_exchange_n(&tpool->ws, NULL, __ATOMIC_ACQ_REL);
+  if (ws)
+    ws_tpool_close(ws);
 }
 
 int get_tpool_worker_index(void)

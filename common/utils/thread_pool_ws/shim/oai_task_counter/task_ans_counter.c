@@ -6,7 +6,7 @@
 /// tell whom a joining thread may help. But a thread arms an answer, pushes the tasks, joins: what it pushes
 /// after it armed an answer carries that one's tag. The guess is checked whenever a task completes an answer
 /// (task_ans_trust.h); until a function is trusted its tasks carry a weak tag.
-#include <string.h>
+#include <stddef.h>
 
 #include "common/utils/threadPool/task_ans.h"
 #include "task_ans_lead.h"
@@ -26,13 +26,19 @@ static ws_group_t *group_of(task_ans_t *ans)
   return (ws_group_t *)(void *)&ans->word;
 }
 
+/// The address of an answer's group, without looking at the answer.
+static const void *id_of(const void *ans)
+{
+  return (const char *)ans + offsetof(task_ans_t, word);
+}
+
 ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *))
 {
   ws_tpool_lead_push(tpool);
   if (!armed.ans)
     return NULL;
   armed.tpool = tpool;
-  return ws_tpool_trusts(func) ? ws_group_tag(armed.ans) : ws_group_weak_tag(armed.ans);
+  return ws_tpool_trusts(func) ? ws_group_tag(id_of(armed.ans)) : ws_group_weak_tag(id_of(armed.ans));
 }
 
 void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
@@ -47,7 +53,7 @@ void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
 
 void completed_many_task_ans(task_ans_t *ans, unsigned int num_completed_jobs)
 {
-  ws_tpool_judge(ans, armed.ans); // before: the answer may be gone after
+  ws_tpool_judge(id_of(ans), armed.ans ? id_of(armed.ans) : NULL); // before: the answer may be gone after
   ws_group_complete(group_of(ans), num_completed_jobs);
 }
 

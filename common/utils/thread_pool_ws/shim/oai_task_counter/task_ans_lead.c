@@ -3,7 +3,9 @@
 /// task_ans_lead.h. Each thread learns for itself: no lock, no shared line.
 ///
 /// A site's life:  unknown --KEPT_MIN times armed, and a push each time--> kept: arming wakes
-///                         <--armed twice without a push between, or a lead out of bounds--
+///                         <--a push at once, much later, or not at all--
+/// Armed several times in short order before the push (an estimation a DMRS symbol and layer): the last
+/// counts.
 #include "task_ans_lead.h"
 
 #include <time.h>
@@ -51,9 +53,10 @@ static site_t *find(const void *address)
 void ws_tpool_lead_arm(const void *address)
 {
   site_t *site = find(address);
-  if (site->armed_ns != 0)
+  const uint64_t now = now_ns();
+  if (site->armed_ns != 0 && now - site->armed_ns > LEAD_NS_MAX)
     site->kept = 0;
-  site->armed_ns = now_ns();
+  site->armed_ns = now;
   leads.waits = true;
   if (site->kept < KEPT_MIN)
     return;
@@ -64,10 +67,11 @@ void ws_tpool_lead_arm(const void *address)
 
 static void learn(site_t *site, uint64_t lead_ns, ws_tpool_t *tpool)
 {
-  site->lead_ns = lead_ns > site->lead_ns ? lead_ns : site->lead_ns - (site->lead_ns - lead_ns) / 8;
-  const bool in_bounds = site->lead_ns >= LEAD_NS_MIN && site->lead_ns <= LEAD_NS_MAX;
+  const bool in_bounds = lead_ns >= LEAD_NS_MIN && lead_ns <= LEAD_NS_MAX;
   const bool same_pool = !site->tpool || tpool == site->tpool;
   site->kept = in_bounds && same_pool ? site->kept + 1 : 0;
+  if (in_bounds) // what comes of an idle second says nothing about the next slot
+    site->lead_ns = lead_ns > site->lead_ns ? lead_ns : site->lead_ns - (site->lead_ns - lead_ns) / 8;
   site->tpool = tpool;
   site->armed_ns = 0;
 }

@@ -3,6 +3,8 @@
 /// Shapes B, the end of a pool: it runs what is queued, joins its threads and frees everything.
 #include "contract.h"
 
+#include <sched.h>
+
 static void abort_runs_what_is_queued(void)
 {
   if (!contract_ours_only("the host's own may lose tasks that are still queued"))
@@ -129,6 +131,44 @@ static void pool_starts_again_after_its_abort(void)
   free(pool);
 }
 
+/// The radio unit's thread of the host goes on while its pool is ended.
+typedef struct {
+  tpool_t *pool;
+  ws_au32_t runs, pushed, stop;
+} pusher_t;
+
+static void *push_until_told(void *pusher_arg)
+{
+  pusher_t *pusher = pusher_arg;
+  while (!ws_load_acquire(&pusher->stop)) {
+    batch_t batch;
+    batch_begin(&batch, 4);
+    for (uint32_t i = 0; i < 4; i++)
+      batch_push(&batch, pusher->pool, count_job, &pusher->runs);
+    batch_end(&batch, pusher->pool);
+    ws_add_acq_rel(&pusher->pushed, 4);
+  }
+  return NULL;
+}
+
+static void abort_while_a_thread_pushes_and_joins(void)
+{
+  if (!contract_ours_only("the host's own frees its queues under a thread that pushes"))
+    return;
+  for (uint32_t round = 0; round < 300; round++) {
+    pusher_t pusher = {.pool = contract_pool(2)};
+    threads_t threads = {.count = 0};
+    threads_start(&threads, push_until_told, &pusher);
+    while (ws_load_acquire(&pusher.pushed) < 4 * (round % 8))
+      sched_yield();
+    abortTpool(pusher.pool);
+    ws_store_release(&pusher.stop, 1);
+    threads_join(&threads);
+    CU_ASSERT_EQUAL(ws_load_acquire(&pusher.runs), ws_load_acquire(&pusher.pushed));
+    free(pusher.pool);
+  }
+}
+
 const contract_case_t task_abort_cases[] = {
     CASE(abort_runs_what_is_queued),
     CASE(abort_runs_200000_queued_tasks),
@@ -137,5 +177,6 @@ const contract_case_t task_abort_cases[] = {
     CASE(abort_of_inline_pools_and_of_one_worker),
     CASE(abort_of_idle_workers),
     CASE(pool_starts_again_after_its_abort),
+    CASE(abort_while_a_thread_pushes_and_joins),
     CASES_END,
 };

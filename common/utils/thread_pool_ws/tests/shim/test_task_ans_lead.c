@@ -132,6 +132,43 @@ static void the_early_one_of_two_wakes(void)
   CU_ASSERT_EQUAL(told.within_ns, 35200 + 35200 / 2);
 }
 
+/// An estimation for each of four DMRS symbols.
+static void *armed_several_times(void *unused)
+{
+  fake_ns = 1;
+  for (uint32_t i = 0; i < 10; i++) {
+    for (uint32_t symbol = 0; symbol < 3; symbol++) {
+      ws_tpool_lead_arm(site(1));
+      fake_ns += 30000;
+    }
+    slot(1, 30000, &first);
+  }
+  return unused;
+}
+
+static void armings_in_short_order_count_as_one(void)
+{
+  CU_ASSERT_EQUAL(in_a_thread(armed_several_times), 7 * 4);
+  CU_ASSERT_EQUAL(told.within_ns, 45000);
+}
+
+static void *an_idle_second(void *unused)
+{
+  fake_ns = 1;
+  for (uint32_t i = 0; i < 4; i++)
+    slot(1, 20000, &first); // 1 call
+  slot(1, 1000000000, &first); // 1 call, in vain
+  for (uint32_t i = 0; i < 4; i++)
+    slot(1, 20000, &first); // 1 call
+  return unused;
+}
+
+static void an_idle_second_is_forgotten_at_once(void)
+{
+  CU_ASSERT_EQUAL(in_a_thread(an_idle_second), 3);
+  CU_ASSERT_EQUAL(told.within_ns, 30000);
+}
+
 static void *another_pool(void *unused)
 {
   fake_ns = 1;
@@ -183,5 +220,6 @@ static void a_closed_pool_is_left_alone(void)
 
 TEST_MAIN("task_ans_lead", TEST_CASE(a_lead_that_is_kept_wakes), TEST_CASE(leads_out_of_bounds_do_not),
           TEST_CASE(a_site_that_often_leads_to_nothing_does_not), TEST_CASE(the_early_one_of_two_wakes),
+          TEST_CASE(armings_in_short_order_count_as_one), TEST_CASE(an_idle_second_is_forgotten_at_once),
           TEST_CASE(a_site_that_changes_its_pool_is_learnt_anew),
           TEST_CASE(more_sites_than_can_be_kept_wake_nobody), TEST_CASE(a_closed_pool_is_left_alone))

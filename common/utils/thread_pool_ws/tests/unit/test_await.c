@@ -209,6 +209,72 @@ static void await_sleeps(void)
   }
 }
 
+/// More threads than lanes: one without a lane sleeps, and looks again when it is woken too early.
+static bool third_time(void *unused)
+{
+  (void)unused;
+  return ws_load_relaxed(&scene.blocked_seen) >= 3;
+}
+
+static void sleeps_not_at_all(void *unused)
+{
+  (void)unused;
+  ws_add_relaxed(&scene.blocked_seen, 1);
+}
+
+static void await_without_a_lane(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = 0;
+  scene = (scene_t){.pool = test_create(&settings)};
+  ws_pool_await(scene.pool, ws_group_tag(&scene.ready),
+                &(ws_event_t){.ready = third_time, .sleep = sleeps_not_at_all});
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.blocked_seen), 3);
+  test_destroy(scene.pool);
+}
+
+/// Pushes what comes after it, and is not yet done itself.
+static void pushes_a_successor(void *unused)
+{
+  (void)unused;
+  test_push(scene.pool, stranger, NULL, NULL);
+  test_sleep_ms(20);
+  makes_ready(NULL);
+}
+
+static void await_does_not_run_what_its_tasks_push(void)
+{
+  scene = (scene_t){.pool = test_pool(1), .waiter = pthread_self()};
+  sem_init(&scene.happened, 0, 0);
+  test_push(scene.pool, pushes_a_successor, NULL, ws_group_tag(&scene.ready));
+  test_sleep_ms(5); // the worker takes it
+  ws_pool_await(scene.pool, ws_group_tag(&scene.ready), &event);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.strangers_on_waiter), 0);
+  test_destroy(scene.pool);
+}
+
+/// A thread outside that runs a task while it joins has a place too, and hands it over.
+static void blocks_and_looks(void *unused)
+{
+  (void)unused;
+  ws_blocking_begin();
+  ws_store_relaxed(&scene.blocked_seen, ws_load_relaxed(&scene.pool->helpers) + 1);
+  ws_blocking_end();
+  ws_store_relaxed(&scene.ready, ws_load_relaxed(&scene.pool->helpers));
+}
+
+static void helper_that_blocks_hands_its_place_over(void)
+{
+  begin_held();
+  ws_group_init(&scene.group, 1);
+  test_push(scene.pool, blocks_and_looks, NULL, &scene.group);
+  ws_group_wait(&scene.group, scene.pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.blocked_seen), 1); // no helper is counted meanwhile
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.ready), 1); // and again after
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->helpers), 0);
+  end_held();
+}
+
 static void awaits(void *unused)
 {
   (void)unused;
@@ -300,8 +366,9 @@ static void worker_index(void)
 
 TEST_MAIN("await", TEST_CASE(join_helps_with_tagged_tasks), TEST_CASE(pool_completes_nothing_for_a_tag),
           TEST_CASE(join_from_outside_leaves_weak_tags_alone), TEST_CASE(worker_helps_with_weak_tags),
-          TEST_CASE(current_task),
-          TEST_CASE(group_may_die_before_its_task_returns), TEST_CASE(await_helps_with_its_tag_only),
-          TEST_CASE(await_sleeps), TEST_CASE(worker_that_awaits_hands_its_place_over),
-          TEST_CASE(blocking_section_is_counted), TEST_CASE(worker_may_wait_in_another_pool),
-          TEST_CASE(worker_index))
+          TEST_CASE(current_task), TEST_CASE(group_may_die_before_its_task_returns),
+          TEST_CASE(await_helps_with_its_tag_only), TEST_CASE(await_sleeps),
+          TEST_CASE(await_without_a_lane), TEST_CASE(await_does_not_run_what_its_tasks_push),
+          TEST_CASE(helper_that_blocks_hands_its_place_over),
+          TEST_CASE(worker_that_awaits_hands_its_place_over), TEST_CASE(blocking_section_is_counted),
+          TEST_CASE(worker_may_wait_in_another_pool), TEST_CASE(worker_index))

@@ -204,17 +204,18 @@ static inline notifiedFIFO_elt_t *pullNotifiedFIFO(notifiedFIFO_t *nf)
 {
   mutexlock(nf->lockF);
   notifiedFIFO_elt_t *msg = pullNotifiedFIFO_nothreadSafe(nf);
-  if (!msg && !nf->abortFIFO) {
-    if (ws_blocking_begin)
-      ws_blocking_begin();
-    do {
-      condwait(nf->notifF, nf->lockF);
-      msg = pullNotifiedFIFO_nothreadSafe(nf);
-    } while (!msg && !nf->abortFIFO);
-    if (ws_blocking_end)
-      ws_blocking_end();
-  }
+  const bool waits = !msg && !nf->abortFIFO;
   mutexunlock(nf->lockF);
+  if (!waits)
+    return msg;
+  if (ws_blocking_begin) // without the lock: it may wake a worker, and others want to push
+    ws_blocking_begin();
+  mutexlock(nf->lockF);
+  while (!(msg = pullNotifiedFIFO_nothreadSafe(nf)) && !nf->abortFIFO)
+    condwait(nf->notifF, nf->lockF);
+  mutexunlock(nf->lockF);
+  if (ws_blocking_end)
+    ws_blocking_end();
   return msg;
 }
 

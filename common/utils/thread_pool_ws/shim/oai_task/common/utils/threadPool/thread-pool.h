@@ -41,7 +41,8 @@ typedef struct {
 /// @brief Queue a task; without threads, run it now. Never blocks, unlimited. Any thread, tasks included.
 void pushTpool(tpool_t *tpool, task_t task);
 
-/// @brief Run what is queued, end the threads, free the pool. One caller, not a task; nobody pushes any more.
+/// @brief Run what is queued, end the threads, free the pool. One caller, not a task. What is pushed later,
+/// or at the same time, runs at the latest inside its push.
 void abortTpool(tpool_t *tpool);
 
 /// @brief Start the threads that @p params names: comma-separated cores, -1 = float, n = none.

@@ -29,10 +29,11 @@ extern "C" {
 
 /// Lives where the caller likes, also on its stack: nobody touches it after the join. Nothing to free.
 typedef struct {
-  uint32_t word; ///< a ws_group_t
-  char pad[LEVEL1_DCACHE_LINESIZE - sizeof(uint32_t)]; ///< every task writes the word
   const void *outer_ans; ///< what its thread had armed before
   struct ws_tpool_s *outer_tpool; ///< and where it had pushed for that
+  char pad_before[LEVEL1_DCACHE_LINESIZE - 2 * sizeof(void *)]; ///< every task writes the word: off its line
+  uint32_t word; ///< a ws_group_t
+  char pad_after[LEVEL1_DCACHE_LINESIZE - sizeof(uint32_t)];
 } task_ans_t;
 
 /// OAI's callers pass their jobs' answers in it.
