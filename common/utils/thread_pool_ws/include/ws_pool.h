@@ -166,8 +166,8 @@ typedef struct {
 } ws_event_t;
 
 /// @brief Wait until the event is ready, as ws_group_wait waits for a group: run tasks that carry @p tag,
-/// from the caller's own queue, then spin for a bounded time, then sleep. What those tasks push is left to others.
-/// When several threads wait, it may no longer be ready on return.
+/// from the caller's own queue, then spin for a bounded time, then sleep. What those tasks push is left to
+/// others. When several threads wait, it may no longer be ready on return.
 /// @param pool   where the tasks were pushed; NULL = a worker helps in its own pool, others only sleep
 /// @param tag    from ws_group_tag()
 /// @threads   any thread, several at once

@@ -125,7 +125,13 @@ static void note_start(void *started_arg)
   started->order[ws_add_acq_rel(started->next, 1)] = started->id;
 }
 
-/// One worker, held until all are queued: oldest first.
+static bool all_have_started(void *next)
+{
+  return ws_load_acquire(next) == 300;
+}
+
+/// One worker, held until all are queued: oldest first. The thread that pulls does so when all have started,
+/// for ours would help, and with its newest.
 static void jobs_start_oldest_first(void)
 {
   enum { JOBS = 300 };
@@ -147,6 +153,7 @@ static void jobs_start_oldest_first(void)
   }
   gate_let(&gate, 1);
   batch_end(&hold, pool);
+  CU_ASSERT_TRUE(contract_until(all_have_started, &next));
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < JOBS; i++) {
     notifiedFIFO_elt_t *elt = pullTpool(&response, pool);
