@@ -127,7 +127,7 @@ static void note_start(void *started_arg)
 
 static bool all_have_started(void *next)
 {
-  return ws_load_acquire(next) == 300;
+  return ws_load_acquire((ws_au32_t *)next) == 300;
 }
 
 /// One worker, held until all are queued: oldest first. The thread that pulls does so when all have started,
