@@ -179,9 +179,7 @@ void ws_guard_start(struct ws_pool_s *pool)
     ws_warn(&pool->settings, "no thread for the guard (%s): every worker may be awake", strerror(error));
     return;
   }
-  char name[16];
-  ws_thread_name(name, pool->settings.name, pool->workers);
-  pthread_setname_np(pool->guard_thread, name);
+  pthread_setname_np(pool->guard_thread, "ws_guard");
   while (ws_load_acquire(&pool->started) == pool->workers) // [edge START acquire]
     ws_os_futex_wait(&pool->started, pool->workers, 0);
 }

@@ -60,7 +60,7 @@ static ws_pool_t *create_pool(const ws_tpool_params_t *params, const char *name)
   settings.core_count = params->count;
   settings.queue_capacity = QUEUE_CAPACITY;
   settings.full = WS_FULL_GROW;
-  settings.thread_create = create_thread;
+  settings.thread_create = create_thread; // names them too
   settings.create_arg = (void *)name;
   ws_pool_t *pool = NULL;
   const int result = ws_pool_create(&pool, &settings);

@@ -96,8 +96,10 @@ static void threads_carry_their_names(void)
   CU_ASSERT_EQUAL(threads_called("a_very_long_na0"), 1);
   CU_ASSERT_EQUAL(threads_called("a_very_long_n99"), 1);
   CU_ASSERT_EQUAL(threads_called("a_very_long_100"), 1);
+  CU_ASSERT_EQUAL(threads_called("ws_guard"), 1);
   test_destroy(pool);
   CU_ASSERT_EQUAL(threads_called("a_very_long_na0"), 0);
+  CU_ASSERT_EQUAL(threads_called("ws_guard"), 0);
 }
 
 static void run_hundred(ws_pool_t *pool)
