@@ -76,8 +76,8 @@ typedef int (*ws_thread_create_t)(void *create_arg, uint32_t index, int32_t cpu,
 
 /// Everything that can be set, fixed at creation. Fill with ws_settings_default() first.
 typedef struct {
-  /// Workers are called "<name><index>", the name cut to fit 15 characters. Default "ws". The guard, a further
-  /// thread where workers can outnumber the CPUs, is called "ws_guard".
+  /// Workers are called "<name><index>", the name cut to fit 15 characters. Default "ws". The guard, a
+  /// further thread where workers can outnumber the CPUs, is called "ws_guard".
   const char *name;
   /// Threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
   uint32_t workers;
