@@ -17,16 +17,25 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 /// @progress  takes a lock, may map memory
 ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map);
 
-/// @brief The calling thread's place in @p pool.
-static inline ws_here_t ws_here(struct ws_pool_s *pool)
+/// @brief The calling thread's place in @p pool, as far as the thread remembers it. Claims nothing.
+static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)
 {
-  ws_self_t *self = ws_self();
+  const ws_self_t *self = ws_self();
   if (self->worker && self->worker->pool == pool)
     return (ws_here_t){.queue = &self->worker->queue, .worker = self->worker};
   for (uint32_t i = 0; i < WS_LANE_CACHE; i++)
     if (WS_LIKELY(self->lane[i].pool_id == pool->id))
       return (ws_here_t){.queue = self->lane[i].lane};
-  return (ws_here_t){.queue = ws_lane_find(pool)};
+  return (ws_here_t){0};
+}
+
+/// @brief The calling thread's place in @p pool; a thread that has none yet claims a lane.
+static inline ws_here_t ws_here(struct ws_pool_s *pool)
+{
+  ws_here_t here = ws_here_known(pool);
+  if (WS_UNLIKELY(!here.queue))
+    here.queue = ws_lane_find(pool);
+  return here;
 }
 
 #endif

@@ -32,8 +32,7 @@ static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 /// What follows the publication of tasks.
 static void announce(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (!here.worker && !ws_load_relaxed(&pool->outside)) // relaxed: a preference
-    ws_store_relaxed(&pool->outside, 1); // relaxed: a preference
+  ws_note_outside(pool, here);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence

@@ -149,6 +149,13 @@ static inline uint32_t ws_queue_count(struct ws_pool_s *pool)
   return ws_load_acquire(&pool->queues); // [edge LANE_TABLE acquire] the queue's fields
 }
 
+/// The caller pushes, or will: if it is no worker it needs a CPU of its own.
+static inline void ws_note_outside(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (!here.worker && !ws_load_relaxed(&pool->outside)) // relaxed: a preference
+    ws_store_relaxed(&pool->outside, 1); // relaxed: a preference
+}
+
 static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->mask_words; i++)

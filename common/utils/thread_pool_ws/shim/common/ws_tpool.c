@@ -24,9 +24,6 @@
 #define WORKER_PRIORITY OAI_PRIORITY_RT // before v2.1.0
 #endif
 
-/// Tasks a queue holds before it grows: more than OAI pushes in a slot.
-#define QUEUE_CAPACITY 1024u
-
 /// All that were ever made: nobody else may hold a pointer to one that is closed.
 static ws_tpool_t *all;
 
@@ -58,8 +55,7 @@ static ws_pool_t *create_pool(const ws_tpool_params_t *params, const char *name)
   settings.workers = params->count;
   settings.cores = params->cores;
   settings.core_count = params->count;
-  settings.queue_capacity = QUEUE_CAPACITY;
-  settings.full = WS_FULL_GROW;
+  settings.full = WS_FULL_GROW; // OAI's pushes are unlimited
   settings.thread_create = create_thread; // names them too
   settings.create_arg = (void *)name;
   ws_pool_t *pool = NULL;
@@ -82,9 +78,10 @@ static void log_start(const char *name, ws_pool_t *pool)
   ws_stats_t stats;
   ws_pool_stats(pool, &stats, NULL, 0);
   fprintf(stderr,
-          "thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, spin %s\n",
+          "thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, "
+          "spin bounded\n",
           WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
-          stats.cpus, "bounded");
+          stats.cpus);
 }
 
 ws_tpool_params_t ws_tpool_read(const char *text)

@@ -6,8 +6,6 @@
 /// tell whom a joining thread may help. But a thread arms an answer, pushes the tasks, joins: what it pushes
 /// after it armed an answer carries that one's tag. The guess is checked whenever a task completes an answer
 /// (task_ans_trust.h); until a function is trusted its tasks carry a weak tag.
-#include <stddef.h>
-
 #include "common/utils/threadPool/task_ans.h"
 #include "task_ans_lead.h"
 #include "task_ans_trust.h"
@@ -17,7 +15,7 @@ _Static_assert(sizeof(ws_group_t) == sizeof(((task_ans_t *)0)->word), "the word 
 
 /// What the calling thread armed last and has not joined. Only compared, never followed: it may be gone.
 static _Thread_local struct {
-  const void *ans;
+  const void *group; ///< the answer's
   ws_tpool_t *tpool; ///< where it pushed for it; NULL = nowhere yet
 } armed;
 
@@ -26,43 +24,37 @@ static ws_group_t *group_of(task_ans_t *ans)
   return (ws_group_t *)(void *)&ans->word;
 }
 
-/// The address of an answer's group, without looking at the answer.
-static const void *id_of(const void *ans)
-{
-  return (const char *)ans + offsetof(task_ans_t, word);
-}
-
 ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *))
 {
   ws_tpool_lead_push(tpool);
-  if (!armed.ans)
+  if (!armed.group)
     return NULL;
   armed.tpool = tpool;
-  return ws_tpool_trusts(func) ? ws_group_tag(id_of(armed.ans)) : ws_group_weak_tag(id_of(armed.ans));
+  return ws_tpool_trusts(func) ? ws_group_tag(armed.group) : ws_group_weak_tag(armed.group);
 }
 
 void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
 {
   ws_group_init(group_of(ans), num_jobs);
-  ans->outer_ans = armed.ans;
+  ans->outer_group = armed.group;
   ans->outer_tpool = armed.tpool;
-  armed.ans = ans;
+  armed.group = group_of(ans);
   armed.tpool = NULL;
   ws_tpool_lead_arm(__builtin_return_address(0));
 }
 
 void completed_many_task_ans(task_ans_t *ans, unsigned int num_completed_jobs)
 {
-  ws_tpool_judge(id_of(ans), armed.ans ? id_of(armed.ans) : NULL); // before: the answer may be gone after
+  ws_tpool_judge(group_of(ans), armed.group); // before: the answer may be gone after
   ws_group_complete(group_of(ans), num_completed_jobs);
 }
 
 void join_task_ans(task_ans_t *ans)
 {
   ws_tpool_t *tpool = NULL;
-  if (armed.ans == ans) {
+  if (armed.group == group_of(ans)) {
     tpool = armed.tpool;
-    armed.ans = ans->outer_ans;
+    armed.group = ans->outer_group;
     armed.tpool = ans->outer_tpool;
   }
   if (!tpool) {

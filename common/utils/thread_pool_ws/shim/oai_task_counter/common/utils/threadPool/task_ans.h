@@ -29,7 +29,7 @@ extern "C" {
 
 /// Lives where the caller likes, also on its stack: nobody touches it after the join. Nothing to free.
 typedef struct {
-  const void *outer_ans; ///< what its thread had armed before
+  const void *outer_group; ///< what its thread had armed before
   struct ws_tpool_s *outer_tpool; ///< and where it had pushed for that
   char pad_before[LEVEL1_DCACHE_LINESIZE - 2 * sizeof(void *)]; ///< every task writes the word: off its line
   uint32_t word; ///< a ws_group_t
