@@ -25,7 +25,9 @@ void ws_settings_default(ws_settings_t *settings)
       .queue_capacity = 1024,
       .lanes = 32,
       .full = WS_FULL_GROW,
-      .spin = WS_SPIN_BOUNDED,
+      .spin = WS_SPIN_AUTO,
+      .spin_cpu_max_percent = 10,
+      .spin_price = 5,
       .spin_ns_max = 40000,
       .join_spin_ns_max = 200000,
       .warn = warn_on_stderr,
@@ -61,7 +63,10 @@ int ws_settings_check(ws_settings_t *settings)
       || !in_range(settings, "queue_capacity", settings->queue_capacity, 2, 1 << 20)
       || !in_range(settings, "lanes", settings->lanes, 0, WS_LANES_MAX)
       || !in_range(settings, "full", settings->full, WS_FULL_GROW, WS_FULL_FAIL)
-      || !in_range(settings, "spin", settings->spin, WS_SPIN_BOUNDED, WS_SPIN_HOT))
+      || !in_range(settings, "spin", settings->spin, WS_SPIN_OFF, WS_SPIN_HOT)
+      || !in_range(settings, "spin_lead_ns", (int64_t)settings->spin_lead_ns, 0, WS_SPIN_LEAD_NS_MAX)
+      || !in_range(settings, "spin_cpu_max_percent", settings->spin_cpu_max_percent, 0, 100)
+      || !in_range(settings, "spin_price", settings->spin_price, 1, 100))
     return -EINVAL;
   if (settings->core_count > 0 && !settings->cores) {
     ws_warn(settings, "setting cores is NULL while core_count = %u", settings->core_count);

@@ -80,7 +80,7 @@ bool ws_spin(ws_worker_t *worker, bool ran)
     worker->dry_ns = start_ns;
     ws_spin_earn(pool, start_ns - worker->found_ns);
   }
-  if (pool->settings.spin == WS_SPIN_OFF || !ws_may_spin(pool))
+  if (pool->settings.spin_ns_max == 0 || !ws_may_spin(pool))
     return false;
   if (ws_producer_on_cpu(pool, ws_os_cpu())) // a spin here would keep it off
     return false;

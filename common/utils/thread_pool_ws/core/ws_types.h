@@ -20,6 +20,8 @@
 /// shared queue.
 #define WS_LANES_MAX 1024
 #define WS_WORKERS_MAX 1024
+/// Bound of settings.spin_lead_ns.
+#define WS_SPIN_LEAD_NS_MAX 10000000
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
 
 typedef struct ws_worker_s ws_worker_t;

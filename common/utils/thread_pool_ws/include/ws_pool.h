@@ -49,11 +49,13 @@ typedef enum {
   WS_FULL_FAIL,   ///< return -EAGAIN
 } ws_full_t;
 
-/// What a worker does that finds nothing to run.
+/// What a worker does that finds nothing to run. In every mode it first looks for a short while (spin_ns_max).
 typedef enum {
-  WS_SPIN_BOUNDED, ///< look for spin_ns_max, then sleep. Default
-  WS_SPIN_OFF,     ///< sleep at once
-  WS_SPIN_HOT,     ///< look for ever, as long as the process leaves a CPU to everybody else
+  WS_SPIN_OFF,   ///< it sleeps until a push wakes it
+  WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but it gets up spin_lead_ns before the burst, whatever that brings
+  WS_SPIN_AUTO,  ///< it learns when bursts come and how long this machine takes to wake it, and gets up by
+                 ///< its own timer so that it is awake when the burst comes, where that pays. Default
+  WS_SPIN_HOT,   ///< it looks for ever, as long as the process leaves a CPU to everybody else
 } ws_spin_t;
 
 /// Scheduling class of the workers.
@@ -97,8 +99,16 @@ typedef struct {
   /// Pushing threads (not workers) that get a queue of their own; more of them share one. Default 32.
   uint32_t lanes;
   ws_full_t full;
-  ws_spin_t spin;
-  uint64_t spin_ns_max;      ///< bound on one spin of an idle worker. Default 40,000
+  ws_spin_t spin;       ///< default WS_SPIN_AUTO; see also ws_pool_set_spin()
+  uint64_t spin_lead_ns; ///< WS_SPIN_FIXED: time from getting up to the expected burst; 0 .. 10,000,000
+  /// Share of one core, in percent, that each worker may spend on looking for work, over any few
+  /// milliseconds; 0 .. 100. Default 10. Does not hold for WS_SPIN_HOT.
+  uint32_t spin_cpu_max_percent;
+  /// WS_SPIN_AUTO: what a microsecond of lateness is worth in microseconds of CPU time; 1 .. 100. Default 5.
+  uint32_t spin_price;
+  /// Bound on how long a worker looks that has run out of work; less, where it has learnt that nothing
+  /// follows. 0 = not at all. Default 40,000
+  uint64_t spin_ns_max;
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
   /// The host's own way to create threads; it then decides on name, class and pinning, and the settings for
   /// name and class are not looked at. Default NULL: pthread_create.
@@ -158,6 +168,33 @@ int ws_pool_wait(ws_pool_t *pool);
 /// @threads   any
 /// @progress  a futex call for each worker it wakes
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
+
+/// @brief A burst is expected at @p at_ns: have workers awake by then. Who would have to wait for long sleeps
+/// again until shortly before, by a timer of its own.
+/// @param workers  wanted awake, as for ws_pool_prewake()
+/// @param at_ns    CLOCK_MONOTONIC; a time that has passed or is more than a second away = now
+/// Otherwise as ws_pool_prewake(). It holds in every mode, and is not learnt from.
+void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
+
+/// @brief Bursts follow each other from now on: up to @p workers workers that run out of work look for more
+/// until ws_pool_phase_end(), within spin_cpu_max_percent and the CPUs there are. Wakes them if they sleep.
+/// Phases of several threads add up to the longest: the pool counts them.
+/// @threads   any
+void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers);
+
+/// @brief The last burst of the phase is done: who finds no work sleeps at once.
+/// @threads   any; once for each ws_pool_phase_begin()
+void ws_pool_phase_end(ws_pool_t *pool);
+
+/// @brief Change the mode, from the next burst on. What was learnt stays.
+/// @param lead_ns  WS_SPIN_FIXED only, as spin_lead_ns
+/// @return 0; -EINVAL out of range, and nothing has changed
+/// @threads   any
+int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns);
+
+/// @brief Change spin_cpu_max_percent. @return 0 or -EINVAL
+/// @threads   any
+int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent);
 
 /// What a thread waits for that is no group.
 typedef struct {

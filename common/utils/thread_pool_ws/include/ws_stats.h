@@ -47,6 +47,43 @@ typedef struct {
   ws_worker_stats_t outside;    ///< threads that are not workers, summed
 } ws_stats_t;
 
+/// Who woke a worker.
+typedef enum { WS_WAKE_PUSH, WS_WAKE_TIMER } ws_wake_by_t;
+
+/// Classes of how long a worker had slept: below 250 us, 1 ms, 4 ms, 16 ms, and longer.
+#define WS_WAKE_GAPS 5
+
+/// Time from the wake (the call, or the moment the timer was set to) to the worker's first instruction.
+typedef struct {
+  uint64_t wakes;
+  uint64_t p50_ns, p99_ns; ///< to within an eighth
+} ws_wake_latency_t;
+
+/// What pre-wake has learnt and done, since creation.
+typedef struct {
+  uint64_t bursts;          ///< that came after a pause
+  uint64_t expected_bursts; ///< those of them that came about when they were expected
+  uint64_t absent_bursts;   ///< expected, and did not come
+  uint64_t period_ns;       ///< after which the pattern of bursts repeats; 0 = none is known
+  uint32_t period_bursts;   ///< bursts in it
+  uint32_t level;           ///< 2 = pre-wake, 1 = only looks after a burst, 0 = sleeps at once: see docs/prewake.md
+  uint64_t level_changes;
+  uint64_t hits;            ///< worker was awake when the burst came
+  uint64_t lates;           ///< it was on its way
+  uint64_t misses;          ///< it got up, and the burst did not come
+  uint64_t unused;          ///< hits and lates that found no task left
+  uint64_t lead_p50_ns, lead_p99_ns; ///< from getting up to the expected burst, to within an eighth
+  uint64_t spin_ns;         ///< time that workers looked for work
+  uint64_t capped_spins;    ///< spins ended or not begun because of spin_cpu_max_percent
+  uint64_t preempted_spins; ///< spins during which somebody else had the CPU
+  uint64_t throttled_looks; ///< seconds in which the control group's quota was used up
+  ws_wake_latency_t wake[2][WS_WAKE_GAPS]; ///< [ws_wake_by_t][class of sleep]
+} ws_prewake_stats_t;
+
+/// @brief Take a snapshot of what pre-wake does.
+/// @threads   any thread, while the pool exists; also after its stop
+void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+
 /// @brief Take a snapshot.
 /// @param total       out
 /// @param worker      out, worker[i] for i < worker_max; NULL with worker_max 0 = not wanted

@@ -84,7 +84,7 @@ static void bounds_are_allowed(void)
   settings.lanes = 1;
   settings.queue_capacity = 1u << 20;
   try_pool(&settings);
-  for (uint32_t spin = WS_SPIN_BOUNDED; spin <= WS_SPIN_HOT; spin++) {
+  for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_HOT; spin++) {
     settings = test_settings(2);
     settings.spin = (ws_spin_t)spin;
     settings.spin_ns_max = spin ? 0 : UINT64_MAX / 2;
@@ -108,7 +108,7 @@ static void defaults_are_those_of_the_header(void)
   CU_ASSERT_EQUAL(settings.queue_capacity, 1024);
   CU_ASSERT_EQUAL(settings.lanes, 32);
   CU_ASSERT_EQUAL(settings.full, WS_FULL_GROW);
-  CU_ASSERT_EQUAL(settings.spin, WS_SPIN_BOUNDED);
+  CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
 }
 
 static void cpus_that_cannot_be_had(void)

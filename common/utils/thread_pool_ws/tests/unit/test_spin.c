@@ -100,19 +100,19 @@ static bool about(uint64_t value_ns, uint64_t wanted_ns)
 
 static void sure_part_only_when_nothing_is_known(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   CU_ASSERT_TRUE(about(one_period(2000 * US, GAP_NS), SURE_NS));
 }
 
 static void through_an_expected_gap_that_is_paid_for(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   CU_ASSERT_TRUE(about(after_periods(6, 600 * US, GAP_NS), GAP_NS));
 }
 
 static void no_further_than_expected(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   after_periods(6, 2000 * US, GAP_NS);
   CU_ASSERT_TRUE(about(one_period(2000 * US, 10 * GAP_NS), GAP_NS + GAP_NS / 16));
   CU_ASSERT_TRUE(about(one_period(20000 * US, GAP_NS), SURE_NS)); // it was wrong: no confidence
@@ -120,13 +120,13 @@ static void no_further_than_expected(void)
 
 static void asleep_when_the_gap_costs_too_much(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   CU_ASSERT_TRUE(about(after_periods(20, 100 * US, GAP_NS), SURE_NS)); // and nothing was saved up
 }
 
 static void every_worker_awake_must_be_paid_for(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   pool.workers = 2; // both awake
   CU_ASSERT_TRUE(about(after_periods(6, 600 * US, GAP_NS), SURE_NS));
   CU_ASSERT_TRUE(about(after_periods(6, 1200 * US, GAP_NS), GAP_NS));
@@ -134,7 +134,7 @@ static void every_worker_awake_must_be_paid_for(void)
 
 static void what_helpers_earn_counts_until_the_sure_part_is_over(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   after_periods(6, 300 * US, GAP_NS);
   world.earn_ns = 300 * US;
   CU_ASSERT_TRUE(about(one_period(300 * US, GAP_NS), GAP_NS));
@@ -143,7 +143,7 @@ static void what_helpers_earn_counts_until_the_sure_part_is_over(void)
 
 static void short_gaps_are_not_learnt_and_keep_the_credit(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   after_periods(6, 600 * US, GAP_NS);
   const uint64_t learnt_ns = worker.gap_ns;
   CU_ASSERT_TRUE(about(one_period(600 * US, 10 * US), 10 * US)); // the next phase of the slot
@@ -153,7 +153,7 @@ static void short_gaps_are_not_learnt_and_keep_the_credit(void)
 
 static void pauses_are_not_learnt(void)
 {
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   after_periods(6, 600 * US, GAP_NS);
   const uint64_t learnt_ns = worker.gap_ns;
   one_period(600 * US, 1000000 * US);
@@ -167,7 +167,7 @@ static void modes_and_bounds(void)
   CU_ASSERT_TRUE(about(one_period(1 * US, 100 * GAP_NS), 100 * GAP_NS));
   new_world(WS_SPIN_OFF);
   CU_ASSERT_TRUE(about(one_period(2000 * US, GAP_NS), 0));
-  new_world(WS_SPIN_BOUNDED);
+  new_world(WS_SPIN_AUTO);
   world.may = false; // no CPU to spare
   CU_ASSERT_TRUE(about(one_period(2000 * US, GAP_NS), 0));
   new_world(WS_SPIN_HOT);
