@@ -33,7 +33,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),
     ("types", ("core/ws_types*",)),
     ("deque, shared queue, group", ("core/ws_deque*", "core/ws_shared*", "core/ws_group*")),
-    ("os, trace", ("core/ws_os*", "trace/*")),
+    ("os, relax, trace", ("core/ws_os*", "core/ws_relax*", "trace/*")),
+    ("histogram", ("core/ws_histogram*",)),
     ("atomic, base", ("core/ws_atomic*", "core/ws_base*", "core/ws_assert*")),
 )
 STDATOMIC_INCLUDER = "core/ws_atomic.h"

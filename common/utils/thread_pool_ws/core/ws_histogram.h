@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_histogram.h
+/// How often which time occurred: buckets whose width grows with the time, so that any quantile is known to
+/// within an eighth. One thread adds, any thread reads; histograms of several threads add up.
+///
+/// Buckets  Eight of the same width in every octave from 128 ns to 1.07 s. What is shorter or longer counts
+///          in the first or the last.
+/// Full     A bucket stays at its highest count instead of starting again at 0: after 2^32 values in it the
+///          quantiles lose precision, not their sense.
+#ifndef WS_HISTOGRAM_H
+#define WS_HISTOGRAM_H
+
+#include <stdint.h>
+
+#include "ws_atomic.h"
+
+#define WS_HISTOGRAM_FIRST_OCTAVE 7u
+#define WS_HISTOGRAM_OCTAVES 23u
+/// Buckets an octave, and their number's logarithm.
+#define WS_HISTOGRAM_SPLIT 8u
+#define WS_HISTOGRAM_SPLIT_BITS 3u
+#define WS_HISTOGRAM_BUCKETS (WS_HISTOGRAM_OCTAVES * WS_HISTOGRAM_SPLIT)
+
+/// All zero = empty.
+typedef struct {
+  ws_au32_t count[WS_HISTOGRAM_BUCKETS]; ///< O its owner writes, all read
+} ws_histogram_t;
+
+/// The sum of histograms, for one thread. All zero = empty.
+typedef struct {
+  uint64_t count[WS_HISTOGRAM_BUCKETS];
+  uint64_t values; ///< in all buckets
+} ws_histogram_sum_t;
+
+_Static_assert(sizeof(ws_histogram_t) <= 1024, "a worker has one for each class of what it measures");
+_Static_assert(WS_HISTOGRAM_SPLIT == 1u << WS_HISTOGRAM_SPLIT_BITS, "an octave splits by bits");
+
+static inline uint32_t ws_histogram_bucket(uint64_t ns)
+{
+  if (ns < (uint64_t)1 << WS_HISTOGRAM_FIRST_OCTAVE)
+    return 0;
+  const uint32_t octave = 63u - (uint32_t)__builtin_clzll(ns);
+  if (octave >= WS_HISTOGRAM_FIRST_OCTAVE + WS_HISTOGRAM_OCTAVES)
+    return WS_HISTOGRAM_BUCKETS - 1;
+  const uint32_t part = (uint32_t)(ns >> (octave - WS_HISTOGRAM_SPLIT_BITS)) & (WS_HISTOGRAM_SPLIT - 1);
+  return (octave - WS_HISTOGRAM_FIRST_OCTAVE) * WS_HISTOGRAM_SPLIT + part;
+}
+
+/// @return the first time that is too long for the bucket
+static inline uint64_t ws_histogram_end_ns(uint32_t bucket)
+{
+  const uint32_t octave = WS_HISTOGRAM_FIRST_OCTAVE + bucket / WS_HISTOGRAM_SPLIT;
+  const uint64_t eighths = WS_HISTOGRAM_SPLIT + bucket % WS_HISTOGRAM_SPLIT + 1;
+  return eighths << (octave - WS_HISTOGRAM_SPLIT_BITS);
+}
+
+/// @threads  the owner
+static inline void ws_histogram_add(ws_histogram_t *histogram, uint64_t ns)
+{
+  ws_au32_t *count = &histogram->count[ws_histogram_bucket(ns)];
+  const uint32_t before = ws_load_relaxed(count); // relaxed: statistic, one writer
+  if (before < UINT32_MAX)
+    ws_store_relaxed(count, before + 1); // relaxed: statistic
+}
+
+/// @brief Add what @p histogram holds now to @p sum.
+/// @threads  any
+static inline void ws_histogram_merge(ws_histogram_sum_t *sum, const ws_histogram_t *histogram)
+{
+  for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
+    const uint32_t count = ws_load_relaxed(&histogram->count[i]); // relaxed: statistic
+    sum->count[i] += count;
+    sum->values += count;
+  }
+}
+
+/// @param permille  0 .. 1000, more is cut to that
+/// @return a time that @p permille of the values do not exceed, at most an eighth above the shortest such
+/// time; 0 = no values
+static inline uint64_t ws_histogram_quantile(const ws_histogram_sum_t *sum, uint32_t permille)
+{
+  if (sum->values == 0)
+    return 0;
+  // Rounded up, and so that the product cannot overflow.
+  const uint64_t share = permille < 1000 ? permille : 1000;
+  uint64_t rank = sum->values / 1000 * share + (sum->values % 1000 * share + 999) / 1000;
+  rank = rank > 0 ? rank : 1;
+  uint64_t passed = 0;
+  uint32_t bucket = 0;
+  while ((passed += sum->count[bucket]) < rank)
+    bucket++;
+  return ws_histogram_end_ns(bucket);
+}
+
+#endif
