@@ -4,7 +4,7 @@
 
 In the public headers: type, function, constant (begin with ws_ or WS_, types end in _t), unit (a time says
 its unit). In an archive, with --archive: symbol (external symbols begin with ws_), state (no mutable data at
-file scope outside ws_process.c), constructor (nothing runs before main).
+file scope outside ws_process.c and ws_relax.c), constructor (nothing runs before main).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pathlib import Path, PurePosixPath
 from lintkit import MODULE, Finding, line_of, read, repo_root, report, split_c, tree_files
 
 PREFIX = "ws_"
-# The only file with state of the process: the budget of spinners, the thread's own pointers.
-STATEFUL = ("ws_process.c",)
+# The only files with state of the process: the budget of spinners, the thread's own pointers; what the CPU's
+# pause takes.
+STATEFUL = ("ws_process.c", "ws_relax.c")
 MUTABLE = re.compile(r"^\.(?:data(?!\.rel\.ro)|bss|tdata|tbss|lbss|ldata)|^\*COM\*$")
 CONSTRUCTOR = re.compile(r"^\.(?:init_array|ctors|preinit_array)")
 

@@ -14,6 +14,7 @@ set(WS_CORE_SOURCES
   core/ws_prewake.c
   core/ws_process.c
   core/ws_push.c
+  core/ws_relax.c
   core/ws_run.c
   core/ws_settings.c
   core/ws_spin.c
