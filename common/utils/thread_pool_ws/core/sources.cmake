@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The sources of the core, in one list for this project's build and for OAI's.
 set(WS_CORE_SOURCES
+  core/ws_config.c
   core/ws_deque.c
   core/ws_find.c
   core/ws_group.c

@@ -49,7 +49,7 @@ typedef enum {
   WS_FULL_FAIL,   ///< return -EAGAIN
 } ws_full_t;
 
-/// What a worker does that finds nothing to run. In every mode it first looks for a short while (spin_ns_max).
+/// What a worker does that finds nothing to run. In every mode it first looks for a while (spin_ns_max).
 typedef enum {
   WS_SPIN_OFF,   ///< it sleeps until a push wakes it
   WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but it gets up spin_lead_ns before the burst, whatever that brings
@@ -110,6 +110,7 @@ typedef struct {
   /// follows. 0 = not at all. Default 40,000
   uint64_t spin_ns_max;
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
+  bool report; ///< when the pool stops, print a page of statistics on stderr (ws_pool_report). Default false
   /// The host's own way to create threads; it then decides on name, class and pinning, and the settings for
   /// name and class are not looked at. Default NULL: pthread_create.
   ws_thread_create_t thread_create;
@@ -121,6 +122,22 @@ typedef struct {
 
 /// @brief Fill @p settings with the defaults named above.
 void ws_settings_default(ws_settings_t *settings);
+
+/// @brief Set what the environment says; what it does not name, or leaves empty, stays.
+/// TPOOL_WS_SPIN: as ws_settings_spin_text(). TPOOL_WS_SPIN_CPU_MAX: as ws_settings_spin_cpu_max_text().
+/// TPOOL_WS_REPORT: 1 or 0, report. A wrong value, and a variable TPOOL_WS_... that does not exist, are
+/// warned about. Nothing else in the library reads the environment; a program that runs with more rights than
+/// its user does not read it here either.
+/// @threads   any, while nobody changes the environment
+void ws_settings_environment(ws_settings_t *settings);
+
+/// @brief Set spin, and spin_lead_ns where it applies, from what a user writes: off, auto, or fixed:<us> with
+/// 0 to 10000 us, for example fixed:12.5. Case and blanks around it do not matter.
+/// @return 0; -EINVAL anything else: spin is now WS_SPIN_OFF, and a warning says so
+int ws_settings_spin_text(ws_settings_t *settings, const char *text);
+
+/// @brief Set spin_cpu_max_percent: a whole number, 0 to 100. @return as ws_settings_spin_text()
+int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 
 /// @brief Create a pool and start its workers; returns when all have started.
 /// What cannot be had (threads, a CPU, a class) is warned about and reported by ws_pool_stats; the pool works

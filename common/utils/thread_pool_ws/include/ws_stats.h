@@ -66,7 +66,7 @@ typedef struct {
   uint64_t absent_bursts;   ///< expected, and did not come
   uint64_t period_ns;       ///< after which the pattern of bursts repeats; 0 = none is known
   uint32_t period_bursts;   ///< bursts in it
-  uint32_t level;           ///< 2 = pre-wake, 1 = only looks after a burst, 0 = sleeps at once: see docs/prewake.md
+  uint32_t level;           ///< 2 = pre-wake, 1 = looks after a burst, 0 = sleeps at once: docs/prewake.md
   uint64_t level_changes;
   uint64_t hits;            ///< worker was awake when the burst came
   uint64_t lates;           ///< it was on its way
