@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "supervise.h"
+#include "words.h"
 
 #define LINE_CHARS_MAX 4096
 
@@ -42,9 +43,7 @@ int main(int argc, char **argv)
     return asked ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   if (argc > 1) {
-    size_t length = 0;
-    for (int i = 1; i < argc && length < sizeof line; i++)
-      length += (size_t)snprintf(line + length, sizeof line - length, "%s\t", argv[i]);
+    words_join(argc, argv, line, sizeof line);
     return answer(line) ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   while (fgets(line, sizeof line, stdin))

@@ -28,6 +28,14 @@ void report_number(report_t *report, const char *key, double value)
   append(report, "%.9g", value);
 }
 
+void report_numbers(report_t *report, const char *key, const double *values, uint32_t count)
+{
+  append_key(report, key);
+  for (uint32_t i = 0; i < count; i++)
+    append(report, "%s%.5g", i ? "," : "[", values[i]);
+  append(report, "%s]", count ? "" : "[");
+}
+
 void report_count(report_t *report, const char *key, uint64_t value)
 {
   append_key(report, key);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REPORT_CHARS_MAX 4096
+#define REPORT_CHARS_MAX 16384
 
 typedef struct {
   char text[REPORT_CHARS_MAX];
@@ -15,6 +15,8 @@ typedef struct {
 } report_t;
 
 void report_number(report_t *report, const char *key, double value);
+/// @brief An array.
+void report_numbers(report_t *report, const char *key, const double *values, uint32_t count);
 void report_count(report_t *report, const char *key, uint64_t value);
 void report_bool(report_t *report, const char *key, bool value);
 void report_text(report_t *report, const char *key, const char *value);

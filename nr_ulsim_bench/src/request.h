@@ -53,6 +53,9 @@ typedef struct {
   uint64_t idle_us;              ///< wake, idle
 } request_t;
 
+/// @brief Take one word into @p request, a request_t.
+bool request_parse_word(const char *key, const char *value, void *request);
+
 /// @param line      words separated by tabs, so that a path may hold blanks; cut to pieces
 /// @param error     out, text for the user when false is returned
 bool request_parse(char *line, request_t *request, char *error, uint32_t error_size);

@@ -5,68 +5,33 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "process.h"
 #include "session.h"
 
 /// A pool has this long to be destroyed.
 #define CLOSE_S_MAX 2.0
 
-static void die_with_parent(void)
-{
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
-static pid_t start_hog(void)
-{
-  const pid_t hog = fork();
-  if (hog != 0)
-    return hog;
-  die_with_parent();
-  for (volatile uint64_t turns = 0;; turns++)
-    ;
-}
-
-static void end_process(pid_t process)
-{
-  kill(process, SIGKILL);
-  waitpid(process, NULL, 0);
-}
-
-/// Let the kernel kill this process after @p limit_s. A parent that waits for the moment could not, when
-/// real-time workers spin on every CPU, and a parent that outranks them can spin itself: reaping a process
-/// waits for whoever looks at it in /proc, and that may be a thread that the parent keeps off the CPU.
-static bool set_limit(timer_t timer, double limit_s)
-{
-  const time_t seconds = (time_t)limit_s;
-  const struct itimerspec limit = {
-      .it_value = {.tv_sec = seconds, .tv_nsec = (long)((limit_s - (double)seconds) * 1e9) + 1},
-  };
-  return timer_settime(timer, 0, &limit, NULL) == 0;
-}
-
 /// The report ends with a newline; the pipe itself stays open until the process ends, when the pool has been
 /// destroyed.
 _Noreturn static void serve_in_child(const request_t *request, int result_fd)
 {
-  die_with_parent();
+  process_die_with_parent();
   static report_t report;
   session_t session = {.pool = NULL};
-  struct sigevent kill_event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
   timer_t timer;
-  const bool limited = timer_create(CLOCK_MONOTONIC, &kill_event, &timer) == 0;
-  if (limited && set_limit(timer, request->limit_s))
+  const bool limited = process_limit(&timer, request->limit_s);
+  if (limited)
     session_measure(&session, request, &report);
   else
     report_error(&report, "no timer to end the measurement: %s", strerror(errno));
   struct iovec parts[] = {{.iov_base = report.text, .iov_len = report.length},
                           {.iov_base = "\n", .iov_len = 1}};
   const ssize_t written = writev(result_fd, parts, 2);
-  if (limited && set_limit(timer, CLOSE_S_MAX))
+  if (limited && process_set_limit(timer, CLOSE_S_MAX))
     session_close(&session);
   _exit(written == (ssize_t)report.length + 1 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
@@ -131,9 +96,9 @@ void supervise(const request_t *request, report_t *report)
   report->length = 0;
   pid_t hogs[REQUEST_HOGS_MAX];
   for (uint32_t i = 0; i < request->hogs; i++) // before the pipe, which they would hold open
-    hogs[i] = start_hog();
+    hogs[i] = process_start_hog();
   run_child(request, report);
   for (uint32_t i = 0; i < request->hogs; i++)
     if (hogs[i] > 0)
-      end_process(hogs[i]);
+      process_end(hogs[i]);
 }

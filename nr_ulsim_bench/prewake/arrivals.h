@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file arrivals.h
+/// When bursts come: on the grid of a radio's slots, by a pattern, with gaps and jitter from a seeded
+/// generator.
+#ifndef PREWAKE_ARRIVALS_H
+#define PREWAKE_ARRIVALS_H
+
+#include "question.h"
+
+/// A generator of 64 random bits (splitmix64).
+typedef struct {
+  uint64_t state;
+} random_t;
+
+uint64_t random_next(random_t *random);
+
+/// @return a number below @p bound
+uint64_t random_below(random_t *random, uint64_t bound);
+
+typedef struct {
+  const question_t *question;
+  uint64_t base_ns; ///< CLOCK_MONOTONIC of slot 0
+  double slot_ns;   ///< by this machine's clock
+  uint64_t slot;    ///< the next one; the grid goes on through all modes, so that none begins with a jump
+  uint32_t pattern_slots;
+  uint32_t pattern_bursts; ///< U slots in it
+  random_t random;
+} arrivals_t;
+
+/// @brief Slot 0 begins a few slots from now.
+void arrivals_begin(arrivals_t *arrivals, const question_t *question);
+
+/// @brief Occupancy and jitter of what follows depend on @p block only: modes see the same.
+void arrivals_seed(arrivals_t *arrivals, uint64_t block);
+
+/// @brief Go to the next slot.
+/// @return when its burst comes; 0 = it has none
+uint64_t arrivals_next(arrivals_t *arrivals);
+
+/// @return super-periods in @p duration_ms, rounded up
+uint64_t arrivals_periods(const arrivals_t *arrivals, uint64_t duration_ms);
+
+#endif

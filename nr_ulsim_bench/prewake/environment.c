@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process.h"
+
+/// Short, so that a mode that uses up the quota pays for it itself and not the one after it.
+#define QUOTA_PERIOD_US 10000u
+
+/// @return false always, for the caller to return
+__attribute__((format(printf, 2, 3))) static bool skip(report_t *report, const char *format, ...)
+{
+  char text[REQUEST_PATH_CHARS + 128];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  report->length = 0;
+  report_text(report, "skipped", text);
+  return false;
+}
+
+static bool write_text(const char *folder, const char *name, const char *text)
+{
+  char path[REQUEST_PATH_CHARS + 32];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  const bool written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+  const int reason = errno;
+  close(fd);
+  errno = reason;
+  return written;
+}
+
+/// Folder of this process's group that has the cpu controller: "<id>:<controllers>:<path>", v1 or v2.
+static bool own_group(char *folder, size_t size, bool *v2)
+{
+  FILE *const file = fopen("/proc/self/cgroup", "r");
+  if (!file)
+    return false;
+  char line[REQUEST_PATH_CHARS], path[REQUEST_PATH_CHARS] = "";
+  bool found = false;
+  while (!found && fgets(line, sizeof line, file)) {
+    char controllers[128] = "";
+    *v2 = strncmp(line, "0::", 3) == 0;
+    found = sscanf(line, *v2 ? "%*u::%400s" : "%*u:%*[^:]:%400s", path) == 1;
+    if (found && !*v2)
+      found = sscanf(line, "%*u:%127[^:]", controllers) == 1 &&
+              (strcmp(controllers, "cpu") == 0 || strstr(controllers, "cpu,"));
+  }
+  fclose(file);
+  snprintf(folder, size, "/sys/fs/cgroup%s%s", *v2 ? "" : "/cpu", strcmp(path, "/") == 0 ? "" : path);
+  return found;
+}
+
+static bool make_group(environment_t *environment, uint32_t percent, report_t *report)
+{
+  char parent[REQUEST_PATH_CHARS - 64], value[64];
+  bool v2 = false;
+  if (!own_group(parent, sizeof parent, &v2))
+    return skip(report, "no control group with the cpu controller");
+  snprintf(environment->group, sizeof environment->group, "%s/ws-prewake-%d", parent, (int)getpid());
+  if (mkdir(environment->group, 0755) != 0) {
+    skip(report, "%s: %s", environment->group, strerror(errno));
+    environment->group[0] = '\0';
+    return false;
+  }
+  const uint32_t quota_us = QUOTA_PERIOD_US / 100 * percent;
+  snprintf(value, sizeof value, "%u %u", quota_us, QUOTA_PERIOD_US);
+  if (v2)
+    return write_text(environment->group, "cpu.max", value) ||
+           skip(report, "%s/cpu.max: %s", environment->group, strerror(errno));
+  snprintf(value, sizeof value, "%u", QUOTA_PERIOD_US);
+  const bool period_set = write_text(environment->group, "cpu.cfs_period_us", value);
+  snprintf(value, sizeof value, "%u", quota_us);
+  return (period_set && write_text(environment->group, "cpu.cfs_quota_us", value)) ||
+         skip(report, "%s/cpu.cfs_quota_us: %s", environment->group, strerror(errno));
+}
+
+static bool hold_latency(environment_t *environment, int64_t latency_us, report_t *report)
+{
+  const int32_t value = (int32_t)latency_us;
+  environment->latency_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+  return (environment->latency_fd >= 0 &&
+          write(environment->latency_fd, &value, sizeof value) == sizeof value) ||
+         skip(report, "/dev/cpu_dma_latency: %s", strerror(errno));
+}
+
+bool environment_open(environment_t *environment, const question_t *question, report_t *report)
+{
+  *environment = (environment_t){.latency_fd = -1};
+  for (; environment->hog_count < question->work.hogs; environment->hog_count++) {
+    const pid_t hog = process_start_hog();
+    if (hog < 0)
+      return skip(report, "no process: %s", strerror(errno));
+    environment->hogs[environment->hog_count] = hog;
+  }
+  if (question->dma_latency_us >= 0 && !hold_latency(environment, question->dma_latency_us, report))
+    return false;
+  return question->quota_percent == 0 || make_group(environment, question->quota_percent, report);
+}
+
+void environment_close(environment_t *environment)
+{
+  for (uint32_t i = 0; i < environment->hog_count; i++)
+    process_end(environment->hogs[i]);
+  if (environment->latency_fd >= 0)
+    close(environment->latency_fd);
+  if (environment->group[0])
+    rmdir(environment->group);
+}
+
+bool environment_set_class(bool realtime, report_t *report)
+{
+  const struct sched_param param = {.sched_priority = realtime ? ENVIRONMENT_RT_PRIORITY : 0};
+  return sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, &param) == 0 ||
+         skip(report, "the class of the producer cannot be set: %s", strerror(errno));
+}
+
+uint32_t environment_cpus(int32_t *cpus)
+{
+  cpu_set_t mask;
+  uint32_t count = 0;
+  sched_getaffinity(0, sizeof mask, &mask);
+  for (int32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET(cpu, &mask))
+      cpus[count++] = cpu;
+  return count;
+}
+
+bool environment_pin(int32_t cpu)
+{
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  CPU_SET(cpu, &mask);
+  return sched_setaffinity(0, sizeof mask, &mask) == 0;
+}
+
+static bool restrict_cpus(uint32_t wanted, report_t *report)
+{
+  int32_t cpus[CPU_SETSIZE];
+  const uint32_t count = environment_cpus(cpus);
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (uint32_t i = 0; i < count && i < wanted; i++)
+    CPU_SET(cpus[i], &mask);
+  if (count < wanted)
+    return skip(report, "%u CPUs wanted, this process has %u", wanted, count);
+  return sched_setaffinity(0, sizeof mask, &mask) == 0 || skip(report, "CPUs: %s", strerror(errno));
+}
+
+bool environment_enter(const environment_t *environment, const question_t *question, report_t *report)
+{
+  char process[32];
+  snprintf(process, sizeof process, "%d", (int)getpid());
+  if (environment->group[0] && !write_text(environment->group, "cgroup.procs", process))
+    return skip(report, "%s/cgroup.procs: %s", environment->group, strerror(errno));
+  if (question->cpus && !restrict_cpus(question->cpus, report))
+    return false;
+  return prctl(PR_SET_TIMERSLACK, question->slack_ns) == 0 ||
+         skip(report, "timer slack: %s", strerror(errno));
+}

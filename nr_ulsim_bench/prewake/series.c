@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "series.h"
+
+#include <stdlib.h>
+
+#include "inject.h"
+
+bool series_open(series_t *series, const spin_mode_t *mode, uint32_t slots_max, uint32_t rounds_max)
+{
+  *series = (series_t){.mode = mode, .slots_max = slots_max};
+  uint64_t *const values = calloc(slots_max, 5 * sizeof *values);
+  series->lateness_ns = values;
+  series->round_cost_us = calloc(rounds_max, sizeof series->round_cost_us[0]);
+  series->round_lateness_us = calloc(rounds_max, sizeof series->round_lateness_us[0]);
+  if (!values || !series->round_cost_us || !series->round_lateness_us)
+    return false;
+  series->first_lag_ns = values + slots_max;
+  series->last_lag_ns = values + 2 * (size_t)slots_max;
+  series->makespan_ns = values + 3 * (size_t)slots_max;
+  series->ratio_ppm = values + 4 * (size_t)slots_max;
+  return true;
+}
+
+void series_close(series_t *series)
+{
+  free(series->lateness_ns);
+  free(series->round_cost_us);
+  free(series->round_lateness_us);
+}
+
+void reading_take(reading_t *reading, bench_run_t *bench)
+{
+  const uint32_t workers = bench->question->work.workers;
+  ws_worker_stats_t worker[workers];
+  ws_stats_t total;
+  ws_prewake_stats_t prewake;
+  reading->usage = usage_now(USAGE_PROCESS);
+  reading->inject_ns = inject_cpu_ns();
+  ws_pool_prewake_stats(bench->pool, &prewake);
+  const uint32_t filled = ws_pool_stats(bench->pool, &total, worker, workers);
+  reading->spin_ns = prewake.spin_ns;
+  reading->hits = prewake.hits;
+  reading->lates = prewake.lates;
+  reading->misses = prewake.misses;
+  reading->unused = prewake.unused;
+  reading->capped = prewake.capped_spins;
+  for (uint32_t i = 0; i < workers; i++)
+    reading->worker_spin_ns[i] = i < filled ? worker[i].spin_ns : 0;
+}
+
+void series_add_slot(series_t *series, const slot_times_t *times, bool late)
+{
+  if (series->slots == series->slots_max)
+    return;
+  const uint32_t slot = series->slots++;
+  series->lateness_ns[slot] = times->lateness_ns;
+  series->first_lag_ns[slot] = times->first_lag_ns;
+  series->last_lag_ns[slot] = times->last_lag_ns;
+  series->makespan_ns[slot] = times->makespan_ns;
+  series->ratio_ppm[slot] = (uint64_t)((double)times->makespan_ns / times->bound_ns * 1e6);
+  series->worker_lag_ns += times->worker_lag_ns;
+  series->bound_ns += times->bound_ns;
+  series->late_slots += late;
+  series->round.slots++;
+  series->round.lateness_ns += times->lateness_ns;
+  series->round.work_ns += times->work_ns;
+}
+
+void series_add_block(series_t *series, const bench_run_t *bench, const reading_t *begin,
+                      const reading_t *end)
+{
+  const double wall_s = end->usage.wall_s - begin->usage.wall_s;
+  series->round.wall_s += wall_s;
+  // What the injection computed stands for a CPU that sleeps: no part of what the pool costs.
+  series->round.cpu_s +=
+      end->usage.cpu_s - begin->usage.cpu_s - (double)(end->inject_ns - begin->inject_ns) * 1e-9;
+  series->ctx_switches += end->usage.ctx_switches - begin->usage.ctx_switches;
+  series->hits += end->hits - begin->hits;
+  series->lates += end->lates - begin->lates;
+  series->misses += end->misses - begin->misses;
+  series->unused += end->unused - begin->unused;
+  series->capped += end->capped - begin->capped;
+  for (uint32_t i = 0; i < bench->question->work.workers; i++) {
+    const uint64_t spin_ns = end->worker_spin_ns[i] - begin->worker_spin_ns[i];
+    const double percent = (double)spin_ns * 1e-7 / wall_s;
+    series->spin_ns += spin_ns;
+    if (percent > series->spin_percent_max)
+      series->spin_percent_max = percent;
+  }
+}
+
+/// The price holds for one worker: a microsecond of its lateness against microseconds of its own CPU time.
+static double cost_us(const bench_run_t *bench, const cost_t *cost)
+{
+  const double slots = (double)cost->slots;
+  const double extra_us = (cost->cpu_s * 1e6 - (double)cost->work_ns * 1e-3) / slots;
+  const uint32_t helpers = bench->helpers ? bench->helpers : 1;
+  return (double)cost->lateness_ns * 1e-3 / slots + extra_us / helpers / bench->question->price;
+}
+
+void series_end_round(series_t *series, const bench_run_t *bench)
+{
+  cost_t *const round = &series->round;
+  if (round->slots) {
+    series->round_cost_us[series->rounds] = cost_us(bench, round);
+    series->round_lateness_us[series->rounds++] =
+        (double)round->lateness_ns * 1e-3 / (double)round->slots;
+  }
+  series->all.slots += round->slots;
+  series->all.lateness_ns += round->lateness_ns;
+  series->all.work_ns += round->work_ns;
+  series->all.cpu_s += round->cpu_s;
+  series->all.wall_s += round->wall_s;
+  *round = (cost_t){0};
+}
+
+static void report_times(series_t *series, report_t *report)
+{
+  report_percentiles(report, "lateness", series->lateness_ns, series->slots);
+  report_percentiles(report, "first_lag", series->first_lag_ns, series->slots);
+  report_percentiles(report, "last_lag", series->last_lag_ns, series->slots);
+  report_percentiles(report, "makespan", series->makespan_ns, series->slots);
+  report_number(report, "ratio_p50", percentile_us(series->ratio_ppm, series->slots, 50) * 1e-3);
+  report_number(report, "ratio_p99", percentile_us(series->ratio_ppm, series->slots, 99) * 1e-3);
+}
+
+static void report_spin(const series_t *series, const bench_run_t *bench)
+{
+  report_t *const report = bench->report;
+  const double worker_s = series->all.wall_s * bench->question->work.workers;
+  report_number(report, "spin_percent", (double)series->spin_ns * 1e-7 / worker_s);
+  report_number(report, "spin_percent_max", series->spin_percent_max);
+  report_count(report, "hits", series->hits);
+  report_count(report, "lates", series->lates);
+  report_count(report, "misses", series->misses);
+  report_count(report, "unused", series->unused);
+  report_count(report, "capped", series->capped);
+}
+
+void series_report(series_t *series, const bench_run_t *bench)
+{
+  report_t *const report = bench->report;
+  const double slots = series->slots;
+  report_text(report, "mode", series->mode->name);
+  report_number(report, "lead_us", (double)series->mode->lead_ns * 1e-3);
+  report_count(report, "cores", bench->cores);
+  report_count(report, "helpers", bench->helpers);
+  report_count(report, "slots", series->slots);
+  report_count(report, "late_slots", series->late_slots);
+  if (series->slots == 0)
+    return;
+  report_number(report, "cost_us", cost_us(bench, &series->all));
+  report_number(report, "lateness_mean_us", (double)series->all.lateness_ns * 1e-3 / slots);
+  report_number(report, "worker_lag_mean_us", (double)series->worker_lag_ns * 1e-3 / slots);
+  report_number(report, "cpu_us", series->all.cpu_s * 1e6 / slots);
+  report_number(report, "work_us", (double)series->all.work_ns * 1e-3 / slots);
+  report_number(report, "cpu_per_work", series->all.cpu_s * 1e9 / (double)series->all.work_ns);
+  report_number(report, "bound_us", series->bound_ns * 1e-3 / slots);
+  report_number(report, "wall_s", series->all.wall_s);
+  report_number(report, "ctx_switches", (double)series->ctx_switches / slots);
+  report_times(series, report);
+  report_spin(series, bench);
+  report_numbers(report, "round_cost_us", series->round_cost_us, series->rounds);
+  report_numbers(report, "round_lateness_us", series->round_lateness_us, series->rounds);
+}
