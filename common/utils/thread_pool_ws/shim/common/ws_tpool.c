@@ -24,6 +24,8 @@
 #define WORKER_PRIORITY OAI_PRIORITY_RT // before v2.1.0
 #endif
 
+#define SPIN_SHOWN 64 ///< bytes for a mode in words
+
 /// All that were ever made: nobody else may hold a pointer to one that is closed.
 static ws_tpool_t *all;
 
@@ -48,40 +50,58 @@ static int create_thread(void *name, uint32_t index, int32_t core, void *(*func)
   return 0;
 }
 
-static ws_pool_t *create_pool(const ws_tpool_params_t *params, const char *name)
+/// The parameter string has the last word: it is the nearer to the pool.
+static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *params, const char *name)
 {
-  ws_settings_t settings;
-  ws_settings_default(&settings);
-  settings.workers = params->count;
-  settings.cores = params->cores;
-  settings.core_count = params->count;
-  settings.full = WS_FULL_GROW; // OAI's pushes are unlimited
-  settings.thread_create = create_thread; // names them too
-  settings.create_arg = (void *)name;
+  ws_settings_default(settings);
+  ws_settings_environment(settings);
+  ws_tpool_params_apply(params, settings);
+  settings->workers = params->count;
+  settings->cores = params->cores;
+  settings->core_count = params->count;
+  settings->full = WS_FULL_GROW; // OAI's pushes are unlimited
+  settings->thread_create = create_thread; // names them too
+  settings->create_arg = (void *)name;
+}
+
+static ws_pool_t *create_pool(const ws_settings_t *settings, const char *name)
+{
   ws_pool_t *pool = NULL;
-  const int result = ws_pool_create(&pool, &settings);
+  const int result = ws_pool_create(&pool, settings);
   if (result < 0) {
-    fprintf(stderr, "thread_pool_ws: pool %s with %u threads cannot be made: %s\n", name, params->count,
+    fprintf(stderr, "thread_pool_ws: pool %s with %u threads cannot be made: %s\n", name, settings->workers,
             strerror(-result));
     exit(EXIT_FAILURE);
   }
   return pool;
 }
 
-static void log_start(const char *name, ws_pool_t *pool)
+static void describe_spin(const ws_settings_t *settings, char out[SPIN_SHOWN])
 {
-  if (!pool) {
-    fprintf(stderr, "thread_pool_ws %s: shape %s, pool %s: no workers, tasks run inline\n", WS_VERSION,
-            WS_SHIM_SHAPE, name);
-    return;
-  }
+  if (settings->spin == WS_SPIN_OFF)
+    snprintf(out, SPIN_SHOWN, "spin off");
+  else if (settings->spin == WS_SPIN_FIXED)
+    snprintf(out, SPIN_SHOWN, "spin fixed %g us", (double)settings->spin_lead_ns / 1000);
+  else
+    snprintf(out, SPIN_SHOWN, "spin auto (at most %u %% of a core each)", settings->spin_cpu_max_percent);
+}
+
+static void log_inline(const char *name)
+{
+  fprintf(stderr, "thread_pool_ws %s: shape %s, pool %s: no workers, tasks run inline\n", WS_VERSION,
+          WS_SHIM_SHAPE, name);
+}
+
+static void log_start(const char *name, ws_pool_t *pool, const ws_settings_t *settings)
+{
   ws_stats_t stats;
+  char spin[SPIN_SHOWN];
   ws_pool_stats(pool, &stats, NULL, 0);
+  describe_spin(settings, spin);
   fprintf(stderr,
-          "thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, "
-          "spin bounded\n",
+          "thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, %s\n",
           WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
-          stats.cpus);
+          stats.cpus, spin);
 }
 
 ws_tpool_params_t ws_tpool_read(const char *text)
@@ -110,9 +130,15 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
   const char *shown = name ? name : "Tpool";
   ws_tpool_t *tpool = make();
   tpool->threads = params->count > 0;
-  tpool->pool = tpool->threads ? create_pool(params, shown) : NULL;
+  if (tpool->threads) {
+    ws_settings_t settings;
+    fill_settings(&settings, params, shown);
+    tpool->pool = create_pool(&settings, shown);
+    log_start(shown, tpool->pool, &settings);
+  } else {
+    log_inline(shown);
+  }
   ws_tpool_params_free(params);
-  log_start(shown, tpool->pool);
   return tpool;
 }
 

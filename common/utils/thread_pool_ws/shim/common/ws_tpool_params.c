@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /// Largest core number of a cpu_set_t, which the host's threadCreate uses.
 #define CORE_MAX 1023
@@ -41,11 +42,28 @@ static void complain(char *message, size_t bytes, uint32_t position, const char 
   snprintf(message, bytes, "entry %u \"%.*s\" %s", position, shown, begin, why);
 }
 
+static bool is_option(const char *begin, const char *end)
+{
+  return end - begin >= 4 && strncasecmp(begin, "spin", 4) == 0;
+}
+
+static void keep_option(ws_tpool_params_t *params, const char *begin, const char *end)
+{
+  char *kept = params->options + params->option_bytes;
+  memcpy(kept, begin, (size_t)(end - begin));
+  kept[end - begin] = '\0';
+  params->option_bytes += (size_t)(end - begin) + 1;
+}
+
 /// One entry, without its comma. @return NULL, or what is wrong with it
 static const char *read_entry(ws_tpool_params_t *params, const char *begin, const char *end)
 {
   if (begin == end)
     return NULL;
+  if (is_option(begin, end)) {
+    keep_option(params, begin, end);
+    return NULL;
+  }
   if (*begin == 'n' || *begin == 'N') {
     params->says_inline = true;
     return NULL;
@@ -59,8 +77,11 @@ int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *mess
 {
   *params = (ws_tpool_params_t){0};
   params->cores = malloc((strlen(text) / 2 + 1) * sizeof(int32_t)); // an entry and its comma: two characters
-  if (!params->cores)
+  params->options = malloc(strlen(text) + 1); // each entry with its comma's place
+  if (!params->cores || !params->options) {
+    ws_tpool_params_free(params);
     return -ENOMEM;
+  }
   uint32_t position = 1;
   for (const char *next = text;; position++) {
     const char *comma = next + strcspn(next, ",");
@@ -81,6 +102,41 @@ int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *mess
   }
 }
 
+/// @return whether @p option is "<name>=..."
+static bool is_named(const char *option, const char *name)
+{
+  size_t length = strcspn(option, "=");
+  if (option[length] != '=')
+    return false;
+  while (length > 0 && is_blank(option[length - 1]))
+    length--;
+  return strlen(name) == length && strncasecmp(option, name, length) == 0;
+}
+
+static int apply_option(ws_settings_t *settings, const char *option)
+{
+  if (is_named(option, "spin"))
+    return ws_settings_spin_text(settings, strchr(option, '=') + 1);
+  if (is_named(option, "spin_cpu_max"))
+    return ws_settings_spin_cpu_max_text(settings, strchr(option, '=') + 1);
+  char message[160];
+  snprintf(message, sizeof(message),
+           "entry \"%.40s\" is neither spin=off|auto|fixed:<us> nor spin_cpu_max=<percent>: spin falls back "
+           "to off",
+           option);
+  settings->warn(settings->warn_arg, message);
+  return -EINVAL;
+}
+
+void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings)
+{
+  bool wrong = false;
+  for (size_t next = 0; next < params->option_bytes; next += strlen(params->options + next) + 1)
+    wrong |= apply_option(settings, params->options + next) < 0;
+  if (wrong)
+    settings->spin = WS_SPIN_OFF; // whatever a later entry has set
+}
+
 int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count)
 {
   *params = (ws_tpool_params_t){.count = count, .says_inline = count == 0};
@@ -95,5 +151,6 @@ int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count)
 void ws_tpool_params_free(ws_tpool_params_t *params)
 {
   free(params->cores);
+  free(params->options);
   *params = (ws_tpool_params_t){0};
 }

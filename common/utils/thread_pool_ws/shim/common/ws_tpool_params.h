@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_params.h
-/// OAI's parameter string: a list of cores, one thread an entry.
+/// OAI's parameter string: a list of cores, one thread an entry; and, ours only, how their spinning is set.
 #ifndef WS_TPOOL_PARAMS_H
 #define WS_TPOOL_PARAMS_H
 
@@ -8,17 +8,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ws_pool.h"
+
 typedef struct {
   int32_t *cores; ///< malloc'ed; -1 = floats
   uint32_t count; ///< threads
   bool says_inline; ///< an entry begins with n or N
+  char *options; ///< malloc'ed; the entries that begin with "spin", one after the other, each with its 0
+  size_t option_bytes; ///< of all of them
 } ws_tpool_params_t;
 
 /// @brief Read a comma-separated list of cores. An entry is a core's number, -1 for a thread that floats, or
 /// begins with n or N: no thread for it. Blanks around an entry and empty entries are skipped, as OAI does.
+/// An entry that begins with "spin" is no thread and is kept for ws_tpool_params_apply().
 /// @param message  out, of @p message_bytes: which entry is wrong and why
 /// @return 0; -EINVAL with @p message set; -ENOMEM
 int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *message, size_t message_bytes);
+
+/// @brief Set what the entries spin=off|auto|fixed:<us> and spin_cpu_max=<percent> say; of several the last.
+/// Case does not matter. If one is wrong, a warning names it and spin is off: no reason to end the process.
+void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings);
 
 /// @brief @p count threads that float.
 /// @return 0; -ENOMEM

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_params.c
-/// OAI's parameter string: what is read, what is refused and how that is said, and strings drawn by chance.
+/// OAI's parameter string: what is read, what is refused and how that is said, strings drawn by chance, and
+/// the entries that are ours.
 #include "../../shim/common/ws_tpool_params.h"
 #include "../support/ws_test.h"
 
@@ -30,7 +31,7 @@ static bool refuses(const char *text, const char *said)
   const int result = ws_tpool_params_read(&params, text, message, sizeof(message));
   if (result == 0)
     ws_tpool_params_free(&params);
-  return result == -EINVAL && strstr(message, said) != NULL && params.cores == NULL;
+  return result == -EINVAL && strstr(message, said) != NULL && params.cores == NULL && params.options == NULL;
 }
 
 static void lists(void)
@@ -59,6 +60,9 @@ static void bad_entries_are_named(void)
   CU_ASSERT_TRUE(refuses("1,2 3", "entry 2 \"2 3\""));
   CU_ASSERT_TRUE(refuses("-", "entry 1 \"-\""));
   CU_ASSERT_TRUE(refuses("0x3", "entry 1 \"0x3\""));
+  CU_ASSERT_TRUE(refuses("spin=auto,spi=off", "entry 2 \"spi=off\""));
+  CU_ASSERT_TRUE(refuses("1,cpu_max=5", "entry 2 \"cpu_max=5\""));
+  CU_ASSERT_TRUE(refuses("spin=auto,1x", "entry 2 \"1x\""));
 }
 
 static void a_long_entry_is_cut_in_the_message(void)
@@ -139,6 +143,59 @@ static void strings_by_chance(void)
   CU_ASSERT_TRUE(accepted > 1000);
 }
 
+/// @brief Read and apply @p text, which must hold two floating threads.
+static ws_settings_t applied(const char *text)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.spin = WS_SPIN_HOT; // what no entry can give
+  settings.spin_cpu_max_percent = 33;
+  ws_tpool_params_t params;
+  const int result = ws_tpool_params_read(&params, text, message, sizeof(message));
+  CU_ASSERT_EQUAL_FATAL(result, 0);
+  CU_ASSERT_TRUE(params.count == 2 && params.cores[0] == -1 && params.cores[1] == -1 && !params.says_inline);
+  ws_tpool_params_apply(&params, &settings);
+  ws_tpool_params_free(&params);
+  return settings;
+}
+
+static void entries_of_ours_anywhere(void)
+{
+  ws_settings_t settings = applied("-1,-1");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && settings.spin_cpu_max_percent == 33);
+  settings = applied("spin=off,-1,-1");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_OFF && settings.spin_cpu_max_percent == 33);
+  settings = applied("-1, SPIN = Auto ,-1,spin_cpu_max=7");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && settings.spin_cpu_max_percent == 7);
+  settings = applied("-1,-1,Spin_CPU_Max=\t100,spin=fixed:12.5,");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_FIXED && settings.spin_lead_ns == 12500);
+  CU_ASSERT_EQUAL(settings.spin_cpu_max_percent, 100);
+  settings = applied("spin=off,-1,spin=auto,-1");
+  CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(test_warnings.count, 0);
+  ws_tpool_params_t params;
+  CU_ASSERT_EQUAL(ws_tpool_params_read(&params, "n,spin=auto", message, sizeof(message)), 0);
+  CU_ASSERT_TRUE(params.says_inline && params.count == 0);
+  ws_tpool_params_free(&params);
+}
+
+/// The process goes on, and nothing spins.
+static void wrong_entries_of_ours_are_named_and_turn_it_off(void)
+{
+  static const char *const wrong[] = {"spin=",        "spin=on",        "spin=hot",         "spin=fixed",
+                                      "spin=fixed:x", "spin_cpu_max=",  "spin_cpu_max=101", "spin_cpu_max=-1",
+                                      "spin",         "spin:auto",      "spin_cpu=5",       "spinner",
+                                      "spin_max=5",   "spin =auto=off", "spin_cpu_max"};
+  for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+    char text[100];
+    snprintf(text, sizeof(text), "-1,%s,-1,spin=auto", wrong[i]); // a good one after it changes nothing
+    CU_ASSERT_EQUAL(applied(text).spin, WS_SPIN_OFF);
+    const char *value = strchr(wrong[i], '=');
+    CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("off") == 1);
+    CU_ASSERT_EQUAL(test_warnings_with(value ? value + 1 : wrong[i]), 1);
+  }
+}
+
 TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),
           TEST_CASE(a_long_entry_is_cut_in_the_message), TEST_CASE(a_thousand_entries), TEST_CASE(floating),
-          TEST_CASE(strings_by_chance))
+          TEST_CASE(strings_by_chance), TEST_CASE(entries_of_ours_anywhere),
+          TEST_CASE(wrong_entries_of_ours_are_named_and_turn_it_off))
