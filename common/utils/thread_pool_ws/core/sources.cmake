@@ -6,12 +6,16 @@ set(WS_CORE_SOURCES
   core/ws_find.c
   core/ws_group.c
   core/ws_guard.c
+  core/ws_hint.c
   core/ws_join.c
   core/ws_lane.c
+  core/ws_lead.c
   core/ws_os_linux.c
   core/ws_os_quota.c
   core/ws_park.c
+  core/ws_period.c
   core/ws_pool.c
+  core/ws_predict.c
   core/ws_prewake.c
   core/ws_process.c
   core/ws_push.c
@@ -23,5 +27,6 @@ set(WS_CORE_SOURCES
   core/ws_stats.c
   core/ws_topo.c
   core/ws_wait.c
+  core/ws_window.c
   core/ws_worker.c)
 list(TRANSFORM WS_CORE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/../")

@@ -6,7 +6,6 @@
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_run.h"
-#include "ws_spin.h"
 
 /// What a thread waits for.
 typedef struct {
@@ -64,19 +63,6 @@ static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, 
   return units + others > 0;
 }
 
-/// A thread outside that works earns the pool's workers time to spin; a worker's own time is counted in
-/// ws_spin.
-static bool help_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, uint64_t *mark)
-{
-  if (here.worker || here.queue->depth > 0)
-    return run_own(pool, here, goal, mark);
-  const uint64_t start_ns = ws_os_now_ns();
-  const bool ran = run_own(pool, here, goal, mark);
-  if (ran)
-    ws_spin_earn(pool, ws_os_now_ns() - start_ns);
-  return ran;
-}
-
 /// Run one task that a task of the group has pushed. Not for an event: there a task may push what comes after
 /// it, and the caller would be in the middle of that when its event is ready.
 static bool help_below(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
@@ -110,7 +96,7 @@ static void join(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
   uint64_t mark = ws_find_mark(here);
   while (!is_reached(goal)) {
-    if (help_own(pool, here, goal, &mark) || spin(pool, here, goal))
+    if (run_own(pool, here, goal, &mark) || spin(pool, here, goal))
       continue;
     if (!here.worker)
       ws_note_idle(pool); // it may have run the pool's last task; a worker does so when it runs dry

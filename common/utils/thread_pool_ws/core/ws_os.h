@@ -21,6 +21,8 @@ typedef struct {
 /// Sleep while *word == expected. @return 0 woken or not equal (look again); -ETIMEDOUT after @p timeout_ns
 /// (0 = never)
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
+/// The same until @p deadline_ns, CLOCK_MONOTONIC (0 = never). @return as above
+int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
 /// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 
@@ -32,6 +34,9 @@ bool ws_os_thread_sleeps(int32_t tid);
 /// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
 int32_t ws_os_cpu(void);
 int32_t ws_os_tid(void);
+
+/// The caller's timers end when they say; a normal thread's may otherwise be 50 us late (timer slack).
+void ws_os_exact_timers(void);
 
 /// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno; @p set is allocated
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);

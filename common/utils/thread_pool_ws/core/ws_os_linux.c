@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,18 @@ int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
   if (syscall(SYS_futex, &word->v, FUTEX_WAIT_PRIVATE, expected, limit, NULL, 0) < 0 && errno == ETIMEDOUT)
     return -ETIMEDOUT;
   return 0; // woken, not equal, or a signal: the caller looks at its word again
+}
+
+int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+{
+  const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                                    .tv_nsec = (long)(deadline_ns % 1000000000u)};
+  const struct timespec *limit = deadline_ns ? &deadline : NULL;
+  const int op = FUTEX_WAIT_BITSET_PRIVATE; // unlike FUTEX_WAIT, its timeout is a time, on CLOCK_MONOTONIC
+  if (syscall(SYS_futex, &word->v, op, expected, limit, NULL, FUTEX_BITSET_MATCH_ANY) < 0
+      && errno == ETIMEDOUT)
+    return -ETIMEDOUT;
+  return 0; // as above
 }
 
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
@@ -52,6 +65,11 @@ bool ws_os_thread_sleeps(int32_t tid)
   stat[bytes > 0 ? bytes : 0] = '\0';
   const char *state = strrchr(stat, ')'); // "<tid> (<name>) <state> ...", and the name may hold anything
   return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
+}
+
+void ws_os_exact_timers(void)
+{
+  prctl(PR_SET_TIMERSLACK, 1ul); // 1 ns; where it is refused, timers are later, which is measured
 }
 
 int32_t ws_os_cpu(void)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "ws_prewake.h"
 #include "ws_process.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
@@ -107,6 +108,22 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
   return second;
 }
 
+/// Wake a claimed worker, and take the time of the call.
+static void call(struct ws_pool_s *pool, ws_worker_t *worker)
+{
+  const uint64_t called_ns = ws_os_now_ns();
+  const bool was_rising = ws_prewake_is_rising(worker, called_ns);
+  worker->rise.called_ns = called_ns;
+  ws_token(worker);
+  if (was_rising)
+    return; // its timer has woken it: the call was cheap
+  const uint64_t cost_ns = ws_os_now_ns() - called_ns;
+  const uint64_t mean_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
+  const uint64_t newest_ns = mean_ns && cost_ns > 8 * mean_ns ? mean_ns : cost_ns; // interrupted
+  // relaxed: a statistic
+  ws_store_relaxed(&pool->wake_call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
+}
+
 bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
@@ -117,7 +134,7 @@ bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
       return false;
     if (!ws_claim(pool, chosen))
       continue;
-    ws_token(&pool->worker[chosen]);
+    call(pool, &pool->worker[chosen]);
     if (here.queue)
       ws_count(&here.queue->count.wakes_sent, 1);
     return true;
@@ -210,16 +227,32 @@ static void leave_producers_cpu(ws_worker_t *worker)
   }
 }
 
-/// Announced: sleep until the token comes.
-static void sleep_for_token(ws_worker_t *worker)
+/// @return the sooner of two times, of which 0 is never
+static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 {
-  uint64_t timeout_ns = trim_due(worker->pool, false) ? WS_TRIM_AFTER_NS : 0;
+  return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+/// Announced: sleep until the token comes, or until it is time to get up for the next burst.
+/// @return whether the token has come; else the worker has claimed itself
+static bool sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
+{
+  struct ws_pool_s *pool = worker->pool;
+  uint64_t trim_ns = trim_due(pool, false) ? ws_os_now_ns() + WS_TRIM_AFTER_NS : 0;
   while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
-    if (ws_os_futex_wait(&worker->token, 0, timeout_ns) == -ETIMEDOUT) {
-      trim_due(worker->pool, true);
-      timeout_ns = 0;
+    const uint64_t until_ns = sooner(rise_ns, trim_ns);
+    if (ws_os_futex_wait_until(&worker->token, 0, until_ns) != -ETIMEDOUT)
+      continue;
+    if (until_ns == trim_ns) {
+      trim_due(pool, true);
+      trim_ns = 0;
+      continue;
     }
+    if (ws_prewake_may_rise(worker) && ws_claim(pool, worker->index))
+      return false;
+    rise_ns = 0; // no CPU for it, or somebody has claimed it and the token is under way
   }
+  return true;
 }
 
 void ws_park(ws_worker_t *worker)
@@ -229,6 +262,7 @@ void ws_park(ws_worker_t *worker)
   ws_deque_shrink(&worker->queue.deque);
   ws_deque_shrink(&worker->aside);
   leave_producers_cpu(worker);
+  const uint64_t rise_ns = ws_prewake_plan(worker);
   ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_process_awake_sub(1);
   if (worker->searching) // before the look: whoever relies on a searcher must find one that still looks
@@ -237,15 +271,17 @@ void ws_park(ws_worker_t *worker)
   worker->claimed = false;
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] sleepers and searching before the queues and state
   if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
-    if (ws_claim(pool, worker->index))
+    if (ws_claim(pool, worker->index)) {
+      ws_prewake_woken(worker, WS_WAKE_PUSH);
       return;
+    }
   } else {
     ws_count(&worker->queue.count.parks, 1);
   }
-  sleep_for_token(worker);
+  worker->claimed = sleep_for_token(worker, rise_ns);
   // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
   ws_store_relaxed(&worker->token, 0);
-  worker->claimed = true;
+  ws_prewake_woken(worker, worker->claimed ? WS_WAKE_PUSH : WS_WAKE_TIMER);
 }
 
 void ws_give_back(struct ws_pool_s *pool, ws_here_t here)

@@ -6,6 +6,7 @@
 
 #include "ws_guard.h"
 #include "ws_process.h"
+#include "ws_relax.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
@@ -124,6 +125,10 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   pool->settings = checked;
   pool->requested = checked.workers;
   pool->id = ws_process_new_pool_id();
+  ws_relax_init();
+  ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
+  ws_pool_set_spin_cpu_max(pool, checked.spin_cpu_max_percent);
+  ws_store_relaxed(&pool->level, WS_LEVEL_TOP); // relaxed: the pool is not published yet
   pthread_mutex_init(&pool->lane_lock, NULL);
   const int result = set_up(pool);
   if (result < 0) {

@@ -1,55 +1,360 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.c
-/// Wake workers before there is work for them: a parked worker's CPU takes 20 to 100 us to wake, which then
-/// passes while the producer still prepares the burst.
-#include "ws_lane.h"
+/// ws_prewake.h. What is learnt about bursts belongs to the pool (rhythm, under its lock, which is only tried:
+/// who does not get it learns at the next burst); what is learnt about waking belongs to the worker.
+#include "ws_prewake.h"
+
+#include <string.h>
+
 #include "ws_park.h"
+#include "ws_process.h"
 
-#define WITHIN_NS_MAX 100000000u
+/// Weight of the newest value in a mean of what was lately.
+#define NEWEST (1. / 16)
+/// A gap shorter than this is the next phase of the same slot, whatever the settings say.
+#define CONTINUES_NS_MIN 2000u
+/// Gaps that must have been seen before they decide how long to look after a burst.
+#define FOLLOWS_MIN 8u
+/// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
+#define PLANNED_SHARE 0.8
+/// Spins of which so many lately were interrupted: the machine has no time to spare.
+#define STALL_MAX 0.25
+/// Bursts without trouble until the level rises again, twice as many after each fall.
+#define CLEAN_BURSTS 16u
 
-void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
+static bool enter(struct ws_pool_s *pool)
 {
-  const ws_here_t here = ws_here_known(pool);
-  const uint64_t until_ns = ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
-  if (until_ns > ws_load_relaxed(&pool->announced_ns)) // relaxed: a budget; of two at once one may win
-    ws_store_relaxed(&pool->announced_ns, until_ns); // relaxed: a budget
-  ws_note_outside(pool, here); // the thread that announces will push
-  while (ws_load_relaxed(&pool->searching) < workers // relaxed: a preference
-         && ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here))
-    ;
+  for (uint32_t turn = 0; turn < 32; turn++) {
+    uint32_t nobody = 0;
+    if (ws_cas_acq_rel(&pool->rhythm_lock, &nobody, 1)) // [edge RHYTHM acquire] what the last holder learnt
+      return true;
+    ws_pause();
+  }
+  return false;
 }
 
-void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
+static void leave(struct ws_pool_s *pool)
 {
-  const uint64_t now_ns = ws_os_now_ns();
-  ws_pool_prewake(pool, workers, at_ns > now_ns ? at_ns - now_ns : 0);
+  ws_store_release(&pool->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
 }
 
-void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
+static ws_spin_t mode(const struct ws_pool_s *pool)
 {
-  ws_pool_prewake(pool, workers, WITHIN_NS_MAX);
+  return (ws_spin_t)ws_load_relaxed(&pool->spin); // relaxed: a setting
 }
 
-void ws_pool_phase_end(ws_pool_t *pool)
+static void follow(double *mean, double value)
 {
-  ws_store_relaxed(&pool->announced_ns, 0); // relaxed: a budget
+  *mean += (value - *mean) * NEWEST;
 }
 
-int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
+/// What a worker that has to be woken is late by.
+static double react_ns(const ws_worker_t *worker)
 {
-  pool->settings.spin = spin;
-  pool->settings.spin_lead_ns = lead_ns;
-  return 0;
+  // relaxed: a statistic
+  return worker->rise.react_ns + (double)ws_load_relaxed(&worker->pool->wake_call_ns);
 }
 
-int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent)
+void ws_prewake_quiet(struct ws_pool_s *pool)
 {
-  pool->settings.spin_cpu_max_percent = percent;
-  return 0;
+  if (!ws_load_relaxed(&pool->quiet)) // relaxed: who misses it is seen by the worker that finds the task
+    ws_store_relaxed(&pool->quiet, 1); // relaxed: as above
 }
 
-void ws_pool_prewake_stats(ws_pool_t *pool, ws_prewake_stats_t *stats)
+void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  (void)pool;
-  *stats = (ws_prewake_stats_t){0};
+  if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge RHYTHM acq_rel] one of several says when
+    return;
+  // relaxed: a time, read after the pause that follows
+  ws_store_relaxed(&pool->arrival_ns, now_ns ? now_ns : ws_os_now_ns());
+}
+
+static void set_level(struct ws_pool_s *pool, uint32_t level)
+{
+  ws_store_relaxed(&pool->level, level); // relaxed: a preference
+  ws_add_relaxed(&pool->level_changes, 1); // relaxed: a statistic
+}
+
+/// Time until trouble counts as over.
+static uint64_t clean_span_ns(const ws_rhythm_t *rhythm)
+{
+  const uint64_t gap_ns = ws_predict_gap_ns(&rhythm->model);
+  return (CLEAN_BURSTS * (gap_ns > 1000000 ? gap_ns : 1000000)) << rhythm->falls;
+}
+
+void ws_prewake_fall(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
+  if (level == 0 || !enter(pool))
+    return;
+  set_level(pool, level - 1);
+  pool->rhythm.falls += pool->rhythm.falls < 10;
+  pool->rhythm.clean_ns = now_ns + clean_span_ns(&pool->rhythm);
+  leave(pool);
+}
+
+static void rise_level(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  ws_rhythm_t *rhythm = &pool->rhythm;
+  if (now_ns < rhythm->clean_ns)
+    return;
+  const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
+  if (level < WS_LEVEL_TOP) {
+    set_level(pool, level + 1);
+    rhythm->clean_ns = now_ns + clean_span_ns(rhythm);
+  } else {
+    rhythm->falls = 0;
+  }
+}
+
+void ws_prewake_spun(ws_worker_t *worker, bool preempted)
+{
+  ws_rise_t *rise = &worker->rise;
+  follow(&rise->stall, preempted);
+  if (!preempted || rise->stall < STALL_MAX)
+    return;
+  rise->stall = 0;
+  ws_prewake_fall(worker->pool, ws_os_now_ns());
+}
+
+/// Tell the predictor of the last burst, unless it only went on with the one before.
+static void hear(struct ws_pool_s *pool)
+{
+  ws_rhythm_t *rhythm = &pool->rhythm;
+  const uint64_t at_ns = ws_load_relaxed(&pool->arrival_ns); // relaxed: a time
+  if (at_ns <= rhythm->seen_ns)
+    return;
+  rhythm->seen_ns = at_ns;
+  const uint64_t bound_ns = pool->settings.spin_ns_max;
+  if (at_ns < rhythm->dry_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN))
+    return;
+  rhythm->burst++;
+  rhythm->burst_ns = at_ns;
+  rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
+  ws_store_relaxed(&pool->period_ns, (uint64_t)rhythm->model.period_ns); // relaxed: a statistic
+  ws_store_relaxed(&pool->period_bursts, rhythm->model.phases); // relaxed: a statistic
+  ws_count(&pool->bursts, 1);
+  ws_count(&pool->expected_bursts, rhythm->arrived.phase >= 0);
+}
+
+/// What the last burst has shown about this worker's getting up.
+static void learn(ws_worker_t *worker)
+{
+  ws_rise_t *rise = &worker->rise;
+  const ws_rhythm_t *rhythm = &worker->pool->rhythm;
+  if (rise->burst == rhythm->burst)
+    return;
+  rise->burst = rhythm->burst;
+  if (rise->locks != rhythm->model.locks)
+    memset(rise->lead, 0, sizeof(rise->lead)); // the phases are others now
+  rise->locks = rhythm->model.locks;
+  const int64_t waking_ns = rise->waking_ns;
+  const bool by_timer = rise->by_timer;
+  rise->waking_ns = -1;
+  rise->by_timer = false;
+  if (waking_ns < 0)
+    return;
+  if (by_timer) {
+    ws_counters_t *count = &worker->queue.count;
+    ws_count(rise->rose_ns <= rhythm->burst_ns ? &count->hits : &count->lates, 1);
+    ws_count(&count->unused, !rise->found);
+  }
+  // A sleep that took longer than a period says that the process was stopped, not how long it takes to wake.
+  if (rhythm->arrived.phase >= 0 && (uint64_t)waking_ns < ws_predict_gap_ns(&rhythm->model))
+    ws_lead_learn(&rise->lead[rhythm->arrived.phase], waking_ns - rhythm->arrived.late_ns, rise->found);
+}
+
+/// Would it pay to get up for this phase? Keep the earliest time at which it does.
+static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_plan_t *plan)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const ws_predict_t *model = &pool->rhythm.model;
+  ws_lead_t *lead = &worker->rise.lead[phase];
+  const double share = ws_load_relaxed(&pool->spin_cpu_max_percent) / 100.; // relaxed: a setting
+  const ws_lead_case_t how = {
+      .price = pool->settings.spin_price,
+      .occupancy = model->phase[phase].occupancy,
+      .late = &model->phase[phase].late,
+      .react_ns = react_ns(worker),
+      .spin_ns_max = PLANNED_SHARE * share * (double)ws_predict_gap_ns(model),
+  };
+  if (lead->early.count < WS_LEAD_SAMPLES_MIN)
+    return;
+  const bool fixed = mode(pool) == WS_SPIN_FIXED;
+  const int64_t fixed_ns = (int64_t)ws_load_relaxed(&pool->spin_lead_ns); // relaxed: a setting
+  const ws_lead_choice_t choice = fixed ? ws_lead_judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
+  if (!fixed && !ws_lead_gate(lead, &choice))
+    return;
+  // It gets up once for each time that the burst is expected.
+  const uint64_t risen_ns = lead->risen_ns + (uint64_t)(model->period_ns / 2);
+  const uint64_t expected_ns = ws_predict_next(model, phase, now_ns > risen_ns ? now_ns : risen_ns);
+  const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - choice.lead_ns);
+  if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
+    return;
+  const uint64_t give_up_ns = (uint64_t)((int64_t)expected_ns + choice.wait_ns);
+  *plan = (ws_plan_t){.rise_ns = rise_ns,
+                      .give_up_ns = give_up_ns,
+                      .expected_ns = expected_ns,
+                      .phase = (int32_t)phase};
+}
+
+/// Somebody has said when the next burst comes.
+static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint64_t expected_ns = ws_load_relaxed(&pool->expected_ns); // relaxed: a hint
+  if (expected_ns <= now_ns)
+    return;
+  const uint32_t price = pool->settings.spin_price;
+  const int64_t lead_ns = ws_window_quantile(&worker->rise.waking, 1000 * price / (price + 1));
+  const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns);
+  if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
+    return;
+  // A hint is believed for as long as a wake would cost.
+  *plan = (ws_plan_t){.rise_ns = rise_ns,
+                      .give_up_ns = expected_ns + (uint64_t)(price * react_ns(worker)),
+                      .expected_ns = expected_ns,
+                      .phase = -1};
+}
+
+/// @return when to get up next, rise_ns = 0: not at all
+static ws_plan_t choose(ws_worker_t *worker, uint64_t now_ns)
+{
+  struct ws_pool_s *pool = worker->pool;
+  ws_plan_t plan = {0};
+  const bool learns = mode(pool) == WS_SPIN_AUTO || mode(pool) == WS_SPIN_FIXED;
+  if (learns && ws_load_relaxed(&pool->level) == WS_LEVEL_TOP) // relaxed: a preference
+    for (uint32_t i = 0; i < pool->rhythm.model.phases; i++)
+      consider(worker, i, now_ns, &plan);
+  consider_hint(worker, now_ns, &plan);
+  return plan;
+}
+
+/// @return until when to look for what follows the work that was just done
+static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  const ws_rise_t *rise = &worker->rise;
+  const int64_t bound_ns = (int64_t)pool->settings.spin_ns_max;
+  if (ws_load_relaxed(&pool->level) == 0) // relaxed: a preference
+    return now_ns;
+  const ws_window_t *follows = &rise->follows[rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1];
+  int64_t wait_ns = bound_ns;
+  if (follows->count >= FOLLOWS_MIN) {
+    const double miss_ns = (pool->settings.spin_price + 1) * react_ns(worker);
+    wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)miss_ns);
+    wait_ns += wait_ns / 8; // the longest of a few samples is not the longest possible
+  }
+  const ws_plan_t plan = choose(worker, now_ns);
+  // The next burst is so near that there is no time to sleep.
+  if (plan.rise_ns != 0 && plan.rise_ns <= now_ns + (uint64_t)rise->react_ns)
+    return plan.give_up_ns;
+  return now_ns + (uint64_t)wait_ns;
+}
+
+void ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
+{
+  struct ws_pool_s *pool = worker->pool;
+  ws_rise_t *rise = &worker->rise;
+  rise->found = true;
+  rise->look_until_ns = now_ns + pool->settings.spin_ns_max;
+  if (!enter(pool))
+    return;
+  hear(pool);
+  learn(worker);
+  rise_level(pool, now_ns);
+  rise->look_until_ns = look_until(worker, now_ns);
+  pool->rhythm.dry_ns = now_ns;
+  leave(pool);
+}
+
+/// @return whether the plan may be followed: no more get up by themselves than may be awake
+static bool arm(struct ws_pool_s *pool)
+{
+  if (ws_add_relaxed(&pool->armed, 1) < ws_awake_limit(pool)) // relaxed: a preference
+    return true;
+  ws_add_relaxed(&pool->armed, 0u - 1); // relaxed: a preference
+  return false;
+}
+
+uint64_t ws_prewake_plan(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  ws_rise_t *rise = &worker->rise;
+  ws_plan_t plan = {0};
+  rise->slept_ns = ws_os_now_ns();
+  rise->called_ns = 0;
+  if (pool->cpus > 1 && enter(pool)) {
+    hear(pool);
+    learn(worker);
+    ws_count(&pool->absent_bursts, ws_predict_expire(&pool->rhythm.model, rise->slept_ns));
+    plan = choose(worker, rise->slept_ns);
+    leave(pool);
+  }
+  ws_count(&worker->queue.count.misses, rise->by_timer); // learn has not seen a burst for it
+  rise->by_timer = false;
+  rise->waking_ns = -1;
+  plan.armed = plan.rise_ns != 0 && arm(pool);
+  plan.rise_ns = plan.armed ? plan.rise_ns : 0;
+  rise->plan = plan;
+  ws_prewake_quiet(pool);
+  return plan.rise_ns;
+}
+
+bool ws_prewake_may_rise(ws_worker_t *worker)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
+  return ws_process_awake() + 1 + others <= pool->cpus && ws_working(pool) < ws_awake_limit(pool)
+         && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
+}
+
+/// @return class of a time asleep, see WS_WAKE_GAPS
+static uint32_t gap_class(uint64_t gap_ns)
+{
+  uint32_t class = 0;
+  for (uint64_t bound_ns = 250000; gap_ns >= bound_ns && class < WS_WAKE_GAPS - 1; bound_ns *= 4)
+    class++;
+  return class;
+}
+
+static void note_rise(ws_rise_t *rise)
+{
+  const ws_plan_t *plan = &rise->plan;
+  ws_histogram_add(&rise->leads, plan->expected_ns > plan->rise_ns ? plan->expected_ns - plan->rise_ns : 0);
+  if (plan->phase >= 0)
+    rise->lead[plan->phase].risen_ns = plan->expected_ns;
+}
+
+bool ws_prewake_is_rising(const ws_worker_t *worker, uint64_t now_ns)
+{
+  return worker->rise.plan.rise_ns != 0 && worker->rise.plan.rise_ns <= now_ns;
+}
+
+void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
+{
+  ws_rise_t *rise = &worker->rise;
+  if (rise->called_ns != 0 && ws_prewake_is_rising(worker, rise->called_ns))
+    by = WS_WAKE_TIMER; // the push came while it was on its way
+  const uint64_t from_ns = by == WS_WAKE_TIMER ? rise->plan.rise_ns : rise->called_ns;
+  rise->rose_ns = ws_os_now_ns();
+  rise->found = false;
+  rise->by_timer = by == WS_WAKE_TIMER;
+  rise->look_until_ns = rise->by_timer ? rise->plan.give_up_ns : rise->rose_ns;
+  rise->follow = 0;
+  if (rise->plan.armed)
+    ws_add_relaxed(&worker->pool->armed, 0u - 1); // relaxed: a preference
+  rise->plan.armed = false;
+  if (from_ns == 0)
+    return; // it found work before it slept
+  rise->waking_ns = rise->rose_ns > from_ns ? (int64_t)(rise->rose_ns - from_ns) : 0;
+  ws_window_add(&rise->waking, rise->waking_ns);
+  ws_histogram_add(&rise->woken[by][gap_class(rise->rose_ns - rise->slept_ns)], (uint64_t)rise->waking_ns);
+  if (rise->by_timer)
+    note_rise(rise);
+  else if (rise->react_ns == 0)
+    rise->react_ns = (double)rise->waking_ns;
+  else // a process that was stopped says nothing
+    follow(&rise->react_ns, (double)rise->waking_ns < 8 * rise->react_ns ? (double)rise->waking_ns
+                                                                         : rise->react_ns);
 }

@@ -6,6 +6,7 @@
 
 #include "ws_lane.h"
 #include "ws_park.h"
+#include "ws_prewake.h"
 #include "ws_run.h"
 
 /// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
@@ -33,6 +34,8 @@ static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 static void announce(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_note_outside(pool, here);
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->quiet))) // relaxed: who misses it is seen by the worker
+    ws_prewake_arrived(pool, 0);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence

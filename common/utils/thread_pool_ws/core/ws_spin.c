@@ -1,107 +1,115 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_spin.c
-/// ws_spin.h. A worker always spins for settings.spin_ns_max: the next phase of a slot follows soon. It spins
-/// on, as far as the next slot, when that is expected and paid for:
+/// ws_spin.h. How long is decided elsewhere: after a burst and before one by ws_prewake.c, during an announced
+/// one by ws_hint.c. Here it is bounded:
 ///
-/// Expected   The gaps longer than spin_ns_max are learnt (their slowly sinking maximum), and the last ones
-///            kept to it.
-/// Paid for   The work since the last such gap, by workers and by threads outside that helped, earns
-///            EARN_PERCENT of its time; all workers that would spin must be able to do so for that. Nothing
-///            is saved up. So a pool's CPU time stays within a fixed multiple of its work's in every period.
-/// Bounded    By ws_may_spin at every turn: the awake workers of the process leave CPUs to the threads
-///            outside.
+/// Capped     By spin_cpu_max_percent of a core for each worker. What is not used is saved up for
+///            ALLOWANCE_NS of that share.
+/// Yielding   By ws_may_spin at every turn: the awake workers of the process leave CPUs to the threads
+///            outside; and whoever is interrupted by somebody who needs the CPU stops.
 #include "ws_spin.h"
 
 #include "ws_park.h"
+#include "ws_prewake.h"
+#include "ws_relax.h"
 
-/// Work plus this much of it, plus wakes and timers, stays within 2.5 times the work.
-#define EARN_PERCENT 130u
-/// A longer gap is neither learnt nor spun through.
-#define GAP_NS_MAX 20000000u
-/// A gap is as expected if it is at most a sixteenth longer.
-#define EXPECTED_NS(gap_ns) ((gap_ns) + (gap_ns) / 16)
-/// Gaps in a row that must have been as expected.
-#define CONFIDENCE_MIN 3u
-
-/// A gap between two turns of a spin that is longer than this means that somebody else had the CPU.
-#define PREEMPTED_NS 20000u
-/// Pauses between two looks. Looking without a rest takes the queue's lines from the thread that is filling
-/// it: with tiny tasks a push then costs six times as much. This rest is the price, about 0.1 us of a start.
-#define REST_TURNS 4u
-
-void ws_spin_earn(struct ws_pool_s *pool, uint64_t busy_ns)
-{
-  ws_add_relaxed(&pool->spin_credit_ns, busy_ns * EARN_PERCENT / 100); // relaxed: a budget
-}
+/// The cap holds over any few times this.
+#define ALLOWANCE_NS 10000000
+/// An idle worker that has looked for so long says that there is a pause. Sooner, tiny tasks that come one by
+/// one would each cost their producer a clock.
+#define PAUSE_NS 2000u
+/// Two turns so much farther apart than a wake takes: somebody else had the CPU.
+#define PREEMPTED_WAKES 3
+/// As long as it is not known how long a wake takes.
+#define PREEMPTED_NS 100000
 
 void ws_spin_found(ws_worker_t *worker)
 {
-  worker->found_ns = ws_os_now_ns();
-  const uint64_t gap_ns = worker->found_ns - worker->dry_ns;
-  if (gap_ns <= worker->pool->settings.spin_ns_max)
-    return; // the next phase of the same slot
-  ws_store_relaxed(&worker->pool->spin_credit_ns, 0); // relaxed: a budget
-  if (gap_ns > GAP_NS_MAX) { // a pause, which says nothing about the gaps between slots
-    worker->gap_kept = 0;
-    return;
-  }
-  worker->gap_kept = gap_ns <= EXPECTED_NS(worker->gap_ns) ? worker->gap_kept + 1 : 0;
-  if (gap_ns > worker->gap_ns)
-    worker->gap_ns = gap_ns;
-  else
-    worker->gap_ns -= (worker->gap_ns - gap_ns) / 8;
+  ws_rise_t *rise = &worker->rise;
+  const uint64_t now_ns = ws_os_now_ns();
+  const uint64_t gap_ns = now_ns - worker->dry_ns;
+  ws_prewake_arrived(worker->pool, now_ns); // if the push has not said so
+  const uint32_t index = rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1;
+  ws_window_add(&rise->follows[index], (int64_t)gap_ns);
+  rise->follow = gap_ns > worker->pool->settings.spin_ns_max ? 0 : rise->follow + 1;
 }
 
-/// Somebody has said that tasks come (ws_prewake.c), and they may still.
-static bool is_announced(const struct ws_pool_s *pool, uint64_t now_ns)
+/// @return the time that the worker may spin now
+static int64_t allowance_ns(ws_worker_t *worker, uint64_t now_ns)
 {
-  return now_ns < ws_load_relaxed(&pool->announced_ns); // relaxed: a budget
+  ws_rise_t *rise = &worker->rise;
+  const struct ws_pool_s *pool = worker->pool;
+  if (ws_load_relaxed(&pool->spin) == WS_SPIN_HOT) // relaxed: a setting
+    return INT64_MAX;
+  const int64_t percent = ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: a setting
+  const int64_t most_ns = ALLOWANCE_NS / 100 * percent;
+  const uint64_t passed_ns = now_ns - rise->allowed_ns;
+  rise->allowed_ns = now_ns;
+  rise->allowance_ns += passed_ns < ALLOWANCE_NS ? (int64_t)passed_ns * percent / 100 : most_ns;
+  if (rise->allowance_ns > most_ns)
+    rise->allowance_ns = most_ns;
+  return rise->allowance_ns;
 }
 
-/// @return how long after the worker ran dry it may spin
-static uint64_t window_ns(const ws_worker_t *worker)
+static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const uint64_t expected_ns = EXPECTED_NS(worker->gap_ns);
-  if (pool->settings.spin == WS_SPIN_HOT)
-    return UINT64_MAX;
-  const uint64_t credit_ns = ws_load_relaxed(&pool->spin_credit_ns); // relaxed: a budget
-  const bool expected = worker->gap_kept >= CONFIDENCE_MIN && expected_ns > pool->settings.spin_ns_max;
-  if (expected && expected_ns * ws_working(pool) <= credit_ns)
-    return expected_ns;
-  return pool->settings.spin_ns_max;
+  return now_ns < worker->rise.look_until_ns
+         || now_ns < ws_load_relaxed(&pool->announced_ns) // relaxed: a budget
+         || ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint
+         || ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
+}
+
+static uint64_t preempted_after_ns(const ws_worker_t *worker)
+{
+  const double wake_ns = worker->rise.react_ns;
+  return wake_ns > 0 ? (uint64_t)(PREEMPTED_WAKES * wake_ns) + PREEMPTED_NS / 2 : PREEMPTED_NS;
+}
+
+/// @return whether there is work; @p end_ns when the last turn ended
+static bool turns(ws_worker_t *worker, uint64_t start_ns, uint64_t *end_ns)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const int64_t allowed_ns = allowance_ns(worker, start_ns);
+  const uint64_t preempted_ns = preempted_after_ns(worker);
+  uint64_t now_ns = start_ns;
+  bool found = false, preempted = false;
+  while (!found && !preempted && is_wanted(worker, now_ns) && ws_may_spin(pool)) {
+    if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
+      ws_count(&worker->queue.count.capped, 1);
+      break;
+    }
+    const uint64_t before_ns = now_ns;
+    if (now_ns - start_ns > PAUSE_NS)
+      ws_prewake_quiet(pool);
+    ws_relax();
+    found = ws_work_visible(pool);
+    now_ns = ws_os_now_ns();
+    preempted = now_ns - before_ns > preempted_ns && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT; // relaxed: a setting
+  }
+  ws_count(&worker->queue.count.preempted, preempted);
+  ws_prewake_spun(worker, preempted);
+  *end_ns = now_ns;
+  return found;
 }
 
 bool ws_spin(ws_worker_t *worker, bool ran)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint64_t start_ns = ws_os_now_ns();
+  uint64_t now_ns = ws_os_now_ns();
   if (ran) {
-    worker->dry_ns = start_ns;
-    ws_spin_earn(pool, start_ns - worker->found_ns);
+    worker->dry_ns = now_ns;
+    ws_prewake_dry(worker, now_ns);
   }
-  if (pool->settings.spin_ns_max == 0 || !ws_may_spin(pool))
+  if (!is_wanted(worker, now_ns) || !ws_may_spin(pool))
     return false;
   if (ws_producer_on_cpu(pool, ws_os_cpu())) // a spin here would keep it off
     return false;
   ws_search_begin(worker);
+  const uint64_t start_ns = now_ns;
+  const bool found = turns(worker, start_ns, &now_ns);
+  worker->rise.allowance_ns -= (int64_t)(now_ns - start_ns);
   ws_count(&worker->queue.count.spins, 1);
-  uint64_t now_ns = start_ns;
-  bool found = false;
-  while (!found && ws_may_spin(pool)) {
-    const uint64_t before_ns = now_ns;
-    for (uint32_t turn = 0; turn < REST_TURNS; turn++)
-      ws_pause();
-    found = ws_work_visible(pool);
-    now_ns = ws_os_now_ns();
-    const bool preempted = now_ns - before_ns > PREEMPTED_NS && pool->settings.spin != WS_SPIN_HOT;
-    // The window is asked for when the sure part is over: by then the threads outside have earned theirs,
-    // too.
-    const uint64_t dry_ns = now_ns - worker->dry_ns;
-    const bool over = dry_ns > pool->settings.spin_ns_max && dry_ns > window_ns(worker);
-    if (preempted || (over && !is_announced(pool, now_ns)))
-      break;
-  }
   ws_count(&worker->queue.count.spin_ns, now_ns - start_ns);
   return found;
 }

@@ -13,7 +13,4 @@ bool ws_spin(ws_worker_t *worker, bool ran);
 /// @brief The worker has found work after a search: learn how long it was without.
 void ws_spin_found(ws_worker_t *worker);
 
-/// @brief @p busy_ns of work were done: spinning may cost so much more.
-void ws_spin_earn(struct ws_pool_s *pool, uint64_t busy_ns);
-
 #endif

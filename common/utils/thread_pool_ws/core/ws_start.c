@@ -51,6 +51,7 @@ static void set_up(ws_worker_t *worker)
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
   set_class(worker);
+  ws_os_exact_timers();
   worker->realtime = is_realtime();
   ws_deque_touch(&worker->queue.deque);
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference

@@ -13,6 +13,8 @@
 #include <stddef.h>
 
 #include "ws_deque.h"
+#include "ws_histogram.h"
+#include "ws_lead.h"
 #include "ws_os.h"
 #include "ws_shared.h"
 
@@ -22,6 +24,8 @@
 #define WS_WORKERS_MAX 1024
 /// Bound of settings.spin_lead_ns.
 #define WS_SPIN_LEAD_NS_MAX 10000000
+/// Highest level of pre-wake: see ws_stats.h.
+#define WS_LEVEL_TOP 2u
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
 
 typedef struct ws_worker_s ws_worker_t;
@@ -31,6 +35,7 @@ typedef struct {
   ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
   ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
   ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
+  ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
@@ -53,6 +58,53 @@ typedef struct {
 /// guard: DORMANT --tasks wait behind a full set--> STANDING --quiet--> DORMANT; any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 
+/// When a worker gets up by itself.
+typedef struct {
+  uint64_t rise_ns; ///< 0 = not at all
+  uint64_t give_up_ns; ///< it looks until then
+  uint64_t expected_ns; ///< when the burst is expected
+  int32_t phase; ///< of the predictor; -1 = somebody has announced the burst
+  bool armed; ///< counted in pool->armed
+} ws_plan_t;
+
+/// Times that a worker has run dry since the last pause, told apart.
+#define WS_FOLLOWS 4u
+
+/// What pre-wake knows of a worker (ws_prewake.h).
+typedef struct {
+  ws_plan_t plan; ///< P
+  uint64_t called_ns; ///< when it was woken: its claimer, before the token
+  uint64_t slept_ns, rose_ns; ///< P when it parked and got up last
+  int64_t waking_ns; ///< P how long that took; -1 = it has not slept since the last burst
+  bool by_timer; ///< P it got up by itself
+  bool found; ///< P it has run a task since
+  uint32_t burst; ///< P pool->rhythm.burst that it has learnt from
+  uint32_t locks; ///< P pool->rhythm.model.locks that lead[] belongs to
+  double react_ns; ///< P mean time from a push's wake to its first instruction
+  double stall; ///< P share of the spins lately that were interrupted
+  int64_t allowance_ns; ///< P time that it may still spin
+  uint64_t allowed_ns; ///< P when that was reckoned
+  uint64_t look_until_ns; ///< P how long it looks for more
+  uint32_t follow; ///< P times that it has run dry since the last pause
+  ws_window_t waking; ///< P waking_ns
+  ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
+  ws_lead_t lead[WS_PHASES_MAX]; ///< P
+  ws_histogram_t woken[2][WS_WAKE_GAPS]; ///< O waking_ns, for the statistics
+  ws_histogram_t leads; ///< O lead of each time that it got up by itself
+} ws_rise_t;
+
+/// What pre-wake knows of a pool; under its lock.
+typedef struct {
+  ws_predict_t model;
+  uint64_t seen_ns; ///< arrival that the model was told last
+  uint64_t dry_ns; ///< when a worker last ran dry
+  uint32_t burst; ///< number of the last burst
+  ws_arrived_t arrived; ///< what it was
+  uint64_t burst_ns; ///< when it came
+  uint32_t falls; ///< times lately that the level fell
+  uint64_t clean_ns; ///< if it does not fall until then, it rises
+} ws_rhythm_t;
+
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
@@ -68,11 +120,10 @@ struct ws_worker_s {
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I what the system said, 0 = done
-  uint64_t found_ns, dry_ns; ///< P when it last found work after a search, and last ran out
-  uint64_t gap_ns; ///< P length of the long gaps without work, a slowly sinking maximum
-  uint32_t gap_kept; ///< P long gaps in a row that were no longer than expected
+  uint64_t dry_ns; ///< P when it last ran out of work
   bool searching; ///< P counted in pool->searching
   bool claimed; ///< P it was woken, and has not found work yet
+  ws_rise_t rise;
 };
 
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
@@ -88,6 +139,7 @@ struct ws_pool_s {
   /// S workers looking for work, and those claimed that will.
   /// Legal: too high for a moment. Illegal: counting one that will not look again.
   alignas(WS_SPACING) ws_au32_t searching;
+  ws_au32_t quiet; ///< S 1 = the next push is the first after a pause, and says when it came
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
@@ -98,14 +150,29 @@ struct ws_pool_s {
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
   ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
   ws_au32_t state; ///< S ws_state_t
-  ws_au64_t announced_ns; ///< S tasks are announced until this time: ws_prewake.c. Only a budget
-  ws_au64_t spin_credit_ns; ///< S earned since the last long gap: see ws_spin.c. Only a budget
+  ws_au64_t announced_ns; ///< S tasks are announced until this time: ws_hint.c. Only a budget
+  ws_au64_t expected_ns; ///< S a burst is announced for this time: ws_hint.c. Only a hint
+  ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
+  ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
+  ws_au64_t spin_lead_ns; ///< S
+  ws_au32_t spin_cpu_max_percent; ///< S
   ws_au64_t guard_looks; ///< O the guard's
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
   ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
   ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
+
+  // Pre-wake: written once a burst.
+  alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
+  ws_rhythm_t rhythm;
+  ws_au64_t arrival_ns; ///< S when work last came after a pause
+  ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
+  ws_au32_t armed; ///< S workers that will get up by themselves
+  ws_au32_t level; ///< S see ws_stats.h
+  ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
+  ws_au32_t period_bursts; ///< O as period_ns
+  ws_au64_t level_changes, bursts, expected_bursts, absent_bursts, throttled_looks; ///< O who has rhythm
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
   uint32_t workers; ///< I threads obtained

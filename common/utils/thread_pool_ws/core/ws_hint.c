@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_hint.c
+/// What users tell about coming bursts, and how they set pre-wake while the pool runs. Hints help; without
+/// them ws_prewake.c learns.
+#include <errno.h>
+
+#include "ws_lane.h"
+#include "ws_park.h"
+
+#define WITHIN_NS_MAX 100000000u
+/// A time farther off is a mistake of the caller: the burst may come at once.
+#define AHEAD_NS_MAX UINT64_C(1000000000)
+
+static void announce(struct ws_pool_s *pool, uint64_t until_ns)
+{
+  if (until_ns > ws_load_relaxed(&pool->announced_ns)) // relaxed: a budget; of two at once one may win
+    ws_store_relaxed(&pool->announced_ns, until_ns); // relaxed: a budget
+}
+
+static void wake(struct ws_pool_s *pool, uint32_t workers)
+{
+  const ws_here_t here = ws_here_known(pool);
+  ws_note_outside(pool, here); // the thread that announces will push
+  while (ws_load_relaxed(&pool->searching) < workers // relaxed: a preference
+         && ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here))
+    ;
+}
+
+void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
+{
+  announce(pool, ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX));
+  wake(pool, workers);
+}
+
+void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
+{
+  const uint64_t now_ns = ws_os_now_ns();
+  if (at_ns <= now_ns || at_ns - now_ns > AHEAD_NS_MAX) {
+    wake(pool, workers);
+    return;
+  }
+  ws_store_relaxed(&pool->expected_ns, at_ns); // relaxed: a hint, read by whoever plans its sleep
+  wake(pool, workers);
+}
+
+void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
+{
+  ws_add_relaxed(&pool->phases, 1); // relaxed: a hint
+  wake(pool, workers);
+}
+
+void ws_pool_phase_end(ws_pool_t *pool)
+{
+  ws_add_relaxed(&pool->phases, 0u - 1); // relaxed: a hint
+}
+
+int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
+{
+  if (spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
+    return -EINVAL;
+  ws_store_relaxed(&pool->spin_lead_ns, lead_ns); // relaxed: a setting
+  ws_store_relaxed(&pool->spin, (uint32_t)spin); // relaxed: a setting
+  return 0;
+}
+
+int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent)
+{
+  if (percent > 100)
+    return -EINVAL;
+  ws_store_relaxed(&pool->spin_cpu_max_percent, percent); // relaxed: a setting
+  return 0;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_lead.c
+/// ws_lead.h.
+#include "ws_lead.h"
+
+/// Weight of the newest burst in the share of useful ones.
+#define NEWEST (1. / 16)
+/// Step by which a lead that costs too much is shortened, in quantiles of X.
+#define STEP_PERMILLE 50u
+
+ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
+{
+  const double present = how->occupancy, absent = 1 - present;
+  const double in_vain = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
+  ws_lead_choice_t choice = {.lead_ns = lead_ns};
+  // Who gives up is late by as much as if it had not got up, and has to be woken once more.
+  const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns);
+  choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, in_vain, miss_ns);
+  choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // the latest of a few samples is not the latest possible
+  const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns);
+  const double useful = lead->useful * present * (in_time_ns > 0 ? in_time_ns : 0);
+  const double absent_ns = (double)(lead_ns + choice.wait_ns) + how->react_ns;
+  choice.cost_ns = present * (double)ws_window_below(&lead->early, lead_ns) + absent * absent_ns;
+  choice.gain_ns = how->price * useful - choice.cost_ns;
+  return choice;
+}
+
+ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how)
+{
+  uint32_t permille = (uint32_t)(1000 * how->price / (how->price + 1));
+  for (;; permille -= STEP_PERMILLE) {
+    const ws_lead_choice_t choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
+    if (choice.cost_ns <= how->spin_ns_max || permille <= STEP_PERMILLE)
+      return choice;
+  }
+}
+
+void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool useful)
+{
+  if (lead->early.count == 0)
+    lead->useful = useful;
+  ws_window_add(&lead->early, early_ns);
+  lead->useful += ((useful ? 1 : 0) - lead->useful) * NEWEST;
+}
+
+bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
+{
+  const double inertia_ns = choice->cost_ns / 8;
+  lead->open = choice->gain_ns > (lead->open ? -inertia_ns : inertia_ns);
+  return lead->open;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_period.c
+/// ws_period.h.
+#include "ws_period.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/// Time differences that a pattern is judged by.
+#define DIFFERENCES 24u
+/// Fewer say nothing.
+#define DIFFERENCES_MIN 5u
+/// A pattern's deviation may be this part of the mean gap between bursts. Arrivals at random deviate by 0.8
+/// of a gap for m = 1, and by 3 for m = 16.
+#define DEVIATION_PART 8
+/// Cells of a grid that a pattern may span: 10 ms of slots of 0.5 ms.
+#define CELLS_MAX 20u
+/// Occupied cells that a grid must have shown.
+#define GRID_ARRIVALS_MIN 16u
+
+static double absolute(double x)
+{
+  return x < 0 ? -x : x;
+}
+
+static int compare(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, uint32_t count)
+{
+  qsort(values, count, sizeof(*values), compare);
+  return values[count / 2];
+}
+
+/// Time from an arrival to the m-th next. @return their number
+static uint32_t differences(const uint64_t *arrivals, uint32_t count, uint32_t m, double *out)
+{
+  uint32_t n = 0;
+  for (uint32_t i = count; i-- > m && n < DIFFERENCES;)
+    out[n++] = (double)(arrivals[i] - arrivals[i - m]);
+  return n;
+}
+
+/// @return mean deviation of the differences from their median; negative: too few of them
+static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, double *period_ns)
+{
+  double d[DIFFERENCES];
+  const uint32_t n = differences(arrivals, count, m, d);
+  if (n < DIFFERENCES_MIN || n < m)
+    return -1;
+  *period_ns = median(d, n);
+  double sum = 0;
+  for (uint32_t i = 0; i < n; i++)
+    sum += absolute(d[i] - *period_ns);
+  return sum / n;
+}
+
+/// Bursts that all come.
+static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern)
+{
+  double spread[WS_PHASES_MAX + 1], period_ns[WS_PHASES_MAX + 1];
+  double least = 1e18;
+  for (uint32_t m = 1; m <= WS_PHASES_MAX; m++) {
+    spread[m] = deviation(arrivals, count, m, &period_ns[m]);
+    if (spread[m] >= 0 && spread[m] < least)
+      least = spread[m];
+  }
+  for (uint32_t m = 1; m <= WS_PHASES_MAX; m++) {
+    // Multiples of the right m are as good; the smallest that is about as good as any is meant.
+    const bool good = spread[m] >= 0 && spread[m] * DEVIATION_PART * m <= period_ns[m];
+    if (!good || spread[m] > 2 * least + period_ns[m] / m / 100)
+      continue;
+    *pattern = (ws_pattern_t){.period_ns = period_ns[m], .bursts = m};
+    for (uint32_t i = 0; i < m; i++) {
+      pattern->last_ns[i] = arrivals[count - m + i];
+      pattern->occupancy[i] = 1;
+    }
+    return true;
+  }
+  return false;
+}
+
+/// @return width of the cells of a grid on which all arrivals lie, 0 = there is none
+static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *cell)
+{
+  double gaps[WS_ARRIVALS];
+  for (uint32_t i = 1; i < count; i++)
+    gaps[i - 1] = (double)(arrivals[i] - arrivals[i - 1]);
+  qsort(gaps, count - 1, sizeof(*gaps), compare);
+  const double smallest_ns = gaps[count / 8]; // some may be shorter by jitter
+  double steps = 0, off = 0;
+  cell[0] = 0;
+  for (uint32_t i = 1; i < count; i++) {
+    const double gap = (double)(arrivals[i] - arrivals[i - 1]);
+    if (gap > 64 * smallest_ns)
+      return 0; // a pause: what came before it says nothing
+    const uint32_t n = (uint32_t)(gap / smallest_ns + 0.5);
+    off += absolute(gap - n * smallest_ns) / smallest_ns;
+    steps += n;
+    cell[i] = (uint32_t)steps;
+  }
+  // off is 1/4 a gap for times at random
+  return off * DEVIATION_PART <= count - 1 ? (double)(arrivals[count - 1] - arrivals[0]) / steps : 0;
+}
+
+/// @return how badly a pattern of @p cells cells tells which are occupied: cells guessed wrong, per cell
+static double impurity(const uint32_t *cell, uint32_t count, uint32_t cells, double *occupancy)
+{
+  const double periods = (double)(cell[count - 1] + 1) / cells;
+  double wrong = 0;
+  memset(occupancy, 0, CELLS_MAX * sizeof(*occupancy));
+  for (uint32_t i = 0; i < count; i++)
+    occupancy[cell[i] % cells] += 1 / periods;
+  for (uint32_t r = 0; r < cells; r++) {
+    occupancy[r] = occupancy[r] < 1 ? occupancy[r] : 1;
+    wrong += occupancy[r] < 0.5 ? occupancy[r] : 1 - occupancy[r];
+  }
+  return wrong / cells;
+}
+
+/// Bursts on a grid of which some do not come.
+static bool find_on_grid(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern)
+{
+  uint32_t cell[WS_ARRIVALS];
+  double occupancy[CELLS_MAX];
+  const double cell_ns = count >= GRID_ARRIVALS_MIN ? find_cell_ns(arrivals, count, cell) : 0;
+  if (cell_ns <= 0)
+    return false;
+  uint32_t best = 1;
+  double least = impurity(cell, count, 1, occupancy);
+  for (uint32_t cells = 2; cells <= CELLS_MAX && cells * 3 <= cell[count - 1] + 1; cells++) {
+    const double wrong = impurity(cell, count, cells, occupancy);
+    if (wrong < 0.75 * least) { // clearly better, or a multiple of a good one would win by chance
+      least = wrong;
+      best = cells;
+    }
+  }
+  impurity(cell, count, best, occupancy);
+  *pattern = (ws_pattern_t){.period_ns = best * cell_ns};
+  for (uint32_t r = 0; r < best && pattern->bursts < WS_PHASES_MAX; r++) {
+    if (best > 1 && occupancy[r] < 0.25)
+      continue;
+    const uint32_t back = (cell[count - 1] + best - r) % best; // cells since it was due
+    pattern->last_ns[pattern->bursts] = arrivals[count - 1] - (uint64_t)(back * cell_ns);
+    pattern->occupancy[pattern->bursts++] = occupancy[r];
+  }
+  return pattern->bursts > 0;
+}
+
+bool ws_period_find(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern)
+{
+  return count > DIFFERENCES_MIN
+         && (find_complete(arrivals, count, pattern) || find_on_grid(arrivals, count, pattern));
+}

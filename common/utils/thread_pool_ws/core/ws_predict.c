@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_predict.c
+/// ws_predict.h.
+#include "ws_predict.h"
+
+#include <string.h>
+
+static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
+
+/// Weight of the newest value in a mean of what was lately.
+#define NEWEST (1. / 16)
+/// So many strays in a row mean that the pattern is over.
+#define STRAYS_MAX 0.4
+/// Above this share of wrong expectations a better pattern is looked for.
+#define SURPRISE_MAX 0.1
+/// Arrivals between two looks for a pattern, while none is known; while one is, they become rarer.
+#define LOOK_EVERY 4u
+#define LOOK_EVERY_MAX 4096u
+
+static double absolute(double x)
+{
+  return x < 0 ? -x : x;
+}
+
+static void follow(double *mean, double value)
+{
+  *mean += (value - *mean) * NEWEST;
+}
+
+/// @return farther than this from its time an arrival belongs to no phase
+static double tolerance_ns(const ws_predict_t *model)
+{
+  return model->period_ns / model->phases / 4;
+}
+
+static uint64_t newest(const ws_predict_t *model)
+{
+  return model->arrival_ns[(model->next + WS_ARRIVALS - 1) % WS_ARRIVALS];
+}
+
+static void remember(ws_predict_t *model, uint64_t at_ns)
+{
+  model->arrival_ns[model->next] = at_ns;
+  model->next = (model->next + 1) % WS_ARRIVALS;
+  if (model->arrivals < WS_ARRIVALS)
+    model->arrivals++;
+}
+
+static uint32_t best_clock(const ws_phase_t *phase)
+{
+  uint32_t best = 0;
+  for (uint32_t i = 1; i < WS_CLOCKS; i++)
+    if (phase->error_ns[i] < phase->error_ns[best])
+      best = i;
+  return best;
+}
+
+static uint32_t before(const ws_predict_t *model, uint32_t phase)
+{
+  return (phase + model->phases - 1) % model->phases;
+}
+
+/// @return whether the arrival before this one has just been seen, and says more than the clock
+static bool is_causal(const ws_predict_t *model, uint32_t index)
+{
+  const ws_phase_t *phase = &model->phase[index];
+  return model->last_phase == before(model, index)
+         && phase->since_error_ns < phase->error_ns[best_clock(phase)];
+}
+
+static double predicted_ns(const ws_predict_t *model, uint32_t index)
+{
+  const ws_phase_t *phase = &model->phase[index];
+  if (is_causal(model, index))
+    return (double)newest(model) + phase->since_ns;
+  return phase->next_ns[best_clock(phase)];
+}
+
+static void start_phase(ws_phase_t *phase, const ws_pattern_t *pattern, uint32_t index)
+{
+  const uint32_t previous = (index + pattern->bursts - 1) % pattern->bursts;
+  const double since = (double)(int64_t)(pattern->last_ns[index] - pattern->last_ns[previous]);
+  memset(phase, 0, sizeof(*phase));
+  for (uint32_t i = 0; i < WS_CLOCKS; i++) {
+    phase->next_ns[i] = (double)pattern->last_ns[index] + pattern->period_ns;
+    phase->period_ns[i] = pattern->period_ns;
+  }
+  phase->since_ns = since > 0 ? since : since + pattern->period_ns;
+  phase->occupancy = pattern->occupancy[index];
+}
+
+/// Phases in the order in which they come: the first is the one that came longest ago.
+static void sort(ws_pattern_t *pattern)
+{
+  for (uint32_t i = 1; i < pattern->bursts; i++) {
+    for (uint32_t j = i; j > 0 && pattern->last_ns[j] < pattern->last_ns[j - 1]; j--) {
+      const uint64_t last_ns = pattern->last_ns[j];
+      const double occupancy = pattern->occupancy[j];
+      pattern->last_ns[j] = pattern->last_ns[j - 1];
+      pattern->occupancy[j] = pattern->occupancy[j - 1];
+      pattern->last_ns[j - 1] = last_ns;
+      pattern->occupancy[j - 1] = occupancy;
+    }
+  }
+}
+
+static void lock(ws_predict_t *model, ws_pattern_t *pattern)
+{
+  sort(pattern);
+  model->period_ns = pattern->period_ns;
+  model->phases = pattern->bursts;
+  model->last_phase = pattern->bursts; // none
+  model->stray = model->surprise = 0;
+  model->locks++;
+  for (uint32_t i = 0; i < pattern->bursts; i++)
+    start_phase(&model->phase[i], pattern, i);
+}
+
+static void unlock(ws_predict_t *model)
+{
+  const uint64_t last_ns = newest(model);
+  model->phases = 0;
+  model->period_ns = 0;
+  model->arrivals = model->next = 0;
+  model->until_look = model->look_every = 0;
+  remember(model, last_ns);
+}
+
+/// @return whether the pattern is another than the one that is followed
+static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
+{
+  return model->phases != pattern->bursts
+         || absolute(pattern->period_ns - model->period_ns) * 50 > model->period_ns;
+}
+
+/// Look for a pattern when none is known, or when the known one does not say enough.
+static void look(ws_predict_t *model)
+{
+  if (model->until_look > 0) {
+    model->until_look--;
+    return;
+  }
+  if (model->phases > 0 && model->surprise < SURPRISE_MAX)
+    return;
+  uint64_t arrivals[WS_ARRIVALS];
+  for (uint32_t i = 0; i < model->arrivals; i++)
+    arrivals[i] = model->arrival_ns[(model->next + WS_ARRIVALS - model->arrivals + i) % WS_ARRIVALS];
+  ws_pattern_t pattern;
+  const bool found = ws_period_find(arrivals, model->arrivals, &pattern);
+  if (found && (model->phases == 0 || is_new(model, &pattern)))
+    lock(model, &pattern);
+  const uint32_t every = model->look_every * 2;
+  model->look_every = model->phases == 0 ? LOOK_EVERY : every < 32 ? 32 : every;
+  if (model->look_every > LOOK_EVERY_MAX)
+    model->look_every = LOOK_EVERY_MAX;
+  model->until_look = model->look_every;
+}
+
+/// Move a phase on by @p periods, in which it did not come.
+static void skip(ws_predict_t *model, ws_phase_t *phase, uint64_t periods)
+{
+  for (uint32_t i = 0; i < WS_CLOCKS; i++)
+    phase->next_ns[i] += (double)periods * phase->period_ns[i];
+  for (uint64_t i = 0; i < periods && i < WS_ARRIVALS; i++) {
+    follow(&phase->occupancy, 0);
+    follow(&model->surprise, phase->occupancy > 0.5);
+  }
+}
+
+uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
+{
+  uint64_t absent = 0;
+  for (uint32_t i = 0; i < model->phases; i++) {
+    ws_phase_t *phase = &model->phase[i];
+    const double over_ns = (double)now_ns - predicted_ns(model, i) - tolerance_ns(model);
+    if (over_ns <= 0)
+      continue;
+    const uint64_t periods = (uint64_t)(over_ns / phase->period_ns[best_clock(phase)]) + 1;
+    skip(model, phase, periods);
+    absent += periods;
+    if (model->last_phase == before(model, i))
+      model->last_phase = model->phases; // it has nothing to say about the occurrence after the next
+  }
+  return absent < UINT32_MAX ? (uint32_t)absent : UINT32_MAX;
+}
+
+static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns)
+{
+  ws_phase_t *phase = &model->phase[index];
+  for (uint32_t i = 0; i < WS_CLOCKS; i++) {
+    const double error_ns = (double)at_ns - phase->next_ns[i];
+    const double beta = alpha[i] * alpha[i] / (2 - alpha[i]);
+    follow(&phase->error_ns[i], absolute(error_ns));
+    phase->period_ns[i] += beta * error_ns;
+    phase->next_ns[i] += alpha[i] * error_ns + phase->period_ns[i];
+  }
+  if (model->last_phase == before(model, index)) {
+    const double since_ns = (double)(at_ns - newest(model));
+    follow(&phase->since_error_ns, absolute(since_ns - phase->since_ns));
+    follow(&phase->since_ns, since_ns);
+  }
+  follow(&phase->occupancy, 1);
+  follow(&model->surprise, phase->occupancy < 0.5);
+  follow(&model->stray, 0);
+}
+
+static uint32_t nearest(const ws_predict_t *model, uint64_t at_ns)
+{
+  uint32_t best = 0;
+  for (uint32_t i = 1; i < model->phases; i++)
+    if (absolute((double)at_ns - predicted_ns(model, i)) < absolute((double)at_ns - predicted_ns(model, best)))
+      best = i;
+  return best;
+}
+
+static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
+{
+  ws_predict_expire(model, at_ns);
+  const uint32_t index = nearest(model, at_ns);
+  const double late_ns = (double)at_ns - predicted_ns(model, index);
+  if (absolute(late_ns) > tolerance_ns(model)) {
+    follow(&model->stray, 1);
+    follow(&model->surprise, 1);
+    model->last_phase = model->phases;
+    return (ws_arrived_t){.phase = -1};
+  }
+  ws_window_add(&model->phase[index].late, (int64_t)late_ns);
+  update(model, index, at_ns);
+  model->last_phase = index;
+  return (ws_arrived_t){.phase = (int32_t)index, .late_ns = (int64_t)late_ns};
+}
+
+ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns)
+{
+  const ws_arrived_t arrived = model->phases > 0 ? match(model, at_ns) : (ws_arrived_t){.phase = -1};
+  remember(model, at_ns);
+  if (model->phases > 0 && model->stray > STRAYS_MAX)
+    unlock(model);
+  look(model);
+  return arrived;
+}
+
+uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now_ns)
+{
+  const double at_ns = predicted_ns(model, phase);
+  if (at_ns > (double)now_ns)
+    return (uint64_t)at_ns;
+  const double period_ns = model->phase[phase].period_ns[best_clock(&model->phase[phase])];
+  return (uint64_t)(at_ns + period_ns * ((double)(uint64_t)(((double)now_ns - at_ns) / period_ns) + 1));
+}
+
+uint64_t ws_predict_gap_ns(const ws_predict_t *model)
+{
+  return model->phases > 0 ? (uint64_t)(model->period_ns / model->phases) : 0;
+}

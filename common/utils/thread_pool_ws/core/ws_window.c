@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_window.c
+/// ws_window.h.
+#include "ws_window.h"
+
+#include <string.h>
+
+static uint32_t find(const ws_window_t *window, int32_t value)
+{
+  uint32_t low = 0, high = window->count;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (window->sorted[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void forget(ws_window_t *window, int32_t value)
+{
+  const uint32_t at = find(window, value);
+  window->count--;
+  memmove(&window->sorted[at], &window->sorted[at + 1], (window->count - at) * sizeof(value));
+}
+
+void ws_window_add(ws_window_t *window, int64_t ns)
+{
+  const int32_t value = ns > INT32_MAX ? INT32_MAX : ns < INT32_MIN ? INT32_MIN : (int32_t)ns;
+  if (window->count == WS_WINDOW_SAMPLES)
+    forget(window, window->recent[window->next]);
+  const uint32_t at = find(window, value);
+  memmove(&window->sorted[at + 1], &window->sorted[at], (window->count - at) * sizeof(value));
+  window->sorted[at] = value;
+  window->count++;
+  window->recent[window->next] = value;
+  window->next = (window->next + 1) % WS_WINDOW_SAMPLES;
+}
+
+int64_t ws_window_quantile(const ws_window_t *window, uint32_t permille)
+{
+  if (window->count == 0)
+    return 0;
+  const uint32_t rank = (window->count * permille + 999) / 1000; // 1 = the smallest
+  const uint32_t index = rank > 0 ? rank - 1 : 0;
+  return window->sorted[index < window->count ? index : window->count - 1];
+}
+
+int64_t ws_window_above(const ws_window_t *window, int64_t ns)
+{
+  int64_t sum = 0;
+  for (uint32_t i = window->count; i-- > 0 && window->sorted[i] > ns;)
+    sum += window->sorted[i] - ns;
+  return window->count ? sum / window->count : 0;
+}
+
+int64_t ws_window_below(const ws_window_t *window, int64_t ns)
+{
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < window->count && window->sorted[i] < ns; i++)
+    sum += ns - window->sorted[i];
+  return window->count ? sum / window->count : 0;
+}
+
+int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t bound_ns, double absent,
+                            int64_t miss_ns)
+{
+  uint32_t first = 0, last = 0; // samples that a wait can reach
+  while (first < window->count && window->sorted[first] <= from_ns)
+    first++;
+  for (last = first; last < window->count && window->sorted[last] <= bound_ns;)
+    last++;
+  const double never = window->count - last + absent * window->count;
+  double reached = 0; // sum of the waits that end with their event
+  double best = (double)(last - first) * (double)miss_ns;
+  int64_t best_ns = from_ns;
+  for (uint32_t i = first; i < last; i++) {
+    const double wait = (double)(window->sorted[i] - from_ns);
+    reached += wait;
+    const double missed = last - i - 1;
+    const double cost = reached + missed * (wait + (double)miss_ns) + never * wait;
+    if (cost < best) {
+      best = cost;
+      best_ns = window->sorted[i];
+    }
+  }
+  return best_ns;
+}

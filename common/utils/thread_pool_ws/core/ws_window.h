@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_window.h
+/// The last samples of a time, kept in order: quantiles, what a lead would have cost, how long a wait is worth
+/// it. Exact over those samples, so nothing has to be assumed about the distribution, and what is old is gone
+/// after a known number of samples. One thread at a time.
+#ifndef WS_WINDOW_H
+#define WS_WINDOW_H
+
+#include <stdint.h>
+
+/// Samples kept: 32 ms of slots of 0.5 ms; the fifth largest is the 0.93 quantile.
+#define WS_WINDOW_SAMPLES 64u
+
+typedef struct {
+  uint32_t count, next;
+  int32_t sorted[WS_WINDOW_SAMPLES]; ///< ns, ascending
+  int32_t recent[WS_WINDOW_SAMPLES]; ///< ns, in order of arrival; next is the oldest when full
+} ws_window_t;
+
+/// @brief Add a sample; the oldest leaves. Cut to what 32 bits of ns hold, about 2.1 s.
+void ws_window_add(ws_window_t *window, int64_t ns);
+
+/// @return the smallest sample that at least @p permille of them do not exceed; 0 when there are none
+int64_t ws_window_quantile(const ws_window_t *window, uint32_t permille);
+
+/// @return mean of max(0, sample - @p ns): what is missing at @p ns
+int64_t ws_window_above(const ws_window_t *window, int64_t ns);
+
+/// @return mean of max(0, @p ns - sample): what @p ns is too much
+int64_t ws_window_below(const ws_window_t *window, int64_t ns);
+
+/// @brief How long is it worth to wait for an event that comes as the samples say? Waiting costs its time.
+/// Each event at or before @p bound_ns that the wait does not reach costs @p miss_ns more.
+/// @param from_ns  the wait begins; events before it cost nothing
+/// @param absent   times that the event did not come at all, for each sample
+/// @return the end of the best wait: @p from_ns = none is worth it, else a sample's time
+/// Source: optimal stopping on the empirical distribution; the competitive bound of Karlin et al., SODA 1990,
+/// is what is left of it when nothing is known
+int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t bound_ns, double absent,
+                            int64_t miss_ns);
+
+#endif
