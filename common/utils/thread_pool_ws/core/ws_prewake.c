@@ -63,7 +63,7 @@ void ws_prewake_quiet(struct ws_pool_s *pool)
 
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge RHYTHM acq_rel] one of several says when
+  if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several says when
     return;
   // relaxed: a time, read after the pause that follows
   ws_store_relaxed(&pool->arrival_ns, now_ns ? now_ns : ws_os_now_ns());
