@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line: `run` measures and reports, `report` reports on the results of an earlier run."""
+"""Command line: `run` measures and reports, `prewake` does so for pre-wake alone, `report` reports on the
+results of an earlier run."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import Any, Sequence
 from nrbench import host
 from nrbench.driver import BenchError, Driver
 from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
+from nrbench.prewake import run as prewake
 from nrbench.run import Runner
 from nrbench.slots import SlotFile, SlotFileError, read_slot_file
 from nrbench.stats import Line, Summaries, read_lines, summarize
@@ -19,20 +21,18 @@ from nrbench.table import full_report
 from nrbench.verdict import all_verdicts
 
 DATA = Path(__file__).resolve().parent.parent / "data"
+BUILT = DATA.parent.parent / "build-bench" / "nr_ulsim_bench" / "bin" / "ws-prewake"
+PREWAKE = "prewake"  # a part with a program and a report of its own
 BUDGET_S, QUICK_BUDGET_S = 540.0, 100.0
 
 
-def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="nrbench", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="measure, then report")
+def add_run_arguments(run: argparse.ArgumentParser) -> None:
     run.add_argument("--program", type=Path, required=True, help="ws-bench, with its modules beside it")
     run.add_argument(
-        "--out", type=Path, default=Path("out"), help="folder for results and plots (default: out)"
-    )
-    run.add_argument("--quick", action="store_true", help="fewer settings, shorter: under two minutes")
-    run.add_argument(
-        "--only", action="append", choices=PARTS, help="this part only; may be given several times"
+        "--only",
+        action="append",
+        choices=(*PARTS, PREWAKE),
+        help="this part only; may be given several times",
     )
     run.add_argument(
         "--class",
@@ -41,6 +41,7 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
         choices=CLASSES,
         help="this scheduling class only; may be given several times",
     )
+    run.add_argument("--quick", action="store_true", help="fewer settings, shorter: under two minutes")
     run.add_argument("--rounds", type=int, help="rounds of every part")
     run.add_argument("--seed", type=int, default=1, help="of the order within the rounds (default: 1)")
     run.add_argument("--backends", help="these pools only, separated by commas")
@@ -50,9 +51,21 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="SECONDS",
         help=f"time for the measurements (default: {BUDGET_S:.0f}, quick {QUICK_BUDGET_S:.0f})",
     )
-    run.add_argument("--data", type=Path, default=DATA, help="folder of recorded slots")
+
+
+def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="nrbench", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="measure, then report")
+    add_run_arguments(run)
+    alone = commands.add_parser(PREWAKE, help="measure pre-wake alone, then report")
+    alone.add_argument("--program", type=Path, default=BUILT, help="ws-prewake (default: of ci/bench)")
+    prewake.add_arguments(alone)
+    for measuring in (run, alone):
+        measuring.add_argument("--data", type=Path, default=DATA, help="folder of recorded slots")
     report = commands.add_parser("report", help="tables, plots and verdicts of an earlier run")
-    report.add_argument("--out", type=Path, default=Path("out"), help="folder of that run (default: out)")
+    for command in (run, alone, report):
+        command.add_argument("--out", type=Path, default=Path("out"), help="folder of results (default: out)")
     args = parser.parse_args(argv)
     if args.command == "run" and args.rounds is not None and args.rounds < 1:
         parser.error("--rounds must be at least 1")
@@ -115,7 +128,7 @@ def prepare(args: argparse.Namespace, driver: Driver) -> tuple[dict[str, Any], P
     return about, plan, budget_s
 
 
-def run(args: argparse.Namespace) -> int:
+def run_pools(args: argparse.Namespace) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     with open(args.out / "bench.log", "w") as log, open(args.out / "results.ndjson", "w") as results:
         driver = Driver(args.program, log)
@@ -133,7 +146,32 @@ def run(args: argparse.Namespace) -> int:
     report_lines(runner.lines, args.out)
     if cut:
         print(f"\nnrbench: {cut}")
-    return 0
+
+
+def run_prewake(args: argparse.Namespace, program: Path, quick: bool) -> None:
+    chosen = {name: getattr(args, name, ()) for name in ("env", "scenario")}
+    options = prewake.Options(
+        cores=host.cores(),
+        data=args.data,
+        quick=quick,
+        envs=tuple(chosen["env"]),
+        scenarios=tuple(chosen["scenario"]),
+        seconds=getattr(args, "seconds", None),
+        realtime=host.realtime_allowed(),
+        seed=args.seed,
+    )
+    prewake.run(program, options, args.out)
+
+
+def run(args: argparse.Namespace) -> None:
+    """All parts; pre-wake among them shortly, unless it is asked for by name."""
+    by_name = PREWAKE in (args.only or ())
+    if not args.only or set(args.only) != {PREWAKE}:
+        run_pools(args)
+    program = args.program.with_name("ws-prewake")
+    if by_name or (not args.only and not args.quick and program.is_file()):
+        print()
+        run_prewake(args, program, args.quick or not by_name)
 
 
 def report_lines(lines: list[Line], out: Path) -> None:
@@ -154,6 +192,14 @@ def report_lines(lines: list[Line], out: Path) -> None:
     print(f"\nwritten to {out}/: results.ndjson report.txt {' '.join(names)}")
 
 
+def report_again(out: Path) -> None:
+    pools, alone = out / "results.ndjson", out / prewake.RESULTS
+    if pools.is_file() or not alone.is_file():
+        report_lines(read_lines(pools), out)
+    if alone.is_file():
+        prewake.report_again(out)
+
+
 def draw(about: Line, summaries: Summaries, out: Path) -> list[str]:
     """@return names of the plots"""
     os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
@@ -169,8 +215,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse_args(argv)
     try:
         if args.command == "run":
-            return run(args)
-        report_lines(read_lines(args.out / "results.ndjson"), args.out)
+            run(args)
+        elif args.command == PREWAKE:
+            run_prewake(args, args.program, args.quick)
+        else:
+            report_again(args.out)
         return 0
     except (BenchError, SlotFileError, ValueError, OSError) as error:
         print(f"nrbench: {error}", file=sys.stderr)

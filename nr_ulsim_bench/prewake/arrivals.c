@@ -37,16 +37,32 @@ void arrivals_seed(arrivals_t *arrivals, uint64_t block)
   arrivals->random.state = arrivals->question->seed << 32 ^ block;
 }
 
+static uint64_t slot_begin_ns(const arrivals_t *arrivals)
+{
+  return arrivals->base_ns + (uint64_t)((double)arrivals->slot * arrivals->slot_ns);
+}
+
+static void drop_lost_periods(arrivals_t *arrivals)
+{
+  const uint64_t now_ns = clock_now_ns();
+  while (slot_begin_ns(arrivals) + (uint64_t)arrivals->slot_ns < now_ns) {
+    arrivals->slot += arrivals->pattern_slots;
+    arrivals->lost_periods++;
+  }
+}
+
 uint64_t arrivals_next(arrivals_t *arrivals)
 {
   const question_t *const question = arrivals->question;
+  if (arrivals->slot % arrivals->pattern_slots == 0)
+    drop_lost_periods(arrivals);
+  const uint64_t begin_ns = slot_begin_ns(arrivals);
   const uint64_t slot = arrivals->slot++;
   if (question->pattern[slot % arrivals->pattern_slots] == 'D')
     return 0;
   // Both are drawn in any case, so that the next slot's do not depend on this one's.
   const bool occupied = random_below(&arrivals->random, 100) < question->occupancy_percent;
   const uint64_t jitter_ns = random_below(&arrivals->random, 2 * question->jitter_us * 1000 + 1);
-  const uint64_t begin_ns = arrivals->base_ns + (uint64_t)((double)slot * arrivals->slot_ns);
   return occupied ? begin_ns + jitter_ns - question->jitter_us * 1000 : 0;
 }
 

@@ -24,6 +24,7 @@ typedef struct {
   uint64_t slot;    ///< the next one; the grid goes on through all modes, so that none begins with a jump
   uint32_t pattern_slots;
   uint32_t pattern_bursts; ///< U slots in it
+  uint64_t lost_periods;   ///< that went by while the one before was still running
   random_t random;
 } arrivals_t;
 
@@ -34,6 +35,8 @@ void arrivals_begin(arrivals_t *arrivals, const question_t *question);
 void arrivals_seed(arrivals_t *arrivals, uint64_t block);
 
 /// @brief Go to the next slot.
+/// Super-periods whose begin is more than a slot ago are left out, as a radio drops what comes too late: run
+/// after each other without a pause, they would show no waking at all.
 /// @return when its burst comes; 0 = it has none
 uint64_t arrivals_next(arrivals_t *arrivals);
 

@@ -3,8 +3,10 @@
 //
 // Lateness: a burst of n tasks wants min(workers, cores - 1, n - 1) CPUs beside the producer's. For each of
 // them the time from the first push to its first task, the mean over them; one that got no task counts with
-// the whole makespan. CPUs, not workers: a worker that the kernel lets run on the producer's own CPU starts
-// at once, but nothing is gained. A burst of one task, which wants no other CPU, is as late as that task.
+// the whole makespan. No lag is longer than the tasks take one after the other: what is beyond is no waking,
+// but somebody who took the producer's own CPU. CPUs, not workers: a worker that the kernel lets run on the
+// producer's own CPU starts at once, but nothing is gained. A burst of one task, which wants no other CPU, is
+// as late as that task.
 #include <sched.h>
 
 #include "bench.h"
@@ -21,7 +23,8 @@ static void run_timed(void *arg)
 /// What is known of a burst when it is over.
 typedef struct {
   uint32_t tasks;
-  int32_t cpu; ///< that it was pushed from
+  int32_t cpu;      ///< that it was pushed from
+  uint64_t work_ns; ///< of all tasks
   uint64_t begin_ns, end_ns;
 } burst_end_t;
 
@@ -60,7 +63,8 @@ static lags_t lags_of(const bench_run_t *bench, const burst_end_t *burst, uint32
   lags_t lags = {.last_ns = 0};
   uint64_t sum_ns = 0;
   for (uint32_t i = 0; i < wanted; i++) {
-    lags.last_ns = (i < count ? bench->starts_ns[i] : burst->end_ns) - burst->begin_ns;
+    const uint64_t lag_ns = (i < count ? bench->starts_ns[i] : burst->end_ns) - burst->begin_ns;
+    lags.last_ns = lag_ns < burst->work_ns ? lag_ns : burst->work_ns;
     sum_ns += lags.last_ns;
   }
   lags.mean_ns = sum_ns / wanted;
@@ -91,11 +95,15 @@ static void note_lags(bench_run_t *bench, const burst_end_t *burst, bool first, 
 
 void burst_run(bench_run_t *bench, const phase_t *phase, bool first, slot_times_t *times)
 {
-  for (uint32_t i = 0; i < phase->task_count; i++)
+  burst_end_t burst = {.tasks = phase->task_count};
+  for (uint32_t i = 0; i < phase->task_count; i++) {
     bench->work[i].work_ns = bench->plan.task_ns[phase->first_task + i];
+    burst.work_ns += bench->work[i].work_ns;
+  }
   ws_group_t group;
   ws_group_init(&group, phase->task_count);
-  burst_end_t burst = {.tasks = phase->task_count, .cpu = sched_getcpu(), .begin_ns = clock_now_ns()};
+  burst.cpu = sched_getcpu();
+  burst.begin_ns = clock_now_ns();
   for (uint32_t i = 0; i < phase->task_count; i++)
     ws_pool_push(bench->pool, (ws_task_t){.func = run_timed, .arg = &bench->work[i], .group = &group});
   ws_group_wait(&group, bench->pool);

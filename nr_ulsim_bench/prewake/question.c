@@ -22,8 +22,8 @@ const char question_usage[] =
     "       drift_ppm=0   seed=1   warm_ms=1000   measure_ms=5000   block_ms=40   limit_s=S\n"
     "       class=other|rr|rrall   hog=N   slack_ns=50000   dma_latency=-1|0   quota_percent=N   cpus=N\n"
     "       pin=0|1 (producer on the first CPU, workers on the others)   inject_us=N   bimodal=PERCENT\n"
-    "Modes take turns in blocks in one pool. idle: CPU time of a pool that has stopped working. canary: what\n"
-    "real-time workers leave to a normal thread on each CPU. Figures are times in us; cost_us is for a slot:\n"
+    "Modes take turns in blocks in one pool. idle: CPU time of a pool that has stopped working. canary:\n"
+    "what real-time workers leave to a normal thread on each CPU. Times are in us; cost_us is a slot's:\n"
     "lateness + (CPU time - work) / price.\n";
 
 static bool parse_mode(const char *text, spin_mode_t *mode)

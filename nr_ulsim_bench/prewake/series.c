@@ -36,6 +36,7 @@ void reading_take(reading_t *reading, bench_run_t *bench)
   ws_prewake_stats_t prewake;
   reading->usage = usage_now(USAGE_PROCESS);
   reading->inject_ns = inject_cpu_ns();
+  reading->lost_periods = bench->arrivals.lost_periods;
   ws_pool_prewake_stats(bench->pool, &prewake);
   const uint32_t filled = ws_pool_stats(bench->pool, &total, worker, workers);
   reading->spin_ns = prewake.spin_ns;
@@ -74,6 +75,7 @@ void series_add_block(series_t *series, const bench_run_t *bench, const reading_
   // What the injection computed stands for a CPU that sleeps: no part of what the pool costs.
   series->round.cpu_s +=
       end->usage.cpu_s - begin->usage.cpu_s - (double)(end->inject_ns - begin->inject_ns) * 1e-9;
+  series->lost_periods += end->lost_periods - begin->lost_periods;
   series->ctx_switches += end->usage.ctx_switches - begin->usage.ctx_switches;
   series->hits += end->hits - begin->hits;
   series->lates += end->lates - begin->lates;
@@ -147,6 +149,7 @@ void series_report(series_t *series, const bench_run_t *bench)
   report_count(report, "helpers", bench->helpers);
   report_count(report, "slots", series->slots);
   report_count(report, "late_slots", series->late_slots);
+  report_count(report, "lost_periods", series->lost_periods);
   if (series->slots == 0)
     return;
   report_number(report, "cost_us", cost_us(bench, &series->all));

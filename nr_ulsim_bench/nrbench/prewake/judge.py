@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the answers of ws-prewake show: regret, lateness, CPU time."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Iterable, NamedTuple, Sequence
+
+Line = dict[str, Any]
+Costs = dict[str, Sequence[float]]
+
+REGRET_MAX = 1.10
+LATE_US_MIN = 10.0
+P50_CUT_MIN, P99_CUT_MIN = 0.70, 0.50
+STEADY_FACTOR, STEADY_SLACK_US, STEADY_CPU_MAX = 1.06, 2.0, 2.0
+IDLE_CPU_US_MAX = 100.0
+CANARY_SHARE_MIN = 0.05
+RESAMPLES = 400
+
+
+def word(passed: bool | None) -> str:
+    return "----" if passed is None else "PASS" if passed else "MISS"
+
+
+class CaseKey(NamedTuple):
+    kind: str
+    env: str
+    scenario: str
+    workers: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The modes of one call, or why there are none."""
+
+    modes: dict[str, Line]
+    reason: str | None = None
+
+
+Results = dict[CaseKey, Result]
+
+
+def collect(lines: Iterable[Line]) -> Results:
+    modes: dict[CaseKey, dict[str, Line]] = defaultdict(dict)
+    reasons: dict[CaseKey, str] = {}
+    for line in lines:
+        if line.get("bench") != "prewake":
+            continue
+        key = CaseKey(line["kind"], line["env"], line["scenario"], line["workers"])
+        if "mode" in line:
+            modes[key][line["mode"]] = line
+        else:
+            reasons[key] = line.get("skipped") or line.get("error") or "no answer"
+    return {key: Result(modes.get(key, {}), reasons.get(key)) for key in modes.keys() | reasons.keys()}
+
+
+def constants(modes: dict[str, Line]) -> Costs:
+    """What somebody can set by hand: a lead, or none at all."""
+    return {
+        name: line["round_cost_us"] for name, line in modes.items() if name == "off" or name[:6] == "fixed:"
+    }
+
+
+def best_constant(costs: Costs) -> str:
+    return min(costs, key=lambda name: statistics.fmean(costs[name]))
+
+
+def tuned_cost(costs: Costs) -> float:
+    """What a constant costs that was tuned by measuring: chosen in one half of the rounds, paid in the other.
+
+    The smallest of many noisy means is below what its mode really costs; this is not.
+    """
+    rounds = min(len(series) for series in costs.values())
+    if rounds < 2:
+        return min(statistics.fmean(series) for series in costs.values())
+    paid = []
+    for own in (0, 1):
+        tune = {name: series[own:rounds:2] for name, series in costs.items()}
+        paid += costs[best_constant(tune)][1 - own : rounds : 2]
+    return statistics.fmean(paid)
+
+
+@dataclass(frozen=True)
+class Regret:
+    best: str
+    best_cost_us: float
+    tuned_cost_us: float
+    auto_cost_us: float
+    off_cost_us: float
+    low: float
+    high: float
+
+    @property
+    def ratio(self) -> float:
+        return self.auto_cost_us / self.tuned_cost_us
+
+    @property
+    def passed(self) -> bool:
+        return self.ratio <= REGRET_MAX
+
+
+def regret(modes: dict[str, Line]) -> Regret | None:
+    costs = constants(modes)
+    if "auto" not in modes or "off" not in costs or len(costs) < 2:
+        return None
+    auto = modes["auto"]["round_cost_us"]
+    rounds = min(len(series) for series in [auto, *costs.values()])
+    if rounds == 0:
+        return None
+    low, high = interval(auto[:rounds], {name: series[:rounds] for name, series in costs.items()})
+    best = best_constant(costs)
+    return Regret(
+        best,
+        statistics.fmean(costs[best]),
+        tuned_cost(costs),
+        statistics.fmean(auto),
+        statistics.fmean(costs["off"]),
+        low,
+        high,
+    )
+
+
+def interval(auto: Sequence[float], costs: Costs) -> tuple[float, float]:
+    """90 % of the ratio, by drawing rounds anew: in a round all modes had the same arrivals and machine."""
+    draw = random.Random(len(auto))
+    ratios = []
+    for _ in range(RESAMPLES):
+        rounds = [draw.randrange(len(auto)) for _ in auto]
+        again = {name: [series[i] for i in rounds] for name, series in costs.items()}
+        ratios.append(statistics.fmean(auto[i] for i in rounds) / tuned_cost(again))
+    ratios.sort()
+    return ratios[RESAMPLES // 20], ratios[-RESAMPLES // 20 - 1]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """By how much auto shortens what off has."""
+
+    field: str
+    off_p50_us: float
+    auto_p50_us: float
+    off_p99_us: float
+    auto_p99_us: float
+
+    @property
+    def p50(self) -> float:
+        return 1 - self.auto_p50_us / self.off_p50_us if self.off_p50_us else 0.0
+
+    @property
+    def p99(self) -> float:
+        return 1 - self.auto_p99_us / self.off_p99_us if self.off_p99_us else 0.0
+
+    @property
+    def passed(self) -> bool | None:
+        """Nothing to judge where off loses next to nothing."""
+        if self.off_p50_us <= LATE_US_MIN:
+            return None
+        return self.p50 >= P50_CUT_MIN and self.p99 >= P99_CUT_MIN
+
+
+def cut(modes: dict[str, Line], field: str) -> Cut | None:
+    if "auto" not in modes or "off" not in modes:
+        return None
+    values = [modes[mode][f"{field}_{p}_us"] for p in ("p50", "p99") for mode in ("off", "auto")]
+    return Cut(field, *values)
+
+
+def cpu_kept(auto: Line, cap_percent: float) -> bool:
+    """At the cap at most over all blocks together, and in none, of some 40 ms, above it by over a tenth."""
+    return auto["spin_percent"] <= cap_percent and auto["spin_percent_max"] <= 1.1 * cap_percent
+
+
+def steady_limit_us(bound_us: float) -> float:
+    return STEADY_FACTOR * bound_us + STEADY_SLACK_US
+
+
+def steady_passed(auto: Line) -> bool:
+    in_time = auto["makespan_p50_us"] <= steady_limit_us(auto["bound_us"])
+    return in_time and auto["cpu_per_work"] <= STEADY_CPU_MAX
+
+
+def idle_passed(line: Line) -> bool:
+    return line["cpu_us"] <= IDLE_CPU_US_MAX and line["ctx_switches"] == 0
+
+
+def canary_passed(modes: dict[str, Line], cap_percent: float) -> bool | None:
+    """What off leaves to a normal thread, less the cap, and two hundredths for the measurement."""
+    if not {"off", "auto"} <= modes.keys():
+        return None
+    pairs = zip(modes["off"]["canary_share"], modes["auto"]["canary_share"])
+    return all(auto >= max(CANARY_SHARE_MIN, off - cap_percent / 100 - 0.02) for off, auto in pairs)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which environments and scenarios are measured, and for how long."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+CAP_PERCENT, PRICE = 10, 5
+# Making the pool, warming up, ending; beside what is measured.
+OVERHEAD_S = 0.1
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is different about the machine."""
+
+    name: str
+    text: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What the radio does."""
+
+    name: str
+    slot_us: int
+    pattern: str
+    jitter_us: int
+    work: str  # bursts such as "12x6+22x28", or a file of recorded slots
+
+    def words(self) -> tuple[str, ...]:
+        work = f"file={self.work}" if self.work.endswith(".slots") else f"bursts={self.work}"
+        return f"slot_us={self.slot_us}", f"pattern={self.pattern}", f"jitter_us={self.jitter_us}", work
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of ws-prewake."""
+
+    kind: str  # regret, steady, idle, canary
+    env: str
+    scenario: str
+    workers: int
+    words: tuple[str, ...]
+    seconds: float
+
+    def labels(self) -> dict[str, object]:
+        return {
+            "bench": "prewake",
+            "kind": self.kind,
+            "env": self.env,
+            "scenario": self.scenario,
+            "workers": self.workers,
+        }
+
+
+@dataclass(frozen=True)
+class Options:
+    cores: int
+    data: Path
+    quick: bool = False
+    envs: tuple[str, ...] = ()  # empty = all
+    scenarios: tuple[str, ...] = ()
+    seconds: float | None = None  # of one regret measurement
+    realtime: bool = True  # permitted
+    seed: int = 1
+
+
+def environments(cores: int) -> list[Environment]:
+    """Injected latencies are for workers on CPUs of their own: the producer's must not sleep with them."""
+    return [
+        Environment("normal", "normal class", ()),
+        Environment("realtime", "producer and workers SCHED_RR", ("class=rrall",)),
+        Environment("hog", "one core busy with a normal process", ("hog=1",)),
+        Environment(
+            "quota", f"control group with {0.6 * cores:g} CPUs' time", (f"quota_percent={60 * cores}",)
+        ),
+        Environment("latency0", "cpu_dma_latency held at 0: CPUs do not sleep deeply", ("dma_latency=0",)),
+        Environment("slack1", "timer slack 1 ns instead of 50 us", ("slack_ns=1",)),
+        Environment("wake5", "5 us added to each wake", ("pin=1", "inject_us=5")),
+        Environment("wake30", "30 us added to each wake", ("pin=1", "inject_us=30")),
+        Environment("wake100", "100 us added to each wake", ("pin=1", "inject_us=100")),
+        Environment(
+            "wake20or80", "20 us added, in one wake of five 80 us", ("pin=1", "inject_us=20", "bimodal=20")
+        ),
+    ]
+
+
+QUICK_ENVS = ("normal", "realtime", "wake30")
+QUICK_SCENARIOS = ("steady", "gap2")
+RECORDED = "v2.3.0_prb106_mcs25_l1.slots"
+RECORDED_ENVS = ("normal", "realtime")
+
+
+def scenarios(data: Path) -> list[Scenario]:
+    """Each slot length, gap and jitter, though not each with each: the full grid takes hours."""
+    return [
+        Scenario("steady", 500, "U", 0, "12x6"),
+        Scenario("gap2", 500, "DDDDU", 5, "22x28"),
+        Scenario("gap4.5", 500, "DDDDDDDDDU", 20, "12x6+22x28"),
+        Scenario("slow", 1000, "U", 50, "4x20"),
+        Scenario("recorded", 500, "DDDDU", 5, str(data / RECORDED)),
+    ]
+
+
+def parse_scenario(text: str, data: Path) -> Scenario:
+    """A name, or slot_us:pattern:jitter_us:bursts."""
+    for scenario in scenarios(data):
+        if scenario.name == text:
+            return scenario
+    slot_us, _, rest = text.partition(":")
+    pattern, _, rest = rest.partition(":")
+    jitter_us, _, work = rest.partition(":")
+    if not (slot_us.isdigit() and jitter_us.isdigit() and work and set(pattern) <= {"U", "D"}):
+        names = ", ".join(scenario.name for scenario in scenarios(data))
+        raise ValueError(f"scenario {text!r} is none of {names}, nor slot_us:pattern:jitter_us:bursts")
+    return Scenario(text, int(slot_us), pattern, int(jitter_us), work)
+
+
+def chosen_environments(options: Options) -> list[Environment]:
+    known = environments(options.cores)
+    wanted = options.envs or (QUICK_ENVS if options.quick else tuple(env.name for env in known))
+    for name in wanted:
+        if name not in {env.name for env in known}:
+            raise ValueError(f"environment {name!r} is none of {', '.join(env.name for env in known)}")
+    return [env for env in known if env.name in wanted and (options.realtime or env.name != "realtime")]
+
+
+def regret_cases(options: Options) -> Iterator[Case]:
+    names = options.scenarios or (
+        QUICK_SCENARIOS if options.quick else tuple(s.name for s in scenarios(options.data))
+    )
+    measure_s = options.seconds or (3.0 if options.quick else 6.0)
+    warm_s = 0.6 if options.quick else 1.0
+    workers = max(1, options.cores - 1)
+    times = (f"measure_ms={measure_s * 1000:.0f}", f"warm_ms={warm_s * 1000:.0f}")
+    for env in chosen_environments(options):
+        for scenario in (parse_scenario(name, options.data) for name in names):
+            if scenario.name == "recorded" and not options.scenarios and env.name not in RECORDED_ENVS:
+                continue
+            words = (*scenario.words(), *env.words, *times, f"workers={workers}", *_policy(options))
+            yield Case("regret", env.name, scenario.name, workers, words, measure_s + warm_s + OVERHEAD_S)
+
+
+def _policy(options: Options) -> tuple[str, ...]:
+    return f"cap={CAP_PERCENT}", f"price={PRICE}", f"seed={options.seed}"
+
+
+STEADY_WORK = ("12x6", "4x20", "22x28", "12x6+22x28")
+
+
+def steady_cases(options: Options) -> Iterator[Case]:
+    """Slots at a steady 500 us, as in the part `slot`, but with what the pool has learnt."""
+    measure_s, warm_s = (0.4, 0.3) if options.quick else (0.8, 0.5)
+    times = (f"measure_ms={measure_s * 1000:.0f}", f"warm_ms={warm_s * 1000:.0f}", "modes=off,auto,hot")
+    for sched_class in ("other", "rrall") if options.realtime else ("other",):
+        for workers in (1,) if options.quick else (1, 2):
+            for work in STEADY_WORK:
+                scenario = Scenario("", 500, "U", 0, work)
+                head = (f"class={sched_class}", f"workers={workers}")
+                words = (*head, *scenario.words(), *times, *_policy(options))
+                yield Case("steady", sched_class, work, workers, words, measure_s + warm_s + OVERHEAD_S)
+
+
+def rest_cases(options: Options) -> Iterator[Case]:
+    workers = max(1, options.cores - 1)
+    head = (*Scenario("", 500, "U", 0, "12x6").words(), f"workers={workers}", *_policy(options))
+    for sched_class in ("other", "rrall") if options.realtime else ("other",):
+        words = ("bench=idle", f"class={sched_class}", "warm_ms=1000", *head)
+        yield Case("idle", sched_class, "12x6", workers, words, 2.2 + OVERHEAD_S)
+    if options.realtime:
+        words = ("bench=canary", "class=rrall", "warm_ms=500", "measure_ms=2000", *head)
+        yield Case("canary", "rrall", "12x6", workers, words, 2.5 + OVERHEAD_S)
+
+
+def make_plan(options: Options) -> list[Case]:
+    """In an order of chance, so that no environment has the machine's worst minute for itself."""
+    cases = list(regret_cases(options))
+    if not options.envs and not options.scenarios:
+        cases += [*steady_cases(options), *rest_cases(options)]
+    random.Random(options.seed).shuffle(cases)
+    return cases
+
