@@ -20,6 +20,7 @@ set(WS_CORE_SOURCES
   core/ws_process.c
   core/ws_push.c
   core/ws_relax.c
+  core/ws_report.c
   core/ws_run.c
   core/ws_settings.c
   core/ws_spin.c

@@ -16,6 +16,7 @@
 #include "ws_guard.h"
 #include "ws_lane.h"
 #include "ws_park.h"
+#include "ws_report.h"
 #include "ws_run.h"
 
 static bool is_idle(struct ws_pool_s *pool)
@@ -142,5 +143,6 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   wait_until_idle(pool, here);
   end_workers(pool);
   settle_leftovers(pool, here);
+  ws_report_at_stop(pool);
   return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

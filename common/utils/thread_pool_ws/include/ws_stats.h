@@ -93,6 +93,11 @@ void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
 uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
                        uint32_t worker_max);
 
+/// @brief What the statistics say, as at most 40 lines of at most 100 characters, without line ends.
+/// @param line  called for each of them, from this thread
+/// @threads   any thread, while the pool exists; also after its stop
+void ws_pool_report(struct ws_pool_s *pool, void (*line)(void *arg, const char *text), void *arg);
+
 #ifdef __cplusplus
 }
 #endif
