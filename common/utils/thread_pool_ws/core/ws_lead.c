@@ -17,8 +17,11 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns);
   choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, in_vain, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // the latest of a few samples is not the latest possible
-  const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns);
-  const double useful = lead->useful * present * (in_time_ns > 0 ? in_time_ns : 0);
+  // Whoever is later than a push would have made it gains nothing, and loses nothing either: what delayed it
+  // by milliseconds would have delayed it then, too.
+  const int64_t react_ns = (int64_t)how->react_ns;
+  const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
+  const double useful = lead->useful * present * in_time_ns;
   const double absent_ns = (double)(lead_ns + choice.wait_ns) + how->react_ns;
   choice.cost_ns = present * (double)ws_window_below(&lead->early, lead_ns) + absent * absent_ns;
   choice.gain_ns = how->price * useful - choice.cost_ns;

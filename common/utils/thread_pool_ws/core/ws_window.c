@@ -47,11 +47,11 @@ int64_t ws_window_quantile(const ws_window_t *window, uint32_t permille)
   return window->sorted[index < window->count ? index : window->count - 1];
 }
 
-int64_t ws_window_above(const ws_window_t *window, int64_t ns)
+int64_t ws_window_above(const ws_window_t *window, int64_t ns, int64_t most_ns)
 {
   int64_t sum = 0;
   for (uint32_t i = window->count; i-- > 0 && window->sorted[i] > ns;)
-    sum += window->sorted[i] - ns;
+    sum += window->sorted[i] - ns < most_ns ? window->sorted[i] - ns : most_ns;
   return window->count ? sum / window->count : 0;
 }
 

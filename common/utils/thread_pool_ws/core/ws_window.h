@@ -23,8 +23,8 @@ void ws_window_add(ws_window_t *window, int64_t ns);
 /// @return the smallest sample that at least @p permille of them do not exceed; 0 when there are none
 int64_t ws_window_quantile(const ws_window_t *window, uint32_t permille);
 
-/// @return mean of max(0, sample - @p ns): what is missing at @p ns
-int64_t ws_window_above(const ws_window_t *window, int64_t ns);
+/// @return mean of what is missing at @p ns: of sample - @p ns, but at least 0 and at most @p most_ns
+int64_t ws_window_above(const ws_window_t *window, int64_t ns, int64_t most_ns);
 
 /// @return mean of max(0, @p ns - sample): what @p ns is too much
 int64_t ws_window_below(const ws_window_t *window, int64_t ns);
