@@ -92,20 +92,29 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(&worker->token, 1);
 }
 
-/// A sleeper to wake: not on the caller's CPU if it can be helped. @return its index, or UINT32_MAX
+/// A sleeper to wake: best one that would get up by itself soon, and not on the caller's CPU if it can be
+/// helped; the lowest of several, so that the same few workers stay warm. @return its index, or UINT32_MAX
 static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
 {
-  uint32_t second = UINT32_MAX;
+  const bool armed = ws_load_relaxed(&pool->armed) > 0; // relaxed: a preference
+  uint32_t best = UINT32_MAX, most = 0;
   for (uint32_t word = 0; word < pool->mask_words; word++) {
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
-      if (ws_load_relaxed(&pool->worker[index].seen_cpu) != cpu) // relaxed: a preference
-        return index; // the lowest: the same few workers stay warm
-      second = second == UINT32_MAX ? index : second;
+      const ws_worker_t *worker = &pool->worker[index];
+      const bool elsewhere = ws_load_relaxed(&worker->seen_cpu) != cpu; // relaxed: a preference
+      const bool rises = armed && ws_load_relaxed(&worker->rise.alarm_ns) != 0; // relaxed: a preference
+      const uint32_t merit = 1 + 2 * elsewhere + rises;
+      if (merit > most) {
+        most = merit;
+        best = index;
+      }
+      if (merit == (armed ? 4u : 3u))
+        return index;
     }
   }
-  return second;
+  return best;
 }
 
 /// Wake a claimed worker, and take the time of the call.
@@ -250,7 +259,8 @@ static bool sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
     }
     if (ws_prewake_may_rise(worker) && ws_claim(pool, worker->index))
       return false;
-    rise_ns = 0; // no CPU for it, or somebody has claimed it and the token is under way
+    ws_prewake_disarm(worker); // no CPU for it, or somebody has claimed it and the token is under way
+    rise_ns = 0;
   }
   return true;
 }

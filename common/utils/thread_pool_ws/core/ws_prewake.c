@@ -294,11 +294,20 @@ uint64_t ws_prewake_plan(ws_worker_t *worker)
   ws_count(&worker->queue.count.misses, rise->by_timer); // learn has not seen a burst for it
   rise->by_timer = false;
   rise->waking_ns = -1;
-  plan.armed = plan.rise_ns != 0 && arm(pool);
-  plan.rise_ns = plan.armed ? plan.rise_ns : 0;
+  if (plan.rise_ns != 0 && !arm(pool))
+    plan.rise_ns = 0;
   rise->plan = plan;
+  ws_store_relaxed(&rise->alarm_ns, plan.rise_ns); // relaxed: published with the worker's bit
   ws_prewake_quiet(pool);
   return plan.rise_ns;
+}
+
+void ws_prewake_disarm(ws_worker_t *worker)
+{
+  if (ws_load_relaxed(&worker->rise.alarm_ns) == 0) // relaxed: only the worker writes it
+    return;
+  ws_store_relaxed(&worker->rise.alarm_ns, 0); // relaxed: a preference of those who wake
+  ws_add_relaxed(&worker->pool->armed, 0u - 1); // relaxed: a preference
 }
 
 bool ws_prewake_may_rise(ws_worker_t *worker)
@@ -328,7 +337,8 @@ static void note_rise(ws_rise_t *rise)
 
 bool ws_prewake_is_rising(const ws_worker_t *worker, uint64_t now_ns)
 {
-  return worker->rise.plan.rise_ns != 0 && worker->rise.plan.rise_ns <= now_ns;
+  const uint64_t alarm_ns = ws_load_relaxed(&worker->rise.alarm_ns); // relaxed: the caller owns the claim
+  return alarm_ns != 0 && alarm_ns <= now_ns;
 }
 
 void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
@@ -342,9 +352,7 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
   rise->by_timer = by == WS_WAKE_TIMER;
   rise->look_until_ns = rise->by_timer ? rise->plan.give_up_ns : rise->rose_ns;
   rise->follow = 0;
-  if (rise->plan.armed)
-    ws_add_relaxed(&worker->pool->armed, 0u - 1); // relaxed: a preference
-  rise->plan.armed = false;
+  ws_prewake_disarm(worker);
   if (from_ns == 0)
     return; // it found work before it slept
   rise->waking_ns = rise->rose_ns > from_ns ? (int64_t)(rise->rose_ns - from_ns) : 0;

@@ -27,6 +27,9 @@ uint64_t ws_prewake_plan(ws_worker_t *worker);
 /// @brief Its timer has ended its sleep. @return whether it may get up; then it must claim itself
 bool ws_prewake_may_rise(ws_worker_t *worker);
 
+/// @brief It will not get up by itself after all, or is awake: another may.
+void ws_prewake_disarm(ws_worker_t *worker);
+
 /// @return whether its timer is over, and it is on its way. For whoever has claimed it, before the token
 bool ws_prewake_is_rising(const ws_worker_t *worker, uint64_t now_ns);
 

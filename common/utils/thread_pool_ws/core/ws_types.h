@@ -64,7 +64,6 @@ typedef struct {
   uint64_t give_up_ns; ///< it looks until then
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = somebody has announced the burst
-  bool armed; ///< counted in pool->armed
 } ws_plan_t;
 
 /// Times that a worker has run dry since the last pause, told apart.
@@ -73,6 +72,7 @@ typedef struct {
 /// What pre-wake knows of a worker (ws_prewake.h).
 typedef struct {
   ws_plan_t plan; ///< P
+  ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
   uint64_t slept_ns, rose_ns; ///< P when it parked and got up last
   int64_t waking_ns; ///< P how long that took; -1 = it has not slept since the last burst
