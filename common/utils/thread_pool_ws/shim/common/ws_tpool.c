@@ -11,6 +11,7 @@
 
 #include "assertions.h"
 #include "common/utils/system.h"
+#include "ws_tpool_report.h"
 
 #ifndef WS_SHIM_SHAPE
 #define WS_SHIM_SHAPE "?"
@@ -133,8 +134,12 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
   if (tpool->threads) {
     ws_settings_t settings;
     fill_settings(&settings, params, shown);
+    const bool report = settings.report;
+    settings.report = false; // it is printed here, where the pool's name is known
     tpool->pool = create_pool(&settings, shown);
     log_start(shown, tpool->pool, &settings);
+    if (report)
+      ws_tpool_report_later(tpool, shown);
   } else {
     log_inline(shown);
   }
@@ -161,6 +166,7 @@ void ws_tpool_close(ws_tpool_t *tpool)
     return;
   const int64_t stopped = ws_pool_stop(tpool->pool, WS_STOP_DRAIN);
   AssertFatal(stopped != -EDEADLK, "thread_pool_ws: a task cannot abort the pool that runs it\n");
+  ws_tpool_report(tpool);
   // [edge TPOOL_USERS acq_rel] as a leave
   if (__atomic_fetch_or(&tpool->users, 1, __ATOMIC_ACQ_REL) == 0)
     free_pool(tpool);

@@ -3,7 +3,7 @@
 /// What all shapes of OAI's pool share: the object behind a tpool_t, from the parameter string to the end.
 ///
 /// users:  OPEN --close--> CLOSED --last user leaves--> the pool is freed
-/// The object itself is never freed (64 bytes a pool): a thread may look at one whose pool is gone, and then
+/// The object itself is never freed (128 bytes a pool): a thread may look at one whose pool is gone, and then
 /// gets no access to it.
 #ifndef WS_TPOOL_H
 #define WS_TPOOL_H
@@ -21,6 +21,9 @@ typedef struct ws_tpool_s {
   bool measure; ///< I shape A: stamp elements
   int trace_fd; ///< I shape A: pipe for elements that were pulled, -1 = none
   struct ws_tpool_s *next; ///< I in the list of all
+  char report_name[32]; ///< I what a report calls it; empty = there is to be none
+  bool reported; ///< there has been one; under a lock: ws_tpool_report.c
+  struct ws_tpool_s *next_report; ///< I in the list of those that there is to be a report about
 } ws_tpool_t;
 
 /// @brief Read OAI's parameter string. Ends the process with a message that names a bad entry.

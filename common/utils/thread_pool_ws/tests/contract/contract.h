@@ -55,6 +55,7 @@ extern const contract_case_t pools_cases[];
 extern const contract_case_t nested_cases[];
 extern const contract_case_t exit_cases[];
 extern const contract_case_t params_cases[];
+extern const contract_case_t settings_cases[];
 #if CONTRACT_TASKS
 extern const contract_case_t task_pool_cases[];
 extern const contract_case_t task_groups_cases[];
@@ -78,6 +79,7 @@ typedef struct {
 } contract_child_t;
 extern const contract_child_t exit_children[];
 extern const contract_child_t params_children[];
+extern const contract_child_t settings_children[];
 #define CONTRACT_TEXT_SIZE 4096
 #define CONTRACT_HUNG (-1)
 /// @brief Run this program again as a child, with its stderr in @p text (may be NULL).

@@ -43,6 +43,7 @@ static const struct {
     {"pools", pools_cases},
     {"nested", nested_cases},
     {"params", params_cases},
+    {"settings", settings_cases},
     {"exit", exit_cases},
 };
 #define SUITES (sizeof(suites) / sizeof(suites[0]))
@@ -145,7 +146,7 @@ static int run_case(const char *name)
 
 static int run_child(const char *name, const char *argument)
 {
-  const contract_child_t *const lists[] = {exit_children, params_children};
+  const contract_child_t *const lists[] = {exit_children, params_children, settings_children};
   for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
     for (const contract_child_t *child = lists[i]; child->name; child++)
       if (strcmp(child->name, name) == 0)

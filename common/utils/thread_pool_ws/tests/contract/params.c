@@ -231,18 +231,8 @@ static int init_with(const char *params)
   return 33;
 }
 
-static int init_and_work(const char *params)
-{
-  char text[256];
-  snprintf(text, sizeof(text), "%s", params);
-  tpool_t *pool = contract_memory();
-  initTpool(text, pool, false);
-  return threads_of("Tpool") == 2 && works(pool) ? 0 : 1;
-}
-
 const contract_child_t params_children[] = {
     {"init_with", init_with},
-    {"init_and_work", init_and_work},
     {NULL, NULL},
 };
 
@@ -286,51 +276,6 @@ static void params_bad_entry_ends_the_process(void)
   }
 }
 
-/// Entries of ours beside the cores; a wrong one is said and the pool works.
-static void params_of_spin(void)
-{
-  static const struct {
-    const char *params, *said;
-  } given[] = {
-      {"-1,-1", "spin "},
-      {"-1,-1,spin=off", "spin off"},
-      {"SPIN=Auto,-1,-1,spin_cpu_max=5", "spin auto (at most 5 % of a core each)"},
-      {"-1,spin=fixed:40,-1", "spin fixed 40 us"},
-      {"-1,spin=fixed:12.5,-1", "spin fixed 12.5 us"},
-      {"-1,-1,spin=soon", "\"soon\""},
-      {"-1,-1,spin=soon", "spin off"},
-      {"-1,spin_cpu_max=lots,-1", "\"lots\""},
-      {"-1,spin_cpu_max=lots,-1", "spin off"},
-  };
-  if (!contract_ours_only("the host's own has no such entries"))
-    return;
-  for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
-    char text[CONTRACT_TEXT_SIZE] = "";
-    CU_ASSERT_EQUAL(contract_run_child("init_and_work", given[i].params, text), 0);
-    if (!strstr(text, given[i].said))
-      printf("\"%s\" says: %s\n", given[i].params, text);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, given[i].said));
-  }
-}
-
-/// What the environment sets, an entry sets anew.
-static void params_of_spin_before_the_environment(void)
-{
-  if (!contract_ours_only("the host's own reads no such variable"))
-    return;
-  char text[CONTRACT_TEXT_SIZE] = "";
-  setenv("TPOOL_WS_SPIN", "fixed:33", 1);
-  CU_ASSERT_EQUAL(contract_run_child("init_and_work", "-1,-1", text), 0);
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "spin fixed 33 us"));
-  CU_ASSERT_EQUAL(contract_run_child("init_and_work", "-1,-1,spin=off", text), 0);
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "spin off"));
-  setenv("TPOOL_WS_SPIN", "whenever", 1);
-  CU_ASSERT_EQUAL(contract_run_child("init_and_work", "-1,-1", text), 0);
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "TPOOL_WS_SPIN=\"whenever\""));
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "spin off"));
-  unsetenv("TPOOL_WS_SPIN");
-}
-
 static void params_of_more_than_128_entries(void)
 {
   enum { ENTRIES = 150 };
@@ -366,8 +311,6 @@ const contract_case_t params_cases[] = {
     CASE(params_n_beside_cores),
     CASE(params_empty_string),
     CASE(params_bad_entry_ends_the_process),
-    CASE(params_of_spin),
-    CASE(params_of_spin_before_the_environment),
     CASE(params_of_more_than_128_entries),
     CASE(floating_count_above_128),
     CASES_END,
