@@ -38,12 +38,13 @@ ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how
   }
 }
 
-void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool useful)
+void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool found, bool in_time)
 {
   if (lead->early.count == 0)
-    lead->useful = useful;
+    lead->useful = 1; // not known yet: it is worth a try
   ws_window_add(&lead->early, early_ns);
-  lead->useful += ((useful ? 1 : 0) - lead->useful) * NEWEST;
+  if (found || in_time)
+    lead->useful += ((found ? 1 : 0) - lead->useful) * NEWEST;
 }
 
 bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)

@@ -50,8 +50,9 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
 
 /// @brief Remember what a burst has shown.
 /// @param early_ns  X
-/// @param useful    the worker found a task
-void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool useful);
+/// @param found     the worker found a task
+/// @param in_time   it was awake when the burst came: else that it found none says nothing
+void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool found, bool in_time);
 
 /// @brief Open or shut the gate, with some inertia. @return whether it is open
 bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice);

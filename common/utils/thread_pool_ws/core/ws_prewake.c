@@ -149,19 +149,20 @@ static void learn(ws_worker_t *worker)
     memset(rise->lead, 0, sizeof(rise->lead)); // the phases are others now
   rise->locks = rhythm->model.locks;
   const int64_t waking_ns = rise->waking_ns;
-  const bool by_timer = rise->by_timer;
+  const bool by_timer = rise->by_timer, in_time = rise->rose_ns <= rhythm->burst_ns;
   rise->waking_ns = -1;
   rise->by_timer = false;
   if (waking_ns < 0)
     return;
   if (by_timer) {
     ws_counters_t *count = &worker->queue.count;
-    ws_count(rise->rose_ns <= rhythm->burst_ns ? &count->hits : &count->lates, 1);
+    ws_count(in_time ? &count->hits : &count->lates, 1);
     ws_count(&count->unused, !rise->found);
   }
   // A sleep that took longer than a period says that the process was stopped, not how long it takes to wake.
   if (rhythm->arrived.phase >= 0 && (uint64_t)waking_ns < ws_predict_gap_ns(&rhythm->model))
-    ws_lead_learn(&rise->lead[rhythm->arrived.phase], waking_ns - rhythm->arrived.late_ns, rise->found);
+    ws_lead_learn(&rise->lead[rhythm->arrived.phase], waking_ns - rhythm->arrived.late_ns, rise->found,
+                  in_time);
 }
 
 /// Would it pay to get up for this phase? Keep the earliest time at which it does.

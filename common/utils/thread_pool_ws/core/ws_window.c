@@ -71,18 +71,23 @@ int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t 
     first++;
   for (last = first; last < window->count && window->sorted[last] <= bound_ns;)
     last++;
+  if (first == last)
+    return from_ns;
   const double never = window->count - last + absent * window->count;
+  const int64_t latest_ns = window->sorted[last - 1];
+  const int64_t beyond_ns = latest_ns + latest_ns - window->sorted[(first + last) / 2];
   double reached = 0; // sum of the waits that end with their event
-  double best = (double)(last - first) * (double)miss_ns;
+  double best = (double)(last - first + 1) * (double)miss_ns;
   int64_t best_ns = from_ns;
-  for (uint32_t i = first; i < last; i++) {
-    const double wait = (double)(window->sorted[i] - from_ns);
+  for (uint32_t i = first; i <= last; i++) {
+    const int64_t until_ns = i < last ? window->sorted[i] : beyond_ns < bound_ns ? beyond_ns : bound_ns;
+    const double wait = (double)(until_ns - from_ns);
     reached += wait;
-    const double missed = last - i - 1;
+    const double missed = last - i;
     const double cost = reached + missed * (wait + (double)miss_ns) + never * wait;
     if (cost < best) {
       best = cost;
-      best_ns = window->sorted[i];
+      best_ns = until_ns;
     }
   }
   return best_ns;

@@ -31,9 +31,12 @@ int64_t ws_window_below(const ws_window_t *window, int64_t ns);
 
 /// @brief How long is it worth to wait for an event that comes as the samples say? Waiting costs its time.
 /// Each event at or before @p bound_ns that the wait does not reach costs @p miss_ns more.
+/// The latest of n samples is not the latest possible: one more is taken to lie as far beyond it as it lies
+/// beyond the median of those that the wait can reach.
 /// @param from_ns  the wait begins; events before it cost nothing
 /// @param absent   times that the event did not come at all, for each sample
-/// @return the end of the best wait: @p from_ns = none is worth it, else a sample's time
+/// @return the end of the best wait: @p from_ns = none is worth it, else a sample's time, or that of the one
+/// more, at most @p bound_ns
 /// Source: optimal stopping on the empirical distribution; the competitive bound of Karlin et al., SODA 1990,
 /// is what is left of it when nothing is known
 int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t bound_ns, double absent,
