@@ -149,15 +149,16 @@ def run_pools(args: argparse.Namespace) -> None:
 
 
 def run_prewake(args: argparse.Namespace, program: Path, quick: bool) -> None:
-    chosen = {name: getattr(args, name, ()) for name in ("env", "scenario")}
+    """With options of its own when it is measured alone."""
     options = prewake.Options(
         cores=host.cores(),
         data=args.data,
         quick=quick,
-        envs=tuple(chosen["env"]),
-        scenarios=tuple(chosen["scenario"]),
+        envs=tuple(getattr(args, "env", ())),
+        scenarios=tuple(getattr(args, "scenario", ())),
+        kinds=tuple(getattr(args, "kind", None) or prewake.KINDS),
         seconds=getattr(args, "seconds", None),
-        realtime=host.realtime_allowed(),
+        realtime=host.realtime_allowed() and set(getattr(args, "classes", None) or CLASSES) != {"other"},
         seed=args.seed,
     )
     prewake.run(program, options, args.out)
@@ -169,7 +170,8 @@ def run(args: argparse.Namespace) -> None:
     if not args.only or set(args.only) != {PREWAKE}:
         run_pools(args)
     program = args.program.with_name("ws-prewake")
-    if by_name or (not args.only and not args.quick and program.is_file()):
+    everything = not (args.only or args.quick or args.backends)
+    if by_name or (everything and program.is_file()):
         print()
         run_prewake(args, program, args.quick or not by_name)
 

@@ -92,6 +92,7 @@ class Regret:
     off_cost_us: float
     low: float
     high: float
+    rounds: int
 
     @property
     def ratio(self) -> float:
@@ -120,6 +121,7 @@ def regret(modes: dict[str, Line]) -> Regret | None:
         statistics.fmean(costs["off"]),
         low,
         high,
+        rounds,
     )
 
 

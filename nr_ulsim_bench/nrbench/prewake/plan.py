@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Iterator
 
 CAP_PERCENT, PRICE = 10, 5
+KINDS = ("regret", "steady", "idle", "canary")
 # Making the pool, warming up, ending; beside what is measured.
 OVERHEAD_S = 0.1
 
@@ -41,7 +42,7 @@ class Scenario:
 class Case:
     """One call of ws-prewake."""
 
-    kind: str  # regret, steady, idle, canary
+    kind: str  # of KINDS
     env: str
     scenario: str
     workers: int
@@ -65,13 +66,16 @@ class Options:
     quick: bool = False
     envs: tuple[str, ...] = ()  # empty = all
     scenarios: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = KINDS
     seconds: float | None = None  # of one regret measurement
     realtime: bool = True  # permitted
     seed: int = 1
 
 
-def environments(cores: int) -> list[Environment]:
-    """Injected latencies are for workers on CPUs of their own: the producer's must not sleep with them."""
+def environments(cores: int, realtime: bool = True) -> list[Environment]:
+    """Injected latencies are for workers on CPUs of their own, and of a class that nobody takes those from:
+    the producer's CPU must not sleep with them."""
+    other_machine = (*(("class=rrall",) if realtime else ()), "pin=1")
     return [
         Environment("normal", "normal class", ()),
         Environment("realtime", "producer and workers SCHED_RR", ("class=rrall",)),
@@ -81,11 +85,13 @@ def environments(cores: int) -> list[Environment]:
         ),
         Environment("latency0", "cpu_dma_latency held at 0: CPUs do not sleep deeply", ("dma_latency=0",)),
         Environment("slack1", "timer slack 1 ns instead of 50 us", ("slack_ns=1",)),
-        Environment("wake5", "5 us added to each wake", ("pin=1", "inject_us=5")),
-        Environment("wake30", "30 us added to each wake", ("pin=1", "inject_us=30")),
-        Environment("wake100", "100 us added to each wake", ("pin=1", "inject_us=100")),
+        Environment("wake5", "5 us added to each wake", (*other_machine, "inject_us=5")),
+        Environment("wake30", "30 us added to each wake", (*other_machine, "inject_us=30")),
+        Environment("wake100", "100 us added to each wake", (*other_machine, "inject_us=100")),
         Environment(
-            "wake20or80", "20 us added, in one wake of five 80 us", ("pin=1", "inject_us=20", "bimodal=20")
+            "wake20or80",
+            "20 us added, in one wake of five 80 us",
+            (*other_machine, "inject_us=20", "bimodal=20"),
         ),
     ]
 
@@ -122,7 +128,7 @@ def parse_scenario(text: str, data: Path) -> Scenario:
 
 
 def chosen_environments(options: Options) -> list[Environment]:
-    known = environments(options.cores)
+    known = environments(options.cores, options.realtime)
     wanted = options.envs or (QUICK_ENVS if options.quick else tuple(env.name for env in known))
     for name in wanted:
         if name not in {env.name for env in known}:
@@ -134,7 +140,7 @@ def regret_cases(options: Options) -> Iterator[Case]:
     names = options.scenarios or (
         QUICK_SCENARIOS if options.quick else tuple(s.name for s in scenarios(options.data))
     )
-    measure_s = options.seconds or (3.0 if options.quick else 6.0)
+    measure_s = options.seconds or (4.5 if options.quick else 6.0)
     warm_s = 0.6 if options.quick else 1.0
     workers = max(1, options.cores - 1)
     times = (f"measure_ms={measure_s * 1000:.0f}", f"warm_ms={warm_s * 1000:.0f}")
@@ -179,9 +185,9 @@ def rest_cases(options: Options) -> Iterator[Case]:
 
 def make_plan(options: Options) -> list[Case]:
     """In an order of chance, so that no environment has the machine's worst minute for itself."""
-    cases = list(regret_cases(options))
-    if not options.envs and not options.scenarios:
-        cases += [*steady_cases(options), *rest_cases(options)]
+    every = [*regret_cases(options), *steady_cases(options), *rest_cases(options)]
+    named = options.envs or options.scenarios  # those of the regret
+    cases = [case for case in every if case.kind in (("regret",) if named else options.kinds)]
     random.Random(options.seed).shuffle(cases)
     return cases
 

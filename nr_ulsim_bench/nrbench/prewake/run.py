@@ -14,7 +14,7 @@ from typing import IO, Any, Sequence
 from nrbench import host
 from nrbench.driver import BenchError
 from nrbench.prewake.judge import Results, collect
-from nrbench.prewake.plan import Case, Options, make_plan
+from nrbench.prewake.plan import KINDS, Case, Options, make_plan
 from nrbench.prewake.table import report
 from nrbench.progress import Progress
 from nrbench.stats import read_lines
@@ -87,12 +87,15 @@ def draw(results: Results, out: Path) -> list[str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer environments, shorter: below a minute")
-    parser.add_argument("--env", action="append", default=[], help="this environment only; may be repeated")
+    parser.add_argument(
+        "--env", action="append", default=[], help="regret in this environment only; may be repeated"
+    )
     parser.add_argument(
         "--scenario",
         action="append",
         default=[],
-        help="this scenario only: a name, or slot_us:pattern:jitter_us:bursts; may be repeated",
+        help="regret in this scenario only: a name, or slot_us:pattern:jitter_us:bursts; may be repeated",
     )
-    parser.add_argument("--seconds", type=float, help="of one regret measurement (default: 6, quick 3)")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="this only; may be repeated")
+    parser.add_argument("--seconds", type=float, help="of one regret measurement (default: 6, quick 4.5)")
     parser.add_argument("--seed", type=int, default=1, help="of order and arrivals (default: 1)")

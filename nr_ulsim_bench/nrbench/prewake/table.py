@@ -55,6 +55,7 @@ def _regret_row(key: CaseKey, result: Result) -> Row | None:
         f"{found.off_cost_us:.1f}",
         f"{found.ratio:.2f}",
         f"{found.low:.2f}..{found.high:.2f}",
+        f"{found.rounds}",
         word(found.passed),
     ]
 
@@ -65,7 +66,7 @@ def regret_table(results: Results) -> Iterator[str]:
         "with the\nleast cost; tuned: chosen in half of the rounds, paid in the other; ratio: auto / tuned, "
         f"with 90 % interval;\nPASS up to {judge.REGRET_MAX:g}"
     )
-    head = ["env", "scenario", "best", "its cost", "tuned", "auto", "off", "ratio", "interval", ""]
+    head = ["env", "scenario", "best", "its cost", "tuned", "auto", "off", "ratio", "interval", "rounds", ""]
     yield from _table(results, "regret", head, _regret_row)
 
 

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pre-wake: the plan, the judgement on recorded answers, and the program. No figure is judged."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from nrbench.cli import parse_args, report_again
+from nrbench.prewake import judge
+from nrbench.prewake.plan import KINDS, Options, make_plan, parse_scenario
+from nrbench.prewake.run import ask
+from nrbench.prewake.table import report
+from nrbench.stats import read_lines
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data"
+RECORDED = HERE / "prewake.ndjson"
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-prewake"
+needs_program = pytest.mark.skipif(
+    not (BUILD and PROGRAM.is_file()), reason="WS_BENCH_BUILD names no build of ws-prewake"
+)
+
+
+def options(**changes):
+    return replace(Options(cores=2, data=DATA), **changes)
+
+
+def mode(cost, **fields):
+    return {"round_cost_us": cost, **fields}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return judge.collect(read_lines(RECORDED))
+
+
+def test_the_full_plan_fits_six_minutes_and_the_quick_one_a_minute():
+    assert sum(case.seconds for case in make_plan(options())) <= 360
+    assert sum(case.seconds for case in make_plan(options(quick=True))) <= 60
+
+
+def test_the_full_plan_covers_what_is_to_be_shown():
+    plan = make_plan(options())
+    words = {word for case in plan if case.kind == "regret" for word in case.words}
+    wanted = {"class=rrall", "hog=1", "quota_percent=120", "dma_latency=0", "slack_ns=1", "jitter_us=0"}
+    wanted |= {"jitter_us=5", "jitter_us=20", "jitter_us=50", "slot_us=500", "slot_us=1000"}
+    wanted |= {"inject_us=5", "inject_us=30", "inject_us=100", "bimodal=20", "cap=10", "price=5"}
+    assert wanted <= words
+    assert {case.kind for case in plan} == set(KINDS)
+    steady = [case for case in plan if case.kind == "steady"]
+    assert {(case.env, case.workers) for case in steady} == {
+        (sched_class, workers) for sched_class in ("other", "rrall") for workers in (1, 2)
+    }
+
+
+def test_without_permission_no_case_asks_for_a_real_time_class():
+    assert not [case for case in make_plan(options(realtime=False)) if "class=rrall" in case.words]
+
+
+def test_the_seed_alone_decides_the_order():
+    assert make_plan(options()) == make_plan(options())
+    assert [c.env for c in make_plan(options())] != [c.env for c in make_plan(options(seed=2))]
+
+
+def test_a_scenario_is_a_name_or_says_all_of_itself():
+    own = parse_scenario("1000:DU:7:3x50+4x5", DATA)
+    assert own.words() == ("slot_us=1000", "pattern=DU", "jitter_us=7", "bursts=3x50+4x5")
+    (case,) = make_plan(options(envs=("hog",), scenarios=("500:UD:20:12x6",)))
+    assert (case.kind, case.env, case.scenario) == ("regret", "hog", "500:UD:20:12x6")
+    for wrong in ("nonsense", "500:UX:0:12x6", "500:U::12x6"):
+        with pytest.raises(ValueError, match="none of steady"):
+            parse_scenario(wrong, DATA)
+    with pytest.raises(ValueError, match="none of normal"):
+        make_plan(options(envs=("warm",)))
+
+
+def test_a_constant_is_chosen_in_one_half_of_the_rounds_and_paid_in_the_other():
+    # Even rounds choose a (1 < 2), odd ones b (1 < 9); both pay what the other half says.
+    costs = {"fixed:1": [1.0, 9.0, 1.0, 9.0], "fixed:2": [2.0, 1.0, 2.0, 1.0]}
+    assert judge.best_constant(costs) == "fixed:2"
+    assert judge.tuned_cost(costs) == pytest.approx((9.0 + 9.0 + 2.0 + 2.0) / 4)
+    assert judge.tuned_cost({"off": [4.0], "fixed:1": [3.0]}) == 3.0
+
+
+def test_regret_counts_off_among_the_constants_but_not_hot():
+    modes = {"off": mode([10.0] * 4), "fixed:20": mode([20.0] * 4), "hot": mode([1.0] * 4)}
+    modes["auto"] = mode([10.9] * 4)
+    found = judge.regret(modes)
+    assert (found.best, found.ratio, found.rounds) == ("off", pytest.approx(1.09), 4)
+    assert found.low == found.high == pytest.approx(found.ratio)
+    assert found.passed and not judge.regret({**modes, "auto": mode([11.2] * 4)}).passed
+    assert judge.regret({"auto": mode([1.0]), "off": mode([1.0])}) is None
+
+
+def times(p50, p99, name="lateness"):
+    return {f"{name}_p50_us": p50, f"{name}_p99_us": p99}
+
+
+def test_lateness_is_judged_where_off_is_late():
+    late = judge.cut({"off": times(40, 60), "auto": times(12, 30)}, "lateness")
+    assert late.passed and (late.p50, late.p99) == (pytest.approx(0.7), pytest.approx(0.5))
+    assert not judge.cut({"off": times(40, 60), "auto": times(12.1, 30)}, "lateness").passed
+    assert not judge.cut({"off": times(40, 60), "auto": times(1, 31)}, "lateness").passed
+    assert judge.cut({"off": times(10, 60), "auto": times(99, 99)}, "lateness").passed is None
+    assert judge.cut({"off": times(40, 60)}, "lateness") is None
+
+
+def test_limits_on_cpu_time_and_on_steady_slots():
+    assert judge.cpu_kept({"spin_percent": 10, "spin_percent_max": 11}, 10)
+    assert not judge.cpu_kept({"spin_percent": 10.1, "spin_percent_max": 10.1}, 10)
+    assert not judge.cpu_kept({"spin_percent": 5, "spin_percent_max": 11.1}, 10)
+    slot = {"bound_us": 100, "makespan_p50_us": 108, "cpu_per_work": 2.0}
+    assert judge.steady_passed(slot)
+    assert not judge.steady_passed({**slot, "makespan_p50_us": 108.1})
+    assert not judge.steady_passed({**slot, "cpu_per_work": 2.1})
+    assert judge.idle_passed({"cpu_us": 100, "ctx_switches": 0})
+    assert not judge.idle_passed({"cpu_us": 1, "ctx_switches": 1})
+
+
+@pytest.mark.parametrize("off, auto, passed", [(0.9, 0.79, True), (0.9, 0.77, False), (0.1, 0.04, False)])
+def test_a_normal_thread_keeps_its_share_but_for_the_cap(off, auto, passed):
+    modes = {"off": {"canary_share": [0.9, off]}, "auto": {"canary_share": [0.9, auto]}}
+    assert judge.canary_passed(modes, 10) is passed
+
+
+def test_the_report_judges_each_recorded_case_and_names_what_was_skipped(results):
+    text = "\n".join(report(results))
+    for words in ("normal", "wake30", "steady 500 us", "idle for a second", "share of each CPU"):
+        assert words in text
+    assert "  quota, steady: no control group with the cpu controller" in text
+    assert "in 1 of 2 cases" in text
+    assert max(len(line) for line in text.splitlines()) <= 130
+
+
+def test_a_report_can_be_made_again_with_its_figure(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "prewake.ndjson").write_text(RECORDED.read_text())
+    report_again(tmp_path)
+    assert "Regret" in capsys.readouterr().out
+    assert (tmp_path / "prewake.txt").is_file() and (tmp_path / "prewake.png").stat().st_size > 1000
+
+
+def test_the_command_line_takes_the_part_alone_or_among_others():
+    assert parse_args(["prewake", "--env", "hog", "--kind", "regret"]).env == ["hog"]
+    assert parse_args(["run", "--program", "p", "--only", "prewake"]).only == ["prewake"]
+
+
+def ask_for(*words):
+    return ask(PROGRAM, ["warm_ms=5", "measure_ms=20", "block_ms=4", *words], 60)
+
+
+@needs_program
+def test_each_mode_gives_one_answer_and_one_named_twice_has_twice_the_slots():
+    answers = ask_for("modes=off,auto,fixed:20,auto", "bursts=12x6+3x20", "pattern=DU")
+    assert [(a["mode"], a["lead_us"]) for a in answers] == [("off", 0), ("auto", 0), ("fixed:20", 20)]
+    slots = [a["slots"] for a in answers]
+    assert slots[0] > 0 and slots == [slots[0], 2 * slots[0], slots[0]]
+    assert all(a["work_us"] == pytest.approx(132) for a in answers)
+    assert all(len(a["round_cost_us"]) == len(answers[0]["round_cost_us"]) for a in answers)
+    assert answers[0]["hits"] == 0
+
+
+@needs_program
+def test_recorded_slots_are_work_too():
+    (answer,) = ask_for("modes=auto", f"file={HERE / 'synthetic.slots'}")
+    assert answer["slots"] > 0 and answer["work_us"] > 0
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("quota_percent=100", "hog=1"),
+        ("dma_latency=0", "slack_ns=1"),
+        ("class=rrall", "cpus=1"),
+        ("pin=1", "inject_us=50", "bimodal=50"),
+    ],
+)
+def test_an_environment_is_had_or_the_reason_is_told(words):
+    for answer in ask_for("modes=off", *words):
+        assert answer.get("slots") or answer["skipped"]
+
+
+@needs_program
+def test_idle_and_canary_answer_for_each_mode():
+    (idle,) = ask_for("bench=idle")
+    assert idle["wall_s"] >= 1 and idle["cpu_us"] >= 0
+    canary = ask_for("bench=canary")
+    assert [a["mode"] for a in canary] == ["off", "auto"]
+    assert all(len(a["canary_share"]) == a["cores"] for a in canary)
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "word, error",
+    [
+        ("modes=off,fixed", "request: 'modes' with value 'off,fixed' is not understood"),
+        ("pattern=DD", "request: 'pattern' with value 'DD' is not understood"),
+        ("period_us=500", "request: 'period_us' with value '500' is not understood"),
+        ("workers=0", "request: slot_us, block_ms, price, workers and slack_ns must be at least 1"),
+        ("file=none.slots", "none.slots: No such file or directory"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_explained(word, error):
+    assert ask(PROGRAM, [word], 60) == [{"error": error}]
