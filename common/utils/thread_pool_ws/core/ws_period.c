@@ -9,14 +9,16 @@
 /// Time differences that a pattern is judged by.
 #define DIFFERENCES 24u
 /// Fewer say nothing.
-#define DIFFERENCES_MIN 5u
+#define DIFFERENCES_MIN 8u
 /// A pattern's deviation may be this part of the mean gap between bursts. Arrivals at random deviate by 0.8
 /// of a gap for m = 1, and by 3 for m = 16.
 #define DEVIATION_PART 8
 /// Cells of a grid that a pattern may span: 10 ms of slots of 0.5 ms.
 #define CELLS_MAX 20u
 /// Occupied cells that a grid must have shown.
-#define GRID_ARRIVALS_MIN 16u
+#define GRID_ARRIVALS_MIN 24u
+/// Wrong guesses that each further cell of a pattern must save, or long patterns would win by chance.
+#define CELL_COST 0.75
 
 static double absolute(double x)
 {
@@ -83,6 +85,22 @@ static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t
   return false;
 }
 
+/// @return width of the cells of a grid on which @p gaps, in ascending order, may lie. The many short ones
+/// tell how many cells a long one has, which jitter would hide otherwise
+static double cell_width_ns(const double *gaps, uint32_t count)
+{
+  const double smallest_ns = gaps[count / 8]; // some may be shorter by jitter
+  double width_ns = smallest_ns, sum_ns = 0, cells = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (gaps[i] > 64 * smallest_ns)
+      return 0; // a pause: what came before it says nothing
+    sum_ns += gaps[i];
+    cells += (uint32_t)(gaps[i] / width_ns + 0.5);
+    width_ns = i >= count / 8 ? sum_ns / cells : smallest_ns;
+  }
+  return width_ns;
+}
+
 /// @return width of the cells of a grid on which all arrivals lie, 0 = there is none
 static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *cell)
 {
@@ -90,24 +108,24 @@ static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *c
   for (uint32_t i = 1; i < count; i++)
     gaps[i - 1] = (double)(arrivals[i] - arrivals[i - 1]);
   qsort(gaps, count - 1, sizeof(*gaps), compare);
-  const double smallest_ns = gaps[count / 8]; // some may be shorter by jitter
-  double steps = 0, off = 0;
+  const double width_ns = cell_width_ns(gaps, count - 1);
+  if (width_ns <= 0)
+    return 0;
+  double off = 0;
   cell[0] = 0;
   for (uint32_t i = 1; i < count; i++) {
-    const double gap = (double)(arrivals[i] - arrivals[i - 1]);
-    if (gap > 64 * smallest_ns)
-      return 0; // a pause: what came before it says nothing
-    const uint32_t n = (uint32_t)(gap / smallest_ns + 0.5);
-    off += absolute(gap - n * smallest_ns) / smallest_ns;
-    steps += n;
-    cell[i] = (uint32_t)steps;
+    const double gap = (double)(arrivals[i] - arrivals[i - 1]) / width_ns;
+    const uint32_t n = (uint32_t)(gap + 0.5);
+    off += absolute(gap - n);
+    cell[i] = cell[i - 1] + n;
   }
   // off is 1/4 a gap for times at random
-  return off * DEVIATION_PART <= count - 1 ? (double)(arrivals[count - 1] - arrivals[0]) / steps : 0;
+  const bool on_grid = off * DEVIATION_PART <= count - 1 && cell[count - 1] > 0;
+  return on_grid ? (double)(arrivals[count - 1] - arrivals[0]) / cell[count - 1] : 0;
 }
 
-/// @return how badly a pattern of @p cells cells tells which are occupied: cells guessed wrong, per cell
-static double impurity(const uint32_t *cell, uint32_t count, uint32_t cells, double *occupancy)
+/// @return how badly a pattern of @p cells cells tells which are occupied: wrong guesses, and its length
+static double badness(const uint32_t *cell, uint32_t count, uint32_t cells, double *occupancy)
 {
   const double periods = (double)(cell[count - 1] + 1) / cells;
   double wrong = 0;
@@ -118,7 +136,7 @@ static double impurity(const uint32_t *cell, uint32_t count, uint32_t cells, dou
     occupancy[r] = occupancy[r] < 1 ? occupancy[r] : 1;
     wrong += occupancy[r] < 0.5 ? occupancy[r] : 1 - occupancy[r];
   }
-  return wrong / cells;
+  return wrong * periods + CELL_COST * cells;
 }
 
 /// Bursts on a grid of which some do not come.
@@ -130,15 +148,15 @@ static bool find_on_grid(const uint64_t *arrivals, uint32_t count, ws_pattern_t 
   if (cell_ns <= 0)
     return false;
   uint32_t best = 1;
-  double least = impurity(cell, count, 1, occupancy);
+  double least = badness(cell, count, 1, occupancy);
   for (uint32_t cells = 2; cells <= CELLS_MAX && cells * 3 <= cell[count - 1] + 1; cells++) {
-    const double wrong = impurity(cell, count, cells, occupancy);
-    if (wrong < 0.75 * least) { // clearly better, or a multiple of a good one would win by chance
-      least = wrong;
+    const double bad = badness(cell, count, cells, occupancy);
+    if (bad < least) {
+      least = bad;
       best = cells;
     }
   }
-  impurity(cell, count, best, occupancy);
+  badness(cell, count, best, occupancy);
   *pattern = (ws_pattern_t){.period_ns = best * cell_ns};
   for (uint32_t r = 0; r < best && pattern->bursts < WS_PHASES_MAX; r++) {
     if (best > 1 && occupancy[r] < 0.25)
