@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,10 @@
 
 #include "clock.h"
 #include "environment.h"
+
+#define WORKER_NAME "prewake"
+/// The kernel's clock of a thread's CPU time, as pthread_getcpuclockid() makes it of a pthread_t.
+#define THREAD_CLOCK(tid) ((clockid_t)((~(uint32_t)(tid) << 3) | 6))
 
 static bool load_plan(bench_run_t *bench)
 {
@@ -40,6 +45,7 @@ static bool make_pool(bench_run_t *bench, const int32_t *cpus)
     cores[i] = cpus[bench->cores > 1 ? 1 + i % (bench->cores - 1) : 0];
   ws_settings_t settings;
   ws_settings_default(&settings);
+  settings.name = WORKER_NAME;
   settings.workers = workers;
   settings.spin_cpu_max_percent = question->cap_percent;
   settings.spin_price = question->price;
@@ -56,6 +62,41 @@ static bool make_pool(bench_run_t *bench, const int32_t *cpus)
   if (!made)
     report_error(bench->report, "no pool of %u workers", workers);
   return made;
+}
+
+/// The workers by their names: the pool does not tell the threads' numbers.
+static bool find_workers(bench_run_t *bench)
+{
+  const uint32_t workers = bench->question->work.workers;
+  uint32_t found = 0;
+  DIR *const tasks = opendir("/proc/self/task");
+  bench->tids = calloc(workers, sizeof bench->tids[0]);
+  for (struct dirent *entry; tasks && bench->tids && (entry = readdir(tasks));) {
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", entry->d_name);
+    FILE *const file = fopen(path, "r");
+    if (file && fgets(name, sizeof name, file) && found < workers &&
+        strncmp(name, WORKER_NAME, strlen(WORKER_NAME)) == 0)
+      bench->tids[found++] = atoi(entry->d_name);
+    if (file)
+      fclose(file);
+  }
+  if (tasks)
+    closedir(tasks);
+  if (found < workers)
+    report_error(bench->report, "%u of %u workers found in /proc", found, workers);
+  return found == workers;
+}
+
+double bench_worker_cpu_s(const bench_run_t *bench)
+{
+  double sum_s = 0;
+  for (uint32_t i = 0; i < bench->question->work.workers; i++) {
+    struct timespec used = {0};
+    clock_gettime(THREAD_CLOCK(bench->tids[i]), &used);
+    sum_s += (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+  }
+  return sum_s;
 }
 
 /// A measurement of one class must not be taken for that of another.
@@ -79,7 +120,8 @@ bool bench_open(bench_run_t *bench, const question_t *question, report_t *report
   const uint32_t cores = environment_cpus(cpus);
   const uint32_t helpers = question->work.workers < cores ? question->work.workers : cores - 1;
   *bench = (bench_run_t){.question = question, .report = report, .cores = cores, .helpers = helpers};
-  if (!load_plan(bench) || !make_pool(bench, cpus) || !check_workers(bench))
+  if (!load_plan(bench) || !make_pool(bench, cpus) || !check_workers(bench) ||
+      !find_workers(bench))
     return false;
   prctl(PR_SET_TIMERSLACK, 1); // the producer's: the jitter is to be the one that was asked for
   if (question->pin && !environment_pin(cpus[0])) {
@@ -99,6 +141,7 @@ void bench_close(bench_run_t *bench)
   free(bench->work);
   free(bench->starts_ns);
   free(bench->starters);
+  free(bench->tids);
 }
 
 bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode)

@@ -25,6 +25,7 @@ typedef struct {
   uint64_t worker_lag_ns;   ///< mean over the wanted workers, whatever CPU they run on
   uint64_t makespan_ns;
   uint64_t work_ns;
+  uint64_t worker_work_ns;  ///< what of it workers did
   double bound_ns;
 } slot_times_t;
 
@@ -32,6 +33,7 @@ typedef struct {
   const question_t *question;
   report_t *report;
   ws_pool_t *pool;
+  int32_t *tids;    ///< of the workers
   uint32_t cores;   ///< CPUs that this process may use
   uint32_t helpers; ///< CPUs beside the producer's that can compute: workers and cores allow no more
   slot_plan_t plan;
@@ -68,6 +70,9 @@ void burst_run(bench_run_t *bench, const phase_t *phase, bool first, slot_times_
 void measure_compare(bench_run_t *bench);
 void measure_rest(bench_run_t *bench);
 void measure_canary(bench_run_t *bench);
+
+/// @return CPU time of all workers so far
+double bench_worker_cpu_s(const bench_run_t *bench);
 
 /// @brief Write the report as one line and empty it.
 void bench_answer(report_t *report);

@@ -79,6 +79,8 @@ static void note_lags(bench_run_t *bench, const burst_end_t *burst, bool first, 
   const uint32_t wanted = further ? further : 1;
   uint32_t cpus = 0, workers = 0;
   for (uint32_t i = 0; i < tasks; i++)
+    times->worker_work_ns += work[i].worker >= 0 ? work[i].work_ns : 0;
+  for (uint32_t i = 0; i < tasks; i++)
     if (work[i].cpu != burst->cpu || further == 0)
       cpus = add_start(bench, cpus, work[i].cpu, work[i].start_ns);
   const lags_t by_cpu = lags_of(bench, burst, cpus, wanted);

@@ -35,6 +35,7 @@ void reading_take(reading_t *reading, bench_run_t *bench)
   ws_stats_t total;
   ws_prewake_stats_t prewake;
   reading->usage = usage_now(USAGE_PROCESS);
+  reading->worker_cpu_s = bench_worker_cpu_s(bench);
   reading->inject_ns = inject_cpu_ns();
   reading->lost_periods = bench->arrivals.lost_periods;
   ws_pool_prewake_stats(bench->pool, &prewake);
@@ -65,6 +66,7 @@ void series_add_slot(series_t *series, const slot_times_t *times, bool late)
   series->round.slots++;
   series->round.lateness_ns += times->lateness_ns;
   series->round.work_ns += times->work_ns;
+  series->round.worker_extra_s -= (double)times->worker_work_ns * 1e-9;
 }
 
 void series_add_block(series_t *series, const bench_run_t *bench, const reading_t *begin,
@@ -73,8 +75,9 @@ void series_add_block(series_t *series, const bench_run_t *bench, const reading_
   const double wall_s = end->usage.wall_s - begin->usage.wall_s;
   series->round.wall_s += wall_s;
   // What the injection computed stands for a CPU that sleeps: no part of what the pool costs.
-  series->round.cpu_s +=
-      end->usage.cpu_s - begin->usage.cpu_s - (double)(end->inject_ns - begin->inject_ns) * 1e-9;
+  const double inject_s = (double)(end->inject_ns - begin->inject_ns) * 1e-9;
+  series->round.cpu_s += end->usage.cpu_s - begin->usage.cpu_s - inject_s;
+  series->round.worker_extra_s += end->worker_cpu_s - begin->worker_cpu_s - inject_s;
   series->lost_periods += end->lost_periods - begin->lost_periods;
   series->ctx_switches += end->usage.ctx_switches - begin->usage.ctx_switches;
   series->hits += end->hits - begin->hits;
@@ -113,6 +116,7 @@ void series_end_round(series_t *series, const bench_run_t *bench)
   series->all.work_ns += round->work_ns;
   series->all.cpu_s += round->cpu_s;
   series->all.wall_s += round->wall_s;
+  series->all.worker_extra_s += round->worker_extra_s;
   *round = (cost_t){0};
 }
 
@@ -131,6 +135,7 @@ static void report_spin(const series_t *series, const bench_run_t *bench)
   report_t *const report = bench->report;
   const double worker_s = series->all.wall_s * bench->question->work.workers;
   report_number(report, "spin_percent", (double)series->spin_ns * 1e-7 / worker_s);
+  report_number(report, "worker_extra_percent", series->all.worker_extra_s * 100 / worker_s);
   report_number(report, "spin_percent_max", series->spin_percent_max);
   report_count(report, "hits", series->hits);
   report_count(report, "lates", series->lates);

@@ -10,6 +10,7 @@
 /// Readings that mean something as differences only.
 typedef struct {
   usage_t usage;
+  double worker_cpu_s;
   uint64_t inject_ns, lost_periods;
   uint64_t hits, lates, misses, unused, capped;
   uint64_t spin_ns;
@@ -20,6 +21,7 @@ typedef struct {
 typedef struct {
   uint64_t slots, lateness_ns, work_ns;
   double cpu_s, wall_s;
+  double worker_extra_s; ///< CPU time of the workers beyond their tasks
 } cost_t;
 
 typedef struct {

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from nrbench import cli
 from nrbench.cli import parse_args, report_again
 from nrbench.prewake import judge
 from nrbench.prewake.plan import KINDS, Options, make_plan, parse_scenario
@@ -65,11 +66,11 @@ def test_the_seed_alone_decides_the_order():
 
 
 def test_a_scenario_is_a_name_or_says_all_of_itself():
-    own = parse_scenario("1000:DU:7:3x50+4x5", DATA)
-    assert own.words() == ("slot_us=1000", "pattern=DU", "jitter_us=7", "bursts=3x50+4x5")
+    own = parse_scenario("1000:DU:7:3x50+4x5:drift_ppm=50", DATA)
+    assert own.words() == ("slot_us=1000", "pattern=DU", "jitter_us=7", "bursts=3x50+4x5", "drift_ppm=50")
     (case,) = make_plan(options(envs=("hog",), scenarios=("500:UD:20:12x6",)))
     assert (case.kind, case.env, case.scenario) == ("regret", "hog", "500:UD:20:12x6")
-    for wrong in ("nonsense", "500:UX:0:12x6", "500:U::12x6"):
+    for wrong in ("nonsense", "500:UX:0:12x6", "500:U::12x6", "500:U:0"):
         with pytest.raises(ValueError, match="none of steady"):
             parse_scenario(wrong, DATA)
     with pytest.raises(ValueError, match="none of normal"):
@@ -107,10 +108,16 @@ def test_lateness_is_judged_where_off_is_late():
     assert judge.cut({"off": times(40, 60)}, "lateness") is None
 
 
-def test_limits_on_cpu_time_and_on_steady_slots():
-    assert judge.cpu_kept({"spin_percent": 10, "spin_percent_max": 11}, 10)
-    assert not judge.cpu_kept({"spin_percent": 10.1, "spin_percent_max": 10.1}, 10)
-    assert not judge.cpu_kept({"spin_percent": 5, "spin_percent_max": 11.1}, 10)
+@pytest.mark.parametrize(
+    "spin, worst, extra, kept",
+    [(10, 11, 15, True), (10.1, 10.1, 9, False), (5, 11.1, 9, False), (5, 5, 16, False)],
+)
+def test_the_cap_holds_by_the_count_of_the_pool_and_of_the_kernel(spin, worst, extra, kept):
+    auto = {"spin_percent": spin, "spin_percent_max": worst, "worker_extra_percent": extra}
+    assert judge.cpu_kept({"auto": auto, "off": {"worker_extra_percent": 5}}, 10) is kept
+
+
+def test_limits_on_steady_slots_and_on_rest():
     slot = {"bound_us": 100, "makespan_p50_us": 108, "cpu_per_work": 2.0}
     assert judge.steady_passed(slot)
     assert not judge.steady_passed({**slot, "makespan_p50_us": 108.1})
@@ -130,7 +137,7 @@ def test_the_report_judges_each_recorded_case_and_names_what_was_skipped(results
     for words in ("normal", "wake30", "steady 500 us", "idle for a second", "share of each CPU"):
         assert words in text
     assert "  quota, steady: no control group with the cpu controller" in text
-    assert "in 1 of 2 cases" in text
+    assert "in 2 of 2 cases" in text
     assert max(len(line) for line in text.splitlines()) <= 130
 
 
@@ -145,6 +152,27 @@ def test_a_report_can_be_made_again_with_its_figure(tmp_path, capsys):
 def test_the_command_line_takes_the_part_alone_or_among_others():
     assert parse_args(["prewake", "--env", "hog", "--kind", "regret"]).env == ["hog"]
     assert parse_args(["run", "--program", "p", "--only", "prewake"]).only == ["prewake"]
+
+
+@pytest.mark.parametrize(
+    "words, parts",
+    [
+        ([], ["pools", "quick"]),
+        (["--quick"], ["pools"]),
+        (["--backends", "glib"], ["pools"]),
+        (["--only", "wake"], ["pools"]),
+        (["--only", "prewake"], ["full"]),
+        (["--only", "prewake", "--only", "wake", "--quick"], ["pools", "quick"]),
+    ],
+)
+def test_a_run_of_everything_has_the_quick_version(words, parts, tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(cli, "run_pools", lambda args: ran.append("pools"))
+    note = lambda _, asked, __: ran.append("quick" if asked.quick else "full")  # noqa: E731
+    monkeypatch.setattr(cli.prewake, "run", note)
+    (tmp_path / "ws-prewake").touch()
+    cli.run(parse_args(["run", "--program", str(tmp_path / "ws-bench"), *words]))
+    assert ran == parts
 
 
 def ask_for(*words):

@@ -170,9 +170,14 @@ def cut(modes: dict[str, Line], field: str) -> Cut | None:
     return Cut(field, *values)
 
 
-def cpu_kept(auto: Line, cap_percent: float) -> bool:
-    """At the cap at most over all blocks together, and in none, of some 40 ms, above it by over a tenth."""
-    return auto["spin_percent"] <= cap_percent and auto["spin_percent_max"] <= 1.1 * cap_percent
+def cpu_kept(modes: dict[str, Line], cap_percent: float) -> bool:
+    """By the pool's own count at the cap at most, and in no block, of some 40 ms, above it by over a tenth.
+
+    And by the kernel's: what workers take beyond their tasks, less what they take so with `off`.
+    """
+    auto = modes["auto"]
+    counted = auto["spin_percent"] <= cap_percent and auto["spin_percent_max"] <= 1.1 * cap_percent
+    return counted and auto["worker_extra_percent"] - modes["off"]["worker_extra_percent"] <= cap_percent
 
 
 def steady_limit_us(bound_us: float) -> float:

@@ -32,10 +32,12 @@ class Scenario:
     pattern: str
     jitter_us: int
     work: str  # bursts such as "12x6+22x28", or a file of recorded slots
+    extra: tuple[str, ...] = ()  # further words, such as drift_ppm=50
 
     def words(self) -> tuple[str, ...]:
         work = f"file={self.work}" if self.work.endswith(".slots") else f"bursts={self.work}"
-        return f"slot_us={self.slot_us}", f"pattern={self.pattern}", f"jitter_us={self.jitter_us}", work
+        timing = f"slot_us={self.slot_us}", f"pattern={self.pattern}", f"jitter_us={self.jitter_us}"
+        return *timing, work, *self.extra
 
 
 @dataclass(frozen=True)
@@ -114,17 +116,16 @@ def scenarios(data: Path) -> list[Scenario]:
 
 
 def parse_scenario(text: str, data: Path) -> Scenario:
-    """A name, or slot_us:pattern:jitter_us:bursts."""
+    """A name, or slot_us:pattern:jitter_us:bursts and perhaps more words, each after a colon."""
     for scenario in scenarios(data):
         if scenario.name == text:
             return scenario
-    slot_us, _, rest = text.partition(":")
-    pattern, _, rest = rest.partition(":")
-    jitter_us, _, work = rest.partition(":")
-    if not (slot_us.isdigit() and jitter_us.isdigit() and work and set(pattern) <= {"U", "D"}):
-        names = ", ".join(scenario.name for scenario in scenarios(data))
-        raise ValueError(f"scenario {text!r} is none of {names}, nor slot_us:pattern:jitter_us:bursts")
-    return Scenario(text, int(slot_us), pattern, int(jitter_us), work)
+    parts = text.split(":")
+    if len(parts) >= 4 and parts[0].isdigit() and parts[2].isdigit() and set(parts[1]) <= {"U", "D"}:
+        return Scenario(text, int(parts[0]), parts[1], int(parts[2]), parts[3], tuple(parts[4:]))
+    names = ", ".join(scenario.name for scenario in scenarios(data))
+    form = "slot_us:pattern:jitter_us:bursts[:key=value]"
+    raise ValueError(f"scenario {text!r} is none of {names}, nor {form}")
 
 
 def chosen_environments(options: Options) -> list[Environment]:

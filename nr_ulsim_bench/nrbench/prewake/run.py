@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         action="append",
         default=[],
-        help="regret in this scenario only: a name, or slot_us:pattern:jitter_us:bursts; may be repeated",
+        help="regret in this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]",
     )
     parser.add_argument("--kind", action="append", choices=KINDS, help="this only; may be repeated")
     parser.add_argument("--seconds", type=float, help="of one regret measurement (default: 6, quick 4.5)")

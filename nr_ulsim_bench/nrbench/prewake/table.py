@@ -90,7 +90,8 @@ def _late_row(key: CaseKey, result: Result) -> Row | None:
         word(None if late.passed is None else late.passed and last.passed is not False),
         f"{auto['spin_percent']:.1f}",
         f"{auto['spin_percent_max']:.1f}",
-        word(judge.cpu_kept(auto, CAP_PERCENT)),
+        f"{auto['worker_extra_percent'] - result.modes['off']['worker_extra_percent']:.1f}",
+        word(judge.cpu_kept(result.modes, CAP_PERCENT)),
         f"{auto['cpu_us'] - result.modes['off']['cpu_us']:+.1f}",
     ]
 
@@ -100,10 +101,11 @@ def late_table(results: Results) -> Iterator[str]:
         "\nLateness of the other CPUs' first tasks in us, off and auto; last: of the last of these CPUs. "
         f"PASS: p50 -{100 * judge.P50_CUT_MIN:.0f} %\nand p99 -{100 * judge.P99_CUT_MIN:.0f} %; ----: off "
         f"loses {judge.LATE_US_MIN:g} us at most. spin: percent of a core that a worker looked for work,\n"
-        f"in all and in its worst block; cap {CAP_PERCENT} %. cpu: us a slot more than off, all threads"
+        "in all and in its worst block; took: what the kernel counts for a worker beyond its tasks, more "
+        f"than off;\ncap {CAP_PERCENT} %. cpu: us a slot more than off, all threads"
     )
     head = ["env", "scenario", "slots", "off p50", "auto", "", "off p99", "auto", "", "last p50", "p99", ""]
-    yield from _table(results, "regret", [*head, "spin", "worst", "", "cpu"], _late_row)
+    yield from _table(results, "regret", [*head, "spin", "worst", "took", "", "cpu"], _late_row)
 
 
 def _steady_row(key: CaseKey, result: Result) -> Row | None:
