@@ -257,10 +257,13 @@ static bool sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
       trim_ns = 0;
       continue;
     }
-    if (ws_prewake_may_rise(worker) && ws_claim(pool, worker->index))
-      return false;
-    ws_prewake_disarm(worker); // no CPU for it, or somebody has claimed it and the token is under way
     rise_ns = 0;
+    if (!ws_is_parked(pool, worker->index))
+      continue; // somebody has claimed it, and the token is under way
+    if (!ws_prewake_may_rise(worker))
+      ws_prewake_disarm(worker);
+    else if (ws_claim(pool, worker->index))
+      return false;
   }
   return true;
 }

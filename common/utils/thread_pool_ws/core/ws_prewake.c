@@ -133,6 +133,7 @@ static void hear(struct ws_pool_s *pool)
   rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
   ws_store_relaxed(&pool->period_ns, (uint64_t)rhythm->model.period_ns); // relaxed: a statistic
   ws_store_relaxed(&pool->period_bursts, rhythm->model.phases); // relaxed: a statistic
+  ws_store_relaxed(&pool->sleep_ns_min, ws_predict_gap_ns(&rhythm->model) / 4); // relaxed: a statistic
   ws_count(&pool->bursts, 1);
   ws_count(&pool->expected_bursts, rhythm->arrived.phase >= 0);
 }
@@ -336,6 +337,15 @@ static void note_rise(ws_rise_t *rise)
     rise->lead[plan->phase].risen_ns = plan->expected_ns;
 }
 
+/// A push had to wake it.
+static void note_reaction(ws_rise_t *rise, double waking_ns)
+{
+  if (rise->react_ns == 0)
+    rise->react_ns = waking_ns;
+  else if (waking_ns < 8 * rise->react_ns) // a process that was stopped says nothing
+    follow(&rise->react_ns, waking_ns);
+}
+
 bool ws_prewake_is_rising(const ws_worker_t *worker, uint64_t now_ns)
 {
   const uint64_t alarm_ns = ws_load_relaxed(&worker->rise.alarm_ns); // relaxed: the caller owns the claim
@@ -356,14 +366,15 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
   ws_prewake_disarm(worker);
   if (from_ns == 0)
     return; // it found work before it slept
-  rise->waking_ns = rise->rose_ns > from_ns ? (int64_t)(rise->rose_ns - from_ns) : 0;
-  ws_window_add(&rise->waking, rise->waking_ns);
-  ws_histogram_add(&rise->woken[by][gap_class(rise->rose_ns - rise->slept_ns)], (uint64_t)rise->waking_ns);
+  const uint64_t slept_ns = rise->rose_ns - rise->slept_ns;
+  const int64_t waking_ns = rise->rose_ns > from_ns ? (int64_t)(rise->rose_ns - from_ns) : 0;
+  ws_histogram_add(&rise->woken[by][gap_class(slept_ns)], (uint64_t)waking_ns);
   if (rise->by_timer)
     note_rise(rise);
-  else if (rise->react_ns == 0)
-    rise->react_ns = (double)rise->waking_ns;
-  else // a process that was stopped says nothing
-    follow(&rise->react_ns, (double)rise->waking_ns < 8 * rise->react_ns ? (double)rise->waking_ns
-                                                                         : rise->react_ns);
+  else if (slept_ns < ws_load_relaxed(&worker->pool->sleep_ns_min)) // relaxed: a statistic
+    return; // its CPU was still warm: the next burst will not find it so
+  rise->waking_ns = waking_ns;
+  ws_window_add(&rise->waking, waking_ns);
+  if (!rise->by_timer)
+    note_reaction(rise, (double)waking_ns);
 }

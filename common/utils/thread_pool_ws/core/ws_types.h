@@ -170,6 +170,7 @@ struct ws_pool_s {
   ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
   ws_au32_t armed; ///< S workers that will get up by themselves
   ws_au32_t level; ///< S see ws_stats.h
+  ws_au64_t sleep_ns_min; ///< O sleeps that are shorter say nothing about waking
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
   ws_au32_t period_bursts; ///< O as period_ns
   ws_au64_t level_changes, bursts, expected_bursts, absent_bursts, throttled_looks; ///< O who has rhythm
