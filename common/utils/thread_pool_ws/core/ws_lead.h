@@ -5,9 +5,9 @@
 ///
 /// A worker that is told to get up at (expected - lead) runs W later, and the burst comes J after it was
 /// expected. It is late by (W - J) - lead, or looks for work in vain for lead - (W - J). So with X = W - J
-///   cost(lead) = price * E max(0, X - lead) + E max(0, lead - X),  least at the price/(price+1) quantile of X:
-/// the newsvendor's rule (Arrow, Harris and Marschak 1951). X is observed after every burst, and does not depend on the lead:
-/// nothing can oscillate.
+///   cost(lead) = price * E max(0, X - lead) + E max(0, lead - X)
+/// which is least at the price / (price + 1) quantile of X: the newsvendor's rule (Arrow, Harris and Marschak
+/// 1951). X is observed after every burst, and does not depend on the lead: nothing can oscillate.
 #ifndef WS_LEAD_H
 #define WS_LEAD_H
 

@@ -207,9 +207,12 @@ static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 static uint32_t nearest(const ws_predict_t *model, uint64_t at_ns)
 {
   uint32_t best = 0;
-  for (uint32_t i = 1; i < model->phases; i++)
-    if (absolute((double)at_ns - predicted_ns(model, i)) < absolute((double)at_ns - predicted_ns(model, best)))
-      best = i;
+  double least_ns = absolute((double)at_ns - predicted_ns(model, 0));
+  for (uint32_t i = 1; i < model->phases; i++) {
+    const double off_ns = absolute((double)at_ns - predicted_ns(model, i));
+    best = off_ns < least_ns ? i : best;
+    least_ns = off_ns < least_ns ? off_ns : least_ns;
+  }
   return best;
 }
 

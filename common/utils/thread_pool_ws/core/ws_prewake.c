@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.c
-/// ws_prewake.h. What is learnt about bursts belongs to the pool (rhythm, under its lock, which is only tried:
-/// who does not get it learns at the next burst); what is learnt about waking belongs to the worker.
+/// ws_prewake.h. What is learnt about bursts belongs to the pool (rhythm, under its lock, which is only
+/// tried: who does not get it learns at the next burst). What is learnt about waking belongs to the worker.
 #include "ws_prewake.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_spin.c
-/// ws_spin.h. How long is decided elsewhere: after a burst and before one by ws_prewake.c, during an announced
-/// one by ws_hint.c. Here it is bounded:
+/// ws_spin.h. How long is decided elsewhere: after a burst and before one by ws_prewake.c, during an
+/// announced one by ws_hint.c. Here it is bounded:
 ///
 /// Capped     By spin_cpu_max_percent of a core for each worker. What is not used is saved up for
 ///            ALLOWANCE_NS of that share.
@@ -85,7 +85,8 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, uint64_t *end_ns)
     ws_relax();
     found = ws_work_visible(pool);
     now_ns = ws_os_now_ns();
-    preempted = now_ns - before_ns > preempted_ns && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT; // relaxed: a setting
+    // relaxed: a setting
+    preempted = now_ns - before_ns > preempted_ns && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT;
   }
   ws_count(&worker->queue.count.preempted, preempted);
   ws_prewake_spun(worker, preempted);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_window.h
-/// The last samples of a time, kept in order: quantiles, what a lead would have cost, how long a wait is worth
-/// it. Exact over those samples, so nothing has to be assumed about the distribution, and what is old is gone
-/// after a known number of samples. One thread at a time.
+/// The last samples of a time, kept in order: quantiles, what a lead would have cost, how long a wait is
+/// worth it. Exact over those samples, so nothing has to be assumed about the distribution, and what is old
+/// is gone after a known number of samples. One thread at a time.
 #ifndef WS_WINDOW_H
 #define WS_WINDOW_H
 
