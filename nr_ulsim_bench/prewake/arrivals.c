@@ -25,11 +25,26 @@ void arrivals_begin(arrivals_t *arrivals, const question_t *question)
       .question = question,
       .base_ns = clock_now_ns() + 4 * question->slot_us * 1000,
       .slot_ns = (double)question->slot_us * 1e3 * (1 + question->drift_ppm * 1e-6),
-      .pattern_slots = (uint32_t)strlen(question->pattern),
   };
-  for (const char *slot = question->pattern; *slot; slot++)
-    arrivals->pattern_bursts += *slot == 'U';
+  arrivals_set_pattern(arrivals, question->pattern);
   arrivals_seed(arrivals, 0);
+}
+
+void arrivals_set_pattern(arrivals_t *arrivals, const char *pattern)
+{
+  arrivals->pattern = pattern;
+  arrivals->pattern_slots = (uint32_t)strlen(pattern);
+  arrivals->pattern_bursts = 0;
+  for (const char *slot = pattern; *slot; slot++)
+    arrivals->pattern_bursts += *slot == 'U';
+  // Slots are counted in whole patterns.
+  while (arrivals->slot % arrivals->pattern_slots)
+    arrivals->slot++;
+}
+
+void arrivals_shift(arrivals_t *arrivals, uint64_t shift_ns)
+{
+  arrivals->base_ns += shift_ns;
 }
 
 void arrivals_seed(arrivals_t *arrivals, uint64_t block)
@@ -58,7 +73,7 @@ uint64_t arrivals_next(arrivals_t *arrivals)
     drop_lost_periods(arrivals);
   const uint64_t begin_ns = slot_begin_ns(arrivals);
   const uint64_t slot = arrivals->slot++;
-  if (question->pattern[slot % arrivals->pattern_slots] == 'D')
+  if (arrivals->pattern[slot % arrivals->pattern_slots] == 'D')
     return 0;
   // Both are drawn in any case, so that the next slot's do not depend on this one's.
   const bool occupied = random_below(&arrivals->random, 100) < question->occupancy_percent;

@@ -19,6 +19,7 @@ uint64_t random_below(random_t *random, uint64_t bound);
 
 typedef struct {
   const question_t *question;
+  const char *pattern;
   uint64_t base_ns; ///< CLOCK_MONOTONIC of slot 0
   double slot_ns;   ///< by this machine's clock
   uint64_t slot;    ///< the next one; the grid goes on through all modes, so that none begins with a jump
@@ -39,6 +40,12 @@ void arrivals_seed(arrivals_t *arrivals, uint64_t block);
 /// after each other without a pause, they would show no waking at all.
 /// @return when its burst comes; 0 = it has none
 uint64_t arrivals_next(arrivals_t *arrivals);
+
+/// @brief Another pattern from the next slot on; @p pattern stays the caller's.
+void arrivals_set_pattern(arrivals_t *arrivals, const char *pattern);
+
+/// @brief All slots to come lie @p shift_ns later.
+void arrivals_shift(arrivals_t *arrivals, uint64_t shift_ns);
 
 /// @return super-periods in @p duration_ms, rounded up
 uint64_t arrivals_periods(const arrivals_t *arrivals, uint64_t duration_ms);

@@ -68,6 +68,7 @@ void burst_run(bench_run_t *bench, const phase_t *phase, bool first, slot_times_
 
 // What can be asked, each in a file of its own. They write their answers to standard output.
 void measure_compare(bench_run_t *bench);
+void measure_step(bench_run_t *bench);
 void measure_rest(bench_run_t *bench);
 void measure_canary(bench_run_t *bench);
 

@@ -11,9 +11,9 @@
 /// Who returned sooner did not sleep: a CPU that did not go idle has nothing to wake from.
 #define SLEPT_NS_MIN 20000u
 
-static uint64_t delay_ns;
-static uint32_t bimodal_percent;
-static uint64_t seed;
+static _Atomic uint64_t delay_ns;
+static _Atomic uint32_t bimodal_percent;
+static _Atomic uint64_t seed;
 static _Atomic uint64_t cpu_ns;
 
 void inject_set(uint64_t wanted_ns, uint32_t percent, uint64_t random_seed)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /// @brief From now on a worker that has slept computes for @p delay_ns before it goes on, and in
-/// @p bimodal_percent of the cases, by chance, for four times as long. Call it before the pool is made.
+/// @p bimodal_percent of the cases, by chance, for four times as long.
 void inject_set(uint64_t delay_ns, uint32_t bimodal_percent, uint64_t seed);
 
 /// @return CPU time that all threads have spent so: no part of what the pool costs

@@ -27,6 +27,9 @@ static void measure(bench_run_t *bench)
     case ASK_COMPARE:
       measure_compare(bench);
       break;
+    case ASK_STEP:
+      measure_step(bench);
+      break;
     case ASK_IDLE:
       measure_rest(bench);
       break;

@@ -8,13 +8,15 @@
 #include "words.h"
 
 /// Leads at which the search for the best one looks. auto and off have more time: their tails are compared.
-#define MODES_DEFAULT                                                                                        \
-  "off,auto,fixed:0,fixed:5,fixed:10,fixed:15,fixed:20,off,auto,fixed:30,fixed:40,fixed:60,fixed:80,"        \
+#define MODES_DEFAULT                                                                                       \
+  "off,auto,fixed:0,fixed:5,fixed:10,fixed:15,fixed:20,off,auto,fixed:30,fixed:40,fixed:60,fixed:80,"       \
   "fixed:120,fixed:160,fixed:200,auto"
 #define LEAD_US_MAX 10000
+/// Of ASK_STEP.
+#define STEPS 5
 
 const char question_usage[] =
-    "usage: ws-prewake [bench=compare|idle|canary] [key=value]...      one JSON object a line, one a mode\n"
+    "usage: ws-prewake [bench=compare|step|idle|canary] [key=value]...   one JSON object a line, one a mode\n"
     "       ws-prewake class=other workers=1 bursts=12x6 pattern=DDDDU slot_us=500 jitter_us=5\n"
     "keys:  modes=off,hot,auto,fixed:20 (leads in us)   cap=10 (percent)   price=5\n"
     "       bursts=12x6+22x28 (tasks x us, chained) or file=PATH (recorded slots)   workers=1\n"
@@ -22,9 +24,11 @@ const char question_usage[] =
     "       drift_ppm=0   seed=1   warm_ms=1000   measure_ms=5000   block_ms=40   limit_s=S\n"
     "       class=other|rr|rrall   hog=N   slack_ns=50000   dma_latency=-1|0   quota_percent=N   cpus=N\n"
     "       pin=0|1 (producer on the first CPU, workers on the others)   inject_us=N   bimodal=PERCENT\n"
-    "Modes take turns in blocks in one pool. idle: CPU time of a pool that has stopped working. canary:\n"
-    "what real-time workers leave to a normal thread on each CPU. Times are in us; cost_us is a slot's:\n"
-    "lateness + (CPU time - work) / price.\n";
+    "       next_pattern=U (step)\n"
+    "compare: modes take turns in blocks in one pool. step: auto alone, from its first burst; then wakes\n"
+    "become slower by inject_us, then quicker again, the grid jumps, the pattern changes: measure_ms each.\n"
+    "idle: CPU time of a pool that has stopped working. canary: what real-time workers leave to a normal\n"
+    "thread on each CPU. Times are in us; cost_us is a slot's: lateness + (CPU time - work) / price.\n";
 
 static bool parse_mode(const char *text, spin_mode_t *mode)
 {
@@ -63,14 +67,23 @@ static bool parse_modes(const char *text, void *target)
   return question->mode_count > 0;
 }
 
+static bool copy_pattern(const char *text, char *pattern)
+{
+  const size_t length = strlen(text);
+  if (length >= QUESTION_PATTERN_CHARS || strspn(text, "UD") != length || !strchr(text, 'U'))
+    return false;
+  strcpy(pattern, text);
+  return true;
+}
+
 static bool parse_pattern(const char *text, void *target)
 {
-  question_t *const question = target;
-  const size_t length = strlen(text);
-  if (length >= sizeof question->pattern || strspn(text, "UD") != length || !strchr(text, 'U'))
-    return false;
-  strcpy(question->pattern, text);
-  return true;
+  return copy_pattern(text, ((question_t *)target)->pattern);
+}
+
+static bool parse_next_pattern(const char *text, void *target)
+{
+  return copy_pattern(text, ((question_t *)target)->next_pattern);
 }
 
 static bool parse_drift(const char *text, void *target)
@@ -94,12 +107,13 @@ _Static_assert(sizeof(ask_t) == 4, "enumerations are written as 32 bits");
 #define NUMBER(field, most) WORD_NUMBER(question_t, field, most)
 
 static const word_key_t keys[] = {
-    {"bench", WORD_ONE_OF(question_t, ask, "compare", "idle", "canary")},
+    {"bench", WORD_ONE_OF(question_t, ask, "compare", "step", "idle", "canary")},
     {"modes", .kind = KEY_FUNC, .parse = parse_modes},
     {"cap", NUMBER(cap_percent, 100)},
     {"price", NUMBER(price, 100)},
     {"slot_us", NUMBER(slot_us, 1000000)},
     {"pattern", .kind = KEY_FUNC, .parse = parse_pattern},
+    {"next_pattern", .kind = KEY_FUNC, .parse = parse_next_pattern},
     {"occupancy", NUMBER(occupancy_percent, 100)},
     {"jitter_us", NUMBER(jitter_us, 1000000)},
     {"drift_ppm", .kind = KEY_FUNC, .parse = parse_drift},
@@ -143,6 +157,7 @@ bool question_parse(char *line, question_t *question, char *error, uint32_t erro
       .price = 5,
       .slot_us = 500,
       .pattern = "U",
+      .next_pattern = "U",
       .occupancy_percent = 100,
       .seed = 1,
       .warm_ms = 1000,
@@ -156,8 +171,10 @@ bool question_parse(char *line, question_t *question, char *error, uint32_t erro
     return false;
   if (question->work.burst_count == 0 && !question->work.file[0])
     request_parse_word("bursts", "12x6", &question->work);
+  const uint64_t times = question->ask == ASK_STEP ? STEPS : 1;
+  const uint64_t planned_ms = question->warm_ms + question->measure_ms * times;
   if (question->work.limit_s == 0) // generous: real-time workers may starve the producer for a while
-    question->work.limit_s = 5 + 3e-3 * (double)(question->warm_ms + question->measure_ms);
+    question->work.limit_s = 5 + 3e-3 * (double)planned_ms;
   const char *const reason = explain(question);
   if (reason)
     snprintf(error, error_size, "%s", reason);

@@ -11,7 +11,7 @@
 #define QUESTION_MODE_CHARS 16
 #define QUESTION_PATTERN_CHARS 256
 
-typedef enum { ASK_COMPARE, ASK_IDLE, ASK_CANARY } ask_t;
+typedef enum { ASK_COMPARE, ASK_STEP, ASK_IDLE, ASK_CANARY } ask_t;
 
 typedef struct {
   char name[QUESTION_MODE_CHARS]; ///< off, hot, auto, fixed:<us>
@@ -30,6 +30,7 @@ typedef struct {
 
   uint64_t slot_us;
   char pattern[QUESTION_PATTERN_CHARS]; ///< a character a slot: U = a burst may come, D = none
+  char next_pattern[QUESTION_PATTERN_CHARS]; ///< ASK_STEP: the one that follows
   uint32_t occupancy_percent;           ///< of the U slots that have one
   uint64_t jitter_us;                   ///< arrivals lie within that, before or after, of the slot's begin
   int32_t drift_ppm;                    ///< the radio's clock against this machine's

@@ -9,7 +9,7 @@ import pytest
 from nrbench import cli
 from nrbench.cli import parse_args, report_again
 from nrbench.prewake import judge
-from nrbench.prewake.plan import KINDS, Options, make_plan, parse_scenario
+from nrbench.prewake.plan import KINDS, STEPS, Options, make_plan, parse_scenario
 from nrbench.prewake.run import ask
 from nrbench.prewake.table import report
 from nrbench.stats import read_lines
@@ -117,6 +117,15 @@ def test_the_cap_holds_by_the_count_of_the_pool_and_of_the_kernel(spin, worst, e
     assert judge.cpu_kept({"auto": auto, "off": {"worker_extra_percent": 5}}, 10) is kept
 
 
+def test_a_step_is_over_when_two_windows_in_a_row_are_near_where_it_settles():
+    line = {"window_s": 0.1, "window_lateness_us": [50, 9, 30, 9, 8, 30, 4, 4, 5, 4, 4, 30]}
+    found = judge.recovery(line)
+    assert (found.first_us, found.settled_us, found.seconds) == (50, 4, pytest.approx(0.3))
+    assert found.passed
+    assert not judge.recovery({**line, "window_s": 1.0}).passed
+    assert not judge.recovery({**line, "window_lateness_us": [11] * 12}).passed
+
+
 def test_limits_on_steady_slots_and_on_rest():
     slot = {"bound_us": 100, "makespan_p50_us": 108, "cpu_per_work": 2.0}
     assert judge.steady_passed(slot)
@@ -134,7 +143,7 @@ def test_a_normal_thread_keeps_its_share_but_for_the_cap(off, auto, passed):
 
 def test_the_report_judges_each_recorded_case_and_names_what_was_skipped(results):
     text = "\n".join(report(results))
-    for words in ("normal", "wake30", "steady 500 us", "idle for a second", "share of each CPU"):
+    for words in ("normal", "wake30", "steady 500 us", "Steps", "a new pool", "idle for a second", "share of each CPU"):
         assert words in text
     assert "  quota, steady: no control group with the cpu controller" in text
     assert "in 2 of 2 cases" in text
@@ -209,6 +218,13 @@ def test_recorded_slots_are_work_too():
 def test_an_environment_is_had_or_the_reason_is_told(words):
     for answer in ask_for("modes=off", *words):
         assert answer.get("slots") or answer["skipped"]
+
+
+@needs_program
+def test_each_step_has_an_answer():
+    answers = ask_for("bench=step", "pattern=DU", "next_pattern=UUD", "inject_us=30", "measure_ms=200")
+    assert [a["mode"] for a in answers] == list(STEPS)
+    assert all(len(a["window_lateness_us"]) == 2 for a in answers)
 
 
 @needs_program

@@ -18,6 +18,7 @@ P50_CUT_MIN, P99_CUT_MIN = 0.70, 0.50
 STEADY_FACTOR, STEADY_SLACK_US, STEADY_CPU_MAX = 1.06, 2.0, 2.0
 IDLE_CPU_US_MAX = 100.0
 CANARY_SHARE_MIN = 0.05
+RECOVERED_FACTOR, RECOVERED_SLACK_US, RECOVERY_S_MAX = 1.5, 3.0, 2.0
 RESAMPLES = 400
 
 
@@ -187,6 +188,29 @@ def steady_limit_us(bound_us: float) -> float:
 def steady_passed(auto: Line) -> bool:
     in_time = auto["makespan_p50_us"] <= steady_limit_us(auto["bound_us"])
     return in_time and auto["cpu_per_work"] <= STEADY_CPU_MAX
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """After a step: the lateness that it comes to, and how long it is above that."""
+
+    first_us: float
+    settled_us: float
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return self.seconds <= RECOVERY_S_MAX and self.settled_us <= LATE_US_MIN
+
+
+def recovery(line: Line) -> Recovery:
+    """Settled is the median of the second half. Two windows in a row near it end the recovery: one alone shows
+    what else the machine did."""
+    windows = line["window_lateness_us"]
+    settled = statistics.median(windows[len(windows) // 2 :])
+    near = [us <= RECOVERED_FACTOR * settled + RECOVERED_SLACK_US for us in windows]
+    pairs = (i for i in range(len(near)) if all(near[i : i + 2]))
+    return Recovery(windows[0], settled, next(pairs, len(near)) * line["window_s"])
 
 
 def idle_passed(line: Line) -> bool:

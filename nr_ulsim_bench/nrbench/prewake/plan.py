@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Iterator
 
 CAP_PERCENT, PRICE = 10, 5
-KINDS = ("regret", "steady", "idle", "canary")
+KINDS = ("regret", "steady", "step", "idle", "canary")
 # Making the pool, warming up, ending; beside what is measured.
 OVERHEAD_S = 0.1
 
@@ -141,7 +141,7 @@ def regret_cases(options: Options) -> Iterator[Case]:
     names = options.scenarios or (
         QUICK_SCENARIOS if options.quick else tuple(s.name for s in scenarios(options.data))
     )
-    measure_s = options.seconds or (4.5 if options.quick else 6.0)
+    measure_s = options.seconds or (4.5 if options.quick else 5.8)
     warm_s = 0.6 if options.quick else 1.0
     workers = max(1, options.cores - 1)
     times = (f"measure_ms={measure_s * 1000:.0f}", f"warm_ms={warm_s * 1000:.0f}")
@@ -178,6 +178,22 @@ def steady_cases(options: Options) -> Iterator[Case]:
                     yield Case("steady", sched_class, work, workers, (*words, f"modes={modes}"), seconds)
 
 
+STEPS = ("start", "slower", "quicker", "jump", "pattern")
+SLOWER_US = 60
+
+
+def step_cases(options: Options) -> Iterator[Case]:
+    """What was learnt becomes wrong: the machine, the radio's phase, its pattern."""
+    if options.quick:
+        return
+    each_s, workers = 2.5, max(1, options.cores - 1)
+    sched_class = ("class=rrall",) if options.realtime else ()
+    scenario = Scenario("", 500, "DDDDU", 5, "22x28", ("next_pattern=DDUDU",))
+    times = (f"measure_ms={each_s * 1000:.0f}", f"inject_us={SLOWER_US}", "pin=1", f"workers={workers}")
+    words = ("bench=step", *sched_class, *scenario.words(), *times, *_policy(options))
+    yield Case("step", "pinned", "gap2", workers, words, len(STEPS) * each_s + OVERHEAD_S)
+
+
 def rest_cases(options: Options) -> Iterator[Case]:
     workers = max(1, options.cores - 1)
     head = (*Scenario("", 500, "U", 0, "12x6").words(), f"workers={workers}", *_policy(options))
@@ -191,7 +207,8 @@ def rest_cases(options: Options) -> Iterator[Case]:
 
 def make_plan(options: Options) -> list[Case]:
     """In an order of chance, so that no environment has the machine's worst minute for itself."""
-    every = [*regret_cases(options), *steady_cases(options), *rest_cases(options)]
+    every = [*regret_cases(options), *steady_cases(options)]
+    every += [*step_cases(options), *rest_cases(options)]
     named = options.envs or options.scenarios  # those of the regret
     cases = [case for case in every if case.kind in (("regret",) if named else options.kinds)]
     random.Random(options.seed).shuffle(cases)

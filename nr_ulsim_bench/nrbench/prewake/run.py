@@ -97,5 +97,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="regret in this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]",
     )
     parser.add_argument("--kind", action="append", choices=KINDS, help="this only; may be repeated")
-    parser.add_argument("--seconds", type=float, help="of one regret measurement (default: 6, quick 4.5)")
+    parser.add_argument("--seconds", type=float, help="of one regret measurement (default: 5.8, quick 4.5)")
     parser.add_argument("--seed", type=int, default=1, help="of order and arrivals (default: 1)")

@@ -8,7 +8,7 @@ from typing import Callable, Iterator
 
 from nrbench.prewake import judge
 from nrbench.prewake.judge import CaseKey, Result, Results, word
-from nrbench.prewake.plan import CAP_PERCENT, STEADY_WORK, environments
+from nrbench.prewake.plan import CAP_PERCENT, SLOWER_US, STEADY_WORK, environments
 from nrbench.table import layout
 
 Row = list[str]
@@ -133,6 +133,31 @@ def steady_table(results: Results) -> Iterator[str]:
     yield from _table(results, "steady", head, _steady_row)
 
 
+STEP_TEXT = {
+    "start": "a new pool",
+    "slower": f"each wake takes {SLOWER_US} us longer",
+    "quicker": "it no longer does",
+    "jump": "the grid of slots jumps",
+    "pattern": "the pattern of slots changes",
+}
+
+
+def step_table(results: Results) -> Iterator[str]:
+    yield (
+        "\nSteps: mean lateness in us in the first tenth of a second and in the second half, and the seconds "
+        f"between; PASS up\nto {judge.RECOVERY_S_MAX:g} s and then {judge.LATE_US_MIN:g} us"
+    )
+    rows = [["step", "first", "settled", "after s", ""]]
+    for _, result in _of_kind(results, "step"):
+        for step, line in result.modes.items():
+            found = judge.recovery(line)
+            values = (f"{found.first_us:.1f}", f"{found.settled_us:.1f}", f"{found.seconds:.1f}")
+            rows.append([STEP_TEXT.get(step, step), *values, word(found.passed)])
+        if result.reason:
+            yield f"  {result.reason}"
+    yield from layout(rows)
+
+
 def rest_lines(results: Results) -> Iterator[str]:
     for key, result in _of_kind(results, "idle"):
         if "auto" in result.modes:
@@ -164,7 +189,7 @@ def summary(results: Results) -> Iterator[str]:
 
 
 def report(results: Results) -> list[str]:
-    parts = {"regret": (regret_table, late_table, summary), "steady": (steady_table,)}
+    parts = {"regret": (regret_table, late_table, summary), "steady": (steady_table,), "step": (step_table,)}
     kinds = {key.kind for key in results}
     chosen = [part for kind, of_kind in parts.items() if kind in kinds for part in of_kind]
     return [line for part in [*chosen, rest_lines] for line in part(results)]
