@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("push, join, wait", ("core/ws_push*", "core/ws_join*", "core/ws_wait*")),
     ("stats, report", ("core/ws_stats*", "core/ws_report*")),
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
-    ("find, park, prewake, run", ("core/ws_find*", "core/ws_park*", "core/ws_prewake*", "core/ws_run*")),
+    ("find, park, prewake, run", ("core/ws_find*", "core/ws_park*", "core/ws_prewake*", "core/ws_run*", "core/ws_watch*")),
     ("lane", ("core/ws_lane*",)),
     ("process", ("core/ws_process*",)),
     ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),

@@ -28,6 +28,7 @@ set(WS_CORE_SOURCES
   core/ws_stats.c
   core/ws_topo.c
   core/ws_wait.c
+  core/ws_watch.c
   core/ws_window.c
   core/ws_worker.c)
 list(TRANSFORM WS_CORE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/../")

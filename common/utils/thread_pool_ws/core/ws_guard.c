@@ -22,6 +22,7 @@
 
 #include "ws_park.h"
 #include "ws_settings.h"
+#include "ws_watch.h"
 
 /// Between two looks: this, the slack and a wake must fit in the promised 1 ms. The slack lets the kernel
 /// join the timer with another one of that CPU: an interrupt of its own costs the worker that it strikes 15
@@ -148,12 +149,13 @@ static void *guard_thread(void *pool_arg)
   ws_add_release(&pool->started, 1); // [edge START release] set up: nothing of the start comes later
   ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word
   memory_t memory = {0};
-  uint64_t wait_ns = FIRST_NS;
+  uint64_t wait_ns = FIRST_NS, throttled = UINT64_MAX;
   for (;;) {
     const uint32_t state = ws_load_acquire(&pool->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
     ws_os_futex_wait(&pool->guard, state, state == WS_GUARD_STANDING ? wait_ns : 0);
+    ws_watch_look(pool, &throttled);
     wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
     if (state == WS_GUARD_DORMANT) {
       memory = (memory_t){0};
@@ -170,13 +172,14 @@ void ws_guard_start(struct ws_pool_s *pool)
   const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
   pool->guarded = pool->workers > 1 && pool->workers > cpus;
-  if (!pool->guarded)
+  pool->watched = pool->workers > 0 && pool->cpus > 1;
+  if (!pool->guarded && !pool->watched)
     return;
   const int error = pthread_create(&pool->guard_thread, NULL, guard_thread, pool);
   if (error) {
-    pool->guarded = false;
+    pool->guarded = pool->watched = false;
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
-    ws_warn(&pool->settings, "no thread for the guard (%s): every worker may be awake", strerror(error));
+    ws_warn(&pool->settings, "no thread for the guard (%s): every worker may be awake, and nobody watches the CPU quota", strerror(error));
     return;
   }
   pthread_setname_np(pool->guard_thread, "ws_guard");
@@ -186,7 +189,7 @@ void ws_guard_start(struct ws_pool_s *pool)
 
 void ws_guard_end(struct ws_pool_s *pool)
 {
-  if (!pool->guarded)
+  if (!pool->guarded && !pool->watched)
     return;
   ws_xchg_acq_rel(&pool->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
   ws_os_futex_wake(&pool->guard, 1);

@@ -26,6 +26,9 @@ int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline
 /// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 
+/// Read a small file, without memory from the heap. @return whether there was anything; @p text is ended by 0
+bool ws_os_read(const char *path, char *text, size_t bytes);
+
 /// Monotonic time.
 uint64_t ws_os_now_ns(void);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false when that cannot be
@@ -42,6 +45,8 @@ void ws_os_exact_timers(void);
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);
 /// CPUs that the process may use now: the caller's. @return 0 or -errno; @p set is allocated
 int ws_os_process_cpus(ws_cpuset_t *set);
+/// @return how many those are, without memory from the heap; 0 = that cannot be told
+uint32_t ws_os_process_cpu_count(void);
 void ws_os_cpuset_free(ws_cpuset_t *set);
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
@@ -51,6 +56,8 @@ int ws_os_pin(int32_t tid, uint32_t cpu);
 int ws_os_avoid(int32_t tid, const ws_cpuset_t *set, uint32_t cpu);
 /// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
 uint32_t ws_os_quota_cpus(void);
+/// Times since the groups were made that they stopped their processes because that was used up.
+uint64_t ws_os_throttled(void);
 
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL when there is none
 void *ws_os_map(size_t bytes);

@@ -46,6 +46,19 @@ void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
   syscall(SYS_futex, &word->v, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
+bool ws_os_read(const char *path, char *text, size_t bytes)
+{
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  ssize_t length = 0, more;
+  while ((size_t)length < bytes - 1 && (more = read(file, text + length, bytes - 1 - (size_t)length)) > 0)
+    length += more;
+  close(file);
+  text[length] = '\0';
+  return length > 0;
+}
+
 uint64_t ws_os_now_ns(void)
 {
   struct timespec t;
@@ -57,12 +70,8 @@ bool ws_os_thread_sleeps(int32_t tid)
 {
   char path[64], stat[512];
   snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0)
+  if (!ws_os_read(path, stat, sizeof(stat)))
     return false;
-  const ssize_t bytes = read(file, stat, sizeof(stat) - 1);
-  close(file);
-  stat[bytes > 0 ? bytes : 0] = '\0';
   const char *state = strrchr(stat, ')'); // "<tid> (<name>) <state> ...", and the name may hold anything
   return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
 }
@@ -106,6 +115,14 @@ int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
 int ws_os_process_cpus(ws_cpuset_t *set)
 {
   return ws_os_thread_cpus(0, set);
+}
+
+uint32_t ws_os_process_cpu_count(void)
+{
+  unsigned long mask[1024 / sizeof(unsigned long)] = {0}; // 8192 CPUs
+  if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)mask) != 0)
+    return 0;
+  return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = sizeof(mask), .mask = mask});
 }
 
 void ws_os_cpuset_free(ws_cpuset_t *set)

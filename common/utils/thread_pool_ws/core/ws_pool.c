@@ -104,6 +104,7 @@ static int set_up(struct ws_pool_s *pool)
     pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
     pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
     pool->mask_words = (pool->workers + 63) / 64;
+    ws_store_relaxed(&pool->spin_cpus, pool->cpus); // relaxed: the pool is not published yet
     ws_topo_victims(pool);
     close_gap(pool);
     ws_guard_start(pool);

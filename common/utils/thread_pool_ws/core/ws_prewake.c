@@ -8,6 +8,7 @@
 
 #include "ws_park.h"
 #include "ws_process.h"
+#include "ws_watch.h"
 
 /// Weight of the newest value in a mean of what was lately.
 #define NEWEST (1. / 16)
@@ -19,8 +20,11 @@
 #define PLANNED_SHARE 0.8
 /// Spins of which so many lately were interrupted: the machine has no time to spare.
 #define STALL_MAX 0.25
-/// Bursts without trouble until the level rises again, twice as many after each fall.
-#define CLEAN_BURSTS 16u
+/// Time without trouble until the level rises again, at first; how many such times until the next fall counts
+/// as the first again; and the longest.
+#define CLEAN_NS UINT64_C(20000000)
+#define FORGET_SPANS 8u
+#define SPAN_NS_MAX UINT64_C(60000000000)
 
 static bool enter(struct ws_pool_s *pool)
 {
@@ -75,21 +79,17 @@ static void set_level(struct ws_pool_s *pool, uint32_t level)
   ws_add_relaxed(&pool->level_changes, 1); // relaxed: a statistic
 }
 
-/// Time until trouble counts as over.
-static uint64_t clean_span_ns(const ws_rhythm_t *rhythm)
+void ws_prewake_fall(struct ws_pool_s *pool, uint64_t now_ns, uint64_t span_ns)
 {
-  const uint64_t gap_ns = ws_predict_gap_ns(&rhythm->model);
-  return (CLEAN_BURSTS * (gap_ns > 1000000 ? gap_ns : 1000000)) << rhythm->falls;
-}
-
-void ws_prewake_fall(struct ws_pool_s *pool, uint64_t now_ns)
-{
-  const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
-  if (level == 0 || !enter(pool))
+  if (!enter(pool))
     return;
-  set_level(pool, level - 1);
-  pool->rhythm.falls += pool->rhythm.falls < 10;
-  pool->rhythm.clean_ns = now_ns + clean_span_ns(&pool->rhythm);
+  ws_rhythm_t *rhythm = &pool->rhythm;
+  const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
+  if (level > 0)
+    set_level(pool, level - 1);
+  const uint64_t longer_ns = rhythm->span_ns < SPAN_NS_MAX / 2 ? 2 * rhythm->span_ns : SPAN_NS_MAX;
+  rhythm->span_ns = longer_ns > span_ns ? longer_ns : span_ns;
+  rhythm->clean_ns = now_ns + rhythm->span_ns;
   leave(pool);
 }
 
@@ -101,9 +101,9 @@ static void rise_level(struct ws_pool_s *pool, uint64_t now_ns)
   const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
   if (level < WS_LEVEL_TOP) {
     set_level(pool, level + 1);
-    rhythm->clean_ns = now_ns + clean_span_ns(rhythm);
+    rhythm->clean_ns = now_ns + FORGET_SPANS * rhythm->span_ns;
   } else {
-    rhythm->falls = 0;
+    rhythm->span_ns = 0;
   }
 }
 
@@ -114,7 +114,7 @@ void ws_prewake_spun(ws_worker_t *worker, bool preempted)
   if (!preempted || rise->stall < STALL_MAX)
     return;
   rise->stall = 0;
-  ws_prewake_fall(worker->pool, ws_os_now_ns());
+  ws_prewake_fall(worker->pool, ws_os_now_ns(), CLEAN_NS);
 }
 
 /// Tell the predictor of the last burst, unless it only went on with the one before.
@@ -265,6 +265,7 @@ void ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
   hear(pool);
   learn(worker);
   rise_level(pool, now_ns);
+  ws_watch_ask(pool, now_ns);
   rise->look_until_ns = look_until(worker, now_ns);
   pool->rhythm.dry_ns = now_ns;
   leave(pool);
@@ -316,7 +317,8 @@ bool ws_prewake_may_rise(ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
   const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
-  return ws_process_awake() + 1 + others <= pool->cpus && ws_working(pool) < ws_awake_limit(pool)
+  return ws_process_awake() + 1 + others <= ws_load_relaxed(&pool->spin_cpus) // relaxed: a budget
+         && ws_working(pool) < ws_awake_limit(pool)
          && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
 }
 

@@ -42,7 +42,8 @@ void ws_prewake_quiet(struct ws_pool_s *pool);
 /// @brief A spin was, or was not, interrupted by somebody who needed the CPU.
 void ws_prewake_spun(ws_worker_t *worker, bool preempted);
 
-/// @brief The machine has no time to spare: one level down, at once (ws_stats.h: level).
-void ws_prewake_fall(struct ws_pool_s *pool, uint64_t now_ns);
+/// @brief The machine has no time to spare: one level down, at once (ws_stats.h: level). It rises after twice
+/// as long without trouble as the last time, at least after @p span_ns.
+void ws_prewake_fall(struct ws_pool_s *pool, uint64_t now_ns, uint64_t span_ns);
 
 #endif

@@ -101,8 +101,9 @@ typedef struct {
   uint32_t burst; ///< number of the last burst
   ws_arrived_t arrived; ///< what it was
   uint64_t burst_ns; ///< when it came
-  uint32_t falls; ///< times lately that the level fell
+  uint64_t span_ns; ///< time without trouble until the level rises
   uint64_t clean_ns; ///< if it does not fall until then, it rises
+  uint64_t watched_ns; ///< when the guard was last asked to look
 } ws_rhythm_t;
 
 struct ws_worker_s {
@@ -147,6 +148,8 @@ struct ws_pool_s {
   ws_au32_t aside_used; ///< S 1 = some join has put tasks aside since the pool was made
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
+  ws_au32_t watch_due; ///< S 1 = it is time for ws_watch_look
+  ws_au32_t spin_cpus; ///< S CPUs that spinning is reckoned with: fewer than cpus when the set shrinks
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
   ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
   ws_au32_t state; ///< S ws_state_t
@@ -180,7 +183,8 @@ struct ws_pool_s {
   uint32_t mask_words; ///< I of sleepers in use
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
-  bool guarded; ///< I workers can outnumber the CPUs: there is a guard
+  bool guarded; ///< I workers can outnumber the CPUs: the guard looks for tasks behind blocked workers
+  bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation

@@ -3,8 +3,7 @@
 /// After a warm-up the kernel stops a child process at any system call that the pool is not allowed: futex
 /// for whoever
 /// pushes, joins and runs; for the workers also the move off a producer's CPU before they park; for the guard
-/// a look at the
-/// state of threads (/proc). The pushing thread has the strictest filter.
+/// a look at the state of threads (/proc), and at the CPUs and the quota that the process has. The pushing thread has the strictest filter.
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -41,6 +40,7 @@ static struct sock_filter pool_filter[] = {LOAD(nr),
 static struct sock_filter guard_filter[] = {LOAD(nr),
                                             ALLOW(SYS_futex),
                                             ALLOW(SYS_sched_setaffinity),
+                                            ALLOW(SYS_sched_getaffinity),
                                             ALLOW(SYS_openat),
                                             ALLOW(SYS_read),
                                             ALLOW(SYS_close),
@@ -137,7 +137,7 @@ static int behave(void *child_arg)
 {
   const child_t *child = child_arg;
   warm_up(child->workers);
-  const bool guarded = pool->guarded;
+  const bool guarded = pool->guarded || pool->watched;
   if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
     return TEST_CHILD_SKIP;
   const bool all = guarded ? install(guard_filter, TEST_COUNT(guard_filter), SECCOMP_FILTER_FLAG_TSYNC)

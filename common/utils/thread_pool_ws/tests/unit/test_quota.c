@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_quota.c
-/// CPU quota of control groups, read from files that the test makes up (--wrap=fopen).
-#include <errno.h>
+/// CPU quota of control groups, read from files that the test makes up (--wrap=ws_os_read).
 #include <stdio.h>
 #include <string.h>
 
@@ -14,18 +13,17 @@ typedef struct {
 static const file_t *files;
 static size_t file_count;
 
-FILE *__real_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode);
+bool __real_ws_os_read(const char *path, char *text, size_t bytes);
+bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
 
-FILE *__wrap_fopen(const char *path, const char *mode)
+bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
 {
-  if (!files || (strncmp(path, "/proc/self/cgroup", 17) != 0 && strncmp(path, "/sys/fs/cgroup", 14) != 0))
-    return __real_fopen(path, mode);
+  if (!files)
+    return __real_ws_os_read(path, text, bytes);
   for (size_t i = 0; i < file_count; i++)
     if (strcmp(files[i].path, path) == 0)
-      return *files[i].text ? fmemopen((void *)(uintptr_t)files[i].text, strlen(files[i].text), "r") : NULL;
-  errno = ENOENT;
-  return NULL;
+      return snprintf(text, bytes, "%s", files[i].text) > 0;
+  return false;
 }
 
 static uint32_t read_quota(const file_t *fake, size_t count)
@@ -110,6 +108,22 @@ static void damaged_texts(void)
   CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", long_line}), UINT32_MAX);
 }
 
+static void how_often_it_was_used_up(void)
+{
+  static const file_t fake[] = {{"/proc/self/cgroup", "4:cpu,cpuacct:/a\n0::/b\n"},
+                                {"/sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 5\n"},
+                                {"/sys/fs/cgroup/cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\n"},
+                                {"/sys/fs/cgroup/b/cpu.stat", "usage_usec 3\nnr_throttled 2\n"},
+                                {"/sys/fs/cgroup/cpu.stat", "usage_usec 3\n"}};
+  files = fake;
+  file_count = sizeof(fake) / sizeof(fake[0]);
+  CU_ASSERT_EQUAL(ws_os_throttled(), 7);
+  file_count = 1;
+  CU_ASSERT_EQUAL(ws_os_throttled(), 0);
+  files = NULL;
+}
+
 TEST_MAIN("quota", TEST_CASE(unlimited), TEST_CASE(version_2_rounds_up_and_takes_the_tightest),
           TEST_CASE(version_1),
-          TEST_CASE(version_1_with_the_controllers_in_another_order), TEST_CASE(damaged_texts))
+          TEST_CASE(version_1_with_the_controllers_in_another_order), TEST_CASE(damaged_texts),
+          TEST_CASE(how_often_it_was_used_up))

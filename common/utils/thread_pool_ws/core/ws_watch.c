@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_watch.c
+/// ws_watch.h.
+#include "ws_watch.h"
+
+#include "ws_prewake.h"
+
+/// Between two looks. A group that was stopped once is stopped again in its next periods of 0.1 s.
+#define EVERY_NS 1000000000u
+
+void ws_watch_ask(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  if (!pool->watched || now_ns - pool->rhythm.watched_ns < EVERY_NS)
+    return;
+  pool->rhythm.watched_ns = now_ns;
+  ws_store_relaxed(&pool->watch_due, 1); // relaxed: a look that is missed comes a second later
+  ws_os_futex_wake(&pool->guard, 1);
+}
+
+/// The CPUs of this thread, which nobody has pinned, are those of the process.
+static void count_cpus(struct ws_pool_s *pool)
+{
+  const uint32_t cpus = ws_os_process_cpu_count(), quota = ws_os_quota_cpus();
+  const uint32_t fewer = cpus < quota ? cpus : quota;
+  if (cpus > 0)
+    ws_store_relaxed(&pool->spin_cpus, fewer < pool->cpus ? fewer : pool->cpus); // relaxed: a budget
+}
+
+void ws_watch_look(struct ws_pool_s *pool, uint64_t *throttled)
+{
+  if (!ws_load_relaxed(&pool->watch_due)) // relaxed: as in ws_watch_ask
+    return;
+  ws_store_relaxed(&pool->watch_due, 0); // relaxed: as above
+  const uint64_t before = *throttled;
+  *throttled = ws_os_throttled();
+  if (*throttled > before) {
+    ws_add_relaxed(&pool->throttled_looks, 1); // relaxed: a statistic
+    ws_prewake_fall(pool, ws_os_now_ns(), 2 * (uint64_t)EVERY_NS); // longer than until the next look
+  }
+  count_cpus(pool);
+}
