@@ -13,6 +13,8 @@ static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 #define STRAYS_MAX 0.4
 /// Above this share of wrong expectations a better pattern is looked for.
 #define SURPRISE_MAX 0.1
+/// A phase that comes less often is taken to come no more.
+#define OCCUPANCY_DEAD 0.05
 /// Arrivals between two looks for a pattern, while none is known; while one is, they become rarer.
 #define LOOK_EVERY 4u
 #define LOOK_EVERY_MAX 4096u
@@ -76,6 +78,13 @@ static double predicted_ns(const ws_predict_t *model, uint32_t index)
   return phase->next_ns[best_clock(phase)];
 }
 
+/// @return @p x less the whole multiples of @p period_ns in it: between plus and minus half of that
+static double remainder_ns(double x, double period_ns)
+{
+  const double periods = x / period_ns;
+  return x - (double)(int64_t)(periods + (periods < 0 ? -0.5 : 0.5)) * period_ns;
+}
+
 static void start_phase(ws_phase_t *phase, const ws_pattern_t *pattern, uint32_t index)
 {
   const uint32_t previous = (index + pattern->bursts - 1) % pattern->bursts;
@@ -87,6 +96,7 @@ static void start_phase(ws_phase_t *phase, const ws_pattern_t *pattern, uint32_t
   }
   phase->since_ns = since > 0 ? since : since + pattern->period_ns;
   phase->occupancy = pattern->occupancy[index];
+  phase->periods = 1;
 }
 
 /// Phases in the order in which they come: the first is the one that came longest ago.
@@ -126,11 +136,28 @@ static void unlock(ws_predict_t *model)
   remember(model, last_ns);
 }
 
+/// @return whether a burst at @p at_ns would belong to no phase that still comes
+static bool is_elsewhere(const ws_predict_t *model, uint64_t at_ns)
+{
+  for (uint32_t i = 0; i < model->phases; i++) {
+    const double off_ns = (double)at_ns - model->phase[i].next_ns[best_clock(&model->phase[i])];
+    if (model->phase[i].occupancy > OCCUPANCY_DEAD
+        && absolute(remainder_ns(off_ns, model->period_ns)) < tolerance_ns(model))
+      return false;
+  }
+  return true;
+}
+
 /// @return whether the pattern is another than the one that is followed
 static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
 {
-  return model->phases != pattern->bursts
-         || absolute(pattern->period_ns - model->period_ns) * 50 > model->period_ns;
+  if (model->phases != pattern->bursts
+      || absolute(pattern->period_ns - model->period_ns) * 50 > model->period_ns)
+    return true;
+  for (uint32_t i = 0; i < pattern->bursts; i++)
+    if (is_elsewhere(model, pattern->last_ns[i]))
+      return true;
+  return false;
 }
 
 /// Look for a pattern when none is known, or when the known one does not say enough.
@@ -161,6 +188,7 @@ static void skip(ws_predict_t *model, ws_phase_t *phase, uint64_t periods)
 {
   for (uint32_t i = 0; i < WS_CLOCKS; i++)
     phase->next_ns[i] += (double)periods * phase->period_ns[i];
+  phase->periods += (double)periods;
   for (uint64_t i = 0; i < periods && i < WS_ARRIVALS; i++) {
     follow(&phase->occupancy, 0);
     follow(&model->surprise, phase->occupancy > 0.5);
@@ -184,16 +212,31 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
   return absent < UINT32_MAX ? (uint32_t)absent : UINT32_MAX;
 }
 
+/// @return @p x, but at least @p least and at most @p most
+static double clamp(double x, double least, double most)
+{
+  return x < least ? least : x > most ? most : x;
+}
+
+/// A clock that was believed less may have lost whole periods in a pause: it goes on from the nearest. Its
+/// period stays near the pattern's, or half of that could look as good.
+static void correct(ws_phase_t *phase, uint32_t clock, uint64_t at_ns, double pattern_ns)
+{
+  const double beta = alpha[clock] * alpha[clock] / (2 - alpha[clock]);
+  const double error_ns = remainder_ns((double)at_ns - phase->next_ns[clock], phase->period_ns[clock]);
+  const double period_ns = phase->period_ns[clock] + beta * error_ns / phase->periods;
+  follow(&phase->error_ns[clock], absolute(error_ns));
+  phase->period_ns[clock] = clamp(period_ns, 0.75 * pattern_ns, 1.25 * pattern_ns);
+  phase->next_ns[clock] = (double)at_ns - (1 - alpha[clock]) * error_ns + phase->period_ns[clock];
+}
+
 static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 {
   ws_phase_t *phase = &model->phase[index];
-  for (uint32_t i = 0; i < WS_CLOCKS; i++) {
-    const double error_ns = (double)at_ns - phase->next_ns[i];
-    const double beta = alpha[i] * alpha[i] / (2 - alpha[i]);
-    follow(&phase->error_ns[i], absolute(error_ns));
-    phase->period_ns[i] += beta * error_ns;
-    phase->next_ns[i] += alpha[i] * error_ns + phase->period_ns[i];
-  }
+  for (uint32_t i = 0; i < WS_CLOCKS; i++)
+    correct(phase, i, at_ns, model->period_ns);
+  phase->periods = 1;
+  follow(&model->period_ns, phase->period_ns[best_clock(phase)]);
   if (model->last_phase == before(model, index)) {
     const double since_ns = (double)(at_ns - newest(model));
     follow(&phase->since_error_ns, absolute(since_ns - phase->since_ns));

@@ -25,6 +25,7 @@ typedef struct {
   double error_ns[WS_CLOCKS]; ///< mean error lately
   double since_ns; ///< usual time since the arrival before
   double since_error_ns;
+  double periods; ///< since it came last
   double occupancy; ///< share of the periods lately in which it came
   ws_window_t late; ///< arrival less prediction
 } ws_phase_t;

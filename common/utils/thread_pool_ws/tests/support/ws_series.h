@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_series.h
-/// Times at which bursts come, as a radio slot pattern with jitter would have them: the same ones for the same
-/// seed, on every machine.
+/// Times at which bursts come, as a radio slot pattern with jitter would have them: the same ones for the
+/// same seed, on every machine.
 #ifndef WS_SERIES_H
 #define WS_SERIES_H
 
@@ -24,8 +24,8 @@ typedef struct {
   uint32_t link; ///< that comes next; 0 = the burst of a slot
 } series_t;
 
-/// @return WS_SEED, or always the same number; it is printed once. For properties that hold with a probability
-/// only: with a fixed seed they hold or they do not
+/// @return WS_SEED, or always the same number; it is printed once. For properties that hold with a
+/// probability only: with a fixed seed they hold or they do not
 uint64_t series_seed(void);
 
 /// @return from 0 to less than 1

@@ -122,7 +122,7 @@ static void cut_to_32_bits(void)
   CU_ASSERT_EQUAL(ws_window_quantile(&window, 500), INT32_MIN);
   CU_ASSERT_EQUAL(ws_window_quantile(&window, 501), INT32_MAX);
   CU_ASSERT_EQUAL(ws_window_quantile(&window, 5000), INT32_MAX); // more than all of them
-  CU_ASSERT_EQUAL(ws_window_above(&window, INT32_MIN, INT64_MAX), UINT32_MAX / 2); // the sum does not overflow
+  CU_ASSERT_EQUAL(ws_window_above(&window, INT32_MIN, INT64_MAX), UINT32_MAX / 2); // no overflow
   CU_ASSERT_EQUAL(ws_window_below(&window, INT32_MAX), UINT32_MAX / 2);
 }
 
