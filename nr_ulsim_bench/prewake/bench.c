@@ -36,13 +36,13 @@ static bool load_plan(bench_run_t *bench)
   return false;
 }
 
-static bool make_pool(bench_run_t *bench, const int32_t *cpus)
+static bool make_pool(bench_run_t *bench)
 {
   const question_t *const question = bench->question;
   const uint32_t workers = question->work.workers;
   int32_t *const cores = calloc(workers, sizeof cores[0]);
   for (uint32_t i = 0; cores && i < workers; i++)
-    cores[i] = cpus[bench->cores > 1 ? 1 + i % (bench->cores - 1) : 0];
+    cores[i] = bench->cpus[bench->cores > 1 ? 1 + i % (bench->cores - 1) : 0];
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.name = WORKER_NAME;
@@ -114,21 +114,21 @@ static bool check_workers(bench_run_t *bench)
   return false;
 }
 
-bool bench_open(bench_run_t *bench, const question_t *question, report_t *report)
+bool bench_open(bench_run_t *bench)
 {
-  int32_t cpus[CPU_SETSIZE];
-  const uint32_t cores = environment_cpus(cpus);
-  const uint32_t helpers = question->work.workers < cores ? question->work.workers : cores - 1;
-  *bench = (bench_run_t){.question = question, .report = report, .cores = cores, .helpers = helpers};
-  if (!load_plan(bench) || !make_pool(bench, cpus) || !check_workers(bench) ||
+  const question_t *const question = bench->question;
+  const uint32_t workers = question->work.workers;
+  bench->cores = environment_cpus(bench->cpus);
+  bench->helpers = workers < bench->cores ? workers : bench->cores - 1;
+  if (!load_plan(bench) || !make_pool(bench) || !check_workers(bench) ||
       !find_workers(bench))
     return false;
   prctl(PR_SET_TIMERSLACK, 1); // the producer's: the jitter is to be the one that was asked for
-  if (question->pin && !environment_pin(cpus[0])) {
-    report_error(report, "the producer cannot be pinned");
+  if (question->pin && !environment_pin(bench->cpus[0])) {
+    report_error(bench->report, "the producer cannot be pinned");
     return false;
   }
-  if (question->work.sched_class == CLASS_RRALL && !environment_set_class(true, report))
+  if (question->work.sched_class == CLASS_RRALL && !environment_set_class(true, bench->report))
     return false;
   arrivals_begin(&bench->arrivals, question);
   return true;

@@ -5,6 +5,7 @@
 #define PREWAKE_BENCH_H
 
 #include "arrivals.h"
+#include "environment.h"
 #include "question.h"
 #include "report.h"
 #include "slot_plan.h"
@@ -31,10 +32,12 @@ typedef struct {
 
 typedef struct {
   const question_t *question;
+  const environment_t *environment;
   report_t *report;
   ws_pool_t *pool;
   int32_t *tids;    ///< of the workers
   uint32_t cores;   ///< CPUs that this process may use
+  int32_t cpus[CPU_SETSIZE]; ///< their numbers
   uint32_t helpers; ///< CPUs beside the producer's that can compute: workers and cores allow no more
   slot_plan_t plan;
   uint32_t next_phase; ///< of the plan
@@ -45,8 +48,9 @@ typedef struct {
 } bench_run_t;
 
 /// @brief Load the plan, make the pool, give the producer its class and CPU, begin the grid.
+/// @param bench  question, environment and report are set
 /// @return false when the report says why not
-bool bench_open(bench_run_t *bench, const question_t *question, report_t *report);
+bool bench_open(bench_run_t *bench);
 
 void bench_close(bench_run_t *bench);
 

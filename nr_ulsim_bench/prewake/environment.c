@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "process.h"
 
 /// Short, so that a mode that uses up the quota pays for it itself and not the one after it.
@@ -158,6 +159,39 @@ static bool restrict_cpus(uint32_t wanted, report_t *report)
   if (count < wanted)
     return skip(report, "%u CPUs wanted, this process has %u", wanted, count);
   return sched_setaffinity(0, sizeof mask, &mask) == 0 || skip(report, "CPUs: %s", strerror(errno));
+}
+
+static double process_cpu_s(pid_t process)
+{
+  clockid_t clock;
+  struct timespec used = {0};
+  if (clock_getcpuclockid(process, &clock) == 0)
+    clock_gettime(clock, &used);
+  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+/// Only a CPU's idle time is exact in /proc/stat; what it is busy with is often counted by samples, which the
+/// slots of a radio may always or never meet.
+double environment_busy_s(const environment_t *environment, const int32_t *cpus, uint32_t cpu_count)
+{
+  FILE *const file = fopen("/proc/stat", "r");
+  char line[1024];
+  uint64_t idle_ticks = 0;
+  while (file && fgets(line, sizeof line, file)) {
+    unsigned long long idle, waiting;
+    int32_t cpu;
+    if (sscanf(line, "cpu%d %*u %*u %*u %llu %llu", &cpu, &idle, &waiting) != 3)
+      continue;
+    for (uint32_t i = 0; i < cpu_count; i++)
+      idle_ticks += cpus[i] == cpu ? idle + waiting : 0;
+  }
+  if (file)
+    fclose(file);
+  double busy_s = (double)clock_now_ns() * 1e-9 * cpu_count;
+  busy_s -= (double)idle_ticks / (double)sysconf(_SC_CLK_TCK);
+  for (uint32_t i = 0; i < environment->hog_count; i++)
+    busy_s -= process_cpu_s(environment->hogs[i]);
+  return busy_s;
 }
 
 bool environment_enter(const environment_t *environment, const question_t *question, report_t *report)

@@ -27,6 +27,10 @@ void environment_close(environment_t *environment);
 /// @return as environment_open()
 bool environment_enter(const environment_t *environment, const question_t *question, report_t *report);
 
+/// @return CPU time in s for which these CPUs were not idle, but for what the hogs had: meaningful as a
+/// difference, and to within some 10 ms
+double environment_busy_s(const environment_t *environment, const int32_t *cpus, uint32_t cpu_count);
+
 /// @brief Put the calling thread into the real-time class, or out of it.
 bool environment_set_class(bool realtime, report_t *report);
 

@@ -41,13 +41,13 @@ static void measure(bench_run_t *bench)
 _Noreturn static void serve_in_child(const question_t *question, const environment_t *environment)
 {
   static report_t report;
-  bench_run_t bench = {.pool = NULL};
+  bench_run_t bench = {.question = question, .environment = environment, .report = &report};
   timer_t timer;
   process_die_with_parent();
   inject_set(question->inject_us * 1000, question->bimodal_percent, question->seed);
   if (!process_limit(&timer, question->work.limit_s))
     report_error(&report, "no timer to end the measurement: %s", strerror(errno));
-  else if (environment_enter(environment, question, &report) && bench_open(&bench, question, &report))
+  else if (environment_enter(environment, question, &report) && bench_open(&bench))
     measure(&bench);
   if (report.length) // what is left is a reason why there is no answer
     bench_answer(&report);

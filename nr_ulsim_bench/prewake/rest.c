@@ -85,14 +85,12 @@ static void watch(bench_run_t *bench, canary_t *canaries, const spin_mode_t *mod
 
 void measure_canary(bench_run_t *bench)
 {
-  int32_t cpus[CPU_SETSIZE];
-  environment_cpus(cpus);
   _Atomic bool stop = false;
   canary_t canaries[bench->cores];
   bool good = bench_set_mode(bench, &mode_auto);
   bench_run_periods(bench, arrivals_periods(&bench->arrivals, bench->question->warm_ms));
   for (uint32_t i = 0; i < bench->cores; i++) {
-    canaries[i] = (canary_t){.cpu = cpus[i], .stop = &stop};
+    canaries[i] = (canary_t){.cpu = bench->cpus[i], .stop = &stop};
     canaries[i].started = pthread_create(&canaries[i].thread, NULL, sing, &canaries[i]) == 0;
     good = good && canaries[i].started;
   }

@@ -106,11 +106,9 @@ static double cost_us(const bench_run_t *bench, const cost_t *cost)
 void series_end_round(series_t *series, const bench_run_t *bench)
 {
   cost_t *const round = &series->round;
-  if (round->slots) {
-    series->round_cost_us[series->rounds] = cost_us(bench, round);
-    series->round_lateness_us[series->rounds++] =
-        (double)round->lateness_ns * 1e-3 / (double)round->slots;
-  }
+  const double slots = (double)round->slots;
+  series->round_cost_us[series->rounds] = round->slots ? cost_us(bench, round) : 0;
+  series->round_lateness_us[series->rounds++] = round->slots ? (double)round->lateness_ns * 1e-3 / slots : 0;
   series->all.slots += round->slots;
   series->all.lateness_ns += round->lateness_ns;
   series->all.work_ns += round->work_ns;

@@ -95,6 +95,16 @@ def test_regret_counts_off_among_the_constants_but_not_hot():
     assert judge.regret({"auto": mode([1.0]), "off": mode([1.0])}) is None
 
 
+def test_rounds_in_which_others_had_the_cpus_do_not_count_while_enough_are_left():
+    others = [0.0, 0.1, 0.9, 0.15, -0.1]
+    modes = {name: mode([10.0] * 5, round_others=others) for name in ("off", "fixed:9")}
+    modes["auto"] = mode([9.0, 9.0, 99.0, 9.0, 9.0], round_others=others)
+    found = judge.regret(modes)
+    assert (found.ratio, found.rounds, found.all_rounds) == (pytest.approx(0.9), 4, 5)
+    modes["auto"]["round_others"] = [0.9, 0.9, 0.9, 0.0, 0.0]
+    assert judge.regret(modes).rounds == 5
+
+
 def times(p50, p99, name="lateness"):
     return {f"{name}_p50_us": p50, f"{name}_p99_us": p99}
 
@@ -143,11 +153,18 @@ def test_a_normal_thread_keeps_its_share_but_for_the_cap(off, auto, passed):
 
 def test_the_report_judges_each_recorded_case_and_names_what_was_skipped(results):
     text = "\n".join(report(results))
-    for words in ("normal", "wake30", "steady 500 us", "Steps", "a new pool", "idle for a second", "share of each CPU"):
-        assert words in text
+    parts = ("normal", "wake30", "steady 500 us", "Steps", "a new pool", "idle for a second", "share of each")
+    assert all(part in text for part in parts)
     assert "  quota, steady: no control group with the cpu controller" in text
     assert "in 2 of 2 cases" in text
     assert max(len(line) for line in text.splitlines()) <= 130
+
+
+def test_a_case_without_a_single_burst_is_named_not_judged():
+    labels = {"bench": "prewake", "kind": "regret", "env": "normal", "scenario": "none", "workers": 1}
+    lines = [{**labels, "mode": mode, "slots": 0} for mode in ("off", "auto")]
+    text = report(judge.collect(lines))
+    assert "  normal, none: no slot had a burst" in text
 
 
 def test_a_report_can_be_made_again_with_its_figure(tmp_path, capsys):

@@ -20,6 +20,8 @@ IDLE_CPU_US_MAX = 100.0
 CANARY_SHARE_MIN = 0.05
 RECOVERED_FACTOR, RECOVERED_SLACK_US, RECOVERY_S_MAX = 1.5, 3.0, 2.0
 RESAMPLES = 400
+# CPUs that others had in a round; above, it says more about them. With fewer quiet rounds all are taken.
+OTHERS_MAX, QUIET_ROUNDS_MIN = 0.15, 3
 
 
 def word(passed: bool | None) -> str:
@@ -51,8 +53,10 @@ def collect(lines: Iterable[Line]) -> Results:
         if line.get("bench") != "prewake":
             continue
         key = CaseKey(line["kind"], line["env"], line["scenario"], line["workers"])
-        if "mode" in line:
+        if "mode" in line and line.get("slots") != 0:
             modes[key][line["mode"]] = line
+        elif "mode" in line:
+            reasons[key] = "no slot had a burst"
         else:
             reasons[key] = line.get("skipped") or line.get("error") or "no answer"
     return {key: Result(modes.get(key, {}), reasons.get(key)) for key in modes.keys() | reasons.keys()}
@@ -93,7 +97,8 @@ class Regret:
     off_cost_us: float
     low: float
     high: float
-    rounds: int
+    rounds: int  # that were quiet enough
+    all_rounds: int
 
     @property
     def ratio(self) -> float:
@@ -104,15 +109,20 @@ class Regret:
         return self.ratio <= REGRET_MAX
 
 
+def quiet_rounds(line: Line) -> list[int]:
+    every = list(range(len(line["round_cost_us"])))
+    others = line.get("round_others", [0.0] * len(every))
+    quiet = [i for i in every if others[i] <= OTHERS_MAX]
+    return quiet if len(quiet) >= QUIET_ROUNDS_MIN else every
+
+
 def regret(modes: dict[str, Line]) -> Regret | None:
-    costs = constants(modes)
-    if "auto" not in modes or "off" not in costs or len(costs) < 2:
+    if not {"auto", "off"} <= modes.keys() or len(constants(modes)) < 2:
         return None
-    auto = modes["auto"]["round_cost_us"]
-    rounds = min(len(series) for series in [auto, *costs.values()])
-    if rounds == 0:
-        return None
-    low, high = interval(auto[:rounds], {name: series[:rounds] for name, series in costs.items()})
+    rounds = quiet_rounds(modes["auto"])
+    costs = {name: [series[i] for i in rounds] for name, series in constants(modes).items()}
+    auto = [modes["auto"]["round_cost_us"][i] for i in rounds]
+    low, high = interval(auto, costs)
     best = best_constant(costs)
     return Regret(
         best,
@@ -122,7 +132,8 @@ def regret(modes: dict[str, Line]) -> Regret | None:
         statistics.fmean(costs["off"]),
         low,
         high,
-        rounds,
+        len(rounds),
+        len(modes["auto"]["round_cost_us"]),
     )
 
 
@@ -204,8 +215,8 @@ class Recovery:
 
 
 def recovery(line: Line) -> Recovery:
-    """Settled is the median of the second half. Two windows in a row near it end the recovery: one alone shows
-    what else the machine did."""
+    """Settled is the median of the second half. Two windows in a row near it end the recovery: one alone
+    shows what else the machine did."""
     windows = line["window_lateness_us"]
     settled = statistics.median(windows[len(windows) // 2 :])
     near = [us <= RECOVERED_FACTOR * settled + RECOVERED_SLACK_US for us in windows]

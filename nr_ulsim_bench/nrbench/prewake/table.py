@@ -55,7 +55,7 @@ def _regret_row(key: CaseKey, result: Result) -> Row | None:
         f"{found.off_cost_us:.1f}",
         f"{found.ratio:.2f}",
         f"{found.low:.2f}..{found.high:.2f}",
-        f"{found.rounds}",
+        f"{found.rounds}/{found.all_rounds}",
         word(found.passed),
     ]
 
@@ -64,7 +64,8 @@ def regret_table(results: Results) -> Iterator[str]:
     yield (
         "Regret: cost of a slot in us (lateness + CPU time beyond the work / price). best: the lead, or off, "
         "with the\nleast cost; tuned: chosen in half of the rounds, paid in the other; ratio: auto / tuned, "
-        f"with 90 % interval;\nPASS up to {judge.REGRET_MAX:g}"
+        f"with 90 % interval;\nrounds: those in which others had {judge.OTHERS_MAX:g} CPUs at most, of all; "
+        f"PASS up to {judge.REGRET_MAX:g}"
     )
     head = ["env", "scenario", "best", "its cost", "tuned", "auto", "off", "ratio", "interval", "rounds", ""]
     yield from _table(results, "regret", head, _regret_row)
