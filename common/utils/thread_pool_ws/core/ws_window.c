@@ -63,6 +63,14 @@ int64_t ws_window_below(const ws_window_t *window, int64_t ns)
   return window->count ? sum / window->count : 0;
 }
 
+double ws_window_reached(const ws_window_t *window, int64_t ns)
+{
+  uint32_t reached = 0;
+  while (reached < window->count && window->sorted[reached] <= ns)
+    reached++;
+  return window->count ? (double)reached / window->count : 0;
+}
+
 int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t bound_ns, double absent,
                             int64_t miss_ns)
 {

@@ -29,6 +29,9 @@ int64_t ws_window_above(const ws_window_t *window, int64_t ns, int64_t most_ns);
 /// @return mean of max(0, @p ns - sample): what @p ns is too much
 int64_t ws_window_below(const ws_window_t *window, int64_t ns);
 
+/// @return share of the samples that @p ns reaches; 0 when there are none
+double ws_window_reached(const ws_window_t *window, int64_t ns);
+
 /// @brief How long is it worth to wait for an event that comes as the samples say? Waiting costs its time.
 /// Each event at or before @p bound_ns that the wait does not reach costs @p miss_ns more.
 /// The latest of n samples is not the latest possible: one more is taken to lie as far beyond it as it lies

@@ -56,6 +56,14 @@ static double list_below(const list_t *list, int64_t ns)
   return list->count ? sum / list->count : 0;
 }
 
+static uint32_t list_reached(const list_t *list, int64_t ns)
+{
+  uint32_t reached = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    reached += list->sample[i] <= ns;
+  return reached;
+}
+
 /// A sample: often one of few values, so that there are equal ones; sometimes none that 32 bits hold.
 static int64_t any_sample(uint64_t *state)
 {
@@ -87,6 +95,7 @@ static void as_a_plain_list_of_the_last(void)
       wrong += fabs((double)ws_window_above(&window, at, most) - list_above(&list, at, most)) > 1;
       wrong += fabs((double)ws_window_above(&window, at, INT64_MAX) - list_above(&list, at, INT64_MAX)) > 1;
       wrong += fabs((double)ws_window_below(&window, at) - list_below(&list, at)) > 1;
+      wrong += fabs(ws_window_reached(&window, at) * list.count - list_reached(&list, at)) > 1e-9;
     }
   }
   CU_ASSERT_EQUAL(wrong, 0);
@@ -99,6 +108,7 @@ static void nothing_is_known(void)
   CU_ASSERT_EQUAL(ws_window_above(&window, -10, 100), 0);
   CU_ASSERT_EQUAL(ws_window_below(&window, 10), 0);
   CU_ASSERT_EQUAL(ws_window_best_wait(&window, -7, 100, 0.5, 1000), -7);
+  CU_ASSERT_TRUE(ws_window_reached(&window, 1000) <= 0);
 }
 
 static void what_is_old_is_gone(void)
