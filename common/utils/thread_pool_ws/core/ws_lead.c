@@ -14,17 +14,19 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const double in_vain = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
   ws_lead_choice_t choice = {.lead_ns = lead_ns};
   // Who gives up is late by as much as if it had not got up, and has to be woken once more.
-  const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns);
+  const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
   choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, in_vain, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // the latest of a few samples is not the latest possible
   // Whoever is later than a push would have made it gains nothing, and loses nothing either: what delayed it
   // by milliseconds would have delayed it then, too.
   const int64_t react_ns = (int64_t)how->react_ns;
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
-  const double useful = lead->useful * present * in_time_ns;
+  const double reached = ws_window_reached(how->late, choice.wait_ns);
+  const double useful = lead->useful * present * reached * in_time_ns;
+  const double present_ns = (double)ws_window_below(&lead->early, lead_ns) + (1 - reached) * how->react_ns;
   const double absent_ns = (double)(lead_ns + choice.wait_ns) + how->react_ns;
-  choice.cost_ns = present * (double)ws_window_below(&lead->early, lead_ns) + absent * absent_ns;
-  choice.gain_ns = how->price * useful - choice.cost_ns;
+  choice.cost_ns = present * present_ns + absent * absent_ns;
+  choice.gain_ns = how->price * useful + present * reached * how->call_ns - choice.cost_ns;
   return choice;
 }
 
@@ -32,17 +34,23 @@ ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how
 {
   uint32_t permille = (uint32_t)(1000 * how->price / (how->price + 1));
   for (;; permille -= STEP_PERMILLE) {
-    const ws_lead_choice_t choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
-    if (choice.cost_ns <= how->spin_ns_max || permille <= STEP_PERMILLE)
+    ws_lead_choice_t choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
+    if (choice.cost_ns <= how->spin_ns_max)
       return choice;
+    if (permille <= STEP_PERMILLE) {
+      choice.gain_ns = -choice.cost_ns; // even that costs too much: not at all
+      return choice;
+    }
   }
 }
 
-void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool found, bool in_time)
+void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time)
 {
   if (lead->early.count == 0)
     lead->useful = 1; // not known yet: it is worth a try
-  ws_window_add(&lead->early, early_ns);
+  if (by_timer || !lead->timed)
+    ws_window_add(&lead->early, early_ns);
+  lead->timed = lead->timed || by_timer;
   if (found || in_time)
     lead->useful += ((found ? 1 : 0) - lead->useful) * NEWEST;
 }

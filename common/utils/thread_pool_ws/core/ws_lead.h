@@ -18,6 +18,7 @@
 /// What a worker knows about one phase.
 typedef struct {
   ws_window_t early; ///< X: the lead that would have been just right
+  bool timed; ///< some of them are of its own timer, and the others say less: no more of those are added
   double useful; ///< share of the bursts lately in which it found a task
   uint64_t risen_ns; ///< when the burst was expected for which it got up last
   bool open; ///< it gets up early for this phase
@@ -28,7 +29,8 @@ typedef struct {
   double price; ///< CPU time that one unit of lateness is worth
   double occupancy; ///< share of the periods in which the burst comes
   const ws_window_t *late; ///< J
-  double react_ns; ///< how late the worker is when a push has to wake it, the call that wakes it included
+  double react_ns; ///< how late the worker is when a push has to wake it
+  double call_ns; ///< CPU time that the push spends on that
   double spin_ns_max; ///< CPU time that may be spent on it for each burst
 } ws_lead_case_t;
 
@@ -50,9 +52,10 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
 
 /// @brief Remember what a burst has shown.
 /// @param early_ns  X
+/// @param by_timer  its own timer has woken it; else a push
 /// @param found     the worker found a task
 /// @param in_time   it was awake when the burst came: else that it found none says nothing
-void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool found, bool in_time);
+void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time);
 
 /// @brief Open or shut the gate, with some inertia. @return whether it is open
 bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice);

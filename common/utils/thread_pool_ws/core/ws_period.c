@@ -60,6 +60,21 @@ static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, do
   return sum / n;
 }
 
+/// When should the burst at @p index have come, as its forerunners did? It may itself have been an exception.
+static uint64_t usual_ns(const uint64_t *arrivals, uint32_t index, uint32_t m, double period_ns)
+{
+  double late[DIFFERENCES];
+  uint32_t n = 0;
+  for (uint32_t i = index; n < DIFFERENCES; i -= m, n++) {
+    late[n] = (double)(arrivals[index] - arrivals[i]) - n * period_ns;
+    if (i < m) {
+      n++;
+      break;
+    }
+  }
+  return arrivals[index] - (uint64_t)(int64_t)median(late, n);
+}
+
 /// Bursts that all come.
 static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern)
 {
@@ -77,7 +92,7 @@ static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t
       continue;
     *pattern = (ws_pattern_t){.period_ns = period_ns[m], .bursts = m};
     for (uint32_t i = 0; i < m; i++) {
-      pattern->last_ns[i] = arrivals[count - m + i];
+      pattern->last_ns[i] = usual_ns(arrivals, count - m + i, m, period_ns[m]);
       pattern->occupancy[i] = 1;
     }
     return true;

@@ -11,8 +11,8 @@ static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 #define NEWEST (1. / 16)
 /// So many strays in a row mean that the pattern is over.
 #define STRAYS_MAX 0.4
-/// Above this share of wrong expectations a better pattern is looked for.
-#define SURPRISE_MAX 0.1
+/// Above this share of wrong expectations a better pattern is looked for: one burst that is late makes two.
+#define SURPRISE_MAX 0.25
 /// A phase that comes less often is taken to come no more.
 #define OCCUPANCY_DEAD 0.05
 /// Arrivals between two looks for a pattern, while none is known; while one is, they become rarer.

@@ -52,11 +52,11 @@ static void follow(double *mean, double value)
   *mean += (value - *mean) * NEWEST;
 }
 
-/// What a worker that has to be woken is late by.
-static double react_ns(const ws_worker_t *worker)
+/// CPU time that it costs to have been asleep when work came.
+static double miss_ns(const ws_worker_t *worker)
 {
-  // relaxed: a statistic
-  return worker->rise.react_ns + (double)ws_load_relaxed(&worker->pool->wake_call_ns);
+  const double call_ns = (double)ws_load_relaxed(&worker->pool->wake_call_ns); // relaxed: a statistic
+  return (worker->pool->settings.spin_price + 1) * worker->rise.react_ns + call_ns;
 }
 
 void ws_prewake_quiet(struct ws_pool_s *pool)
@@ -162,8 +162,8 @@ static void learn(ws_worker_t *worker)
   }
   // A sleep that took longer than a period says that the process was stopped, not how long it takes to wake.
   if (rhythm->arrived.phase >= 0 && (uint64_t)waking_ns < ws_predict_gap_ns(&rhythm->model))
-    ws_lead_learn(&rise->lead[rhythm->arrived.phase], waking_ns - rhythm->arrived.late_ns, rise->found,
-                  in_time);
+    ws_lead_learn(&rise->lead[rhythm->arrived.phase], waking_ns - rhythm->arrived.late_ns, by_timer,
+                  rise->found, in_time);
 }
 
 /// Would it pay to get up for this phase? Keep the earliest time at which it does.
@@ -177,7 +177,8 @@ static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_pl
       .price = pool->settings.spin_price,
       .occupancy = model->phase[phase].occupancy,
       .late = &model->phase[phase].late,
-      .react_ns = react_ns(worker),
+      .react_ns = worker->rise.react_ns,
+      .call_ns = (double)ws_load_relaxed(&pool->wake_call_ns), // relaxed: a statistic
       .spin_ns_max = PLANNED_SHARE * share * (double)ws_predict_gap_ns(model),
   };
   if (lead->early.count < WS_LEAD_SAMPLES_MIN)
@@ -214,7 +215,7 @@ static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
     return;
   // A hint is believed for as long as a wake would cost.
   *plan = (ws_plan_t){.rise_ns = rise_ns,
-                      .give_up_ns = expected_ns + (uint64_t)(price * react_ns(worker)),
+                      .give_up_ns = expected_ns + (uint64_t)miss_ns(worker),
                       .expected_ns = expected_ns,
                       .phase = -1};
 }
@@ -243,8 +244,7 @@ static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
   const ws_window_t *follows = &rise->follows[rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1];
   int64_t wait_ns = bound_ns;
   if (follows->count >= FOLLOWS_MIN) {
-    const double miss_ns = (pool->settings.spin_price + 1) * react_ns(worker);
-    wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)miss_ns);
+    wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)miss_ns(worker));
     wait_ns += wait_ns / 8; // the longest of a few samples is not the longest possible
   }
   const ws_plan_t plan = choose(worker, now_ns);
