@@ -47,7 +47,7 @@ def test_the_full_plan_covers_what_is_to_be_shown():
     words = {word for case in plan if case.kind == "regret" for word in case.words}
     wanted = {"class=rrall", "hog=1", "quota_percent=120", "dma_latency=0", "slack_ns=1", "jitter_us=0"}
     wanted |= {"jitter_us=5", "jitter_us=20", "jitter_us=50", "slot_us=500", "slot_us=1000"}
-    wanted |= {"inject_us=5", "inject_us=30", "inject_us=100", "bimodal=20", "cap=10", "price=5"}
+    wanted |= {"inject_us=5", "inject_us=30", "inject_us=100", "bimodal=20", "cap=10", "price=9"}
     assert wanted <= words
     assert {case.kind for case in plan} == set(KINDS)
     steady = [case for case in plan if case.kind == "steady"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
-CAP_PERCENT, PRICE = 10, 5
+CAP_PERCENT, PRICE = 10, 9
 KINDS = ("regret", "steady", "step", "idle", "canary")
 # Making the pool, warming up, ending; beside what is measured.
 OVERHEAD_S = 0.1

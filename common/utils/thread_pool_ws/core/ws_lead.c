@@ -16,7 +16,11 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   // Who gives up is late by as much as if it had not got up, and has to be woken once more.
   const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
   choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, in_vain, miss_ns);
-  choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // the latest of a few samples is not the latest possible
+  choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
+  // That a burst comes later than all that are remembered is likelier than that it does not come: it is worth
+  // as much to wait for it as it costs to be woken.
+  if (in_vain * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
+    choice.wait_ns = miss_ns;
   // Whoever is later than a push would have made it gains nothing, and loses nothing either: what delayed it
   // by milliseconds would have delayed it then, too.
   const int64_t react_ns = (int64_t)how->react_ns;

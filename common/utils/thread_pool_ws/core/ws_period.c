@@ -13,6 +13,8 @@
 /// A pattern's deviation may be this part of the mean gap between bursts. Arrivals at random deviate by 0.8
 /// of a gap for m = 1, and by 3 for m = 16.
 #define DEVIATION_PART 8
+/// Bursts that say when the last one should have come. The period's error counts for each of them.
+#define FORERUNNERS 5u
 /// Cells of a grid that a pattern may span: 10 ms of slots of 0.5 ms.
 #define CELLS_MAX 20u
 /// Occupied cells that a grid must have shown.
@@ -63,16 +65,17 @@ static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, do
 /// When should the burst at @p index have come, as its forerunners did? It may itself have been an exception.
 static uint64_t usual_ns(const uint64_t *arrivals, uint32_t index, uint32_t m, double period_ns)
 {
-  double late[DIFFERENCES];
+  double late[FORERUNNERS];
   uint32_t n = 0;
-  for (uint32_t i = index; n < DIFFERENCES; i -= m, n++) {
+  for (uint32_t i = index; n < FORERUNNERS; i -= m, n++) {
     late[n] = (double)(arrivals[index] - arrivals[i]) - n * period_ns;
     if (i < m) {
       n++;
       break;
     }
   }
-  return arrivals[index] - (uint64_t)(int64_t)median(late, n);
+  const double usual_late_ns = median(late, n);
+  return arrivals[index] - (usual_late_ns > 0 ? (uint64_t)usual_late_ns : 0);
 }
 
 /// Bursts that all come.

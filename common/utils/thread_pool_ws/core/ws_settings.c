@@ -27,7 +27,7 @@ void ws_settings_default(ws_settings_t *settings)
       .full = WS_FULL_GROW,
       .spin = WS_SPIN_AUTO,
       .spin_cpu_max_percent = 10,
-      .spin_price = 5,
+      .spin_price = 9,
       .spin_ns_max = 40000,
       .join_spin_ns_max = 200000,
       .warn = warn_on_stderr,

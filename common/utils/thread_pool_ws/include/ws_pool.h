@@ -104,7 +104,7 @@ typedef struct {
   /// Share of one core, in percent, that each worker may spend on looking for work, over any few
   /// milliseconds; 0 .. 100. Default 10. Does not hold for WS_SPIN_HOT.
   uint32_t spin_cpu_max_percent;
-  /// WS_SPIN_AUTO: what a microsecond of lateness is worth in microseconds of CPU time; 1 .. 100. Default 5.
+  /// WS_SPIN_AUTO: what a microsecond of lateness is worth in microseconds of CPU time; 1 .. 100. Default 9.
   uint32_t spin_price;
   /// Bound on how long a worker looks that has run out of work; less, where it has learnt that nothing
   /// follows. 0 = not at all. Default 40,000
