@@ -12,8 +12,10 @@
 #define PERIODS_COUNTED_MIN 8
 /// So that the costs of all rounds fit the report.
 #define ROUNDS_MAX 500
-/// CPUs that others may have in a round, on average; with more it is run again, as long as there is time.
+/// CPUs that others may have in a round, on average, and time that may be lost in it, as when a host
+/// stops the whole machine. With more it is run again, as long as there is time.
 #define OTHERS_MAX 0.15
+#define LOST_US_MAX 50000u
 
 typedef struct {
   bench_run_t *bench;
@@ -110,6 +112,14 @@ static bool run_round(compare_t *compare, uint32_t round)
   return true;
 }
 
+static bool disturbed(const compare_t *compare, uint32_t round, uint64_t lost_periods)
+{
+  const arrivals_t *const arrivals = &compare->bench->arrivals;
+  const uint64_t lost_us =
+      (arrivals->lost_periods - lost_periods) * arrivals->pattern_slots * arrivals->question->slot_us;
+  return compare->round_others[round] > OTHERS_MAX || lost_us > LOST_US_MAX;
+}
+
 /// A machine that does other things for a while spoils a round of all modes alike: it is run again. One that
 /// does so all the time is measured as it is.
 static bool run_rounds(compare_t *compare)
@@ -118,9 +128,10 @@ static bool run_rounds(compare_t *compare)
   for (uint32_t round = 0; round < compare->rounds;) {
     shuffle(compare->turns, compare->turn_count, &order);
     memcpy(compare->before, compare->series, sizeof compare->series);
+    const uint64_t lost_periods = compare->bench->arrivals.lost_periods;
     if (!run_round(compare, round))
       return false;
-    if (compare->round_others[round] > OTHERS_MAX && compare->repeated_rounds < compare->rounds / 2) {
+    if (disturbed(compare, round, lost_periods) && compare->repeated_rounds < compare->rounds / 2) {
       memcpy(compare->series, compare->before, sizeof compare->series);
       compare->repeated_rounds++;
     } else {

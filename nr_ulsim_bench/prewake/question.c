@@ -173,8 +173,8 @@ bool question_parse(char *line, question_t *question, char *error, uint32_t erro
     request_parse_word("bursts", "12x6", &question->work);
   const uint64_t times = question->ask == ASK_STEP ? STEPS : 1;
   const uint64_t planned_ms = question->warm_ms + question->measure_ms * times;
-  if (question->work.limit_s == 0) // generous: real-time workers may starve the producer for a while
-    question->work.limit_s = 5 + 3e-3 * (double)planned_ms;
+  if (question->work.limit_s == 0) // generous: a host may stop the whole machine for seconds
+    question->work.limit_s = 20 + 3e-3 * (double)planned_ms;
   const char *const reason = explain(question);
   if (reason)
     snprintf(error, error_size, "%s", reason);
