@@ -1,8 +1,9 @@
 ------------------------------ MODULE Park ------------------------------
 \* SPDX-License-Identifier: BSD-3-Clause
 \* Sleep and wake as in core/ws_park.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching with
-\* claim on behalf, woken workers that wake two, cap on awake workers, guard thread. Sequentially consistent;
-\* a step is one access of a shared word, or several where a split shows nothing new.
+\* claim on behalf, woken workers that wake two, workers that get up by their own timers, cap on awake
+\* workers, guard thread. Sequentially consistent; a step is one access of a shared word, or several where a
+\* split shows nothing new.
 \*
 \* Tasks wait in one bag, which stands for all queues. A blocker ends only after a key task has run, as a task
 \* that waits for an event of the program. s holds the shared words, l what each thread knows.
@@ -16,6 +17,7 @@ CONSTANTS
   Joins,     \* TRUE: a blocker waits in a join, and so gives its place away
   Moves,     \* TRUE: a blocker first moves a task of others aside, out of its own queue
   Searches,  \* TRUE: an idle worker searches before it parks
+  Timers,    \* TRUE: a worker that parks may set itself a timer, and then gets up by itself
   Faults     \* names of the deliberate faults of a mutant
 VARIABLES s, l
 vars == <<s, l>>
@@ -35,7 +37,7 @@ Init ==
           blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> guard, token |-> [w \in W |-> 0]]
   /\ l = [x \in W \cup P \cup H \cup G |->
            [pc |-> IF x \in W THEN "find" ELSE IF x \in P THEN "push" ELSE IF x \in H THEN "help" ELSE "rest",
-            search |-> "no", task |-> "quick", timed |-> FALSE, sent |-> 0, seen |-> 0, left |-> 0,
+            search |-> "no", task |-> "quick", timed |-> FALSE, alarm |-> FALSE, sent |-> 0, seen |-> 0, left |-> 0,
             back |-> "none"]]
 
 Fault(name) == name \in Faults
@@ -135,8 +137,9 @@ Park(w) ==
   \/ /\ At(w, "announce") /\ s' = [s EXCEPT !.sleepers = @ \cup {w}]
      /\ LET counted == l[w].search # "no"
             late == counted /\ Fault("late_decrement")
-        IN l' = [l EXCEPT ![w].search = "self", ![w].timed = late,
-                          ![w].pc = IF counted /\ ~late THEN "leave" ELSE "recheck"]
+        IN \E alarm \in IF Timers THEN BOOLEAN ELSE {FALSE} :
+             l' = [l EXCEPT ![w].search = "self", ![w].timed = late, ![w].alarm = alarm,
+                            ![w].pc = IF counted /\ ~late THEN "leave" ELSE "recheck"]
   \/ /\ At(w, "leave") /\ s' = [s EXCEPT !.searching = @ - 1]
      /\ Go(w, IF l[w].timed THEN "asleep" ELSE "recheck")
   \/ /\ At(w, "recheck") /\ Keep
@@ -145,9 +148,20 @@ Park(w) ==
      /\ IF w \in s.sleepers
         THEN s' = [s EXCEPT !.sleepers = @ \ {w}] /\ Go(w, "recount")
         ELSE Keep /\ Go(w, IF l[w].timed THEN "leave" ELSE "asleep")
-  \/ /\ At(w, "recount") /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1] /\ Go(w, "find")
+  \/ /\ At(w, "recount") /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1]
+     /\ l' = [l EXCEPT ![w].pc = "find", ![w].alarm = FALSE]
   \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0]
-     /\ l' = [l EXCEPT ![w].pc = "find", ![w].search = "woken"]
+     /\ l' = [l EXCEPT ![w].pc = "find", ![w].search = "woken", ![w].alarm = FALSE]
+  \* its own timer is over: who finds its bit gone is owed a token
+  \/ /\ At(w, "rise")
+     /\ IF w \in s.sleepers \/ Fault("rise_blind")
+        THEN /\ s' = [s EXCEPT !.sleepers = IF Fault("rise_marked") THEN @ ELSE @ \ {w}]
+             /\ Go(w, IF Fault("rise_uncounted") THEN "find" ELSE "recount")
+        ELSE Keep /\ Go(w, "asleep")
+\* The timer of a sleep, once. No fairness: nothing may depend on it.
+Timer(w) ==
+  /\ At(w, "asleep") /\ l[w].alarm /\ Keep
+  /\ l' = [l EXCEPT ![w].alarm = FALSE, ![w].pc = IF Working < Limit THEN "rise" ELSE "asleep"]
 
 \* ---- ws_guard.c. The guard tells blocked workers from busy ones without error here: in the end it does.
 Hidden == IF Joins THEN 0 ELSE Cardinality({w \in W \ s.sleepers : At(w, "blocked") /\ ~s.key})
@@ -173,14 +187,14 @@ Guard(g) ==
 
 Worker(w) == Run(w) \/ Park(w) \/ WakeOne(w)
 Outside(x) == WakeOne(x) \/ (x \in P /\ Producer(x)) \/ (x \in H /\ Helper(x)) \/ (x \in G /\ Guard(x))
-Next == (\E w \in W : Worker(w)) \/ (\E x \in P \cup H \cup G : Outside(x))
+Next == (\E w \in W : Worker(w) \/ Timer(w)) \/ (\E x \in P \cup H \cup G : Outside(x))
 Spec == Init /\ [][Next]_vars /\ (\A w \in W : WF_vars(Worker(w)))
              /\ (\A x \in P \cup H \cup G : WF_vars(Outside(x)))
 
 \* ---- what must hold
 TokenOnce == \A w \in W : s.token[w] = 1 => w \notin s.sleepers
 Finish == <>(s.done = Total)
-Parked == {w \in s.sleepers : l[w].pc = "asleep" /\ s.token[w] = 0}
+Parked == {w \in s.sleepers : l[w].pc \in {"asleep", "rise"} /\ s.token[w] = 0}
 \* A thread that will look at the queues before it sleeps, blocks or runs a task; or a wake under way.
 OnTheWay ==
   \/ \E w \in W : \/ l[w].pc \in {"find", "search", "found", "last", "enough", "announce", "leave",
