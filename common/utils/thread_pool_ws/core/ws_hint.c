@@ -4,6 +4,7 @@
 /// them ws_prewake.c learns.
 #include <errno.h>
 
+#include "ws_hint.h"
 #include "ws_lane.h"
 #include "ws_park.h"
 
@@ -17,36 +18,61 @@ static void announce(struct ws_pool_s *pool, uint64_t until_ns)
     ws_store_relaxed(&pool->announced_ns, until_ns); // relaxed: a budget
 }
 
-static void wake(struct ws_pool_s *pool, uint32_t workers)
+/// Wake sleepers until @p workers look for work, @p most of them here. @return how many
+static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
+{
+  uint32_t woken = 0;
+  while (woken < most && ws_load_relaxed(&pool->searching) < workers // relaxed: a preference
+         && ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here))
+    woken++;
+  return woken;
+}
+
+/// The caller wakes as many as it can while the first gets up; those wake the others, two each: a tree, whose
+/// root is as wide as this machine makes the call cheap against the waking (LogP: Karp et al., SPAA 1993).
+static void wake_tree(struct ws_pool_s *pool, uint32_t workers)
 {
   const ws_here_t here = ws_here_known(pool);
+  const uint64_t waking_ns = ws_load_relaxed(&pool->waking_ns); // relaxed: a statistic
+  const uint64_t call_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
+  const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
   ws_note_outside(pool, here); // the thread that announces will push
-  while (ws_load_relaxed(&pool->searching) < workers // relaxed: a preference
-         && ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here))
-    ;
+  ws_store_relaxed(&pool->wanted, workers); // relaxed: a hint
+  wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
+}
+
+void ws_hint_pass_on(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint32_t wanted = ws_load_relaxed(&pool->wanted); // relaxed: a hint
+  if (wanted < 2)
+    return;
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  if (wake(pool, here, wanted, 2) == 0)
+    ws_store_relaxed(&pool->wanted, 0); // relaxed: a hint; all are awake that may be
 }
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
   announce(pool, ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX));
-  wake(pool, workers);
+  wake_tree(pool, workers);
 }
 
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
 {
   const uint64_t now_ns = ws_os_now_ns();
   if (at_ns <= now_ns || at_ns - now_ns > AHEAD_NS_MAX) {
-    wake(pool, workers);
+    wake_tree(pool, workers);
     return;
   }
   ws_store_relaxed(&pool->expected_ns, at_ns); // relaxed: a hint, read by whoever plans its sleep
-  wake(pool, workers);
+  wake_tree(pool, workers);
 }
 
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 {
   ws_add_relaxed(&pool->phases, 1); // relaxed: a hint
-  wake(pool, workers);
+  wake_tree(pool, workers);
 }
 
 void ws_pool_phase_end(ws_pool_t *pool)

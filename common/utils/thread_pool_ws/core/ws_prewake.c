@@ -377,6 +377,8 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
     return; // its CPU was still warm: the next burst will not find it so
   rise->waking_ns = waking_ns;
   ws_window_add(&rise->waking, waking_ns);
-  if (!rise->by_timer)
-    note_reaction(rise, (double)waking_ns);
+  if (rise->by_timer)
+    return;
+  note_reaction(rise, (double)waking_ns);
+  ws_store_relaxed(&worker->pool->waking_ns, (uint64_t)rise->react_ns); // relaxed: a statistic
 }

@@ -109,7 +109,8 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   ws_search_begin(worker);
   const uint64_t start_ns = now_ns;
   const bool found = turns(worker, start_ns, &now_ns);
-  worker->rise.allowance_ns -= (int64_t)(now_ns - start_ns);
+  if (ws_load_relaxed(&pool->spin) != WS_SPIN_HOT) // relaxed: a setting; what was free leaves no debt
+    worker->rise.allowance_ns -= (int64_t)(now_ns - start_ns);
   ws_count(&worker->queue.count.spins, 1);
   ws_count(&worker->queue.count.spin_ns, now_ns - start_ns);
   return found;

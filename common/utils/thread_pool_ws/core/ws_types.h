@@ -155,6 +155,7 @@ struct ws_pool_s {
   ws_au32_t state; ///< S ws_state_t
   ws_au64_t announced_ns; ///< S tasks are announced until this time: ws_hint.c. Only a budget
   ws_au64_t expected_ns; ///< S a burst is announced for this time: ws_hint.c. Only a hint
+  ws_au32_t wanted; ///< S workers that somebody wants awake: ws_hint.c. Only a hint
   ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
   ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
   ws_au64_t spin_lead_ns; ///< S
@@ -170,6 +171,7 @@ struct ws_pool_s {
   alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
   ws_rhythm_t rhythm;
   ws_au64_t arrival_ns; ///< S when work last came after a pause
+  ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a mean
   ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
   ws_au32_t armed; ///< S workers that will get up by themselves
   ws_au32_t level; ///< S see ws_stats.h

@@ -9,6 +9,7 @@
 
 #include "ws_find.h"
 #include "ws_group_word.h"
+#include "ws_hint.h"
 #include "ws_park.h"
 #include "ws_process.h"
 #include "ws_run.h"
@@ -75,6 +76,7 @@ void ws_worker_loop(ws_worker_t *worker)
     if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(pool)) // [edge STOP acquire]
       break;
     ws_park(worker);
+    ws_hint_pass_on(worker);
   }
   ws_process_awake_sub(1);
 }

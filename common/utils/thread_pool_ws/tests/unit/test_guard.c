@@ -173,7 +173,7 @@ static void cap_holds_again_after_blocking(void)
 /// Linked with --wrap=sched_getaffinity: a pool can be told that there are eight CPUs.
 int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-static bool eight_cpus;
+static ws_au32_t eight_cpus; ///< bool; the guard looks at the CPUs, too
 
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
@@ -192,7 +192,7 @@ static void blocked_helpers_do_not_starve_the_workers(void)
     eight_cpus = large == 1;
     const uint32_t workers = large ? 4 : 2;
     scene.pool = test_pool(workers);
-    eight_cpus = false;
+    ws_store_relaxed(&eight_cpus, 0); // relaxed: as above
     test_gate_init(&scene.gate);
     CU_ASSERT_TRUE(test_until_quiet(scene.pool));
     const uint32_t helpers = scene.pool->cpus + 2; // as many threads, each in a blocked task that it runs
