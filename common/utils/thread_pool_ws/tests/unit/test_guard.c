@@ -178,7 +178,7 @@ static ws_au32_t eight_cpus; ///< bool; the guard looks at the CPUs, too
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   const int result = __real_sched_getaffinity(pid, bytes, set);
-  for (size_t cpu = 0; eight_cpus && cpu < 8; cpu++)
+  for (size_t cpu = 0; ws_load_relaxed(&eight_cpus) && cpu < 8; cpu++) // relaxed: as below
     CPU_SET_S(cpu, bytes, set);
   return result;
 }
@@ -189,10 +189,10 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 static void blocked_helpers_do_not_starve_the_workers(void)
 {
   for (uint32_t large = 0; large <= 1; large++) {
-    eight_cpus = large == 1;
+    ws_store_relaxed(&eight_cpus, large); // relaxed: no thread of the pool runs yet
     const uint32_t workers = large ? 4 : 2;
     scene.pool = test_pool(workers);
-    ws_store_relaxed(&eight_cpus, 0); // relaxed: as above
+    ws_store_relaxed(&eight_cpus, 0); // relaxed: the guard may see either
     test_gate_init(&scene.gate);
     CU_ASSERT_TRUE(test_until_quiet(scene.pool));
     const uint32_t helpers = scene.pool->cpus + 2; // as many threads, each in a blocked task that it runs
