@@ -1,183 +1,175 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_spin.c
-/// How long an idle worker spins: the sure part, the expected gap when the work has paid for it, and when not
-/// at all. The clock and what the worker sees are the test's own.
+/// How long a worker looks for work after it has run out of it, and within which bounds. In a world of its
+/// own (ws_world.h).
 #include <string.h>
 
-#include "../../core/ws_spin.h"
-#include "../support/ws_test.h"
+#include "../../core/ws_prewake.h"
+#include "../support/ws_world.h"
 
-#define US 1000u
-#define SURE_NS (40u * US)
-#define GAP_NS (600u * US)
-#define STEP_NS 100u ///< that the clock goes on at each look at it
-
-static struct {
-  uint64_t now_ns;
-  uint64_t visible_ns; ///< work is visible from then on
-  uint64_t earn_ns; ///< at SURE_NS / 2 of a spin a thread outside earns this
-  uint64_t spin_start_ns;
-  bool may, producer_here;
-} world;
-
-uint64_t __wrap_ws_os_now_ns(void);
-bool __wrap_ws_work_visible(struct ws_pool_s *pool);
-bool __wrap_ws_may_spin(const struct ws_pool_s *pool);
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
-
-uint64_t __wrap_ws_os_now_ns(void)
+/// Gaps that would have the worker spin for ever, if it were not for the cap.
+static uint64_t adverse_gap_ns(uint32_t kind, uint64_t *random)
 {
-  return world.now_ns += STEP_NS;
-}
-
-bool __wrap_ws_work_visible(struct ws_pool_s *pool)
-{
-  if (world.earn_ns > 0 && world.now_ns - world.spin_start_ns > SURE_NS / 2) {
-    ws_spin_earn(pool, world.earn_ns);
-    world.earn_ns = 0;
+  switch (kind) {
+    case 0: return SLOT_NS;
+    case 1: return 50 * US + test_random(random) % (3 * MS);
+    case 2: return test_random(random) % (50 * US);
+    case 3: return 12 * MS; // what was saved up in it is spent at once
+    default: return test_random(random) % 8 ? 2 * US : 30 * MS;
   }
-  return world.now_ns >= world.visible_ns;
 }
 
-bool __wrap_ws_may_spin(const struct ws_pool_s *pool)
+static void no_more_than_the_cap(void)
 {
-  (void)pool;
-  return world.may;
+  static const uint32_t caps[] = {0, 1, 5, 10, 50, 100};
+  uint64_t random = series_seed();
+  for (uint32_t i = 0; i < TEST_COUNT(caps); i++) {
+    for (uint32_t kind = 0; kind < 10; kind++) {
+      world_begin(WS_SPIN_AUTO);
+      CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, caps[i]), 0);
+      ws_store_relaxed(&world_pool.phases, kind < 5); // it wants to spin always, or as it has learnt
+      const uint64_t start_ns = world.now_ns;
+      while (world.now_ns - start_ns < 1000 * MS)
+        world_gap(adverse_gap_ns(kind % 5, &random), test_random(&random) % (20 * US));
+      const uint64_t allowed_ns = (world.now_ns - start_ns + 10 * MS) / 100 * caps[i];
+      CU_ASSERT_TRUE(world_spun() <= allowed_ns + TURN_NS + 2 * LOOK_NS);
+      if (kind > 0 || caps[i] == 100)
+        continue;
+      CU_ASSERT_TRUE(10 * world_spun() >= 9 * allowed_ns); // and all of it
+      CU_ASSERT_TRUE(world_count(&world_worker.queue.count.capped) > 0);
+    }
+  }
 }
 
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
+static void all_of_the_core_when_allowed(void)
 {
-  (void)pool;
-  (void)cpu;
-  return world.producer_here;
+  world_begin(WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0);
+  ws_pool_phase_begin(&world_pool, 1);
+  for (uint32_t i = 0; i < 100; i++)
+    CU_ASSERT_TRUE(world_about(world_spun_in(5 * MS), 5 * MS));
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.capped), 0);
 }
 
-static struct ws_pool_s pool;
-static ws_worker_t worker;
-
-static void new_world(ws_spin_t spin)
+static void hot(void)
 {
-  memset(&pool, 0, sizeof(pool));
-  memset(&worker, 0, sizeof(worker));
-  memset(&world, 0, sizeof(world));
-  pool.settings.spin = spin;
-  pool.settings.spin_ns_max = SURE_NS;
-  pool.workers = 1;
-  pool.mask_words = 1;
-  worker.pool = &pool;
-  world.now_ns = 1000000000u;
-  world.visible_ns = UINT64_MAX;
-  world.may = true;
-}
-
-/// One period: work for @p busy_ns by the worker, then nothing for @p gap_ns. @return how long the worker
-/// spun
-static uint64_t one_period(uint64_t busy_ns, uint64_t gap_ns)
-{
-  world.now_ns += busy_ns;
-  world.spin_start_ns = world.now_ns;
-  world.visible_ns = world.now_ns + gap_ns;
-  ws_spin(&worker, true);
-  const uint64_t spun_ns = world.now_ns - world.spin_start_ns;
-  if (world.now_ns < world.visible_ns)
-    world.now_ns = world.visible_ns; // it sleeps, and is woken
-  ws_spin_found(&worker);
-  worker.searching = false;
-  return spun_ns;
-}
-
-static uint64_t after_periods(uint32_t count, uint64_t busy_ns, uint64_t gap_ns)
-{
-  for (uint32_t i = 0; i < count; i++)
-    one_period(busy_ns, gap_ns);
-  return one_period(busy_ns, gap_ns);
-}
-
-static bool about(uint64_t value_ns, uint64_t wanted_ns)
-{
-  return value_ns + 5 * STEP_NS >= wanted_ns && value_ns <= wanted_ns + 5 * STEP_NS;
-}
-
-static void sure_part_only_when_nothing_is_known(void)
-{
-  new_world(WS_SPIN_AUTO);
-  CU_ASSERT_TRUE(about(one_period(2000 * US, GAP_NS), SURE_NS));
-}
-
-static void through_an_expected_gap_that_is_paid_for(void)
-{
-  new_world(WS_SPIN_AUTO);
-  CU_ASSERT_TRUE(about(after_periods(6, 600 * US, GAP_NS), GAP_NS));
-}
-
-static void no_further_than_expected(void)
-{
-  new_world(WS_SPIN_AUTO);
-  after_periods(6, 2000 * US, GAP_NS);
-  CU_ASSERT_TRUE(about(one_period(2000 * US, 10 * GAP_NS), GAP_NS + GAP_NS / 16));
-  CU_ASSERT_TRUE(about(one_period(20000 * US, GAP_NS), SURE_NS)); // it was wrong: no confidence
-}
-
-static void asleep_when_the_gap_costs_too_much(void)
-{
-  new_world(WS_SPIN_AUTO);
-  CU_ASSERT_TRUE(about(after_periods(20, 100 * US, GAP_NS), SURE_NS)); // and nothing was saved up
-}
-
-static void every_worker_awake_must_be_paid_for(void)
-{
-  new_world(WS_SPIN_AUTO);
-  pool.workers = 2; // both awake
-  CU_ASSERT_TRUE(about(after_periods(6, 600 * US, GAP_NS), SURE_NS));
-  CU_ASSERT_TRUE(about(after_periods(6, 1200 * US, GAP_NS), GAP_NS));
-}
-
-static void what_helpers_earn_counts_until_the_sure_part_is_over(void)
-{
-  new_world(WS_SPIN_AUTO);
-  after_periods(6, 300 * US, GAP_NS);
-  world.earn_ns = 300 * US;
-  CU_ASSERT_TRUE(about(one_period(300 * US, GAP_NS), GAP_NS));
-  CU_ASSERT_TRUE(about(one_period(300 * US, GAP_NS), SURE_NS));
-}
-
-static void short_gaps_are_not_learnt_and_keep_the_credit(void)
-{
-  new_world(WS_SPIN_AUTO);
-  after_periods(6, 600 * US, GAP_NS);
-  const uint64_t learnt_ns = worker.gap_ns;
-  CU_ASSERT_TRUE(about(one_period(600 * US, 10 * US), 10 * US)); // the next phase of the slot
-  CU_ASSERT_EQUAL(worker.gap_ns, learnt_ns);
-  CU_ASSERT_TRUE(about(one_period(30 * US, GAP_NS), GAP_NS));
-}
-
-static void pauses_are_not_learnt(void)
-{
-  new_world(WS_SPIN_AUTO);
-  after_periods(6, 600 * US, GAP_NS);
-  const uint64_t learnt_ns = worker.gap_ns;
-  one_period(600 * US, 1000000 * US);
-  CU_ASSERT_EQUAL(worker.gap_ns, learnt_ns);
-  CU_ASSERT_EQUAL(worker.gap_kept, 0);
-}
-
-static void modes_and_bounds(void)
-{
-  new_world(WS_SPIN_HOT);
-  CU_ASSERT_TRUE(about(one_period(1 * US, 100 * GAP_NS), 100 * GAP_NS));
-  new_world(WS_SPIN_OFF);
-  CU_ASSERT_TRUE(about(one_period(2000 * US, GAP_NS), 0));
-  new_world(WS_SPIN_AUTO);
+  world_begin(WS_SPIN_HOT);
+  for (uint32_t i = 0; i < 20; i++)
+    CU_ASSERT_TRUE(world_about(world_spun_in(100 * MS), 100 * MS));
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.capped), 0);
   world.may = false; // no CPU to spare
-  CU_ASSERT_TRUE(about(one_period(2000 * US, GAP_NS), 0));
-  new_world(WS_SPIN_HOT);
-  world.producer_here = true;
-  CU_ASSERT_TRUE(about(one_period(2000 * US, GAP_NS), 0));
+  CU_ASSERT_EQUAL(world_spun_in(SLOT_NS), 0);
+  world.may = true;
+  world.producer_here = true; // it would keep the producer off
+  CU_ASSERT_EQUAL(world_spun_in(SLOT_NS), 0);
 }
 
-TEST_MAIN("spin", TEST_CASE(sure_part_only_when_nothing_is_known),
-          TEST_CASE(through_an_expected_gap_that_is_paid_for), TEST_CASE(no_further_than_expected),
-          TEST_CASE(asleep_when_the_gap_costs_too_much), TEST_CASE(every_worker_awake_must_be_paid_for),
-          TEST_CASE(what_helpers_earn_counts_until_the_sure_part_is_over),
-          TEST_CASE(short_gaps_are_not_learnt_and_keep_the_credit), TEST_CASE(pauses_are_not_learnt),
-          TEST_CASE(modes_and_bounds))
+static void during_a_phase(void)
+{
+  world_begin(WS_SPIN_OFF);
+  for (uint32_t i = 0; i < 20; i++)
+    world_spun_in(3 * MS);
+  CU_ASSERT_TRUE(world_spun_in(SLOT_NS) < 2 * US); // nothing has followed so far
+  ws_pool_phase_begin(&world_pool, 1);
+  ws_pool_phase_begin(&world_pool, 1);
+  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US));
+  ws_pool_phase_end(&world_pool);
+  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US)); // the other one goes on
+  ws_pool_phase_end(&world_pool);
+  CU_ASSERT_TRUE(world_spun_in(SLOT_NS) < 2 * US);
+}
+
+static void until_the_time_announced(void)
+{
+  world_begin(WS_SPIN_OFF);
+  for (uint32_t i = 0; i < 20; i++)
+    world_spun_in(3 * MS);
+  ws_pool_prewake(&world_pool, 1, 200 * US);
+  CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
+  ws_pool_prewake(&world_pool, 1, 200 * US);
+  CU_ASSERT_TRUE(world_about(world_spun_in(100 * US), 100 * US));
+}
+
+/// After each burst it looks for what follows, unless nothing ever does.
+static void looks_for_what_follows(void)
+{
+  uint64_t random = series_seed();
+  world_begin(WS_SPIN_OFF);
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), world_pool.settings.spin_ns_max)); // nothing is known
+  for (uint32_t i = 0; i < 40; i++)
+    world_spun_in(1 * MS + test_random(&random) % (3 * MS));
+  CU_ASSERT_TRUE(world_spun_in(3 * MS) < 2 * US);
+  for (uint32_t i = 0; i < 70; i++) { // now each burst has a second phase
+    world_spun_in(10 * US);
+    world_spun_in(1 * MS + test_random(&random) % (3 * MS));
+  }
+  CU_ASSERT_TRUE(world_about(world_spun_in(10 * US), 10 * US));
+  CU_ASSERT_TRUE(world_spun_in(3 * MS) < world_pool.settings.spin_ns_max + 2 * US);
+}
+
+static void a_spin_that_is_interrupted_ends(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  world.taken_ns = 400 * US;
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 400 * US));
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 1);
+  world_begin(WS_SPIN_HOT);
+  world.taken_ns = 400 * US;
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS)); // whoever wants it hot has said so
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
+}
+
+/// @return bursts until the level is @p wanted, @p disturbed = each spin is interrupted
+static uint32_t until_level(uint32_t wanted, bool disturbed)
+{
+  uint32_t gaps = 0;
+  for (; ws_load_relaxed(&world_pool.level) != wanted && gaps < 2000000; gaps++) {
+    ws_pool_prewake(&world_pool, 1, 100 * US); // or it would soon not spin at all
+    world.taken_ns = disturbed ? 400 * US : 0;
+    world_gap(SLOT_NS, 50 * US);
+  }
+  return gaps;
+}
+
+static void trouble_lowers_the_level_and_its_absence_raises_it(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0); // or the interruptions use it up
+  const uint32_t first = until_level(1, true);
+  CU_ASSERT_TRUE(first > 1 && first < 20); // not for one stall
+  CU_ASSERT_TRUE(until_level(0, true) < 20);
+  uint32_t last = 0;
+  for (uint32_t round = 0; round < 4; round++) {
+    const uint32_t clean = until_level(WS_LEVEL_TOP, false);
+    CU_ASSERT_TRUE(clean > last && clean < 2000000); // each time it takes longer
+    last = clean;
+    until_level(0, true);
+  }
+  CU_ASSERT_TRUE(last > 1000);
+  until_level(WS_LEVEL_TOP, false);
+  for (uint32_t i = 0; i < 1000; i++) // long clean: it is forgotten
+    world_gap(1000 * MS, 50 * US);
+  until_level(0, true);
+  CU_ASSERT_TRUE(until_level(WS_LEVEL_TOP, false) < 1000);
+}
+
+static void what_each_level_leaves(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  series_t series = world_slots(5 * US);
+  world_bursts(&series, 100);
+  CU_ASSERT_TRUE(ws_prewake_plan(&world_worker) != 0);
+  ws_prewake_disarm(&world_worker);
+  world_pool.rhythm.clean_ns = UINT64_MAX;
+  for (uint32_t level = 0; level < WS_LEVEL_TOP; level++) {
+    ws_store_relaxed(&world_pool.level, level);
+    CU_ASSERT_EQUAL(ws_prewake_plan(&world_worker), 0);
+    memset(world_worker.rise.follows, 0, sizeof(world_worker.rise.follows));
+    CU_ASSERT_EQUAL(world_spun_in(SLOT_NS) > 1 * US, level > 0);
+  }
+}
+
+TEST_MAIN("spin", TEST_CASE(no_more_than_the_cap), TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot),
+          TEST_CASE(during_a_phase), TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
+          TEST_CASE(a_spin_that_is_interrupted_ends),
+          TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it), TEST_CASE(what_each_level_leaves))

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_world.c
+/// ws_world.h.
+#include "ws_world.h"
+
+#include <string.h>
+
+#include "../../core/ws_prewake.h"
+#include "../../core/ws_spin.h"
+
+world_t world;
+struct ws_pool_s world_pool;
+ws_worker_t world_worker;
+
+uint64_t __wrap_ws_os_now_ns(void);
+void __wrap_ws_relax(void);
+bool __wrap_ws_work_visible(struct ws_pool_s *pool);
+bool __wrap_ws_may_spin(const struct ws_pool_s *pool);
+bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
+
+uint64_t __wrap_ws_os_now_ns(void)
+{
+  return world.now_ns += LOOK_NS;
+}
+
+void __wrap_ws_relax(void)
+{
+  world.now_ns += TURN_NS + world.taken_ns;
+  world.taken_ns = 0;
+}
+
+/// What a push does that comes while a worker looks.
+bool __wrap_ws_work_visible(struct ws_pool_s *seen)
+{
+  const bool visible = world.now_ns >= world.visible_ns;
+  if (visible && !world.pushed && ws_load_relaxed(&seen->quiet))
+    ws_prewake_arrived(seen, world.visible_ns);
+  world.pushed |= visible;
+  return visible;
+}
+
+bool __wrap_ws_may_spin(const struct ws_pool_s *seen)
+{
+  (void)seen;
+  return world.may;
+}
+
+bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu)
+{
+  (void)seen;
+  (void)cpu;
+  return world.producer_here;
+}
+
+void world_begin(ws_spin_t spin)
+{
+  memset(&world_pool, 0, sizeof(world_pool));
+  memset(&world_worker, 0, sizeof(world_worker));
+  memset(&world, 0, sizeof(world));
+  ws_settings_default(&world_pool.settings);
+  world_pool.id = 1;
+  world_pool.workers = world_pool.mask_words = 1;
+  world_pool.cpus = 4;
+  ws_store_relaxed(&world_pool.spin_cpus, world_pool.cpus);
+  ws_store_relaxed(&world_pool.spin, spin);
+  ws_store_relaxed(&world_pool.spin_cpu_max_percent, world_pool.settings.spin_cpu_max_percent);
+  ws_store_relaxed(&world_pool.level, WS_LEVEL_TOP);
+  world_worker.pool = &world_pool;
+  world.now_ns = 1000 * MS;
+  world.visible_ns = UINT64_MAX;
+  world.may = true;
+  world.waking_ns = 20 * US;
+}
+
+uint64_t world_count(const ws_au64_t *counter)
+{
+  return ws_load_relaxed(counter);
+}
+
+uint64_t world_spun(void)
+{
+  return world_count(&world_worker.queue.count.spin_ns);
+}
+
+/// The worker parks, and gets up by its own timer or because of the burst.
+static void sleep_in_world(void)
+{
+  const uint64_t alarm_ns = ws_prewake_plan(&world_worker);
+  world_worker.searching = true;
+  ws_store_relaxed(&world_pool.sleepers[0], 1);
+  if (alarm_ns != 0 && alarm_ns < world.visible_ns && ws_prewake_may_rise(&world_worker)) {
+    world.now_ns = (alarm_ns > world.now_ns ? alarm_ns : world.now_ns) + world.waking_ns;
+    world.rises++;
+    ws_store_relaxed(&world_pool.sleepers[0], 0);
+    ws_prewake_woken(&world_worker, WS_WAKE_TIMER);
+    return;
+  }
+  if (world.visible_ns > world.now_ns)
+    world.now_ns = world.visible_ns;
+  if (!world.pushed)
+    ws_prewake_arrived(&world_pool, world.visible_ns);
+  world.pushed = true;
+  ws_store_relaxed(&world_pool.sleepers[0], 0);
+  world_worker.rise.called_ns = world.now_ns;
+  world.now_ns += world.waking_ns;
+  ws_prewake_woken(&world_worker, WS_WAKE_PUSH);
+}
+
+void world_gap(uint64_t gap_ns, uint64_t busy_ns)
+{
+  world.visible_ns = world.now_ns + gap_ns;
+  world.pushed = false;
+  bool ran = true;
+  while (!ws_spin(&world_worker, ran) && !(world_worker.searching && world.pushed)) {
+    sleep_in_world();
+    ran = false;
+  }
+  world.late_ns += world.now_ns - world.visible_ns;
+  ws_spin_found(&world_worker);
+  world_worker.searching = false;
+  ws_store_relaxed(&world_pool.searching, 0);
+  world.now_ns += busy_ns;
+}
+
+uint64_t world_spun_in(uint64_t gap_ns)
+{
+  const uint64_t before_ns = world_spun();
+  world_gap(gap_ns, 50 * US);
+  return world_spun() - before_ns;
+}
+
+bool world_about(uint64_t value_ns, uint64_t wanted_ns)
+{
+  const uint64_t slack_ns = 2 * US + wanted_ns / 50;
+  return value_ns + slack_ns >= wanted_ns && value_ns <= wanted_ns + slack_ns;
+}
+
+uint64_t world_bursts(series_t *series, uint32_t count)
+{
+  const uint64_t before_ns = world.late_ns;
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t at_ns = series_next(series);
+    while (at_ns <= world.now_ns)
+      at_ns = series_next(series);
+    world_gap(at_ns - world.now_ns, 50 * US);
+  }
+  return world.late_ns - before_ns;
+}
+
+series_t world_slots(uint64_t jitter_ns)
+{
+  series_t series = series_of("U", (int64_t)jitter_ns, series_seed());
+  series.start_ns = world.now_ns + SLOT_NS;
+  return series;
+}
