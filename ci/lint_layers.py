@@ -21,6 +21,7 @@ from lintkit import C_SUFFIXES, MODULE, CText, Finding, line_of, main, read, spl
 # From top to bottom. A pattern is matched against the path inside the module without its suffix, so a .c file
 # stands beside its header. Public headers (include/) are not in it: they are pure interface, and anybody may
 # include them.
+PREWAKE = ("core/ws_prewake*", "core/ws_level*", "core/ws_watch*")
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("shim", ("shim/*",)),
     ("pool, start", ("core/ws_pool*", "core/ws_start*")),
@@ -28,7 +29,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("push, join, wait", ("core/ws_push*", "core/ws_join*", "core/ws_wait*")),
     ("stats, report", ("core/ws_stats*", "core/ws_report*")),
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
-    ("find, park, prewake, run", ("core/ws_find*", "core/ws_park*", "core/ws_prewake*", "core/ws_run*", "core/ws_watch*")),
+    ("find, park, run", ("core/ws_find*", "core/ws_park*", "core/ws_run*", *PREWAKE)),
     ("lane", ("core/ws_lane*",)),
     ("process", ("core/ws_process*",)),
     ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),

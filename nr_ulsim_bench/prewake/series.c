@@ -42,6 +42,8 @@ void reading_take(reading_t *reading, bench_run_t *bench)
   const uint32_t filled = ws_pool_stats(bench->pool, &total, worker, workers);
   reading->spin_ns = prewake.spin_ns;
   reading->hits = prewake.hits;
+  reading->preempted = prewake.preempted_spins;
+  reading->level_changes = prewake.level_changes;
   reading->lates = prewake.lates;
   reading->misses = prewake.misses;
   reading->unused = prewake.unused;
@@ -81,6 +83,8 @@ void series_add_block(series_t *series, const bench_run_t *bench, const reading_
   series->lost_periods += end->lost_periods - begin->lost_periods;
   series->ctx_switches += end->usage.ctx_switches - begin->usage.ctx_switches;
   series->hits += end->hits - begin->hits;
+  series->preempted += end->preempted - begin->preempted;
+  series->level_changes += end->level_changes - begin->level_changes;
   series->lates += end->lates - begin->lates;
   series->misses += end->misses - begin->misses;
   series->unused += end->unused - begin->unused;
@@ -136,6 +140,8 @@ static void report_spin(const series_t *series, const bench_run_t *bench)
   report_number(report, "worker_extra_percent", series->all.worker_extra_s * 100 / worker_s);
   report_number(report, "spin_percent_max", series->spin_percent_max);
   report_count(report, "hits", series->hits);
+  report_count(report, "preempted", series->preempted);
+  report_count(report, "level_changes", series->level_changes);
   report_count(report, "lates", series->lates);
   report_count(report, "misses", series->misses);
   report_count(report, "unused", series->unused);

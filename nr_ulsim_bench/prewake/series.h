@@ -12,7 +12,7 @@ typedef struct {
   usage_t usage;
   double worker_cpu_s;
   uint64_t inject_ns, lost_periods;
-  uint64_t hits, lates, misses, unused, capped;
+  uint64_t hits, lates, misses, unused, capped, preempted, level_changes;
   uint64_t spin_ns;
   uint64_t *worker_spin_ns;
 } reading_t;
@@ -32,7 +32,7 @@ typedef struct {
   uint64_t worker_lag_ns;
   double bound_ns;
   cost_t all, round;
-  uint64_t lost_periods, ctx_switches, hits, lates, misses, unused, capped, spin_ns;
+  uint64_t lost_periods, ctx_switches, hits, lates, misses, unused, capped, preempted, level_changes, spin_ns;
   double spin_percent_max; ///< of one worker in one block
   double *round_cost_us, *round_lateness_us;
   uint32_t rounds;

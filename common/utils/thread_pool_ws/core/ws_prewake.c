@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ws_level.h"
 #include "ws_park.h"
 #include "ws_process.h"
 #include "ws_watch.h"
@@ -18,15 +19,7 @@
 #define FOLLOWS_MIN 8u
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
 #define PLANNED_SHARE 0.8
-/// Spins of which so many lately were interrupted: the machine has no time to spare.
-#define STALL_MAX 0.25
-/// Time without trouble until the level rises again, at first; how many such times until the next fall counts
-/// as the first again; and the longest.
-#define CLEAN_NS UINT64_C(20000000)
-#define FORGET_SPANS 8u
-#define SPAN_NS_MAX UINT64_C(60000000000)
-
-static bool enter(struct ws_pool_s *pool)
+bool ws_rhythm_enter(struct ws_pool_s *pool)
 {
   for (uint32_t turn = 0; turn < 32; turn++) {
     uint32_t nobody = 0;
@@ -37,7 +30,7 @@ static bool enter(struct ws_pool_s *pool)
   return false;
 }
 
-static void leave(struct ws_pool_s *pool)
+void ws_rhythm_leave(struct ws_pool_s *pool)
 {
   ws_store_release(&pool->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
 }
@@ -67,54 +60,14 @@ void ws_prewake_quiet(struct ws_pool_s *pool)
 
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
+  if (!ws_load_relaxed(&pool->quiet)) // relaxed: the exchange decides
+    return;
   if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several says when
     return;
   // relaxed: a time, read after the pause that follows
   ws_store_relaxed(&pool->arrival_ns, now_ns ? now_ns : ws_os_now_ns());
-}
-
-static void set_level(struct ws_pool_s *pool, uint32_t level)
-{
-  ws_store_relaxed(&pool->level, level); // relaxed: a preference
-  ws_add_relaxed(&pool->level_changes, 1); // relaxed: a statistic
-}
-
-void ws_prewake_fall(struct ws_pool_s *pool, uint64_t now_ns, uint64_t span_ns)
-{
-  if (!enter(pool))
-    return;
-  ws_rhythm_t *rhythm = &pool->rhythm;
-  const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
-  if (level > 0)
-    set_level(pool, level - 1);
-  const uint64_t longer_ns = rhythm->span_ns < SPAN_NS_MAX / 2 ? 2 * rhythm->span_ns : SPAN_NS_MAX;
-  rhythm->span_ns = longer_ns > span_ns ? longer_ns : span_ns;
-  rhythm->clean_ns = now_ns + rhythm->span_ns;
-  leave(pool);
-}
-
-static void rise_level(struct ws_pool_s *pool, uint64_t now_ns)
-{
-  ws_rhythm_t *rhythm = &pool->rhythm;
-  if (now_ns < rhythm->clean_ns)
-    return;
-  const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
-  if (level < WS_LEVEL_TOP) {
-    set_level(pool, level + 1);
-    rhythm->clean_ns = now_ns + FORGET_SPANS * rhythm->span_ns;
-  } else {
-    rhythm->span_ns = 0;
-  }
-}
-
-void ws_prewake_spun(ws_worker_t *worker, bool preempted)
-{
-  ws_rise_t *rise = &worker->rise;
-  follow(&rise->stall, preempted);
-  if (!preempted || rise->stall < STALL_MAX)
-    return;
-  rise->stall = 0;
-  ws_prewake_fall(worker->pool, ws_os_now_ns(), CLEAN_NS);
+  ws_store_relaxed(&pool->takers_before, ws_load_relaxed(&pool->takers)); // relaxed: a statistic
+  ws_store_relaxed(&pool->takers, 0); // relaxed: a statistic
 }
 
 /// Tell the predictor of the last burst, unless it only went on with the one before.
@@ -126,11 +79,18 @@ static void hear(struct ws_pool_s *pool)
     return;
   rhythm->seen_ns = at_ns;
   const uint64_t bound_ns = pool->settings.spin_ns_max;
-  if (at_ns < rhythm->dry_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN))
+  const uint64_t dry_ns = ws_load_relaxed(&pool->dry_ns); // relaxed: a time
+  if (at_ns < dry_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN))
     return;
+  if (rhythm->arrived.phase >= 0 && rhythm->burst > 0)
+    // relaxed: a statistic
+    ws_window_add(&rhythm->takers[rhythm->arrived.phase], ws_load_relaxed(&pool->takers_before));
+  const uint32_t locks = rhythm->model.locks;
   rhythm->burst++;
   rhythm->burst_ns = at_ns;
   rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
+  if (rhythm->model.locks != locks)
+    memset(rhythm->takers, 0, sizeof(rhythm->takers)); // the phases are others now
   ws_store_relaxed(&pool->period_ns, (uint64_t)rhythm->model.period_ns); // relaxed: a statistic
   ws_store_relaxed(&pool->period_bursts, rhythm->model.phases); // relaxed: a statistic
   ws_store_relaxed(&pool->sleep_ns_min, ws_predict_gap_ns(&rhythm->model) / 4); // relaxed: a statistic
@@ -153,15 +113,14 @@ static void learn(ws_worker_t *worker)
   const bool by_timer = rise->by_timer, in_time = rise->rose_ns <= rhythm->burst_ns;
   rise->waking_ns = -1;
   rise->by_timer = false;
-  if (waking_ns < 0)
-    return;
   if (by_timer) {
     ws_counters_t *count = &worker->queue.count;
     ws_count(in_time ? &count->hits : &count->lates, 1);
     ws_count(&count->unused, !rise->found);
   }
   // A sleep that took longer than a period says that the process was stopped, not how long it takes to wake.
-  if (rhythm->arrived.phase >= 0 && (uint64_t)waking_ns < ws_predict_gap_ns(&rhythm->model))
+  if (waking_ns >= 0 && rhythm->arrived.phase >= 0
+      && (uint64_t)waking_ns < ws_predict_gap_ns(&rhythm->model))
     ws_lead_learn(&rise->lead[rhythm->arrived.phase], waking_ns - rhythm->arrived.late_ns, by_timer,
                   rise->found, in_time);
 }
@@ -247,10 +206,6 @@ static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
     wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)miss_ns(worker));
     wait_ns += wait_ns / 8; // the longest of a few samples is not the longest possible
   }
-  const ws_plan_t plan = choose(worker, now_ns);
-  // The next burst is so near that there is no time to sleep.
-  if (plan.rise_ns != 0 && plan.rise_ns <= now_ns + (uint64_t)rise->react_ns)
-    return plan.give_up_ns;
   return now_ns + (uint64_t)wait_ns;
 }
 
@@ -258,23 +213,38 @@ void ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_rise_t *rise = &worker->rise;
+  const uint64_t arrival_ns = ws_load_relaxed(&pool->arrival_ns); // relaxed: a time
   rise->found = true;
-  rise->look_until_ns = now_ns + pool->settings.spin_ns_max;
-  if (!enter(pool))
-    return;
-  hear(pool);
-  learn(worker);
-  rise_level(pool, now_ns);
-  ws_watch_ask(pool, now_ns);
+  // The same burst goes on where nothing new has come: tiny tasks run a worker dry over and over.
+  if (arrival_ns != rise->heard_ns && ws_rhythm_enter(pool)) {
+    rise->heard_ns = arrival_ns;
+    hear(pool);
+    learn(worker);
+    ws_level_rise(pool, now_ns);
+    ws_watch_ask(pool, now_ns);
+    ws_rhythm_leave(pool);
+  }
+  ws_store_relaxed(&pool->dry_ns, now_ns); // relaxed: a time; after what came before it was heard
   rise->look_until_ns = look_until(worker, now_ns);
-  pool->rhythm.dry_ns = now_ns;
-  leave(pool);
 }
 
-/// @return whether the plan may be followed: no more get up by themselves than may be awake
-static bool arm(struct ws_pool_s *pool)
+/// @return how many workers such a burst needs: who gets up beyond them finds nothing, though each of them
+/// finds something now and then
+static uint32_t needed(const struct ws_pool_s *pool, const ws_plan_t *plan)
 {
-  if (ws_add_relaxed(&pool->armed, 1) < ws_awake_limit(pool)) // relaxed: a preference
+  const ws_window_t *takers = plan->phase >= 0 ? &pool->rhythm.takers[plan->phase] : NULL;
+  if (!takers || takers->count < WS_LEAD_SAMPLES_MIN)
+    return pool->workers;
+  const uint32_t price = pool->settings.spin_price;
+  const int64_t wanted = ws_window_quantile(takers, 1000 * price / (price + 1));
+  return wanted > 1 ? (uint32_t)wanted : 1;
+}
+
+/// @return whether the plan may be followed: no more get up by themselves than may be awake, or are needed
+static bool arm(struct ws_pool_s *pool, uint32_t needed)
+{
+  const uint32_t limit = ws_awake_limit(pool);
+  if (ws_add_relaxed(&pool->armed, 1) < (limit < needed ? limit : needed)) // relaxed: a preference
     return true;
   ws_add_relaxed(&pool->armed, 0u - 1); // relaxed: a preference
   return false;
@@ -285,19 +255,21 @@ uint64_t ws_prewake_plan(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   ws_rise_t *rise = &worker->rise;
   ws_plan_t plan = {0};
+  uint32_t most = 0;
   rise->slept_ns = ws_os_now_ns();
   rise->called_ns = 0;
-  if (pool->cpus > 1 && enter(pool)) {
+  if (pool->cpus > 1 && ws_rhythm_enter(pool)) {
     hear(pool);
     learn(worker);
     ws_count(&pool->absent_bursts, ws_predict_expire(&pool->rhythm.model, rise->slept_ns));
     plan = choose(worker, rise->slept_ns);
-    leave(pool);
+    most = needed(pool, &plan);
+    ws_rhythm_leave(pool);
   }
   ws_count(&worker->queue.count.misses, rise->by_timer); // learn has not seen a burst for it
   rise->by_timer = false;
   rise->waking_ns = -1;
-  if (plan.rise_ns != 0 && !arm(pool))
+  if (plan.rise_ns != 0 && !arm(pool, most))
     plan.rise_ns = 0;
   rise->plan = plan;
   ws_store_relaxed(&rise->alarm_ns, plan.rise_ns); // relaxed: published with the worker's bit
@@ -370,10 +342,12 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
     return; // it found work before it slept
   const uint64_t slept_ns = rise->rose_ns - rise->slept_ns;
   const int64_t waking_ns = rise->rose_ns > from_ns ? (int64_t)(rise->rose_ns - from_ns) : 0;
-  ws_histogram_add(&rise->woken[by][gap_class(slept_ns)], (uint64_t)waking_ns);
   if (rise->by_timer)
     note_rise(rise);
-  else if (slept_ns < ws_load_relaxed(&worker->pool->sleep_ns_min)) // relaxed: a statistic
+  if (from_ns <= rise->slept_ns)
+    return; // there was no time to sleep
+  ws_histogram_add(&rise->woken[by][gap_class(slept_ns)], (uint64_t)waking_ns);
+  if (!rise->by_timer && slept_ns < ws_load_relaxed(&worker->pool->sleep_ns_min)) // relaxed: a statistic
     return; // its CPU was still warm: the next burst will not find it so
   rise->waking_ns = waking_ns;
   ws_window_add(&rise->waking, waking_ns);

@@ -39,11 +39,8 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 /// @brief From now on the next push is the first after a pause.
 void ws_prewake_quiet(struct ws_pool_s *pool);
 
-/// @brief A spin was, or was not, interrupted by somebody who needed the CPU.
-void ws_prewake_spun(ws_worker_t *worker, bool preempted);
-
-/// @brief The machine has no time to spare: one level down, at once (ws_stats.h: level). It rises after twice
-/// as long without trouble as the last time, at least after @p span_ns.
-void ws_prewake_fall(struct ws_pool_s *pool, uint64_t now_ns, uint64_t span_ns);
+/// @brief Take and leave pool->rhythm. @return false = somebody else has it
+bool ws_rhythm_enter(struct ws_pool_s *pool);
+void ws_rhythm_leave(struct ws_pool_s *pool);
 
 #endif

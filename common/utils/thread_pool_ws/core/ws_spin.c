@@ -9,6 +9,7 @@
 ///            outside; and whoever is interrupted by somebody who needs the CPU stops.
 #include "ws_spin.h"
 
+#include "ws_level.h"
 #include "ws_park.h"
 #include "ws_prewake.h"
 #include "ws_relax.h"
@@ -31,7 +32,10 @@ void ws_spin_found(ws_worker_t *worker)
   ws_prewake_arrived(worker->pool, now_ns); // if the push has not said so
   const uint32_t index = rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1;
   ws_window_add(&rise->follows[index], (int64_t)gap_ns);
-  rise->follow = gap_ns > worker->pool->settings.spin_ns_max ? 0 : rise->follow + 1;
+  const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
+  rise->follow = paused ? 0 : rise->follow + 1;
+  if (paused)
+    ws_add_relaxed(&worker->pool->takers, 1); // relaxed: a statistic
 }
 
 /// @return the time that the worker may spin now
@@ -89,7 +93,7 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, uint64_t *end_ns)
     preempted = now_ns - before_ns > preempted_ns && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT;
   }
   ws_count(&worker->queue.count.preempted, preempted);
-  ws_prewake_spun(worker, preempted);
+  ws_level_spun(worker, preempted);
   *end_ns = now_ns;
   return found;
 }

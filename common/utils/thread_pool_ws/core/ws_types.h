@@ -84,6 +84,7 @@ typedef struct {
   double stall; ///< P share of the spins lately that were interrupted
   int64_t allowance_ns; ///< P time that it may still spin
   uint64_t allowed_ns; ///< P when that was reckoned
+  uint64_t heard_ns; ///< P pool->arrival_ns that it has told the predictor of
   uint64_t look_until_ns; ///< P how long it looks for more
   uint32_t follow; ///< P times that it has run dry since the last pause
   ws_window_t waking; ///< P waking_ns
@@ -97,10 +98,10 @@ typedef struct {
 typedef struct {
   ws_predict_t model;
   uint64_t seen_ns; ///< arrival that the model was told last
-  uint64_t dry_ns; ///< when a worker last ran dry
   uint32_t burst; ///< number of the last burst
   ws_arrived_t arrived; ///< what it was
   uint64_t burst_ns; ///< when it came
+  ws_window_t takers[WS_PHASES_MAX]; ///< how many workers took tasks of each phase's bursts
   uint64_t span_ns; ///< time without trouble until the level rises
   uint64_t clean_ns; ///< if it does not fall until then, it rises
   uint64_t watched_ns; ///< when the guard was last asked to look
@@ -170,6 +171,8 @@ struct ws_pool_s {
   // Pre-wake: written once a burst.
   alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
   ws_rhythm_t rhythm;
+  ws_au64_t dry_ns; ///< S when a worker last ran dry
+  ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a mean
   ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean

@@ -3,7 +3,7 @@
 /// ws_watch.h.
 #include "ws_watch.h"
 
-#include "ws_prewake.h"
+#include "ws_level.h"
 
 /// Between two looks. A group that was stopped once is stopped again in its next periods of 0.1 s.
 #define EVERY_NS 1000000000u
@@ -35,7 +35,7 @@ void ws_watch_look(struct ws_pool_s *pool, uint64_t *throttled)
   *throttled = ws_os_throttled();
   if (*throttled > before) {
     ws_add_relaxed(&pool->throttled_looks, 1); // relaxed: a statistic
-    ws_prewake_fall(pool, ws_os_now_ns(), 2 * (uint64_t)EVERY_NS); // longer than until the next look
+    ws_level_fall(pool, ws_os_now_ns(), 2 * (uint64_t)EVERY_NS); // longer than until the next look
   }
   count_cpus(pool);
 }

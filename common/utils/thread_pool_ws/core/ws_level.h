@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_level.h
+/// How much pre-wake may do on a machine that may have no time to spare (ws_stats.h: level).
+///
+///   2 pre-wake --trouble--> 1 looks after a burst --trouble--> 0 sleeps at once
+///     ^_____a time without trouble_____|  ^_____a time without trouble_____|
+/// The time doubles at each fall, up to 16 times the first, and is forgotten after eight of them at the top.
+#ifndef WS_LEVEL_H
+#define WS_LEVEL_H
+
+#include "ws_types.h"
+
+/// @brief One level down, at once. It rises after @p span_ns without trouble, or twice as long as the last
+/// time.
+void ws_level_fall(struct ws_pool_s *pool, uint64_t now_ns, uint64_t span_ns);
+
+/// @brief Time has passed: one level up, if it was without trouble. For who has the rhythm.
+void ws_level_rise(struct ws_pool_s *pool, uint64_t now_ns);
+
+/// @brief A spin was, or was not, interrupted by somebody who needed the CPU.
+void ws_level_spun(ws_worker_t *worker, bool preempted);
+
+#endif
