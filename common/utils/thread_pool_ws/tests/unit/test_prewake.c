@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_prewake.c
-/// Workers woken before there is work: who gets up, how long they look, and that the push then wakes nobody.
+/// Workers woken before there is work: who gets up, that the push then wakes nobody, that all sleep again;
+/// and what can be set while a pool runs. Timers that meet pushes: test_prewake_race.c.
+#include <errno.h>
+
 #include "../../core/ws_process.h"
 #include "../support/ws_test.h"
 
@@ -102,6 +105,97 @@ static void from_a_worker(void)
   test_destroy(pool);
 }
 
+static void at_a_time(void)
+{
+  create(3, true);
+  const uint64_t times_ns[] = {0, 1, test_now_ns(), UINT64_MAX, test_now_ns() + 3600 * UINT64_C(1000000000)};
+  for (uint32_t i = 0; i < TEST_COUNT(times_ns); i++) { // it has passed, or is a mistake: now
+    const uint64_t parks = TEST_SUM(pool, parks);
+    ws_pool_prewake_at(pool, 3, times_ns[i]);
+    CU_ASSERT_TRUE(test_until_quiet(pool));
+    CU_ASSERT_TRUE(TEST_SUM(pool, parks) > parks);
+  }
+  for (uint32_t i = 0; i < 20; i++) {
+    ws_pool_prewake_at(pool, 1 + i % 3, test_now_ns() + i * 100000);
+    test_sleep_ms(i % 4);
+  }
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  test_destroy(pool);
+}
+
+/// Phases add up; while one lasts, workers may look for more, and after it they sleep.
+static void phases(void)
+{
+  create(4, true);
+  ws_au64_t count = {0};
+  for (uint32_t round = 0; round < 20; round++) {
+    for (uint32_t i = 0; i <= round % 3; i++)
+      ws_pool_phase_begin(pool, 2);
+    for (uint32_t i = 0; i < 10; i++)
+      test_push(pool, test_count_task, &count, NULL);
+    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+    for (uint32_t i = 0; i <= round % 3; i++)
+      ws_pool_phase_end(pool);
+  }
+  CU_ASSERT_EQUAL(test_value(&count), 200);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->phases), 0);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  test_destroy(pool);
+}
+
+static void a_phase_that_is_never_ended(void)
+{
+  create(4, true);
+  ws_pool_phase_begin(pool, 4);
+  test_destroy(pool);
+}
+
+static void a_wrong_mode_changes_nothing(void)
+{
+  ws_settings_t settings = test_settings(2);
+  settings.spin = WS_SPIN_FIXED;
+  settings.spin_lead_ns = 12345;
+  settings.spin_cpu_max_percent = 17;
+  pool = test_create(&settings);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, (ws_spin_t)(WS_SPIN_HOT + 1), 0), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, (ws_spin_t)-1, 0), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_FIXED, WS_SPIN_LEAD_NS_MAX + 1), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_AUTO, UINT64_MAX), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 101), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, UINT32_MAX), -EINVAL);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin), WS_SPIN_FIXED);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_lead_ns), 12345);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpu_max_percent), 17);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_FIXED, WS_SPIN_LEAD_NS_MAX), 0);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 0), 0);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 100), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin), WS_SPIN_OFF);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpu_max_percent), 100);
+  test_destroy(pool);
+}
+
+/// Who looks for ever stops when that is no longer the mode.
+static void from_hot_to_all_others(void)
+{
+  static const ws_spin_t others[] = {WS_SPIN_OFF, WS_SPIN_FIXED, WS_SPIN_AUTO};
+  if (test_cpus() < 2) {
+    printf("(skipped: one CPU) ");
+    return;
+  }
+  create(1, true);
+  for (uint32_t i = 0; i < TEST_COUNT(others); i++) {
+    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_HOT, 0), 0);
+    test_push(pool, test_empty_task, NULL, NULL);
+    CU_ASSERT_TRUE(test_until(someone_searches, NULL));
+    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, others[i], 0), 0);
+    CU_ASSERT_TRUE(test_until_quiet(pool));
+  }
+  test_destroy(pool);
+}
+
 TEST_MAIN("prewake", TEST_CASE(one_gets_up_looks_and_sleeps_again),
           TEST_CASE(no_more_than_wanted_and_no_more_than_cpus), TEST_CASE(the_push_wakes_nobody),
-          TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(from_a_worker))
+          TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(from_a_worker), TEST_CASE(at_a_time),
+          TEST_CASE(phases), TEST_CASE(a_phase_that_is_never_ended), TEST_CASE(a_wrong_mode_changes_nothing),
+          TEST_CASE(from_hot_to_all_others))

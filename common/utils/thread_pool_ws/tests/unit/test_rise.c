@@ -126,7 +126,18 @@ static void a_new_mode_holds_at_once(void)
   CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS));
 }
 
+static void hot_leaves_no_debt(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world_spun_in(1000 * MS);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_AUTO, 0), 0);
+  world_spun_in(20 * MS);
+  ws_pool_prewake(&world_pool, 1, 200 * US);
+  CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
+}
+
 TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_does_not_get_up),
           TEST_CASE(auto_gets_up_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
           TEST_CASE(no_more_bursts), TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
-          TEST_CASE(fixed_gets_up_when_told), TEST_CASE(a_new_mode_holds_at_once))
+          TEST_CASE(fixed_gets_up_when_told), TEST_CASE(a_new_mode_holds_at_once),
+          TEST_CASE(hot_leaves_no_debt))
