@@ -179,7 +179,9 @@ void ws_guard_start(struct ws_pool_s *pool)
   if (error) {
     pool->guarded = pool->watched = false;
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
-    ws_warn(&pool->settings, "no thread for the guard (%s): every worker may be awake, and nobody watches the CPU quota", strerror(error));
+    ws_warn(&pool->settings,
+            "no thread for the guard (%s): every worker may be awake, and nobody watches the CPU quota",
+            strerror(error));
     return;
   }
   pthread_setname_np(pool->guard_thread, "ws_guard");

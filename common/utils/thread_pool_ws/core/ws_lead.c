@@ -29,7 +29,7 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const double useful = lead->useful * present * reached * in_time_ns;
   const double present_ns = (double)ws_window_below(&lead->early, lead_ns) + (1 - reached) * how->react_ns;
   const double absent_ns = (double)(lead_ns + choice.wait_ns) + how->react_ns;
-  choice.cost_ns = present * present_ns + absent * absent_ns;
+  choice.cost_ns = present * present_ns + absent * absent_ns + how->rise_ns;
   choice.gain_ns = how->price * useful + present * reached * how->call_ns - choice.cost_ns;
   return choice;
 }

@@ -31,6 +31,7 @@ typedef struct {
   const ws_window_t *late; ///< J
   double react_ns; ///< how late the worker is when a push has to wake it
   double call_ns; ///< CPU time that the push spends on that
+  double rise_ns; ///< CPU time that getting up by its own timer costs more than being woken
   double spin_ns_max; ///< CPU time that may be spent on it for each burst
 } ws_lead_case_t;
 

@@ -59,7 +59,8 @@ uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 bool ws_may_spin(const struct ws_pool_s *pool)
 {
   const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
-  return pool->cpus > 1 && ws_process_awake() + others <= ws_load_relaxed(&pool->spin_cpus) // relaxed: a budget
+  const uint32_t cpus = ws_load_relaxed(&pool->spin_cpus); // relaxed: a budget
+  return pool->cpus > 1 && ws_process_awake() + others <= cpus
          && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
 }
 

@@ -11,12 +11,12 @@
 #include "ws_process.h"
 #include "ws_watch.h"
 
-/// Weight of the newest value in a mean of what was lately.
-#define NEWEST (1. / 16)
 /// A gap shorter than this is the next phase of the same slot, whatever the settings say.
 #define CONTINUES_NS_MIN 2000u
 /// Gaps that must have been seen before they decide how long to look after a burst.
 #define FOLLOWS_MIN 8u
+/// Bursts between two trials: too rare for p99 to see.
+#define TRIAL_EVERY 512u
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
 #define PLANNED_SHARE 0.8
 bool ws_rhythm_enter(struct ws_pool_s *pool)
@@ -38,11 +38,6 @@ void ws_rhythm_leave(struct ws_pool_s *pool)
 static ws_spin_t mode(const struct ws_pool_s *pool)
 {
   return (ws_spin_t)ws_load_relaxed(&pool->spin); // relaxed: a setting
-}
-
-static void follow(double *mean, double value)
-{
-  *mean += (value - *mean) * NEWEST;
 }
 
 /// CPU time that it costs to have been asleep when work came.
@@ -125,6 +120,14 @@ static void learn(ws_worker_t *worker)
                   rise->found, in_time);
 }
 
+/// What the CPU does between the timer and the worker's first instruction, or the call and that, is its own
+/// time: where timers take longer than calls it costs more.
+static double rise_cost_ns(const ws_rise_t *rise)
+{
+  const double more_ns = (double)ws_window_quantile(&rise->timed, 500) - rise->react_ns;
+  return rise->timed.count > 0 && more_ns > 0 ? more_ns : 0;
+}
+
 /// Would it pay to get up for this phase? Keep the earliest time at which it does.
 static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_plan_t *plan)
 {
@@ -137,6 +140,7 @@ static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_pl
       .occupancy = model->phase[phase].occupancy,
       .late = &model->phase[phase].late,
       .react_ns = worker->rise.react_ns,
+      .rise_ns = rise_cost_ns(&worker->rise),
       .call_ns = (double)ws_load_relaxed(&pool->wake_call_ns), // relaxed: a statistic
       .spin_ns_max = PLANNED_SHARE * share * (double)ws_predict_gap_ns(model),
   };
@@ -168,7 +172,9 @@ static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
   if (expected_ns <= now_ns)
     return;
   const uint32_t price = pool->settings.spin_price;
-  const int64_t lead_ns = ws_window_quantile(&worker->rise.waking, 1000 * price / (price + 1));
+  const ws_rise_t *rise = &worker->rise;
+  const ws_window_t *waking = rise->timed.count > 0 ? &rise->timed : &rise->pushed;
+  const int64_t lead_ns = ws_window_quantile(waking, 1000 * price / (price + 1));
   const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns);
   if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
     return;
@@ -250,6 +256,12 @@ static bool arm(struct ws_pool_s *pool, uint32_t needed)
   return false;
 }
 
+/// Once in a while it lets a push wake it, or it would never learn that this has become cheap.
+static bool is_trial(ws_worker_t *worker, const ws_plan_t *plan)
+{
+  return plan->phase >= 0 && mode(worker->pool) == WS_SPIN_AUTO && ++worker->rise.rises % TRIAL_EVERY == 0;
+}
+
 uint64_t ws_prewake_plan(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -269,7 +281,7 @@ uint64_t ws_prewake_plan(ws_worker_t *worker)
   ws_count(&worker->queue.count.misses, rise->by_timer); // learn has not seen a burst for it
   rise->by_timer = false;
   rise->waking_ns = -1;
-  if (plan.rise_ns != 0 && !arm(pool, most))
+  if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(pool, most)))
     plan.rise_ns = 0;
   rise->plan = plan;
   ws_store_relaxed(&rise->alarm_ns, plan.rise_ns); // relaxed: published with the worker's bit
@@ -311,15 +323,6 @@ static void note_rise(ws_rise_t *rise)
     rise->lead[plan->phase].risen_ns = plan->expected_ns;
 }
 
-/// A push had to wake it.
-static void note_reaction(ws_rise_t *rise, double waking_ns)
-{
-  if (rise->react_ns == 0)
-    rise->react_ns = waking_ns;
-  else if (waking_ns < 8 * rise->react_ns) // a process that was stopped says nothing
-    follow(&rise->react_ns, waking_ns);
-}
-
 bool ws_prewake_is_rising(const ws_worker_t *worker, uint64_t now_ns)
 {
   const uint64_t alarm_ns = ws_load_relaxed(&worker->rise.alarm_ns); // relaxed: the caller owns the claim
@@ -350,9 +353,10 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
   if (!rise->by_timer && slept_ns < ws_load_relaxed(&worker->pool->sleep_ns_min)) // relaxed: a statistic
     return; // its CPU was still warm: the next burst will not find it so
   rise->waking_ns = waking_ns;
-  ws_window_add(&rise->waking, waking_ns);
+  ws_window_add(rise->by_timer ? &rise->timed : &rise->pushed, waking_ns);
   if (rise->by_timer)
     return;
-  note_reaction(rise, (double)waking_ns);
+  // The median: while it gets up by itself, pushes wake it on rare occasions only, when something was wrong.
+  rise->react_ns = (double)ws_window_quantile(&rise->pushed, 500);
   ws_store_relaxed(&worker->pool->waking_ns, (uint64_t)rise->react_ns); // relaxed: a statistic
 }

@@ -80,14 +80,15 @@ typedef struct {
   bool found; ///< P it has run a task since
   uint32_t burst; ///< P pool->rhythm.burst that it has learnt from
   uint32_t locks; ///< P pool->rhythm.model.locks that lead[] belongs to
-  double react_ns; ///< P mean time from a push's wake to its first instruction
+  double react_ns; ///< P usual time from a push's wake to its first instruction
+  uint32_t rises; ///< P times that it was about to get up by itself
   double stall; ///< P share of the spins lately that were interrupted
   int64_t allowance_ns; ///< P time that it may still spin
   uint64_t allowed_ns; ///< P when that was reckoned
   uint64_t heard_ns; ///< P pool->arrival_ns that it has told the predictor of
   uint64_t look_until_ns; ///< P how long it looks for more
   uint32_t follow; ///< P times that it has run dry since the last pause
-  ws_window_t waking; ///< P waking_ns
+  ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
   ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
   ws_lead_t lead[WS_PHASES_MAX]; ///< P
   ws_histogram_t woken[2][WS_WAKE_GAPS]; ///< O waking_ns, for the statistics
