@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from statistics import geometric_mean
 from typing import Callable, Iterator
 
 from nrbench.prewake import judge
@@ -182,11 +183,16 @@ def rest_lines(results: Results) -> Iterator[str]:
 
 def summary(results: Results) -> Iterator[str]:
     counts: Counter[str] = Counter()
-    for _, result in _of_kind(results, "regret"):
+    ratios: dict[str, list[float]] = {}
+    for key, result in _of_kind(results, "regret"):
         found = judge.regret(result.modes)
         if found:
             counts[word(found.passed)] += 1
+            ratios.setdefault(key.env, []).append(found.ratio)
     yield f"\nregret within {judge.REGRET_MAX:g} in {counts['PASS']} of {counts.total()} cases"
+    means = {env: geometric_mean(of_env) for env, of_env in ratios.items()}
+    for env, mean in means.items():
+        yield f"  {env:<12} geometric mean {mean:.2f}  {word(mean <= judge.REGRET_MAX)}"
 
 
 def report(results: Results) -> list[str]:

@@ -5,6 +5,8 @@
 
 /// Weight of the newest burst in the share of useful ones.
 #define NEWEST (1. / 16)
+/// Bursts that a gate is shut for until the worker gets up for one.
+#define TRIAL_EVERY 64u
 /// Step by which a lead that costs too much is shortened, in quantiles of X.
 #define STEP_PERMILLE 50u
 
@@ -63,5 +65,12 @@ bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
 {
   const double inertia_ns = choice->cost_ns / 8;
   lead->open = choice->gain_ns > (lead->open ? -inertia_ns : inertia_ns);
-  return lead->open;
+  if (lead->open) {
+    lead->shut = 0;
+    return true;
+  }
+  // What shut the gate may have been a bad minute, in which timers were late. Nothing would ever tell that it
+  // is over: pushes are learnt from again, and once in a while the worker gets up nevertheless.
+  lead->timed = false;
+  return ++lead->shut % TRIAL_EVERY == 0;
 }
