@@ -59,8 +59,8 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
 /// @param in_time   it was awake when the burst came: else that it found none says nothing
 void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time);
 
-/// @brief Open or shut the gate, with some inertia. @return whether the worker shall get up: the gate is open,
-/// or it is time for a trial
+/// @brief Open or shut the gate, with some inertia.
+/// @return whether the worker shall get up: the gate is open, or it is time for a trial
 bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice);
 
 #endif
