@@ -77,8 +77,8 @@ void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 
 void ws_pool_phase_end(ws_pool_t *pool)
 {
-  if (ws_load_relaxed(&pool->phases) > 0) // relaxed: a hint; one end too many ends nothing
-    ws_add_relaxed(&pool->phases, 0u - 1); // relaxed: a hint
+  if (ws_add_relaxed(&pool->phases, 0u - 1) == 0) // relaxed: a hint
+    ws_add_relaxed(&pool->phases, 1); // relaxed: a hint; one end too many ends nothing
 }
 
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)

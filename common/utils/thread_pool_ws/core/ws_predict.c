@@ -299,3 +299,11 @@ uint64_t ws_predict_gap_ns(const ws_predict_t *model)
 {
   return model->phases > 0 ? (uint64_t)(model->period_ns / model->phases) : 0;
 }
+
+uint64_t ws_predict_gap_min_ns(const ws_predict_t *model)
+{
+  double least_ns = model->period_ns;
+  for (uint32_t i = 0; i < model->phases; i++)
+    least_ns = model->phase[i].since_ns < least_ns ? model->phase[i].since_ns : least_ns;
+  return (uint64_t)least_ns;
+}

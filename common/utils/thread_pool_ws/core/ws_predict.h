@@ -61,4 +61,7 @@ uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now
 /// @return the mean time between expected bursts; 0 = no pattern is known
 uint64_t ws_predict_gap_ns(const ws_predict_t *model);
 
+/// @return the shortest usual time between two of them; 0 = no pattern is known
+uint64_t ws_predict_gap_min_ns(const ws_predict_t *model);
+
 #endif

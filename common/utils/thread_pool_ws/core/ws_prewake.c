@@ -15,6 +15,9 @@
 #define CONTINUES_NS_MIN 2000u
 /// Gaps that must have been seen before they decide how long to look after a burst.
 #define FOLLOWS_MIN 8u
+/// Below this share of bursts that come nobody gets up for a phase, whatever lead is asked for: they have
+/// stopped.
+#define OCCUPANCY_MIN (1. / 16)
 /// Bursts between two trials: too rare for p99 to see.
 #define TRIAL_EVERY 512u
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
@@ -88,7 +91,7 @@ static void hear(struct ws_pool_s *pool)
     memset(rhythm->takers, 0, sizeof(rhythm->takers)); // the phases are others now
   ws_store_relaxed(&pool->period_ns, (uint64_t)rhythm->model.period_ns); // relaxed: a statistic
   ws_store_relaxed(&pool->period_bursts, rhythm->model.phases); // relaxed: a statistic
-  ws_store_relaxed(&pool->sleep_ns_min, ws_predict_gap_ns(&rhythm->model) / 4); // relaxed: a statistic
+  ws_store_relaxed(&pool->sleep_ns_min, ws_predict_gap_min_ns(&rhythm->model) / 4); // relaxed: a statistic
   ws_count(&pool->bursts, 1);
   ws_count(&pool->expected_bursts, rhythm->arrived.phase >= 0);
 }
@@ -147,6 +150,8 @@ static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_pl
   if (lead->early.count < WS_LEAD_SAMPLES_MIN)
     return;
   const bool fixed = mode(pool) == WS_SPIN_FIXED;
+  if (fixed && how.occupancy < OCCUPANCY_MIN)
+    return;
   const int64_t fixed_ns = (int64_t)ws_load_relaxed(&pool->spin_lead_ns); // relaxed: a setting
   const ws_lead_choice_t choice = fixed ? ws_lead_judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
   if (!fixed && !ws_lead_gate(lead, &choice))
@@ -339,7 +344,6 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
   rise->found = false;
   rise->by_timer = by == WS_WAKE_TIMER;
   rise->look_until_ns = rise->by_timer ? rise->plan.give_up_ns : rise->rose_ns;
-  rise->follow = 0;
   ws_prewake_disarm(worker);
   if (from_ns == 0)
     return; // it found work before it slept

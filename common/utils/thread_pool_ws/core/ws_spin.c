@@ -60,7 +60,7 @@ static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
   const struct ws_pool_s *pool = worker->pool;
   return now_ns < worker->rise.look_until_ns
          || now_ns < ws_load_relaxed(&pool->announced_ns) // relaxed: a budget
-         || ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint
+         || (int32_t)ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint, for a moment below zero
          || ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
 }
 
@@ -93,7 +93,8 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, uint64_t *end_ns)
     preempted = now_ns - before_ns > preempted_ns && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT;
   }
   ws_count(&worker->queue.count.preempted, preempted);
-  ws_level_spun(worker, preempted);
+  if (now_ns > start_ns) // a spin that the cap has denied says nothing
+    ws_level_spun(worker, preempted);
   *end_ns = now_ns;
   return found;
 }

@@ -78,13 +78,32 @@ static void a_cap_of_nothing(void)
 /// For each of them it is awake.
 static void each_burst_of_a_pattern(void)
 {
-  world_begin(WS_SPIN_AUTO);
-  series_t series = series_of("DDDSUUDDSU", 5 * US, series_seed());
-  series.start_ns = world.now_ns + SLOT_NS;
-  world_bursts(&series, 150);
-  const uint32_t before = world.rises;
-  CU_ASSERT_TRUE(world_bursts(&series, 200) / 200 < world.waking_ns / 10);
-  CU_ASSERT_TRUE(world.rises - before > 190 && world.rises - before < 210);
+  static const char *const patterns[] = {"DDDSUUDDSU", "DDDDDDDDUU"};
+  for (uint32_t i = 0; i < TEST_COUNT(patterns); i++) {
+    world_begin(WS_SPIN_AUTO);
+    series_t series = series_of(patterns[i], 5 * US, series_seed());
+    series.start_ns = world.now_ns + SLOT_NS;
+    world_bursts(&series, 150);
+    const uint32_t before = world.rises;
+    CU_ASSERT_TRUE(world_bursts(&series, 200) / 200 < world.waking_ns / 10);
+    CU_ASSERT_TRUE(world.rises - before > 190 && world.rises - before < 210);
+  }
+}
+
+/// Even a lead that somebody asks for is not paid for when no bursts come.
+static void fixed_stops_when_bursts_do(void)
+{
+  world_begin(WS_SPIN_FIXED);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_FIXED, 30 * US), 0);
+  series_t series = world_slots(0);
+  world_bursts(&series, 100);
+  uint32_t rises = 0;
+  for (uint64_t alarm_ns; rises < 1000 && (alarm_ns = ws_prewake_plan(&world_worker)) != 0; rises++) {
+    world.now_ns = alarm_ns > world.now_ns ? alarm_ns : world.now_ns + US;
+    ws_prewake_woken(&world_worker, WS_WAKE_TIMER);
+    world.now_ns += 200 * US; // it looks, and gives up
+  }
+  CU_ASSERT_TRUE(rises > 0 && rises < 200);
 }
 
 static void fixed_gets_up_when_told(void)
@@ -139,5 +158,5 @@ static void hot_leaves_no_debt(void)
 TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_does_not_get_up),
           TEST_CASE(auto_gets_up_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
           TEST_CASE(no_more_bursts), TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
-          TEST_CASE(fixed_gets_up_when_told), TEST_CASE(a_new_mode_holds_at_once),
+          TEST_CASE(fixed_gets_up_when_told), TEST_CASE(fixed_stops_when_bursts_do), TEST_CASE(a_new_mode_holds_at_once),
           TEST_CASE(hot_leaves_no_debt))
