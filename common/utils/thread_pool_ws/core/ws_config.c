@@ -122,6 +122,7 @@ static int set_spin_cpu_max(ws_settings_t *settings, const char *name, const cha
   if (read_percent(trimmed(text), &settings->spin_cpu_max_percent))
     return 0;
   settings->spin = WS_SPIN_OFF;
+  settings->spin_cpu_max_percent = 0; // whatever else sets the mode: not more than was asked for
   ws_warn(settings, "%s=\"%.*s\" is no percentage (0 to 100, a whole number): spin falls back to off", name,
           SHOWN, text);
   return -EINVAL;

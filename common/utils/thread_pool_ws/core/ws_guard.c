@@ -146,16 +146,18 @@ static void *guard_thread(void *pool_arg)
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   prctl(PR_SET_TIMERSLACK, SLACK_NS);
+  ws_watch_t watch;
+  ws_watch_begin(&watch);
   ws_add_release(&pool->started, 1); // [edge START release] set up: nothing of the start comes later
   ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word
   memory_t memory = {0};
-  uint64_t wait_ns = FIRST_NS, throttled = UINT64_MAX;
+  uint64_t wait_ns = FIRST_NS;
   for (;;) {
     const uint32_t state = ws_load_acquire(&pool->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
     ws_os_futex_wait(&pool->guard, state, state == WS_GUARD_STANDING ? wait_ns : 0);
-    ws_watch_look(pool, &throttled);
+    ws_watch_look(pool, &watch);
     wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
     if (state == WS_GUARD_DORMANT) {
       memory = (memory_t){0};

@@ -9,6 +9,8 @@
 #include "ws_park.h"
 
 #define WITHIN_NS_MAX 100000000u
+/// A tree of wakes is through by then.
+#define TREE_NS_MAX 1000000u
 /// A time farther off is a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
@@ -37,6 +39,7 @@ static void wake_tree(struct ws_pool_s *pool, uint32_t workers)
   const uint64_t call_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
   const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
   ws_note_outside(pool, here); // the thread that announces will push
+  ws_store_relaxed(&pool->wanted_until_ns, ws_os_now_ns() + TREE_NS_MAX); // relaxed: a hint
   ws_store_relaxed(&pool->wanted, workers); // relaxed: a hint
   wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
 }
@@ -45,7 +48,7 @@ void ws_hint_pass_on(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint32_t wanted = ws_load_relaxed(&pool->wanted); // relaxed: a hint
-  if (wanted < 2)
+  if (wanted < 2 || worker->rise.rose_ns > ws_load_relaxed(&pool->wanted_until_ns)) // relaxed: a hint
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   if (wake(pool, here, wanted, 2) == 0)

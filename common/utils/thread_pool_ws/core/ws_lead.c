@@ -5,10 +5,11 @@
 
 /// Weight of the newest burst in the share of useful ones.
 #define NEWEST (1. / 16)
-/// Bursts that a gate is shut for until the worker gets up for one.
-#define TRIAL_EVERY 64u
+/// Decisions against getting up until the worker does so nevertheless: prime, so that in a pattern of several
+/// bursts each phase has its turn.
+#define TRIAL_EVERY 61u
 /// Step by which a lead that costs too much is shortened, in quantiles of X.
-#define STEP_PERMILLE 50u
+#define STEP_PERMILLE 150u
 
 ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
 {
@@ -54,7 +55,7 @@ void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found,
 {
   if (lead->early.count == 0)
     lead->useful = 1; // not known yet: it is worth a try
-  if (by_timer || !lead->timed)
+  if (by_timer || !lead->timed || lead->early.count < WS_LEAD_SAMPLES_MIN)
     ws_window_add(&lead->early, early_ns);
   lead->timed = lead->timed || by_timer;
   if (found || in_time)

@@ -14,6 +14,8 @@
 #define CLEAN_NS UINT64_C(20000000)
 #define FORGET_SPANS 8u
 #define LONGER_MAX 16u
+/// The cap holds over any few times this.
+#define ALLOWANCE_NS 10000000
 
 static void set_level(struct ws_pool_s *pool, uint32_t level)
 {
@@ -58,4 +60,33 @@ void ws_level_spun(ws_worker_t *worker, bool preempted)
     return;
   rise->stall = 0;
   ws_level_fall(worker->pool, ws_os_now_ns(), CLEAN_NS);
+}
+
+static int64_t percent(const struct ws_pool_s *pool)
+{
+  return ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: a setting
+}
+
+int64_t ws_level_forecast(const ws_worker_t *worker, uint64_t later_ns)
+{
+  const ws_rise_t *rise = &worker->rise;
+  const int64_t most_ns = ALLOWANCE_NS / 100 * percent(worker->pool);
+  const uint64_t passed_ns = later_ns - rise->allowed_ns;
+  const bool long_ago = passed_ns >= ALLOWANCE_NS;
+  const int64_t granted_ns = long_ago ? 2 * most_ns : (int64_t)passed_ns * percent(worker->pool) / 100;
+  return rise->allowance_ns + granted_ns < most_ns ? rise->allowance_ns + granted_ns : most_ns;
+}
+
+int64_t ws_level_allow(ws_worker_t *worker, uint64_t now_ns)
+{
+  worker->rise.allowance_ns = ws_level_forecast(worker, now_ns);
+  worker->rise.allowed_ns = now_ns;
+  return worker->rise.allowance_ns;
+}
+
+void ws_level_pay(ws_worker_t *worker, uint64_t spun_ns)
+{
+  const int64_t least_ns = -ALLOWANCE_NS / 100 * percent(worker->pool);
+  const int64_t left_ns = worker->rise.allowance_ns - (int64_t)spun_ns;
+  worker->rise.allowance_ns = left_ns > least_ns ? left_ns : least_ns;
 }

@@ -15,9 +15,13 @@ static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 #define SURPRISE_MAX 0.25
 /// A phase that comes less often is taken to come no more.
 #define OCCUPANCY_DEAD 0.05
-/// Arrivals between two looks for a pattern, while none is known; while one is, they become rarer.
+/// Arrivals between two looks for a pattern, while none is known; while one is, at first, and at most: they
+/// become rarer.
 #define LOOK_EVERY 4u
-#define LOOK_EVERY_MAX 4096u
+#define LOOK_EVERY_LOCKED 32u
+#define LOOK_EVERY_MAX 256u
+/// A phase that comes less often may be a cell of too fine a grid.
+#define OCCUPANCY_LOW 0.75
 
 static double absolute(double x)
 {
@@ -124,6 +128,16 @@ static void lock(ws_predict_t *model, ws_pattern_t *pattern)
   model->locks++;
   for (uint32_t i = 0; i < pattern->bursts; i++)
     start_phase(&model->phase[i], pattern, i);
+  model->until_look = model->look_every = LOOK_EVERY_LOCKED;
+}
+
+/// @return whether bursts are missing so often that a coarser pattern may fit better
+static bool is_sparse(const ws_predict_t *model)
+{
+  for (uint32_t i = 0; i < model->phases; i++)
+    if (model->phase[i].occupancy < OCCUPANCY_LOW)
+      return true;
+  return false;
 }
 
 static void unlock(ws_predict_t *model)
@@ -167,7 +181,7 @@ static void look(ws_predict_t *model)
     model->until_look--;
     return;
   }
-  if (model->phases > 0 && model->surprise < SURPRISE_MAX)
+  if (model->phases > 0 && model->surprise < SURPRISE_MAX && !is_sparse(model))
     return;
   uint64_t arrivals[WS_ARRIVALS];
   for (uint32_t i = 0; i < model->arrivals; i++)
@@ -176,8 +190,8 @@ static void look(ws_predict_t *model)
   const bool found = ws_period_find(arrivals, model->arrivals, &pattern);
   if (found && (model->phases == 0 || is_new(model, &pattern)))
     lock(model, &pattern);
-  const uint32_t every = model->look_every * 2;
-  model->look_every = model->phases == 0 ? LOOK_EVERY : every < 32 ? 32 : every;
+  else
+    model->look_every = model->phases == 0 ? LOOK_EVERY : model->look_every * 2;
   if (model->look_every > LOOK_EVERY_MAX)
     model->look_every = LOOK_EVERY_MAX;
   model->until_look = model->look_every;

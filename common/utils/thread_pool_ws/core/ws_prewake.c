@@ -11,6 +11,8 @@
 #include "ws_process.h"
 #include "ws_watch.h"
 
+/// Pauses that somebody waits for the rhythm: as long as several others take to plan.
+#define TRIES 256u
 /// A gap shorter than this is the next phase of the same slot, whatever the settings say.
 #define CONTINUES_NS_MIN 2000u
 /// Gaps that must have been seen before they decide how long to look after a burst.
@@ -18,13 +20,13 @@
 /// Below this share of bursts that come nobody gets up for a phase, whatever lead is asked for: they have
 /// stopped.
 #define OCCUPANCY_MIN (1. / 16)
-/// Bursts between two trials: too rare for p99 to see.
-#define TRIAL_EVERY 512u
+/// Bursts between two trials: too rare for p99 to see, and prime, so that each phase has its turn.
+#define TRIAL_EVERY 509u
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
 #define PLANNED_SHARE 0.8
 bool ws_rhythm_enter(struct ws_pool_s *pool)
 {
-  for (uint32_t turn = 0; turn < 32; turn++) {
+  for (uint32_t turn = 0; turn < TRIES; turn++) {
     uint32_t nobody = 0;
     if (ws_cas_acq_rel(&pool->rhythm_lock, &nobody, 1)) // [edge RHYTHM acquire] what the last holder learnt
       return true;
@@ -56,19 +58,30 @@ void ws_prewake_quiet(struct ws_pool_s *pool)
     ws_store_relaxed(&pool->quiet, 1); // relaxed: as above
 }
 
+/// @return whether what comes at @p at_ns comes after a pause, and not only with the next phase of a slot
+static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
+{
+  const uint64_t bound_ns = pool->settings.spin_ns_max;
+  const uint64_t dry_ns = ws_load_relaxed(&pool->dry_ns); // relaxed: a time
+  return at_ns >= dry_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
+}
+
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
   if (!ws_load_relaxed(&pool->quiet)) // relaxed: the exchange decides
     return;
   if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several says when
     return;
-  // relaxed: a time, read after the pause that follows
-  ws_store_relaxed(&pool->arrival_ns, now_ns ? now_ns : ws_os_now_ns());
+  const uint64_t at_ns = now_ns ? now_ns : ws_os_now_ns();
+  if (!is_pause(pool, at_ns))
+    return;
+  // relaxed: a time, read after the burst
+  ws_store_relaxed(&pool->arrival_ns, at_ns);
   ws_store_relaxed(&pool->takers_before, ws_load_relaxed(&pool->takers)); // relaxed: a statistic
   ws_store_relaxed(&pool->takers, 0); // relaxed: a statistic
 }
 
-/// Tell the predictor of the last burst, unless it only went on with the one before.
+/// Tell the predictor of the last burst.
 static void hear(struct ws_pool_s *pool)
 {
   ws_rhythm_t *rhythm = &pool->rhythm;
@@ -76,10 +89,6 @@ static void hear(struct ws_pool_s *pool)
   if (at_ns <= rhythm->seen_ns)
     return;
   rhythm->seen_ns = at_ns;
-  const uint64_t bound_ns = pool->settings.spin_ns_max;
-  const uint64_t dry_ns = ws_load_relaxed(&pool->dry_ns); // relaxed: a time
-  if (at_ns < dry_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN))
-    return;
   if (rhythm->arrived.phase >= 0 && rhythm->burst > 0)
     // relaxed: a statistic
     ws_window_add(&rhythm->takers[rhythm->arrived.phase], ws_load_relaxed(&pool->takers_before));
@@ -87,8 +96,10 @@ static void hear(struct ws_pool_s *pool)
   rhythm->burst++;
   rhythm->burst_ns = at_ns;
   rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
-  if (rhythm->model.locks != locks)
-    memset(rhythm->takers, 0, sizeof(rhythm->takers)); // the phases are others now
+  if (rhythm->model.locks != locks) { // the phases are others now
+    memset(rhythm->takers, 0, sizeof(rhythm->takers));
+    rhythm->arrived.phase = -1;
+  }
   ws_store_relaxed(&pool->period_ns, (uint64_t)rhythm->model.period_ns); // relaxed: a statistic
   ws_store_relaxed(&pool->period_bursts, rhythm->model.phases); // relaxed: a statistic
   ws_store_relaxed(&pool->sleep_ns_min, ws_predict_gap_min_ns(&rhythm->model) / 4); // relaxed: a statistic
@@ -174,8 +185,8 @@ static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t expected_ns = ws_load_relaxed(&pool->expected_ns); // relaxed: a hint
-  if (expected_ns <= now_ns)
-    return;
+  if (expected_ns <= now_ns || expected_ns == worker->rise.hinted_ns)
+    return; // over, or it has got up for it already
   const uint32_t price = pool->settings.spin_price;
   const ws_rise_t *rise = &worker->rise;
   const ws_window_t *waking = rise->timed.count > 0 ? &rise->timed : &rise->pushed;
@@ -232,8 +243,10 @@ void ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
     hear(pool);
     learn(worker);
     ws_level_rise(pool, now_ns);
-    ws_watch_ask(pool, now_ns);
+    const bool due = ws_watch_is_due(pool, now_ns);
     ws_rhythm_leave(pool);
+    if (due)
+      ws_watch_ask(pool);
   }
   ws_store_relaxed(&pool->dry_ns, now_ns); // relaxed: a time; after what came before it was heard
   rise->look_until_ns = look_until(worker, now_ns);
@@ -248,7 +261,7 @@ static uint32_t needed(const struct ws_pool_s *pool, const ws_plan_t *plan)
     return pool->workers;
   const uint32_t price = pool->settings.spin_price;
   const int64_t wanted = ws_window_quantile(takers, 1000 * price / (price + 1));
-  return wanted > 1 ? (uint32_t)wanted : 1;
+  return wanted > 0 ? (uint32_t)wanted + 1 : 1; // one more, or a number that was too small would stay so
 }
 
 /// @return whether the plan may be followed: no more get up by themselves than may be awake, or are needed
@@ -286,6 +299,8 @@ uint64_t ws_prewake_plan(ws_worker_t *worker)
   ws_count(&worker->queue.count.misses, rise->by_timer); // learn has not seen a burst for it
   rise->by_timer = false;
   rise->waking_ns = -1;
+  if (plan.rise_ns != 0 && ws_level_forecast(worker, plan.rise_ns) <= 0)
+    plan.rise_ns = 0; // it could not look when it is up
   if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(pool, most)))
     plan.rise_ns = 0;
   rise->plan = plan;
@@ -326,6 +341,8 @@ static void note_rise(ws_rise_t *rise)
   ws_histogram_add(&rise->leads, plan->expected_ns > plan->rise_ns ? plan->expected_ns - plan->rise_ns : 0);
   if (plan->phase >= 0)
     rise->lead[plan->phase].risen_ns = plan->expected_ns;
+  else
+    rise->hinted_ns = plan->expected_ns;
 }
 
 bool ws_prewake_is_rising(const ws_worker_t *worker, uint64_t now_ns)

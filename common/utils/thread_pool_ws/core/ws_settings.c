@@ -65,6 +65,7 @@ int ws_settings_check(ws_settings_t *settings)
       || !in_range(settings, "full", settings->full, WS_FULL_GROW, WS_FULL_FAIL)
       || !in_range(settings, "spin", settings->spin, WS_SPIN_OFF, WS_SPIN_HOT)
       || !in_range(settings, "spin_lead_ns", (int64_t)settings->spin_lead_ns, 0, WS_SPIN_LEAD_NS_MAX)
+      || !in_range(settings, "spin_ns_max", (int64_t)settings->spin_ns_max, 0, WS_SPIN_NS_MAX)
       || !in_range(settings, "spin_cpu_max_percent", settings->spin_cpu_max_percent, 0, 100)
       || !in_range(settings, "spin_price", settings->spin_price, 1, 100))
     return -EINVAL;

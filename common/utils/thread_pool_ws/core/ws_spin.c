@@ -3,8 +3,7 @@
 /// ws_spin.h. How long is decided elsewhere: after a burst and before one by ws_prewake.c, during an
 /// announced one by ws_hint.c. Here it is bounded:
 ///
-/// Capped     By spin_cpu_max_percent of a core for each worker. What is not used is saved up for
-///            ALLOWANCE_NS of that share.
+/// Capped     By spin_cpu_max_percent of a core for each worker (ws_level.h).
 /// Yielding   By ws_may_spin at every turn: the awake workers of the process leave CPUs to the threads
 ///            outside; and whoever is interrupted by somebody who needs the CPU stops.
 #include "ws_spin.h"
@@ -14,8 +13,6 @@
 #include "ws_prewake.h"
 #include "ws_relax.h"
 
-/// The cap holds over any few times this.
-#define ALLOWANCE_NS 10000000
 /// An idle worker that has looked for so long says that there is a pause. Sooner, tiny tasks that come one by
 /// one would each cost their producer a clock.
 #define PAUSE_NS 2000u
@@ -38,23 +35,6 @@ void ws_spin_found(ws_worker_t *worker)
     ws_add_relaxed(&worker->pool->takers, 1); // relaxed: a statistic
 }
 
-/// @return the time that the worker may spin now
-static int64_t allowance_ns(ws_worker_t *worker, uint64_t now_ns)
-{
-  ws_rise_t *rise = &worker->rise;
-  const struct ws_pool_s *pool = worker->pool;
-  if (ws_load_relaxed(&pool->spin) == WS_SPIN_HOT) // relaxed: a setting
-    return INT64_MAX;
-  const int64_t percent = ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: a setting
-  const int64_t most_ns = ALLOWANCE_NS / 100 * percent;
-  const uint64_t passed_ns = now_ns - rise->allowed_ns;
-  rise->allowed_ns = now_ns;
-  rise->allowance_ns += passed_ns < ALLOWANCE_NS ? (int64_t)passed_ns * percent / 100 : most_ns;
-  if (rise->allowance_ns > most_ns)
-    rise->allowance_ns = most_ns;
-  return rise->allowance_ns;
-}
-
 static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
@@ -71,10 +51,9 @@ static uint64_t preempted_after_ns(const ws_worker_t *worker)
 }
 
 /// @return whether there is work; @p end_ns when the last turn ended
-static bool turns(ws_worker_t *worker, uint64_t start_ns, uint64_t *end_ns)
+static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
 {
   struct ws_pool_s *pool = worker->pool;
-  const int64_t allowed_ns = allowance_ns(worker, start_ns);
   const uint64_t preempted_ns = preempted_after_ns(worker);
   uint64_t now_ns = start_ns;
   bool found = false, preempted = false;
@@ -113,9 +92,10 @@ bool ws_spin(ws_worker_t *worker, bool ran)
     return false;
   ws_search_begin(worker);
   const uint64_t start_ns = now_ns;
-  const bool found = turns(worker, start_ns, &now_ns);
-  if (ws_load_relaxed(&pool->spin) != WS_SPIN_HOT) // relaxed: a setting; what was free leaves no debt
-    worker->rise.allowance_ns -= (int64_t)(now_ns - start_ns);
+  const bool hot = ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
+  const bool found = turns(worker, start_ns, hot ? INT64_MAX : ws_level_allow(worker, start_ns), &now_ns);
+  if (!hot) // what was free leaves no debt
+    ws_level_pay(worker, now_ns - start_ns);
   ws_count(&worker->queue.count.spins, 1);
   ws_count(&worker->queue.count.spin_ns, now_ns - start_ns);
   return found;

@@ -24,6 +24,8 @@
 #define WS_WORKERS_MAX 1024
 /// Bound of settings.spin_lead_ns.
 #define WS_SPIN_LEAD_NS_MAX 10000000
+/// Bound of settings.spin_ns_max: what takes longer is a pause between bursts.
+#define WS_SPIN_NS_MAX 10000000
 /// Highest level of pre-wake: see ws_stats.h.
 #define WS_LEVEL_TOP 2u
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
@@ -85,6 +87,7 @@ typedef struct {
   double stall; ///< P share of the spins lately that were interrupted
   int64_t allowance_ns; ///< P time that it may still spin
   uint64_t allowed_ns; ///< P when that was reckoned
+  uint64_t hinted_ns; ///< P time announced that it got up for last
   uint64_t heard_ns; ///< P pool->arrival_ns that it has told the predictor of
   uint64_t look_until_ns; ///< P how long it looks for more
   uint32_t follow; ///< P times that it has run dry since the last pause
@@ -158,6 +161,7 @@ struct ws_pool_s {
   ws_au64_t announced_ns; ///< S tasks are announced until this time: ws_hint.c. Only a budget
   ws_au64_t expected_ns; ///< S a burst is announced for this time: ws_hint.c. Only a hint
   ws_au32_t wanted; ///< S workers that somebody wants awake: ws_hint.c. Only a hint
+  ws_au64_t wanted_until_ns; ///< S a wake after that is about something else
   ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
   ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
   ws_au64_t spin_lead_ns; ///< S

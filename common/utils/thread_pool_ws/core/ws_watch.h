@@ -7,11 +7,22 @@
 
 #include "ws_types.h"
 
-/// @brief A worker has time: is a look due?
-void ws_watch_ask(struct ws_pool_s *pool, uint64_t now_ns);
+/// What the guard's thread remembers from look to look.
+typedef struct {
+  uint64_t throttled; ///< times that the quota was used up; UINT64_MAX = not known yet
+  uint32_t cpus; ///< of the thread, at its start
+} ws_watch_t;
 
-/// @brief Look, on the guard's thread, if somebody has asked. @p throttled  the thread's memory,
-/// UINT64_MAX at first
-void ws_watch_look(struct ws_pool_s *pool, uint64_t *throttled);
+/// @brief At the start of the guard's thread.
+void ws_watch_begin(ws_watch_t *watch);
+
+/// @return whether a look is due; then ws_watch_ask() must follow. For who has the rhythm
+bool ws_watch_is_due(struct ws_pool_s *pool, uint64_t now_ns);
+
+/// @brief Have the guard's thread look. @progress  a futex call
+void ws_watch_ask(struct ws_pool_s *pool);
+
+/// @brief Look, on the guard's thread, if somebody has asked.
+void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch);
 
 #endif

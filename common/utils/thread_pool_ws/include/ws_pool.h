@@ -52,7 +52,7 @@ typedef enum {
 /// What a worker does that finds nothing to run. In every mode it first looks for a while (spin_ns_max).
 typedef enum {
   WS_SPIN_OFF,   ///< it sleeps until a push wakes it
-  WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but it gets up spin_lead_ns before the burst, whatever that brings
+  WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but it gets up spin_lead_ns before the burst, whether that pays or not
   WS_SPIN_AUTO,  ///< it learns when bursts come and how long this machine takes to wake it, and gets up by
                  ///< its own timer so that it is awake when the burst comes, where that pays. Default
   WS_SPIN_HOT,   ///< it looks for ever, as long as the process leaves a CPU to everybody else
@@ -79,7 +79,7 @@ typedef int (*ws_thread_create_t)(void *create_arg, uint32_t index, int32_t cpu,
 /// Everything that can be set, fixed at creation. Fill with ws_settings_default() first.
 typedef struct {
   /// Workers are called "<name><index>", the name cut to fit 15 characters. Default "ws". The guard, a
-  /// further thread where workers can outnumber the CPUs, is called "ws_guard".
+  /// further thread of class BATCH wherever there is more than one CPU, is called "ws_guard".
   const char *name;
   /// Threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
   uint32_t workers;
@@ -107,7 +107,8 @@ typedef struct {
   /// WS_SPIN_AUTO: what a microsecond of lateness is worth in microseconds of CPU time; 1 .. 100. Default 9.
   uint32_t spin_price;
   /// Bound on how long a worker looks that has run out of work; less, where it has learnt that nothing
-  /// follows. 0 = not at all. Default 40,000
+  /// follows. 0 = not at all. What comes later is a new burst, which pre-wake tries to foresee: it must be
+  /// shorter than the time between slots. 0 .. 10,000,000. Default 40,000
   uint64_t spin_ns_max;
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
   bool report; ///< when the pool stops, print a page of statistics on stderr (ws_pool_report). Default false
@@ -188,14 +189,14 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 
 /// @brief A burst is expected at @p at_ns: have workers awake by then. Who would have to wait for long sleeps
 /// again until shortly before, by a timer of its own.
-/// @param workers  wanted awake, as for ws_pool_prewake()
+/// @param workers  to wake and tell, as for ws_pool_prewake(); others that fall asleep before may come, too
 /// @param at_ns    CLOCK_MONOTONIC; a time that has passed or is more than a second away = now
 /// Otherwise as ws_pool_prewake(). It holds in every mode, and is not learnt from.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 
-/// @brief Bursts follow each other from now on: up to @p workers workers that run out of work look for more
-/// until ws_pool_phase_end(), within spin_cpu_max_percent and the CPUs there are. Wakes them if they sleep.
-/// Phases of several threads add up to the longest: the pool counts them.
+/// @brief Bursts follow each other from now on: have @p workers workers awake, and whoever runs out of work
+/// looks for more until ws_pool_phase_end(), within spin_cpu_max_percent and the CPUs there are. Of several
+/// phases at once the last to end counts.
 /// @threads   any
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers);
 

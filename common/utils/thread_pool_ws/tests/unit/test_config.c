@@ -122,7 +122,7 @@ static void percentages(void)
   for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
     ws_settings_t settings = fresh();
     CU_ASSERT_EQUAL(ws_settings_spin_cpu_max_text(&settings, wrong[i]), -EINVAL);
-    CU_ASSERT_TRUE(settings.spin == WS_SPIN_OFF && settings.spin_cpu_max_percent == PERCENT_UNTOUCHED);
+    CU_ASSERT_TRUE(settings.spin == WS_SPIN_OFF && settings.spin_cpu_max_percent == 0);
     CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with(wrong[i]) == 1);
   }
 }

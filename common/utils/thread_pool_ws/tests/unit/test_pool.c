@@ -87,7 +87,7 @@ static void bounds_are_allowed(void)
   for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_HOT; spin++) {
     settings = test_settings(2);
     settings.spin = (ws_spin_t)spin;
-    settings.spin_ns_max = spin ? 0 : UINT64_MAX / 2;
+    settings.spin_ns_max = spin ? 0 : WS_SPIN_NS_MAX;
     settings.join_spin_ns_max = 0;
     try_pool(&settings);
   }
