@@ -286,6 +286,19 @@ static void a_lead_that_is_given(void)
   CU_ASSERT_TRUE(late.gain_ns < best.gain_ns && late.cost_ns < best.cost_ns);
 }
 
-TEST_MAIN("lead", TEST_CASE(the_lead_costs_little_more_than_the_best), TEST_CASE(getting_up_is_worth_it),
+/// A timer that was learnt from before there were enough samples must not keep pushes from filling them up.
+static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
+{
+  ws_lead_t lead = {0};
+  ws_lead_learn(&lead, 20000, true, true, true);
+  for (uint32_t i = 1; i < WS_LEAD_SAMPLES_MIN; i++)
+    ws_lead_learn(&lead, 20000, false, true, false);
+  CU_ASSERT_EQUAL(lead.early.count, WS_LEAD_SAMPLES_MIN);
+  ws_lead_learn(&lead, 20000, false, true, false);
+  CU_ASSERT_EQUAL(lead.early.count, WS_LEAD_SAMPLES_MIN); // from now on timers only
+}
+
+TEST_MAIN("lead", TEST_CASE(few_samples_of_a_timer_are_filled_up_by_pushes),
+          TEST_CASE(the_lead_costs_little_more_than_the_best), TEST_CASE(getting_up_is_worth_it),
           TEST_CASE(the_gate), TEST_CASE(who_finds_nothing_stays_asleep), TEST_CASE(the_gate_has_inertia),
           TEST_CASE(no_more_cpu_than_allowed), TEST_CASE(a_lead_that_is_given))

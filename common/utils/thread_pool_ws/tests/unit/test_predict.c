@@ -291,7 +291,24 @@ static void bursts_at_random_have_no_pattern(void)
   CU_ASSERT_EQUAL(locked, 0);
 }
 
-TEST_MAIN("predict", TEST_CASE(as_exactly_as_the_jitter_allows), TEST_CASE(known_after_few_bursts),
+/// Every slot becomes every n-th: the grid of before still explains all of them, but too much else.
+static void too_fine_a_grid_is_left(void)
+{
+  static const uint32_t every[] = {2, 3, 5, 8, 12};
+  for (uint32_t i = 0; i < TEST_COUNT(every); i++) {
+    uint64_t now_ns = 1000 * SERIES_SLOT_NS;
+    model = (ws_predict_t){0};
+    for (uint32_t burst = 0; burst < 200; burst++)
+      ws_predict_arrival(&model, now_ns += SERIES_SLOT_NS);
+    for (uint32_t burst = 0; burst < 600; burst++)
+      ws_predict_arrival(&model, now_ns += every[i] * SERIES_SLOT_NS);
+    CU_ASSERT_EQUAL(model.phases, 1);
+    CU_ASSERT_TRUE(fabs(model.period_ns - every[i] * (double)SERIES_SLOT_NS) < 1000);
+  }
+}
+
+TEST_MAIN("predict", TEST_CASE(too_fine_a_grid_is_left), TEST_CASE(as_exactly_as_the_jitter_allows),
+          TEST_CASE(known_after_few_bursts),
           TEST_CASE(after_any_uptime), TEST_CASE(drift_leaves_no_bias), TEST_CASE(jumps_of_the_phase),
           TEST_CASE(another_pattern), TEST_CASE(pauses_and_stops), TEST_CASE(who_stays_away_is_not_expected),
           TEST_CASE(how_often_each_comes), TEST_CASE(what_follows_from_each_other),

@@ -4,6 +4,7 @@
 /// own (ws_world.h).
 #include <string.h>
 
+#include "../../core/ws_level.h"
 #include "../../core/ws_prewake.h"
 #include "../support/ws_world.h"
 
@@ -169,7 +170,18 @@ static void what_each_level_leaves(void)
   }
 }
 
+/// A process that was stopped while it spun does not owe for that.
+static void a_debt_is_bounded(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  ws_level_allow(&world_worker, world.now_ns);
+  ws_level_pay(&world_worker, UINT64_C(3600000000000));
+  CU_ASSERT_TRUE(ws_level_allow(&world_worker, world.now_ns) <= 0);
+  CU_ASSERT_TRUE(ws_level_forecast(&world_worker, world.now_ns + 30000 * US) > 0);
+}
+
 TEST_MAIN("spin", TEST_CASE(no_more_than_the_cap), TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot),
           TEST_CASE(during_a_phase), TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
           TEST_CASE(a_spin_that_is_interrupted_ends),
-          TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it), TEST_CASE(what_each_level_leaves))
+          TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it),
+          TEST_CASE(what_each_level_leaves), TEST_CASE(a_debt_is_bounded))

@@ -109,4 +109,18 @@ static void without_cpus_nobody_spins(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level), TEST_CASE(without_cpus_nobody_spins))
+/// Workers that are pinned to CPUs which the creator may not use (isolated ones) are in the pool's count.
+static void cpus_outside_the_creators_set_are_not_missing(void)
+{
+  if (!create())
+    return;
+  test_destroy(pool);
+  ws_store_relaxed(&cpus, 1); // relaxed: as above; at the start of the guard's thread, too
+  pool = test_pool(2);
+  look();
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpus), pool->cpus); // relaxed: as above
+  test_destroy(pool);
+}
+
+TEST_MAIN("watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level), TEST_CASE(without_cpus_nobody_spins),
+          TEST_CASE(cpus_outside_the_creators_set_are_not_missing))
