@@ -21,7 +21,7 @@
 /// stopped.
 #define OCCUPANCY_MIN (1. / 16)
 /// Bursts between two trials: too rare for p99 to see, and prime, so that each phase has its turn.
-#define TRIAL_EVERY 509u
+#define TRIAL_EVERY 2039u
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
 #define PLANNED_SHARE 0.8
 bool ws_rhythm_enter(struct ws_pool_s *pool)
