@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "process.h"
+#include "usage.h"
 
 /// Short, so that a mode that uses up the quota pays for it itself and not the one after it.
 #define QUOTA_PERIOD_US 10000u
@@ -164,10 +165,7 @@ static bool restrict_cpus(uint32_t wanted, report_t *report)
 static double process_cpu_s(pid_t process)
 {
   clockid_t clock;
-  struct timespec used = {0};
-  if (clock_getcpuclockid(process, &clock) == 0)
-    clock_gettime(clock, &used);
-  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+  return clock_getcpuclockid(process, &clock) == 0 ? usage_clock_s(clock) : 0;
 }
 
 /// Only a CPU's idle time is exact in /proc/stat; what it is busy with is often counted by samples, which the

@@ -56,10 +56,7 @@ static void *sing(void *arg)
 static double thread_cpu_s(pthread_t thread)
 {
   clockid_t clock;
-  struct timespec used = {0};
-  if (pthread_getcpuclockid(thread, &clock) == 0)
-    clock_gettime(clock, &used);
-  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+  return pthread_getcpuclockid(thread, &clock) == 0 ? usage_clock_s(clock) : 0;
 }
 
 static void watch(bench_run_t *bench, canary_t *canaries, const spin_mode_t *mode)

@@ -2,20 +2,24 @@
 #include "usage.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include "clock.h"
+
+double usage_clock_s(clockid_t clock)
+{
+  struct timespec used = {0};
+  clock_gettime(clock, &used);
+  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
 
 usage_t usage_now(usage_of_t of)
 {
   struct rusage usage;
   getrusage(of == USAGE_PROCESS ? RUSAGE_SELF : RUSAGE_THREAD, &usage);
   // The CPU-time clocks count in ns, rusage in µs.
-  struct timespec cpu;
-  clock_gettime(of == USAGE_PROCESS ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &cpu);
   return (usage_t){
       .wall_s = (double)clock_now_ns() * 1e-9,
-      .cpu_s = (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9,
+      .cpu_s = usage_clock_s(of == USAGE_PROCESS ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID),
       .ctx_switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw),
   };
 }

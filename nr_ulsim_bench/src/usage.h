@@ -6,6 +6,7 @@
 #define BENCH_USAGE_H
 
 #include <stdint.h>
+#include <time.h>
 
 typedef enum { USAGE_PROCESS, USAGE_THREAD } usage_of_t;
 
@@ -14,6 +15,9 @@ typedef struct {
   double cpu_s;
   uint64_t ctx_switches; ///< voluntary and involuntary
 } usage_t;
+
+/// @return what a CPU-time clock shows; 0 = it cannot be read
+double usage_clock_s(clockid_t clock);
 
 /// @return readings since some fixed moment; meaningful as differences
 usage_t usage_now(usage_of_t of);

@@ -3,8 +3,6 @@
 /// ws_lead.h.
 #include "ws_lead.h"
 
-/// Weight of the newest burst in the share of useful ones.
-#define NEWEST (1. / 16)
 /// Decisions against getting up until the worker does so nevertheless: prime, so that in a pattern of several
 /// bursts each phase has its turn.
 #define TRIAL_EVERY 61u
@@ -39,7 +37,7 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
 
 ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how)
 {
-  uint32_t permille = (uint32_t)(1000 * how->price / (how->price + 1));
+  uint32_t permille = ws_lead_permille(how->price);
   for (;; permille -= STEP_PERMILLE) {
     ws_lead_choice_t choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
     if (choice.cost_ns <= how->spin_ns_max)
@@ -59,7 +57,7 @@ void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found,
     ws_window_add(&lead->early, early_ns);
   lead->timed = lead->timed || by_timer;
   if (found || in_time)
-    lead->useful += ((found ? 1 : 0) - lead->useful) * NEWEST;
+    ws_mean_follow(&lead->useful, found);
 }
 
 bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)

@@ -46,6 +46,12 @@ typedef struct {
 /// Samples of X without which nothing is decided.
 #define WS_LEAD_SAMPLES_MIN 4u
 
+/// @return the quantile, in permille, that is the best compromise at @p price
+static inline uint32_t ws_lead_permille(double price)
+{
+  return (uint32_t)(1000 * price / (price + 1));
+}
+
 /// @brief The lead of least cost, shortened until spin_ns_max allows it, and what it brings.
 ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how);
 

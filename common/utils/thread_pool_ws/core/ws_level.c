@@ -5,8 +5,6 @@
 
 #include "ws_prewake.h"
 
-/// Weight of the newest spin in the share of interrupted ones.
-#define NEWEST (1. / 16)
 /// Spins of which so many lately were interrupted: the machine has no time to spare.
 #define STALL_MAX 0.25
 /// Time without trouble until the level rises again, at first; how many such times until the next fall counts
@@ -55,7 +53,7 @@ void ws_level_rise(struct ws_pool_s *pool, uint64_t now_ns)
 void ws_level_spun(ws_worker_t *worker, bool preempted)
 {
   ws_rise_t *rise = &worker->rise;
-  rise->stall += ((preempted ? 1 : 0) - rise->stall) * NEWEST;
+  ws_mean_follow(&rise->stall, preempted);
   if (!preempted || rise->stall < STALL_MAX)
     return;
   rise->stall = 0;

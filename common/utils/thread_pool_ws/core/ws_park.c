@@ -58,9 +58,14 @@ uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 
 bool ws_may_spin(const struct ws_pool_s *pool)
 {
+  return ws_may_spin_beside(pool, 0);
+}
+
+bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more)
+{
   const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
   const uint32_t cpus = ws_load_relaxed(&pool->spin_cpus); // relaxed: a budget
-  return pool->cpus > 1 && ws_process_awake() + others <= cpus
+  return pool->cpus > 1 && ws_process_awake() + more + others <= cpus
          && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
 }
 

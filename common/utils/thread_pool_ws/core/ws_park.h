@@ -31,6 +31,9 @@ bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
 /// outside that helps, and at least one to everybody else.
 bool ws_may_spin(const struct ws_pool_s *pool);
 
+/// @brief The same if @p more workers were awake.
+bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more);
+
 /// @brief Workers awake and not blocked in a join.
 uint32_t ws_working(const struct ws_pool_s *pool);
 

@@ -7,8 +7,6 @@
 
 static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 
-/// Weight of the newest value in a mean of what was lately.
-#define NEWEST (1. / 16)
 /// So many strays in a row mean that the pattern is over.
 #define STRAYS_MAX 0.4
 /// Above this share of wrong expectations a better pattern is looked for: one burst that is late makes two.
@@ -26,11 +24,6 @@ static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 static double absolute(double x)
 {
   return x < 0 ? -x : x;
-}
-
-static void follow(double *mean, double value)
-{
-  *mean += (value - *mean) * NEWEST;
 }
 
 /// @return farther than this from its time an arrival belongs to no phase
@@ -204,8 +197,8 @@ static void skip(ws_predict_t *model, ws_phase_t *phase, uint64_t periods)
     phase->next_ns[i] += (double)periods * phase->period_ns[i];
   phase->periods += (double)periods;
   for (uint64_t i = 0; i < periods && i < WS_ARRIVALS; i++) {
-    follow(&phase->occupancy, 0);
-    follow(&model->surprise, phase->occupancy > 0.5);
+    ws_mean_follow(&phase->occupancy, 0);
+    ws_mean_follow(&model->surprise, phase->occupancy > 0.5);
   }
 }
 
@@ -239,7 +232,7 @@ static void correct(ws_phase_t *phase, uint32_t clock, uint64_t at_ns, double pa
   const double beta = alpha[clock] * alpha[clock] / (2 - alpha[clock]);
   const double error_ns = remainder_ns((double)at_ns - phase->next_ns[clock], phase->period_ns[clock]);
   const double period_ns = phase->period_ns[clock] + beta * error_ns / phase->periods;
-  follow(&phase->error_ns[clock], absolute(error_ns));
+  ws_mean_follow(&phase->error_ns[clock], absolute(error_ns));
   phase->period_ns[clock] = clamp(period_ns, 0.75 * pattern_ns, 1.25 * pattern_ns);
   phase->next_ns[clock] = (double)at_ns - (1 - alpha[clock]) * error_ns + phase->period_ns[clock];
 }
@@ -250,15 +243,15 @@ static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns)
   for (uint32_t i = 0; i < WS_CLOCKS; i++)
     correct(phase, i, at_ns, model->period_ns);
   phase->periods = 1;
-  follow(&model->period_ns, phase->period_ns[best_clock(phase)]);
+  ws_mean_follow(&model->period_ns, phase->period_ns[best_clock(phase)]);
   if (model->last_phase == before(model, index)) {
     const double since_ns = (double)(at_ns - newest(model));
-    follow(&phase->since_error_ns, absolute(since_ns - phase->since_ns));
-    follow(&phase->since_ns, since_ns);
+    ws_mean_follow(&phase->since_error_ns, absolute(since_ns - phase->since_ns));
+    ws_mean_follow(&phase->since_ns, since_ns);
   }
-  follow(&phase->occupancy, 1);
-  follow(&model->surprise, phase->occupancy < 0.5);
-  follow(&model->stray, 0);
+  ws_mean_follow(&phase->occupancy, 1);
+  ws_mean_follow(&model->surprise, phase->occupancy < 0.5);
+  ws_mean_follow(&model->stray, 0);
 }
 
 static uint32_t nearest(const ws_predict_t *model, uint64_t at_ns)
@@ -279,8 +272,8 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
   const uint32_t index = nearest(model, at_ns);
   const double late_ns = (double)at_ns - predicted_ns(model, index);
   if (absolute(late_ns) > tolerance_ns(model)) {
-    follow(&model->stray, 1);
-    follow(&model->surprise, 1);
+    ws_mean_follow(&model->stray, 1);
+    ws_mean_follow(&model->surprise, 1);
     model->last_phase = model->phases;
     return (ws_arrived_t){.phase = -1};
   }

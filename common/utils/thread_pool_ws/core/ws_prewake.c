@@ -8,7 +8,6 @@
 
 #include "ws_level.h"
 #include "ws_park.h"
-#include "ws_process.h"
 #include "ws_watch.h"
 
 /// Pauses that somebody waits for the rhythm: as long as several others take to plan.
@@ -24,6 +23,7 @@
 #define TRIAL_EVERY 2039u
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
 #define PLANNED_SHARE 0.8
+
 bool ws_rhythm_enter(struct ws_pool_s *pool)
 {
   for (uint32_t turn = 0; turn < TRIES; turn++) {
@@ -148,6 +148,8 @@ static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_pl
   struct ws_pool_s *pool = worker->pool;
   const ws_predict_t *model = &pool->rhythm.model;
   ws_lead_t *lead = &worker->rise.lead[phase];
+  if (lead->early.count < WS_LEAD_SAMPLES_MIN)
+    return;
   const double share = ws_load_relaxed(&pool->spin_cpu_max_percent) / 100.; // relaxed: a setting
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
@@ -158,8 +160,6 @@ static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_pl
       .call_ns = (double)ws_load_relaxed(&pool->wake_call_ns), // relaxed: a statistic
       .spin_ns_max = PLANNED_SHARE * share * (double)ws_predict_gap_ns(model),
   };
-  if (lead->early.count < WS_LEAD_SAMPLES_MIN)
-    return;
   const bool fixed = mode(pool) == WS_SPIN_FIXED;
   if (fixed && how.occupancy < OCCUPANCY_MIN)
     return;
@@ -187,10 +187,9 @@ static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
   const uint64_t expected_ns = ws_load_relaxed(&pool->expected_ns); // relaxed: a hint
   if (expected_ns <= now_ns || expected_ns == worker->rise.hinted_ns)
     return; // over, or it has got up for it already
-  const uint32_t price = pool->settings.spin_price;
   const ws_rise_t *rise = &worker->rise;
   const ws_window_t *waking = rise->timed.count > 0 ? &rise->timed : &rise->pushed;
-  const int64_t lead_ns = ws_window_quantile(waking, 1000 * price / (price + 1));
+  const int64_t lead_ns = ws_window_quantile(waking, ws_lead_permille(pool->settings.spin_price));
   const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns);
   if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
     return;
@@ -218,11 +217,10 @@ static ws_plan_t choose(ws_worker_t *worker, uint64_t now_ns)
 static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const ws_rise_t *rise = &worker->rise;
   const int64_t bound_ns = (int64_t)pool->settings.spin_ns_max;
   if (ws_load_relaxed(&pool->level) == 0) // relaxed: a preference
     return now_ns;
-  const ws_window_t *follows = &rise->follows[rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1];
+  const ws_window_t *follows = ws_rise_follows(&worker->rise);
   int64_t wait_ns = bound_ns;
   if (follows->count >= FOLLOWS_MIN) {
     wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)miss_ns(worker));
@@ -259,8 +257,7 @@ static uint32_t needed(const struct ws_pool_s *pool, const ws_plan_t *plan)
   const ws_window_t *takers = plan->phase >= 0 ? &pool->rhythm.takers[plan->phase] : NULL;
   if (!takers || takers->count < WS_LEAD_SAMPLES_MIN)
     return pool->workers;
-  const uint32_t price = pool->settings.spin_price;
-  const int64_t wanted = ws_window_quantile(takers, 1000 * price / (price + 1));
+  const int64_t wanted = ws_window_quantile(takers, ws_lead_permille(pool->settings.spin_price));
   return wanted > 0 ? (uint32_t)wanted + 1 : 1; // one more, or a number that was too small would stay so
 }
 
@@ -320,10 +317,7 @@ void ws_prewake_disarm(ws_worker_t *worker)
 bool ws_prewake_may_rise(ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
-  return ws_process_awake() + 1 + others <= ws_load_relaxed(&pool->spin_cpus) // relaxed: a budget
-         && ws_working(pool) < ws_awake_limit(pool)
-         && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
+  return ws_may_spin_beside(pool, 1) && ws_working(pool) < ws_awake_limit(pool);
 }
 
 /// @return class of a time asleep, see WS_WAKE_GAPS

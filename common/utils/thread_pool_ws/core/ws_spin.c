@@ -27,8 +27,7 @@ void ws_spin_found(ws_worker_t *worker)
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t gap_ns = now_ns - worker->dry_ns;
   ws_prewake_arrived(worker->pool, now_ns); // if the push has not said so
-  const uint32_t index = rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1;
-  ws_window_add(&rise->follows[index], (int64_t)gap_ns);
+  ws_window_add(ws_rise_follows(rise), (int64_t)gap_ns);
   const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
   rise->follow = paused ? 0 : rise->follow + 1;
   if (paused)

@@ -98,6 +98,12 @@ typedef struct {
   ws_histogram_t leads; ///< O lead of each time that it got up by itself
 } ws_rise_t;
 
+/// @return the gaps seen at this place of a burst
+static inline ws_window_t *ws_rise_follows(ws_rise_t *rise)
+{
+  return &rise->follows[rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1];
+}
+
 /// What pre-wake knows of a pool; under its lock.
 typedef struct {
   ws_predict_t model;
@@ -179,7 +185,7 @@ struct ws_pool_s {
   ws_au64_t dry_ns; ///< S when a worker last ran dry
   ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause
-  ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a mean
+  ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a median
   ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
   ws_au32_t armed; ///< S workers that will get up by themselves
   ws_au32_t level; ///< S see ws_stats.h

@@ -17,6 +17,12 @@ typedef struct {
   int32_t recent[WS_WINDOW_SAMPLES]; ///< ns, in order of arrival; next is the oldest when full
 } ws_window_t;
 
+/// @brief Move a mean of what was lately towards @p value, by a sixteenth of the way.
+static inline void ws_mean_follow(double *mean, double value)
+{
+  *mean += (value - *mean) / 16;
+}
+
 /// @brief Add a sample; the oldest leaves. Cut to what 32 bits of ns hold, about 2.1 s.
 void ws_window_add(ws_window_t *window, int64_t ns);
 

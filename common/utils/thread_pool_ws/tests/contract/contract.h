@@ -139,6 +139,9 @@ void gate_let(gate_t *gate, uint32_t count);
 /// A job: add 1 to a ws_au32_t.
 void count_job(void *counter);
 
+/// @return whether 30 jobs that are pushed to @p pool and awaited have all run
+bool pool_works(tpool_t *pool);
+
 #define THREADS_MAX 16
 typedef struct {
   pthread_t thread[THREADS_MAX];

@@ -69,17 +69,6 @@ static uint32_t threads_of(const char *prefix)
   return count;
 }
 
-static bool works(tpool_t *pool)
-{
-  batch_t batch;
-  ws_au32_t counter = {0};
-  batch_begin(&batch, 30);
-  for (uint32_t i = 0; i < 30; i++)
-    batch_push(&batch, pool, count_job, &counter);
-  batch_end(&batch, pool);
-  return ws_load_acquire(&counter) == 30;
-}
-
 /// Two processors that the process may use; the same one twice where there is only one.
 static void find_cpus(int cpu[2])
 {
@@ -112,7 +101,7 @@ static void threads_have_name_core_and_priority(void)
   check_thread(name[0], cpu[0]);
   check_thread(name[1], -1);
   check_thread(name[2], cpu[1]);
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   if (has_cap_sys_nice()) {
     cpu_set_t set;
     pthread_getaffinity_np(thread_named(name[2]).thread, sizeof(set), &set);
@@ -128,7 +117,7 @@ static void threads_without_a_name_are_named_tpool(void)
   CU_ASSERT_EQUAL(threads_of("Tpool"), 2);
   check_thread("Tpool0_-1", -1);
   check_thread("Tpool1_-1", -1);
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   contract_end(pool);
   tpool_t *floating = contract_memory();
   static char name[] = "float";
@@ -143,7 +132,7 @@ static void name_too_long_for_the_system(void)
 {
   tpool_t *pool = pool_of("-1", "a_name_of_twenty_five_chr");
   check_thread("a_name_of_twenty_five_chr0_-1", -1);
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   contract_end(pool);
 }
 
@@ -159,7 +148,7 @@ static void params_may_hold_spaces(void)
   check_thread("sp0_-1", -1);
   check_thread(name, cpu[0]);
   check_thread("sp2_-1", -1);
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   contract_end(pool);
 }
 
@@ -169,7 +158,7 @@ static void params_skip_empty_entries(void)
   CU_ASSERT_EQUAL(threads_of("emp"), 2);
   check_thread("emp0_-1", -1);
   check_thread("emp1_-1", -1);
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   contract_end(pool);
 }
 
@@ -204,7 +193,7 @@ static void params_n_means_inline(void)
   for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
     tpool_t *pool = pool_of(none[i], "inl");
     CU_ASSERT_TRUE(runs_inline(pool));
-    CU_ASSERT_TRUE(works(pool));
+    CU_ASSERT_TRUE(pool_works(pool));
     contract_end(pool);
   }
   CU_ASSERT_EQUAL(threads_of("inl"), 0);
@@ -241,7 +230,7 @@ static void params_empty_string(void)
 #if CONTRACT_TASKS
   tpool_t *pool = pool_of("", NULL);
   CU_ASSERT_TRUE(runs_inline(pool));
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   contract_end(pool);
 #else
   CU_ASSERT_EQUAL(contract_run_child("init_with", "", NULL), 1);
@@ -287,7 +276,7 @@ static void params_of_more_than_128_entries(void)
   tpool_t *pool = pool_of(params, "many");
   CU_ASSERT_EQUAL(threads_of("many"), ENTRIES);
   check_thread("many149_-1", -1);
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   contract_end(pool);
 }
 
@@ -297,7 +286,7 @@ static void floating_count_above_128(void)
     return;
   tpool_t *pool = contract_pool(200);
   CU_ASSERT_EQUAL(threads_of("contract"), 200);
-  CU_ASSERT_TRUE(works(pool));
+  CU_ASSERT_TRUE(pool_works(pool));
   contract_end(pool);
 }
 

@@ -24,28 +24,17 @@ static uint32_t threads(void)
   return count;
 }
 
-static bool works(tpool_t *pool)
-{
-  batch_t batch;
-  ws_au32_t counter = {0};
-  batch_begin(&batch, 30);
-  for (uint32_t i = 0; i < 30; i++)
-    batch_push(&batch, pool, count_job, &counter);
-  batch_end(&batch, pool);
-  return ws_load_acquire(&counter) == 30;
-}
-
 /// The pool of @p params must have two threads; its process ends before it does.
 static int work(const char *params)
 {
   tpool_t *pool = pool_of(params);
-  return threads() == 2 && works(pool) ? 0 : 1;
+  return threads() == 2 && pool_works(pool) ? 0 : 1;
 }
 
 static int work_and_end(const char *params)
 {
   tpool_t *pool = pool_of(params);
-  const bool worked = works(pool);
+  const bool worked = pool_works(pool);
   contract_end(pool);
   return worked ? 0 : 1;
 }

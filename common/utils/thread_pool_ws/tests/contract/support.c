@@ -211,3 +211,14 @@ void threads_join(threads_t *threads)
     pthread_join(threads->thread[i], NULL);
   threads->count = 0;
 }
+
+bool pool_works(tpool_t *pool)
+{
+  batch_t batch;
+  ws_au32_t counter = {0};
+  batch_begin(&batch, 30);
+  for (uint32_t i = 0; i < 30; i++)
+    batch_push(&batch, pool, count_job, &counter);
+  batch_end(&batch, pool);
+  return ws_load_acquire(&counter) == 30;
+}
