@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
     ("find, park, run", ("core/ws_find*", "core/ws_park*", "core/ws_run*", *PREWAKE)),
     ("lane", ("core/ws_lane*",)),
-    ("process", ("core/ws_process*",)),
+    ("process, traced", ("core/ws_process*", "core/ws_traced*")),
     ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),
     ("types", ("core/ws_types*",)),
     ("deque, shared queue, group", ("core/ws_deque*", "core/ws_shared*", "core/ws_group*")),

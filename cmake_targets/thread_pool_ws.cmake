@@ -10,8 +10,10 @@
 #   3. shadow headers    go before all include directories of the tree, so that each caller sees ours
 #   4. ws_hook_finish    at the end of OAI's top CMakeLists.txt: our sources into OAI's own target, its
 #                        pool's out of it (thread_pool_ws_patch.cmake)
-# No variable is put into the cache, so switching back leaves nothing behind. THREAD_POOL_WS_HWLOC=OFF builds
-# without hwloc (default: with it when pkg-config finds it).
+# No variable is put into the cache, so switching back leaves nothing behind. What the user may set:
+#   THREAD_POOL_WS_HWLOC=OFF   without hwloc (default: with it when pkg-config finds it)
+#   THREAD_POOL_WS_LTTNG=OFF   without tracepoints (default: with them when pkg-config finds lttng-ust 2.13)
+#   THREAD_POOL_WS_USDT=ON     probes for bpftrace, perf and SystemTap (sys/sdt.h; default: none)
 if(CMAKE_VERSION VERSION_LESS 3.16)
   message(FATAL_ERROR "thread_pool_ws: needs CMake 3.16 or newer, this is ${CMAKE_VERSION}")
 endif()

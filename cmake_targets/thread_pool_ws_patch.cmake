@@ -34,28 +34,33 @@ function(ws_find_pool_target out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Sets <out_cflags> and <out_libs> to what hwloc needs, both empty without hwloc. Not by pkg_check_modules,
-# which would leave its results in the cache.
-function(ws_find_hwloc out_cflags out_libs)
-  set(cflags "")
-  set(libs "")
-  if(DEFINED THREAD_POOL_WS_HWLOC AND NOT THREAD_POOL_WS_HWLOC)
-    message(STATUS "thread_pool_ws: THREAD_POOL_WS_HWLOC is off: workers steal in order of their numbers")
-  else()
-    set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
-    if(NOT pkg_config)
-      set(pkg_config pkg-config)
-    endif()
-    execute_process(COMMAND "${pkg_config}" --cflags hwloc
-      OUTPUT_VARIABLE cflags OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_hwloc)
-    execute_process(COMMAND "${pkg_config}" --libs hwloc
-      OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    if(no_hwloc)
-      set(cflags "")
-      set(libs "")
-      message(STATUS "thread_pool_ws: pkg-config finds no hwloc (libhwloc-dev): workers steal in order of "
-        "their numbers")
-    endif()
+# Sets <out_cflags> and <out_libs> to what a library needs, both empty without it: when the user has switched
+# <option> off, or pkg-config does not find <module> (in version <least> or newer; empty = any). Then says what
+# that means (<without>), and the Debian <package>. Not by pkg_check_modules, which would leave its results in
+# the cache.
+function(ws_find_library module least package option without out_cflags out_libs)
+  set(${out_cflags} "" PARENT_SCOPE)
+  set(${out_libs} "" PARENT_SCOPE)
+  if(DEFINED ${option} AND NOT ${option})
+    message(STATUS "thread_pool_ws: ${option} is off: ${without}")
+    return()
+  endif()
+  set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
+  if(NOT pkg_config)
+    set(pkg_config pkg-config)
+  endif()
+  set(version "")
+  if(least)
+    set(version "--atleast-version=${least}")
+  endif()
+  execute_process(COMMAND "${pkg_config}" ${version} ${module} ERROR_QUIET OUTPUT_QUIET RESULT_VARIABLE absent)
+  execute_process(COMMAND "${pkg_config}" --cflags ${module}
+    OUTPUT_VARIABLE cflags OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_cflags)
+  execute_process(COMMAND "${pkg_config}" --libs ${module}
+    OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_libs)
+  if(absent OR no_cflags OR no_libs)
+    message(STATUS "thread_pool_ws: pkg-config finds no ${module} ${least} (${package}): ${without}")
+    return()
   endif()
   separate_arguments(cflags UNIX_COMMAND "${cflags}")
   separate_arguments(libs UNIX_COMMAND "${libs}")
@@ -85,24 +90,38 @@ function(ws_hook_finish)
   ws_shim_files("${shape}" ours shadows)
   ws_shim_private_includes(includes)
   ws_find_pool_target(target)
-  ws_find_hwloc(hwloc_cflags hwloc_libs)
+  ws_find_library(hwloc "" libhwloc-dev THREAD_POOL_WS_HWLOC "workers steal in order of their numbers"
+    hwloc_cflags hwloc_libs)
+  ws_find_library(lttng-ust 2.13 liblttng-ust-dev THREAD_POOL_WS_LTTNG "no LTTng tracepoints"
+    lttng_cflags lttng_libs)
   set(definitions "WS_SHIM_SHAPE=\"${shape}\"" "WS_VERSION=\"${WS_VERSION}\"")
-  set(hwloc "without hwloc")
+  set(with "without hwloc")
   if(hwloc_libs)
     list(APPEND definitions WS_HWLOC=1)
-    set(hwloc "with hwloc")
-    # The property and not target_link_libraries(), which may only name targets of its own directory before
-    # CMake 3.13's policy CMP0079. What links the target links hwloc.
-    set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${hwloc_libs})
+    set(with "with hwloc")
   endif()
+  if(lttng_libs)
+    list(APPEND definitions WS_LTTNG=1)
+    list(APPEND ours "${WS_MODULE_DIR}/trace/ws_tp.c")
+    list(APPEND includes "${WS_MODULE_DIR}/trace")
+    string(APPEND with ", LTTng tracepoints")
+  endif()
+  if(THREAD_POOL_WS_USDT)
+    list(APPEND definitions WS_USDT=1)
+    string(APPEND with ", USDT probes")
+  endif()
+  # The property and not target_link_libraries(), which may only name targets of its own directory before
+  # CMake 3.13's policy CMP0079. What links the target links them.
+  set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${hwloc_libs} ${lttng_libs})
   get_property(others TARGET ${target} PROPERTY SOURCES)
   list(FILTER others EXCLUDE REGEX "${WS_POOL_FILES}")
   set_property(TARGET ${target} PROPERTY SOURCES ${others} ${ours})
-  ws_set_flags(${target} "${others}" "${ours}" "${definitions}" "${includes}" "${hwloc_cflags}")
+  ws_set_flags(${target} "${others}" "${ours}" "${definitions}" "${includes}"
+    "${hwloc_cflags};${lttng_cflags}")
 
   list(LENGTH ours count)
   set(report "thread_pool_ws: version ${WS_VERSION} replaces OAI's thread pool: shape ${shape}, ")
-  string(APPEND report "${count} sources in target ${target}, ${hwloc}")
+  string(APPEND report "${count} sources in target ${target}, ${with}")
   set_property(GLOBAL PROPERTY thread_pool_ws_REPORT "${report}")
   message(STATUS "${report}")
   add_custom_target(thread_pool_ws_report COMMAND "${CMAKE_COMMAND}" -E echo "${report}" VERBATIM)

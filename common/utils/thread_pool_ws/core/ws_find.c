@@ -6,6 +6,7 @@
 #include "ws_group_word.h"
 #include "ws_park.h"
 #include "ws_run.h"
+#include "ws_traced.h"
 
 /// A thief that is back for more sooner than this waits until it has passed. Otherwise, with tiny tasks, it
 /// takes the queue's lines from the thread that is filling it at every task, and both go at the speed of
@@ -30,13 +31,15 @@ static bool steal(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
   return result == WS_STEAL_GOT;
 }
 
-static bool steal_from(struct ws_pool_s *pool, ws_queue_t *own, uint32_t victim, ws_task_t *task)
+static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
 {
+  ws_queue_t *own = here.queue;
   ws_queue_t *queue = pool->queue[victim];
   if (queue == own || (!ws_memo_holds(&own->memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
       || !steal(&queue->deque, &own->memo, task))
     return false;
   own->victim = victim;
+  ws_traced_steal(pool, here, (int32_t)victim);
   return true;
 }
 
@@ -45,12 +48,12 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
 {
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = pool->workers; i < queues; i++)
-    if (i != here.queue->victim && steal_from(pool, here.queue, i, task))
+    if (i != here.queue->victim && steal_from(pool, here, i, task))
       return true;
   const uint32_t others = here.worker ? pool->workers - 1 : pool->workers;
   for (uint32_t i = 0; i < others; i++) {
     const uint32_t victim = here.worker ? here.worker->victims[i] : i;
-    if (victim != here.queue->victim && steal_from(pool, here.queue, victim, task))
+    if (victim != here.queue->victim && steal_from(pool, here, victim, task))
       return true;
   }
   return false;
@@ -67,18 +70,29 @@ static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
   return false;
 }
 
+/// Take what lies in nobody's queue. @return whether there was any
+static bool steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  if (steal_aside(pool, task))
+    ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
+  else if (ws_shared_take(&pool->shared, task))
+    ws_traced_steal(pool, here, WS_VICTIM_SHARED);
+  else
+    return false;
+  return true;
+}
+
 static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t victim = here.queue->victim;
   const ws_deque_t *deque = &pool->queue[victim]->deque;
-  if (ws_memo_holds(&here.queue->memo, deque) && steal_from(pool, here.queue, victim, task))
+  if (ws_memo_holds(&here.queue->memo, deque) && steal_from(pool, here, victim, task))
     return true;
   if (steal_elsewhere(pool, here, task))
     return true;
   if (here.queue->memo.deque == deque)
     make_no_haste(here.queue);
-  return steal_from(pool, here.queue, victim, task) || steal_aside(pool, task)
-         || ws_shared_take(&pool->shared, task);
+  return steal_from(pool, here, victim, task) || steal_stray(pool, here, task);
 }
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
@@ -235,6 +249,7 @@ bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gro
       if (!ws_deque_steal_commit(&queue->deque, index))
         continue;
       ws_count(&here.queue->count.stolen, 1);
+      ws_traced_steal(pool, here, (int32_t)i);
       return true;
     }
   }

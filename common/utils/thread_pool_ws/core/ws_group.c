@@ -13,6 +13,7 @@
 
 #include "ws_base.h"
 #include "ws_os.h"
+#include "../trace/ws_probe.h"
 
 #define SLEEPS 1u ///< bit 0 of the word
 #define UNIT 2u ///< one unit of the count above it
@@ -38,6 +39,7 @@ void ws_group_add(ws_group_t *group, uint32_t units)
 void ws_group_complete(ws_group_t *group, uint32_t units)
 {
   ws_au32_t *word = word_of(group);
+  WS_PROBE(complete, (uintptr_t)group, units); // before: the group may be gone after
   // [edge GROUP_DONE acq_rel] every completer, not the last only
   const uint32_t before = ws_sub_acq_rel(word, units * UNIT);
   WS_ASSERT(before / UNIT >= units);

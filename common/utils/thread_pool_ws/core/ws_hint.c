@@ -7,6 +7,7 @@
 #include "ws_hint.h"
 #include "ws_lane.h"
 #include "ws_park.h"
+#include "ws_traced.h"
 
 #define WITHIN_NS_MAX 100000000u
 /// A tree of wakes is through by then.
@@ -57,6 +58,7 @@ void ws_hint_pass_on(ws_worker_t *worker)
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
+  ws_traced_hint(pool, workers, 0);
   announce(pool, ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX));
   wake_tree(pool, workers);
 }
@@ -64,6 +66,7 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
 {
   const uint64_t now_ns = ws_os_now_ns();
+  ws_traced_hint(pool, workers, at_ns);
   if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX)
     ws_store_relaxed(&pool->expected_ns, at_ns); // relaxed: a hint, read by whoever plans its sleep
   wake_tree(pool, workers);
@@ -71,6 +74,7 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
 
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 {
+  ws_traced_hint(pool, workers, 0);
   ws_add_relaxed(&pool->phases, 1); // relaxed: a hint
   wake_tree(pool, workers);
 }

@@ -6,6 +6,7 @@
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_run.h"
+#include "ws_traced.h"
 
 /// What a thread waits for.
 typedef struct {
@@ -105,12 +106,8 @@ static void join(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 }
 
 /// Help, spin, sleep: see ws_group.h.
-static void wait(struct ws_pool_s *pool, const goal_t *goal)
+static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 {
-  if (is_reached(goal))
-    return;
-  if (!pool && ws_self()->worker)
-    pool = ws_self()->worker->pool; // it might be the only one who can
   const ws_here_t here = pool && pool->workers > 0 ? ws_here(pool) : (ws_here_t){0};
   if (!here.queue) {
     while (!is_reached(goal))
@@ -126,6 +123,16 @@ static void wait(struct ws_pool_s *pool, const goal_t *goal)
     ws_note_idle(pool); // a worker does so when it runs dry
   }
   ws_give_back(pool, here);
+}
+
+static void wait(struct ws_pool_s *pool, const goal_t *goal)
+{
+  if (!pool && ws_self()->worker)
+    pool = ws_self()->worker->pool; // it might be the only one who can
+  ws_traced_join_begin(pool, goal->tag);
+  if (!is_reached(goal))
+    wait_in(pool, goal);
+  ws_traced_join_end(pool, goal->tag);
 }
 
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)

@@ -7,6 +7,7 @@
 
 #include "ws_prewake.h"
 #include "ws_process.h"
+#include "ws_traced.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
 {
@@ -149,6 +150,7 @@ bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
       return false;
     if (!ws_claim(pool, chosen))
       continue;
+    ws_traced_wake(&pool->worker[chosen], here.worker);
     call(pool, &pool->worker[chosen]);
     if (here.queue)
       ws_count(&here.queue->count.wakes_sent, 1);
@@ -282,6 +284,9 @@ void ws_park(ws_worker_t *worker)
   ws_deque_shrink(&worker->aside);
   leave_producers_cpu(worker);
   const uint64_t rise_ns = ws_prewake_plan(worker);
+  if (rise_ns != 0)
+    ws_traced_plan(worker, &worker->rise.plan);
+  ws_traced_park(worker);
   ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_process_awake_sub(1);
   if (worker->searching) // before the look: whoever relies on a searcher must find one that still looks
@@ -291,6 +296,7 @@ void ws_park(ws_worker_t *worker)
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] sleepers and searching before the queues and state
   if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index)) {
+      ws_traced_unpark(worker, WS_UNPARK_AWAKE);
       ws_prewake_woken(worker, WS_WAKE_PUSH);
       return;
     }
@@ -298,6 +304,7 @@ void ws_park(ws_worker_t *worker)
     ws_count(&worker->queue.count.parks, 1);
   }
   worker->claimed = sleep_for_token(worker, rise_ns);
+  ws_traced_unpark(worker, worker->claimed ? WS_UNPARK_CALLED : WS_UNPARK_TIMER);
   // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
   ws_store_relaxed(&worker->token, 0);
   ws_prewake_woken(worker, worker->claimed ? WS_WAKE_PUSH : WS_WAKE_TIMER);

@@ -10,6 +10,7 @@
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
+#include "ws_traced.h"
 
 #define ASIDE_CAPACITY 64u
 
@@ -136,6 +137,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     free_pool(pool);
     return result;
   }
+  ws_traced_start(pool);
   pool->settings.name = NULL; // the user's memory may be gone from now on
   pool->settings.cores = NULL;
   ws_process_add(pool);

@@ -5,6 +5,7 @@
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
+#include "ws_trace.h"
 #include "ws_types.h"
 
 /// Pools that a thread finds its lane in without a search.
@@ -20,6 +21,9 @@ typedef struct {
   struct ws_pool_s *helps_in; ///< the pool that counts it as a helper, the last of several; NULL = none
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   uint64_t id; ///< of this thread in the process, 0 = none yet
+  uint64_t pushed; ///< tasks, to all pools
+  uint64_t pushed_before[WS_TRACE_PHASES]; ///< when each phase began (ws_trace.h)
+  bool in_phase[WS_TRACE_PHASES];
   uint64_t laneless_in; ///< id of the pool, where it has no lane, whose task it runs inline or late; 0 = none
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];

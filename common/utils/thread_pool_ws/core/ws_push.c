@@ -8,6 +8,7 @@
 #include "ws_park.h"
 #include "ws_prewake.h"
 #include "ws_run.h"
+#include "ws_traced.h"
 
 /// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
 static bool refused(const struct ws_pool_s *pool, ws_here_t here)
@@ -104,6 +105,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   // relaxed: a late push is found by settle_late
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
+  ws_traced_push(pool, here, task, 1);
   if (WS_UNLIKELY(pool->workers == 0)) {
     ws_run_inline(pool, here, task);
     return 0;
@@ -133,6 +135,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     return -ECANCELED;
   const bool queued = pool->workers > 0 && here.queue && count > 0;
   if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count))) {
+    ws_traced_push(pool, here, tasks, count);
     publish(pool, here.queue, tasks, count);
     announce(pool, here);
     return count;

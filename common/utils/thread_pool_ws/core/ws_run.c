@@ -8,18 +8,21 @@
 #include "ws_group_word.h"
 #include "ws_park.h"
 #include "ws_process.h"
+#include "ws_traced.h"
 
 const ws_task_t *ws_current_task(void)
 {
   return ws_self()->task;
 }
 
-static inline void call(const ws_task_t *task)
+static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
 {
   ws_self_t *self = ws_self();
   const ws_task_t *outer = self->task;
   self->task = task;
+  ws_traced_run_begin(pool, task);
   task->func(task->arg);
+  ws_traced_run_end(pool, task);
   self->task = outer;
 }
 
@@ -27,7 +30,7 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
   if (WS_LIKELY(!ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
     queue->depth++;
-    call(task);
+    call(pool, task);
     queue->depth--;
   } else {
     ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
@@ -62,7 +65,7 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   if (helper)
     ws_helper_begin(pool, here);
   (*depth)++;
-  call(task);
+  call(pool, task);
   (*depth)--;
   ws_self()->laneless_in = laneless_in;
   if (helper)

@@ -18,6 +18,7 @@
 #include "ws_park.h"
 #include "ws_report.h"
 #include "ws_run.h"
+#include "ws_traced.h"
 
 static bool is_idle(struct ws_pool_s *pool)
 {
@@ -143,6 +144,7 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   wait_until_idle(pool, here);
   end_workers(pool);
   settle_leftovers(pool, here);
+  ws_traced_stop(pool);
   ws_report_at_stop(pool);
   return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_trace.h
+/// Phases of a slot in a trace: who calls the pool says what the tasks between two moments are for.
+///
+/// The pool traces what it does itself (docs/tracing.md lists all events); these two calls add the only thing
+/// that it cannot know. Without tracing compiled in they do next to nothing.
+#ifndef WS_TRACE_H
+#define WS_TRACE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What a phase is.
+typedef enum {
+  WS_TRACE_SYMBOL_PROCESSING, ///< PUSCH inner receiver, one task a symbol: 3GPP TS 38.211, clause 6.3.1
+  WS_TRACE_ULSCH_DECODING,    ///< LDPC decoding, one task a segment: 3GPP TS 38.212, clauses 5.2.2 and 5.3.2
+} ws_trace_phase_t;
+
+/// Number of different phases.
+#define WS_TRACE_PHASES 2
+
+/// @brief The calling thread begins a phase: event symbol_processing_begin or ulsch_decoding_begin.
+/// A second begin before the end (several transport blocks that are decoded together) is an event too, but
+/// the phase has begun with the first.
+/// @param phase  one of the above; any other value: nothing happens
+/// @param frame  system frame number
+/// @param slot   slot in the frame
+/// @param id     of the user or transport block, as the caller counts them
+/// @threads   any; a phase begins and ends in one thread
+/// @progress  wait-free, no system call; about 0.1 us while a session records, else about 1 ns
+void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
+
+/// @brief It ends: event symbol_processing_end or ulsch_decoding_end, with the number of tasks that the
+/// thread has pushed, to all pools, since the phase began. Without a begin nothing happens.
+/// @threads   @progress   as ws_trace_phase_begin()
+void ws_trace_phase_end(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_probe.h
+/// WS_PROBE(event, fields...): an event for whoever watches. LTTng's tracepoints with WS_LTTNG, probes of
+/// sys/sdt.h (for bpftrace, perf, SystemTap) with WS_USDT, both, or nothing: then the fields are not even
+/// evaluated. Events and fields have the same names and order in both; ws_tp.h lists them.
+#ifndef WS_PROBE_H
+#define WS_PROBE_H
+
+#if defined(WS_LTTNG)
+#include "ws_tp.h"
+#define WS_PROBE_TO_LTTNG(event, ...) lttng_ust_tracepoint(oai_tpool_ws, event, __VA_ARGS__)
+#define WS_PROBE_IN_LTTNG(event) lttng_ust_tracepoint_enabled(oai_tpool_ws, event)
+#else
+#define WS_PROBE_TO_LTTNG(event, ...) ((void)0)
+#define WS_PROBE_IN_LTTNG(event) 0
+#endif
+
+#if defined(WS_USDT)
+#include <sys/sdt.h>
+#define WS_PROBE_TO_USDT(event, ...) STAP_PROBEV(oai_tpool_ws, event, __VA_ARGS__)
+#define WS_PROBE_IN_USDT 1 // a probe costs less than to ask whether somebody listens
+#else
+#define WS_PROBE_TO_USDT(event, ...) ((void)0)
+#define WS_PROBE_IN_USDT 0
+#endif
+
+#if defined(WS_LTTNG) || defined(WS_USDT)
+#define WS_PROBE(event, ...)                \
+  do {                                      \
+    WS_PROBE_TO_LTTNG(event, __VA_ARGS__);  \
+    WS_PROBE_TO_USDT(event, __VA_ARGS__);   \
+  } while (0)
+#else
+/// Takes the fields, so that nothing is unused; never called.
+void ws_probe_nothing(int first, ...);
+#define WS_PROBE(event, ...)             \
+  do {                                   \
+    if (0)                               \
+      ws_probe_nothing(0, __VA_ARGS__);  \
+  } while (0)
+#endif
+
+/// Whether an event might be seen: for what must be gathered first.
+#define WS_PROBE_SEEN(event) (WS_PROBE_IN_USDT || WS_PROBE_IN_LTTNG(event))
+
+#endif
