@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.h
-/// The events of a task's life and of a worker's, in the core's words. Nothing is decided here; without
-/// tracing compiled in there is nothing here. docs/tracing.md lists the events.
+/// The events of a task's life and of a worker's, in the core's words. Nothing is decided here. Without
+/// tracing compiled in only the count of a thread's pushes is left. docs/tracing.md lists the events.
 #ifndef WS_TRACED_H
 #define WS_TRACED_H
 

@@ -98,7 +98,9 @@ int ws_pool_wait(ws_pool_t *pool)
   const ws_here_t here = ws_here(pool);
   if (here.worker || (here.queue && here.queue->depth > 0))
     return -EDEADLK;
+  ws_traced_join_begin(pool, NULL);
   wait_until_idle(pool, here);
+  ws_traced_join_end(pool, NULL);
   return 0;
 }
 
@@ -108,9 +110,12 @@ static void end_workers(struct ws_pool_s *pool)
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
   ws_fence_seq_cst();
-  for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_claim(pool, i))
-      ws_token(&pool->worker[i]);
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    if (!ws_claim(pool, i))
+      continue;
+    ws_traced_wake(&pool->worker[i], NULL);
+    ws_token(&pool->worker[i]);
+  }
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i].thread, NULL);
 }
