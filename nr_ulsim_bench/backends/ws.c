@@ -4,6 +4,7 @@
 
 #include "bench_backend.h"
 #include "ws_pool.h"
+#include "ws_trace.h"
 
 typedef struct {
   ws_pool_t *pool;
@@ -62,6 +63,21 @@ static void destroy(void *pool)
   free(bench);
 }
 
+static ws_trace_phase_t trace_phase(bench_phase_t phase)
+{
+  return phase == BENCH_SYMBOL_PROCESSING ? WS_TRACE_SYMBOL_PROCESSING : WS_TRACE_ULSCH_DECODING;
+}
+
+static void phase_begin(bench_phase_t phase, uint32_t frame, uint32_t slot)
+{
+  ws_trace_phase_begin(trace_phase(phase), frame, slot, 0);
+}
+
+static void phase_end(bench_phase_t phase, uint32_t frame, uint32_t slot)
+{
+  ws_trace_phase_end(trace_phase(phase), frame, slot, 0);
+}
+
 BENCH_EXPORT const bench_backend_t bench_backend = {
     .version = "this checkout",
     .waiter_helps = true,
@@ -72,5 +88,7 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .push = push,
     .wait = wait_all,
     .fork_join = fork_join,
+    .phase_begin = phase_begin,
+    .phase_end = phase_end,
     .destroy = destroy,
 };

@@ -10,6 +10,9 @@
 /// Longer ones are a broken file: a slot lasts a millisecond.
 #define DURATION_NS_MAX UINT64_C(1000000000)
 #define TASKS_MAX 100000u
+/// Symbols of a slot, one task each; one or two of them may carry reference signals only.
+#define SYMBOLS_MIN 12
+#define SYMBOLS_MAX 14
 
 /// @return @p array with room for one more after @p count entries, doubled when it is full; ends the process
 /// if there is no memory
@@ -40,12 +43,23 @@ static void add_phase(slot_plan_t *plan, phase_t phase)
   plan->phases[plan->phase_count++] = phase;
 }
 
+static bench_phase_t burst_kind(const request_t *request, uint32_t burst)
+{
+  const uint32_t tasks = request->bursts[burst].tasks;
+  const bool symbols = request->burst_count > 1 || (tasks >= SYMBOLS_MIN && tasks <= SYMBOLS_MAX);
+  return burst == 0 && symbols ? BENCH_SYMBOL_PROCESSING : BENCH_ULSCH_DECODING;
+}
+
 bool slot_plan_from_bursts(slot_plan_t *plan, const request_t *request)
 {
   *plan = (slot_plan_t){0};
   for (uint32_t i = 0; i < request->burst_count; i++) {
     const burst_t burst = request->bursts[i];
-    add_phase(plan, (phase_t){.first_task = plan->task_count, .task_count = burst.tasks});
+    add_phase(plan, (phase_t){
+                        .kind = burst_kind(request, i),
+                        .first_task = plan->task_count,
+                        .task_count = burst.tasks,
+                    });
     for (uint32_t task = 0; task < burst.tasks; task++)
       add_task(plan, burst.work_ns);
   }
@@ -61,22 +75,34 @@ static bool next_number(char **text, uint64_t max, uint64_t *value)
   return isdigit((unsigned char)*start) && errno == 0 && *value <= max;
 }
 
-/// The phase's name is for people; two recordings may name the same phase differently.
-static bool skip_name(char **text)
+/// Take the phase's name. Most names are for people only.
+static bool next_name(char **text, bench_phase_t *kind)
 {
+  static const char *const names[] = {
+      [BENCH_PHASE_NONE] = "",
+      [BENCH_SYMBOL_PROCESSING] = "symbol_processing",
+      [BENCH_ULSCH_DECODING] = "ulsch_decoding",
+  };
   char *const start = *text + strspn(*text, " \t,");
   *text = start + strcspn(start, " \t,");
-  return *text != start;
+  const size_t length = (size_t)(*text - start);
+  *kind = BENCH_PHASE_NONE;
+  for (uint32_t i = BENCH_SYMBOL_PROCESSING; i <= BENCH_ULSCH_DECODING; i++)
+    if (strlen(names[i]) == length && strncmp(names[i], start, length) == 0)
+      *kind = (bench_phase_t)i;
+  return length > 0;
 }
 
 static bool parse_phase(slot_plan_t *plan, char *text)
 {
   uint64_t slot, serial_ns, count;
-  if (!next_number(&text, UINT32_MAX, &slot) || !skip_name(&text) ||
+  bench_phase_t kind;
+  if (!next_number(&text, UINT32_MAX, &slot) || !next_name(&text, &kind) ||
       !next_number(&text, DURATION_NS_MAX, &serial_ns) || !next_number(&text, TASKS_MAX, &count))
     return false;
   add_phase(plan, (phase_t){
                       .slot = (uint32_t)slot,
+                      .kind = kind,
                       .serial_ns = serial_ns,
                       .first_task = plan->task_count,
                       .task_count = (uint32_t)count,

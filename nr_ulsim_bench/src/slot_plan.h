@@ -4,11 +4,13 @@
 #ifndef BENCH_SLOT_PLAN_H
 #define BENCH_SLOT_PLAN_H
 
+#include "bench_backend.h"
 #include "report.h"
 #include "request.h"
 
 typedef struct {
   uint32_t slot;
+  bench_phase_t kind;
   uint64_t serial_ns;  ///< work of the producer before the burst
   uint32_t first_task; ///< index into slot_plan_t.task_ns
   uint32_t task_count;
@@ -22,12 +24,13 @@ typedef struct {
   uint32_t task_count;
 } slot_plan_t;
 
-/// @brief One slot with the bursts of the request.
+/// @brief One slot with the bursts of the request. The first of several bursts, or one alone of 12 to 14
+/// tasks, is symbol processing; any other is decoding.
 bool slot_plan_from_bursts(slot_plan_t *plan, const request_t *request);
 
 /// @brief Read a recorded file: lines `slot,phase,serial_before_ns,task_count,task_ns...`, the durations
 /// separated by spaces; '#' begins a comment line. Slots may have any numbers; a new number begins a new
-/// slot.
+/// slot. A phase may have any name; `symbol_processing` and `ulsch_decoding` say its kind.
 /// @return false after report_error(), which names file and line
 bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report);
 

@@ -9,6 +9,10 @@
 #include "threads.h"
 #include "usage.h"
 
+/// As a gNB counts them: slots of 0.5 ms in frames of 10 ms.
+#define SLOTS_PER_FRAME 20u
+#define FRAMES 1024u
+
 /// A task's own cache line, as OAI's callers have it: neighbours run on different CPUs.
 typedef struct {
   _Alignas(64) uint64_t work_ns;
@@ -28,6 +32,7 @@ typedef struct {
   timed_task_t *work;  ///< of the tasks of one phase
   bench_task_t *tasks; ///< point to work
   uint64_t pushed_tasks;
+  uint32_t slots_begun;
 } slot_bench_t;
 
 /// Series of one measurement, one value a slot.
@@ -56,6 +61,13 @@ static uint64_t first_start_on_worker(const timed_task_t *work, uint32_t count)
   return first_ns;
 }
 
+static void tell_phase(const slot_bench_t *bench, const phase_t *phase,
+                       void (*tell)(bench_phase_t kind, uint32_t frame, uint32_t slot))
+{
+  if (tell && phase->kind != BENCH_PHASE_NONE)
+    tell(phase->kind, bench->slots_begun / SLOTS_PER_FRAME % FRAMES, bench->slots_begun % SLOTS_PER_FRAME);
+}
+
 static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *times)
 {
   const bench_backend_t *const backend = bench->session->backend;
@@ -66,12 +78,14 @@ static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *t
     return;
   for (uint32_t i = 0; i < phase->task_count; i++)
     bench->work[i].work_ns = bench->plan.task_ns[phase->first_task + i];
+  tell_phase(bench, phase, backend->phase_begin);
   session_arm(bench->session, phase->task_count);
   const uint64_t begin_ns = clock_now_ns();
   for (uint32_t i = 0; i < phase->task_count; i++)
     backend->push(pool, &bench->tasks[i]);
   const uint64_t pushed_ns = clock_now_ns();
   backend->wait(pool);
+  tell_phase(bench, phase, backend->phase_end);
   bench->pushed_tasks += phase->task_count;
   times->push_ns += pushed_ns - begin_ns;
   if (times->start_lag_ns == 0) {
@@ -90,6 +104,7 @@ static uint32_t run_slot(slot_bench_t *bench, uint32_t first_phase, slot_times_t
   for (; phase < plan->phase_count && plan->phases[phase].slot == plan->phases[first_phase].slot; phase++)
     run_phase(bench, &plan->phases[phase], times);
   times->makespan_ns = clock_now_ns() - begin_ns;
+  bench->slots_begun++;
   return phase;
 }
 
@@ -129,6 +144,14 @@ static void run_slots(slot_bench_t *bench, slot_series_t *series, uint32_t slots
   }
 }
 
+static double series_mean_us(const uint64_t *values_ns, uint32_t count)
+{
+  uint64_t sum_ns = 0;
+  for (uint32_t i = 0; i < count; i++)
+    sum_ns += values_ns[i];
+  return (double)sum_ns / count * 1e-3;
+}
+
 static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cost)
 {
   report_t *const report = bench->session->report;
@@ -139,6 +162,7 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
   report_number(report, "bound_us", series->bound_ns / series->slots * 1e-3);
   report_count(report, "slots", series->slots);
   report_count(report, "late_slots", series->late_slots);
+  report_number(report, "makespan_mean_us", series_mean_us(series->makespan_ns, series->slots));
   report_percentiles(report, "makespan", series->makespan_ns, series->slots);
   report_number(report, "ratio_p50", percentile_us(series->ratio_ppm, series->slots, 50) * 1e-3);
   report_number(report, "ratio_p99", percentile_us(series->ratio_ppm, series->slots, 99) * 1e-3);
