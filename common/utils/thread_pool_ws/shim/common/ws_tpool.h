@@ -11,12 +11,16 @@
 #include "ws_pool.h"
 #include "ws_tpool_params.h"
 
+#define WS_TPOOL_HINT_CREDIT 8u
+
 /// Letters as in ws_types.h: S any thread, atomic; I set before the object is given out.
 typedef struct ws_tpool_s {
   uint32_t users; ///< S 2 for each thread inside, + 1 = closed
   uint32_t aborted; ///< S shape A: 1 = queued elements are dropped, later ones run inline
   uint32_t delivering; ///< S shape A: threads that are about to hand a result over
   ws_pool_t *pool; ///< S NULL = tasks run inline, or it has been freed; for who is inside
+  uint32_t hint_credit; ///< S slots without a push after which hints stop: ws_tpool_hint.c
+  bool hints; ///< I hints may wake workers
   bool threads; ///< I there is, or was, a pool
   bool measure; ///< I shape A: stamp elements
   int trace_fd; ///< I shape A: pipe for elements that were pulled, -1 = none

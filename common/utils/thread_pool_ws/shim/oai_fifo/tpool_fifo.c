@@ -16,6 +16,7 @@
 
 #include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool.h"
+#include "../common/ws_tpool_hint.h"
 
 static bool is_aborted(const ws_tpool_t *ws)
 {
@@ -75,6 +76,7 @@ static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
         .group = elt->reponseFifo ? ws_group_tag(elt->reponseFifo) : NULL,
     };
     queued = ws_pool_push(ws->pool, task) == 0;
+    ws_tpool_hint_pushed();
   }
   ws_tpool_leave(ws);
   return queued;
