@@ -14,6 +14,7 @@
 #   THREAD_POOL_WS_HWLOC=OFF   without hwloc (default: with it when pkg-config finds it)
 #   THREAD_POOL_WS_LTTNG=OFF   without tracepoints (default: with them when pkg-config finds lttng-ust 2.13)
 #   THREAD_POOL_WS_USDT=ON     probes for bpftrace, perf and SystemTap (sys/sdt.h; default: none)
+#   THREAD_POOL_WS_PATCHES=ON  trace marks and hints in OAI's uplink (thread_pool_ws_patches.cmake; default: OFF)
 if(CMAKE_VERSION VERSION_LESS 3.16)
   message(FATAL_ERROR "thread_pool_ws: needs CMake 3.16 or newer, this is ${CMAKE_VERSION}")
 endif()
@@ -28,6 +29,7 @@ cmake_policy(PUSH)
 cmake_policy(VERSION 3.16)
 include("${CMAKE_CURRENT_LIST_DIR}/thread_pool_ws_shape.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/thread_pool_ws_patch.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/thread_pool_ws_patches.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/../common/utils/thread_pool_ws/shim/sources.cmake")
 
 # Stops unless the file was included by the project() of OAI's top CMakeLists.txt, before OAI has a target.

@@ -119,9 +119,10 @@ function(ws_hook_finish)
   ws_set_flags(${target} "${others}" "${ours}" "${definitions}" "${includes}"
     "${hwloc_cflags};${lttng_cflags}")
 
+  ws_patches_apply(patches)
   list(LENGTH ours count)
   set(report "thread_pool_ws: version ${WS_VERSION} replaces OAI's thread pool: shape ${shape}, ")
-  string(APPEND report "${count} sources in target ${target}, ${with}")
+  string(APPEND report "${count} sources in target ${target}, ${with}${patches}")
   set_property(GLOBAL PROPERTY thread_pool_ws_REPORT "${report}")
   message(STATUS "${report}")
   add_custom_target(thread_pool_ws_report COMMAND "${CMAKE_COMMAND}" -E echo "${report}" VERBATIM)

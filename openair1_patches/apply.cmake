@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Applies the semantic patches of this folder to copies of OAI's files and counts what they add. Included by the
+# hook (cmake_targets/thread_pool_ws_patches.cmake); run as a script by ws-patches:
+#
+#   cmake -DTREE=<OAI> -DOUT=<folder for the copies> [-DSETS=<trace;prewake>] [-DSPATCH=<program>] -P apply.cmake
+#
+# Nothing is written but below OUT, and to the temporary folder of spatch.
+cmake_policy(VERSION 3.16) # of this file only
+set(WS_PATCHES_DIR "${CMAKE_CURRENT_LIST_DIR}")
+set(WS_PATCHES_SETS trace prewake)
+set(WS_PATCHES_SECONDS 120)
+
+# Sets <out> to the shape of the tree's uplink, told by its content; the shapes are columns of expected.txt.
+function(ws_patches_shape tree out)
+  set(words "")
+  foreach(source IN ITEMS PHY/NR_TRANSPORT/nr_ulsch_demodulation.c SCHED_NR/phy_procedures_nr_gNB.c)
+    set(file "${tree}/openair1/${source}")
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "thread_pool_ws: no ${file}: not the top of an OAI tree, or one that the patches do "
+        "not know")
+    endif()
+    file(READ "${file}" text)
+    foreach(word IN ITEMS nr_rx_pusch_tp respDecode ulsch_to_decode)
+      if(text MATCHES "[^A-Za-z0-9_]${word}[^A-Za-z0-9_]")
+        string(APPEND words " ${word}")
+      endif()
+    endforeach()
+  endforeach()
+  if(words MATCHES "nr_rx_pusch_tp.* respDecode")
+    set(shape fifo)
+  elseif(words MATCHES "nr_rx_pusch_tp.* ulsch_to_decode")
+    set(shape slot)
+  elseif(words MATCHES "respDecode" AND NOT words MATCHES "nr_rx_pusch_tp")
+    set(shape serial)
+  else()
+    message(FATAL_ERROR "thread_pool_ws: the patches do not know this OAI (${tree}): of nr_rx_pusch_tp, "
+      "respDecode and ulsch_to_decode its uplink has:${words}. Configure without THREAD_POOL_WS_PATCHES; the "
+      "pool itself does not need them.")
+  endif()
+  set(${out} ${shape} PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to what expected.txt says of a shape and of some sets: a list of "<rule>|<count>|<file>".
+function(ws_patches_rules shape sets out)
+  set(rules "")
+  set(columns serial fifo slot)
+  list(FIND columns ${shape} column)
+  file(STRINGS "${WS_PATCHES_DIR}/expected.txt" lines REGEX "^[a-z]")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "[ \t]+" ";" fields "${line}")
+    list(GET fields 0 rule)
+    math(EXPR at "${column} + 1")
+    list(GET fields ${at} count)
+    list(GET fields 4 file)
+    get_filename_component(set "${rule}" DIRECTORY)
+    if(NOT count STREQUAL "-" AND set IN_LIST sets)
+      list(APPEND rules "${rule}|${count}|${file}")
+    endif()
+  endforeach()
+  set(${out} "${rules}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to the number of our statements in a file.
+function(ws_patches_count file out)
+  file(READ "${file}" text)
+  string(REGEX MATCHALL "WS_OAI_[A-Z_]+\\(" found "${text}")
+  list(LENGTH found count)
+  set(${out} ${count} PARENT_SCOPE)
+endfunction()
+
+# Applies one rule to a file in place, and sets <out> to the number of statements that it has added.
+function(ws_patches_rule spatch rule file out)
+  ws_patches_count("${file}" before)
+  execute_process(
+    COMMAND "${spatch}" --very-quiet --no-includes --no-show-diff --macro-file "${WS_PATCHES_DIR}/macros.h"
+      --sp-file "${WS_PATCHES_DIR}/${rule}.cocci" --in-place "${file}"
+    TIMEOUT ${WS_PATCHES_SECONDS} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(failed)
+    message(FATAL_ERROR "thread_pool_ws: spatch failed with ${rule}.cocci on ${file} (${failed}; it has "
+      "${WS_PATCHES_SECONDS} s):\n${said}")
+  endif()
+  ws_patches_count("${file}" after)
+  math(EXPR added "${after} - ${before}")
+  set(${out} ${added} PARENT_SCOPE)
+endfunction()
+
+# Makes patched copies below <work>, at the same paths as in the tree. Stops when a rule does not add what
+# expected.txt says. Sets <out_files> to the paths, <out_count> to the number of statements added.
+function(ws_patches_make tree sets spatch work out_files out_count)
+  ws_patches_shape("${tree}" shape)
+  ws_patches_rules(${shape} "${sets}" rules)
+  set(files "")
+  set(sum 0)
+  set(wrong "")
+  foreach(entry IN LISTS rules)
+    string(REPLACE "|" ";" entry "${entry}")
+    list(GET entry 0 rule)
+    list(GET entry 1 expected)
+    list(GET entry 2 file)
+    if(NOT EXISTS "${tree}/${file}")
+      string(APPEND wrong "\n  ${rule}: no file ${file}")
+      continue()
+    endif()
+    if(NOT file IN_LIST files)
+      list(APPEND files "${file}")
+      file(READ "${tree}/${file}" text) # not copied: the tree may be read-only, and the copy is written to
+      file(WRITE "${work}/${file}" "${text}")
+    endif()
+    ws_patches_rule("${spatch}" ${rule} "${work}/${file}" added)
+    math(EXPR sum "${sum} + ${added}")
+    message(STATUS "thread_pool_ws: ${rule}: ${added} of ${expected} in ${file}")
+    if(NOT added EQUAL expected)
+      string(APPEND wrong "\n  ${rule}: ${expected} expected, ${added} added to ${file}")
+    endif()
+  endforeach()
+  if(wrong)
+    message(FATAL_ERROR "thread_pool_ws: patches do not fit this OAI (${tree}, shape ${shape}):${wrong}\n"
+      "Either the files were edited, or this OAI is one that the patches do not know. Configure without "
+      "THREAD_POOL_WS_PATCHES (-UTHREAD_POOL_WS_PATCHES takes it out of the cache), or with the other set "
+      "alone; or adapt the rule and ${WS_PATCHES_DIR}/expected.txt, and look at the result with "
+      "${WS_PATCHES_DIR}/ws-patches --diff.")
+  endif()
+  set(${out_files} "${files}" PARENT_SCOPE)
+  set(${out_count} ${sum} PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to spatch, empty when there is none. <wanted>: a program to take instead of looking for one.
+function(ws_patches_spatch wanted out)
+  if(wanted)
+    set(WS_PATCHES_PROGRAM "${wanted}")
+  else()
+    find_program(WS_PATCHES_PROGRAM spatch)
+    set(WS_PATCHES_PROGRAM "${WS_PATCHES_PROGRAM}") # outlives the next line; later ones look again
+    unset(WS_PATCHES_PROGRAM CACHE)
+  endif()
+  if(NOT WS_PATCHES_PROGRAM OR NOT EXISTS "${WS_PATCHES_PROGRAM}")
+    set(WS_PATCHES_PROGRAM "")
+  endif()
+  set(${out} "${WS_PATCHES_PROGRAM}" PARENT_SCOPE)
+endfunction()
+
+set(WS_PATCHES_NO_SPATCH "spatch was not found. It is in the package coccinelle of Debian, Ubuntu and Fedora")
+
+# As a script.
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  if(NOT SETS)
+    set(SETS ${WS_PATCHES_SETS})
+  endif()
+  ws_patches_spatch("${SPATCH}" spatch)
+  if(NOT spatch)
+    message(FATAL_ERROR "${WS_PATCHES_NO_SPATCH}")
+  endif()
+  ws_patches_make("${TREE}" "${SETS}" "${spatch}" "${OUT}" files count)
+  list(LENGTH files file_count)
+  list(JOIN files "\n" lines)
+  file(WRITE "${OUT}/files.txt" "${lines}\n")
+  message(STATUS "thread_pool_ws: ${count} insertions in ${file_count} files")
+endif()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_oai_hooks.h
+/// What the semantic patches of this folder put into OAI's functions. The compiler includes it in the patched
+/// files before anything else (-include), so it needs nothing of OAI's and shows OAI nothing but these macros
+/// and what they call. Each use is one statement; its arguments are the patched function's own variables.
+#ifndef WS_OAI_HOOKS_H
+#define WS_OAI_HOOKS_H
+
+#include "../common/utils/thread_pool_ws/shim/common/ws_tpool_hooks.h"
+
+/// Front end: its tasks come at once, and when they are done the radio unit's pool has nothing for a while.
+#define WS_OAI_FEP_US 100
+/// An uplink slot's first tasks come 30 to 300 us after the hint, and it may take half a slot until all have.
+#define WS_OAI_SLOT_US 500
+
+/// A phase that lasts until the block is left.
+typedef struct {
+  int phase;
+  uint32_t frame, slot;
+} ws_oai_scope_t;
+
+static inline ws_oai_scope_t ws_oai_scope_begin(int phase, uint32_t frame, uint32_t slot, uint32_t id)
+{
+  ws_oai_phase_begin(phase, frame, slot, id);
+  return (ws_oai_scope_t){phase, frame, slot};
+}
+
+static inline void ws_oai_scope_end(const ws_oai_scope_t *scope)
+{
+  ws_oai_phase_end(scope->phase, scope->frame, scope->slot);
+}
+
+/// @return the first index that is set; @p count when none is
+static inline uint32_t ws_oai_first(const _Bool *set, uint32_t count)
+{
+  uint32_t first = 0;
+  while (first < count && !set[first])
+    first++;
+  return first;
+}
+
+#define WS_OAI_SCOPE(phase, frame, slot, id)                                             \
+  __attribute__((cleanup(ws_oai_scope_end), unused)) const ws_oai_scope_t ws_oai_scope = \
+      ws_oai_scope_begin(phase, frame, slot, id)
+
+/// Symbol processing of one user's PUSCH.
+#define WS_OAI_SYMBOLS_BEGIN(frame, slot, id) ws_oai_phase_begin(WS_OAI_SYMBOLS, frame, slot, id)
+#define WS_OAI_SYMBOLS_END(frame, slot) ws_oai_phase_end(WS_OAI_SYMBOLS, frame, slot)
+#define WS_OAI_SYMBOLS_SCOPE(frame, slot, id) WS_OAI_SCOPE(WS_OAI_SYMBOLS, frame, slot, id)
+
+/// ULSCH decoding: of one user until the slot's results are in; or of all users that @p chosen flags.
+#define WS_OAI_DECODING_BEGIN(frame, slot, id) ws_oai_phase_begin(WS_OAI_DECODING, frame, slot, id)
+#define WS_OAI_DECODING_END(frame, slot) ws_oai_phase_end(WS_OAI_DECODING, frame, slot)
+#define WS_OAI_DECODING_SCOPE(frame, slot, chosen, count) \
+  WS_OAI_SCOPE(WS_OAI_DECODING, frame, slot, ws_oai_first(chosen, count))
+
+/// Samples of an uplink slot are there. Two tasks an antenna follow, of which the pushing thread takes one.
+/// The base station's pool is told ahead, and of one worker only: that is one call in this thread's way, and
+/// who is awake when a burst comes wakes the others.
+#define WS_OAI_PREWAKE_RU(ru)                                                       \
+  do {                                                                              \
+    ws_oai_prewake((ru)->threadPool, 2 * (uint32_t)(ru)->nb_rx - 1, WS_OAI_FEP_US); \
+    if ((ru)->gNB_list[0])                                                          \
+      ws_oai_prewake_ahead(&(ru)->gNB_list[0]->threadPool, 1, WS_OAI_SLOT_US);      \
+  } while (0)
+
+/// An uplink slot is about to be received, by this thread.
+#define WS_OAI_PREWAKE_SLOT(gNB) ws_oai_prewake(&(gNB)->threadPool, 1, WS_OAI_SLOT_US)
+
+#endif
