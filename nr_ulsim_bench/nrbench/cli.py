@@ -18,11 +18,13 @@ from nrbench.run import Runner
 from nrbench.slots import SlotFile, SlotFileError, read_slot_file
 from nrbench.stats import Line, Summaries, read_lines, summarize
 from nrbench.table import full_report
+from nrbench.tracecost import plan as tracecost_plan
+from nrbench.tracecost import run as tracecost
 from nrbench.verdict import all_verdicts
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 BUILT = DATA.parent.parent / "build-bench" / "nr_ulsim_bench" / "bin" / "ws-prewake"
-PREWAKE = "prewake"  # a part with a program and a report of its own
+PREWAKE, TRACE = "prewake", "trace"  # parts with programs and reports of their own
 BUDGET_S, QUICK_BUDGET_S = 540.0, 100.0
 
 
@@ -31,7 +33,7 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--only",
         action="append",
-        choices=(*PARTS, PREWAKE),
+        choices=(*PARTS, PREWAKE, TRACE),
         help="this part only; may be given several times",
     )
     run.add_argument(
@@ -164,11 +166,22 @@ def run_prewake(args: argparse.Namespace, program: Path, quick: bool) -> None:
     prewake.run(program, options, args.out)
 
 
+def run_trace(args: argparse.Namespace) -> None:
+    """Only when it is asked for by name: in the normal class, unless others are named."""
+    classes, skipped = choose_classes(args.classes or ["other"])
+    if not classes:
+        raise BenchError("; ".join(f"{name}: {reason}" for name, reason in skipped.items()))
+    options = tracecost_plan.Options(host.cores(), classes, args.quick, args.rounds, args.seed)
+    tracecost.run(args.program, options, args.out)
+
+
 def run(args: argparse.Namespace) -> None:
-    """All parts; pre-wake among them shortly, unless it is asked for by name."""
+    """All parts; pre-wake among them shortly, unless it is asked for by name; tracing only then."""
     by_name = PREWAKE in (args.only or ())
-    if not args.only or set(args.only) != {PREWAKE}:
+    if not args.only or set(args.only) - {PREWAKE, TRACE}:
         run_pools(args)
+    if TRACE in (args.only or ()):
+        run_trace(args)
     program = args.program.with_name("ws-prewake")
     everything = not (args.only or args.quick or args.backends)
     if by_name or (everything and program.is_file()):
@@ -196,10 +209,13 @@ def report_lines(lines: list[Line], out: Path) -> None:
 
 def report_again(out: Path) -> None:
     pools, alone = out / "results.ndjson", out / prewake.RESULTS
-    if pools.is_file() or not alone.is_file():
+    traced = out / tracecost.RESULTS
+    if pools.is_file() or not (alone.is_file() or traced.is_file()):
         report_lines(read_lines(pools), out)
     if alone.is_file():
         prewake.report_again(out)
+    if traced.is_file():
+        tracecost.report_again(out)
 
 
 def draw(about: Line, summaries: Summaries, out: Path) -> list[str]:

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tracing costs: plan, arithmetic, report, and the built program. No figure of a machine is judged."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from nrbench.cases import SLOT_CASES
+from nrbench.driver import Driver
+from nrbench.tracecost import judge, plan, session
+from nrbench.tracecost.plan import Options, make_rounds
+from nrbench.tracecost.table import report
+
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
+built = pytest.mark.skipif(
+    not (BUILD and (BIN / "ws-trace-cost").is_file()), reason="WS_BENCH_BUILD names no build of ws-trace-cost"
+)
+
+
+def test_a_round_measures_each_case_untraced_and_off_side_by_side():
+    for this in make_rounds(Options(2, quick=True)):
+        pairs = [this.quiet[i : i + 2] for i in range(0, len(this.quiet), 2)]
+        assert sorted(a.case for a, _ in pairs) == sorted(SLOT_CASES)
+        assert all(a.case == b.case and {a.state, b.state} == {"untraced", "off"} for a, b in pairs)
+        assert sorted(s.case for s in this.recorded) == sorted(SLOT_CASES)
+        assert all(s.state == "recorded" for s in this.recorded)
+
+
+def test_the_order_changes_from_round_to_round_and_the_seed_alone_decides_it():
+    rounds = make_rounds(Options(2))
+    assert len(rounds) == plan.ROUNDS
+    assert len({tuple((s.case, s.state) for s in r.quiet) for r in rounds}) > 1
+    assert {r.recorded_first for r in rounds} == {True, False}
+    assert make_rounds(Options(2)) == rounds
+    assert make_rounds(Options(2, seed=2)) != rounds
+
+
+def test_without_a_session_the_rest_is_measured():
+    for this in make_rounds(Options(2, rounds=2), ("untraced", "off")):
+        assert this.recorded == () and len(this.quiet) == 2 * len(SLOT_CASES)
+
+
+def test_the_states_differ_in_nothing_but_the_module():
+    words = {s.state: s.words for s in make_rounds(Options(4, rounds=1))[0].quiet if s.case == "12x6"}
+    differing = set(words["untraced"]) ^ set(words["off"])
+    assert differing == {"backend=ws", "backend=ws-untraced"}
+    assert "workers=3" in words["off"] and "class=other" in words["off"]
+
+
+def lines_of(case, state, p50s, slots=100, sched_class="other"):
+    return [
+        {
+            "bench": "trace",
+            "case": case,
+            "class": sched_class,
+            "state": state,
+            "round": number,
+            "slots": slots,
+            "makespan_p50_us": p50,
+            "makespan_mean_us": p50 * 1.1,
+            "cpu_s": p50 * slots * 1.5e-6,
+        }
+        for number, p50 in enumerate(p50s)
+    ]
+
+
+def test_what_the_machine_does_in_a_round_cancels():
+    base = [40, 80, 41, 55, 40, 90]
+    lines = lines_of("12x6", "untraced", base) + lines_of("12x6", "off", [1.004 * us for us in base])
+    found = judge.compare(
+        judge.collect_slots(lines), [("12x6", "other")], "makespan_p50_us", "off", "untraced"
+    )
+    assert (found.value, found.low, found.high) == pytest.approx((1.004,) * 3)
+    assert found.rounds == 6
+    assert judge.word(found, 1.01) == "PASS" and judge.word(found, 1.003) == "MISS"
+
+
+def test_a_limit_inside_the_interval_is_open():
+    lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [38, 39, 40, 41, 42, 43])
+    found = judge.compare(judge.collect_slots(lines), [("12x6", "other")], "cpu_s", "off", "untraced")
+    assert found.low < 1.01 < found.high
+    assert judge.word(found, 1.01) == "OPEN" and judge.word(None, 1.01) == "----"
+
+
+def test_cases_count_alike_and_rounds_that_one_lacks_are_left_out():
+    slow, quick = {0: 1.02, 1: 1.02, 2: 1.02}, {0: 1 / 1.02, 1: 1 / 1.02}
+    found = judge.ratio([slow, quick, {}])
+    assert found.value == pytest.approx(1) and found.rounds == 2
+    assert judge.ratio([]) is None and judge.ratio([{0: 1.0}, {1: 1.0}]) is None
+
+
+def test_a_measurement_that_failed_is_no_figure():
+    lines = [*lines_of("12x6", "off", [40]), {**lines_of("12x6", "off", [1])[0], "error": "killed"}]
+    assert judge.collect_slots(lines)["12x6", "other"]["off"]["makespan_p50_us"] == {0: 40}
+
+
+def cost_line(what, recorded, ns_min, ns_p50):
+    return {
+        "bench": "trace-cost",
+        "what": what,
+        "recorded": recorded,
+        "lttng": True,
+        "ns_min": ns_min,
+        "ns_p50": ns_p50,
+    }
+
+
+def test_the_dearest_event_is_judged_and_only_while_recorded():
+    lines = [cost_line("phase", True, 80, 90), cost_line("phase", True, 70, 110)]
+    lines += [cost_line("loop", True, 1, 999)]
+    costs = judge.event_costs([*lines, cost_line("run_begin", False, 1, 999)])
+    assert costs["phase", True] == judge.EventCost(70, 100, 110, 2)
+    assert judge.event_word(costs) == "PASS"
+    assert judge.event_word(judge.event_costs([cost_line("run_begin", True, 100, 151)])) == "MISS"
+    assert judge.event_word({}) == "----"
+
+
+def host_line():
+    facts = {"cpu": "C", "cores": 2, "kernel": "6", "commit": None, "load": 0.1}
+    return {"bench": "host", **facts, "rounds": 6, "seed": 1, "cases": list(SLOT_CASES)}
+
+
+def test_the_report_names_both_claims_and_what_was_left_out():
+    lines = [host_line(), {"bench": "trace-skipped", "skipped": "while a session records: no lttng"}]
+    lines += lines_of("22x28", "untraced", [300] * 6) + lines_of("22x28", "off", [301] * 6)
+    lines += lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [41] * 6)
+    text = report(lines)
+    rows = [line.split()[0] for line in text if " other " in line]
+    assert rows == ["12x6", "22x28"]
+    assert any("MISS" in line and line.startswith("12x6") for line in text)
+    assert any("----  an event below 150 ns" in line and "not measured" in line for line in text)
+    assert text[-1] == "skipped: while a session records: no lttng"
+
+
+def test_the_report_shows_the_session_its_events_and_what_was_lost():
+    lines = [host_line(), *lines_of("12x6", "off", [40] * 3), *lines_of("12x6", "recorded", [44] * 3)]
+    lines += [{"bench": "trace-events", "case": "12x6", "events": {"push": 12.0, "run_begin": 12.0}}]
+    lines += [cost_line("run_begin", True, 81, 88), {"bench": "trace-lost", "discarded": 7}]
+    text = report(lines)
+    row = next(line for line in text if line.startswith("12x6 other")).split()
+    assert row[2:5] == ["40.0", "44.0", "+10.00"] and row[-1] == "24"
+    words = "PASS  an event below 150 ns while a session records: run_begin 88 ns"
+    assert any(words in line for line in text)
+    assert text[-1].startswith("7 events found no room")
+
+
+def test_a_report_without_any_measurement_says_so():
+    assert sum("not measured" in line for line in report([host_line()])) == 2
+
+
+def event(name, fields, process=5):
+    contexts = f"{{ cpu_id = 1 }}, {{ vpid = {process}, vtid = 6 }}"
+    return f"[1] (+2) vm oai_tpool_ws:{name}: {contexts}, {{ {fields} }}"
+
+
+def slot_of_events(slot, process=5):
+    place = f"frame = 0, slot = {slot}, id = 0"
+    return [
+        event("symbol_processing_begin", place, process),
+        *[event("push", "pool = 1, worker = -1, func = 0x1, arg = 0x2, group = 0x3", process)] * 4,
+        event("symbol_processing_end", f"{place}, tasks = 4", process),
+        event("park", "pool = 1, worker = 0", process),
+    ]
+
+
+def test_events_are_counted_from_the_first_phase_to_the_last_for_each_process():
+    start = [event("pool_start", 'pool = 1, name = "frame = 1, slot = 2"')]
+    lines = ["noise", *start, *slot_of_events(0), *slot_of_events(1), *slot_of_events(0, process=4)]
+    assert session.events_a_slot(lines) == [
+        {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1, "park": 0.5},
+        {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1},
+    ]
+
+
+def test_lost_events_are_summed_without_what_lttng_adds_at_an_overflow():
+    text = "Discarded events: 3\n  x\n  Discarded events: 9223372036854775810\n"
+    assert session.discarded(text) == 5
+    assert session.discarded("nothing") == 0
+
+
+def test_a_machine_without_lttng_is_told(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert session.why_none() == "lttng is not installed (Debian: lttng-tools)"
+
+
+@built
+def test_the_program_measures_each_kind_of_event():
+    words = ["events=8000", "pause_us=0"]
+    done = subprocess.run([BIN / "ws-trace-cost", *words], capture_output=True, text=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["what"] for line in lines] == ["loop", "phase", "run_begin"]
+    assert all(line["events"] == 8000 and 0 <= line["ns_min"] <= line["ns_p50"] for line in lines)
+
+
+@built
+@pytest.mark.parametrize("words", [["nonsense"], ["events=-1"], ["-x"]])
+def test_the_program_explains_what_it_does_not_understand(words):
+    done = subprocess.run([BIN / "ws-trace-cost", *words], capture_output=True, text=True)
+    assert done.returncode == 1 and ("not understood" in done.stderr or "usage" in done.stderr)
+
+
+@built
+@pytest.mark.parametrize("backend", ["ws", "ws-untraced"])
+def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path):
+    with open(tmp_path / "log", "w") as log:
+        driver = Driver(BIN / "ws-bench", log)
+        answer = driver.ask(["bench=slot", f"backend={backend}", "bursts=12x6", "workers=1", "slots=5"])
+        driver.close()
+    assert "error" not in answer and answer["makespan_mean_us"] > 0
+
+
+@built
+def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
+    made = json.loads(subprocess.check_output([BIN / "ws-trace-cost", "events=1"], text=True).splitlines()[0])
+    reason = session.why_none() if made["lttng"] else "built without LTTng tracepoints"
+    if not shutil.which("babeltrace2"):
+        reason = "babeltrace2 is not installed"
+    if reason:
+        pytest.skip(reason)
+    with open(tmp_path / "log", "w") as log, session.Session() as recording:
+        driver = Driver(BIN / "ws-bench", log)
+        words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
+        answer = driver.ask(words)
+        driver.close()
+        recording.stop()
+        lines = session.read_text(recording.folder)
+    assert "error" not in answer
+    if recording.discarded:
+        pytest.skip("the buffers were full: the machine is busy")
+    [counts] = session.events_a_slot(lines)
+    assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17
+    for phase in ("symbol_processing", "ulsch_decoding"):
+        assert counts[f"{phase}_begin"] == counts[f"{phase}_end"] == 1
+    ends = [line for line in lines if "oai_tpool_ws:symbol_processing_end" in line]
+    assert all("tasks = 12 }" in line for line in ends)
+    assert "frame = 1, slot = 4," in ends[-1]
+    assert not recording.folder.exists()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What tracing costs: the module ws-untraced, which is ws without any tracing, and ws-trace-cost.
+
+# bench_of_pool(<variable> <property>)   a property of the target thread_pool_ws, empty where it has none
+macro(bench_of_pool variable property)
+  get_target_property(${variable} thread_pool_ws ${property})
+  if(NOT ${variable})
+    set(${variable} "")
+  endif()
+endmacro()
+
+bench_of_pool(bench_pool_sources SOURCES)
+bench_of_pool(bench_pool_definitions COMPILE_DEFINITIONS)
+bench_of_pool(bench_pool_options COMPILE_OPTIONS)
+set(bench_trace_definitions ${bench_pool_definitions})
+list(FILTER bench_trace_definitions INCLUDE REGEX "^WS_(LTTNG|USDT)=")
+list(FILTER bench_pool_definitions EXCLUDE REGEX "^WS_(LTTNG|USDT)=")
+list(FILTER bench_pool_sources EXCLUDE REGEX "/trace/ws_tp\\.c$")
+
+# The same sources and options; an imported target is known only where it was made.
+add_library(thread_pool_ws_untraced STATIC ${bench_pool_sources})
+set_target_properties(thread_pool_ws_untraced PROPERTIES
+  POSITION_INDEPENDENT_CODE ON C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS ON)
+target_compile_definitions(thread_pool_ws_untraced PRIVATE ${bench_pool_definitions})
+target_compile_options(thread_pool_ws_untraced PRIVATE ${bench_pool_options})
+target_include_directories(thread_pool_ws_untraced PUBLIC
+  $<TARGET_PROPERTY:thread_pool_ws,INTERFACE_INCLUDE_DIRECTORIES>)
+target_link_libraries(thread_pool_ws_untraced PUBLIC Threads::Threads)
+ws_target_sanitize(thread_pool_ws_untraced)
+if("WS_HWLOC=1" IN_LIST bench_pool_definitions)
+  pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
+  target_link_libraries(thread_pool_ws_untraced PRIVATE PkgConfig::HWLOC)
+endif()
+bench_backend(ws-untraced backends/ws.c thread_pool_ws_untraced)
+
+add_executable(ws-trace-cost trace/cost.c src/report.c src/words.c)
+target_include_directories(ws-trace-cost PRIVATE src ../common/utils/thread_pool_ws/trace)
+target_compile_definitions(ws-trace-cost PRIVATE _GNU_SOURCE ${bench_trace_definitions})
+target_compile_options(ws-trace-cost PRIVATE -Wall -Wextra)
+target_link_libraries(ws-trace-cost PRIVATE thread_pool_ws m)
+if("WS_LTTNG=1" IN_LIST bench_trace_definitions)
+  pkg_check_modules(LTTNG_UST QUIET IMPORTED_TARGET "lttng-ust>=2.13")
+  target_link_libraries(ws-trace-cost PRIVATE PkgConfig::LTTNG_UST)
+endif()
+set_target_properties(ws-trace-cost PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${bench_bin})
