@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/utils/threadPool/thread-pool.h"
-#include "ws_tpool.h"
 #include "ws_tpool_hooks.h"
 
 /// The calling thread's pushes, to all pools, and its last hint.
@@ -54,9 +52,7 @@ static void hint(ws_tpool_t *ws, uint32_t workers, uint32_t within_us)
 /// @return NULL = hints are of no use
 static ws_tpool_t *hintable(void *tpool)
 {
-  if (!tpool)
-    return NULL;
-  ws_tpool_t *ws = __atomic_load_n(&((tpool_t *)tpool)->ws, __ATOMIC_ACQUIRE); // [edge TPOOL_USERS acquire]
+  ws_tpool_t *ws = tpool ? ws_tpool_of(tpool) : NULL;
   return ws && ws->hints ? ws : NULL;
 }
 

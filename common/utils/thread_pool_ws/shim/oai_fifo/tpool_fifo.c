@@ -94,6 +94,11 @@ void pushTpool(tpool_t *t, notifiedFIFO_elt_t *msg)
   give_back(msg);
 }
 
+ws_tpool_t *ws_tpool_of(void *tpool)
+{
+  return ((tpool_t *)tpool)->ws;
+}
+
 static bool has_result(void *fifo)
 {
   const notifiedFIFO_t *nf = fifo;

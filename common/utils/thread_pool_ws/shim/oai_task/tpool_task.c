@@ -51,6 +51,11 @@ void abortTpool(tpool_t *tpool)
     ws_tpool_close(ws);
 }
 
+ws_tpool_t *ws_tpool_of(void *tpool)
+{
+  return __atomic_load_n(&((tpool_t *)tpool)->ws, __ATOMIC_ACQUIRE); // [edge TPOOL_USERS acquire]
+}
+
 int get_tpool_worker_index(void)
 {
   return ws_worker_index();
