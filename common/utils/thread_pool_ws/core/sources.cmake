@@ -29,6 +29,7 @@ set(WS_CORE_SOURCES
   core/ws_stats.c
   core/ws_topo.c
   core/ws_traced.c
+  core/ws_traced_phase.c
   core/ws_wait.c
   core/ws_watch.c
   core/ws_window.c

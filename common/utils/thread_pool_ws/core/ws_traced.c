@@ -5,22 +5,6 @@
 
 #include "ws_trace.h"
 
-static void emit_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
-{
-  if (phase == WS_TRACE_SYMBOL_PROCESSING)
-    WS_PROBE(symbol_processing_begin, frame, slot, id);
-  else
-    WS_PROBE(ulsch_decoding_begin, frame, slot, id);
-}
-
-static void emit_end(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
-{
-  if (phase == WS_TRACE_SYMBOL_PROCESSING)
-    WS_PROBE(symbol_processing_end, frame, slot, id, tasks);
-  else
-    WS_PROBE(ulsch_decoding_end, frame, slot, id, tasks);
-}
-
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
   ws_self_t *self = ws_self();
@@ -30,7 +14,7 @@ void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
     self->in_phase[phase] = true;
     self->pushed_before[phase] = self->pushed;
   }
-  emit_begin(phase, frame, slot, id);
+  ws_traced_phase_began(phase, frame, slot, id);
 }
 
 void ws_trace_phase_end(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
@@ -39,5 +23,5 @@ void ws_trace_phase_end(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, u
   if ((uint32_t)phase >= WS_TRACE_PHASES || !self->in_phase[phase])
     return;
   self->in_phase[phase] = false;
-  emit_end(phase, frame, slot, id, (uint32_t)(self->pushed - self->pushed_before[phase]));
+  ws_traced_phase_ended(phase, frame, slot, id, (uint32_t)(self->pushed - self->pushed_before[phase]));
 }
