@@ -59,8 +59,8 @@ def off_table(slots: Slots) -> Iterator[str]:
     if rows:
         yield (
             "\nCompiled in, no session: built without tracing -> as users get it; percent more, with 95 % "
-            f"interval;\nPASS up to {100 * (OFF_RATIO_MAX - 1):g} % in p50 with the whole interval, OPEN with "
-            "a part of it"
+            f"interval;\nPASS up to {100 * (OFF_RATIO_MAX - 1):g} % in p50 with the whole interval, OPEN "
+            "with a part of it"
         )
         head = ["case, class", "untraced p50 us", "off", "p50 %", "mean %", "CPU %", ""]
         yield from layout([head, *rows])
