@@ -16,6 +16,9 @@
 #endif
 
 #if defined(WS_USDT)
+#ifndef SDT_USE_VARIADIC
+#define SDT_USE_VARIADIC // else there is no STAP_PROBEV
+#endif
 #include <sys/sdt.h>
 #define WS_PROBE_TO_USDT(event, ...) STAP_PROBEV(oai_tpool_ws, event, __VA_ARGS__)
 #define WS_PROBE_IN_USDT 1 // a probe costs less than to ask whether somebody listens
