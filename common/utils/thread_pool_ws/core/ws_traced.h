@@ -109,7 +109,8 @@ static inline void ws_traced_plan(const ws_worker_t *worker, const ws_plan_t *pl
 
 /// @param phase  one that ws_trace.h names
 void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
-void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks);
+void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,
+                           uint32_t tasks);
 
 /// Somebody says that a burst comes at @p at_ns, 0 = now.
 static inline void ws_traced_hint(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
