@@ -24,7 +24,7 @@ built = pytest.mark.skipif(
 def test_a_round_measures_each_case_untraced_and_off_side_by_side():
     for this in make_rounds(Options(2, quick=True)):
         pairs = [this.quiet[i : i + 2] for i in range(0, len(this.quiet), 2)]
-        assert sorted(a.case for a, _ in pairs) == sorted(SLOT_CASES)
+        assert sorted(a.case for a, _ in pairs) == sorted((*SLOT_CASES, *plan.TASK_CASES))
         assert all(a.case == b.case and {a.state, b.state} == {"untraced", "off"} for a, b in pairs)
         assert sorted(s.case for s in this.recorded) == sorted(SLOT_CASES)
         assert all(s.state == "recorded" for s in this.recorded)
@@ -41,7 +41,7 @@ def test_the_order_changes_from_round_to_round_and_the_seed_alone_decides_it():
 
 def test_without_a_session_the_rest_is_measured():
     for this in make_rounds(Options(2, rounds=2), ("untraced", "off")):
-        assert this.recorded == () and len(this.quiet) == 2 * len(SLOT_CASES)
+        assert this.recorded == () and len(this.quiet) == 2 * len((*SLOT_CASES, *plan.TASK_CASES))
 
 
 def test_the_states_differ_in_nothing_but_the_module():
@@ -72,7 +72,7 @@ def test_what_the_machine_does_in_a_round_cancels():
     base = [40, 80, 41, 55, 40, 90]
     lines = lines_of("12x6", "untraced", base) + lines_of("12x6", "off", [1.004 * us for us in base])
     found = judge.compare(
-        judge.collect_slots(lines), [("12x6", "other")], "makespan_p50_us", "off", "untraced"
+        judge.collect(lines), [("12x6", "other")], "makespan_p50_us", "off", "untraced"
     )
     assert (found.value, found.low, found.high) == pytest.approx((1.004,) * 3)
     assert found.rounds == 6
@@ -81,7 +81,7 @@ def test_what_the_machine_does_in_a_round_cancels():
 
 def test_a_limit_inside_the_interval_is_open():
     lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [38, 39, 40, 41, 42, 43])
-    found = judge.compare(judge.collect_slots(lines), [("12x6", "other")], "cpu_s", "off", "untraced")
+    found = judge.compare(judge.collect(lines), [("12x6", "other")], "cpu_s", "off", "untraced")
     assert found.low < 1.01 < found.high
     assert judge.word(found, 1.01) == "OPEN" and judge.word(None, 1.01) == "----"
 
@@ -95,7 +95,7 @@ def test_cases_count_alike_and_rounds_that_one_lacks_are_left_out():
 
 def test_a_measurement_that_failed_is_no_figure():
     lines = [*lines_of("12x6", "off", [40]), {**lines_of("12x6", "off", [1])[0], "error": "killed"}]
-    assert judge.collect_slots(lines)["12x6", "other"]["off"]["makespan_p50_us"] == {0: 40}
+    assert judge.collect(lines)["12x6", "other"]["off"]["makespan_p50_us"] == {0: 40}
 
 
 def cost_line(what, recorded, ns_min, ns_p50):
@@ -146,6 +146,16 @@ def test_the_report_shows_the_session_its_events_and_what_was_lost():
     words = "PASS  an event below 150 ns while a session records: run_begin 88 ns"
     assert any(words in line for line in text)
     assert text[-1].startswith("7 events found no room")
+
+
+def test_the_price_of_a_task_has_a_table_of_its_own():
+    off = lines_of("empty", "off", [1] * 3)
+    lines = [{**line, "bench": "trace-tasks", "ns_per_task": 10.0} for line in off]
+    lines += [{**line, "state": "untraced", "ns_per_task": 8.0} for line in lines]
+    text = report([host_line(), *lines])
+    row = next(line for line in text if line.startswith("empty other")).split()
+    assert row[2:] == ["8.0", "10.0", "+25.00", "[+25.00,", "+25.00]"]
+    assert sum("not measured" in line for line in text) == 2
 
 
 def test_a_report_without_any_measurement_says_so():

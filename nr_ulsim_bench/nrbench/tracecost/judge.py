@@ -16,6 +16,7 @@ EVENT_NS_MAX = 150.0
 RESAMPLES = 1000
 TAIL = RESAMPLES // 40  # 95 % lie between
 FIELDS = ("makespan_p50_us", "makespan_mean_us", "cpu_s")
+TASK_FIELD = "ns_per_task"
 
 
 class CaseKey(NamedTuple):
@@ -27,15 +28,14 @@ Series = dict[str, dict[str, dict[int, float]]]  # state -> field -> round -> va
 Slots = dict[CaseKey, Series]
 
 
-def collect_slots(lines: Iterable[Line]) -> Slots:
+def collect(lines: Iterable[Line], bench: str = "trace", fields: Sequence[str] = FIELDS) -> Slots:
     slots: Slots = {}
     for line in lines:
-        if line.get("bench") != "trace" or "error" in line:
+        if line.get("bench") != bench or "error" in line:
             continue
         of_case = slots.setdefault(CaseKey(line["case"], line["class"]), {})
-        for field in FIELDS:
-            value = line[field] / line["slots"] * 1e6 if field == "cpu_s" else line[field]
-            of_case.setdefault(line["state"], {}).setdefault(field, {})[line["round"]] = value
+        for field in fields:
+            of_case.setdefault(line["state"], {}).setdefault(field, {})[line["round"]] = line[field]
     return slots
 
 

@@ -14,9 +14,11 @@ UNTRACED = "ws-untraced"
 # "untraced": built without tracing. "off": as users get it, no session exists. "recorded": a session records.
 STATES = ("untraced", "off", "recorded")
 BACKEND = {"untraced": UNTRACED, "off": OWN, "recorded": OWN}
-ROUNDS, QUICK_ROUNDS = 20, 4
+ROUNDS, QUICK_ROUNDS = 20, 6
 STRETCH_S = 0.2  # of one measurement
 SLOTS_MIN = 16
+TASK_CASES = {"empty": 400_000, "nested": 200}  # tasks that do next to nothing, for the price of each
+TASKS_S = 0.04
 COUNT_SLOTS = 50  # of a case, to count the events of a slot
 COST_ROUNDS = 5  # in which the cost of an event is measured too
 COST_EVENTS, QUICK_COST_EVENTS = 400_000, 100_000
@@ -49,11 +51,11 @@ class Stretch:
     state: str
     workers: int
     period_us: int
-    slots: int
+    slots: int  # 0 = a case of TASK_CASES
 
     def labels(self) -> dict[str, object]:
         return {
-            "bench": "trace",
+            "bench": "trace" if self.slots else "trace-tasks",
             "case": self.case,
             "class": self.sched_class,
             "state": self.state,
@@ -62,27 +64,32 @@ class Stretch:
 
     @property
     def words(self) -> list[str]:
-        return [
-            "bench=slot",
+        words = [
             f"backend={BACKEND[self.state]}",
-            f"bursts={self.case}",
             f"workers={self.workers}",
             f"class={self.sched_class}",
-            f"period_us={self.period_us}",
-            f"slots={self.slots}",
-            f"warm={max(2, self.slots // 8)}",
             f"limit_s={2 + 4 * self.seconds:.2f}",
         ]
+        if not self.slots:
+            return ["bench=coliseum", *words, f"work={self.case}", f"tasks={TASK_CASES[self.case]}"]
+        warm = f"warm={max(2, self.slots // 8)}"
+        pace = [f"period_us={self.period_us}", f"slots={self.slots}", warm]
+        return ["bench=slot", *words, f"bursts={self.case}", *pace]
 
     @property
     def seconds(self) -> float:
+        if not self.slots:
+            return TASKS_S + OVERHEAD_S
         return 1.125 * self.slots * self.period_us * 1e-6 + OVERHEAD_S
 
 
 def stretch(options: Options, case: str, sched_class: str, state: str, slots: int | None = None) -> Stretch:
+    workers = max(1, options.cores - 1)
+    if case in TASK_CASES:
+        return Stretch(case, sched_class, state, workers, 0, 0)
     period = period_us(case, options.cores)
     wanted = slots or max(SLOTS_MIN, round(STRETCH_S / (period * 1e-6)))
-    return Stretch(case, sched_class, state, max(1, options.cores - 1), period, wanted)
+    return Stretch(case, sched_class, state, workers, period, wanted)
 
 
 def counted(options: Options) -> list[Stretch]:
@@ -103,14 +110,15 @@ def make_rounds(options: Options, states: Sequence[str] = STATES) -> list[Round]
     order = random.Random(options.seed)
     rounds = []
     for number in range(options.round_count):
-        pairs = [(case, sched_class) for case in SLOT_CASES for sched_class in options.classes]
+        cases = (*SLOT_CASES, *TASK_CASES)
+        pairs = [(case, sched_class) for case in cases for sched_class in options.classes]
         order.shuffle(pairs)
         quiet, recorded = [], []
         for case, sched_class in pairs:
             both = [s for s in ("untraced", "off") if s in states]
             order.shuffle(both)
             quiet += [stretch(options, case, sched_class, state) for state in both]
-            if "recorded" in states:
+            if "recorded" in states and case in SLOT_CASES:
                 recorded.append(stretch(options, case, sched_class, "recorded"))
         rounds.append(Round(number, tuple(quiet), tuple(recorded), order.random() < 0.5))
     return rounds

@@ -10,11 +10,12 @@ from nrbench.tracecost.judge import (
     EVENT_NS_MAX,
     FIELDS,
     OFF_RATIO_MAX,
+    TASK_FIELD,
     CaseKey,
     Line,
     Ratio,
     Slots,
-    collect_slots,
+    collect,
     compare,
     event_costs,
     event_word,
@@ -77,6 +78,17 @@ def recorded_table(slots: Slots, counts: dict[str, dict[str, float]]) -> Iterato
         yield from layout([head, *rows])
 
 
+def task_table(tasks: Slots) -> Iterator[str]:
+    rows = [["", "untraced", "off", "%"]]
+    for key, series in tasks.items():
+        cells = [median(series, state, TASK_FIELD) for state in ("untraced", "off")]
+        found = compare(tasks, [key], TASK_FIELD, "off", "untraced")
+        rows.append([f"{key.case} {key.sched_class}", *(_us(cell) for cell in cells), _percent(found)])
+    if len(rows) > 1:
+        yield "\nA task that does next to nothing, ns from push to end; the slots' tasks take microseconds"
+        yield from layout(rows)
+
+
 def cost_table(lines: Sequence[Line]) -> Iterator[str]:
     costs = event_costs(lines)
     if not costs:
@@ -123,13 +135,14 @@ def host_line(host: dict[str, Any]) -> str:
 
 def report(lines: Sequence[Line]) -> list[str]:
     host = next(line for line in lines if line.get("bench") == "host")
-    slots = collect_slots(lines)
+    slots = collect(lines)
     counts = {line["case"]: line["events"] for line in lines if line.get("bench") == "trace-events"}
     ordered = {key: slots[key] for key in sorted(slots, key=lambda key: _place(key, host["cases"]))}
     return [
         host_line(host),
         *off_table(ordered),
         *recorded_table(ordered, counts),
+        *task_table(collect(lines, "trace-tasks", (TASK_FIELD,))),
         *cost_table(lines),
         "",
         "What it must show:",
