@@ -68,18 +68,22 @@ function(ws_patches_count file out)
   set(${out} ${count} PARENT_SCOPE)
 endfunction()
 
-# Applies one rule to a file in place, and sets <out> to the number of statements that it has added.
-function(ws_patches_rule spatch rule file out)
-  ws_patches_count("${file}" before)
+# Applies one rule to a file below <work> in place, and sets <out> to the number of statements that it has added.
+# spatch 1.1 does nothing, without a word, where a path has a space: it gets names below <work> only.
+function(ws_patches_rule spatch rule work file out)
+  ws_patches_count("${work}/${file}" before)
+  configure_file("${WS_PATCHES_DIR}/macros.h" "${work}/macros.h" COPYONLY)
+  configure_file("${WS_PATCHES_DIR}/${rule}.cocci" "${work}/${rule}.cocci" COPYONLY)
   execute_process(
-    COMMAND "${spatch}" --very-quiet --no-includes --no-show-diff --macro-file "${WS_PATCHES_DIR}/macros.h"
-      --sp-file "${WS_PATCHES_DIR}/${rule}.cocci" --in-place "${file}"
+    COMMAND "${spatch}" --very-quiet --no-includes --no-show-diff --macro-file macros.h
+      --sp-file "${rule}.cocci" --in-place "${file}"
+    WORKING_DIRECTORY "${work}"
     TIMEOUT ${WS_PATCHES_SECONDS} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(failed)
     message(FATAL_ERROR "thread_pool_ws: spatch failed with ${rule}.cocci on ${file} (${failed}; it has "
       "${WS_PATCHES_SECONDS} s):\n${said}")
   endif()
-  ws_patches_count("${file}" after)
+  ws_patches_count("${work}/${file}" after)
   math(EXPR added "${after} - ${before}")
   set(${out} ${added} PARENT_SCOPE)
 endfunction()
@@ -106,7 +110,7 @@ function(ws_patches_make tree sets spatch work out_files out_count)
       file(READ "${tree}/${file}" text) # not copied: the tree may be read-only, and the copy is written to
       file(WRITE "${work}/${file}" "${text}")
     endif()
-    ws_patches_rule("${spatch}" ${rule} "${work}/${file}" added)
+    ws_patches_rule("${spatch}" ${rule} "${work}" "${file}" added)
     math(EXPR sum "${sum} + ${added}")
     message(STATUS "thread_pool_ws: ${rule}: ${added} of ${expected} in ${file}")
     if(NOT added EQUAL expected)

@@ -14,7 +14,13 @@ HOST = REPO / "common" / "utils" / "thread_pool_ws" / "tests" / "host"
 POOL = Path("common", "utils", "threadPool")
 
 # Folders whose files make the tree of a shape, the later over the earlier.
-LAYERS = {"A": ("fifo",), "B1": ("task", "task_array"), "B2": ("task",), "B2+": ("task",)}
+LAYERS = {
+    "A": ("fifo",),
+    "A serial": ("fifo", "fifo_serial"),
+    "B1": ("task", "task_array"),
+    "B2": ("task",),
+    "B2+": ("task",),
+}
 
 
 def copy_host(tree: Path, fifo: bool) -> None:
@@ -39,7 +45,7 @@ def assemble(shape: str, tree: Path) -> Path:
     """Makes the tree, which must not exist. Returns it."""
     for layer in LAYERS[shape]:
         shutil.copytree(MODELS / layer, tree, dirs_exist_ok=True)
-    copy_host(tree, shape == "A")
+    copy_host(tree, shape.startswith("A"))
     if shape == "B2+":
         append(tree / POOL / "thread-pool.h", "\nint get_tpool_worker_index(void);\n")
         append(tree / POOL / "thread-pool.c", "\nint get_tpool_worker_index(void)\n{\n  return -1;\n}\n")

@@ -73,3 +73,17 @@ probe_starts() {
     "$@" >/dev/null 2>&1 || return 1
   done
 }
+
+# pytest_counted <name> <folder>   runs the tests of a folder, counts them
+pytest_counted() {
+  local junit="$PWD/build-ci/$1.xml" code tests bad skips
+  mkdir -p build-ci && rm -f "$junit"
+  .venv/bin/python -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" "$2"
+  code=$?
+  [ -f "$junit" ] || return "$code"
+  tests=$(junit_attribute "$junit" tests)
+  bad=$(($(junit_attribute "$junit" failures) + $(junit_attribute "$junit" errors)))
+  skips=$(junit_attribute "$junit" skipped)
+  printf '%d passed, %d failed, %d skipped\n' $((tests - bad - skips)) "$bad" "$skips"
+  return "$code"
+}

@@ -31,6 +31,7 @@ int main(void)
   sum = sum * 31 + ulsch_burst(&never_aborted, 50, 8);
   sum = sum * 31 + radio_burst(&workers, 9);
   sum = sum * 31 + module_burst(10);
+  sum = sum * 31 + radio_slots(&workers);
   abortTpool(&workers);
   sum = sum * 31 + ulsch_burst(&workers, 5, 11); // after the abort: inline
   printf("result %016" PRIx64 "\n", sum);

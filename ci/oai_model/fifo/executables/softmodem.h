@@ -24,6 +24,9 @@ extern "C" {
 uint64_t ulsch_burst(tpool_t *pool, uint32_t count, uint64_t seed);
 uint64_t radio_burst(tpool_t *pool, uint64_t seed);
 
+/// A radio unit's and a base station's slots.
+uint64_t radio_slots(tpool_t *pool);
+
 /// In the module. Makes a pool of its own.
 typedef uint64_t (*eth_burst_t)(uint64_t seed);
 

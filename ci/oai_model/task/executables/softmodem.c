@@ -37,6 +37,7 @@ int main(void)
   sum = sum * 31 + module_burst(&workers, 10);
   sum = sum * 31 + module_burst(&nobody, 11);
   sum = sum * 31 + queue_round(12);
+  sum = sum * 31 + radio_slots(&workers);
   abortTpool(&workers);
   printf("result %016" PRIx64 "\n", sum);
   return 0;

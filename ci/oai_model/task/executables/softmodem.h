@@ -36,6 +36,9 @@ uint64_t radio_burst(tpool_t *pool, uint64_t seed);
 /// Two elements through the message queue that OAI keeps beside the pool.
 uint64_t queue_round(uint64_t seed);
 
+/// A radio unit's and a base station's slots.
+uint64_t radio_slots(tpool_t *pool);
+
 /// In the module.
 typedef uint64_t (*ldpc_burst_t)(tpool_t *pool, uint64_t seed);
 

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The patches on models of OAI's build (ci/oai_model), from configure to a run's result, and ws-patches."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+from oai_model.model import HOOK, REPO, append, assemble
+from oai_model.test_hook import Build, NewBuild, cmake_called, run
+
+PATCHES = "-DTHREAD_POOL_WS_PATCHES"
+WRAP = ("ws_trace_phase_begin", "ws_trace_phase_end", "ws_pool_prewake")
+SPY = "-DCMAKE_EXE_LINKER_FLAGS=" + " ".join(f"-Wl,--wrap={name}" for name in WRAP)
+COUNTS = {"A serial": (5, 4), "A": (7, 6), "B1": (6, 5), "B2": (6, 5)}
+FIFO_SLOT = [
+    "begin 0 7.1 1", "end 0 7.1 1", "begin 1 7.1 1",
+    "begin 0 7.1 2", "end 0 7.1 2", "begin 1 7.1 2", "end 1 7.1 1",
+]  # fmt: skip
+TASK_SLOT = ["begin 0 7.1 1", "end 0 7.1 1", "begin 0 7.1 2", "end 0 7.1 2", "begin 1 7.1 1", "end 1 7.1 1"]
+NR_GNB = Path("executables", "nr-gnb.c")
+
+needs_spatch = pytest.mark.skipif(not shutil.which("spatch"), reason="spatch is not installed (coccinelle)")
+
+
+def digest(tree: Path) -> str:
+    """Of all files' names, contents and times of change."""
+    parts = []
+    for file in sorted(path for path in tree.rglob("*") if path.is_file()):
+        parts.append(f"{file} {file.stat().st_mtime_ns} {hashlib.sha256(file.read_bytes()).hexdigest()}")
+    return "\n".join(parts)
+
+
+def results(build: Build) -> dict[str, str]:
+    """What each program prints, without what it says on stderr."""
+    return {name: said(build, name)[0] for name in ("softmodem", "nr_ulsim")}
+
+
+def said(build: Build, program: str) -> tuple[str, list[str]]:
+    """What a program prints, and what the spy in it says."""
+    done = run([str(build.folder / program)], build.folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, [line[5:] for line in done.stderr.splitlines() if line.startswith("spy: ")]
+
+
+def copy_of(build: Build, file: Path) -> Path:
+    return build.folder / "thread_pool_ws" / "patched" / file
+
+
+def ws_patches(*arguments: str) -> tuple[int, str]:
+    done = run([str(REPO / "openair1_patches" / "ws-patches"), *arguments])
+    return done.returncode, done.stdout + done.stderr
+
+
+@needs_spatch
+@pytest.mark.parametrize("shape", COUNTS)
+def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, shape: str) -> None:
+    own = new_build(shape, "own")
+    assert own.configure() == 0, own.log
+    own.make()
+    before = digest(own.tree)
+    build = new_build(shape)
+    assert build.with_hook(f"{PATCHES}=ON", SPY) == 0, build.log
+    count, files = COUNTS[shape]
+    assert f"patches: trace prewake, {count} insertions in {files} files" in build.log
+    build.make()
+    assert results(build) == results(own)
+    assert digest(build.tree) == before
+
+    _, lines = said(build, "nr_ulsim")
+    phases = [line for line in lines if " 7.1 " in line]
+    assert phases == (FIFO_SLOT if shape.startswith("A") else TASK_SLOT)
+    assert not [line for line in lines if " 7.4 " in line]  # a slot in which nobody sends
+    assert "prewake 1 500000" in lines
+    _, lines = said(build, "softmodem")
+    assert "prewake 1 100000" in lines  # the unit with one antenna
+    assert "prewake 3 100000" in lines  # with two
+
+
+@needs_spatch
+@pytest.mark.parametrize("label", ["oldest", "newest"])
+def test_other_cmakes(new_build: NewBuild, label: str) -> None:
+    build = new_build("B2", cmake=cmake_called(label))
+    assert build.with_hook(f"{PATCHES}=ON", SPY) == 0, build.log
+    build.make()
+    assert [line for line in said(build, "nr_ulsim")[1] if " 7.1 " in line] == TASK_SLOT
+
+
+@needs_spatch
+def test_a_second_configure_builds_nothing(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build.make()
+    before = digest(build.folder / "thread_pool_ws")
+    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    assert digest(build.folder / "thread_pool_ws") == before
+    assert "no work to do" in build.make()
+
+
+@needs_spatch
+def test_an_edit_of_the_original_is_patched_anew(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build.make()
+    append(build.tree / NR_GNB, "\nint edited;\n")
+    build.make()
+    copy = copy_of(build, NR_GNB).read_text()
+    assert copy.endswith("\nint edited;\n") and copy.count("WS_OAI_") == 1
+
+
+@needs_spatch
+def test_the_macros_are_a_dependency(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build.make()
+    deps = run(["ninja", "-C", str(build.folder), "-t", "deps"]).stdout
+    assert deps.count("ws_oai_hooks.h") == 6  # five files, one of them in two targets
+
+
+@needs_spatch
+def test_switching_the_patches_off_leaves_nothing(new_build: NewBuild) -> None:
+    build, untouched = new_build("A"), new_build("A", "untouched")
+    assert build.with_hook(f"{PATCHES}=ON") == 0 and untouched.with_hook() == 0
+    assert build.configure("-UTHREAD_POOL_WS_PATCHES") == 0
+    assert "patches:" not in build.log
+    assert build.cache() == untouched.cache()
+    assert "/patched/" not in (build.folder / "build.ninja").read_text()
+
+
+@needs_spatch
+def test_one_set_of_two(new_build: NewBuild) -> None:
+    build = new_build("A")
+    assert build.with_hook(f"{PATCHES}=trace") == 0, build.log
+    assert "patches: trace, 4 insertions in 3 files" in build.log
+    assert build.with_hook(f"{PATCHES}=prewake;trace") == 0, build.log
+    assert "patches: prewake trace, 7 insertions in 6 files" in build.log
+    assert build.with_hook(f"{PATCHES}=tarce") != 0
+    assert 'THREAD_POOL_WS_PATCHES is "tarce"; it may be ON' in build.log
+
+
+@needs_spatch
+def test_spaces_in_all_paths(tmp_path: Path) -> None:
+    top = tmp_path / "a folder"
+    build = Build(assemble("A", top / "the tree"), top / "the build")
+    (top / "the project").symlink_to(REPO)
+    hook = top / "the project" / HOOK.relative_to(REPO)
+    assert build.with_hook(f"{PATCHES}=ON", SPY, hook=hook) == 0, build.log
+    build.make()
+    assert "begin 1 7.1 1" in said(build, "nr_ulsim")[1]
+    code, text = ws_patches("--check", str(build.tree))
+    assert code == 0 and "7 insertions in 6 files" in text
+
+
+@needs_spatch
+def test_a_function_that_is_missing_stops(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    file = build.tree / NR_GNB
+    file.write_text(file.read_text().replace("rx_func", "receive_func"))
+    for code, text in (
+        (build.with_hook(f"{PATCHES}=ON"), build.log),
+        ws_patches("--check", str(build.tree)),
+        ws_patches("--diff", str(build.tree)),
+    ):
+        text = " ".join(text.split())
+        assert code != 0
+        assert "prewake/slot: 1 expected, 0 added to executables/nr-gnb.c" in text
+        assert "-UTHREAD_POOL_WS_PATCHES" in text
+    assert build.with_hook(f"{PATCHES}=trace") == 0, build.log  # the other set still fits
+
+
+@needs_spatch
+def test_one_match_too_many_stops(new_build: NewBuild) -> None:
+    build = new_build("A")
+    call = "phy_procedures_gNB_uespec_RX(0, 1, 2);"
+    append(build.tree / NR_GNB, f"\nstatic void rx_func(void)\n{{\n  {call}\n}}\n")
+    assert build.with_hook(f"{PATCHES}=ON") != 0
+    assert "prewake/slot: 1 expected, 2 added" in build.log
+
+
+@needs_spatch
+def test_an_unknown_uplink_stops(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    for name in ("PHY/NR_TRANSPORT/nr_ulsch_demodulation.c", "SCHED_NR/phy_procedures_nr_gNB.c"):
+        file = build.tree / "openair1" / name
+        file.write_text(file.read_text().replace("nr_rx_pusch_tp", "nr_rx_pusch_group_tp"))
+    assert build.with_hook(f"{PATCHES}=ON") != 0
+    assert "the patches do not know this OAI" in build.log
+    assert build.with_hook(f"{PATCHES}=OFF") == 0, build.log
+
+
+@needs_spatch
+def test_a_file_that_no_target_compiles_stops(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    lists = build.tree / "CMakeLists.txt"
+    lists.write_text(lists.read_text().replace("${OPENAIR_DIR}/executables/nr-gnb.c", ""))
+    assert build.with_hook(f"{PATCHES}=ON") != 0
+    assert "no target compiles" in build.log and "executables/nr-gnb.c" in build.log
+
+
+@needs_spatch
+def test_a_target_in_a_subdirectory_stops(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    lists = build.tree / "common" / "utils" / "CMakeLists.txt"
+    append(lists, "\nadd_library(more ../../executables/nr-gnb.c)\n")
+    assert build.with_hook(f"{PATCHES}=ON") != 0
+    assert "is compiled by target more of" in build.log
+
+
+def test_without_spatch_it_goes_on(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_SPATCH=/nowhere/spatch") == 0, build.log
+    assert "spatch was not found" in build.log and "coccinelle" in build.log
+    assert "no patches (no spatch)" in build.log
+    assert "/patched/" not in (build.folder / "build.ninja").read_text()
+
+
+def test_a_spatch_that_fails_stops(new_build: NewBuild, tmp_path: Path) -> None:
+    build = new_build("B2")
+    fake = tmp_path / "spatch"
+    fake.write_text("#!/bin/sh\necho out of rope >&2\nexit 3\n")
+    fake.chmod(0o755)
+    assert build.with_hook(f"{PATCHES}=ON", f"-DTHREAD_POOL_WS_SPATCH={fake}") != 0
+    assert "spatch failed with trace/symbols.cocci" in build.log and "out of rope" in build.log
+
+
+@needs_spatch
+@pytest.mark.parametrize("shape", COUNTS)
+def test_ws_patches_shows_and_counts(tmp_path: Path, shape: str) -> None:
+    tree = assemble(shape, tmp_path / "oai")
+    before = digest(tree)
+    count, files = COUNTS[shape]
+    code, text = ws_patches("--check", str(tree))
+    assert code == 0 and f"{count} insertions in {files} files" in text
+    code, text = ws_patches("--diff", str(tree))
+    lines = [line for line in text.splitlines() if line.startswith(("+ ", "- "))]
+    assert code == 0 and len([line for line in lines if "WS_OAI_" in line]) == count
+    assert not [line for line in lines if line.startswith("- ")]
+    assert text.count("--- a/") == files
+    assert digest(tree) == before
+
+
+def test_ws_patches_says_how_it_is_called(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "none")
+    for arguments in ((), ("--diff",), ("--check", nowhere), ("--set", "other", "--diff", ".")):
+        assert ws_patches(*arguments)[0] == 2, arguments
+    assert ws_patches("--help")[0] == 0
+    code, text = ws_patches("--check", str(tmp_path))
+    assert code == 1 and ("not the top of an OAI tree" in text or "spatch was not found" in text)
