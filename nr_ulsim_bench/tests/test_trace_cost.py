@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,7 @@ def test_what_the_machine_does_in_a_round_cancels():
     assert (found.value, found.low, found.high) == pytest.approx((1.004,) * 3)
     assert found.rounds == 6
     assert judge.word(found, 1.01) == "PASS" and judge.word(found, 1.003) == "MISS"
+    assert judge.word(replace(found, rounds=4), 1.01) == "OPEN"
 
 
 def test_a_limit_inside_the_interval_is_open():

@@ -13,6 +13,7 @@ Line = dict[str, Any]
 
 OFF_RATIO_MAX = 1.01
 EVENT_NS_MAX = 150.0
+ROUNDS_MIN = 5  # fewer, drawn anew, say little about how much they scatter
 RESAMPLES = 1000
 TAIL = RESAMPLES // 40  # 95 % lie between
 FIELDS = ("makespan_p50_us", "makespan_mean_us", "cpu_s")
@@ -52,9 +53,11 @@ class Ratio:
 
 
 def word(ratio: Ratio | None, limit: float) -> str:
-    """OPEN: the limit lies inside the interval; only more rounds can tell."""
+    """OPEN: the limit lies inside the interval, or there are few rounds; only more can tell."""
     if ratio is None:
         return "----"
+    if ratio.rounds < ROUNDS_MIN:
+        return "OPEN"
     return "PASS" if ratio.high <= limit else "MISS" if ratio.low > limit else "OPEN"
 
 
