@@ -16,10 +16,10 @@
 /// A phase that lasts until the block is left.
 typedef struct {
   int phase;
-  uint32_t frame, slot;
+  unsigned frame, slot;
 } ws_oai_scope_t;
 
-static inline ws_oai_scope_t ws_oai_scope_begin(int phase, uint32_t frame, uint32_t slot, uint32_t id)
+static inline ws_oai_scope_t ws_oai_scope_begin(int phase, unsigned frame, unsigned slot, unsigned id)
 {
   ws_oai_phase_begin(phase, frame, slot, id);
   return (ws_oai_scope_t){phase, frame, slot};
@@ -31,9 +31,9 @@ static inline void ws_oai_scope_end(const ws_oai_scope_t *scope)
 }
 
 /// @return the first index that is set; @p count when none is
-static inline uint32_t ws_oai_first(const _Bool *set, uint32_t count)
+static inline unsigned ws_oai_first(const _Bool *set, unsigned count)
 {
-  uint32_t first = 0;
+  unsigned first = 0;
   while (first < count && !set[first])
     first++;
   return first;
@@ -59,7 +59,7 @@ static inline uint32_t ws_oai_first(const _Bool *set, uint32_t count)
 /// who is awake when a burst comes wakes the others.
 #define WS_OAI_PREWAKE_RU(ru)                                                       \
   do {                                                                              \
-    ws_oai_prewake((ru)->threadPool, 2 * (uint32_t)(ru)->nb_rx - 1, WS_OAI_FEP_US); \
+    ws_oai_prewake((ru)->threadPool, 2 * (unsigned)(ru)->nb_rx - 1, WS_OAI_FEP_US); \
     if ((ru)->gNB_list[0])                                                          \
       ws_oai_prewake_ahead(&(ru)->gNB_list[0]->threadPool, 1, WS_OAI_SLOT_US);      \
   } while (0)

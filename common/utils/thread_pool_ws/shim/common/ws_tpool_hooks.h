@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_hooks.h
 /// What OAI's code says about its slots when it was patched to do so (openair1_patches): when a phase of the
-/// uplink begins and ends, and that tasks come soon. Plain C, and nothing of OAI's is needed to include it.
+/// uplink begins and ends, and that tasks come soon. Plain C without any other header: it comes before all that
+/// a patched file includes and defines, such as _GNU_SOURCE, which a system header would make too late.
 #ifndef WS_TPOOL_HOOKS_H
 #define WS_TPOOL_HOOKS_H
-
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,11 +18,11 @@ enum { WS_OAI_SYMBOLS, WS_OAI_DECODING };
 /// @param id  of the user, as OAI counts them
 /// @threads   any; a phase begins and ends in one thread
 /// @progress  wait-free; without a trace next to nothing
-void ws_oai_phase_begin(int phase, uint32_t frame, uint32_t slot, uint32_t id);
+void ws_oai_phase_begin(int phase, unsigned frame, unsigned slot, unsigned id);
 
 /// @brief It ends, under the id of its first begin. Without a begin nothing happens.
 /// @threads   @progress  as ws_oai_phase_begin()
-void ws_oai_phase_end(int phase, uint32_t frame, uint32_t slot);
+void ws_oai_phase_end(int phase, unsigned frame, unsigned slot);
 
 /// @brief The calling thread is about to push to a pool: have workers awake by then.
 /// Nothing happens when the pool has no threads or is closed, when the user has switched pre-wake off, and
@@ -34,11 +33,11 @@ void ws_oai_phase_end(int phase, uint32_t frame, uint32_t slot);
 /// @param within_us  they look for tasks for so long
 /// @threads   any
 /// @progress  lock-free; a futex call for each worker that it wakes
-void ws_oai_prewake(void *tpool, uint32_t workers, uint32_t within_us);
+void ws_oai_prewake(void *tpool, unsigned workers, unsigned within_us);
 
 /// @brief As ws_oai_prewake(), when another thread will push, which says so itself when its turn comes: that
 /// one tells whether slots have tasks.
-void ws_oai_prewake_ahead(void *tpool, uint32_t workers, uint32_t within_us);
+void ws_oai_prewake_ahead(void *tpool, unsigned workers, unsigned within_us);
 
 #ifdef __cplusplus
 }
