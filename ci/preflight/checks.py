@@ -90,6 +90,9 @@ def check_tools(tree: Tree) -> Iterator[Row]:
     yield row(config is not None, "pkg-config", config or "none", "apt install pkg-config")
     git = host.which("git")
     yield row(git is not None, "git", git or "none: OAI's version will be unknown", install("git"), "note")
+    spatch = host.which("spatch")
+    yield row(spatch is not None, "spatch", spatch or "none: THREAD_POOL_WS_PATCHES will change nothing",
+              "apt install coccinelle, for trace marks and hints in OAI's uplink", "note")  # fmt: skip
     hwloc = host.pkg_config("hwloc")
     yield row(hwloc, "hwloc", "found" if hwloc else "not found: the pool steals in order of worker numbers",
               "apt install libhwloc-dev", "note")  # fmt: skip

@@ -15,13 +15,13 @@
 @in_condition depends on !already@
 type R, T1, T2;
 symbol frame_rx, slot_rx;
-expression X, N;
+expression X;
 @@
 R phy_procedures_gNB_uespec_RX(..., T1 frame_rx, T2 slot_rx, ...)
 {
 <+...
   if (...) {
-    while (N > 0) {
+    while (...) {
       <+...
       pullTpool(&X->respDecode, ...)
       ...+>
@@ -34,12 +34,12 @@ R phy_procedures_gNB_uespec_RX(..., T1 frame_rx, T2 slot_rx, ...)
 @depends on !already && !in_condition@
 type R, T1, T2;
 symbol frame_rx, slot_rx;
-expression X, N;
+expression X;
 @@
 R phy_procedures_gNB_uespec_RX(..., T1 frame_rx, T2 slot_rx, ...)
 {
 <...
-  while (N > 0) {
+  while (...) {
     <+...
     pullTpool(&X->respDecode, ...)
     ...+>

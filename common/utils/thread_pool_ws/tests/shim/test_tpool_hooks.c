@@ -157,4 +157,5 @@ static void phases_end_under_their_first_id(void)
 
 TEST_MAIN("tpool_hooks", TEST_CASE(a_hint_reaches_the_pool), TEST_CASE(no_pool_takes_no_hint),
           TEST_CASE(who_switched_pre_wake_off_gets_no_hint),
-          TEST_CASE(hints_without_a_push_stop_until_the_next_push), TEST_CASE(phases_end_under_their_first_id))
+          TEST_CASE(hints_without_a_push_stop_until_the_next_push),
+          TEST_CASE(phases_end_under_their_first_id))
