@@ -2,7 +2,7 @@
 /// @file ws_tpool_hooks.h
 /// What OAI's code says about its slots when it was patched to do so (openair1_patches): when a phase of the
 /// uplink begins and ends, and that tasks come soon. Plain C without any other header: it comes before all that
-/// a patched file includes and defines, such as _GNU_SOURCE, which a system header would make too late.
+/// a patched file defines, and after a system header _GNU_SOURCE would be too late.
 #ifndef WS_TPOOL_HOOKS_H
 #define WS_TPOOL_HOOKS_H
 
