@@ -70,10 +70,14 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
   return false;
 }
 
-/// No room at first sight: no lane, or the queue is full. @return 0 queued or run, -EAGAIN
+/// No room at first sight: no lane, or the queue is full. A task that is refused was not pushed, in a trace
+/// either; but the shared queue has to be tried first, so one that it refuses is in the trace.
+/// @return 0 queued or run, -EAGAIN
 static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
+  const bool traced = !here.queue;
   if (!here.queue) {
+    ws_traced_push(pool, here, task, 1);
     if (push_shared(pool, task)) {
       announce(pool, here);
       return 0;
@@ -88,6 +92,8 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       ws_count(&here.queue->count.growths, 1);
     }
     if (ws_deque_has_room(&here.queue->deque, 1)) {
+      if (!traced)
+        ws_traced_push(pool, here, task, 1);
       publish(pool, here.queue, task, 1);
       announce(pool, here);
       return 0;
@@ -95,6 +101,8 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   }
   if (full == WS_FULL_FAIL)
     return -EAGAIN;
+  if (!traced)
+    ws_traced_push(pool, here, task, 1);
   ws_run_inline(pool, here, task);
   return 0;
 }
@@ -105,13 +113,14 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   // relaxed: a late push is found by settle_late
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
-  ws_traced_push(pool, here, task, 1);
   if (WS_UNLIKELY(pool->workers == 0)) {
+    ws_traced_push(pool, here, task, 1);
     ws_run_inline(pool, here, task);
     return 0;
   }
   if (WS_UNLIKELY(!here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_slow(pool, here, task, full);
+  ws_traced_push(pool, here, task, 1);
   publish(pool, here.queue, task, 1);
   announce(pool, here);
   return 0;

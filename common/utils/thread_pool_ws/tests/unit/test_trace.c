@@ -138,6 +138,31 @@ static void tasks_that_a_full_queue_runs_inline_count(void)
   test_gate_destroy(&gate);
 }
 
+static void tasks_that_are_refused_do_not_count(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.full = WS_FULL_FAIL;
+  settings.queue_capacity = 4;
+  ws_pool_t *pool = test_create(&settings);
+  test_gate_t gate;
+  test_gate_init(&gate);
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  ws_au64_t run = {0};
+  int64_t taken = 0;
+  begin(WS_TRACE_SYMBOL_PROCESSING);
+  for (uint32_t i = 0; i < 10; i++) {
+    taken += ws_pool_push(pool, (ws_task_t){test_count_task, &run, NULL}) == 0;
+    taken += ws_pool_try_push(pool, (ws_task_t){test_count_task, &run, NULL}) == 0;
+  }
+  CU_ASSERT_TRUE(taken > 0 && taken < 20);
+  CU_ASSERT_EQUAL(end(WS_TRACE_SYMBOL_PROCESSING), taken);
+  test_gate_let(&gate, 1);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
 static void a_second_begin_is_an_event_of_the_same_phase(void)
 {
   ws_pool_t *pool = test_pool(1);
@@ -283,6 +308,7 @@ static void a_forked_child_tells_phases(void)
 
 TEST_MAIN("trace", TEST_CASE(an_event_says_what_was_told), TEST_CASE(tasks_count_over_all_pools),
           TEST_CASE(tasks_that_a_full_queue_runs_inline_count),
+          TEST_CASE(tasks_that_are_refused_do_not_count),
           TEST_CASE(a_second_begin_is_an_event_of_the_same_phase),
           TEST_CASE(an_end_without_a_begin_is_nothing), TEST_CASE(phases_may_overlap),
           TEST_CASE(an_unknown_phase_is_ignored), TEST_CASE(a_worker_tells_of_its_own_pushes),
