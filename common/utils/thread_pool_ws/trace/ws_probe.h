@@ -16,15 +16,20 @@
 #endif
 
 #if defined(WS_USDT)
+#define WS_PROBE_IN_USDT 1 // a probe costs less than to ask whether somebody listens
+#else
+#define WS_PROBE_IN_USDT 0
+#endif
+#if defined(WS_LTTNG) && defined(LTTNG_UST_HAVE_SDT_INTEGRATION)
+#define WS_PROBE_TO_USDT(event, ...) ((void)0) // such an lttng-ust makes a probe of each tracepoint itself
+#elif defined(WS_USDT)
 #ifndef SDT_USE_VARIADIC
 #define SDT_USE_VARIADIC // else there is no STAP_PROBEV
 #endif
 #include <sys/sdt.h>
 #define WS_PROBE_TO_USDT(event, ...) STAP_PROBEV(oai_tpool_ws, event, __VA_ARGS__)
-#define WS_PROBE_IN_USDT 1 // a probe costs less than to ask whether somebody listens
 #else
 #define WS_PROBE_TO_USDT(event, ...) ((void)0)
-#define WS_PROBE_IN_USDT 0
 #endif
 
 #if defined(WS_LTTNG) || defined(WS_USDT)
