@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From events to figures, one event at a time, in bounded memory.
+
+What is kept grows with the number of threads, pools and kinds of phases, and with what goes on at one time,
+not with the length of the trace. All times in ns.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Callable, Iterable
+
+from nrbench.trace import events as ev
+from nrbench.trace.bursts import Bursts
+from nrbench.trace.events import Event
+from nrbench.trace.figures import Figures
+from nrbench.trace.ledger import Ledger
+from nrbench.trace.slots import SlotName
+from nrbench.trace.state import (
+    M_JOIN,
+    M_JOINED,
+    M_PARK,
+    M_PHASE,
+    M_PUSH,
+    M_RAN,
+    M_RUN,
+    M_UNPARK,
+    M_WAKE,
+    RUNNING,
+    WAITING,
+    Join,
+    Moment,
+    Phase,
+    Process,
+    Task,
+    TaskKey,
+    Thread,
+)
+
+PENDING_MAX = 1 << 18  # tasks pushed and not yet run; more are counted only
+GROUPS_MAX = 4096
+
+
+class Analysis:
+    """Feed it with events in order of time, then finish() it."""
+
+    def __init__(self, wanted: SlotName | None = None) -> None:
+        self.ledger = Ledger(wanted)
+        self.bursts = Bursts(self.ledger)
+        self.processes: dict[int, Process] = {}
+        self.unmatched = 0  # tasks that ran and whose push is not known
+        self.events = 0
+        self._handlers: list[Callable[[Event], None]] = [self._nothing] * 17
+        for number, handler in {
+            ev.POOL_START: self._pool_start,
+            ev.PUSH: self._push,
+            ev.WAKE: self._wake,
+            ev.UNPARK: self._unpark,
+            ev.PARK: self._park,
+            ev.PREWAKE: self._prewake,
+            ev.STEAL: self._steal,
+            ev.RUN_BEGIN: self._run_begin,
+            ev.RUN_END: self._run_end,
+            ev.JOIN_BEGIN: self._join_begin,
+            ev.JOIN_END: self._join_end,
+            ev.PHASE_BEGIN: self._phase_begin,
+            ev.PHASE_END: self._phase_end,
+            ev.PROGRAM: self._program,
+            ev.IMAGE: self._image,
+            ev.LOST: self._lost,
+        }.items():
+            self._handlers[number] = handler
+
+    @property
+    def figures(self) -> dict[tuple[int, object], Figures]:
+        return self.ledger.figures
+
+    def feed(self, stream: Iterable[Event]) -> None:
+        handlers, count = self._handlers, 0
+        try:
+            for event in stream:
+                count += 1
+                handlers[event[0]](event)
+        finally:
+            self.events += count
+
+    def finish(self) -> None:
+        """The trace has ended."""
+        for process in self.processes.values():
+            self.bursts.close_unjoined(process, None)
+            for phase in list(process.open):
+                self.ledger.abandon(process, phase)
+        self.ledger.slots.finish()
+
+    def keep(self, pids: set[int]) -> None:
+        """Forget the figures of all other processes."""
+        self.processes = {pid: process for pid, process in self.processes.items() if pid in pids}
+        self.ledger.figures = {key: value for key, value in self.figures.items() if key[0] in pids}
+        self.ledger.slots.keep(pids)
+
+    def _process(self, pid: int) -> Process:
+        process = self.processes.get(pid)
+        if process is None:
+            process = self.processes[pid] = Process(pid)
+        return process
+
+    def _nothing(self, event: Event) -> None:
+        pass
+
+    def _program(self, event: Event) -> None:
+        self._process(event[2]).name = event[4]
+
+    def _image(self, event: Event) -> None:
+        images = self._process(event[2]).images
+        image = (event[4], event[5], event[6], bool(event[7]))
+        if image not in images:
+            images.append(image)
+
+    def _lost(self, event: Event) -> None:
+        self.ledger.lose(event[1], event[4], event[5], event[6])
+
+    def _pool_start(self, event: Event) -> None:
+        pool = self._process(event[2]).pool(event[4])
+        _, _, _, _, _, pool.name, pool.workers, pool.cpus, pool.worker_cpus = event
+        pool.began = True
+
+    def _steal(self, event: Event) -> None:
+        self._process(event[2]).pool(event[4]).steals += 1
+
+    def _prewake(self, event: Event) -> None:
+        pool = self._process(event[2]).pool(event[4])
+        if event[5] < 0:
+            pool.hints += 1
+        else:
+            pool.plans += 1
+
+    def _push(self, event: Event) -> None:
+        _, now, pid, tid, number, func, arg, group = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        pool = process.pool(number)
+        pool.pushes += 1
+        thread.pushed += 1
+        if thread.stack and type(thread.stack[-1]) is Join:
+            heal_joins(thread, now)
+        task = Task(number, func, arg, group)
+        task.push_ns, task.push_tid = now, tid
+        owner = owner_of(thread)
+        if owner is None and not thread.stack:
+            owner = self.bursts.of_push(process, thread, task)
+        if process.pending_count < PENDING_MAX:
+            put(process, task)
+            if owner is not None:
+                owner.outstanding += 1
+        if owner is not None:
+            task.owner = owner
+            owner.tasks += 1
+            owner.pools.add(number)
+        self.ledger.mark(process, thread, now, M_PUSH, None, thread.in_what())
+
+    def _pushed_task(self, process: Process, now: int, key: TaskKey) -> Task | None:
+        """First in, first out. What was pushed before events were lost may have been run among them."""
+        while (task := take(process, key)) is not None:
+            if not self.ledger.lost or not self.ledger.lost_between(task.push_ns, now):
+                return task
+        return None
+
+    def _run_begin(self, event: Event) -> None:
+        _, now, pid, tid, number, worker, func, arg, group = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        pool = process.pool(number)
+        pool.runs += 1
+        if worker >= 0:
+            identify(thread, pool, number, worker)
+        task = self._pushed_task(process, now, (number, func, arg))
+        if task is None:
+            self.unmatched += 1
+            task = Task(number, func, arg, group)
+        thread.settle(now)
+        was_in = thread.in_what()
+        thread.stack.append(task)
+        task.begin_ns, task.tid = now, tid
+        if task.owner is not None:
+            self.ledger.task_begins(task, thread)
+        thread.by_timer = False
+        self.ledger.mark(process, thread, now, M_RUN, task, was_in)
+
+    def _run_end(self, event: Event) -> None:
+        _, now, pid, tid, arg = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        stack = thread.stack
+        thread.settle(now)
+        for at in range(len(stack) - 1, -1, -1):
+            task = stack[at]
+            if type(task) is Task and task.arg == arg:
+                del stack[at:]
+                break
+        else:  # it began before the trace did
+            self.ledger.mark(process, thread, now, M_RAN, None, RUNNING)
+            return
+        moment = Moment(now, tid)
+        if task.group:
+            ran = process.groups_ran
+            ran.pop(task.group, None)
+            ran[task.group] = moment
+            if len(ran) > GROUPS_MAX:
+                del ran[next(iter(ran))]
+        self.ledger.mark(process, thread, now, M_RAN, task, RUNNING)
+        if task.owner is not None:
+            self.ledger.task_ends(task, moment)
+
+    def _join_begin(self, event: Event) -> None:
+        _, now, pid, tid, _, group = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        heal_joins(thread, now)
+        thread.settle(now)
+        was_in = thread.in_what()
+        thread.stack.append(Join(group))
+        self.ledger.mark(process, thread, now, M_JOIN, None, was_in)
+
+    def _join_end(self, event: Event) -> None:
+        _, now, pid, tid, _, group = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        stack = thread.stack
+        thread.settle(now)
+        for at in range(len(stack) - 1, -1, -1):
+            frame = stack[at]
+            if type(frame) is Join and frame.group == group:
+                del stack[at:]
+                break
+        last = process.groups_ran.get(group)
+        self.ledger.mark(process, thread, now, M_JOINED, last, WAITING)
+        self.bursts.joined(process, thread, group, now)
+
+    def _wake(self, event: Event) -> None:
+        _, now, pid, tid, number, worker = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        pool = process.pool(number)
+        pool.wakes += 1
+        pool.wakes_sent[worker] = (now, tid, self._woken_for(process, thread, number))
+        self.ledger.mark(process, thread, now, M_WAKE, None, thread.in_what())
+
+    def _woken_for(self, process: Process, thread: Thread, pool: int) -> Phase | None:
+        """The phase whose tasks a wake is for: the waker's own, or the one that the waker itself was woken
+        for."""
+        owner = owner_of(thread)
+        if owner is None and thread.bursts:
+            owner = next((burst for burst in reversed(thread.bursts.values()) if pool in burst.pools), None)
+        if owner is None:
+            owner = thread.woken_for
+        if owner is None or not owner.is_open:
+            owner = next((phase for phase in reversed(process.open) if pool in phase.pools), None)
+        return owner
+
+    def _unpark(self, event: Event) -> None:
+        _, now, pid, tid, number, worker, how = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        pool = process.pool(number)
+        identify(thread, pool, number, worker)
+        pool.unparks[min(how, 2)] += 1
+        thread.by_timer = how == ev.BY_TIMER
+        sent, waker = pool.wakes_sent.pop(worker, None), None
+        if sent is not None and how == ev.WOKEN and not self.ledger.lost_between(sent[0], now):
+            sent_ns, by, owner = sent
+            waker = Moment(sent_ns, by)
+            thread.woken_for = owner
+            if owner is not None:
+                self.ledger.woke(owner, now - sent_ns)
+        self.ledger.mark(process, thread, now, M_UNPARK, waker, thread.in_what())
+
+    def _park(self, event: Event) -> None:
+        _, now, pid, tid, number, worker = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        pool = process.pool(number)
+        pool.parks += 1
+        identify(thread, pool, number, worker)
+        if thread.stack and type(thread.stack[-1]) is Task:  # its end was lost
+            thread.settle(now)
+            thread.stack.clear()
+        pool.wakes_sent.pop(worker, None)
+        thread.by_timer, thread.woken_for = False, None
+        self.ledger.mark(process, thread, now, M_PARK, None, thread.in_what())
+
+    def _phase_begin(self, event: Event) -> None:
+        _, now, pid, tid, name, frame, slot, number = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        heal_joins(thread, now)
+        for phase in thread.phases:
+            if phase.name == name:  # another transport block of it
+                thread.phases.remove(phase)
+                thread.phases.append(phase)
+                return
+        phase = Phase(name, pid, tid, now)
+        phase.frame, phase.slot, phase.id = frame, slot, number
+        thread.phases.append(phase)
+        self.ledger.open(process, thread, phase)
+        self.ledger.mark(process, thread, now, M_PHASE, None, thread.in_what())
+
+    def _phase_end(self, event: Event) -> None:
+        _, now, pid, tid, name, _, _, _, tasks = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        phase = next((phase for phase in thread.phases if phase.name == name), None)
+        if phase is None:
+            self.ledger.of(pid, name).left_out += 1
+            return
+        self.ledger.mark(process, thread, now, M_PHASE, None, thread.in_what())
+        if thread.pushed - phase.pushed_before != tasks:
+            phase.is_valid = False
+        self.ledger.close(process, phase, Moment(now, tid))
+
+
+def put(process: Process, task: Task) -> None:
+    """It waits to be run. Most keys have one task at a time."""
+    key = (task.pool, task.func, task.arg)
+    there = process.pending.get(key)
+    if there is None:
+        process.pending[key] = task
+    elif isinstance(there, Task):
+        process.pending[key] = deque((there, task))
+    else:
+        there.append(task)
+    process.pending_count += 1
+
+
+def take(process: Process, key: TaskKey) -> Task | None:
+    there = process.pending.get(key)
+    if there is None:
+        return None
+    process.pending_count -= 1
+    if isinstance(there, Task):
+        del process.pending[key]
+        return there
+    task = there.popleft()
+    if not there:
+        del process.pending[key]
+    return task
+
+
+def identify(thread: Thread, pool: object, number: int, worker: int) -> None:
+    """An event says which worker its thread is."""
+    if thread.worker != worker or thread.pool != number:
+        thread.pool, thread.worker = number, worker
+    pool.seen.add(worker)  # type: ignore[attr-defined]
+
+
+def heal_joins(thread: Thread, now: int) -> None:
+    """A thread that waits pushes nothing, begins no wait and no phase: if it seems so, the wait's end was
+    lost."""
+    if thread.stack and type(thread.stack[-1]) is Join:
+        thread.settle(now)
+        while thread.stack and type(thread.stack[-1]) is Join:
+            thread.stack.pop()
+
+
+def owner_of(thread: Thread) -> Phase | None:
+    """The phase that what the thread does now is for: its own if begun in this task, else its task's."""
+    if thread.phases and thread.phases[-1].depth == len(thread.stack):
+        return thread.phases[-1]
+    if thread.stack and type(thread.stack[-1]) is Task:
+        return thread.stack[-1].owner
+    return None

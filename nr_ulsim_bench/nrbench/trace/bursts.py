@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bursts: what a thread pushes to a pool outside any phase, all of one function, until somebody waits.
+
+A burst ends with the first return from a wait for its group at which all its tasks have run. One that nobody
+waits for in that way ends with its last task, when nothing more has been pushed for a while. A group that has
+been waited for before will be waited for again: then a long pause between two pushes, of a thread that lost
+its CPU, is part of the burst.
+"""
+
+from __future__ import annotations
+
+from nrbench.trace.ledger import Ledger
+from nrbench.trace.state import Moment, Phase, Process, Task, Thread
+
+GAP_NS = 100_000  # all tasks of an unjoined burst have run for so long: what is pushed now is another
+GROUPS_MAX = 4096
+
+
+class Bursts:
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        ledger.on_long_history = self.close_unjoined
+
+    def of_push(self, process: Process, thread: Thread, task: Task) -> Phase:
+        """The burst that a task belongs to, pushed at the bottom of a thread."""
+        key = (task.pool, task.func)
+        burst = thread.bursts.get(key)
+        if burst is not None and self._is_over(process, burst, task.push_ns):
+            self._close_unjoined(process, burst)
+            burst = None
+        if burst is None:
+            burst = Phase("burst", process.pid, thread.tid, task.push_ns)
+            burst.pool, burst.func = key
+            thread.bursts[key] = burst
+            self.ledger.open(process, thread, burst)
+        if task.group not in burst.groups:
+            burst.groups.add(task.group)
+            process.by_group.setdefault(task.group, []).append(burst)
+        return burst
+
+    def joined(self, process: Process, thread: Thread, group: int, now: int) -> None:
+        """A wait returned. A wait for nothing in particular ends what its own thread has pushed without a
+        group."""
+        if group and group not in process.joined:
+            process.joined[group] = None
+            if len(process.joined) > GROUPS_MAX:
+                del process.joined[next(iter(process.joined))]
+        for burst in list(process.by_group.get(group, ())):
+            if group == 0 and burst.tid != thread.tid:
+                continue
+            if burst.outstanding == 0 or self.ledger.lost_between(burst.begin_ns, now):
+                self.ledger.close(process, burst, Moment(now, thread.tid))
+
+    def close_unjoined(self, process: Process, now: int | None) -> None:
+        """Those that are over; at the end of a trace (None) all whose tasks have run."""
+        for burst in [phase for phase in process.open if phase.is_burst and phase.outstanding == 0]:
+            if now is None or self._is_over(process, burst, now):
+                self._close_unjoined(process, burst)
+
+    @staticmethod
+    def _is_over(process: Process, burst: Phase, now: int) -> bool:
+        if burst.outstanding or now - burst.last_ran.time <= GAP_NS:
+            return False
+        return not any(group in process.joined for group in burst.groups)
+
+    def _close_unjoined(self, process: Process, burst: Phase) -> None:
+        self.ledger.of_phase(burst).not_joined += 1
+        self.ledger.close(process, burst, burst.last_ran)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A slot as a picture: a row for each thread, its tasks as bars, its sleep hatched, wakes as arrows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # there may be no display
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.patches import Patch, Rectangle  # noqa: E402
+
+from nrbench.trace.scene import Bar, Row, Scene  # noqa: E402
+from nrbench.trace.state import Phase  # noqa: E402
+from nrbench.trace.summary import Names, pool_label  # noqa: E402
+
+ROWS_MAX = 48
+# Told apart by those who see few colours, too (Okabe and Ito).
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#5B4E9E")
+OTHER, SLEEP, WAIT, WAKE = "#8A8A8A", "#C9C9C9", "#B9B9B9", "#B00020"
+BAR, PHASE_BAR = 0.62, 0.5
+
+
+class _Canvas:
+    def __init__(self, scene: Scene, names: Names) -> None:
+        self.scene, self.names = scene, names
+        self.rows = scene.shown_rows()[:ROWS_MAX]
+        self.places = {row.tid: index for index, row in enumerate(self.rows)}
+        self.end_us = self.us(scene.end_ns)
+        self.begin_us = -0.02 * scene.window.duration_ns / 1e3
+        self.colors: dict[str, str] = {}
+        self.lanes = self._lanes()
+        height = 1.7 + 0.42 * (len(self.rows) + len(self.lanes))
+        self.figure, self.axis = plt.subplots(figsize=(14, height), layout="constrained")
+
+    def us(self, time_ns: int) -> float:
+        return (time_ns - self.scene.window.begin_ns) / 1e3
+
+    def _lanes(self) -> list[list[Any]]:
+        """Phases above the threads, in as few rows as they fit into."""
+        lanes: list[list[Any]] = []
+        for span in sorted(self.scene.phases, key=lambda span: span.begin_ns):
+            if span.end_ns <= self.scene.window.begin_ns or span.begin_ns >= self.scene.end_ns:
+                continue
+            lane = next((lane for lane in lanes if lane[-1].end_ns <= span.begin_ns), None)
+            if lane is None:
+                lanes.append(lane := [])
+            lane.append(span)
+        return lanes
+
+    def kind(self, owner: Phase | None, func: int) -> str:
+        if owner is not None and not owner.is_burst:
+            return owner.name.replace("_", " ")
+        return self.names.symbols.name(self.scene.window.pid, func) if func else "other task"
+
+    def color(self, kind: str) -> str:
+        if kind not in self.colors:
+            self.colors[kind] = COLORS[len(self.colors)] if len(self.colors) < len(COLORS) else OTHER
+        return self.colors[kind]
+
+    def box(self, begin_ns: int, end_ns: int, y: float, height: float, **style: Any) -> tuple[float, float]:
+        """@return what of it is inside the picture, us"""
+        left, right = max(self.us(begin_ns), self.begin_us), min(self.us(end_ns), self.end_us)
+        if right > left:
+            self.axis.add_patch(Rectangle((left, y - height / 2), right - left, height, **style))
+        return left, right
+
+    def label(self, left: float, right: float, y: float, text: str, size: float) -> None:
+        """In a box, if it is wide enough."""
+        room = (right - left) / (self.end_us - self.begin_us) * 14 * 72 * 0.82  # points
+        if len(text) * size * 0.6 < room:
+            self.axis.text(
+                (left + right) / 2,
+                y,
+                text,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color="white",
+                clip_on=True,
+            )
+
+    def draw_phases(self) -> None:
+        for index, lane in enumerate(self.lanes):
+            y = -1 - index
+            for span in lane:
+                kind = self.kind(span.phase, span.phase.func)
+                left, right = self.box(span.begin_ns, span.end_ns, y, PHASE_BAR, color=self.color(kind), lw=0)
+                duration = f"{(span.end_ns - span.begin_ns) / 1e3:.1f} µs"
+                self.label(left, right, y, f"{kind}  {duration}", 8)
+                if span.phase.tid in self.places:
+                    self._own_time(span)
+
+    def _own_time(self, span: Any) -> None:
+        """The phase's own thread, when it neither runs tasks nor waits, as a thin line in the phase's
+        colour."""
+        y = self.places[span.phase.tid]
+        color = self.color(self.kind(span.phase, span.phase.func))
+        self.box(span.begin_ns, span.end_ns, y, 0.16, color=color, alpha=0.55, lw=0, zorder=1)
+
+    def draw_row(self, row: Row, y: int) -> None:
+        for span in row.parked:
+            self.box(*span, y, BAR, facecolor="white", edgecolor=SLEEP, hatch="////", lw=0, zorder=1)
+        for span in row.waits:
+            self.box(*span, y, 0.3, facecolor="#ECECEC", edgecolor=WAIT, lw=0.5, zorder=2)
+        for bar in sorted(row.bars, key=lambda bar: bar.depth):
+            if self.us(bar.end_ns) > self.begin_us and self.us(bar.begin_ns) < self.end_us:
+                self.draw_bar(bar, y)
+        pushes = [self.us(push) for push in row.pushes if self.begin_us <= self.us(push) <= self.end_us]
+        self.axis.vlines(pushes, y - 0.46, y - 0.33, color="black", lw=0.6, zorder=5)
+
+    def draw_bar(self, bar: Bar, y: int) -> None:
+        height = max(BAR - 0.16 * bar.depth, 0.14)
+        left, right = self.box(
+            bar.begin_ns,
+            bar.end_ns,
+            y,
+            height,
+            facecolor=self.color(self.kind(bar.owner, bar.func)),
+            edgecolor="white",
+            lw=0.6,
+            zorder=3 + bar.depth * 0.1,
+        )
+        if bar.depth == 0:
+            self.label(left, right, y, f"{(bar.end_ns - bar.begin_ns) / 1e3:.1f}", 6.5)
+
+    def draw_arrows(self) -> None:
+        for arrow in self.scene.arrows:
+            x = self.us(arrow.arrived.time)
+            if not (
+                self.begin_us <= x <= self.end_us and {arrow.sent.tid, arrow.arrived.tid} <= set(self.places)
+            ):
+                continue
+            self.axis.annotate(
+                "",
+                (x, self.places[arrow.arrived.tid]),
+                (max(self.us(arrow.sent.time), self.begin_us), self.places[arrow.sent.tid]),
+                arrowprops={
+                    "arrowstyle": "-|>",
+                    "color": WAKE,
+                    "lw": 1.0,
+                    "alpha": 0.85,
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                },
+                zorder=6,
+            )
+
+    def row_name(self, row: Row) -> str:
+        process = self.names.processes.get(self.scene.window.pid)
+        if row.worker < 0 or process is None:
+            return f"thread {row.tid}"
+        return f"{pool_label(process, row.pool)} worker {row.worker}"
+
+    def finish(self, title: str) -> None:
+        axis: Axes = self.axis
+        axis.set_xlim(self.begin_us, self.end_us)
+        axis.set_ylim(len(self.rows) - 0.4, -len(self.lanes) - 0.6)
+        axis.set_yticks(range(len(self.rows)), [self.row_name(row) for row in self.rows])
+        axis.set_xlabel("µs from the begin of the slot")
+        axis.grid(axis="x", alpha=0.25)
+        axis.set_axisbelow(True)
+        for side in ("top", "right", "left"):
+            axis.spines[side].set_visible(False)
+        axis.tick_params(axis="y", length=0)
+        for edge_ns in (self.scene.window.begin_ns, self.scene.window.end_ns):
+            axis.axvline(self.us(edge_ns), color="black", lw=0.8, ls=":", zorder=0)
+        axis.set_title(title, fontsize=11, loc="left")
+        handles: list[Any] = [Patch(color=color, label=kind) for kind, color in self.colors.items()]
+        handles += [
+            Patch(facecolor="white", edgecolor=SLEEP, hatch="////", label="asleep"),
+            Patch(facecolor="#ECECEC", edgecolor=WAIT, label="in a wait, no task"),
+            Line2D([], [], color=WAKE, lw=1, marker=">", markersize=4, label="wake"),
+            Line2D([], [], color="black", lw=0, marker="|", markersize=6, label="push"),
+        ]
+        self.figure.legend(
+            handles=handles, loc="outside lower center", ncol=len(handles), fontsize=8, frameon=False
+        )
+
+
+def draw(scene: Scene, names: Names, path: Path) -> None:
+    canvas = _Canvas(scene, names)
+    canvas.draw_phases()
+    for y, row in enumerate(canvas.rows):
+        canvas.draw_row(row, y)
+    canvas.draw_arrows()
+    name, process = scene.window.name, names.process(scene.window.pid)
+    what = str(name) if name.frame < 0 else f"slot {name}"
+    more = "; the rest is too much to draw" if scene.is_cut else ""
+    hidden = len(scene.shown_rows()) - len(canvas.rows)
+    more += f"; {hidden} more threads" if hidden else ""
+    canvas.finish(f"{process} {what}, {scene.window.duration_ns / 1e3:.1f} µs{more}".strip())
+    canvas.figure.savefig(path, dpi=130)
+    plt.close(canvas.figure)

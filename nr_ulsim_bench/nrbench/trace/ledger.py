@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keeps the books of phases: opens them, gathers what belongs to them, and enters them when they have ended.
+
+A phase is entered only if all its events are there: none was lost while it ran, and its thread pushed as many
+tasks as the program itself has counted.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from nrbench.trace.figures import Figures
+from nrbench.trace.path import critical_path
+from nrbench.trace.slots import SlotName, Slots
+from nrbench.trace.state import Mark, Moment, Phase, Process, Task, Thread
+
+KINDS_MAX = 64
+OTHERS = "others"
+BUFFER_MAX = 1 << 16  # times of one phase that wait for its end
+MARKS_MAX = 1 << 17  # of history, in one process
+OPEN_MAX = 1024  # phases at one time in one process; more have lost their end
+
+
+class Ledger:
+    """`on_long_history` is called with a process and the time when phases have gone on for long: it may end
+    some."""
+
+    def __init__(self, wanted: SlotName | None) -> None:
+        self.on_long_history: Callable[[Process, int | None], None] = lambda process, now: None
+        self.on_close: Callable[[Phase, Moment], None] = lambda phase, end: None
+        self.figures: dict[tuple[int, object], Figures] = {}
+        self.slots = Slots(wanted)
+        self.lost: list[tuple[int, int]] = []  # stretches (ns) in which events were lost
+        self.lost_events = self.lost_packets = 0
+        self.lost_uncounted = False
+
+    def of(self, pid: int, name: object) -> Figures:
+        """The figures of a kind of phase in a process; too many kinds share one entry."""
+        figures = self.figures.get((pid, name))
+        if figures is None:
+            key = (pid, name) if len(self.figures) < KINDS_MAX else (-1, OTHERS)
+            figures = self.figures.setdefault(key, Figures())
+        return figures
+
+    def of_phase(self, phase: Phase) -> Figures:
+        return self.of(phase.pid, (phase.pool, phase.func) if phase.is_burst else phase.name)
+
+    # Lost events
+
+    def lose(self, begin_ns: int, end_ns: int, events: int | None, packets: int | None) -> None:
+        if self.lost and begin_ns <= self.lost[-1][1] and end_ns >= self.lost[-1][0]:
+            begin_ns, end_ns = min(begin_ns, self.lost[-1][0]), max(end_ns, self.lost[-1][1])
+            self.lost.pop()
+        self.lost.append((begin_ns, end_ns))
+        self.lost_events += events or 0
+        self.lost_packets += packets or 0
+        self.lost_uncounted |= events is None or packets is None
+
+    def lost_between(self, begin_ns: int, end_ns: int) -> bool:
+        return bool(self.lost) and any(begin <= end_ns and end >= begin_ns for begin, end in self.lost)
+
+    # History
+
+    def mark(self, process: Process, thread: Thread, now: int, mark: int, about: object, was_in: int) -> None:
+        """History is kept while some phase goes on."""
+        if not process.open:
+            return
+        entry: Mark = (now, mark, about, was_in)
+        thread.marks.append(entry)
+        process.mark_count += 1
+        if process.mark_count > MARKS_MAX:
+            self.on_long_history(process, now)
+            if process.mark_count > MARKS_MAX:
+                self._cut_history(process, now)
+
+    def _cut_history(self, process: Process, now: int) -> None:
+        """Forget the older half, in time, and the paths of phases that began in it."""
+        oldest = min(thread.marks[0][0] for thread in process.threads.values() if thread.marks)
+        begins = next(iter(process.open)).begin_ns
+        limit = begins if begins > (oldest + now) // 2 else (oldest + now) // 2
+        process.cut_ns = limit
+        forget_before(process, limit)
+
+    def _forget(self, process: Process) -> None:
+        if process.open:
+            return
+        for thread in process.threads.values():
+            if thread.marks:
+                thread.marks.clear()
+        process.mark_count = 0
+
+    # Phases
+
+    def open(self, process: Process, thread: Thread, phase: Phase) -> None:
+        now = phase.begin_ns
+        phase.depth = len(thread.stack)
+        phase.pushed_before = thread.pushed
+        thread.settle(now)
+        phase.run_before = {number: process.busy_ns(number, now) for number in process.pools}
+        phase.own_run_before = dict(thread.run_ns)
+        phase.own_wait_before = thread.wait_ns
+        process.open[phase] = None
+        if not phase.is_burst:
+            self.slots.begin(phase)
+        if len(process.open) > OPEN_MAX:
+            self.abandon(process, next(iter(process.open)))
+
+    def abandon(self, process: Process, phase: Phase) -> None:
+        """Its end does not come."""
+        self._take_out(process, phase)
+        self.of_phase(phase).unfinished += 1
+
+    def _take_out(self, process: Process, phase: Phase) -> None:
+        phase.is_open = False
+        process.open.pop(phase, None)
+        thread = process.thread(phase.tid)
+        if phase in thread.phases:
+            thread.phases.remove(phase)
+        if thread.bursts.get((phase.pool, phase.func)) is phase:
+            del thread.bursts[phase.pool, phase.func]
+        for group in phase.groups:
+            bursts = process.by_group[group]
+            bursts.remove(phase)
+            if not bursts:
+                del process.by_group[group]
+
+    def close(self, process: Process, phase: Phase, end: Moment) -> None:
+        """It has ended, on that thread; for a burst that is the one that waited for it."""
+        phase.is_valid &= not self.lost_between(phase.begin_ns, end.time)
+        figures = self.of_phase(phase)
+        if phase.is_valid:
+            self._enter(process, phase, figures, end)
+        else:
+            figures.left_out += 1
+        if phase.is_burst:
+            self.slots.burst(phase, end.time, phase.is_valid)
+        else:
+            self.slots.end(phase, end.time, phase.is_valid)
+        self.on_close(phase, end)
+        self._take_out(process, phase)
+        self._forget(process)
+
+    def _enter(self, process: Process, phase: Phase, figures: Figures, end: Moment) -> None:
+        duration_ns = end.time - phase.begin_ns
+        figures.durations.add(duration_ns)
+        figures.tasks += phase.tasks
+        figures.stolen += phase.stolen
+        figures.by_timer += phase.by_timer
+        self._flush(phase, figures)
+        if phase.pools:
+            figures.busy_ns += busy_ns(process, phase, end.time)
+            figures.room_ns += duration_ns * cpus_for(process, phase)
+        if phase.begin_ns >= process.cut_ns:
+            figures.add_path(critical_path(process, end.tid, phase.begin_ns, end.time))
+
+    @staticmethod
+    def _flush(phase: Phase, figures: Figures) -> None:
+        for values, times in (
+            (phase.lags, figures.lags),
+            (phase.times, figures.times),
+            (phase.wakes, figures.wakes),
+        ):
+            times.add_all(values)
+            values.clear()
+
+    # What belongs to a phase, in its lifetime or later
+
+    def _gather(self, phase: Phase, values: list[int], value_ns: int) -> None:
+        values.append(value_ns)
+        if not phase.is_open and phase.is_valid or len(values) > BUFFER_MAX:
+            self._flush(phase, self.of_phase(phase))
+
+    def task_begins(self, task: Task, thread: Thread) -> None:
+        phase = task.owner
+        assert phase is not None
+        self._gather(phase, phase.lags, task.begin_ns - task.push_ns)
+        phase.stolen += task.push_tid != task.tid
+        phase.by_timer += thread.by_timer
+
+    def task_ends(self, task: Task, moment: Moment) -> None:
+        phase = task.owner
+        assert phase is not None
+        self._gather(phase, phase.times, moment.time - task.begin_ns)
+        phase.outstanding -= 1
+        phase.last_ran = moment
+
+    def woke(self, phase: Phase, latency_ns: int) -> None:
+        self._gather(phase, phase.wakes, latency_ns)
+
+
+def forget_before(process: Process, limit_ns: int) -> None:
+    process.mark_count = 0
+    for thread in process.threads.values():
+        if thread.marks and thread.marks[0][0] < limit_ns:
+            thread.marks = [entry for entry in thread.marks if entry[0] >= limit_ns]
+        process.mark_count += len(thread.marks)
+
+
+def busy_ns(process: Process, phase: Phase, now: int) -> int:
+    """CPU time in which something was done: tasks of the phase's pools, and its own thread when it did not
+    wait."""
+    thread = process.thread(phase.tid)
+    thread.settle(now)
+    own = (now - phase.begin_ns) - (thread.wait_ns - phase.own_wait_before)
+    for pool in phase.pools:
+        own -= thread.run_ns.get(pool, 0) - phase.own_run_before.get(pool, 0)
+    tasks = sum(process.busy_ns(pool, now) - phase.run_before.get(pool, 0) for pool in phase.pools)
+    return max(own, 0) + tasks
+
+
+def cpus_for(process: Process, phase: Phase) -> int:
+    """CPUs that could have worked: one a thread, as many as there are."""
+    thread = process.thread(phase.tid)
+    pools = [process.pools[number] for number in phase.pools]
+    threads = sum(pool.worker_count for pool in pools) + (thread.pool not in phase.pools)
+    cpus = max(pool.cpus for pool in pools)
+    return min(threads, cpus) if cpus else threads

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LTTng's command line: one user-space session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from nrbench.trace.errors import TraceError
+from nrbench.trace.events import PROVIDER, STATEDUMP
+
+CHANNEL = "tpool_ws"
+SHARED_MEMORY = Path("/dev/shm")
+WAIT_S = 120
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Of each CPU. Eight of 1 MiB hold some 150 000 events: what a CPU makes in half a second of full load,
+    in which
+    the consumer need not run at all."""
+
+    subbuf_bytes: int = 1 << 20
+    count: int = 8
+
+    @property
+    def bytes(self) -> int:
+        return self.subbuf_bytes * self.count * (os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class Losses:
+    events: int
+    packets: int
+
+
+def run_lttng(*words: str) -> str:
+    """@return its standard output. In a session of its own: a Ctrl-C is not for it."""
+    try:
+        answer = subprocess.run(
+            ["lttng", *words],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            timeout=WAIT_S,
+        )
+    except FileNotFoundError:
+        raise TraceError(
+            "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise TraceError(
+            f"'lttng {' '.join(words)}' has not answered for {WAIT_S} s: is lttng-sessiond stopped?"
+        ) from None
+    if answer.returncode != 0:
+        raise TraceError(_explain(words, answer.stderr + answer.stdout))
+    return answer.stdout
+
+
+def _explain(words: tuple[str, ...], text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = next(
+        (line for line in lines if line.startswith(("Error", "error"))),
+        lines[-1] if lines else "no reason given",
+    )
+    message = f"'lttng {words[0]}' failed: {said}"
+    if "session daemon" in text or "sessiond" in text:
+        message += (
+            ". Start a session daemon by hand and see what it says: lttng-sessiond --verbose; one that "
+            "runs as root is for root and the group 'tracing'; $LTTNG_HOME or $HOME must be writable"
+        )
+    return message
+
+
+def check_installed() -> None:
+    if shutil.which("lttng") is None:
+        run_lttng("--version")
+
+
+def check_memory(buffers: Buffers) -> None:
+    """The buffers lie in shared memory, of which containers have little; without room there would be no
+    event."""
+    if not SHARED_MEMORY.is_dir():
+        return
+    free = shutil.disk_usage(SHARED_MEMORY).free
+    if buffers.bytes > free:
+        raise TraceError(
+            f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {buffers.bytes >> 20} MiB "
+            f"({buffers.count} of {buffers.subbuf_bytes >> 10} KiB a CPU): smaller --subbuf-size or --num-"
+            "subbuf, or, in a container, --shm-size"
+        )
+
+
+class Session:
+    """A recording session. Whatever happens inside `with`, it is stopped and destroyed."""
+
+    def __init__(self, name: str, out: Path, buffers: Buffers, per_process: bool = False) -> None:
+        self.name, self.out, self.buffers, self.per_process = name, out, buffers, per_process
+        self.losses: Losses | None = None
+        self._recording = False
+
+    def __enter__(self) -> Session:
+        run_lttng("create", self.name, f"--output={self.out.resolve()}")
+        try:
+            self._configure()
+        except BaseException:
+            self._destroy()
+            raise
+        return self
+
+    def _configure(self) -> None:
+        where = ("--userspace", f"--session={self.name}", f"--channel={CHANNEL}")
+        run_lttng(
+            "enable-channel",
+            "--userspace",
+            f"--session={self.name}",
+            "--buffers-pid" if self.per_process else "--buffers-uid",
+            f"--subbuf-size={self.buffers.subbuf_bytes}",
+            f"--num-subbuf={self.buffers.count}",
+            CHANNEL,
+        )
+        run_lttng("enable-event", *where, f"{PROVIDER}:*")
+        run_lttng("enable-event", *where, f"{STATEDUMP}:*")
+        run_lttng("add-context", *where, "--type=vpid", "--type=vtid")
+        run_lttng("start", self.name)
+        self._recording = True
+
+    def stop(self) -> None:
+        """No event is recorded from now on; all that were are on disk."""
+        if not self._recording:
+            return
+        self._recording = False
+        run_lttng("stop", self.name)
+        self.losses = self._read_losses()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        finally:
+            self._destroy()
+
+    def _destroy(self) -> None:
+        run_lttng("destroy", self.name)
+
+    def _read_losses(self) -> Losses | None:
+        """What the consumer has counted; None = it cannot be asked."""
+        try:
+            root = ElementTree.fromstring(run_lttng("--mi=xml", "list", self.name, f"--channel={CHANNEL}"))
+        except (TraceError, ElementTree.ParseError):
+            return None
+        sums = {"discarded_events": 0, "lost_packets": 0}
+        for element in root.iter():
+            tag = element.tag.rpartition("}")[2]
+            if tag in sums and element.text:
+                sums[tag] += int(element.text)
+        return Losses(sums["discarded_events"], sums["lost_packets"])

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report as one page of HTML that needs no other file."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from nrbench.trace.summary import Summary
+from nrbench.trace.text import losses, tables
+
+SLOT = (
+    "A row for each thread: tasks as bars with their length in µs, a task that runs inside another one "
+    "smaller on top of it. Above them the phases, from begin to end; the phase's own thread shows as a "
+    "thin line in its colour where it neither runs tasks nor waits. A wake's arrow goes from the call that"
+    " wakes to the first thing the worker does."
+)
+TAILS = "How many of all are at least that long. A point at the right end is the longest of all."
+LABELS = {
+    "cpu": "CPU",
+    "cores": "CPUs usable",
+    "cores_online": "CPUs online",
+    "kernel": "kernel",
+    "governor": "frequency governor",
+    "virtual": "virtual machine",
+    "rt_runtime_us": "sched_rt_runtime_us",
+    "load": "load after recording",
+    "date": "recorded",
+    "commit": "version of the tool",
+    "command": "command",
+    "seconds": "seconds asked for",
+    "buffers": "LTTng buffers",
+    "lost_events": "lost events, by LTTng's count",
+    "lost_packets": "lost packets, by LTTng's count",
+}
+
+
+class Picture(NamedTuple):
+    title: str
+    words: str
+    path: Path
+
+    @property
+    def source(self) -> str:
+        return "data:image/png;base64," + base64.b64encode(self.path.read_bytes()).decode()
+
+
+def facts(about: dict[str, Any]) -> list[tuple[str, str]]:
+    shown = {key: value for key, value in about.items() if value not in (None, "")}
+    return [(LABELS.get(key, key), str(value)) for key, value in shown.items()]
+
+
+def write(path: Path, trace: Path, summary: Summary, about: dict[str, Any], pictures: list[Picture]) -> None:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("page.html.j2").render(
+        trace=trace.resolve().name,
+        summary=summary,
+        warnings=[*summary["warnings"], *losses(summary)],
+        tables=list(tables(summary)),
+        facts=facts(about),
+        pictures=pictures,
+    )
+    path.write_text(page)

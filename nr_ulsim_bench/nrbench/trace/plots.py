@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Distributions as pictures: how many of all are longer than a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Sequence
+
+import matplotlib
+
+matplotlib.use("Agg")  # there may be no display
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
+
+from nrbench.trace.figures import Figures  # noqa: E402
+from nrbench.trace.gantt import COLORS, OTHER  # noqa: E402
+from nrbench.trace.hist import Times  # noqa: E402
+
+PANELS = (("durations", "duration of a phase"), ("lags", "start lag of a task"), ("wakes", "wake latency"))
+CURVES_MAX = len(COLORS)
+
+
+def _curve(axis: Axes, times: Times, label: str, color: str) -> None:
+    points = list(times.tail())
+    if not points:
+        return
+    x = [point[0] for point in points]
+    y = [point[1] for point in points]
+    axis.plot(x, y, drawstyle="steps-pre", color=color, lw=1.6, label=label)
+    axis.plot(x[-1], y[-1], "o", color=color, markersize=3)
+
+
+def _finish(axis: Axes, title: str) -> None:
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    low, high = axis.get_xlim()
+    narrow = high < 300 * low
+    axis.set_title(title, fontsize=10, loc="left")
+    axis.set_xlabel("µs")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,), numticks=20))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_major_locator(LogLocator(numticks=12))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+    axis.set_ylim(top=1.3)
+    axis.grid(which="major", alpha=0.3)
+    axis.grid(which="minor", axis="x", alpha=0.1)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def draw_tails(kinds: Sequence[tuple[str, Figures]], path: Path) -> bool:
+    """@return whether there was anything to draw"""
+    kinds = [(name, figures) for name, figures in kinds if figures.durations.count > 1][:CURVES_MAX]
+    panels = [panel for panel in PANELS if any(getattr(figures, panel[0]).count > 1 for _, figures in kinds)]
+    if not panels:
+        return False
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(4.7 * len(panels), 4.2), squeeze=False, layout="constrained"
+    )
+    for axis, (attribute, title) in zip(axes[0], panels):
+        for index, (name, figures) in enumerate(kinds):
+            color = COLORS[index] if index < len(COLORS) else OTHER
+            _curve(axis, getattr(figures, attribute), name.replace("_", " "), color)
+        _finish(axis, title)
+    axes[0, 0].set_ylabel("share that is longer")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncol=min(len(labels), 4), fontsize=8, frameon=False
+    )
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    return True

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is going on in the traced processes at the present moment of a trace. All times in ns."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple, Union
+
+# What a thread is in: the top of its stack.
+IDLE, RUNNING, WAITING = range(3)
+
+# Marks in a thread's history, for the critical path.
+(
+    M_PUSH,
+    M_WAKE,
+    M_RUN,
+    M_RAN,
+    M_JOIN,
+    M_JOINED,
+    M_PARK,
+    M_UNPARK,
+    M_PHASE,
+) = range(9)
+# (time, mark, what it refers to, what the thread was in before)
+Mark = tuple[int, int, object, int]
+
+
+class Moment(NamedTuple):
+    """Something that a thread did."""
+
+    time: int
+    tid: int
+
+
+class Task:
+    """Pushed, then run. A frame of a thread's stack while it runs."""
+
+    __slots__ = ("pool", "func", "arg", "group", "push_ns", "push_tid", "owner", "begin_ns", "tid")
+
+    def __init__(self, pool: int, func: int, arg: int, group: int) -> None:
+        self.pool, self.func, self.arg, self.group = pool, func, arg, group
+        self.push_ns = -1  # not known
+        self.push_tid = -1
+        self.owner: Phase | None = None
+        self.begin_ns = 0
+        self.tid = 0
+
+
+class Join:
+    """A wait. A frame of a thread's stack."""
+
+    __slots__ = ("group",)
+
+    def __init__(self, group: int) -> None:
+        self.group = group
+
+
+Frame = Union[Task, Join]
+TaskKey = tuple[int, int, int]  # pool, function, argument
+
+
+class Phase:
+    """A phase of a slot, or a burst: the tasks that a thread pushes outside any phase until it has joined
+    them."""
+
+    __slots__ = (
+        "name", "func", "pool", "pid", "tid", "begin_ns", "frame", "slot", "id", "depth",
+        "pushed_before", "run_before", "own_run_before", "own_wait_before", "pools", "groups", "tasks",
+        "outstanding", "last_ran", "lags", "times", "wakes", "stolen", "by_timer", "is_open", "is_valid",
+    )  # fmt: skip
+
+    def __init__(self, name: str, pid: int, tid: int, begin_ns: int) -> None:
+        self.name, self.pid, self.tid, self.begin_ns = name, pid, tid, begin_ns
+        self.func = self.pool = 0  # of a burst
+        self.frame = self.slot = self.id = -1  # of a phase
+        self.depth = 0
+        self.pushed_before = 0
+        self.run_before: dict[int, int] = {}
+        self.own_run_before: dict[int, int] = {}
+        self.own_wait_before = 0
+        self.pools: set[int] = set()
+        self.groups: set[int] = set()
+        self.tasks = self.outstanding = 0
+        self.last_ran = Moment(begin_ns, tid)
+        self.lags: list[int] = []
+        self.times: list[int] = []
+        self.wakes: list[int] = []
+        self.stolen = self.by_timer = 0
+        self.is_open = True
+        self.is_valid = True
+
+    @property
+    def is_burst(self) -> bool:
+        return self.func != 0 or self.frame < 0
+
+
+class Thread:
+    __slots__ = (
+        "tid", "pool", "worker", "stack", "since_ns", "run_ns", "wait_ns", "pushed", "phases", "bursts",
+        "marks", "by_timer", "woken_for",
+    )  # fmt: skip
+
+    def __init__(self, tid: int) -> None:
+        self.tid = tid
+        self.pool = self.worker = -1  # while it is no worker
+        self.stack: list[Frame] = []
+        self.since_ns = 0  # the top of the stack is what it is
+        self.run_ns: dict[int, int] = {}  # by pool: in a task, nothing on top of it
+        self.wait_ns = 0
+        self.pushed = 0
+        self.phases: list[Phase] = []  # open, the last begun at the end
+        self.bursts: dict[tuple[int, int], Phase] = {}
+        self.marks: list[Mark] = []
+        self.by_timer = False  # got up by its own timer and has run nothing since
+        self.woken_for: Phase | None = None
+
+    def in_what(self) -> int:
+        if not self.stack:
+            return IDLE
+        return RUNNING if type(self.stack[-1]) is Task else WAITING
+
+    def settle(self, now: int) -> None:
+        """Account for the time since the stack changed; to be called before it changes again."""
+        if self.stack:
+            top = self.stack[-1]
+            if type(top) is Task:
+                self.run_ns[top.pool] = self.run_ns.get(top.pool, 0) + now - self.since_ns
+            else:
+                self.wait_ns += now - self.since_ns
+        self.since_ns = now
+
+
+@dataclass
+class Pool:
+    """Numbers of a pool, and what waits to be matched."""
+
+    name: str = ""
+    workers: int = 0  # 0 = not known
+    cpus: int = 0
+    worker_cpus: int = 0
+    began: bool = False  # its start is in the trace
+    seen: set[int] = field(default_factory=set)
+    wakes_sent: dict[int, tuple[int, int, Phase | None]] = field(default_factory=dict)
+    pushes: int = 0
+    runs: int = 0
+    parks: int = 0
+    wakes: int = 0
+    steals: int = 0
+    plans: int = 0
+    hints: int = 0
+    unparks: list[int] = field(default_factory=lambda: [0, 0, 0])
+
+    @property
+    def worker_count(self) -> int:
+        return self.workers or len(self.seen)
+
+
+class Process:
+    __slots__ = (
+        "pid", "name", "threads", "pools", "pending", "pending_count", "open", "groups_ran", "by_group",
+        "joined", "images", "mark_count", "cut_ns",
+    )  # fmt: skip
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.name = ""
+        self.threads: dict[int, Thread] = {}
+        self.pools: dict[int, Pool] = {}
+        self.pending: dict[TaskKey, Task | deque[Task]] = {}
+        self.pending_count = 0
+        self.open: dict[Phase, None] = {}  # in order of their begin
+        self.groups_ran: dict[int, Moment] = {}  # the last task of a group that ended
+        self.by_group: dict[int, list[Phase]] = {}  # open bursts
+        self.joined: dict[int, None] = {}  # groups that have been waited for
+        self.images: list[tuple[int, int, str, bool]] = []
+        self.mark_count = 0
+        self.cut_ns = 0  # history before that has been forgotten
+
+    def thread(self, tid: int) -> Thread:
+        thread = self.threads.get(tid)
+        if thread is None:
+            thread = self.threads[tid] = Thread(tid)
+        return thread
+
+    def pool(self, number: int) -> Pool:
+        pool = self.pools.get(number)
+        if pool is None:
+            pool = self.pools[number] = Pool()
+        return pool
+
+    def busy_ns(self, pool: int, now: int) -> int:
+        """Time that all threads together have spent in tasks of that pool."""
+        total = 0
+        for thread in self.threads.values():
+            total += thread.run_ns.get(pool, 0)
+            if thread.stack:
+                top = thread.stack[-1]
+                if type(top) is Task and top.pool == pool:
+                    total += now - thread.since_ns
+        return total
