@@ -117,6 +117,8 @@ function(ws_patches_make tree sets spatch work out_files out_count)
       string(APPEND wrong "\n  ${rule}: ${expected} expected, ${added} added to ${file}")
     endif()
   endforeach()
+  list(JOIN files "\n" lines)
+  file(WRITE "${work}/files.txt" "${lines}\n") # for ws-patches --diff, which shows what it can in any case
   if(wrong)
     message(FATAL_ERROR "thread_pool_ws: patches do not fit this OAI (${tree}, shape ${shape}):${wrong}\n"
       "Either the files were edited, or this OAI is one that the patches do not know. Configure without "
@@ -156,7 +158,5 @@ if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   endif()
   ws_patches_make("${TREE}" "${SETS}" "${spatch}" "${OUT}" files count)
   list(LENGTH files file_count)
-  list(JOIN files "\n" lines)
-  file(WRITE "${OUT}/files.txt" "${lines}\n")
   message(STATUS "thread_pool_ws: ${count} insertions in ${file_count} files")
 endif()

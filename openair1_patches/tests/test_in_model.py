@@ -167,6 +167,7 @@ def test_a_function_that_is_missing_stops(new_build: NewBuild) -> None:
         assert code != 0
         assert "prewake/slot: 1 expected, 0 added to executables/nr-gnb.c" in text
         assert "-UTHREAD_POOL_WS_PATCHES" in text
+    assert "+      WS_OAI_PREWAKE_RU(ru);" in ws_patches("--diff", str(build.tree))[1]  # what still fits
     assert build.with_hook(f"{PATCHES}=trace") == 0, build.log  # the other set still fits
 
 
