@@ -61,7 +61,8 @@ static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *para
   settings->cores = params->cores;
   settings->core_count = params->count;
   settings->full = WS_FULL_GROW; // OAI's pushes are unlimited
-  settings->thread_create = create_thread; // names them too
+  settings->name = name; // for traces
+  settings->thread_create = create_thread; // names the threads
   settings->create_arg = (void *)name;
 }
 
