@@ -13,6 +13,7 @@ from types import TracebackType
 
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER, STATEDUMP
+from nrbench.trace.signals import let_through
 
 CHANNEL = "tpool_ws"
 SHARED_MEMORY = Path("/dev/shm")
@@ -48,6 +49,7 @@ def run_lttng(*words: str) -> str:
             text=True,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
+            preexec_fn=let_through,  # a daemon that it starts must not inherit what is held here
             timeout=WAIT_S,
         )
     except FileNotFoundError:

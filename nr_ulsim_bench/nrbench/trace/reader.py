@@ -80,9 +80,7 @@ class Trace:
         if begin_ns is not None and end_ns is not None:
             limits = {"begin": self._second(begin_ns), "end": self._second(end_ns) + 1}
         try:
-            messages = self._bt2.TraceCollectionMessageIterator(
-                [str(path) for path in self._folders], **limits
-            )
+            messages = self._bt2.TraceCollectionMessageIterator(self._sources(), **limits)
         except (self._bt2._Error, RuntimeError, ValueError, OSError) as error:
             raise TraceError(f"{self.path}: Babeltrace cannot read it: {_reason(error)}") from error
         try:
@@ -94,6 +92,11 @@ class Trace:
             self.warnings.append(
                 f"{self.path}: damaged: Babeltrace stopped after {self.event_count} events: {_reason(error)}"
             )
+
+    def _sources(self) -> list[Any]:
+        """Said outright what they are: when Babeltrace is to find out, it aborts at some damaged files."""
+        spec = self._bt2.ComponentSpec.from_named_plugin_and_component_class
+        return [spec("ctf", "fs", {"inputs": [str(folder)]}) for folder in self._folders]
 
     def _second(self, time_ns: int) -> int:
         """The second, of the calendar's time, in which a time of the trace lies."""

@@ -12,16 +12,16 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterator, Sequence
+from typing import Sequence
 
 from nrbench import host
 from nrbench.trace import ctf_files
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER
 from nrbench.trace.lttng import Buffers, Losses, Session, check_installed, check_memory
+from nrbench.trace.signals import Told, held, heard, let_through
 
 RECORD_FILE = "recorded.json"  # beside the trace
 GRACE_S = 10.0  # for a command to end after it has been told to
@@ -62,31 +62,11 @@ def check(options: Options) -> None:
     check_memory(options.buffers)
 
 
-class _Told(Exception):
-    """A signal says to end."""
-
-
-def _raise_told(number: int, frame: object) -> None:
-    raise _Told(number)
-
-
-@contextmanager
-def _signals(action: object) -> Iterator[None]:
-    """Ctrl-C, a hang-up and kill have that effect inside."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, action) for number in numbers}  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def record(options: Options) -> int:
     """@return the command's exit status; 2 if it succeeded and nothing of the pool has been recorded"""
     check(options)
     options.out.mkdir(parents=True, exist_ok=True)
-    with _signals(signal.SIG_IGN):  # until the session is gone; only the wait below can be broken off
+    with held():  # until the session is gone; only the wait for the command can be broken off
         with Session(options.name, options.out, options.buffers, options.per_process) as session:
             say(f"recording into {options.out}")
             status = _run(options, session)
@@ -111,13 +91,23 @@ def _write_about(options: Options, losses: Losses | None) -> None:
 def _run(options: Options, session: Session) -> int:
     process = _start(options) if options.command else None
     try:
-        with _signals(_raise_told):
+        with heard():
             if process is None:
                 time.sleep(options.seconds or 0)
                 return 0
-            return _wait(process, options.seconds, session)
-    except _Told as told:
+            status = _wait(process, options.seconds)
+        if status is not None:
+            return status
+        session.stop()
+        say(f"{options.seconds:g} s are recorded; waiting for the command to end")
+        with heard():
+            return _status(process.wait())
+    except Told as told:
         return _end(process, told.args[0])
+    finally:
+        if process is not None and process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def _start(options: Options) -> subprocess.Popen[bytes]:
@@ -125,41 +115,35 @@ def _start(options: Options) -> subprocess.Popen[bytes]:
     if options.follow_forks:
         library = "liblttng-ust-fork.so.1"
         environment["LD_PRELOAD"] = " ".join(filter(None, [library, environment.get("LD_PRELOAD")]))
-    handlers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     try:
-        return subprocess.Popen(
-            list(options.command),
-            env=environment,
-            preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in handlers] and None,
-        )
+        return subprocess.Popen(list(options.command), env=environment, preexec_fn=let_through)
     except OSError as error:
         raise TraceError(f"{options.command[0]}: {error.strerror}") from error
 
 
-def _wait(process: subprocess.Popen[bytes], seconds: float | None, session: Session) -> int:
-    """To its end. After `seconds` the recording stops, and the command goes on."""
-    if seconds is not None:
-        try:
-            return _status(process.wait(seconds))
-        except subprocess.TimeoutExpired:
-            with _signals(signal.SIG_IGN):
-                session.stop()
-            say(f"{seconds:g} s are recorded; waiting for the command to end")
-    return _status(process.wait())
+def _wait(process: subprocess.Popen[bytes], seconds: float | None) -> int | None:
+    """@return its exit status; None if it goes on after that time"""
+    try:
+        return _status(process.wait(seconds))
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _end(process: subprocess.Popen[bytes] | None, number: int) -> int:
-    """Pass a signal on. A Ctrl-C has reached the command by itself."""
+    """Pass a signal on; a Ctrl-C has most likely reached the command by itself."""
     if process is None:
         return 0 if number == signal.SIGINT else 128 + number  # Ctrl-C is a way to end such a recording
-    if number != signal.SIGINT:
-        process.send_signal(number)
-    try:
-        return _status(process.wait(GRACE_S))
-    except subprocess.TimeoutExpired:
+    if number == signal.SIGINT:
+        status = _wait(process, 1)
+        if status is not None:
+            return status
+    process.send_signal(number)
+    status = _wait(process, GRACE_S)
+    if status is None:
         say(f"the command has not ended {GRACE_S:g} s after the signal; it is killed")
         process.kill()
-        return _status(process.wait())
+        status = _status(process.wait())
+    return status
 
 
 def _status(code: int) -> int:

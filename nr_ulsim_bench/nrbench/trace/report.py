@@ -19,7 +19,7 @@ from nrbench.trace.events import PROVIDER
 from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.reader import Trace
 from nrbench.trace.scene import Scene
-from nrbench.trace.slots import parse_name
+from nrbench.trace.slots import SlotName, parse_name
 from nrbench.trace.summary import Names, Summary, summarize
 from nrbench.trace.text import text
 
@@ -37,8 +37,8 @@ class Options:
     as_json: bool = False
 
 
-def read(trace: Trace, options: Options) -> Analysis:
-    analysis = Analysis(parse_name(options.slot) if options.slot else None)
+def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
+    analysis = Analysis(wanted)
     analysis.feed(trace.events())
     analysis.finish()
     if options.process is not None:
@@ -66,10 +66,11 @@ def keep(analysis: Analysis, wanted: str) -> None:
 def report(options: Options) -> int:
     """@return 0; 2 if the trace was damaged and only a part of it is in the report"""
     hist.check()
+    wanted = parse_name(options.slot) if options.slot is not None else None
     with Trace(options.trace) as trace:
         begin = time.monotonic()
-        analysis = read(trace, options)
-        if options.slot:
+        analysis = read(trace, options, wanted)
+        if wanted is not None:
             analysis.ledger.slots.chosen()  # is it there?
         seconds = time.monotonic() - begin
         names = Names(analysis)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real recordings of the benchmark, where WS_TRACE_BUILD names a build folder and LTTng is there: step 45.
+
+No time is judged, only numbers that the benchmark itself has said. Other programs of the same user may be
+recorded at the same time, so processes are told by their numbers.
+"""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+BUILD = os.environ.get("WS_TRACE_BUILD", "")
+BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
+TOOL = Path(__file__).resolve().parent.parent / "tpool-ws-trace"
+WARM, SLOTS = 5, 207
+SLOT_BENCH = [
+    "bench=slot", "backend=ws", "workers=1", "bursts=12x6+22x28", "period_us=1000", f"slots={SLOTS}",
+    f"warm={WARM}",
+]  # fmt: skip
+NEEDED = ("bt2", "hdrh", "matplotlib", "jinja2")
+
+
+def missing() -> str | None:
+    if not BUILD:
+        return "WS_TRACE_BUILD names no build of ws-bench; ci/test trace makes one"
+    if shutil.which("lttng") is None:
+        return "lttng is not installed"
+    packages = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    return f"Python packages are missing: {', '.join(packages)}" if packages else None
+
+
+REASON = missing()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+def run(*words: object, status: int = 0, **more) -> subprocess.CompletedProcess:
+    answer = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, timeout=120, **more
+    )
+    assert answer.returncode == status, answer.stderr
+    assert "Traceback" not in answer.stderr
+    return answer
+
+
+def record(out: Path, *words: object, **more) -> subprocess.CompletedProcess:
+    return run(TOOL, "record", "--out", out, *words, **more)
+
+
+def report(trace: Path, *words: object, status: int = 0) -> dict:
+    return json.loads(run(TOOL, "report", trace, "--json", *words, status=status).stdout)
+
+
+def phases(summary: dict, kind: str, count: int) -> list[dict]:
+    return [phase for phase in summary["phases"] if phase["kind"] == kind and phase["count"] == count]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A trace of the slot benchmark, and what the benchmark said."""
+    out = tmp_path_factory.mktemp("recorded") / "trace"
+    answer = record(out, "--", BIN / "ws-bench", *SLOT_BENCH)
+    return out, json.loads(answer.stdout)
+
+
+def test_the_numbers_are_those_of_the_program(recorded):
+    trace, said = recorded
+    summary = report(trace)
+    count = WARM + said["slots"]
+    (symbols,), (decoding,) = (
+        phases(summary, "symbol_processing", count),
+        phases(summary, "ulsch_decoding", count),
+    )
+    assert (symbols["tasks"], decoding["tasks"]) == (count * 12, count * 22)
+    assert symbols["left_out"] == decoding["left_out"] == symbols["unfinished"] == 0
+    (pool,) = [pool for pool in summary["pools"] if pool["pid"] == symbols["pid"]]
+    assert pool["workers"] == 1 and pool["pushes"] == pool["runs"] >= count * 34
+    unparks = pool["unparks"]
+    assert sum(unparks.values()) <= pool["parks"] <= sum(unparks.values()) + 1
+    assert summary["lost_events"] == 0 and summary["warnings"] == []
+    own = report(trace, "--process", symbols["pid"])
+    assert own["slots"] == count
+    # the benchmark's own clock, around the same
+    assert said["makespan_p50_us"] * 0.5 < own["longest_slot"]["duration_us"]
+    assert decoding["duration"]["p50_us"] < said["makespan_max_us"]
+    for phase in (symbols, decoding):
+        path = phase["critical_path"]
+        assert path["count"] == count
+        assert sum(path["mean_us"].values()) == pytest.approx(phase["duration"]["mean_us"])
+        assert path["share"]["unknown"] < 0.01
+        assert phase["task_time"]["count"] == phase["start_lag"]["count"] == phase["tasks"]
+
+
+def test_both_ways_to_decode_read_the_same(recorded):
+    from nrbench.trace.reader import Trace
+
+    with Trace(recorded[0]) as fast, Trace(recorded[0], fast=False) as plain:
+        same = list(fast.events()) == list(plain.events())
+        assert same and fast.event_count == plain.event_count > 0
+
+
+def test_the_page_and_the_pictures(recorded, tmp_path):
+    answer = run(TOOL, "report", recorded[0], "--out", tmp_path, "--slot", "0.7")
+    assert "Critical path" in answer.stdout
+    for name in ("slot.png", "tails.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    html = (tmp_path / "report.html").read_text()
+    assert "symbol_processing" in html and html.count("data:image/png;base64,") == 2
+    assert "bench=slot" in html  # the command
+    assert json.loads((tmp_path / "report.json").read_text())["phases"]
+    answer = run(TOOL, "report", recorded[0], "--slot", "999.0", status=2)
+    assert "no such slot in the trace" in answer.stderr and answer.stderr.count("\n") == 1
+
+
+def streams(trace: Path) -> list[Path]:
+    """From the largest."""
+    found = [path for path in trace.rglob("tpool_ws_*") if path.is_file() and path.suffix != ".idx"]
+    return sorted(found, key=lambda path: -path.stat().st_size)
+
+
+def test_a_trace_that_was_cut_off(recorded, tmp_path):
+    shutil.copytree(recorded[0], tmp_path / "cut")
+    cut = streams(tmp_path / "cut")[0]
+    with cut.open("r+b") as file:
+        file.truncate(cut.stat().st_size - 100)
+    answer = run(TOOL, "report", tmp_path / "cut", status=2)
+    assert answer.stdout.startswith("WARNING: ") and "is cut off or damaged" in answer.stdout
+    assert "LOST: events" in answer.stdout
+
+
+def test_a_trace_without_its_streams_or_without_metadata(recorded, tmp_path):
+    shutil.copytree(recorded[0], tmp_path / "t")
+    for path in streams(tmp_path / "t"):
+        path.unlink()
+    assert "no event was recorded" in run(TOOL, "report", tmp_path / "t", status=2).stderr
+    next((tmp_path / "t").rglob("metadata")).unlink()
+    assert run(TOOL, "report", tmp_path / "t", status=2).stderr.count("\n") == 1
+
+
+def test_events_that_are_lost_are_counted(tmp_path):
+    bench = [BIN / "ws-bench", "bench=coliseum", "backend=ws", "workers=1", "work=empty", "tasks=60000"]
+    answer = record(tmp_path / "t", "--subbuf-size", "4k", "--num-subbuf", "2", "--", *bench)
+    assert "were LOST" in answer.stderr
+    said = json.loads((tmp_path / "t" / "recorded.json").read_text())["lost_events"]
+    summary = report(tmp_path / "t")
+    assert 0 < summary["lost_events"] <= said
+    assert not phases(summary, "burst", 60000)
+
+
+def test_a_pool_that_is_forked_belongs_to_its_child(tmp_path):
+    """Two measurements, each in a child that is forked when the provider is there already."""
+    requests = "".join(
+        f"bench=slot\tbackend=ws\tworkers=1\tbursts=4x20\tslots={slots}\twarm=0\n" for slots in (23, 29)
+    )
+    (tmp_path / "requests").write_text(requests)
+    script = f'LD_PRELOAD="$LD_PRELOAD {BIN}/libbench_ws.so" exec {BIN}/ws-bench <{tmp_path}/requests'
+    record(tmp_path / "t", "--follow-forks", "--", "sh", "-c", script)
+    summary = report(tmp_path / "t")
+    first, second = phases(summary, "ulsch_decoding", 23)[0], phases(summary, "ulsch_decoding", 29)[0]
+    assert first["pid"] != second["pid"] and (first["tasks"], second["tasks"]) == (92, 116)
+
+
+def test_what_runs_already(tmp_path):
+    bench = [
+        BIN / "ws-bench",
+        "bench=slot",
+        "backend=ws",
+        "workers=1",
+        "bursts=4x20",
+        "slots=100000",
+        "limit_s=60",
+    ]
+    runs = subprocess.Popen([str(word) for word in bench], stdout=subprocess.DEVNULL)
+    try:
+        record(tmp_path / "t", "--seconds", "1")
+    finally:
+        runs.terminate()
+        runs.wait()
+    (phase, *_) = [phase for phase in report(tmp_path / "t")["phases"] if phase["kind"] == "ulsch_decoding"]
+    assert phase["count"] > 0 and phase["tasks"] == 4 * phase["count"]
+
+
+def test_a_program_that_uses_no_pool(tmp_path):
+    answer = record(tmp_path / "t", "--", sys.executable, "-c", "print(1)", status=2)
+    assert "nothing was recorded" in answer.stderr or "no event of" in answer.stderr
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, to be somebody else"
+)
+def test_no_session_daemon_can_be_started():
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/nonexistent"]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        shutil.copytree(TOOL.parent / "nrbench", Path(folder) / "nrbench")
+        tool = shutil.copy(TOOL, folder)
+        answer = run(*nobody, tool, "record", "--out", f"{folder}/t", "--", "true", status=2, cwd=folder)
+    assert "'lttng create' failed" in answer.stderr and "HOME must be writable" in answer.stderr

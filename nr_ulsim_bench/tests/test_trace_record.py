@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tpool-ws-trace record` with a model of LTTng that writes down what it is told."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MODEL = """#!/bin/sh
+echo "$*" >> "$LTTNG_LOG"
+case "$*" in
+  *list*) cat "$LTTNG_LIST" 2>/dev/null || exit 1 ;;
+  create*) for word in "$@"; do case "$word" in --output=*) out=${word#--output=} ;; esac; done
+    [ -z "$LTTNG_METADATA" ] || mkdir -p "$out/ust"
+    [ -z "$LTTNG_METADATA" ] || printf '%s' "$LTTNG_METADATA" > "$out/ust/metadata" ;;
+esac
+[ "${1#-}" != "$LTTNG_FAIL" ] || { echo "Error: $LTTNG_SAYS" >&2; exit 1; }
+"""
+DECLARED = 'event { name = "oai_tpool_ws:push"; }'
+LOST = """<command xmlns="https://lttng.org/xml/ns/lttng-mi"><channel><attributes>
+<discarded_events>{events}</discarded_events><lost_packets>{packets}</lost_packets>
+</attributes></channel></command>"""
+
+
+class Model:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out, self.log = folder, folder / "out", folder / "lttng.log"
+        (folder / "bin").mkdir()
+        program = folder / "bin" / "lttng"
+        program.write_text(MODEL)
+        program.chmod(0o755)
+        self.environment = os.environ | {
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "LTTNG_LOG": str(self.log),
+            "LTTNG_LIST": str(folder / "list.xml"),
+            "LTTNG_METADATA": DECLARED,
+            "LTTNG_FAIL": "none",
+            "LTTNG_SAYS": "no",
+        }
+        self.says_lost(0, 0)
+
+    def says_lost(self, events: int, packets: int) -> None:
+        (self.folder / "list.xml").write_text(LOST.format(events=events, packets=packets))
+
+    def words(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "nrbench.trace", "record", "--out", str(self.out), *words]
+
+    def record(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            self.words(*words), env=self.environment | environment, capture_output=True, text=True, timeout=60
+        )
+
+    def told(self) -> list[str]:
+        """The commands that LTTng was given, their first words."""
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return [line.split()[0] for line in lines]
+
+
+@pytest.fixture
+def model(tmp_path):
+    return Model(tmp_path)
+
+
+WHOLE = ["create", "enable-channel", "enable-event", "enable-event", "add-context", "start"]
+END = ["stop", "--mi=xml", "destroy"]
+
+
+def test_a_session_around_a_command_whose_exit_status_is_passed_on(model):
+    answer = model.record("--name", "mine", "--", "sh", "-c", "echo run; exit 7")
+    assert (answer.returncode, answer.stdout) == (7, "run\n")
+    assert model.told() == WHOLE + END
+    log = model.log.read_text()
+    assert f"create mine --output={model.out}" in log
+    assert "--subbuf-size=1048576 --num-subbuf=8" in log and "--buffers-uid" in log
+    assert "oai_tpool_ws:*" in log and "lttng_ust_statedump:*" in log and "--type=vpid --type=vtid" in log
+    assert (model.out / "recorded.json").is_file()
+
+
+def test_options_reach_lttng(model):
+    model.record("--subbuf-size", "64k", "--num-subbuf", "2", "--per-process", "--", "true")
+    log = model.log.read_text()
+    assert "--subbuf-size=65536 --num-subbuf=2" in log and "--buffers-pid" in log
+
+
+@pytest.mark.parametrize("step", ["enable-channel", "enable-event", "add-context", "start", "stop"])
+def test_whatever_fails_the_session_is_destroyed(model, step):
+    answer = model.record("--", "true", LTTNG_FAIL=step, LTTNG_SAYS="something")
+    assert answer.returncode == 2 and model.told()[-1] == "destroy"
+    assert answer.stderr.splitlines()[-1].startswith(
+        f"tpool-ws-trace: 'lttng {step}' failed: Error: something"
+    )
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_session_daemon_that_cannot_be_reached(model):
+    answer = model.record("--", "true", LTTNG_FAIL="create", LTTNG_SAYS="No session daemon is available")
+    assert answer.returncode == 2 and model.told() == ["create"]
+    assert "No session daemon is available" in answer.stderr and "lttng-sessiond --verbose" in answer.stderr
+
+
+def test_lost_events_are_said(model):
+    model.says_lost(1234, 5)
+    answer = model.record("--", "true")
+    assert answer.returncode == 0
+    assert "1234 events and 5 packets were LOST" in answer.stderr and "--subbuf-size=2048k" in answer.stderr
+
+
+def test_a_program_without_tracepoints(model):
+    answer = model.record("--", "true", LTTNG_METADATA="")
+    assert (
+        answer.returncode == 2 and "nothing was recorded" in answer.stderr and "liblttng-ust" in answer.stderr
+    )
+    model.out = model.folder / "other"
+    answer = model.record("--", "sh", "-c", "exit 3", LTTNG_METADATA='event { name = "other:push"; }')
+    assert answer.returncode == 3 and "no event of oai_tpool_ws was recorded" in answer.stderr
+
+
+def test_what_is_wrong_before_anything_is_started(model):
+    def error(*words):
+        answer = model.record(*words)
+        assert answer.returncode == 2 and "Traceback" not in answer.stderr
+        return answer.stderr.splitlines()[-1]
+
+    assert "no-such-program: command not found" in error("--", "no-such-program")
+    assert "nothing to record" in error()
+    assert "'3k' is no power of two" in error("--subbuf-size", "3k", "--", "true")
+    assert "'0' is no positive number" in error("--seconds", "0")
+    assert "letters, digits" in error("--name", "a b", "--", "true")
+    (model.out).mkdir()
+    (model.out / "something").touch()
+    assert "the folder is not empty" in error("--", "true")
+    assert model.told() == []
+
+
+def test_buffers_that_do_not_fit(model):
+    answer = model.record("--subbuf-size", "1024G", "--num-subbuf", "1024", "--", "true")
+    assert answer.returncode == 2 and "MiB free, the buffers need" in answer.stderr and model.told() == []
+
+
+def test_lttng_is_not_installed(model):
+    environment = {"PATH": str(model.folder)}
+    answer = model.record("--", sys.executable, **environment)
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "tpool-ws-trace: lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev\n"
+    )
+
+
+def test_without_a_command_for_a_time(model):
+    answer = model.record("--seconds", "0.1")
+    assert answer.returncode == 0 and model.told() == WHOLE + END
+
+
+def test_a_command_that_goes_on_after_the_recording(model):
+    answer = model.record("--seconds", "0.1", "--", "sh", "-c", f"sleep 1; cat {model.log}")
+    assert "stop" in answer.stdout and "destroy" not in answer.stdout
+    assert answer.returncode == 0 and model.told() == WHOLE + END
+
+
+@pytest.mark.parametrize(
+    "number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_command_and_session(model, number, status):
+    """Ctrl-C reaches the command, too; the others are passed on."""
+    command = ["sh", "-c", "echo started; exec sleep 60"]
+    recorder = subprocess.Popen(
+        model.words("--", *command), env=model.environment, stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert recorder.stdout.readline() == b"started\n"
+    if number == signal.SIGINT:
+        os.killpg(recorder.pid, number)
+    else:
+        recorder.send_signal(number)
+    assert recorder.wait(30) == status
+    assert model.told() == WHOLE + END
+
+
+def test_a_second_signal_does_not_leave_the_session_behind(model):
+    slow = model.folder / "bin" / "lttng"
+    slow.write_text(MODEL.replace("case", "sleep 0.3\ncase", 1))
+    recorder = subprocess.Popen(
+        model.words("--", "sh", "-c", "echo started; exec sleep 60"),
+        env=model.environment,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    recorder.stdout.readline()
+    for _ in range(5):
+        os.killpg(recorder.pid, signal.SIGINT)
+        time.sleep(0.1)
+    assert recorder.wait(30) == 130 and model.told() == WHOLE + END

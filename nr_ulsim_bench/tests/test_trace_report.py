@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables, page and errors of `tpool-ws-trace report`, and the files of a trace; no LTTng is needed."""
+
+import builtins
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from nrbench.trace import cli, ctf_files, hist
+from nrbench.trace.errors import TraceError
+from nrbench.trace.summary import Names, summarize
+from nrbench.trace.text import losses, text
+from test_trace_analysis import phase_with_a_woken_worker
+from trace_log import Log, analyse, burst
+
+
+def summary_of(*logs: Log, wanted: set[str] = frozenset()):
+    analysis = analyse(*logs)
+    return summarize(analysis, Names(analysis), set(wanted)) | {"events": 1, "warnings": []}
+
+
+def test_the_summary_has_the_figures_in_us():
+    (phase,) = summary_of(phase_with_a_woken_worker())["phases"]
+    assert phase["duration"] == {"count": 1, "p50_us": 0.6, "p99_us": 0.6, "max_us": 0.6, "mean_us": 0.6}
+    assert phase["tasks_each"] == 2 and phase["steal_share"] == 0.5
+    assert phase["critical_path"]["mean_us"]["wake"] == 0.2
+    assert phase["critical_path"]["share"]["wake"] == pytest.approx(1 / 3)
+    assert json.loads(json.dumps(phase)) == phase
+
+
+def test_quantiles_are_those_of_sorted_values_to_a_thousandth():
+    times, values = hist.Times(), [(i * i * 7919) % 10_000_019 for i in range(5000)]
+    times.add_all(values)
+    p50, p99 = times.quantiles_us(50, 99)
+    assert p50 == pytest.approx(sorted(values)[2499] / 1e3, rel=1e-3)
+    assert p99 == pytest.approx(sorted(values)[4949] / 1e3, rel=1e-3)
+    assert times.max_ns == max(values) and times.mean_us == pytest.approx(sum(values) / 5e6)
+    tail = list(times.tail())
+    assert tail[0] == (pytest.approx(min(values) / 1e3, abs=2e-3), 1) and 0 < tail[-1][1] < 0.002
+
+
+def test_times_beyond_the_range_count_as_the_longest():
+    times = hist.Times()
+    times.add_all([-5, 10**15])
+    assert (times.count, times.max_ns) == (2, 10**15)
+    assert times.quantiles_us(50) == [0.0]
+
+
+def test_tables_name_everything():
+    log = phase_with_a_woken_worker()
+    burst(log, at=5000)
+    lines = list(text(summary_of(log), ["careful"]))
+    assert lines[0] == "WARNING: careful"
+    assert "symbol_processing" in "\n".join(lines) and "0x1000 in p" in "\n".join(lines)
+    for title in ("Phases", "Tasks", "Wakes", "Critical path", "Pools"):
+        assert title in lines
+    assert max(map(len, lines)) < 140
+
+
+def test_phases_are_chosen_by_kind_or_by_a_part_of_the_name():
+    log = phase_with_a_woken_worker()
+    burst(log, at=5000)
+    names = [phase["name"] for phase in summary_of(log)["phases"]]
+    assert names == ["symbol_processing", "0x1000 in p"]
+    assert [p["name"] for p in summary_of(log, wanted={"burst"})["phases"]] == names[1:]
+    assert [p["name"] for p in summary_of(log, wanted={"symbol"})["phases"]] == names[:1]
+
+
+def test_several_processes_are_told_apart():
+    first, second = phase_with_a_woken_worker(), Log(pid=2)
+    second.pool()
+    second.events.append((14, 0, 2, 5, "ue"))
+    burst(second)
+    assert [p["name"] for p in summary_of(first, second)["phases"]] == [
+        "process[1] symbol_processing",
+        "ue[2] 0x1000 in p",
+    ]
+
+
+def test_losses_are_counted_in_the_first_line():
+    log = phase_with_a_woken_worker()
+    log.lost(1300, 1310, 77)
+    summary = summary_of(log)
+    assert losses(summary)[0].startswith("LOST: 77 events in 1 stretches of time: 1 phases are left out")
+    log.lost(1400, 1410, None)
+    assert summary_of(log)["lost_uncounted"] is True
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tmp_path):
+    page = pytest.importorskip("nrbench.trace.page")
+    log = phase_with_a_woken_worker()
+    log.events = [event[:5] + ("<b>&pool",) + event[6:] if event[0] == 0 else event for event in log.events]
+    picture = tmp_path / "p.png"
+    picture.write_bytes(b"\x89PNG")
+    summary = summary_of(log) | {"warnings": ["<script>"]}
+    page.write(
+        tmp_path / "r.html", tmp_path / "<t>", summary, {"cpu": "<i>", "lost_events": 0},
+        [page.Picture("Slot", "words", picture)],
+    )  # fmt: skip
+    html = (tmp_path / "r.html").read_text()
+    assert "<b>&pool" not in html and "&lt;b&gt;&amp;pool" in html
+    assert "<script>" not in html and "<i>" not in html and "data:image/png;base64,iVBORw==" in html
+    assert "http" not in html and 'src="data:' in html
+
+
+def error_of(capsys, *words: str) -> str:
+    """The only line of an error, and the exit status 2."""
+    assert cli.main(["report", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    return captured.err
+
+
+@pytest.fixture
+def bt2():
+    return pytest.importorskip("bt2")
+
+
+def stream(path: Path, packets: int, rest: int = 0, size: int = 4096) -> Path:
+    """A file of packets as LTTng writes them, and some bytes more."""
+    head = struct.pack("<I16sIQQQQQ", ctf_files.STREAM_MAGIC, bytes(16), 0, 0, 10, 20, size * 8, size * 8)
+    path.write_bytes((head + bytes(size - len(head))) * packets + head[:rest])
+    return path
+
+
+def metadata(path: Path, text: str, cut: int = 0) -> None:
+    body = text.encode()
+    size = 37 + len(body)
+    head = struct.pack(
+        "<I16sIIIBBBBB", ctf_files.METADATA_MAGIC, bytes(16), 0, size * 8, size * 8, 0, 0, 0, 1, 8
+    )
+    path.write_bytes((head + body)[: size - cut])
+
+
+def test_no_bindings(capsys, monkeypatch, tmp_path):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name == "bt2":
+            raise ImportError("No module named 'bt2'")
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert "package python3-bt2" in error_of(capsys, str(tmp_path))
+
+
+def test_no_histograms(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(hist, "HdrHistogram", None)
+    assert "hdrhistogram is missing" in error_of(capsys, str(tmp_path))
+
+
+def test_what_is_no_trace(bt2, capsys, tmp_path):
+    assert "there is no such folder" in error_of(capsys, str(tmp_path / "none"))
+    assert "the folder is empty" in error_of(capsys, str(tmp_path))
+    (tmp_path / "notes.txt").write_text("hello")
+    assert "is not a trace" in error_of(capsys, str(tmp_path))
+    assert "is a file" in error_of(capsys, str(tmp_path / "notes.txt"))
+    stream(tmp_path / "tp_0", 1)
+    assert "'metadata' of the trace is missing" in error_of(capsys, str(tmp_path))
+
+
+def test_metadata_that_is_empty_or_cut(bt2, capsys, tmp_path):
+    (tmp_path / "metadata").touch()
+    assert "is empty" in error_of(capsys, str(tmp_path))
+    for cut in (1, 60, 80):
+        metadata(tmp_path / "metadata", "x" * 50, cut)
+        assert "is cut off after" in error_of(capsys, str(tmp_path))
+    metadata(tmp_path / "metadata", "nonsense {")
+    assert "Babeltrace cannot read it" in error_of(capsys, str(tmp_path))
+
+
+def test_a_slot_that_is_none(bt2, capsys, tmp_path):
+    assert "expected FRAME.SLOT" in error_of(capsys, str(tmp_path), "--slot", "x")
+
+
+def test_streams_are_cut_after_their_last_whole_packet(tmp_path):
+    whole = stream(tmp_path / "tp_0", 3)
+    cut = stream(tmp_path / "tp_1", 2, rest=40)
+    short = stream(tmp_path / "tp_2", 2)
+    with short.open("r+b") as file:
+        file.truncate(4096 + 100)
+    metadata(tmp_path / "metadata", "x")
+    (tmp_path / "notes.txt").write_text("no stream")
+    cuts = ctf_files.cut_streams(tmp_path)
+    assert cuts == [ctf_files.Cut(cut, 8192, 8232, 20), ctf_files.Cut(short, 4096, 4196, 20)]
+    fixed = ctf_files.repaired(tmp_path, cuts, tmp_path / "fixed" / "0")
+    assert (fixed / "tp_0").read_bytes() == whole.read_bytes()
+    assert [(fixed / name).stat().st_size for name in ("tp_1", "tp_2")] == [8192, 4096]
+    assert ctf_files.cut_streams(fixed) == []
+
+
+def test_a_provider_is_found_across_packets_of_metadata(tmp_path):
+    (tmp_path / "ust").mkdir()
+    metadata(tmp_path / "ust" / "metadata", "event oai_tp")
+    first = (tmp_path / "ust" / "metadata").read_bytes()
+    metadata(tmp_path / "ust" / "metadata", "ool_ws:push")
+    (tmp_path / "ust" / "metadata").write_bytes(first + (tmp_path / "ust" / "metadata").read_bytes())
+    assert ctf_files.provider_declared(tmp_path, "oai_tpool_ws")
+    assert not ctf_files.provider_declared(tmp_path, "other")
+
+
+def test_cut_metadata_is_named(tmp_path):
+    metadata(tmp_path / "metadata", "x" * 50, cut=3)
+    with pytest.raises(TraceError, match="is cut off after 84 bytes"):
+        ctf_files.check_metadata(tmp_path)

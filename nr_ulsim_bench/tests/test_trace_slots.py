@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which slot is which, and which is the longest."""
+
+import pytest
+from nrbench.trace.errors import TraceError
+from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
+from nrbench.trace.slots import SlotName, parse_name
+from trace_log import MAIN, Log, analyse, burst
+
+
+def slot(log: Log, at: int, frame: int, slot: int, lengths=(10, 20), id: int = 0, tid: int = MAIN) -> int:
+    """Two phases without tasks, 5 apart. @return when it is over"""
+    for name, length in zip((SYMBOL_PROCESSING, ULSCH_DECODING), lengths):
+        log.begin(at, name, frame, slot, id, tid)
+        log.end(at + length, 0, name, frame, slot, id, tid)
+        at += length + 5
+    return at - 5
+
+
+def test_a_slot_is_from_the_first_begin_to_the_last_end():
+    log = Log()
+    slot(log, 1000, 1, 2)
+    slot(log, 2000, 1, 3, (10, 70))
+    slot(log, 3000, 1, 4)
+    slots = analyse(log).ledger.slots
+    assert slots.counts == {1: 3}
+    assert slots.worst == (SlotName(1, 3, 0), 1, 2000, 2085)
+
+
+def test_users_of_a_slot_one_after_another_are_one_slot():
+    log = Log()
+    end = slot(log, 1000, 1, 2, id=0)
+    end = slot(log, end + 5, 1, 2, id=1)
+    slots = analyse(log).ledger.slots
+    assert slots.counts == {1: 1} and slots.worst.end_ns == end
+
+
+def test_slots_that_overlap_in_two_threads():
+    log = Log()
+    log.begin(100, ULSCH_DECODING, 1, 2, tid=7)
+    log.begin(150, SYMBOL_PROCESSING, 1, 3)
+    log.end(300, 0, ULSCH_DECODING, 1, 2, tid=7)
+    log.end(320, 0, SYMBOL_PROCESSING, 1, 3)
+    assert analyse(log).ledger.slots.worst == (SlotName(1, 2, 0), 1, 100, 300)
+
+
+def test_a_simulator_that_repeats_one_slot():
+    log = Log()
+    for at in (0, 100, 200):
+        slot(log, at, 0, 8)
+    analysis = analyse(log, wanted=SlotName(0, 8, 2))
+    assert analysis.ledger.slots.counts == {1: 3}
+    assert analysis.ledger.slots.chosen() == (SlotName(0, 8, 2), 1, 200, 235)
+
+
+def test_frames_that_wrap():
+    log = Log()
+    period, slots_per_frame = 500_000, 20
+    for number in range(1023 * slots_per_frame, 1023 * slots_per_frame + 40):
+        slot(log, number * period, number // slots_per_frame % 1024, number % slots_per_frame)
+    later = (2 * 1024 - 1) * slots_per_frame * period
+    slot(log, later, 1023, 0, (10, 90))
+    slots = analyse(log, wanted=parse_name("1023.0#1")).ledger.slots
+    assert slots.counts == {1: 41}
+    assert slots.chosen().begin_ns == later
+    assert slots.worst.name == SlotName(1023, 0, 1)
+
+
+def test_a_slot_with_lost_events_is_not_the_longest():
+    log = Log()
+    slot(log, 1000, 1, 2, (10, 500))
+    slot(log, 3000, 1, 3)
+    log.lost(1400, 1410)
+    assert analyse(log).ledger.slots.worst.name == SlotName(1, 3, 0)
+
+
+def test_without_phases_bursts_are_counted():
+    log = Log()
+    end = burst(log, at=10)
+    second = burst(log, at=end + 10, tasks=5)
+    slots = analyse(log, wanted=parse_name("#0")).ledger.slots
+    assert slots.worst == (SlotName(-1, -1, 1), 1, end + 10, second)
+    assert slots.chosen() == (SlotName(-1, -1, 0), 1, 10, end)
+
+
+@pytest.mark.parametrize(
+    "text, name", [("12.3", (12, 3, 0)), ("0.0#4", (0, 0, 4)), ("#5", (-1, -1, 5)), (" 1.2 ", (1, 2, 0))]
+)
+def test_names(text, name):
+    assert parse_name(text) == name
+
+
+@pytest.mark.parametrize("text", ["", "1", "1.", "1.2#", "a.b", "#", "-1.2", "1.2.3"])
+def test_names_that_are_none(text):
+    with pytest.raises(TraceError, match="expected FRAME.SLOT"):
+        parse_name(text)
+
+
+@pytest.mark.parametrize(
+    "wanted, said",
+    [
+        ("9.9", "no such slot in the trace; there are 1 others: 1.2"),
+        ("1.2#1", "the trace has 1 slots of that name, #0 to #0"),
+        ("#7", "the trace has 0 bursts outside phases"),
+    ],
+)
+def test_what_is_not_there_is_explained(wanted, said):
+    log = Log()
+    slot(log, 0, 1, 2)
+    with pytest.raises(TraceError, match=said):
+        analyse(log, wanted=parse_name(wanted)).ledger.slots.chosen()
