@@ -8,11 +8,6 @@
 
 #include "../common/utils/thread_pool_ws/shim/common/ws_tpool_hooks.h"
 
-/// Front end: its tasks come at once, and when they are done the radio unit's pool has nothing for a while.
-#define WS_OAI_FEP_US 100
-/// An uplink slot's first tasks come 30 to 300 us after the hint, and it may take half a slot until all have.
-#define WS_OAI_SLOT_US 500
-
 /// A phase that lasts until the block is left.
 typedef struct {
   int phase;
@@ -54,17 +49,11 @@ static inline unsigned ws_oai_first(const _Bool *set, unsigned count)
 #define WS_OAI_DECODING_SCOPE(frame, slot, chosen, count) \
   WS_OAI_SCOPE(WS_OAI_DECODING, frame, slot, ws_oai_first(chosen, count))
 
-/// Samples of an uplink slot are there. Two tasks an antenna follow, of which the pushing thread takes one.
-/// The base station's pool is told ahead, and of one worker only: that is one call in this thread's way, and
-/// who is awake when a burst comes wakes the others.
-#define WS_OAI_PREWAKE_RU(ru)                                                       \
-  do {                                                                              \
-    ws_oai_prewake((ru)->threadPool, 2 * (unsigned)(ru)->nb_rx - 1, WS_OAI_FEP_US); \
-    if ((ru)->gNB_list[0])                                                          \
-      ws_oai_prewake_ahead(&(ru)->gNB_list[0]->threadPool, 1, WS_OAI_SLOT_US);      \
-  } while (0)
+/// The samples of a slot are there. Two tasks an antenna follow, of which the pushing thread takes one.
+#define WS_OAI_PREWAKE_RU(ru) ws_oai_prewake((ru)->threadPool, 2 * (unsigned)(ru)->nb_rx - 1)
 
-/// An uplink slot is about to be received, by this thread.
-#define WS_OAI_PREWAKE_SLOT(gNB) ws_oai_prewake(&(gNB)->threadPool, 1, WS_OAI_SLOT_US)
+/// An uplink slot is about to be received, by this thread. One worker: each wake is a call in the way of this
+/// thread, and who is awake when the burst comes wakes the others.
+#define WS_OAI_PREWAKE_SLOT(gNB) ws_oai_prewake(&(gNB)->threadPool, 1)
 
 #endif

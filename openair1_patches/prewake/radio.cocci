@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The radio unit has the samples of an uplink slot: its own pool is about to get the front end's tasks, the
-/// base station's the rest some 100 us later.
+/// The radio unit has the samples of a slot: its pool may get the front end's tasks.
 ///
 // Confidence: High
 // Options: --no-includes --macro-file macros.h
@@ -17,7 +16,7 @@ expression U;
 R ru_thread(T P)
 {
 <...
+  U->fh_south_in(U, ...);
 + WS_OAI_PREWAKE_RU(U);
-  U->feprx(U, ...);
 ...>
 }

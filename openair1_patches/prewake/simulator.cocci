@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// nr_ulsim: before its front end, which needs about as long as a worker to wake, and outside of all that
-/// nr_ulsim measures.
+/// nr_ulsim is about to receive a slot, as a base station does (prewake/slot.cocci).
 ///
 // Confidence: High
 // Comments: v2.1.0 and later
@@ -11,12 +10,7 @@
   WS_OAI_PREWAKE_SLOT(...);
 
 @depends on !already@
-type T1, T2;
-identifier I1, I2;
-expression G, A1, B1, C1, A2, B2, C2;
+expression R, G;
 @@
 + WS_OAI_PREWAKE_SLOT(G);
-  for (T1 I1 = A1; B1; C1) {
-    for (T2 I2 = A2; B2; C2)
-      nr_slot_fep_ul(&G->frame_parms, ...);
-  }
+  R = phy_procedures_gNB_uespec_RX(G, ...);

@@ -12,7 +12,7 @@ from oai_model.model import HOOK, REPO, append, assemble
 from oai_model.test_hook import Build, NewBuild, cmake_called, run
 
 PATCHES = "-DTHREAD_POOL_WS_PATCHES"
-WRAP = ("ws_trace_phase_begin", "ws_trace_phase_end", "ws_pool_prewake")
+WRAP = ("ws_trace_phase_begin", "ws_trace_phase_end", "ws_oai_prewake")
 SPY = "-DCMAKE_EXE_LINKER_FLAGS=" + " ".join(f"-Wl,--wrap={name}" for name in WRAP)
 COUNTS = {"A serial": (5, 4), "A": (7, 6), "B1": (6, 5), "B2": (6, 5)}
 FIFO_SLOT = [
@@ -73,10 +73,11 @@ def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, 
     phases = [line for line in lines if " 7.1 " in line]
     assert phases == (FIFO_SLOT if shape.startswith("A") else TASK_SLOT)
     assert not [line for line in lines if " 7.4 " in line]  # a slot in which nobody sends
-    assert "prewake 1 500000" in lines
+    hints = lines.count("prewake 1")
+    assert hints > 0 if shape == "A serial" else hints == 8  # of each user's decoding; of each slot
     _, lines = said(build, "softmodem")
-    assert "prewake 1 100000" in lines  # the unit with one antenna
-    assert "prewake 3 100000" in lines  # with two
+    assert "prewake 1" in lines  # the unit with one antenna
+    assert "prewake 3" in lines  # with two
 
 
 @needs_spatch
@@ -237,7 +238,7 @@ def test_ws_patches_shows_and_counts(tmp_path: Path, shape: str) -> None:
     code, text = ws_patches("--diff", str(tree))
     lines = [line for line in text.splitlines() if line.startswith(("+ ", "- "))]
     assert code == 0 and len([line for line in lines if "WS_OAI_" in line]) == count
-    assert not [line for line in lines if line.startswith("- ")]
+    assert [line for line in lines if line.startswith("- ")] == ["-    if (ru->fh_south_in)"]  # gets a brace
     assert text.count("--- a/") == files
     assert digest(tree) == before
 

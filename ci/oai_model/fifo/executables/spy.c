@@ -6,7 +6,7 @@
 
 void __wrap_ws_trace_phase_begin(int phase, uint32_t frame, uint32_t slot, uint32_t id);
 void __wrap_ws_trace_phase_end(int phase, uint32_t frame, uint32_t slot, uint32_t id);
-void __wrap_ws_pool_prewake(void *pool, uint32_t workers, uint64_t within_ns);
+void __wrap_ws_oai_prewake(void *tpool, unsigned workers);
 
 void __wrap_ws_trace_phase_begin(int phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
@@ -18,8 +18,8 @@ void __wrap_ws_trace_phase_end(int phase, uint32_t frame, uint32_t slot, uint32_
   fprintf(stderr, "spy: end %d %u.%u %u\n", phase, frame, slot, id);
 }
 
-void __wrap_ws_pool_prewake(void *pool, uint32_t workers, uint64_t within_ns)
+void __wrap_ws_oai_prewake(void *tpool, unsigned workers)
 {
-  (void)pool;
-  fprintf(stderr, "spy: prewake %u %llu\n", workers, (unsigned long long)within_ns);
+  (void)tpool;
+  fprintf(stderr, "spy: prewake %u\n", workers);
 }

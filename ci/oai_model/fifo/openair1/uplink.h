@@ -31,6 +31,7 @@ typedef struct RU_s {
   int nb_rx;
   PHY_VARS_gNB *gNB_list[2];
   uint64_t sum;
+  void (*fh_south_in)(struct RU_s *ru, int *slot);
   void (*feprx)(struct RU_s *ru, int slot);
 } RU_t;
 

@@ -9,7 +9,7 @@ include("${WS_MODULE_DIR}/core/sources.cmake")
 #   sources: the shim and the core, absolute paths; shadow directories: to come before all other include
 #   directories of everything that uses the pool: one for each way in which OAI spells the headers.
 function(ws_shim_files shape out_sources out_shadows)
-  set(sources common/ws_tpool.c common/ws_tpool_hint.c common/ws_tpool_hooks.c common/ws_tpool_params.c
+  set(sources common/ws_tpool.c common/ws_tpool_lead.c common/ws_tpool_hooks.c common/ws_tpool_params.c
     common/ws_tpool_report.c)
   if(shape STREQUAL "A")
     list(APPEND sources oai_fifo/tpool_fifo.c)
@@ -19,7 +19,7 @@ function(ws_shim_files shape out_sources out_shadows)
     set(trees oai_task oai_task_array)
   elseif(shape MATCHES "^B2\\+?$")
     list(APPEND sources oai_task/tpool_task.c oai_task_counter/task_ans_counter.c
-      oai_task_counter/task_ans_lead.c oai_task_counter/task_ans_trust.c)
+      oai_task_counter/task_ans_trust.c)
     set(trees oai_task oai_task_counter)
   else()
     message(FATAL_ERROR "ws_shim_files: no shim for shape \"${shape}\"; there are A, B1, B2, B2+")

@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Each call of the front end in the radio unit's thread, also one that is a branch without braces; not those
-/// of other threads.
+/// After each reception in the radio unit's thread, also one that is a branch without braces; not those of other
+/// threads, and not where the function is only looked at.
 #include <stddef.h>
 
-typedef struct cell_s {
-  int threadPool;
-} cell_t;
 typedef struct unit_s {
   int *threadPool;
   int nb_rx;
-  cell_t *gNB_list[2];
-  void (*feprx)(struct unit_s *unit, int slot);
+  void (*fh_south_in)(struct unit_s *unit, int *frame, int *slot);
 } unit_t;
 
 void *ru_thread(void *param)
 {
   unit_t *unit = param;
   int samples[16] __attribute__((aligned(32))) = {0};
+  int frame = 0;
   for (int slot = 0; slot < 10; slot++) {
-    if (unit->feprx) {
+    if (unit->fh_south_in) {
+      unit->fh_south_in(unit, &frame, &slot);
       WS_OAI_PREWAKE_RU(unit);
-      unit->feprx(unit, slot);
-      samples[0]++;
     }
-    if (samples[0] > 5) {
-      WS_OAI_PREWAKE_RU(unit);
-      unit->feprx(unit, slot + 1);
-    }
+    samples[0]++;
+    unit->fh_south_in(unit, &frame, samples);
+    WS_OAI_PREWAKE_RU(unit);
+    if (unit->fh_south_in == NULL)
+      samples[1]++;
   }
   return NULL;
 }
@@ -34,6 +31,7 @@ void *ru_thread(void *param)
 void *other_thread(void *param)
 {
   unit_t *unit = param;
-  unit->feprx(unit, 0);
+  int frame = 0, slot = 0;
+  unit->fh_south_in(unit, &frame, &slot);
   return NULL;
 }

@@ -136,7 +136,6 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
     ws_settings_t settings;
     fill_settings(&settings, params, shown);
     tpool->hints = settings.spin != WS_SPIN_OFF;
-    tpool->hint_credit = WS_TPOOL_HINT_CREDIT;
     const bool report = settings.report;
     settings.report = false; // it is printed here, where the pool's name is known
     tpool->pool = create_pool(&settings, shown);

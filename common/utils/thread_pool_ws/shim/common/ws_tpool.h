@@ -11,7 +11,6 @@
 #include "ws_pool.h"
 #include "ws_tpool_params.h"
 
-#define WS_TPOOL_HINT_CREDIT 8u
 
 /// Letters as in ws_types.h: S any thread, atomic; I set before the object is given out.
 typedef struct ws_tpool_s {
@@ -19,8 +18,7 @@ typedef struct ws_tpool_s {
   uint32_t aborted; ///< S shape A: 1 = queued elements are dropped, later ones run inline
   uint32_t delivering; ///< S shape A: threads that are about to hand a result over
   ws_pool_t *pool; ///< S NULL = tasks run inline, or it has been freed; for who is inside
-  uint32_t hint_credit; ///< S slots without a push after which hints stop: ws_tpool_hint.c
-  bool hints; ///< I hints may wake workers
+  bool hints; ///< I patched code may wake workers: ws_tpool_hooks.h
   bool threads; ///< I there is, or was, a pool
   bool measure; ///< I shape A: stamp elements
   int trace_fd; ///< I shape A: pipe for elements that were pulled, -1 = none
@@ -46,6 +44,9 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name);
 /// @brief Run what is queued, end the threads, free the pool as soon as nobody is inside.
 /// @threads  one caller
 void ws_tpool_close(ws_tpool_t *tpool);
+
+/// @return the object behind a tpool_t of OAI's, NULL = none yet, or no more. Each shape has its own.
+ws_tpool_t *ws_tpool_of(void *tpool);
 
 /// @brief Begin to use tpool->pool. @return false: it is closed, hands off
 static inline bool ws_tpool_enter(ws_tpool_t *tpool)

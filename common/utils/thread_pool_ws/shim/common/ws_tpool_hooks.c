@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_hooks.c
-/// The phases of ws_tpool_hooks.h; its hints are in ws_tpool_hint.c.
+/// ws_tpool_hooks.h: what patched code says goes to the trace, and to whoever learns leads.
 #include "ws_tpool_hooks.h"
 
 #include <assert.h>
 #include <stdbool.h>
 
+#include "ws_tpool_lead.h"
 #include "ws_trace.h"
 
 static_assert(WS_OAI_SYMBOLS == (int)WS_TRACE_SYMBOL_PROCESSING, "");
@@ -30,4 +31,11 @@ void ws_oai_phase_end(int phase, uint32_t frame, uint32_t slot)
   if (phases[phase].open)
     ws_trace_phase_end((ws_trace_phase_t)phase, frame, slot, phases[phase].id);
   phases[phase].open = false;
+}
+
+void ws_oai_prewake(void *tpool, unsigned workers)
+{
+  const ws_tpool_t *ws = tpool ? ws_tpool_of(tpool) : NULL;
+  if (ws && ws->hints)
+    ws_tpool_lead_arm(__builtin_return_address(0), workers);
 }

@@ -25,19 +25,15 @@ void ws_oai_phase_begin(int phase, unsigned frame, unsigned slot, unsigned id);
 void ws_oai_phase_end(int phase, unsigned frame, unsigned slot);
 
 /// @brief The calling thread is about to push to a pool: have workers awake by then.
-/// Nothing happens when the pool has no threads or is closed, when the user has switched pre-wake off, and
-/// after some slots in a row in which the thread has pushed nothing, until it pushes again: most slots of a
-/// cell without traffic are such.
-/// @param tpool      points to OAI's tpool_t, which may not be initialised yet if it is zero; NULL = nothing
-/// @param workers    wanted awake
-/// @param within_us  they look for tasks for so long
+/// Nothing happens where that would not help: when the pool has no threads or is closed, when the user has
+/// switched pre-wake off, and unless the thread's next push used to come 2 to 100 us after this place
+/// (ws_tpool_lead.h). Later, the worker would have looked in vain for too long; sooner, the push wakes it as
+/// well. In a slot without traffic there is no push, and the next such place has to be learnt anew.
+/// @param tpool    points to OAI's tpool_t, which may not be initialised yet if it is zero; NULL = nothing
+/// @param workers  wanted awake
 /// @threads   any
 /// @progress  lock-free; a futex call for each worker that it wakes
-void ws_oai_prewake(void *tpool, unsigned workers, unsigned within_us);
-
-/// @brief As ws_oai_prewake(), when another thread will push, which says so itself when its turn comes: that
-/// one tells whether slots have tasks.
-void ws_oai_prewake_ahead(void *tpool, unsigned workers, unsigned within_us);
+void ws_oai_prewake(void *tpool, unsigned workers);
 
 #ifdef __cplusplus
 }

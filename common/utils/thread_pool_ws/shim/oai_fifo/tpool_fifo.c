@@ -16,7 +16,7 @@
 
 #include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool.h"
-#include "../common/ws_tpool_hint.h"
+#include "../common/ws_tpool_lead.h"
 
 static bool is_aborted(const ws_tpool_t *ws)
 {
@@ -69,6 +69,7 @@ static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
 {
   bool queued = false;
   if (ws_tpool_enter(ws) && !is_aborted(ws)) {
+    ws_tpool_lead_push(ws);
     elt->next = (notifiedFIFO_elt_t *)(void *)ws;
     const ws_task_t task = {
         .func = run_element,
@@ -76,7 +77,6 @@ static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
         .group = elt->reponseFifo ? ws_group_tag(elt->reponseFifo) : NULL,
     };
     queued = ws_pool_push(ws->pool, task) == 0;
-    ws_tpool_hint_pushed();
   }
   ws_tpool_leave(ws);
   return queued;

@@ -6,7 +6,7 @@
 #include "tpool_task.h"
 
 #include "common/utils/threadPool/thread-pool.h"
-#include "../common/ws_tpool_hint.h"
+#include "../common/ws_tpool_lead.h"
 
 void initNamedTpool(char *params, tpool_t *tpool, bool performanceMeas, char *name)
 {
@@ -27,9 +27,9 @@ static bool push(ws_tpool_t *ws, task_t task)
 {
   bool taken = false;
   if (ws_tpool_enter(ws)) {
+    ws_tpool_lead_push(ws);
     ws_group_t *tag = ws_tpool_tag(ws, task.func);
     taken = ws_pool_push(ws->pool, (ws_task_t){.func = task.func, .arg = task.args, .group = tag}) == 0;
-    ws_tpool_hint_pushed();
   }
   ws_tpool_leave(ws);
   return taken;

@@ -7,7 +7,7 @@
 /// after it armed an answer carries that one's tag. The guess is checked whenever a task completes an answer
 /// (task_ans_trust.h); until a function is trusted its tasks carry a weak tag.
 #include "common/utils/threadPool/task_ans.h"
-#include "task_ans_lead.h"
+#include "../common/ws_tpool_lead.h"
 #include "task_ans_trust.h"
 #include "tpool_task.h"
 
@@ -26,7 +26,6 @@ static ws_group_t *group_of(task_ans_t *ans)
 
 ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *))
 {
-  ws_tpool_lead_push(tpool);
   if (!armed.group)
     return NULL;
   armed.tpool = tpool;
@@ -40,7 +39,7 @@ void init_task_ans(task_ans_t *ans, unsigned int num_jobs)
   ans->outer_tpool = armed.tpool;
   armed.group = group_of(ans);
   armed.tpool = NULL;
-  ws_tpool_lead_arm(__builtin_return_address(0));
+  ws_tpool_lead_arm(__builtin_return_address(0), 1);
 }
 
 void completed_many_task_ans(task_ans_t *ans, unsigned int num_completed_jobs)

@@ -14,7 +14,9 @@ int main(void)
       for (int antenna = 0; antenna < 2; antenna++)
         nr_slot_fep_ul(&gNB->frame_parms, symbol, antenna, &gNB->sum);
     }
-    failed += phy_procedures_gNB_uespec_RX(gNB, 7, slot);
+    const int before = failed;
+    failed = phy_procedures_gNB_uespec_RX(gNB, 7, slot);
+    failed += before;
   }
   printf("result %016" PRIx64 "\n", gNB->sum);
   return failed;

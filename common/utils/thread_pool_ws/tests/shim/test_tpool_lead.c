@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file test_task_ans_lead.c
+/// @file test_tpool_lead.c
 /// Which places that arm an answer are found to announce a burst. The clock is the test's (--wrap), and so is
 /// the pool that is told.
-#include "../../shim/oai_task_counter/task_ans_lead.h"
+#include "../../shim/common/ws_tpool_lead.h"
 #include "../support/ws_test.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static const void *site(uint32_t number)
 /// Arm at a site, and push @p lead_ns later; then the rest of a slot.
 static void slot(uint32_t number, uint64_t lead_ns, ws_tpool_t *tpool)
 {
-  ws_tpool_lead_arm(site(number));
+  ws_tpool_lead_arm(site(number), 1);
   fake_ns += lead_ns;
   ws_tpool_lead_push(tpool);
   fake_ns += 1000000;
@@ -72,6 +72,23 @@ static void *same_lead(void *unused)
   for (uint32_t i = 0; i < 10; i++)
     slot(1, 30000, &first);
   return unused;
+}
+
+static void *three_wanted(void *unused)
+{
+  fake_ns = 1;
+  for (uint32_t i = 0; i < 4; i++) {
+    ws_tpool_lead_arm(site(1), 3);
+    fake_ns += 30000;
+    slot(2, 300, &first);
+  }
+  return unused;
+}
+
+static void as_many_are_woken_as_are_wanted(void)
+{
+  CU_ASSERT_EQUAL(in_a_thread(three_wanted), 1);
+  CU_ASSERT_EQUAL(told.workers, 3);
 }
 
 static void a_lead_that_is_kept_wakes(void)
@@ -102,7 +119,7 @@ static void *armed_for_nothing(void *unused)
 {
   fake_ns = 1;
   for (uint32_t i = 0; i < 20; i++) {
-    ws_tpool_lead_arm(site(1));
+    ws_tpool_lead_arm(site(1), 1);
     fake_ns += 5000000;
     slot(1, 20000, &first);
   }
@@ -119,7 +136,7 @@ static void *two_sites_a_push(void *unused)
 {
   fake_ns = 1;
   for (uint32_t i = 0; i < 10; i++) {
-    ws_tpool_lead_arm(site(1));
+    ws_tpool_lead_arm(site(1), 1);
     fake_ns += 35000;
     slot(2, 200, &first);
   }
@@ -138,7 +155,7 @@ static void *armed_several_times(void *unused)
   fake_ns = 1;
   for (uint32_t i = 0; i < 10; i++) {
     for (uint32_t symbol = 0; symbol < 3; symbol++) {
-      ws_tpool_lead_arm(site(1));
+      ws_tpool_lead_arm(site(1), 1);
       fake_ns += 30000;
     }
     slot(1, 30000, &first);
@@ -218,7 +235,8 @@ static void a_closed_pool_is_left_alone(void)
   first = before;
 }
 
-TEST_MAIN("task_ans_lead", TEST_CASE(a_lead_that_is_kept_wakes), TEST_CASE(leads_out_of_bounds_do_not),
+TEST_MAIN("tpool_lead", TEST_CASE(a_lead_that_is_kept_wakes),
+          TEST_CASE(as_many_are_woken_as_are_wanted), TEST_CASE(leads_out_of_bounds_do_not),
           TEST_CASE(a_site_that_often_leads_to_nothing_does_not), TEST_CASE(the_early_one_of_two_wakes),
           TEST_CASE(armings_in_short_order_count_as_one), TEST_CASE(an_idle_second_is_forgotten_at_once),
           TEST_CASE(a_site_that_changes_its_pool_is_learnt_anew),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file task_ans_lead.c
-/// task_ans_lead.h. Each thread learns for itself: no lock, no shared line.
+/// @file ws_tpool_lead.c
+/// ws_tpool_lead.h. Each thread learns for itself: no lock, no shared line.
 ///
 /// A site's life:  unknown --KEPT_MIN times armed, and a push each time--> kept: arming wakes
 ///                         <--a push at once, much later, or not at all--
 /// Armed several times in short order before the push (an estimation a DMRS symbol and layer): the last
 /// counts.
-#include "task_ans_lead.h"
+#include "ws_tpool_lead.h"
 
 #include <time.h>
 
@@ -50,7 +50,7 @@ static site_t *find(const void *address)
   return site;
 }
 
-void ws_tpool_lead_arm(const void *address)
+void ws_tpool_lead_arm(const void *address, uint32_t workers)
 {
   site_t *site = find(address);
   const uint64_t now = now_ns();
@@ -61,7 +61,7 @@ void ws_tpool_lead_arm(const void *address)
   if (site->kept < KEPT_MIN)
     return;
   if (ws_tpool_enter(site->tpool))
-    ws_pool_prewake(site->tpool->pool, 1, site->lead_ns + site->lead_ns / 2);
+    ws_pool_prewake(site->tpool->pool, workers, site->lead_ns + site->lead_ns / 2);
   ws_tpool_leave(site->tpool);
 }
 
