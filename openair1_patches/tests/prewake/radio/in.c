@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// After each reception in the radio unit's thread, also one that is a branch without braces; not those of other
-/// threads, and not where the function is only looked at.
+/// After each reception in the radio unit's thread, also one that is a branch without braces; not those of
+/// other threads, and not where the function is only looked at.
 #include <stddef.h>
 
 typedef struct unit_s {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_lead.h
-/// Some places in OAI announce tasks, knowingly or not, a while before they push. PUSCH channel estimation arms an
-/// answer, with a single antenna computes itself, and symbol processing pushes its tasks 30 us later; patched
-/// code says that a slot comes (ws_tpool_hooks.h). Which places do so early enough to wake a worker, and not so
-/// early that it would look in vain for most of its time, is learnt.
+/// Some places in OAI announce tasks, knowingly or not, a while before they push. PUSCH channel estimation
+/// arms an answer, with a single antenna computes itself, and symbol processing pushes its tasks 30 us later;
+/// patched code says that a slot comes (ws_tpool_hooks.h). Which places do so early enough to wake a worker,
+/// and not so early that it would look in vain for most of its time, is learnt.
 #ifndef WS_TPOOL_LEAD_H
 #define WS_TPOOL_LEAD_H
 
