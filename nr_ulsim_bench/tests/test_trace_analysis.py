@@ -4,7 +4,7 @@
 import pytest
 from nrbench.trace import events as ev
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
-from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse, burst, only, path_of
+from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse, only, path_of
 
 SP, UD = (1, SYMBOL_PROCESSING), (1, ULSCH_DECODING)
 
@@ -264,67 +264,39 @@ def test_a_thread_whose_end_of_a_task_was_lost_recovers():
     assert (figures.durations.count, figures.busy_ns) == (1, 10 + 20)
 
 
-def test_a_burst_begins_with_its_first_push_and_ends_with_the_join():
+def test_a_worker_that_completes_several_tasks_at_once():
     log = Log()
     log.pool()
-    end = burst(log, at=10)
-    second = burst(log, at=end + 50)
-    figures = only(analyse(log))
-    assert values(figures.durations) == (2, (end - 10) + (second - end - 50), end - 10)
-    assert figures.tasks == 4
-    assert list(analyse(log).figures) == [(1, (POOL, FUNC))]
-    assert figures.path_ns["serial"] == 0
+    log.begin(0)
+    log.push(10, 1)
+    log.push(20, 2)
+    log.run(30, 100, 1, W0)
+    log.run(103, 200, 2, W0)
+    log.complete(207, W0)
+    log.join(25, 210)
+    log.end(210, tasks=2)
+    assert path_of(only(analyse(log))) == {"serial": 10, "find": 20 + 3, "run": 70 + 97, "finish": 7 + 3}
 
 
-def test_bursts_of_two_functions_that_are_joined_together():
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_task_that_says_it_is_done_before_it_ends(counted):
+    """A counted group has an event for it, a tag of a FIFO has not."""
     log = Log()
     log.pool()
+    log.begin(0)
     log.push(0, 1)
-    log.push(5, 2, func=0x2000)
-    log.run(20, 30, 1, MAIN)
-    log.run(30, 60, 2, MAIN, func=0x2000)
-    log.join(10, 65)
-    figures = analyse(log).figures
-    assert values(figures[1, (POOL, FUNC)].durations) == (1, 65, 65)
-    assert values(figures[1, (POOL, 0x2000)].durations) == (1, 60, 60)
-
-
-def test_a_burst_that_is_pulled_task_by_task_ends_with_the_last():
-    log = Log()
-    log.pool()
-    for i in range(3):
-        log.push(i, i)
-    log.run(10, 20, 0, W0)
-    log.join(5, 25)
-    log.run(21, 40, 1, W0)
-    log.run(41, 60, 2, W0)
-    log.join(26, 42)
-    log.join(43, 65)
-    assert values(only(analyse(log)).durations) == (1, 65, 65)
-
-
-def test_bursts_that_nobody_waits_for_end_with_their_last_task():
-    log = Log()
-    log.pool()
-    for at in (0, 500_000, 1_000_000):
-        log.push(at, 1)
-        log.run(at + 30, at + 80, 1, W0)
+    log.push(10, 2)
+    log.run(15, 60, 1, MAIN)
+    log.run(30, 108, 2, W0)  # the wait returns before that
+    if counted:
+        log.complete(58, MAIN)
+        log.complete(95, W0)
+    log.join(12, 100)
+    log.end(103, tasks=2)
     figures = only(analyse(log))
-    assert values(figures.durations) == (3, 240, 80) and figures.not_joined == 3
-
-
-def test_a_long_pause_between_two_pushes_of_a_group_that_is_joined_parts_nothing():
-    log = Log()
-    log.pool()
-    for at in (0, 1_000_000):
-        log.push(at, 1)
-        log.run(at + 30, at + 80, 1, W0)
-        log.push(at + 500_000, 2)
-        log.run(at + 500_030, at + 500_080, 2, W0)
-        log.join(at + 500_010, at + 500_090)
-    figures = only(analyse(log))
-    assert figures.durations.max_ns == 500_090
-    assert figures.not_joined == 1  # of the first one nothing was known
+    finish = {"finish": 5} if counted else {}
+    assert path_of(figures) == {"serial": 3, "push": 10, "find": 20, "run": 65 if counted else 70} | finish
+    assert values(figures.times) == (2, 45 + 78, 78)
 
 
 def test_a_worker_that_is_no_worker_of_this_pool_and_several_pools():

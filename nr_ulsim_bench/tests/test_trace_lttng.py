@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 def run(*words: object, status: int = 0, **more) -> subprocess.CompletedProcess:
     answer = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=120, **more
+        [str(word) for word in words], capture_output=True, text=True, timeout=300, **more
     )
     assert answer.returncode == status, answer.stderr
     assert "Traceback" not in answer.stderr

@@ -53,7 +53,11 @@ class Model:
 
     def record(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            self.words(*words), env=self.environment | environment, capture_output=True, text=True, timeout=60
+            self.words(*words),
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
 
     def told(self) -> list[str]:
@@ -177,7 +181,7 @@ def test_a_signal_ends_command_and_session(model, number, status):
         os.killpg(recorder.pid, number)
     else:
         recorder.send_signal(number)
-    assert recorder.wait(30) == status
+    assert recorder.wait(300) == status
     assert model.told() == WHOLE + END
 
 
@@ -194,4 +198,4 @@ def test_a_second_signal_does_not_leave_the_session_behind(model):
     for _ in range(5):
         os.killpg(recorder.pid, signal.SIGINT)
         time.sleep(0.1)
-    assert recorder.wait(30) == 130 and model.told() == WHOLE + END
+    assert recorder.wait(300) == 130 and model.told() == WHOLE + END

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from nrbench.trace import cli, ctf_files, hist
+from nrbench.trace import events as ev
 from nrbench.trace.errors import TraceError
 from nrbench.trace.summary import Names, summarize
 from nrbench.trace.text import losses, text
@@ -70,7 +71,7 @@ def test_phases_are_chosen_by_kind_or_by_a_part_of_the_name():
 def test_several_processes_are_told_apart():
     first, second = phase_with_a_woken_worker(), Log(pid=2)
     second.pool()
-    second.events.append((14, 0, 2, 5, "ue"))
+    second.add(ev.PROGRAM, 0, 5, "ue")
     burst(second)
     assert [p["name"] for p in summary_of(first, second)["phases"]] == [
         "process[1] symbol_processing",
@@ -90,7 +91,9 @@ def test_losses_are_counted_in_the_first_line():
 def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tmp_path):
     page = pytest.importorskip("nrbench.trace.page")
     log = phase_with_a_woken_worker()
-    log.events = [event[:5] + ("<b>&pool",) + event[6:] if event[0] == 0 else event for event in log.events]
+    log.events = [
+        event[:5] + ("<b>&pool",) + event[6:] if event[0] == ev.POOL_START else event for event in log.events
+    ]
     picture = tmp_path / "p.png"
     picture.write_bytes(b"\x89PNG")
     summary = summary_of(log) | {"warnings": ["<script>"]}

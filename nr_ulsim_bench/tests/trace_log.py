@@ -42,6 +42,9 @@ class Log:
         self.add(ev.JOIN_BEGIN, begin, tid, pool, group)
         self.add(ev.JOIN_END, end, tid, pool, group)
 
+    def complete(self, now: int, tid: int, group: int = GROUP) -> None:
+        self.add(ev.COMPLETE, now, tid, group)
+
     def park(self, now: int, tid: int = W0) -> None:
         self.add(ev.PARK, now, tid, POOL, self.workers[tid])
 

@@ -7,7 +7,6 @@ not with the length of the trace. All times in ns.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Callable, Iterable
 
 from nrbench.trace import events as ev
@@ -17,6 +16,7 @@ from nrbench.trace.figures import Figures
 from nrbench.trace.ledger import Ledger
 from nrbench.trace.slots import SlotName
 from nrbench.trace.state import (
+    M_DONE,
     M_JOIN,
     M_JOINED,
     M_PARK,
@@ -35,10 +35,10 @@ from nrbench.trace.state import (
     Task,
     TaskKey,
     Thread,
+    note_group,
 )
 
 PENDING_MAX = 1 << 18  # tasks pushed and not yet run; more are counted only
-GROUPS_MAX = 4096
 
 
 class Analysis:
@@ -50,7 +50,7 @@ class Analysis:
         self.processes: dict[int, Process] = {}
         self.unmatched = 0  # tasks that ran and whose push is not known
         self.events = 0
-        self._handlers: list[Callable[[Event], None]] = [self._nothing] * 17
+        self._handlers: list[Callable[[Event], None]] = [self._nothing] * 18
         for number, handler in {
             ev.POOL_START: self._pool_start,
             ev.PUSH: self._push,
@@ -61,6 +61,7 @@ class Analysis:
             ev.STEAL: self._steal,
             ev.RUN_BEGIN: self._run_begin,
             ev.RUN_END: self._run_end,
+            ev.COMPLETE: self._complete,
             ev.JOIN_BEGIN: self._join_begin,
             ev.JOIN_END: self._join_end,
             ev.PHASE_BEGIN: self._phase_begin,
@@ -142,16 +143,17 @@ class Analysis:
         pool.pushes += 1
         thread.pushed += 1
         if thread.stack and type(thread.stack[-1]) is Join:
-            heal_joins(thread, now)
+            thread.heal_joins(now)
         task = Task(number, func, arg, group)
         task.push_ns, task.push_tid = now, tid
-        owner = owner_of(thread)
+        owner = thread.owner()
         if owner is None and not thread.stack:
             owner = self.bursts.of_push(process, thread, task)
         if process.pending_count < PENDING_MAX:
-            put(process, task)
+            process.put(task)
             if owner is not None:
                 owner.outstanding += 1
+                owner.not_begun += 1
         if owner is not None:
             task.owner = owner
             owner.tasks += 1
@@ -160,7 +162,7 @@ class Analysis:
 
     def _pushed_task(self, process: Process, now: int, key: TaskKey) -> Task | None:
         """First in, first out. What was pushed before events were lost may have been run among them."""
-        while (task := take(process, key)) is not None:
+        while (task := process.take(key)) is not None:
             if not self.ledger.lost or not self.ledger.lost_between(task.push_ns, now):
                 return task
         return None
@@ -172,7 +174,7 @@ class Analysis:
         pool = process.pool(number)
         pool.runs += 1
         if worker >= 0:
-            identify(thread, pool, number, worker)
+            thread.identify(number, worker, pool)
         task = self._pushed_task(process, now, (number, func, arg))
         if task is None:
             self.unmatched += 1
@@ -201,28 +203,51 @@ class Analysis:
             self.ledger.mark(process, thread, now, M_RAN, None, RUNNING)
             return
         moment = Moment(now, tid)
-        if task.group:
-            ran = process.groups_ran
-            ran.pop(task.group, None)
-            ran[task.group] = moment
-            if len(ran) > GROUPS_MAX:
-                del ran[next(iter(ran))]
+        note_group(process.groups_ran, task.group, moment)
         self.ledger.mark(process, thread, now, M_RAN, task, RUNNING)
         if task.owner is not None:
             self.ledger.task_ends(task, moment)
+            self.bursts.ran(process, task.owner, now)
+
+    def _complete(self, event: Event) -> None:
+        _, now, pid, tid, group = event
+        process = self._process(pid)
+        thread = process.thread(tid)
+        note_group(process.groups_done, group, Moment(now, tid))
+        self.ledger.mark(process, thread, now, M_DONE, None, thread.in_what())
+
+    def _what_ended(self, process: Process, group: int, now: int) -> Moment | None:
+        """What a wait that returns has waited for: the group's count that went down last, or its last task.
+
+        A task may say that it is done before it ends. Where that is no event, a task of the group that still
+        runs has done so just now.
+        """
+        if group == 0:  # for the whole pool
+            moments = (*process.groups_done.values(), *process.groups_ran.values())
+            return max(moments, default=None)
+        done, ran = process.groups_done.get(group), process.groups_ran.get(group)
+        if done is not None:
+            return done if ran is None else max(done, ran)
+        running = [thread for thread in process.threads.values() if thread.runs_for(group)]
+        if not running:
+            return ran
+        first = min(running, key=lambda thread: thread.since_ns)
+        self.ledger.mark(process, first, now, M_DONE, None, RUNNING)
+        return Moment(now, first.tid)
 
     def _join_begin(self, event: Event) -> None:
         _, now, pid, tid, _, group = event
         process = self._process(pid)
         thread = process.thread(tid)
-        heal_joins(thread, now)
+        thread.heal_joins(now)
+        self.bursts.joins(process, group)
         thread.settle(now)
         was_in = thread.in_what()
         thread.stack.append(Join(group))
         self.ledger.mark(process, thread, now, M_JOIN, None, was_in)
 
     def _join_end(self, event: Event) -> None:
-        _, now, pid, tid, _, group = event
+        _, now, pid, tid, pool, group = event
         process = self._process(pid)
         thread = process.thread(tid)
         stack = thread.stack
@@ -232,9 +257,9 @@ class Analysis:
             if type(frame) is Join and frame.group == group:
                 del stack[at:]
                 break
-        last = process.groups_ran.get(group)
+        last = self._what_ended(process, group, now)
         self.ledger.mark(process, thread, now, M_JOINED, last, WAITING)
-        self.bursts.joined(process, thread, group, now)
+        self.bursts.joined(process, pool, group, Moment(now, tid))
 
     def _wake(self, event: Event) -> None:
         _, now, pid, tid, number, worker = event
@@ -248,7 +273,7 @@ class Analysis:
     def _woken_for(self, process: Process, thread: Thread, pool: int) -> Phase | None:
         """The phase whose tasks a wake is for: the waker's own, or the one that the waker itself was woken
         for."""
-        owner = owner_of(thread)
+        owner = thread.owner()
         if owner is None and thread.bursts:
             owner = next((burst for burst in reversed(thread.bursts.values()) if pool in burst.pools), None)
         if owner is None:
@@ -262,7 +287,7 @@ class Analysis:
         process = self._process(pid)
         thread = process.thread(tid)
         pool = process.pool(number)
-        identify(thread, pool, number, worker)
+        thread.identify(number, worker, pool)
         pool.unparks[min(how, 2)] += 1
         thread.by_timer = how == ev.BY_TIMER
         sent, waker = pool.wakes_sent.pop(worker, None), None
@@ -280,7 +305,7 @@ class Analysis:
         thread = process.thread(tid)
         pool = process.pool(number)
         pool.parks += 1
-        identify(thread, pool, number, worker)
+        thread.identify(number, worker, pool)
         if thread.stack and type(thread.stack[-1]) is Task:  # its end was lost
             thread.settle(now)
             thread.stack.clear()
@@ -292,7 +317,7 @@ class Analysis:
         _, now, pid, tid, name, frame, slot, number = event
         process = self._process(pid)
         thread = process.thread(tid)
-        heal_joins(thread, now)
+        thread.heal_joins(now)
         for phase in thread.phases:
             if phase.name == name:  # another transport block of it
                 thread.phases.remove(phase)
@@ -316,55 +341,3 @@ class Analysis:
         if thread.pushed - phase.pushed_before != tasks:
             phase.is_valid = False
         self.ledger.close(process, phase, Moment(now, tid))
-
-
-def put(process: Process, task: Task) -> None:
-    """It waits to be run. Most keys have one task at a time."""
-    key = (task.pool, task.func, task.arg)
-    there = process.pending.get(key)
-    if there is None:
-        process.pending[key] = task
-    elif isinstance(there, Task):
-        process.pending[key] = deque((there, task))
-    else:
-        there.append(task)
-    process.pending_count += 1
-
-
-def take(process: Process, key: TaskKey) -> Task | None:
-    there = process.pending.get(key)
-    if there is None:
-        return None
-    process.pending_count -= 1
-    if isinstance(there, Task):
-        del process.pending[key]
-        return there
-    task = there.popleft()
-    if not there:
-        del process.pending[key]
-    return task
-
-
-def identify(thread: Thread, pool: object, number: int, worker: int) -> None:
-    """An event says which worker its thread is."""
-    if thread.worker != worker or thread.pool != number:
-        thread.pool, thread.worker = number, worker
-    pool.seen.add(worker)  # type: ignore[attr-defined]
-
-
-def heal_joins(thread: Thread, now: int) -> None:
-    """A thread that waits pushes nothing, begins no wait and no phase: if it seems so, the wait's end was
-    lost."""
-    if thread.stack and type(thread.stack[-1]) is Join:
-        thread.settle(now)
-        while thread.stack and type(thread.stack[-1]) is Join:
-            thread.stack.pop()
-
-
-def owner_of(thread: Thread) -> Phase | None:
-    """The phase that what the thread does now is for: its own if begun in this task, else its task's."""
-    if thread.phases and thread.phases[-1].depth == len(thread.stack):
-        return thread.phases[-1]
-    if thread.stack and type(thread.stack[-1]) is Task:
-        return thread.stack[-1].owner
-    return None

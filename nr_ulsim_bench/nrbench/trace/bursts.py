@@ -10,10 +10,10 @@ its CPU, is part of the burst.
 from __future__ import annotations
 
 from nrbench.trace.ledger import Ledger
-from nrbench.trace.state import Moment, Phase, Process, Task, Thread
+from nrbench.trace.state import Moment, Phase, Process, Task, Thread, note_group
 
 GAP_NS = 100_000  # all tasks of an unjoined burst have run for so long: what is pushed now is another
-GROUPS_MAX = 4096
+LATE_NS = 10_000  # a task that has said that it is done ends so soon after the wait for it
 
 
 class Bursts:
@@ -25,9 +25,13 @@ class Bursts:
         """The burst that a task belongs to, pushed at the bottom of a thread."""
         key = (task.pool, task.func)
         burst = thread.bursts.get(key)
-        if burst is not None and self._is_over(process, burst, task.push_ns):
-            self._close_unjoined(process, burst)
-            burst = None
+        if burst is not None:
+            if burst.joined_at is not None and burst.not_begun == 0:
+                self.ledger.close(process, burst, burst.joined_at)
+                burst = None
+            elif self._is_over(process, burst, task.push_ns):
+                self._close_unjoined(process, burst)
+                burst = None
         if burst is None:
             burst = Phase("burst", process.pid, thread.tid, task.push_ns)
             burst.pool, burst.func = key
@@ -38,18 +42,36 @@ class Bursts:
             process.by_group.setdefault(task.group, []).append(burst)
         return burst
 
-    def joined(self, process: Process, thread: Thread, group: int, now: int) -> None:
-        """A wait returned. A wait for nothing in particular ends what its own thread has pushed without a
-        group."""
-        if group and group not in process.joined:
-            process.joined[group] = None
-            if len(process.joined) > GROUPS_MAX:
-                del process.joined[next(iter(process.joined))]
-        for burst in list(process.by_group.get(group, ())):
-            if group == 0 and burst.tid != thread.tid:
-                continue
-            if burst.outstanding == 0 or self.ledger.lost_between(burst.begin_ns, now):
-                self.ledger.close(process, burst, Moment(now, thread.tid))
+    def joins(self, process: Process, group: int) -> None:
+        """A wait begins: what seemed to be the last wait for the group was not."""
+        for burst in process.by_group.get(group, ()):
+            burst.joined_at = None
+
+    def joined(self, process: Process, pool: int, group: int, end: Moment) -> None:
+        """A wait returned, for a group or, 0, for the whole pool.
+
+        A counted group is done then. Of others tasks may still run that have said that they are done, or that
+        the next wait is for.
+        """
+        if group == 0:
+            bursts = [phase for phase in process.open if phase.is_burst and pool in (0, phase.pool)]
+        else:
+            bursts = list(process.by_group.get(group, ()))
+            note_group(process.joined, group, end)
+        for burst in bursts:
+            is_done = burst.outstanding == 0 or (group in process.groups_done and burst.not_begun == 0)
+            if is_done or self.ledger.lost_between(burst.begin_ns, end.time):
+                self.ledger.close(process, burst, end)
+            elif group and burst.not_begun == 0:
+                burst.joined_at = end
+
+    def ran(self, process: Process, burst: Phase, now: int) -> None:
+        """A task of it, or of a phase, has ended; perhaps the last, shortly after the wait for it."""
+        joined_at = burst.joined_at
+        if joined_at is not None and burst.is_open and burst.outstanding == 0:
+            burst.joined_at = None
+            if now - joined_at.time <= LATE_NS:
+                self.ledger.close(process, burst, joined_at)
 
     def close_unjoined(self, process: Process, now: int | None) -> None:
         """Those that are over; at the end of a trace (None) all whose tasks have run."""

@@ -24,6 +24,7 @@ STATEDUMP = "lttng_ust_statedump"
     STEAL,
     RUN_BEGIN,
     RUN_END,
+    COMPLETE,
     JOIN_BEGIN,
     JOIN_END,
     PHASE_BEGIN,
@@ -31,7 +32,7 @@ STATEDUMP = "lttng_ust_statedump"
     PROGRAM,
     IMAGE,
     LOST,
-) = range(17)
+) = range(18)
 
 SYMBOL_PROCESSING, ULSCH_DECODING = "symbol_processing", "ulsch_decoding"
 PHASES = (SYMBOL_PROCESSING, ULSCH_DECODING)
@@ -58,6 +59,7 @@ KINDS: dict[str, Kind] = {
     f"{PROVIDER}:steal": Kind(STEAL, ("pool",)),
     f"{PROVIDER}:run_begin": Kind(RUN_BEGIN, ("pool", "worker", "func", "arg", "group")),
     f"{PROVIDER}:run_end": Kind(RUN_END, ("arg",)),
+    f"{PROVIDER}:complete": Kind(COMPLETE, ("group",)),
     f"{PROVIDER}:join_begin": Kind(JOIN_BEGIN, ("pool", "group")),
     f"{PROVIDER}:join_end": Kind(JOIN_END, ("pool", "group")),
     f"{PROVIDER}:symbol_processing_begin": Kind(PHASE_BEGIN, ("frame", "slot", "id"), SYMBOL_PROCESSING),

@@ -22,6 +22,7 @@ ROWS_MAX = 48
 # Told apart by those who see few colours, too (Okabe and Ito).
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#5B4E9E")
 OTHER, SLEEP, WAIT, WAKE = "#8A8A8A", "#C9C9C9", "#B9B9B9", "#B00020"
+RISING = "#E3A5AC"
 BAR, PHASE_BAR = 0.62, 0.5
 
 
@@ -69,10 +70,11 @@ class _Canvas:
             self.axis.add_patch(Rectangle((left, y - height / 2), right - left, height, **style))
         return left, right
 
-    def label(self, left: float, right: float, y: float, text: str, size: float) -> None:
-        """In a box, if it is wide enough."""
-        room = (right - left) / (self.end_us - self.begin_us) * 14 * 72 * 0.82  # points
-        if len(text) * size * 0.6 < room:
+    def label(self, left: float, right: float, y: float, size: float, *texts: str) -> None:
+        """The first of the texts for which a box is wide enough."""
+        room = (right - left) / (self.end_us - self.begin_us) * 14 * 72 * 0.85  # points
+        text = next((text for text in texts if len(text) * size * 0.6 < room), None)
+        if text is not None:
             self.axis.text(
                 (left + right) / 2,
                 y,
@@ -91,7 +93,7 @@ class _Canvas:
                 kind = self.kind(span.phase, span.phase.func)
                 left, right = self.box(span.begin_ns, span.end_ns, y, PHASE_BAR, color=self.color(kind), lw=0)
                 duration = f"{(span.end_ns - span.begin_ns) / 1e3:.1f} µs"
-                self.label(left, right, y, f"{kind}  {duration}", 8)
+                self.label(left, right, y, 8, f"{kind}  {duration}", duration, duration.split(" ")[0])
                 if span.phase.tid in self.places:
                     self._own_time(span)
 
@@ -105,28 +107,32 @@ class _Canvas:
     def draw_row(self, row: Row, y: int) -> None:
         for span in row.parked:
             self.box(*span, y, BAR, facecolor="white", edgecolor=SLEEP, hatch="////", lw=0, zorder=1)
-        for span in row.waits:
-            self.box(*span, y, 0.3, facecolor="#ECECEC", edgecolor=WAIT, lw=0.5, zorder=2)
+        for span in row.rising:
+            self.box(*span, y, BAR, facecolor="#FBE9EB", edgecolor=RISING, hatch="////", lw=0, zorder=1.5)
+        for wait in row.waits:
+            height = 0.3 if wait.depth == 0 else bar_height(wait.depth) + 0.06
+            style = {"facecolor": "#ECECEC", "edgecolor": WAIT, "lw": 0.5, "zorder": 2.95 + wait.depth * 0.1}
+            self.box(wait.begin_ns, wait.end_ns, y, height, **style)
+        nests = any(bar.depth for bar in row.bars)
         for bar in sorted(row.bars, key=lambda bar: bar.depth):
             if self.us(bar.end_ns) > self.begin_us and self.us(bar.begin_ns) < self.end_us:
-                self.draw_bar(bar, y)
+                self.draw_bar(bar, y, not nests)
         pushes = [self.us(push) for push in row.pushes if self.begin_us <= self.us(push) <= self.end_us]
         self.axis.vlines(pushes, y - 0.46, y - 0.33, color="black", lw=0.6, zorder=5)
 
-    def draw_bar(self, bar: Bar, y: int) -> None:
-        height = max(BAR - 0.16 * bar.depth, 0.14)
+    def draw_bar(self, bar: Bar, y: int, has_label: bool) -> None:
         left, right = self.box(
             bar.begin_ns,
             bar.end_ns,
             y,
-            height,
+            bar_height(bar.depth),
             facecolor=self.color(self.kind(bar.owner, bar.func)),
             edgecolor="white",
             lw=0.6,
             zorder=3 + bar.depth * 0.1,
         )
-        if bar.depth == 0:
-            self.label(left, right, y, f"{(bar.end_ns - bar.begin_ns) / 1e3:.1f}", 6.5)
+        if has_label:
+            self.label(left, right, y, 6.5, f"{(bar.end_ns - bar.begin_ns) / 1e3:.1f}")
 
     def draw_arrows(self) -> None:
         for arrow in self.scene.arrows:
@@ -173,6 +179,7 @@ class _Canvas:
         handles: list[Any] = [Patch(color=color, label=kind) for kind, color in self.colors.items()]
         handles += [
             Patch(facecolor="white", edgecolor=SLEEP, hatch="////", label="asleep"),
+            Patch(facecolor="#FBE9EB", edgecolor=RISING, hatch="////", label="woken, not up yet"),
             Patch(facecolor="#ECECEC", edgecolor=WAIT, label="in a wait, no task"),
             Line2D([], [], color=WAKE, lw=1, marker=">", markersize=4, label="wake"),
             Line2D([], [], color="black", lw=0, marker="|", markersize=6, label="push"),
@@ -180,6 +187,10 @@ class _Canvas:
         self.figure.legend(
             handles=handles, loc="outside lower center", ncol=len(handles), fontsize=8, frameon=False
         )
+
+
+def bar_height(depth: int) -> float:
+    return max(BAR - 0.16 * depth, 0.14)
 
 
 def draw(scene: Scene, names: Names, path: Path) -> None:

@@ -174,6 +174,8 @@ class Ledger:
         phase = task.owner
         assert phase is not None
         self._gather(phase, phase.lags, task.begin_ns - task.push_ns)
+        if task.push_ns >= 0:
+            phase.not_begun -= 1
         phase.stolen += task.push_tid != task.tid
         phase.by_timer += thread.by_timer
 

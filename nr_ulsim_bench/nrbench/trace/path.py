@@ -14,10 +14,10 @@ from typing import cast
 from nrbench.trace.figures import PATH_PARTS, Path
 from nrbench.trace.state import (
     IDLE,
+    M_DONE,
     M_JOIN,
     M_JOINED,
     M_PUSH,
-    M_RAN,
     M_RUN,
     M_UNPARK,
     M_WAKE,
@@ -51,8 +51,8 @@ class _Walk:
         self.tid = where.tid
         self.marks: list[Mark] = thread.marks if thread else []
         at = bisect_left(self.marks, (where.time + 1,)) - 1
-        while mark is not None and at > 0 and self.marks[at][0] == where.time and self.marks[at][1] != mark:
-            at -= 1
+        first = bisect_left(self.marks, (where.time,))
+        at = next((i for i in range(at, first - 1, -1) if self.marks[i][1] == mark), at)
         self.at = at
         if at >= 0 and self.marks[at][0] < self.now:
             self.spend("unknown", self.marks[at][0])  # its history has been cut
@@ -119,7 +119,9 @@ class _Walk:
             self.back("finish")
             return
         self.spend("finish", last.time)
-        self.go(last, M_RAN)
+        self.go(last, None)
+        if self.at > 0 and self.marks[self.at][1] == M_DONE and self.marks[self.at][3] != RUNNING:
+            self.back("finish")  # it has ended before, and says so for several tasks at once
 
     def outside(self, mark: int) -> None:
         """The phase's thread neither ran a task nor waited. From a push to its next push, wake or wait:

@@ -93,6 +93,11 @@ class Trace:
                 f"{self.path}: damaged: Babeltrace stopped after {self.event_count} events: {_reason(error)}"
             )
 
+    @property
+    def recorded(self) -> float:
+        """When the last program was seen by the recorder, s of the epoch, by the files' dates."""
+        return max((folder / "metadata").stat().st_mtime for folder in self._folders)
+
     def _sources(self) -> list[Any]:
         """Said outright what they are: when Babeltrace is to find out, it aborts at some damaged files."""
         spec = self._bt2.ComponentSpec.from_named_plugin_and_component_class

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Sequence
 
 from nrbench import host
-from nrbench.trace import ctf_files
+from nrbench.trace import ctf_files, signals
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER
 from nrbench.trace.lttng import Buffers, Losses, Session, check_installed, check_memory
-from nrbench.trace.signals import Told, held, heard, let_through
 
 RECORD_FILE = "recorded.json"  # beside the trace
 GRACE_S = 10.0  # for a command to end after it has been told to
@@ -66,7 +65,7 @@ def record(options: Options) -> int:
     """@return the command's exit status; 2 if it succeeded and nothing of the pool has been recorded"""
     check(options)
     options.out.mkdir(parents=True, exist_ok=True)
-    with held():  # until the session is gone; only the wait for the command can be broken off
+    with signals.held():  # until the session is gone; only the wait for the command can be broken off
         with Session(options.name, options.out, options.buffers, options.per_process) as session:
             say(f"recording into {options.out}")
             status = _run(options, session)
@@ -89,21 +88,17 @@ def _write_about(options: Options, losses: Losses | None) -> None:
 
 
 def _run(options: Options, session: Session) -> int:
+    """The command, or the time. @return the exit status"""
     process = _start(options) if options.command else None
     try:
-        with heard():
-            if process is None:
-                time.sleep(options.seconds or 0)
-                return 0
-            status = _wait(process, options.seconds)
-        if status is not None:
-            return status
-        session.stop()
-        say(f"{options.seconds:g} s are recorded; waiting for the command to end")
-        with heard():
-            return _status(process.wait())
-    except Told as told:
-        return _end(process, told.args[0])
+        event = signals.wait(process, options.seconds)
+        if process is not None and event == signals.Event():
+            session.stop()
+            say(f"{options.seconds:g} s are recorded; waiting for the command to end")
+            event = signals.wait(process, None)
+        if event.status is not None:
+            return event.status
+        return 0 if event.signal is None else _end(process, event.signal)
     finally:
         if process is not None and process.poll() is None:
             process.kill()
@@ -116,17 +111,9 @@ def _start(options: Options) -> subprocess.Popen[bytes]:
         library = "liblttng-ust-fork.so.1"
         environment["LD_PRELOAD"] = " ".join(filter(None, [library, environment.get("LD_PRELOAD")]))
     try:
-        return subprocess.Popen(list(options.command), env=environment, preexec_fn=let_through)
+        return subprocess.Popen(list(options.command), env=environment, preexec_fn=signals.let_through)
     except OSError as error:
         raise TraceError(f"{options.command[0]}: {error.strerror}") from error
-
-
-def _wait(process: subprocess.Popen[bytes], seconds: float | None) -> int | None:
-    """@return its exit status; None if it goes on after that time"""
-    try:
-        return _status(process.wait(seconds))
-    except subprocess.TimeoutExpired:
-        return None
 
 
 def _end(process: subprocess.Popen[bytes] | None, number: int) -> int:
@@ -134,20 +121,25 @@ def _end(process: subprocess.Popen[bytes] | None, number: int) -> int:
     if process is None:
         return 0 if number == signal.SIGINT else 128 + number  # Ctrl-C is a way to end such a recording
     if number == signal.SIGINT:
-        status = _wait(process, 1)
+        status = _status(process, 1)
         if status is not None:
             return status
     process.send_signal(number)
-    status = _wait(process, GRACE_S)
+    status = _status(process, GRACE_S)
     if status is None:
         say(f"the command has not ended {GRACE_S:g} s after the signal; it is killed")
         process.kill()
-        status = _status(process.wait())
-    return status
+        status = _status(process, None)
+    return status or 0
 
 
-def _status(code: int) -> int:
-    return code if code >= 0 else 128 - code
+def _status(process: subprocess.Popen[bytes], seconds: float | None) -> int | None:
+    """Its exit status, whatever signals come; None if it goes on after that time."""
+    end = None if seconds is None else time.monotonic() + seconds
+    while True:
+        event = signals.wait(process, None if end is None else end - time.monotonic())
+        if event.signal is None:
+            return event.status
 
 
 def _judge(options: Options, losses: Losses | None, status: int) -> int:

@@ -73,7 +73,7 @@ def report(options: Options) -> int:
         if wanted is not None:
             analysis.ledger.slots.chosen()  # is it there?
         seconds = time.monotonic() - begin
-        names = Names(analysis)
+        names = Names(analysis, trace.recorded)
         summary = summarize(analysis, names, set(options.phases))
         summary["events"] = trace.event_count
         summary["warnings"] = trace.warnings

@@ -29,6 +29,12 @@ class Span(NamedTuple):
     end_ns: int
 
 
+class Wait(NamedTuple):
+    begin_ns: int
+    end_ns: int
+    depth: int  # number of tasks that it is inside of
+
+
 class Arrow(NamedTuple):
     sent: Moment
     arrived: Moment
@@ -49,7 +55,8 @@ class Row:
     worker: int = -1
     bars: list[Bar] = field(default_factory=list)
     parked: list[Span] = field(default_factory=list)
-    waits: list[Span] = field(default_factory=list)
+    rising: list[Span] = field(default_factory=list)  # woken, and not up yet
+    waits: list[Wait] = field(default_factory=list)
     pushes: list[int] = field(default_factory=list)
     open_bars: list[tuple[int, Task]] = field(default_factory=list)
     open_waits: list[int] = field(default_factory=list)
@@ -114,7 +121,8 @@ class Scene:
         elif kind == ev.JOIN_BEGIN:
             row.open_waits.append(now)
         elif kind == ev.JOIN_END:
-            row.waits.append(Span(row.open_waits.pop() if row.open_waits else self.begin_ns, now))
+            begin_ns = row.open_waits.pop() if row.open_waits else self.begin_ns
+            row.waits.append(Wait(begin_ns, now, len(row.open_bars)))
         elif kind in (ev.PARK, ev.UNPARK, ev.WAKE):
             self._sleep(event, row)
         if thread.worker >= 0:
@@ -134,6 +142,7 @@ class Scene:
             sent = self._sent.pop((pool, worker), None)
             if sent is not None and event[6] == ev.WOKEN:
                 self.arrows.append(Arrow(sent, Moment(now, tid)))
+                row.rising.append(Span(sent.time, now))
 
     def _closed(self, phase: Phase, end: Moment) -> None:
         self.phases.append(PhaseSpan(phase, phase.begin_ns, end.time))
@@ -143,7 +152,7 @@ class Scene:
         for row in self.rows.values():
             for depth, (begin_ns, task) in enumerate(row.open_bars):
                 row.bars.append(Bar(begin_ns, self.end_ns, depth, task.owner, task.func))
-            row.waits += [Span(begin_ns, self.end_ns) for begin_ns in row.open_waits]
+            row.waits += [Wait(begin_ns, self.end_ns, 0) for begin_ns in row.open_waits[:1]]
             if row.parked_since is not None:
                 row.parked.append(Span(row.parked_since, self.end_ns))
         process = self.process
@@ -156,6 +165,9 @@ class Scene:
         for (pool, worker), tid in workers.items():
             if tid not in self.rows:
                 self.rows[tid] = Row(tid, pool, worker, parked=[Span(self.begin_ns, self.end_ns)])
+            sent = self._sent.get((pool, worker))
+            if sent is not None:
+                self.rows[tid].rising.append(Span(sent.time, self.end_ns))
 
     def shown_rows(self) -> list[Row]:
         """Threads with something in the window: those outside pools first."""
@@ -165,7 +177,8 @@ class Scene:
 
 
 def _has_part(row: Row, window: Span) -> bool:
-    spans = [Span(*bar[:2]) for bar in row.bars] + row.waits
+    spans = [Span(bar.begin_ns, bar.end_ns) for bar in row.bars]
+    spans += [Span(wait.begin_ns, wait.end_ns) for wait in row.waits]
     return any(span.begin_ns < window.end_ns and span.end_ns > window.begin_ns for span in spans) or any(
         window.begin_ns <= push < window.end_ns for push in row.pushes
     )

@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ctrl-C, hang-up and kill, held back except where they may break off what is done."""
+"""Ctrl-C, hang-up and kill, held back and asked for where they may break off what is done.
+
+No handler raises anything: an exception in the middle of a wait for a child would lose its exit status.
+"""
 
 from __future__ import annotations
 
 import signal
+import subprocess
+import time
 from contextlib import contextmanager
-from types import FrameType
-from typing import Iterator
+from typing import Iterator, NamedTuple
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+HELD = (*NUMBERS, signal.SIGCHLD)
+LOOK_S = 1.0  # whatever signals come
 
 
-class Told(Exception):
-    """A signal, its argument, says to end."""
+class Event(NamedTuple):
+    """What ended a wait; nothing of it = the time is over."""
+
+    status: int | None = None  # of the child, as shells have it
+    signal: int | None = None
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """They wait. What has come in the meantime is forgotten at the end."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
+    """They wait. What has come in the meantime, and has not been asked for, is forgotten at the end."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     before = {number: signal.getsignal(number) for number in NUMBERS}
     try:
         yield
@@ -30,29 +39,23 @@ def held() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-@contextmanager
-def heard() -> Iterator[None]:
-    """Inside held(): the first that comes, or has come, raises Told; the others wait."""
-    told = False
-
-    def raise_told(number: int, frame: FrameType | None) -> None:
-        nonlocal told
-        if not told:
-            told = True
-            raise Told(number)
-
-    for number in NUMBERS:
-        signal.signal(number, raise_told)
-    try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, NUMBERS)
-        yield
-    finally:
-        told = True
-        signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
+def wait(process: subprocess.Popen[bytes] | None, seconds: float | None) -> Event:
+    """Inside held(): for the end of a child, a signal, or the end of the time, whatever comes first."""
+    end = None if seconds is None else time.monotonic() + seconds
+    while True:
+        code = process.poll() if process is not None else None
+        if code is not None:
+            return Event(status=code if code >= 0 else 128 - code)
+        left = LOOK_S if end is None else end - time.monotonic()
+        if left <= 0:
+            return Event()
+        came = signal.sigtimedwait(HELD, min(left, LOOK_S))
+        if came is not None and came.si_signo != signal.SIGCHLD:
+            return Event(signal=came.si_signo)
 
 
 def let_through() -> None:
     """For a child, before its program begins: signals do what they do by default."""
     for number in NUMBERS:
         signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, NUMBERS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)

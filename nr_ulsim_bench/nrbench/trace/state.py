@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
+GROUPS_MAX = 4096
+
 # What a thread is in: the top of its stack.
 IDLE, RUNNING, WAITING = range(3)
 
@@ -21,7 +23,8 @@ IDLE, RUNNING, WAITING = range(3)
     M_PARK,
     M_UNPARK,
     M_PHASE,
-) = range(9)
+    M_DONE,
+) = range(10)
 # (time, mark, what it refers to, what the thread was in before)
 Mark = tuple[int, int, object, int]
 
@@ -67,7 +70,8 @@ class Phase:
     __slots__ = (
         "name", "func", "pool", "pid", "tid", "begin_ns", "frame", "slot", "id", "depth",
         "pushed_before", "run_before", "own_run_before", "own_wait_before", "pools", "groups", "tasks",
-        "outstanding", "last_ran", "lags", "times", "wakes", "stolen", "by_timer", "is_open", "is_valid",
+        "outstanding", "not_begun", "joined_at", "last_ran", "lags", "times", "wakes", "stolen",
+        "by_timer", "is_open", "is_valid",
     )  # fmt: skip
 
     def __init__(self, name: str, pid: int, tid: int, begin_ns: int) -> None:
@@ -81,7 +85,9 @@ class Phase:
         self.own_wait_before = 0
         self.pools: set[int] = set()
         self.groups: set[int] = set()
-        self.tasks = self.outstanding = 0
+        self.tasks = 0
+        self.not_begun = self.outstanding = 0  # of the tasks whose push is known: not begun, not ended
+        self.joined_at: Moment | None = None  # a burst: a wait returned while the last tasks still ran
         self.last_ran = Moment(begin_ns, tid)
         self.lags: list[int] = []
         self.times: list[int] = []
@@ -119,6 +125,30 @@ class Thread:
         if not self.stack:
             return IDLE
         return RUNNING if type(self.stack[-1]) is Task else WAITING
+
+    def identify(self, number: int, worker: int, pool: Pool) -> None:
+        """An event says which worker the thread is."""
+        self.pool, self.worker = number, worker
+        pool.seen.add(worker)
+
+    def owner(self) -> Phase | None:
+        """The phase that what it does now is for: its own if begun in this task, else its task's."""
+        if self.phases and self.phases[-1].depth == len(self.stack):
+            return self.phases[-1]
+        top = self.stack[-1] if self.stack else None
+        return top.owner if isinstance(top, Task) else None
+
+    def runs_for(self, group: int) -> bool:
+        """Whether it is in a task of that group."""
+        top = self.stack[-1] if self.stack else None
+        return isinstance(top, Task) and top.group == group
+
+    def heal_joins(self, now: int) -> None:
+        """One that waits pushes nothing and begins nothing: if it seems so, the wait's end was lost."""
+        if self.stack and type(self.stack[-1]) is Join:
+            self.settle(now)
+            while self.stack and type(self.stack[-1]) is Join:
+                self.stack.pop()
 
     def settle(self, now: int) -> None:
         """Account for the time since the stack changed; to be called before it changes again."""
@@ -158,8 +188,8 @@ class Pool:
 
 class Process:
     __slots__ = (
-        "pid", "name", "threads", "pools", "pending", "pending_count", "open", "groups_ran", "by_group",
-        "joined", "images", "mark_count", "cut_ns",
+        "pid", "name", "threads", "pools", "pending", "pending_count", "open", "groups_ran",
+        "groups_done", "by_group", "joined", "images", "mark_count", "cut_ns",
     )  # fmt: skip
 
     def __init__(self, pid: int) -> None:
@@ -171,8 +201,9 @@ class Process:
         self.pending_count = 0
         self.open: dict[Phase, None] = {}  # in order of their begin
         self.groups_ran: dict[int, Moment] = {}  # the last task of a group that ended
+        self.groups_done: dict[int, Moment] = {}  # when its counter went down last, if it has one
         self.by_group: dict[int, list[Phase]] = {}  # open bursts
-        self.joined: dict[int, None] = {}  # groups that have been waited for
+        self.joined: dict[int, Moment] = {}  # groups that have been waited for
         self.images: list[tuple[int, int, str, bool]] = []
         self.mark_count = 0
         self.cut_ns = 0  # history before that has been forgotten
@@ -189,6 +220,32 @@ class Process:
             pool = self.pools[number] = Pool()
         return pool
 
+    def put(self, task: Task) -> None:
+        """It waits to be run. Most keys have one task at a time."""
+        key = (task.pool, task.func, task.arg)
+        there = self.pending.get(key)
+        if there is None:
+            self.pending[key] = task
+        elif isinstance(there, Task):
+            self.pending[key] = deque((there, task))
+        else:
+            there.append(task)
+        self.pending_count += 1
+
+    def take(self, key: TaskKey) -> Task | None:
+        """The first that was put."""
+        there = self.pending.get(key)
+        if there is None:
+            return None
+        self.pending_count -= 1
+        if isinstance(there, Task):
+            del self.pending[key]
+            return there
+        task = there.popleft()
+        if not there:
+            del self.pending[key]
+        return task
+
     def busy_ns(self, pool: int, now: int) -> int:
         """Time that all threads together have spent in tasks of that pool."""
         total = 0
@@ -199,3 +256,11 @@ class Process:
                 if type(top) is Task and top.pool == pool:
                     total += now - thread.since_ns
         return total
+
+
+def note_group(groups: dict[int, Moment], group: int, moment: Moment) -> None:
+    """Of the groups that were last heard of."""
+    groups.pop(group, None)
+    groups[group] = moment
+    if len(groups) > GROUPS_MAX:
+        del groups[next(iter(groups))]

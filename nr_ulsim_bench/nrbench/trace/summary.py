@@ -33,8 +33,8 @@ def pool_label(process: Process, number: int) -> str:
 class Names:
     """What processes, pools and kinds of phases are called."""
 
-    def __init__(self, analysis: Analysis) -> None:
-        self.symbols = Symbols(analysis.processes.values())
+    def __init__(self, analysis: Analysis, recorded: float | None = None) -> None:
+        self.symbols = Symbols(analysis.processes.values(), recorded)
         self.processes = analysis.processes
         self.alone = (
             sum(1 for process in analysis.processes.values() if process.pools or process.threads) <= 1

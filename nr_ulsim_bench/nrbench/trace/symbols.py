@@ -5,6 +5,7 @@ pyelftools."""
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any, Iterable
 
 from nrbench.trace.state import Process
@@ -13,7 +14,10 @@ Image = tuple[int, int, str, bool]  # base address, size in memory, file, positi
 
 
 class Symbols:
-    def __init__(self, processes: Iterable[Process]) -> None:
+    """`recorded` is when the trace was made (s): an image that has changed since then has other functions."""
+
+    def __init__(self, processes: Iterable[Process], recorded: float | None = None) -> None:
+        self._recorded = recorded
         self._images = {process.pid: process.images for process in processes}
         self._names: dict[tuple[int, int], str] = {}
 
@@ -29,8 +33,16 @@ class Symbols:
         everyone = [image for images in self._images.values() for image in images]
         for base, size, path, is_pic in [*self._images.get(pid, []), *everyone]:
             if base <= address < base + size:
-                return function_at(path, address - base if is_pic else address)
+                return (
+                    function_at(path, address - base if is_pic else address) if self._is_same(path) else None
+                )
         return None
+
+    def _is_same(self, path: str) -> bool:
+        try:
+            return self._recorded is None or Path(path).stat().st_mtime <= self._recorded
+        except OSError:
+            return False
 
 
 def function_at(path: str, address: int) -> str | None:
