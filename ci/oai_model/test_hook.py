@@ -210,6 +210,40 @@ def test_pkg_config_without_hwloc(new_build: NewBuild, monkeypatch: pytest.Monke
     build = new_build("B2")
     assert build.with_hook() == 0
     assert "finds no hwloc" in build.log and "without hwloc" in build.log
+    assert "finds no lttng-ust 2.13" in build.log and ", LTTng tracepoints" not in build.log
+
+
+def lttng_found() -> bool:
+    return run(["pkg-config", "--atleast-version=2.13", "lttng-ust"]).returncode == 0
+
+
+@pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed (liblttng-ust-dev)")
+@pytest.mark.parametrize("shape", TARGETS)
+def test_tracepoints(new_build: NewBuild, shape: str) -> None:
+    build = new_build(shape)
+    assert build.with_hook() == 0
+    assert ", LTTng tracepoints" in build.log
+    assert build.ours()
+    linked = run(["ldd", str(build.folder / "softmodem")]).stdout
+    assert "liblttng-ust.so" in linked
+    assert build.with_hook("-DTHREAD_POOL_WS_LTTNG=OFF") == 0
+    assert "THREAD_POOL_WS_LTTNG is off" in build.log and ", LTTng tracepoints" not in build.log
+    assert build.ours()
+    assert "lttng" not in run(["ldd", str(build.folder / "softmodem")]).stdout
+
+
+def sdt_found() -> bool:
+    return any(Path("/usr/include").glob("**/sys/sdt.h"))
+
+
+@pytest.mark.skipif(not sdt_found(), reason="sys/sdt.h is not installed (systemtap-sdt-dev)")
+def test_usdt_probes(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook("-DTHREAD_POOL_WS_USDT=ON") == 0
+    assert ", USDT probes" in build.log
+    assert build.ours()
+    notes = run(["readelf", "-n", str(build.folder / "softmodem")]).stdout
+    assert "oai_tpool_ws" in notes and "run_begin" in notes
 
 
 @pytest.mark.parametrize("label", ["system", "oldest"])
