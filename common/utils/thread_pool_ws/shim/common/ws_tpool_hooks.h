@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_hooks.h
 /// What OAI's code says about its slots when it was patched to do so (openair1_patches): when a phase of the
-/// uplink begins and ends, and that tasks come soon. Plain C without any other header: it comes before all that
-/// a patched file defines, and after a system header _GNU_SOURCE would be too late.
+/// uplink begins and ends, and that tasks come soon. Plain C without any other header: it comes before all
+/// that a patched file defines, and after a system header _GNU_SOURCE would be too late.
 #ifndef WS_TPOOL_HOOKS_H
 #define WS_TPOOL_HOOKS_H
 
