@@ -72,9 +72,7 @@ def lines_of(case, state, p50s, slots=100, sched_class="other"):
 def test_what_the_machine_does_in_a_round_cancels():
     base = [40, 80, 41, 55, 40, 90]
     lines = lines_of("12x6", "untraced", base) + lines_of("12x6", "off", [1.004 * us for us in base])
-    found = judge.compare(
-        judge.collect(lines), [("12x6", "other")], "makespan_p50_us", "off", "untraced"
-    )
+    found = judge.compare(judge.collect(lines), [("12x6", "other")], "makespan_p50_us", "off", "untraced")
     assert (found.value, found.low, found.high) == pytest.approx((1.004,) * 3)
     assert found.rounds == 6
     assert judge.word(found, 1.01) == "PASS" and judge.word(found, 1.003) == "MISS"
