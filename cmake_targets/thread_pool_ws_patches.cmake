@@ -87,7 +87,11 @@ function(ws_patches_install file made copies targets)
   # Not written when it is the same: then nothing is compiled again.
   get_filename_component(folder "${copy}" DIRECTORY)
   file(MAKE_DIRECTORY "${folder}")
-  execute_process(COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${made}/${file}" "${copy}")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${made}/${file}" "${copy}"
+    RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "thread_pool_ws: ${copy} could not be written")
+  endif()
   set(users "")
   foreach(target IN LISTS targets)
     ws_patches_replace(${target} "${original}" "${copy}" users)

@@ -132,10 +132,13 @@ endfunction()
 
 # Sets <out> to spatch, empty when there is none. <wanted>: a program to take instead of looking for one.
 function(ws_patches_spatch wanted out)
-  if(wanted)
+  if(NOT wanted)
+    set(wanted spatch)
+  endif()
+  if(IS_ABSOLUTE "${wanted}")
     set(WS_PATCHES_PROGRAM "${wanted}")
   else()
-    find_program(WS_PATCHES_PROGRAM spatch)
+    find_program(WS_PATCHES_PROGRAM "${wanted}")
     set(WS_PATCHES_PROGRAM "${WS_PATCHES_PROGRAM}") # outlives the next line; later ones look again
     unset(WS_PATCHES_PROGRAM CACHE)
   endif()

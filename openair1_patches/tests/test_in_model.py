@@ -210,6 +210,13 @@ def test_a_target_in_a_subdirectory_stops(new_build: NewBuild) -> None:
     assert "is compiled by target more of" in build.log
 
 
+@needs_spatch
+def test_spatch_may_be_named_as_in_path(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook(f"{PATCHES}=trace", "-DTHREAD_POOL_WS_SPATCH=spatch") == 0, build.log
+    assert "patches: trace, " in build.log
+
+
 def test_without_spatch_it_goes_on(new_build: NewBuild) -> None:
     build = new_build("B2")
     assert build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_SPATCH=/nowhere/spatch") == 0, build.log

@@ -18,6 +18,9 @@ from nrbench.trace.scene import Bar, Row, Scene  # noqa: E402
 from nrbench.trace.state import Phase  # noqa: E402
 from nrbench.trace.summary import Names, pool_label  # noqa: E402
 
+OUTSIDE_SINCE = (3, 7)  # matplotlib that can put a legend beside all axes
+LEGEND_PLACE = ("outside " if matplotlib.__version_info__[:2] >= OUTSIDE_SINCE else "") + "lower center"
+
 ROWS_MAX = 48
 # Told apart by those who see few colours, too (Okabe and Ito).
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#5B4E9E")
@@ -185,7 +188,7 @@ class _Canvas:
             Line2D([], [], color="black", lw=0, marker="|", markersize=6, label="push"),
         ]
         self.figure.legend(
-            handles=handles, loc="outside lower center", ncol=len(handles), fontsize=8, frameon=False
+            handles=handles, loc=LEGEND_PLACE, ncol=len(handles), fontsize=8, frameon=False
         )
 
 

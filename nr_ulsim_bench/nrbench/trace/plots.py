@@ -14,7 +14,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 from nrbench.trace.figures import Figures  # noqa: E402
-from nrbench.trace.gantt import COLORS, OTHER  # noqa: E402
+from nrbench.trace.gantt import COLORS, LEGEND_PLACE, OTHER  # noqa: E402
 from nrbench.trace.hist import Times  # noqa: E402
 
 PANELS = (("durations", "duration of a phase"), ("lags", "start lag of a task"), ("wakes", "wake latency"))
@@ -68,7 +68,7 @@ def draw_tails(kinds: Sequence[tuple[str, Figures]], path: Path) -> bool:
     axes[0, 0].set_ylabel("share that is longer")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncol=min(len(labels), 4), fontsize=8, frameon=False
+        handles, labels, loc=LEGEND_PLACE, ncol=min(len(labels), 4), fontsize=8, frameon=False
     )
     figure.savefig(path, dpi=130)
     plt.close(figure)

@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 from typing import Iterator, NamedTuple
 
-NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NUMBERS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 HELD = (*NUMBERS, signal.SIGCHLD)
 LOOK_S = 1.0  # whatever signals come
 

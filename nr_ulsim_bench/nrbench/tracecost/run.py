@@ -71,6 +71,8 @@ class Runner:
                     self.driver.ask(stretch.words)
                 counting.stop()
                 counts = session.events_a_slot(session.read_text(counting.folder))
+            if counting.discarded:
+                raise session.SessionError(f"{counting.discarded} events found no room")
             if len(counts) != len(stretches):
                 raise session.SessionError(f"{len(counts)} of {len(stretches)} cases are in the trace")
         except session.SessionError as error:
@@ -122,7 +124,9 @@ def run(program: Path, options: Options, out: Path) -> None:
     if not program.with_name("ws-trace-cost").is_file():
         raise BenchError(f"{program.with_name('ws-trace-cost')}: no such file; it is built with the pool")
     out.mkdir(parents=True, exist_ok=True)
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # no session is left
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    # No session is left behind.
+    before = {end: signal.signal(end, lambda number, _: sys.exit(128 + number)) for end in ends}
     with open(out / LOG, "w") as log, open(out / RESULTS, "w") as results:
         driver = Driver(program, log)
         runner = Runner(driver, options, results)
@@ -132,7 +136,8 @@ def run(program: Path, options: Options, out: Path) -> None:
             runner.run()
         finally:
             driver.close()
-            signal.signal(signal.SIGTERM, before)
+            for end, handler in before.items():
+                signal.signal(end, handler)
     report_lines(runner.lines, out)
 
 

@@ -42,7 +42,7 @@ def lttng(*words: str) -> str:
 
 
 class Session:
-    """Made as tpool-ws-trace makes it: all events of the pool, with process and thread."""
+    """Takes all events of the pool, with process and thread, into LTTng's default buffers."""
 
     def __init__(self) -> None:
         self.name = f"ws-trace-cost-{os.getpid()}-{next(_numbers)}"

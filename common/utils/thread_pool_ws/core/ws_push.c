@@ -49,8 +49,10 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 #define SHRINK_EVERY 1024u
 
 /// Move @p count tasks into the caller's queue, which has room for them.
-static void publish(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
+static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
 {
+  ws_queue_t *queue = here.queue;
+  ws_traced_push(pool, here, tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_deque_push(&queue->deque, tasks, count);
   queue->since_shrink += count;
@@ -62,22 +64,23 @@ static void publish(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *
 
 static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
 {
+  uint64_t index;
   ws_count_pushed(pool, NULL, 1);
-  if (ws_shared_push(&pool->shared, task))
+  ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
+  if (cell) {
+    ws_traced_push(pool, (ws_here_t){0}, task, 1);
+    ws_shared_publish(cell, index, task);
     return true;
+  }
   ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not
   ws_note_idle(pool); // a waiter may have seen the sum too high
   return false;
 }
 
-/// No room at first sight: no lane, or the queue is full. A task that is refused was not pushed, in a trace
-/// either; but the shared queue has to be tried first, so one that it refuses is in the trace.
-/// @return 0 queued or run, -EAGAIN
+/// No room at first sight: no lane, or the queue is full. @return 0 queued or run, -EAGAIN
 static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
-  const bool traced = !here.queue;
   if (!here.queue) {
-    ws_traced_push(pool, here, task, 1);
     if (push_shared(pool, task)) {
       announce(pool, here);
       return 0;
@@ -92,17 +95,13 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       ws_count(&here.queue->count.growths, 1);
     }
     if (ws_deque_has_room(&here.queue->deque, 1)) {
-      if (!traced)
-        ws_traced_push(pool, here, task, 1);
-      publish(pool, here.queue, task, 1);
+      publish(pool, here, task, 1);
       announce(pool, here);
       return 0;
     }
   }
   if (full == WS_FULL_FAIL)
     return -EAGAIN;
-  if (!traced)
-    ws_traced_push(pool, here, task, 1);
   ws_run_inline(pool, here, task);
   return 0;
 }
@@ -114,14 +113,12 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
   if (WS_UNLIKELY(pool->workers == 0)) {
-    ws_traced_push(pool, here, task, 1);
     ws_run_inline(pool, here, task);
     return 0;
   }
   if (WS_UNLIKELY(!here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_slow(pool, here, task, full);
-  ws_traced_push(pool, here, task, 1);
-  publish(pool, here.queue, task, 1);
+  publish(pool, here, task, 1);
   announce(pool, here);
   return 0;
 }
@@ -144,8 +141,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     return -ECANCELED;
   const bool queued = pool->workers > 0 && here.queue && count > 0;
   if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count))) {
-    ws_traced_push(pool, here, tasks, count);
-    publish(pool, here.queue, tasks, count);
+    publish(pool, here, tasks, count);
     announce(pool, here);
     return count;
   }

@@ -90,6 +90,7 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
     ws_count(&here.queue->count.inlined, 1);
   else
     ws_add_relaxed(&pool->laneless_inline, 1); // relaxed: a statistic
+  ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1); // a pool is not idle while it runs
   run_here(pool, here, task);
   finish_here(pool, here, task);

@@ -14,6 +14,7 @@
 
 #include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../include/ws_pool.h"
@@ -42,8 +43,10 @@ static inline void ws_shared_init(ws_shared_t *shared, ws_shared_cell_t *cells, 
     ws_store_relaxed(&cells[i].turn, i); // relaxed: as head
 }
 
-/// @return false when full
-static inline bool ws_shared_push(ws_shared_t *shared, const ws_task_t *task)
+/// @brief Claim the cell of the next index. The caller must fill it with ws_shared_publish() at once: until
+/// then takers find nothing from there on.
+/// @return NULL when full
+static inline ws_shared_cell_t *ws_shared_claim(ws_shared_t *shared, uint64_t *index)
 {
   uint64_t tail = ws_load_relaxed(&shared->tail); // relaxed: the CAS decides
   for (;;) {
@@ -52,16 +55,21 @@ static inline bool ws_shared_push(ws_shared_t *shared, const ws_task_t *task)
     const uint64_t turn = ws_load_acquire(&cell->turn);
     if (turn == tail) {
       if (ws_cas_acq_rel(&shared->tail, &tail, tail + 1)) { // [edge SHARED_CLAIM acq_rel] one pusher an index
-        cell->task = *task;
-        ws_store_release(&cell->turn, tail + 1); // [edge SHARED_PUBLISH release] the task
-        return true;
+        *index = tail;
+        return cell;
       }
     } else if ((int64_t)(turn - tail) < 0) {
-      return false;
+      return NULL;
     } else {
       tail = ws_load_relaxed(&shared->tail); // relaxed: the CAS decides
     }
   }
+}
+
+static inline void ws_shared_publish(ws_shared_cell_t *cell, uint64_t index, const ws_task_t *task)
+{
+  cell->task = *task;
+  ws_store_release(&cell->turn, index + 1); // [edge SHARED_PUBLISH release] the task
 }
 
 /// @return false when empty, or when the oldest task is not published yet

@@ -138,9 +138,11 @@ static void tasks_that_a_full_queue_runs_inline_count(void)
   test_gate_destroy(&gate);
 }
 
-static void tasks_that_are_refused_do_not_count(void)
+/// @param lanes  0 = tasks go to the shared queue
+static void refuse(uint32_t lanes)
 {
   ws_settings_t settings = test_settings(1);
+  settings.lanes = lanes;
   settings.full = WS_FULL_FAIL;
   settings.queue_capacity = 4;
   ws_pool_t *pool = test_create(&settings);
@@ -161,6 +163,12 @@ static void tasks_that_are_refused_do_not_count(void)
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
   test_destroy(pool);
   test_gate_destroy(&gate);
+}
+
+static void tasks_that_are_refused_do_not_count(void)
+{
+  refuse(4);
+  refuse(0);
 }
 
 static void a_second_begin_is_an_event_of_the_same_phase(void)
