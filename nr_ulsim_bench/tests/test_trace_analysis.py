@@ -331,7 +331,7 @@ def test_processes_have_figures_of_their_own():
 
 
 def test_a_session_that_begins_in_the_middle():
-    """No pool_start: as many workers as were seen; no begin of what runs already."""
+    """No pool_start: as many workers as were seen, CPUs of the machine; no begin of what runs already."""
     log = Log()
     log.add(ev.RUN_END, 5, W0, 77)
     log.add(ev.JOIN_END, 6, MAIN, POOL, GROUP)
@@ -340,7 +340,7 @@ def test_a_session_that_begins_in_the_middle():
     log.run(30, 40, 1, W0)
     log.join(25, 45)
     log.end(50, tasks=1)
-    analysis = analyse(log)
+    analysis = analyse(log, cores=8)
     assert only(analysis).room_ns == 2 * 40
     assert analysis.processes[1].pools[POOL].worker_count == 1
 

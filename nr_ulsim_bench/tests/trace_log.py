@@ -84,8 +84,8 @@ class Log:
         return sorted(self.events, key=lambda event: event[1])
 
 
-def analyse(*logs: Log, wanted: SlotName | None = None) -> Analysis:
-    analysis = Analysis(wanted)
+def analyse(*logs: Log, wanted: SlotName | None = None, cores: int = 0) -> Analysis:
+    analysis = Analysis(wanted, cores)
     analysis.feed(sorted((event for log in logs for event in log.events), key=lambda event: event[1]))
     analysis.finish()
     return analysis

@@ -42,10 +42,10 @@ PENDING_MAX = 1 << 18  # tasks pushed and not yet run; more are counted only
 
 
 class Analysis:
-    """Feed it with events in order of time, then finish() it."""
+    """Feed it with events in order of time, then finish() it. `cores`: CPUs of the machine; 0 = not known."""
 
-    def __init__(self, wanted: SlotName | None = None) -> None:
-        self.ledger = Ledger(wanted)
+    def __init__(self, wanted: SlotName | None = None, cores: int = 0) -> None:
+        self.ledger = Ledger(wanted, cores)
         self.bursts = Bursts(self.ledger)
         self.processes: dict[int, Process] = {}
         self.unmatched = 0  # tasks that ran and whose push is not known

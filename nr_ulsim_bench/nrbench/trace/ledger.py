@@ -23,13 +23,14 @@ OPEN_MAX = 1024  # phases at one time in one process; more have lost their end
 
 class Ledger:
     """`on_long_history` is called with a process and the time when phases have gone on for long: it may end
-    some."""
+    some. `cores`: CPUs of the machine that recorded; 0 = not known."""
 
-    def __init__(self, wanted: SlotName | None) -> None:
+    def __init__(self, wanted: SlotName | None, cores: int = 0) -> None:
         self.on_long_history: Callable[[Process, int | None], None] = lambda process, now: None
         self.on_close: Callable[[Phase, Moment], None] = lambda phase, end: None
         self.figures: dict[tuple[int, object], Figures] = {}
         self.slots = Slots(wanted)
+        self.cores = cores
         self.lost: list[tuple[int, int]] = []  # stretches (ns) in which events were lost
         self.lost_events = self.lost_packets = 0
         self.lost_uncounted = False
@@ -147,9 +148,10 @@ class Ledger:
         figures.stolen += phase.stolen
         figures.by_timer += phase.by_timer
         self._flush(phase, figures)
-        if phase.pools:
+        cpus = cpus_for(process, phase, self.cores)
+        if cpus:
             figures.busy_ns += busy_ns(process, phase, end.time)
-            figures.room_ns += duration_ns * cpus_for(process, phase)
+            figures.room_ns += duration_ns * cpus
         if phase.begin_ns >= process.cut_ns:
             figures.add_path(critical_path(process, end.tid, phase.begin_ns, end.time))
 
@@ -210,10 +212,14 @@ def busy_ns(process: Process, phase: Phase, now: int) -> int:
     return max(own, 0) + tasks
 
 
-def cpus_for(process: Process, phase: Phase) -> int:
-    """CPUs that could have worked: one a thread, as many as there are."""
+def cpus_for(process: Process, phase: Phase, cores: int) -> int:
+    """CPUs that could have worked: one a thread, as many as there are.
+
+    How many there are a pool says when it starts; of one that ran before the recording `cores` is known at
+    best. @return 0 = not known, or nothing was pushed
+    """
     thread = process.thread(phase.tid)
     pools = [process.pools[number] for number in phase.pools]
     threads = sum(pool.worker_count for pool in pools) + (thread.pool not in phase.pools)
-    cpus = max(pool.cpus for pool in pools)
-    return min(threads, cpus) if cpus else threads
+    cpus = max((pool.cpus for pool in pools), default=0)
+    return min(threads, cpus or cores) if pools else 0

@@ -38,7 +38,7 @@ class Options:
 
 
 def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
-    analysis = Analysis(wanted)
+    analysis = Analysis(wanted, recorded_cores(about(options.trace)))
     analysis.feed(trace.events())
     analysis.finish()
     if options.process is not None:
@@ -138,6 +138,12 @@ def draw_slot(trace: Trace, analysis: Analysis, names: Names, out: Path) -> Iter
     gantt.draw(scene, names, out / "slot.png")
     what = "Burst" if window.name.frame < 0 else "Slot"
     yield page.Picture(f"{what} {window.name}".replace("Burst burst", "Burst"), page.SLOT, out / "slot.png")
+
+
+def recorded_cores(found: dict[str, Any]) -> int:
+    """CPUs that the recorder could use; 0 = not known."""
+    cores = found.get("cores")
+    return cores if type(cores) is int and cores > 0 else 0
 
 
 def about(trace: Path) -> dict[str, Any]:
