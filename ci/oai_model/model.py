@@ -15,11 +15,11 @@ POOL = Path("common", "utils", "threadPool")
 
 # Folders whose files make the tree of a shape, the later over the earlier.
 LAYERS = {
-    "A": ("fifo",),
-    "A serial": ("fifo", "fifo_serial"),
-    "B1": ("task", "task_array"),
-    "B2": ("task",),
-    "B2+": ("task",),
+    "A": ("uplink", "fifo"),
+    "A serial": ("uplink", "fifo", "fifo_serial"),
+    "B1": ("uplink", "task", "task_array"),
+    "B2": ("uplink", "task"),
+    "B2+": ("uplink", "task"),
 }
 
 

@@ -5,7 +5,10 @@
 #define UPLINK_H
 
 #include <inttypes.h>
+#include <stdbool.h>
+
 #include "executables/softmodem.h"
+#include "openair1/decoding.h"
 
 #define USERS_MAX 4
 
@@ -17,9 +20,9 @@ typedef struct {
   int symbols;
 } frame_parms_t;
 
-typedef struct {
+typedef struct gNB_s {
   tpool_t threadPool;
-  notifiedFIFO_t respDecode;
+  DECODING_FIELDS
   frame_parms_t frame_parms;
   int max_nb_pusch;
   uint64_t sum;
@@ -52,8 +55,6 @@ static inline void nr_slot_fep_ul(const frame_parms_t *parms, int symbol, int an
 
 uint64_t nr_rx_pusch_tp(PHY_VARS_gNB *gNB, uint8_t ulsch_id, uint32_t frame, uint8_t slot);
 uint64_t nr_rx_pusch(PHY_VARS_gNB *gNB, uint8_t ulsch_id, uint32_t frame, uint8_t slot);
-/// @return tasks pushed; each answers with a number
-int nr_ulsch_decoding(PHY_VARS_gNB *gNB, uint8_t ULSCH_id, uint32_t frame, uint8_t nr_tti_rx);
 /// Users 1 and up send in every slot that is no multiple of 4. Adds to gNB->sum.
 int phy_procedures_gNB_uespec_RX(PHY_VARS_gNB *gNB, int frame_rx, int slot_rx);
 void l1_slot(PHY_VARS_gNB *gNB, int frame, int slot);

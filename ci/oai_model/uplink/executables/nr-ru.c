@@ -41,7 +41,7 @@ uint64_t radio_slots(tpool_t *pool)
   static PHY_VARS_gNB cell = {.max_nb_pusch = USERS_MAX};
   RU_t with = {.threadPool = pool, .nb_rx = 2, .gNB_list = {&cell}, .fh_south_in = receive, .feprx = fep};
   RU_t without = {.threadPool = pool, .nb_rx = 1, .fh_south_in = receive, .feprx = fep};
-  initNotifiedFIFO(&cell.respDecode);
+  DECODING_INIT(&cell);
   initFloatingCoresTpool(2, &cell.threadPool, false, "gNB-tpool");
   ru_thread(&with);
   ru_thread(&without);

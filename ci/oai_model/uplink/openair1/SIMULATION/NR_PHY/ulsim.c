@@ -7,6 +7,7 @@ int main(void)
 {
   static PHY_VARS_gNB cell = {.frame_parms = {14}, .max_nb_pusch = 3}, *gNB = &cell;
   int failed = 0;
+  DECODING_INIT(gNB);
   initFloatingCoresTpool(2, &gNB->threadPool, false, "gNB-tpool");
   for (int slot = 0; slot < 8; slot++) {
     for (int symbol = 0; symbol < gNB->frame_parms.symbols; symbol++) {
