@@ -115,7 +115,7 @@ def test_the_page_and_the_pictures(recorded, tmp_path):
     assert "bench=slot" in html  # the command
     assert json.loads((tmp_path / "report.json").read_text())["phases"]
     answer = run(TOOL, "report", recorded[0], "--slot", "999.0", status=2)
-    assert "no such slot in the trace" in answer.stderr and answer.stderr.count("\n") == 1
+    assert "no such slot; there are" in answer.stderr and answer.stderr.count("\n") == 1
 
 
 def streams(trace: Path) -> list[Path]:

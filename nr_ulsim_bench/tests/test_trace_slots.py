@@ -99,9 +99,9 @@ def test_names_that_are_none(text):
 @pytest.mark.parametrize(
     "wanted, said",
     [
-        ("9.9", "no such slot in the trace; there are 1 others: 1.2"),
-        ("1.2#1", "the trace has 1 slots of that name, #0 to #0"),
-        ("#7", "the trace has 0 bursts outside phases"),
+        ("9.9", "no such slot; there are 1 others: 1.2"),
+        ("1.2#1", "there are 1 slots of that name, #0 to #0"),
+        ("#7", "there are no bursts outside phases"),
     ],
 )
 def test_what_is_not_there_is_explained(wanted, said):
@@ -109,3 +109,50 @@ def test_what_is_not_there_is_explained(wanted, said):
     slot(log, 0, 1, 2)
     with pytest.raises(TraceError, match=said):
         analyse(log, wanted=parse_name(wanted)).ledger.slots.chosen()
+
+
+def two_processes() -> tuple[Log, Log]:
+    """Both have slot 1.2, the first earlier and twice; the second has the longer bursts."""
+    first, second = Log(pid=1), Log(pid=2)
+    slot(first, 1000, 1, 2)
+    slot(first, 2000, 3, 4)
+    slot(first, 5000, 1, 2)
+    burst(first, at=6000)
+    slot(second, 3000, 1, 2, (10, 40))
+    burst(second, at=7000, tasks=5)
+    burst(second, at=8000, tasks=3)
+    return first, second
+
+
+@pytest.mark.parametrize(
+    "wanted, pids, window",
+    [
+        ("1.2", {2}, (SlotName(1, 2, 0), 2, 3000, 3055)),
+        ("1.2", {1}, (SlotName(1, 2, 0), 1, 1000, 1035)),
+        ("1.2", {1, 2}, (SlotName(1, 2, 0), 1, 1000, 1035)),  # the earliest
+        ("1.2#1", {1}, (SlotName(1, 2, 1), 1, 5000, 5035)),
+        ("#0", {2}, (SlotName(-1, -1, 0), 2, 7000, 7510)),
+        ("#1", {2}, (SlotName(-1, -1, 1), 2, 8000, 8308)),
+    ],
+)
+def test_a_slot_or_burst_of_one_of_two_processes(wanted, pids, window):
+    analysis = analyse(*two_processes(), wanted=parse_name(wanted))
+    analysis.keep(pids)
+    assert analysis.ledger.slots.chosen() == window
+
+
+@pytest.mark.parametrize(
+    "wanted, pids, said",
+    [
+        ("1.2#1", {2}, "there are 1 slots of that name, #0 to #0"),
+        ("1.2#7", {1, 2}, "process 1 has 2 slots of that name, #0 to #1; process 2 has 1 slots"),
+        ("3.4", {2}, "there are 1 others: 1.2 "),
+        ("#1", {1}, "there are 1 bursts outside phases, #0 to #0"),
+        ("#9", {1, 2}, "process 1 has 1 bursts outside phases, #0 to #0; process 2 has 2 bursts"),
+    ],
+)
+def test_what_is_not_in_one_of_two_processes_is_explained(wanted, pids, said):
+    analysis = analyse(*two_processes(), wanted=parse_name(wanted))
+    analysis.keep(pids)
+    with pytest.raises(TraceError, match=said):
+        analysis.ledger.slots.chosen()

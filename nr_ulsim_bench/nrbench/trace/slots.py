@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nrbench.trace.errors import TraceError
 from nrbench.trace.state import Phase
@@ -69,18 +69,30 @@ def _keep_longest(by_process: dict[int, Window], window: Window) -> None:
         by_process[window.pid] = window
 
 
+def _counted(counts: dict[int, int], what: str) -> str:
+    """How many there are in each process."""
+
+    def where(pid: int) -> str:
+        return "there are" if len(counts) == 1 else f"process {pid} has"
+
+    return "; ".join(f"{where(pid)} {count} {what}, #0 to #{count - 1}" for pid, count in counts.items())
+
+
 @dataclass
 class Slots:
-    """Finds the longest slot, and one that is asked for; in traces without phases, the longest burst."""
+    """Finds the longest slot, and one that is asked for; in traces without phases, the longest burst.
+
+    Each process has its own: what is asked for may be in several, and is looked for in all until keep().
+    """
 
     wanted: SlotName | None = None
-    found: Window | None = None
+    found: dict[int, Window] = field(default_factory=dict)  # by process
     counts: dict[int, int] = field(default_factory=dict)  # by process
     _worst: dict[int, Window] = field(default_factory=dict)  # by process
     _worst_burst: dict[int, Window] = field(default_factory=dict)
     _open: dict[tuple[int, int, int], _Slot] = field(default_factory=dict)
     _seen: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    _bursts: int = 0
+    _bursts: dict[int, int] = field(default_factory=dict)  # by process
 
     def begin(self, phase: Phase) -> None:
         key = (phase.pid, phase.frame, phase.slot)
@@ -113,12 +125,13 @@ class Slots:
         slot.ended.add((phase.name, phase.id))
 
     def burst(self, phase: Phase, end_ns: int, is_valid: bool) -> None:
-        window = Window(SlotName(-1, -1, self._bursts), phase.pid, phase.begin_ns, end_ns)
-        self._bursts += 1
+        number = self._bursts.get(phase.pid, 0)
+        self._bursts[phase.pid] = number + 1
+        window = Window(SlotName(-1, -1, number), phase.pid, phase.begin_ns, end_ns)
         if is_valid:
             _keep_longest(self._worst_burst, window)
         if self.wanted == window.name:
-            self.found = window
+            self.found[window.pid] = window
 
     def _close(self, key: tuple[int, int, int]) -> None:
         slot = self._open.pop(key)
@@ -128,8 +141,8 @@ class Slots:
         self.counts[window.pid] = self.counts.get(window.pid, 0) + 1
         if slot.is_valid:
             _keep_longest(self._worst, window)
-        if self.wanted == slot.name and self.found is None:
-            self.found = window
+        if self.wanted == slot.name:
+            self.found[window.pid] = window
 
     def finish(self) -> None:
         for key in list(self._open):
@@ -137,11 +150,11 @@ class Slots:
 
     def keep(self, pids: set[int]) -> None:
         """Forget all other processes."""
-        for by_process in (self.counts, self._worst, self._worst_burst):
+        by_process: dict[int, Any]
+        for by_process in (self.found, self.counts, self._worst, self._worst_burst, self._bursts):
             for pid in by_process.keys() - pids:
                 del by_process[pid]
-        if self.found is not None and self.found.pid not in pids:
-            self.found = None
+        self._seen = {key: count for key, count in self._seen.items() if key[0] in pids}
 
     @property
     def worst(self) -> Window | None:
@@ -150,24 +163,25 @@ class Slots:
         return max(windows, key=lambda window: window.duration_ns, default=None)
 
     def chosen(self) -> Window | None:
-        """The window to draw; raise if the one that was asked for is not there."""
+        """The window to draw, of several processes the earliest; raise if what was asked for is not there."""
         if self.wanted is None:
             return self.worst
-        if self.found is None:
+        if not self.found:
             raise TraceError(f"--slot {self.wanted}: {self._what_there_is()}")
-        return self.found
+        return min(self.found.values(), key=lambda window: window.begin_ns)
 
     def _what_there_is(self) -> str:
         assert self.wanted is not None
         if self.wanted.frame < 0:
-            return f"the trace has {self._bursts} bursts outside phases, #0 to #{max(self._bursts - 1, 0)}"
-        names = {key[1:]: count for key, count in self._seen.items()}
-        count = names.get((self.wanted.frame, self.wanted.slot))
-        if count:
-            return f"the trace has {count} slots of that name, #0 to #{count - 1}"
+            return _counted(self._bursts, "bursts outside phases") or "there are no bursts outside phases"
+        name = (self.wanted.frame, self.wanted.slot)
+        counts = {pid: count for (pid, *numbers), count in self._seen.items() if tuple(numbers) == name}
+        if counts:
+            return _counted(counts, "slots of that name")
+        names = dict.fromkeys(key[1:] for key in self._seen)
         some = ", ".join(f"{frame}.{slot}" for frame, slot in list(names)[:5])
         return (
-            f"no such slot in the trace; there are {len(names)} others: {some} ..."
+            f"no such slot; there are {len(names)} others: {some} ..."
             if names
-            else ("the trace has no phases, so no slots; name a burst: #n")
+            else ("there are no phases, so no slots; name a burst: #n")
         )
