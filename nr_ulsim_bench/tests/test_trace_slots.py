@@ -53,6 +53,52 @@ def test_a_simulator_that_repeats_one_slot():
     assert analysis.ledger.slots.chosen() == (SlotName(0, 8, 2), 1, 200, 235)
 
 
+def test_a_phase_that_never_ends_does_not_swallow_later_slots():
+    log = Log()
+    slot(log, 0, 0, 8)
+    log.begin(5, "other", 0, 8, tid=7)  # its end never comes
+    for at in (100, 200, 300):
+        slot(log, at, 0, 8, (10, at // 10))
+    slots = analyse(log, wanted=SlotName(0, 8, 3)).ledger.slots
+    assert slots.counts == {1: 4}
+    assert slots.chosen() == slots.worst == (SlotName(0, 8, 3), 1, 300, 345)
+
+
+def test_a_slot_with_a_phase_that_never_ends_is_not_the_longest():
+    log = Log()
+    slot(log, 1000, 1, 2, (10, 500))
+    log.begin(1001, "other", 1, 2, tid=7)
+    slot(log, 3000, 1, 3)
+    slots = analyse(log, wanted=SlotName(1, 2, 0)).ledger.slots
+    assert slots.counts == {1: 2}
+    assert slots.worst == (SlotName(1, 3, 0), 1, 3000, 3035)
+    assert slots.chosen() == (SlotName(1, 2, 0), 1, 1000, 1515)
+
+
+def test_slots_given_up_because_too_many_are_open(monkeypatch):
+    monkeypatch.setattr("nrbench.trace.ledger.OPEN_MAX", 4)
+    log = Log()
+    for i in range(10):
+        slot(log, 100 * i, 0, 8)
+        log.begin(100 * i + 1, "other", 0, 8, tid=1000 + i)
+    analysis = analyse(log)
+    assert analysis.figures[1, "other"].unfinished == 10
+    assert analysis.ledger.slots.counts == {1: 10} and analysis.ledger.slots.worst is None
+
+
+def test_a_simulator_whose_repeated_slots_overlap():
+    log = Log()
+    for at, tid in ((0, 7), (100, 8)):
+        log.begin(at, SYMBOL_PROCESSING, 0, 8)
+        log.end(at + 10, 0, SYMBOL_PROCESSING, 0, 8)
+        log.begin(at + 20, ULSCH_DECODING, 0, 8, tid=tid)
+        log.end(at + 130, 0, ULSCH_DECODING, 0, 8, tid=tid)
+    slots = analyse(log, wanted=SlotName(0, 8, 1)).ledger.slots
+    assert slots.counts == {1: 2}
+    assert slots.worst == (SlotName(0, 8, 0), 1, 0, 130)
+    assert slots.chosen() == (SlotName(0, 8, 1), 1, 100, 230)
+
+
 def test_frames_that_wrap():
     log = Log()
     period, slots_per_frame = 500_000, 20

@@ -109,6 +109,8 @@ class Ledger:
     def abandon(self, process: Process, phase: Phase) -> None:
         """Its end does not come."""
         self._take_out(process, phase)
+        phase.is_valid = False
+        self.slots.abandon(phase)
         self.of_phase(phase).unfinished += 1
 
     def _take_out(self, process: Process, phase: Phase) -> None:

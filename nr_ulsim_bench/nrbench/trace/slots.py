@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from nrbench.trace.errors import TraceError
 from nrbench.trace.state import Phase
 
-OPEN_MAX = 64  # slots that may still go on
+OPEN_MAX = 64  # slots of which phases may still begin
 AGAIN_NS = 10**9  # the same numbers after a second are another slot: frames wrap after 10.24 s
 
 
@@ -56,9 +56,11 @@ class Window(NamedTuple):
 @dataclass
 class _Slot:
     name: SlotName
+    pid: int
     begin_ns: int
     end_ns: int
     open_count: int = 0
+    is_current: bool = True  # what begins next under these numbers belongs to it
     is_valid: bool = True
     ended: set[tuple[str, int]] = field(default_factory=set)
 
@@ -90,39 +92,56 @@ class Slots:
     counts: dict[int, int] = field(default_factory=dict)  # by process
     _worst: dict[int, Window] = field(default_factory=dict)  # by process
     _worst_burst: dict[int, Window] = field(default_factory=dict)
-    _open: dict[tuple[int, int, int], _Slot] = field(default_factory=dict)
+    _current: dict[tuple[int, int, int], _Slot] = field(default_factory=dict)
+    _of: dict[Phase, _Slot] = field(default_factory=dict)  # of open phases
     _seen: dict[tuple[int, int, int], int] = field(default_factory=dict)
     _bursts: dict[int, int] = field(default_factory=dict)  # by process
 
     def begin(self, phase: Phase) -> None:
         key = (phase.pid, phase.frame, phase.slot)
-        slot = self._open.get(key)
+        slot = self._current.get(key)
         if slot is not None and self._is_over(slot, phase):
-            self._close(key)
+            self._retire(key)
             slot = None
         if slot is None:
             number = self._seen.get(key, 0)
             self._seen[key] = number + 1
-            slot = _Slot(SlotName(phase.frame, phase.slot, number), phase.begin_ns, phase.begin_ns)
-            self._open[key] = slot
-            if len(self._open) > OPEN_MAX:
-                self._close(next(iter(self._open)))
+            name = SlotName(phase.frame, phase.slot, number)
+            slot = _Slot(name, phase.pid, phase.begin_ns, phase.begin_ns)
+            self._current[key] = slot
+            if len(self._current) > OPEN_MAX:
+                self._retire(next(iter(self._current)))
         slot.open_count += 1
+        self._of[phase] = slot
 
     @staticmethod
     def _is_over(slot: _Slot, phase: Phase) -> bool:
-        """The same phase again is the next slot of these numbers: a simulator repeats one slot."""
-        again = (phase.name, phase.id) in slot.ended and slot.open_count == 0
-        return again or phase.begin_ns - slot.end_ns > AGAIN_NS
+        """The same phase again is the next slot of these numbers: a simulator repeats one slot.
+
+        Whatever else of the slot goes on: that may have lost its end.
+        """
+        return (phase.name, phase.id) in slot.ended or phase.begin_ns - slot.end_ns > AGAIN_NS
 
     def end(self, phase: Phase, end_ns: int, is_valid: bool) -> None:
-        slot = self._open.get((phase.pid, phase.frame, phase.slot))
+        slot = self._of.get(phase)
         if slot is None:
             return
-        slot.open_count -= 1
         slot.end_ns = max(slot.end_ns, end_ns)
-        slot.is_valid &= is_valid
         slot.ended.add((phase.name, phase.id))
+        self._leave(phase, slot, is_valid)
+
+    def abandon(self, phase: Phase) -> None:
+        """Its end does not come."""
+        slot = self._of.get(phase)
+        if slot is not None:
+            self._leave(phase, slot, False)
+
+    def _leave(self, phase: Phase, slot: _Slot, is_valid: bool) -> None:
+        del self._of[phase]
+        slot.open_count -= 1
+        slot.is_valid &= is_valid
+        if not slot.is_current and slot.open_count == 0:
+            self._enter(slot)
 
     def burst(self, phase: Phase, end_ns: int, is_valid: bool) -> None:
         number = self._bursts.get(phase.pid, 0)
@@ -133,9 +152,15 @@ class Slots:
         if self.wanted == window.name:
             self.found[window.pid] = window
 
-    def _close(self, key: tuple[int, int, int]) -> None:
-        slot = self._open.pop(key)
-        window = Window(slot.name, key[0], slot.begin_ns, slot.end_ns)
+    def _retire(self, key: tuple[int, int, int]) -> None:
+        """No other phase belongs to it; those that go on still do."""
+        slot = self._current.pop(key)
+        slot.is_current = False
+        if slot.open_count == 0:
+            self._enter(slot)
+
+    def _enter(self, slot: _Slot) -> None:
+        window = Window(slot.name, slot.pid, slot.begin_ns, slot.end_ns)
         if slot.end_ns == slot.begin_ns:
             return  # no phase of it has ended
         self.counts[window.pid] = self.counts.get(window.pid, 0) + 1
@@ -145,8 +170,9 @@ class Slots:
             self.found[window.pid] = window
 
     def finish(self) -> None:
-        for key in list(self._open):
-            self._close(key)
+        """All phases have ended or been abandoned."""
+        for key in list(self._current):
+            self._retire(key)
 
     def keep(self, pids: set[int]) -> None:
         """Forget all other processes."""
