@@ -147,8 +147,6 @@ class Ledger:
         duration_ns = end.time - phase.begin_ns
         figures.durations.add(duration_ns)
         figures.tasks += phase.tasks
-        figures.stolen += phase.stolen
-        figures.by_timer += phase.by_timer
         self._flush(phase, figures)
         cpus = cpus_for(process, phase, self.cores)
         if cpus:
@@ -159,6 +157,9 @@ class Ledger:
 
     @staticmethod
     def _flush(phase: Phase, figures: Figures) -> None:
+        figures.stolen += phase.stolen
+        figures.by_timer += phase.by_timer
+        phase.stolen = phase.by_timer = 0
         for values, times in (
             (phase.lags, figures.lags),
             (phase.times, figures.times),
@@ -170,18 +171,20 @@ class Ledger:
     # What belongs to a phase, in its lifetime or later
 
     def _gather(self, phase: Phase, values: list[int], value_ns: int) -> None:
+        if not phase.is_open and not phase.is_valid:
+            return
         values.append(value_ns)
-        if not phase.is_open and phase.is_valid or len(values) > BUFFER_MAX:
+        if not phase.is_open or len(values) > BUFFER_MAX:
             self._flush(phase, self.of_phase(phase))
 
     def task_begins(self, task: Task, thread: Thread) -> None:
         phase = task.owner
         assert phase is not None
-        self._gather(phase, phase.lags, task.begin_ns - task.push_ns)
         if task.push_ns >= 0:
             phase.not_begun -= 1
         phase.stolen += task.push_tid != task.tid
         phase.by_timer += thread.by_timer
+        self._gather(phase, phase.lags, task.begin_ns - task.push_ns)
 
     def task_ends(self, task: Task, moment: Moment) -> None:
         phase = task.owner
