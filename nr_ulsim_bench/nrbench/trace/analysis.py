@@ -163,7 +163,7 @@ class Analysis:
     def _pushed_task(self, process: Process, now: int, key: TaskKey) -> Task | None:
         """First in, first out. What was pushed before events were lost may have been run among them."""
         while (task := process.take(key)) is not None:
-            if not self.ledger.lost or not self.ledger.lost_between(task.push_ns, now):
+            if not self.ledger.lost_between(task.push_ns, now):
                 return task
         return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Callable
 
 from nrbench.trace.figures import Figures
+from nrbench.trace.lost import Lost
 from nrbench.trace.path import critical_path
 from nrbench.trace.slots import SlotName, Slots
 from nrbench.trace.state import Mark, Moment, Phase, Process, Task, Thread
@@ -31,7 +32,7 @@ class Ledger:
         self.figures: dict[tuple[int, object], Figures] = {}
         self.slots = Slots(wanted)
         self.cores = cores
-        self.lost: list[tuple[int, int]] = []  # stretches (ns) in which events were lost
+        self.lost = Lost()
         self.lost_events = self.lost_packets = 0
         self.lost_uncounted = False
 
@@ -49,16 +50,13 @@ class Ledger:
     # Lost events
 
     def lose(self, begin_ns: int, end_ns: int, events: int | None, packets: int | None) -> None:
-        if self.lost and begin_ns <= self.lost[-1][1] and end_ns >= self.lost[-1][0]:
-            begin_ns, end_ns = min(begin_ns, self.lost[-1][0]), max(end_ns, self.lost[-1][1])
-            self.lost.pop()
-        self.lost.append((begin_ns, end_ns))
+        self.lost.add(begin_ns, end_ns)
         self.lost_events += events or 0
         self.lost_packets += packets or 0
         self.lost_uncounted |= events is None or packets is None
 
     def lost_between(self, begin_ns: int, end_ns: int) -> bool:
-        return bool(self.lost) and any(begin <= end_ns and end >= begin_ns for begin, end in self.lost)
+        return self.lost.between(begin_ns, end_ns)
 
     # History
 

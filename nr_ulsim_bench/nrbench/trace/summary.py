@@ -146,7 +146,7 @@ def summarize(analysis: Analysis, names: Names, wanted: set[str]) -> Summary:
         "longest_slot": slot_summary(ledger.slots.worst),
         "lost_events": ledger.lost_events,
         "lost_packets": ledger.lost_packets,
-        "lost_stretches": len(ledger.lost),
+        "lost_stretches": ledger.lost.count,
         "lost_uncounted": ledger.lost_uncounted,
         "tasks_without_push": analysis.unmatched,
     }
