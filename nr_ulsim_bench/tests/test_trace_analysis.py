@@ -314,8 +314,8 @@ def test_a_worker_that_is_no_worker_of_this_pool_and_several_pools():
     analysis = analyse(log)
     figures = only(analysis)
     assert values(figures.lags) == (2, 10 + 3, 10)
-    # 18 of the thread itself, 20 and 30 in tasks; 1 + 3 workers and the thread
-    assert (figures.busy_ns, figures.room_ns) == (18 + 20 + 30, 5 * 50)
+    # 18 of the thread itself, 20 and 30 in tasks; 1 + 3 workers, the thread, the other
+    assert (figures.busy_ns, figures.room_ns) == (18 + 20 + 30, 6 * 50)
     process = analysis.processes[1]
     assert (process.threads[W0].worker, process.threads[W1].worker) == (0, -1)
 

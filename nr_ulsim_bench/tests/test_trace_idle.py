@@ -4,10 +4,12 @@
 import json
 
 import pytest
+from trace_log import MAIN, W0, W1, Log, analyse, only
+
+from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
 from nrbench.trace.report import about, recorded_cores
 from nrbench.trace.summary import Names, summarize
 from nrbench.trace.text import tables
-from trace_log import W0, W1, Log, analyse, only
 
 
 def phase_of_three_threads(log: Log) -> Log:
@@ -49,7 +51,7 @@ def test_without_a_number_of_cpus_there_is_no_idle_share():
     summary = summarize(analysis, Names(analysis), set())
     assert json.loads(json.dumps(summary))["phases"][0]["idle_share"] is None
     phases = next(tables(summary))
-    assert phases.rows[1][-1] == "-" and "-: the number of CPUs is not known" in phases.note
+    assert phases.rows[1][-1] == "-" and "-: how many is not known" in phases.note
     assert summary["phases"][0]["duration"]["max_us"] == 0.1
 
 
@@ -60,3 +62,44 @@ def test_the_number_of_cpus_is_beside_the_trace(tmp_path, recorded, cores):
     (tmp_path / "recorded.json").write_text(recorded)
     assert recorded_cores(about(tmp_path)) == cores
     assert recorded_cores(about(tmp_path / "none")) == 0
+
+
+def two_phases_at_once(cpus: int) -> Log:
+    """Of two threads that share a pool of one worker. It runs the task of the first phase for 40, the second
+    thread its own one for 50."""
+    other = 7
+    log = Log()
+    log.pool(workers=1, cpus=cpus)
+    log.push(-90, 9)
+    log.run(-80, -70, 9, tid=8)  # another thread, before both phases
+    log.join(-85, -60)
+    log.begin(0, SYMBOL_PROCESSING)
+    log.begin(0, ULSCH_DECODING, tid=other)
+    log.push(10, 1)
+    log.push(20, 2, tid=other, group=0x90)
+    log.run(20, 60, 1, W0)
+    log.run(30, 80, 2, other, group=0x90)
+    log.join(20, 100, tid=MAIN)
+    log.join(25, 95, tid=other, group=0x90)
+    log.end(100, tasks=1, name=SYMBOL_PROCESSING)
+    log.end(100, tasks=1, name=ULSCH_DECODING, tid=other)
+    return log
+
+
+@pytest.mark.parametrize("cpus, first_room, second_room", [(8, 300, 200), (2, 200, 200), (1, 100, 100)])
+def test_phases_of_two_threads_count_each_others_tasks(cpus, first_room, second_room):
+    figures = analyse(two_phases_at_once(cpus)).figures
+    first, second = figures[1, SYMBOL_PROCESSING], figures[1, ULSCH_DECODING]
+    # both tasks, and what the thread did before it waited; the other thread is there for its task
+    assert (first.busy_ns, first.room_ns) == (40 + 50 + 20, first_room)
+    # both tasks, and 0..25 and 95..100 of its thread; the first thread ran no task
+    assert (second.busy_ns, second.room_ns) == (40 + 50 + 30, second_room)
+    assert first.idle_share == pytest.approx(max(0, 1 - 110 / first_room))
+
+
+def test_the_note_says_that_any_task_of_the_pool_counts():
+    analysis = analyse(two_phases_at_once(1))
+    phases = next(tables(summarize(analysis, Names(analysis), set())))
+    assert [row[-1] for row in phases.rows if "processing" in row[0]] == ["0.0%"]
+    assert "any task of the pool, also of phases at the same time" in phases.note
+    assert "0 at the least" in phases.note

@@ -95,7 +95,7 @@ class Ledger:
         phase.depth = len(thread.stack)
         phase.pushed_before = thread.pushed
         thread.settle(now)
-        phase.run_before = {number: process.busy_ns(number, now) for number in process.pools}
+        phase.run_before = {number: process.run_ns(number, now) for number in process.pools}
         phase.own_run_before = dict(thread.run_ns)
         phase.own_wait_before = thread.wait_ns
         process.open[phase] = None
@@ -146,9 +146,10 @@ class Ledger:
         figures.durations.add(duration_ns)
         figures.tasks += phase.tasks
         self._flush(phase, figures)
-        cpus = cpus_for(process, phase, self.cores)
+        ran_ns = ran_in(process, phase, end.time)
+        cpus = cpus_for(process, phase, ran_ns, self.cores)
         if cpus:
-            figures.busy_ns += busy_ns(process, phase, end.time)
+            figures.busy_ns += busy_ns(process, phase, ran_ns, end.time)
             figures.room_ns += duration_ns * cpus
         if phase.begin_ns >= process.cut_ns:
             figures.add_path(critical_path(process, end.tid, phase.begin_ns, end.time))
@@ -203,7 +204,19 @@ def forget_before(process: Process, limit_ns: int) -> None:
         process.mark_count += len(thread.marks)
 
 
-def busy_ns(process: Process, phase: Phase, now: int) -> int:
+def ran_in(process: Process, phase: Phase, now: int) -> dict[int, int]:
+    """Time that threads have spent, since a phase began, in tasks of its pools, also in those of others."""
+    ran_ns: dict[int, int] = {}
+    for pool in phase.pools:
+        before = phase.run_before.get(pool, {})
+        for tid, time_ns in process.run_ns(pool, now).items():
+            since_ns = time_ns - before.get(tid, 0)
+            if since_ns:
+                ran_ns[tid] = ran_ns.get(tid, 0) + since_ns
+    return ran_ns
+
+
+def busy_ns(process: Process, phase: Phase, ran_ns: dict[int, int], now: int) -> int:
     """CPU time in which something was done: tasks of the phase's pools, and its own thread when it did not
     wait."""
     thread = process.thread(phase.tid)
@@ -211,18 +224,18 @@ def busy_ns(process: Process, phase: Phase, now: int) -> int:
     own = (now - phase.begin_ns) - (thread.wait_ns - phase.own_wait_before)
     for pool in phase.pools:
         own -= thread.run_ns.get(pool, 0) - phase.own_run_before.get(pool, 0)
-    tasks = sum(process.busy_ns(pool, now) - phase.run_before.get(pool, 0) for pool in phase.pools)
-    return max(own, 0) + tasks
+    return max(own, 0) + sum(ran_ns.values())
 
 
-def cpus_for(process: Process, phase: Phase, cores: int) -> int:
-    """CPUs that could have worked: one a thread, as many as there are.
+def cpus_for(process: Process, phase: Phase, ran_ns: dict[int, int], cores: int) -> int:
+    """CPUs that could have worked: one for each worker, the phase's own thread and others that ran tasks, as
+    many as there are.
 
     How many there are a pool says when it starts; of one that ran before the recording `cores` is known at
     best. @return 0 = not known, or nothing was pushed
     """
-    thread = process.thread(phase.tid)
     pools = [process.pools[number] for number in phase.pools]
-    threads = sum(pool.worker_count for pool in pools) + (thread.pool not in phase.pools)
+    others = sum(process.thread(tid).pool not in phase.pools for tid in {phase.tid, *ran_ns})
+    threads = sum(pool.worker_count for pool in pools) + others
     cpus = max((pool.cpus for pool in pools), default=0)
     return min(threads, cpus or cores) if pools else 0

@@ -80,7 +80,7 @@ class Phase:
         self.frame = self.slot = self.id = -1  # of a phase
         self.depth = 0
         self.pushed_before = 0
-        self.run_before: dict[int, int] = {}
+        self.run_before: dict[int, dict[int, int]] = {}  # by pool and thread
         self.own_run_before: dict[int, int] = {}
         self.own_wait_before = 0
         self.pools: set[int] = set()
@@ -246,16 +246,18 @@ class Process:
             del self.pending[key]
         return task
 
-    def busy_ns(self, pool: int, now: int) -> int:
-        """Time that all threads together have spent in tasks of that pool."""
-        total = 0
+    def run_ns(self, pool: int, now: int) -> dict[int, int]:
+        """Time that each thread has spent in tasks of that pool; without threads that have run none."""
+        times = {}
         for thread in self.threads.values():
-            total += thread.run_ns.get(pool, 0)
+            time_ns = thread.run_ns.get(pool, 0)
             if thread.stack:
                 top = thread.stack[-1]
                 if type(top) is Task and top.pool == pool:
-                    total += now - thread.since_ns
-        return total
+                    time_ns += now - thread.since_ns
+            if time_ns:
+                times[thread.tid] = time_ns
+        return times
 
 
 def note_group(groups: dict[int, Moment], group: int, moment: Moment) -> None:

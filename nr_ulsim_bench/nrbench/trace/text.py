@@ -91,7 +91,9 @@ NOTES = {
     "Phases": (
         "Times in us. left out: events were lost while it ran, its begin or end is missing, or its tasks do "
         "not add up. idle: 1 - (tasks + the phase's own thread when it does not wait) / (duration x CPUs that"
-        " could have worked); a task that loses its CPU counts as busy; -: the number of CPUs is not known."
+        " could have worked), 0 at the least. That is any task of the pool, also of phases at the same time; "
+        "it counts as busy also where it loses its CPU. CPUs: one for each worker, the phase's own thread and"
+        " others that ran such tasks, as many as there are; -: how many is not known."
     ),
     "Tasks": (
         "Times in us. lag: from the push to the begin of the task, so also the time behind other tasks in the"
