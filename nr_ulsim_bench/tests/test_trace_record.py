@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tpool-ws-trace record` with a model of LTTng that writes down what it is told."""
 
+import json
 import os
 import signal
 import subprocess
@@ -145,6 +146,40 @@ def test_what_is_wrong_before_anything_is_started(model):
 def test_buffers_that_do_not_fit(model):
     answer = model.record("--subbuf-size", "1024G", "--num-subbuf", "1024", "--", "true")
     assert answer.returncode == 2 and "MiB free, the buffers need" in answer.stderr and model.told() == []
+
+
+@pytest.mark.parametrize(
+    "words, said", [([], " MiB (1024 of "), (["--per-process"], " MiB for each process (")]
+)
+def test_buffers_of_each_process_need_that_much_each(model, words, said):
+    answer = model.record(*words, "--subbuf-size", "1024G", "--num-subbuf", "1024", "--", "true")
+    mib = 1024 * 1024 * 1024 * os.cpu_count()
+    assert f"the buffers need {mib}{said}" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "words, said", [([], "8 x 1024 KiB a CPU"), (["--per-process"], " KiB a CPU and process")]
+)
+def test_the_size_of_the_buffers_is_written_down(model, words, said):
+    model.record(*words, "--", "true")
+    assert json.loads((model.out / "recorded.json").read_text())["buffers"].endswith(said)
+
+
+@pytest.mark.parametrize("path", [None, "/a folder:/other"])
+def test_the_command_has_the_callers_python_path(model, path):
+    """The program that runs without installation finds its package in another way."""
+    environment = {key: value for key, value in model.environment.items() if key != "PYTHONPATH"}
+    answer = subprocess.run(
+        [str(ROOT / "tpool-ws-trace"), "record", "--out", model.out]
+        + ["--", "sh", "-c", 'echo "${PYTHONPATH-none}" "$1"', "sh", "a b"],
+        env=environment | ({} if path is None else {"PYTHONPATH": path}),
+        cwd=model.folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (answer.returncode, answer.stdout) == (0, f"{path or 'none'} a b\n"), answer.stderr
+    assert model.told() == WHOLE + END
 
 
 def test_lttng_is_not_installed(model):

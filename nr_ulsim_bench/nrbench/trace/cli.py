@@ -68,7 +68,8 @@ def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     record.add_argument(
         "--per-process",
         action="store_true",
-        help="buffers of their own for each process: when one that crashes must not take the others' events",
+        help="buffers of their own for each process: when one that crashes must not take the others' events; "
+        "each process needs the memory of all buffers",
     )
     record.add_argument(
         "--follow-forks",

@@ -22,15 +22,15 @@ WAIT_S = 120
 
 @dataclass(frozen=True)
 class Buffers:
-    """Of each CPU. Eight of 1 MiB hold some 150 000 events: what a CPU makes in half a second of full load,
-    in which
-    the consumer need not run at all."""
+    """Of each CPU, and with --per-process of each process. Eight of 1 MiB hold some 150 000 events: what a
+    CPU makes in half a second of full load, in which the consumer need not run at all."""
 
     subbuf_bytes: int = 1 << 20
     count: int = 8
 
     @property
     def bytes(self) -> int:
+        """On all CPUs; with --per-process for one process."""
         return self.subbuf_bytes * self.count * (os.cpu_count() or 1)
 
 
@@ -85,15 +85,16 @@ def check_installed() -> None:
         run_lttng("--version")
 
 
-def check_memory(buffers: Buffers) -> None:
+def check_memory(buffers: Buffers, per_process: bool = False) -> None:
     """The buffers lie in shared memory, of which containers have little; without room there would be no
-    event."""
+    event. With `per_process` there must be room for one process; how many will come is not known."""
     if not SHARED_MEMORY.is_dir():
         return
     free = shutil.disk_usage(SHARED_MEMORY).free
     if buffers.bytes > free:
+        each = " for each process" if per_process else ""
         raise TraceError(
-            f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {buffers.bytes >> 20} MiB "
+            f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {buffers.bytes >> 20} MiB{each} "
             f"({buffers.count} of {buffers.subbuf_bytes >> 10} KiB a CPU): smaller --subbuf-size or --num-"
             "subbuf, or, in a container, --shm-size"
         )

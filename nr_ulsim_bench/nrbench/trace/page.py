@@ -69,4 +69,4 @@ def write(path: Path, trace: Path, summary: Summary, about: dict[str, Any], pict
         facts=facts(about),
         pictures=pictures,
     )
-    path.write_text(page)
+    path.write_text(page, encoding="utf-8")

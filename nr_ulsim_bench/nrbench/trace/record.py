@@ -58,7 +58,7 @@ def check(options: Options) -> None:
     if options.out.is_dir() and any(options.out.iterdir()):
         raise TraceError(f"--out {options.out}: the folder is not empty; name another one")
     check_installed()
-    check_memory(options.buffers)
+    check_memory(options.buffers, options.per_process)
 
 
 def record(options: Options) -> int:
@@ -79,7 +79,8 @@ def _write_about(options: Options, losses: Losses | None) -> None:
     about = host.facts() | {
         "command": shlex.join(options.command),
         "seconds": options.seconds,
-        "buffers": f"{options.buffers.count} x {options.buffers.subbuf_bytes >> 10} KiB a CPU",
+        "buffers": f"{options.buffers.count} x {options.buffers.subbuf_bytes >> 10} KiB a CPU"
+        + (" and process" if options.per_process else ""),
         "lost_events": losses.events if losses else None,
         "lost_packets": losses.packets if losses else None,
     }
