@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What tracing costs: plan, arithmetic, report, and the built program. No figure of a machine is judged."""
 
+import importlib.util
 import json
 import os
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from nrbench.cases import SLOT_CASES
 from nrbench.driver import Driver
+from nrbench.trace import events as ev
+from nrbench.trace.reader import Trace
 from nrbench.tracecost import judge, plan, session
 from nrbench.tracecost.plan import Options, make_rounds
 from nrbench.tracecost.table import report
@@ -162,39 +164,31 @@ def test_a_report_without_any_measurement_says_so():
     assert sum("not measured" in line for line in report([host_line()])) == 2
 
 
-def event(name, fields, process=5):
-    contexts = f"{{ cpu_id = 1 }}, {{ vpid = {process}, vtid = 6 }}"
-    return f"[1] (+2) vm oai_tpool_ws:{name}: {contexts}, {{ {fields} }}"
+def event(kind, *fields, process=5):
+    return (kind, 1, process, 6, *fields)
 
 
 def slot_of_events(slot, process=5):
-    place = f"frame = 0, slot = {slot}, id = 0"
     return [
-        event("symbol_processing_begin", place, process),
-        *[event("push", "pool = 1, worker = -1, func = 0x1, arg = 0x2, group = 0x3", process)] * 4,
-        event("symbol_processing_end", f"{place}, tasks = 4", process),
-        event("park", "pool = 1, worker = 0", process),
+        event(ev.PHASE_BEGIN, ev.SYMBOL_PROCESSING, 0, slot, 0, process=process),
+        *[event(ev.PUSH, 1, 0x1, 0x2, 0x3, process=process)] * 4,
+        event(ev.PHASE_END, ev.SYMBOL_PROCESSING, 0, slot, 0, 4, process=process),
+        event(ev.PARK, 1, 0, process=process),
     ]
 
 
 def test_events_are_counted_from_the_first_phase_to_the_last_for_each_process():
-    start = [event("pool_start", 'pool = 1, name = "frame = 1, slot = 2"')]
-    lines = ["noise", *start, *slot_of_events(0), *slot_of_events(1), *slot_of_events(0, process=4)]
-    assert session.events_a_slot(lines) == [
+    start = [event(ev.POOL_START, 1, "ws", 1, 2, 2), event(ev.PROGRAM, "ws-bench")]
+    events = [*start, *slot_of_events(0), *slot_of_events(1), *slot_of_events(0, process=4)]
+    assert session.events_a_slot(events) == [
         {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1, "park": 0.5},
         {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1},
     ]
 
 
-def test_lost_events_are_summed_without_what_lttng_adds_at_an_overflow():
-    text = "Discarded events: 3\n  x\n  Discarded events: 9223372036854775810\n"
-    assert session.discarded(text) == 5
-    assert session.discarded("nothing") == 0
-
-
 def test_a_machine_without_lttng_is_told(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert session.why_none() == "lttng is not installed (Debian: lttng-tools)"
+    assert (session.why_none() or "").startswith("lttng is not installed")
 
 
 @built
@@ -227,25 +221,27 @@ def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path
 def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
     made = json.loads(subprocess.check_output([BIN / "ws-trace-cost", "events=1"], text=True).splitlines()[0])
     reason = session.why_none() if made["lttng"] else "built without LTTng tracepoints"
-    if not shutil.which("babeltrace2"):
-        reason = "babeltrace2 is not installed"
+    if not importlib.util.find_spec("bt2"):
+        reason = "python3-bt2 is not installed"
     if reason:
         pytest.skip(reason)
-    with open(tmp_path / "log", "w") as log, session.Session() as recording:
+    with open(tmp_path / "log", "w") as log, session.Recording() as recording:
         driver = Driver(BIN / "ws-bench", log)
         words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
         answer = driver.ask(words)
         driver.close()
         recording.stop()
-        lines = session.read_text(recording.folder)
+        with Trace(recording.folder) as trace:
+            events = list(trace.events())
     assert "error" not in answer
     if recording.discarded:
         pytest.skip("the buffers were full: the machine is busy")
-    [counts] = session.events_a_slot(lines)
+    [counts] = session.events_a_slot(events)
     assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17
     for phase in ("symbol_processing", "ulsch_decoding"):
         assert counts[f"{phase}_begin"] == counts[f"{phase}_end"] == 1
-    ends = [line for line in lines if "oai_tpool_ws:symbol_processing_end" in line]
-    assert all("tasks = 12 }" in line for line in ends)
-    assert "frame = 1, slot = 4," in ends[-1]
+    ends = [event[4:] for event in events if event[0] == ev.PHASE_END]
+    ends = [fields for fields in ends if fields[0] == ev.SYMBOL_PROCESSING]
+    assert all(fields[-1] == 12 for fields in ends)
+    assert ends[-1][1:3] == (1, 4)
     assert not recording.folder.exists()

@@ -15,6 +15,8 @@ from nrbench.cases import SLOT_CASES
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import Progress
 from nrbench.stats import read_lines
+from nrbench.trace.errors import TraceError
+from nrbench.trace.reader import Trace
 from nrbench.tracecost import plan, session
 from nrbench.tracecost.plan import OWN, STATES, UNTRACED, Options, Round, Stretch
 from nrbench.tracecost.table import report
@@ -54,7 +56,7 @@ class Runner:
         def recorded() -> None:
             if not this.recorded:
                 return
-            with session.Session() as of_round:
+            with session.Recording() as of_round:
                 self.take(this.number, this.recorded, progress)
                 of_round.stop()
                 if of_round.discarded:
@@ -66,16 +68,17 @@ class Runner:
     def count_events(self) -> None:
         stretches = plan.counted(self.options)
         try:
-            with session.Session() as counting:
+            with session.Recording() as counting:
                 for stretch in stretches:
                     self.driver.ask(stretch.words)
                 counting.stop()
-                counts = session.events_a_slot(session.read_text(counting.folder))
+                with Trace(counting.folder) as trace:
+                    counts = session.events_a_slot(trace.events())
             if counting.discarded:
-                raise session.SessionError(f"{counting.discarded} events found no room")
+                raise TraceError(f"{counting.discarded} events found no room")
             if len(counts) != len(stretches):
-                raise session.SessionError(f"{len(counts)} of {len(stretches)} cases are in the trace")
-        except session.SessionError as error:
+                raise TraceError(f"{len(counts)} of {len(stretches)} cases are in the trace")
+        except TraceError as error:
             self.write({"bench": "trace-skipped", "skipped": f"the number of events a slot: {error}"})
             return
         for stretch, events in zip(stretches, counts):
@@ -93,7 +96,7 @@ class Runner:
                 self.count_events()
             for this in rounds:
                 self.round(this, progress)
-        except session.SessionError as error:
+        except TraceError as error:
             self.write({"bench": "trace-skipped", "skipped": f"the rest, with a session: {error}"})
         except KeyboardInterrupt:
             print(f"\nnrbench: interrupted: {progress.done} of {steps} taken", file=sys.stderr)
