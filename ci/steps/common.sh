@@ -74,11 +74,11 @@ probe_starts() {
   done
 }
 
-# pytest_counted <name> <folder>   runs the tests of a folder, counts them
+# pytest_counted <name> <folder, file or option>...   runs their tests, counts them
 pytest_counted() {
   local junit="$PWD/build-ci/$1.xml" code tests bad skips
   mkdir -p build-ci && rm -f "$junit"
-  .venv/bin/python -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" "$2"
+  .venv/bin/python -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" "${@:2}"
   code=$?
   [ -f "$junit" ] || return "$code"
   tests=$(junit_attribute "$junit" tests)

@@ -192,14 +192,9 @@ class Analysis:
         _, now, pid, tid, arg = event
         process = self._process(pid)
         thread = process.thread(tid)
-        stack = thread.stack
         thread.settle(now)
-        for at in range(len(stack) - 1, -1, -1):
-            task = stack[at]
-            if type(task) is Task and task.arg == arg:
-                del stack[at:]
-                break
-        else:  # it began before the trace did
+        task = thread.leave(Task, lambda task: task.arg == arg)
+        if task is None:  # it began before the trace did
             self.ledger.mark(process, thread, now, M_RAN, None, RUNNING)
             return
         moment = Moment(now, tid)
@@ -250,13 +245,8 @@ class Analysis:
         _, now, pid, tid, pool, group = event
         process = self._process(pid)
         thread = process.thread(tid)
-        stack = thread.stack
         thread.settle(now)
-        for at in range(len(stack) - 1, -1, -1):
-            frame = stack[at]
-            if type(frame) is Join and frame.group == group:
-                del stack[at:]
-                break
+        thread.leave(Join, lambda join: join.group == group)
         last = self._what_ended(process, group, now)
         self.ledger.mark(process, thread, now, M_JOINED, last, WAITING)
         self.bursts.joined(process, pool, group, Moment(now, tid))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple, Union
+from typing import Callable, NamedTuple, TypeVar, Union
 
 GROUPS_MAX = 4096
 
@@ -60,6 +60,7 @@ class Join:
 
 
 Frame = Union[Task, Join]
+F = TypeVar("F", Task, Join)
 TaskKey = tuple[int, int, int]  # pool, function, argument
 
 
@@ -149,6 +150,16 @@ class Thread:
             self.settle(now)
             while self.stack and type(self.stack[-1]) is Join:
                 self.stack.pop()
+
+    def leave(self, kind: type[F], is_it: Callable[[F], bool]) -> F | None:
+        """Take the innermost such task or wait off the stack, and what is left on top of it: its end was
+        lost. None = there is none."""
+        for at in range(len(self.stack) - 1, -1, -1):
+            frame = self.stack[at]
+            if isinstance(frame, kind) and is_it(frame):
+                del self.stack[at:]
+                return frame
+        return None
 
     def settle(self, now: int) -> None:
         """Account for the time since the stack changed; to be called before it changes again."""
