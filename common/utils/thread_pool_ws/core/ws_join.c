@@ -122,7 +122,6 @@ static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
     ws_helper_end(pool, here);
     ws_note_idle(pool); // a worker does so when it runs dry
   }
-  ws_give_back(pool, here);
 }
 
 static void wait(struct ws_pool_s *pool, const goal_t *goal)
@@ -132,6 +131,10 @@ static void wait(struct ws_pool_s *pool, const goal_t *goal)
   ws_traced_join_begin(pool, goal->tag);
   if (!is_reached(goal))
     wait_in(pool, goal);
+  // also when the workers were so quick that there was nothing to wait for: the queue grew all the same
+  const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
+  if (here.queue)
+    ws_give_back(pool, here);
   ws_traced_join_end(pool, goal->tag);
 }
 

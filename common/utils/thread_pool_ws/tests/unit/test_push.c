@@ -134,12 +134,17 @@ static bool has_no_loose_pages(void *pool_arg)
   return true;
 }
 
+static void push_many(ws_pool_t *pool, ws_group_t *group)
+{
+  ws_group_init(group, 3000);
+  for (uint32_t i = 0; i < 3000; i++)
+    test_push(pool, test_empty_task, NULL, group);
+}
+
 static void push_many_and_join(void *pool)
 {
   ws_group_t group;
-  ws_group_init(&group, 3000);
-  for (uint32_t i = 0; i < 3000; i++)
-    test_push(pool, test_empty_task, NULL, &group);
+  push_many(pool, &group);
   ws_group_wait(&group, pool);
 }
 
@@ -160,6 +165,27 @@ static void grown_memory_comes_back(void)
     CU_ASSERT_TRUE(test_until(has_no_extra_memory, pool));
     CU_ASSERT_TRUE(test_until(has_no_loose_pages, pool));
   }
+  test_destroy(pool);
+}
+
+static bool is_done(void *group)
+{
+  return ws_group_done(group);
+}
+
+/// The workers are so quick that the join finds nothing to wait for.
+static void memory_comes_back_though_all_was_done(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.queue_capacity = 2;
+  ws_pool_t *pool = test_create(&settings);
+  ws_group_t group;
+  push_many(pool, &group);
+  CU_ASSERT_TRUE(test_until(is_done, &group));
+  CU_ASSERT_TRUE(test_stats(pool).queue_bytes > 0);
+  ws_group_wait(&group, pool);
+  CU_ASSERT_EQUAL(test_stats(pool).queue_bytes, 0);
+  CU_ASSERT_TRUE(test_until(has_no_loose_pages, pool));
   test_destroy(pool);
 }
 
@@ -208,5 +234,6 @@ static void no_workers_run_inline(void)
 TEST_MAIN("push", TEST_CASE(full_queue_grows), TEST_CASE(full_queue_runs_inline),
           TEST_CASE(full_queue_refuses),
           TEST_CASE(try_push_never_grows_nor_runs), TEST_CASE(batch_under_each_policy),
-          TEST_CASE(grown_memory_comes_back), TEST_CASE(memory_comes_back_though_all_are_parked),
+          TEST_CASE(grown_memory_comes_back), TEST_CASE(memory_comes_back_though_all_was_done),
+          TEST_CASE(memory_comes_back_though_all_are_parked),
           TEST_CASE(no_workers_run_inline))
