@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a line of a results file holds: one run, with all that is needed to know what was run, and where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+FORMAT = 1
+Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
+INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
+
+
+class ResultsError(ValueError):
+    """A results file that cannot be used; names file and line."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class IdleState(_Strict):
+    name: str
+    exit_latency_us: int
+    disabled: bool = False
+
+
+class Host(_Strict):
+    """The machine, as far as it decides about the figures. No name of the host or of its user."""
+
+    label: str = Field(description="what reports call it; by default the CPU model and the number of CPUs")
+    id: str = Field(description="tells two machines of one model apart; eight hex digits, not traceable")
+    cpu: str
+    cores: int = Field(description="CPUs that a run may use: affinity mask and quota")
+    cores_online: int
+    threads_per_core: int | None = None
+    architecture: str
+    kernel: str
+    preemption: str | None = Field(None, description="of the kernel: none, voluntary, full, lazy or rt")
+    virtual: bool
+    governor: str | None = None
+    frequency_driver: str | None = None
+    idle_driver: str | None = None
+    idle_states: tuple[IdleState, ...] = ()
+    isolated: str | None = Field(None, description="CPUs of isolcpus")
+    nohz_full: str | None = None
+    rcu_nocbs: str | None = None
+    mask: str = Field(description="CPUs of the affinity mask, as in 0-3,8")
+    quota_cpus: float | None = Field(None, description="CPUs that a control group grants; None = no limit")
+    rt_runtime_us: int | None = None
+    rt_allowed: bool = Field(description="whether threads may be real-time")
+    load: float = Field(description="of one minute, when the sweep began")
+
+
+class Build(_Strict):
+    """What was run."""
+
+    oai: str | None = Field(None, description="version of OAI, as far as it can be told")
+    commit: str | None = Field(None, description="of OAI's sources, if they are a git checkout")
+    sha256: str = Field(description="of the program, first twelve hex digits")
+    pool: str | None = Field(None, description="what the pool says of itself, without the thread_pool_ws line: None")
+
+
+class Run(_Strict):
+    """One run. A run that gave no figures says why in `error`."""
+
+    format: Literal[1] = FORMAT
+    kind: Literal["nr_ulsim", "replay"]
+    sweep: str = Field(description="twelve hex digits that runs of one plan share: what a resumed sweep goes by")
+    repeat: int = Field(ge=0)
+    began: str = Field(description="UTC, ISO 8601")
+    host: Host
+    bench_commit: str | None = None
+    scenario: str
+    case: str
+    options: tuple[str, ...] = Field(description="of nr_ulsim; or the file of recorded slots")
+    pool: str = Field(description="old, new, inline; or the name of a built-in pool")
+    spin: str | None = Field(None, description="off, auto, fixed:N, hot; None = this pool knows no pre-wake")
+    threads: int = Field(ge=0, description="of the pool; 0 = inline")
+    cpus: str | None = Field(None, description="CPUs that the run was bound to, as in 0-3; None = not bound")
+    seed: int | None = None
+    environment: dict[str, str] = Field(default_factory=dict, description="what was set for the run")
+    build: Build | None = None
+    status: Status
+    error: str | None = None
+    trials: int | None = Field(None, description="slots that the means are over")
+    errors: int | None = Field(None, description="slots that were not decoded in their first round")
+    figures: dict[str, float] = Field(default_factory=dict, description="by the names in figures.py; in us")
+    derived: tuple[str, ...] = Field((), description="figures that are differences, not printed by the program")
+    wall_s: float | None = None
+    user_s: float | None = None
+    system_s: float | None = None
+    rss_mib: float | None = Field(None, description="most memory in use")
+    ctx_voluntary: int | None = None
+    ctx_involuntary: int | None = None
+
+    @property
+    def variant(self) -> str:
+        """What tables call it."""
+        return self.pool if self.spin is None else f"{self.pool} {self.spin}"
+
+    @property
+    def cpu_s(self) -> float | None:
+        return None if self.user_s is None or self.system_s is None else self.user_s + self.system_s
+
+
+def to_line(run: Run) -> str:
+    return run.model_dump_json(exclude_defaults=False) + "\n"
+
+
+def read_runs(path: Path) -> list[Run]:
+    """All runs of a file. A last line that was cut off by an interruption is left out."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{path}: {error}") from error
+    lines = text.split("\n")
+    runs = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            runs.append(Run.model_validate(json.loads(line)))
+        except json.JSONDecodeError as error:
+            if number == len(lines):  # no line end follows: it was being written
+                break
+            raise ResultsError(f"{path}:{number}: not JSON: {error}") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise ResultsError(f"{path}:{number}: not a run of a sweep: {where}: {first['msg']}") from error
+    return runs
