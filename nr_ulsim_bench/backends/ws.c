@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This project's pool, with its default settings; hot = WS_SPIN_HOT.
+// This project's pool, with its default settings and what TPOOL_WS_... says; hot = WS_SPIN_HOT.
 #include <stdlib.h>
 
 #include "bench_backend.h"
@@ -16,6 +16,7 @@ static void *create(const bench_settings_t *settings)
   bench_ws_t *const bench = calloc(1, sizeof *bench);
   ws_settings_t wanted;
   ws_settings_default(&wanted);
+  ws_settings_environment(&wanted);
   wanted.workers = settings->workers;
   if (settings->hot)
     wanted.spin = WS_SPIN_HOT;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import IO, Any, Sequence
@@ -14,6 +15,11 @@ from nrbench.plan import Calibration
 
 class BenchError(RuntimeError):
     """ws-bench itself is missing or broken."""
+
+
+def quiet_environment() -> dict[str, str]:
+    """The caller's, without settings of the pool: a measurement sets what it means to."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("TPOOL_WS_")}
 
 
 class Driver:
@@ -32,6 +38,7 @@ class Driver:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
+            env=quiet_environment(),
             text=True,
             bufsize=1,
         )

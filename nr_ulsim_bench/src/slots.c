@@ -12,6 +12,8 @@
 /// As a gNB counts them: slots of 0.5 ms in frames of 10 ms.
 #define SLOTS_PER_FRAME 20u
 #define FRAMES 1024u
+/// Bursts of a slot whose times are reported one by one; further ones are in the makespan only.
+#define BURSTS_SHOWN 8u
 
 /// A task's own cache line, as OAI's callers have it: neighbours run on different CPUs.
 typedef struct {
@@ -24,6 +26,8 @@ typedef struct {
   uint64_t push_ns;      ///< all pushes of the slot
   uint64_t start_lag_ns; ///< from the first push to the first task that starts on a worker; 0 = none did
   uint64_t makespan_ns;
+  uint64_t burst_ns[BURSTS_SHOWN]; ///< by place in the slot, from the first push to the end of the join
+  uint32_t bursts;
 } slot_times_t;
 
 typedef struct {
@@ -41,6 +45,8 @@ typedef struct {
   uint32_t slots, start_lags;
   uint64_t work_ns;
   double bound_ns;
+  uint64_t burst_ns[BURSTS_SHOWN]; ///< sums over the slots
+  uint32_t bursts;
   uint32_t late_slots; ///< that began late because the one before took longer than the period
 } slot_series_t;
 
@@ -86,6 +92,8 @@ static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *t
   const uint64_t pushed_ns = clock_now_ns();
   backend->wait(pool);
   tell_phase(bench, phase, backend->phase_end);
+  if (times->bursts < BURSTS_SHOWN)
+    times->burst_ns[times->bursts++] = clock_now_ns() - begin_ns;
   bench->pushed_tasks += phase->task_count;
   times->push_ns += pushed_ns - begin_ns;
   if (times->start_lag_ns == 0) {
@@ -115,6 +123,9 @@ static void record_slot(slot_series_t *series, const slot_times_t *times, double
   series->push_ns[slot] = times->push_ns;
   series->ratio_ppm[slot] = (uint64_t)((double)times->makespan_ns / bound_ns * 1e6);
   series->bound_ns += bound_ns;
+  for (uint32_t i = 0; i < times->bursts; i++)
+    series->burst_ns[i] += times->burst_ns[i];
+  series->bursts = times->bursts > series->bursts ? times->bursts : series->bursts;
   if (times->start_lag_ns)
     series->start_lag_ns[series->start_lags++] = times->start_lag_ns;
 }
@@ -152,6 +163,14 @@ static double series_mean_us(const uint64_t *values_ns, uint32_t count)
   return (double)sum_ns / count * 1e-3;
 }
 
+static void report_bursts(report_t *report, const slot_series_t *series)
+{
+  double mean_us[BURSTS_SHOWN];
+  for (uint32_t i = 0; i < series->bursts; i++)
+    mean_us[i] = (double)series->burst_ns[i] / series->slots * 1e-3;
+  report_numbers(report, "burst_mean_us", mean_us, series->bursts);
+}
+
 static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cost)
 {
   report_t *const report = bench->session->report;
@@ -163,6 +182,7 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
   report_count(report, "slots", series->slots);
   report_count(report, "late_slots", series->late_slots);
   report_number(report, "makespan_mean_us", series_mean_us(series->makespan_ns, series->slots));
+  report_bursts(report, series);
   report_percentiles(report, "makespan", series->makespan_ns, series->slots);
   report_number(report, "ratio_p50", percentile_us(series->ratio_ppm, series->slots, 50) * 1e-3);
   report_number(report, "ratio_p99", percentile_us(series->ratio_ppm, series->slots, 99) * 1e-3);

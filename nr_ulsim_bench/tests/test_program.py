@@ -48,6 +48,16 @@ def test_a_replay_sums_serial_work_and_tasks(driver):
     assert answer["work_s"] == pytest.approx((12 + 18 + 3 + 58 + 9 + 6 + 4) * 1e-6)
 
 
+def test_a_replay_tells_the_time_of_each_burst(driver, tmp_path):
+    path = tmp_path / "two.slots"
+    path.write_text("0,a,0,2,400000 400000\n0,b,900000,1,50000\n")
+    words = ["bench=replay", "backend=alone", f"file={path}", "slots=2", "warm=0", "tasks=2", "period_us=3000"]
+    answer = driver.ask(words)
+    first_us, second_us = answer["burst_mean_us"]
+    assert first_us >= 800 and second_us >= 50
+    assert first_us + second_us + 900 <= 1.001 * answer["makespan_mean_us"]  # serial work is in no burst
+
+
 def test_a_broken_slot_file_is_named_with_its_line(driver, tmp_path):
     path = tmp_path / "with a blank.slots"
     path.write_text("# comment\n0,a,1,2,5\n")
