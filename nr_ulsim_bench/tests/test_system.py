@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is read of a machine, on made-up ones."""
+
+import gzip
+import re
+
+import machine_tree
+import pytest
+from nrbench import host
+from nrbench.system import System, format_cpus, format_mask, parse_cpus, parse_mask, quota
+
+
+@pytest.mark.parametrize(
+    "text, cpus",
+    [
+        ("0", {0}),
+        ("0-3,8", {0, 1, 2, 3, 8}),
+        ("0-7:1/4", {0, 4}),
+        ("0-7:2/4", {0, 1, 4, 5}),
+    ],
+)
+def test_lists_of_cpus_are_read_as_the_kernel_writes_them(text, cpus):
+    assert parse_cpus(text) == cpus
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "0-3,", "-1", "0-3:1/0"])
+def test_what_is_no_list_of_cpus_is_named(text):
+    with pytest.raises(ValueError, match=f"'{re.escape(text)}' is no list of CPUs"):
+        parse_cpus(text)
+
+
+@pytest.mark.parametrize("cpus", [{0}, {0, 1, 2, 5}, {31, 32, 33}, {3, 70}, set(range(128))])
+def test_lists_and_masks_are_read_as_they_are_written(cpus):
+    assert parse_cpus(format_cpus(cpus)) == cpus
+    assert parse_mask(format_mask(cpus)) == cpus
+
+
+def test_masks_have_a_comma_after_every_32_bits():
+    assert format_mask({0, 32}) == "1,00000001"
+    assert format_mask(set()) == "0"
+    assert format_cpus({4, 2, 3, 9}) == "2-4,9"
+
+
+def test_nothing_is_read_of_an_empty_machine(tmp_path):
+    system = System(tmp_path)
+    assert system.text("/proc/cmdline") is None and system.number("/proc/cmdline") is None
+    assert system.cpus("/sys/x") is None and system.names("/sys/x") == []
+    assert system.limit("Max locked memory") is None and system.has_capability(23) is None
+    assert quota(system) is None
+
+
+def test_boot_parameters_end_where_those_of_init_begin(tmp_path):
+    system = machine_tree.tuned(tmp_path, {"/proc/cmdline": "a=1 rcu-nocbs=2 a=3 flag -- b=4\n"})
+    assert [system.boot_parameter(name) for name in ("a", "rcu_nocbs", "flag", "b")] == ["3", "2", "", None]
+
+
+GROUP_V1 = {
+    "/proc/self/cgroup": "3:cpu,cpuacct:/docker/abc\n2:cpuset:/\n0::/system.slice\n",
+    "/proc/self/mountinfo": (
+        "30 20 0:1 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+        "31 20 0:2 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+    ),
+    "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "250000\n",
+    "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+}
+GROUP_V2 = {
+    "/proc/self/cgroup": "0::/kube/pod/gnb\n",
+    "/sys/fs/cgroup/kube/pod/gnb/cpu.max": "max 100000\n",
+    "/sys/fs/cgroup/kube/pod/cpu.max": "150000 50000\n",
+    "/sys/fs/cgroup/kube/cpu.max": "400000 100000\n",
+}
+
+
+@pytest.mark.parametrize(
+    "files, cpus, period_us",
+    [(GROUP_V1, 2.5, 100000), (GROUP_V2, 3.0, 50000)],
+    ids=["version 1 in a container", "version 2, of a group above"],
+)
+def test_the_tightest_quota_is_found(tmp_path, files, cpus, period_us):
+    found = quota(machine_tree.tuned(tmp_path, files))
+    assert found.cpus == cpus and found.period_us == period_us
+    assert host.describe(system=System(tmp_path)).cores == 3
+
+
+@pytest.mark.parametrize("text", ["max 100000\n", "-1 100000\n", "", "nonsense\n"])
+def test_no_quota_is_no_limit(tmp_path, text):
+    assert quota(machine_tree.tuned(tmp_path, {"/sys/fs/cgroup/user.slice/cpu.max": text})) is None
+
+
+def test_a_tuned_machine_is_described(tmp_path):
+    about = host.describe(system=machine_tree.tuned(tmp_path))
+    assert (about.label, about.cpu, about.architecture) == ("Some CPU, 8 CPUs", "Some CPU", "x86_64")
+    assert (about.cores, about.cores_online, about.mask, about.quota_cpus) == (8, 8, "0-7", None)
+    assert (about.isolated, about.nohz_full, about.rcu_nocbs) == ("2-5", "2-5", "2-5")
+    assert (about.preemption, about.virtual, about.rt_allowed) == ("rt", False, True)
+    assert (about.governor, about.frequency_driver, about.idle_driver) == (
+        "performance",
+        "intel_pstate",
+        "intel_idle",
+    )
+    states = [(state.name, state.exit_latency_us, state.disabled) for state in about.idle_states]
+    assert states == [("POLL", 0, False), ("C1", 1, False), ("C6", 170, True)]
+    assert (about.threads_per_core, about.rt_runtime_us, about.load) == (1, -1, 0.12)
+
+
+def test_an_empty_machine_is_described(tmp_path):
+    about = host.describe("mine", System(tmp_path))
+    assert about.label == "mine" and about.idle_states == () and about.isolated is None and about.cores >= 1
+
+
+def test_a_machine_is_told_from_another_of_its_model_and_is_not_traceable(tmp_path):
+    first = machine_tree.tuned(tmp_path / "first")
+    second = machine_tree.tuned(tmp_path / "second", {"/etc/machine-id": "f" * 32})
+    ids = {host.describe(system=system).id for system in (first, second)}
+    assert len(ids) == 2 and all(re.fullmatch("[0-9a-f]{8}", name) for name in ids)
+    assert host.describe(system=first).id == host.describe("other label", first).id
+    assert not any(name in machine_tree.TUNED["/etc/machine-id"] for name in ids)
+
+
+DYNAMIC = "#1 SMP PREEMPT_DYNAMIC"
+
+
+@pytest.mark.parametrize(
+    "version, files, model",
+    [
+        ("#1 SMP PREEMPT_RT", {}, "rt"),
+        ("#1 SMP", {"/sys/kernel/realtime": "1"}, "rt"),
+        (DYNAMIC, {"/sys/kernel/debug/sched/preempt": "none voluntary (full) lazy"}, "full"),
+        (DYNAMIC, {"/proc/cmdline": "preempt=none"}, "none"),
+        (DYNAMIC, {"/boot/config-6.8.0-rt": "CONFIG_PREEMPT_VOLUNTARY=y\n"}, "voluntary"),
+        (DYNAMIC, {}, None),
+        ("#1 SMP PREEMPT", {}, "full"),
+        ("#1 SMP", {"/boot/config-6.8.0-rt": "# CONFIG_PREEMPT is not set\nCONFIG_PREEMPT_NONE=y\n"}, "none"),
+    ],
+)
+def test_the_preemption_model_is_told(tmp_path, version, files, model):
+    system = machine_tree.tuned(tmp_path, {"/proc/sys/kernel/version": version} | files)
+    assert host.preemption(system) == model
+
+
+def test_the_kernels_own_configuration_is_read(tmp_path):
+    system = machine_tree.tuned(tmp_path)
+    system.path("/proc/config.gz").write_bytes(gzip.compress(b"CONFIG_HZ=250\n"))
+    assert host.kernel_config(system) == "CONFIG_HZ=250\n"
+
+
+def test_cpus_of_boot_parameters_are_told_from_flags(tmp_path):
+    system = machine_tree.tuned(tmp_path, {"/sys/devices/system/cpu/isolated": "\n"})
+    assert host.isolated(system) == "2-5"
+
+
+def test_facts_and_the_description_of_this_machine_agree():
+    facts, about = host.facts(), host.describe()
+    assert facts["cpu"] == about.cpu and facts["kernel"] == about.kernel
+    assert facts["virtual"] == about.virtual and facts["cores"] >= about.cores
