@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Count, percent, elapsed and remaining time, on one line of a terminal or now and then in a log."""
+"""Count, elapsed and remaining time: a bar on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
@@ -7,24 +7,33 @@ import sys
 import time
 from typing import TextIO
 
-TERMINAL_PERIOD_S = 0.2
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+
 LOG_PERIOD_S = 15.0
 
 
 def clock_text(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+    hours, minutes = divmod(int(seconds) // 60, 60)
+    return f"{hours}:{minutes:02d}:{int(seconds) % 60:02d}" if hours else f"{minutes}:{int(seconds) % 60:02d}"
 
 
 class Progress:
-    def __init__(self, count: int, planned_s: float, out: TextIO = sys.stderr) -> None:
+    def __init__(self, count: int, planned_s: float, out: TextIO | None = None) -> None:
         self.count = count
         self.planned_s = planned_s
-        self.out = out
-        self.terminal = out.isatty()
+        self.out = out or sys.stderr
         self.begin = time.monotonic()
         self.last_shown = -LOG_PERIOD_S
         self.done = 0
         self.done_planned_s = 0.0
+        self.bar: Bar | None = None
+        if self.out.isatty():
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+            self.bar = Bar(*columns, console=Console(file=self.out), transient=True)
+            self.task = self.bar.add_task(self._times(), total=count)
+            self.bar.start()
 
     @property
     def elapsed_s(self) -> float:
@@ -36,23 +45,26 @@ class Progress:
             return self.planned_s
         return (self.planned_s - self.done_planned_s) * self.elapsed_s / self.done_planned_s
 
+    def _times(self) -> str:
+        return f"elapsed {clock_text(self.elapsed_s)}  left {clock_text(self.left_s())}"
+
+    def show(self, what: str) -> None:
+        """What is being done now."""
+        if self.bar:
+            self.bar.update(self.task, completed=self.done, description=f"{self._times()}  {what[:60]}")
+
     def step(self, planned_s: float, what: str) -> None:
+        """Something is done that was planned to take so long."""
         self.done += 1
         self.done_planned_s += planned_s
-        period_s = TERMINAL_PERIOD_S if self.terminal else LOG_PERIOD_S
-        if self.elapsed_s - self.last_shown >= period_s or self.done == self.count:
+        self.show(what)
+        due = self.elapsed_s - self.last_shown >= LOG_PERIOD_S or self.done == self.count
+        if not self.bar and due:
             self.last_shown = self.elapsed_s
-            self._show(what)
-
-    def _show(self, what: str) -> None:
-        text = (
-            f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %  "
-            f"elapsed {clock_text(self.elapsed_s)}  left {clock_text(self.left_s())}  {what}"
-        )
-        self.out.write(f"\r\033[K{text[:110]}" if self.terminal else f"{text}\n")
-        self.out.flush()
+            share = f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %"
+            self.out.write(f"{share}  {self._times()}  {what}"[:110] + "\n")
+            self.out.flush()
 
     def finish(self) -> None:
-        if self.terminal:
-            self.out.write("\r\033[K")
-            self.out.flush()
+        if self.bar:
+            self.bar.stop()

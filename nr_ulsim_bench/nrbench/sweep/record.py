@@ -9,7 +9,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-FORMAT = 1
 Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
 
@@ -61,15 +60,19 @@ class Build(_Strict):
     oai: str | None = Field(None, description="version of OAI, as far as it can be told")
     commit: str | None = Field(None, description="of OAI's sources, if they are a git checkout")
     sha256: str = Field(description="of the program, first twelve hex digits")
-    pool: str | None = Field(None, description="what the pool says of itself, without the thread_pool_ws line: None")
+    pool: str | None = Field(
+        None, description="what the pool says of itself, without the thread_pool_ws line: None"
+    )
 
 
 class Run(_Strict):
     """One run. A run that gave no figures says why in `error`."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     kind: Literal["nr_ulsim", "replay"]
-    sweep: str = Field(description="twelve hex digits that runs of one plan share: what a resumed sweep goes by")
+    sweep: str = Field(
+        description="twelve hex digits that runs of one plan share: what a resumed sweep goes by"
+    )
     repeat: int = Field(ge=0)
     began: str = Field(description="UTC, ISO 8601")
     host: Host
@@ -89,10 +92,11 @@ class Run(_Strict):
     trials: int | None = Field(None, description="slots that the means are over")
     errors: int | None = Field(None, description="slots that were not decoded in their first round")
     figures: dict[str, float] = Field(default_factory=dict, description="by the names in figures.py; in us")
-    derived: tuple[str, ...] = Field((), description="figures that are differences, not printed by the program")
+    derived: tuple[str, ...] = Field(
+        (), description="figures that are differences, not printed by the program"
+    )
     wall_s: float | None = None
-    user_s: float | None = None
-    system_s: float | None = None
+    cpu_s: float | None = Field(None, description="user and system time of all threads")
     rss_mib: float | None = Field(None, description="most memory in use")
     ctx_voluntary: int | None = None
     ctx_involuntary: int | None = None
@@ -102,34 +106,33 @@ class Run(_Strict):
         """What tables call it."""
         return self.pool if self.spin is None else f"{self.pool} {self.spin}"
 
-    @property
-    def cpu_s(self) -> float | None:
-        return None if self.user_s is None or self.system_s is None else self.user_s + self.system_s
-
 
 def to_line(run: Run) -> str:
-    return run.model_dump_json(exclude_defaults=False) + "\n"
+    return run.model_dump_json() + "\n"
+
+
+def _run_of(line: bytes, where: str) -> Run:
+    try:
+        return Run.model_validate(json.loads(line))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ResultsError(f"{where}: not a run of a sweep: {field}: {first['msg']}") from error
 
 
 def read_runs(path: Path) -> list[Run]:
     """All runs of a file. A last line that was cut off by an interruption is left out."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{path}: {error}") from error
-    lines = text.split("\n")
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}") from error
     runs = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            runs.append(Run.model_validate(json.loads(line)))
-        except json.JSONDecodeError as error:
-            if number == len(lines):  # no line end follows: it was being written
-                break
-            raise ResultsError(f"{path}:{number}: not JSON: {error}") from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise ResultsError(f"{path}:{number}: not a run of a sweep: {where}: {first['msg']}") from error
+            runs.append(_run_of(line, f"{path}:{number}"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            if number < len(lines):  # else no line end follows: it was being written
+                raise ResultsError(f"{path}:{number}: not JSON: {error}") from error
     return runs

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a sweep runs, in which order, and which runs of it are there already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import dataclass, field
+from typing import Any, Iterable, Iterator, Sequence
+
+from nrbench.sweep.record import Host, Run
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that repeats of a run share."""
+
+    scenario: str
+    case: str
+    options: tuple[str, ...]
+    pool: str
+    spin: str | None
+    threads: int
+    program: str = field(default="", metadata={"text": "sha256 of the program, as in Build"})
+    environment: tuple[tuple[str, str], ...] = ()
+    cpus: str | None = None
+    seed: int | None = None
+    limit_s: float = 120.0
+    guess_s: float = 1.0
+
+    @property
+    def variant(self) -> str:
+        return self.pool if self.spin is None else f"{self.pool} {self.spin}"
+
+    def __str__(self) -> str:
+        return f"{self.case} {self.variant} {self.threads} threads"
+
+
+Key = tuple[object, ...]
+
+
+def key_of(setting: Setting, repeat: int) -> Key:
+    s = setting
+    return (s.scenario, s.case, s.options, s.pool, s.spin, s.threads, s.program, s.cpus, s.seed, repeat)
+
+
+def key_of_run(run: Run) -> Key:
+    program = run.build.sha256 if run.build else ""
+    return (
+        run.scenario,
+        run.case,
+        run.options,
+        run.pool,
+        run.spin,
+        run.threads,
+        program,
+        run.cpus,
+        run.seed,
+        run.repeat,
+    )
+
+
+def sweep_id(host: Host, kind: str, what: dict[str, Any]) -> str:
+    """Runs that share it may be continued: same machine, same programs, same way to run them."""
+    text = json.dumps({"host": host.id, "kind": kind, **what}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def in_order(settings: Sequence[Setting], repeats: int, seed: int) -> Iterator[tuple[int, Setting]]:
+    """Rounds of all settings, each in an order of its own, so that what changes on the machine hits all alike.
+    The order of a round does not depend on how many rounds there are: a longer sweep continues a shorter one."""
+    for repeat in range(repeats):
+        this_round = list(settings)
+        random.Random(f"{seed} {repeat}").shuffle(this_round)
+        yield from ((repeat, setting) for setting in this_round)
+
+
+def still_to_do(
+    settings: Sequence[Setting], repeats: int, seed: int, runs: Iterable[Run]
+) -> list[tuple[int, Setting]]:
+    """Failed runs are tried again."""
+    there = {key_of_run(run) for run in runs if run.status == "ok"}
+    return [
+        (repeat, setting)
+        for repeat, setting in in_order(settings, repeats, seed)
+        if key_of(setting, repeat) not in there
+    ]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of a program: its output, how it ended, what it cost. A run that hangs is killed with its children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Iterator, Mapping, Sequence
+
+OUTPUT_MAX_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended."""
+
+    output: str
+    exit_code: int | None  # None = ended by a signal
+    signal_name: str | None
+    hung: bool
+    wall_s: float
+    user_s: float
+    system_s: float
+    rss_mib: float
+    ctx_voluntary: int
+    ctx_involuntary: int
+
+    @property
+    def last_line(self) -> str:
+        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
+        return lines[-1][:200] if lines else "no output"
+
+
+@contextmanager
+def bound_to(cpus: Sequence[int] | None) -> Iterator[None]:
+    """Processes started inside inherit the affinity."""
+    if not cpus:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError as error:
+        raise ValueError(f"CPUs {sorted(cpus)}: {error.strerror}; usable here: {sorted(before)}") from error
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _tail(out: IO[bytes]) -> str:
+    """Of an endless output the end, where the statistics and the last words are."""
+    size = out.seek(0, os.SEEK_END)
+    out.seek(max(0, size - OUTPUT_MAX_BYTES))
+    return out.read().decode("utf-8", errors="replace")
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of the real-time signals that have no name
+        return f"signal {number}"
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    limit_s: float,
+    cpus: Sequence[int] | None = None,
+) -> Ended:
+    """
+    @param environment  the whole of it
+    @param limit_s      after that the run counts as hung
+    @raise OSError      when it cannot be started at all
+    """
+    hung = threading.Event()
+    with tempfile.TemporaryFile() as out:
+        begin = time.monotonic()
+        with bound_to(cpus):
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+        def give_up() -> None:
+            hung.set()
+            _kill_group(process)
+
+        alarm = threading.Timer(limit_s, give_up)
+        alarm.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:  # also when the user interrupts
+            alarm.cancel()
+            _kill_group(process)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall_s = time.monotonic() - begin
+        output = _tail(out)
+    code = process.returncode
+    return Ended(
+        output=output,
+        exit_code=code if code >= 0 else None,
+        signal_name=_signal_name(-code) if code < 0 else None,
+        hung=hung.is_set(),
+        wall_s=wall_s,
+        user_s=usage.ru_utime,
+        system_s=usage.ru_stime,
+        rss_mib=usage.ru_maxrss / 1024,
+        ctx_voluntary=usage.ru_nvcsw,
+        ctx_involuntary=usage.ru_nivcsw,
+    )
