@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import sys
-
 from nrbench.cli import main
 
-sys.exit(main())
+main()

@@ -1,244 +1,316 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line: `run` measures and reports, `prewake` does so for pre-wake alone, `report` reports on the
-results of an earlier run."""
+"""The command nrbench."""
 
 from __future__ import annotations
 
-import argparse
-import os
+import functools
 import sys
+from enum import Enum
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Annotated, Any, Callable, Optional
 
-from nrbench import host
-from nrbench.driver import BenchError, Driver
-from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
+import typer
+from pydantic import ValidationError
+
+from nrbench import bench, host
+from nrbench.driver import BenchError
+from nrbench.plan import CLASSES, PARTS
 from nrbench.prewake import run as prewake
-from nrbench.run import Runner
-from nrbench.slots import SlotFile, SlotFileError, read_slot_file
-from nrbench.stats import Line, Summaries, read_lines, summarize
-from nrbench.table import full_report
-from nrbench.tracecost import plan as tracecost_plan
-from nrbench.tracecost import run as tracecost
-from nrbench.verdict import all_verdicts
+from nrbench.prewake.plan import KINDS
+from nrbench.prewake.plan import Options as PrewakeOptions
+from nrbench.slots import SlotFileError
+from nrbench.sweep import nr_ulsim, replay, scenario
 
-DATA = Path(__file__).resolve().parent.parent / "data"
-BUILT = DATA.parent.parent / "build-bench" / "nr_ulsim_bench" / "bin" / "ws-prewake"
-PREWAKE, TRACE = "prewake", "trace"  # parts with programs and reports of their own
-BUDGET_S, QUICK_BUDGET_S = 540.0, 100.0
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "data"
+PROGRAMS = ROOT.parent / "build-bench" / "nr_ulsim_bench" / "bin"  # where ci/bench builds
 
+Part = Enum("Part", {name: name for name in (*PARTS, bench.REPLAY, bench.PREWAKE, bench.TRACE)})  # type: ignore[misc]
+Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
+Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
 
-def add_run_arguments(run: argparse.ArgumentParser) -> None:
-    run.add_argument("--program", type=Path, required=True, help="ws-bench, with its modules beside it")
-    run.add_argument(
-        "--only",
-        action="append",
-        choices=(*PARTS, PREWAKE, TRACE),
-        help="this part only; may be given several times",
-    )
-    run.add_argument(
-        "--class",
-        dest="classes",
-        action="append",
-        choices=CLASSES,
-        help="this scheduling class only; may be given several times",
-    )
-    run.add_argument("--quick", action="store_true", help="fewer settings, shorter: under two minutes")
-    run.add_argument("--rounds", type=int, help="rounds of every part")
-    run.add_argument("--seed", type=int, default=1, help="of the order within the rounds (default: 1)")
-    run.add_argument("--backends", help="these pools only, separated by commas")
-    run.add_argument(
-        "--budget",
-        type=float,
-        metavar="SECONDS",
-        help=f"time for the measurements (default: {BUDGET_S:.0f}, quick {QUICK_BUDGET_S:.0f})",
-    )
+Out = Annotated[Path, typer.Option(help="folder of results")]
+Seed = Annotated[int, typer.Option(help="of the order within the rounds")]
+Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
+Data = Annotated[Path, typer.Option(help="folder of recorded slots [this project's]", show_default=False)]
+Classes = Annotated[
+    Optional[list[Class]], typer.Option("--class", help="this scheduling class only; repeatable")
+]
+
+app = typer.Typer(
+    help=__doc__,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
-def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="nrbench", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="measure, then report")
-    add_run_arguments(run)
-    alone = commands.add_parser(PREWAKE, help="measure pre-wake alone, then report")
-    alone.add_argument("--program", type=Path, default=BUILT, help="ws-prewake (default: of ci/bench)")
-    prewake.add_arguments(alone)
-    for measuring in (run, alone):
-        measuring.add_argument("--data", type=Path, default=DATA, help="folder of recorded slots")
-    report = commands.add_parser("report", help="tables, plots and verdicts of an earlier run")
-    for command in (run, alone, report):
-        command.add_argument("--out", type=Path, default=Path("out"), help="folder of results (default: out)")
-    args = parser.parse_args(argv)
-    if args.command == "run" and args.rounds is not None and args.rounds < 1:
-        parser.error("--rounds must be at least 1")
-    return args
+def _values(chosen: list[Enum] | None) -> tuple[str, ...]:
+    return tuple(str(one.value) for one in chosen or ())
 
 
-def load_slot_files(folder: Path) -> tuple[SlotFile, ...]:
-    files = tuple(read_slot_file(path) for path in sorted(folder.glob("*.slots")))
-    if not files:
-        print(f"nrbench: no recorded slots in {folder}: the replay is left out", file=sys.stderr)
-    return files
+def words(text: str | None) -> tuple[str, ...]:
+    """Separated by commas."""
+    return tuple(word.strip() for word in text.split(",") if word.strip()) if text else ()
 
 
-def choose_pools(driver: Driver, wanted: str | None) -> tuple[list[Any], dict[str, str]]:
-    pools, missing = driver.present()
-    if wanted is None:
-        return pools, missing
-    names = [name.strip() for name in wanted.split(",")]
-    known = {pool.backend.name for pool in pools} | set(missing)
-    for name in names:
-        if name not in known:
-            raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(known))}")
-    return [pool for pool in pools if pool.backend.name in names], {
-        n: r for n, r in missing.items() if n in names
-    }
+def numbers(text: str | None, option: str) -> tuple[int, ...] | None:
+    found = []
+    for word in words(text):
+        if not word.isdigit() or not 1 <= int(word) <= 1024:
+            raise ValueError(f"{option} {text}: {word!r} is no number from 1 to 1024")
+        found.append(int(word))
+    return tuple(sorted(set(found))) or None
 
 
-def choose_classes(wanted: Sequence[str] | None) -> tuple[tuple[str, ...], dict[str, str]]:
-    classes = tuple(name for name in CLASSES if not wanted or name in wanted)
-    if host.realtime_allowed():
-        return classes, {}
-    reason = "no permission for real-time classes: run as root, or raise the limit 'rtprio' to 50"
-    return tuple(c for c in classes if c == "other"), {f"class {c}": reason for c in classes if c != "other"}
+def spins(text: str | None) -> tuple[str, ...] | None:
+    modes = tuple(dict.fromkeys(words(text)))
+    try:
+        scenario.SweepDefaults(spin=modes)
+    except ValidationError as error:
+        raise ValueError(f"--spin {text}: a mode is off, auto or fixed:MICROSECONDS") from error
+    return modes or None
 
 
-def prepare(args: argparse.Namespace, driver: Driver) -> tuple[dict[str, Any], Plan, float]:
-    pools, missing = choose_pools(driver, args.backends)
-    classes, skipped = choose_classes(args.classes)
-    parts = tuple(part for part in PARTS if not args.only or part in args.only)
-    files = load_slot_files(args.data) if "replay" in parts else ()
-    if not files:
-        skipped |= {"replay": "no recorded slots"} if "replay" in parts else {}
-        parts = tuple(part for part in parts if part != "replay")
-    if not pools or not classes or not parts:
-        raise BenchError(
-            "nothing to measure: " + "; ".join(f"{n}: {r}" for n, r in {**missing, **skipped}.items())
-        )
-    budget_s = args.budget or (QUICK_BUDGET_S if args.quick else BUDGET_S)
-    machine = Machine(host.cores(), tuple(pools), driver.calibrate(), files)
-    plan = make_plan(machine, Options(parts, args.quick, classes, args.rounds, args.seed, budget_s))
-    about = host.facts() | {
-        "seed": args.seed,
-        "rounds": plan.rounds,
-        "scale": plan.scale,
-        "quick": args.quick,
-        "missing": missing,
-        "skipped": skipped,
-        "pools": {p.backend.name: {"version": p.version, "waiter_helps": p.waiter_helps} for p in pools},
-    }
-    return about, plan, budget_s
+def pair(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals or not name:
+        raise ValueError(f"--env {word}: not NAME=VALUE")
+    return name, value
 
 
-def run_pools(args: argparse.Namespace) -> None:
-    args.out.mkdir(parents=True, exist_ok=True)
-    with open(args.out / "bench.log", "w") as log, open(args.out / "results.ndjson", "w") as results:
-        driver = Driver(args.program, log)
+def _refuse(given: dict[str, object], when: str) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(f"{option} says nothing {when}")
+
+
+def command(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+    """
+    Make it a command of the program; what it returns is the exit status. Errors that the user can mend become one
+    line, anything else is a defect and keeps its traceback.
+    """
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> None:
         try:
-            about, plan, budget_s = prepare(args, driver)
-            runner = Runner(driver, results, budget_s)
-            runner.write(about)
-            print(
-                f"nrbench: {len(plan.steps)} measurements, about {plan.seconds / 60:.1f} minutes",
-                file=sys.stderr,
-            )
-            cut = runner.run(plan)
-        finally:
-            driver.close()
-    report_lines(runner.lines, args.out)
-    if cut:
-        print(f"\nnrbench: {cut}")
+            code = function(*args, **kwargs)
+        except (BenchError, SlotFileError, ValueError, OSError) as error:
+            print(f"nrbench: {error}", file=sys.stderr)
+            raise typer.Exit(1) from error
+        if code:
+            raise typer.Exit(code)
+
+    return app.command(name)(guarded)
 
 
-def run_prewake(args: argparse.Namespace, program: Path, quick: bool) -> None:
-    """With options of its own when it is measured alone."""
-    options = prewake.Options(
-        cores=host.cores(),
-        data=args.data,
-        quick=quick,
-        envs=tuple(getattr(args, "env", ())),
-        scenarios=tuple(getattr(args, "scenario", ())),
-        kinds=tuple(getattr(args, "kind", None) or prewake.KINDS),
-        seconds=getattr(args, "seconds", None),
-        realtime=host.realtime_allowed() and set(getattr(args, "classes", None) or CLASSES) != {"other"},
-        seed=args.seed,
+@command
+def run(
+    program: Annotated[
+        Path,
+        typer.Option(help="ws-bench, with its modules beside it [where ci/bench builds]", show_default=False),
+    ] = PROGRAMS / "ws-bench",
+    only: Annotated[Optional[list[Part]], typer.Option(help="this part only; repeatable")] = None,
+    classes: Classes = None,
+    quick: Quick = False,
+    rounds: Annotated[Optional[int], typer.Option(min=1, help="rounds of every part")] = None,
+    seed: Seed = 1,
+    backends: Annotated[Optional[str], typer.Option(help="these pools only, separated by commas")] = None,
+    budget: Annotated[Optional[float], typer.Option(help="seconds for pools against pools")] = None,
+    data: Data = DATA,
+    out: Out = Path("out"),
+) -> None:
+    """Measure the pools that are built in, part by part, then report: what ci/bench does."""
+    bench.run(
+        bench.Request(
+            program=program,
+            data=data,
+            out=out,
+            only=_values(only),
+            classes=_values(classes),
+            quick=quick,
+            rounds=rounds,
+            seed=seed,
+            backends=words(backends),
+            budget_s=budget,
+        )
     )
-    prewake.run(program, options, args.out)
 
 
-def run_trace(args: argparse.Namespace) -> None:
-    """Only when it is asked for by name: in the normal class, unless others are named."""
-    classes, skipped = choose_classes(args.classes or ["other"])
-    if not classes:
-        raise BenchError("; ".join(f"{name}: {reason}" for name, reason in skipped.items()))
-    options = tracecost_plan.Options(host.cores(), classes, args.quick, args.rounds, args.seed)
-    tracecost.run(args.program, options, args.out)
+@functools.partial(command, name="prewake")
+def run_prewake(
+    program: Annotated[
+        Path, typer.Option(help="ws-prewake [where ci/bench builds]", show_default=False)
+    ] = PROGRAMS / "ws-prewake",
+    env: Annotated[
+        Optional[list[str]], typer.Option(help="regret in this environment only; repeatable")
+    ] = None,
+    scenario: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            help="regret in this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"
+        ),
+    ] = None,
+    kind: Annotated[Optional[list[Kind]], typer.Option(help="this only; repeatable")] = None,
+    seconds: Annotated[
+        Optional[float], typer.Option(help="of one regret measurement [5.8, quick 4.5]")
+    ] = None,
+    seed: Seed = 1,
+    quick: Quick = False,
+    data: Data = DATA,
+    out: Out = Path("out"),
+) -> None:
+    """Measure pre-wake alone, against leads set by hand, then report."""
+    options = PrewakeOptions(
+        cores=host.cores(),
+        data=data,
+        quick=quick,
+        envs=tuple(env or ()),
+        scenarios=tuple(scenario or ()),
+        kinds=_values(kind) or KINDS,
+        seconds=seconds,
+        realtime=host.realtime_allowed(),
+        seed=seed,
+    )
+    prewake.run(program, options, out)
 
 
-def run(args: argparse.Namespace) -> None:
-    """All parts; pre-wake among them shortly, unless it is asked for by name; tracing only then."""
-    by_name = PREWAKE in (args.only or ())
-    if not args.only or set(args.only) - {PREWAKE, TRACE}:
-        run_pools(args)
-    if TRACE in (args.only or ()):
-        run_trace(args)
-    program = args.program.with_name("ws-prewake")
-    everything = not (args.only or args.quick or args.backends)
-    if by_name or (everything and program.is_file()):
-        print()
-        run_prewake(args, program, args.quick or not by_name)
+@command
+def sweep(
+    old: Annotated[
+        Optional[Path], typer.Option(help="build folder of OAI with its own pool, or its nr_ulsim")
+    ] = None,
+    new: Annotated[Optional[Path], typer.Option(help="build folder of OAI with thread_pool_ws")] = None,
+    cases: Annotated[
+        Optional[str],
+        typer.Option(help="scenarios or their files, SCENARIO:CASE,CASE for some cases; else recorded slots"),
+    ] = None,
+    threads: Annotated[
+        Optional[str], typer.Option(help="of the pool, as in 1,2,4,8 [as the scenario says]")
+    ] = None,
+    spin: Annotated[
+        Optional[str], typer.Option(help="pre-wake: off, auto, fixed:MICROSECONDS [off,auto]")
+    ] = None,
+    repeats: Annotated[
+        Optional[int], typer.Option(min=1, help="rounds; 5 or more for intervals [as the scenario]")
+    ] = None,
+    trials: Annotated[Optional[int], typer.Option(min=2, help="slots a run [as the scenario says]")] = None,
+    limit: Annotated[
+        Optional[float], typer.Option(min=0.1, help="seconds after which a run counts as hung")
+    ] = None,
+    cpus: Annotated[Optional[str], typer.Option(help="bind the runs to these CPUs, as in 2-5")] = None,
+    env: Annotated[
+        Optional[list[str]], typer.Option(help="NAME=VALUE for runs with the new pool; repeatable")
+    ] = None,
+    seed: Seed = 1,
+    noise_seed: Annotated[
+        Optional[int], typer.Option(help="of nr_ulsim's random numbers (OAI_RNGSEED)")
+    ] = None,
+    oai: Annotated[
+        Optional[str], typer.Option(help="version of OAI, where the sources do not tell: v2.3.0")
+    ] = None,
+    label: Annotated[
+        Optional[str], typer.Option(help="what reports call this machine [CPU model and count]")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="put earlier results aside instead of going on")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show the runs, in order, and run nothing")
+    ] = False,
+    backends: Annotated[Optional[str], typer.Option(help="without builds: these pools only")] = None,
+    sched_class: Annotated[
+        Optional[Class],
+        typer.Option("--class", help="without builds: scheduling class [rr, as nr_ulsim for root]"),
+    ] = None,
+    program: Annotated[
+        Path, typer.Option(help="without builds: ws-bench [where ci/bench builds]", show_default=False)
+    ] = PROGRAMS / "ws-bench",
+    data: Data = DATA,
+    out: Out = Path("out/sweep"),
+) -> int:
+    """Old pool against new over thread counts: nr_ulsim of two builds of OAI, or recorded slots on all pools.
+
+    Runs are taken in shuffled rounds and written one by one: after an interruption the same command goes on.
+    Exit status: 0; 1 = some runs gave no figures, each is named; 2 = wrong usage; 130 = interrupted."""
+    if old is None and new is None:
+        only_builds = {
+            "--trials": trials,
+            "--limit": limit,
+            "--env": env,
+            "--noise-seed": noise_seed,
+            "--oai": oai,
+        }
+        _refuse(only_builds, "without --old or --new")
+        replay_options = replay.Options(
+            program=program,
+            data=data,
+            out=out,
+            threads=numbers(threads, "--threads") or (),
+            spins=spins(spin) or replay.SPINS,
+            cases=cases,
+            backends=words(backends),
+            sched_class=sched_class.value if sched_class else bench.default_class(),
+            repeats=repeats or replay.REPEATS,
+            seed=seed,
+            cpus=cpus,
+            label=label,
+            fresh=fresh,
+        )
+        return replay.run(replay_options, dry_run)
+    _refuse({"--backends": backends, "--class": sched_class}, "with --old or --new")
+    options = nr_ulsim.Options(
+        old=old,
+        new=new,
+        out=out,
+        cases=cases or nr_ulsim.SCENARIO,
+        threads=numbers(threads, "--threads"),
+        spins=spins(spin),
+        repeats=repeats,
+        trials=trials,
+        limit_s=limit,
+        cpus=cpus,
+        order_seed=seed,
+        noise_seed=noise_seed,
+        environment=tuple(pair(word) for word in env or ()),
+        oai=oai,
+        label=label,
+        fresh=fresh,
+    )
+    return nr_ulsim.run(options, dry_run)
 
 
-def report_lines(lines: list[Line], out: Path) -> None:
-    """Print the report, keep a copy in report.txt, and draw the plots."""
-    about = lines[0]
-    if about.get("bench") != "host":
-        raise BenchError(f"{out / 'results.ndjson'}: the first line does not describe the host")
-    summaries = summarize(lines)
-    text = list(full_report(about, summaries))
-    text += [
-        "",
-        "What it must show:",
-        *(f"  {verdict}" for verdict in all_verdicts(summaries, about["cores"])),
-    ]
-    print("\n".join(text))
-    (out / "report.txt").write_text("\n".join(text) + "\n")
-    names = draw(about, summaries, out)
-    print(f"\nwritten to {out}/: results.ndjson report.txt {' '.join(names)}")
+@command
+def scenarios(
+    name: Annotated[Optional[str], typer.Argument(help="show the cases of this one, or of a file")] = None,
+) -> None:
+    """List the scenarios that come with the tool, or the cases of one."""
+    if name is None:
+        for each in scenario.names():
+            loaded = scenario.load(each)
+            print(f"{each:16} {len(loaded.cases):3} cases  {loaded.title}")
+        return
+    for case in scenario.load(name).cases:
+        print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{'  # ' + case.note if case.note else ''}")
 
 
-def report_again(out: Path) -> None:
-    pools, alone = out / "results.ndjson", out / prewake.RESULTS
-    traced = out / tracecost.RESULTS
-    if pools.is_file() or not (alone.is_file() or traced.is_file()):
-        report_lines(read_lines(pools), out)
-    if alone.is_file():
-        prewake.report_again(out)
-    if traced.is_file():
-        tracecost.report_again(out)
+@command
+def report(
+    files: Annotated[
+        Optional[list[Path]], typer.Argument(help="results of sweeps, of one host or several")
+    ] = None,
+    out: Out = Path("out"),
+) -> None:
+    """Tables, plots and one HTML page of sweeps; without files, of all that is in the folder of results."""
+    if not files:
+        bench.report_again(out)
+        return
+    from nrbench.sweep.report import report_files  # loads pandas and matplotlib: a second
+
+    names = report_files(files, out)
+    print(f"\nwritten to {out}/: {' '.join(names)}")
 
 
-def draw(about: Line, summaries: Summaries, out: Path) -> list[str]:
-    """@return names of the plots"""
-    os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
-    try:
-        from nrbench.plots import draw_all  # loads for a second, which --help should not wait for
-    except ModuleNotFoundError as error:
-        print(f"\nnrbench: no plots: the Python package {error.name} is missing", file=sys.stderr)
-        return []
-    return draw_all(about, summaries, out)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    args = parse_args(argv)
-    try:
-        if args.command == "run":
-            run(args)
-        elif args.command == PREWAKE:
-            run_prewake(args, args.program, args.quick)
-        else:
-            report_again(args.out)
-        return 0
-    except (BenchError, SlotFileError, ValueError, OSError) as error:
-        print(f"nrbench: {error}", file=sys.stderr)
-        return 1
+def main() -> None:
+    app()

@@ -9,17 +9,14 @@ from typing import Iterator, Sequence
 
 from nrbench.backends import ALONE, OWN, Present
 from nrbench.cases import SLOT_CASES, period_us
-from nrbench.slots import SlotFile
 
-PARTS = ("slot", "replay", "coliseum", "wake")
+PARTS = ("slot", "coliseum", "wake")
 CLASSES = ("other", "rr", "rrall")
 FIB_CASES = ("fib19", "fib17-19", "fib19x1-3")
 IDLE_US = (250, 500, 1000, 2000, 5000)
 IDLE_CASE = "idle-cpu"
 # Process start, loading the module, starting the threads, the end.
 OVERHEAD_S = 0.02
-# Recorded files that a run of all parts takes, and a quick one; a run of the replay alone takes all.
-FILES_MAX, QUICK_FILES_MAX = 4, 2
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class Options:
     classes: tuple[str, ...] = CLASSES
     rounds: int | None = None
     seed: int = 1
-    budget_s: float = 540.0
+    budget_s: float = 420.0
 
 
 @dataclass
@@ -94,7 +91,6 @@ class Machine:
     cores: int
     pools: tuple[Present, ...]
     calibration: Calibration
-    slot_files: tuple[SlotFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,30 +174,6 @@ def plan_slot(machine: Machine, options: Options, scale: float) -> Iterator[Meas
             yield _paced(config, "slot", case, period, slots, [f"bursts={case}"])
 
 
-def choose_files(files: Sequence[SlotFile], options: Options) -> list[SlotFile]:
-    """Evenly spread from the shortest slots to the longest."""
-    most = len(files) if options.parts == ("replay",) else QUICK_FILES_MAX if options.quick else FILES_MAX
-    ordered = sorted(files, key=lambda slot_file: slot_file.longest_slot_us())
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[round(index * (len(ordered) - 1) / (most - 1))] for index in range(most)]
-
-
-def plan_replay(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
-    for slot_file in choose_files(machine.slot_files, options):
-        period = 500 * (int(1.2 * slot_file.longest_slot_us() / 500) + 1)
-        slots = max(8, min(len(slot_file.slots), round(0.1 * scale / (period * 1e-6))))
-        words = [f"file={slot_file.path}", f"tasks={slot_file.tasks_max}"]
-        for config in slot_configs(machine, options, hogs=False):
-            if (
-                config.pool.backend.name != OWN
-                and config.workers != config.pool.fair_workers(machine.cores)
-                and config.pool.has_workers
-            ):
-                continue
-            yield _paced(config, "replay", slot_file.name, period, slots, words)
-
-
 def plan_coliseum(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
     core_s = 0.3 * scale
     for config in slot_configs(machine, options, hogs=False):
@@ -241,10 +213,10 @@ def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Meas
             yield config.measurement("wake", IDLE_CASE, ["bench=idle", "idle_us=100000"], 0.32)
 
 
-PLANNERS = {"slot": plan_slot, "replay": plan_replay, "coliseum": plan_coliseum, "wake": plan_wake}
-ROUNDS = {"slot": 5, "replay": 3, "coliseum": 3, "wake": 3}
-QUICK_ROUNDS = {"slot": 3, "replay": 2, "coliseum": 2, "wake": 2}
-ROUNDS_MIN = {"slot": 3, "replay": 2, "coliseum": 2, "wake": 2}
+PLANNERS = {"slot": plan_slot, "coliseum": plan_coliseum, "wake": plan_wake}
+ROUNDS = {"slot": 5, "coliseum": 3, "wake": 3}
+QUICK_ROUNDS = {"slot": 3, "coliseum": 2, "wake": 2}
+ROUNDS_MIN = {"slot": 3, "coliseum": 2, "wake": 2}
 SCALE_MIN = 0.4
 # The rest of the budget is for a machine that is slower than the estimates.
 PLANNED_SHARE = 0.93

@@ -130,12 +130,11 @@ def _group_axis(axis: Axes, cases: list[str]) -> None:
     axis.set_xlim(-0.5, len(cases) - 0.5)
 
 
-def draw_slots(summaries: Summaries, bench: str, cores: int, helps: dict[str, bool], out: Path) -> str | None:
-    chosen = select(summaries, bench=bench, hog=False)
+def draw_slots(summaries: Summaries, cores: int, helps: dict[str, bool], out: Path) -> str | None:
+    chosen = select(summaries, bench="slot", hog=False)
     classes = [c for c in CLASSES if any(key.sched_class == c for key in chosen)]
     if not classes:
         return None
-    cases = list(SLOT_CASES) if bench == "slot" else sorted({key.case for key in chosen})
     figure, axes = plt.subplots(
         len(classes), 1, figsize=(13, 3.6 * len(classes)), squeeze=False, layout="constrained"
     )
@@ -147,18 +146,17 @@ def draw_slots(summaries: Summaries, bench: str, cores: int, helps: dict[str, bo
             summary = of_class.get(key)
             return (summary["ratio_p50"], summary["ratio_p99"]) if summary else None
 
-        _grouped_points(axis, _fair_rows(of_class, cores, helps), cases, value, handles)
+        _grouped_points(axis, _fair_rows(of_class, cores, helps), list(SLOT_CASES), value, handles)
         _ratio_axis(axis)
         axis.axhline(1, color="black", linewidth=0.8)
         axis.set_title(CLASS_TEXT[sched_class], fontsize=10)
         axis.set_ylabel("makespan / bound")
     figure.suptitle(
-        f"{'Slots' if bench == 'slot' else 'Recorded slots'}: median makespan (mark) and p99 (end of line), "
-        f"{cores} computing threads, cut at {RATIO_MAX:g}",
+        f"Slots: median makespan (mark) and p99 (end of line), {cores} computing threads, cut at {RATIO_MAX:g}",
         fontsize=11,
     )
     _legend(figure, handles, 6)
-    return _save(figure, out, f"{bench}_ratio.png")
+    return _save(figure, out, "slot_ratio.png")
 
 
 def _cost_points(axis: Axes, of_case: Summaries, handles: dict[str, Any]) -> None:
@@ -299,8 +297,7 @@ def draw_all(host: dict[str, Any], summaries: Summaries, out: Path) -> list[str]
     cores = host["cores"]
     helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
     names = [
-        draw_slots(summaries, "slot", cores, helps, out),
-        draw_slots(summaries, "replay", cores, helps, out),
+        draw_slots(summaries, cores, helps, out),
         draw_cost(summaries, out),
         draw_coliseum(summaries, cores, helps, out),
         draw_wake(summaries, out),

@@ -19,6 +19,11 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{int(seconds) % 60:02d}" if hours else f"{minutes}:{int(seconds) % 60:02d}"
 
 
+def say(text: str) -> None:
+    """What the user should know while something runs, apart from the results on stdout."""
+    print(f"nrbench: {text}", file=sys.stderr)
+
+
 class Progress:
     def __init__(self, count: int, planned_s: float, out: TextIO | None = None) -> None:
         self.count = count

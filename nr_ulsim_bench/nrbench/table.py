@@ -62,10 +62,6 @@ def _slot_cell(summary: Summary) -> str:
     return f"{summary['ratio_p50']:.2f}/{summary['ratio_p99']:.2f} [{summary.cpu_per_work:.1f}]"
 
 
-def _cases(summaries: Summaries, bench: str) -> list[str]:
-    return sorted({key.case for key in summaries if key.bench == bench})
-
-
 def _every(summaries: Summaries, **wanted: Any) -> Summaries:
     """Like select(), with those that gave no result."""
     return {
@@ -76,17 +72,15 @@ def _every(summaries: Summaries, **wanted: Any) -> Summaries:
 
 
 def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
-    for bench, title in (("slot", "Slots"), ("replay", "Recorded slots")):
-        cases = SLOT_CASES if bench == "slot" else _cases(summaries, bench)
-        for sched_class in CLASSES:
-            for hog in (False, True):
-                chosen = _every(summaries, bench=bench, sched_class=sched_class, hog=hog)
-                if chosen:
-                    yield (
-                        f"\n{title}, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
-                        "makespan p50/p99 as ratio to the bound [CPU time / work]"
-                    )
-                    yield from _grid(chosen, cases, _slot_cell, helps)
+    for sched_class in CLASSES:
+        for hog in (False, True):
+            chosen = _every(summaries, bench="slot", sched_class=sched_class, hog=hog)
+            if chosen:
+                yield (
+                    f"\nSlots, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
+                    "makespan p50/p99 as ratio to the bound [CPU time / work]"
+                )
+                yield from _grid(chosen, SLOT_CASES, _slot_cell, helps)
 
 
 def target_table(summaries: Summaries, cores: int) -> Iterator[str]:

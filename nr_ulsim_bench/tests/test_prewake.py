@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from nrbench import cli
-from nrbench.cli import parse_args, report_again
+from typer.testing import CliRunner
+
+from nrbench import bench, cli
+from nrbench.bench import report_again
 from nrbench.prewake import judge
 from nrbench.prewake.plan import KINDS, STEPS, Options, make_plan, parse_scenario
 from nrbench.prewake.run import ask
@@ -175,30 +177,44 @@ def test_a_report_can_be_made_again_with_its_figure(tmp_path, capsys):
     assert (tmp_path / "prewake.txt").is_file() and (tmp_path / "prewake.png").stat().st_size > 1000
 
 
-def test_the_command_line_takes_the_part_alone_or_among_others():
-    assert parse_args(["prewake", "--env", "hog", "--kind", "regret"]).env == ["hog"]
-    assert parse_args(["run", "--program", "p", "--only", "prewake"]).only == ["prewake"]
+def test_the_command_line_takes_the_part_alone(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(cli.prewake, "run", lambda *words: asked.append(words))
+    words = ["prewake", "--program", "p", "--env", "hog", "--kind", "regret", "--out", str(tmp_path)]
+    assert CliRunner().invoke(cli.app, words).exit_code == 0
+    ((program, options, out),) = asked
+    assert (program, out) == (Path("p"), tmp_path)
+    assert (options.envs, options.kinds, options.seconds) == (("hog",), ("regret",), None)
 
 
 @pytest.mark.parametrize(
     "words, parts",
     [
-        ([], ["pools", "quick"]),
-        (["--quick"], ["pools"]),
-        (["--backends", "glib"], ["pools"]),
+        ([], ["pools", "short replay", "quick prewake"]),
+        (["--quick"], ["pools", "short replay"]),
+        (["--backends", "glib"], ["pools", "short replay"]),
         (["--only", "wake"], ["pools"]),
-        (["--only", "prewake"], ["full"]),
-        (["--only", "prewake", "--only", "wake", "--quick"], ["pools", "quick"]),
+        (["--only", "replay"], ["full replay"]),
+        (["--only", "replay", "--quick"], ["short replay"]),
+        (["--only", "prewake"], ["full prewake"]),
+        (["--only", "prewake", "--only", "wake", "--quick"], ["pools", "quick prewake"]),
     ],
 )
-def test_a_run_of_everything_has_the_quick_version(words, parts, tmp_path, monkeypatch):
+def test_a_run_of_everything_has_the_short_versions(words, parts, tmp_path, monkeypatch):
     ran = []
-    monkeypatch.setattr(cli, "run_pools", lambda args: ran.append("pools"))
-    note = lambda _, asked, __: ran.append("quick" if asked.quick else "full")  # noqa: E731
-    monkeypatch.setattr(cli.prewake, "run", note)
+
+    def note_prewake(_, asked, __):
+        ran.append("quick prewake" if asked.quick else "full prewake")
+
+    def note_replay(asked):
+        ran.append("short replay" if asked.short else "full replay")
+
+    monkeypatch.setattr(bench, "run_pools", lambda request: ran.append("pools"))
+    monkeypatch.setattr(bench.prewake, "run", note_prewake)
+    monkeypatch.setattr(bench.replay, "run", note_replay)
     (tmp_path / "ws-prewake").touch()
-    cli.run(parse_args(["run", "--program", str(tmp_path / "ws-bench"), *words]))
-    assert ran == parts
+    answer = CliRunner().invoke(cli.app, ["run", "--program", str(tmp_path / "ws-bench"), *words])
+    assert answer.exit_code == 0 and ran == parts
 
 
 def ask_for(*words):

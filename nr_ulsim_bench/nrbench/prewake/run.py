@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -14,7 +13,7 @@ from typing import IO, Any, Sequence
 from nrbench import host
 from nrbench.driver import BenchError
 from nrbench.prewake.judge import Results, collect
-from nrbench.prewake.plan import KINDS, Case, Options, make_plan
+from nrbench.prewake.plan import Case, Options, make_plan
 from nrbench.prewake.table import report
 from nrbench.progress import Progress
 from nrbench.stats import read_lines
@@ -86,19 +85,3 @@ def draw(results: Results, out: Path) -> list[str]:
         print(f"\nnrbench: no plot: the Python package {error.name} is missing", file=sys.stderr)
         return []
     return draw_environments(results, out / PLOT)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="fewer environments, shorter: below a minute")
-    parser.add_argument(
-        "--env", action="append", default=[], help="regret in this environment only; may be repeated"
-    )
-    parser.add_argument(
-        "--scenario",
-        action="append",
-        default=[],
-        help="regret in this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]",
-    )
-    parser.add_argument("--kind", action="append", choices=KINDS, help="this only; may be repeated")
-    parser.add_argument("--seconds", type=float, help="of one regret measurement (default: 5.8, quick 4.5)")
-    parser.add_argument("--seed", type=int, default=1, help="of order and arrivals (default: 1)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of a program: its output, how it ended, what it cost. A run that hangs is killed with its children."""
+"""One run of a program: what it printed, how it ended, what it cost. One that hangs is killed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Iterator, Mapping, Sequence
+from typing import IO, Iterable, Iterator, Mapping, Sequence
 
 OUTPUT_MAX_BYTES = 4 << 20
 
@@ -39,7 +39,7 @@ class Ended:
 
 
 @contextmanager
-def bound_to(cpus: Sequence[int] | None) -> Iterator[None]:
+def bound_to(cpus: Iterable[int] | None) -> Iterator[None]:
     """Processes started inside inherit the affinity."""
     if not cpus:
         yield
@@ -82,7 +82,7 @@ def run_program(
     folder: Path,
     environment: Mapping[str, str],
     limit_s: float,
-    cpus: Sequence[int] | None = None,
+    cpus: Iterable[int] | None = None,
 ) -> Ended:
     """
     @param environment  the whole of it

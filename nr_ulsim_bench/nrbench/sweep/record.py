@@ -61,7 +61,7 @@ class Build(_Strict):
     commit: str | None = Field(None, description="of OAI's sources, if they are a git checkout")
     sha256: str = Field(description="of the program, first twelve hex digits")
     pool: str | None = Field(
-        None, description="what the pool says of itself, without the thread_pool_ws line: None"
+        None, description="what the pool says of itself; OAI's own says nothing"
     )
 
 
@@ -71,7 +71,7 @@ class Run(_Strict):
     format: Literal[1] = 1
     kind: Literal["nr_ulsim", "replay"]
     sweep: str = Field(
-        description="twelve hex digits that runs of one plan share: what a resumed sweep goes by"
+        description="twelve hex digits that the runs of one plan share"
     )
     repeat: int = Field(ge=0)
     began: str = Field(description="UTC, ISO 8601")
@@ -93,7 +93,7 @@ class Run(_Strict):
     errors: int | None = Field(None, description="slots that were not decoded in their first round")
     figures: dict[str, float] = Field(default_factory=dict, description="by the names in figures.py; in us")
     derived: tuple[str, ...] = Field(
-        (), description="figures that are differences, not printed by the program"
+        (), description="figures that the program did not print itself"
     )
     wall_s: float | None = None
     cpu_s: float | None = Field(None, description="user and system time of all threads")

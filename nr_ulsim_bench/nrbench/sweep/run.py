@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Takes the runs of a plan one after the other and writes each as a line, at once: an interruption loses none."""
+"""Takes the runs of a plan; each becomes a line, written at once: an interruption loses none."""
 
 from __future__ import annotations
 
@@ -53,12 +53,26 @@ class Sweep:
 @dataclass
 class Result:
     runs: list[Run]
+    taken: int = 0
     failed: int = 0
     interrupted: bool = False
 
 
+def _check_cases(path: Path, settings: Sequence[Setting], runs: Sequence[Run]) -> None:
+    """One name must not stand for two things in a report."""
+    options = {(s.scenario, s.case, s.threads): s.options for s in settings}
+    for run in runs:
+        now = options.get((run.scenario, run.case, run.threads), run.options)
+        if now != run.options:
+            raise ResultsError(
+                f"{path}: {run.scenario}:{run.case} was run with {' '.join(run.options)}, "
+                f"not with {' '.join(now)} "
+                "(--fresh puts these results aside and begins anew; --out names another folder)"
+            )
+
+
 def earlier_runs(path: Path, sweep: str) -> list[Run]:
-    """Runs of this sweep that an earlier call took. A line that was being written then is cut off the file."""
+    """Runs of this sweep that an earlier call took. A line that was cut short goes from the file."""
     if not path.exists():
         return []
     runs = read_runs(path)
@@ -103,6 +117,7 @@ class Runner:
         self.sweep = sweep
         self.path = path
         self.runs = earlier_runs(path, sweep.id)
+        _check_cases(path, sweep.settings, self.runs)
         self.steps = still_to_do(sweep.settings, sweep.repeats, sweep.seed, self.runs)
         self.bench_commit = commit(Path(__file__).parent)
         self.failures: Counter[Setting] = Counter()
@@ -153,6 +168,7 @@ class Runner:
                     out.write(to_line(run))
                     out.flush()
                     self.runs.append(run)
+                    result.taken += 1
                     result.failed += run.status != "ok"
                     progress.step(setting.guess_s, str(setting))
             except KeyboardInterrupt:

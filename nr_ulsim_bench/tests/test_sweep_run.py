@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A sweep that is interrupted, continued, disturbed: no run is lost and none is taken twice."""
+
+import json
+from collections import Counter
+
+import pytest
+from sweep_tools import a_host
+
+from nrbench.sweep.plan import Setting
+from nrbench.sweep.record import Build, ResultsError, read_runs
+from nrbench.sweep.run import Runner, Sweep, Taken, put_aside
+
+PROGRAM = "0123456789ab"
+SETTINGS = [
+    Setting("quick", "a case", ("-n9", f"-C{threads}"), pool, None, threads, program=PROGRAM)
+    for pool in ("old", "new")
+    for threads in (1, 2)
+]
+
+
+def fine(setting):
+    return Taken("ok", build=Build(sha256=PROGRAM), figures={"rx_us": 1.5})
+
+
+def a_sweep(take=fine, settings=SETTINGS, repeats=3, sweep_id="aaaaaaaaaaaa"):
+    return Sweep(sweep_id, "nr_ulsim", a_host(), settings, repeats, 1, take)
+
+
+def interrupting(after):
+    calls = []
+
+    def take(setting):
+        calls.append(setting)
+        if len(calls) > after:
+            raise KeyboardInterrupt
+        return fine(setting)
+
+    return take
+
+
+def test_an_interrupted_sweep_goes_on_where_it_ended(tmp_path):
+    path = tmp_path / "out" / "runs.ndjson"
+    result = Runner(a_sweep(interrupting(after=5)), path).run()
+    assert result.interrupted and result.taken == 5 and len(read_runs(path)) == 5
+    rest = Runner(a_sweep(), path)
+    assert len(rest.steps) == 7
+    result = rest.run()
+    assert not result.interrupted and result.taken == 7 and len(result.runs) == 12
+    places = Counter((run.pool, run.threads, run.repeat) for run in read_runs(path))
+    assert len(places) == 12 and set(places.values()) == {1}
+    assert Runner(a_sweep(), path).steps == []
+
+
+def test_a_line_that_was_cut_short_is_taken_again(tmp_path):
+    path = tmp_path / "runs.ndjson"
+    Runner(a_sweep(repeats=1), path).run()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    runner = Runner(a_sweep(repeats=1), path)
+    assert len(runner.steps) == 1
+    runner.run()
+    assert len(read_runs(path)) == 4 and all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_a_last_line_without_its_end_is_kept(tmp_path):
+    path = tmp_path / "runs.ndjson"
+    Runner(a_sweep(repeats=1), path).run()
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    Runner(a_sweep(repeats=2), path).run()
+    assert len(read_runs(path)) == 8
+
+
+def test_results_of_another_sweep_are_not_mixed_in(tmp_path):
+    path = tmp_path / "runs.ndjson"
+    Runner(a_sweep(), path).run()
+    with pytest.raises(ResultsError, match="holds a sweep of another machine, other programs"):
+        Runner(a_sweep(sweep_id="bbbbbbbbbbbb"), path)
+    other = [Setting("quick", "a case", ("-n5", "-C1"), "old", None, 1, program=PROGRAM)]
+    with pytest.raises(ResultsError, match="quick:a case was run with -n9 -C1, not with -n5 -C1"):
+        Runner(a_sweep(settings=other), path)
+    assert put_aside(path).name == "runs.1.ndjson" and not path.exists()
+    Runner(a_sweep(sweep_id="bbbbbbbbbbbb"), path).run()
+    assert put_aside(path).name == "runs.2.ndjson"
+
+
+def test_what_fails_twice_is_left_out_and_the_rest_goes_on(tmp_path):
+    def take(setting):
+        return Taken("hang", "no end within 3 s") if setting.threads == 2 else fine(setting)
+
+    result = Runner(a_sweep(take, repeats=4), tmp_path / "runs.ndjson").run()
+    states = Counter((run.threads, run.status) for run in result.runs)
+    assert states == {(1, "ok"): 8, (2, "hang"): 4, (2, "missing"): 4}
+    assert result.failed == 8
+    assert {run.error for run in result.runs if run.status == "missing"} == {
+        "left out: 2 runs of it failed before"
+    }
+
+
+@pytest.mark.parametrize(
+    "line, error",
+    [
+        ("{}", "kind: Field required"),
+        ('{"kind": 3', "not JSON"),
+        ("[1]", "Input should be"),
+    ],
+)
+def test_a_line_that_is_no_run_is_named(tmp_path, line, error):
+    path = tmp_path / "runs.ndjson"
+    Runner(a_sweep(repeats=1), path).run()
+    path.write_text(path.read_text() + line + "\n" + "\n")
+    with pytest.raises(ResultsError, match=rf"runs.ndjson:5: .*{error}"):
+        read_runs(path)
+
+
+def test_results_that_are_not_there_are_named(tmp_path):
+    with pytest.raises(ResultsError, match="absent.ndjson: No such file"):
+        read_runs(tmp_path / "absent.ndjson")
