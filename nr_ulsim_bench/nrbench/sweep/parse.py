@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From what a run of nr_ulsim prints to figures. Versions differ in their lines and in what a line covers."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Container, NamedTuple, Sequence
+
+from nrbench.sweep.figures import DECODING, RX, SYMBOLS
+
+RX_LINE = "Total PHY proc rx"
+PUSCH_LINE = "RX PUSCH time"
+ESTIMATION_LINE = "ULSCH channel estimation time"
+SYMBOLS_LINE = "RX PUSCH Symbol Processing time"
+DECODING_LINE = "ULSCH total decoding time"
+# The oldest version alone has these: a stage within RX PUSCH time, and what comes between that and decoding.
+OLDEST = "v2.0.0"
+LLR_LINE = "ULSCH llr computation"
+UNSCRAMBLING_LINE = "ULSCH unscrambling"
+ANTENNAS_LINE = "Antenna Processing time"
+SEGMENTS_LINE = "ULSCH segments decoding time"
+
+MEANS = {
+    PUSCH_LINE: "pusch_us",
+    ESTIMATION_LINE: "channel_estimation_us",
+    SYMBOLS_LINE: SYMBOLS,
+    "RX PUSCH Initialization time": "rx_init_us",
+}
+# Printed as a mean over what a slot has several of: DMRS symbols and layers, or segments.
+SUMS = {
+    ANTENNAS_LINE: "antenna_processing_us",
+    "ULSCH segment deinterleaving time": "deinterleaving_sum_us",
+    "ULSCH segment rate recovery time": "rate_recovery_sum_us",
+    SEGMENTS_LINE: "segments_decoding_sum_us",
+}
+LINES = (RX_LINE, DECODING_LINE, LLR_LINE, UNSCRAMBLING_LINE, *MEANS, *SUMS)
+
+NUMBER = r"[-+]?(?:nan|inf|\d+(?:\.\d+)?)"
+TIME = re.compile(rf"({'|'.join(map(re.escape, LINES))})\s+({NUMBER}) us \(\s*(\d+) trials\)")
+SPREAD = re.compile(
+    rf"Statistics std=({NUMBER}), median=({NUMBER}), q1=({NUMBER}), q3=({NUMBER}) \S*s \(on (\d+) trials\)"
+)
+POINT = re.compile(r"SNR (-?\d+\.\d+): n_errors \((\d+)/(\d+)[^\n]*?false_positive \d+/(\d+)")
+POOL = re.compile(r"thread_pool_ws [^\n]*?\bpool gNB-tpool:[^\n]*")
+SEED = re.compile(r"Initializing random number generator, seed (\d+)")
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+DECODED, END = "PUSCH test OK", "Num RB:"
+
+
+class OutputError(ValueError):
+    """Not the output of a complete run with statistics; says what is missing."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Of the last SNR point, as a run that has several starts its statistics anew for each."""
+
+    figures: dict[str, float]
+    derived: tuple[str, ...]
+    trials: int  # of the whole RX: a slot that is sent again counts again
+    errors: int | None  # slots not decoded in their first round
+    decoded: bool
+    oai: str | None  # the first known version that prints these lines
+    pool: str | None
+    seed: int | None
+    snr_db: float
+    points: int
+
+
+class _Time(NamedTuple):
+    mean_us: float
+    trials: int
+
+
+def parse(text: str, *, options: Sequence[str]) -> Output:
+    """
+    @param text     stdout and stderr, in any order
+    @param options  what nr_ulsim was given
+    """
+    text = ANSI.sub("", text.replace("\r", ""))
+    points = list(POINT.finditer(text))
+    if not points:
+        raise OutputError(f"no SNR point was completed; the last line is {_last_line(text)!r}")
+    point = points[-1]
+    _check_end(text, point)
+    block = text[point.start() :]
+    times = _times(block, options)
+    version = _version(times)
+    figures, derived = _figures(times, version)
+    figures.update(_spread(block))
+    pool = POOL.search(text)
+    seed = SEED.search(text)
+    return Output(
+        figures=figures,
+        derived=derived,
+        trials=times[RX_LINE].trials,
+        errors=int(point[2]),
+        decoded=DECODED in block,
+        oai=version,
+        pool=pool[0].strip() if pool else None,
+        seed=int(seed[1]) if seed else None,
+        snr_db=float(point[1]),
+        points=len(points),
+    )
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else ""
+
+
+def _check_end(text: str, point: re.Match[str]) -> None:
+    sent, wanted = int(point[3]), int(point[4])
+    if sent != wanted:
+        raise OutputError(f"interrupted: {sent} of {wanted} slots were sent at an SNR of {point[1]} dB")
+    if not any(word in text[point.end() :] for word in (DECODED, END)):
+        raise OutputError(
+            f"cut off after the SNR point of {point[1]} dB; the last line is {_last_line(text)!r}"
+        )
+
+
+def _times(block: str, options: Sequence[str]) -> dict[str, _Time]:
+    times = {match[1]: _Time(float(match[2]), int(match[3])) for match in TIME.finditer(block)}
+    for name in (RX_LINE, PUSCH_LINE, ESTIMATION_LINE):
+        if name not in times:
+            hint = "" if "-P" in options else " (-P, which asks for it, is not among the options)"
+            raise OutputError(f"no line {name!r}{hint}")
+        if times[name].trials == 0:
+            raise OutputError(f"{name!r} is over 0 trials")
+    for name, time in times.items():
+        if not math.isfinite(time.mean_us):
+            raise OutputError(f"{name!r} is {time.mean_us}")
+    return times
+
+
+def _version(names: Container[str]) -> str | None:
+    if SYMBOLS_LINE not in names:
+        return OLDEST if LLR_LINE in names else None
+    if SEGMENTS_LINE in names:
+        return "2025.w37"
+    if ANTENNAS_LINE in names:
+        return "v2.3.0"
+    return "v2.2.0" if DECODING_LINE in names else "v2.1.0"
+
+
+def _figures(times: dict[str, _Time], version: str | None) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Lines over 0 trials count as not there."""
+    rx = times[RX_LINE]
+    times = {name: time for name, time in times.items() if time.trials}
+
+    def per_slot(name: str) -> float:
+        time = times.get(name, _Time(0.0, 0))
+        return time.mean_us * time.trials / rx.trials
+
+    figures = {RX: rx.mean_us}
+    figures |= {key: times[name].mean_us for name, key in MEANS.items() if name in times}
+    figures |= {key: round(per_slot(name), 2) for name, key in SUMS.items() if name in times}
+    derived = {}
+    if version == OLDEST:  # no line for the symbols, which it processes one after the other
+        derived[SYMBOLS] = per_slot(PUSCH_LINE) - per_slot(ESTIMATION_LINE)
+    elif SYMBOLS not in figures:
+        raise OutputError(f"no line {SYMBOLS_LINE!r} with trials")
+    if version == OLDEST or DECODING_LINE not in times:  # the oldest times only the pushes of the segments
+        derived[DECODING] = rx.mean_us - per_slot(PUSCH_LINE) - per_slot(UNSCRAMBLING_LINE)
+    else:
+        figures[DECODING] = times[DECODING_LINE].mean_us
+    for name, value in derived.items():
+        if value < 0:
+            raise OutputError(f"{name} is a difference of means, and comes out as {value:.2f}")
+        figures[name] = round(value, 2)
+    return figures, tuple(derived)
+
+
+def _spread(block: str) -> dict[str, float]:
+    """Quartiles are often of an empty list: 0.00 "on 0 trials"."""
+    match = SPREAD.search(block)
+    if match is None:
+        return {}
+    std, median, q1, q3 = (float(value) for value in match.groups()[:4])
+    found = {"rx_std_us": std}
+    if int(match[5]):
+        found.update({"rx_median_us": median, "rx_q1_us": q1, "rx_q3_us": q3})
+    return {name: value for name, value in found.items() if math.isfinite(value)}
