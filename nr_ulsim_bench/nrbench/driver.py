@@ -50,7 +50,7 @@ class Driver:
         try:
             self.process.stdin.write("\t".join(words) + "\n")
             answer = self.process.stdout.readline()
-            return json.loads(answer)
+            return dict(json.loads(answer))
         except (BrokenPipeError, json.JSONDecodeError) as error:
             self.close()
             return {"error": f"ws-bench gave no answer: {error}"}

@@ -21,7 +21,7 @@ from nrbench.table import CLASS_TEXT, pool_order, pool_rows  # noqa: E402
 from nrbench.verdict import CPU_PER_WORK_MAX  # noqa: E402
 
 RATIO_MAX = 4.0
-_PALETTE = plt.get_cmap("tab20").colors
+_PALETTE = matplotlib.color_sequences["tab20"]
 _RIVALS = [backend.name for backend in BACKENDS if backend.name not in (OWN, ALONE)]
 
 
@@ -152,7 +152,8 @@ def draw_slots(summaries: Summaries, cores: int, helps: dict[str, bool], out: Pa
         axis.set_title(CLASS_TEXT[sched_class], fontsize=10)
         axis.set_ylabel("makespan / bound")
     figure.suptitle(
-        f"Slots: median makespan (mark) and p99 (end of line), {cores} computing threads, cut at {RATIO_MAX:g}",
+        f"Slots: median makespan (mark) and p99 (end of line), {cores} computing threads, "
+        f"cut at {RATIO_MAX:g}",
         fontsize=11,
     )
     _legend(figure, handles, 6)

@@ -7,10 +7,10 @@ import random
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any, Iterable, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 Line = dict[str, Any]
-Costs = dict[str, Sequence[float]]
+Costs = Mapping[str, Sequence[float]]
 
 REGRET_MAX = 1.10
 LATE_US_MIN = 10.0
@@ -81,7 +81,7 @@ def tuned_cost(costs: Costs) -> float:
     rounds = min(len(series) for series in costs.values())
     if rounds < 2:
         return min(statistics.fmean(series) for series in costs.values())
-    paid = []
+    paid: list[float] = []
     for own in (0, 1):
         tune = {name: series[own:rounds:2] for name, series in costs.items()}
         paid += costs[best_constant(tune)][1 - own : rounds : 2]
@@ -189,7 +189,9 @@ def cpu_kept(modes: dict[str, Line], cap_percent: float) -> bool:
     """
     auto = modes["auto"]
     counted = auto["spin_percent"] <= cap_percent and auto["spin_percent_max"] <= 1.1 * cap_percent
-    return counted and auto["worker_extra_percent"] - modes["off"]["worker_extra_percent"] <= cap_percent
+    return bool(
+        counted and auto["worker_extra_percent"] - modes["off"]["worker_extra_percent"] <= cap_percent
+    )
 
 
 def steady_limit_us(bound_us: float) -> float:
@@ -198,7 +200,7 @@ def steady_limit_us(bound_us: float) -> float:
 
 def steady_passed(auto: Line) -> bool:
     in_time = auto["makespan_p50_us"] <= steady_limit_us(auto["bound_us"])
-    return in_time and auto["cpu_per_work"] <= STEADY_CPU_MAX
+    return bool(in_time and auto["cpu_per_work"] <= STEADY_CPU_MAX)
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def recovery(line: Line) -> Recovery:
 
 
 def idle_passed(line: Line) -> bool:
-    return line["cpu_us"] <= IDLE_CPU_US_MAX and line["ctx_switches"] == 0
+    return bool(line["cpu_us"] <= IDLE_CPU_US_MAX and line["ctx_switches"] == 0)
 
 
 def canary_passed(modes: dict[str, Line], cap_percent: float) -> bool | None:

@@ -68,8 +68,8 @@ def sweep_id(host: Host, kind: str, what: dict[str, Any]) -> str:
 
 
 def in_order(settings: Sequence[Setting], repeats: int, seed: int) -> Iterator[tuple[int, Setting]]:
-    """Rounds of all settings, each in an order of its own, so that what changes on the machine hits all alike. The
-    order of a round does not depend on how many rounds there are: a longer sweep continues a shorter one."""
+    """Rounds of all settings, each in an order of its own, so that what changes here hits all alike.
+    It does not depend on their number: a longer sweep continues a shorter one."""
     for repeat in range(repeats):
         this_round = list(settings)
         random.Random(f"{seed} {repeat}").shuffle(this_round)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -76,6 +77,25 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def _wait(process: subprocess.Popen[bytes], limit_s: float) -> tuple[resource.struct_rusage, bool]:
+    """@return what it cost, and whether it had to be killed"""
+    hung = threading.Event()
+
+    def give_up() -> None:
+        hung.set()
+        _kill_group(process)
+
+    alarm = threading.Timer(limit_s, give_up)
+    alarm.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    finally:  # also when the user interrupts
+        alarm.cancel()
+        _kill_group(process)
+    return usage, hung.is_set()
+
+
 def run_program(
     command: Sequence[str],
     *,
@@ -89,7 +109,6 @@ def run_program(
     @param limit_s      after that the run counts as hung
     @raise OSError      when it cannot be started at all
     """
-    hung = threading.Event()
     with tempfile.TemporaryFile() as out:
         begin = time.monotonic()
         with bound_to(cpus):
@@ -102,27 +121,13 @@ def run_program(
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-
-        def give_up() -> None:
-            hung.set()
-            _kill_group(process)
-
-        alarm = threading.Timer(limit_s, give_up)
-        alarm.start()
-        try:
-            _, status, usage = os.wait4(process.pid, 0)
-        finally:  # also when the user interrupts
-            alarm.cancel()
-            _kill_group(process)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall_s = time.monotonic() - begin
-        output = _tail(out)
-    code = process.returncode
+        usage, hung = _wait(process, limit_s)
+        wall_s, code, output = time.monotonic() - begin, process.returncode, _tail(out)
     return Ended(
         output=output,
         exit_code=code if code >= 0 else None,
         signal_name=_signal_name(-code) if code < 0 else None,
-        hung=hung.is_set(),
+        hung=hung,
         wall_s=wall_s,
         user_s=usage.ru_utime,
         system_s=usage.ru_stime,

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+Kind = Literal["nr_ulsim", "replay"]
 Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
 
@@ -38,17 +39,21 @@ class Host(_Strict):
     threads_per_core: int | None = None
     architecture: str
     kernel: str
-    preemption: str | None = Field(None, description="of the kernel: none, voluntary, full, lazy or rt")
+    preemption: str | None = Field(
+        default=None, description="of the kernel: none, voluntary, full, lazy or rt"
+    )
     virtual: bool
     governor: str | None = None
     frequency_driver: str | None = None
     idle_driver: str | None = None
     idle_states: tuple[IdleState, ...] = ()
-    isolated: str | None = Field(None, description="CPUs of isolcpus")
+    isolated: str | None = Field(default=None, description="CPUs of isolcpus")
     nohz_full: str | None = None
     rcu_nocbs: str | None = None
     mask: str = Field(description="CPUs of the affinity mask, as in 0-3,8")
-    quota_cpus: float | None = Field(None, description="CPUs that a control group grants; None = no limit")
+    quota_cpus: float | None = Field(
+        default=None, description="CPUs that a control group grants; None = no limit"
+    )
     rt_runtime_us: int | None = None
     rt_allowed: bool = Field(description="whether threads may be real-time")
     load: float = Field(description="of one minute, when the sweep began")
@@ -57,22 +62,18 @@ class Host(_Strict):
 class Build(_Strict):
     """What was run."""
 
-    oai: str | None = Field(None, description="version of OAI, as far as it can be told")
-    commit: str | None = Field(None, description="of OAI's sources, if they are a git checkout")
+    oai: str | None = Field(default=None, description="version of OAI, as far as it can be told")
+    commit: str | None = Field(default=None, description="of OAI's sources, if they are a git checkout")
     sha256: str = Field(description="of the program, first twelve hex digits")
-    pool: str | None = Field(
-        None, description="what the pool says of itself; OAI's own says nothing"
-    )
+    pool: str | None = Field(default=None, description="what the pool says of itself; OAI's own says nothing")
 
 
 class Run(_Strict):
     """One run. A run that gave no figures says why in `error`."""
 
     format: Literal[1] = 1
-    kind: Literal["nr_ulsim", "replay"]
-    sweep: str = Field(
-        description="twelve hex digits that the runs of one plan share"
-    )
+    kind: Kind
+    sweep: str = Field(description="twelve hex digits that the runs of one plan share")
     repeat: int = Field(ge=0)
     began: str = Field(description="UTC, ISO 8601")
     host: Host
@@ -81,23 +82,25 @@ class Run(_Strict):
     case: str
     options: tuple[str, ...] = Field(description="of nr_ulsim; or the file of recorded slots")
     pool: str = Field(description="old, new, inline; or the name of a built-in pool")
-    spin: str | None = Field(None, description="off, auto, fixed:N, hot; None = this pool knows no pre-wake")
+    spin: str | None = Field(
+        default=None, description="off, auto, fixed:N, hot; None = this pool knows no pre-wake"
+    )
     threads: int = Field(ge=0, description="of the pool; 0 = inline")
-    cpus: str | None = Field(None, description="CPUs that the run was bound to, as in 0-3; None = not bound")
+    cpus: str | None = Field(
+        default=None, description="CPUs that the run was bound to, as in 0-3; None = not bound"
+    )
     seed: int | None = None
     environment: dict[str, str] = Field(default_factory=dict, description="what was set for the run")
     build: Build | None = None
     status: Status
     error: str | None = None
-    trials: int | None = Field(None, description="slots that the means are over")
-    errors: int | None = Field(None, description="slots that were not decoded in their first round")
+    trials: int | None = Field(default=None, description="slots that the means are over")
+    errors: int | None = Field(default=None, description="slots that were not decoded in their first round")
     figures: dict[str, float] = Field(default_factory=dict, description="by the names in figures.py; in us")
-    derived: tuple[str, ...] = Field(
-        (), description="figures that the program did not print itself"
-    )
+    derived: tuple[str, ...] = Field(default=(), description="figures that the program did not print itself")
     wall_s: float | None = None
-    cpu_s: float | None = Field(None, description="user and system time of all threads")
-    rss_mib: float | None = Field(None, description="most memory in use")
+    cpu_s: float | None = Field(default=None, description="user and system time of all threads")
+    rss_mib: float | None = Field(default=None, description="most memory in use")
     ctx_voluntary: int | None = None
     ctx_involuntary: int | None = None
 

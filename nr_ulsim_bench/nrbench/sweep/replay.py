@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Sequence
@@ -17,14 +17,14 @@ from nrbench.slots import SlotFile, read_slot_file
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.plan import Setting, sweep_id
 from nrbench.sweep.process import bound_to
-from nrbench.sweep.record import INLINE, Build
+from nrbench.sweep.record import INLINE, Build, Kind
 from nrbench.sweep.run import Sweep, Taken
 from nrbench.sweep.session import RUNS, carry_out, default_threads, report_again, sha256_of
 from nrbench.system import parse_cpus
 
 __all__ = ["RUNS", "Options", "report_again", "run"]
 
-KIND = "replay"
+KIND: Kind = "replay"
 SCENARIO = "recorded-slots"
 WARM_SLOTS = 10
 START_S = 0.05
@@ -105,7 +105,7 @@ def make_settings(
 def bounds_us(slot_file: SlotFile, cores: int) -> dict[str, float]:
     """What no pool can beat on so many CPUs: of each burst the longest task, or the work over the CPUs; the
     mean over the slots."""
-    bounds: Counter[str] = Counter()
+    bounds: defaultdict[str, float] = defaultdict(float)
     for slot in slot_file.slots:
         for phase in slot:
             bound = phase.bound_ns(cores) / 1000
@@ -121,7 +121,7 @@ def burst_figures(slot_file: SlotFile, means_us: Sequence[float]) -> dict[str, f
     shapes = {tuple(phase.name for phase in slot if phase.task_ns) for slot in slot_file.slots}
     if len(shapes) != 1:
         return {}  # the slots are not alike: a place says nothing
-    figures: Counter[str] = Counter()
+    figures: defaultdict[str, float] = defaultdict(float)
     for name, mean_us in zip(next(iter(shapes)), means_us):
         if name in PHASES:
             figures[PHASES[name]] += mean_us

@@ -14,7 +14,7 @@ from typing import Callable, Sequence
 from nrbench.host import commit
 from nrbench.progress import Progress
 from nrbench.sweep.plan import Setting, still_to_do
-from nrbench.sweep.record import Build, Host, ResultsError, Run, Status, read_runs, to_line
+from nrbench.sweep.record import Build, Host, Kind, ResultsError, Run, Status, read_runs, to_line
 
 FAILURES_MAX = 2
 
@@ -42,7 +42,7 @@ class Sweep:
     """Which sweep, and how to take a run of it."""
 
     id: str
-    kind: str
+    kind: Kind
     host: Host
     settings: Sequence[Setting]
     repeats: int

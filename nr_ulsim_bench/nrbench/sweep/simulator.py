@@ -15,11 +15,11 @@ from nrbench.progress import say
 from nrbench.sweep.parse import Output, OutputError, parse
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.process import Ended, run_program
-from nrbench.sweep.record import Build
+from nrbench.sweep.record import Build, Kind
 from nrbench.sweep.run import Taken
 from nrbench.sweep.session import sha256_of
 
-KIND = "nr_ulsim"
+KIND: Kind = "nr_ulsim"
 PROGRAM = "nr_ulsim"
 
 

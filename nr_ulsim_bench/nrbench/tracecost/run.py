@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Iterable
 
 from nrbench import host
+from nrbench.backends import OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import Progress
@@ -18,7 +19,7 @@ from nrbench.stats import read_lines
 from nrbench.trace.errors import TraceError
 from nrbench.trace.reader import Trace
 from nrbench.tracecost import plan, session
-from nrbench.tracecost.plan import OWN, STATES, UNTRACED, Options, Round, Stretch
+from nrbench.tracecost.plan import STATES, UNTRACED, Options, Round, Stretch
 from nrbench.tracecost.table import report
 
 RESULTS, REPORT, LOG = "trace.ndjson", "trace.txt", "trace.log"
