@@ -6,7 +6,7 @@ import getopt
 import pytest
 
 from nrbench.sweep.oai_version import VersionError, reason_against
-from nrbench.sweep.scenario import ScenarioError, load, names, select
+from nrbench.sweep.scenario import Case, ScenarioError, load, names, select
 
 # Of nr_ulsim of v2.3.0, for getopt.
 SHORT = "a:b:c:d:ef:g:h:i:jk:m:n:p:q:r:s:t:u:v:w:y:z:A:C:F:G:H:I:M:N:PR:S:T:U:L:ZW:E:X:Y:"
@@ -105,6 +105,13 @@ def test_how_many_snr_points_there_can_be():
     assert case_of("oai-offload-ci", "prb106-mcs5").snr_points == 2
     assert case_of("oai-ci", "misc.test1").snr_points == 51
     assert case_of("oai-ci", "misc.test13").snr_points == 8  # from -2 dB to -0.6 dB
+
+
+def test_a_case_with_other_trials_is_made_of_what_it_holds():
+    for name in names():
+        for case in load(name).cases:
+            other = Case.model_validate(case.model_dump() | {"trials": 7})
+            assert meaning(other.options(2)) == meaning(case.options(2)) | {"-n": "7"}
 
 
 HEAD = 'title = "t"\n[defaults]\ntrials = 10\n'
@@ -255,6 +262,9 @@ def test_requirements_on_versions():
     assert reason_against(">=v2.1.0,<v2.3.0", "v2.2.0") is None
     assert reason_against(">=v2.1.0, <v2.3.0", "v2.3.0") == "needs OAI < v2.3.0, this is v2.3.0"
     assert reason_against("==v2.1.0", "v2.1.0") is None
+    for version in ("v2.1.0-dirty", "v2.1.0-12-g0123abc", "v2.1.0-12-g0123abc-dirty", "2024.w12-1-gabc"):
+        assert reason_against(">=v2.2.0", version) == f"needs OAI >= v2.2.0, this is {version}"
+    assert reason_against(">=v2.2.0", "8bf6d5d7da-dirty") is None  # no tag: nobody knows
     for requirement in ("v2.3.0", ">=2.3.0", ">=v2.1.0,", ">=v1.0.0"):
         with pytest.raises(VersionError, match="is no requirement on a version"):
             reason_against(requirement, None)

@@ -15,6 +15,7 @@ RELEASES = {
 }
 COMPARISONS = {">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
 PART = re.compile(r"(>=|<=|==|>|<)\s*(\S+)")
+AFTER_TAG = re.compile(r"(?:-\d+-g[0-9a-f]+)?(?:-dirty)?$")  # of git describe
 
 
 class VersionError(ValueError):
@@ -39,8 +40,9 @@ def reason_against(requirement: str, version: str | None) -> str | None:
     Why a version does not do; None = it does, or nobody knows.
 
     @param requirement  such as ">=v2.2.0" or ">=v2.1.0,<v2.3.0"; empty = any version
+    @param version      a tag, or what git describes from one
     """
-    here = None if version is None else position(version)
+    here = None if version is None else position(AFTER_TAG.sub("", version))
     reason = None
     for part in (part.strip() for part in requirement.split(",") if requirement.strip()):
         match = PART.fullmatch(part)
