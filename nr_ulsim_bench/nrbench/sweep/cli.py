@@ -85,7 +85,7 @@ def pair(word: str) -> tuple[str, str]:
 
 def _refuse(given: Namespace, names: tuple[str, ...], when: str) -> None:
     for name in names:
-        if getattr(given, name) is not None:
+        if getattr(given, name):
             raise ValueError(f"--{name.removeprefix('sched_').replace('_', '-')} says nothing {when}")
 
 

@@ -19,7 +19,7 @@ from nrbench.trace.state import Phase  # noqa: E402
 from nrbench.trace.summary import Names, pool_label  # noqa: E402
 
 OUTSIDE_SINCE = (3, 7)  # matplotlib that can put a legend beside all axes
-LEGEND_PLACE = ("outside " if matplotlib.__version_info__[:2] >= OUTSIDE_SINCE else "") + "lower center"
+LEGEND_PLACE: Any = ("outside " if matplotlib.__version_info__[:2] >= OUTSIDE_SINCE else "") + "lower center"
 
 ROWS_MAX = 48
 # Told apart by those who see few colours, too (Okabe and Ito).
@@ -187,9 +187,7 @@ class _Canvas:
             Line2D([], [], color=WAKE, lw=1, marker=">", markersize=4, label="wake"),
             Line2D([], [], color="black", lw=0, marker="|", markersize=6, label="push"),
         ]
-        self.figure.legend(
-            handles=handles, loc=LEGEND_PLACE, ncol=len(handles), fontsize=8, frameon=False
-        )
+        self.figure.legend(handles=handles, loc=LEGEND_PLACE, ncol=len(handles), fontsize=8, frameon=False)
 
 
 def bar_height(depth: int) -> float:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that stand for nr_ulsim: recorded outputs, crashes, hangs, and builds that are none."""
+
+import hashlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from sweep_tools import a_program
+
+from nrbench.sweep.plan import Setting
+from nrbench.sweep.simulator import BuildError, Simulate, find
+
+OUTPUTS = Path(__file__).parent / "outputs"
+
+
+def printing(name, end=""):
+    return (
+        f"sys.stdout.write(open({str(OUTPUTS / name)!r}, errors='replace').read()); sys.stdout.flush(); {end}"
+    )
+
+
+def take(folder, pool="new", limit_s=60.0, environment=(), cpus=None, options=("-P", "-C2")):
+    simulator = find(folder, f"--{pool}")
+    program = simulator.build.sha256
+    setting = Setting(
+        "s", "c", options, pool, None, 2, program=program, limit_s=limit_s, environment=environment
+    )
+    return Simulate({pool: simulator}, cpus).take(setting)
+
+
+def test_a_run_gives_figures_costs_and_what_was_run(tmp_path):
+    folder = a_program(tmp_path, printing("v2.3.0-new-2-layers.txt"))
+    taken = take(folder)
+    assert taken.status == "ok" and taken.error is None
+    assert taken.figures["rx_us"] > taken.figures["decoding_us"] > 0
+    assert taken.wall_s > 0 and taken.cpu_s > 0 and taken.rss_mib > 1
+    assert taken.build.oai == "v2.3.0" and taken.build.pool.startswith("thread_pool_ws ")
+    assert taken.build.sha256 == hashlib.sha256((folder / "nr_ulsim").read_bytes()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize(
+    "body, status, error",
+    [
+        (
+            "print('about to fall'); sys.stdout.flush(); os.abort()",
+            "crash",
+            "ended by SIGABRT. Last line: about",
+        ),
+        ("print('Unknown option'); sys.exit(3)", "failed", "exit status 3. Last line: Unknown option"),
+        ("sys.exit(0)", "unparsable", "no SNR point was completed"),
+        (printing("v2.3.0-new-not-decoded.txt"), "failed", "the test did not pass"),
+        (printing("v2.3.0-new-killed.txt"), "unparsable", "interrupted|cut off|no SNR point"),
+        (printing("v2.3.0-old-2-threads.txt", "sys.exit(1)"), "failed", "exit status 1 after its statistics"),
+    ],
+)
+def test_a_run_that_fails_says_how(tmp_path, body, status, error):
+    taken = take(a_program(tmp_path, body))
+    assert taken.status == status
+    assert re.search(error, taken.error), taken.error
+    assert taken.build is not None and taken.wall_s > 0
+
+
+def test_a_run_that_hangs_says_its_last_words(tmp_path):
+    body = "print('slot 7'); sys.stdout.flush(); import time; time.sleep(1000)"
+    taken = take(a_program(tmp_path, body), limit_s=3)
+    assert taken.status == "hang" and taken.error == "no end within 3 s; killed. Last line: slot 7"
+
+
+def test_the_program_sees_its_folder_its_options_and_only_the_settings_of_the_sweep(tmp_path, monkeypatch):
+    monkeypatch.setenv("TPOOL_WS_SPIN", "fixed:99")
+    body = (
+        "here = os.path.samefile(os.getcwd(), os.path.dirname(os.path.abspath(__file__)))\n"
+        "mine = {k: v for k, v in os.environ.items() if k.startswith('TPOOL')}\n"
+        "sys.exit(0 if (here, mine, options) == (True, {'TPOOL_WS_REPORT': '1'}, ['-P', '-C2']) else 9)"
+    )
+    taken = take(a_program(tmp_path, body), environment=(("TPOOL_WS_REPORT", "1"),))
+    assert taken.status == "unparsable", taken.error
+
+
+def test_a_build_with_the_wrong_pool_is_said_once(tmp_path, capsys):
+    old = a_program(tmp_path / "old", printing("v2.3.0-new-2-layers.txt"))
+    new = a_program(tmp_path / "new", printing("v2.3.0-old-2-threads.txt"))
+    builds = {name: find(folder, f"--{name}") for name, folder in (("old", old), ("new", new))}
+    simulate = Simulate(builds, None)
+    for _ in range(2):
+        for name, simulator in builds.items():
+            setting = Setting("s", "c", ("-P", "-C2"), name, None, 2, program=simulator.build.sha256)
+            assert simulate.take(setting).status == "ok"
+    said = capsys.readouterr().err
+    assert said.count("--old: its runs use the new pool: thread_pool_ws") == 1
+    assert said.count("--new: its runs do not say that they use thread_pool_ws") == 1
+
+
+@pytest.mark.parametrize(
+    "name, error",
+    [
+        ("absent", "no such file or folder"),
+        ("empty", "it holds no nr_ulsim; build that target in it"),
+        ("text/nr_ulsim", "not a program that may be run"),
+    ],
+)
+def test_a_path_that_is_no_build_is_named(tmp_path, name, error):
+    for folder in ("empty", "text"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "text" / "nr_ulsim").write_text("no program")
+    with pytest.raises(BuildError, match=f"--new {tmp_path / name}: {error}"):
+        find(tmp_path / name, "--new")
+
+
+def test_the_version_comes_from_the_sources_that_were_built(tmp_path):
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for words in (
+        ["init", "-q"],
+        ["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", "first"],
+        ["tag", "v2.2.0"],
+    ):
+        subprocess.run(["git", "-C", str(sources), *words], check=True)
+    folder = a_program(tmp_path / "build", "pass")
+    (folder / "CMakeCache.txt").write_text(f"A:STRING=b\nCMAKE_HOME_DIRECTORY:INTERNAL={sources}\n")
+    build = find(folder, "--old").build
+    assert build.oai == "v2.2.0" and len(build.commit) == 40
+    assert find(folder / "nr_ulsim", "--old", oai="develop").build.oai == "develop"
