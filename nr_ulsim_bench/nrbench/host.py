@@ -87,7 +87,8 @@ def threads_per_core(system: System, cpu: int = 0) -> int | None:
 
 def load(system: System) -> float:
     """Of one minute."""
-    return round(float((system.text("/proc/loadavg") or "0").split()[0]), 2)
+    match = re.match(r"[\d.]+", system.text("/proc/loadavg") or "")
+    return round(float(match[0]), 2) if match else 0.0
 
 
 def idle_states(system: System, cpu: int = 0) -> list[Idle]:
@@ -129,6 +130,12 @@ def kernel_config(system: System) -> str:
         release = kernel_release(system)
         names = (f"/boot/config-{release}", f"/lib/modules/{release}/config")
         return next((text for text in map(system.text, names) if text), "")
+
+
+def built_without(system: System, option: str) -> bool:
+    """False also where the kernel does not say."""
+    config = kernel_config(system)
+    return bool(config) and not re.search(rf"^CONFIG_{option}=", config, re.MULTILINE)
 
 
 def _built_preemption(config: str) -> str | None:

@@ -86,7 +86,7 @@ class System:
             return None
 
     def cpus(self, name: str) -> Cpus | None:
-        """A list of CPUs. An empty file is an empty list; "(null)" too, which kernels without nohz_full say."""
+        """A list of CPUs. An empty file is an empty list; "(null)" too, as kernels without nohz_full say."""
         text = self.text(name)
         if text in (None, "", "(null)", "N/A"):
             return None if text is None else frozenset()
@@ -151,7 +151,9 @@ class System:
 
     def limit(self, title: str) -> int | None:
         """A soft limit by its title in /proc/self/limits; -1 = unlimited."""
-        match = re.search(rf"^{re.escape(title)} +(\w+)", self.text("/proc/self/limits") or "", re.MULTILINE)
+        match = re.search(
+            rf"^{re.escape(title)} +(unlimited|\d+)", self.text("/proc/self/limits") or "", re.MULTILINE
+        )
         if not match:
             return None
         return -1 if match[1] == "unlimited" else int(match[1])
@@ -164,7 +166,7 @@ class System:
 
 @dataclass(frozen=True)
 class Quota:
-    """What a control group grants: `cpus` of CPU time in each period, then all threads stop until the next."""
+    """What a control group grants: CPU time in each period; then all threads stop until the next one."""
 
     cpus: float
     period_us: int

@@ -15,7 +15,7 @@ MEMORY = "MemTotal: 65536 kB\nHugePages_Total: 16\nHugePages_Free: 8\nHugepagesi
 # A machine with 8 CPUs of which 2-5 are isolated for workers, as a real-time engineer would leave it.
 TUNED = {
     "/etc/machine-id": "0123456789abcdef0123456789abcdef\n",
-    "/proc/cmdline": "quiet isolcpus=managed_irq,domain,2-5 nohz_full=2-5 rcu_nocbs=2-5 irqaffinity=0-1,6-7\n",
+    "/proc/cmdline": "isolcpus=managed_irq,domain,2-5 nohz_full=2-5 rcu_nocbs=2-5 irqaffinity=0-1,6-7\n",
     "/proc/cpuinfo": "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu tsc\n",
     "/proc/loadavg": "0.12 0.30 0.20 1/200 4711\n",
     "/proc/meminfo": MEMORY,

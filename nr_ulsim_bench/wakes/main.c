@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ws-wakes: how long this machine takes to wake a thread, by another thread's call and by its own timer, and
 // what the deeper idle states have to do with it.
-// Use: ws-wakes             all ways, gaps and classes, idle states as they are and off: one JSON object a line
+// Use: ws-wakes             all ways, gaps, classes; idle states as they are and off; a JSON object a line
 //      ws-wakes --help      names all keys
-// A line has figures, or "skipped" or "error" with the reason. `python -m nrbench.doctor` says what they
-// mean.
+// A line has figures, or "skipped" or "error" with the reason. `python -m nrbench.doctor` says what it means.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

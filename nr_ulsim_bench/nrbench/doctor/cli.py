@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nrbench doctor: examine the host, change what can be changed while it runs, and take that back."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from nrbench import host
+from nrbench.doctor import apply as change
+from nrbench.doctor import checks, report, wakes
+from nrbench.doctor.finding import Level, Target
+from nrbench.doctor.settings import Change, SettingsError, boot_parameters, plan
+from nrbench.system import System, parse_cpus
+
+PLAIN_COLUMNS = 110  # where the output is no terminal
+
+
+def _console() -> Console:
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
+
+
+def _target(system: System, cpus: str | None) -> Target:
+    try:
+        return Target(system, parse_cpus(cpus) if cpus else system.affinity())
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--cpus") from error
+
+
+def _show_results(results: Iterable[change.Result]) -> bool:
+    """As they come. True: all went well."""
+    good = True
+    for result in results:
+        detail = f": {result.detail}" if result.detail else ""
+        typer.echo(f"{result.outcome}: {result.change.path}{detail}")
+        good = good and result.good
+    return good
+
+
+def _show_plan(changes: list[Change]) -> None:
+    for entry in changes:
+        typer.echo(f"{entry.path}: {entry.old} -> {entry.new}")
+    if not changes:
+        typer.echo("nothing to write: everything is as --apply would set it")
+
+
+def _apply(target: Target, undo_file: Path | None, yes: bool) -> int:
+    if yes:
+        change.require_root(target.system)
+    changes = plan(target)
+    typer.echo(f"Workers' CPUs: {target.list}. {'Written now' if yes else 'Would be written'}, old -> new:")
+    _show_plan(changes)
+    good = True
+    if yes and changes:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        path = undo_file or Path(f"nrbench-undo-{now:%Y%m%dT%H%M%SZ}.json")
+        typer.echo(f"\nTo take it back: nrbench doctor --undo {path}")
+        good = _show_results(change.apply(target.system, changes, path.absolute()))
+    if "irqbalance" in target.system.process_names():
+        typer.echo("\nirqbalance runs and will move interrupts again: systemctl stop irqbalance")
+    typer.echo(f"\nBoot parameters, which are never written here:\n  {boot_parameters(target)}")
+    if not yes:
+        typer.echo("\nNothing was written. With --yes it is.")
+    return 0 if good else 1
+
+
+def _examine(target: Target, program: Path, measure: bool, as_json: bool) -> int:
+    findings = checks.examine(target, measure)
+    if measure and target.system.is_real:
+        findings["Wake latency"] = wakes.examine(target, program)
+    about = host.describe(system=target.system)
+    if as_json:
+        typer.echo(report.to_json(about, target.list, findings))
+    else:
+        report.show(_console(), about, target.list, findings)
+    return 1 if report.worst(findings) is Level.BAD else 0
+
+
+CpusOption = Annotated[
+    str | None, typer.Option(help="CPUs that the pool is to have, as in 2-5,8; default: the affinity mask")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="For machines")]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", "--no-measure", help="Only look; measure nothing, which takes seconds")
+]
+WakesOption = Annotated[
+    Path,
+    typer.Option("--wakes", metavar="PATH", show_default=False, help="ws-wakes; default: of ci/bench"),
+]
+ApplyOption = Annotated[
+    bool,
+    typer.Option("--apply", help="Keep other work off --cpus; without --yes only says what it would write"),
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="The same as --apply without --yes")]
+YesOption = Annotated[bool, typer.Option("--yes", help="With --apply: write it. Needs root")]
+UndoFileOption = Annotated[
+    Path | None, typer.Option(help="With --apply --yes: where old values are kept; a new file")
+]
+UndoOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Restore the values before --apply. Needs root")
+]
+RootOption = Annotated[Path, typer.Option(hidden=True, help="Where /proc and /sys are; for tests")]
+
+
+def doctor(
+    cpus: CpusOption = None,
+    as_json: JsonOption = False,
+    quick: QuickOption = False,
+    program: WakesOption = wakes.PROGRAM,
+    apply: ApplyOption = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    undo_file: UndoFileOption = None,
+    undo: UndoOption = None,
+    root: RootOption = Path("/"),
+) -> None:
+    """Examine this host as a real-time engineer would, explain each finding, and say what pre-wake can gain.
+
+    Exit status: 0 nothing is bad, 1 something is bad or could not be set, 2 it could not be done.
+    """
+    system = System(root)
+    if yes and (dry_run or not apply) or undo is not None and (apply or dry_run):
+        raise typer.BadParameter("--yes belongs to --apply; --undo and --dry-run exclude it")
+    try:
+        if undo is not None:
+            changes = change.read_undo(undo, system)
+            status = 0 if _show_results(change.undo(system, changes)) else 1
+        elif apply or dry_run:
+            status = _apply(_target(system, cpus), undo_file, yes)
+        else:
+            status = _examine(_target(system, cpus), program, not quick, as_json)
+    except SettingsError as error:
+        typer.echo(f"doctor: {error}", err=True)
+        status = 2
+    raise typer.Exit(status)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings as text for people and as JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nrbench.doctor.checks import Findings
+from nrbench.doctor.finding import Finding, Level, Remedy
+from nrbench.sweep.record import Host
+
+STYLES = {Level.GOOD: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.BAD: "bold red"}
+INDENT = " " * 5
+
+
+def worst(findings: Findings) -> Level:
+    order = list(Level)
+    levels = [finding.level for group in findings.values() for finding in group]
+    return max(levels, key=order.index, default=Level.GOOD)
+
+
+def _print(console: Console, text: Text, indent: str = "") -> None:
+    """Wrapped here, because rich leaves blanks at the ends of lines that it wraps."""
+    for line in text.wrap(console, console.width - len(indent)):
+        line.rstrip()
+        console.print(Text(indent) + line, soft_wrap=True)
+
+
+def _line(finding: Finding) -> Text:
+    mark = finding.level.value if finding.checked else "?"
+    return Text.assemble(
+        (f"{mark:<5}", STYLES[finding.level] if finding.checked else "dim"),
+        (f"{finding.check}: ", "bold"),
+        finding.seen,
+    )
+
+
+def _remedy(remedy: Remedy) -> str:
+    return f"do: {remedy.text}" + ("" if remedy.lasts else "   (until the next boot)")
+
+
+def show(console: Console, host: Host, cpus: str, findings: Findings) -> None:
+    console.print(f"{host.label}, Linux {host.kernel}. CPUs of the workers: {cpus}")
+    for area, group in findings.items():
+        console.print()
+        console.print(Text(area, style="bold underline"))
+        for finding in group:
+            _print(console, _line(finding))
+            if finding.level is Level.GOOD or not finding.checked:
+                continue
+            if finding.why:
+                _print(console, Text(finding.why), INDENT)
+            for remedy in finding.remedies:
+                _print(console, Text(_remedy(remedy)), INDENT)
+    console.print()
+    console.print(summary(findings))
+
+
+def summary(findings: Findings) -> str:
+    every = [finding for group in findings.values() for finding in group]
+    counts = Counter(finding.level for finding in every if finding.checked)
+    unseen = sum(not finding.checked for finding in every)
+    parts = [f"{counts[level]} {level.value}" for level in (Level.BAD, Level.WARN, Level.NOTE, Level.GOOD)]
+    return f"{', '.join(parts)}; {unseen} could not be checked"
+
+
+def _as_dict(area: str, finding: Finding) -> dict[str, Any]:
+    return {
+        "area": area,
+        "check": finding.check,
+        "level": finding.level.value,
+        "checked": finding.checked,
+        "seen": finding.seen,
+        "why": finding.why,
+        "remedies": [{"text": remedy.text, "lasts": remedy.lasts} for remedy in finding.remedies],
+    }
+
+
+def to_json(host: Host, cpus: str, findings: Findings) -> str:
+    listed = [_as_dict(area, finding) for area, group in findings.items() for finding in group]
+    answer = {
+        "doctor": 1,
+        "worst": worst(findings).value,
+        "cpus": cpus,
+        "host": host.model_dump(),
+        "findings": listed,
+    }
+    return json.dumps(answer, indent=1)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the doctor finds on made-up machines, and that it does not fall over on this one."""
+
+import os
+
+import machine_tree
+import pytest
+from nrbench.doctor import checks, memory
+from nrbench.doctor.finding import Level, Target
+from nrbench.system import CPU, System, parse_cpus
+
+WORKERS = parse_cpus("2-5")
+KERNEL = "/proc/sys/kernel"
+
+
+def look(root, changes=None, cpus=WORKERS):
+    target = Target(machine_tree.tuned(root, changes), cpus, wait=lambda seconds: None)
+    return [finding for group in checks.examine(target).values() for finding in group]
+
+
+def one(findings, check):
+    found = [finding for finding in findings if finding.check == check]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def test_a_tuned_machine_has_nothing_to_complain_of(tmp_path):
+    findings = look(tmp_path)
+    complaints = [f for f in findings if f.level in (Level.WARN, Level.BAD)]
+    assert complaints == []
+    assert all(finding.seen for finding in findings)
+
+
+def test_each_complaint_says_why_and_most_what_to_do(tmp_path):
+    findings = look(tmp_path, {name: text for changes in COMPLAINTS for name, text in changes[0].items()})
+    complaints = [f for f in findings if f.level in (Level.WARN, Level.BAD)]
+    assert len(complaints) > 10
+    for finding in complaints:
+        assert finding.why.endswith("."), finding
+    assert sum(not finding.remedies for finding in complaints) <= 1  # of load there is nothing to set
+
+
+COMPLAINTS = [
+    ({"/proc/cmdline": "quiet", f"{CPU}/isolated": ""}, "isolcpus", Level.WARN, "not set for 2-5"),
+    ({"/proc/cmdline": "quiet", f"{CPU}/isolated": "2-3"}, "isolcpus", Level.WARN, "lacks 4-5"),
+    ({"/proc/irq/24/smp_affinity_list": "0-7"}, "interrupts", Level.WARN, "on 2-5: 24 (eth0-rx)"),
+    ({"/proc/irq/default_smp_affinity": "ff"}, "interrupts", Level.WARN, "default_smp_affinity"),
+    ({f"{KERNEL}/timer_migration": "1"}, "timer migration", Level.WARN, "nohz_full=2-5"),
+    ({f"{CPU}/cpu2/topology/thread_siblings_list": "2,6"}, "SMT", Level.WARN, "2,6"),
+    ({f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"}, "frequency governor", Level.WARN, "powersave"),
+    (
+        {
+            f"{CPU}/cpu{cpu}/cpufreq/{name}": text
+            for cpu in range(8)
+            for name, text in (("scaling_governor", "powersave"), ("scaling_driver", "acpi-cpufreq"))
+        },
+        "frequency governor",
+        Level.BAD,
+        "acpi-cpufreq",
+    ),
+    (
+        {f"{CPU}/cpu2/cpufreq/energy_performance_preference": "balance_power"},
+        "energy preference",
+        Level.WARN,
+        "balance_power",
+    ),
+    ({f"{CPU}/cpu2/cpuidle/state2/disable": "0"}, "idle states", Level.WARN, "C6 170 us"),
+    ({"/sys/fs/cgroup/user.slice/cpu.max": "150000 100000"}, "CPU quota", Level.BAD, "1.5 CPUs in each"),
+    ({"/proc/self/limits": "", "/proc/self/status": "CapEff:\t0\n"}, "real-time class", Level.BAD, "refused"),
+    (
+        {f"{KERNEL}/osrelease": "6.8.0", f"{KERNEL}/sched_rt_runtime_us": "950000"},
+        "real-time throttling",
+        Level.WARN,
+        "950000 of 1000000",
+    ),
+    ({f"{KERNEL}/version": "#1 SMP PREEMPT_DYNAMIC", "/proc/cmdline": "preempt=none", f"{CPU}/isolated": ""},
+     "preemption model", Level.WARN, "none"),
+    ({"/proc/swaps": "head\n/dev/sda2 partition 4194304 2048 -2\n"}, "swap", Level.WARN, "2 MiB"),
+    (
+        {
+            "/sys/devices/system/node/node0/cpulist": "0-3",
+            "/sys/devices/system/node/node1/cpulist": "4-7",
+        },
+        "NUMA",
+        Level.WARN,
+        "node0, node1",
+    ),
+    (
+        {"/sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet"},
+        "clocksource",
+        Level.BAD,
+        "hpet",
+    ),
+    ({"/proc/loadavg": "3.0 1 1 1/1 1"}, "load", Level.WARN, "3 over one minute, 8 CPUs"),
+    ({"/proc/77/comm": "irqbalance", "/proc/2/comm": "kthreadd", "/proc/cmdline": "", f"{CPU}/isolated": "",
+      f"{CPU}/nohz_full": "(null)"}, "irqbalance", Level.WARN, "runs"),
+    ({"/proc/self/status": "Cpus_allowed_list:\t2-5\n"}, "affinity mask", Level.BAD, "all inside isolcpus"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes, check, level, seen", COMPLAINTS, ids=[f"{c[1]}: {c[3]}" for c in COMPLAINTS]
+)
+def test_what_is_wrong_is_seen(tmp_path, changes, check, level, seen):
+    finding = one(look(tmp_path, changes), check)
+    assert finding.level is level and finding.checked
+    assert seen in finding.seen and finding.why
+
+
+NOTES = [
+    ({f"{CPU}/cpufreq/boost": "0"}, "boost", "off"),
+    (
+        {f"{KERNEL}/osrelease": "6.12.1", f"{KERNEL}/sched_rt_runtime_us": "950000"},
+        "real-time throttling",
+        "950000",
+    ),
+    ({f"{KERNEL}/nmi_watchdog": "1"}, "watchdogs", "kernel.nmi_watchdog=1"),
+    ({f"{KERNEL}/watchdog": "1", f"{KERNEL}/watchdog_cpumask": "0-3"}, "watchdogs", "CPUs 2-3"),
+    ({"/proc/sys/vm/stat_interval": "1"}, "vm.stat_interval", "1 s"),
+    ({"/sys/devices/virtual/workqueue/cpumask": "ff"}, "workqueues", "CPUs 2-5"),
+    ({f"{CPU}/vulnerabilities/meltdown": "Mitigation: PTI"}, "mitigations", "meltdown"),
+    ({memory.THP: "[always] madvise never"}, "transparent huge pages", "always"),
+    ({"/proc/meminfo": "HugePages_Total: 0\n"}, "huge pages", "none reserved"),
+    ({"/proc/self/timerslack_ns": "50000"}, "timer slack", "50 us"),
+    ({f"{CPU}/cpu3/power/pm_qos_resume_latency_us": "n/a"}, "resume latency", "CPU 3 no idle state"),
+    (
+        {"/sys/fs/cgroup/user.slice/cpuset.cpus.partition": "isolated\n"},
+        "cpuset partition",
+        "/sys/fs/cgroup/user.slice",
+    ),
+    (
+        {"/proc/cpuinfo": "model name: x\nflags: hypervisor\n", f"{CPU}/cpu2/cpuidle/state2/disable": "0"},
+        "idle states",
+        "C6 170 us",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes, check, seen", NOTES, ids=[note[1] for note in NOTES])
+def test_what_is_worth_knowing_is_a_note(tmp_path, changes, check, seen):
+    finding = one(look(tmp_path, changes), check)
+    assert finding.level is Level.NOTE and finding.checked and seen in finding.seen
+
+
+def test_nothing_visible_is_said_with_the_reason_and_is_not_bad(tmp_path):
+    machine_tree.write(tmp_path, {f"{CPU}/online": "0-7"})
+    target = Target(System(tmp_path), WORKERS, wait=lambda seconds: None)
+    findings = [finding for group in checks.examine(target).values() for finding in group]
+    unseen = [finding for finding in findings if not finding.checked]
+    assert len(unseen) > 15
+    assert all(
+        finding.level is Level.NOTE and "cannot be checked here: " in finding.seen for finding in unseen
+    )
+    assert {finding.check for finding in findings if finding.level is Level.BAD} == {"real-time class"}
+
+
+@pytest.mark.parametrize("name", sorted(machine_tree.TUNED))
+def test_no_missing_file_stops_the_examination(tmp_path, name):
+    assert len(look(tmp_path, {name: None})) > 20
+
+
+@pytest.mark.parametrize("name", sorted(machine_tree.TUNED))
+def test_no_unexpected_text_stops_the_examination(tmp_path, name):
+    assert len(look(tmp_path, {name: "what is\nthis: 7,-x\n"})) > 20
+
+
+def test_quota_of_version_1_counts_how_often_it_stopped_the_group(tmp_path):
+    group = "/sys/fs/cgroup/cpu/gnb"
+    changes = {
+        "/proc/self/cgroup": "2:cpu:/gnb\n",
+        "/proc/self/mountinfo": "30 20 0:1 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+        f"{group}/cpu.cfs_quota_us": "50000",
+        f"{group}/cpu.cfs_period_us": "20000",
+        f"{group}/cpu.stat": "nr_periods 9\nnr_throttled 7\nthrottled_time 5\n",
+        f"{group}/cpu.rt_runtime_us": "0",
+    }
+    findings = look(tmp_path, changes)
+    assert "2.5 CPUs in each 20 ms" in one(findings, "CPU quota").seen
+    assert "stopped the group 7 times" in one(findings, "CPU quota").seen
+    budget = one(findings, "real-time budget")
+    assert budget.level is Level.BAD and budget.remedies[0].text == f"echo 950000 > {group}/cpu.rt_runtime_us"
+
+
+def test_remedies_name_the_workers_cpus_and_whether_they_last(tmp_path):
+    bare = {"/proc/cmdline": "quiet", f"{CPU}/isolated": "", "/proc/irq/default_smp_affinity": "ff"}
+    findings = look(tmp_path, bare)
+    (isolcpus,) = one(findings, "isolcpus").remedies
+    assert isolcpus.text == "boot parameter isolcpus=managed_irq,domain,2-5" and isolcpus.lasts
+    now, lasting = one(findings, "interrupts").remedies
+    assert not now.lasts and lasting.lasts and lasting.text == "boot parameter irqaffinity=0-1,6-7"
+
+
+def test_workers_on_every_cpu_are_told_to_leave_one(tmp_path):
+    findings = look(tmp_path, {"/proc/cmdline": "", f"{CPU}/isolated": ""}, cpus=parse_cpus("0-7"))
+    assert "--cpus" in one(findings, "isolcpus").remedies[0].text
+    assert one(findings, "interrupts").level is Level.NOTE
+
+
+@pytest.mark.parametrize(
+    "cpus, changes, level, seen",
+    [
+        ("2-9", {}, Level.BAD, "CPUs 8-9 are not online"),
+        ("2-5", {"/proc/self/status": "Cpus_allowed_list:\t0-3\n"}, Level.NOTE, "CPUs 4-5 are outside"),
+        (
+            "2-5",
+            {
+                "/proc/self/status": "Cpus_allowed_list:\t0-3\n",
+                "/sys/fs/cgroup/user.slice/cpuset.cpus.effective": "0-3\n",
+            },
+            Level.BAD,
+            "CPUs 4-5 are outside",
+        ),
+    ],
+    ids=["offline", "outside of the mask", "outside of the cpuset"],
+)
+def test_cpus_that_the_workers_cannot_have(tmp_path, cpus, changes, level, seen):
+    finding = one(look(tmp_path, changes, parse_cpus(cpus)), "CPUs")
+    assert finding.level is level and seen in finding.seen
+
+
+def _stat(user, steal):
+    return "".join(f"cpu{cpu} {user} 0 0 {1000 - user - steal} 0 0 0 {steal} 0 0\n" for cpu in WORKERS)
+
+
+@pytest.mark.parametrize(
+    "user, steal, levels",
+    [
+        (0, 0, (Level.GOOD, Level.GOOD)),
+        (50, 5, (Level.WARN, Level.GOOD)),
+        (500, 30, (Level.BAD, Level.WARN)),
+    ],
+)
+def test_steal_and_other_programs_are_measured_over_a_second(tmp_path, user, steal, levels):
+    zero = "".join(f"cpu{cpu} 0 0 0 0 0 0 0 0 0 0\n" for cpu in WORKERS)
+    waited = []
+
+    def wait(seconds):
+        waited.append(seconds)
+        machine_tree.write(tmp_path, {"/proc/stat": _stat(user, steal)})
+
+    system = machine_tree.tuned(tmp_path, {"/proc/stat": zero.replace(" 0", " 1", 1)})
+    findings = checks.examine(Target(system, WORKERS, wait))[checks.ACTIVITY]
+    assert waited == [1.0]
+    assert (one(findings, "steal time").level, one(findings, "other programs").level) == levels
+    assert one(findings, "steal time").seen.startswith(f"{steal / 10:.1f} %")
+
+
+def test_holders_of_cpu_dma_latency_are_named(tmp_path):
+    system = machine_tree.tuned(tmp_path, {"/proc/4711/comm": "cyclictest\n", "/proc/4711/fd/.keep": ""})
+    device = system.path("/dev/cpu_dma_latency")
+    device.parent.mkdir()
+    device.write_bytes((2).to_bytes(4, "little"))
+    os.symlink("/dev/cpu_dma_latency", system.path("/proc/4711/fd/7"))
+    findings = checks.examine(Target(system, WORKERS), measure=False)["Frequency and idle states"]
+    assert one(findings, "cpu_dma_latency").seen == "held at 2 us by cyclictest"
+    device.write_bytes((2_000_000_000).to_bytes(4, "little"))
+    findings = checks.examine(Target(system, WORKERS), measure=False)["Frequency and idle states"]
+    assert one(findings, "cpu_dma_latency").seen.startswith("nobody holds it")
+
+
+def test_this_machine_can_be_examined():
+    system = System()
+    findings = checks.examine(Target(system, system.affinity()), measure=False)
+    assert set(findings) == set(checks.AREAS) and sum(map(len, findings.values())) > 20
