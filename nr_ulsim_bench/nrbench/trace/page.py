@@ -7,8 +7,7 @@ import base64
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-
+from nrbench.html import environment
 from nrbench.trace.summary import Summary
 from nrbench.trace.text import losses, tables
 
@@ -54,14 +53,8 @@ def facts(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def write(path: Path, trace: Path, summary: Summary, about: dict[str, Any], pictures: list[Picture]) -> None:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("page.html.j2").render(
+    template = environment(Path(__file__).parent).get_template("page.html.j2")
+    page = template.render(
         trace=trace.resolve().name,
         summary=summary,
         warnings=[*summary["warnings"], *losses(summary)],
