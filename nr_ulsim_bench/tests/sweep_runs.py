@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Made-up runs of a sweep."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from nrbench.sweep.figures import DECODING, RX, SYMBOLS
+from nrbench.sweep.record import Host, IdleState, Run
+
+HOST = Host.model_validate(
+    {
+        "label": "Model A, 4 CPUs",
+        "id": "0123abcd",
+        "cpu": "Model A",
+        "cores": 4,
+        "cores_online": 8,
+        "architecture": "x86_64",
+        "kernel": "6.1.0",
+        "preemption": "voluntary",
+        "virtual": False,
+        "governor": "performance",
+        "idle_states": (
+            IdleState(name="C1", exit_latency_us=2),
+            IdleState(name="C6", exit_latency_us=133),
+        ),
+        "mask": "0-3",
+        "rt_allowed": True,
+        "load": 0.1,
+    }
+)
+OTHER_HOST = HOST.model_copy(
+    update={"label": "Model B, 16 CPUs", "id": "fedc9876", "cpu": "Model B", "cores": 16, "mask": "0-15"}
+)
+PROGRAMS = {"old": "0" * 12, "new": "1" * 12, "inline": "1" * 12}
+
+
+def run(pool: str = "new", spin: str | None = None, threads: int = 2, **changes: Any) -> Run:
+    """A run that took 100 us, 60 of them in the two parallel parts."""
+    values: dict[str, Any] = {
+        "kind": "nr_ulsim",
+        "sweep": "a" * 12,
+        "repeat": 0,
+        "began": "2026-01-02T03:04:05+00:00",
+        "host": HOST,
+        "scenario": "slides",
+        "case": "273 PRB",
+        "options": ("-m", "28"),
+        "pool": pool,
+        "spin": spin,
+        "threads": threads,
+        "build": {"sha256": PROGRAMS.get(pool, "2" * 12), "oai": "2026.w10"},
+        "status": "ok",
+        "trials": 100,
+        "errors": 0,
+        "figures": {SYMBOLS: 20.0, DECODING: 40.0, RX: 100.0},
+        "derived": (),
+        "wall_s": 1.0,
+        "cpu_s": 2.0,
+    }
+    return Run.model_validate(values | changes)
+
+
+def rounds(rx: Sequence[float], pool: str = "new", spin: str | None = None, **changes: Any) -> list[Run]:
+    """A run for each time of the whole RX; the parts are a fifth and two fifths of it."""
+    return [
+        run(pool, spin, repeat=repeat, figures={SYMBOLS: us / 5, DECODING: 2 * us / 5, RX: us}, **changes)
+        for repeat, us in enumerate(rx)
+    ]
+
+
+SPEED: Mapping[tuple[str, str | None], tuple[float, float]] = {
+    ("old", None): (0.75, 26.0),
+    ("new", "off"): (0.92, 9.0),
+    ("new", "auto"): (0.95, 4.0),
+}
+
+
+def made_up(
+    host: Host, work_us: Mapping[str, float], repeats: int, rng: np.random.Generator, **sets: Any
+) -> Iterator[Run]:
+    """Runs of a case: work spread with some efficiency, a delay that grows with the threads, noise."""
+    serial = work_us[RX] - work_us[SYMBOLS] - work_us[DECODING]
+    settings = list(itertools.product(sets["variants"].items(), sets["threads"]))
+    for repeat in range(repeats):
+        noise = rng.lognormal(0, 0.015)
+        base = {"host": host, "case": sets["case"], "repeat": repeat}
+        yield run("inline", None, 0, figures=dict(work_us), **base)
+        for ((pool, spin), (efficiency, delay_us)), threads in settings:
+            computing = min(threads + (pool != "old"), host.cores)
+            share = noise * rng.lognormal(0, 0.02) / (computing * efficiency)
+            parts = [work_us[key] * share + delay_us * threads**0.5 for key in (SYMBOLS, DECODING)]
+            figures = {SYMBOLS: parts[0], DECODING: parts[1], RX: sum(parts) + serial * noise}
+            cpu_s = sum(figures.values()) * computing**0.5 * 1e-3
+            yield run(pool, spin, threads, figures=figures, derived=(SYMBOLS,), cpu_s=cpu_s, **base)
+
+
+def sweep(
+    hosts: Sequence[Host] = (HOST, OTHER_HOST),
+    cases: Sequence[str] = ("273 PRB", "106 PRB"),
+    threads: Sequence[int] = (1, 2, 3, 4, 8),
+    repeats: int = 7,
+    seed: int = 1,
+    variants: Mapping[tuple[str, str | None], tuple[float, float]] = SPEED,
+) -> list[Run]:
+    """The first case takes 1380 us inline, 300 and 900 of them in the parallel parts; the second half."""
+    rng = np.random.default_rng(seed)
+    runs: list[Run] = []
+    for host, (index, case) in itertools.product(hosts, enumerate(cases, start=1)):
+        work_us = {SYMBOLS: 300.0 / index, DECODING: 900.0 / index, RX: 1380.0 / index}
+        runs += made_up(host, work_us, repeats, rng, case=case, threads=threads, variants=variants)
+    return runs

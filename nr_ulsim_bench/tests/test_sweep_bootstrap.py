@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intervals hold what they claim to, and verdicts follow from them."""
+
+import numpy as np
+import pytest
+
+from nrbench.sweep.bootstrap import (
+    Interval,
+    median_interval,
+    paired_ratio_interval,
+    ratio_interval,
+    student_quantile,
+    tail,
+)
+from nrbench.sweep.verdicts import judge
+
+TRIALS = 400
+
+
+@pytest.mark.parametrize(
+    ("degrees", "known"), [(4, 2.776), (6, 2.447), (9, 2.262), (19, 2.093), (100, 1.984)]
+)
+def test_student_quantiles_are_those_of_the_tables(degrees, known):
+    assert student_quantile(0.975, degrees) == pytest.approx(known, abs=0.01)
+
+
+def test_the_tail_grows_to_that_of_the_normal_distribution():
+    tails = [tail(count) for count in (5, 7, 20, 1000)]
+    assert tails == sorted(tails)
+    assert tails[-1] == pytest.approx(0.025, abs=0.001)
+
+
+@pytest.mark.parametrize("count", [5, 7, 10, 20])
+@pytest.mark.parametrize("skewed", [False, True])
+def test_the_interval_of_a_median_holds_it_as_often_as_it_says(count, skewed):
+    """0.95 is wanted; of five values no interval holds more than 0.94. Three standard errors are 0.033."""
+    rng = np.random.default_rng(count)
+    hits = 0
+    for _ in range(TRIALS):
+        values = rng.lognormal(0, 0.5, count) if skewed else rng.normal(100, 5, count)
+        low, high = median_interval(values)
+        hits += low <= (1 if skewed else 100) <= high
+    assert 0.90 <= hits / TRIALS <= 1.0
+
+
+@pytest.mark.parametrize("interval", [paired_ratio_interval, ratio_interval])
+def test_the_interval_of_a_ratio_holds_it_as_often_as_it_says(interval):
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(TRIALS):
+        drift = rng.lognormal(0, 0.1, 7) if interval is paired_ratio_interval else 1
+        low, high = interval(rng.normal(100, 5, 7) * drift, rng.normal(150, 5, 7) * drift)
+        hits += low <= 1.5 <= high
+    assert 0.91 <= hits / TRIALS <= 1.0
+
+
+def test_equal_variants_are_seldom_told_apart():
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(TRIALS):
+        interval = ratio_interval(rng.normal(100, 5, 10), rng.normal(100, 5, 10))
+        wrong += not interval.low <= 1 <= interval.high
+    assert wrong / TRIALS < 0.085
+
+
+def test_pairs_take_out_what_hits_both():
+    drift = np.array([1, 5, 2, 4, 3, 1.5, 2.5])
+    old, new = 100 * drift, 50 * drift
+    assert paired_ratio_interval(old, new) == pytest.approx((0.5, 0.5))
+    low, high = ratio_interval(old, new)
+    assert low < 0.3 < 0.8 < high
+
+
+def test_of_five_values_it_goes_from_the_smallest_to_the_largest():
+    assert median_interval([3, 1, 5, 2, 4]) == (1, 5)
+
+
+def test_same_data_same_interval():
+    values = [1.0, 2.5, 3.5, 4.0, 9.0, 2.0]
+    assert median_interval(values) == median_interval(values)
+    assert median_interval([7.0] * 6) == (7, 7)
+
+
+def test_too_few_values_have_no_interval():
+    assert median_interval([1, 2, 3, 4]) is None
+    assert paired_ratio_interval([1, 2, 3, 4], [1, 2, 3, 4]) is None
+    assert ratio_interval([1, 2, 3, 4, 5, 6], [1, 2, 3, 4]) is None
+
+
+def test_bad_values_are_named():
+    with pytest.raises(ValueError, match="5 and 4 values"):
+        paired_ratio_interval([1, 2, 3, 4, 5], [1, 2, 3, 4])
+    for bad in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="^new: a ratio needs finite values above 0"):
+            ratio_interval([1, 2, 3, 4, 5], [1, 2, 3, 4, bad])
+
+
+@pytest.mark.parametrize(
+    ("interval", "threshold", "said"),
+    [
+        (Interval(0.5, 0.6), 0, "faster"),
+        (Interval(1.1, 1.2), 0, "slower"),
+        (Interval(0.9, 1.0), 0, "not distinguishable at n=7"),
+        (Interval(1.0, 1.1), 0, "not distinguishable at n=7"),
+        (Interval(1.005, 1.019), 0.02, "not distinguishable at n=7"),
+        (Interval(1.021, 1.05), 0.02, "slower"),
+        (Interval(0.97, 0.985), 0.02, "not distinguishable at n=7"),  # 1 / 1.02 = 0.9804
+        (Interval(0.97, 0.980), 0.02, "faster"),
+        (None, 0, "too few repeats (n=7)"),
+    ],
+)
+def test_verdicts(interval, threshold, said):
+    assert str(judge(1.0, interval, 7, threshold)) == said
+
+
+def test_no_ratio_no_verdict():
+    assert str(judge(None, None, 0)) == "no result"
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.0, float("nan"), float("inf")])
+def test_thresholds_that_are_none(threshold):
+    with pytest.raises(ValueError, match="threshold"):
+        judge(1.0, Interval(0.9, 1.1), 7, threshold)
+
+
+def test_the_inverse_of_an_interval():
+    assert Interval(0.5, 0.8).inverse() == (1.25, 2.0)
