@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `nrbench compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from nrbench.sweep.compare import CANNOT, Comparison, comparison_table, summary
+from nrbench.sweep.compare import compare as compared
+from nrbench.sweep.record import ResultsError, read_runs
+from nrbench.sweep.show import console, parts
+
+
+def show(comparison: Comparison) -> None:
+    terminal = console()
+    for warning in comparison.warnings:
+        terminal.print(Text(f"WARNING: {warning}", style="yellow"))
+    for part in parts(comparison_table(comparison)):
+        terminal.print(part)
+    for side, rows in (("before", comparison.only_before), ("after", comparison.only_after)):
+        for row in rows:
+            terminal.print(Text(f"only {side}: {row}"))
+    terminal.print(Text(summary(comparison), style="bold"))
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="results, as *.ndjson")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="results, as *.ndjson")],
+    threshold: Annotated[
+        float, typer.Option(help="share by which a time must differ to count, as 0.02 for 2 %")
+    ] = 0.0,
+) -> int:
+    """Verdict a row: scenario, case, pool, threads, figure. The exit status is 0 if nothing is slower, 1 if
+    something is slower or has lost its result, 2 if the files cannot be compared."""
+    try:
+        comparison = compared(read_runs(before), read_runs(after), threshold)
+    except (ResultsError, ValueError) as error:
+        typer.echo(f"nrbench compare: {error}", err=True)
+        return CANNOT
+    show(comparison)
+    return comparison.status

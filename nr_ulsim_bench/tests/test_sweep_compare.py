@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two result files against each other."""
+
+import pytest
+from sweep_runs import HOST, OTHER_HOST, rounds, run
+from typer import Typer
+from typer.testing import CliRunner
+
+from nrbench.sweep.compare import CANNOT, NOT_SLOWER, SOME_SLOWER, compare, comparison_table, summary
+from nrbench.sweep.compare_cli import compare as command
+from nrbench.sweep.figures import RX
+from nrbench.sweep.record import ResultsError, to_line
+
+TIMES = [100, 102, 104, 106, 108, 110, 112]
+
+
+def times(factor=1.0, **changes):
+    return rounds([us * factor for us in TIMES], "new", "auto", **changes)
+
+
+def rx_row(comparison):
+    (row,) = [row for row in comparison.rows if row.key.figure.key == RX]
+    return row
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict", "status"),
+    [
+        (1.0, "not distinguishable at n=7", NOT_SLOWER),
+        (0.5, "faster", NOT_SLOWER),
+        (2.0, "slower", SOME_SLOWER),
+    ],
+)
+def test_verdict_and_status(factor, verdict, status):
+    comparison = compare(times(), times(factor))
+    row = rx_row(comparison)
+    assert (row.before, row.after) == (106, 106 * factor)
+    assert row.ratio.value == pytest.approx(factor)
+    assert (row.verdict, comparison.status) == (verdict, status)
+    assert not row.ratio.paired
+    assert (comparison.only_before, comparison.only_after, comparison.warnings) == ([], [], [])
+
+
+def test_the_threshold_is_for_what_does_not_matter():
+    changed = times(1.15)
+    assert compare(times(), changed).status == SOME_SLOWER
+    assert compare(times(), changed, 0.1).status == NOT_SLOWER  # the interval begins below 1.1
+    with pytest.raises(ValueError, match="threshold"):
+        compare(times(), changed, -1)
+
+
+def test_too_few_repeats_tell_nothing():
+    comparison = compare(times()[:4], times(2.0)[:4])
+    assert rx_row(comparison).verdict == "too few repeats (n=4)"
+    assert comparison.status == CANNOT
+    assert summary(comparison) == "3 times: too few repeats 3"
+
+
+def test_a_lost_result_is_no_success():
+    crashed = [run("new", "auto", repeat=i, status="crash", error="signal 11", figures={}) for i in range(7)]
+    comparison = compare([*times(), *times(threads=4)], [*crashed, *times(threads=4)])
+    lost = [row for row in comparison.rows if row.word == "lost its result"]
+    assert {row.key.threads for row in lost} == {2}
+    assert comparison.status == SOME_SLOWER
+    assert compare(crashed + times(threads=4), times() + times(threads=4)).status == NOT_SLOWER
+
+
+def test_more_cpu_time_is_said_but_does_not_count():
+    comparison = compare(times(cpu_s=1.0), times(cpu_s=2.0))
+    (row,) = [row for row in comparison.rows if row.key.figure.title == "CPU time, s"]
+    assert (row.verdict, comparison.status) == ("more", NOT_SLOWER)
+
+
+def test_rows_of_one_side_are_listed():
+    comparison = compare(times() + times(threads=4), times() + times(case="other"))
+    assert len(comparison.only_before) == len(comparison.only_after) == 4
+    assert comparison.only_before[0] == "slides / 273 PRB, new auto, 4 threads: symbol processing"
+    assert comparison.only_after[-1] == "slides / other, new auto, 2 threads: CPU time, s"
+    nothing = compare(times(), times(case="other"))
+    assert (nothing.rows, nothing.status) == ([], CANNOT)
+    assert summary(nothing) == "nothing to compare: no row is on both sides"
+
+
+def test_what_differs_is_named():
+    host = HOST.model_copy(update={"kernel": "6.8.0", "governor": None, "load": 3.0})
+    new = times(host=host, build={"sha256": "3" * 12, "pool": "1.1"}, options=("-m", "9"))
+    warnings = compare(times(), new).warnings
+    assert warnings == [
+        "hosts differ: kernel 6.1.0 / 6.8.0; frequency governor performance / unknown",
+        "program of new differs: program 111111111111, OAI 2026.w10  /  program 333333333333, 1.1",
+        "options of slides / 273 PRB, new differs: -m 28  /  -m 9",
+    ]
+
+
+def test_inline_runs_are_no_row():
+    inline = [run("inline", None, 0, repeat=i) for i in range(7)]
+    assert {row.key.variant for row in compare(times() + inline, times() + inline).rows} == {"new auto"}
+
+
+def test_a_run_that_was_taken_again_counts_once():
+    first = [entry.model_copy(update={"status": "hang", "figures": {}}) for entry in times()]
+    assert rx_row(compare(first + times(), times())).before == 106
+
+
+def test_several_hosts_cannot_be_compared():
+    with pytest.raises(ResultsError, match="^after: holds runs of 2 hosts .*Model B"):
+        compare(times(), times() + times(host=OTHER_HOST))
+    with pytest.raises(ResultsError, match="^before: holds no runs"):
+        compare([], times())
+
+
+def test_the_table():
+    table = comparison_table(compare(times(), times(2.0)))
+    assert table.rows[2] == [
+        "slides / 273 PRB", "2", "new auto", "whole RX", "106", "212", "2.00",
+        table.rows[2][7], "slower",
+    ]  # fmt: skip
+    low, high = (float(end) for end in table.rows[2][7].strip("[]").split(","))
+    assert 1.8 < low < 2.0 < high < 2.2
+
+
+def invoke(*arguments):
+    app = Typer()
+
+    @app.callback(invoke_without_command=True)
+    def nothing() -> None: ...
+
+    app.command()(command)
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)], standalone_mode=False)
+
+
+def test_the_command(tmp_path):
+    before, after = tmp_path / "before.ndjson", tmp_path / "after.ndjson"
+    before.write_text("".join(map(to_line, times())))
+    after.write_text("".join(map(to_line, times(2.0) + times(threads=4))))
+    result = invoke(before, after)
+    assert result.return_value == SOME_SLOWER
+    assert "slower" in result.output
+    assert "only after: slides / 273 PRB, new auto, 4 threads: whole RX" in result.output
+    assert invoke(before, before).return_value == NOT_SLOWER
+    after.write_text("{}\n")
+    wrong = invoke(before, after)
+    assert wrong.return_value == CANNOT
+    assert f"{after}:1: not a run of a sweep" in wrong.output
