@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report as one page of HTML that needs no other file."""
+
+from __future__ import annotations
+
+import base64
+from itertools import groupby
+from pathlib import Path
+from typing import Iterator, Mapping, NamedTuple, Sequence
+
+from nrbench.html import environment
+from nrbench.sweep.cells import CaseResult
+from nrbench.sweep.facts import build_text, host_facts
+from nrbench.sweep.headline import RULE, Headline, headlines, overview
+from nrbench.sweep.record import Run
+from nrbench.sweep.table import Column, Table, case_tables, failures
+
+WIDTH_HTML = 140
+EMBEDDED_MAX = 6_000_000  # bytes of pictures; a page that can be mailed
+PICTURE = (
+    "Medians with their 95 % intervals as bands; few intervals are wide enough to be seen. Dotted vertical "
+    "line: the number of cores. Speed-up: over inline runs, in which one thread runs all tasks;"
+    " ideal is one for each thread that can compute, the one that waits included, and no more than cores. "
+    "Every run: as a share of the old pool's median at that number of threads."
+)
+
+
+class Heading(NamedTuple):
+    title: str
+    span: int
+
+
+class Shown(NamedTuple):
+    """A table with its two lines of headings."""
+
+    table: Table
+    headings: list[Heading]  # empty: none of the columns are grouped
+
+    @property
+    def left(self) -> set[int]:
+        """Columns of words."""
+        named = ("variant", "verdict", "case", "host", "cause", "", "options", "runs of")
+        return {index for index, column in enumerate(self.table.columns) if column.name in named}
+
+
+class Case(NamedTuple):
+    name: str
+    tables: list[Shown]
+    picture: str | None  # data URI
+    picture_file: str | None
+
+
+class HostPart(NamedTuple):
+    label: str
+    headlines: list[Headline]
+    cases: list[Case]
+    facts: list[tuple[str, str]]
+
+
+def shown(table: Table) -> Shown:
+    runs = [
+        Heading(title, len(list(columns))) for title, columns in groupby(table.columns, lambda c: c.group)
+    ]
+    return Shown(table, runs if any(run.title for run in runs) else [])
+
+
+def data_uri(path: Path) -> str:
+    kind = "svg+xml" if path.suffix == ".svg" else path.suffix.removeprefix(".")
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def embedded(pictures: Mapping[int, Path]) -> dict[int, str]:
+    """The smaller of PNG and SVG of each, as long as there is room."""
+    found: dict[int, str] = {}
+    total = 0
+    for index, png in pictures.items():
+        there = [path for path in (png, png.with_suffix(".svg")) if path.is_file()]
+        smallest = data_uri(min(there, key=lambda path: path.stat().st_size))
+        total += len(smallest)
+        if total > EMBEDDED_MAX:
+            break
+        found[index] = smallest
+    return found
+
+
+def _case(result: CaseResult, picture: str | None, file: Path | None) -> Case:
+    tables = [shown(table) for table in case_tables(result, WIDTH_HTML)]
+    return Case(result.group.key.name, tables, picture, file.name if file else None)
+
+
+def host_parts(results: Sequence[CaseResult], pictures: Mapping[int, Path]) -> Iterator[HostPart]:
+    inside = embedded(pictures)
+    for host, members in groupby(enumerate(results), lambda pair: pair[1].group.host):
+        cases = list(members)
+        yield HostPart(
+            host.label,
+            [headline for _, result in cases for headline in headlines(result)],
+            [_case(result, inside.get(index), pictures.get(index)) for index, result in cases],
+            host_facts(host),
+        )
+
+
+def measured(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """How the runs were taken."""
+    began = sorted(run.began for run in runs)
+    kinds = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
+    found = [
+        ("what", ", ".join(kinds[kind] for kind in dict.fromkeys(run.kind for run in runs))),
+        ("runs", f"{len(runs)}, of them {sum(run.status == 'ok' for run in runs)} with a result"),
+        ("rounds", str(len({(run.sweep, run.repeat) for run in runs}))),
+        ("first and last run began", f"{began[0]} and {began[-1]}"),
+        ("sweeps", ", ".join(dict.fromkeys(run.sweep for run in runs))),
+        ("version of the tool", ", ".join(dict.fromkeys(run.bench_commit or "unknown" for run in runs))),
+    ]
+    programs = dict.fromkeys((run.pool, build_text(run.build)) for run in runs if run.build is not None)
+    found += [(f"pool {pool}", text) for pool, text in programs]
+    bound = dict.fromkeys(run.cpus for run in runs if run.cpus)
+    return found + ([("bound to CPUs", ", ".join(bound))] if bound else [])
+
+
+def option_table(runs: Sequence[Run]) -> Table:
+    """What was on the command line and in the environment, as it was."""
+    rows: dict[tuple[str, ...], None] = {}
+    for run in runs:
+        environment_text = " ".join(f"{name}={value}" for name, value in sorted(run.environment.items()))
+        rows[f"{run.scenario} / {run.case}", run.pool, " ".join(run.options), environment_text] = None
+    heads = ("case", "runs of", "options", "environment")
+    return Table("Options", [Column("", head) for head in heads], [list(row) for row in rows], [])
+
+
+def write(
+    path: Path,
+    runs: Sequence[Run],
+    results: Sequence[CaseResult],
+    pictures: Mapping[int, Path],
+    warnings: Sequence[str],
+) -> None:
+    side_by_side = overview(results)
+    template = environment(Path(__file__).parent).get_template("page.html.j2")
+    page = template.render(
+        hosts=list(host_parts(results, pictures)),
+        overview=shown(side_by_side) if side_by_side else None,
+        warnings=warnings,
+        failures=[shown(table) for table in failures(runs)],
+        options=shown(option_table(runs)),
+        measured=measured(runs),
+        rule=RULE,
+        picture_words=PICTURE,
+    )
+    path.write_text(page, encoding="utf-8")

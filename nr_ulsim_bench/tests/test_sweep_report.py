@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of a report, its page among them."""
+
+import csv
+from html.parser import HTMLParser
+
+import pytest
+from sweep_runs import HOST, OTHER_HOST, rounds, run, sweep
+
+from nrbench.sweep import page
+from nrbench.sweep.record import ResultsError, to_line
+from nrbench.sweep.report import report_files, write_report
+
+VOID = {"meta", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Texts by element, references, and whether all elements are closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open = []
+        self.references = []
+        self.texts = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.references += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        for tag in set(self.open):
+            self.texts[tag] = self.texts.get(tag, "") + data
+
+
+def read_page(folder):
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    found = Page(text)
+    assert found.open == []
+    return text, found
+
+
+@pytest.fixture(scope="module")
+def two_hosts(tmp_path_factory):
+    out = tmp_path_factory.mktemp("report") / "new folder"
+    runs = sweep(threads=(1, 4), repeats=5)
+    bad = run("old", None, 4, repeat=9, status="hang", error="killed after 60 s", figures={})
+    names = write_report([*runs, bad], out)
+    return out, names
+
+
+def test_all_files_are_written(two_hosts):
+    out, names = two_hosts
+    assert sorted(names) == sorted(path.name for path in out.iterdir())
+    assert {"report.html", "report.txt", "results.csv", "runs.csv"} <= set(names)
+    assert len([name for name in names if name.endswith(".png")]) == 4
+    assert all((out / name).stat().st_size > 500 for name in names)
+
+
+def test_the_page_needs_no_other_file(two_hosts):
+    text, found = read_page(two_hosts[0])
+    pictures = [reference for reference in found.references if not reference.startswith("#")]
+    assert len(pictures) == 4
+    assert all(reference.startswith("data:image/") for reference in pictures)
+    assert "http" not in text and "@import" not in text and "url(" not in text
+    assert len(text) < 3_000_000
+    anchors = {reference for reference in found.references if reference.startswith("#")}
+    assert len(anchors) == 4 and all(f'id="{anchor[1:]}"' in text for anchor in anchors)
+
+
+def test_the_page_says_it_first(two_hosts):
+    _, found = read_page(two_hosts[0])
+    body = found.texts["body"]
+    order = (
+        "Summary",
+        "Hosts side by side",
+        "1 of 141 runs gave no result",
+        "How it was measured",
+        "Options",
+    )
+    places = [body.index(part) for part in order]
+    assert places == sorted(places)
+    assert "times as fast as old at 4 threads" in found.texts["ul"]
+    assert "killed after 60 s" in found.texts["td"]
+    assert "are not compared" in found.texts["p"]
+    for host in (HOST, OTHER_HOST):
+        assert found.texts["h2"].count(host.label) == 2
+    assert "C1 (2 µs), C6 (133 µs)" in found.texts["td"]
+    assert "-m 28" in found.texts["td"]
+
+
+def test_the_text_has_the_same_tables(two_hosts):
+    text = (two_hosts[0] / "report.txt").read_text(encoding="utf-8")
+    assert text.count("Whole RX, against old and the bound") == 4
+    assert "Hosts side by side" in text
+    assert text.rindex("Summary") > text.rindex("gave no result")
+    assert max(len(line) for line in text.splitlines()) <= 110
+
+
+def test_all_runs_are_in_the_csv(two_hosts):
+    with open(two_hosts[0] / "runs.csv", encoding="utf-8") as rows:
+        assert len(list(csv.DictReader(rows))) == 141
+
+
+def test_names_are_escaped(tmp_path):
+    evil = "<script>alert(1)</script> & \"x\" 'y' é"
+    host = HOST.model_copy(update={"label": evil})
+    runs = [run("old", case=evil, host=host, options=(evil,)), run(evil, case=evil, host=host)]
+    runs.append(run("new", "off", case=evil, host=host, status="failed", error=evil, figures={}))
+    write_report(runs, tmp_path)
+    text, found = read_page(tmp_path)
+    assert "<script" not in text
+    assert found.texts["td"].count(evil) >= 3
+    assert evil in found.texts["h2"]
+    assert evil in (tmp_path / "report.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [run("new", "auto")],
+        [run("old", status="missing", error="no such program", figures={})],
+        [run("inline", None, 0)],
+        rounds([10, 11, 12, 13, 14], "glib", kind="replay"),
+    ],
+    ids=["one run", "only failed", "only inline", "one pool of others"],
+)
+def test_little_is_enough(runs, tmp_path):
+    assert "report.html" in write_report(runs, tmp_path)
+    read_page(tmp_path)
+
+
+def test_no_runs_are_an_error(tmp_path):
+    with pytest.raises(ResultsError, match="no runs"):
+        write_report([], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match="file/out: Not a directory"):
+        write_report([run()], tmp_path / "file" / "out")
+
+
+def test_hosts_of_one_label_are_told_apart(tmp_path, capsys):
+    twin = HOST.model_copy(update={"id": "99999999"})
+    write_report([run(), run(host=twin)], tmp_path)
+    shown = capsys.readouterr().out
+    assert f"{HOST.label} ({HOST.id})" in shown and f"{HOST.label} (99999999)" in shown
+
+
+def test_mixed_programs_and_options_are_said(tmp_path, capsys):
+    runs = [
+        run(),
+        run(repeat=1, build={"sha256": "3" * 12}),
+        run(repeat=2, options=("-m", "9")),
+        run(repeat=3, host=HOST.model_copy(update={"governor": "powersave"})),
+    ]
+    write_report(runs, tmp_path)
+    shown = capsys.readouterr().out
+    assert "2 different programs taken together" in shown
+    assert "2 different lists of options taken together: -m 28 | -m 9" in shown
+    assert "frequency governor" in shown and "changed between runs (1 of them)" in shown
+    _, found = read_page(tmp_path)
+    assert "2 different programs taken together" in found.texts["p"]
+
+
+def test_files_are_merged_and_the_last_one_counts(tmp_path, capsys):
+    first = rounds([100, 100, 100], "old")
+    again = rounds([200, 200], "old")
+    other = rounds([900], "old", host=OTHER_HOST)
+    for name, runs in (("a", first), ("b", again), ("c", other)):
+        (tmp_path / f"{name}.ndjson").write_text("".join(map(to_line, runs)))
+    report_files([tmp_path / f"{name}.ndjson" for name in "abc"], tmp_path / "out")
+    assert "b.ndjson: 2 of its runs are in an earlier file, too; its own count" in capsys.readouterr().out
+    with open(tmp_path / "out" / "results.csv", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["figure"] == "rx_us"]
+    assert [(row["host"], row["runs"], row["median"]) for row in rows] == [
+        (HOST.id, "3", "200"),
+        (OTHER_HOST.id, "1", "900"),
+    ]
+
+
+def test_bad_files_are_named(tmp_path):
+    bad = tmp_path / "bad.ndjson"
+    bad.write_text("{}\n")
+    with pytest.raises(ResultsError, match="bad.ndjson:1: not a run"):
+        report_files([bad], tmp_path / "out")
+    bad.write_text("")
+    with pytest.raises(ResultsError, match="bad.ndjson: holds no runs"):
+        report_files([bad], tmp_path / "out")
+    with pytest.raises(ResultsError, match="none.ndjson"):
+        report_files([tmp_path / "none.ndjson"], tmp_path / "out")
+
+
+def test_pictures_that_make_the_page_too_large_are_left_out(tmp_path, monkeypatch):
+    runs = [run(case=case) for case in ("a", "b")]
+    write_report(runs, tmp_path)
+    pictures = [reference for reference in read_page(tmp_path)[1].references if reference.startswith("data:")]
+    assert len(pictures) == 2
+    monkeypatch.setattr(page, "EMBEDDED_MAX", sum(map(len, pictures)) - 1)
+    write_report(runs, tmp_path)
+    text, found = read_page(tmp_path)
+    assert sum(reference.startswith("data:") for reference in found.references) == 1
+    assert "it is in Model-A-4-CPUs-slides-b.png" in text
