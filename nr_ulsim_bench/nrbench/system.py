@@ -112,6 +112,13 @@ class System:
     def exists(self, name: str) -> bool:
         return self.path(name).exists()
 
+    def is_writable(self, name: str) -> bool:
+        """For somebody; root may open other files of the kernel for writing, too, to be refused then."""
+        try:
+            return bool(self.path(name).stat().st_mode & 0o222)
+        except OSError:
+            return False
+
     def fields(self, name: str) -> dict[str, str]:
         """Lines `key: value` of a file such as /proc/self/status; of a repeated key the first."""
         found: dict[str, str] = {}

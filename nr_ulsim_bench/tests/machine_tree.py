@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Made-up machines: files of /proc and /sys below a folder. `None` takes a file of the usual machine away."""
 
+import os
+
 from nrbench.system import CPU, System
 
 CPUS = 8
@@ -69,13 +71,14 @@ def _per_cpu(cpu):
 
 
 def write(root, files):
+    for folder in {os.path.dirname(name) for name in files}:
+        os.makedirs(f"{root}{folder}", exist_ok=True)
     for name, text in files.items():
-        path = root / name.lstrip("/")
         if text is None:
-            path.unlink()
+            os.unlink(f"{root}{name}")
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            with open(f"{root}{name}", "w", encoding="utf-8") as file:
+                file.write(text)
 
 
 def tuned(root, changes=None):

@@ -5,6 +5,7 @@ import os
 
 import machine_tree
 import pytest
+from nrbench import host
 from nrbench.doctor import checks, memory
 from nrbench.doctor.finding import Level, Target
 from nrbench.system import CPU, System, parse_cpus
@@ -188,6 +189,24 @@ def test_remedies_name_the_workers_cpus_and_whether_they_last(tmp_path):
     assert isolcpus.text == "boot parameter isolcpus=managed_irq,domain,2-5" and isolcpus.lasts
     now, lasting = one(findings, "interrupts").remedies
     assert not now.lasts and lasting.lasts and lasting.text == "boot parameter irqaffinity=0-1,6-7"
+
+
+def test_interrupts_that_the_kernel_manages_are_named_with_what_moves_them(tmp_path):
+    system = machine_tree.tuned(tmp_path, {"/proc/irq/24/smp_affinity_list": "0-7"})
+    system.path("/proc/irq/24/smp_affinity_list").chmod(0o444)
+    findings = checks.examine(Target(system, WORKERS), measure=False)["Isolation"]
+    finding = one(findings, "interrupts")
+    assert "the kernel keeps 24 where it is" in finding.seen
+    assert [remedy.text for remedy in finding.remedies] == [
+        "boot parameter isolcpus=managed_irq,2-5",
+        "boot parameter irqaffinity=0-1,6-7",
+    ]
+
+
+def test_a_budget_that_refuses_the_real_time_class_is_no_matter_of_capabilities(tmp_path, monkeypatch):
+    monkeypatch.setattr(host, "realtime_possible", lambda system: False)
+    finding = one(look(tmp_path), "real-time class")
+    assert "in spite of CAP_SYS_NICE" in finding.seen and finding.remedies == ()
 
 
 def test_workers_on_every_cpu_are_told_to_leave_one(tmp_path):

@@ -74,6 +74,11 @@ def test_a_tuned_machine_needs_nothing(tmp_path):
     assert plan(Target(machine_tree.tuned(tmp_path), WORKERS)) == []
 
 
+def test_interrupts_that_the_kernel_manages_are_left_alone(system):
+    system.path(IRQ.format(24)).chmod(0o444)
+    assert IRQ.format(24) not in {change.path for change in plan(Target(system, WORKERS))}
+
+
 def test_without_a_watchdog_mask_the_watchdog_is_turned_off(tmp_path):
     system = machine_tree.tuned(tmp_path, {"/proc/sys/kernel/watchdog": "1"})
     assert [(c.path, c.new) for c in plan(Target(system, WORKERS))] == [("/proc/sys/kernel/watchdog", "0")]

@@ -104,8 +104,13 @@ def interrupts(target: Target) -> list[Finding]:
         text += "; so will those of new devices (default_smp_affinity)"
     if not target.others:
         return [Finding("interrupts", Level.NOTE, text, why, (advice("leave a CPU to them: --cpus"),))]
+    fixed = [irq for irq in landing if not target.system.is_writable(f"/proc/irq/{irq}/smp_affinity_list")]
+    if fixed:
+        text += f"; the kernel keeps {', '.join(fixed[:4])}{', ...' * (len(fixed) > 4)} where it is (managed)"
+    managed = [boot(f"isolcpus=managed_irq,{target.list}")] if fixed else []
+    movable = [command(APPLY)] if len(fixed) < len(landing) or default & target.cpus else []
     lasting = boot(f"irqaffinity={format_cpus(target.others)}")
-    return [Finding("interrupts", Level.WARN, text, why, (command(APPLY), lasting))]
+    return [Finding("interrupts", Level.WARN, text, why, (*movable, *managed, lasting))]
 
 
 def irqbalance(target: Target) -> list[Finding]:

@@ -27,10 +27,13 @@ def permission(target: Target) -> list[Finding]:
         "a slot by milliseconds."
     )
     remedies = (
-        command("sudo setcap cap_sys_nice+ep <program>"),
+        advice("sudo setcap cap_sys_nice+ep <program>, again after each build"),
         Remedy("echo '<user> - rtprio 99' >> /etc/security/limits.d/90-realtime.conf", lasts=True),
         advice("in a container: docker run --cap-add SYS_NICE; Kubernetes: capabilities.add: [SYS_NICE]"),
     )
+    if target.system.has_capability(CAP_SYS_NICE):
+        reason = "in spite of CAP_SYS_NICE: the control group's budget, or a filter of system calls"
+        return [Finding(name, Level.BAD, f"refused, {reason}", why)]
     return [Finding(name, Level.BAD, f"refused (RLIMIT_RTPRIO {limit})", why, remedies)]
 
 
@@ -117,7 +120,7 @@ def cpuset(target: Target) -> list[Finding]:
     text = f"CPUs {format_cpus(outside)} are outside of the mask {format_cpus(mask)} of this process"
     why = "A program cannot be pinned to CPUs outside of its control group's cpuset; it floats instead."
     remedies = (
-        command(f"taskset -c {target.list} <program>"),
+        advice(f"taskset -c {target.list} <program>"),
         advice(f"docker run --cpuset-cpus {target.list}"),
     )
     limits = (target.system.cpus(f"{folder}/{name}") for folder, name in _cpuset_files(target))

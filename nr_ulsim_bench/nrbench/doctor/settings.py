@@ -66,7 +66,7 @@ def _interrupts(target: Target) -> Iterator[Change]:
     for irq in filter(str.isdigit, system.names("/proc/irq")):
         path = f"/proc/irq/{irq}/smp_affinity_list"
         now = system.cpus(path) or frozenset()
-        if now & target.cpus:
+        if now & target.cpus and system.is_writable(path):
             yield from _change(system, path, "list", format_cpus(now - target.cpus or rest))
     path = "/proc/irq/default_smp_affinity"
     default = system.mask(path) or frozenset()
@@ -106,7 +106,7 @@ def _governors(target: Target) -> Iterator[Change]:
 
 
 def plan(target: Target) -> list[Change]:
-    """What differs from what it should be. Files that cannot be read are left out."""
+    """What differs from what it should be. Files that cannot be read or are read-only are left out."""
     if not target.others:
         raise SettingsError(f"the workers' CPUs {target.list} are all there are: name fewer, with --cpus")
     if not target.cpus <= target.system.online():
