@@ -132,7 +132,8 @@ def _holding(asleep: Series, held: Series | None, awake_us: float) -> str:
     gain_us, possible_us = asleep.p50_us - held.p50_us, asleep.p50_us - awake_us
     numbers = f"with {DMA_LATENCY} held at 0 the wake takes {_us(held.p50_us)} (p99 {_us(held.p99_us)})"
     if _same(asleep.p50_us, held.p50_us):
-        return f"Holding idle states off gains nothing that so short a measurement shows: {numbers}."
+        seen = f"Holding idle states off gains nothing that so short a measurement shows: {numbers}."
+        return f"{seen} On a busy machine it cannot: CPUs that work have no idle state to leave."
     if gain_us < 0:
         return f"Holding idle states off makes it slower here: {numbers}."
     if gain_us >= 0.8 * possible_us:
