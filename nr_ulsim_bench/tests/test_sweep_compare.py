@@ -87,8 +87,17 @@ def test_what_differs_is_named():
     warnings = compare(times(), new).warnings
     assert warnings == [
         "hosts differ: kernel 6.1.0 / 6.8.0; frequency governor performance / unknown",
-        "program of new differs: program 111111111111, OAI 2026.w10  /  program 333333333333, 1.1",
-        "options of slides / 273 PRB, new differs: -m 28  /  -m 9",
+        "programs of new differ: program 111111111111, OAI 2026.w10 / program 333333333333",
+        "options of slides / 273 PRB, new auto, 2 threads differ: -m 28 / -m 9",
+    ]
+
+
+def test_options_that_differ_in_many_rows_are_told_once():
+    before, after = (
+        [run("new", "auto", threads, options=(option,)) for threads in (1, 2, 4)] for option in ("-a", "-b")
+    )
+    assert compare(before, after).warnings == [
+        "options of slides / 273 PRB, new auto, 1 threads differ: -a / -b (and of 2 more)"
     ]
 
 

@@ -120,6 +120,24 @@ def test_names_are_escaped(tmp_path):
     assert evil in (tmp_path / "report.txt").read_text(encoding="utf-8")
 
 
+def test_settings_do_not_make_a_program_another_one(tmp_path, capsys):
+    """What the pool says of itself, and options such as the number of threads, go with the setting."""
+    runs = [
+        run(
+            "new",
+            "auto",
+            threads,
+            options=(f"-C{threads}",),
+            build={"sha256": "1" * 12, "pool": f"{threads} workers"},
+        )
+        for threads in (1, 2)
+    ]
+    write_report(runs, tmp_path)
+    assert "WARNING" not in capsys.readouterr().out
+    _, found = read_page(tmp_path)
+    assert "1 workers" in found.texts["td"] and "-C2" in found.texts["td"]
+
+
 @pytest.mark.parametrize(
     "runs",
     [
@@ -162,7 +180,7 @@ def test_mixed_programs_and_options_are_said(tmp_path, capsys):
         run(repeat=3, host=HOST.model_copy(update={"governor": "powersave"})),
     ]
     write_report(runs, tmp_path)
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())  # lines are broken anywhere
     assert "2 different programs taken together" in shown
     assert "2 different lists of options taken together: -m 28 | -m 9" in shown
     assert "frequency governor" in shown and "changed between runs (1 of them)" in shown

@@ -10,7 +10,7 @@ from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.headline import chosen_threads, headlines, overview
 from nrbench.sweep.show import parts, to_csv, to_text
-from nrbench.sweep.table import WIDTH, case_tables, cost_tables, failures, median_tables, ratio_tables
+from nrbench.sweep.table import WIDTH, case_tables, cost_tables, failures, median_tables, number, ratio_tables
 
 OLD = [100, 102, 104, 106, 108, 110, 112]  # median 106, quartiles 103 and 109
 WORK = run("inline", None, 0, figures={SYMBOLS: 30.0, DECODING: 60.0, RX: 110.0})
@@ -119,6 +119,30 @@ def test_failures_are_grouped_by_cause():
         ["new auto", "4 ×1", "crash: signal 11"],
     ]
     assert failures([run()]) == []
+
+
+def test_a_bound_that_does_not_hold_is_said():
+    runs = [*pair([us / 2 for us in OLD], [us / 2 for us in OLD]), WORK]
+    assert "too high here" not in text_of(ratio_tables(only(runs)))
+    slow = WORK.model_copy(update={"figures": {SYMBOLS: 60.0, DECODING: 120.0, RX: 220.0}})
+    result = only([*runs[:-1], slow])
+    text = text_of(ratio_tables(result))
+    assert text.count("The bound is too high here") == 3  # 53.0 against 220 - 180 + 180 / 3 = 100
+    (line,) = headlines(result)
+    assert line.sentence.endswith("; 0.53 times the bound, which is too high here")
+
+
+def test_the_threshold_is_said():
+    assert "leaves out 1 by more than 2 %;" in text_of(ratio_tables(only(halved(), 0.02))).replace("\n ", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0912, "0.0912"), (0.00123, "0.0012"), (0.5, "0.500"), (1.234, "1.23"), (99.96, "100.0"),
+     (1234.6, "1235"), (0.0, "0.00"), (None, "-")],
+)  # fmt: skip
+def test_numbers_have_three_digits(value, shown):
+    assert number(value) == shown
 
 
 def test_without_an_old_pool_only_the_bound_is_left():

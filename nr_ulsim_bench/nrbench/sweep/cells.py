@@ -145,6 +145,9 @@ class CaseResult:
     def get(self, threads: int, variant: str, column: str) -> Cell | None:
         return self.cells.get(Place(threads, variant, column))
 
+    def row_cells(self, column: str) -> list[Cell]:
+        return [cell for place, cell in self.cells.items() if place.column == column]
+
     def line(self, variant: str, column: str) -> Iterator[tuple[int, Cell]]:
         """Cells of a variant that have a median, by number of threads."""
         for threads in self.group.threads:

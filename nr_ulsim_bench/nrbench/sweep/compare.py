@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 import pandas as pd
 
@@ -116,18 +116,46 @@ def _differences(runs: Sequence[Run], others: Sequence[Run]) -> Iterator[str]:
     hosts = host_differences(runs[-1].host, others[-1].host)
     if hosts:
         yield f"hosts differ: {'; '.join(hosts)}"
-    sides: tuple[dict[str, set[str]], dict[str, set[str]]] = ({}, {})
-    for side, members in zip(sides, (runs, others)):
+    yield from _changes("programs of", _sides(runs, others, lambda run: (run.pool,), _program))
+    yield from _changes("options of", _sides(runs, others, _where, _options))
+
+
+def _where(run: Run) -> tuple[str, ...]:
+    return (f"{run.scenario} / {run.case}", run.variant, f"{run.threads} threads")
+
+
+def _program(run: Run) -> str:
+    return build_text(run.build)
+
+
+def _options(run: Run) -> str:
+    environment = [f"{name}={value}" for name, value in sorted(run.environment.items())]
+    return " ".join([*environment, *([f"CPUs {run.cpus}"] if run.cpus else []), *run.options])
+
+
+Sides = dict[tuple[str, ...], tuple[set[str], set[str]]]
+
+
+def _sides(
+    runs: Sequence[Run],
+    others: Sequence[Run],
+    of: Callable[[Run], tuple[str, ...]],
+    value: Callable[[Run], str],
+) -> Sides:
+    found: Sides = {}
+    for side, members in enumerate((runs, others)):
         for run in members:
-            side.setdefault(f"program of {run.pool}", set()).add(build_text(run.build))
-            where = f"{run.scenario} / {run.case}, {run.pool}"
-            environment = [f"{name}={value}" for name, value in sorted(run.environment.items())]
-            bound = [f"CPUs {run.cpus}"] if run.cpus else []
-            side.setdefault(f"options of {where}", set()).add(" ".join([*environment, *bound, *run.options]))
-    for name, was in sides[0].items():
-        now = sides[1].get(name, was)
-        if was != now:
-            yield f"{name} differs: {' | '.join(sorted(was))}  /  {' | '.join(sorted(now))}"
+            found.setdefault(of(run), (set(), set()))[side].add(value(run))
+    return found
+
+
+def _changes(what: str, sides: Sides) -> Iterator[str]:
+    """The first in full, of the others how many; only of what is on both sides."""
+    changed = [(of, was, now) for of, (was, now) in sides.items() if was and now and was != now]
+    if changed:
+        of, was, now = changed[0]
+        more = f" (and of {len(changed) - 1} more)" if len(changed) > 1 else ""
+        yield f"{what} {', '.join(of)} differ: {' | '.join(sorted(was))} / {' | '.join(sorted(now))}{more}"
 
 
 def compare(before: Sequence[Run], after: Sequence[Run], threshold: float = 0.0) -> Comparison:

@@ -64,12 +64,12 @@ def host_differences(one: Host, other: Host) -> list[str]:
 
 
 def build_text(build: Build | None) -> str:
+    """Which program; without what its pool says of itself, which is of the settings, too."""
     if build is None:
         return "unknown"
     parts = [f"program {build.sha256}"]
     parts += [f"OAI {build.oai}"] if build.oai else []
-    parts += [f"commit {build.commit}"] if build.commit else []
-    return ", ".join(parts + ([build.pool] if build.pool else []))
+    return ", ".join(parts + ([f"commit {build.commit}"] if build.commit else []))
 
 
 class Spread(NamedTuple):
@@ -104,7 +104,7 @@ def mixtures(runs: Sequence[Run]) -> list[str]:
     by_case = _differing(
         good,
         "lists of options",
-        lambda run: f"{run.host.label}, {run.scenario} / {run.case}, {run.variant}",
+        lambda run: f"{run.host.label}, {run.scenario} / {run.case}, {run.variant}, {run.threads} threads",
         lambda run: " ".join(run.options),
     )
     first = {run.host.id: run.host for run in reversed(runs)}

@@ -8,7 +8,7 @@ from typing import Iterator, NamedTuple, Sequence
 
 from nrbench.sweep.cells import CaseResult, Cell
 from nrbench.sweep.frame import Key
-from nrbench.sweep.table import Column, Table, interval_text, main_figure, number
+from nrbench.sweep.table import Column, Table, below_bound, interval_text, main_figure, number
 from nrbench.sweep.verdicts import FASTER, FEW, SAME, SLOWER
 
 RULE = (
@@ -89,6 +89,7 @@ def headlines(result: CaseResult) -> Iterator[Headline]:
             text += f" ({_all_rows(result, variant, figure.key)})"
         if cell.over_bound is not None:
             text += f"; {cell.over_bound:.2f} times the bound"
+            text += ", which is too high here" if below_bound(cell) else ""
         yield Headline(group.key.name, f"{figure.title}: {text}", word)
 
 

@@ -39,7 +39,7 @@ class Shown(NamedTuple):
     @property
     def left(self) -> set[int]:
         """Columns of words."""
-        named = ("variant", "verdict", "case", "host", "cause", "", "options", "runs of")
+        named = ("variant", "verdict", "case", "host", "cause", "", "options", "runs of", "says")
         return {index for index, column in enumerate(self.table.columns) if column.name in named}
 
 
@@ -103,11 +103,14 @@ def host_parts(results: Sequence[CaseResult], pictures: Mapping[int, Path]) -> I
 def measured(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """How the runs were taken."""
     began = sorted(run.began for run in runs)
+    repeats: dict[str, set[tuple[str, int]]] = {}
+    for run in runs:
+        repeats.setdefault(run.host.label, set()).add((run.sweep, run.repeat))
     kinds = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
     found = [
         ("what", ", ".join(kinds[kind] for kind in dict.fromkeys(run.kind for run in runs))),
         ("runs", f"{len(runs)}, of them {sum(run.status == 'ok' for run in runs)} with a result"),
-        ("rounds", str(len({(run.sweep, run.repeat) for run in runs}))),
+        ("rounds", ", ".join(f"{len(rounds)} on {label}" for label, rounds in repeats.items())),
         ("first and last run began", f"{began[0]} and {began[-1]}"),
         ("sweeps", ", ".join(dict.fromkeys(run.sweep for run in runs))),
         ("version of the tool", ", ".join(dict.fromkeys(run.bench_commit or "unknown" for run in runs))),
@@ -121,11 +124,27 @@ def measured(runs: Sequence[Run]) -> list[tuple[str, str]]:
 def option_table(runs: Sequence[Run]) -> Table:
     """What was on the command line and in the environment, as it was."""
     rows: dict[tuple[str, ...], None] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: (run.scenario, run.case, run.variant, run.threads)):
         environment_text = " ".join(f"{name}={value}" for name, value in sorted(run.environment.items()))
         rows[f"{run.scenario} / {run.case}", run.pool, " ".join(run.options), environment_text] = None
     heads = ("case", "runs of", "options", "environment")
     return Table("Options", [Column("", head) for head in heads], [list(row) for row in rows], [])
+
+
+def pool_table(runs: Sequence[Run]) -> Table | None:
+    """What the pools say of themselves; None if none does."""
+    said: dict[str, tuple[set[str], set[int]]] = {}
+    for run in runs:
+        if run.build and run.build.pool:
+            variants, threads = said.setdefault(run.build.pool, (set(), set()))
+            variants.add(run.variant)
+            threads.add(run.threads)
+    rows = [
+        [", ".join(sorted(variants)), ", ".join(map(str, sorted(threads))), text]
+        for text, (variants, threads) in said.items()
+    ]
+    heads = [Column("", head) for head in ("variant", "threads", "says")]
+    return Table("What the pools say of themselves", heads, sorted(rows), []) if rows else None
 
 
 def write(
@@ -136,13 +155,14 @@ def write(
     warnings: Sequence[str],
 ) -> None:
     side_by_side = overview(results)
+    pools = pool_table(runs)
     template = environment(Path(__file__).parent).get_template("page.html.j2")
     page = template.render(
         hosts=list(host_parts(results, pictures)),
         overview=shown(side_by_side) if side_by_side else None,
         warnings=warnings,
         failures=[shown(table) for table in failures(runs)],
-        options=shown(option_table(runs)),
+        words=[shown(table) for table in (option_table(runs), pools) if table],
         measured=measured(runs),
         rule=RULE,
         picture_words=PICTURE,

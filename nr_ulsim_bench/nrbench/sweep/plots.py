@@ -75,6 +75,10 @@ def _threads_axis(axis: Axes, group: Group) -> None:
     axis.set_xlabel("threads")
 
 
+def _from_zero(axis: Axes) -> None:
+    axis.set_ylim(0, 1.06 * max(axis.dataLim.y1, 1e-9))
+
+
 def _finish(axis: Axes, title: str, unit: str) -> None:
     axis.set_title(title, fontsize=10, loc="left")
     axis.set_ylabel(unit)
@@ -112,7 +116,7 @@ def draw_times(axis: Axes, result: CaseResult, figure: Figure, unit: str = "µs"
     if bounds and figure.key != CPU:
         axis.plot(*zip(*bounds), color=BOUND, ls="--", lw=1.2, label="bound", zorder=2)
     _threads_axis(axis, group)
-    axis.set_ylim(bottom=0)
+    _from_zero(axis)
     _finish(axis, figure.title, unit)
 
 
@@ -139,7 +143,7 @@ def draw_speed_up(axis: Axes, result: CaseResult, figure: Figure) -> None:
     if bounds:
         axis.plot(*zip(*bounds), color=BOUND, ls="--", lw=1.2, label="bound", zorder=2)
     _threads_axis(axis, group)
-    axis.set_ylim(bottom=0)
+    _from_zero(axis)
     _finish(axis, f"{figure.title}, speed-up over inline", "times as fast")
 
 
@@ -157,6 +161,7 @@ def draw_runs(axis: Axes, result: CaseResult, figure: Figure) -> None:
     group = result.group
     look = styles(group)
     width = 0.84 / max(1, len(look))
+    size = 4 if len(look) < 6 else 2.6
     baseline = group.baseline
     for place, threads in enumerate(group.threads):
         runs = {variant: group.values(variant, threads, figure.key).to_numpy() for variant in look}
@@ -175,7 +180,7 @@ def draw_runs(axis: Axes, result: CaseResult, figure: Figure) -> None:
             if len(values) >= 4:
                 _box(axis, values / unit, x, 0.8 * width, color)
             spots = [x + width * 0.22 * ((2 * i + 1) / len(values) - 1) for i in range(len(values))]
-            axis.plot(spots, values / unit, look[variant].marker, color=color, ms=2.6, alpha=0.6, mew=0)
+            axis.plot(spots, values / unit, look[variant].marker, color=color, ms=size, alpha=0.6, mew=0)
     axis.axhline(1, color="#888888", lw=0.8, zorder=0)
     axis.set_xticks(range(len(group.threads)), [str(threads) for threads in group.threads])
     axis.set_xlim(-0.6, len(group.threads) - 0.4)

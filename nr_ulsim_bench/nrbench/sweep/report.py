@@ -17,6 +17,7 @@ from nrbench.sweep.headline import RULE, headlines, overview
 from nrbench.sweep.record import ResultsError, Run, read_runs
 from nrbench.sweep.show import console, indented, parts, to_csv, to_text
 from nrbench.sweep.table import WIDTH, case_tables, failures
+from nrbench.sweep.verdicts import check_threshold
 
 
 def screen(
@@ -47,14 +48,20 @@ def _folder(out: Path) -> None:
         raise ResultsError(f"{out}: {error.strerror}") from error
 
 
-def write_report(runs: Sequence[Run], out: Path, said: Sequence[str] = ()) -> list[str]:
-    """Prints the tables and writes them, CSV, pictures and the page. @return names of the files written"""
+def write_report(
+    runs: Sequence[Run], out: Path, said: Sequence[str] = (), threshold: float = 0.0
+) -> list[str]:
+    """Prints the tables and writes them, CSV, pictures and the page.
+
+    @param said what the reader must know of where the runs come from
+    @param threshold share by which a time must differ for a verdict
+    @return names of the files written"""
     kept, _ = once(runs)
     if not kept:
         raise ResultsError("no runs: there is nothing to report")
     _folder(out)
     kept = told_apart(kept)
-    results = case_results(kept)
+    results = case_results(kept, check_threshold(threshold))
     warnings = [*said, *mixtures(kept)]
     terminal = console()
     for part in screen(kept, results, warnings, terminal.width):
@@ -68,7 +75,7 @@ def write_report(runs: Sequence[Run], out: Path, said: Sequence[str] = ()) -> li
     return ["report.html", "report.txt", "results.csv", "runs.csv", *drawn]
 
 
-def report_files(paths: Sequence[Path], out: Path) -> list[str]:
+def report_files(paths: Sequence[Path], out: Path, threshold: float = 0.0) -> list[str]:
     """The same from several files, of one host or of many. A run that is in two of them counts once."""
     runs: list[Run] = []
     said: list[str] = []
@@ -80,4 +87,4 @@ def report_files(paths: Sequence[Path], out: Path) -> list[str]:
         if again:
             said.append(f"{path.name}: {again} of its runs are in an earlier file, too; its own count")
         runs = merged
-    return write_report(runs, out, said)
+    return write_report(runs, out, said, threshold)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Iterator, NamedTuple, Sequence
 
@@ -15,6 +16,10 @@ from nrbench.sweep.record import Run
 WIDTH = 110
 GAP = 2  # between columns
 NOTHING = "-"
+BELOW_BOUND = (
+    "÷ bound below 1: the work took less time in a pool than inline. The bound is too high here: inline runs "
+    "were disturbed, or caches and the CPU's frequency favour many threads."
+)
 DERIVED = "† a difference of figures that the program prints, not printed by itself"
 
 
@@ -33,8 +38,8 @@ class Table(NamedTuple):
 
 
 def precise(value: float) -> int:
-    """Decimals that leave three digits or more."""
-    return 2 if value < 10 else 1 if value < 100 else 0
+    """Decimals that leave three digits or more; four of them at the most."""
+    return 2 if value <= 0 else min(4, max(0, 2 - math.floor(math.log10(value))))
 
 
 def number(value: float | None, decimals: int | None = None) -> str:
@@ -171,6 +176,11 @@ def cost_tables(result: CaseResult, width: int = WIDTH) -> Iterator[Table]:
         yield from _medians(result, "What a run costs", result.costs, notes, width)
 
 
+def below_bound(cell: Cell) -> bool:
+    """By more than the last digit of tables."""
+    return cell.over_bound is not None and cell.over_bound < 0.995
+
+
 def verdict_text(cell: Cell, column: str) -> str:
     """CPU time is not faster or slower, but more or less."""
     if cell.ratio is None:
@@ -216,6 +226,7 @@ def ratio_tables(result: CaseResult) -> Iterator[Table]:
             if (row := _ratio_row(result, threads, variant, figure.key)) is not None
         ]
         notes = list(ratio_notes(result)) if figure == result.figures[0] else []
+        notes += [BELOW_BOUND] if any(map(below_bound, result.row_cells(figure.key))) else []
         notes += [DERIVED] if any(_is_derived(result, v, figure.key) for v in result.group.variants) else []
         title = f"{figure.title[0].upper()}{figure.title[1:]}, against {_against(baseline, has_bound)}"
         yield Table(title, [Column("", head) for head in heads], rows, notes)
@@ -226,12 +237,17 @@ def _against(baseline: str | None, has_bound: bool) -> str:
     return " and ".join([*names, *(["the bound"] if has_bound else [])])
 
 
+def beyond(threshold: float) -> str:
+    return f" by more than {100 * threshold:g} %" if threshold else ""
+
+
 def ratio_notes(result: CaseResult) -> Iterator[str]:
     baseline = result.group.baseline
     if baseline is not None:
         yield (
             f"÷ old: median over that of {baseline}; below 1 is faster. The verdict asks whether the "
-            "interval leaves out 1; where nothing differs, about one row in twenty says otherwise by chance."
+            f"interval leaves out 1{beyond(result.threshold)}; where nothing differs, about one row in"
+            " twenty says otherwise by chance."
         )
     if result.has_bound:
         yield (
