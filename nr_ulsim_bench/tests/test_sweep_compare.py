@@ -6,7 +6,7 @@ from sweep_runs import HOST, OTHER_HOST, rounds, run
 from typer import Typer
 from typer.testing import CliRunner
 
-from nrbench.sweep.compare import CANNOT, NOT_SLOWER, SOME_SLOWER, compare, comparison_table, summary
+from nrbench.sweep.compare import CANNOT, NOT_SLOWER, SOME_SLOWER, compare, comparison_tables, summary
 from nrbench.sweep.compare_cli import compare as command
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import ResultsError, to_line
@@ -67,15 +67,15 @@ def test_a_lost_result_is_no_success():
 
 def test_more_cpu_time_is_said_but_does_not_count():
     comparison = compare(times(cpu_s=1.0), times(cpu_s=2.0))
-    (row,) = [row for row in comparison.rows if row.key.figure.title == "CPU time, s"]
+    (row,) = [row for row in comparison.rows if row.key.figure.title == "CPU time"]
     assert (row.verdict, comparison.status) == ("more", NOT_SLOWER)
 
 
 def test_rows_of_one_side_are_listed():
     comparison = compare(times() + times(threads=4), times() + times(case="other"))
-    assert len(comparison.only_before) == len(comparison.only_after) == 4
-    assert comparison.only_before[0] == "slides / 273 PRB, new auto, 4 threads: symbol processing"
-    assert comparison.only_after[-1] == "slides / other, new auto, 2 threads: CPU time, s"
+    figures = "symbol processing, ULSCH decoding, whole RX, CPU time"
+    assert comparison.only_before == [f"slides / 273 PRB, new auto, 4 threads: {figures}"]
+    assert comparison.only_after == [f"slides / other, new auto, 2 threads: {figures}"]
     nothing = compare(times(), times(case="other"))
     assert (nothing.rows, nothing.status) == ([], CANNOT)
     assert summary(nothing) == "nothing to compare: no row is on both sides"
@@ -118,13 +118,14 @@ def test_several_hosts_cannot_be_compared():
         compare([], times())
 
 
-def test_the_table():
-    table = comparison_table(compare(times(), times(2.0)))
-    assert table.rows[2] == [
-        "slides / 273 PRB", "2", "new auto", "whole RX", "106", "212", "2.00",
-        table.rows[2][7], "slower",
-    ]  # fmt: skip
-    low, high = (float(end) for end in table.rows[2][7].strip("[]").split(","))
+def test_a_table_a_case():
+    tables = comparison_tables(compare(times() + times(case="b"), times(2.0) + times(case="b")))
+    assert [table.title for table in tables] == [
+        f"slides / {case}, after against before" for case in ("273 PRB", "b")
+    ]
+    row = tables[0].rows[2]
+    assert row[:6] + row[7:] == ["2", "new auto", "whole RX", "106", "212", "2.00", "slower"]
+    low, high = (float(end) for end in row[6].strip("[]").split(","))
     assert 1.8 < low < 2.0 < high < 2.2
 
 
@@ -145,7 +146,7 @@ def test_the_command(tmp_path):
     result = invoke(before, after)
     assert result.return_value == SOME_SLOWER
     assert "slower" in result.output
-    assert "only after: slides / 273 PRB, new auto, 4 threads: whole RX" in result.output
+    assert "only after: slides / 273 PRB, new auto, 4 threads: symbol processing" in result.output
     assert invoke(before, before).return_value == NOT_SLOWER
     after.write_text("{}\n")
     wrong = invoke(before, after)

@@ -56,8 +56,11 @@ def _picks(count: int, seed: int) -> NDArray[np.intp]:
 
 
 def _medians(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    resampled: NDArray[np.float64] = np.median(values[_picks(len(values), seed)], axis=1)
-    return resampled
+    resampled = np.sort(values[_picks(len(values), seed)], axis=1)  # for few values faster than a partition
+    middle = len(values) // 2
+    if len(values) % 2:
+        return resampled[:, middle]
+    return (resampled[:, middle - 1] + resampled[:, middle]) / 2
 
 
 def _interval(statistics: NDArray[np.float64], count: int) -> Interval:

@@ -17,7 +17,7 @@ from nrbench.sweep.verdicts import FASTER, FEW, NONE, SAME, SLOWER, check_thresh
 
 NOT_SLOWER, SOME_SLOWER, CANNOT = 0, 1, 2
 LOST = "lost its result"
-CPU_TIME = Figure(CPU, "CPU time, s")
+CPU_TIME = Figure(CPU, "CPU time")
 
 
 class RowKey(NamedTuple):
@@ -27,8 +27,9 @@ class RowKey(NamedTuple):
     variant: str
     figure: Figure
 
-    def __str__(self) -> str:
-        return f"{self.scenario} / {self.case}, {self.variant}, {self.threads} threads: {self.figure.title}"
+    @property
+    def where(self) -> str:
+        return f"{self.scenario} / {self.case}, {self.variant}, {self.threads} threads"
 
 
 class Row(NamedTuple):
@@ -108,7 +109,12 @@ def _row(key: RowKey, old: pd.Series[Any], new: pd.Series[Any], threshold: float
 
 
 def _missing(there: Mapping[RowKey, object], other: Mapping[RowKey, object]) -> list[str]:
-    return [str(key) for key in there if key not in other]
+    """Rows without a partner, those of one setting in a line."""
+    titles: dict[str, list[str]] = {}
+    for key in there:
+        if key not in other:
+            titles.setdefault(key.where, []).append(key.figure.title)
+    return [f"{where}: {', '.join(figures)}" for where, figures in titles.items()]
 
 
 def _differences(runs: Sequence[Run], others: Sequence[Run]) -> Iterator[str]:
@@ -172,38 +178,34 @@ def compare(before: Sequence[Run], after: Sequence[Run], threshold: float = 0.0)
     )
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    heads = (
-        "case",
-        "threads",
-        "variant",
-        "figure",
-        "before",
-        "after",
-        "÷ before",
-        "95 % interval",
-        "verdict",
-    )
-    rows = [
-        [
-            f"{row.key.scenario} / {row.key.case}",
-            str(row.key.threads),
-            row.key.variant,
-            row.key.figure.title,
-            number(row.before),
-            number(row.after),
-            "-" if row.ratio is None else f"{row.ratio.value:.2f}",
-            interval_text(row.ratio.interval if row.ratio else None),
-            row.verdict,
-        ]
-        for row in comparison.rows
+def _cells(row: Row) -> list[str]:
+    ratio = row.ratio
+    return [
+        str(row.key.threads),
+        row.key.variant,
+        row.key.figure.title,
+        number(row.before),
+        number(row.after),
+        "-" if ratio is None else f"{ratio.value:.2f}",
+        interval_text(ratio.interval if ratio else None),
+        row.verdict,
     ]
-    return Table("After against before", [Column("", head) for head in heads], rows, [NOTE])
+
+
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """One a case."""
+    heads = ("threads", "variant", "figure", "before", "after", "÷ before", "95 % interval", "verdict")
+    columns = [Column("", head) for head in heads]
+    cases: dict[str, list[list[str]]] = {}
+    for row in comparison.rows:
+        cases.setdefault(f"{row.key.scenario} / {row.key.case}", []).append(_cells(row))
+    return [Table(f"{case}, after against before", columns, rows, []) for case, rows in cases.items()]
 
 
 NOTE = (
-    "Medians in µs; below 1 is faster after. The two were not taken in turns: what changed on the machine in"
-    " between is part of the ratio. Where nothing differs, about one row in twenty says otherwise by chance."
+    "Medians in µs, CPU time in s; below 1 is faster after. The two were not taken in turns: what changed on"
+    " the machine in between is part of the ratio. Where nothing differs, about one row in twenty says"
+    " otherwise by chance."
 )
 
 

@@ -9,18 +9,20 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from nrbench.sweep.compare import CANNOT, Comparison, comparison_table, summary
+from nrbench.sweep.compare import CANNOT, NOTE, Comparison, comparison_tables, summary
 from nrbench.sweep.compare import compare as compared
 from nrbench.sweep.record import ResultsError, read_runs
-from nrbench.sweep.show import console, parts
+from nrbench.sweep.show import console, indented, parts
 
 
 def show(comparison: Comparison) -> None:
     terminal = console()
     for warning in comparison.warnings:
         terminal.print(Text(f"WARNING: {warning}", style="yellow"))
-    for part in parts(comparison_table(comparison)):
-        terminal.print(part)
+    for table in comparison_tables(comparison):
+        for part in parts(table):
+            terminal.print(part)
+    terminal.print(indented(NOTE, "dim"))
     for side, rows in (("before", comparison.only_before), ("after", comparison.only_after)):
         for row in rows:
             terminal.print(Text(f"only {side}: {row}"))

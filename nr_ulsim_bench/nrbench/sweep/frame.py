@@ -129,9 +129,10 @@ class Group:
 
     @cached_property
     def parts(self) -> Mapping[tuple[str, int], pd.DataFrame]:
-        """Runs by variant and number of threads, the failed ones too."""
+        """Runs by variant and number of threads, the failed ones too; indexed by sweep and repeat."""
         found: dict[tuple[str, int], pd.DataFrame] = {}
-        for (variant, threads), part in self.frame.groupby(["variant", "threads"], sort=False):
+        indexed = self.frame.set_index(["sweep", "repeat"])
+        for (variant, threads), part in indexed.groupby(["variant", "threads"], sort=False):
             found[str(variant), int(str(threads))] = part
         return found
 
@@ -140,8 +141,7 @@ class Group:
         part = self.parts.get((variant, threads))
         if part is None or column not in part:
             return pd.Series(dtype=float)
-        good = part[(part["status"] == "ok") & part[column].notna()]
-        values: pd.Series[Any] = good.set_index(["sweep", "repeat"])[column]
+        values: pd.Series[Any] = part.loc[(part["status"] == "ok") & part[column].notna(), column]
         return values[~values.index.duplicated(keep="last")]
 
     def cores(self, threads: int | None = None) -> int:
