@@ -12,6 +12,7 @@ from typing import Annotated, Any, Callable, Sequence
 import typer
 
 from nrbench import bench, host
+from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.plan import PARTS
 from nrbench.prewake import run as prewake
@@ -21,6 +22,7 @@ from nrbench.slots import SlotFileError
 from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, words
 from nrbench.sweep.cli import make_command as make_sweep
+from nrbench.sweep.compare_cli import Threshold, compare
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
@@ -140,6 +142,8 @@ def run_prewake(
 
 
 command(make_sweep(PROGRAMS / "ws-bench", DATA))
+command(compare)
+command(doctor)
 
 
 @command
@@ -161,6 +165,7 @@ def report(
     files: Annotated[
         list[Path] | None, typer.Argument(help="results of sweeps, of one host or several")
     ] = None,
+    threshold: Threshold = 0.0,
     out: Out = Path("out"),
 ) -> None:
     """Tables, plots and one HTML page of sweeps; without files, of all that is in the folder of results."""
@@ -169,7 +174,7 @@ def report(
         return
     from nrbench.sweep.report import report_files  # loads pandas and matplotlib: a second
 
-    names = report_files(files, out)
+    names = report_files(files, out, threshold)
     print(f"\nwritten to {out}/: {' '.join(names)}")
 
 

@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from nrbench.sweep.compare import CANNOT, NOTE, Comparison, comparison_tables, summary
-from nrbench.sweep.compare import compare as compared
 from nrbench.sweep.record import ResultsError, read_runs
-from nrbench.sweep.show import console, indented, parts
+
+if TYPE_CHECKING:
+    from nrbench.sweep.compare import Comparison
+
+# pandas takes a second to load, which other commands need not wait for: so it is imported where it is needed.
+Threshold = Annotated[float, typer.Option(help="share by which a time must differ to count: 0.02 for 2 %")]
 
 
 def show(comparison: Comparison) -> None:
+    from nrbench.sweep.compare import NOTE, comparison_tables, summary
+    from nrbench.sweep.show import console, indented, parts
+
     terminal = console()
     for warning in comparison.warnings:
         terminal.print(Text(f"WARNING: {warning}", style="yellow"))
@@ -32,12 +38,13 @@ def show(comparison: Comparison) -> None:
 def compare(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="results, as *.ndjson")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="results, as *.ndjson")],
-    threshold: Annotated[
-        float, typer.Option(help="share by which a time must differ to count, as 0.02 for 2 %")
-    ] = 0.0,
+    threshold: Threshold = 0.0,
 ) -> int:
     """Verdict a row: scenario, case, pool, threads, figure. The exit status is 0 if nothing is slower, 1 if
     something is slower or has lost its result, 2 if the files cannot be compared."""
+    from nrbench.sweep.compare import CANNOT
+    from nrbench.sweep.compare import compare as compared
+
     try:
         comparison = compared(read_runs(before), read_runs(after), threshold)
     except (ResultsError, ValueError) as error:
