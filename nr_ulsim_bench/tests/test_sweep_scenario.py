@@ -251,6 +251,14 @@ def test_a_case_that_a_version_lacks_says_so():
         assert srs.reason_against(version) is None
 
 
+def test_a_case_in_which_old_versions_crash_is_left_out_there():
+    reasons = {case.name: case.reason_against("v2.2.0") for case in load("mimo").cases}
+    assert [name for name, reason in reasons.items() if reason] == [
+        "prb106-mcs25-4-layers",
+        "prb273-mcs25-4-layers",
+    ]
+
+
 def test_antennas_per_thread_brings_its_requirement(tmp_path):
     case = load(write(tmp_path, HEAD + "antennas_per_thread = 2\n[[case]]\nname = 'a'\n")).cases[0]
     assert case.reason_against("v2.2.0") == "antennas_per_thread: needs OAI >= v2.3.0, this is v2.2.0"
