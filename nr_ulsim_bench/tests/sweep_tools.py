@@ -1,27 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A made-up machine, and programs that stand for nr_ulsim."""
+"""Programs that stand for nr_ulsim."""
 
 import stat
 import sys
-
-from nrbench.sweep.record import Host
-
-
-def a_host(**changes):
-    about = dict(
-        label="a machine",
-        id="01234567",
-        cpu="a CPU",
-        cores=2,
-        cores_online=2,
-        architecture="x86_64",
-        kernel="6.1",
-        virtual=False,
-        mask="0-1",
-        rt_allowed=True,
-        load=0.0,
-    )
-    return Host(**{**about, **changes})
 
 
 def a_program(folder, body, name="nr_ulsim"):

@@ -3,7 +3,7 @@
 
 from collections import Counter
 
-from sweep_tools import a_host
+from sweep_runs import HOST
 
 from nrbench.sweep.plan import Setting, in_order, key_of, key_of_run, still_to_do
 from nrbench.sweep.record import Build
@@ -31,7 +31,7 @@ def test_the_order_comes_from_the_seed_and_more_repeats_only_add():
 
 
 def taken_runs(tmp_path, take, repeats=2):
-    sweep = Sweep("0123456789ab", "nr_ulsim", a_host(), SETTINGS, repeats, 1, take)
+    sweep = Sweep("0123456789ab", "nr_ulsim", HOST, SETTINGS, repeats, 1, take)
     return Runner(sweep, tmp_path / "runs.ndjson").run().runs
 
 

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 
 import pytest
-from sweep_tools import a_host
+from sweep_runs import HOST
 
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.record import Build, ResultsError, read_runs
@@ -24,7 +24,7 @@ def fine(setting):
 
 
 def a_sweep(take=fine, settings=SETTINGS, repeats=3, sweep_id="aaaaaaaaaaaa"):
-    return Sweep(sweep_id, "nr_ulsim", a_host(), settings, repeats, 1, take)
+    return Sweep(sweep_id, "nr_ulsim", HOST, settings, repeats, 1, take)
 
 
 def interrupting(after):

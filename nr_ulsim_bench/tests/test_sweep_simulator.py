@@ -50,7 +50,7 @@ def test_a_run_gives_figures_costs_and_what_was_run(tmp_path):
         ),
         ("print('Unknown option'); sys.exit(3)", "failed", "exit status 3. Last line: Unknown option"),
         ("sys.exit(0)", "unparsable", "no SNR point was completed"),
-        (printing("v2.3.0-new-not-decoded.txt"), "failed", "the test did not pass"),
+        (printing("v2.3.0-new-not-decoded.txt"), "failed", "not decoded: "),
         (printing("v2.3.0-new-killed.txt"), "unparsable", "interrupted|cut off|no SNR point"),
         (printing("v2.3.0-old-2-threads.txt", "sys.exit(1)"), "failed", "exit status 1 after its statistics"),
     ],

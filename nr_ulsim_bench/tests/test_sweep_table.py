@@ -7,10 +7,11 @@ import pytest
 from sweep_runs import HOST, OTHER_HOST, rounds, run, sweep
 
 from nrbench.sweep.cells import case_results
+from nrbench.sweep.contents import case_tables
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.headline import chosen_threads, headlines, overview
 from nrbench.sweep.show import parts, to_csv, to_text
-from nrbench.sweep.table import WIDTH, case_tables, cost_tables, failures, median_tables, number, ratio_tables
+from nrbench.sweep.table import WIDTH, cost_tables, failures, median_tables, number, ratio_tables
 
 OLD = [100, 102, 104, 106, 108, 110, 112]  # median 106, quartiles 103 and 109
 WORK = run("inline", None, 0, figures={SYMBOLS: 30.0, DECODING: 60.0, RX: 110.0})

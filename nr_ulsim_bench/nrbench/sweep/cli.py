@@ -38,7 +38,7 @@ Limit = Annotated[
 Cpus = Annotated[str | None, typer.Option(help="bind the runs to these CPUs, as in 2-5")]
 Env = Annotated[list[str] | None, typer.Option(help="NAME=VALUE for runs with the new pool; repeatable")]
 Seed = Annotated[int, typer.Option(help="of the order within the rounds")]
-NoiseSeed = Annotated[int | None, typer.Option(help="of nr_ulsim's random numbers (OAI_RNGSEED)", min=1)]
+NoiseSeed = Annotated[int | None, typer.Option(help="of nr_ulsim's noise (OAI_RNGSEED)", min=1)]
 Oai = Annotated[str | None, typer.Option(help="version of OAI, where the sources do not tell it: v2.3.0")]
 Label = Annotated[str | None, typer.Option(help="what reports call this machine (CPU model and count)")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="put earlier results aside instead of going on")]

@@ -19,7 +19,7 @@ from nrbench.system import parse_cpus
 OLD, NEW = "old", "new"
 SCENARIO = "slides"
 SEED_VARIABLE = "OAI_RNGSEED"
-START_S, SLOT_S = 0.7, 0.006  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
+START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Options:
 
 def guess_s(case: Case) -> float:
     share = (case.prb or 50) / 273 * (case.layers or 1)
-    return START_S + case.trials * SLOT_S * (0.2 + 0.8 * share)
+    return START_S + case.trials * SLOT_S * (0.2 + 0.8 * share) * max(1, case.snr_points / 2)
 
 
 class Settings:

@@ -10,10 +10,11 @@ from typing import Iterator, Mapping, NamedTuple, Sequence
 
 from nrbench.html import environment
 from nrbench.sweep.cells import CaseResult
+from nrbench.sweep.contents import case_tables
 from nrbench.sweep.facts import build_text, host_facts
 from nrbench.sweep.headline import RULE, Headline, headlines, overview
 from nrbench.sweep.record import Run
-from nrbench.sweep.table import Column, Table, case_tables, failures
+from nrbench.sweep.table import Column, Table, failures
 
 WIDTH_HTML = 140
 EMBEDDED_MAX = 6_000_000  # bytes of pictures; a page that can be mailed

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from nrbench.sweep import page, plots
 from nrbench.sweep.cells import CaseResult, case_results
+from nrbench.sweep.contents import case_tables
 from nrbench.sweep.facts import mixtures, once, told_apart
 from nrbench.sweep.frame import to_frame
 from nrbench.sweep.headline import RULE, headlines, overview
 from nrbench.sweep.record import ResultsError, Run, read_runs
 from nrbench.sweep.show import console, indented, parts, to_csv, to_text
-from nrbench.sweep.table import WIDTH, case_tables, failures
+from nrbench.sweep.table import WIDTH, failures
 from nrbench.sweep.verdicts import check_threshold
 
 

@@ -118,7 +118,9 @@ def _judge(ended: Ended, setting: Setting) -> tuple[Taken, Output | None]:
     if not output.decoded:
         # It went through more rounds and iterations than the others: its times are not comparable.
         return replace(
-            taken, status="failed", error="the test did not pass: too many slots not decoded"
+            taken,
+            status="failed",
+            error=f"not decoded: {output.errors} of {output.trials} slots in their first round",
         ), output
     if ended.exit_code:
         return replace(

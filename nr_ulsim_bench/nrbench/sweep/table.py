@@ -181,12 +181,13 @@ def below_bound(cell: Cell) -> bool:
     return cell.over_bound is not None and cell.over_bound < 0.995
 
 
-def verdict_text(cell: Cell, column: str) -> str:
+def verdict_word(text: str, column: str) -> str:
     """CPU time is not faster or slower, but more or less."""
-    if cell.ratio is None:
-        return "no result"
-    text = str(cell.ratio.verdict)
     return text.replace("faster", "less").replace("slower", "more") if column in (CPU, WALL) else text
+
+
+def verdict_text(cell: Cell, column: str) -> str:
+    return "no result" if cell.ratio is None else verdict_word(str(cell.ratio.verdict), column)
 
 
 def _ratio_row(result: CaseResult, threads: int, variant: str, column: str) -> list[str] | None:
@@ -277,12 +278,6 @@ def failures(runs: Sequence[Run]) -> list[Table]:
     heads = ("host", "case", "variant", "threads ×runs", "cause")
     title = f"{total} of {len(runs)} runs gave no result"
     return [Table(title, [Column("", head) for head in heads], rows, [])]
-
-
-def case_tables(result: CaseResult, width: int = WIDTH) -> Iterator[Table]:
-    yield from median_tables(result, width)
-    yield from ratio_tables(result)
-    yield from cost_tables(result, width)
 
 
 def main_figure(result: CaseResult) -> Figure | None:
