@@ -142,7 +142,7 @@ def draw_slots(summaries: Summaries, cores: int, helps: dict[str, bool], out: Pa
     for axis, sched_class in zip(axes[:, 0], classes):
         of_class = select(chosen, sched_class=sched_class)
 
-        def value(key: Key) -> tuple[float, float] | None:
+        def value(key: Key, of_class: Summaries = of_class) -> tuple[float, float] | None:
             summary = of_class.get(key)
             return (summary["ratio_p50"], summary["ratio_p99"]) if summary else None
 

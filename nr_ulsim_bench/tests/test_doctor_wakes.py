@@ -9,11 +9,12 @@ from pathlib import Path
 
 import machine_tree
 import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
 from nrbench.doctor import cli, wakes
 from nrbench.doctor.finding import Level, Target
 from nrbench.system import System, parse_cpus
-from typer import Typer
-from typer.testing import CliRunner
 
 BUILD = os.environ.get("WS_BENCH_BUILD", "")
 PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-wakes"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from nrbench.cases import SLOT_CASES
 from nrbench.driver import Driver
 from nrbench.trace import events as ev

@@ -5,9 +5,10 @@ takes."""
 import random
 
 import pytest
+from trace_log import W0, Log, analyse, burst, only
+
 from nrbench.trace import lost
 from nrbench.trace.lost import Lost
-from trace_log import W0, Log, analyse, burst, only
 
 
 def of(*stretches: tuple[int, int]) -> Lost:

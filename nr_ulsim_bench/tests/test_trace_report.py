@@ -7,13 +7,14 @@ import struct
 from pathlib import Path
 
 import pytest
+from test_trace_analysis import phase_with_a_woken_worker
+from trace_log import Log, analyse, burst
+
 from nrbench.trace import cli, ctf_files, hist
 from nrbench.trace import events as ev
 from nrbench.trace.errors import TraceError
 from nrbench.trace.summary import Names, summarize
 from nrbench.trace.text import losses, text
-from test_trace_analysis import phase_with_a_woken_worker
-from trace_log import Log, analyse, burst
 
 
 def summary_of(*logs: Log, wanted: set[str] = frozenset()):

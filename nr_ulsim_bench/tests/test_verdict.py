@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
+
 from nrbench.stats import Key, read_lines, select, summarize
 from nrbench.table import full_report
 from nrbench.verdict import Score, all_verdicts, judge, wake_us

@@ -213,4 +213,3 @@ def make_plan(options: Options) -> list[Case]:
     cases = [case for case in every if case.kind in (("regret",) if named else options.kinds)]
     random.Random(options.seed).shuffle(cases)
     return cases
-

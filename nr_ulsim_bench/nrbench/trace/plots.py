@@ -67,9 +67,7 @@ def draw_tails(kinds: Sequence[tuple[str, Figures]], path: Path) -> bool:
         _finish(axis, title)
     axes[0, 0].set_ylabel("share that is longer")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc=LEGEND_PLACE, ncol=min(len(labels), 4), fontsize=8, frameon=False
-    )
+    figure.legend(handles, labels, loc=LEGEND_PLACE, ncol=min(len(labels), 4), fontsize=8, frameon=False)
     figure.savefig(path, dpi=130)
     plt.close(figure)
     return True

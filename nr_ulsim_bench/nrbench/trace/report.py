@@ -16,8 +16,8 @@ from nrbench.trace import hist
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER
-from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.reader import Trace
+from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.scene import Scene
 from nrbench.trace.slots import SlotName, parse_name
 from nrbench.trace.summary import Names, Summary, summarize

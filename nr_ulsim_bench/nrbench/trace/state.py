@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Callable, NamedTuple, TypeVar, Union
+from typing import Callable, NamedTuple, TypeVar
 
 GROUPS_MAX = 4096
 
@@ -59,7 +59,7 @@ class Join:
         self.group = group
 
 
-Frame = Union[Task, Join]
+Frame = Task | Join
 F = TypeVar("F", Task, Join)
 TaskKey = tuple[int, int, int]  # pool, function, argument
 
