@@ -5,13 +5,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from nrbench.system import format_cpus, parse_cpus
 
 Kind = Literal["nr_ulsim", "replay"]
 Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
+Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+FigureName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+_us$")]
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
+
+
+def _cpus(text: str) -> str:
+    return format_cpus(parse_cpus(text))
+
+
+Cpus = Annotated[str, AfterValidator(_cpus)]  # a list as in 0-3,8
 
 
 class ResultsError(ValueError):
@@ -64,7 +75,7 @@ class Build(_Strict):
 
     oai: str | None = Field(default=None, description="version of OAI, as far as it can be told")
     commit: str | None = Field(default=None, description="of OAI's sources, if they are a git checkout")
-    sha256: str = Field(description="of the program, first twelve hex digits")
+    sha256: str = Field(description="of the program and the libraries beside it, first twelve hex digits")
     pool: str | None = Field(default=None, description="what the pool says of itself; OAI's own says nothing")
 
 
@@ -86,21 +97,22 @@ class Run(_Strict):
         default=None, description="off, auto, fixed:N, hot; None = this pool knows no pre-wake"
     )
     threads: int = Field(ge=0, description="of the pool; 0 = inline")
-    cpus: str | None = Field(
-        default=None, description="CPUs that the run was bound to, as in 0-3; None = not bound"
-    )
+    cpus: Cpus | None = Field(default=None, description="that the run was bound to; None = not bound")
     seed: int | None = None
     environment: dict[str, str] = Field(default_factory=dict, description="what was set for the run")
     build: Build | None = None
     status: Status
     error: str | None = None
+    snr_db: float | None = Field(
+        default=None, allow_inf_nan=False, description="at which the slots were decoded"
+    )
     trials: int | None = Field(default=None, description="slots that the means are over")
     errors: int | None = Field(default=None, description="slots that were not decoded in their first round")
-    figures: dict[str, float] = Field(default_factory=dict, description="by the names in figures.py; in us")
+    figures: dict[FigureName, Time] = Field(default_factory=dict, description="by the names in figures.py")
     derived: tuple[str, ...] = Field(default=(), description="figures that the program did not print itself")
-    wall_s: float | None = None
-    cpu_s: float | None = Field(default=None, description="user and system time of all threads")
-    rss_mib: float | None = Field(default=None, description="most memory in use")
+    wall_s: Time | None = None
+    cpu_s: Time | None = Field(default=None, description="user and system time of all threads")
+    rss_mib: Time | None = Field(default=None, description="most memory in use")
     ctx_voluntary: int | None = None
     ctx_involuntary: int | None = None
 
@@ -108,6 +120,20 @@ class Run(_Strict):
     def variant(self) -> str:
         """What tables call it."""
         return self.pool if self.spin is None else f"{self.pool} {self.spin}"
+
+    @property
+    def program(self) -> str:
+        return self.build.sha256 if self.build else ""
+
+
+def identity(one: Any, repeat: int) -> tuple[object, ...]:
+    """
+    What two runs of a sweep cannot share: of two such runs the second replaces the first.
+
+    @param one  a Run, or a Setting that is to become one
+    """
+    same = (one.scenario, one.case, one.options, one.pool, one.spin, one.threads, one.cpus, one.seed)
+    return (*same, tuple(sorted(dict(one.environment).items())), one.program, repeat)
 
 
 def to_line(run: Run) -> str:
