@@ -17,6 +17,7 @@ from nrbench.prewake import run as prewake
 from nrbench.run import Runner
 from nrbench.stats import Line, Summaries, read_lines, summarize
 from nrbench.sweep import replay
+from nrbench.sweep.session import INTERRUPTED
 from nrbench.table import full_report
 from nrbench.tracecost import plan as tracecost_plan
 from nrbench.tracecost import run as tracecost
@@ -111,20 +112,21 @@ def run_pools(request: Request) -> None:
         print(f"\nnrbench: {cut}")
 
 
-def run_replay(request: Request, by_name: bool) -> None:
+def run_replay(request: Request, by_name: bool) -> int:
     """The sweep over thread counts without OAI; among other parts with fewer recorded slots and repeats."""
+    out = request.out / "replay"
+    (out / replay.RUNS).unlink(missing_ok=True)
     options = replay.Options(
         program=request.program,
         data=request.data,
-        out=request.out / "sweep",
+        out=out,
         sched_class=request.classes[0] if request.classes else default_class(),
         backends=request.backends,
         short=request.quick or not by_name,
         repeats=request.rounds or (3 if request.quick else replay.REPEATS),
         seed=request.seed,
-        fresh=True,
     )
-    replay.run(options)
+    return replay.run(options)
 
 
 def run_trace(request: Request) -> None:
@@ -147,20 +149,28 @@ def run_prewake(request: Request, quick: bool) -> None:
     prewake.run(request.program.with_name("ws-prewake"), options, request.out)
 
 
-def run(request: Request) -> None:
-    """All parts; pre-wake among them shortly, unless it is asked for by name; tracing only then."""
+def run(request: Request) -> int:
+    """
+    All parts; pre-wake among them shortly, unless it is asked for by name; tracing only then.
+
+    @return exit status: see sweep.session.carry_out()
+    """
     only = set(request.only)
+    status = 0
     if not only or only & set(PARTS):
         run_pools(request)
     if REPLAY in only or not only:
         print()
-        run_replay(request, by_name=REPLAY in only)
+        status = run_replay(request, by_name=REPLAY in only)
+    if status == INTERRUPTED:
+        return status
     if TRACE in only:
         run_trace(request)
     everything = not (only or request.quick or request.backends)
     if PREWAKE in only or (everything and request.program.with_name("ws-prewake").is_file()):
         print()
         run_prewake(request, request.quick or PREWAKE not in only)
+    return status
 
 
 def report_lines(lines: list[Line], out: Path) -> None:
@@ -185,7 +195,8 @@ def report_again(out: Path) -> None:
     """On the results of every part that are in a folder."""
     parts = {
         RESULTS: lambda: report_lines(read_lines(out / RESULTS), out),
-        f"sweep/{replay.RUNS}": lambda: replay.report_again(out / "sweep"),
+        f"replay/{replay.RUNS}": lambda: replay.report_again(out / "replay"),
+        replay.RUNS: lambda: replay.report_again(out),
         prewake.RESULTS: lambda: prewake.report_again(out),
         tracecost.RESULTS: lambda: tracecost.report_again(out),
     }

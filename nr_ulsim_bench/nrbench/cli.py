@@ -65,6 +65,9 @@ def _values(chosen: Sequence[Enum] | None) -> tuple[str, ...]:
     return tuple(str(one.value) for one in chosen or ())
 
 
+FAILED = 2  # it could not be done
+
+
 def command(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """
     Make it a command of the program; what it returns is the exit status. Errors that the user can mend become
@@ -77,7 +80,7 @@ def command(function: Callable[..., Any], name: str | None = None) -> Callable[.
             code = function(*args, **kwargs)
         except (BenchError, SlotFileError, ValueError, OSError) as error:
             print(f"nrbench: {error}", file=sys.stderr)
-            raise typer.Exit(1) from error
+            raise typer.Exit(FAILED) from error
         if code:
             raise typer.Exit(code)
 
@@ -96,9 +99,9 @@ def run(
     budget: Budget = None,
     data: Data = DATA,
     out: Out = Path("out"),
-) -> None:
+) -> int:
     """Measure the pools that are built in, part by part, then report: what ci/bench does."""
-    bench.run(
+    return bench.run(
         bench.Request(
             program=program,
             data=data,
@@ -163,17 +166,20 @@ def scenarios(
 @command
 def report(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="results of sweeps, of one host or several")
+        list[Path] | None, typer.Argument(help="results of sweeps, or their folders; of one host or several")
     ] = None,
     threshold: Threshold = 0.0,
-    out: Out = Path("out"),
+    out: Annotated[
+        Path | None, typer.Option(help="folder of the report (out/report); without files: out")
+    ] = None,
 ) -> None:
-    """Tables, plots and one HTML page of sweeps; without files, of all that is in the folder of results."""
+    """Tables, plots and one HTML page of sweeps; without files, of all results that are in a folder."""
     if not files:
-        bench.report_again(out)
+        bench.report_again(out or Path("out"))
         return
     from nrbench.sweep.report import report_files  # loads pandas and matplotlib: a second
 
+    out = out or Path("out/report")
     names = report_files(files, out, threshold)
     print(f"\nwritten to {out}/: {' '.join(names)}")
 

@@ -18,8 +18,9 @@ class BenchError(RuntimeError):
 
 
 def quiet_environment() -> dict[str, str]:
-    """The caller's, without settings of the pool: a measurement sets what it means to."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("TPOOL_WS_")}
+    """The caller's, without settings of pool and noise: a measurement sets what it means to."""
+    own = ("TPOOL_WS_", "OAI_RNGSEED")
+    return {name: value for name, value in os.environ.items() if not name.startswith(own)}
 
 
 class Driver:

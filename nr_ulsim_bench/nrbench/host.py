@@ -14,14 +14,16 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nrbench.system import CAP_SYS_NICE, CPU, System, format_cpus, quota
+from nrbench.system import CAP_SYS_NICE, CPU, Cpus, System, format_cpus, parse_cpus, quota
 
 if TYPE_CHECKING:
     from nrbench.sweep.record import Host
 
 REAL = System()
-_APPLICATION = b"nrbench host 1\0"  # the identifier of the machine itself is never shown
+_APPLICATION = b"nrbench host 2\0"  # the identifier of the machine itself is never shown
 _DYNAMIC = ("none", "voluntary", "full", "lazy")
+_NO_CPUS: Cpus = frozenset()
+OAI_PRIORITY = 97  # of OAI's workers; its other threads are below
 
 
 class Idle(NamedTuple):
@@ -36,21 +38,23 @@ def cores() -> int:
     return len(REAL.affinity())
 
 
-def realtime_allowed() -> bool:
-    policy, param = os.sched_getscheduler(0), os.sched_getparam(0)
+def realtime_allowed(priority: int = 50) -> bool:
+    """It is tried."""
     try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(50))
-    except PermissionError:
+        policy, param = os.sched_getscheduler(0), os.sched_getparam(0)
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
+        os.sched_setscheduler(0, policy, param)
+    except OSError:  # refused, or unknown to a sandbox
         return False
-    os.sched_setscheduler(0, policy, param)
     return True
 
 
 def realtime_possible(system: System) -> bool:
-    """Tried on the real machine; of a made-up one what it says."""
+    """At OAI's highest priority. Tried on the real machine; of a made-up one what it says."""
     if system.is_real:
-        return realtime_allowed()
-    return bool(system.has_capability(CAP_SYS_NICE)) or (system.limit("Max realtime priority") or 0) != 0
+        return realtime_allowed(OAI_PRIORITY)
+    limit = system.limit("Max realtime priority") or 0
+    return bool(system.has_capability(CAP_SYS_NICE)) or limit == -1 or limit >= OAI_PRIORITY
 
 
 def cpu_model(system: System) -> str:
@@ -69,6 +73,12 @@ def architecture(system: System) -> str:
 
 def kernel_release(system: System) -> str:
     return system.text("/proc/sys/kernel/osrelease") or platform.release()
+
+
+def kernel_version(system: System) -> tuple[int, ...]:
+    """As in (6, 8); (0, 0) where it cannot be told."""
+    match = re.match(r"(\d+)\.(\d+)", kernel_release(system))
+    return tuple(map(int, match.groups())) if match else (0, 0)
 
 
 def is_virtual(system: System) -> bool:
@@ -102,24 +112,55 @@ def idle_states(system: System, cpu: int = 0) -> list[Idle]:
     return states
 
 
-def _own_cpus(text: str | None) -> str | None:
-    """CPUs of a boot parameter such as isolcpus=managed_irq,domain,2-5."""
-    if text is None:
-        return None
-    return ",".join(word for word in text.split(",") if word[:1].isdigit()) or text or None
+_ISOLCPUS_FLAGS = ("managed_irq", "domain", "nohz")
+
+
+def _given(system: System, name: str) -> Cpus:
+    """CPUs of a boot parameter such as isolcpus=managed_irq,domain,2-5; N is the last one."""
+    last = max(system.possible())
+    words = (system.boot_parameter(name) or "").replace("all", "0-N").split(",")
+    cpus = ",".join(re.sub(r"\bN\b", str(last), word) for word in words if word not in _ISOLCPUS_FLAGS)
+    try:
+        return parse_cpus(cpus)
+    except ValueError:
+        return _NO_CPUS
+
+
+def _isolcpus(system: System) -> Cpus:
+    """With flags but without "domain" it isolates no CPU from other threads."""
+    flags = set((system.boot_parameter("isolcpus") or "").split(",")) & set(_ISOLCPUS_FLAGS)
+    return _given(system, "isolcpus") if not flags or "domain" in flags else _NO_CPUS
+
+
+def _in_effect(system: System, file: str, given: Cpus) -> str | None:
+    """What the kernel says decides; the command line only where it says nothing."""
+    cpus = given if system.text(file) is None else system.cpus(file)
+    return format_cpus(cpus or ()) or None
 
 
 def isolated(system: System) -> str | None:
-    return system.text(f"{CPU}/isolated") or _own_cpus(system.boot_parameter("isolcpus"))
+    return _in_effect(system, f"{CPU}/isolated", _isolcpus(system))
 
 
 def nohz_full(system: System) -> str | None:
-    cpus = system.cpus(f"{CPU}/nohz_full")
-    return format_cpus(cpus or ()) or _own_cpus(system.boot_parameter("nohz_full"))
+    return _in_effect(system, f"{CPU}/nohz_full", _given(system, "nohz_full"))
 
 
 def rcu_nocbs(system: System) -> str | None:
-    return _own_cpus(system.boot_parameter("rcu_nocbs"))
+    """No file says it; but without a thread for its callbacks a CPU is not among them."""
+    given = _given(system, "rcu_nocbs")
+    if built_without(system, "RCU_NOCB_CPU"):
+        given = _NO_CPUS
+    if system.shows_kernel_threads():
+        threads = (re.fullmatch(r"rcuo\w*/(\d+)", name) for name in system.process_names())
+        given &= frozenset(int(thread[1]) for thread in threads if thread)
+    return format_cpus(given) or None
+
+
+def managed_irq(system: System) -> Cpus:
+    """CPUs that interrupts which the kernel places itself avoid."""
+    flags = (system.boot_parameter("isolcpus") or "").split(",")
+    return _given(system, "isolcpus") if "managed_irq" in flags else _NO_CPUS
 
 
 def kernel_config(system: System) -> str:
@@ -162,9 +203,16 @@ def preemption(system: System) -> str | None:
 
 
 def identifier(system: System) -> str:
-    """The same for one machine, and not to be traced to it: machine-id(5) says how."""
-    secret = (system.text("/etc/machine-id") or "").encode()
-    return hashlib.sha256(_APPLICATION + secret + cpu_model(system).encode()).hexdigest()[:8]
+    """The same for one machine, and not to be traced to it: machine-id(5) says how.
+
+    Images of containers and machines have no machine-id, or all the same one: so the CPUs count, too, and
+    without it the boot.
+    """
+    machine = system.text("/etc/machine-id")
+    if machine in (None, "", "uninitialized"):
+        machine = system.text("/proc/sys/kernel/random/boot_id")
+    words = [machine or "", cpu_model(system), str(len(system.online())), architecture(system)]
+    return hashlib.sha256(_APPLICATION + "\0".join(words).encode()).hexdigest()[:8]
 
 
 def describe(label: str | None = None, system: System = REAL) -> Host:

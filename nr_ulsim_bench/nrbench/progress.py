@@ -36,7 +36,8 @@ class Progress:
         self.bar: Bar | None = None
         if self.out.isatty():
             columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-            self.bar = Bar(*columns, console=Console(file=self.out), transient=True)
+            # refreshed by hand: a thread that draws would disturb what is measured
+            self.bar = Bar(*columns, console=Console(file=self.out), transient=True, auto_refresh=False)
             self.task = self.bar.add_task(self._times(), total=count)
             self.bar.start()
 
@@ -57,6 +58,7 @@ class Progress:
         """What is being done now."""
         if self.bar:
             self.bar.update(self.task, completed=self.done, description=f"{self._times()}  {what[:60]}")
+            self.bar.refresh()
 
     def step(self, planned_s: float, what: str) -> None:
         """Something is done that was planned to take so long."""

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 CPU = "/sys/devices/system/cpu"
 CAP_SYS_NICE = 23
 CAP_IPC_LOCK = 14
+CPU_MAX = 65535  # eight times as many as any kernel can be built for
 
 Cpus = frozenset[int]
 
@@ -28,6 +29,8 @@ def parse_cpus(text: str) -> Cpus:
         assert first is not None
         if last is not None and last < first or group is not None and group < 1:
             raise ValueError(f"'{text}' is no list of CPUs such as 0-3,8: '{part.strip()}' is empty")
+        if max(first, last or 0) > CPU_MAX:
+            raise ValueError(f"'{text}' is no list of CPUs such as 0-3,8: '{part.strip()}' is too far up")
         span = range(first, (first if last is None else last) + 1)
         cpus.update(cpu for cpu in span if group is None or (cpu - first) % group < (used or 0))
     return frozenset(cpus)
@@ -142,6 +145,10 @@ class System:
     def online(self) -> Cpus:
         return self.cpus(f"{CPU}/online") or frozenset(range(os.cpu_count() or 1))
 
+    def possible(self) -> Cpus:
+        """Those that this kernel has room for, online or not."""
+        return self.cpus(f"{CPU}/possible") or self.online()
+
     def affinity(self) -> Cpus:
         """CPUs that this process may use."""
         if self.is_real:
@@ -169,6 +176,10 @@ class System:
         """Of all processes that can be seen."""
         pids = (name for name in self.names("/proc") if name.isdigit())
         return {name for name in (self.text(f"/proc/{pid}/comm") for pid in pids) if name}
+
+    def shows_kernel_threads(self) -> bool:
+        """A container shows only its own processes."""
+        return self.text("/proc/2/comm") == "kthreadd"
 
 
 @dataclass(frozen=True)

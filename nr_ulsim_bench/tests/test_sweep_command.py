@@ -58,7 +58,7 @@ def test_runs_that_fail_are_named_the_rest_goes_on_and_the_exit_status_says_so(b
     words = ("sweep", *builds, "--cases", "quick:prb106-mcs9", "--threads", "2,4", "--repeats", "3")
     answer = nrbench(*words, "--spin", "auto", "--env", "TPOOL_WS_FALL=1")
     assert answer.exit_code == 1
-    assert "prb106-mcs9 new auto 4 threads: crash: ended by SIGABRT" in answer.output
+    assert "quick:prb106-mcs9 new auto 4 threads: crash: ended by SIGABRT" in answer.output
     assert "3 of 18 runs gave no figures" in answer.output
     states = Counter(run.status for run in read_runs(tmp_path / "out" / "runs.ndjson"))
     assert states == {"ok": 15, "crash": 2, "missing": 1}
@@ -79,13 +79,13 @@ def test_runs_that_fail_are_named_the_rest_goes_on_and_the_exit_status_says_so(b
 )
 def test_wrong_words_are_explained_in_one_line(builds, words, error):
     answer = nrbench("sweep", *builds, "--repeats", "1", *words)
-    assert answer.exit_code == 1 and f"nrbench: {error}" in answer.output
+    assert answer.exit_code == 2 and f"nrbench: {error}" in answer.output
     assert "Traceback" not in answer.output
 
 
 def test_one_program_on_both_sides_is_refused(builds):
     answer = nrbench("sweep", *builds[:3], builds[1], *builds[4:])
-    assert answer.exit_code == 1 and "--old and --new: one and the same program" in answer.output
+    assert answer.exit_code == 2 and "--old and --new: one and the same program" in answer.output
 
 
 def test_what_would_be_run_can_be_seen_first(builds, tmp_path):

@@ -3,13 +3,15 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from sweep_runs import HOST
 
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.record import Build, ResultsError, read_runs
-from nrbench.sweep.run import Runner, Sweep, Taken, put_aside
+from nrbench.sweep.run import Runner, Sweep, Taken
+from nrbench.sweep.store import Writer, locked, put_aside
 
 PROGRAM = "0123456789ab"
 SETTINGS = [
@@ -24,7 +26,8 @@ def fine(setting):
 
 
 def a_sweep(take=fine, settings=SETTINGS, repeats=3, sweep_id="aaaaaaaaaaaa"):
-    return Sweep(sweep_id, "nr_ulsim", HOST, settings, repeats, 1, take)
+    repeated = [replace(setting, repeats=repeats) for setting in settings]
+    return Sweep(sweep_id, "nr_ulsim", HOST, repeated, 1, take)
 
 
 def interrupting(after):
@@ -42,11 +45,11 @@ def interrupting(after):
 def test_an_interrupted_sweep_goes_on_where_it_ended(tmp_path):
     path = tmp_path / "out" / "runs.ndjson"
     result = Runner(a_sweep(interrupting(after=5)), path).run()
-    assert result.interrupted and result.taken == 5 and len(read_runs(path)) == 5
+    assert result.interrupted and len(result.taken) == 5 and len(read_runs(path)) == 5
     rest = Runner(a_sweep(), path)
     assert len(rest.steps) == 7
     result = rest.run()
-    assert not result.interrupted and result.taken == 7 and len(result.runs) == 12
+    assert not result.interrupted and len(result.taken) == 7 and len(result.runs) == 12
     places = Counter((run.pool, run.threads, run.repeat) for run in read_runs(path))
     assert len(places) == 12 and set(places.values()) == {1}
     assert Runner(a_sweep(), path).steps == []
@@ -77,7 +80,7 @@ def test_results_of_another_sweep_are_not_mixed_in(tmp_path):
     with pytest.raises(ResultsError, match="holds a sweep of another machine, other programs"):
         Runner(a_sweep(sweep_id="bbbbbbbbbbbb"), path)
     other = [Setting("quick", "a case", ("-n5", "-C1"), "old", None, 1, program=PROGRAM)]
-    with pytest.raises(ResultsError, match="quick:a case was run with -n9 -C1, not with -n5 -C1"):
+    with pytest.raises(ResultsError, match="quick:a case was run with -n9 -C1 .*, not with -n5 -C1 "):
         Runner(a_sweep(settings=other), path)
     assert put_aside(path).name == "runs.1.ndjson" and not path.exists()
     Runner(a_sweep(sweep_id="bbbbbbbbbbbb"), path).run()
@@ -91,9 +94,9 @@ def test_what_fails_twice_is_left_out_and_the_rest_goes_on(tmp_path):
     result = Runner(a_sweep(take, repeats=4), tmp_path / "runs.ndjson").run()
     states = Counter((run.threads, run.status) for run in result.runs)
     assert states == {(1, "ok"): 8, (2, "hang"): 4, (2, "missing"): 4}
-    assert result.failed == 8
+    assert len(result.failed) == 8
     assert {run.error for run in result.runs if run.status == "missing"} == {
-        "left out: 2 runs of it failed before"
+        "left out: 2 runs of it failed and none succeeded"
     }
 
 
@@ -116,3 +119,51 @@ def test_a_line_that_is_no_run_is_named(tmp_path, line, error):
 def test_results_that_are_not_there_are_named(tmp_path):
     with pytest.raises(ResultsError, match="absent.ndjson: No such file"):
         read_runs(tmp_path / "absent.ndjson")
+
+
+def test_what_fails_now_and_then_is_not_left_out(tmp_path):
+    count = Counter()
+
+    def take(setting):
+        count[setting] += 1
+        return Taken("crash", "ended by SIGSEGV") if count[setting] % 3 else fine(setting)
+
+    result = Runner(a_sweep(take, SETTINGS[:1], repeats=12), tmp_path / "runs.ndjson").run()
+    assert Counter(run.status for run in result.runs) == {"crash": 2, "missing": 10}
+    again = Runner(a_sweep(lambda setting: fine(setting), SETTINGS[:1], repeats=1), tmp_path / "runs.ndjson")
+    again.run()
+    count.clear()
+    result = Runner(a_sweep(take, SETTINGS[:1], repeats=12), tmp_path / "runs.ndjson").run()
+    assert Counter(run.status for run in result.taken) == {"crash": 8, "ok": 3}
+
+
+def test_one_sweep_at_a_time_writes_to_a_folder(tmp_path):
+    with locked(tmp_path):
+        with pytest.raises(ResultsError, match="another sweep is writing its results there"):
+            with locked(tmp_path):
+                pass
+    with locked(tmp_path):
+        pass
+
+
+def test_a_full_disk_is_named_and_what_is_there_is_kept(tmp_path):
+    path = tmp_path / "runs.ndjson"
+    run = Runner(a_sweep(repeats=1), path).run().runs[0]
+    writer = Writer(path)
+    writer.close()
+    writer.out = open("/dev/full", "wb", buffering=0)
+    with pytest.raises(ResultsError, match=f"{path}: No space left on device; the runs before are there"):
+        writer.write(run)
+    assert len(read_runs(path)) == 4
+
+
+def test_each_run_is_in_the_file_before_the_next_begins(tmp_path):
+    path = tmp_path / "runs.ndjson"
+    seen = []
+
+    def take(setting):
+        seen.append(len(read_runs(path)))
+        return fine(setting)
+
+    Runner(a_sweep(take), path).run()
+    assert seen == list(range(12))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 from nrbench.system import Cpus, System, format_cpus
 
@@ -20,31 +21,36 @@ class Level(str, Enum):
     BAD = "bad"
 
 
+RemedyKind = Literal["command", "boot", "advice"]
+
+
 @dataclass(frozen=True)
 class Remedy:
-    """A command, boot parameter or setting."""
+    """A command for root's shell, boot parameters, or advice in words."""
 
     text: str
+    kind: RemedyKind
     lasts: bool  # over a reboot
+    note: str = ""  # when it is right, or what it costs
 
 
-def command(text: str) -> Remedy:
-    return Remedy(text, lasts=False)
+def command(text: str, note: str = "", lasts: bool = False) -> Remedy:
+    return Remedy(text, "command", lasts, note)
 
 
-def boot(parameters: str) -> Remedy:
-    return Remedy(f"boot parameter {parameters}", lasts=True)
+def boot(parameters: str, note: str = "") -> Remedy:
+    return Remedy(parameters, "boot", True, note)
 
 
-def sysctl(name: str, value: int) -> tuple[Remedy, Remedy]:
+def sysctl(name: str, value: int, note: str = "") -> tuple[Remedy, Remedy]:
     setting = f"{name}={value}"
     lasting = f"echo {name} = {value} > /etc/sysctl.d/90-realtime-{name.rpartition('.')[2]}.conf"
-    return command(f"sysctl -w {setting}"), Remedy(lasting, lasts=True)
+    return command(f"sysctl -w {setting}", note), command(lasting, note, lasts=True)
 
 
 def advice(text: str) -> Remedy:
     """Nothing that a reboot could undo."""
-    return Remedy(text, lasts=True)
+    return Remedy(text, "advice", True)
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,9 @@ class Target:
         return self.system.online() - self.cpus
 
     @property
-    def first(self) -> int:
-        return min(self.cpus)
+    def apply_command(self) -> str:
+        """With its full path, because sudo does not look where a virtual environment has its programs."""
+        return f'sudo "$(command -v nrbench)" doctor --cpus {self.list} --apply --yes'
 
     def where(self, cpus: Iterable[int]) -> str:
         """The worker CPUs among some, for a text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -40,25 +41,30 @@ def _line(finding: Finding) -> Text:
     )
 
 
-def _remedy(remedy: Remedy) -> str:
-    return f"do: {remedy.text}" + ("" if remedy.lasts else "   (until the next boot)")
+def _print_remedy(console: Console, remedy: Remedy) -> None:
+    """What is to be pasted has a line of its own, which is never wrapped."""
+    if remedy.kind == "advice":
+        _print(console, Text(f"do: {remedy.text}"), INDENT)
+        return
+    head = "boot parameter" if remedy.kind == "boot" else "do" if remedy.lasts else "do, until the next boot"
+    note = f" ({remedy.note})" if remedy.note else ""
+    _print(console, Text(f"{head}{note}:"), INDENT)
+    console.print(Text(f"{INDENT}  {remedy.text}"), soft_wrap=True)
 
 
 def show(console: Console, host: Host, cpus: str, findings: Findings) -> None:
-    console.print(f"{host.label}, Linux {host.kernel}. CPUs of the workers: {cpus}")
+    _print(console, Text(f"{host.label}, Linux {host.kernel}. CPUs of the workers: {cpus}"))
     for area, group in findings.items():
         console.print()
         console.print(Text(area, style="bold underline"))
         for finding in group:
             _print(console, _line(finding))
-            if finding.level is Level.GOOD or not finding.checked:
-                continue
             if finding.why:
                 _print(console, Text(finding.why), INDENT)
             for remedy in finding.remedies:
-                _print(console, Text(_remedy(remedy)), INDENT)
+                _print_remedy(console, remedy)
     console.print()
-    console.print(summary(findings))
+    console.print(Text(summary(findings)))
 
 
 def summary(findings: Findings) -> str:
@@ -77,7 +83,7 @@ def _as_dict(area: str, finding: Finding) -> dict[str, Any]:
         "checked": finding.checked,
         "seen": finding.seen,
         "why": finding.why,
-        "remedies": [{"text": remedy.text, "lasts": remedy.lasts} for remedy in finding.remedies],
+        "remedies": [asdict(remedy) for remedy in finding.remedies],
     }
 
 

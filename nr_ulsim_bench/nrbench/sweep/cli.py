@@ -162,8 +162,8 @@ def make_command(program: Path, data: Path) -> Callable[..., int]:
         """Old pool against new over thread counts: nr_ulsim of two builds of OAI, or recorded slots.
 
         Runs are taken in shuffled rounds and written one by one: after an interruption the same command
-        goes on. Exit status: 0; 1 = some runs gave no figures, each is named; 2 = wrong usage;
-        130 = interrupted."""
+        goes on. Exit status: 0; 1 = some runs gave no figures, each is named; 2 = it could not
+        be done; 130 = interrupted."""
         given = Namespace(**ctx.params)
         return _builds_of_oai(given) if given.old or given.new else _recorded_slots(given)
 

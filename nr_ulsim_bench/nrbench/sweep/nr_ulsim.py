@@ -12,9 +12,9 @@ from nrbench.sweep.plan import Setting, sweep_id
 from nrbench.sweep.record import INLINE
 from nrbench.sweep.run import Sweep
 from nrbench.sweep.scenario import Case, Scenario, select
-from nrbench.sweep.session import carry_out
+from nrbench.sweep.session import carry_out, show_plan
 from nrbench.sweep.simulator import KIND, BuildError, Simulate, Simulator, find
-from nrbench.system import parse_cpus
+from nrbench.system import format_cpus, parse_cpus
 
 OLD, NEW = "old", "new"
 SCENARIO = "slides"
@@ -42,6 +42,10 @@ class Options:
     oai: str | None = None
     label: str | None = None
     fresh: bool = False
+
+
+def normal_cpus(text: str | None) -> str | None:
+    return format_cpus(parse_cpus(text)) if text else None
 
 
 def guess_s(case: Case) -> float:
@@ -75,8 +79,9 @@ class Settings:
                 threads=threads,
                 program=self.builds[build].build.sha256,
                 environment=tuple(environment.items()),
-                cpus=options.cpus or sweep.cpus,
+                cpus=normal_cpus(options.cpus or sweep.cpus),
                 seed=seed,
+                repeats=options.repeats or sweep.repeats,
                 limit_s=options.limit_s or sweep.limit_s,
                 guess_s=guess_s(case),
             )
@@ -98,7 +103,7 @@ def _check(options: Options, scenarios: list[Scenario]) -> None:
             raise ValueError(
                 "--spin hot: OAI's settings do not have it; there are off, auto and fixed:MICROSECONDS"
             )
-    pinned = {options.cpus or scenario.sweep.cpus for scenario in scenarios}
+    pinned = {normal_cpus(options.cpus or scenario.sweep.cpus) for scenario in scenarios}
     if len(pinned) > 1:
         raise ValueError("--cases: scenarios with different cpus; give --cpus, or sweep them one by one")
 
@@ -139,7 +144,7 @@ def run(options: Options, dry: bool = False) -> int:
     _check(options, scenarios)
     builds = _builds(options)
     settings = _settings(options, scenarios, builds)
-    cpus = options.cpus or scenarios[0].sweep.cpus
+    cpus = settings[0].cpus
     about = host.describe(options.label)
     what = {
         "programs": sorted(build.build.sha256 for build in builds.values()),
@@ -152,8 +157,9 @@ def run(options: Options, dry: bool = False) -> int:
         kind=KIND,
         host=about,
         settings=settings,
-        repeats=options.repeats or max(scenario.sweep.repeats for scenario in scenarios),
         seed=options.order_seed,
         take=Simulate(builds, parse_cpus(cpus) if cpus else None).take,
     )
-    return carry_out(sweep, options.out, options.fresh, dry)
+    return (
+        show_plan(sweep, options.out, options.fresh) if dry else carry_out(sweep, options.out, options.fresh)
+    )

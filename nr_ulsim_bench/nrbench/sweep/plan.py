@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Sequence
 
-from nrbench.sweep.record import Host, Run
+from nrbench.sweep.record import Host, Run, identity
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Setting:
     environment: tuple[tuple[str, str], ...] = ()
     cpus: str | None = None
     seed: int | None = None
+    repeats: int = 1
     limit_s: float = 120.0
     guess_s: float = 1.0
 
@@ -34,31 +35,7 @@ class Setting:
         return self.pool if self.spin is None else f"{self.pool} {self.spin}"
 
     def __str__(self) -> str:
-        return f"{self.case} {self.variant} {self.threads} threads"
-
-
-Key = tuple[object, ...]
-
-
-def key_of(setting: Setting, repeat: int) -> Key:
-    s = setting
-    return (s.scenario, s.case, s.options, s.pool, s.spin, s.threads, s.program, s.cpus, s.seed, repeat)
-
-
-def key_of_run(run: Run) -> Key:
-    program = run.build.sha256 if run.build else ""
-    return (
-        run.scenario,
-        run.case,
-        run.options,
-        run.pool,
-        run.spin,
-        run.threads,
-        program,
-        run.cpus,
-        run.seed,
-        run.repeat,
-    )
+        return f"{self.scenario}:{self.case} {self.variant} {self.threads} threads"
 
 
 def sweep_id(host: Host, kind: str, what: dict[str, Any]) -> str:
@@ -67,22 +44,20 @@ def sweep_id(host: Host, kind: str, what: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def in_order(settings: Sequence[Setting], repeats: int, seed: int) -> Iterator[tuple[int, Setting]]:
-    """Rounds of all settings, each in an order of its own, so that what changes here hits all alike.
-    It does not depend on their number: a longer sweep continues a shorter one."""
-    for repeat in range(repeats):
+def in_order(settings: Sequence[Setting], seed: int) -> Iterator[tuple[int, Setting]]:
+    """Rounds of all settings, each in an order of its own, so that what changes here hits all alike. It does
+    not depend on the number of rounds: a longer sweep continues a shorter one."""
+    for repeat in range(max((setting.repeats for setting in settings), default=0)):
         this_round = list(settings)
         random.Random(f"{seed} {repeat}").shuffle(this_round)
-        yield from ((repeat, setting) for setting in this_round)
+        yield from ((repeat, setting) for setting in this_round if repeat < setting.repeats)
 
 
-def still_to_do(
-    settings: Sequence[Setting], repeats: int, seed: int, runs: Iterable[Run]
-) -> list[tuple[int, Setting]]:
+def still_to_do(settings: Sequence[Setting], seed: int, runs: Iterable[Run]) -> list[tuple[int, Setting]]:
     """Failed runs are tried again."""
-    there = {key_of_run(run) for run in runs if run.status == "ok"}
+    there = {identity(run, run.repeat) for run in runs if run.status == "ok"}
     return [
         (repeat, setting)
-        for repeat, setting in in_order(settings, repeats, seed)
-        if key_of(setting, repeat) not in there
+        for repeat, setting in in_order(settings, seed)
+        if identity(setting, repeat) not in there
     ]

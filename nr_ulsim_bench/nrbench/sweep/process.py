@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import signal
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import IO, Iterable, Iterator, Mapping, Sequence
 
 OUTPUT_MAX_BYTES = 4 << 20
+FILE_MAX_BYTES = 1 << 30  # of what a run writes into one file, its output included
+PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,12 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def _in_child() -> None:
+    """Before the program begins: nothing of it may outlive the sweep, or fill the disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MAX_BYTES, FILE_MAX_BYTES))
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _wait(process: subprocess.Popen[bytes], limit_s: float) -> tuple[resource.struct_rusage, bool]:
     """@return what it cost, and whether it had to be killed"""
     hung = threading.Event()
@@ -120,6 +129,7 @@ def run_program(
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_in_child,
             )
         usage, hung = _wait(process, limit_s)
         wall_s, code, output = time.monotonic() - begin, process.returncode, _tail(out)

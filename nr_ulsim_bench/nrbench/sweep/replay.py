@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -19,8 +21,8 @@ from nrbench.sweep.plan import Setting, sweep_id
 from nrbench.sweep.process import bound_to
 from nrbench.sweep.record import INLINE, Build, Kind
 from nrbench.sweep.run import Sweep, Taken
-from nrbench.sweep.session import RUNS, carry_out, default_threads, report_again, sha256_of
-from nrbench.system import parse_cpus
+from nrbench.sweep.session import RUNS, carry_out, default_threads, report_again, sha256_of, show_plan
+from nrbench.system import format_cpus, parse_cpus
 
 __all__ = ["RUNS", "Options", "report_again", "run"]
 
@@ -67,6 +69,11 @@ def period_us(slot_file: SlotFile) -> int:
     return 500 * (int(1.2 * slot_file.longest_slot_us() / 500) + 1)
 
 
+@functools.lru_cache
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
 def _setting(
     slot_file: SlotFile, pool: str, spin: str | None, threads: int, options: Options, program: str
 ) -> Setting:
@@ -74,13 +81,14 @@ def _setting(
     return Setting(
         scenario=SCENARIO,
         case=slot_file.name,
-        options=(slot_file.path.name, f"class={options.sched_class}"),
+        options=(slot_file.path.name, f"sha256={digest(slot_file.path)}", f"class={options.sched_class}"),
         pool=pool,
         spin=spin,
         threads=threads,
         program=program,
         cpus=options.cpus,
         environment=() if spin is None or spin == "hot" else (("TPOOL_WS_SPIN", spin),),
+        repeats=options.repeats,
         limit_s=5 + 6 * seconds,
         guess_s=seconds,
     )
@@ -231,8 +239,9 @@ def choose_pools(driver: Driver, wanted: Sequence[str]) -> list[Present]:
 
 def _sweep(options: Options, driver: Driver) -> Sweep:
     about = host.describe(options.label)
-    cores = min(about.cores, len(parse_cpus(options.cpus))) if options.cpus else about.cores
-    options = replace(options, threads=options.threads or default_threads(cores))
+    cores = len(parse_cpus(options.cpus)) if options.cpus else about.cores
+    cpus = format_cpus(parse_cpus(options.cpus)) if options.cpus else None
+    options = replace(options, threads=options.threads or default_threads(cores), cpus=cpus)
     files = choose_files(read_files(options.data), options.cases, options.short)
     pools = choose_pools(driver, options.backends)
     program = sha256_of(driver.program)
@@ -241,7 +250,6 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
         kind=KIND,
         host=about,
         settings=make_settings(files, pools, options, program),
-        repeats=options.repeats,
         seed=options.seed,
         take=Replay(driver, files, pools, options.sched_class, cores).take,
     )
@@ -249,12 +257,18 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
 
 def run(options: Options, dry: bool = False) -> int:
     """@return exit status: see session.carry_out()"""
+    if not options.program.is_file():
+        raise BenchError(
+            f"{options.program}: no such program. Without --old and --new the recorded slots are run, on the "
+            "pools of ws-bench: ci/bench builds it, --program names it, --data its slots"
+        )
     if not dry:
         options.out.mkdir(parents=True, exist_ok=True)
     with open(os.devnull if dry else options.out / "bench.log", "w") as log:
         driver = Driver(options.program, log)
         try:
             with bound_to(parse_cpus(options.cpus) if options.cpus else None):
-                return carry_out(_sweep(options, driver), options.out, options.fresh, dry)
+                sweep = _sweep(options, driver)
+                return (show_plan if dry else carry_out)(sweep, options.out, options.fresh)
         finally:
             driver.close()

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import datetime
-import json
-import os
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +12,8 @@ from typing import Callable, Sequence
 from nrbench.host import commit
 from nrbench.progress import Progress
 from nrbench.sweep.plan import Setting, still_to_do
-from nrbench.sweep.record import Build, Host, Kind, ResultsError, Run, Status, read_runs, to_line
+from nrbench.sweep.record import Build, Host, Kind, Run, Status, identity
+from nrbench.sweep.store import Writer, earlier_runs
 
 FAILURES_MAX = 2
 
@@ -26,6 +25,7 @@ class Taken:
     status: Status
     error: str | None = None
     build: Build | None = None
+    snr_db: float | None = None
     trials: int | None = None
     errors: int | None = None
     figures: dict[str, float] = field(default_factory=dict)
@@ -45,81 +45,36 @@ class Sweep:
     kind: Kind
     host: Host
     settings: Sequence[Setting]
-    repeats: int
     seed: int
     take: Callable[[Setting], Taken]
 
 
 @dataclass
 class Result:
+    """All runs of the sweep, those of earlier calls included; and those that this call took."""
+
     runs: list[Run]
-    taken: int = 0
-    failed: int = 0
+    taken: list[Run] = field(default_factory=list)
     interrupted: bool = False
 
+    def add(self, run: Run) -> None:
+        self.runs.append(run)
+        self.taken.append(run)
 
-def _check_cases(path: Path, settings: Sequence[Setting], runs: Sequence[Run]) -> None:
-    """One name must not stand for two things in a report."""
-    options = {(s.scenario, s.case, s.threads): s.options for s in settings}
-    for run in runs:
-        now = options.get((run.scenario, run.case, run.threads), run.options)
-        if now != run.options:
-            raise ResultsError(
-                f"{path}: {run.scenario}:{run.case} was run with {' '.join(run.options)}, "
-                f"not with {' '.join(now)} "
-                "(--fresh puts these results aside and begins anew; --out names another folder)"
-            )
-
-
-def earlier_runs(path: Path, sweep: str) -> list[Run]:
-    """Runs of this sweep that an earlier call took. A line that was cut short goes from the file."""
-    if not path.exists():
-        return []
-    runs = read_runs(path)
-    for run in runs:
-        if run.sweep != sweep:
-            raise ResultsError(
-                f"{path}: holds a sweep of another machine, other programs or other options "
-                "(--fresh puts it aside and begins a new one; --out names another folder)"
-            )
-    _end_last_line(path)
-    return runs
-
-
-def _end_last_line(path: Path) -> None:
-    """So that more can be appended."""
-    text = path.read_bytes()
-    whole = text.rfind(b"\n") + 1
-    if whole == len(text):
-        return
-    try:
-        json.loads(text[whole:])
-    except ValueError:  # it was cut off; read_runs has left it out
-        os.truncate(path, whole)
-    else:
-        with open(path, "ab") as out:
-            out.write(b"\n")
-
-
-def put_aside(path: Path) -> Path | None:
-    """@return where the results that were there are now"""
-    if not path.exists():
-        return None
-    for number in range(1, 10000):
-        aside = path.with_name(f"{path.stem}.{number}{path.suffix}")
-        if not aside.exists():
-            return path.rename(aside)
-    raise ResultsError(f"{path.parent}: too many results put aside")
+    @property
+    def failed(self) -> list[Run]:
+        return [run for run in self.taken if run.status != "ok"]
 
 
 class Runner:
     def __init__(self, sweep: Sweep, path: Path) -> None:
         self.sweep = sweep
         self.path = path
-        self.runs = earlier_runs(path, sweep.id)
-        _check_cases(path, sweep.settings, self.runs)
-        self.steps = still_to_do(sweep.settings, sweep.repeats, sweep.seed, self.runs)
+        self.runs = earlier_runs(path, sweep.id, sweep.settings)
+        self.steps = still_to_do(sweep.settings, sweep.seed, self.runs)
         self.bench_commit = commit(Path(__file__).parent)
+        good = {identity(run, 0) for run in self.runs if run.status == "ok"}
+        self.has_succeeded = {setting for setting in sweep.settings if identity(setting, 0) in good}
         self.failures: Counter[Setting] = Counter()
 
     @property
@@ -127,13 +82,17 @@ class Runner:
         return sum(setting.guess_s for _, setting in self.steps)
 
     def _take(self, setting: Setting) -> Taken:
-        if self.failures[setting] >= FAILURES_MAX:
-            return Taken("missing", f"left out: {FAILURES_MAX} runs of it failed before")
+        """What never succeeds is not tried for ever; what fails now and then is."""
+        if self.failures[setting] >= FAILURES_MAX and setting not in self.has_succeeded:
+            return Taken("missing", f"left out: {FAILURES_MAX} runs of it failed and none succeeded")
         taken = self.sweep.take(setting)
+        if taken.status == "ok":
+            self.has_succeeded.add(setting)
         self.failures[setting] += taken.status != "ok"
         return taken
 
     def _line(self, repeat: int, setting: Setting, began: str, taken: Taken) -> Run:
+        values = asdict(taken) | {"build": taken.build or Build(sha256=setting.program)}
         return Run(
             kind=self.sweep.kind,
             sweep=self.sweep.id,
@@ -150,29 +109,29 @@ class Runner:
             cpus=setting.cpus,
             seed=setting.seed,
             environment=dict(setting.environment),
-            **asdict(taken),
+            **values,
         )
+
+    def _steps(self, writer: Writer, progress: Progress, result: Result) -> None:
+        for repeat, setting in self.steps:
+            progress.show(str(setting))
+            began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+            run = self._line(repeat, setting, began, self._take(setting))
+            writer.write(run)
+            result.add(run)
+            progress.step(setting.guess_s, str(setting))
 
     def run(self) -> Result:
         """Until all is done, or the user interrupts."""
-        result = Result(self.runs)
-        progress = Progress(len(self.steps), self.planned_s)
+        result = Result(list(self.runs))
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "a", encoding="utf-8") as out:
-            try:
-                for repeat, setting in self.steps:
-                    progress.show(str(setting))
-                    began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-                    taken = self._take(setting)
-                    run = self._line(repeat, setting, began, taken)
-                    out.write(to_line(run))
-                    out.flush()
-                    self.runs.append(run)
-                    result.taken += 1
-                    result.failed += run.status != "ok"
-                    progress.step(setting.guess_s, str(setting))
-            except KeyboardInterrupt:
-                result.interrupted = True
-            finally:
-                progress.finish()
+        writer = Writer(self.path)
+        progress = Progress(len(self.steps), self.planned_s)
+        try:
+            self._steps(writer, progress, result)
+        except KeyboardInterrupt:
+            result.interrupted = True
+        finally:
+            progress.finish()
+            writer.close()
         return result

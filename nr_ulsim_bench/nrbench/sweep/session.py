@@ -7,13 +7,15 @@ import hashlib
 import os
 import signal
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Sequence
+from typing import Iterator, Sequence
 
 from nrbench.progress import clock_text, say
 from nrbench.sweep.record import ResultsError, Run, read_runs
-from nrbench.sweep.run import Result, Runner, Sweep, put_aside
+from nrbench.sweep.run import Result, Runner, Sweep
+from nrbench.sweep.store import locked, put_aside
 
 RUNS = "runs.ndjson"
 THREADS = (1, 2, 4, 8, 16, 24)
@@ -25,12 +27,14 @@ def default_threads(cores: int) -> tuple[int, ...]:
     return tuple(count for count in THREADS if count <= 4 * cores)
 
 
-def sha256_of(path: Path) -> str:
-    """First twelve hex digits."""
+def sha256_of(program: Path, *more: Path) -> str:
+    """Of a program and the shared objects beside it, which are part of what runs; first twelve hex digits."""
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
+    for path in (program, *sorted(program.parent.glob("*.so*")), *more):
+        if path.is_file():
+            with open(path, "rb") as file:
+                for block in iter(lambda: file.read(1 << 20), b""):
+                    digest.update(block)
     return digest.hexdigest()[:12]
 
 
@@ -38,58 +42,69 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Like by the keyboard: the run is killed, what is there is reported."""
+    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _announce(runner: Runner, sweep: Sweep) -> None:
-    count = len(sweep.settings) * sweep.repeats
+    count = sum(setting.repeats for setting in sweep.settings)
     there = count - len(runner.steps)
     left = f", {there} of them there from before" if there else ""
     about = f"about {clock_text(runner.planned_s)}" if runner.steps else "nothing left to do"
-    say(f"{len(sweep.settings)} settings x {sweep.repeats} repeats = {count} runs{left}; {about}")
+    say(f"{len(sweep.settings)} settings, {count} runs{left}; {about}")
 
 
 def _failures(runs: Sequence[Run]) -> list[str]:
     counts = Counter(
-        f"{run.case} {run.variant} {run.threads} threads: {run.status}: {run.error}"
+        f"{run.scenario}:{run.case} {run.variant} {run.threads} threads: {run.status}: {run.error}"
         for run in runs
-        if run.status != "ok"
     )
     return [f"{text}{f' ({count} times)' if count > 1 else ''}" for text, count in counts.items()]
 
 
-def carry_out(sweep: Sweep, out: Path, fresh: bool, dry: bool = False) -> int:
+def show_plan(sweep: Sweep, out: Path, fresh: bool) -> int:
+    """What carry_out() would run, in order; nothing is touched."""
+    runner = Runner(sweep, Path(os.devnull) if fresh else out / RUNS)
+    _announce(runner, sweep)
+    for repeat, setting in runner.steps:
+        print(repeat, setting.variant, setting.case, *setting.options)
+    return OK
+
+
+def carry_out(sweep: Sweep, out: Path, fresh: bool) -> int:
     """
     Take the runs that are not there yet, then report on all.
-    @param dry  only show what would be run
+
     @return 0; 1 = some runs gave no figures, which are named; 130 = interrupted, the same command goes on
     """
     path = out / RUNS
-    aside = put_aside(path) if fresh and not dry else None
-    if aside:
-        say(f"the results that were there are now {aside.name}")
-    runner = Runner(sweep, path)
-    _announce(runner, sweep)
-    if dry:
-        for repeat, setting in runner.steps:
-            print(repeat, setting.variant, setting.case, *setting.options)
-        return OK
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        result = runner.run()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return _end(result, out, len(runner.steps))
+    with locked(out), _ended_by_signals():
+        aside = put_aside(path) if fresh else None
+        if aside:
+            say(f"the results that were there are now {aside.name}")
+        runner = Runner(sweep, path)
+        _announce(runner, sweep)
+        return _end(runner.run(), out, len(runner.steps))
 
 
 def _end(result: Result, out: Path, steps: int) -> int:
     if any(run.status == "ok" for run in result.runs):
         _report(result.runs, out)
-    failed = _failures(result.runs[-result.taken :] if result.taken else [])
-    for text in failed:
+    for text in _failures(result.failed):
         say(text)
+    taken = len(result.taken)
     if result.interrupted:
-        say(f"interrupted: {result.taken} of {steps} runs taken; the same command goes on where this ended")
+        say(f"interrupted: {taken} of {steps} runs taken; the same command goes on where this ended")
         return INTERRUPTED
-    if failed:
-        say(f"{result.failed} of {result.taken} runs gave no figures; the same command tries them again")
+    if result.failed:
+        say(f"{len(result.failed)} of {taken} runs gave no figures; the same command tries them again")
         return SOME_FAILED
     return OK
 

@@ -14,7 +14,7 @@ from nrbench.driver import quiet_environment
 from nrbench.progress import say
 from nrbench.sweep.parse import Output, OutputError, parse
 from nrbench.sweep.plan import Setting
-from nrbench.sweep.process import Ended, run_program
+from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_program
 from nrbench.sweep.record import Build, Kind
 from nrbench.sweep.run import Taken
 from nrbench.sweep.session import sha256_of
@@ -97,6 +97,8 @@ def find(path: Path, option: str, oai: str | None = None) -> Simulator:
 def _failure(ended: Ended, limit_s: float) -> Taken | None:
     if ended.hung:
         return Taken("hang", f"no end within {limit_s:.0f} s; killed. Last line: {ended.last_line}")
+    if ended.signal_name == "SIGXFSZ":
+        return Taken("failed", f"it wrote more than {FILE_MAX_BYTES >> 30} GiB; killed")
     if ended.signal_name:
         return Taken("crash", f"ended by {ended.signal_name}. Last line: {ended.last_line}")
     return None
@@ -113,7 +115,12 @@ def _judge(ended: Ended, setting: Setting) -> tuple[Taken, Output | None]:
             return Taken("failed", f"exit status {ended.exit_code}. Last line: {ended.last_line}"), None
         return Taken("unparsable", str(error)), None
     taken = Taken(
-        "ok", trials=output.trials, errors=output.errors, figures=output.figures, derived=output.derived
+        "ok",
+        snr_db=output.snr_db,
+        trials=output.trials,
+        errors=output.errors,
+        figures=output.figures,
+        derived=output.derived,
     )
     if not output.decoded:
         # It went through more rounds and iterations than the others: its times are not comparable.
