@@ -83,6 +83,31 @@ def test_wrong_words_are_explained_in_one_line(builds, words, error):
     assert "Traceback" not in answer.output
 
 
+def test_results_of_a_rebuilt_pool_are_not_mixed_with_those_before(builds, tmp_path):
+    words = ("sweep", *builds, "--cases", "quick:prb106-mcs9", "--threads", "1", "--repeats", "1")
+    assert nrbench(*words).exit_code == 0
+    (tmp_path / "new" / "libldpc.so").write_bytes(b"rebuilt")
+    answer = nrbench(*words)
+    assert answer.exit_code == 2
+    assert "--fresh puts these results aside and begins anew" in answer.output
+    answer = nrbench(*words, "--fresh")
+    assert answer.exit_code == 0 and "are now runs.1.ndjson" in answer.output
+    before, after = (read_runs(tmp_path / "out" / name) for name in ("runs.1.ndjson", "runs.ndjson"))
+    assert len(before) == len(after) > 0
+    assert {run.sweep for run in before}.isdisjoint(run.sweep for run in after)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [("--env", "TPOOL_WS_SPIN_CPU_MAX=5"), ("--noise-seed", "3"), ("--trials", "9"), ("--cpus", "0")],
+)
+def test_runs_that_were_taken_in_another_way_are_not_mixed_in(builds, more):
+    words = ("sweep", *builds, "--cases", "quick:prb106-mcs9", "--threads", "1", "--repeats", "1")
+    assert nrbench(*words).exit_code == 0
+    answer = nrbench(*words, *more)
+    assert answer.exit_code == 2 and "--out names another folder" in answer.output
+
+
 def test_one_program_on_both_sides_is_refused(builds):
     answer = nrbench("sweep", *builds[:3], builds[1], *builds[4:])
     assert answer.exit_code == 2 and "--old and --new: one and the same program" in answer.output

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sweep_tools import a_program
 
+from nrbench.sweep import process
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.simulator import BuildError, Simulate, find
 
@@ -38,6 +39,7 @@ def test_a_run_gives_figures_costs_and_what_was_run(tmp_path):
     assert taken.wall_s > 0 and taken.cpu_s > 0 and taken.rss_mib > 1
     assert taken.build.oai == "v2.3.0" and taken.build.pool.startswith("thread_pool_ws ")
     assert taken.build.sha256 == hashlib.sha256((folder / "nr_ulsim").read_bytes()).hexdigest()[:12]
+    assert taken.snr_db == 40
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,22 @@ def test_a_run_that_hangs_says_its_last_words(tmp_path):
     body = "print('slot 7'); sys.stdout.flush(); import time; time.sleep(1000)"
     taken = take(a_program(tmp_path, body), limit_s=3)
     assert taken.status == "hang" and taken.error == "no end within 3 s; killed. Last line: slot 7"
+
+
+def test_a_run_that_writes_without_end_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "FILE_MAX_BYTES", 1 << 20)
+    body = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nwhile True: print('x' * 10000)"
+    taken = take(a_program(tmp_path, body))
+    assert taken.status == "failed" and taken.error.startswith("it wrote more than ")
+
+
+def test_a_library_beside_the_program_is_part_of_it(tmp_path):
+    folder = a_program(tmp_path, "pass")
+    before = find(folder, "--new").build.sha256
+    (folder / "libldpc.so").write_bytes(b"one")
+    between = find(folder, "--new").build.sha256
+    (folder / "libldpc.so").write_bytes(b"two")
+    assert len({before, between, find(folder, "--new").build.sha256}) == 3
 
 
 def test_the_program_sees_its_folder_its_options_and_only_the_settings_of_the_sweep(tmp_path, monkeypatch):

@@ -214,7 +214,7 @@ def choose_files(files: Sequence[SlotFile], cases: str | None, short: bool) -> l
     ordered = sorted(files, key=lambda slot_file: slot_file.longest_slot_us())
     if not short or len(ordered) <= SHORT_FILES:
         return ordered
-    return [ordered[round((index + 0.5) * len(ordered) / SHORT_FILES) - 1] for index in range(SHORT_FILES)]
+    return [ordered[int((index + 0.5) * len(ordered) / SHORT_FILES)] for index in range(SHORT_FILES)]
 
 
 def read_files(folder: Path) -> list[SlotFile]:

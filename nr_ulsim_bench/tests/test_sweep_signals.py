@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A sweep that is ended from outside: what is there is whole, and no program of it lives on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from sweep_tools import a_program
+
+from nrbench.sweep.record import read_runs
+
+ROOT = Path(__file__).parent.parent
+OUTPUT = Path(__file__).parent / "outputs" / "v2.1.0-new-2-threads.txt"
+WAIT_S = 60
+
+
+def until(holds):
+    deadline = time.monotonic() + WAIT_S
+    while not holds():
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(0.01)
+
+
+def is_gone(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    """Its second run writes its process id and then hangs."""
+    body = (
+        f"mark = {str(tmp_path / 'mark')!r}\n"
+        "if os.path.exists(mark):\n"
+        f"  print(os.getpid(), file=open({str(tmp_path / 'hangs')!r}, 'w'), flush=True)\n"
+        "  import time; time.sleep(1000)\n"
+        "open(mark, 'w')\n"
+        f"sys.stdout.write(open({str(OUTPUT)!r}, errors='replace').read())"
+    )
+    folder = a_program(tmp_path / "build", body)
+    words = ["--new", str(folder), "--cases", "quick:prb106-mcs9", "--threads", "1", "--spin", "auto"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nrbench", "sweep", *words, "--repeats", "2", "--out", str(tmp_path / "out")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    hangs = tmp_path / "hangs"
+    until(lambda: hangs.exists() and hangs.read_text().endswith("\n"))
+    yield process, int(hangs.read_text())
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_a_report(sweep, number, tmp_path):
+    process, run = sweep
+    process.send_signal(number)
+    _, said = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    assert "interrupted: 1 of 4 runs taken; the same command goes on" in said
+    assert is_gone(run)
+    assert len(read_runs(tmp_path / "out" / "runs.ndjson")) == 1
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_a_sweep_that_is_killed_takes_its_program_with_it(sweep, tmp_path):
+    process, run = sweep
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(timeout=WAIT_S)
+    until(lambda: is_gone(run))
+    assert len(read_runs(tmp_path / "out" / "runs.ndjson")) == 1
