@@ -65,11 +65,6 @@ def choose_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, st
     return tuple(c for c in classes if c == "other"), {f"class {c}": reason for c in classes if c != "other"}
 
 
-def default_class() -> str:
-    """As nr_ulsim has it: its pool's threads are real-time where they may be."""
-    return "rr" if host.realtime_allowed() else "other"
-
-
 def prepare(request: Request, driver: Driver) -> tuple[dict[str, Any], Plan, float]:
     pools, missing = choose_pools(driver, request.backends)
     classes, skipped = choose_classes(request.classes)
@@ -113,15 +108,15 @@ def run_pools(request: Request) -> None:
 
 
 def run_replay(request: Request, by_name: bool) -> int:
-    """The sweep over thread counts without OAI; among other parts with fewer recorded slots and repeats."""
+    """The sweep over thread counts without OAI; among other parts with fewer recorded slots and pools."""
     out = request.out / "replay"
     (out / replay.RUNS).unlink(missing_ok=True)
     options = replay.Options(
         program=request.program,
         data=request.data,
         out=out,
-        sched_class=request.classes[0] if request.classes else default_class(),
-        backends=request.backends,
+        sched_class=request.classes[0] if request.classes else replay.CLASS,
+        backends=request.backends or (replay.OLD_AND_NEW if request.quick else ()),
         short=request.quick or not by_name,
         repeats=request.rounds or (3 if request.quick else replay.REPEATS),
         seed=request.seed,

@@ -160,7 +160,8 @@ def scenarios(
             print(f"{each:16} {len(loaded.cases):3} cases  {loaded.title}")
         return
     for case in scenario.load(name).cases:
-        print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{'  # ' + case.note if case.note else ''}")
+        notes = [*(["slow"] if case.slow else []), *([case.note] if case.note else [])]
+        print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{'  # ' if notes else ''}{', '.join(notes)}")
 
 
 @command

@@ -11,7 +11,6 @@ from typing import Annotated, Callable
 import typer
 from pydantic import ValidationError
 
-from nrbench import bench
 from nrbench.plan import CLASSES
 from nrbench.sweep import nr_ulsim, replay
 from nrbench.sweep.scenario import SweepDefaults
@@ -46,7 +45,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="show the runs, in order
 Backends = Annotated[str | None, typer.Option(help="without builds: these pools only")]
 SchedClass = Annotated[
     Class | None,
-    typer.Option("--class", help="without builds: scheduling class (as nr_ulsim: rr if allowed)"),
+    typer.Option("--class", help="without builds: scheduling class (other)"),
 ]
 Program = Annotated[
     Path, typer.Option(help="without builds: ws-bench (where ci/bench builds)", show_default=False)
@@ -99,7 +98,7 @@ def _recorded_slots(given: Namespace) -> int:
         spins=spins(given.spin) or replay.SPINS,
         cases=given.cases,
         backends=words(given.backends),
-        sched_class=given.sched_class.value if given.sched_class else bench.default_class(),
+        sched_class=given.sched_class.value if given.sched_class else replay.CLASS,
         repeats=given.repeats or replay.REPEATS,
         seed=given.seed,
         cpus=given.cpus,

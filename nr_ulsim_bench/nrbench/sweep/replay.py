@@ -42,6 +42,8 @@ BOUNDS = {SYMBOLS: "symbol_processing_bound_us", DECODING: "decoding_bound_us", 
 SHORT_FILES = 2
 SPINS = ("off", "auto")
 REPEATS = 5
+CLASS = "other"  # with real-time workers and a normal producer some pools starve it for good
+OLD_AND_NEW = ("mutex-per-worker", OWN)
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Options:
     spins: tuple[str, ...] = SPINS
     cases: str | None = None
     backends: tuple[str, ...] = ()
-    sched_class: str = "other"
+    sched_class: str = CLASS
     repeats: int = REPEATS
     seed: int = 1
     cpus: str | None = None
