@@ -18,7 +18,7 @@ MODES = {"off", "auto", "fixed"}
 # A setting at the start of a line, as each format writes it, perhaps behind a comment's sign.
 SETTING = re.compile(
     r"^(?P<indent>\s*)(?P<comment>#\s*)?"
-    r"(?P<text>(?:Environment=|- \{op: add, .*name: )?(?P<key>TPOOL_WS_\w+|--thread-pool)(?:[=:, ]).*)$"
+    r"(?P<text>(?:Environment=|- \{name: )?(?P<key>TPOOL_WS_\w+|--thread-pool)(?:[=:, ]).*)$"
 )
 # docker's own reader keeps quotes and blanks, systemd's and compose's do not; none changes these.
 ENV_LINE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>[A-Za-z0-9.:]+)")

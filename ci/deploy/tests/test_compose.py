@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,16 @@ def compose(request: pytest.FixtureRequest) -> list[str]:
     return command
 
 
+def config(compose: list[str], files: Sequence[Path], variables: dict[str, str]) -> tuple[str, Any]:
+    """What compose says of the files, and the service that it makes of them; None when it refuses."""
+    made = run([*compose, *(word for file in files for word in ("-f", file)), "config"], variables)
+    if made.returncode != 0:
+        return made.stderr, None
+    return made.stderr, yaml.safe_load(made.stdout)["services"]["oai-gnb"]
+
+
 def merged(compose: list[str], base: Path, override: Path, variables: dict[str, str]) -> tuple[str, Any]:
-    """What compose says of both files, and the service that it makes of them; None when it refuses."""
-    config = run([*compose, "-f", base, "-f", override, "config"], variables)
-    if config.returncode != 0:
-        return config.stderr, None
-    return config.stderr, yaml.safe_load(config.stdout)["services"]["oai-gnb"]
+    return config(compose, [base, override], variables)
 
 
 def settings(service: dict[str, Any]) -> dict[str, str]:
@@ -55,11 +60,38 @@ def test_each_line_of_the_override_holds(compose: list[str], base: str, tmp_path
 
 def test_rights_and_cpus(compose: list[str]) -> None:
     _, service = merged(compose, TESTS / "compose.map.yaml", DEPLOY / "compose.thread_pool_ws.yaml", CPUS)
-    assert service["cap_add"] == ["SYS_NICE"]
-    assert service["ulimits"] == {"rtprio": 99, "memlock": -1}
+    assert "SYS_NICE" in service["cap_add"]
+    assert service["ulimits"]["rtprio"] == 99 and service["ulimits"]["memlock"] == -1
     assert service["cpuset"] == "2-5"
-    assert service.get("cpus", 0) == 0  # the other file says 1.5
     assert settings(service) == {"TPOOL_WS_SPIN": "auto", "TPOOL_WS_REPORT": "0"}
+
+
+@pytest.mark.parametrize(
+    ("base", "quota"), [("compose.map.yaml", "cpus"), ("compose.list.yaml", "cpu_quota")]
+)
+def test_a_quota_is_taken_back(compose: list[str], base: str, quota: str) -> None:
+    _, own = config(compose, [TESTS / base], {})
+    assert own[quota] > 0
+    _, service = merged(compose, TESTS / base, DEPLOY / "compose.thread_pool_ws.yaml", CPUS)
+    assert service.get("cpus", 0) == 0 and service.get("cpu_quota", 0) == 0
+
+
+@pytest.mark.parametrize("base", ["compose.map.yaml", "compose.list.yaml"])
+def test_what_the_user_has_stays(compose: list[str], base: str) -> None:
+    """But for what the override's head names."""
+    _, own = config(compose, [TESTS / base], {})
+    _, service = merged(compose, TESTS / base, DEPLOY / "compose.thread_pool_ws.yaml", CPUS)
+    replaced = {"cpuset", "cpus", "cpu_quota"}
+    by_name = {"environment": {"TPOOL_WS_SPIN", "TPOOL_WS_REPORT"}, "ulimits": {"rtprio", "memlock"}}
+    assert {"NET_ADMIN", *own["cap_add"]} <= set(service["cap_add"]) <= {"SYS_NICE", *own["cap_add"]}
+    for key, names in by_name.items():
+        kept = {name: value for name, value in own[key].items() if name not in names}
+        assert kept and service[key].keys() == kept.keys() | names
+        assert {name: service[key][name] for name in kept} == kept
+    others = own.keys() - replaced - by_name.keys() - {"cap_add"}
+    assert "volumes" in others
+    assert {key: service[key] for key in others} == {key: own[key] for key in others}
+    assert service.keys() <= own.keys() | replaced
 
 
 def test_without_cpus_it_is_refused(compose: list[str]) -> None:
@@ -98,5 +130,5 @@ def test_compose_reads_the_environment_file_as_we_do(compose: list[str], tmp_pat
     (tmp_path / "compose.yaml").write_text(yaml.safe_dump({"services": {"oai-gnb": service}}))
     for text in variants(ENV_FILE):
         (tmp_path / "thread_pool_ws.env").write_text(text)
-        config = run([*compose, "-f", tmp_path / "compose.yaml", "config"])
-        assert settings(yaml.safe_load(config.stdout)["services"]["oai-gnb"]) == read_env(text)
+        _, made = config(compose, [tmp_path / "compose.yaml"], {})
+        assert settings(made) == read_env(text)

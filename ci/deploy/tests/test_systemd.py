@@ -15,6 +15,10 @@ UNIT = (TESTS / "oai-gnb.service").read_text()
 MANAGERS = ("/lib/systemd/systemd", "/usr/lib/systemd/systemd")
 # What the unit of the tests has, and what it has with the drop-in.
 BEFORE = {
+    "AllowedCPUs": "0-1",
+    "CPUAffinity": "0-1",
+    "AmbientCapabilities": "cap_net_admin",
+    "EnvironmentFile": "/etc/default/gnb",
     "RestrictRealtime": "yes",
     "LimitRTPRIO": "0",
     "LimitMEMLOCK": "65536",
@@ -24,16 +28,20 @@ AFTER = {
     "RestrictRealtime": "no",
     "LimitRTPRIO": "99",
     "LimitMEMLOCK": str(2**64 - 1),
-    "AmbientCapabilities": "cap_sys_nice",
+    "AmbientCapabilities": "cap_net_admin cap_sys_nice",
     "AllowedCPUs": "2-5",
-    "EnvironmentFile": "/etc/oai/thread_pool_ws.env",
+    "CPUAffinity": None,
+    "EnvironmentFile": "/etc/default/gnb /etc/oai/thread_pool_ws.env",
+    "Environment": "TZ=Europe/Paris",
+    "LimitNOFILE": "4096",
 }
+BOUNDING = "#CapabilityBoundingSet=CAP_SYS_NICE\n"
 
 
-def install(folder: Path, name: str, drop_in: str | None) -> None:
+def install(folder: Path, name: str, drop_in: str | None, unit: str = UNIT) -> None:
     """A unit below a folder that anybody may read, and its drop-in."""
     folder.mkdir()
-    (folder / name).write_text(UNIT)
+    (folder / name).write_text(unit)
     if drop_in is not None:
         (folder / f"{name}.d").mkdir()
         (folder / f"{name}.d" / "thread_pool_ws.conf").write_text(drop_in)
@@ -94,7 +102,10 @@ def effective(folder: Path) -> dict[str, str]:
     )
     if unit is None:
         pytest.skip(f"systemd's test mode does not work here: {dump.stderr.strip()[-120:]}")
-    return dict(re.findall(r"^\s+(\w+): (.*?)\s*$", unit[1], re.MULTILINE))
+    found: dict[str, str] = {}
+    for key, value in re.findall(r"^\s+(\w+): (.*?)\s*$", unit[1], re.MULTILINE):
+        found[key] = f"{found[key]} {value}" if key in found else value
+    return found
 
 
 def test_what_the_drop_in_does_to_a_unit(tmp_path: Path) -> None:
@@ -104,6 +115,19 @@ def test_what_the_drop_in_does_to_a_unit(tmp_path: Path) -> None:
     assert before["CPUQuotaPerSecSec"].startswith("1.5")
     assert {name: before.get(name) for name in BEFORE} == BEFORE
     assert {name: after.get(name) for name in AFTER} == AFTER
+
+
+def test_a_bounding_set_of_the_unit_needs_the_line_in_the_comment(tmp_path: Path) -> None:
+    """It is a comment, because a unit without a set of its own would lose all other capabilities."""
+    assert BOUNDING in DROP_IN
+    line_on = DROP_IN.replace(BOUNDING, BOUNDING.removeprefix("#"))
+    bounded = UNIT + "CapabilityBoundingSet=CAP_NET_ADMIN\n"
+    cases = {"off": (DROP_IN, bounded), "on": (line_on, bounded), "needless": (line_on, UNIT)}
+    sets = {}
+    for case, (drop_in, unit) in cases.items():
+        install(tmp_path / case, "oai-gnb.service", drop_in, unit)
+        sets[case] = effective(tmp_path / case)["CapabilityBoundingSet"]
+    assert sets == {"off": "cap_net_admin", "on": "cap_net_admin cap_sys_nice", "needless": "cap_sys_nice"}
 
 
 def test_each_variable_of_the_drop_in_holds() -> None:
