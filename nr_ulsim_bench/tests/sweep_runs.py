@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import datetime, timedelta, timezone
 from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -36,6 +37,12 @@ OTHER_HOST = HOST.model_copy(
     update={"label": "Model B, 16 CPUs", "id": "fedc9876", "cpu": "Model B", "cores": 16, "mask": "0-15"}
 )
 PROGRAMS = {"old": "0" * 12, "new": "1" * 12, "inline": "1" * 12}
+
+
+def at(seconds: float) -> str:
+    """A time of day, by seconds after noon."""
+    noon = datetime(2026, 1, 2, 12, tzinfo=timezone.utc)
+    return (noon + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
 def run(pool: str = "new", spin: str | None = None, threads: int = 2, **changes: Any) -> Run:

@@ -4,8 +4,9 @@
 import pytest
 from sweep_runs import HOST, OTHER_HOST, rounds, run
 
+from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
-from nrbench.sweep.frame import cpu_count, groups, to_frame
+from nrbench.sweep.frame import cores_of, groups, to_frame
 
 WORK = {SYMBOLS: 300.0, DECODING: 900.0, RX: 1380.0}
 
@@ -72,7 +73,7 @@ def test_values_are_of_good_runs_by_round():
     runs = [*rounds([10, 11, 12]), run(repeat=3, status="hang", figures={})]
     values = only(runs).values("new", 2, RX)
     assert values.tolist() == [10, 11, 12]
-    assert values.index.tolist() == [("a" * 12, 0), ("a" * 12, 1), ("a" * 12, 2)]
+    assert values.index.tolist() == [("a" * 12, 0, 0), ("a" * 12, 1, 0), ("a" * 12, 2, 0)]
 
 
 def test_the_bound_divides_the_parallel_parts_only():
@@ -110,13 +111,33 @@ def test_recorded_slots_bring_their_own_bound():
 
 
 def test_cores_are_those_that_a_run_was_bound_to():
-    group = only([inline(WORK), run(threads=4, cpus="0-1"), run(threads=1)])
-    assert (group.cores(4), group.cores(1), group.cores()) == (2, 4, 4)
-    assert group.bounds(4)[SYMBOLS] == pytest.approx(150)
+    bound, free = groups([inline(WORK, cpus="0-1"), run(threads=4, cpus="0-1"), inline(WORK), run(threads=1)])
+    assert (bound.cores(4), free.cores(1)) == (2, 4)
+    assert bound.bounds(4)[SYMBOLS] == pytest.approx(150)
 
 
-def test_cpu_lists():
-    assert [cpu_count(text) for text in ("0", "0-3", "0-3,8", "1,3,5-6")] == [1, 4, 5, 4]
-    for text in ("", "a", "1-", "-2"):
-        with pytest.raises(ValueError, match="no list of CPUs"):
-            cpu_count(text)
+@pytest.mark.parametrize(
+    ("cpus", "quota", "cores"),
+    [("0-7", None, 8), ("0-7", 2.0, 2), ("0-7", 2.5, 3), ("0-7", 0.5, 1), ("3", 2.0, 1), (None, 2.0, 4)],
+)
+def test_cores_of_a_bound_run_are_not_those_of_the_callers_mask(cpus, quota, cores):
+    """The sweep itself could use 4 CPUs when it described the host."""
+    assert cores_of(run(cpus=cpus, host=HOST.model_copy(update={"quota_cpus": quota}))) == cores
+
+
+def test_times_of_runs_that_did_not_decode_count_nowhere():
+    """They have figures, but went through more iterations."""
+    bad = {"status": "failed", "error": "not decoded", "repeat": 9}
+    slow = {SYMBOLS: 3000.0, DECODING: 9000.0, RX: 13800.0, "rx_p99_us": 20000.0, "rx_bound_us": 1.0}
+    runs = [*rounds([100, 102, 104], threads=1), inline(WORK)]
+    failed = [run(threads=1, figures=slow, cpu_s=99.0, **bad), inline(slow, **bad)]
+    result, alone = case_results(runs)[0], case_results([*runs, *failed])[0]
+    assert alone.get(1, "new", RX).median == 102
+    assert alone.get(1, "new", RX).failed == 1
+    assert alone.get(1, "new", "cpu_s").median == 2
+    assert alone.get(1, "new", "rx_p99_us") is None
+    assert (
+        alone.group.bounds(1)
+        == result.group.bounds(1)
+        == pytest.approx({SYMBOLS: 150, DECODING: 450, RX: 780})
+    )

@@ -5,9 +5,10 @@ import csv
 from html.parser import HTMLParser
 
 import pytest
-from sweep_runs import HOST, OTHER_HOST, rounds, run, sweep
+from rich.console import Console
+from sweep_runs import HOST, OTHER_HOST, at, rounds, run, sweep
 
-from nrbench.sweep import page
+from nrbench.sweep import page, report
 from nrbench.sweep.record import ResultsError, to_line
 from nrbench.sweep.report import report_files, write_report
 
@@ -188,20 +189,98 @@ def test_mixed_programs_and_options_are_said(tmp_path, capsys):
     assert "2 different programs taken together" in found.texts["p"]
 
 
-def test_files_are_merged_and_the_last_one_counts(tmp_path, capsys):
-    first = rounds([100, 100, 100], "old")
-    again = rounds([200, 200], "old")
-    other = rounds([900], "old", host=OTHER_HOST)
-    for name, runs in (("a", first), ("b", again), ("c", other)):
-        (tmp_path / f"{name}.ndjson").write_text("".join(map(to_line, runs)))
-    report_files([tmp_path / f"{name}.ndjson" for name in "abc"], tmp_path / "out")
-    assert "b.ndjson: 2 of its runs are in an earlier file, too; its own count" in capsys.readouterr().out
-    with open(tmp_path / "out" / "results.csv", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["figure"] == "rx_us"]
-    assert [(row["host"], row["runs"], row["median"]) for row in rows] == [
-        (HOST.id, "3", "200"),
+def write_runs(path, runs):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(map(to_line, runs)))
+    return path
+
+
+def rx_rows(out):
+    with open(out / "results.csv", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["figure"] == "rx_us"]
+
+
+def test_files_and_folders_are_taken_together_each_run_once(tmp_path, capsys):
+    first = write_runs(tmp_path / "a.ndjson", rounds([100, 110], "old"))
+    longer = write_runs(tmp_path / "b" / "runs.ndjson", rounds([100, 110, 120], "old"))
+    other = write_runs(tmp_path / "c.ndjson", rounds([900], "old", host=OTHER_HOST))
+    report_files([first, longer.parent, other], tmp_path / "out")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "runs.ndjson: 2 of its runs are there twice and count once" in shown
+    assert [(row["host"], row["runs"], row["median"]) for row in rx_rows(tmp_path / "out")] == [
+        (HOST.id, "3", "110"),
         (OTHER_HOST.id, "1", "900"),
     ]
+
+
+def test_two_results_of_one_run_name_their_files(tmp_path):
+    one = write_runs(tmp_path / "one.ndjson", [run()])
+    other = write_runs(tmp_path / "other.ndjson", [run(figures={"rx_us": 1.0}, began=at(0))])
+    with pytest.raises(ResultsError, match="one.ndjson and .*other.ndjson: two results of one run"):
+        report_files([one, other], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_failed_runs_that_were_taken_again_are_no_failures_but_are_said(tmp_path, capsys):
+    bad = run("old", status="hang", error="killed", figures={}, began=at(-600))
+    write_report([bad, *rounds([100, 110], "old"), *rounds([50, 60])], tmp_path)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "gave no result" not in shown
+    assert f"1 failed runs were taken again, so that they count no more: {HOST.label}, old, hang ×1" in shown
+    assert [row["failed"] for row in rx_rows(tmp_path)] == ["0", "0"]
+
+
+def test_versions_have_tables_of_their_own(tmp_path):
+    runs = [
+        run(pool, sweep=sweep * 12, build={"sha256": sweep * 12, "oai": oai}, repeat=repeat)
+        for sweep, oai in (("a", "v2.1.0"), ("b", "v2.3.0"))
+        for pool in ("old", "new")
+        for repeat in range(5)
+    ]
+    names = write_report(runs, tmp_path)
+    assert len([name for name in names if name.endswith(".png")]) == 2
+    found = [(row["oai"], row["configuration"], row["variant"], row["runs"]) for row in rx_rows(tmp_path)]
+    assert found == [
+        (oai, f"OAI {oai}", pool, "5") for oai in ("v2.1.0", "v2.3.0") for pool in ("old", "new")
+    ]
+    text = (tmp_path / "report.txt").read_text(encoding="utf-8")
+    assert f"{HOST.label}: slides / 273 PRB, OAI v2.3.0" in text
+    assert "WARNING" not in text
+
+
+def test_what_differs_within_a_table_is_said(tmp_path, capsys):
+    runs = [run(snr_db=20.0), run(repeat=1, snr_db=21.5), run(repeat=2, snr_db=20.0, trials=300)]
+    write_report(runs, tmp_path)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "2 different SNR (dB) taken together: 20 | 21.5" in shown
+    assert "2 different numbers of slots taken together: 100 | 300" in shown
+
+
+def test_a_report_is_written_before_it_is_shown(tmp_path, monkeypatch):
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(Console, "print", closed)
+    monkeypatch.setattr(report, "to_text", lambda shown: "text")  # it prints, too
+    with pytest.raises(BrokenPipeError):
+        write_report([run()], tmp_path)
+    assert {"report.html", "report.txt", "results.csv", "runs.csv"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "results.csv").mkdir()
+    with pytest.raises(ResultsError, match="results.csv: Is a directory"):
+        write_report([run()], tmp_path)
+
+
+def test_the_page_tells_of_rounds_that_were_not_taken_in_one_go(tmp_path):
+    runs = [*rounds([100, 110], "old"), *rounds([50, 60], began=at(3600))]
+    write_report(runs, tmp_path)
+    assert f"rounds not taken in one go2 on {HOST.label}" in read_page(tmp_path)[1].texts["tr"]
+    write_report(rounds([100, 110], "old"), tmp_path)
+    assert "rounds not taken in one go" not in read_page(tmp_path)[1].texts["tr"]
 
 
 def test_bad_files_are_named(tmp_path):
@@ -214,6 +293,8 @@ def test_bad_files_are_named(tmp_path):
         report_files([bad], tmp_path / "out")
     with pytest.raises(ResultsError, match="none.ndjson"):
         report_files([tmp_path / "none.ndjson"], tmp_path / "out")
+    with pytest.raises(ResultsError, match="runs.ndjson: No such file"):
+        report_files([tmp_path], tmp_path / "out")
 
 
 def test_pictures_that_make_the_page_too_large_are_left_out(tmp_path, monkeypatch):

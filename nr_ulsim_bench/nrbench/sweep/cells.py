@@ -9,7 +9,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 import pandas as pd
 
-from nrbench.sweep.bootstrap import Interval, median_interval, paired_ratio_interval, ratio_interval
+from nrbench.sweep.bootstrap import N_MIN, Interval, median_interval, paired_ratio_interval, ratio_interval
 from nrbench.sweep.figures import MAIN, TITLES, Figure
 from nrbench.sweep.frame import BOUND_KEYS, CPU, WALL, Group, groups
 from nrbench.sweep.record import Run
@@ -20,7 +20,7 @@ COST = (Figure(CPU, "CPU time"), Figure(WALL, "wall time"))
 
 @dataclass(frozen=True)
 class Ratio:
-    """New over old: medians of the rounds in which both gave a result; of all, where they share no rounds."""
+    """New over old: medians of the rounds in which both gave a result; of all, where they share too few."""
 
     value: float
     interval: Interval | None
@@ -59,9 +59,15 @@ class Place(NamedTuple):
 def ratio_of(
     old: pd.Series[Any], new: pd.Series[Any], threshold: float = 0.0, pairs: bool = True
 ) -> Ratio | None:
-    """Of values by sweep and repeat. None: no result on one side, or a time that is not above 0."""
+    """
+    Of values by round. Paired if the two were together in most rounds; else all are taken, as of two samples.
+
+    @return None: no result on one side, or a time that is not above 0
+    """
     shared = old.index.intersection(new.index)
-    paired = pairs and len(shared) > 0
+    fewest = min(len(old), len(new))
+    unique = old.index.is_unique and new.index.is_unique  # else it is unknown which two are a pair
+    paired = pairs and unique and len(shared) >= max(1, min(fewest, N_MIN), fewest / 2)
     before, after = (old.loc[shared], new.loc[shared]) if paired else (old, new)
     if not len(before) or not len(after) or min(before.min(), after.min()) <= 0:
         return None
@@ -77,7 +83,7 @@ def ratio_of(
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All cells of a case on a host."""
+    """All cells of a case on a host in one configuration."""
 
     group: Group
     threshold: float = 0.0

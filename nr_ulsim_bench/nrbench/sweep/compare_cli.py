@@ -26,7 +26,7 @@ def show(comparison: Comparison) -> None:
     for warning in comparison.warnings:
         terminal.print(Text(f"WARNING: {warning}", style="yellow"))
     for table in comparison_tables(comparison):
-        for part in parts(table):
+        for part in parts(table, terminal.width):
             terminal.print(part)
     terminal.print(indented(NOTE, "dim"))
     for side, rows in (("before", comparison.only_before), ("after", comparison.only_after)):
@@ -36,17 +36,20 @@ def show(comparison: Comparison) -> None:
 
 
 def compare(
-    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="results, as *.ndjson")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="results, as *.ndjson")],
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="results, as *.ndjson, or their folder")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="results, as *.ndjson, or their folder")],
     threshold: Threshold = 0.0,
 ) -> int:
-    """Verdict a row: scenario, case, pool, threads, figure. The exit status is 0 if nothing is slower, 1 if
-    something is slower or has lost its result, 2 if the files cannot be compared."""
+    """Verdict a row: scenario, case, pool, threads, figure.
+
+    Exit status: 0; 1 = a time is slower, or is only in the first file, or more of a row's runs fail; 2 = the
+    files cannot be compared."""
     from nrbench.sweep.compare import CANNOT
     from nrbench.sweep.compare import compare as compared
+    from nrbench.sweep.rounds import results_file
 
     try:
-        comparison = compared(read_runs(before), read_runs(after), threshold)
+        comparison = compared(read_runs(results_file(before)), read_runs(results_file(after)), threshold)
     except (ResultsError, ValueError) as error:
         typer.echo(f"nrbench compare: {error}", err=True)
         return CANNOT

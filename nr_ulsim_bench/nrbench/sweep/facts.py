@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Callable, Iterable, NamedTuple, Sequence
+from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
 
+from nrbench.sweep.frame import keys_of
 from nrbench.sweep.record import Build, Host, IdleState, Run
+from nrbench.sweep.rounds import passes
 
 HOST_TEXT = {
     "id": "id",
@@ -72,53 +74,68 @@ def build_text(build: Build | None) -> str:
     return ", ".join(parts + ([f"commit {build.commit}"] if build.commit else []))
 
 
-class Spread(NamedTuple):
-    """Something of which runs that belong together have more than one."""
+class Mixture(NamedTuple):
+    """Several values of something that is expected to be one for all runs of a place."""
 
-    of: str
+    place: str
     what: str
     values: tuple[str, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{self.of}: {len(self.values)} different {self.what} taken together: {' | '.join(self.values)}"
-        )
+        values = " | ".join(self.values)
+        return f"{self.place}: {len(self.values)} different {self.what} taken together: {values}"
 
 
-def _differing(
-    runs: Iterable[Run], what: str, of: Callable[[Run], str], value: Callable[[Run], str]
-) -> list[Spread]:
+def _mixtures(
+    runs: Iterable[Run], what: str, place: Callable[[Run], str], value: Callable[[Run], str]
+) -> list[Mixture]:
+    """Within one set of runs. That two sets differ from each other is what `nrbench compare` looks for."""
     seen: dict[str, dict[str, None]] = {}
     for run in runs:
-        seen.setdefault(of(run), {})[value(run)] = None
-    return [Spread(name, what, tuple(values)) for name, values in seen.items() if len(values) > 1]
+        seen.setdefault(place(run), {})[value(run)] = None
+    return [Mixture(name, what, tuple(values)) for name, values in seen.items() if len(values) > 1]
+
+
+def _same(number: float | None) -> str:
+    return "unknown" if number is None else f"{number:g}"
+
+
+def _mixed_runs(runs: Sequence[Run]) -> Iterator[Mixture]:
+    """Inline runs of several programs are no mixture: each is taken by itself."""
+    names = {id(run): f"{run.host.label}, {key.name}" for run, key in zip(runs, keys_of(runs))}
+    good = [run for run in runs if run.status == "ok" and run.threads > 0]
+
+    def case(run: Run) -> str:
+        return names[id(run)]
+
+    def row(run: Run) -> str:
+        return f"{names[id(run)]}, {run.variant}, {run.threads} threads"
+
+    yield from _mixtures(
+        good, "programs", lambda run: f"{case(run)}, {run.pool}", lambda run: build_text(run.build)
+    )
+    yield from _mixtures(good, "lists of options", row, lambda run: " ".join(run.options))
+    yield from _mixtures(good, "numbers of slots", case, lambda run: _same(run.trials))
+    yield from _mixtures(good, "SNR (dB)", case, lambda run: _same(run.snr_db))
+
+
+def _changed_hosts(runs: Sequence[Run]) -> Iterator[str]:
+    first: dict[str, Host] = {}
+    changed: Counter[str] = Counter()
+    for run in sorted(runs, key=lambda run: run.began):
+        before = first.setdefault(run.host.id, run.host)
+        changed.update(f"{run.host.label}: {said}" for said in host_differences(before, run.host))
+    return (f"{said}: changed between runs ({count} of them)" for said, count in changed.items())
 
 
 def mixtures(runs: Sequence[Run]) -> list[str]:
-    """Runs of one host, case and variant that are not of one kind, in a line each. Inline runs of several
-    programs are no mixture: each is taken by itself."""
-    good = [run for run in runs if run.status == "ok" and run.threads > 0]
-    by_pool = _differing(
-        good, "programs", lambda run: f"{run.host.label}, {run.pool}", lambda run: build_text(run.build)
-    )
-    by_case = _differing(
-        good,
-        "lists of options",
-        lambda run: f"{run.host.label}, {run.scenario} / {run.case}, {run.variant}, {run.threads} threads",
-        lambda run: " ".join(run.options),
-    )
-    first = {run.host.id: run.host for run in reversed(runs)}
-    changed: Counter[str] = Counter()
-    for run in runs:
-        changed.update(f"{run.host.label}: {said}" for said in host_differences(first[run.host.id], run.host))
-    return [
-        *(str(spread) for spread in (*by_pool, *by_case)),
-        *(f"{said}: changed between runs ({count} of them)" for said, count in changed.items()),
-    ]
+    """What is not the same in all runs of a table, though it may decide about the times, in a line each."""
+    return [*(str(mixture) for mixture in _mixed_runs(runs)), *_changed_hosts(runs)]
 
 
-def told_apart(runs: Sequence[Run]) -> list[Run]:
-    """With one label a host, the last it had; hosts of the same label get their id into it."""
+def labelled(runs: Sequence[Run]) -> list[Run]:
+    """The runs with one label for each host: the last that it was given, with its id where two hosts have the
+    same."""
     labels = {run.host.id: run.host.label for run in runs}
     counts = Counter(labels.values())
     wanted = {name: label if counts[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
@@ -130,14 +147,9 @@ def told_apart(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def _identity(run: Run) -> tuple[object, ...]:
-    """What only one run of a sweep has: a run that was taken again replaces the one before."""
-    program = run.build.sha256 if run.build else ""
-    where = (run.host.id, run.sweep, run.scenario, run.case, run.options, run.cpus, run.seed)
-    return (*where, run.variant, run.threads, program, run.repeat)
-
-
-def once(runs: Sequence[Run]) -> tuple[list[Run], int]:
-    """The last of those that were taken several times. @return them, and how many were left out"""
-    last = {_identity(run): run for run in runs}
-    return list(last.values()), len(runs) - len(last)
+def torn_rounds(runs: Sequence[Run]) -> dict[str, int]:
+    """By host, rounds of which parts were taken at another time than the rest."""
+    goes: dict[tuple[str, str, int], set[int]] = {}
+    for run, taken_in in zip(runs, passes(runs)):
+        goes.setdefault((run.host.label, run.sweep, run.repeat), set()).add(taken_in)
+    return dict(Counter(label for (label, _, _), numbers in goes.items() if len(numbers) > 1))

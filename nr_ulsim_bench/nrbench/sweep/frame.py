@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs as a data frame, and the grouping that tables, plots and comparisons share: by host and case."""
+"""Runs as a data frame, and the grouping that tables, plots and comparisons share: by host, case
+and configuration."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Mapping, NamedTuple, Sequence
 
 import pandas as pd
 
+from nrbench.sweep.configuration import Configuration, configurations, labels
 from nrbench.sweep.figures import DECODING, MAIN, RX, SYMBOLS, TITLES
 from nrbench.sweep.record import INLINE, Host, Run
+from nrbench.sweep.rounds import passes
+from nrbench.system import parse_cpus
 
 CPU = "cpu_s"
 WALL = "wall_s"
 OLD_POOL = {"nr_ulsim": "old", "replay": "mutex-per-worker"}
 OUR_POOL = {"nr_ulsim": "new", "replay": "ws"}
 PLAIN = (
-    "kind", "scenario", "case", "variant", "pool", "spin", "threads", "repeat", "sweep", "status", "error",
-    "trials", "errors", WALL, CPU,
+    "kind", "scenario", "case", "variant", "pool", "spin", "threads", "repeat", "sweep", "began", "status",
+    "error", "trials", "errors", WALL, CPU,
 )  # fmt: skip
-FIXED = ("host", "host_label", "cores", *PLAIN, "program", "derived")
+OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
+FIXED = ("host", "host_label", *OF_CONFIGURATION, "cores", *PLAIN, "pass", "program", "derived")
+ROUND = ["sweep", "repeat", "pass"]  # runs that share them were taken together
 
 
 class Key(NamedTuple):
@@ -30,10 +37,11 @@ class Key(NamedTuple):
     kind: str
     scenario: str
     case: str
+    configuration: str = ""  # as in ", OAI v2.1.0"; only where the report has several of this case
 
     @property
     def name(self) -> str:
-        return f"{self.scenario} / {self.case}"
+        return f"{self.scenario} / {self.case}{self.configuration}"
 
 
 def bound_key(figure: str) -> str:
@@ -43,20 +51,14 @@ def bound_key(figure: str) -> str:
 BOUND_KEYS = tuple(bound_key(figure.key) for figure in MAIN)
 
 
-def cpu_count(cpus: str) -> int:
-    """CPUs in a list such as 0-3,8."""
-    count = 0
-    for part in cpus.split(","):
-        first, dash, last = part.partition("-")
-        if not first.strip().isdigit() or (dash and not last.strip().isdigit()):
-            raise ValueError(f"{cpus!r} is no list of CPUs, as 0-3,8")
-        count += int(last) - int(first) + 1 if dash else 1
-    return count
-
-
 def cores_of(run: Run) -> int:
-    """CPUs that could work on the run."""
-    return min(run.host.cores, cpu_count(run.cpus)) if run.cpus else run.host.cores
+    """CPUs that could work on the run: those that it was bound to, whatever the sweep itself could use; no
+    more than a quota grants."""
+    if not run.cpus:
+        return run.host.cores
+    bound = len(parse_cpus(run.cpus))
+    quota = run.host.quota_cpus
+    return bound if quota is None else min(bound, max(1, math.ceil(quota)))
 
 
 def figure_keys(runs: Sequence[Run]) -> list[str]:
@@ -65,13 +67,15 @@ def figure_keys(runs: Sequence[Run]) -> list[str]:
     return [key for key in TITLES if key in there] + sorted(there - set(TITLES))
 
 
-def _row(run: Run) -> dict[str, Any]:
+def _row(run: Run, configuration: Configuration, taken_in: int) -> dict[str, Any]:
     return {
         "host": run.host.id,
         "host_label": run.host.label,
         "cores": cores_of(run),
         **{name: getattr(run, name) for name in PLAIN},
-        "program": run.build.sha256 if run.build else None,
+        **{name: getattr(configuration, name) for name in OF_CONFIGURATION},
+        "pass": taken_in,
+        "program": run.program or None,
         "derived": " ".join(run.derived),
         **run.figures,
     }
@@ -80,10 +84,34 @@ def _row(run: Run) -> dict[str, Any]:
 def to_frame(runs: Sequence[Run]) -> pd.DataFrame:
     """A row a run; a column for each figure, NaN where a run does not have it."""
     keys = figure_keys(runs)
-    frame: pd.DataFrame = pd.DataFrame([_row(run) for run in runs], columns=[*FIXED, *keys])
+    rows = [_row(*of) for of in zip(runs, configurations(runs), passes(runs))]
+    frame: pd.DataFrame = pd.DataFrame(rows, columns=[*FIXED, *keys])
     for name in (WALL, CPU, *keys):
         frame[name] = frame[name].astype(float)
     return frame
+
+
+def keys_of(runs: Sequence[Run]) -> list[Key]:
+    """The table of each run."""
+    cases: dict[tuple[str, ...], dict[str, dict[Configuration, None]]] = {}
+    of_runs = configurations(runs)
+    for run, one in zip(runs, of_runs):
+        hosts = cases.setdefault((run.kind, run.scenario, run.case), {})
+        hosts.setdefault(run.host.id, {})[one] = None
+    names = {
+        case: dict(labels({host: list(members) for host, members in hosts.items()}))
+        for case, hosts in cases.items()
+    }
+    return [
+        Key(
+            run.host.id,
+            run.kind,
+            run.scenario,
+            run.case,
+            names[run.kind, run.scenario, run.case][run.host.id, one],
+        )
+        for run, one in zip(runs, of_runs)
+    ]
 
 
 @dataclass(frozen=True)
@@ -113,7 +141,8 @@ def median(values: pd.Series[Any]) -> float | None:
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of a case on a host. Variants: the old one first, then ours, then the others."""
+    """The runs of a case on a host in one configuration. Variants: the old one first, then ours, then the
+    others."""
 
     key: Key
     host: Host
@@ -129,20 +158,20 @@ class Group:
 
     @cached_property
     def parts(self) -> Mapping[tuple[str, int], pd.DataFrame]:
-        """Runs by variant and number of threads, the failed ones too; indexed by sweep and repeat."""
+        """Runs by variant and number of threads, the failed ones too; indexed by round."""
         found: dict[tuple[str, int], pd.DataFrame] = {}
-        indexed = self.frame.set_index(["sweep", "repeat"])
+        indexed = self.frame.set_index(ROUND)
         for (variant, threads), part in indexed.groupby(["variant", "threads"], sort=False):
             found[str(variant), int(str(threads))] = part
         return found
 
     def values(self, variant: str, threads: int, column: str) -> pd.Series[Any]:
-        """Of the runs that gave a result, by sweep and repeat."""
+        """Of the runs that gave a result, by round."""
         part = self.parts.get((variant, threads))
         if part is None or column not in part:
             return pd.Series(dtype=float)
         values: pd.Series[Any] = part.loc[(part["status"] == "ok") & part[column].notna(), column]
-        return values[~values.index.duplicated(keep="last")]
+        return values
 
     def cores(self, threads: int | None = None) -> int:
         rows = self.frame if threads is None else self.frame[self.frame["threads"] == threads]
@@ -194,14 +223,19 @@ def _by_spin(variants: Sequence[str]) -> list[str]:
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """By host and case, in the order of the runs."""
-    frame = to_frame(runs)
+    """By host, case and configuration, in the order of the runs."""
     hosts = {run.host.id: run.host for run in runs}
+    places: dict[Key, list[int]] = {}
+    for place, key in enumerate(keys_of(runs)):
+        places.setdefault(key, []).append(place)
+    frame = to_frame(runs)
     found = []
-    for key, part in frame.groupby(["host", "kind", "scenario", "case"], sort=False):
-        named = Key(*(str(name) for name in key))
+    for key, rows in places.items():
+        part = frame.iloc[rows]
         is_inline = (part["pool"] == INLINE) | (part["threads"] == 0)
         pooled = part[~is_inline]
-        variants, baseline, ours = _ordered(pooled, named.kind)
-        found.append(Group(named, hosts[named.host], pooled, part[is_inline], variants, baseline, ours))
-    return sorted(found, key=lambda group: list(hosts).index(group.key.host))
+        variants, baseline, ours = _ordered(pooled, key.kind)
+        found.append(Group(key, hosts[key.host], pooled, part[is_inline], variants, baseline, ours))
+    order = {host: place for place, host in enumerate(hosts)}
+    cases = {key[:4]: place for place, key in reversed(list(enumerate(places)))}
+    return sorted(found, key=lambda group: (order[group.key.host], cases[group.key[:4]]))

@@ -11,15 +11,17 @@ from typing import Iterator, Mapping, NamedTuple, Sequence
 from nrbench.html import environment
 from nrbench.sweep.cells import CaseResult
 from nrbench.sweep.contents import case_tables
-from nrbench.sweep.facts import build_text, host_facts
+from nrbench.sweep.facts import build_text, host_facts, torn_rounds
+from nrbench.sweep.frame import keys_of
 from nrbench.sweep.headline import RULE, Headline, headlines, overview
 from nrbench.sweep.record import Run
+from nrbench.sweep.rounds import Merged
 from nrbench.sweep.table import Column, Table, failures
 
 WIDTH_HTML = 140
 EMBEDDED_MAX = 6_000_000  # bytes of pictures; a page that can be mailed
 PICTURE = (
-    "Medians with their 95 % intervals as bands; few intervals are wide enough to be seen. Dotted vertical "
+    "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical "
     "line: the number of cores. Speed-up: over inline runs, in which one thread runs all tasks;"
     " ideal is one for each thread that can compute, the one that waits included, and no more than cores. "
     "Every run: as a share of the old pool's median at that number of threads."
@@ -101,8 +103,9 @@ def host_parts(results: Sequence[CaseResult], pictures: Mapping[int, Path]) -> I
         )
 
 
-def measured(runs: Sequence[Run]) -> list[tuple[str, str]]:
+def measured(merge: Merged) -> list[tuple[str, str]]:
     """How the runs were taken."""
+    runs = merge.runs
     began = sorted(run.began for run in runs)
     repeats: dict[str, set[tuple[str, int]]] = {}
     for run in runs:
@@ -112,6 +115,11 @@ def measured(runs: Sequence[Run]) -> list[tuple[str, str]]:
         ("what", ", ".join(kinds[kind] for kind in dict.fromkeys(run.kind for run in runs))),
         ("runs", f"{len(runs)}, of them {sum(run.status == 'ok' for run in runs)} with a result"),
         ("rounds", ", ".join(f"{len(rounds)} on {label}" for label, rounds in repeats.items())),
+        *([("failed runs taken again", str(len(merge.replaced)))] if merge.replaced else []),
+        *(
+            ("rounds not taken in one go", f"{count} on {label}")
+            for label, count in torn_rounds(runs).items()
+        ),
         ("first and last run began", f"{began[0]} and {began[-1]}"),
         ("sweeps", ", ".join(dict.fromkeys(run.sweep for run in runs))),
         ("version of the tool", ", ".join(dict.fromkeys(run.bench_commit or "unknown" for run in runs))),
@@ -125,9 +133,10 @@ def measured(runs: Sequence[Run]) -> list[tuple[str, str]]:
 def option_table(runs: Sequence[Run]) -> Table:
     """What was on the command line and in the environment, as it was."""
     rows: dict[tuple[str, ...], None] = {}
-    for run in sorted(runs, key=lambda run: (run.scenario, run.case, run.variant, run.threads)):
-        environment_text = " ".join(f"{name}={value}" for name, value in sorted(run.environment.items()))
-        rows[f"{run.scenario} / {run.case}", run.pool, " ".join(run.options), environment_text] = None
+    named = zip((key.name for key in keys_of(runs)), runs)
+    for name, run in sorted(named, key=lambda of: (of[0], of[1].variant, of[1].threads)):
+        environment_text = " ".join(f"{word}={value}" for word, value in sorted(run.environment.items()))
+        rows[name, run.pool, " ".join(run.options), environment_text] = None
     heads = ("case", "runs of", "options", "environment")
     return Table("Options", [Column("", head) for head in heads], [list(row) for row in rows], [])
 
@@ -150,11 +159,12 @@ def pool_table(runs: Sequence[Run]) -> Table | None:
 
 def write(
     path: Path,
-    runs: Sequence[Run],
+    merge: Merged,
     results: Sequence[CaseResult],
     pictures: Mapping[int, Path],
     warnings: Sequence[str],
 ) -> None:
+    runs = merge.runs
     side_by_side = overview(results)
     pools = pool_table(runs)
     template = environment(Path(__file__).parent).get_template("page.html.j2")
@@ -164,7 +174,7 @@ def write(
         warnings=warnings,
         failures=[shown(table) for table in failures(runs)],
         words=[shown(table) for table in (option_table(runs), pools) if table],
-        measured=measured(runs),
+        measured=measured(merge),
         rule=RULE,
         picture_words=PICTURE,
     )

@@ -237,7 +237,8 @@ def draw_all(results: Sequence[CaseResult], out: Path) -> dict[int, Path]:
         canvas = case_figure(result)
         if canvas is None:
             continue
-        name = file_name(f"{result.group.host.label} {result.group.key.scenario} {result.group.key.case}")
+        key = result.group.key
+        name = file_name(f"{result.group.host.label} {key.scenario} {key.case}{key.configuration}")
         if name.lower() in taken:
             name = f"{name}-{index}"
         taken.add(name.lower())

@@ -17,16 +17,17 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from nrbench.sweep.cells import CaseResult
-from nrbench.sweep.frame import CPU, WALL
+from nrbench.sweep.fit import WORDS, Fitted, fitted
+from nrbench.sweep.frame import CPU, OF_CONFIGURATION, WALL
 from nrbench.sweep.table import GAP, WIDTH, Table
 
-WIDTH_MAX = 120
+WIDTH_MIN, WIDTH_MAX = 40, 120
 STYLES = (("faster", "green"), ("less", "green"), ("slower", "red"), ("more", "red"), ("no result", "red"))
-TEXT_COLUMNS = {"variant", "verdict", "cause", "host", "case", "figure"}
 CSV_HEAD = (
-    "host", "host_label", "kind", "scenario", "case", "figure", "unit", "threads", "cores", "variant",
-    "baseline", "runs", "failed", "median", "half_iqr", "low", "high", "derived", "ratio", "ratio_low",
-    "ratio_high", "ratio_repeats", "paired", "verdict", "bound", "over_bound",
+    "host", "host_label", "kind", "scenario", "case", "configuration", *OF_CONFIGURATION, "began", "figure",
+    "unit", "threads", "cores", "variant", "baseline", "runs", "failed", "median", "half_iqr", "low", "high",
+    "derived", "ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict", "bound",
+    "over_bound",
 )  # fmt: skip
 
 
@@ -34,18 +35,22 @@ def _cell(text: str) -> Text:
     return Text(text, style=next((style for word, style in STYLES if text == word), ""))
 
 
-def rich_table(table: Table) -> RichTable:
+def rich_table(fitting: Fitted) -> RichTable:
     """A group's heading stands above its first column, a word a line."""
+    table, widths = fitting
     shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
     lines = max(len(column.group.split()) for column in table.columns)
     seen = ""
-    for column in table.columns:
+    for column, width in zip(table.columns, widths):
         words = column.group.split() if column.group != seen else []
         seen = column.group
         head = [*words, *[""] * (lines - len(words)), column.name]
-        left = column.name in TEXT_COLUMNS
         shown.add_column(
-            Text("\n".join(head)), justify="left" if left else "right", vertical="top", overflow="fold"
+            Text("\n".join(head)),
+            justify="left" if column.name in WORDS else "right",
+            vertical="top",
+            overflow="fold",
+            width=width,
         )
     for row in table.rows:
         shown.add_row(*(_cell(text) for text in row))
@@ -56,20 +61,21 @@ def indented(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style=style), (0, 0, 0, 2), expand=False)
 
 
-def parts(table: Table) -> Iterator[RenderableType]:
-    yield Text(table.title, style="bold")
-    yield rich_table(table)
-    for note in table.notes:
-        yield indented(note, "dim")
-    yield Text()
+def parts(table: Table, width: int = WIDTH) -> Iterator[RenderableType]:
+    for fitting in fitted(table, width):
+        yield Text(fitting.table.title, style="bold")
+        yield rich_table(fitting)
+        for note in fitting.table.notes:
+            yield indented(note, "dim")
+        yield Text()
 
 
 def console() -> Console:
-    """For the tables: as wide as the terminal, within what they are made for."""
+    """For the tables: as wide as the terminal, within reason."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± must not end the report
     found = Console(highlight=False)
-    width = min(max(found.width, WIDTH), WIDTH_MAX) if found.is_terminal else WIDTH
+    width = min(max(found.width, WIDTH_MIN), WIDTH_MAX) if found.is_terminal else WIDTH
     return Console(highlight=False, width=width)
 
 
@@ -88,7 +94,10 @@ def csv_rows(result: CaseResult) -> Iterator[tuple[Any, ...]]:
         yield (
             group.key.host,
             group.host.label,
-            *group.key[1:],
+            *group.key[1:4],
+            group.key.configuration.removeprefix(", "),
+            *(group.frame[name].iloc[0] for name in OF_CONFIGURATION),
+            group.frame["began"].min(),
             column,
             "s" if column in (CPU, WALL) else "us",
             threads,

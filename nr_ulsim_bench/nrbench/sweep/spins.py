@@ -14,6 +14,7 @@ from nrbench.sweep.figures import Figure
 from nrbench.sweep.frame import CPU
 from nrbench.sweep.table import (
     NOTHING,
+    UNPAIRED,
     Column,
     Table,
     beyond,
@@ -35,7 +36,7 @@ def ratio_over_all(result: CaseResult, reference: str, variant: str, column: str
         old = result.group.values(reference, threads, column)
         new = result.group.values(variant, threads, column)
         shared = old.index.intersection(new.index)
-        if not len(shared):
+        if not len(shared) or not (old.index.is_unique and new.index.is_unique):
             return None
         logs.append(np.log(new.loc[shared] / old.loc[shared]))
     rounds = np.exp(pd.concat(logs, axis=1, join="inner").mean(axis=1))
@@ -49,6 +50,11 @@ def ratio_over_all(result: CaseResult, reference: str, variant: str, column: str
 def _ratio(result: CaseResult, threads: int, variants: tuple[str, str], column: str) -> Ratio | None:
     old, new = (result.group.values(variant, threads, column) for variant in variants)
     return ratio_of(old, new, result.threshold)
+
+
+def _any_unpaired(result: CaseResult, variants: tuple[str, str], figures: Sequence[Figure]) -> bool:
+    ratios = (_ratio(result, t, variants, figure.key) for t in result.group.threads for figure in figures)
+    return any(ratio is not None and not ratio.paired for ratio in ratios)
 
 
 def _text(ratio: Ratio | None, figure: Figure) -> str:
@@ -82,6 +88,7 @@ def spin_tables(result: CaseResult) -> Iterator[Table]:
             f"interval leaves out 1{beyond(result.threshold)}. {ALL}: round by round the geometric mean over "
             "the numbers of threads, and of that the median",
             *([f"no intervals below {N_MIN} repeats"] if min(counts, default=0) < N_MIN else []),
+            *([UNPAIRED] if _any_unpaired(result, (reference, variant), figures) else []),
             *shared_note(result, group.threads),
         ]
         heads = [Column("", head) for head in ("threads", *(figure.title for figure in figures))]

@@ -10,7 +10,7 @@ from typing import Iterator, NamedTuple, Sequence
 from nrbench.sweep.bootstrap import Interval
 from nrbench.sweep.cells import CaseResult, Cell
 from nrbench.sweep.figures import RX, Figure
-from nrbench.sweep.frame import CPU, WALL
+from nrbench.sweep.frame import CPU, WALL, keys_of
 from nrbench.sweep.record import Run
 
 WIDTH = 110
@@ -19,6 +19,10 @@ NOTHING = "-"
 BELOW_BOUND = (
     "÷ bound below 1: the work took less time in a pool than inline. The bound is too high here: inline runs "
     "were disturbed, or caches and the CPU's frequency favour many threads."
+)
+UNPAIRED = (
+    "some ratios are of runs that were not taken together, round by round: what changed on the machine in "
+    "between is part of them"
 )
 DERIVED = "† a difference of figures that the program prints, not printed by itself"
 
@@ -257,16 +261,16 @@ def ratio_notes(result: CaseResult) -> Iterator[str]:
             " so looser for a pool whose waiter sleeps."
         )
     if any(cell.ratio is not None and not cell.ratio.paired for cell in result.cells.values()):
-        yield "some ratios are of runs that were not taken in the same rounds"
+        yield UNPAIRED
 
 
 def failures(runs: Sequence[Run]) -> list[Table]:
     """Runs without a result, by host, case, variant and cause."""
     causes: dict[tuple[str, str, str, str], Counter[int]] = {}
-    for run in runs:
+    for run, key in zip(runs, keys_of(runs)):
         if run.status != "ok":
             cause = run.status + (f": {run.error}" if run.error else "")
-            where = (run.host.label, f"{run.scenario} / {run.case}", run.variant, cause)
+            where = (run.host.label, key.name, run.variant, cause)
             causes.setdefault(where, Counter())[run.threads] += 1
     if not causes:
         return []
