@@ -109,6 +109,8 @@ def test_where_all_runs_fail_all_rows_are_lost():
     comparison = compare(times(), crashes(7))
     assert (comparison.status, comparison.missing) == (SOME_WORSE, [])
     assert {row.word for row in comparison.rows} == {"lost its result"}
+    found = compare(crashes(7), times())
+    assert ({row.word for row in found.rows}, found.added) == ({"no result"}, [])
 
 
 def test_times_of_runs_that_did_not_decode_do_not_count():

@@ -93,6 +93,32 @@ def test_a_program_with_all_pools_is_named_once():
     assert names(runs) == [f"slides / 273 PRB, program {sweep * 12} of 2026-01-02" for sweep in ("a", "b")]
 
 
+def test_pools_of_two_programs_of_recorded_slots_are_apart():
+    runs = [of("ws", "a", "1", oai=None, kind="replay"), of("glib", "b", "2", oai=None, kind="replay")]
+    assert counts(runs) == [(1, 0), (1, 0)]
+
+
+def test_a_later_sweep_must_agree_with_all_that_are_together():
+    assert counts([of("old", "a", "1"), of("new", "b", "2"), of("new", "c", "3")]) == [(2, 0), (1, 0)]
+
+
+def test_the_day_is_that_of_the_first_run_on_this_host():
+    def day(sweep, new, date, **changes):
+        return both(sweep, "1", new, began=f"{date}T03:04:05+00:00", **changes)
+
+    runs = [
+        *day("a", "2", "2026-01-01"),
+        *day("b", "2", "2026-03-03", host=OTHER_HOST),
+        *day("c", "2", "2026-02-02", host=OTHER_HOST),
+        *day("d", "3", "2026-04-04", host=OTHER_HOST),
+    ]
+    assert names(runs) == [
+        "slides / 273 PRB",
+        "slides / 273 PRB, new 222222222222 of 2026-02-02",
+        "slides / 273 PRB, new 333333333333 of 2026-04-04",
+    ]
+
+
 def test_sweeps_of_the_same_programs_are_taken_together():
     assert counts([*both("a", "1", "2"), *both("b", "1", "2")]) == [(4, 4)]
     assert counts([of("old", "a", "1"), of("new", "b", "2")]) == [(2, 0)]  # --old and --new apart

@@ -237,8 +237,11 @@ def test_versions_have_tables_of_their_own(tmp_path):
         for pool in ("old", "new")
         for repeat in range(5)
     ]
+    runs.append(runs[-1].model_copy(update={"repeat": 5, "status": "hang", "figures": {}}))
     names = write_report(runs, tmp_path)
-    assert len([name for name in names if name.endswith(".png")]) == 2
+    assert [name for name in names if name.endswith(".png")] == [
+        f"Model-A-4-CPUs-slides-273-PRB-OAI-{oai}.png" for oai in ("v2.1.0", "v2.3.0")
+    ]
     found = [(row["oai"], row["configuration"], row["variant"], row["runs"]) for row in rx_rows(tmp_path)]
     assert found == [
         (oai, f"OAI {oai}", pool, "5") for oai in ("v2.1.0", "v2.3.0") for pool in ("old", "new")
@@ -246,6 +249,17 @@ def test_versions_have_tables_of_their_own(tmp_path):
     text = (tmp_path / "report.txt").read_text(encoding="utf-8")
     assert f"{HOST.label}: slides / 273 PRB, OAI v2.3.0" in text
     assert "WARNING" not in text
+    failures = text[text.index("gave no result") : text.index("Summary")]
+    assert "OAI v2.3.0" in " ".join(failures.split())
+    words = read_page(tmp_path)[1].texts["td"]
+    assert words.count("slides / 273 PRB, OAI v2.3.0") == 3  # failures, and options of two pools
+
+
+def test_changes_of_a_host_are_told_in_the_order_of_time(tmp_path, capsys):
+    slow = HOST.model_copy(update={"governor": "powersave"})
+    write_report([run(began=at(9)), run(repeat=1, host=slow, began=at(0))], tmp_path)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "frequency governor powersave / performance: changed between runs (1 of them)" in shown
 
 
 def test_what_differs_within_a_table_is_said(tmp_path, capsys):

@@ -137,6 +137,10 @@ def test_where_few_rounds_are_pairs_all_runs_count_as_samples():
     new[:3] = [entry.model_copy(update={"began": at(HOUR + n)}) for n, entry in enumerate(new[:3])]
     found, _ = ratio([*old, *new])
     assert (found.paired, found.repeats) == (False, 7)
+    long = [100 + n for n in range(20)]
+    most = [*series(long, 0, "old", None), *series(long[:6], 2)]
+    most += [entry.model_copy(update={"repeat": n + 6}) for n, entry in enumerate(series(long[:14], HOUR))]
+    assert ratio(most)[0].repeats == 20  # 6 of them together: enough for an interval, but the fewer
     few, _ = ratio([*old[3:], *new[3:]])
     assert (few.paired, few.repeats) == (True, 4)
 
@@ -155,3 +159,8 @@ def test_runs_that_cannot_be_told_apart_within_a_round_are_no_pairs_and_none_is_
     found, result = ratio([*series(TIMES, 0, "old", None), *new])
     assert (found.paired, found.repeats) == (False, 7)
     assert result.get(2, "new auto", RX).count == 14
+    off = [entry for t in (1, 2) for entry in series(TIMES, t, spin="off", threads=t)]
+    one = series(TIMES, 3, threads=1)
+    twice = [e.model_copy(update={"options": (o,)}) for o in "ab" for e in series(TIMES, 5, threads=2)]
+    (modes,) = case_results([*off, *one, *twice])
+    assert ratio_over_all(modes, "new off", "new auto", RX) is None

@@ -13,6 +13,7 @@ SHARED = (
     "environment",
     "seed",
 )  # told wherever a report has several; hosts with another one beside it
+ALL_POOLS = "program"  # of recorded slots
 Programs = dict[str, frozenset[str]]  # hashes by pool
 SweepKey = tuple[str, str, str]  # host, kind, sweep
 
@@ -59,7 +60,8 @@ def _of_sweep(runs: Sequence[Run]) -> _Sweeps:
     programs: dict[str, set[str]] = {}
     for run in runs:
         if run.pool != INLINE and run.program:  # inline runs are of both builds
-            programs.setdefault(run.pool, set()).add(run.program)
+            pool = run.pool if run.kind == "nr_ulsim" else ALL_POOLS
+            programs.setdefault(pool, set()).add(run.program)
     return _Sweeps(
         " and ".join(sorted(versions)),
         " | ".join(sorted({text for run in runs if (text := _settings(run))})),
@@ -102,8 +104,6 @@ def _builds(one: Configuration, others: Sequence[Configuration]) -> str:
         pool for pool, text in one.programs if any(dict(other.programs).get(pool) != text for other in others)
     ]
     hashes = dict(one.programs)
-    if len(pools) > 1 and len({hashes[pool] for pool in pools}) == 1:  # it has all pools
-        return f"program {hashes[pools[0]]} of {one.began[:10]}"
     return ", ".join(f"{pool} {hashes[pool]}" for pool in pools) + f" of {one.began[:10]}"
 
 
