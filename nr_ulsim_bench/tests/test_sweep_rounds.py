@@ -9,7 +9,7 @@ from nrbench.sweep.facts import torn_rounds
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import ResultsError
 from nrbench.sweep.rounds import merged, passes
-from nrbench.sweep.spins import ratio_over_all, spin_tables
+from nrbench.sweep.spins import OVER_ALL, ratio_over_all, spin_tables
 from nrbench.sweep.table import UNPAIRED, ratio_tables
 
 HOUR = 3600
@@ -151,6 +151,7 @@ def test_pre_wake_modes_that_were_added_later_have_no_mean_within_rounds():
     (result,) = case_results(runs)
     assert ratio_over_all(result, "new off", "new auto", RX) is None
     (table,) = spin_tables(result)
+    assert OVER_ALL not in table.notes
     assert UNPAIRED in table.notes and [row[0] for row in table.rows] == ["1", "2"]
 
 

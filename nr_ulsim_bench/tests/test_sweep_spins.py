@@ -6,7 +6,8 @@ from sweep_runs import rounds
 
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import RX
-from nrbench.sweep.spins import ratio_over_all, spin_tables
+from nrbench.sweep.spins import OVER_ALL, ratio_over_all, spin_tables
+from nrbench.sweep.table import UNPAIRED
 
 NOISE = [1.0, 1.02, 0.98, 1.01, 0.99, 1.005, 0.995]
 
@@ -38,6 +39,7 @@ def test_each_other_mode_is_compared_with_off():
         "CPU time",
     ]
     assert [row[0] for row in auto.rows] == ["1", "2", "all"]
+    assert OVER_ALL in auto.notes and UNPAIRED not in auto.notes
     assert auto.rows[0][3] == "0.80 [0.80, 0.80] faster" and auto.rows[0][4] == "0.80 [0.80, 0.80] less"
     assert auto.rows[1][3] == "0.90 [0.90, 0.90] faster"
     assert auto.rows[2][3] == "0.85 [0.85, 0.85] faster"

@@ -26,6 +26,10 @@ from nrbench.sweep.table import (
 from nrbench.sweep.verdicts import FASTER, SLOWER
 
 ALL = "all"
+OVER_ALL = (
+    f"{ALL}: round by round the geometric mean over the numbers of threads, and of that the median; of rounds "
+    "that were taken together"
+)
 
 
 def ratio_over_all(result: CaseResult, reference: str, variant: str, column: str) -> Ratio | None:
@@ -83,14 +87,14 @@ def spin_tables(result: CaseResult) -> Iterator[Table]:
     figures = [*result.figures, *(figure for figure in result.costs if figure.key == CPU)]
     for variant in others:
         counts = [len(group.values(variant, t, figure.key)) for t in group.threads for figure in figures]
+        rows = list(_rows(result, reference, variant, figures))
         notes = [
             f"÷ {reference}, 95 % interval; below 1 is faster, or less CPU time, and said so where the "
-            f"interval leaves out 1{beyond(result.threshold)}. {ALL}: round by round the geometric mean over "
-            "the numbers of threads, and of that the median",
+            f"interval leaves out 1{beyond(result.threshold)}",
+            *([OVER_ALL] if rows[-1][0] == ALL else []),
             *([f"no intervals below {N_MIN} repeats"] if min(counts, default=0) < N_MIN else []),
             *([UNPAIRED] if _any_unpaired(result, (reference, variant), figures) else []),
             *shared_note(result, group.threads),
         ]
         heads = [Column("", head) for head in ("threads", *(figure.title for figure in figures))]
-        rows = list(_rows(result, reference, variant, figures))
         yield Table(f"Pre-wake: {variant} against {reference}", heads, rows, notes)
