@@ -27,8 +27,8 @@ from nrbench.sweep.verdicts import FASTER, SLOWER
 
 ALL = "all"
 OVER_ALL = (
-    f"{ALL}: round by round the geometric mean over the numbers of threads, and of that the median; of rounds "
-    "that were taken together"
+    f"{ALL}: round by round the geometric mean over the numbers of threads, and of that the median; of "
+    "rounds that were taken together"
 )
 
 
