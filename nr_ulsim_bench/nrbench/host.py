@@ -23,6 +23,7 @@ REAL = System()
 _APPLICATION = b"nrbench host 2\0"  # the identifier of the machine itself is never shown
 _DYNAMIC = ("none", "voluntary", "full", "lazy")
 _NO_CPUS: Cpus = frozenset()
+MANAGED_IRQ_SINCE = (5, 6)  # a kernel that does not know a flag of isolcpus ignores all of it
 OAI_PRIORITY = 97  # of OAI's workers; its other threads are below
 
 

@@ -8,7 +8,7 @@ import machine_tree
 import pytest
 
 from nrbench import host
-from nrbench.system import System, format_cpus, format_mask, parse_cpus, parse_mask, quota
+from nrbench.system import CPU, System, format_cpus, format_mask, parse_cpus, parse_mask, quota
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_lists_of_cpus_are_read_as_the_kernel_writes_them(text, cpus):
     assert parse_cpus(text) == cpus
 
 
-@pytest.mark.parametrize("text", ["", "a", "3-1", "0-3,", "-1", "0-3:1/0"])
+@pytest.mark.parametrize("text", ["", "a", "3-1", "0-3,", "-1", "0-3:1/0", "0-4000000"])
 def test_what_is_no_list_of_cpus_is_named(text):
     with pytest.raises(ValueError, match=f"'{re.escape(text)}' is no list of CPUs"):
         parse_cpus(text)
@@ -145,9 +145,83 @@ def test_the_kernels_own_configuration_is_read(tmp_path):
     assert host.kernel_config(system) == "CONFIG_HZ=250\n"
 
 
-def test_cpus_of_boot_parameters_are_told_from_flags(tmp_path):
-    system = machine_tree.tuned(tmp_path, {"/sys/devices/system/cpu/isolated": "\n"})
-    assert host.isolated(system) == "2-5"
+@pytest.mark.parametrize(
+    "words, file, cpus",
+    [
+        ("isolcpus=managed_irq,domain,2-5", None, "2-5"),
+        ("isolcpus=2-5", None, "2-5"),
+        ("isolcpus=managed_irq,2-5", None, None),
+        ("isolcpus=nohz,domain,6-N", None, "6-7"),
+        ("isolcpus=all", None, "0-7"),
+        ("isolcpus=nonsense,2-5", None, None),
+        ("isolcpus=managed_irq,domain,2-5", "\n", None),
+        ("isolcpus=2-5", "2-3\n", "2-3"),
+        ("quiet", "2-3\n", "2-3"),
+    ],
+)
+def test_what_the_kernel_isolates_counts_more_than_what_it_was_told(tmp_path, words, file, cpus):
+    system = machine_tree.tuned(tmp_path, {"/proc/cmdline": words, f"{CPU}/isolated": file})
+    assert host.isolated(system) == cpus
+
+
+@pytest.mark.parametrize("file, cpus", [(None, "2-5"), ("(null)\n", None), ("\n", None), ("4\n", "4")])
+def test_a_kernel_without_nohz_full_says_so(tmp_path, file, cpus):
+    system = machine_tree.tuned(tmp_path, {"/proc/cmdline": "nohz_full=2-5", f"{CPU}/nohz_full": file})
+    assert host.nohz_full(system) == cpus
+
+
+@pytest.mark.parametrize(
+    "words, files, cpus",
+    [
+        ("rcu_nocbs=2-N", {}, "2-7"),
+        ("rcu_nocbs=all", {}, "0-7"),
+        ("rcu_nocbs", {}, None),
+        ("rcu_nocbs=2-5", {"/boot/config-6.8.0-rt": "CONFIG_HZ=250\n"}, None),
+        ("rcu_nocbs=2-5", {"/proc/2/comm": "kthreadd", "/proc/30/comm": "rcuop/3"}, "3"),
+        ("rcu_nocbs=2-5", {"/proc/2/comm": "bash"}, "2-5"),
+    ],
+)
+def test_callbacks_are_elsewhere_as_far_as_can_be_told(tmp_path, words, files, cpus):
+    assert host.rcu_nocbs(machine_tree.tuned(tmp_path, {"/proc/cmdline": words} | files)) == cpus
+
+
+def _id(folder, changes):
+    return host.identifier(machine_tree.tuned(folder, changes))
+
+
+def test_machines_that_share_an_image_are_told_apart(tmp_path):
+    changes = (
+        {},
+        {"/proc/cpuinfo": "model name: Other\n"},
+        {f"{CPU}/online": "0-3\n"},
+        {"/proc/sys/kernel/arch": "aarch64\n"},
+        {"/etc/machine-id": "f" * 32},
+    )
+    ids = [_id(tmp_path / str(n), change) for n, change in enumerate(changes)]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("machine", [None, "\n", "uninitialized\n"])
+def test_without_a_machine_id_the_boot_counts(tmp_path, machine):
+    boot_id = "/proc/sys/kernel/random/boot_id"
+    with_id = [_id(tmp_path / f"a{boot}", {boot_id: boot}) for boot in "12"]
+    without = [_id(tmp_path / f"b{boot}", {boot_id: boot, "/etc/machine-id": machine}) for boot in "12"]
+    assert with_id[0] == with_id[1] and len({*with_id, *without}) == 3
+
+
+@pytest.mark.parametrize("refusal", [PermissionError, OSError(38, "not implemented"), OSError(22, "invalid")])
+def test_a_refused_real_time_class_is_no_crash(monkeypatch, refusal):
+    def refuse(*args):
+        raise refusal
+
+    monkeypatch.setattr(host.os, "sched_setscheduler", refuse)
+    assert host.realtime_allowed() is False
+
+
+def test_the_real_time_class_is_tried_at_oais_priority(monkeypatch):
+    tried = []
+    monkeypatch.setattr(host.os, "sched_setscheduler", lambda pid, policy, param: tried.append(param))
+    assert host.realtime_possible(System()) and tried[0].sched_priority == 97
 
 
 def test_facts_and_the_description_of_this_machine_agree():
