@@ -21,6 +21,8 @@
 #define GAPS_MAX 16u
 #define SAMPLES_MIN 10u
 #define CPU_NONE UINT32_MAX
+#define LIMIT_S 5.0     // of a series, and
+#define LIMIT_FACTOR 10 // so many times what it would take if nothing were late
 
 static const char usage[] =
     "usage: ws-wakes [key=value]...\n"
@@ -41,6 +43,7 @@ typedef struct {
   hold_choice_t hold;
   uint32_t gaps_us[GAPS_MAX], gap_count;
   uint32_t samples, measure_ms, cpu, caller_cpu, priority;
+  timer_t limit; ///< kills this process
 } request_t;
 
 static bool parse_gaps(const char *text, void *target)
@@ -146,8 +149,11 @@ static void measure(const request_t *request, wake_kind_t kind, uint32_t gap_us,
   report_bool(&report, "hold", hold);
   report_count(&report, "cpu", series.cpu);
   const int32_t held = hold ? hold_idle_states() : -1;
+  const double planned_s = (double)series.samples * gap_us / 1e6;
   int32_t error = 0;
-  if (hold && held < 0)
+  if (!process_set_limit(request->limit, LIMIT_S + LIMIT_FACTOR * planned_s))
+    report_text(&report, "skipped", strerror(errno));
+  else if (hold && held < 0)
     report_text(&report, "skipped", strerror(errno));
   else if (kind != WAKE_TIMER && request->caller_cpu == CPU_NONE)
     report_text(&report, "skipped", "there is no second CPU to wake it from");
@@ -194,6 +200,18 @@ static bool parse_request(int argc, char **argv, request_t *request, char *error
   return !same_cpu && request->samples && request->priority;
 }
 
+/// Threads that spin at a high priority must end, whatever happens to those that they wait for. The timer is
+/// not left to the CPU where they spin: kernels with PREEMPT_RT run it in a thread there.
+static bool limit_time(request_t *request)
+{
+  cpu_set_t mask;
+  sched_getaffinity(0, sizeof mask, &mask);
+  CPU_CLR(request->cpu, &mask);
+  if (CPU_COUNT(&mask) > 0)
+    sched_setaffinity(0, sizeof mask, &mask);
+  return process_limit(&request->limit, LIMIT_S);
+}
+
 int main(int argc, char **argv)
 {
   static report_t report;
@@ -213,8 +231,11 @@ int main(int argc, char **argv)
   process_die_with_parent();
   if (parse_request(argc, argv, &request, error, sizeof error)) {
     choose_cpus(&request);
-    measure_all(&request);
-    return EXIT_SUCCESS;
+    if (limit_time(&request)) {
+      measure_all(&request);
+      return EXIT_SUCCESS;
+    }
+    snprintf(error, sizeof error, "no timer: %s", strerror(errno));
   }
   report_error(&report, "%s", error);
   print(&report);

@@ -17,6 +17,9 @@
 /// The first wakes of a series are not counted: pages and caches are cold.
 #define WARM_SAMPLES 5u
 #define WORD_STOP UINT32_MAX
+/// A thread that looks gives up when the other has not come for so long: it may wait for this very CPU.
+#define LOOK_NS_MAX UINT64_C(1000000000)
+#define LOOKS_PER_TIME (UINT32_C(1) << 18) // reading the clock at each look would make looking slow
 
 /// Each on a cache line of its own, so that a look at one does not wait for the other.
 typedef struct {
@@ -24,6 +27,7 @@ typedef struct {
   series_result_t *result;
   _Alignas(64) _Atomic uint32_t word;   ///< number of the wake
   _Alignas(64) _Atomic uint64_t ran_ns; ///< when the woken thread ran on; 0 = it has not yet
+  _Atomic bool gave_up;
 } meeting_t;
 
 static int64_t futex(_Atomic uint32_t *word, int32_t operation, uint32_t value)
@@ -31,15 +35,35 @@ static int64_t futex(_Atomic uint32_t *word, int32_t operation, uint32_t value)
   return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
+/// @return the word when it has changed
+static uint32_t sleep_for_word(meeting_t *meeting, uint32_t seen)
+{
+  uint32_t now;
+  while ((now = atomic_load_explicit(&meeting->word, memory_order_acquire)) == seen)
+    futex(&meeting->word, FUTEX_WAIT, seen);
+  return now;
+}
+
+static uint32_t look_at_word(meeting_t *meeting, uint32_t seen)
+{
+  const uint64_t give_up_ns = clock_now_ns() + LOOK_NS_MAX + meeting->series->gap_us * UINT64_C(1000);
+  for (uint32_t looks = 1;; looks++) {
+    const uint32_t now = atomic_load_explicit(&meeting->word, memory_order_acquire);
+    if (now != seen)
+      return now;
+    if (looks % LOOKS_PER_TIME == 0 && clock_now_ns() > give_up_ns) {
+      atomic_store(&meeting->gave_up, true);
+      return WORD_STOP;
+    }
+  }
+}
+
 static void *sleep_and_run(void *arg)
 {
   meeting_t *const meeting = arg;
   const bool looks = meeting->series->kind == WAKE_LOOK;
   for (uint32_t seen = 0; seen != WORD_STOP;) {
-    uint32_t now;
-    while ((now = atomic_load_explicit(&meeting->word, memory_order_acquire)) == seen)
-      if (!looks)
-        futex(&meeting->word, FUTEX_WAIT, seen);
+    const uint32_t now = looks ? look_at_word(meeting, seen) : sleep_for_word(meeting, seen);
     atomic_store_explicit(&meeting->ran_ns, clock_now_ns(), memory_order_release);
     seen = now;
   }
@@ -52,7 +76,7 @@ static void wait_for_gap(meeting_t *meeting)
   const uint64_t gap_ns = meeting->series->gap_us * UINT64_C(1000);
   uint64_t until_ns = clock_now_ns() + gap_ns;
   clock_sleep_until(until_ns);
-  while (atomic_load_explicit(&meeting->ran_ns, memory_order_acquire) == 0)
+  while (atomic_load_explicit(&meeting->ran_ns, memory_order_acquire) == 0 && !atomic_load(&meeting->gave_up))
     clock_sleep_until(until_ns += gap_ns);
 }
 
@@ -68,6 +92,8 @@ static void *wake_other(void *arg)
     const int64_t woken = meeting->series->kind == WAKE_LOOK ? 1 : futex(&meeting->word, FUTEX_WAKE, 1);
     const uint64_t call_ns = clock_now_ns() - begin_ns;
     wait_for_gap(meeting);
+    if (atomic_load(&meeting->gave_up))
+      break;
     const uint64_t latency_ns = atomic_load_explicit(&meeting->ran_ns, memory_order_relaxed) - begin_ns;
     if (wake <= WARM_SAMPLES)
       continue;
@@ -145,5 +171,5 @@ int32_t series_run(const series_t *series, series_result_t *result)
     pthread_join(caller, NULL);
   }
   pthread_join(sleeper, NULL);
-  return error;
+  return error == 0 && atomic_load(&meeting.gave_up) ? ETIMEDOUT : error;
 }

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ws-wakes itself, where WS_BENCH_BUILD names a build folder."""
+
+import json
+import os
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from nrbench import host
+from nrbench.doctor import latency, wakes
+from nrbench.doctor.finding import Target
+from nrbench.doctor.power import DMA_LATENCY
+from nrbench.system import System, format_cpus
+
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-wakes"
+needs_program = pytest.mark.skipif(
+    not (BUILD and PROGRAM.is_file()), reason="WS_BENCH_BUILD names no build of ws-wakes"
+)
+
+
+@needs_program
+@pytest.mark.parametrize("kind", ["futex", "timer", "look"])
+def test_ws_wakes_measures_what_it_is_asked_for(kind):
+    words = [f"kind={kind}", "gaps_us=250,500", "samples=12", "class=all", "hold=all"]
+    lines = list(map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines()))
+    wanted = {(c, g, h) for c in ("other", "fifo") for g in (250, 500) for h in (False, True)}
+    if kind == "look":  # of the first gap; it does not sleep
+        wanted = {("other", 250, False), ("fifo", 250, False)}
+    assert {(answer["class"], answer["gap_us"], answer["hold"]) for answer in lines} == wanted
+    for answer in (answer for answer in lines if "skipped" not in answer):
+        assert answer["kind"] == kind and answer["samples"] + answer["awake"] == 12
+        assert 0 < answer["p50_us"] <= answer["p99_us"] <= answer["max_us"]
+        assert ("call_p50_us" in answer) == (kind == "futex")
+
+
+@needs_program
+@pytest.mark.parametrize("word", ["gaps_us=0", "gaps_us=1,", "samples=0", "cpu=100000", "kind=x", "x"])
+def test_ws_wakes_explains_what_it_does_not_understand(word):
+    answer = subprocess.run([PROGRAM, word], capture_output=True, text=True, check=False)
+    assert answer.returncode == 1 and json.loads(answer.stdout)["error"].startswith("request: ")
+
+
+@needs_program
+def test_ws_wakes_says_where_there_is_no_such_cpu():
+    words = ["kind=timer", "class=other", "hold=no", "gaps_us=250", "samples=10", "cpu=1023"]
+    (answer,) = map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines())
+    assert answer["skipped"]
+
+
+@needs_program
+def test_the_doctor_judges_what_ws_wakes_says(monkeypatch):
+    monkeypatch.setattr(wakes, "SAMPLES", 10)
+    monkeypatch.setattr(wakes, "MEASURE_MS", 10)
+    system = System()
+    findings = latency.examine(Target(system, system.affinity()), PROGRAM)
+    assert "cyclictest" in {finding.check for finding in findings}
+    assert all(finding.seen for finding in findings)
+
+
+def _lines(*words):
+    return list(map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines()))
+
+
+@pytest.fixture
+def start():
+    """Starts a series that lasts until the test has looked at it."""
+    running = []
+
+    def start(*words):
+        long = ["samples=100000", "measure_ms=60000", "gaps_us=20000"]
+        running.append(subprocess.Popen([PROGRAM, *long, *words], stdout=subprocess.PIPE))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def _until(found, seconds=20.0):
+    """What `found` returns when it is true, or the last that it returned."""
+    end = time.monotonic() + seconds
+    while not (answer := found()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return answer
+
+
+def _threads(process):
+    """CPUs, policy and timer slack of the two threads that measure."""
+    found = set()
+    for thread in (name for name in os.listdir(f"/proc/{process.pid}/task") if name != str(process.pid)):
+        task = f"/proc/{process.pid}/task/{thread}"
+        priority, policy = Path(f"{task}/stat").read_text().rpartition(")")[2].split()[37:39]
+        status = System().fields(f"{task}/status")
+        slack_ns = Path(f"/proc/{thread}/timerslack_ns").read_text().strip()
+        found.add((status["Cpus_allowed_list"], int(policy), int(priority), int(slack_ns)))
+    return found
+
+
+TWO = sorted(System().affinity())[:2]
+needs_two_cpus = pytest.mark.skipif(len(TWO) < 2, reason="needs two CPUs")
+ON_TWO = [f"cpu={TWO[-1]}", f"caller_cpu={TWO[0]}"]
+
+
+@needs_program
+@needs_two_cpus
+@pytest.mark.parametrize(
+    "name, policy, priority", [("other", os.SCHED_OTHER, 0), ("fifo", os.SCHED_FIFO, 97)]
+)
+def test_both_threads_have_the_class_and_the_cpu_that_were_asked_for(start, name, policy, priority):
+    if name == "fifo" and not host.realtime_possible(System()):
+        pytest.skip("the real-time class is refused here")
+    process = start("kind=futex", f"class={name}", "hold=no", *ON_TWO)
+    expected = {(format_cpus([cpu]), policy, priority) for cpu in TWO}
+    assert _until(lambda: {thread[:3] for thread in _threads(process)} == expected), _threads(process)
+
+
+@needs_program
+def test_timers_have_the_slack_of_the_pools_workers(start):
+    process = start("kind=timer", "class=other", "hold=no")
+    assert _until(lambda: {thread[3] for thread in _threads(process)} == {1}), _threads(process)
+
+
+def _held_us():
+    with open(DMA_LATENCY, "rb") as file:
+        return struct.unpack("i", file.read(4))[0]
+
+
+@needs_program
+@pytest.mark.skipif(not os.access(DMA_LATENCY, os.R_OK | os.W_OK), reason=f"{DMA_LATENCY} is not accessible")
+def test_idle_states_are_held_off_when_asked_for_only(start):
+    before_us = _held_us()
+    if before_us == 0:
+        pytest.skip("somebody else holds them off")
+    free = start("kind=timer", "class=other", "hold=no")
+    assert _until(lambda: _threads(free)) and _held_us() == before_us
+    held = start("kind=timer", "class=other", "hold=yes")
+    assert _until(lambda: _held_us() == 0)
+    held.kill()
+    held.wait()
+    assert _until(lambda: _held_us() == before_us)
+
+
+@needs_program
+@needs_two_cpus
+@pytest.mark.parametrize("kind", ["futex", "timer", "look"])
+def test_the_thread_sleeps_for_the_whole_gap_each_time(kind):
+    begin_s = time.monotonic()
+    (answer,) = _lines(
+        f"kind={kind}", "class=other", "hold=no", "gaps_us=20000", "samples=12", "measure_ms=240"
+    )
+    assert answer["samples"] + answer["awake"] == 12
+    assert time.monotonic() - begin_s >= 12 * 0.020
+
+
+@needs_program
+def test_the_kernel_kills_it_when_a_series_takes_too_long(start):
+    """As when threads that spin at a high priority wait for one that gets no CPU."""
+    process = start("kind=look", "class=other", "hold=no")
+    path = f"/proc/{process.pid}/timers"
+    if not os.path.exists(path):
+        pytest.skip("this kernel does not show timers")
+    assert _until(lambda: "signal: 9/" in Path(path).read_text()), Path(path).read_text()
