@@ -45,7 +45,8 @@ def test_each_complaint_says_why_and_most_what_to_do(tmp_path):
 COMPLAINTS = [
     ({"/proc/cmdline": "quiet", f"{CPU}/isolated": ""}, "isolcpus", Level.WARN, "not set for 2-5"),
     ({"/proc/cmdline": "quiet", f"{CPU}/isolated": "2-3"}, "isolcpus", Level.WARN, "lacks 4-5"),
-    ({"/proc/irq/24/smp_affinity_list": "0-7"}, "interrupts", Level.WARN, "on 2-5: 24 (eth0-rx)"),
+    ({"/proc/irq/24/smp_affinity_list": "0-7", "/proc/irq/24/effective_affinity_list": "3"},
+     "interrupts", Level.WARN, "on 2-5: 24 (eth0-rx)"),
     ({"/proc/irq/default_smp_affinity": "ff"}, "interrupts", Level.WARN, "default_smp_affinity"),
     ({f"{KERNEL}/timer_migration": "1"}, "timer migration", Level.WARN, "nohz_full=2-5"),
     ({f"{CPU}/cpu2/topology/thread_siblings_list": "2,6"}, "SMT", Level.WARN, "2,6"),
@@ -69,6 +70,22 @@ COMPLAINTS = [
     ({f"{CPU}/cpu2/cpuidle/state2/disable": "0"}, "idle states", Level.WARN, "C6 170 us"),
     ({"/sys/fs/cgroup/user.slice/cpu.max": "150000 100000"}, "CPU quota", Level.BAD, "1.5 CPUs in each"),
     ({"/proc/self/limits": "", "/proc/self/status": "CapEff:\t0\n"}, "real-time class", Level.BAD, "refused"),
+    ({"/proc/self/status": "CapEff:\t0\n"}, "real-time class", Level.WARN, "not by CAP_SYS_NICE, which OAI"),
+    ({"/proc/self/status": "CapEff:\t0\n", "/proc/self/limits": "Max realtime priority     96   96\n"},
+     "real-time class", Level.BAD, "refused (RLIMIT_RTPRIO 96)"),
+    ({"/proc/cmdline": "isolcpus=managed_irq,2-5", f"{CPU}/isolated": "\n"}, "isolcpus", Level.WARN,
+     "the kernel makes nothing of isolcpus=managed_irq,2-5"),
+    ({"/proc/self/limits": "Max locked memory         65536   65536\n", "/proc/self/status": "CapEff:\t0\n"},
+     "locked memory", Level.WARN, "64 KiB"),
+    ({"/sys/devices/system/node/node1/cpulist": "8-9", f"{KERNEL}/numa_balancing": "1"},
+     "NUMA balancing", Level.WARN, "on"),
+    ({f"{CPU}/cpu{cpu}/cpufreq/{name}": text for cpu in range(8)
+      for name, text in (("scaling_governor", "powersave"), ("scaling_driver", "intel_cpufreq"))},
+     "frequency governor", Level.BAD, "intel_cpufreq"),
+    ({f"{CPU}/cpu2/cpuidle/state1/latency": "11"}, "idle states", Level.WARN, "C1 11 us"),
+    ({f"{CPU}/cpu4/cpuidle/state2/disable": "0"}, "idle states", Level.WARN, "on CPU 4"),
+    ({f"{CPU}/cpu4/cpuidle/state2/disable": "0", f"{CPU}/cpu4/power/pm_qos_resume_latency_us": "200"},
+     "idle states", Level.WARN, "C6 170 us"),
     (
         {f"{KERNEL}/osrelease": "6.8.0", f"{KERNEL}/sched_rt_runtime_us": "950000"},
         "real-time throttling",
@@ -125,6 +142,10 @@ NOTES = [
     ({"/proc/meminfo": "HugePages_Total: 0\n"}, "huge pages", "none reserved"),
     ({"/proc/self/timerslack_ns": "50000"}, "timer slack", "50 us"),
     ({f"{CPU}/cpu3/power/pm_qos_resume_latency_us": "n/a"}, "resume latency", "CPU 3 no idle state"),
+    ({"/sys/fs/cgroup/user.slice/cpu.max": "800000 100000"}, "CPU quota", "8 CPUs in each 100 ms"),
+    ({"/proc/cmdline": "nohz_full=2-5", f"{CPU}/nohz_full": "(null)\n"}, "nohz_full",
+     "the kernel makes nothing of nohz_full=2-5"),
+    ({"/boot/config-6.8.0-rt": "CONFIG_HZ=250\n"}, "rcu_nocbs", "built without"),
     (
         {"/sys/fs/cgroup/user.slice/cpuset.cpus.partition": "isolated\n"},
         "cpuset partition",
@@ -142,6 +163,52 @@ NOTES = [
 def test_what_is_worth_knowing_is_a_note(tmp_path, changes, check, seen):
     finding = one(look(tmp_path, changes), check)
     assert finding.level is Level.NOTE and finding.checked and seen in finding.seen
+
+
+def _limits(latency):
+    return {f"{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us": latency for cpu in range(8)}
+
+
+C6_ALLOWED = {f"{CPU}/cpu{cpu}/cpuidle/state2/disable": "0" for cpu in range(8)}
+GOOD = [
+    (C6_ALLOWED | _limits("n/a"), "idle states", "POLL 0 us (intel_idle)"),
+    (C6_ALLOWED | _limits("169"), "idle states", "POLL 0 us, C1 1 us (intel_idle)"),
+    ({f"{CPU}/cpu2/cpuidle/state1/latency": "10"}, "idle states", "C1 10 us"),
+    ({f"{KERNEL}/osrelease": "5.15.0"}, "real-time throttling", "off"),
+    ({"/proc/cmdline": "isolcpus=2-N", f"{CPU}/isolated": None}, "isolcpus", "2-7, which has all"),
+    ({"/proc/sys/vm/stat_interval": "10"}, "vm.stat_interval", "10 s"),
+    ({"/sys/devices/system/node/node1/cpulist": "8-9", f"{KERNEL}/numa_balancing": "0"}, "NUMA", "of 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes, check, seen", GOOD, ids=[f"{good[1]}: {good[2]}" for good in GOOD])
+def test_what_is_as_it_should_be_is_good(tmp_path, changes, check, seen):
+    finding = one(look(tmp_path, changes), check)
+    assert finding.level is Level.GOOD and finding.checked and seen in finding.seen
+
+
+def test_cpu_0_is_no_good_worker(tmp_path):
+    finding = one(look(tmp_path, cpus=parse_cpus("0-5")), "CPUs")
+    assert finding.level is Level.WARN and finding.seen == "CPU 0 is among 0-5"
+    finding = one(look(tmp_path, cpus=parse_cpus("0-7")), "CPUs")
+    assert finding.level is Level.NOTE
+
+
+def test_nothing_stops_a_runaway_thread_without_throttling_on_old_kernels_only(tmp_path):
+    old = one(look(tmp_path / "old", {f"{KERNEL}/osrelease": "6.11.9"}), "real-time throttling")
+    new = one(look(tmp_path / "new", {f"{KERNEL}/osrelease": "6.12.0"}), "real-time throttling")
+    assert old.why.startswith("Nothing stops a real-time thread") and "50 ms" in new.why
+
+
+def test_throttling_of_any_group_above_is_counted(tmp_path):
+    changes = {
+        "/proc/self/cgroup": "0::/pod/gnb\n",
+        "/sys/fs/cgroup/pod/gnb/cpu.max": "300000 100000\n",
+        "/sys/fs/cgroup/pod/gnb/cpu.stat": "nr_throttled 0\n",
+        "/sys/fs/cgroup/pod/cpu.max": "400000 100000\n",
+        "/sys/fs/cgroup/pod/cpu.stat": "nr_throttled 9\n",
+    }
+    assert "stopped the group 9 times" in one(look(tmp_path, changes), "CPU quota").seen
 
 
 def test_nothing_visible_is_said_with_the_reason_and_is_not_bad(tmp_path):
@@ -183,27 +250,6 @@ def test_quota_of_version_1_counts_how_often_it_stopped_the_group(tmp_path):
     assert budget.level is Level.BAD and budget.remedies[0].text == f"echo 950000 > {group}/cpu.rt_runtime_us"
 
 
-def test_remedies_name_the_workers_cpus_and_whether_they_last(tmp_path):
-    bare = {"/proc/cmdline": "quiet", f"{CPU}/isolated": "", "/proc/irq/default_smp_affinity": "ff"}
-    findings = look(tmp_path, bare)
-    (isolcpus,) = one(findings, "isolcpus").remedies
-    assert isolcpus.text == "boot parameter isolcpus=managed_irq,domain,2-5" and isolcpus.lasts
-    now, lasting = one(findings, "interrupts").remedies
-    assert not now.lasts and lasting.lasts and lasting.text == "boot parameter irqaffinity=0-1,6-7"
-
-
-def test_interrupts_that_the_kernel_manages_are_named_with_what_moves_them(tmp_path):
-    system = machine_tree.tuned(tmp_path, {"/proc/irq/24/smp_affinity_list": "0-7"})
-    system.path("/proc/irq/24/smp_affinity_list").chmod(0o444)
-    findings = checks.examine(Target(system, WORKERS), measure=False)["Isolation"]
-    finding = one(findings, "interrupts")
-    assert "the kernel keeps 24 where it is" in finding.seen
-    assert [remedy.text for remedy in finding.remedies] == [
-        "boot parameter isolcpus=managed_irq,2-5",
-        "boot parameter irqaffinity=0-1,6-7",
-    ]
-
-
 def test_a_budget_that_refuses_the_real_time_class_is_no_matter_of_capabilities(tmp_path, monkeypatch):
     monkeypatch.setattr(host, "realtime_possible", lambda system: False)
     finding = one(look(tmp_path), "real-time class")
@@ -238,25 +284,27 @@ def test_cpus_that_the_workers_cannot_have(tmp_path, cpus, changes, level, seen)
     assert finding.level is level and seen in finding.seen
 
 
-def _stat(user, steal):
-    return "".join(f"cpu{cpu} {user} 0 0 {1000 - user - steal} 0 0 0 {steal} 0 0\n" for cpu in WORKERS)
+def _stat(user, steal, iowait):
+    idle = 1000 - user - steal - iowait
+    return "".join(f"cpu{cpu} {user} 0 0 {idle} {iowait} 0 0 {steal} 0 0\n" for cpu in WORKERS)
 
 
 @pytest.mark.parametrize(
-    "user, steal, levels",
+    "user, steal, iowait, levels",
     [
-        (0, 0, (Level.GOOD, Level.GOOD)),
-        (50, 5, (Level.WARN, Level.GOOD)),
-        (500, 30, (Level.BAD, Level.WARN)),
+        (0, 0, 0, (Level.GOOD, Level.GOOD)),
+        (0, 0, 900, (Level.GOOD, Level.GOOD)),  # a CPU that waits for a disk is idle
+        (50, 5, 0, (Level.WARN, Level.GOOD)),
+        (500, 30, 0, (Level.BAD, Level.WARN)),
     ],
 )
-def test_steal_and_other_programs_are_measured_over_a_second(tmp_path, user, steal, levels):
+def test_steal_and_other_programs_are_measured_over_a_second(tmp_path, user, steal, iowait, levels):
     zero = "".join(f"cpu{cpu} 0 0 0 0 0 0 0 0 0 0\n" for cpu in WORKERS)
     waited = []
 
     def wait(seconds):
         waited.append(seconds)
-        machine_tree.write(tmp_path, {"/proc/stat": _stat(user, steal)})
+        machine_tree.write(tmp_path, {"/proc/stat": _stat(user, steal, iowait)})
 
     system = machine_tree.tuned(tmp_path, {"/proc/stat": zero.replace(" 0", " 1", 1)})
     findings = checks.examine(Target(system, WORKERS, wait))[checks.ACTIVITY]
@@ -266,13 +314,16 @@ def test_steal_and_other_programs_are_measured_over_a_second(tmp_path, user, ste
 
 
 def test_holders_of_cpu_dma_latency_are_named(tmp_path):
-    system = machine_tree.tuned(tmp_path, {"/proc/4711/comm": "cyclictest\n", "/proc/4711/fd/.keep": ""})
+    held = {"/proc/4711/comm": "cyclictest\n", "/proc/4711/fd/.keep": ""}
+    system = machine_tree.tuned(tmp_path, C6_ALLOWED | held)
     device = system.path("/dev/cpu_dma_latency")
     device.parent.mkdir()
     device.write_bytes((2).to_bytes(4, "little"))
     os.symlink("/dev/cpu_dma_latency", system.path("/proc/4711/fd/7"))
     findings = checks.examine(Target(system, WORKERS), measure=False)["Frequency and idle states"]
     assert one(findings, "cpu_dma_latency").seen == "held at 2 us by cyclictest"
+    assert one(findings, "idle states").seen == "POLL 0 us, C1 1 us (intel_idle), as long as 2 us are held"
+    assert one(findings, "idle states").level is Level.NOTE
     device.write_bytes((2_000_000_000).to_bytes(4, "little"))
     findings = checks.examine(Target(system, WORKERS), measure=False)["Frequency and idle states"]
     assert one(findings, "cpu_dma_latency").seen.startswith("nobody holds it")

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings that the doctor writes and takes back, on made-up machines."""
 
+import errno
 import json
+import os
+from pathlib import Path
 
 import machine_tree
 import pytest
@@ -19,11 +22,13 @@ IRQ = "/proc/irq/{}/smp_affinity_list"
 WORKQUEUE = "/sys/devices/virtual/workqueue"
 UNTOUCHED = {
     IRQ.format(24): "0-7\n",
-    IRQ.format(25): "3\n",
-    IRQ.format(26): "0,6\n",
+    **{IRQ.format(irq): f"{cpus}\n" for irq, cpus in ((25, "3"), (26, "0,6"), (27, "2,7"), (28, "4-15"))},
+    **{f"/proc/irq/{irq}/disk/.keep": "" for irq in (25, 26, 27, 28)},
+    IRQ.format(29): "0-7\n",  # nobody handles it
     "/proc/irq/default_smp_affinity": "ff\n",
     f"{WORKQUEUE}/cpumask": "ff\n",
     f"{WORKQUEUE}/writeback/cpumask": "00000000,000000ff\n",
+    f"{WORKQUEUE}/nvme/cpumask": "84\n",
     "/proc/sys/vm/stat_interval": "1\n",
     "/proc/sys/kernel/timer_migration": "1\n",
     "/proc/sys/kernel/nmi_watchdog": "1\n",
@@ -36,9 +41,12 @@ UNTOUCHED = {
 EXPECTED = {
     IRQ.format(24): "0-1,6-7",
     IRQ.format(25): "0-1,6-7",
+    IRQ.format(27): "7",
+    IRQ.format(28): "6-7",
     "/proc/irq/default_smp_affinity": "c3",
     f"{WORKQUEUE}/cpumask": "c3",
     f"{WORKQUEUE}/writeback/cpumask": "c3",
+    f"{WORKQUEUE}/nvme/cpumask": "80",
     "/proc/sys/vm/stat_interval": "120",
     "/proc/sys/kernel/timer_migration": "0",
     "/proc/sys/kernel/nmi_watchdog": "0",
@@ -149,14 +157,31 @@ class Stubborn(System):
         return {IRQ.format(24): "0-7", "/proc/sys/kernel/timer_migration": "1"}.get(name, super().text(name))
 
 
-def test_each_change_is_read_back_and_interrupts_that_refuse_are_no_failure(system, undo_file):
+def test_each_change_is_read_back(system, undo_file):
     stubborn = Stubborn(system.root)
     results = list(writer.apply(stubborn, plan(Target(stubborn, WORKERS)), undo_file))
     refused = {result.change.path: result for result in results if result.outcome == "refused"}
     assert set(refused) == {IRQ.format(24), "/proc/sys/kernel/timer_migration"}
     assert refused[IRQ.format(24)].detail == "was taken, and reads '0-7' afterwards"
-    assert refused[IRQ.format(24)].good and not refused["/proc/sys/kernel/timer_migration"].good
+    assert not any(result.good for result in refused.values())
     assert len(results) == len(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    "number, irq_is_good",
+    [(errno.EIO, True), (errno.EPERM, True), (errno.ENOSPC, False), (errno.EINVAL, False)],
+)
+def test_interrupts_that_cannot_be_moved_are_no_failure(system, undo_file, monkeypatch, number, irq_is_good):
+    def refuse(*args):
+        raise OSError(number, "refused")
+
+    changes = plan(Target(system, WORKERS))
+    monkeypatch.setattr(writer.os, "write", refuse)
+    results = {result.change.path: result for result in writer.apply(system, changes, undo_file)}
+    assert {result.outcome for result in results.values()} == {"refused"}
+    assert results[IRQ.format(24)].good is irq_is_good
+    assert not results["/proc/irq/default_smp_affinity"].good
+    assert not results["/proc/sys/kernel/timer_migration"].good
 
 
 def test_a_refused_write_is_said_and_the_next_goes_on(system, undo_file):
@@ -167,6 +192,29 @@ def test_a_refused_write_is_said_and_the_next_goes_on(system, undo_file):
     results = list(writer.apply(system, changes, undo_file))
     assert results[0].outcome == "refused" and results[0].detail == "Is a directory"
     assert {result.outcome for result in results[1:]} == {"set"}
+
+
+def test_the_undo_file_is_on_the_disk_before_the_first_change(system, undo_file, monkeypatch):
+    events = []
+    monkeypatch.setattr(writer.os, "fsync", lambda file: events.append(os.fstat(file).st_ino))
+    write = writer.os.write
+    monkeypatch.setattr(writer.os, "write", lambda file, text: events.append("write") or write(file, text))
+    list(writer.apply(system, plan(Target(system, WORKERS)), undo_file))
+    assert events[:2] == [undo_file.stat().st_ino, undo_file.parent.stat().st_ino]
+    assert events[2:] == ["write"] * len(EXPECTED)
+
+
+def test_the_last_change_is_undone_first(system, undo_file):
+    changes = plan(Target(system, WORKERS))
+    list(writer.apply(system, changes, undo_file))
+    undone = [result.change for result in writer.undo(system, writer.read_undo(undo_file, system))]
+    assert undone == changes[::-1]
+
+
+def test_a_longer_statistics_interval_is_left_alone(tmp_path):
+    for seconds in ("10", "600"):
+        system = machine_tree.tuned(tmp_path / seconds, {"/proc/sys/vm/stat_interval": seconds})
+        assert plan(Target(system, WORKERS)) == []
 
 
 def test_an_undo_file_is_never_overwritten(system, undo_file):
@@ -212,16 +260,37 @@ def test_a_missing_undo_file_is_named(system, undo_file):
 
 
 @pytest.mark.parametrize(
-    "words", [["--yes"], ["--apply", "--dry-run", "--yes"], ["--undo", "x", "--apply"], ["--cpus", "5-2"]]
+    "words",
+    [
+        ["--yes"],
+        ["--apply", "--dry-run", "--yes"],
+        ["--undo", "x", "--apply"],
+        ["--cpus", "5-2"],
+        ["--cpus", ""],
+    ],
 )
 def test_options_that_contradict_each_other_are_refused(system, words):
     assert run(system, *words).exit_code == 2
 
 
-def test_only_root_changes_the_real_machine(monkeypatch):
+def test_only_root_changes_the_real_machine(monkeypatch, undo_file):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(SettingsError, match="by root only"):
         writer.require_root(System())
+    with pytest.raises(SettingsError, match="by root only"):
+        next(writer.apply(System(), [], undo_file))
+    with pytest.raises(SettingsError, match="by root only"):
+        next(writer.undo(System(), []))
+    assert not undo_file.exists()
+
+
+def test_without_root_nothing_is_even_planned(monkeypatch, undo_file):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(cli, "plan", lambda target: pytest.fail("it was planned"))
+    app = Typer()
+    app.command()(cli.doctor)
+    answer = CliRunner().invoke(app, ["--apply", "--yes", "--undo-file", str(undo_file)])
+    assert answer.exit_code == 2 and "by root only" in answer.output and not undo_file.exists()
 
 
 @pytest.mark.parametrize(
@@ -246,10 +315,35 @@ def test_boot_parameters_are_those_that_the_kernel_was_built_for(tmp_path):
         "nohz_full=2-5",
         "rcu_nocbs=2-5",
         "irqaffinity=0-1,6-7",
-    } <= set(words)
+        "rcu_nocb_poll",
+        "skew_tick=1",
+        "nosoftlockup",
+    } == set(words)
     machine_tree.write(tmp_path, {"/boot/config-6.8.0-rt": "CONFIG_RCU_NOCB_CPU=y\n"})
     words = boot_parameters(target).split()
     assert "nohz_full=2-5" not in words and "rcu_nocbs=2-5" in words
+
+
+def test_old_kernels_are_given_no_flags_that_they_do_not_know(tmp_path):
+    system = machine_tree.tuned(tmp_path, {"/proc/sys/kernel/osrelease": "5.4.0-200-generic\n"})
+    assert "isolcpus=2-5" in boot_parameters(Target(system, WORKERS)).split()
+
+
+def test_every_boot_parameter_that_is_printed_is_documented(tmp_path):
+    manual = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
+    for word in boot_parameters(Target(machine_tree.tuned(tmp_path), WORKERS)).split():
+        assert f"`{word.partition('=')[0]}" in manual, word
+
+
+def test_nohz_full_is_printed_with_what_pre_wake_needs_then(system):
+    output = run(system, "--cpus", "2-5", "--apply").output
+    assert "echo kernel.timer_migration = 0 > /etc/sysctl.d/90-realtime-timer_migration.conf" in output
+
+
+@pytest.mark.parametrize("cpus", ["0-4000000", "0-60000", "8"])
+def test_cpus_that_no_kernel_or_not_this_one_has_are_refused(system, cpus):
+    answer = run(system, "--cpus", cpus, "--quick")
+    assert answer.exit_code == 2 and "--cpus" in answer.output
 
 
 def test_new_devices_default_is_no_interrupt_that_may_refuse():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -20,16 +21,25 @@ Outcome = Literal["set", "refused", "restored", "as before", "changed since", "g
 
 
 @dataclass(frozen=True)
+class Refusal:
+    why: str
+    number: int | None = None  # errno
+
+
+@dataclass(frozen=True)
 class Result:
+    """What became of a change."""
+
     change: Change
     outcome: Outcome
+    refused: Refusal | None = None
     detail: str = ""
 
     @property
     def good(self) -> bool:
-        """Interrupts that some devices keep for themselves are no failure."""
-        if self.outcome == "refused":
-            return self.change.is_irq
+        """Interrupts that the kernel or a device keeps for itself are no failure."""
+        if self.refused:
+            return self.change.is_irq and self.refused.number in (errno.EIO, errno.EPERM)
         return self.outcome in ("set", "restored", "as before")
 
 
@@ -38,8 +48,8 @@ def require_root(system: System) -> None:
         raise SettingsError("settings of the kernel are changed by root only: run it with sudo")
 
 
-def _write(system: System, path: str, text: str) -> str | None:
-    """Why it was refused; None = it was not."""
+def _write(system: System, path: str, text: str) -> Refusal | None:
+    """None = it was not refused."""
     try:
         descriptor = os.open(system.path(path), os.O_WRONLY | os.O_TRUNC)
         try:
@@ -47,19 +57,23 @@ def _write(system: System, path: str, text: str) -> str | None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        return error.strerror or str(error)
+        return Refusal(error.strerror or str(error), error.errno)
     return None
 
 
-def _set(system: System, change: Change, value: str) -> str | None:
-    """Write and read back; why it did not work."""
+def _set(system: System, change: Change, value: str) -> Refusal | None:
+    """Write and read back."""
     refused = _write(system, change.path, value)
     if refused:
         return refused
     now = system.text(change.path)
     if now is None or not same(change.kind, now, value):
-        return f"was taken, and reads {now!r} afterwards"
+        return Refusal(f"was taken, and reads {now!r} afterwards")
     return None
+
+
+def _result(change: Change, done: Outcome, refused: Refusal | None) -> Result:
+    return Result(change, "refused", refused, refused.why) if refused else Result(change, done)
 
 
 def write_undo(path: Path, system: System, changes: Sequence[Change]) -> None:
@@ -91,7 +105,7 @@ def apply(system: System, changes: Sequence[Change], undo_file: Path) -> Iterato
     write_undo(undo_file, system, changes)
     for change in changes:
         refused = _set(system, change, change.new)
-        yield Result(change, "refused" if refused else "set", refused or "")
+        yield _result(change, "set", refused)
 
 
 def _read_change(entry: dict[str, Any], where: str) -> Change:
@@ -136,7 +150,7 @@ def undo(system: System, changes: Sequence[Change]) -> Iterator[Result]:
         elif same(change.kind, now, change.old):
             yield Result(change, "as before")
         elif not same(change.kind, now, change.new):
-            yield Result(change, "changed since", f"somebody set it to {now!r}; left alone")
+            yield Result(change, "changed since", detail=f"somebody set it to {now!r}; left alone")
         else:
             refused = _set(system, change, change.old)
-            yield Result(change, "refused" if refused else "restored", refused or "")
+            yield _result(change, "restored", refused)

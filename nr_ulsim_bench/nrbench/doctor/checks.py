@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from nrbench.doctor import isolation, kernel, memory, power, scheduling
+from nrbench.doctor import interrupts, isolation, kernel, memory, power, scheduling
 from nrbench.doctor.finding import Check, Finding, Target
 
 AREAS: dict[str, tuple[Check, ...]] = {
     "Who may run, and where": scheduling.CHECKS,
-    "Isolation": isolation.CHECKS,
+    "Isolation": isolation.CHECKS + interrupts.CHECKS,
     "Frequency and idle states": power.CHECKS,
     "Memory": memory.CHECKS,
     "Kernel": kernel.CHECKS,

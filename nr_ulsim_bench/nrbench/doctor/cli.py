@@ -14,23 +14,28 @@ from rich.console import Console
 
 from nrbench import host
 from nrbench.doctor import apply as change
-from nrbench.doctor import checks, report, wakes
-from nrbench.doctor.finding import Level, Target
+from nrbench.doctor import checks, latency, report, wakes
+from nrbench.doctor.finding import Level, Target, sysctl
+from nrbench.doctor.isolation import LATE_TIMERS
 from nrbench.doctor.settings import Change, SettingsError, boot_parameters, plan
-from nrbench.system import System, parse_cpus
+from nrbench.system import System, format_cpus, parse_cpus
 
 PLAIN_COLUMNS = 110  # where the output is no terminal
 
 
 def _console() -> Console:
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
 
 
 def _target(system: System, cpus: str | None) -> Target:
     try:
-        return Target(system, parse_cpus(cpus) if cpus else system.affinity())
+        chosen = parse_cpus(cpus) if cpus is not None else system.affinity()
+        missing = chosen - system.possible()
+        if missing:
+            raise ValueError(f"this machine has no CPU {format_cpus(missing)}")
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--cpus") from error
+    return Target(system, chosen)
 
 
 def _show_results(results: Iterable[change.Result]) -> bool:
@@ -64,7 +69,11 @@ def _apply(target: Target, undo_file: Path | None, yes: bool) -> int:
         good = _show_results(change.apply(target.system, changes, path.absolute()))
     if "irqbalance" in target.system.process_names():
         typer.echo("\nirqbalance runs and will move interrupts again: systemctl stop irqbalance")
-    typer.echo(f"\nBoot parameters, which are never written here:\n  {boot_parameters(target)}")
+    parameters = boot_parameters(target)
+    typer.echo(f"\nBoot parameters, which are never written here:\n  {parameters}")
+    if "nohz_full=" in parameters:
+        typer.echo(f"With nohz_full {LATE_TIMERS}, and that at each boot:")
+        typer.echo(f"  {sysctl('kernel.timer_migration', 0)[1].text}")
     if not yes:
         typer.echo("\nNothing was written. With --yes it is.")
     return 0 if good else 1
@@ -73,7 +82,7 @@ def _apply(target: Target, undo_file: Path | None, yes: bool) -> int:
 def _examine(target: Target, program: Path, measure: bool, as_json: bool) -> int:
     findings = checks.examine(target, measure)
     if measure and target.system.is_real:
-        findings["Wake latency"] = wakes.examine(target, program)
+        findings["Wake latency"] = latency.examine(target, program)
     about = host.describe(system=target.system)
     if as_json:
         typer.echo(report.to_json(about, target.list, findings))

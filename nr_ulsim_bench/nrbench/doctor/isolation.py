@@ -1,46 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who else runs on the workers' CPUs: other threads, interrupts, kernel work."""
+"""Who else runs on the workers' CPUs: other threads, siblings, work of the kernel."""
 
 from __future__ import annotations
 
 import contextlib
 
 from nrbench import host
-from nrbench.doctor.finding import Finding, Level, Target, advice, boot, command, sysctl, unseen
+from nrbench.doctor.finding import Finding, Level, Remedy, Target, advice, boot, command, sysctl, unseen
+from nrbench.doctor.settings import isolcpus_parameter
 from nrbench.system import CPU, Cpus, format_cpus, hierarchies, parse_cpus
 
-APPLY = "nrbench doctor --apply"
+LATE_TIMERS = "pre-wake's timers become late, unless kernel.timer_migration=0"
 _GROUP = (
     "Isolation by control groups (cpuset partitions, cset shield) leaves threads of the kernel where they "
     "are; srsRAN took its own option for it out again."
 )
 
 
-def _listed(text: str | None) -> Cpus:
+def listed(text: str | None) -> Cpus:
     with contextlib.suppress(ValueError):
         return parse_cpus(text or "")
     return frozenset()
 
 
-def _boot_list(target: Target, name: str, found: str | None, why: str, absent: Level, value: str) -> Finding:
+def _boot_list(
+    target: Target, name: str, found: str | None, why: str, absent: Level, remedy: Remedy
+) -> Finding:
     """A boot parameter that is to name all CPUs of the workers."""
-    if target.system.text("/proc/cmdline") is None:
+    named, given = listed(found), target.system.boot_parameter(name)
+    if not named and target.system.text("/proc/cmdline") is None:
         return unseen(name, "/proc/cmdline is not readable")
-    named = _listed(found)
-    if found and (target.cpus <= named or found == "all"):
+    if target.cpus <= named:
         return Finding(name, Level.GOOD, f"{found}, which has all of the workers' CPUs {target.list}")
     if not target.others:
         text = f"not used, and the workers may use every CPU ({target.list})"
         choose = advice("leave a CPU to the rest of the system, and say so: --cpus")
         return Finding(name, Level.NOTE, text, why, (choose,))
     missing = f"lacks {format_cpus(target.cpus - named)}" if named else f"not set for {target.list}"
-    return Finding(name, absent, missing, why, (boot(f"{name}={value}{target.list}"),))
+    if given is not None:
+        missing += f": the kernel makes {named and found or 'nothing'} of {name}={given}"
+    return Finding(name, absent, missing, why, (remedy,))
 
 
 def isolcpus(target: Target) -> list[Finding]:
     why = f"Any thread of the system may be put on a worker's CPU, and then a slot waits for it. {_GROUP}"
-    found = host.isolated(target.system)
-    findings = [_boot_list(target, "isolcpus", found, why, Level.WARN, "managed_irq,domain,")]
+    if host.managed_irq(target.system) and not host.isolated(target.system):
+        why = f"Alone, managed_irq keeps only interrupts away: with any flag, domain has to be one. {why}"
+    found, remedy = host.isolated(target.system), boot(isolcpus_parameter(target))
+    findings = [_boot_list(target, "isolcpus", found, why, Level.WARN, remedy)]
     for hierarchy in hierarchies(target.system, "cpuset"):
         for folder in hierarchy.folders():
             if (target.system.text(f"{folder}/cpuset.cpus.partition") or "").startswith("isolated"):
@@ -51,7 +58,7 @@ def isolcpus(target: Target) -> list[Finding]:
 
 
 def mask_in_isolcpus(target: Target) -> list[Finding]:
-    isolated = _listed(host.isolated(target.system))
+    isolated = listed(host.isolated(target.system))
     mask = target.system.affinity() & target.system.online()
     why = (
         "The kernel does not balance threads over isolated CPUs: all that share a mask of several of them, "
@@ -73,62 +80,19 @@ def nohz_full(target: Target) -> list[Finding]:
     )
     if host.built_without(target.system, "NO_HZ_FULL"):
         return [Finding("nohz_full", Level.NOTE, "this kernel is built without it", why)]
-    return [_boot_list(target, "nohz_full", host.nohz_full(target.system), why, Level.NOTE, "")]
+    remedy = boot(f"nohz_full={target.list}", LATE_TIMERS)
+    return [_boot_list(target, "nohz_full", host.nohz_full(target.system), why, Level.NOTE, remedy)]
 
 
 def rcu_nocbs(target: Target) -> list[Finding]:
     why = "The kernel frees memory in callbacks on the CPU that asked for it, in bursts of unknown length."
-    found = host.rcu_nocbs(target.system) or host.nohz_full(target.system)  # nohz_full brings it along
-    return [_boot_list(target, "rcu_nocbs", found, why, Level.NOTE, "")]
-
-
-def _irq_name(target: Target, irq: str) -> str:
-    folder = f"/proc/irq/{irq}"
-    actions = [n for n in target.system.names(folder) if target.system.path(f"{folder}/{n}").is_dir()]
-    return f"{irq} ({', '.join(actions)})" if actions else irq
-
-
-def interrupts(target: Target) -> list[Finding]:
-    irqs = [name for name in target.system.names("/proc/irq") if name.isdigit()]
-    lists = {irq: target.system.cpus(f"/proc/irq/{irq}/smp_affinity_list") for irq in irqs}
-    if not any(lists.values()):
-        return [unseen("interrupts", "/proc/irq is not visible, as in a container or for a plain user")]
-    landing = [irq for irq, cpus in lists.items() if (cpus or frozenset()) & target.cpus]
-    default = target.system.mask("/proc/irq/default_smp_affinity") or frozenset()
-    if not landing and not default & target.cpus:
-        return [Finding("interrupts", Level.GOOD, f"none of {len(irqs)} may land on {target.list}")]
-    why = "An interrupt, and the work that it brings, takes the CPU from a worker, real-time or not."
-    shown = ", ".join(_irq_name(target, irq) for irq in landing[:4]) + (", ..." if len(landing) > 4 else "")
-    text = f"{len(landing)} of {len(irqs)} may land on {target.list}" + (f": {shown}" if shown else "")
-    if default & target.cpus:
-        text += "; so will those of new devices (default_smp_affinity)"
-    if not target.others:
-        return [Finding("interrupts", Level.NOTE, text, why, (advice("leave a CPU to them: --cpus"),))]
-    fixed = [irq for irq in landing if not target.system.is_writable(f"/proc/irq/{irq}/smp_affinity_list")]
-    if fixed:
-        text += f"; the kernel keeps {', '.join(fixed[:4])}{', ...' * (len(fixed) > 4)} where it is (managed)"
-    managed = [boot(f"isolcpus=managed_irq,{target.list}")] if fixed else []
-    movable = [command(APPLY)] if len(fixed) < len(landing) or default & target.cpus else []
-    lasting = boot(f"irqaffinity={format_cpus(target.others)}")
-    return [Finding("interrupts", Level.WARN, text, why, (*movable, *managed, lasting))]
-
-
-def irqbalance(target: Target) -> list[Finding]:
-    names = target.system.process_names()
-    if "irqbalance" not in names:
-        if target.system.text("/proc/2/comm") != "kthreadd":
-            return [unseen("irqbalance", "only this container's processes are visible")]
-        return [Finding("irqbalance", Level.GOOD, "does not run")]
-    why = "It moves interrupts between CPUs every ten seconds, and undoes what was set by hand."
-    remedies = (
-        command("systemctl stop irqbalance"),
-        advice(f"IRQBALANCE_BANNED_CPULIST={target.list} in /etc/default/irqbalance, then restart it"),
-    )
-    banned = target.system.text("/etc/default/irqbalance") or ""
-    left_alone = _listed(host.isolated(target.system)) | _listed(host.nohz_full(target.system))
-    if target.cpus <= left_alone or any(ln.startswith("IRQBALANCE_BANNED") for ln in banned.splitlines()):
-        return [Finding("irqbalance", Level.NOTE, "runs; CPUs are isolated or banned from it", why)]
-    return [Finding("irqbalance", Level.WARN, "runs", why, remedies)]
+    if host.built_without(target.system, "RCU_NOCB_CPU"):
+        return [Finding("rcu_nocbs", Level.NOTE, "this kernel is built without it", why)]
+    found = listed(host.rcu_nocbs(target.system)) | listed(
+        host.nohz_full(target.system)
+    )  # which brings it along
+    remedy = boot(f"rcu_nocbs={target.list}")
+    return [_boot_list(target, "rcu_nocbs", format_cpus(found), why, Level.NOTE, remedy)]
 
 
 def workqueues(target: Target) -> list[Finding]:
@@ -139,13 +103,13 @@ def workqueues(target: Target) -> list[Finding]:
         return [Finding("workqueues", Level.GOOD, f"unbound work stays off {target.list}")]
     text = f"unbound work of the kernel may run on {target.where(mask)}"
     why = "Writeback, crypto and drivers put work there, in threads that a normal worker has to share with."
-    remedies = (command(APPLY),) if target.others else ()
+    remedies = (command(target.apply_command),) if target.others else ()
     return [Finding("workqueues", Level.NOTE, text, why, remedies)]
 
 
 def timer_migration(target: Target) -> list[Finding]:
     value = target.system.number("/proc/sys/kernel/timer_migration")
-    tickless = _listed(host.nohz_full(target.system)) & target.cpus
+    tickless = listed(host.nohz_full(target.system)) & target.cpus
     if value is None:
         return [unseen("timer migration", "kernel.timer_migration is not visible")]
     if value == 0 or not tickless:
@@ -161,25 +125,47 @@ def timer_migration(target: Target) -> list[Finding]:
     return [Finding("timer migration", Level.WARN, text, why, sysctl("kernel.timer_migration", 0))]
 
 
-def smt(target: Target) -> list[Finding]:
-    shared: dict[Cpus, Cpus] = {}
+def _cores(target: Target) -> dict[Cpus, Cpus] | None:
+    """Of each core of the workers all CPUs that are online, and the workers' among them."""
+    cores: dict[Cpus, Cpus] = {}
     for cpu in sorted(target.cpus):
         siblings = target.system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list")
         if siblings is None:
-            return [unseen("SMT", f"no topology of CPU {cpu} is visible")]
-        if len(siblings & target.system.online()) > 1:
-            shared[siblings] = siblings & target.cpus
+            return None
+        cores[siblings & target.system.online() | {cpu}] = siblings & target.cpus | {cpu}
+    return cores
+
+
+def _smt_remedies(target: Target, cores: dict[Cpus, Cpus]) -> tuple[Remedy, ...]:
+    """None that takes a CPU of the workers offline."""
+    if any(len(workers) > 1 for workers in cores.values()):
+        chosen = format_cpus(min(workers) for workers in cores.values())
+        return (advice(f"choose one CPU a core: --cpus {chosen}"),)
+    idle = sorted(frozenset().union(*cores) - target.cpus)
+    if 0 in idle:  # it cannot be taken offline
+        return (advice("CPUs of another core than CPU 0's, which cannot be taken offline: --cpus"),)
+    off = "; ".join(f"echo 0 > {CPU}/cpu{cpu}/online" for cpu in idle)
+    remedies: tuple[Remedy, ...] = (command(off, "takes the siblings from everybody"),)
+    if all(workers == {min(core)} for core, workers in cores.items()):
+        remedies += (boot("nosmt", "no core has siblings then, the other programs' neither"),)
+    return remedies
+
+
+def smt(target: Target) -> list[Finding]:
+    cores = _cores(target)
+    if cores is None:
+        return [unseen("SMT", f"no topology of CPUs {target.list} is visible")]
+    shared = {core: workers for core, workers in cores.items() if len(core) > 1}
     if not shared:
         text = "each worker's CPU is a core of its own" + (
             ", as far as this virtual machine is told" if host.is_virtual(target.system) else ""
         )
         return [Finding("SMT", Level.GOOD, text)]
-    cores = "; ".join(format_cpus(siblings) for siblings in list(shared)[:8])
-    both = sum(len(used) > 1 for used in shared.values())
-    text = f"siblings share a core: {cores}" + (f"; both are workers' in {both}" if both else "")
+    both = sum(len(workers) > 1 for workers in shared.values())
+    text = f"siblings share a core: {'; '.join(format_cpus(core) for core in list(shared)[:8])}"
+    text += f"; both are workers' in {both}" if both else ""
     why = "A thread on the sibling has its share of the core, and slows the worker, also when it only spins."
-    remedies = (command(f"echo off > {CPU}/smt/control"), boot("nosmt"))
-    return [Finding("SMT", Level.WARN, text, why, remedies)]
+    return [Finding("SMT", Level.WARN, text, why, _smt_remedies(target, cores))]
 
 
 CHECKS = (
@@ -187,8 +173,6 @@ CHECKS = (
     mask_in_isolcpus,
     nohz_full,
     rcu_nocbs,
-    interrupts,
-    irqbalance,
     workqueues,
     timer_migration,
     smt,

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from nrbench.doctor.finding import Finding, Level, Target, advice, boot, command, sysctl, unseen
-from nrbench.doctor.isolation import APPLY
+from nrbench.doctor.settings import STAT_INTERVAL_GOOD_S, STAT_INTERVAL_S
 from nrbench.system import CPU
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0"
 # Read without a system call. The others take a microsecond and more, and the pool reads the clock often.
 FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource")
-STAT_INTERVAL_S = 10
 
 
 def clocksource(target: Target) -> list[Finding]:
@@ -21,11 +20,12 @@ def clocksource(target: Target) -> list[Finding]:
         return [Finding("clocksource", Level.GOOD, now)]
     offered = (target.system.text(f"{CLOCK}/available_clocksource") or "").split()
     why = "Reading this clock is a system call or a slow device: 1 us and more, instead of 25 ns."
-    if "tsc" in offered:
-        remedies = (command(f"echo tsc > {CLOCK}/current_clocksource"), boot("tsc=reliable"))
+    fast = next((name for name in offered if name in FAST_CLOCKS), None)
+    if fast:
+        remedy = command(f"echo {fast} > {CLOCK}/current_clocksource", "dmesg says why the kernel left it")
     else:
-        remedies = (advice("see with dmesg why the kernel does not trust tsc"), boot("tsc=reliable"))
-    return [Finding("clocksource", Level.BAD, f"{now} (of {', '.join(offered)})", why, remedies)]
+        remedy = advice("see with dmesg | grep -i clocksource why the kernel trusts no faster one")
+    return [Finding("clocksource", Level.BAD, f"{now} (of {', '.join(offered)})", why, (remedy,))]
 
 
 def watchdogs(target: Target) -> list[Finding]:
@@ -37,7 +37,7 @@ def watchdogs(target: Target) -> list[Finding]:
     watched = target.cpus if mask is None else mask & target.cpus
     if soft and watched:
         why = "A timer and a thread of the highest class every few seconds on each CPU: some us each time."
-        keep = (command(APPLY), *sysctl("kernel.watchdog", 0)) if target.others else ()
+        keep = (command(target.apply_command), *sysctl("kernel.watchdog", 0)) if target.others else ()
         text = f"soft lockups are watched for on {target.where(watched)}"
         findings.append(Finding("watchdogs", Level.NOTE, text, why, keep))
     if hard:
@@ -51,10 +51,14 @@ def stat_interval(target: Target) -> list[Finding]:
     seconds = target.system.number("/proc/sys/vm/stat_interval")
     if seconds is None:
         return [unseen("vm.stat_interval", "not visible")]
-    if seconds >= STAT_INTERVAL_S:
+    if seconds >= STAT_INTERVAL_GOOD_S:
         return [Finding("vm.stat_interval", Level.GOOD, f"{seconds} s")]
     why = "So often a thread of the kernel runs on each CPU to sum up memory statistics."
-    return [Finding("vm.stat_interval", Level.NOTE, f"{seconds} s", why, sysctl("vm.stat_interval", 120))]
+    return [
+        Finding(
+            "vm.stat_interval", Level.NOTE, f"{seconds} s", why, sysctl("vm.stat_interval", STAT_INTERVAL_S)
+        )
+    ]
 
 
 def mitigations(target: Target) -> list[Finding]:
@@ -70,7 +74,7 @@ def mitigations(target: Target) -> list[Finding]:
         "others can run programs on this machine."
     )
     text = f"active: {', '.join(active)}"
-    off = boot("mitigations=off (only on a machine that runs nobody else's programs)")
+    off = boot("mitigations=off", "only on a machine that runs nobody else's programs")
     return [Finding("mitigations", Level.NOTE, text, why, (off,))]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from nrbench.doctor.finding import Finding, Level, Remedy, Target, advice, boot, command, sysctl, unseen
+from nrbench.doctor.finding import Finding, Level, Target, advice, boot, command, sysctl, unseen
 from nrbench.system import CAP_IPC_LOCK
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -21,7 +21,7 @@ def memlock(target: Target) -> list[Finding]:
         return [Finding(name, Level.GOOD, text)]
     why = "OAI locks its memory; refused, a page that was swapped out or not yet touched stops a slot."
     remedies = (
-        Remedy("echo '<user> - memlock unlimited' >> /etc/security/limits.d/90-realtime.conf", lasts=True),
+        advice("in a file of /etc/security/limits.d: <user> - memlock unlimited"),
         advice("in a container: docker run --ulimit memlock=-1 (or --cap-add IPC_LOCK)"),
     )
     return [Finding(name, Level.WARN, f"limit of {limit >> 10} KiB", why, remedies)]
@@ -62,7 +62,8 @@ def swap(target: Target) -> list[Finding]:
         return [Finding("swap", Level.GOOD, "none")]
     used_mib = sum(int(row[3]) for row in rows if len(row) > 3 and row[3].isdigit()) >> 10
     why = "A page that has to be read back costs milliseconds, unless the program locks its memory."
-    remedies = (command("swapoff -a"), Remedy("take the swap lines out of /etc/fstab", lasts=True))
+    note = "if memory suffices: what is swapped out comes back, or programs are killed"
+    remedies = (command("swapoff -a", note), advice("take the swap lines out of /etc/fstab"))
     seen = f"{len(rows)} in use, {used_mib} MiB of it taken"
     return [Finding("swap", Level.WARN if used_mib else Level.NOTE, seen, why, remedies)]
 

@@ -7,10 +7,11 @@ import re
 from typing import NamedTuple
 
 from nrbench import host
-from nrbench.doctor.finding import Finding, Level, Remedy, Target, advice, boot, command, sysctl, unseen
+from nrbench.doctor.finding import Finding, Level, Target, advice, boot, command, sysctl, unseen
 from nrbench.system import CAP_SYS_NICE, format_cpus, hierarchies, parse_cpus, quota, quotas
 
 WINDOW_S = 1.0
+RUNAWAY = "a real-time thread that runs away then hangs its CPU: before Linux 6.12 nothing else stops it"
 STEAL_BAD, STEAL_WARN = 0.02, 0.002  # shares of time
 BUSY_WARN = 0.1
 FAIR_SERVER = (6, 12)  # the kernel since which all classes but real-time have a server instead of throttling
@@ -19,27 +20,24 @@ FAIR_SERVER = (6, 12)  # the kernel since which all classes but real-time have a
 def permission(target: Target) -> list[Finding]:
     name = "real-time class"
     limit = target.system.limit("Max realtime priority")
-    if host.realtime_possible(target.system):
-        by = "CAP_SYS_NICE" if target.system.has_capability(CAP_SYS_NICE) else f"RLIMIT_RTPRIO {limit}"
-        return [Finding(name, Level.GOOD, f"allowed ({by})")]
+    capable, possible = target.system.has_capability(CAP_SYS_NICE), host.realtime_possible(target.system)
+    if possible and capable:
+        return [Finding(name, Level.GOOD, f"allowed at {host.OAI_PRIORITY} (CAP_SYS_NICE)")]
     why = (
-        "Without it OAI drops the priorities and the CPUs of its threads, silently: any other process delays "
-        "a slot by milliseconds."
+        "Without CAP_SYS_NICE OAI drops the priorities and the CPUs of its threads, silently: any other "
+        "process delays a slot by milliseconds."
     )
     remedies = (
         advice("sudo setcap cap_sys_nice+ep <program>, again after each build"),
-        Remedy("echo '<user> - rtprio 99' >> /etc/security/limits.d/90-realtime.conf", lasts=True),
         advice("in a container: docker run --cap-add SYS_NICE; Kubernetes: capabilities.add: [SYS_NICE]"),
     )
-    if target.system.has_capability(CAP_SYS_NICE):
+    if possible:
+        text = f"allowed by RLIMIT_RTPRIO {limit}, but not by CAP_SYS_NICE, which OAI asks for"
+        return [Finding(name, Level.WARN, text, why, remedies)]
+    if capable:
         reason = "in spite of CAP_SYS_NICE: the control group's budget, or a filter of system calls"
         return [Finding(name, Level.BAD, f"refused, {reason}", why)]
     return [Finding(name, Level.BAD, f"refused (RLIMIT_RTPRIO {limit})", why, remedies)]
-
-
-def _kernel_version(target: Target) -> tuple[int, ...]:
-    match = re.match(r"(\d+)\.(\d+)", host.kernel_release(target.system))
-    return tuple(map(int, match.groups())) if match else (0, 0)
 
 
 def throttling(target: Target) -> list[Finding]:
@@ -49,12 +47,15 @@ def throttling(target: Target) -> list[Finding]:
     if runtime_us is None:
         return [unseen(name, "kernel.sched_rt_runtime_us is not visible")]
     text = f"kernel.sched_rt_runtime_us={runtime_us}"
+    served = host.kernel_version(target.system) >= FAIR_SERVER
     if runtime_us < 0 or runtime_us >= period_us:
         why = "Nothing stops a real-time thread that spins for ever, not even the administrator's shell."
+        if served:
+            why = "Since Linux 6.12 normal threads get 50 ms a second of a CPU where real-time threads spin."
         return [Finding(name, Level.GOOD, f"off ({text})", why)]
     text += f" of {period_us}"
     stop_ms = (period_us - runtime_us) / 1000
-    if _kernel_version(target) >= FAIR_SERVER:
+    if served:
         why = (
             "Since Linux 6.12 it acts only in control groups with real-time budgets; in its stead normal "
             "threads get 50 ms a second of a CPU that real-time threads would not leave."
@@ -64,7 +65,7 @@ def throttling(target: Target) -> list[Finding]:
         f"When real-time threads (a radio thread that polls) use up {runtime_us / 1000:.0f} ms of a period, "
         f"all of them stop for {stop_ms:.0f} ms: many slots."
     )
-    return [Finding(name, Level.WARN, text, why, sysctl("kernel.sched_rt_runtime_us", -1))]
+    return [Finding(name, Level.WARN, text, why, sysctl("kernel.sched_rt_runtime_us", -1, RUNAWAY))]
 
 
 def group_scheduling(target: Target) -> list[Finding]:
@@ -101,6 +102,10 @@ def cpu_quota(target: Target) -> list[Finding]:
     )
     instead = advice(f"CPUs instead of a share: docker run --cpuset-cpus {target.list}, without --cpus")
     kubernetes = advice("Kubernetes: CPU manager policy static, whole CPUs, requests equal to limits")
+    mask = target.system.affinity()
+    if found.cpus >= len(mask):
+        why = f"It is no less than the {len(mask)} CPUs of this process's mask can use."
+        return [Finding("CPU quota", Level.NOTE, text, why)]
     return [Finding("CPU quota", Level.BAD, text, why, (instead, kubernetes))]
 
 
@@ -115,7 +120,10 @@ def cpuset(target: Target) -> list[Finding]:
     if offline:
         text = f"CPUs {format_cpus(offline)} are not online"
         return [Finding("CPUs", Level.BAD, text, "Nothing can be pinned there.")]
+    findings = _cpu_0(target)
     if not outside:
+        if findings:
+            return findings
         return [Finding("CPUs", Level.GOOD, f"{target.list}, all of them in this process's mask")]
     text = f"CPUs {format_cpus(outside)} are outside of the mask {format_cpus(mask)} of this process"
     why = "A program cannot be pinned to CPUs outside of its control group's cpuset; it floats instead."
@@ -126,7 +134,19 @@ def cpuset(target: Target) -> list[Finding]:
     limits = (target.system.cpus(f"{folder}/{name}") for folder, name in _cpuset_files(target))
     in_set = next((cpus for cpus in limits if cpus), online)
     level = Level.BAD if outside - in_set else Level.NOTE
-    return [Finding("CPUs", level, text, why, remedies)]
+    return [*findings, Finding("CPUs", level, text, why, remedies)]
+
+
+def _cpu_0(target: Target) -> list[Finding]:
+    if 0 not in target.cpus:
+        return []
+    why = (
+        "It keeps the time for all others, is where interrupts and work of the kernel go first, cannot be "
+        "taken offline, and is taken out of nohz_full."
+    )
+    leave = advice("leave CPU 0 to the rest of the system: --cpus")
+    level = Level.WARN if target.others else Level.NOTE
+    return [Finding("CPUs", level, f"CPU 0 is among {target.list}", why, (leave,))]
 
 
 def _cpuset_files(target: Target) -> list[tuple[str, str]]:
@@ -160,7 +180,7 @@ def preemption(target: Target) -> list[Finding]:
         "A thread that is in the kernel for another program keeps the CPU until it leaves the kernel or "
         "offers it: a worker may wait for milliseconds. It does not matter on CPUs that nobody else uses."
     )
-    remedies = (boot("preempt=full (kernels with PREEMPT_DYNAMIC)"), advice("a PREEMPT_RT kernel"))
+    remedies = (boot("preempt=full", "kernels with PREEMPT_DYNAMIC"), advice("a PREEMPT_RT kernel"))
     level = Level.NOTE if model == "lazy" or _alone(target) else Level.WARN
     return [Finding("preemption model", level, model, why, remedies)]
 

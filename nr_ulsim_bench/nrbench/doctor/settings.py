@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nrbench.doctor.finding import Target
-from nrbench.host import built_without
-from nrbench.system import CPU, System, format_cpus, format_mask, parse_cpus, parse_mask
+from nrbench.host import MANAGED_IRQ_SINCE, built_without, kernel_version
+from nrbench.system import CPU, Cpus, System, format_cpus, format_mask, parse_cpus, parse_mask
 
 Kind = Literal["list", "mask", "text"]
 WORKQUEUES = "/sys/devices/virtual/workqueue"
 STAT_INTERVAL_S = 120
+STAT_INTERVAL_GOOD_S = 10  # and more
 # The only files that are ever written, also by --undo.
 WRITABLE = re.compile(
     r"/proc/irq/(\d+/smp_affinity_list|default_smp_affinity)"
@@ -61,17 +62,36 @@ def _change(system: System, path: str, kind: Kind, new: str) -> Iterator[Change]
         yield Change(path, kind, old, new)
 
 
+def interrupt_actions(system: System, irq: str) -> str:
+    """Names of those who handle it; "" = nobody does."""
+    names = system.text(f"/sys/kernel/irq/{irq}/actions")
+    if names is not None:
+        return names.strip(",")
+    folder = f"/proc/irq/{irq}"
+    return ",".join(name for name in system.names(folder) if system.path(f"{folder}/{name}").is_dir())
+
+
+def interrupt_numbers(system: System) -> list[str]:
+    """Of interrupts that somebody handles."""
+    return [name for name in system.names("/proc/irq") if name.isdigit() and interrupt_actions(system, name)]
+
+
+def _kept(target: Target, now: Cpus) -> Cpus:
+    """What is left of a mask without the workers' CPUs; the kernel refuses one with no CPU that is online."""
+    return (now - target.cpus) & target.system.online() or target.others
+
+
 def _interrupts(target: Target) -> Iterator[Change]:
-    system, rest = target.system, target.others
-    for irq in filter(str.isdigit, system.names("/proc/irq")):
+    system = target.system
+    for irq in interrupt_numbers(system):
         path = f"/proc/irq/{irq}/smp_affinity_list"
         now = system.cpus(path) or frozenset()
         if now & target.cpus and system.is_writable(path):
-            yield from _change(system, path, "list", format_cpus(now - target.cpus or rest))
+            yield from _change(system, path, "list", format_cpus(_kept(target, now)))
     path = "/proc/irq/default_smp_affinity"
     default = system.mask(path) or frozenset()
     if default & target.cpus:
-        yield from _change(system, path, "mask", format_mask(default - target.cpus or rest))
+        yield from _change(system, path, "mask", format_mask(_kept(target, default)))
 
 
 def _workqueues(target: Target) -> Iterator[Change]:
@@ -81,20 +101,20 @@ def _workqueues(target: Target) -> Iterator[Change]:
         path = f"{folder}/cpumask"
         now = target.system.mask(path) or frozenset()
         if now & target.cpus:
-            yield from _change(target.system, path, "mask", format_mask(now - target.cpus or target.others))
+            yield from _change(target.system, path, "mask", format_mask(_kept(target, now)))
 
 
 def _kernel(target: Target) -> Iterator[Change]:
     system, folder = target.system, "/proc/sys/kernel"
-    yield from _change(system, "/proc/sys/vm/stat_interval", "text", str(STAT_INTERVAL_S))
+    if (system.number("/proc/sys/vm/stat_interval") or STAT_INTERVAL_S) < STAT_INTERVAL_GOOD_S:
+        yield from _change(system, "/proc/sys/vm/stat_interval", "text", str(STAT_INTERVAL_S))
     yield from _change(system, f"{folder}/timer_migration", "text", "0")
     yield from _change(system, f"{folder}/nmi_watchdog", "text", "0")
     watched = system.cpus(f"{folder}/watchdog_cpumask")
     if watched is None:
         yield from _change(system, f"{folder}/watchdog", "text", "0")
     elif watched & target.cpus:
-        rest = format_cpus(watched - target.cpus or target.others)
-        yield from _change(system, f"{folder}/watchdog_cpumask", "list", rest)
+        yield from _change(system, f"{folder}/watchdog_cpumask", "list", format_cpus(_kept(target, watched)))
 
 
 def _governors(target: Target) -> Iterator[Change]:
@@ -115,10 +135,16 @@ def plan(target: Target) -> list[Change]:
     return [change for step in steps for change in step(target)]
 
 
+def isolcpus_parameter(target: Target) -> str:
+    """With domain, without which flags leave other threads there."""
+    flags = "managed_irq,domain," if kernel_version(target.system) >= MANAGED_IRQ_SINCE else ""
+    return f"isolcpus={flags}{target.list}"
+
+
 def boot_parameters(target: Target) -> str:
     """What only the boot loader can set, for these CPUs; never written."""
     cpus, system = target.list, target.system
-    words = [f"isolcpus=managed_irq,domain,{cpus}", f"irqaffinity={format_cpus(target.others)}"]
+    words = [isolcpus_parameter(target), f"irqaffinity={format_cpus(target.others)}"]
     if not built_without(system, "NO_HZ_FULL"):
         words.append(f"nohz_full={cpus}")
     if not built_without(system, "RCU_NOCB_CPU"):
