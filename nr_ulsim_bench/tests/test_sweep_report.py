@@ -321,3 +321,13 @@ def test_pictures_that_make_the_page_too_large_are_left_out(tmp_path, monkeypatc
     text, found = read_page(tmp_path)
     assert sum(reference.startswith("data:") for reference in found.references) == 1
     assert "it is in Model-A-4-CPUs-slides-b.png" in text
+
+
+def test_of_many_variants_a_terminal_gets_the_main_figure_and_the_files_get_all(tmp_path, capsys):
+    pools = ("old", "glib", "asio", "eigen", "libuv", "openmp", "onetbb")
+    runs = [one for pool in pools for one in rounds([100.0, 101.0, 99.0, 100.5, 99.5], pool)]
+    write_report(runs, tmp_path)
+    shown, kept = capsys.readouterr().out, (tmp_path / "report.txt").read_text()
+    for title, everywhere in (("Whole RX, against", True), ("ULSCH decoding, against", False)):
+        assert title in kept and (title in shown) is everywhere
+    assert "in report.txt and report.html only" in shown and "report.html only" not in kept

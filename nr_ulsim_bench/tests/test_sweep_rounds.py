@@ -88,11 +88,6 @@ def test_other_sweeps_in_between_are_no_break():
     assert passes(runs) == [0, 0, 0]
 
 
-def test_a_start_that_is_no_time_is_named():
-    with pytest.raises(ResultsError, match="repeat 0: began 'noon': no time"):
-        passes([run(began="noon")])
-
-
 def series(times, start_s, pool="new", spin="auto", threads=2):
     return [
         run(pool, spin, threads, repeat=repeat, figures={RX: us}, began=at(start_s + 10 * repeat))

@@ -116,6 +116,18 @@ def test_a_line_that_is_no_run_is_named(tmp_path, line, error):
         read_runs(path)
 
 
+def test_a_time_that_is_none_is_named_with_its_line(tmp_path):
+    path = tmp_path / "runs.ndjson"
+    Runner(a_sweep(repeats=1), path).run()
+    line = json.loads(path.read_text().splitlines()[0])
+    path.write_text(json.dumps(line | {"began": "noon"}) + "\n")
+    with pytest.raises(ResultsError, match="runs.ndjson:1: not a run of a sweep: began: "):
+        read_runs(path)
+    path.write_text(json.dumps(line | {"figures": {"rx_us": -1}}) + "\n")
+    with pytest.raises(ResultsError, match="runs.ndjson:1: not a run of a sweep: figures.rx_us: "):
+        read_runs(path)
+
+
 def test_results_that_are_not_there_are_named(tmp_path):
     with pytest.raises(ResultsError, match="absent.ndjson: No such file"):
         read_runs(tmp_path / "absent.ndjson")

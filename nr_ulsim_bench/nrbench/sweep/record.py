@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,6 +23,18 @@ def _cpus(text: str) -> str:
     return format_cpus(parse_cpus(text))
 
 
+def moment(text: str) -> datetime.datetime:
+    """Of ISO 8601; without a zone it is UTC."""
+    time = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+
+
+def _moment(text: str) -> str:
+    moment(text)
+    return text
+
+
+Moment = Annotated[str, AfterValidator(_moment)]
 Cpus = Annotated[str, AfterValidator(_cpus)]  # a list as in 0-3,8
 
 
@@ -86,7 +99,7 @@ class Run(_Strict):
     kind: Kind
     sweep: str = Field(description="twelve hex digits that the runs of one plan share")
     repeat: int = Field(ge=0)
-    began: str = Field(description="UTC, ISO 8601")
+    began: Moment = Field(description="UTC, ISO 8601")
     host: Host
     bench_commit: str | None = None
     scenario: str

@@ -5,34 +5,41 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench.sweep import page, plots
 from nrbench.sweep.cells import CaseResult, case_results
-from nrbench.sweep.contents import case_tables
+from nrbench.sweep.contents import REST, case_tables, is_long, short_tables
 from nrbench.sweep.facts import labelled, mixtures
 from nrbench.sweep.frame import to_frame
 from nrbench.sweep.headline import RULE, headlines, overview
 from nrbench.sweep.record import ResultsError, Run, read_runs
 from nrbench.sweep.rounds import Merged, Source, merged, results_file
 from nrbench.sweep.show import console, indented, parts, to_csv, to_text
-from nrbench.sweep.table import WIDTH, failures
+from nrbench.sweep.table import WIDTH, Table, failures
 from nrbench.sweep.verdicts import check_threshold
 
 
 def screen(
-    runs: Sequence[Run], results: Sequence[CaseResult], warnings: Sequence[str], width: int = WIDTH
+    runs: Sequence[Run],
+    results: Sequence[CaseResult],
+    warnings: Sequence[str],
+    width: int = WIDTH,
+    tables: Callable[[CaseResult, int], Iterator[Table]] = case_tables,
 ) -> Iterator[RenderableType]:
     """All that is printed, in order: tables, failed runs, and the summary where the eye ends."""
     for result in results:
         title = f"{result.group.host.label}: {result.group.key.name}"
         yield Text(title, style="bold underline")
         yield Text()
-        for table in case_tables(result, width):
+        for table in tables(result, width):
             yield from parts(table, width)
+        if tables is short_tables and is_long(result):
+            yield indented(REST, "dim")
+            yield Text()
     side_by_side = overview(results)
     for table in [*([side_by_side] if side_by_side else []), *failures(runs)]:
         yield from parts(table, width)
@@ -86,7 +93,7 @@ def _report(sources: Sequence[Source], out: Path, threshold: float) -> list[str]
     except OSError as error:
         raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
     terminal = console()
-    for part in screen(merge.runs, results, warnings, terminal.width):
+    for part in screen(merge.runs, results, warnings, terminal.width, short_tables):
         terminal.print(part)
     return names
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Sequence
 
-from nrbench.sweep.record import ResultsError, Run, identity
+from nrbench.sweep.record import ResultsError, Run, identity, moment
 from nrbench.sweep.session import RUNS
 
 PAUSE_S = 60.0  # between two runs in which the machine did something else
@@ -75,11 +75,7 @@ def _check_one_result(first: tuple[str, Run], second: tuple[str, Run]) -> None:
 
 
 def began(run: Run) -> datetime:
-    try:
-        time = datetime.fromisoformat(run.began.replace("Z", "+00:00"))
-    except ValueError as error:
-        raise ResultsError(f"sweep {run.sweep}, {_what(run)}: began {run.began!r}: no time") from error
-    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+    return moment(run.began)
 
 
 def passes(runs: Sequence[Run]) -> list[int]:

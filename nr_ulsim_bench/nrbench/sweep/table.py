@@ -212,11 +212,11 @@ def _ratio_row(result: CaseResult, threads: int, variant: str, column: str) -> l
     return row
 
 
-def ratio_tables(result: CaseResult) -> Iterator[Table]:
-    """Every variant against the old one and the bound: a table a figure."""
+def ratio_tables(result: CaseResult, only: Sequence[Figure] | None = None) -> Iterator[Table]:
+    """Every variant against the old one and the bound: a table a figure, of all main ones and CPU time."""
     baseline = result.group.baseline
     cpu = tuple(figure for figure in result.costs if figure.key == CPU)
-    for figure in (*result.figures, *cpu):
+    for figure in (*result.figures, *cpu) if only is None else only:
         has_bound = result.has_bound and figure.key != CPU
         if baseline is None and not has_bound:
             continue
@@ -230,7 +230,7 @@ def ratio_tables(result: CaseResult) -> Iterator[Table]:
             for variant in result.group.variants
             if (row := _ratio_row(result, threads, variant, figure.key)) is not None
         ]
-        notes = list(ratio_notes(result)) if figure == result.figures[0] else []
+        notes = list(ratio_notes(result)) if only is not None or figure == result.figures[0] else []
         notes += [BELOW_BOUND] if any(map(below_bound, result.row_cells(figure.key))) else []
         notes += [DERIVED] if any(_is_derived(result, v, figure.key) for v in result.group.variants) else []
         title = f"{figure.title[0].upper()}{figure.title[1:]}, against {_against(baseline, has_bound)}"
