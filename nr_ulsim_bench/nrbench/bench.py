@@ -24,7 +24,7 @@ from nrbench.tracecost import run as tracecost
 from nrbench.verdict import all_verdicts
 
 PREWAKE, TRACE, REPLAY = "prewake", "trace", "replay"  # parts with programs or reports of their own
-BUDGET_S, QUICK_BUDGET_S = 420.0, 80.0
+BUDGET_S, QUICK_BUDGET_S = 360.0, 80.0
 RESULTS, REPORT = "results.ndjson", "report.txt"
 
 

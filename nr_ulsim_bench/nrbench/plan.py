@@ -70,7 +70,7 @@ class Options:
     classes: tuple[str, ...] = CLASSES
     rounds: int | None = None
     seed: int = 1
-    budget_s: float = 420.0
+    budget_s: float = 360.0
 
 
 @dataclass
