@@ -44,19 +44,6 @@ class Request:
     budget_s: float | None = None
 
 
-def choose_pools(driver: Driver, wanted: Sequence[str]) -> tuple[list[Any], dict[str, str]]:
-    pools, missing = driver.present()
-    if not wanted:
-        return pools, missing
-    known = {pool.backend.name for pool in pools} | set(missing)
-    for name in wanted:
-        if name not in known:
-            raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(known))}")
-    return [pool for pool in pools if pool.backend.name in wanted], {
-        name: reason for name, reason in missing.items() if name in wanted
-    }
-
-
 def choose_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
     classes = tuple(name for name in CLASSES if not wanted or name in wanted)
     if host.realtime_allowed():
@@ -66,7 +53,7 @@ def choose_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, st
 
 
 def prepare(request: Request, driver: Driver) -> tuple[dict[str, Any], Plan, float]:
-    pools, missing = choose_pools(driver, request.backends)
+    pools, missing = driver.chosen(request.backends)
     classes, skipped = choose_classes(request.classes)
     parts = tuple(part for part in PARTS if not request.only or part in request.only)
     if not pools or not classes:

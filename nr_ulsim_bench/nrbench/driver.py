@@ -78,6 +78,17 @@ class Driver:
                 )
         return pools, missing
 
+    def chosen(self, wanted: Sequence[str]) -> tuple[list[Present], dict[str, str]]:
+        """present(), of which a user wants some; empty = all. A name that nobody knows is an error."""
+        pools, missing = self.present()
+        known = {pool.backend.name for pool in pools} | set(missing)
+        for name in wanted:
+            if name not in known:
+                raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(known))}")
+        return [pool for pool in pools if not wanted or pool.backend.name in wanted], {
+            name: reason for name, reason in missing.items() if not wanted or name in wanted
+        }
+
     def calibrate(self) -> Calibration:
         answers = [self.ask(["bench=calibrate"]) for _ in range(5)]
         for answer in answers:

@@ -10,6 +10,11 @@ DECODING = "decoding_us"
 RX = "rx_us"
 
 
+def bound_key(figure: str) -> str:
+    """Of the figure that no pool can beat it."""
+    return figure.removesuffix("_us") + "_bound_us"
+
+
 class Figure(NamedTuple):
     key: str
     title: str

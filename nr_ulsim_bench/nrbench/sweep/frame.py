@@ -12,7 +12,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import pandas as pd
 
 from nrbench.sweep.configuration import Configuration, configurations, labels
-from nrbench.sweep.figures import DECODING, MAIN, RX, SYMBOLS, TITLES
+from nrbench.sweep.figures import DECODING, MAIN, RX, SYMBOLS, TITLES, bound_key
 from nrbench.sweep.record import INLINE, Host, Run
 from nrbench.sweep.rounds import passes
 from nrbench.system import parse_cpus
@@ -42,10 +42,6 @@ class Key(NamedTuple):
     @property
     def name(self) -> str:
         return f"{self.scenario} / {self.case}{self.configuration}"
-
-
-def bound_key(figure: str) -> str:
-    return figure.removesuffix("_us") + "_bound_us"
 
 
 BOUND_KEYS = tuple(bound_key(figure.key) for figure in MAIN)

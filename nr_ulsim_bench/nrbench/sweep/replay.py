@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -16,12 +14,20 @@ from nrbench.backends import ALONE, OWN, Present
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import say
 from nrbench.slots import SlotFile, read_slot_file
-from nrbench.sweep.figures import DECODING, RX, SYMBOLS
+from nrbench.sweep.figures import DECODING, RX, SYMBOLS, bound_key
 from nrbench.sweep.plan import Setting, sweep_id
 from nrbench.sweep.process import bound_to
 from nrbench.sweep.record import INLINE, Build, Kind
 from nrbench.sweep.run import Sweep, Taken
-from nrbench.sweep.session import RUNS, carry_out, default_threads, report_again, sha256_of, show_plan
+from nrbench.sweep.session import (
+    RUNS,
+    carry_out,
+    default_threads,
+    report_again,
+    sha256_of,
+    sha256_of_program,
+    show_plan,
+)
 from nrbench.system import format_cpus, parse_cpus
 
 __all__ = ["RUNS", "Options", "report_again", "run"]
@@ -36,7 +42,7 @@ PHASES = {
     "ulsch_decoding": DECODING,
     "channel_estimation": "channel_estimation_us",
 }
-BOUNDS = {SYMBOLS: "symbol_processing_bound_us", DECODING: "decoding_bound_us", RX: "rx_bound_us"}
+BOUNDS = {key: bound_key(key) for key in (SYMBOLS, DECODING, RX)}
 
 
 SHORT_FILES = 2
@@ -71,11 +77,6 @@ def period_us(slot_file: SlotFile) -> int:
     return 500 * (int(1.2 * slot_file.longest_slot_us() / 500) + 1)
 
 
-@functools.lru_cache
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-
-
 def _setting(
     slot_file: SlotFile, pool: str, spin: str | None, threads: int, options: Options, program: str
 ) -> Setting:
@@ -83,7 +84,7 @@ def _setting(
     return Setting(
         scenario=SCENARIO,
         case=slot_file.name,
-        options=(slot_file.path.name, f"sha256={digest(slot_file.path)}", f"class={options.sched_class}"),
+        options=(slot_file.path.name, f"sha256={sha256_of(slot_file.path)}", f"class={options.sched_class}"),
         pool=pool,
         spin=spin,
         threads=threads,
@@ -227,15 +228,10 @@ def read_files(folder: Path) -> list[SlotFile]:
 
 
 def choose_pools(driver: Driver, wanted: Sequence[str]) -> list[Present]:
-    """All that load; of those that do not, and of names that nobody knows, it is said."""
-    pools, missing = driver.present()
-    known = [pool.backend.name for pool in pools]
-    for name in wanted:
-        if name not in known and name not in missing:
-            raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted([*known, *missing]))}")
+    """With the one that runs inline, which every sweep needs. Of those that do not load it is said."""
+    pools, missing = driver.chosen((*wanted, ALONE) if wanted else ())
     for name, reason in missing.items():
-        if not wanted or name in wanted:
-            say(f"left out: {name}: {reason}")
+        say(f"left out: {name}: {reason}")
     return pools
 
 
@@ -246,7 +242,7 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
     options = replace(options, threads=options.threads or default_threads(cores), cpus=cpus)
     files = choose_files(read_files(options.data), options.cases, options.short)
     pools = choose_pools(driver, options.backends)
-    program = sha256_of(driver.program)
+    program = sha256_of_program(driver.program)
     return Sweep(
         id=sweep_id(about, KIND, {"program": program, "cpus": options.cpus, "seed": options.seed}),
         kind=KIND,

@@ -27,10 +27,15 @@ def default_threads(cores: int) -> tuple[int, ...]:
     return tuple(count for count in THREADS if count <= 4 * cores)
 
 
-def sha256_of(program: Path, *more: Path) -> str:
-    """Of a program and the shared objects beside it, which are part of what runs; first twelve hex digits."""
+def sha256_of_program(program: Path) -> str:
+    """With the shared objects beside it, which are part of what runs."""
+    return sha256_of(program, *sorted(program.parent.glob("*.so*")))
+
+
+def sha256_of(*paths: Path) -> str:
+    """Of files one after the other; first twelve hex digits."""
     digest = hashlib.sha256()
-    for path in (program, *sorted(program.parent.glob("*.so*")), *more):
+    for path in paths:
         if path.is_file():
             with open(path, "rb") as file:
                 for block in iter(lambda: file.read(1 << 20), b""):

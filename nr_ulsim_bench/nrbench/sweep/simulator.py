@@ -17,7 +17,7 @@ from nrbench.sweep.plan import Setting
 from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_program
 from nrbench.sweep.record import Build, Kind
 from nrbench.sweep.run import Taken
-from nrbench.sweep.session import sha256_of
+from nrbench.sweep.session import sha256_of_program
 
 KIND: Kind = "nr_ulsim"
 PROGRAM = "nr_ulsim"
@@ -89,7 +89,7 @@ def find(path: Path, option: str, oai: str | None = None) -> Simulator:
         Build(
             oai=oai or (_git(checkout, "describe", "--tags", "--always", "--dirty") if checkout else None),
             commit=_git(checkout, "rev-parse", "HEAD") if checkout else None,
-            sha256=sha256_of(program),
+            sha256=sha256_of_program(program),
         ),
     )
 
