@@ -8,21 +8,16 @@
 
 #include "../common/utils/thread_pool_ws/shim/common/ws_tpool_hooks.h"
 
-/// A phase that lasts until the block is left.
-typedef struct {
-  int phase;
-  unsigned frame, slot;
-} ws_oai_scope_t;
-
-static inline ws_oai_scope_t ws_oai_scope_begin(int phase, unsigned frame, unsigned slot, unsigned id)
+/// Begins a phase. @return it, for ws_oai_scope_end()
+static inline int ws_oai_scope_begin(int phase, unsigned frame, unsigned slot, unsigned id)
 {
   ws_oai_phase_begin(phase, frame, slot, id);
-  return (ws_oai_scope_t){phase, frame, slot};
+  return phase;
 }
 
-static inline void ws_oai_scope_end(const ws_oai_scope_t *scope)
+static inline void ws_oai_scope_end(const int *phase)
 {
-  ws_oai_phase_end(scope->phase, scope->frame, scope->slot);
+  ws_oai_phase_end(*phase);
 }
 
 /// @return the first index that is set; @p count when none is
@@ -34,18 +29,19 @@ static inline unsigned ws_oai_first(const _Bool *set, unsigned count)
   return first;
 }
 
-#define WS_OAI_SCOPE(phase, frame, slot, id)                                             \
-  __attribute__((cleanup(ws_oai_scope_end), unused)) const ws_oai_scope_t ws_oai_scope = \
+/// A phase that lasts until the block is left.
+#define WS_OAI_SCOPE(phase, frame, slot, id)                                  \
+  __attribute__((cleanup(ws_oai_scope_end), unused)) const int ws_oai_scope = \
       ws_oai_scope_begin(phase, frame, slot, id)
 
 /// Symbol processing of one user's PUSCH.
 #define WS_OAI_SYMBOLS_BEGIN(frame, slot, id) ws_oai_phase_begin(WS_OAI_SYMBOLS, frame, slot, id)
-#define WS_OAI_SYMBOLS_END(frame, slot) ws_oai_phase_end(WS_OAI_SYMBOLS, frame, slot)
+#define WS_OAI_SYMBOLS_END() ws_oai_phase_end(WS_OAI_SYMBOLS)
 #define WS_OAI_SYMBOLS_SCOPE(frame, slot, id) WS_OAI_SCOPE(WS_OAI_SYMBOLS, frame, slot, id)
 
 /// ULSCH decoding: of one user until the slot's results are in; or of all users that @p chosen flags.
 #define WS_OAI_DECODING_BEGIN(frame, slot, id) ws_oai_phase_begin(WS_OAI_DECODING, frame, slot, id)
-#define WS_OAI_DECODING_END(frame, slot) ws_oai_phase_end(WS_OAI_DECODING, frame, slot)
+#define WS_OAI_DECODING_END() ws_oai_phase_end(WS_OAI_DECODING)
 #define WS_OAI_DECODING_SCOPE(frame, slot, chosen, count) \
   WS_OAI_SCOPE(WS_OAI_DECODING, frame, slot, ws_oai_first(chosen, count))
 

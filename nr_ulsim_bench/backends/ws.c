@@ -74,9 +74,9 @@ static void phase_begin(bench_phase_t phase, uint32_t frame, uint32_t slot)
   ws_trace_phase_begin(trace_phase(phase), frame, slot, 0);
 }
 
-static void phase_end(bench_phase_t phase, uint32_t frame, uint32_t slot)
+static void phase_end(bench_phase_t phase)
 {
-  ws_trace_phase_end(trace_phase(phase), frame, slot, 0);
+  ws_trace_phase_end(trace_phase(phase));
 }
 
 BENCH_EXPORT const bench_backend_t bench_backend = {

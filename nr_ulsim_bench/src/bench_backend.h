@@ -50,7 +50,7 @@ typedef struct {
   /// Tell whoever traces that the calling thread begins a phase, before its first push, and ends it, after
   /// its wait(). Never with BENCH_PHASE_NONE. Both or neither are NULL; NULL = this pool has no such events
   void (*phase_begin)(bench_phase_t phase, uint32_t frame, uint32_t slot);
-  void (*phase_end)(bench_phase_t phase, uint32_t frame, uint32_t slot);
+  void (*phase_end)(bench_phase_t phase);
   void (*destroy)(void *pool);
 } bench_backend_t;
 

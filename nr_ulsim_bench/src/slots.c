@@ -67,11 +67,19 @@ static uint64_t first_start_on_worker(const timed_task_t *work, uint32_t count)
   return first_ns;
 }
 
-static void tell_phase(const slot_bench_t *bench, const phase_t *phase,
-                       void (*tell)(bench_phase_t kind, uint32_t frame, uint32_t slot))
+static void tell_begin(const slot_bench_t *bench, bench_phase_t kind)
 {
-  if (tell && phase->kind != BENCH_PHASE_NONE)
-    tell(phase->kind, bench->slots_begun / SLOTS_PER_FRAME % FRAMES, bench->slots_begun % SLOTS_PER_FRAME);
+  const bench_backend_t *const backend = bench->session->backend;
+  const uint32_t frame = bench->slots_begun / SLOTS_PER_FRAME % FRAMES;
+  if (backend->phase_begin && kind != BENCH_PHASE_NONE)
+    backend->phase_begin(kind, frame, bench->slots_begun % SLOTS_PER_FRAME);
+}
+
+static void tell_end(const slot_bench_t *bench, bench_phase_t kind)
+{
+  const bench_backend_t *const backend = bench->session->backend;
+  if (backend->phase_end && kind != BENCH_PHASE_NONE)
+    backend->phase_end(kind);
 }
 
 static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *times)
@@ -84,14 +92,14 @@ static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *t
     return;
   for (uint32_t i = 0; i < phase->task_count; i++)
     bench->work[i].work_ns = bench->plan.task_ns[phase->first_task + i];
-  tell_phase(bench, phase, backend->phase_begin);
+  tell_begin(bench, phase->kind);
   session_arm(bench->session, phase->task_count);
   const uint64_t begin_ns = clock_now_ns();
   for (uint32_t i = 0; i < phase->task_count; i++)
     backend->push(pool, &bench->tasks[i]);
   const uint64_t pushed_ns = clock_now_ns();
   backend->wait(pool);
-  tell_phase(bench, phase, backend->phase_end);
+  tell_end(bench, phase->kind);
   if (times->bursts < BURSTS_SHOWN)
     times->burst_ns[times->bursts++] = clock_now_ns() - begin_ns;
   bench->pushed_tasks += phase->task_count;

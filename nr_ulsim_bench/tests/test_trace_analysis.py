@@ -204,6 +204,24 @@ def test_a_second_begin_is_another_block_of_the_same_phase():
     assert values(figures.durations) == (1, 70, 70) and figures.tasks == 2
 
 
+def test_a_begin_in_another_slot_begins_anew():
+    """Of the first slot the end is missing, though no event was lost: a way out that nobody marked."""
+    log = Log()
+    log.pool()
+    log.begin(0, slot=3)
+    log.push(10, 1)
+    log.run(20, 30, 1, MAIN)
+    log.begin(40, slot=4)
+    log.push(50, 2)
+    log.run(60, 70, 2, MAIN)
+    log.end(75, tasks=1, slot=4)
+    log.begin(80, frame=8, slot=4)
+    log.end(90, tasks=0, frame=8, slot=4)
+    figures = only(analyse(log))
+    assert values(figures.durations) == (2, 35 + 10, 35)
+    assert (figures.tasks, figures.left_out, figures.unfinished) == (1, 0, 1)
+
+
 def test_begins_without_end_and_ends_without_begin():
     log = Log()
     log.pool()

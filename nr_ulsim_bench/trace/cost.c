@@ -58,7 +58,7 @@ static void run_phases(void)
 {
   for (uint32_t i = 0; i < BATCH_EVENTS / 2; i++) {
     ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, hidden(i), 7, 0);
-    ws_trace_phase_end(WS_TRACE_ULSCH_DECODING, i, 7, 0);
+    ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
   }
 }
 

@@ -12,17 +12,23 @@ from oai_model.model import HOOK, REPO, append, assemble
 from oai_model.test_hook import Build, NewBuild, cmake_called, run
 
 PATCHES = "-DTHREAD_POOL_WS_PATCHES"
-WRAP = ("ws_trace_phase_begin", "ws_trace_phase_end", "ws_oai_prewake")
+WRAP = ("ws_traced_phase_began", "ws_traced_phase_ended", "ws_oai_prewake")
 SPY = "-DCMAKE_EXE_LINKER_FLAGS=" + " ".join(f"-Wl,--wrap={name}" for name in WRAP)
 COUNTS = {"A serial": (5, 4), "A": (7, 6), "B1": (6, 5), "B2": (6, 5)}
-FIFO_SLOT = [
-    "begin 0 7.1 1", "end 0 7.1 1", "begin 1 7.1 1",
-    "begin 0 7.1 2", "end 0 7.1 2", "begin 1 7.1 2", "end 1 7.1 1",
-]  # fmt: skip
-TASK_SLOT = ["begin 0 7.1 1", "end 0 7.1 1", "begin 0 7.1 2", "end 0 7.1 2", "begin 1 7.1 1", "end 1 7.1 1"]
 NR_GNB = Path("executables", "nr-gnb.c")
+SYMBOLS, SEGMENTS = 14, 11  # tasks of a user, where there is one for each
 
 needs_spatch = pytest.mark.skipif(not shutil.which("spatch"), reason="spatch is not installed (coccinelle)")
+
+
+def slot_of(shape: str) -> list[str]:
+    """What is to be said in slot 7.1, in which the users 1 and 2 send."""
+    symbols = 0 if shape == "A serial" else SYMBOLS
+    first, second = ([f"begin 0 7.1 {user}", f"end 0 7.1 {user}, {symbols} tasks"] for user in (1, 2))
+    if shape.startswith("A"):  # the second is demodulated while the first is decoded
+        tasks = 2 * SEGMENTS + symbols
+        return [*first, "begin 1 7.1 1", *second, "begin 1 7.1 2", f"end 1 7.1 1, {tasks} tasks"]
+    return [*first, *second, "begin 1 7.1 1", f"end 1 7.1 1, {2 * SEGMENTS} tasks"]
 
 
 def digest(tree: Path) -> str:
@@ -71,7 +77,7 @@ def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, 
 
     _, lines = said(build, "nr_ulsim")
     phases = [line for line in lines if " 7.1 " in line]
-    assert phases == (FIFO_SLOT if shape.startswith("A") else TASK_SLOT)
+    assert phases == slot_of(shape)
     assert not [line for line in lines if " 7.4 " in line]  # a slot in which nobody sends
     hints = lines.count("prewake 1")
     assert hints > 0 if shape == "A serial" else hints == 8  # of each user's decoding; of each slot
@@ -86,7 +92,7 @@ def test_other_cmakes(new_build: NewBuild, label: str) -> None:
     build = new_build("B2", cmake=cmake_called(label))
     assert build.with_hook(f"{PATCHES}=ON", SPY) == 0, build.log
     build.make()
-    assert [line for line in said(build, "nr_ulsim")[1] if " 7.1 " in line] == TASK_SLOT
+    assert [line for line in said(build, "nr_ulsim")[1] if " 7.1 " in line] == slot_of("B2")
 
 
 @needs_spatch

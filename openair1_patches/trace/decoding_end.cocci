@@ -10,14 +10,14 @@
 
 @already@
 @@
-  WS_OAI_DECODING_END(...);
+  WS_OAI_DECODING_END();
 
 @in_condition depends on !already@
-type R, T1, T2;
-symbol frame_rx, slot_rx;
+type R;
+parameter list PS;
 expression X;
 @@
-R phy_procedures_gNB_uespec_RX(..., T1 frame_rx, T2 slot_rx, ...)
+R phy_procedures_gNB_uespec_RX(PS)
 {
 <+...
   if (...) {
@@ -27,16 +27,16 @@ R phy_procedures_gNB_uespec_RX(..., T1 frame_rx, T2 slot_rx, ...)
       ...+>
     }
   }
-+ WS_OAI_DECODING_END(frame_rx, slot_rx);
++ WS_OAI_DECODING_END();
 ...+>
 }
 
 @depends on !already && !in_condition@
-type R, T1, T2;
-symbol frame_rx, slot_rx;
+type R;
+parameter list PS;
 expression X;
 @@
-R phy_procedures_gNB_uespec_RX(..., T1 frame_rx, T2 slot_rx, ...)
+R phy_procedures_gNB_uespec_RX(PS)
 {
 <...
   while (...) {
@@ -44,6 +44,6 @@ R phy_procedures_gNB_uespec_RX(..., T1 frame_rx, T2 slot_rx, ...)
     pullTpool(&X->respDecode, ...)
     ...+>
   }
-+ WS_OAI_DECODING_END(frame_rx, slot_rx);
++ WS_OAI_DECODING_END();
 ...>
 }

@@ -12,7 +12,7 @@
 (
   WS_OAI_SYMBOLS_BEGIN(...);
 |
-  WS_OAI_SYMBOLS_END(...);
+  WS_OAI_SYMBOLS_END();
 )
 
 @depends on !already@
@@ -27,7 +27,7 @@ R nr_rx_pusch_tp(..., T1 ulsch_id, T2 frame, T3 slot, ...)
   start_meas(&X->rx_pusch_symbol_processing_stats);
 + WS_OAI_SYMBOLS_BEGIN(frame, slot, ulsch_id);
 |
-+ WS_OAI_SYMBOLS_END(frame, slot);
++ WS_OAI_SYMBOLS_END();
   stop_meas(&X->rx_pusch_symbol_processing_stats);
 )
 ...>

@@ -308,11 +308,13 @@ class Analysis:
         process = self._process(pid)
         thread = process.thread(tid)
         thread.heal_joins(now)
-        for phase in thread.phases:
-            if phase.name == name:  # another transport block of it
+        phase = next((phase for phase in thread.phases if phase.name == name), None)
+        if phase is not None:
+            if (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
                 thread.phases.remove(phase)
                 thread.phases.append(phase)
                 return
+            self.ledger.abandon(process, phase)
         phase = Phase(name, pid, tid, now)
         phase.frame, phase.slot, phase.id = frame, slot, number
         thread.phases.append(phase)

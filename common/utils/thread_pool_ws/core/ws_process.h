@@ -16,14 +16,20 @@ typedef struct {
   ws_queue_t *lane;
 } ws_lane_ref_t;
 
+/// A phase of a slot (ws_trace.h), as its first begin told it.
+typedef struct {
+  bool is_open;
+  uint32_t frame, slot, id;
+  uint64_t pushed_before; ///< tasks, by its thread
+} ws_traced_phase_t;
+
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
   struct ws_pool_s *helps_in; ///< the pool that counts it as a helper, the last of several; NULL = none
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools
-  uint64_t pushed_before[WS_TRACE_PHASES]; ///< when each phase began (ws_trace.h)
-  bool in_phase[WS_TRACE_PHASES];
+  ws_traced_phase_t phase[WS_TRACE_PHASES];
   uint64_t laneless_in; ///< id of the pool, where it has no lane, whose task it runs inline or late; 0 = none
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];

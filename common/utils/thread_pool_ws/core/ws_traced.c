@@ -7,21 +7,23 @@
 
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
-  ws_self_t *self = ws_self();
   if ((uint32_t)phase >= WS_TRACE_PHASES)
     return;
-  if (!self->in_phase[phase]) {
-    self->in_phase[phase] = true;
-    self->pushed_before[phase] = self->pushed;
-  }
+  ws_self_t *self = ws_self();
+  ws_traced_phase_t *its = &self->phase[phase];
+  if (!its->is_open || its->frame != frame || its->slot != slot)
+    *its = (ws_traced_phase_t){true, frame, slot, id, self->pushed};
   ws_traced_phase_began(phase, frame, slot, id);
 }
 
-void ws_trace_phase_end(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
+void ws_trace_phase_end(ws_trace_phase_t phase)
 {
-  ws_self_t *self = ws_self();
-  if ((uint32_t)phase >= WS_TRACE_PHASES || !self->in_phase[phase])
+  if ((uint32_t)phase >= WS_TRACE_PHASES)
     return;
-  self->in_phase[phase] = false;
-  ws_traced_phase_ended(phase, frame, slot, id, (uint32_t)(self->pushed - self->pushed_before[phase]));
+  ws_self_t *self = ws_self();
+  ws_traced_phase_t *its = &self->phase[phase];
+  if (!its->is_open)
+    return;
+  its->is_open = false;
+  ws_traced_phase_ended(phase, its->frame, its->slot, its->id, (uint32_t)(self->pushed - its->pushed_before));
 }

@@ -24,7 +24,7 @@ typedef enum {
 
 /// @brief The calling thread begins a phase: event symbol_processing_begin or ulsch_decoding_begin.
 /// A second begin before the end (several transport blocks that are decoded together) is an event too, but
-/// the phase has begun with the first.
+/// the phase has begun with the first. In another slot it begins a new one: the old has lost its end.
 /// @param phase  one of the above; any other value: nothing happens
 /// @param frame  system frame number
 /// @param slot   slot in the frame
@@ -33,10 +33,11 @@ typedef enum {
 /// @progress  wait-free, no system call; about 0.1 us while a session records, else about 1 ns
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
 
-/// @brief It ends: event symbol_processing_end or ulsch_decoding_end, with the number of tasks that the
-/// thread has pushed, to all pools, since the phase began. Without a begin nothing happens.
+/// @brief It ends: event symbol_processing_end or ulsch_decoding_end, with frame, slot and id of its first
+/// begin and the number of tasks that the thread has pushed since then, to all pools. Without a begin
+/// nothing happens.
 /// @threads   @progress   as ws_trace_phase_begin()
-void ws_trace_phase_end(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
+void ws_trace_phase_end(ws_trace_phase_t phase);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@ int phy_procedures_gNB_uespec_RX(cell_t *cell, int frame_rx, int slot_rx)
     sum[0] += *result;
     count--;
   }
-  WS_OAI_DECODING_END(frame_rx, slot_rx);
+  WS_OAI_DECODING_END();
   return sum[0] > 0;
 }
 

@@ -17,7 +17,7 @@ int nr_rx_pusch_tp(cell_t *cell, uint8_t ulsch_id, uint32_t frame, uint8_t slot,
   start_meas(&cell->rx_pusch_symbol_processing_stats);
   WS_OAI_SYMBOLS_BEGIN(frame, slot, ulsch_id);
   scratch[1]++;
-  WS_OAI_SYMBOLS_END(frame, slot);
+  WS_OAI_SYMBOLS_END();
   stop_meas(&cell->rx_pusch_symbol_processing_stats);
   if (beam > 0) {
     start_meas(&cell[1].rx_pusch_symbol_processing_stats);
@@ -25,7 +25,7 @@ int nr_rx_pusch_tp(cell_t *cell, uint8_t ulsch_id, uint32_t frame, uint8_t slot,
     start_meas(&(cell + 1)->rx_pusch_symbol_processing_stats);
     WS_OAI_SYMBOLS_BEGIN(frame, slot, ulsch_id);
     scratch[2]++;
-    WS_OAI_SYMBOLS_END(frame, slot);
+    WS_OAI_SYMBOLS_END();
     stop_meas(&(cell + 1)->rx_pusch_symbol_processing_stats);
   }
   return scratch[0];

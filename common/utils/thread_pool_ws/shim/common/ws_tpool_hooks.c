@@ -4,7 +4,6 @@
 #include "ws_tpool_hooks.h"
 
 #include <assert.h>
-#include <stdbool.h>
 
 #include "ws_tpool_lead.h"
 #include "ws_trace.h"
@@ -12,25 +11,14 @@
 static_assert(WS_OAI_SYMBOLS == (int)WS_TRACE_SYMBOL_PROCESSING, "");
 static_assert(WS_OAI_DECODING == (int)WS_TRACE_ULSCH_DECODING, "");
 
-/// A thread's phases. The end of a decoding that joins several transport blocks knows no id of its own.
-static _Thread_local struct {
-  bool open;
-  uint32_t id; ///< of the first begin
-} phases[2];
-
 void ws_oai_phase_begin(int phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
-  if (!phases[phase].open)
-    phases[phase].id = id;
-  phases[phase].open = true;
   ws_trace_phase_begin((ws_trace_phase_t)phase, frame, slot, id);
 }
 
-void ws_oai_phase_end(int phase, uint32_t frame, uint32_t slot)
+void ws_oai_phase_end(int phase)
 {
-  if (phases[phase].open)
-    ws_trace_phase_end((ws_trace_phase_t)phase, frame, slot, phases[phase].id);
-  phases[phase].open = false;
+  ws_trace_phase_end((ws_trace_phase_t)phase);
 }
 
 void ws_oai_prewake(void *tpool, unsigned workers)

@@ -13,16 +13,16 @@ extern "C" {
 /// Phases, as in ws_trace.h.
 enum { WS_OAI_SYMBOLS, WS_OAI_DECODING };
 
-/// @brief The calling thread begins a phase: ws_trace_phase_begin(). Until its end further begins are events,
-/// not phases of their own.
+/// @brief The calling thread begins a phase: ws_trace_phase_begin(). Until its end further begins in the same
+/// slot are events, not phases of their own.
 /// @param id  of the user, as OAI counts them
 /// @threads   any; a phase begins and ends in one thread
 /// @progress  wait-free; without a trace next to nothing
 void ws_oai_phase_begin(int phase, unsigned frame, unsigned slot, unsigned id);
 
-/// @brief It ends, under the id of its first begin. Without a begin nothing happens.
+/// @brief It ends: ws_trace_phase_end(). Without a begin nothing happens.
 /// @threads   @progress  as ws_oai_phase_begin()
-void ws_oai_phase_end(int phase, unsigned frame, unsigned slot);
+void ws_oai_phase_end(int phase);
 
 /// @brief The calling thread is about to push to a pool: have workers awake by then.
 /// Nothing happens where that would not help: when the pool has no threads or is closed, when the user has

@@ -58,7 +58,7 @@ static void begin(ws_trace_phase_t phase)
 static int64_t end(ws_trace_phase_t phase)
 {
   const uint32_t before = seen.count;
-  ws_trace_phase_end(phase, 1, 2, 3);
+  ws_trace_phase_end(phase);
   if (seen.count == before)
     return -1;
   const int64_t tasks = seen.event[before % EVENTS_MAX].tasks;
@@ -72,26 +72,32 @@ static void push_some(ws_pool_t *pool, ws_au64_t *run, uint32_t count)
     test_push(pool, test_count_task, run, NULL);
 }
 
-static void an_event_says_what_was_told(void)
+/// Those of this thread, from the first on; then none is seen.
+static void expect_events(const event_t *expected, uint32_t count)
 {
-  seen.count = 0;
-  ws_trace_phase_begin(WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 7);
-  ws_trace_phase_end(WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 8);
-  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, UINT32_MAX, 0, 1);
-  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING, 5, 6, 0);
-  CU_ASSERT_EQUAL_FATAL(seen.count, 4);
-  static const event_t expected[] = {
-      {false, WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 7, 0},
-      {true, WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 8, 0},
-      {false, WS_TRACE_ULSCH_DECODING, UINT32_MAX, 0, 1, 0},
-      {true, WS_TRACE_ULSCH_DECODING, 5, 6, 0, 0},
-  };
-  for (uint32_t i = 0; i < 4; i++) {
+  CU_ASSERT_EQUAL_FATAL(seen.count, count);
+  for (uint32_t i = 0; i < count; i++) {
     const event_t *is = &seen.event[i], *must = &expected[i];
     CU_ASSERT_TRUE(is->end == must->end && is->phase == must->phase && is->frame == must->frame);
     CU_ASSERT_TRUE(is->slot == must->slot && is->id == must->id && is->tasks == must->tasks);
   }
   seen.count = 0;
+}
+
+static void an_event_says_what_was_told(void)
+{
+  seen.count = 0;
+  ws_trace_phase_begin(WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 7);
+  ws_trace_phase_end(WS_TRACE_SYMBOL_PROCESSING);
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, UINT32_MAX, 0, 1);
+  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+  static const event_t expected[] = {
+      {false, WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 7, 0},
+      {true, WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 7, 0},
+      {false, WS_TRACE_ULSCH_DECODING, UINT32_MAX, 0, 1, 0},
+      {true, WS_TRACE_ULSCH_DECODING, UINT32_MAX, 0, 1, 0},
+  };
+  expect_events(expected, TEST_COUNT(expected));
 }
 
 static void tasks_count_over_all_pools(void)
@@ -171,18 +177,46 @@ static void tasks_that_are_refused_do_not_count(void)
   refuse(0);
 }
 
+/// Several transport blocks that are decoded together.
 static void a_second_begin_is_an_event_of_the_same_phase(void)
 {
   ws_pool_t *pool = test_pool(1);
   ws_au64_t run = {0};
   seen.count = 0;
-  begin(WS_TRACE_ULSCH_DECODING);
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 7, 3, 5);
   push_some(pool, &run, 4);
-  begin(WS_TRACE_ULSCH_DECODING);
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 7, 3, 6);
   push_some(pool, &run, 2);
-  CU_ASSERT_EQUAL(seen.count, 2);
-  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 6);
-  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), -1); // one end ends it
+  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING); // one end ends it
+  static const event_t expected[] = {
+      {false, WS_TRACE_ULSCH_DECODING, 7, 3, 5, 0},
+      {false, WS_TRACE_ULSCH_DECODING, 7, 3, 6, 0},
+      {true, WS_TRACE_ULSCH_DECODING, 7, 3, 5, 6},
+  };
+  expect_events(expected, TEST_COUNT(expected));
+  test_destroy(pool);
+}
+
+static void a_begin_in_another_slot_begins_anew(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  ws_au64_t run = {0};
+  seen.count = 0;
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 7, 3, 5);
+  push_some(pool, &run, 4);
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 7, 4, 6); // the end was missed
+  push_some(pool, &run, 2);
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 8, 4, 9);
+  push_some(pool, &run, 1);
+  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+  static const event_t expected[] = {
+      {false, WS_TRACE_ULSCH_DECODING, 7, 3, 5, 0},
+      {false, WS_TRACE_ULSCH_DECODING, 7, 4, 6, 0},
+      {false, WS_TRACE_ULSCH_DECODING, 8, 4, 9, 0},
+      {true, WS_TRACE_ULSCH_DECODING, 8, 4, 9, 1},
+  };
+  expect_events(expected, TEST_COUNT(expected));
   test_destroy(pool);
 }
 
@@ -216,7 +250,7 @@ static void an_unknown_phase_is_ignored(void)
     ws_trace_phase_t phase;
     memcpy(&phase, &unknown[i], sizeof(phase)); // no such value need fit the enumeration
     ws_trace_phase_begin(phase, 1, 2, 3);
-    ws_trace_phase_end(phase, 1, 2, 3);
+    ws_trace_phase_end(phase);
   }
   CU_ASSERT_EQUAL(seen.count, 0);
 }
@@ -318,6 +352,7 @@ TEST_MAIN("trace", TEST_CASE(an_event_says_what_was_told), TEST_CASE(tasks_count
           TEST_CASE(tasks_that_a_full_queue_runs_inline_count),
           TEST_CASE(tasks_that_are_refused_do_not_count),
           TEST_CASE(a_second_begin_is_an_event_of_the_same_phase),
+          TEST_CASE(a_begin_in_another_slot_begins_anew),
           TEST_CASE(an_end_without_a_begin_is_nothing), TEST_CASE(phases_may_overlap),
           TEST_CASE(an_unknown_phase_is_ignored), TEST_CASE(a_worker_tells_of_its_own_pushes),
           TEST_CASE(threads_do_not_meet), TEST_CASE(a_forked_child_tells_phases))

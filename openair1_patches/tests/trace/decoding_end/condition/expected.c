@@ -18,6 +18,6 @@ int phy_procedures_gNB_uespec_RX(cell_t *cell, int frame_rx, int slot_rx)
       count--;
     }
   }
-  WS_OAI_DECODING_END(frame_rx, slot_rx);
+  WS_OAI_DECODING_END();
   return sum[0];
 }
