@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 TOKEN = re.compile(
-    r'#\[(?P<ce>=*)\[.*?\](?P=ce)\]|#[^\n]*|\[(?P<be>=*)\[(?P<bracket>.*?)\](?P=be)\]'
+    r"#\[(?P<ce>=*)\[.*?\](?P=ce)\]|#[^\n]*|\[(?P<be>=*)\[(?P<bracket>.*?)\](?P=be)\]"
     r'|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<paren>[()])|(?P<word>(?:[^\s()#"\\]|\\.|"(?:[^"\\]|\\.)*")+)',
     re.DOTALL,
 )

@@ -54,7 +54,7 @@ def pkg_config(module: str) -> bool:
     return program is not None and run(program, "--exists", spaced)[0] == 0
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def include_folders(cc: str | None) -> tuple[Path, ...]:
     """Where the compiler looks for headers."""
     folders = ["/usr/local/include", "/usr/include"]

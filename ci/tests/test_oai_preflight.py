@@ -224,7 +224,7 @@ class PreflightTest(unittest.TestCase):
         tree = self.oai('include("cmake_targets/CPM.cmake")\n')
         self.assert_missing(tree, "missing CPM.cmake")
         (tree / "cmake_targets").mkdir()
-        script = 'set(CPM_DOWNLOAD_VERSION 0.40.2)\nfile(DOWNLOAD\n  somewhere ${x})\n'
+        script = "set(CPM_DOWNLOAD_VERSION 0.40.2)\nfile(DOWNLOAD\n  somewhere ${x})\n"
         (tree / "cmake_targets" / "CPM.cmake").write_text(script)
         self.assertIn("the configuration will download it", self.preflight(tree)[1])
         (self.top / "cache" / "cpm").mkdir(parents=True)
