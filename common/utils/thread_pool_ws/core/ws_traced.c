@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.c
-/// Phases of a slot (ws_trace.h), told by the thread that pushes their tasks.
+/// What users tell a trace (ws_trace.h).
 #include "ws_traced.h"
 
 #include "ws_trace.h"
@@ -26,4 +26,13 @@ void ws_trace_phase_end(ws_trace_phase_t phase)
     return;
   its->is_open = false;
   ws_traced_phase_ended(phase, its->frame, its->slot, its->id, (uint32_t)(self->pushed - its->pushed_before));
+}
+
+void ws_trace_run(void (*func)(void *arg), void *arg)
+{
+  const ws_task_t task = {.func = func, .arg = arg};
+  ws_traced_push(NULL, (ws_here_t){0}, &task, 1);
+  ws_traced_run_begin(NULL, &task);
+  func(arg);
+  ws_traced_run_end(NULL, &task);
 }

@@ -2,8 +2,8 @@
 /// @file ws_trace.h
 /// Phases of a slot in a trace: who calls the pool says what the tasks between two moments are for.
 ///
-/// The pool traces what it does itself (docs/tracing.md lists all events); these two calls add the only thing
-/// that it cannot know. Without tracing compiled in they do next to nothing.
+/// The pool traces what it does itself (docs/tracing.md lists all events); these calls add what it cannot
+/// know. Without tracing compiled in they do next to nothing.
 #ifndef WS_TRACE_H
 #define WS_TRACE_H
 
@@ -25,6 +25,8 @@ typedef enum {
 /// @brief The calling thread begins a phase: event symbol_processing_begin or ulsch_decoding_begin.
 /// A second begin before the end (several transport blocks that are decoded together) is an event too, but
 /// the phase has begun with the first. In another slot it begins a new one: the old has lost its end.
+/// A thread has one phase of a kind at a time; so a task that it runs while it waits in one must not tell
+/// another.
 /// @param phase  one of the above; any other value: nothing happens
 /// @param frame  system frame number
 /// @param slot   slot in the frame
@@ -38,6 +40,12 @@ void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
 /// nothing happens.
 /// @threads   @progress   as ws_trace_phase_begin()
 void ws_trace_phase_end(ws_trace_phase_t phase);
+
+/// @brief Call func(arg), with the events of a task that is pushed and run at once, by no pool: pool 0.
+/// For who has no pool, or a closed one, and does itself what a pool would have done.
+/// @threads   any
+/// @progress  func's; beside it as ws_trace_phase_begin(), three events
+void ws_trace_run(void (*func)(void *arg), void *arg);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,6 @@ void ws_oai_phase_end(int phase)
 void ws_oai_prewake(void *tpool, unsigned workers)
 {
   const ws_tpool_t *ws = tpool ? ws_tpool_of(tpool) : NULL;
-  if (ws && ws->hints)
+  if (ws && ws->hints) // a short cut: the pool that gets the pushes decides
     ws_tpool_lead_arm(__builtin_return_address(0), workers);
 }

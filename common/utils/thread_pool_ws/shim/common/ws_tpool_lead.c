@@ -60,7 +60,7 @@ void ws_tpool_lead_arm(const void *address, uint32_t workers)
   leads.waits = true;
   if (site->kept < KEPT_MIN)
     return;
-  if (ws_tpool_enter(site->tpool))
+  if (ws_tpool_enter(site->tpool) && site->tpool->hints)
     ws_pool_prewake(site->tpool->pool, workers, site->lead_ns + site->lead_ns / 2);
   ws_tpool_leave(site->tpool);
 }

@@ -10,7 +10,7 @@
 #include "ws_tpool.h"
 
 /// @brief The calling thread is at @p site, a code address: wake @p workers if its pushes used to follow soon
-/// enough for that, in the pool where they went.
+/// enough for that, in the pool where they went, unless its pre-wake is off.
 void ws_tpool_lead_arm(const void *site, uint32_t workers);
 
 /// @brief The calling thread pushes to @p tpool: the sites where it was since its last push have led to this.

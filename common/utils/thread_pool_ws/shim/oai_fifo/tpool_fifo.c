@@ -17,6 +17,7 @@
 #include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool.h"
 #include "../common/ws_tpool_lead.h"
+#include "ws_trace.h"
 
 static bool is_aborted(const ws_tpool_t *ws)
 {
@@ -64,6 +65,13 @@ static void run_element(void *element)
   deliver(ws, elt);
 }
 
+static void run_inline(void *element)
+{
+  notifiedFIFO_elt_t *elt = element;
+  const ws_tpool_t *ws = (const ws_tpool_t *)(void *)elt->next;
+  process(elt, ws && ws->measure);
+}
+
 /// @return whether the pool took it
 static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
 {
@@ -90,7 +98,8 @@ void pushTpool(tpool_t *t, notifiedFIFO_elt_t *msg)
     msg->creationTime = rdtsc_oai();
   if (ws && ws->threads && queue(ws, msg))
     return;
-  process(msg, measure);
+  msg->next = (notifiedFIFO_elt_t *)(void *)ws;
+  ws_trace_run(run_inline, msg);
   give_back(msg);
 }
 

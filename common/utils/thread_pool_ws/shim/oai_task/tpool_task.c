@@ -7,6 +7,7 @@
 
 #include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool_lead.h"
+#include "ws_trace.h"
 
 void initNamedTpool(char *params, tpool_t *tpool, bool performanceMeas, char *name)
 {
@@ -40,7 +41,7 @@ void pushTpool(tpool_t *tpool, task_t task)
 {
   ws_tpool_t *ws = __atomic_load_n(&tpool->ws, __ATOMIC_ACQUIRE); // [edge TPOOL_USERS acquire]
   if (!ws || !ws->threads || !push(ws, task))
-    task.func(task.args);
+    ws_trace_run(task.func, task.args);
 }
 
 void abortTpool(tpool_t *tpool)

@@ -39,8 +39,9 @@ void __wrap_ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_n
 }
 
 static int first_pool, second_pool; ///< only their addresses are used
-static ws_tpool_t first = {.pool = (ws_pool_t *)(void *)&first_pool};
-static ws_tpool_t second = {.pool = (ws_pool_t *)(void *)&second_pool};
+static ws_tpool_t first = {.pool = (ws_pool_t *)(void *)&first_pool, .hints = true};
+static ws_tpool_t second = {.pool = (ws_pool_t *)(void *)&second_pool, .hints = true};
+static ws_tpool_t asleep = {.pool = (ws_pool_t *)(void *)&first_pool}; // its pre-wake is off
 
 /// What a thread has learnt dies with it: each case runs in a thread of its own. @return calls it has made
 static uint32_t in_a_thread(void *(*body)(void *))
@@ -98,6 +99,20 @@ static void a_lead_that_is_kept_wakes(void)
   CU_ASSERT_EQUAL(told.workers, 1);
   CU_ASSERT_EQUAL(told.within_ns, 45000);
   CU_ASSERT_EQUAL(first.users, 0);
+}
+
+static void *pushes_go_to_a_pool_that_sleeps(void *unused)
+{
+  fake_ns = 1;
+  for (uint32_t i = 0; i < 10; i++)
+    slot(1, 30000, &asleep);
+  return unused;
+}
+
+static void who_switched_pre_wake_off_is_not_woken(void)
+{
+  CU_ASSERT_EQUAL(in_a_thread(pushes_go_to_a_pool_that_sleeps), 0);
+  CU_ASSERT_EQUAL(asleep.users, 0);
 }
 
 static void *too_short_or_too_long(void *unused)
@@ -240,4 +255,5 @@ TEST_MAIN("tpool_lead", TEST_CASE(a_lead_that_is_kept_wakes),
           TEST_CASE(a_site_that_often_leads_to_nothing_does_not), TEST_CASE(the_early_one_of_two_wakes),
           TEST_CASE(armings_in_short_order_count_as_one), TEST_CASE(an_idle_second_is_forgotten_at_once),
           TEST_CASE(a_site_that_changes_its_pool_is_learnt_anew),
-          TEST_CASE(more_sites_than_can_be_kept_wake_nobody), TEST_CASE(a_closed_pool_is_left_alone))
+          TEST_CASE(more_sites_than_can_be_kept_wake_nobody), TEST_CASE(a_closed_pool_is_left_alone),
+          TEST_CASE(who_switched_pre_wake_off_is_not_woken))

@@ -123,6 +123,16 @@ static void tasks_count_over_all_pools(void)
   test_destroy(inline_pool);
 }
 
+static void tasks_without_a_pool_count(void)
+{
+  ws_au64_t run = {0};
+  begin(WS_TRACE_ULSCH_DECODING);
+  for (uint32_t i = 0; i < 22; i++)
+    ws_trace_run(test_count_task, &run);
+  CU_ASSERT_EQUAL(test_value(&run), 22);
+  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 22);
+}
+
 static void tasks_that_a_full_queue_runs_inline_count(void)
 {
   ws_settings_t settings = test_settings(1);
@@ -349,6 +359,7 @@ static void a_forked_child_tells_phases(void)
 }
 
 TEST_MAIN("trace", TEST_CASE(an_event_says_what_was_told), TEST_CASE(tasks_count_over_all_pools),
+          TEST_CASE(tasks_without_a_pool_count),
           TEST_CASE(tasks_that_a_full_queue_runs_inline_count),
           TEST_CASE(tasks_that_are_refused_do_not_count),
           TEST_CASE(a_second_begin_is_an_event_of_the_same_phase),
