@@ -43,6 +43,15 @@ def test_the_order_changes_from_round_to_round_and_the_seed_alone_decides_it():
     assert make_rounds(Options(2, seed=2)) != rounds
 
 
+@pytest.mark.parametrize("case", [*SLOT_CASES, *plan.TASK_CASES])
+def test_either_state_of_a_case_comes_first_and_a_case_has_no_place_of_its_own(case):
+    firsts, places = set(), set()
+    for this in make_rounds(Options(2)):
+        places.add(next(i for i, s in enumerate(this.quiet) if s.case == case))
+        firsts.add(next(s.state for s in this.quiet if s.case == case))
+    assert firsts == {"untraced", "off"} and len(places) > 1
+
+
 def test_without_a_session_the_rest_is_measured():
     for this in make_rounds(Options(2, rounds=2), ("untraced", "off")):
         assert this.recorded == () and len(this.quiet) == 2 * len((*SLOT_CASES, *plan.TASK_CASES))
@@ -89,6 +98,37 @@ def test_a_limit_inside_the_interval_is_open():
     assert judge.word(found, 1.01) == "OPEN" and judge.word(None, 1.01) == "----"
 
 
+def test_a_round_in_which_the_machine_did_something_else_does_not_count():
+    lines = lines_of("12x6", "untraced", [40] * 7) + lines_of("12x6", "off", [40] * 6 + [400])
+    slots = judge.collect(lines)
+    found = judge.compare(slots, [("12x6", "other")], "makespan_p50_us", "off", "untraced")
+    assert found.value == 1
+    assert judge.median(slots["12x6", "other"], "off", "makespan_p50_us") == 40
+
+
+@pytest.mark.parametrize(
+    "value, low, high, wanted",
+    [
+        (1.004, 0.99, 1.02, "OPEN"),
+        (1.015, 1.00, 1.02, "OPEN"),
+        (1.004, 1.00, 1.01, "PASS"),
+        (1.015, 1.01, 1.02, "OPEN"),
+        (1.015, 1.011, 1.02, "MISS"),
+    ],
+)
+def test_the_whole_interval_decides(value, low, high, wanted):
+    assert judge.word(judge.Ratio(value, low, high, 20), 1.01) == wanted
+
+
+@pytest.mark.parametrize("rounds, others, reached", [(17, 5, True), (13, 3, False)])
+def test_95_percent_lie_in_the_interval(rounds, others, reached):
+    """The median of rounds drawn anew is that of the others in 3.6 and in 1.6 % of all draws."""
+    for other in (2.0, 0.5):
+        found = judge.ratio([{i: other if i < others else 1.0 for i in range(rounds)}])
+        assert found.value == 1 and found.rounds == rounds
+        assert sorted((found.low, found.high)) == sorted((1.0, other if reached else 1.0))
+
+
 def test_cases_count_alike_and_rounds_that_one_lacks_are_left_out():
     slow, quick = {0: 1.02, 1: 1.02, 2: 1.02}, {0: 1 / 1.02, 1: 1 / 1.02}
     found = judge.ratio([slow, quick, {}])
@@ -122,6 +162,11 @@ def test_the_dearest_event_is_judged_and_only_while_recorded():
     assert judge.event_word({}) == "----"
 
 
+def test_one_disturbed_run_is_not_what_an_event_costs():
+    costs = judge.event_costs([cost_line("phase", True, 80, p50) for p50 in (90, 91, 5000)])
+    assert costs["phase", True].p50 == 91 and judge.event_word(costs) == "PASS"
+
+
 def host_line():
     facts = {"cpu": "C", "cores": 2, "kernel": "6", "commit": None, "load": 0.1}
     return {"bench": "host", **facts, "rounds": 6, "seed": 1, "cases": list(SLOT_CASES)}
@@ -137,6 +182,15 @@ def test_the_report_names_both_claims_and_what_was_left_out():
     assert any("MISS" in line and line.startswith("12x6") for line in text)
     assert any("----  an event below 150 ns" in line and "not measured" in line for line in text)
     assert text[-1] == "skipped: while a session records: no lttng"
+
+
+@pytest.mark.parametrize("factor, words", [(1.04, "MISS +4.00"), (0.96, "PASS -4.00")])
+def test_the_verdict_is_on_what_tracing_adds(factor, words):
+    lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [40 * factor] * 6)
+    text = report([host_line(), *lines])
+    verdict = next(line for line in text if "  compiled in, no session" in line)
+    word, percent = words.split()
+    assert verdict.split()[0] == word and f"all cases: {percent} [{percent}, {percent}] %" in verdict
 
 
 def test_the_report_shows_the_session_its_events_and_what_was_lost():

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Any, Iterable
+from typing import IO, Iterable
 
 from nrbench import host
 from nrbench.backends import OWN
@@ -18,7 +17,8 @@ from nrbench.progress import Progress
 from nrbench.stats import read_lines
 from nrbench.trace.errors import TraceError
 from nrbench.trace.reader import Trace
-from nrbench.tracecost import plan, session
+from nrbench.tracecost import cost, plan, session
+from nrbench.tracecost.judge import Line
 from nrbench.tracecost.plan import STATES, UNTRACED, Options, Round, Stretch
 from nrbench.tracecost.table import report
 
@@ -30,41 +30,45 @@ class Runner:
         self.driver = driver
         self.options = options
         self.out = out
-        self.cost_program = driver.program.with_name("ws-trace-cost")
-        self.lines: list[dict[str, Any]] = []
+        self.cost_program = driver.program.with_name(cost.NAME)
+        self.lines: list[Line] = []
 
-    def write(self, line: dict[str, Any]) -> None:
+    def write(self, line: Line) -> None:
         self.lines.append(line)
         self.out.write(json.dumps(line) + "\n")
 
-    def event_cost(self, number: int) -> None:
-        words = [str(self.cost_program), f"events={self.options.cost_events}"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-        for text in done.stdout.splitlines():
-            self.write({**json.loads(text), "round": number})
+    def event_cost(self, number: int) -> list[Line]:
+        answers = cost.ask(self.cost_program, (f"events={self.options.cost_events}",))
+        for answer in answers:
+            self.write({**answer, "round": number})
+        return answers
 
     def take(self, number: int, stretches: Iterable[Stretch], progress: Progress) -> None:
         for stretch in stretches:
             self.write({**stretch.labels(), "round": number, **self.driver.ask(stretch.words)})
             progress.step(stretch.seconds, f"trace {stretch.state} {stretch.case}")
-        if number < plan.COST_ROUNDS:
-            self.event_cost(number)
+
+    def quiet(self, this: Round, progress: Progress) -> None:
+        self.take(this.number, this.quiet, progress)
+        measured = this.number < plan.COST_ROUNDS
+        # After the part: a session that came during it is seen, unless it is gone again.
+        cost.refuse_foreign(self.event_cost(this.number) if measured else cost.ask(self.cost_program))
+
+    def recorded(self, this: Round, progress: Progress) -> None:
+        if not this.recorded:
+            return
+        with session.Recording() as of_round:
+            self.take(this.number, this.recorded, progress)
+            if this.number < plan.COST_ROUNDS:
+                self.event_cost(this.number)
+            of_round.stop()
+            if of_round.discarded:
+                self.write({"bench": "trace-lost", "discarded": of_round.discarded})
 
     def round(self, this: Round, progress: Progress) -> None:
-        def quiet() -> None:
-            self.take(this.number, this.quiet, progress)
-
-        def recorded() -> None:
-            if not this.recorded:
-                return
-            with session.Recording() as of_round:
-                self.take(this.number, this.recorded, progress)
-                of_round.stop()
-                if of_round.discarded:
-                    self.write({"bench": "trace-lost", "discarded": of_round.discarded})
-
-        for part in (recorded, quiet) if this.recorded_first else (quiet, recorded):
-            part()
+        parts = (self.recorded, self.quiet) if this.recorded_first else (self.quiet, self.recorded)
+        for part in parts:
+            part(this, progress)
 
     def count_events(self) -> None:
         stretches = plan.counted(self.options)
@@ -86,7 +90,12 @@ class Runner:
             self.write({"bench": "trace-events", "case": stretch.case, "events": events})
 
     def run(self) -> None:
-        states = self.states()
+        try:
+            self.measure(self.states())
+        except cost.ForeignSession as error:
+            self.write({"bench": "trace-void", "void": str(error)})
+
+    def measure(self, states: tuple[str, ...]) -> None:
         rounds = plan.make_rounds(self.options, states)
         steps = sum(len(r.quiet) + len(r.recorded) for r in rounds)
         seconds = plan.plan_seconds(rounds)
@@ -110,7 +119,12 @@ class Runner:
             info = self.driver.ask(["bench=info", f"backend={module}"])
             if "error" in info:
                 raise BenchError(info["error"])
-        if not self.traced():
+        answers = cost.ask(self.cost_program)
+        for answer in answers:
+            if "error" in answer:
+                raise BenchError(answer["error"])
+        cost.refuse_foreign(answers)
+        if not any(answer["lttng"] for answer in answers):
             reason = "this build has no LTTng tracepoints (Debian: liblttng-ust-dev)"
         else:
             reason = session.why_none() or ""
@@ -118,15 +132,10 @@ class Runner:
             self.write({"bench": "trace-skipped", "skipped": f"while a session records: {reason}"})
         return STATES[:2] if reason else STATES
 
-    def traced(self) -> bool:
-        words = [str(self.cost_program), "events=1", "pause_us=0"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-        return any(json.loads(line)["lttng"] for line in done.stdout.splitlines())
-
 
 def run(program: Path, options: Options, out: Path) -> None:
-    if not program.with_name("ws-trace-cost").is_file():
-        raise BenchError(f"{program.with_name('ws-trace-cost')}: no such file; it is built with the pool")
+    if not program.with_name(cost.NAME).is_file():
+        raise BenchError(f"{program.with_name(cost.NAME)}: no such file; it is built with the pool")
     out.mkdir(parents=True, exist_ok=True)
     ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     # No session is left behind.
@@ -149,7 +158,7 @@ def report_again(out: Path) -> None:
     report_lines(read_lines(out / RESULTS), out)
 
 
-def report_lines(lines: list[dict[str, Any]], out: Path) -> None:
+def report_lines(lines: list[Line], out: Path) -> None:
     text = "\n".join(report(lines))
     print(text)
     (out / REPORT).write_text(text + "\n")

@@ -101,15 +101,15 @@ def cost_table(lines: Sequence[Line]) -> Iterator[str]:
     yield from layout(rows)
 
 
-def verdicts(slots: Slots, lines: Sequence[Line]) -> Iterator[str]:
+def verdicts(slots: Slots, lines: Sequence[Line], why_not: str) -> Iterator[str]:
     off = compare(slots, [key for key in slots if "off" in slots[key]], FIELDS[0], "off", "untraced")
     yield (
         f"  {word(off, OFF_RATIO_MAX)}  compiled in, no session, below {100 * (OFF_RATIO_MAX - 1):g} % of a "
-        f"slot's p50, all cases: {off.percent + ' %' if off else 'not measured'}"
+        f"slot's p50, all cases: {off.percent + ' %' if off else why_not}"
     )
     costs = event_costs(lines)
     made = {what: cost for (what, recorded), cost in costs.items() if recorded and what != "loop"}
-    text = ", ".join(f"{what} {cost.p50:.0f} ns" for what, cost in made.items()) or "not measured"
+    text = ", ".join(f"{what} {cost.p50:.0f} ns" for what, cost in made.items()) or why_not
     yield f"  {event_word(costs)}  an event below {EVENT_NS_MAX:g} ns while a session records: {text}"
 
 
@@ -135,18 +135,20 @@ def host_line(host: dict[str, Any]) -> str:
 
 def report(lines: Sequence[Line]) -> list[str]:
     host = next(line for line in lines if line.get("bench") == "host")
-    slots = collect(lines)
-    counts = {line["case"]: line["events"] for line in lines if line.get("bench") == "trace-events"}
+    void = next((line["void"] for line in lines if "void" in line), None)
+    taken = [] if void else lines  # what was taken before it was noticed is in the file, and no figure
+    slots = collect(taken)
+    counts = {line["case"]: line["events"] for line in taken if line.get("bench") == "trace-events"}
     ordered = {key: slots[key] for key in sorted(slots, key=lambda key: _place(key, host["cases"]))}
     return [
         host_line(host),
         *off_table(ordered),
         *recorded_table(ordered, counts),
-        *task_table(collect(lines, "trace-tasks", (TASK_FIELD,))),
-        *cost_table(lines),
+        *task_table(collect(taken, "trace-tasks", (TASK_FIELD,))),
+        *cost_table(taken),
         "",
         "What it must show:",
-        *verdicts(ordered, lines),
+        *verdicts(ordered, taken, void or "not measured"),
         *_notes(lines),
     ]
 
