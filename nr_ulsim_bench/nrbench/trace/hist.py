@@ -9,6 +9,7 @@ from nrbench.trace.errors import TraceError
 
 HIGHEST_NS = 10**11  # 100 s; a longer time counts as that
 DIGITS = 3
+FEW = 128  # so many are kept as they are: a histogram takes a quarter of a megabyte
 
 try:
     from hdrh.histogram import HdrHistogram
@@ -30,16 +31,29 @@ class Times:
         self.count = 0
         self.sum_ns = 0
         self.max_ns = 0
-        self._hist: Any = None  # half a megabyte, so not before it is needed
+        self._few: list[int] = []
+        self._hist: Any = None  # of more than a few
 
     def add(self, value_ns: int) -> None:
-        if self._hist is None:
-            self._hist = HdrHistogram(1, HIGHEST_NS, DIGITS)
         value_ns = max(value_ns, 0)
         self.count += 1
         self.sum_ns += value_ns
         self.max_ns = max(self.max_ns, value_ns)
-        self._hist.record_value(min(value_ns, HIGHEST_NS))
+        if self._hist is not None:
+            self._hist.record_value(min(value_ns, HIGHEST_NS))
+            return
+        self._few.append(value_ns)
+        if self.count > FEW:
+            self._hist = self._histogram()
+            self._few.clear()
+
+    def _histogram(self) -> Any:
+        if self._hist is not None:
+            return self._hist
+        hist = HdrHistogram(1, HIGHEST_NS, DIGITS)
+        for value_ns in self._few:
+            hist.record_value(min(value_ns, HIGHEST_NS))
+        return hist
 
     def add_all(self, values_ns: Iterable[int]) -> None:
         for value_ns in values_ns:
@@ -49,19 +63,29 @@ class Times:
     def mean_us(self) -> float | None:
         return self.sum_ns / self.count / 1e3 if self.count else None
 
-    def quantiles_us(self, *percents: float) -> list[float | None]:
-        if self._hist is None:
+    def quantiles_us(self, *percents: int) -> list[float | None]:
+        """The least of the times that so many percent of all do not exceed (nearest rank)."""
+        if not self.count:
             return [None for _ in percents]
-        values = self._hist.get_percentile_to_value_dict(list(percents))
-        return [min(values[percent], self.max_ns) / 1e3 for percent in percents]
+        hist = self._histogram()
+        return [self._at_rank(hist, -(-self.count * percent // 100)) / 1e3 for percent in percents]
+
+    def _at_rank(self, hist: Any, rank: int) -> int:
+        """The rank-th of the times, from 1, in rising order; ns, to the histogram's digits."""
+        below, index = hist.get_count_at_index(0), 0
+        while below < rank:
+            index += 1
+            below += hist.get_count_at_index(index)
+        highest: int = hist.get_highest_equivalent_value(hist.get_value_from_index(index))
+        return min(highest, self.max_ns)
 
     def tail(self) -> Iterator[tuple[float, float]]:
-        """(time in us, share of the times that are longer or equal), in rising order."""
-        if self._hist is None:
+        """(time in us, share of the times that are at least that long), in rising order."""
+        if not self.count:
             return
         left = self.count
-        for item in self._hist.get_recorded_iterator():
-            yield max(item.value_iterated_to, 1) / 1e3, left / self.count
+        for item in self._histogram().get_recorded_iterator():
+            yield max(min(item.value_iterated_to, self.max_ns), 1) / 1e3, left / self.count
             left -= item.count_at_value_iterated_to
 
     def summary(self) -> dict[str, float | int | None]:
