@@ -294,6 +294,32 @@ static void a_task_without_a_group_completes_nothing(void)
   CU_ASSERT_EQUAL(recorder_count("complete"), 0);
 }
 
+static void *let_go_when_it_stops(void *unused)
+{
+  while (ws_load_acquire(&scene.pool->state) == WS_RUNNING)
+    test_sleep_ms(1);
+  test_gate_let(&scene.gate, 1);
+  return unused;
+}
+
+static void a_task_that_an_abort_skips_completes_but_does_not_run(void)
+{
+  begin(1);
+  hold();
+  ws_group_init(&scene.group, 3);
+  for (uint32_t i = 0; i < 3; i++)
+    push_told(i, &scene.group);
+  test_threads_t threads = {0};
+  test_spawn(&threads, let_go_when_it_stops, NULL);
+  CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_ABORT), 3);
+  test_join(&threads);
+  end();
+  CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, ADDRESS(told_task)), 3);
+  CU_ASSERT_EQUAL(recorder_count("run_begin"), 1); // of the task in the gate
+  CU_ASSERT_EQUAL(recorder_count("run_end"), 1);
+  CU_ASSERT_EQUAL(units_of(&scene.group), 3);
+}
+
 static bool has_run(void *arg)
 {
   return recorder_find("func", 0, ADDRESS(arg));
@@ -333,4 +359,5 @@ TEST_MAIN("events", TEST_CASE(a_function_stands_between_its_begin_and_its_end),
           TEST_CASE(a_batch_is_an_event_a_task_in_its_order), TEST_CASE(a_push_that_is_refused_is_none),
           TEST_CASE(completions_are_told_before_the_group_can_end),
           TEST_CASE(a_completion_by_hand_says_how_many), TEST_CASE(a_task_without_a_group_completes_nothing),
+          TEST_CASE(a_task_that_an_abort_skips_completes_but_does_not_run),
           TEST_CASE(a_tag_is_told_as_the_address_that_it_is_made_of))

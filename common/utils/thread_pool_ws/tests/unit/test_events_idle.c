@@ -143,7 +143,7 @@ static void look_at_park(const recorded_t *recorded)
   if (!pool || strcmp(recorded->event, "park") != 0)
     return;
   ws_add_relaxed(&scene.looks, 1);
-  ws_add_relaxed(&scene.wrong, ws_is_parked(pool, (uint32_t)recorded->field[F_WORKER]));
+  ws_add_relaxed(&scene.wrong, recorded->field[F_WORKER] != 0 || ws_is_parked(pool, 0));
   if (ws_xchg_acq_rel(&scene.stands, 0) == 1)
     test_gate_task(&scene.gate);
 }
