@@ -13,14 +13,11 @@ WRITE = """
 import sys
 from pathlib import Path
 from nrbench.trace import page
-from nrbench.trace.summary import Names, summarize
 from test_trace_analysis import phase_with_a_woken_worker
-from trace_log import analyse
+from trace_log import summary_of
 import locale
 
-analysis = analyse(phase_with_a_woken_worker())
-summary = summarize(analysis, Names(analysis), set()) | {"events": 1, "warnings": []}
-page.write(Path(sys.argv[1]), Path("t"), summary, {"cpu": "\\u00b5-CPU"}, [])
+page.write(Path(sys.argv[1]), Path("t"), summary_of(phase_with_a_woken_worker()), {"cpu": "\\u00b5-CPU"}, [])
 print(locale.getpreferredencoding(False))
 """
 

@@ -65,15 +65,26 @@ def test_tasks_inside_tasks():
     assert row.waits == [(20, 50, 1)]
 
 
+def test_threads_of_another_process_with_the_same_numbers_are_not_in_it():
+    """Thread ids are those of a container's own name space, so several processes may have the same."""
+    log, other = phase_with_a_woken_worker(), phase_with_a_woken_worker()
+    other.events = [(kind, now + 13, 2, *rest) for kind, now, _, *rest in other.events]
+    scene = Scene(Window(SlotName(7, 3, 0), 1, 1000, 1600))
+    scene.build(sorted(log.events + other.events, key=lambda event: event[1]))
+    assert [spans(row.bars) for row in scene.shown_rows()] == [[(1210, 1400)], [(1330, 1530)]]
+    assert [spans(row.waits) for row in scene.shown_rows()] == [[(1200, 1560)], []]
+    assert [row.pushes for row in scene.shown_rows()] == [[1100, 1150], []]
+    assert scene.arrows == [((1110, MAIN), (1310, W0))]
+    assert spans(scene.phases) == [(1000, 1600)]
+
+
 def test_a_picture_can_be_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    from nrbench.trace import gantt, plots
+    from nrbench.trace import gantt
 
     log = phase_with_a_woken_worker()
     analysis = analyse(log)
     scene = scene_of(log, 1000, 1600)
     scene.add_sleepers({(POOL, number): 300 + number for number in range(1, 100)})
-    gantt.draw(scene, Names(analysis), tmp_path / "slot.png")
+    gantt.draw(scene, Names(analysis), tmp_path / "slot.png", {})
     assert (tmp_path / "slot.png").read_bytes().startswith(b"\x89PNG")
-    few = [(str(name), figures) for (_, name), figures in analysis.figures.items()]
-    assert not plots.draw_tails(few, tmp_path / "tails.png")  # of one phase there is no distribution

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from nrbench.trace import events as ev
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.events import SYMBOL_PROCESSING, Event
 from nrbench.trace.figures import Figures, Path
 from nrbench.trace.slots import SlotName
+from nrbench.trace.summary import Names, Summary, summarize
 
 POOL, FUNC, GROUP = 1, 0x1000, 0x70
 MAIN, W0, W1 = 100, 200, 201  # threads
@@ -77,8 +80,8 @@ class Log:
     ) -> None:
         self.add(ev.PHASE_END, now, tid, name, frame, slot, id, tasks)
 
-    def lost(self, begin: int, end: int, events: int | None = 5) -> None:
-        self.events.append((ev.LOST, begin, 0, 0, end, events, 0))
+    def lost(self, begin: int, end: int, events: int | None = 5, packets: int | None = 0) -> None:
+        self.events.append((ev.LOST, begin, 0, 0, end, events, packets))
 
     def sorted(self) -> list[Event]:
         return sorted(self.events, key=lambda event: event[1])
@@ -89,6 +92,35 @@ def analyse(*logs: Log, wanted: SlotName | None = None, cores: int = 0) -> Analy
     analysis.feed(sorted((event for log in logs for event in log.events), key=lambda event: event[1]))
     analysis.finish()
     return analysis
+
+
+def summary_of(*logs: Log, wanted: Iterable[str] = ()) -> Summary:
+    """As a report has it."""
+    analysis = analyse(*logs)
+    rest = {"events": 1, "warnings": [], "notes": []}
+    return summarize(analysis, Names(analysis), tuple(wanted)) | rest
+
+
+class LogTrace:
+    """In the place of a trace that has been recorded: each reading comes upon the damage."""
+
+    def __init__(self, *logs: Log, damage: str = "") -> None:
+        self.logs, self.damage = logs, damage
+        self.recorded = 0.0
+        self.warnings: list[str] = []
+        self.event_count = 0
+
+    def __enter__(self) -> LogTrace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def events(self, begin_ns: int | None = None, end_ns: int | None = None) -> list[Event]:
+        self.warnings += [self.damage] if self.damage else []
+        events = sorted((event for log in self.logs for event in log.events), key=lambda event: event[1])
+        self.event_count = len(events)
+        return events
 
 
 def only(analysis: Analysis) -> Figures:

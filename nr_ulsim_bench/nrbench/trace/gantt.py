@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable, Mapping
 
 import matplotlib
 
@@ -16,7 +16,7 @@ from matplotlib.patches import Patch, Rectangle  # noqa: E402
 
 from nrbench.trace.scene import Bar, Row, Scene  # noqa: E402
 from nrbench.trace.state import Phase  # noqa: E402
-from nrbench.trace.summary import Names, pool_label  # noqa: E402
+from nrbench.trace.summary import Kind, Names, pool_label  # noqa: E402
 
 OUTSIDE_SINCE = (3, 7)  # matplotlib that can put a legend beside all axes
 LEGEND_PLACE: Any = ("outside " if matplotlib.__version_info__[:2] >= OUTSIDE_SINCE else "") + "lower center"
@@ -29,14 +29,19 @@ RISING = "#E3A5AC"
 BAR, PHASE_BAR = 0.62, 0.5
 
 
+def palette(kinds: Iterable[Kind]) -> dict[Kind, str]:
+    """The colours of kinds of phases in all pictures, as far as they reach."""
+    return dict(zip(kinds, COLORS))
+
+
 class _Canvas:
-    def __init__(self, scene: Scene, names: Names) -> None:
-        self.scene, self.names = scene, names
+    def __init__(self, scene: Scene, names: Names, palette: Mapping[Kind, str]) -> None:
+        self.scene, self.names, self.palette = scene, names, palette
         self.rows = scene.shown_rows()[:ROWS_MAX]
         self.places = {row.tid: index for index, row in enumerate(self.rows)}
         self.end_us = self.us(scene.end_ns)
         self.begin_us = -0.02 * scene.window.duration_ns / 1e3
-        self.colors: dict[str, str] = {}
+        self.colors: dict[str, str] = {}  # by what is said of them below the picture
         self.lanes = self._lanes()
         height = 1.7 + 0.42 * (len(self.rows) + len(self.lanes))
         self.figure, self.axis = plt.subplots(figsize=(14, height), layout="constrained")
@@ -56,15 +61,22 @@ class _Canvas:
             lane.append(span)
         return lanes
 
-    def kind(self, owner: Phase | None, func: int) -> str:
+    def what(self, owner: Phase | None, func: int) -> str:
         if owner is not None and not owner.is_burst:
             return owner.name.replace("_", " ")
         return self.names.symbols.name(self.scene.window.pid, func) if func else "other task"
 
-    def color(self, kind: str) -> str:
-        if kind not in self.colors:
-            self.colors[kind] = COLORS[len(self.colors)] if len(self.colors) < len(COLORS) else OTHER
-        return self.colors[kind]
+    def color(self, owner: Phase | None, func: int) -> str:
+        """That of its kind; of what has no kind, one that is left."""
+        what = self.what(owner, func)
+        if what not in self.colors:
+            kind = (
+                None if owner is None else (owner.pid, (owner.pool, func)) if owner.is_burst else owner.kind
+            )
+            taken = {*self.palette.values(), *self.colors.values()}
+            left = next((color for color in COLORS if color not in taken), OTHER)
+            self.colors[what] = left if kind is None else self.palette.get(kind, left)
+        return self.colors[what]
 
     def box(self, begin_ns: int, end_ns: int, y: float, height: float, **style: Any) -> tuple[float, float]:
         """@return what of it is inside the picture, us"""
@@ -93,10 +105,11 @@ class _Canvas:
         for index, lane in enumerate(self.lanes):
             y = -1 - index
             for span in lane:
-                kind = self.kind(span.phase, span.phase.func)
-                left, right = self.box(span.begin_ns, span.end_ns, y, PHASE_BAR, color=self.color(kind), lw=0)
+                what = self.what(span.phase, span.phase.func)
+                color = self.color(span.phase, span.phase.func)
+                left, right = self.box(span.begin_ns, span.end_ns, y, PHASE_BAR, color=color, lw=0)
                 duration = f"{(span.end_ns - span.begin_ns) / 1e3:.1f} µs"
-                self.label(left, right, y, 8, f"{kind}  {duration}", duration, duration.split(" ")[0])
+                self.label(left, right, y, 8, f"{what}  {duration}", duration, duration.split(" ")[0])
                 if span.phase.tid in self.places:
                     self._own_time(span)
 
@@ -104,7 +117,7 @@ class _Canvas:
         """The phase's own thread, when it neither runs tasks nor waits, as a thin line in the phase's
         colour."""
         y = self.places[span.phase.tid]
-        color = self.color(self.kind(span.phase, span.phase.func))
+        color = self.color(span.phase, span.phase.func)
         self.box(span.begin_ns, span.end_ns, y, 0.16, color=color, alpha=0.55, lw=0, zorder=1)
 
     def draw_row(self, row: Row, y: int) -> None:
@@ -129,7 +142,7 @@ class _Canvas:
             bar.end_ns,
             y,
             bar_height(bar.depth),
-            facecolor=self.color(self.kind(bar.owner, bar.func)),
+            facecolor=self.color(bar.owner, bar.func),
             edgecolor="white",
             lw=0.6,
             zorder=3 + bar.depth * 0.1,
@@ -179,7 +192,7 @@ class _Canvas:
         for edge_ns in (self.scene.window.begin_ns, self.scene.window.end_ns):
             axis.axvline(self.us(edge_ns), color="black", lw=0.8, ls=":", zorder=0)
         axis.set_title(title, fontsize=11, loc="left")
-        handles: list[Any] = [Patch(color=color, label=kind) for kind, color in self.colors.items()]
+        handles: list[Any] = [Patch(color=color, label=what) for what, color in self.colors.items()]
         handles += [
             Patch(facecolor="white", edgecolor=SLEEP, hatch="////", label="asleep"),
             Patch(facecolor="#FBE9EB", edgecolor=RISING, hatch="////", label="woken, not up yet"),
@@ -194,8 +207,8 @@ def bar_height(depth: int) -> float:
     return max(BAR - 0.16 * depth, 0.14)
 
 
-def draw(scene: Scene, names: Names, path: Path) -> None:
-    canvas = _Canvas(scene, names)
+def draw(scene: Scene, names: Names, path: Path, palette: Mapping[Kind, str]) -> None:
+    canvas = _Canvas(scene, names, palette)
     canvas.draw_phases()
     for y, row in enumerate(canvas.rows):
         canvas.draw_row(row, y)

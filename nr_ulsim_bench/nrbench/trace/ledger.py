@@ -15,8 +15,8 @@ from nrbench.trace.path import critical_path
 from nrbench.trace.slots import SlotName, Slots
 from nrbench.trace.state import Mark, Moment, Phase, Process, Task, Thread
 
-KINDS_MAX = 64
-OTHERS = "others"
+KINDS_MAX = 64  # of bursts, in one process
+OTHERS = "others"  # bursts of further kinds
 BUFFER_MAX = 1 << 16  # times of one phase that wait for its end
 MARKS_MAX = 1 << 17  # of history, in one process
 OPEN_MAX = 1024  # phases at one time in one process; more have lost their end
@@ -34,18 +34,23 @@ class Ledger:
         self.cores = cores
         self.lost = Lost()
         self.lost_events = self.lost_packets = 0
-        self.lost_uncounted = False
+        self.lost_uncounted = 0  # stretches of which the number is not known
+        self._burst_kinds: dict[int, int] = {}  # by process
 
     def of(self, pid: int, name: object) -> Figures:
-        """The figures of a kind of phase in a process; too many kinds share one entry."""
+        """The figures of a kind of phase in a process. Phases have names, and each its own figures; too many
+        kinds of bursts share some."""
         figures = self.figures.get((pid, name))
         if figures is None:
-            key = (pid, name) if len(self.figures) < KINDS_MAX else (-1, OTHERS)
-            figures = self.figures.setdefault(key, Figures())
+            if not isinstance(name, str):
+                count = self._burst_kinds.get(pid, 0)
+                self._burst_kinds[pid] = min(count + 1, KINDS_MAX)
+                name = name if count < KINDS_MAX else OTHERS
+            figures = self.figures.setdefault((pid, name), Figures())
         return figures
 
     def of_phase(self, phase: Phase) -> Figures:
-        return self.of(phase.pid, (phase.pool, phase.func) if phase.is_burst else phase.name)
+        return self.of(*phase.kind)
 
     # Lost events
 
@@ -53,7 +58,7 @@ class Ledger:
         self.lost.add(begin_ns, end_ns)
         self.lost_events += events or 0
         self.lost_packets += packets or 0
-        self.lost_uncounted |= events is None or packets is None
+        self.lost_uncounted += events is None or packets is None
 
     def lost_between(self, begin_ns: int, end_ns: int) -> bool:
         return self.lost.between(begin_ns, end_ns)

@@ -30,6 +30,7 @@ LABELS = {
     "date": "recorded",
     "commit": "version of the tool",
     "command": "command",
+    "pid": "process id of the command",
     "seconds": "seconds asked for",
     "buffers": "LTTng buffers",
     "lost_events": "lost events, by LTTng's count",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Distributions as pictures: how many of all are longer than a time."""
+"""Distributions as pictures: how many of all are at least as long as a time."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Sequence
+from typing import NamedTuple, Sequence
 
 import matplotlib
 
@@ -14,11 +14,23 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 from nrbench.trace.figures import Figures  # noqa: E402
-from nrbench.trace.gantt import COLORS, LEGEND_PLACE, OTHER  # noqa: E402
+from nrbench.trace.gantt import LEGEND_PLACE  # noqa: E402
 from nrbench.trace.hist import Times  # noqa: E402
 
 PANELS = (("durations", "duration of a phase"), ("lags", "start lag of a task"), ("wakes", "wake latency"))
-CURVES_MAX = len(COLORS)
+
+
+class Curve(NamedTuple):
+    """A kind of phase."""
+
+    name: str
+    figures: Figures
+    color: str
+
+
+def has_tail(times: Times) -> bool:
+    """Of one value there is no distribution."""
+    return times.count > 1
 
 
 def _curve(axis: Axes, times: Times, label: str, color: str) -> None:
@@ -51,21 +63,21 @@ def _finish(axis: Axes, title: str) -> None:
         axis.spines[side].set_visible(False)
 
 
-def draw_tails(kinds: Sequence[tuple[str, Figures]], path: Path) -> bool:
+def draw_tails(curves: Sequence[Curve], path: Path) -> bool:
     """@return whether there was anything to draw"""
-    kinds = [(name, figures) for name, figures in kinds if figures.durations.count > 1][:CURVES_MAX]
-    panels = [panel for panel in PANELS if any(getattr(figures, panel[0]).count > 1 for _, figures in kinds)]
+    panels = [
+        panel for panel in PANELS if any(has_tail(getattr(figures, panel[0])) for _, figures, _ in curves)
+    ]
     if not panels:
         return False
     figure, axes = plt.subplots(
         1, len(panels), figsize=(4.7 * len(panels), 4.2), squeeze=False, layout="constrained"
     )
     for axis, (attribute, title) in zip(axes[0], panels):
-        for index, (name, figures) in enumerate(kinds):
-            color = COLORS[index] if index < len(COLORS) else OTHER
+        for name, figures, color in curves:
             _curve(axis, getattr(figures, attribute), name.replace("_", " "), color)
         _finish(axis, title)
-    axes[0, 0].set_ylabel("share that is longer")
+    axes[0, 0].set_ylabel("share that is at least that long")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc=LEGEND_PLACE, ncol=min(len(labels), 4), fontsize=8, frameon=False)
     figure.savefig(path, dpi=130)

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import tempfile
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 from nrbench.trace import hist
 from nrbench.trace.analysis import Analysis
@@ -20,11 +23,13 @@ from nrbench.trace.reader import Trace
 from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.scene import Scene
 from nrbench.trace.slots import SlotName, parse_name
-from nrbench.trace.summary import Names, Summary, summarize
-from nrbench.trace.text import text
+from nrbench.trace.summary import Kind, Names, Summary, kinds, process_label, summarize
+from nrbench.trace.text import WIDTH, text
 
 if TYPE_CHECKING:
     from nrbench.trace.page import Picture
+
+NARROWEST = 40  # columns of text
 
 
 @dataclass(frozen=True)
@@ -74,9 +79,10 @@ def report(options: Options) -> int:
             analysis.ledger.slots.chosen()  # is it there?
         seconds = time.monotonic() - begin
         names = Names(analysis, trace.recorded)
-        summary = summarize(analysis, names, set(options.phases))
+        summary = summarize(analysis, names, options.phases)
         summary["events"] = trace.event_count
-        summary["warnings"] = trace.warnings
+        summary["warnings"] = list(trace.warnings)  # the second reading comes upon the same again
+        summary["notes"] = recorded_command(analysis, about(options.trace))
         if options.phases and not summary["phases"]:
             known = ", ".join(sorted({names.whole(*key) for key in analysis.figures}))
             raise TraceError(
@@ -89,44 +95,103 @@ def report(options: Options) -> int:
         )
         if options.out is not None:
             draw(trace, analysis, names, summary, options)
-        return 2 if trace.warnings else 0
+        return 2 if summary["warnings"] else 0
+
+
+def recorded_command(analysis: Analysis, found: dict[str, Any]) -> list[str]:
+    """Which process it is, where the trace has several."""
+    pools = {process.pid: process for process in analysis.processes.values() if process.pools}
+    pid = found.get("pid")
+    if type(pid) is not int or pid not in pools or len(pools) == 1:
+        return []
+    return [
+        f"The trace has {len(pools)} processes with a pool. The recorded command is"
+        f" {process_label(pools[pid], alone=False)}: --process {pid} shows it alone"
+    ]
 
 
 def show(summary: Summary, options: Options) -> None:
-    if options.as_json:
-        print(json.dumps(summary, indent=1))
-    else:
-        print("\n".join(text(summary, summary["warnings"])))
+    width = WIDTH
+    if sys.stdout.isatty():
+        width = max(shutil.get_terminal_size((WIDTH, 0)).columns, NARROWEST)
+    said = json.dumps(summary, indent=1) if options.as_json else "\n".join(text(summary, width))
+    try:
+        print(said, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        with suppress(OSError):
+            sys.stdout.close()  # or the interpreter tries again when it ends
+        raise TraceError(f"standard output: {error.strerror}") from error
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What goes wrong then is told in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise TraceError(f"--out {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def matplotlib_folder() -> Iterator[None]:
+    """Matplotlib writes a list of fonts beside its settings, and complains where it may not."""
+    if "MPLCONFIGDIR" in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="tpool-ws-trace-") as folder:
+        os.environ["MPLCONFIGDIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["MPLCONFIGDIR"]
 
 
 def draw(trace: Trace, analysis: Analysis, names: Names, summary: Summary, options: Options) -> None:
     """Pictures, page and JSON."""
     out = options.out
     assert out is not None
-    try:
+    with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TraceError(f"--out {out}: {error.strerror}") from error
-    os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
-    try:
-        from nrbench.trace import page, plots
-    except ModuleNotFoundError as error:
-        raise TraceError(
-            f"no pictures: the Python package {error.name} is missing; run ci/setup bench"
-        ) from error
-    pictures = [*draw_slot(trace, analysis, names, out)]
-    kinds = [(names.whole(*key), figures) for key, figures in analysis.figures.items()]
-    if plots.draw_tails(kinds, out / "tails.png"):
-        pictures.append(page.Picture("Distributions", page.TAILS, out / "tails.png"))
-    (out / "report.json").write_text(json.dumps(summary, indent=1) + "\n")
-    page.write(out / "report.html", options.trace, summary, about(options.trace), pictures)
+    with matplotlib_folder():
+        try:
+            from nrbench.trace import page
+
+            pictures = [*draw_pictures(trace, analysis, names, options.phases, out)]
+        except ModuleNotFoundError as error:
+            raise TraceError(
+                f"no pictures: the Python package {error.name} is missing; run ci/setup bench"
+            ) from error
+    with writing(out / "report.json"):
+        (out / "report.json").write_text(json.dumps(summary, indent=1) + "\n")
+    with writing(out / "report.html"):
+        page.write(out / "report.html", options.trace, summary, about(options.trace), pictures)
     print(
         f"written to {out}/: report.html report.json {' '.join(p.path.name for p in pictures)}",
         file=sys.stderr,
     )
 
 
-def draw_slot(trace: Trace, analysis: Analysis, names: Names, out: Path) -> Iterator[Picture]:
+def draw_pictures(
+    trace: Trace, analysis: Analysis, names: Names, wanted: Sequence[str], out: Path
+) -> Iterator[Picture]:
+    """The slot, and the distributions of what the tables have, in the same colours."""
+    from nrbench.trace import gantt, page, plots
+
+    figures = analysis.figures
+    shown = [kind for kind in kinds(analysis, names, wanted) if plots.has_tail(figures[kind].durations)]
+    colors = gantt.palette(dict.fromkeys([*shown, *kinds(analysis, names, ())]))
+    yield from draw_slot(trace, analysis, names, colors, out / "slot.png")
+    curves = [plots.Curve(names.whole(*kind), figures[kind], colors[kind]) for kind in shown[: len(colors)]]
+    with writing(out / "tails.png"):
+        if plots.draw_tails(curves, out / "tails.png"):
+            yield page.Picture("Distributions", page.TAILS, out / "tails.png")
+
+
+def draw_slot(
+    trace: Trace, analysis: Analysis, names: Names, colors: Mapping[Kind, str], path: Path
+) -> Iterator[Picture]:
     from nrbench.trace import gantt, page
 
     window = analysis.ledger.slots.chosen()
@@ -135,9 +200,10 @@ def draw_slot(trace: Trace, analysis: Analysis, names: Names, out: Path) -> Iter
     scene = Scene(window)
     scene.build(trace.events(scene.begin_ns, scene.end_ns))
     scene.add_sleepers(names.workers(window.pid))
-    gantt.draw(scene, names, out / "slot.png")
+    with writing(path):
+        gantt.draw(scene, names, path, colors)
     what = "Burst" if window.name.frame < 0 else "Slot"
-    yield page.Picture(f"{what} {window.name}".replace("Burst burst", "Burst"), page.SLOT, out / "slot.png")
+    yield page.Picture(f"{what} {window.name}".replace("Burst burst", "Burst"), page.SLOT, path)
 
 
 def recorded_cores(found: dict[str, Any]) -> int:

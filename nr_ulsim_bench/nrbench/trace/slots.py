@@ -33,11 +33,9 @@ def parse_name(text: str) -> SlotName:
             f"--slot {text}: expected FRAME.SLOT, FRAME.SLOT#n, or #n for a burst; n counts from 0"
         )
     frame, slot, number = match.groups()
-    return (
-        SlotName(int(frame or -1), int(slot or -1), int(number or 0))
-        if frame
-        else SlotName(-1, -1, int(number))
-    )
+    if frame is None:
+        return SlotName(-1, -1, int(number))
+    return SlotName(int(frame), int(slot), int(number or 0))
 
 
 class Window(NamedTuple):

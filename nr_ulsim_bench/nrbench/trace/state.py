@@ -101,6 +101,11 @@ class Phase:
     def is_burst(self) -> bool:
         return self.func != 0 or self.frame < 0
 
+    @property
+    def kind(self) -> tuple[int, object]:
+        """What shares its figures: phases of one name in a process; bursts of one pool and function."""
+        return self.pid, (self.pool, self.func) if self.is_burst else self.name
+
 
 class Thread:
     __slots__ = (

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Collection
 
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.events import PHASES
@@ -14,6 +14,8 @@ from nrbench.trace.state import Pool, Process
 from nrbench.trace.symbols import Symbols
 
 Summary = dict[str, Any]
+Kind = tuple[int, object]  # of phases: process; name, or pool and function of bursts
+NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
 
 
 def share(part: float, whole: float) -> float | None:
@@ -26,8 +28,14 @@ def process_label(process: Process, alone: bool) -> str:
 
 
 def pool_label(process: Process, number: int) -> str:
+    """With the number where the name alone does not tell which."""
+    if number == NO_POOL:
+        return "no pool"
     pool = process.pools.get(number)
-    return pool.name if pool is not None and pool.name else f"pool {number}"
+    if pool is None or not pool.name:
+        return f"pool {number}"
+    namesakes = sum(other.name == pool.name for other in process.pools.values())
+    return pool.name if namesakes == 1 else f"{pool.name} (pool {number})"
 
 
 class Names:
@@ -42,9 +50,10 @@ class Names:
 
     def kind(self, pid: int, name: object) -> str:
         if not isinstance(name, tuple):
-            return str(name)
+            return "other bursts" if name == OTHERS else str(name)
         pool, func = name
-        return f"{self.symbols.name(pid, func)} in {pool_label(self.processes[pid], pool)}"
+        task = self.symbols.name(pid, func)
+        return f"{task}, inline" if pool == NO_POOL else f"{task} in {pool_label(self.processes[pid], pool)}"
 
     def process(self, pid: int) -> str:
         process = self.processes.get(pid)
@@ -57,6 +66,23 @@ class Names:
 
     def whole(self, pid: int, name: object) -> str:
         return " ".join(filter(None, [self.process(pid), self.kind(pid, name)]))
+
+
+def kind_of(name: object) -> str:
+    return str(name) if name in PHASES else "burst"
+
+
+def kinds(analysis: Analysis, names: Names, wanted: Collection[str]) -> list[Kind]:
+    """Those of the phases that the report shows, in the order of its tables.
+
+    @param wanted names or kinds of phases; empty = all
+    """
+    ordered = sorted(analysis.figures, key=lambda kind: (kind[0], kind[1] not in PHASES))
+    return [
+        (pid, name)
+        for pid, name in ordered
+        if not wanted or any(word in names.whole(pid, name) or word == kind_of(name) for word in wanted)
+    ]
 
 
 def path_summary(figures: Figures) -> Summary:
@@ -74,7 +100,7 @@ def path_summary(figures: Figures) -> Summary:
 def phase_summary(names: Names, pid: int, name: object, figures: Figures) -> Summary:
     return {
         "name": names.whole(pid, name),
-        "kind": str(name) if name in PHASES else OTHERS if name == OTHERS else "burst",
+        "kind": kind_of(name),
         "pid": pid,
         "count": figures.durations.count,
         "left_out": figures.left_out,
@@ -124,19 +150,11 @@ def slot_summary(window: Window | None) -> Summary | None:
     }
 
 
-def summarize(analysis: Analysis, names: Names, wanted: set[str]) -> Summary:
-    """@param wanted names or kinds of phases; empty = all"""
-    ledger = analysis.ledger
-    phases = [phase_summary(names, pid, name, figures) for (pid, name), figures in analysis.figures.items()]
-    if wanted:
-        phases = [
-            phase
-            for phase in phases
-            if any(word in phase["name"] or word == phase["kind"] for word in wanted)
-        ]
-    phases.sort(key=lambda phase: (phase["pid"], phase["kind"] not in PHASES))
+def summarize(analysis: Analysis, names: Names, wanted: Collection[str]) -> Summary:
+    """@param wanted as of kinds()"""
+    ledger, figures = analysis.ledger, analysis.figures
     return {
-        "phases": phases,
+        "phases": [phase_summary(names, *kind, figures[kind]) for kind in kinds(analysis, names, wanted)],
         "pools": [
             pool_summary(names, process, number, pool)
             for process in analysis.processes.values()
@@ -147,6 +165,6 @@ def summarize(analysis: Analysis, names: Names, wanted: set[str]) -> Summary:
         "lost_events": ledger.lost_events,
         "lost_packets": ledger.lost_packets,
         "lost_stretches": ledger.lost.count,
-        "lost_uncounted": ledger.lost_uncounted,
+        "lost_uncounted": min(ledger.lost_uncounted, ledger.lost.count),
         "tasks_without_push": analysis.unmatched,
     }

@@ -11,6 +11,7 @@ from nrbench.trace.figures import PATH_PARTS
 from nrbench.trace.summary import Summary
 
 Row = list[str]
+WIDTH = 108  # where there is no terminal
 
 
 class Table(NamedTuple):
@@ -30,16 +31,25 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}%"
 
 
+def many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
 def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.0f}" if value == int(value) else f"{value:.1f}"
 
 
+def missing(phase: Summary) -> int:
+    """How many of the kind are in no figure."""
+    return int(phase["left_out"] + phase["unfinished"])
+
+
 def _phase_row(phase: Summary) -> Row:
-    time, missing = phase["duration"], phase["left_out"] + phase["unfinished"]
+    time = phase["duration"]
     return [
         phase["name"],
         number(phase["count"]),
-        number(missing),
+        number(missing(phase)),
         *(us(time[key]) for key in ("p50_us", "p99_us", "max_us", "mean_us")),
         number(phase["tasks_each"]),
         percent(phase["idle_share"]),
@@ -108,7 +118,7 @@ NOTES = {
         "Mean us a phase, and share. Back from the end, what each moment waited for. serial: the phase's own "
         "thread neither pushes, runs tasks nor waits. push: it pushes or wakes. wake: a worker gets up. find:"
         " a thread looks for its next task. run: tasks. finish: from the end of the last task to the return "
-        "of the wait. unknown: what is not in the trace."
+        "of the wait."
     ),
     "Pools": (
         "Over the whole trace, not only in phases. did not sleep: a task came while the worker lay down. "
@@ -134,38 +144,62 @@ def tables(summary: Summary) -> Iterator[Table]:
     for title, (head, row) in HEADS.items():
         things = summary["pools" if title == "Pools" else "phases"]
         if things:
-            yield Table(title, [head, *(row(thing) for thing in things)], NOTES[title])
+            table = Table(title, [head, *(row(thing) for thing in things)], NOTES[title])
+            yield _unknown_told(table, things) if title == "Critical path" else table
+
+
+def _unknown_told(table: Table, phases: list[Summary]) -> Table:
+    """The column `unknown`, the last, where anything is in it."""
+    if any(phase["critical_path"]["mean_us"]["unknown"] for phase in phases):
+        return table._replace(note=f"{table.note} unknown: what is not in the trace.")
+    return table._replace(rows=[row[:-1] for row in table.rows])
 
 
 def losses(summary: Summary) -> list[str]:
     """What is not in the trace; empty if all is."""
     said = []
     if summary["lost_stretches"]:
-        left_out = sum(phase["left_out"] for phase in summary["phases"])
-        consequence = f"{left_out} phases are left out, and the numbers of pools are too small"
-        if summary["lost_events"] or summary["lost_packets"]:
-            packets = f" and {summary['lost_packets']} packets" if summary["lost_packets"] else ""
-            said.append(
-                f"LOST: {summary['lost_events']} events{packets} in {summary['lost_stretches']} stretches of"
-                f" time: {consequence}. Larger buffers help: record --subbuf-size, --num-subbuf"
-            )
-        else:
-            said.append(f"LOST: events in {summary['lost_stretches']} stretches of time: {consequence}")
-    if summary["tasks_without_push"]:
-        said.append(
-            f"{summary['tasks_without_push']} tasks ran whose push is not in the trace or was not kept"
+        stretches = many(summary["lost_stretches"], "stretch", "stretches")
+        left_out = sum(map(missing, summary["phases"]))
+        consequence = (
+            f"in {stretches} of time: {many(left_out, 'phase is', 'phases are')} left out, and the numbers of"
+            " pools are too small"
         )
+        counted = _counted_losses(summary)
+        if counted:
+            remedy = "Larger buffers help: record --subbuf-size, --num-subbuf"
+            said.append(f"LOST: {counted} {consequence}. {remedy}")
+        else:
+            said.append(f"LOST: events {consequence}")
+    if summary["tasks_without_push"]:
+        tasks = many(summary["tasks_without_push"], "task", "tasks")
+        said.append(f"{tasks} ran whose push is not in the trace or was not kept")
     return said
 
 
-def text(summary: Summary, warnings: list[str]) -> Iterator[str]:
-    yield from (f"WARNING: {warning}" for warning in warnings)
+def _counted_losses(summary: Summary) -> str:
+    """How much is missing; empty if of no stretch the number is known."""
+    parts = [
+        many(summary[f"lost_{one}s"], one, f"{one}s")
+        for one in ("event", "packet")
+        if summary[f"lost_{one}s"]
+    ]
+    counted, uncounted = " and ".join(parts), summary["lost_uncounted"]
+    if not counted or not uncounted:
+        return counted
+    return f"at least {counted}, of {many(uncounted, 'stretch', 'stretches')} the number is not known,"
+
+
+def text(summary: Summary, width: int = WIDTH) -> Iterator[str]:
+    """@param width of what can be wrapped"""
+    yield from (f"WARNING: {warning}" for warning in summary["warnings"])
+    yield from summary["notes"]
     yield from losses(summary)
     for table in tables(summary):
         yield ""
         yield table.title
         yield from (line.rstrip() for line in layout(table.rows))
-        yield from textwrap.wrap(table.note, 108, initial_indent="  ", subsequent_indent="  ")
+        yield from textwrap.wrap(table.note, width, initial_indent="  ", subsequent_indent="  ")
     slot = summary["longest_slot"]
     if slot:
         yield ""
