@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nrbench.trace.lttng import possible_cpus
+
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = """#!/bin/sh
 echo "$*" >> "$LTTNG_LOG"
@@ -72,8 +74,9 @@ def model(tmp_path):
     return Model(tmp_path)
 
 
-WHOLE = ["create", "enable-channel", "enable-event", "enable-event", "add-context", "start"]
+WHOLE = ["create", "--mi=xml", "enable-channel", "enable-event", "enable-event", "add-context", "start"]
 END = ["stop", "--mi=xml", "destroy"]
+TIMED_END = ["regenerate", *END]
 
 
 def test_a_session_around_a_command_whose_exit_status_is_passed_on(model):
@@ -83,7 +86,11 @@ def test_a_session_around_a_command_whose_exit_status_is_passed_on(model):
     log = model.log.read_text()
     assert f"create mine --output={model.out}" in log
     assert "--subbuf-size=1048576 --num-subbuf=8" in log and "--buffers-uid" in log
-    assert "oai_tpool_ws:*" in log and "lttng_ust_statedump:*" in log and "--type=vpid --type=vtid" in log
+    assert (
+        "oai_tpool_ws:*" in log
+        and "lttng_ust_statedump:procname,lttng_ust_statedump:bin_info" in log
+        and "--type=vpid --type=vtid" in log
+    )
     assert (model.out / "recorded.json").is_file()
 
 
@@ -153,7 +160,7 @@ def test_buffers_that_do_not_fit(model):
 )
 def test_buffers_of_each_process_need_that_much_each(model, words, said):
     answer = model.record(*words, "--subbuf-size", "1024G", "--num-subbuf", "1024", "--", "true")
-    mib = 1024 * 1024 * 1024 * os.cpu_count()
+    mib = 1024 * 1024 * 1024 * possible_cpus()
     assert f"the buffers need {mib}{said}" in answer.stderr
 
 
@@ -193,13 +200,13 @@ def test_lttng_is_not_installed(model):
 
 def test_without_a_command_for_a_time(model):
     answer = model.record("--seconds", "0.1")
-    assert answer.returncode == 0 and model.told() == WHOLE + END
+    assert answer.returncode == 0 and model.told() == WHOLE + TIMED_END
 
 
 def test_a_command_that_goes_on_after_the_recording(model):
     answer = model.record("--seconds", "0.1", "--", "sh", "-c", f"sleep 1; cat {model.log}")
     assert "stop" in answer.stdout and "destroy" not in answer.stdout
-    assert answer.returncode == 0 and model.told() == WHOLE + END
+    assert answer.returncode == 0 and model.told() == WHOLE + TIMED_END
 
 
 @pytest.mark.parametrize(

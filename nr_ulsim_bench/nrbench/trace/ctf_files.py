@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
-from typing import NamedTuple
+from typing import Iterator, NamedTuple
 
 from nrbench.trace.errors import TraceError
 
@@ -20,6 +20,7 @@ STREAM_MAGIC, METADATA_MAGIC = 0xC1FC1FC1, 0x75D11D57
 STREAM_HEADER = 64  # bytes: magic, UUID, stream, instance; begin, end, content size, packet size
 METADATA_HEADER = 37
 COPY_BYTES = 1 << 20
+RECORD_FILE = "recorded.json"  # beside the trace, what `record` says of it
 
 
 class Cut(NamedTuple):
@@ -31,10 +32,18 @@ class Cut(NamedTuple):
     end_ns: int  # of the last good packet, by the trace's clock
 
 
+def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Each folder and its files; one that cannot be read is no empty one."""
+
+    def fail(error: OSError) -> None:
+        raise TraceError(f"{error.filename}: {error.strerror}") from error
+
+    return ((Path(folder), files) for folder, _, files in os.walk(top, onerror=fail))
+
+
 def trace_folders(top: Path) -> list[Path]:
     """Folders that hold a trace: those with a file called metadata."""
-    found = [Path(folder) for folder, _, files in os.walk(top) if "metadata" in files]
-    return sorted(found)
+    return sorted(folder for folder, files in _walk(top) if "metadata" in files)
 
 
 def find(top: Path) -> list[Path]:
@@ -46,7 +55,9 @@ def find(top: Path) -> list[Path]:
     folders = trace_folders(top)
     if folders:
         return folders
-    files = [Path(folder) / name for folder, _, names in os.walk(top) for name in names]
+    files = [folder / name for folder, names in _walk(top) for name in names]
+    if files == [top / RECORD_FILE]:
+        raise TraceError(f"{top}: nothing was recorded into it: no traced program ran")
     if not files:
         raise TraceError(
             f"{top}: the folder is empty: nothing was recorded into it, or no traced program ran"
@@ -61,6 +72,10 @@ def check_metadata(folder: Path) -> None:
     path = folder / "metadata"
     size = path.stat().st_size
     if size == 0:
+        if any(_stream_order(file) for file in folder.iterdir()):
+            raise TraceError(
+                f"{path}: is empty, and there are events: the disk was full, or LTTng was killed"
+            )
         raise TraceError(f"{path}: is empty: no traced program has run while this was recorded")
     at = 0
     with path.open("rb") as file:
@@ -150,7 +165,10 @@ def _copy(source: Path, target: Path, count: int) -> None:
 
 def provider_declared(top: Path, provider: str) -> bool:
     """Whether a program with that provider has been seen by the recorder."""
-    return any(f"{provider}:".encode() in _metadata(folder) for folder in trace_folders(top))
+    try:
+        return any(f"{provider}:".encode() in _metadata(folder) for folder in trace_folders(top))
+    except OSError as error:
+        raise TraceError(f"{error.filename}: {error.strerror}") from error
 
 
 def _metadata(folder: Path) -> bytes:

@@ -32,7 +32,7 @@ STATEDUMP = "lttng_ust_statedump"
     PROGRAM,
     IMAGE,
     LOST,
-) = range(18)
+) = range(KIND_COUNT := 18)
 
 SYMBOL_PROCESSING, ULSCH_DECODING = "symbol_processing", "ulsch_decoding"
 PHASES = (SYMBOL_PROCESSING, ULSCH_DECODING)
@@ -71,4 +71,4 @@ KINDS: dict[str, Kind] = {
 }
 # LOST: the end of the stretch (ns) in which events are missing; how many events and packets, None = unknown.
 
-WOKEN, BY_TIMER, DID_NOT_SLEEP = 0, 1, 2  # by_timer of an unpark
+WOKEN, BY_TIMER = 0, 1  # by_timer of an unpark; 2 = it did not sleep

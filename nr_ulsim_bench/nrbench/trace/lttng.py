@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +19,24 @@ from nrbench.trace.signals import let_through
 
 CHANNEL = "tpool_ws"
 SHARED_MEMORY = Path("/dev/shm")
-WAIT_S = 120
+POSSIBLE_CPUS = Path("/sys/devices/system/cpu/possible")
+WAIT_S = 120.0
+DUMP_WAIT_S = 10.0
+DUMP_S = 0.2  # in which the programs write down their state
+OWN_NAME = "tpool-ws-"  # and the recorder's process id
+FULL_BYTES = 1 << 20  # a disk with less has no room for the next sub-buffer
+NOT_INSTALLED = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
+STATES = ("procname", "bin_info")  # others have arrays, whose length nobody checks when a trace is damaged
 OVERFLOW = 1 << 63  # LTTng adds it where a count seems to have shrunk
+
+
+def possible_cpus() -> int:
+    """LTTng makes buffers for CPUs that may be plugged in later, too."""
+    try:
+        last = re.search(r"(\d+)\s*$", POSSIBLE_CPUS.read_text())
+    except OSError:
+        last = None
+    return int(last[1]) + 1 if last else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -32,7 +50,7 @@ class Buffers:
     @property
     def bytes(self) -> int:
         """On all CPUs; with --per-process for one process."""
-        return self.subbuf_bytes * self.count * (os.cpu_count() or 1)
+        return self.subbuf_bytes * self.count * possible_cpus()
 
 
 @dataclass(frozen=True)
@@ -41,7 +59,7 @@ class Losses:
     packets: int
 
 
-def run_lttng(*words: str) -> str:
+def run_lttng(*words: str, wait_s: float = WAIT_S) -> str:
     """@return its standard output. In a session of its own: a Ctrl-C is not for it."""
     try:
         answer = subprocess.run(
@@ -51,15 +69,13 @@ def run_lttng(*words: str) -> str:
             stdin=subprocess.DEVNULL,
             start_new_session=True,
             preexec_fn=let_through,  # a daemon that it starts must not inherit what is held here
-            timeout=WAIT_S,
+            timeout=wait_s,
         )
     except FileNotFoundError:
-        raise TraceError(
-            "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
-        ) from None
+        raise TraceError(NOT_INSTALLED) from None
     except subprocess.TimeoutExpired:
         raise TraceError(
-            f"'lttng {' '.join(words)}' has not answered for {WAIT_S} s: is lttng-sessiond stopped?"
+            f"'lttng {' '.join(words)}' has not answered for {wait_s:g} s: is lttng-sessiond stopped?"
         ) from None
     if answer.returncode != 0:
         raise TraceError(_explain(words, answer.stderr + answer.stdout))
@@ -83,16 +99,27 @@ def _explain(words: tuple[str, ...], text: str) -> str:
 
 def check_installed() -> None:
     if shutil.which("lttng") is None:
-        run_lttng("--version")
+        raise TraceError(NOT_INSTALLED)
+
+
+def free_memory() -> int | None:
+    """Bytes for buffers; None where shared memory is not a folder."""
+    return shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else None
+
+
+def is_full(folder: Path) -> bool:
+    """Whether there is no room left on its disk."""
+    try:
+        return shutil.disk_usage(folder).free < FULL_BYTES
+    except OSError:
+        return False
 
 
 def check_memory(buffers: Buffers, per_process: bool = False) -> None:
     """The buffers lie in shared memory, of which containers have little; without room there would be no
     event. With `per_process` there must be room for one process; how many will come is not known."""
-    if not SHARED_MEMORY.is_dir():
-        return
-    free = shutil.disk_usage(SHARED_MEMORY).free
-    if buffers.bytes > free:
+    free = free_memory()
+    if free is not None and buffers.bytes > free:
         each = " for each process" if per_process else ""
         raise TraceError(
             f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {buffers.bytes >> 20} MiB{each} "
@@ -101,17 +128,30 @@ def check_memory(buffers: Buffers, per_process: bool = False) -> None:
         )
 
 
+def left_behind() -> list[str]:
+    """Sessions of recorders that are no more: one that was killed cannot end its own."""
+    try:
+        root = ElementTree.fromstring(run_lttng("--mi=xml", "list"))
+    except (TraceError, ElementTree.ParseError):
+        return []
+    names = {element.text or "" for element in root.iter() if element.tag.rpartition("}")[2] == "name"}
+    numbers = {name: name.removeprefix(OWN_NAME) for name in names if name.startswith(OWN_NAME)}
+    return sorted(name for name, pid in numbers.items() if pid.isdigit() and not Path("/proc", pid).exists())
+
+
 class Session:
     """A recording session. Whatever happens inside `with`, it is stopped and destroyed."""
 
     def __init__(self, name: str, out: Path, buffers: Buffers, per_process: bool = False) -> None:
         self.name, self.out, self.buffers, self.per_process = name, out, buffers, per_process
         self.losses: Losses | None = None
+        self.left_behind: list[str] = []
         self._recording = False
 
     def __enter__(self) -> Session:
         run_lttng("create", self.name, f"--output={self.out.resolve()}")
         try:
+            self.left_behind = left_behind()
             self._configure()
         except BaseException:
             self._destroy()
@@ -130,7 +170,7 @@ class Session:
             CHANNEL,
         )
         run_lttng("enable-event", *where, f"{PROVIDER}:*")
-        run_lttng("enable-event", *where, f"{STATEDUMP}:*")
+        run_lttng("enable-event", *where, ",".join(f"{STATEDUMP}:{name}" for name in STATES))
         run_lttng("add-context", *where, "--type=vpid", "--type=vtid")
         run_lttng("start", self.name)
         self._recording = True
@@ -140,7 +180,7 @@ class Session:
         if not self._recording:
             return
         self._recording = False
-        run_lttng("stop", self.name)
+        self._run("stop", self.name)
         self.losses = self._read_losses()
 
     def __exit__(
@@ -152,7 +192,25 @@ class Session:
             self._destroy()
 
     def _destroy(self) -> None:
-        run_lttng("destroy", self.name)
+        self._run("destroy", self.name)
+
+    def _run(self, *words: str) -> None:
+        try:
+            run_lttng(*words)
+        except TraceError as error:
+            if is_full(self.out):
+                raise TraceError(f"{error}. The disk of {self.out} is full") from None
+            raise
+
+    def dump_state(self) -> None:
+        """Programs say again what they have loaded: libraries that came later have no names otherwise."""
+        if not self._recording:
+            return
+        try:
+            run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=DUMP_WAIT_S)
+        except TraceError:
+            return  # a trace without those names is of use, too
+        time.sleep(DUMP_S)
 
     def _read_losses(self) -> Losses | None:
         """What the consumer has counted; None = it cannot be asked."""
