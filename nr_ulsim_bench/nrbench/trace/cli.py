@@ -150,8 +150,10 @@ def run_record(args: argparse.Namespace) -> int:
 
 
 def run_report(args: argparse.Namespace) -> int:
-    from nrbench.trace import report
-
+    try:
+        from nrbench.trace import report
+    except ImportError as error:
+        raise TraceError(f"a Python package is missing or broken: {error}; run ci/setup bench") from error
     return report.report(
         report.Options(args.trace, args.out, args.slot, tuple(args.phase), args.process, args.json)
     )

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A recorded trace as a stream of event tuples, by Babeltrace 2."""
+"""A recorded trace as a stream of event tuples, by Babeltrace 2.
+
+Babeltrace believes every length that a damaged trace names, and aborts where it finds no memory. So it reads
+in a process of its own (`apart`).
+"""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple
 
-from nrbench.trace import ctf_files
+from nrbench.trace import apart, ctf_files
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import LOST, Event
 
@@ -21,6 +25,18 @@ NO_CONTEXT = (
     " lttng add-context -u -t vpid -t vtid"
 )
 FOR_EVER = 2**63
+BATCH = 512  # events
+
+
+class Batch(NamedTuple):
+    """What the reading process has found since the last one. `error` ends the reading; `of_no_use` if what
+    has been read before is of no use."""
+
+    events: list[Event]
+    total: int  # of all kinds, from the begin
+    epoch_ns: int
+    error: str | None = None
+    of_no_use: bool = False
 
 
 class Trace:
@@ -36,8 +52,10 @@ class Trace:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         try:
             import bt2
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise TraceError(f"{NO_BT2}. ({error})") from error
+        except ImportError as error:
+            raise TraceError(f"the Python bindings of Babeltrace 2 cannot be loaded: {error}") from error
         self._bt2: Any = bt2
         try:
             self._folders = [self._usable(folder) for folder in ctf_files.find(path)]
@@ -79,19 +97,23 @@ class Trace:
         limits = {}
         if begin_ns is not None and end_ns is not None:
             limits = {"begin": self._second(begin_ns), "end": self._second(end_ns) + 1}
+        yield from self._cut
         try:
-            messages = self._bt2.TraceCollectionMessageIterator(self._sources(), **limits)
-        except (self._bt2._Error, RuntimeError, ValueError, OSError) as error:
-            raise TraceError(f"{self.path}: Babeltrace cannot read it: {_reason(error)}") from error
-        try:
-            yield from self._cut
-            yield from self._decoded(messages)
-        except self._bt2._Error as error:
-            if self.event_count == 0:
-                raise TraceError(f"{self.path}: Babeltrace cannot read it: {_reason(error)}") from error
-            self.warnings.append(
-                f"{self.path}: damaged: Babeltrace stopped after {self.event_count} events: {_reason(error)}"
-            )
+            for item in apart.items(lambda: map(tuple, self._batches(limits))):
+                batch = Batch(*item)
+                self.event_count, self._epoch_ns = batch.total, batch.epoch_ns
+                yield from batch.events
+                if batch.error is not None:
+                    self._stopped(batch.error, batch.of_no_use)
+        except apart.Died as error:
+            self._stopped(str(error))
+
+    def _stopped(self, why: str, of_no_use: bool = False) -> None:
+        if of_no_use or self.event_count == 0:
+            raise TraceError(f"{self.path}: {why if of_no_use else f'Babeltrace cannot read it: {why}'}")
+        self.warnings.append(
+            f"{self.path}: damaged: Babeltrace stopped after {self.event_count} events: {why}"
+        )
 
     @property
     def recorded(self) -> float:
@@ -107,29 +129,41 @@ class Trace:
         """The second, of the calendar's time, in which a time of the trace lies."""
         return (time_ns + self._epoch_ns) // 10**9
 
+    def _batches(self, limits: dict[str, int]) -> Iterator[Batch]:
+        """In the reading process: the events, and at last why there are no more if that is an error."""
+        from nrbench.trace.decode import NoContext
+
+        events: list[Event] = []
+        error, of_no_use = None, False
+        try:
+            messages = self._bt2.TraceCollectionMessageIterator(self._sources(), **limits)
+            for event in self._decoded(messages):
+                events.append(event)
+                if len(events) == BATCH:
+                    yield Batch(events, self.event_count, self._epoch_ns)
+                    events = []
+        except NoContext:
+            error, of_no_use = NO_CONTEXT, True
+        except (self._bt2._Error, RuntimeError, ValueError, OSError) as fault:
+            error = _reason(fault)
+        yield Batch(events, self.event_count, self._epoch_ns, error, of_no_use)
+
     def _decoded(self, messages: Any) -> Iterator[Event]:
-        from nrbench.trace.decode import Decoder, NoContext
+        from nrbench.trace.decode import Decoder
 
         decode = Decoder(self._fast)
-        is_event, count = self._bt2._EventMessageConst, 0
-        try:
-            for message in messages:
-                if type(message) is is_event:
-                    if count == 0:
-                        clock = message.default_clock_snapshot
-                        self._epoch_ns = clock.ns_from_origin - clock.value
-                    count += 1
-                    event = decode(message)
-                    if event is not None:
-                        yield event
-                else:
-                    lost = self._lost(message)
-                    if lost is not None:
-                        yield lost
-        except NoContext:
-            raise TraceError(f"{self.path}: {NO_CONTEXT}") from None
-        finally:
-            self.event_count = count
+        is_event = self._bt2._EventMessageConst
+        for message in messages:
+            if type(message) is is_event:
+                if self.event_count == 0:
+                    clock = message.default_clock_snapshot
+                    self._epoch_ns = clock.ns_from_origin - clock.value
+                self.event_count += 1
+                event = decode(message)
+            else:
+                event = self._lost(message)
+            if event is not None:
+                yield event
 
     def _lost(self, message: Any) -> Event | None:
         bt2 = self._bt2
@@ -138,8 +172,13 @@ class Trace:
             return None
         begin = message.beginning_default_clock_snapshot.value
         end = message.end_default_clock_snapshot.value
-        count = None if message.count is None else int(message.count)
+        count = None if message.count is None else _signed(int(message.count))
         return (LOST, begin, 0, 0, end, *((count, 0) if is_events else (0, count)))
+
+
+def _signed(count: int) -> int:
+    """LTTng counts modulo 2^64, and its counter may go back: what was too many is taken off later."""
+    return count - (1 << 64) if count >= 1 << 63 else count
 
 
 def _reason(error: BaseException) -> str:
