@@ -7,7 +7,7 @@ As test_trace_lttng.py: where WS_TRACE_BUILD names a build folder and LTTng is t
 from collections import Counter, defaultdict
 
 import pytest
-from test_trace_lttng import BIN, REASON, record
+from test_trace_lttng import NAME, REASON, bench, record
 
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
@@ -72,19 +72,20 @@ class Order:
             self.expect(self.woken[worker] == 0, "called without a wake, or twice")
 
 
-@pytest.mark.parametrize("bench", BENCHES)
+@pytest.mark.parametrize("work", BENCHES)
 @pytest.mark.parametrize("workers", [1, 3])
-def test_every_event_is_where_it_has_to_be(tmp_path, bench, workers):
+def test_every_event_is_where_it_has_to_be(tmp_path, work, workers):
     from nrbench.trace import events as ev
     from nrbench.trace.reader import Trace
 
-    record(tmp_path / "trace", "--", BIN / "ws-bench", "backend=ws", f"workers={workers}", *BENCHES[bench])
+    words = ["backend=ws", f"workers={workers}", *BENCHES[work]]
+    record(tmp_path / "trace", "--", bench(tmp_path), *words)
     order = Order()
     with Trace(tmp_path / "trace") as trace:
         events = list(trace.events())
-    whole = {event[2] for event in events if event[0] == ev.POOL_START}  # not what ran before
+    own = {event[2] for event in events if event[0] == ev.PROGRAM and event[4] == NAME}  # not what else runs
     for event in events:
-        if event[2] in whole or event[0] == ev.LOST:
+        if event[2] in own or event[0] == ev.LOST:
             order.take(event)
     assert order.seen[ev.LOST] == 0 and not order.faults
     assert order.seen[ev.PUSH] == order.seen[ev.RUN_BEGIN] == order.seen[ev.RUN_END] > 100
