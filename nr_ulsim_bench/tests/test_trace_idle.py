@@ -103,3 +103,31 @@ def test_the_note_says_that_any_task_of_the_pool_counts():
     assert [row[-1] for row in phases.rows if "processing" in row[0]] == ["0.0%"]
     assert "any task of the pool, also of phases at the same time" in phases.note
     assert "0 at the least" in phases.note
+
+
+def test_a_task_that_was_there_before_and_goes_on_afterwards_counts_for_the_time_of_the_phase():
+    """Of another thread: the worker was busy with it all the time."""
+    log = started(cpus=2, workers=1)
+    log.push(-50, 9, tid=8, group=0x90)
+    log.run(-40, 150, 9, W0, group=0x90)
+    log.begin(0)
+    log.push(10, 1)
+    log.run(20, 60, 1, MAIN)
+    log.join(15, 70)
+    log.end(100, tasks=1)
+    figures = analyse(log).figures[1, SYMBOL_PROCESSING]
+    # the worker's task, the thread's task, and what the thread did outside of its wait: 0..15 and 70..100
+    assert (figures.busy_ns, figures.room_ns) == (100 + 40 + 45, 200)
+
+
+@pytest.mark.parametrize("begin, end, busy", [(-40, 30, 30), (30, 150, 70), (-40, -10, 0), (100, 150, 0)])
+def test_only_the_part_of_a_task_in_the_time_of_the_phase_counts(begin, end, busy):
+    log = started(cpus=2, workers=1)
+    log.push(-50, 9, tid=8, group=0x90)
+    log.run(begin, end, 9, W0, group=0x90)
+    log.begin(0)
+    log.push(10, 1)
+    log.run(20, 60, 1, MAIN)
+    log.join(15, 70)
+    log.end(100, tasks=1)
+    assert analyse(log).figures[1, SYMBOL_PROCESSING].busy_ns == busy + 40 + 45
