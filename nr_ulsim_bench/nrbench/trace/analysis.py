@@ -50,7 +50,7 @@ class Analysis:
         self.processes: dict[int, Process] = {}
         self.unmatched = 0  # tasks that ran and whose push is not known
         self.events = 0
-        self._handlers: list[Callable[[Event], None]] = [self._nothing] * 18
+        self._handlers: list[Callable[[Event], None]] = [self._nothing] * ev.KIND_COUNT
         for number, handler in {
             ev.POOL_START: self._pool_start,
             ev.PUSH: self._push,
