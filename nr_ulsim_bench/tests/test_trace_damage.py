@@ -32,6 +32,7 @@ event { id = 1; stream_id = 0; name = "lttng_ust_statedump:build_id";
   fields := struct { u32 __length; u8 _build_id[__length]; }; };
 """
 PROGRAMS = 3 * 512 + 7
+DAMAGED = 4_000_000  # some 500 MiB, as Babeltrace makes them
 
 
 def program(time_ns: int, name: bytes) -> bytes:
@@ -73,7 +74,7 @@ def test_a_whole_trace(tmp_path):
 
 def test_a_length_that_is_damaged_takes_no_more_memory_than_is_allowed(tmp_path, monkeypatch):
     monkeypatch.setattr(apart, "DATA_BYTES", 64 << 20)
-    events, warnings, count = read(trace(tmp_path, *many(), build_id(PROGRAMS, 0xFFFFFFF0)))
+    events, warnings, count = read(trace(tmp_path, *many(), build_id(PROGRAMS, DAMAGED)))
     assert len(events) == count == 3 * 512  # what came before, in whole batches
     (warning,) = warnings
     assert "stopped after 1536 events: it crashed, or wanted more than 64 MiB of memory (SIG" in warning
@@ -82,7 +83,7 @@ def test_a_length_that_is_damaged_takes_no_more_memory_than_is_allowed(tmp_path,
 def test_the_same_before_any_event(tmp_path, monkeypatch):
     monkeypatch.setattr(apart, "DATA_BYTES", 64 << 20)
     with pytest.raises(TraceError, match="cannot read it: it crashed, or wanted more than 64 MiB"):
-        read(trace(tmp_path, build_id(1, 0xFFFFFFF0)))
+        read(trace(tmp_path, build_id(1, DAMAGED)))
 
 
 def test_an_event_that_is_none_ends_the_reading(tmp_path):

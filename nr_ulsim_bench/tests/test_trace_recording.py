@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from collections import namedtuple
 from pathlib import Path
 
@@ -184,9 +185,8 @@ def test_lttng_is_looked_for_and_not_started(monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, to be nobody")
-def test_another_users_folders(tmp_path_factory):
-    folder = Path("/tmp") / tmp_path_factory.mktemp("closed").name
-    shutil.rmtree(folder, ignore_errors=True)
+def test_another_users_folders():
+    folder = Path(tempfile.mkdtemp())  # pytest's own are closed to others
     (folder / "closed" / "t").mkdir(parents=True)
     shutil.copytree(Path(record.__file__).parents[1], folder / "nrbench")
     folder.chmod(0o755)
