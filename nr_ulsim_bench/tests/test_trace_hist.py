@@ -80,7 +80,8 @@ def test_few_values_and_many_give_the_same(count, monkeypatch):
 
 def test_few_values_need_no_histogram():
     assert times_of(range(hist.FEW))._hist is None
-    assert times_of(range(hist.FEW + 1))._hist is not None
+    more = times_of(range(hist.FEW + 1))
+    assert more._hist is not None and not more._few
 
 
 def test_times_beyond_the_range_count_as_the_longest():

@@ -175,20 +175,26 @@ def test_a_folder_without_permission_is_told_in_one_line(reported, tmp_path):
 RUN = """
 import sys
 from nrbench.trace import cli, report
-from test_trace_written import slots_and_bursts
-from trace_log import LogTrace
-report.Trace = lambda path: LogTrace(slots_and_bursts())
-sys.exit(cli.main(["report", "t", *sys.argv[1:]]))
+from test_trace_written import *
+report.Trace = lambda path: LogTrace(globals()[sys.argv[1]]())
+sys.exit(cli.main(["report", "t", *sys.argv[2:]]))
 """
 
 
-def apart(*words: str, **more) -> subprocess.CompletedProcess:
+def a_pool() -> Log:
+    log = Log()
+    log.pool()
+    return log
+
+
+def apart(*words: str, log=slots_and_bursts, **more) -> subprocess.CompletedProcess:
     for package in NEEDED:
         pytest.importorskip(package)
-    without = {key: value for key, value in os.environ.items() if key not in ("MPLCONFIGDIR", "COLUMNS")}
+    changes = ("MPLCONFIGDIR", "COLUMNS", "PYTHONUNBUFFERED")  # what is tested here
+    without = {key: value for key, value in os.environ.items() if key not in changes}
     environment = without | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"} | more.pop("env", {})
     return subprocess.run(
-        [sys.executable, "-c", RUN, *words],
+        [sys.executable, "-c", RUN, log.__name__, *words],
         env=environment,
         stderr=subprocess.PIPE,
         text=True,
@@ -197,12 +203,23 @@ def apart(*words: str, **more) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.parametrize("log", [a_pool, slots_and_bursts])
 @pytest.mark.parametrize("words", [["--json"], []])
-def test_standard_output_that_is_full_is_told_in_one_line(words):
+def test_standard_output_that_is_full_is_told_in_one_line(words, log):
+    """What fits into its buffer is written at last, the rest at once."""
     with open("/dev/full", "w") as full:
-        answer = apart(*words, stdout=full)
+        answer = apart(*words, log=log, stdout=full)
     assert answer.returncode == 2
     assert answer.stderr == "tpool-ws-trace: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("log", [a_pool, slots_and_bursts])
+def test_a_reader_that_has_gone_is_no_error_to_tell(log):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as pipe:
+        answer = apart(log=log, stdout=pipe)
+    assert (answer.returncode, answer.stderr) == (141, "")
 
 
 def test_matplotlib_leaves_nothing_in_the_report(tmp_path):

@@ -117,11 +117,11 @@ def show(summary: Summary, options: Options) -> None:
     said = json.dumps(summary, indent=1) if options.as_json else "\n".join(text(summary, width))
     try:
         print(said, flush=True)
-    except BrokenPipeError:
-        raise
     except OSError as error:
         with suppress(OSError):
             sys.stdout.close()  # or the interpreter tries again when it ends
+        if isinstance(error, BrokenPipeError):
+            raise
         raise TraceError(f"standard output: {error.strerror}") from error
 
 
