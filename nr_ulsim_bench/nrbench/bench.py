@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Sequence
 
 from nrbench import host
 from nrbench.driver import BenchError, Driver
+from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
 from nrbench.prewake import plan as prewake_plan
 from nrbench.prewake import run as prewake
@@ -191,10 +191,10 @@ def report_again(out: Path) -> None:
 
 def draw(about: Line, summaries: Summaries, out: Path) -> list[str]:
     """@return names of the plots"""
-    os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
-    try:
-        from nrbench.plots import draw_all  # loads for a second, which --help should not wait for
-    except ModuleNotFoundError as error:
-        print(f"\nnrbench: no plots: the Python package {error.name} is missing", file=sys.stderr)
-        return []
-    return draw_all(about, summaries, out)
+    with matplotlib_apart():
+        try:
+            from nrbench.plots import draw_all  # loads for a second, which --help should not wait for
+        except ModuleNotFoundError as error:
+            print(f"\nnrbench: no plots: the Python package {error.name} is missing", file=sys.stderr)
+            return []
+        return draw_all(about, summaries, out)

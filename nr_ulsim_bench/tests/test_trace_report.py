@@ -10,7 +10,7 @@ import pytest
 from test_trace_analysis import phase_with_a_woken_worker
 from trace_log import Log, burst, summary_of
 
-from nrbench.trace import cli, ctf_files, hist
+from nrbench.trace import cli, ctf_files, hist, report
 from nrbench.trace import events as ev
 from nrbench.trace.errors import TraceError
 from nrbench.trace.text import text
@@ -175,3 +175,18 @@ def test_cut_metadata_is_named(tmp_path):
     metadata(tmp_path / "metadata", "x" * 50, cut=3)
     with pytest.raises(TraceError, match="is cut off after 84 bytes"):
         ctf_files.check_metadata(tmp_path)
+
+
+class Unread:
+    """A trace of which too little was read."""
+
+    warnings = ["stream_1: is cut off"]
+    event_count = 7
+
+    def events(self):
+        return iter(())
+
+
+def test_a_trace_whose_pool_was_not_read_says_what_is_damaged(tmp_path):
+    with pytest.raises(TraceError, match="no event of the pool was read. stream_1: is cut off"):
+        report.read(Unread(), report.Options(tmp_path), None)

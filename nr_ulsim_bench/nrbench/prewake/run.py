@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import IO, Any, Sequence
 
 from nrbench import host
 from nrbench.driver import BenchError
+from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.prewake.judge import Results, collect
 from nrbench.prewake.plan import Case, Options, make_plan
 from nrbench.prewake.table import report
@@ -78,10 +78,10 @@ def report_results(results: Results, out: Path) -> None:
 
 
 def draw(results: Results, out: Path) -> list[str]:
-    os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
-    try:
-        from nrbench.prewake.plot import draw_environments  # loads for a second
-    except ModuleNotFoundError as error:
-        print(f"\nnrbench: no plot: the Python package {error.name} is missing", file=sys.stderr)
-        return []
-    return draw_environments(results, out / PLOT)
+    with matplotlib_apart():
+        try:
+            from nrbench.prewake.plot import draw_environments  # loads for a second
+        except ModuleNotFoundError as error:
+            print(f"\nnrbench: no plot: the Python package {error.name} is missing", file=sys.stderr)
+            return []
+        return draw_environments(results, out / PLOT)

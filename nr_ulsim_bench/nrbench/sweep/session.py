@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Iterator, Sequence
 
+from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.progress import clock_text, say
 from nrbench.sweep.record import ResultsError, Run, read_runs
 from nrbench.sweep.run import Result, Runner, Sweep
@@ -115,10 +116,10 @@ def _end(result: Result, out: Path, steps: int) -> int:
 
 
 def _report(runs: Sequence[Run], out: Path) -> None:
-    os.environ.setdefault("MPLCONFIGDIR", str(out / ".matplotlib"))
-    from nrbench.sweep.report import write_report  # loads pandas and matplotlib: a second
+    with matplotlib_apart():
+        from nrbench.sweep.report import write_report  # loads pandas and matplotlib: a second
 
-    names = write_report(runs, out)
+        names = write_report(runs, out)
     print(f"\nwritten to {out}/: {' '.join([RUNS, *names])}")
 
 

@@ -5,16 +5,15 @@ slot."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
-import tempfile
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
+from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.trace import hist
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.errors import TraceError
@@ -49,6 +48,8 @@ def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
     if options.process is not None:
         keep(analysis, options.process)
     if not any(process.pools for process in analysis.processes.values()):
+        if trace.warnings:
+            raise TraceError(f"{options.trace}: no event of the pool was read. {'. '.join(trace.warnings)}")
         if trace.event_count == 0:
             raise TraceError(f"{options.trace}: the trace is empty: no event was recorded")
         raise TraceError(
@@ -134,27 +135,13 @@ def writing(path: Path) -> Iterator[None]:
         raise TraceError(f"--out {path}: {error.strerror or error}") from error
 
 
-@contextmanager
-def matplotlib_folder() -> Iterator[None]:
-    """Matplotlib writes a list of fonts beside its settings, and complains where it may not."""
-    if "MPLCONFIGDIR" in os.environ:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="tpool-ws-trace-") as folder:
-        os.environ["MPLCONFIGDIR"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["MPLCONFIGDIR"]
-
-
 def draw(trace: Trace, analysis: Analysis, names: Names, summary: Summary, options: Options) -> None:
     """Pictures, page and JSON."""
     out = options.out
     assert out is not None
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    with matplotlib_folder():
+    with matplotlib_apart():
         try:
             from nrbench.trace import page
 
