@@ -34,40 +34,6 @@ function(ws_find_pool_target out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Sets <out_cflags> and <out_libs> to what a library needs, both empty without it: when the user has switched
-# <option> off, or pkg-config does not find <module> (in version <least> or newer; empty = any). Then says what
-# that means (<without>), and the Debian <package>. Not by pkg_check_modules, which would leave its results in
-# the cache.
-function(ws_find_library module least package option without out_cflags out_libs)
-  set(${out_cflags} "" PARENT_SCOPE)
-  set(${out_libs} "" PARENT_SCOPE)
-  if(DEFINED ${option} AND NOT ${option})
-    message(STATUS "thread_pool_ws: ${option} is off: ${without}")
-    return()
-  endif()
-  set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
-  if(NOT pkg_config)
-    set(pkg_config pkg-config)
-  endif()
-  set(version "")
-  if(least)
-    set(version "--atleast-version=${least}")
-  endif()
-  execute_process(COMMAND "${pkg_config}" ${version} ${module} ERROR_QUIET OUTPUT_QUIET RESULT_VARIABLE absent)
-  execute_process(COMMAND "${pkg_config}" --cflags ${module}
-    OUTPUT_VARIABLE cflags OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_cflags)
-  execute_process(COMMAND "${pkg_config}" --libs ${module}
-    OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_libs)
-  if(absent OR no_cflags OR no_libs)
-    message(STATUS "thread_pool_ws: pkg-config finds no ${module} ${least} (${package}): ${without}")
-    return()
-  endif()
-  separate_arguments(cflags UNIX_COMMAND "${cflags}")
-  separate_arguments(libs UNIX_COMMAND "${libs}")
-  set(${out_cflags} "${cflags}" PARENT_SCOPE)
-  set(${out_libs} "${libs}" PARENT_SCOPE)
-endfunction()
-
 # Compile options and the rest for our sources in <target>. When OAI's own sources remain beside ours (UTIL),
 # they go on our files, which works because that target is of this directory; else on the target, which then
 # holds ours only.
@@ -107,12 +73,8 @@ function(ws_hook_finish)
     string(APPEND with ", LTTng tracepoints")
   endif()
   if(THREAD_POOL_WS_USDT)
-    find_path(ws_sdt_include sys/sdt.h)
-    set(sdt_include "${ws_sdt_include}")
-    unset(ws_sdt_include CACHE)
-    if(NOT sdt_include)
-      message(FATAL_ERROR "thread_pool_ws: THREAD_POOL_WS_USDT needs sys/sdt.h (Debian: systemtap-sdt-dev)")
-    endif()
+    ws_find_sdt(THREAD_POOL_WS_USDT sdt_include)
+    list(APPEND includes "${sdt_include}")
     list(APPEND definitions WS_USDT=1)
     string(APPEND with ", USDT probes")
   endif()

@@ -8,7 +8,9 @@
 cmake_policy(VERSION 3.16) # of this file only
 set(WS_PATCHES_DIR "${CMAKE_CURRENT_LIST_DIR}")
 set(WS_PATCHES_SETS trace prewake)
-set(WS_PATCHES_SECONDS 120)
+if(NOT WS_PATCHES_SECONDS)
+  set(WS_PATCHES_SECONDS 120) # for one rule on one file
+endif()
 
 # Sets <out> to the shape of the tree's uplink, told by its content; the shapes are columns of expected.txt.
 function(ws_patches_shape tree out)
@@ -60,18 +62,37 @@ function(ws_patches_rules shape sets out)
   set(${out} "${rules}" PARENT_SCOPE)
 endfunction()
 
-# Sets <out> to the number of our statements in a file.
-function(ws_patches_count file out)
+# Sets <out> to the macros that a rule adds.
+function(ws_patches_macros rule out)
+  file(STRINGS "${WS_PATCHES_DIR}/${rule}.cocci" lines REGEX "^\\+")
+  string(REGEX MATCHALL "WS_OAI_[A-Z_]+" macros "${lines}")
+  list(REMOVE_DUPLICATES macros)
+  set(${out} "${macros}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to how often a macro stands in a file.
+function(ws_patches_count file macro out)
   file(READ "${file}" text)
-  string(REGEX MATCHALL "WS_OAI_[A-Z_]+\\(" found "${text}")
+  string(REGEX MATCHALL "${macro}\\(" found "${text}")
   list(LENGTH found count)
   set(${out} ${count} PARENT_SCOPE)
 endfunction()
 
-# Applies one rule to a file below <work> in place, and sets <out> to the number of statements that it has added.
+# Sets <out> to a file without our statements, white space and braces, which spatch adds where a branch had none.
+function(ws_patches_bare file out)
+  file(READ "${file}" text)
+  string(REGEX REPLACE "WS_OAI_[A-Z_]+\\([^;]*\\);" "" text "${text}")
+  string(REGEX REPLACE "[{} \t\r\n]+" "" text "${text}")
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Applies one rule to a file below <work> in place, and sets <out> to a list of "<macro>|<how many it has added>".
 # spatch 1.1 does nothing, without a word, where a path has a space: it gets names below <work> only.
 function(ws_patches_rule spatch rule work file out)
-  ws_patches_count("${work}/${file}" before)
+  ws_patches_macros(${rule} macros)
+  foreach(macro IN LISTS macros)
+    ws_patches_count("${work}/${file}" ${macro} before_${macro})
+  endforeach()
   configure_file("${WS_PATCHES_DIR}/macros.h" "${work}/macros.h" COPYONLY)
   configure_file("${WS_PATCHES_DIR}/${rule}.cocci" "${work}/${rule}.cocci" COPYONLY)
   execute_process(
@@ -83,9 +104,24 @@ function(ws_patches_rule spatch rule work file out)
     message(FATAL_ERROR "thread_pool_ws: spatch failed with ${rule}.cocci on ${file} (${failed}; it has "
       "${WS_PATCHES_SECONDS} s):\n${said}")
   endif()
-  ws_patches_count("${work}/${file}" after)
-  math(EXPR added "${after} - ${before}")
-  set(${out} ${added} PARENT_SCOPE)
+  set(added "")
+  foreach(macro IN LISTS macros)
+    ws_patches_count("${work}/${file}" ${macro} after)
+    math(EXPR count "${after} - ${before_${macro}}")
+    list(APPEND added "${macro}|${count}")
+  endforeach()
+  set(${out} "${added}" PARENT_SCOPE)
+endfunction()
+
+# Copies a file of the tree below <work>. By reading: the tree may be read-only, and the copy is written to.
+function(ws_patches_fetch tree file work)
+  file(READ "${tree}/${file}" text)
+  if(text MATCHES "WS_OAI_[A-Z_]+\\(")
+    message(FATAL_ERROR "thread_pool_ws: ${tree}/${file} carries the patches' marks already, as if the output of "
+      "ws-patches --diff had been applied to it. Take it back: the patches go into copies, the tree stays as it "
+      "is. Or configure without THREAD_POOL_WS_PATCHES.")
+  endif()
+  file(WRITE "${work}/${file}" "${text}")
 endfunction()
 
 # Makes patched copies below <work>, at the same paths as in the tree. Stops when a rule does not add what
@@ -107,14 +143,25 @@ function(ws_patches_make tree sets spatch work out_files out_count)
     endif()
     if(NOT file IN_LIST files)
       list(APPEND files "${file}")
-      file(READ "${tree}/${file}" text) # not copied: the tree may be read-only, and the copy is written to
-      file(WRITE "${work}/${file}" "${text}")
+      ws_patches_fetch("${tree}" "${file}" "${work}")
     endif()
     ws_patches_rule("${spatch}" ${rule} "${work}" "${file}" added)
-    math(EXPR sum "${sum} + ${added}")
-    message(STATUS "thread_pool_ws: ${rule}: ${added} of ${expected} in ${file}")
-    if(NOT added EQUAL expected)
-      string(APPEND wrong "\n  ${rule}: ${expected} expected, ${added} added to ${file}")
+    foreach(pair IN LISTS added)
+      string(REPLACE "|" ";" pair "${pair}")
+      list(GET pair 0 macro)
+      list(GET pair 1 count)
+      math(EXPR sum "${sum} + ${count}")
+      message(STATUS "thread_pool_ws: ${rule}: ${macro}: ${count} of ${expected} in ${file}")
+      if(NOT count EQUAL expected)
+        string(APPEND wrong "\n  ${rule}: ${macro}: ${expected} expected, ${count} added to ${file}")
+      endif()
+    endforeach()
+  endforeach()
+  foreach(file IN LISTS files)
+    ws_patches_bare("${tree}/${file}" original)
+    ws_patches_bare("${work}/${file}" patched)
+    if(NOT "${original}" STREQUAL "${patched}")
+      string(APPEND wrong "\n  ${file}: spatch has changed more than what the rules add")
     endif()
   endforeach()
   list(JOIN files "\n" lines)
@@ -130,19 +177,24 @@ function(ws_patches_make tree sets spatch work out_files out_count)
   set(${out_count} ${sum} PARENT_SCOPE)
 endfunction()
 
-# Sets <out> to spatch, empty when there is none. <wanted>: a program to take instead of looking for one.
+# Sets <out> to spatch, empty when there is none. <wanted>: a program to take instead of looking for one; stops
+# when that is not there.
 function(ws_patches_spatch wanted out)
-  if(NOT wanted)
-    set(wanted spatch)
+  set(name "${wanted}")
+  if(NOT name)
+    set(name spatch)
   endif()
-  if(IS_ABSOLUTE "${wanted}")
-    set(WS_PATCHES_PROGRAM "${wanted}")
+  if(IS_ABSOLUTE "${name}")
+    set(WS_PATCHES_PROGRAM "${name}")
   else()
-    find_program(WS_PATCHES_PROGRAM "${wanted}")
+    find_program(WS_PATCHES_PROGRAM "${name}")
     set(WS_PATCHES_PROGRAM "${WS_PATCHES_PROGRAM}") # outlives the next line; later ones look again
     unset(WS_PATCHES_PROGRAM CACHE)
   endif()
   if(NOT WS_PATCHES_PROGRAM OR NOT EXISTS "${WS_PATCHES_PROGRAM}")
+    if(wanted)
+      message(FATAL_ERROR "thread_pool_ws: there is no ${wanted}, which was named as spatch")
+    endif()
     set(WS_PATCHES_PROGRAM "")
   endif()
   set(${out} "${WS_PATCHES_PROGRAM}" PARENT_SCOPE)

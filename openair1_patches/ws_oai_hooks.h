@@ -20,8 +20,14 @@ static inline void ws_oai_scope_end(const int *phase)
   ws_oai_phase_end(*phase);
 }
 
+#ifdef __cplusplus
+typedef bool ws_oai_bool_t;
+#else
+typedef _Bool ws_oai_bool_t; // without stdbool.h, see above
+#endif
+
 /// @return the first index that is set; @p count when none is
-static inline unsigned ws_oai_first(const _Bool *set, unsigned count)
+static inline unsigned ws_oai_first(const ws_oai_bool_t *set, unsigned count)
 {
   unsigned first = 0;
   while (first < count && !set[first])

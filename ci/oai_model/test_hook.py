@@ -210,7 +210,7 @@ def test_pkg_config_without_hwloc(new_build: NewBuild, monkeypatch: pytest.Monke
     build = new_build("B2")
     assert build.with_hook() == 0
     assert "finds no hwloc" in build.log and "without hwloc" in build.log
-    assert "finds no lttng-ust 2.13" in build.log and ", LTTng tracepoints" not in build.log
+    assert "finds no lttng-ust, 2.13" in build.log and ", LTTng tracepoints" not in build.log
 
 
 def lttng_found() -> bool:

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
+import contextlib
+import io
+import sys
 import unittest
+from unittest import mock
 
-from check_usdt import HEADER, WIDTHS, differences, events, probes
+import check_usdt
+from check_usdt import HEADER, WIDTHS, differences, events, main, probes
 from lintkit import read, repo_root
 
 SOME = """
@@ -57,6 +62,22 @@ class UsdtTest(unittest.TestCase):
                 "start: no probe",
             ],
         )
+
+    def exit_status(self, header: str, notes: str) -> int:
+        with (
+            mock.patch.object(check_usdt, "read", return_value=header),
+            mock.patch.object(check_usdt, "notes_of", return_value=notes),
+            mock.patch.object(sys, "argv", ["check_usdt.py", "archive"]),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            return main()
+
+    def test_a_header_without_events_fails(self) -> None:
+        """As one does that the expressions here no longer read."""
+        good = note("start", "4@%ecx 8@$.LC0 -4@-20(%rbp)") + note("push", "8@%rdi")
+        self.assertEqual(self.exit_status(SOME, good), 0)
+        self.assertEqual(self.exit_status(SOME, ""), 1)
+        self.assertEqual(self.exit_status("", ""), 1)
 
 
 if __name__ == "__main__":

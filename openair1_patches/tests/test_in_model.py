@@ -78,6 +78,7 @@ def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, 
     _, lines = said(build, "nr_ulsim")
     phases = [line for line in lines if " 7.1 " in line]
     assert phases == slot_of(shape)
+    assert [line for line in lines if line.startswith("begin 1 7.2 ")][0] == "begin 1 7.2 0"
     assert not [line for line in lines if " 7.4 " in line]  # a slot in which nobody sends
     hints = lines.count("prewake 1")
     assert hints > 0 if shape == "A serial" else hints == 8  # of each user's decoding; of each slot
@@ -172,7 +173,7 @@ def test_a_function_that_is_missing_stops(new_build: NewBuild) -> None:
     ):
         text = " ".join(text.split())
         assert code != 0
-        assert "prewake/slot: 1 expected, 0 added to executables/nr-gnb.c" in text
+        assert "prewake/slot: WS_OAI_PREWAKE_SLOT: 1 expected, 0 added to executables/nr-gnb.c" in text
         assert "-UTHREAD_POOL_WS_PATCHES" in text
     assert "+      WS_OAI_PREWAKE_RU(ru);" in ws_patches("--diff", str(build.tree))[1]  # what still fits
     assert build.with_hook(f"{PATCHES}=trace") == 0, build.log  # the other set still fits
@@ -184,7 +185,78 @@ def test_one_match_too_many_stops(new_build: NewBuild) -> None:
     call = "phy_procedures_gNB_uespec_RX(0, 1, 2);"
     append(build.tree / NR_GNB, f"\nstatic void rx_func(void)\n{{\n  {call}\n}}\n")
     assert build.with_hook(f"{PATCHES}=ON") != 0
-    assert "prewake/slot: 1 expected, 2 added" in build.log
+    assert "prewake/slot: WS_OAI_PREWAKE_SLOT: 1 expected, 2 added" in build.log
+
+
+@needs_spatch
+def test_a_begin_without_its_end_stops(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    file = build.tree / "openair1" / "PHY" / "NR_TRANSPORT" / "nr_ulsch_demodulation.c"
+    statistic = "_meas(&gNB->rx_pusch_symbol_processing_stats)"
+    assert f"stop{statistic}" in file.read_text()
+    file.write_text(file.read_text().replace(f"stop{statistic}", f"start{statistic}"))
+    assert build.with_hook(f"{PATCHES}=ON") != 0
+    assert "trace/symbols: WS_OAI_SYMBOLS_BEGIN: 1 expected, 2 added" in build.log
+    assert "trace/symbols: WS_OAI_SYMBOLS_END: 1 expected, 0 added" in build.log
+
+
+def fake_spatch(folder: Path, script: str) -> str:
+    """A program in its place; the file that it is to change is its last argument."""
+    fake = folder / "spatch"
+    fake.write_text(f"#!/bin/sh\nfor file; do :; done\n{script}\n")
+    fake.chmod(0o755)
+    return f"-DTHREAD_POOL_WS_SPATCH={fake}"
+
+
+@needs_spatch
+@pytest.mark.parametrize("more", ["int more;", "/* WS_OAI_ANYTHING( */"])
+def test_what_else_spatch_changes_stops(new_build: NewBuild, tmp_path: Path, more: str) -> None:
+    build = new_build("B2")
+    fake = fake_spatch(tmp_path, f"""{shutil.which("spatch")} "$@" && echo '{more}' >> "$file" """)
+    assert build.with_hook(f"{PATCHES}=ON", fake) != 0
+    assert "executables/nr-gnb.c: spatch has changed more than what the rules add" in build.log
+    assert "1 expected" not in build.log
+
+
+def test_a_spatch_that_does_not_end_stops(new_build: NewBuild, tmp_path: Path) -> None:
+    build = new_build("B2")
+    fake = fake_spatch(tmp_path, "exec sleep 600")
+    assert build.with_hook(f"{PATCHES}=ON", fake, "-DWS_PATCHES_SECONDS=1") != 0
+    text = " ".join(build.log.split())
+    assert "spatch failed with trace/symbols.cocci" in text and "it has 1 s" in text
+
+
+@needs_spatch
+def test_a_tree_that_is_patched_already_stops(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    append(build.tree / NR_GNB, "\n// WS_OAI_PREWAKE_SLOT(gNB);\n")
+    for code, text in ((build.with_hook(f"{PATCHES}=ON"), build.log), ws_patches("--check", str(build.tree))):
+        assert code != 0
+        assert "carries the patches' marks already" in " ".join(text.split())
+
+
+@needs_spatch
+def test_a_copy_that_is_deleted_is_made_again(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build.make()
+    copy_of(build, NR_GNB).unlink()
+    build.make()
+    assert copy_of(build, NR_GNB).read_text().count("WS_OAI_") == 1
+
+
+@needs_spatch
+def test_a_copy_is_compiled_as_its_original(new_build: NewBuild) -> None:
+    """With what the original's own source properties say."""
+    build = new_build("B2")
+    path = f"${{OPENAIR_DIR}}/{NR_GNB}"
+    append(
+        build.tree / "CMakeLists.txt",
+        f"\nset_source_files_properties({path} PROPERTIES\n  COMPILE_DEFINITIONS CELLS=2)\n",
+    )
+    append(build.tree / NR_GNB, "\n#if CELLS != 2\n#error not as the original\n#endif\n")
+    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build.make()
 
 
 @needs_spatch
@@ -223,9 +295,17 @@ def test_spatch_may_be_named_as_in_path(new_build: NewBuild) -> None:
     assert "patches: trace, " in build.log
 
 
+@pytest.mark.parametrize("name", ["/nowhere/spatch", "spatch-of-nobody"])
+def test_a_spatch_that_was_named_and_is_not_there_stops(new_build: NewBuild, name: str) -> None:
+    build = new_build("B2")
+    assert build.with_hook(f"{PATCHES}=ON", f"-DTHREAD_POOL_WS_SPATCH={name}") != 0
+    assert f"there is no {name}, which was named as spatch" in " ".join(build.log.split())
+
+
 def test_without_spatch_it_goes_on(new_build: NewBuild) -> None:
     build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_SPATCH=/nowhere/spatch") == 0, build.log
+    nothing = "-DWS_PATCHES_PROGRAM=/nowhere"  # what a search finds
+    assert build.with_hook(f"{PATCHES}=ON", nothing) == 0, build.log
     assert "spatch was not found" in build.log and "coccinelle" in build.log
     assert "no patches (no spatch)" in build.log
     assert "/patched/" not in (build.folder / "build.ninja").read_text()
@@ -233,10 +313,8 @@ def test_without_spatch_it_goes_on(new_build: NewBuild) -> None:
 
 def test_a_spatch_that_fails_stops(new_build: NewBuild, tmp_path: Path) -> None:
     build = new_build("B2")
-    fake = tmp_path / "spatch"
-    fake.write_text("#!/bin/sh\necho out of rope >&2\nexit 3\n")
-    fake.chmod(0o755)
-    assert build.with_hook(f"{PATCHES}=ON", f"-DTHREAD_POOL_WS_SPATCH={fake}") != 0
+    fake = fake_spatch(tmp_path, "echo out of rope >&2\nexit 3")
+    assert build.with_hook(f"{PATCHES}=ON", fake) != 0
     assert "spatch failed with trace/symbols.cocci" in build.log and "out of rope" in build.log
 
 
@@ -254,6 +332,16 @@ def test_ws_patches_shows_and_counts(tmp_path: Path, shape: str) -> None:
     assert [line for line in lines if line.startswith("- ")] == ["-    if (ru->fh_south_in)"]  # gets a brace
     assert text.count("--- a/") == files
     assert digest(tree) == before
+
+
+@needs_spatch
+def test_ws_patches_takes_one_set_and_may_be_a_link(tmp_path: Path) -> None:
+    tree = assemble("B2", tmp_path / "oai")
+    link = tmp_path / "patches"
+    link.symlink_to(REPO / "openair1_patches" / "ws-patches")
+    done = run([str(link), "--check", "--set", "trace", str(tree)])
+    assert done.returncode == 0, done.stderr
+    assert "3 insertions in 2 files" in done.stdout and "prewake" not in done.stdout
 
 
 def test_ws_patches_says_how_it_is_called(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ static inline void nr_slot_fep_ul(const frame_parms_t *parms, int symbol, int an
 
 uint64_t nr_rx_pusch_tp(PHY_VARS_gNB *gNB, uint8_t ulsch_id, uint32_t frame, uint8_t slot);
 uint64_t nr_rx_pusch(PHY_VARS_gNB *gNB, uint8_t ulsch_id, uint32_t frame, uint8_t slot);
-/// Users 1 and up send in every slot that is no multiple of 4. Adds to gNB->sum.
+/// Users 1 and up send in every slot that is no multiple of 4, user 0 in slots 2, 6, ... Adds to gNB->sum.
 int phy_procedures_gNB_uespec_RX(PHY_VARS_gNB *gNB, int frame_rx, int slot_rx);
 void l1_slot(PHY_VARS_gNB *gNB, int frame, int slot);
 

@@ -18,7 +18,7 @@ int phy_procedures_gNB_uespec_RX(PHY_VARS_gNB *gNB, int frame_rx, int slot_rx)
 {
   uint64_t seed[2] __attribute__((aligned(32))) = {0};
   int waiting = 0;
-  for (int i = 1; i < gNB->max_nb_pusch && slot_rx % 4 != 0; i++) {
+  for (int i = slot_rx % 4 == 2 ? 0 : 1; i < gNB->max_nb_pusch && slot_rx % 4 != 0; i++) {
     seed[0] = seed[0] * 31 + nr_rx_pusch(gNB, (uint8_t)i, (uint32_t)frame_rx, (uint8_t)slot_rx);
     int const tasks = nr_ulsch_procedures(gNB, frame_rx, slot_rx, i);
     if (tasks > 0)

@@ -22,7 +22,7 @@ int phy_procedures_gNB_uespec_RX(PHY_VARS_gNB *gNB, int frame_rx, int slot_rx)
 {
   bool ulsch_to_decode[USERS_MAX] = {false};
   uint64_t sum = 0;
-  for (int i = 1; i < gNB->max_nb_pusch && slot_rx % 4 != 0; i++) {
+  for (int i = slot_rx % 4 == 2 ? 0 : 1; i < gNB->max_nb_pusch && slot_rx % 4 != 0; i++) {
     sum = sum * 31 + nr_rx_pusch_tp(gNB, (uint8_t)i, (uint32_t)frame_rx, (uint8_t)slot_rx);
     ulsch_to_decode[i] = true;
   }

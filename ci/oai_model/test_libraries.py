@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the pool takes from the machine: where it is found if nothing is said, for sure when it is asked for.
+In the hook, on a model, and in the standalone build."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from oai_model.model import HOOK, REPO
+from oai_model.test_hook import INCLUDE, Build, NewBuild, lttng_found, run
+
+# Stands in for systemtap's, and makes no probe.
+SDT = "#pragma once\n#define STAP_PROBEV(...) ((void)0)\n"
+# In the order of the parameter hooked.
+FIRST = "-DWS_TESTS=OFF", f"-D{INCLUDE}={HOOK}"
+LTTNG = "-DWS_LTTNG", "-DTHREAD_POOL_WS_LTTNG"
+HWLOC = "-DWS_HWLOC", "-DTHREAD_POOL_WS_HWLOC"
+USDT = "-DWS_USDT", "-DTHREAD_POOL_WS_USDT"
+TRACED = "traced by lttng-ust", ", LTTng tracepoints"  # what is said when it is there
+
+both = pytest.mark.parametrize("hooked", [False, True], ids=["alone", "hook"])
+
+
+@pytest.fixture
+def build(new_build: NewBuild, tmp_path: Path, hooked: bool) -> Build:
+    return new_build("B2") if hooked else Build(REPO, tmp_path / "alone")
+
+
+@pytest.fixture
+def configured(build: Build, hooked: bool) -> Build:
+    """Configured once with nothing said."""
+    assert build.configure(FIRST[hooked]) == 0, build.log
+    return build
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path, **versions: str) -> None:
+    """Makes pkg-config find these modules only."""
+    folder.mkdir()
+    for name, version in versions.items():
+        name = name.replace("_", "-")
+        text = f"Name: {name}\nDescription: none\nVersion: {version}\nLibs:\nCflags:\n"
+        (folder / f"{name}.pc").write_text(text)
+    monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(folder))
+    monkeypatch.delenv("PKG_CONFIG_PATH", raising=False)
+
+
+@both
+@pytest.mark.parametrize(
+    ("option", "package", "wanted"),
+    [(LTTNG, "liblttng-ust-dev", "no lttng-ust, 2.13 or newer"), (HWLOC, "libhwloc-dev", "no hwloc")],
+    ids=["lttng", "hwloc"],
+)
+def test_a_library_that_is_asked_for_and_missing_stops(
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    hooked: bool,
+    option: tuple[str, str],
+    package: str,
+    wanted: str,
+) -> None:
+    pretend(monkeypatch, tmp_path / "pc")
+    name = option[hooked]
+    assert build.configure(FIRST[hooked]) == 0, build.log  # not asked for
+    assert f"finds {wanted}" in build.log
+    assert build.configure(f"{name}=ON") != 0
+    assert f"{name[2:]} is ON, but pkg-config finds {wanted}" in build.log and package in build.log
+    for value in (f"{name}=OFF", f"{name}=AUTO", "-U" + name[2:]):
+        assert build.configure(value) == 0, (value, build.log)
+
+
+@both
+def test_a_library_that_is_too_old_is_not_there(
+    build: Build, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hooked: bool
+) -> None:
+    pretend(monkeypatch, tmp_path / "pc", lttng_ust="2.12.7")
+    assert build.configure(FIRST[hooked]) == 0, build.log
+    assert "finds lttng-ust 2.12.7 only, 2.13 or newer is wanted" in build.log
+    assert TRACED[hooked] not in build.log
+    assert build.configure(f"{LTTNG[hooked]}=ON") != 0
+    assert "is ON, but pkg-config finds lttng-ust 2.12.7 only, 2.13 or newer is wanted" in build.log
+
+
+@both
+@pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed (liblttng-ust-dev)")
+def test_on_off_and_nothing_said(configured: Build, hooked: bool) -> None:
+    name = LTTNG[hooked]
+    assert TRACED[hooked] in configured.log
+    for option, traced in (("=ON", True), ("=OFF", False), ("", True), ("=AUTO", True)):
+        said = name + option if option else "-U" + name[2:]
+        assert configured.configure(said) == 0, configured.log
+        assert (TRACED[hooked] in configured.log) == traced, said
+        # The provider's source, not a word of the log only.
+        assert ("ws_tp.c" in (configured.folder / "build.ninja").read_text()) == traced, said
+
+
+@both
+def test_probes_that_are_asked_for_and_have_no_header_stop(configured: Build, hooked: bool) -> None:
+    name = USDT[hooked]
+    before = configured.cache()
+    places = [str(path.parents[1]) for path in Path("/usr/include").glob("**/sys/sdt.h")]
+    ignored = "-DCMAKE_IGNORE_PATH=" + ";".join(["/usr/include", "/usr/local/include", *places])
+    assert configured.configure(f"{name}=ON", ignored) != 0
+    assert f"{name[2:]} is ON, but sys/sdt.h was not found (Debian: systemtap-sdt-dev)" in configured.log
+    assert configured.configure(f"{name}=OFF") == 0, configured.log
+    assert configured.configure("-U" + name[2:], "-UCMAKE_IGNORE_PATH") == 0, configured.log
+    assert configured.cache() == before
+
+
+@both
+def test_probes_leave_nothing_when_switched_off(configured: Build, tmp_path: Path, hooked: bool) -> None:
+    """The header's folder neither in the cache nor, with it, in a later search."""
+    name = USDT[hooked]
+    before = configured.cache()
+    for place in ("one", "two"):
+        header = tmp_path / place / "include" / "sys" / "sdt.h"
+        header.parent.mkdir(parents=True)
+        header.write_text(SDT)
+        assert configured.configure(f"{name}=ON", f"-DCMAKE_PREFIX_PATH={tmp_path / place}") == 0
+        assert str(header.parents[1]) in (configured.folder / "build.ninja").read_text()
+        shutil.rmtree(tmp_path / place)
+    assert configured.configure("-U" + name[2:], "-UCMAKE_PREFIX_PATH") == 0
+    assert configured.cache() == before
+    assert "WS_USDT" not in (configured.folder / "build.ninja").read_text()
+
+
+@both
+def test_a_header_in_a_prefix_is_used(configured: Build, tmp_path: Path, hooked: bool) -> None:
+    header = tmp_path / "a prefix" / "include" / "sys" / "sdt.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(SDT)
+    options = (f"{USDT[hooked]}=ON", f"{LTTNG[hooked]}=OFF", f"-DCMAKE_PREFIX_PATH={header.parents[2]}")
+    assert configured.configure(*options) == 0, configured.log
+    configured.make("thread-pool" if hooked else "thread_pool_ws")
+    assert str(header) in run(["ninja", "-C", str(configured.folder), "-t", "deps"]).stdout

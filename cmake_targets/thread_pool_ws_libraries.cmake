@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the pool takes from the machine if it is there, for the hook and for the standalone build. An option that is
+# not set, or AUTO, takes a library where it is found; ON wants it; OFF builds without. Nothing stays in the cache.
+
+# Says that pkg-config finds no <module> in version <least> (empty = any) or newer, and what that means (<without>).
+# Stops when the user has switched <option> on. <package>: what Debian calls it.
+function(ws_library_missing module least package option without)
+  set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
+  if(NOT pkg_config)
+    set(pkg_config pkg-config)
+  endif()
+  execute_process(COMMAND "${pkg_config}" --modversion ${module}
+    OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE absent)
+  set(said "pkg-config finds no ${module}")
+  if(NOT absent)
+    set(said "pkg-config finds ${module} ${version} only")
+  endif()
+  if(least)
+    string(APPEND said ", ${least} or newer is wanted")
+  endif()
+  if(DEFINED ${option} AND NOT "${${option}}" STREQUAL "AUTO")
+    message(FATAL_ERROR "thread_pool_ws: ${option} is ${${option}}, but ${said} (Debian: ${package}). "
+      "AUTO takes it where it is found, OFF builds without: ${without}.")
+  endif()
+  message(STATUS "thread_pool_ws: ${said} (Debian: ${package}): ${without}")
+endfunction()
+
+# Sets <out_cflags> and <out_libs> to what a library needs, both empty without it. Not by pkg_check_modules, which
+# would leave its results in OAI's cache.
+function(ws_find_library module least package option without out_cflags out_libs)
+  set(${out_cflags} "" PARENT_SCOPE)
+  set(${out_libs} "" PARENT_SCOPE)
+  if(DEFINED ${option} AND NOT ${option})
+    message(STATUS "thread_pool_ws: ${option} is off: ${without}")
+    return()
+  endif()
+  set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
+  if(NOT pkg_config)
+    set(pkg_config pkg-config)
+  endif()
+  set(version "")
+  if(least)
+    set(version "--atleast-version=${least}")
+  endif()
+  execute_process(COMMAND "${pkg_config}" ${version} ${module} ERROR_QUIET OUTPUT_QUIET RESULT_VARIABLE absent)
+  execute_process(COMMAND "${pkg_config}" --cflags ${module}
+    OUTPUT_VARIABLE cflags OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_cflags)
+  execute_process(COMMAND "${pkg_config}" --libs ${module}
+    OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_libs)
+  if(absent OR no_cflags OR no_libs)
+    ws_library_missing(${module} "${least}" ${package} ${option} "${without}")
+    return()
+  endif()
+  separate_arguments(cflags UNIX_COMMAND "${cflags}")
+  separate_arguments(libs UNIX_COMMAND "${libs}")
+  set(${out_cflags} "${cflags}" PARENT_SCOPE)
+  set(${out_libs} "${libs}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to the folder that sys/sdt.h is in, which need not be one of the compiler's own; stops without one.
+function(ws_find_sdt option out)
+  find_path(ws_sdt_include sys/sdt.h)
+  set(found "${ws_sdt_include}")
+  unset(ws_sdt_include CACHE)
+  if(NOT found)
+    message(FATAL_ERROR "thread_pool_ws: ${option} is ${${option}}, but sys/sdt.h was not found (Debian: "
+      "systemtap-sdt-dev). OFF builds without: no USDT probes.")
+  endif()
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
