@@ -32,6 +32,11 @@ def is_gone(process):
         return True
 
 
+def heed_interrupts() -> None:
+    """Who starts the tests in the background may have Ctrl-C ignored, and all that they start inherits it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def sweep(tmp_path):
     """Its second run writes its process id and then hangs."""
@@ -51,6 +56,7 @@ def sweep(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
     hangs = tmp_path / "hangs"
     until(lambda: hangs.exists() and hangs.read_text().endswith("\n"))

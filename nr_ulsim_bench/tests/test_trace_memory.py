@@ -96,3 +96,36 @@ def test_too_many_kinds_share_one_entry(monkeypatch):
         analysis.feed(log.sorted())
     assert len(analysis.figures) == 6
     assert analysis.figures[1, "others"].durations.count == 15
+
+
+def test_pools_that_have_stopped_leave_no_threads_behind():
+    """A test program makes pool after pool; each burst looks at all threads that there are."""
+    analysis = Analysis()
+    for number in range(200):
+        log, at = Log(), number * 1000
+        log.workers = {1000 + number: 0}
+        log.pool(at, pool=number + 1)
+        log.push(at + 1, 1, pool=number + 1)
+        log.run(at + 10, at + 20, 1, 1000 + number, pool=number + 1)
+        log.join(at + 5, at + 30, pool=number + 1)
+        log.add(ev.POOL_STOP, at + 40, MAIN, number + 1)
+        analysis.feed(log.sorted())
+    (process,) = analysis.processes.values()
+    assert set(process.threads) == {MAIN} and not process.threads[MAIN].run_ns
+    assert len(process.pools) == 200  # of which the table has a row each
+    assert sum(figures.tasks for figures in analysis.figures.values()) == 200
+
+
+def test_a_pool_that_stops_in_a_phase_is_part_of_it():
+    log = Log()
+    log.pool(0)
+    log.begin(10)
+    log.push(11, 1)
+    log.run(20, 60, 1, W0)
+    log.join(15, 70)
+    log.add(ev.POOL_STOP, 80, MAIN, POOL)
+    log.end(90, tasks=1)
+    analysis = Analysis()
+    analysis.feed(log.sorted())
+    (figures,) = analysis.figures.values()
+    assert figures.busy_ns == 40 + (80 - 55)  # the task; the phase's own thread outside its wait

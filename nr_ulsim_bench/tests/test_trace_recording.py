@@ -115,7 +115,7 @@ class Told:
         self.dumps.append(self.clock.now)
 
 
-@pytest.mark.parametrize("end_s, dumps", [(0.5, []), (3, [1]), (60, [1, 4, 16])])
+@pytest.mark.parametrize("end_s, dumps", [(0.5, []), (3, [1, 2]), (60, [1, 2, 4, 8, 16])])
 def test_when_they_say_it(monkeypatch, end_s, dumps):
     clock = Clock(monkeypatch, end_s)
     told = Told(clock)

@@ -53,6 +53,7 @@ class Analysis:
         self._handlers: list[Callable[[Event], None]] = [self._nothing] * ev.KIND_COUNT
         for number, handler in {
             ev.POOL_START: self._pool_start,
+            ev.POOL_STOP: self._pool_stop,
             ev.PUSH: self._push,
             ev.WAKE: self._wake,
             ev.UNPARK: self._unpark,
@@ -124,6 +125,9 @@ class Analysis:
         pool = self._process(event[2]).pool(event[4])
         _, _, _, _, _, pool.name, pool.workers, pool.cpus, pool.worker_cpus = event
         pool.began = True
+
+    def _pool_stop(self, event: Event) -> None:
+        self._process(event[2]).retire(event[4])
 
     def _steal(self, event: Event) -> None:
         self._process(event[2]).pool(event[4]).steals += 1

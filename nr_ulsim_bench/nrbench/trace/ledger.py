@@ -100,7 +100,7 @@ class Ledger:
         phase.depth = len(thread.stack)
         phase.pushed_before = thread.pushed
         thread.settle(now)
-        phase.run_before = {number: process.run_ns(number, now) for number in process.pools}
+        phase.run_before = process.run_ns(now)
         phase.own_run_before = dict(thread.run_ns)
         phase.own_wait_before = thread.wait_ns
         process.open[phase] = None
@@ -212,9 +212,10 @@ def forget_before(process: Process, limit_ns: int) -> None:
 def ran_in(process: Process, phase: Phase, now: int) -> dict[int, int]:
     """Time that threads have spent, since a phase began, in tasks of its pools, also in those of others."""
     ran_ns: dict[int, int] = {}
+    run_ns = process.run_ns(now)
     for pool in phase.pools:
         before = phase.run_before.get(pool, {})
-        for tid, time_ns in process.run_ns(pool, now).items():
+        for tid, time_ns in run_ns.get(pool, {}).items():
             since_ns = time_ns - before.get(tid, 0)
             if since_ns:
                 ran_ns[tid] = ran_ns.get(tid, 0) + since_ns

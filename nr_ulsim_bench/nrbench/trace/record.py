@@ -26,7 +26,7 @@ from nrbench.trace.lttng import Buffers, Losses, Session, check_installed, check
 RECORD_FILE = ctf_files.RECORD_FILE
 GRACE_S = 10.0  # for a command to end after it has been told to
 LOOK_S = 1.0
-DUMPS_S = (1.0, 4.0, 16.0)  # after a command's begin
+DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after its begin; nr_ulsim takes a second to load its decoder
 
 
 @dataclass(frozen=True)

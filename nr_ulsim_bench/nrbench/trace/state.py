@@ -127,6 +127,10 @@ class Thread:
         self.by_timer = False  # got up by its own timer and has run nothing since
         self.woken_for: Phase | None = None
 
+    def is_idle(self) -> bool:
+        """It does nothing that a phase or a picture could ask for."""
+        return not (self.stack or self.phases or self.bursts or self.marks)
+
     def in_what(self) -> int:
         if not self.stack:
             return IDLE
@@ -262,18 +266,26 @@ class Process:
             del self.pending[key]
         return task
 
-    def run_ns(self, pool: int, now: int) -> dict[int, int]:
-        """Time that each thread has spent in tasks of that pool; without threads that have run none."""
-        times = {}
+    def run_ns(self, now: int) -> dict[int, dict[int, int]]:
+        """Time that each thread has spent in tasks of each pool; without those that have run none."""
+        times: dict[int, dict[int, int]] = {}
         for thread in self.threads.values():
-            time_ns = thread.run_ns.get(pool, 0)
-            if thread.stack:
-                top = thread.stack[-1]
-                if type(top) is Task and top.pool == pool:
-                    time_ns += now - thread.since_ns
-            if time_ns:
-                times[thread.tid] = time_ns
+            for pool, time_ns in thread.run_ns.items():
+                times.setdefault(pool, {})[thread.tid] = time_ns
+            top = thread.stack[-1] if thread.stack else None
+            if isinstance(top, Task):
+                of_pool = times.setdefault(top.pool, {})
+                of_pool[thread.tid] = of_pool.get(thread.tid, 0) + now - thread.since_ns
         return times
+
+    def retire(self, pool: int) -> None:
+        """The pool has stopped, and its workers are gone. What open phases ask for stays."""
+        if any(pool in phase.pools for phase in self.open):
+            return
+        for thread in list(self.threads.values()):
+            thread.run_ns.pop(pool, None)
+            if thread.pool == pool and thread.is_idle():
+                del self.threads[thread.tid]
 
 
 def note_group(groups: dict[int, Moment], group: int, moment: Moment) -> None:
