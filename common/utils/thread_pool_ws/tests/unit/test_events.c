@@ -3,43 +3,21 @@
 /// What the events of a task say, and where they stand: push, steal, run, complete, join (docs/tracing.md).
 /// Linked with the core that records (ws_recorder.h). test_events_idle.c has those of workers and pools.
 #include <errno.h>
-#include <string.h>
 
 #include "../../core/ws_group_word.h"
 #include "../../core/ws_park.h"
 #include "../../include/ws_trace.h"
-#include "../support/ws_recorder.h"
-#include "../support/ws_test.h"
+#include "../support/ws_scene.h"
 
-#define BATCH 20u
-
+/// Of a look; one thread at a time makes them.
 static struct {
-  ws_pool_t *pool;
-  int64_t id; ///< of the pool
-  test_gate_t gate;
-  alignas(4) ws_group_t group, inner;
-  char arg[BATCH]; ///< tasks are told apart by these addresses
-  uint32_t looks, wrong; ///< of a look; one thread at a time makes them
-} scene;
-
-/// Its function, in the record.
-static void told_task(void *arg)
-{
-  WS_PROBE(func, (uintptr_t)arg);
-}
-
-static void push_told(uint32_t arg, ws_group_t *group)
-{
-  test_push(scene.pool, told_task, &scene.arg[arg], group);
-}
+  uint32_t looks, wrong;
+} looked;
 
 static void begin_with(const ws_settings_t *settings, void (*look)(const recorded_t *recorded))
 {
-  memset(&scene, 0, sizeof(scene));
-  recorder_begin(look);
-  test_gate_init(&scene.gate);
-  scene.pool = test_create(settings);
-  scene.id = (int64_t)scene.pool->id;
+  memset(&looked, 0, sizeof(looked));
+  scene_begin(settings, look);
 }
 
 static void begin(uint32_t workers)
@@ -48,24 +26,11 @@ static void begin(uint32_t workers)
   begin_with(&settings, NULL);
 }
 
-static void end(void)
-{
-  test_destroy(scene.pool);
-  test_gate_destroy(&scene.gate);
-}
-
-/// The only worker stands in the gate from now on.
-static void hold(void)
-{
-  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
-}
-
 static void end_held(void)
 {
   test_gate_let(&scene.gate, 1);
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  end();
+  scene_end();
 }
 
 /// A task's events and its function: in order, in one thread, with these fields.
@@ -91,7 +56,7 @@ static void a_function_stands_between_its_begin_and_its_end(void)
   ws_group_init(&scene.group, 1);
   push_told(0, &scene.group);
   ws_group_wait(&scene.group, NULL); // the worker runs it
-  hold();
+  scene_hold();
   ws_group_init(&scene.group, 1);
   push_told(1, &scene.group);
   ws_group_wait(&scene.group, scene.pool); // who waits runs it
@@ -107,7 +72,7 @@ static void a_task_that_runs_in_its_push_has_the_same_events(void)
   const ws_task_t batch[2] = {{told_task, &scene.arg[1], NULL}, {told_task, &scene.arg[2], NULL}};
   CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, 2), 2);
   ws_trace_run(told_task, &scene.arg[3]);
-  end();
+  scene_end();
   for (uint32_t arg = 0; arg < 3; arg++)
     expect_run(arg, scene.id, -1, NULL);
   expect_run(3, 0, -1, NULL);
@@ -128,7 +93,7 @@ static void a_task_inside_another_is_nested(void)
   ws_group_init(&scene.group, 1);
   test_push(scene.pool, run_another, NULL, &scene.group);
   ws_group_wait(&scene.group, NULL);
-  end();
+  scene_end();
   expect_run(1, scene.id, 0, &scene.inner);
   const recorded_t *push = recorder_find("push", F_ARG, ADDRESS(&scene.arg[1]));
   CU_ASSERT_TRUE(RECORDED(push, scene.id, 0, ADDRESS(told_task), ADDRESS(&scene.arg[1]),
@@ -149,8 +114,8 @@ static void look_at_push(const recorded_t *recorded)
 {
   if (strcmp(recorded->event, "push") != 0)
     return;
-  scene.looks++;
-  scene.wrong += ws_work_visible(scene.pool);
+  looked.looks++;
+  looked.wrong += ws_work_visible(scene.pool);
 }
 
 /// @param lanes  0 = tasks go to the shared queue
@@ -159,11 +124,11 @@ static void look_at_pushes(uint32_t lanes)
   ws_settings_t settings = test_settings(1);
   settings.lanes = lanes;
   begin_with(&settings, look_at_push);
-  hold();
-  CU_ASSERT_EQUAL(scene.looks, 1);
+  scene_hold();
+  CU_ASSERT_EQUAL(looked.looks, 1);
   push_told(0, NULL);
-  CU_ASSERT_EQUAL(scene.looks, 2);
-  CU_ASSERT_EQUAL(scene.wrong, 0);
+  CU_ASSERT_EQUAL(looked.looks, 2);
+  CU_ASSERT_EQUAL(looked.wrong, 0);
   CU_ASSERT_TRUE(ws_work_visible(scene.pool));
   end_held();
 }
@@ -178,16 +143,16 @@ static void a_batch_is_an_event_a_task_in_its_order(void)
 {
   const ws_settings_t settings = test_settings(1);
   begin_with(&settings, look_at_push);
-  hold();
-  ws_task_t batch[BATCH];
-  for (uint32_t i = 0; i < BATCH; i++)
+  scene_hold();
+  ws_task_t batch[SCENE_TASKS];
+  for (uint32_t i = 0; i < SCENE_TASKS; i++)
     batch[i] = (ws_task_t){told_task, &scene.arg[i], i % 2 ? &scene.group : NULL};
-  ws_group_init(&scene.group, BATCH / 2);
-  CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, BATCH), BATCH);
-  CU_ASSERT_EQUAL(scene.looks, 1 + BATCH);
-  CU_ASSERT_EQUAL(scene.wrong, 0); // all stand before the first
+  ws_group_init(&scene.group, SCENE_TASKS / 2);
+  CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, SCENE_TASKS), SCENE_TASKS);
+  CU_ASSERT_EQUAL(looked.looks, 1 + SCENE_TASKS);
+  CU_ASSERT_EQUAL(looked.wrong, 0); // all stand before the first
   const recorded_t *push = recorder_find("push", F_FUNC, ADDRESS(told_task));
-  for (uint32_t i = 0; i < BATCH; i++, push = recorder_next(push, "push"))
+  for (uint32_t i = 0; i < SCENE_TASKS; i++, push = recorder_next(push, "push"))
     CU_ASSERT_TRUE_FATAL(RECORDED(push, scene.id, -1, ADDRESS(told_task), ADDRESS(&scene.arg[i]),
                                   ADDRESS(batch[i].group)));
   CU_ASSERT_PTR_NULL(push);
@@ -202,7 +167,7 @@ static void refuse(uint32_t lanes)
   settings.full = WS_FULL_FAIL;
   settings.queue_capacity = 4;
   begin_with(&settings, NULL);
-  hold();
+  scene_hold();
   const ws_task_t empty = {.func = test_empty_task}, batch[3] = {empty, empty, empty};
   int64_t taken = ws_pool_push_batch(scene.pool, batch, 3);
   for (uint32_t i = 0; i < 10; i++)
@@ -215,7 +180,7 @@ static void refuse(uint32_t lanes)
   CU_ASSERT_EQUAL(ws_pool_push(scene.pool, batch[0]), -ECANCELED);
   CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, 3), -ECANCELED);
   CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, ADDRESS(test_empty_task)), taken);
-  end();
+  scene_end();
 }
 
 static void a_push_that_is_refused_is_none(void)
@@ -229,8 +194,8 @@ static void look_at_complete(const recorded_t *recorded)
 {
   if (strcmp(recorded->event, "complete") != 0)
     return;
-  scene.looks++;
-  scene.wrong += ws_group_units(&scene.group) < recorded->field[F_UNITS];
+  looked.looks++;
+  looked.wrong += ws_group_units(&scene.group) < recorded->field[F_UNITS];
 }
 
 static int64_t units_of(const void *group)
@@ -246,23 +211,23 @@ static void complete_batch(bool helps)
 {
   const ws_settings_t settings = test_settings(1);
   begin_with(&settings, look_at_complete);
-  hold();
-  ws_group_init(&scene.group, BATCH);
-  for (uint32_t i = 0; i < BATCH; i++)
+  scene_hold();
+  ws_group_init(&scene.group, SCENE_TASKS);
+  for (uint32_t i = 0; i < SCENE_TASKS; i++)
     push_told(i, &scene.group);
   if (!helps)
     test_gate_let(&scene.gate, 1);
   ws_group_wait(&scene.group, helps ? scene.pool : NULL);
-  CU_ASSERT_EQUAL(units_of(&scene.group), BATCH);
-  CU_ASSERT_EQUAL(scene.wrong, 0);
-  CU_ASSERT_TRUE(scene.looks > 0);
+  CU_ASSERT_EQUAL(units_of(&scene.group), SCENE_TASKS);
+  CU_ASSERT_EQUAL(looked.wrong, 0);
+  CU_ASSERT_TRUE(looked.looks > 0);
   const recorded_t *last = NULL;
   for (const recorded_t *it = NULL; (it = recorder_next(it, "complete"));)
     last = it;
   CU_ASSERT_TRUE(IN_ORDER(last, recorder_find("join_end", F_JOINED, ADDRESS(&scene.group))));
   if (helps)
     test_gate_let(&scene.gate, 1);
-  end();
+  scene_end();
 }
 
 static void completions_are_told_before_the_group_can_end(void)
@@ -274,14 +239,14 @@ static void completions_are_told_before_the_group_can_end(void)
 static void a_completion_by_hand_says_how_many(void)
 {
   recorder_begin(look_at_complete);
-  scene.wrong = 0;
+  looked.wrong = 0;
   ws_group_init(&scene.group, 10);
   ws_group_complete(&scene.group, 3);
   ws_group_complete(&scene.group, 7);
   const recorded_t *first = recorder_next(NULL, "complete");
   CU_ASSERT_TRUE(RECORDED(first, ADDRESS(&scene.group), 3));
   CU_ASSERT_TRUE(RECORDED(recorder_next(first, "complete"), ADDRESS(&scene.group), 7));
-  CU_ASSERT_EQUAL(scene.wrong, 0);
+  CU_ASSERT_EQUAL(looked.wrong, 0);
 }
 
 static void a_task_without_a_group_completes_nothing(void)
@@ -290,7 +255,7 @@ static void a_task_without_a_group_completes_nothing(void)
   push_told(0, NULL);
   push_told(1, ws_group_tag(&scene.group));
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  end();
+  scene_end();
   CU_ASSERT_EQUAL(recorder_count("complete"), 0);
 }
 
@@ -305,7 +270,7 @@ static void *let_go_when_it_stops(void *unused)
 static void a_task_that_an_abort_skips_completes_but_does_not_run(void)
 {
   begin(1);
-  hold();
+  scene_hold();
   ws_group_init(&scene.group, 3);
   for (uint32_t i = 0; i < 3; i++)
     push_told(i, &scene.group);
@@ -313,7 +278,7 @@ static void a_task_that_an_abort_skips_completes_but_does_not_run(void)
   test_spawn(&threads, let_go_when_it_stops, NULL);
   CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_ABORT), 3);
   test_join(&threads);
-  end();
+  scene_end();
   CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, ADDRESS(told_task)), 3);
   CU_ASSERT_EQUAL(recorder_count("run_begin"), 1); // of the task in the gate
   CU_ASSERT_EQUAL(recorder_count("run_end"), 1);
@@ -334,7 +299,7 @@ static void rest(void *unused)
 static void a_tag_is_told_as_the_address_that_it_is_made_of(void)
 {
   begin(1);
-  hold();
+  scene_hold();
   const ws_event_t event = {.ready = has_run, .sleep = rest, .arg = &scene.arg[0]};
   push_told(0, ws_group_tag(&scene.group));
   ws_pool_await(scene.pool, ws_group_tag(&scene.group), &event); // this thread runs it

@@ -3,55 +3,20 @@
 /// What the events say about who does what for whom: steal, join, and workers of other pools
 /// (docs/tracing.md). Linked with the core that records (ws_recorder.h).
 #include <errno.h>
-#include <string.h>
 
-#include "../support/ws_recorder.h"
-#include "../support/ws_test.h"
+#include "../support/ws_scene.h"
 
 #define NOBODY INT64_MIN
 
-static struct {
-  ws_pool_t *pool;
-  int64_t id; ///< of the pool
-  test_gate_t gate;
-  ws_group_t group, inner;
-  char arg[4]; ///< tasks are told apart by these addresses
-  int result;
-} scene;
-
-static void told_task(void *arg)
-{
-  WS_PROBE(func, (uintptr_t)arg);
-}
-
-static void push_told(uint32_t arg, ws_group_t *group)
-{
-  test_push(scene.pool, told_task, &scene.arg[arg], group);
-}
+static int result; ///< of a wait in a task
 
 /// One worker.
 static void begin(uint32_t lanes)
 {
-  memset(&scene, 0, sizeof(scene));
-  recorder_begin(NULL);
-  test_gate_init(&scene.gate);
   ws_settings_t settings = test_settings(1);
   settings.lanes = lanes;
-  scene.pool = test_create(&settings);
-  scene.id = (int64_t)scene.pool->id;
-}
-
-static void end(void)
-{
-  test_destroy(scene.pool);
-  test_gate_destroy(&scene.gate);
-}
-
-/// The worker stands in the gate from now on.
-static void hold(void)
-{
-  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
+  result = 0;
+  scene_begin(&settings, NULL);
 }
 
 /// The thread's last steal before a task's begin, unless it has begun another since.
@@ -79,7 +44,7 @@ static void *push_elsewhere(void *unused)
 static void a_steal_names_the_lane_that_was_pushed_to(void)
 {
   begin(4);
-  hold();
+  scene_hold();
   ws_group_init(&scene.group, 2);
   push_told(0, &scene.group);
   test_threads_t threads = {0};
@@ -87,7 +52,7 @@ static void a_steal_names_the_lane_that_was_pushed_to(void)
   test_join(&threads);
   test_gate_let(&scene.gate, 1);
   ws_group_wait(&scene.group, NULL);
-  end();
+  scene_end();
   CU_ASSERT_EQUAL(victim_of(&scene.arg[0], 0), 1);
   CU_ASSERT_EQUAL(victim_of(&scene.arg[1], 0), 2);
 }
@@ -95,12 +60,12 @@ static void a_steal_names_the_lane_that_was_pushed_to(void)
 static void a_steal_from_the_shared_queue_says_so(void)
 {
   begin(0);
-  hold();
+  scene_hold();
   ws_group_init(&scene.group, 1);
   push_told(0, &scene.group);
   test_gate_let(&scene.gate, 1);
   ws_group_wait(&scene.group, NULL);
-  end();
+  scene_end();
   CU_ASSERT_EQUAL(victim_of(&scene.arg[0], 0), -1);
 }
 
@@ -121,23 +86,17 @@ static void a_steal_of_what_a_join_put_aside_says_so(void)
   ws_group_init(&scene.group, 3);
   test_push(scene.pool, bury, NULL, &scene.group);
   ws_group_wait(&scene.group, NULL);
-  end();
+  scene_end();
   CU_ASSERT_EQUAL(victim_of(&scene.arg[0], 0), NOBODY); // its own
   CU_ASSERT_EQUAL(victim_of(&scene.arg[1], 0), NOBODY);
   CU_ASSERT_EQUAL(victim_of(&scene.arg[2], 0), -2);
-}
-
-static void let_go(void *arg)
-{
-  told_task(arg);
-  test_gate_let(&scene.gate, 1);
 }
 
 /// The worker has a task in its queue, and stands: only who waits can take it.
 static void stand_over_a_task(void *unused)
 {
   (void)unused;
-  test_push(scene.pool, let_go, &scene.arg[0], NULL);
+  test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
   test_gate_task(&scene.gate);
 }
 
@@ -153,7 +112,7 @@ static void a_steal_names_the_worker_whose_queue_it_was(void)
 {
   begin_standing();
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  end();
+  scene_end();
   CU_ASSERT_EQUAL(victim_of(&scene.arg[0], -1), 0);
 }
 
@@ -164,7 +123,7 @@ static void what_a_join_finds_below_is_a_steal(void)
     test_gate_let(&scene.gate, 1); // it would not look
   ws_group_wait(&scene.group, scene.pool);
   const bool looked = scene.pool->cpus > 1;
-  end();
+  scene_end();
   if (looked)
     CU_ASSERT_EQUAL(victim_of(&scene.arg[0], -1), 0);
 }
@@ -185,14 +144,14 @@ static void expect_join(const void *group, int64_t id, int64_t worker)
 static void a_join_is_told_from_call_to_return(void)
 {
   begin(4);
-  hold();
+  scene_hold();
   ws_group_init(&scene.group, 1);
   push_told(0, &scene.group);
   ws_group_wait(&scene.group, scene.pool); // this thread runs the task
   test_gate_let(&scene.gate, 1);
   ws_group_init(&scene.inner, 0);
   ws_group_wait(&scene.inner, NULL); // there is nothing to wait for, and no pool
-  end();
+  scene_end();
   expect_join(&scene.group, scene.id, -1);
   expect_join(&scene.inner, 0, -1);
   CU_ASSERT_TRUE(IN_ORDER(recorder_find("join_begin", F_JOINED, ADDRESS(&scene.group)),
@@ -204,7 +163,7 @@ static void a_join_is_told_from_call_to_return(void)
 static void wait_for_its_own_pool(void *arg)
 {
   told_task(arg);
-  scene.result = ws_pool_wait(scene.pool);
+  result = ws_pool_wait(scene.pool);
 }
 
 static void a_join_for_the_whole_pool_has_no_group(void)
@@ -214,13 +173,13 @@ static void a_join_for_the_whole_pool_has_no_group(void)
   test_push(scene.pool, wait_for_its_own_pool, &scene.arg[1], &scene.group);
   while (!ws_group_done(&scene.group))
     test_sleep_ms(1);
-  CU_ASSERT_EQUAL(scene.result, -EDEADLK); // refused: no event
+  CU_ASSERT_EQUAL(result, -EDEADLK); // refused: no event
   CU_ASSERT_EQUAL(recorder_count("join_begin") + recorder_count("join_end"), 0);
-  hold();
-  test_push(scene.pool, let_go, &scene.arg[0], NULL);
+  scene_hold();
+  test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0); // this thread runs it, and so the other task ends
   expect_join(NULL, scene.id, -1);
-  end();
+  scene_end();
   CU_ASSERT_TRUE(IN_ORDER(recorder_next(NULL, "join_begin"),
                           recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[0])),
                           recorder_find("run_end", F_END_ARG, ADDRESS(&scene.gate)),
@@ -238,7 +197,7 @@ static void push_and_join(void *unused)
 static void a_worker_of_another_pool_is_none_here(void)
 {
   begin(4);
-  hold();
+  scene_hold();
   ws_pool_t *other = test_pool(1);
   const int64_t other_id = (int64_t)other->id;
   ws_group_init(&scene.group, 1);
@@ -247,7 +206,7 @@ static void a_worker_of_another_pool_is_none_here(void)
   ws_group_wait(&scene.inner, NULL);
   test_destroy(other);
   test_gate_let(&scene.gate, 1);
-  end();
+  scene_end();
   const int64_t arg = ADDRESS(&scene.arg[0]), func = ADDRESS(told_task), group = ADDRESS(&scene.group);
   CU_ASSERT_NOT_EQUAL(scene.id, other_id);
   CU_ASSERT_TRUE(RECORDED(recorder_find("run_begin", F_FUNC, ADDRESS(push_and_join)), other_id, 0,

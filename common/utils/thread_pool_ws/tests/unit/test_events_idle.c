@@ -5,13 +5,11 @@
 /// held or told what to do.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <string.h>
 
 #include "../../core/ws_park.h"
 #include "../../core/ws_prewake.h"
 #include "../../include/ws_trace.h"
-#include "../support/ws_recorder.h"
-#include "../support/ws_test.h"
+#include "../support/ws_scene.h"
 
 #define RISE_NS 1000 // has passed
 #define BURST_NS 3000
@@ -28,16 +26,13 @@ int __real_pthread_join(pthread_t thread, void **result);
 int __wrap_pthread_join(pthread_t thread, void **result);
 
 static struct {
-  ws_pool_t *pool;
-  int64_t id; ///< of the pool
-  test_gate_t gate, published;
+  test_gate_t published;
   ws_aptr_t looked_at; ///< the pool, for looks of its workers
   ws_au32_t looks, wrong; ///< of a look
   ws_au32_t stands; ///< 1 = the next worker that parks stands in the gate
   ws_au32_t plans; ///< 1 = the next worker that parks plans to get up
   ws_au32_t ends; ///< 1 = when the worker has ended, the late push goes on
-  char arg[2];
-} scene;
+} idle;
 
 /// The calling thread's push stands before its task is published, and after.
 static _Thread_local bool is_late;
@@ -51,7 +46,7 @@ void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
 uint64_t __wrap_ws_prewake_plan(ws_worker_t *worker)
 {
   const uint64_t rise_ns = __real_ws_prewake_plan(worker);
-  if (ws_xchg_acq_rel(&scene.plans, 0) == 0)
+  if (ws_xchg_acq_rel(&idle.plans, 0) == 0)
     return rise_ns;
   worker->rise.plan = (ws_plan_t){.rise_ns = RISE_NS, .expected_ns = BURST_NS, .phase = -1};
   return RISE_NS;
@@ -66,44 +61,35 @@ void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
   __real_ws_prewake_arrived(pool, now_ns);
   if (is_late)
-    test_gate_task(&scene.published);
+    test_gate_task(&idle.published);
 }
 
 /// Then the late push's task is there when the stop looks once more.
 int __wrap_pthread_join(pthread_t thread, void **result)
 {
-  const ws_pool_t *pool = ws_load_acquire(&scene.looked_at);
+  const ws_pool_t *pool = ws_load_acquire(&idle.looked_at);
   const bool is_worker = pool && pthread_equal(thread, pool->worker[0].thread);
   const int error = __real_pthread_join(thread, result);
-  if (is_worker && ws_xchg_acq_rel(&scene.ends, 0) == 1) {
+  if (is_worker && ws_xchg_acq_rel(&idle.ends, 0) == 1) {
     test_gate_let(&scene.gate, 1);
-    ws_add_relaxed(&scene.wrong, !test_gate_await(&scene.published, 1));
+    ws_add_relaxed(&idle.wrong, !test_gate_await(&idle.published, 1));
   }
   return error;
 }
 
-static void told_task(void *arg)
-{
-  WS_PROBE(func, (uintptr_t)arg);
-}
-
 static void begin_with(const ws_settings_t *settings, void (*look)(const recorded_t *recorded))
 {
-  memset(&scene, 0, sizeof(scene));
-  recorder_begin(look);
-  test_gate_init(&scene.gate);
-  test_gate_init(&scene.published);
-  scene.pool = test_create(settings);
-  scene.id = (int64_t)scene.pool->id;
-  ws_store_release(&scene.looked_at, scene.pool);
+  memset(&idle, 0, sizeof(idle));
+  test_gate_init(&idle.published);
+  scene_begin(settings, look);
+  ws_store_release(&idle.looked_at, scene.pool);
 }
 
 static void end(void)
 {
-  ws_store_release(&scene.looked_at, NULL);
-  test_destroy(scene.pool);
-  test_gate_destroy(&scene.gate);
-  test_gate_destroy(&scene.published);
+  ws_store_release(&idle.looked_at, NULL);
+  scene_end();
+  test_gate_destroy(&idle.published);
 }
 
 /// Every worker can be woken, and none looks any more.
@@ -125,37 +111,32 @@ static bool has_run(void *arg)
   return recorder_find("run_end", F_END_ARG, ADDRESS(arg));
 }
 
-static void push_told(uint32_t arg)
-{
-  test_push(scene.pool, told_task, &scene.arg[arg], NULL);
-}
-
 /// Push a task, which a worker runs.
 static void run_told(uint32_t arg)
 {
-  push_told(arg);
+  push_told(arg, NULL);
   CU_ASSERT_TRUE_FATAL(test_until(has_run, &scene.arg[arg]));
 }
 
 static void look_at_park(const recorded_t *recorded)
 {
-  const ws_pool_t *pool = ws_load_acquire(&scene.looked_at);
+  const ws_pool_t *pool = ws_load_acquire(&idle.looked_at);
   if (!pool || strcmp(recorded->event, "park") != 0)
     return;
-  ws_add_relaxed(&scene.looks, 1);
-  ws_add_relaxed(&scene.wrong, recorded->field[F_WORKER] != 0 || ws_is_parked(pool, 0));
-  if (ws_xchg_acq_rel(&scene.stands, 0) == 1)
+  ws_add_relaxed(&idle.looks, 1);
+  ws_add_relaxed(&idle.wrong, recorded->field[F_WORKER] != 0 || ws_is_parked(pool, 0));
+  if (ws_xchg_acq_rel(&idle.stands, 0) == 1)
     test_gate_task(&scene.gate);
 }
 
 static void a_park_is_told_before_the_sleep_begins(void)
 {
   begin_at_rest(1, look_at_park);
-  const uint32_t before = ws_load_relaxed(&scene.looks);
+  const uint32_t before = ws_load_relaxed(&idle.looks);
   run_told(0);
   CU_ASSERT_TRUE(test_until(is_at_rest, NULL));
-  CU_ASSERT_TRUE(ws_load_relaxed(&scene.looks) > before);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.wrong), 0);
+  CU_ASSERT_TRUE(ws_load_relaxed(&idle.looks) > before);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&idle.wrong), 0);
   CU_ASSERT_TRUE(RECORDED(recorder_next(NULL, "park"), scene.id, 0));
   end();
 }
@@ -176,17 +157,11 @@ static void a_wake_is_told_before_the_call(void)
   end();
 }
 
-static void let_go(void *arg)
-{
-  told_task(arg);
-  test_gate_let(&scene.gate, 1);
-}
-
 /// The other worker has to be woken for it.
 static void have_another_run(void *unused)
 {
   (void)unused;
-  test_push(scene.pool, let_go, &scene.arg[0], NULL);
+  test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
   test_gate_task(&scene.gate);
 }
 
@@ -210,10 +185,10 @@ static void a_wake_names_the_worker_that_wakes(void)
 static void who_sees_work_before_it_sleeps_says_so(void)
 {
   begin_at_rest(1, look_at_park);
-  ws_store_release(&scene.stands, 1);
-  push_told(0);
+  ws_store_release(&idle.stands, 1);
+  push_told(0, NULL);
   CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1)); // it has run the task, and is about to park
-  push_told(1);
+  push_told(1, NULL);
   test_gate_let(&scene.gate, 1);
   CU_ASSERT_TRUE_FATAL(test_until(has_run, &scene.arg[1]));
   const recorded_t *unpark = recorder_find("unpark", F_HOW, 2);
@@ -235,8 +210,8 @@ static bool has_risen(void *unused)
 static void who_gets_up_by_its_own_timer_says_so_and_why(void)
 {
   begin_at_rest(1, NULL);
-  ws_store_release(&scene.plans, 1);
-  push_told(0);
+  ws_store_release(&idle.plans, 1);
+  push_told(0, NULL);
   CU_ASSERT_TRUE_FATAL(test_until(has_risen, NULL));
   const recorded_t *plan = recorder_next(NULL, "prewake"), *unpark = recorder_find("unpark", F_HOW, 1);
   CU_ASSERT_TRUE(RECORDED(plan, scene.id, 0, 0, RISE_NS, BURST_NS));
@@ -338,7 +313,7 @@ static void look_at_late_push(const recorded_t *recorded)
 static void *push_late(void *unused)
 {
   is_late = true;
-  push_told(0);
+  push_told(0, NULL);
   return unused;
 }
 
@@ -348,10 +323,10 @@ static void a_pool_has_stopped_when_its_last_task_has_run(void)
   test_threads_t threads = {0};
   test_spawn(&threads, push_late, NULL);
   CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
-  ws_store_release(&scene.ends, 1);
+  ws_store_release(&idle.ends, 1);
   CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_DRAIN), 0); // its last look finds the task, and runs it
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.wrong), 0);
-  test_gate_let(&scene.published, 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&idle.wrong), 0);
+  test_gate_let(&idle.published, 1);
   test_join(&threads);
   end();
   const recorded_t *run = recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[0]));
@@ -365,9 +340,9 @@ static void a_phase_says_frame_slot_id_and_tasks(void)
 {
   begin_at_rest(1, NULL);
   ws_trace_phase_begin(WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 7);
-  push_told(0);
+  push_told(0, NULL);
   ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 5, 4, 3);
-  push_told(1);
+  push_told(1, NULL);
   ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
   ws_trace_phase_end(WS_TRACE_SYMBOL_PROCESSING);
   end();
