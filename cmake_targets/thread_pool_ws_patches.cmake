@@ -5,6 +5,7 @@
 #   -DTHREAD_POOL_WS_PATCHES=ON                  all sets of openair1_patches
 #   -DTHREAD_POOL_WS_PATCHES=trace               one of them; several: "trace;prewake"
 #   -DTHREAD_POOL_WS_SPATCH=<program>            a spatch that is not in PATH
+#   -DWS_PATCHES_SECONDS=<n>                     what it may take for one rule on one file (default: 120)
 #
 # What is patched, and the counts that are checked: openair1_patches/README.md. No variable is put into the cache.
 include("${CMAKE_CURRENT_LIST_DIR}/../openair1_patches/apply.cmake")
@@ -101,6 +102,7 @@ function(ws_patches_install file made copies targets)
       "without THREAD_POOL_WS_PATCHES.")
   endif()
   ws_patches_flags("${original}" "${copy}")
+  # The copy, too: it is made anew when somebody has deleted it.
   set_property(DIRECTORY "${CMAKE_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${original}" "${copy}")
   list(JOIN users ", " users)
   message(STATUS "thread_pool_ws: ${file} is patched for ${users}")
@@ -120,8 +122,7 @@ function(ws_patches_apply out)
     set(${out} ", no patches (no spatch)" PARENT_SCOPE)
     return()
   endif()
-  set(work "${CMAKE_BINARY_DIR}/thread_pool_ws/work")
-  file(REMOVE_RECURSE "${work}")
+  set(work "${CMAKE_BINARY_DIR}/thread_pool_ws/work") # stays when the next line stops
   ws_patches_make("${CMAKE_SOURCE_DIR}" "${sets}" "${spatch}" "${work}" files count)
   set(targets "")
   ws_patches_targets("${CMAKE_SOURCE_DIR}" targets)

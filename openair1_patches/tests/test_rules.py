@@ -67,6 +67,26 @@ def test_the_result_compiles(example: str, compiler: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_the_macros_compile_as_cxx(tmp_path: Path, compiler: str) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    file = tmp_path / "file.cpp"
+    file.write_text(
+        "struct RU { void *threadPool; int nb_rx; };\n"
+        "unsigned all(RU *ru, const bool *chosen)\n{\n"
+        "  WS_OAI_DECODING_SCOPE(1, 2, chosen, 3);\n"
+        "  WS_OAI_DECODING_BEGIN(1, 2, 3);\n  WS_OAI_DECODING_END();\n"
+        "  WS_OAI_PREWAKE_RU(ru);\n  WS_OAI_PREWAKE_SLOT(ru);\n"
+        "  return ws_oai_first(chosen, 3);\n}\n",
+        encoding="utf-8",
+    )
+    hooks = ("-include", str(PATCHES / "ws_oai_hooks.h"))
+    command = [compiler, "-std=c++17", "-fsyntax-only", *WARNINGS, *hooks, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 @needs_spatch
 @pytest.mark.parametrize("rule", RULES)
 def test_a_file_without_the_function_stays_as_it_is(tmp_path: Path, rule: str) -> None:
