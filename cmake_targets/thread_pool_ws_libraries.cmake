@@ -2,13 +2,19 @@
 # What the pool takes from the machine if it is there, for the hook and for the standalone build. An option that is
 # not set, or AUTO, takes a library where it is found; ON wants it; OFF builds without. Nothing stays in the cache.
 
+# Sets <out> to the program that OAI's or our own configuration has found, or the one in PATH.
+function(ws_pkg_config out)
+  set(program "${PKG_CONFIG_EXECUTABLE}")
+  if(NOT program)
+    set(program pkg-config)
+  endif()
+  set(${out} "${program}" PARENT_SCOPE)
+endfunction()
+
 # Says that pkg-config finds no <module> in version <least> (empty = any) or newer, and what that means (<without>).
 # Stops when the user has switched <option> on. <package>: what Debian calls it.
 function(ws_library_missing module least package option without)
-  set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
-  if(NOT pkg_config)
-    set(pkg_config pkg-config)
-  endif()
+  ws_pkg_config(pkg_config)
   execute_process(COMMAND "${pkg_config}" --modversion ${module}
     OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE absent)
   set(said "pkg-config finds no ${module}")
@@ -34,10 +40,7 @@ function(ws_find_library module least package option without out_cflags out_libs
     message(STATUS "thread_pool_ws: ${option} is off: ${without}")
     return()
   endif()
-  set(pkg_config "${PKG_CONFIG_EXECUTABLE}")
-  if(NOT pkg_config)
-    set(pkg_config pkg-config)
-  endif()
+  ws_pkg_config(pkg_config)
   set(version "")
   if(least)
     set(version "--atleast-version=${least}")

@@ -312,7 +312,7 @@ class Analysis:
         process = self._process(pid)
         thread = process.thread(tid)
         thread.heal_joins(now)
-        phase = next((phase for phase in thread.phases if phase.name == name), None)
+        phase = thread.open_phase(name)
         if phase is not None:
             if (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
                 thread.phases.remove(phase)
@@ -329,7 +329,7 @@ class Analysis:
         _, now, pid, tid, name, _, _, _, tasks = event
         process = self._process(pid)
         thread = process.thread(tid)
-        phase = next((phase for phase in thread.phases if phase.name == name), None)
+        phase = thread.open_phase(name)
         if phase is None:
             self.ledger.of(pid, name).left_out += 1
             return

@@ -127,6 +127,9 @@ class Thread:
         self.by_timer = False  # got up by its own timer and has run nothing since
         self.woken_for: Phase | None = None
 
+    def open_phase(self, name: str) -> Phase | None:
+        return next((phase for phase in self.phases if phase.name == name), None)
+
     def is_idle(self) -> bool:
         """It does nothing that a phase or a picture could ask for."""
         return not (self.stack or self.phases or self.bursts or self.marks)
