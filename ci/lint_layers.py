@@ -29,7 +29,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("push, join, wait", ("core/ws_push*", "core/ws_join*", "core/ws_wait*")),
     ("stats, report", ("core/ws_stats*", "core/ws_report*")),
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
-    ("find, park, run", ("core/ws_find*", "core/ws_park*", "core/ws_run*", *PREWAKE)),
+    (
+        "find, park, place, run",
+        ("core/ws_find*", "core/ws_park*", "core/ws_place*", "core/ws_run*", *PREWAKE),
+    ),
     ("lane", ("core/ws_lane*",)),
     ("process, traced", ("core/ws_process*", "core/ws_traced*")),
     ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),

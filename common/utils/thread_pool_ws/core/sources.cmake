@@ -15,6 +15,7 @@ set(WS_CORE_SOURCES
   core/ws_os_quota.c
   core/ws_park.c
   core/ws_period.c
+  core/ws_place.c
   core/ws_pool.c
   core/ws_predict.c
   core/ws_prewake.c

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "ws_place.h"
 #include "ws_prewake.h"
 #include "ws_process.h"
 #include "ws_traced.h"
@@ -30,20 +31,6 @@ uint64_t ws_queued(struct ws_pool_s *pool)
   for (uint32_t i = 0; i < pool->workers; i++)
     queued += ws_deque_size(&pool->worker[i].aside);
   return queued;
-}
-
-bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
-{
-  return ws_load_relaxed(&pool->producer_cpu) == (uint32_t)(cpu + 1); // relaxed: a preference
-}
-
-/// Remember where the caller, a thread that pushes, is.
-static void note_cpu(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
-{
-  if (here.worker)
-    ws_store_relaxed(&here.worker->seen_cpu, cpu); // relaxed: a preference
-  else if (here.queue && ws_load_relaxed(&pool->producer_cpu) != cpu) // relaxed: a preference
-    ws_store_relaxed(&pool->producer_cpu, cpu); // relaxed: a preference
 }
 
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
@@ -143,7 +130,7 @@ static void call(struct ws_pool_s *pool, ws_worker_t *worker)
 bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
-  note_cpu(pool, here, cpu);
+  ws_place_note(pool, here, cpu);
   for (;;) {
     const uint32_t chosen = choose_sleeper(pool, cpu);
     if (chosen == UINT32_MAX)
@@ -228,22 +215,6 @@ static bool trim_due(struct ws_pool_s *pool, bool now)
   return due;
 }
 
-/// A floating worker that parks on the CPU of a thread that pushes would be woken there, on top of it, and
-/// stop it: a real-time worker always, a normal one where the scheduler looks for no other CPU. It moves off
-/// before it sleeps.
-static void leave_producers_cpu(ws_worker_t *worker)
-{
-  struct ws_pool_s *pool = worker->pool;
-  const int32_t cpu = ws_os_cpu();
-  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
-  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || !ws_producer_on_cpu(pool, cpu))
-    return;
-  if (ws_os_avoid(0, &pool->mask, (uint32_t)cpu) == 0) {
-    ws_count(&worker->queue.count.placements, 1);
-    ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
-  }
-}
-
 /// @return the sooner of two times, of which 0 is never
 static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 {
@@ -282,7 +253,7 @@ void ws_park(ws_worker_t *worker)
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_deque_shrink(&worker->queue.deque);
   ws_deque_shrink(&worker->aside);
-  leave_producers_cpu(worker);
+  ws_place_leave(worker);
   const uint64_t rise_ns = ws_prewake_plan(worker);
   if (rise_ns != 0)
     ws_traced_plan(worker, &worker->rise.plan);
@@ -344,7 +315,7 @@ static void helper_rests(struct ws_pool_s *pool)
 
 void ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
 {
-  note_cpu(pool, here, (uint32_t)(ws_os_cpu() + 1));
+  ws_place_note(pool, here, (uint32_t)(ws_os_cpu() + 1));
   helper_wakes(pool);
   ws_self()->helps_in = pool;
 }

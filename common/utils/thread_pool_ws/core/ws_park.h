@@ -24,9 +24,6 @@ bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 /// block.
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
-/// @brief Was the thread that pushed or joined last on @p cpu?
-bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
-
 /// @brief May one more turn be spun? The awake workers of all pools together must leave a CPU to each thread
 /// outside that helps, and at least one to everybody else.
 bool ws_may_spin(const struct ws_pool_s *pool);

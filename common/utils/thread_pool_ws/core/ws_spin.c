@@ -10,6 +10,7 @@
 
 #include "ws_level.h"
 #include "ws_park.h"
+#include "ws_place.h"
 #include "ws_prewake.h"
 #include "ws_relax.h"
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_place.h
+/// Which CPU the workers run on, beside the threads that push. Preferences only: no wake depends on them.
+#ifndef WS_PLACE_H
+#define WS_PLACE_H
+
+#include "ws_types.h"
+
+/// @brief Was the thread that pushed or joined last on @p cpu?
+bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
+
+/// @brief Remember that the caller, a thread that pushes or joins, is on a CPU. @param cpu  CPU + 1
+void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
+
+/// @brief The worker is about to park: if it floats, and is on the CPU of a thread that pushes, it moves off.
+void ws_place_leave(ws_worker_t *worker);
+
+#endif
