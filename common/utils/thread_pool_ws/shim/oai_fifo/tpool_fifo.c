@@ -8,11 +8,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool.h"
@@ -50,7 +53,18 @@ static void deliver(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
     delNotifiedFIFO_elt(elt);
   else
     give_back(elt);
-  __atomic_fetch_sub(&ws->delivering, 1, __ATOMIC_RELEASE); // [edge TPOOL_ABORT release]
+  __atomic_fetch_sub(&ws->delivering, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT acq_rel] before the look
+  if (__atomic_load_n(&ws->aborted, __ATOMIC_SEQ_CST)) // [edge TPOOL_ABORT acquire]
+    syscall(SYS_futex, &ws->delivering, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/// Returns when no thread hands a result over any more. The caller has set aborted. It sleeps: a caller that
+/// kept the CPU could keep the delivering thread off it.
+static void await_deliveries(ws_tpool_t *ws)
+{
+  uint32_t seen;
+  while ((seen = __atomic_load_n(&ws->delivering, __ATOMIC_SEQ_CST)) > 0) // [edge TPOOL_ABORT acquire]
+    syscall(SYS_futex, &ws->delivering, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
 static void run_element(void *element)
@@ -188,20 +202,32 @@ static void *reap(void *ws)
   return NULL;
 }
 
+/// @return threads and queued tasks; 0 when the pool is closed
+static uint64_t size_of(ws_tpool_t *ws)
+{
+  ws_stats_t stats = {0};
+  if (ws_tpool_enter(ws))
+    ws_pool_stats(ws->pool, &stats, NULL, 0);
+  ws_tpool_leave(ws);
+  return stats.workers + stats.queued_tasks;
+}
+
+/// Of several callers at once one ends the pool; the others return 0 when no more results come.
 int abortTpool(tpool_t *t)
 {
   ws_tpool_t *ws = t->ws;
-  if (!ws || !ws->threads || is_aborted(ws))
+  if (!ws || !ws->threads)
     return 0;
-  ws_stats_t stats;
-  ws_pool_stats(ws->pool, &stats, NULL, 0);
-  __atomic_store_n(&ws->aborted, 1, __ATOMIC_SEQ_CST); // [edge TPOOL_ABORT release] before the look
-  while (__atomic_load_n(&ws->delivering, __ATOMIC_SEQ_CST) > 0) // [edge TPOOL_ABORT acquire]
-    sched_yield();
+  const uint64_t ended = size_of(ws);
+  // [edge TPOOL_ABORT acq_rel] before the look at delivering
+  const bool first = !__atomic_exchange_n(&ws->aborted, 1, __ATOMIC_SEQ_CST);
+  await_deliveries(ws);
+  if (!first)
+    return 0;
   pthread_t reaper; // jobs that run may take for ever: another thread waits for them
   if (pthread_create(&reaper, NULL, reap, ws) == 0)
     pthread_detach(reaper);
-  return (int)(stats.workers + stats.queued_tasks);
+  return (int)ended;
 }
 
 /// The pipe is opened for reading too, so that nobody has to read it.
