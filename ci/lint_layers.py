@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
     (
         "find, park, place, run",
-        ("core/ws_find*", "core/ws_park*", "core/ws_place*", "core/ws_run*", *PREWAKE),
+        ("core/ws_find*", "core/ws_helper*", "core/ws_park*", "core/ws_place*", "core/ws_run*", *PREWAKE),
     ),
     ("lane", ("core/ws_lane*",)),
     ("process, traced", ("core/ws_process*", "core/ws_traced*")),

@@ -6,6 +6,7 @@ set(WS_CORE_SOURCES
   core/ws_find.c
   core/ws_group.c
   core/ws_guard.c
+  core/ws_helper.c
   core/ws_hint.c
   core/ws_join.c
   core/ws_lane.c

@@ -3,6 +3,7 @@
 /// Life of a task, step 7: join. Before: ws_group.c. Help, spin, sleep.
 #include "ws_find.h"
 #include "ws_group_word.h"
+#include "ws_helper.h"
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_run.h"
@@ -81,7 +82,7 @@ static bool spin(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
   const uint64_t ns_max = here.worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;
   const uint64_t start_ns = ws_os_now_ns();
-  while (here.worker ? ws_may_spin(pool) : pool->cpus > 1) {
+  while (here.worker ? ws_may_spin(pool) : ws_helper_may_spin(pool)) {
     for (uint32_t turn = 0; turn < 8; turn++) {
       if (is_reached(goal) || help_below(pool, here, goal))
         return true;
@@ -114,9 +115,7 @@ static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
       sleep_on(goal);
     return;
   }
-  const bool helper = !here.worker && here.queue->depth == 0; // once, however deep it joins
-  if (helper)
-    ws_helper_begin(pool, here);
+  const bool helper = ws_helper_begin(pool, here); // once, however deep it joins
   join(pool, here, goal);
   if (helper) {
     ws_helper_end(pool, here);
@@ -146,24 +145,4 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event)
 {
   wait(pool, &(goal_t){.tag = tag, .event = event});
-}
-
-/// A worker has a place in its pool, a thread outside in the one that it helps.
-static void block(void (*how)(struct ws_pool_s *pool, ws_here_t here))
-{
-  const ws_self_t *self = ws_self();
-  if (self->worker)
-    how(self->worker->pool, (ws_here_t){.queue = &self->worker->queue, .worker = self->worker});
-  if (self->helps_in)
-    how(self->helps_in, (ws_here_t){0});
-}
-
-void ws_blocking_begin(void)
-{
-  block(ws_block_begin);
-}
-
-void ws_blocking_end(void)
-{
-  block(ws_block_end);
 }

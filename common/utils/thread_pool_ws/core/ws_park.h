@@ -61,12 +61,4 @@ bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 /// @brief Shrink the caller's grown queue if it is empty; a worker gives the memory back after a while.
 void ws_give_back(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief A thread from outside is, or is no longer, awake in a join: it needs a CPU.
-void ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
-void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);
-
-/// @brief Hand the caller's place to another worker while it sleeps in a join, and take it back.
-void ws_block_begin(struct ws_pool_s *pool, ws_here_t here);
-void ws_block_end(struct ws_pool_s *pool, ws_here_t here);
-
 #endif

@@ -25,7 +25,9 @@ typedef struct {
 
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
-  struct ws_pool_s *helps_in; ///< the pool that counts it as a helper, the last of several; NULL = none
+  ws_queue_t *helps; ///< its lane in the pool that it helps in, the innermost of several; NULL = none
+  uint32_t awake_places; ///< helper places that do not rest; not counted for a worker
+  uint32_t blocking; ///< blocking sections that it is in
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools

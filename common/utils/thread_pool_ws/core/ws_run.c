@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "ws_group_word.h"
+#include "ws_helper.h"
 #include "ws_park.h"
 #include "ws_process.h"
 #include "ws_traced.h"
@@ -56,14 +57,12 @@ void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *ta
 /// Run a task that comes from no queue. Inside it the caller may push and join, even while the pool stops.
 static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
-  const bool helper = here.queue && !here.worker && here.queue->depth == 0;
   uint32_t no_depth = 0;
   uint32_t *depth = here.queue ? &here.queue->depth : &no_depth;
   const uint64_t laneless_in = ws_self()->laneless_in;
   ws_self()->laneless_in = here.queue ? laneless_in : pool->id;
-  if (helper)
-    ws_helper_begin(pool, here);
+  // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
+  const bool helper = ws_helper_begin(pool, here);
   (*depth)++;
   call(pool, task);
   (*depth)--;

@@ -41,7 +41,8 @@ typedef struct {
 } ws_counters_t;
 
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
-typedef struct {
+typedef struct ws_queue_s ws_queue_t;
+struct ws_queue_s {
   ws_deque_t deque;
   /// O group of the task at the bottom of the owner's stack. Every task in deque was pushed by that task or
   /// its descendants: who waits for this group may take them.
@@ -55,7 +56,11 @@ typedef struct {
   uint32_t victim; ///< P index of the queue that the last steal came from
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
-} ws_queue_t;
+  // The owner's place (ws_helper.h).
+  struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
+  ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
+  uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
+};
 
 /// guard: DORMANT --tasks wait behind a full set--> STANDING --quiet--> DORMANT; any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };

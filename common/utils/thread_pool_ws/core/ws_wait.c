@@ -14,6 +14,7 @@
 
 #include "ws_find.h"
 #include "ws_guard.h"
+#include "ws_helper.h"
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_report.h"
@@ -59,37 +60,34 @@ static void sleep_until_idle(struct ws_pool_s *pool)
 
 static bool spin_until_idle(struct ws_pool_s *pool)
 {
-  if (pool->cpus < 2)
-    return false;
   const uint64_t start_ns = ws_os_now_ns();
-  do {
+  while (ws_helper_may_spin(pool)) {
     if (is_idle(pool) || ws_work_visible(pool))
       return true;
+    if (ws_os_now_ns() - start_ns >= pool->settings.join_spin_ns_max)
+      break;
     ws_pause();
-  } while (ws_os_now_ns() - start_ns < pool->settings.join_spin_ns_max);
+  }
   return false;
 }
 
 static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (here.queue)
-    ws_helper_begin(pool, here);
+  const bool helper = ws_helper_begin(pool, here);
   while (!is_idle(pool)) {
     if (help_any(pool, here))
       continue;
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(pool) && here.queue)
       continue;
-    if (here.queue)
-      ws_block_begin(pool, here);
+    ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool);
-    if (here.queue)
-      ws_block_end(pool, here);
+    ws_blocking_end();
   }
-  if (here.queue) {
+  if (helper)
     ws_helper_end(pool, here);
+  if (here.queue)
     ws_give_back(pool, here);
-  }
   ws_note_idle(pool);
 }
 

@@ -232,12 +232,12 @@ void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *eve
 
 /// @brief The calling thread is about to block for something that the library does not see (a lock, a
 /// device). If it is a worker, or runs a task while it waits in a join, it hands its place to another worker
-/// at once; otherwise nothing happens. Without the call a task queued behind it starts too, but only when the
-/// guard has noticed (about a millisecond). Calls do not nest.
+/// at once, in every pool in which it has one; otherwise nothing happens. Without the call a task queued
+/// behind it starts too, but only when the guard has noticed (about a millisecond). Sections may nest.
 /// @threads   any
 void ws_blocking_begin(void);
 
-/// @brief It goes on.
+/// @brief The calling thread goes on: ends the section that it began last. Without one nothing happens.
 void ws_blocking_end(void);
 
 /// @return the task that the calling thread runs, the innermost if it helps inside one; NULL = none. Valid
