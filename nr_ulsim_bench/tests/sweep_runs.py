@@ -36,7 +36,14 @@ HOST = Host.model_validate(
 OTHER_HOST = HOST.model_copy(
     update={"label": "Model B, 16 CPUs", "id": "fedc9876", "cpu": "Model B", "cores": 16, "mask": "0-15"}
 )
+NEW_POOL = "thread_pool_ws 0.1.0: shape B2, pool gNB-tpool: 2 workers"
 PROGRAMS = {"old": "0" * 12, "new": "1" * 12, "inline": "1" * 12}
+
+
+def build(pool: str, sha256: str | None = None, oai: str = "2026.w10") -> dict[str, str | None]:
+    """@param pool  old has OAI's own, which prints nothing of itself"""
+    own = NEW_POOL if pool == "new" else None
+    return {"sha256": sha256 or PROGRAMS.get(pool, "2" * 12), "oai": oai, "pool": own}
 
 
 def at(seconds: float) -> str:
@@ -59,7 +66,7 @@ def run(pool: str = "new", spin: str | None = None, threads: int = 2, **changes:
         "pool": pool,
         "spin": spin,
         "threads": threads,
-        "build": {"sha256": PROGRAMS.get(pool, "2" * 12), "oai": "2026.w10"},
+        "build": build(pool),
         "status": "ok",
         "trials": 100,
         "errors": 0,

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 from rich.console import Console
-from sweep_runs import HOST, OTHER_HOST, at, rounds, run, sweep
+from sweep_runs import HOST, OTHER_HOST, at, build, rounds, run, sweep
 
 from nrbench.sweep import page, report
 from nrbench.sweep.record import ResultsError, to_line
@@ -232,7 +232,7 @@ def test_failed_runs_that_were_taken_again_are_no_failures_but_are_said(tmp_path
 
 def test_versions_have_tables_of_their_own(tmp_path):
     runs = [
-        run(pool, sweep=sweep * 12, build={"sha256": sweep * 12, "oai": oai}, repeat=repeat)
+        run(pool, sweep=sweep * 12, build=build(pool, sweep * 12, oai), repeat=repeat)
         for sweep, oai in (("a", "v2.1.0"), ("b", "v2.3.0"))
         for pool in ("old", "new")
         for repeat in range(5)

@@ -97,20 +97,6 @@ def test_the_program_sees_its_folder_its_options_and_only_the_settings_of_the_sw
     assert taken.status == "unparsable", taken.error
 
 
-def test_a_build_with_the_wrong_pool_is_said_once(tmp_path, capsys):
-    old = a_program(tmp_path / "old", printing("v2.3.0-new-2-layers.txt"))
-    new = a_program(tmp_path / "new", printing("v2.3.0-old-2-threads.txt"))
-    builds = {name: find(folder, f"--{name}") for name, folder in (("old", old), ("new", new))}
-    simulate = Simulate(builds, None)
-    for _ in range(2):
-        for name, simulator in builds.items():
-            setting = Setting("s", "c", ("-P", "-C2"), name, None, 2, program=simulator.build.sha256)
-            assert simulate.take(setting).status == "ok"
-    said = capsys.readouterr().err
-    assert said.count("--old: its runs use the new pool: thread_pool_ws") == 1
-    assert said.count("--new: its runs do not say that they use thread_pool_ws") == 1
-
-
 @pytest.mark.parametrize(
     "name, error",
     [

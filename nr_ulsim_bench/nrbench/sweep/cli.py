@@ -41,6 +41,10 @@ NoiseSeed = Annotated[int | None, typer.Option(help="of nr_ulsim's noise (OAI_RN
 Oai = Annotated[str | None, typer.Option(help="version of OAI, where the sources do not tell it: v2.3.0")]
 Label = Annotated[str | None, typer.Option(help="what reports call this machine (CPU model and count)")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="put earlier results aside instead of going on")]
+AnyPool = Annotated[
+    bool,
+    typer.Option("--any-pool", help="go on although --old or --new has the other pool; reports say so"),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="show the runs, in order, and run nothing")]
 Backends = Annotated[str | None, typer.Option(help="without builds: these pools only")]
 SchedClass = Annotated[
@@ -89,7 +93,7 @@ def _refuse(given: Namespace, names: tuple[str, ...], when: str) -> None:
 
 
 def _recorded_slots(given: Namespace) -> int:
-    _refuse(given, ("trials", "limit", "env", "noise_seed", "oai"), "without --old or --new")
+    _refuse(given, ("trials", "limit", "env", "noise_seed", "oai", "any_pool"), "without --old or --new")
     options = replay.Options(
         program=given.program,
         data=given.data,
@@ -127,6 +131,7 @@ def _builds_of_oai(given: Namespace) -> int:
         oai=given.oai,
         label=given.label,
         fresh=given.fresh,
+        any_pool=given.any_pool,
     )
     return nr_ulsim.run(options, given.dry_run)
 
@@ -151,6 +156,7 @@ def make_command(program: Path, data: Path) -> Callable[..., int]:
         oai: Oai = None,
         label: Label = None,
         fresh: Fresh = False,
+        any_pool: AnyPool = False,
         dry_run: DryRun = False,
         backends: Backends = None,
         sched_class: SchedClass = None,

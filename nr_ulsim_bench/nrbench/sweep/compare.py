@@ -12,6 +12,7 @@ from nrbench.sweep.configuration import labels_of_sides
 from nrbench.sweep.facts import build_text, host_differences
 from nrbench.sweep.figures import MAIN, Figure
 from nrbench.sweep.frame import CPU, to_frame
+from nrbench.sweep.pools import wrong_pools
 from nrbench.sweep.record import INLINE, ResultsError, Run
 from nrbench.sweep.rounds import merged
 from nrbench.sweep.table import Column, Table, interval_text, number
@@ -165,6 +166,8 @@ def _by_setting(keys: Sequence[RowKey]) -> list[str]:
 
 def _differences(runs: Sequence[Run], others: Sequence[Run]) -> Iterator[str]:
     """What else than the time may have changed."""
+    for side, members in (("before", runs), ("after", others)):
+        yield from (f"{side}: {warning}" for warning in wrong_pools(members))
     hosts = host_differences(runs[-1].host, others[-1].host)
     if hosts:
         yield f"hosts differ: {'; '.join(hosts)}"

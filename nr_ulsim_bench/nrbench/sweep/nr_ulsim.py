@@ -9,6 +9,7 @@ from pathlib import Path
 from nrbench import host
 from nrbench.progress import say
 from nrbench.sweep.plan import Setting, sweep_id
+from nrbench.sweep.pools import GO_ON, NEW, OLD, check
 from nrbench.sweep.record import INLINE
 from nrbench.sweep.run import Sweep
 from nrbench.sweep.scenario import Case, Scenario, select
@@ -16,7 +17,6 @@ from nrbench.sweep.session import carry_out, show_plan
 from nrbench.sweep.simulator import KIND, BuildError, Simulate, Simulator, find
 from nrbench.system import format_cpus, parse_cpus
 
-OLD, NEW = "old", "new"
 SCENARIO = "slides"
 SEED_VARIABLE = "OAI_RNGSEED"
 START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
@@ -42,6 +42,7 @@ class Options:
     oai: str | None = None
     label: str | None = None
     fresh: bool = False
+    any_pool: bool = False
 
 
 def normal_cpus(text: str | None) -> str | None:
@@ -89,8 +90,11 @@ class Settings:
 
     def add_case(self, scenario: Scenario, case: Case) -> None:
         threads = self.options.threads or scenario.sweep.threads
-        for build in self.builds:
-            self._add(scenario, case, build, INLINE, None, 0)
+        programs = set()
+        for build, simulator in self.builds.items():
+            if simulator.build.sha256 not in programs:
+                self._add(scenario, case, build, INLINE, None, 0)
+            programs.add(simulator.build.sha256)
             spins = (self.options.spins or scenario.sweep.spin) if build == NEW else (None,)
             for spin in spins:
                 for count in threads:
@@ -117,7 +121,11 @@ def _builds(options: Options) -> dict[str, Simulator]:
     if len(versions) > 1:
         say(f"--old and --new are of different versions of OAI: {', '.join(sorted(versions))}")
     if len(builds) > 1 and len({build.build.sha256 for build in builds.values()}) == 1:
-        raise BuildError("--old and --new: one and the same program")
+        paths = ", ".join(f"--{name} {build.program}" for name, build in builds.items())
+        text = f"one and the same program is given twice: {paths}"
+        if not options.any_pool:
+            raise BuildError(f"{text}; {GO_ON}")
+        say(text)
     return builds
 
 
@@ -145,6 +153,9 @@ def run(options: Options, dry: bool = False) -> int:
     builds = _builds(options)
     settings = _settings(options, scenarios, builds)
     cpus = settings[0].cpus
+    bound = parse_cpus(cpus) if cpus else None
+    if not dry:
+        check(builds, settings, bound, options.any_pool)
     about = host.describe(options.label)
     what = {
         "programs": sorted(build.build.sha256 for build in builds.values()),
@@ -158,7 +169,7 @@ def run(options: Options, dry: bool = False) -> int:
         host=about,
         settings=settings,
         seed=options.order_seed,
-        take=Simulate(builds, parse_cpus(cpus) if cpus else None).take,
+        take=Simulate(builds, bound).take,
     )
     return (
         show_plan(sweep, options.out, options.fresh) if dry else carry_out(sweep, options.out, options.fresh)

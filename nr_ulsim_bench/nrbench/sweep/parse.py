@@ -43,7 +43,7 @@ SPREAD = re.compile(
     rf"Statistics std=({NUMBER}), median=({NUMBER}), q1=({NUMBER}), q3=({NUMBER}) \S*s \(on (\d+) trials\)"
 )
 POINT = re.compile(r"SNR (-?\d+\.\d+): n_errors \((\d+)/(\d+)[^\n]*?false_positive \d+/(\d+)")
-POOL = re.compile(r"thread_pool_ws [^\n]*?\bpool gNB-tpool:[^\n]*")
+POOL = re.compile(r"thread_pool_ws \d[^\n]*?\bpool [^\n]*")
 SEED = re.compile(r"Initializing random number generator, seed (\d+)")
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 DECODED, END = "PUSCH test OK", "Num RB:"
@@ -90,7 +90,6 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     version = _version(times)
     figures, derived = _figures(times, version)
     figures.update(_spread(block))
-    pool = POOL.search(text)
     seed = SEED.search(text)
     return Output(
         figures=figures,
@@ -99,11 +98,20 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
         errors=int(point[2]),
         decoded=DECODED in block,
         oai=version,
-        pool=pool[0].strip() if pool else None,
+        pool=pool_of(text),
         seed=int(seed[1]) if seed else None,
         snr_db=float(point[1]),
         points=len(points),
     )
+
+
+def pool_of(text: str) -> str | None:
+    """The line that thread_pool_ws prints for its gNB pool, or else for the first one. None: there is no such
+    line, so it is OAI's own pool.
+
+    @param text  stdout and stderr, complete or not"""
+    lines = [line.strip() for line in POOL.findall(ANSI.sub("", text.replace("\r", "")))]
+    return next((line for line in lines if "pool gNB" in line), lines[0] if lines else None)
 
 
 def _last_line(text: str) -> str:

@@ -16,6 +16,7 @@ from nrbench.sweep.contents import REST, case_tables, is_long, short_tables
 from nrbench.sweep.facts import labelled, mixtures
 from nrbench.sweep.frame import to_frame
 from nrbench.sweep.headline import RULE, headlines, overview
+from nrbench.sweep.pools import wrong_pools
 from nrbench.sweep.record import ResultsError, Run, read_runs
 from nrbench.sweep.rounds import Merged, Source, merged, results_file
 from nrbench.sweep.show import console, indented, parts, to_csv, to_text
@@ -87,7 +88,7 @@ def _report(sources: Sequence[Source], out: Path, threshold: float) -> list[str]
     _folder(out)
     merge = merge._replace(runs=labelled(merge.runs))
     results = case_results(merge.runs, check_threshold(threshold))
-    warnings = [*_said(merge), *mixtures(merge.runs)]
+    warnings = [*wrong_pools(merge.runs), *_said(merge), *mixtures(merge.runs)]
     try:
         names = _write(merge, results, warnings, out)
     except OSError as error:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Iterable, Mapping
 
 from nrbench.driver import quiet_environment
-from nrbench.progress import say
 from nrbench.sweep.parse import Output, OutputError, parse
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_program
@@ -143,17 +142,6 @@ class Simulate:
         """@param builds  by the pool that they are said to have: old, new"""
         self.simulators = {simulator.build.sha256: simulator for simulator in builds.values()}
         self.cpus = cpus
-        self.unchecked = set(builds)
-
-    def _check_pool(self, setting: Setting, output: Output) -> None:
-        """Once for each build: a wrong build makes a table of nonsense."""
-        if setting.pool not in self.unchecked:
-            return
-        self.unchecked.discard(setting.pool)
-        if setting.pool == "new" and output.pool is None:
-            say("--new: its runs do not say that they use thread_pool_ws: was it built with the flag?")
-        if setting.pool == "old" and output.pool is not None:
-            say(f"--old: its runs use the new pool: {output.pool}")
 
     def take(self, setting: Setting) -> Taken:
         simulator = self.simulators[setting.program]
@@ -171,7 +159,6 @@ class Simulate:
         taken, output = _judge(ended, setting)
         build = simulator.build
         if output:
-            self._check_pool(setting, output)
             build = build.model_copy(update={"oai": build.oai or output.oai, "pool": output.pool})
         return replace(
             taken,

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--old and --new that name builds with the other pool: refused, or measured and said in every report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sweep_runs import NEW_POOL, build, rounds
+from sweep_tools import a_program
+from typer.testing import CliRunner
+
+from nrbench import cli
+from nrbench.sweep.parse import pool_of
+from nrbench.sweep.pools import wrong_pools
+
+OUTPUTS = Path(__file__).parent / "outputs"
+OAI, OURS = OUTPUTS / "v2.3.0-old-2-threads.txt", OUTPUTS / "v2.3.0-new-2-layers.txt"
+
+
+def nrbench(*words):
+    return CliRunner().invoke(cli.app, [str(word) for word in words])
+
+
+def printing(folder, output, more=""):
+    """@param more  what makes it another program than one that prints the same"""
+    show = f"sys.stdout.write(open({str(output)!r}, errors='replace').read())  # {more}"
+    return a_program(folder, show)
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    def run(old, new, *more):
+        words = [
+            *(("--old", printing(tmp_path / "a", old, "a")) if old else ()),
+            *(("--new", printing(tmp_path / "b", new, "b")) if new else ()),
+            *("--out", tmp_path / "out", "--cases", "quick:prb106-mcs9"),
+            *("--threads", "2", "--repeats", "1", "--spin", "auto"),
+        ]
+        return nrbench("sweep", *words, *more)
+
+    return run
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_swapped_builds_are_refused_before_anything_is_measured(sweep, tmp_path):
+    answer = sweep(OURS, OAI)
+    assert answer.exit_code == 2
+    assert f"nrbench: --old {tmp_path}/a/nr_ulsim has thread_pool_ws 0.1.0: shape B2" in answer.output
+    assert f"--new {tmp_path}/b/nr_ulsim has OAI's own pool. They are swapped" in answer.output
+    assert "--any-pool" in answer.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "old, new, advice",
+    [
+        (OURS, OURS, "Name a build without thread_pool_ws as --old, in a build folder of its own"),
+        (OAI, OAI, "Configure the --new build with -DCMAKE_PROJECT_OpenAirInterface_INCLUDE="),
+        (None, OAI, "Configure the --new build with -DCMAKE_PROJECT_OpenAirInterface_INCLUDE="),
+        (OURS, None, "Name a build without thread_pool_ws as --old;"),
+    ],
+)
+def test_one_wrong_build_is_refused_with_what_to_do(sweep, tmp_path, old, new, advice):
+    answer = sweep(old, new)
+    assert answer.exit_code == 2 and advice in answer.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_right_builds_are_measured_without_a_word(sweep):
+    answer = sweep(OAI, OURS)
+    assert answer.exit_code == 0, answer.output
+    assert " has " not in answer.output and "WARNING" not in answer.output
+
+
+def test_with_any_pool_they_are_measured_and_all_reports_say_so(sweep, tmp_path):
+    answer = sweep(OURS, OAI, "--any-pool")
+    assert answer.exit_code == 0, answer.output
+    assert "They are swapped" in answer.output
+    out = tmp_path / "out"
+    reports = [answer.output, (out / "report.txt").read_text(encoding="utf-8")]
+    reports.append(nrbench("report", out, "--out", tmp_path / "again").output)
+    reports.append((tmp_path / "again" / "report.html").read_text(encoding="utf-8"))
+    reports.append(nrbench("compare", out, out).output)
+    for report in map(one_line, reports):
+        assert "the build given as --old (program " in report
+        assert "has thread_pool_ws 0.1.0: shape B2" in report
+        assert "the build given as --new (program " in report
+
+
+def test_a_program_that_does_not_come_as_far_is_not_refused(sweep, tmp_path):
+    a_program(tmp_path / "falls", "os.abort()")
+    answer = sweep(OAI, None, "--new", tmp_path / "falls")
+    assert answer.exit_code == 1 and "crash: ended by SIGABRT" in answer.output
+
+
+def test_the_program_is_asked_with_few_slots(sweep, tmp_path):
+    log = tmp_path / "log"
+    folder = printing(tmp_path / "b", OURS)
+    program = folder / "nr_ulsim"
+    program.write_text(program.read_text() + f"\nprint(*options, file=open({str(log)!r}, 'a'))\n")
+    answer = sweep(OAI, None, "--new", folder, "--trials", "40")
+    assert answer.exit_code == 0, answer.output
+    asked, *measured = log.read_text().splitlines()
+    assert "-n2 " in asked and "-C2" in asked
+    assert len(measured) == 2 and all("-n40 " in line for line in measured)
+
+
+def test_one_program_on_both_sides_is_refused_unless_asked_for(tmp_path):
+    folder = printing(tmp_path / "one", OURS)
+    words = ("sweep", "--old", folder, "--new", folder, "--out", tmp_path / "out", "--threads", "2")
+    words = (*words, "--cases", "quick:prb106-mcs9", "--repeats", "1", "--spin", "auto")
+    answer = nrbench(*words)
+    program = folder / "nr_ulsim"
+    assert answer.exit_code == 2
+    assert f"one and the same program is given twice: --old {program}, --new {program}" in answer.output
+    answer = nrbench(*words, "--any-pool")
+    assert answer.exit_code == 0, answer.output
+    assert "the build given as --old (program " in one_line(answer.output)
+
+
+def test_the_gnbs_pool_is_taken_of_several():
+    ours = "thread_pool_ws 0.1.0: shape B2, pool {}: 2 workers"
+    text = f"\x1b[0m{ours.format('UE-tpool')}\r\n[PHY] {ours.format('gNB-tpool')} \nthread_pool_ws: report\n"
+    assert pool_of(text) == ours.format("gNB-tpool")
+    assert pool_of(ours.format("Tpool")) == ours.format("Tpool")
+    assert pool_of("thread_pool_ws: report\nOAI") is None
+
+
+def test_failed_runs_and_recorded_slots_tell_no_pool():
+    wrong = build("new") | {"pool": None}
+    assert list(wrong_pools(rounds([1.0], build=build("new")))) == []
+    assert len(list(wrong_pools(rounds([1.0, 2.0], build=wrong)))) == 1
+    assert list(wrong_pools(rounds([1.0], build=wrong, status="failed", error="not decoded"))) == []
+    assert list(wrong_pools(rounds([1.0], build=wrong, kind="replay"))) == []
+    assert list(wrong_pools(rounds([1.0], pool="inline", build=build("new", NEW_POOL[:12])))) == []
