@@ -1,4 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-from nrbench.cli import main
+"""python -m nrbench, and the command nrbench"""
 
-main()
+from nrbench.needed import require
+
+
+def main() -> None:
+    require("nrbench")
+    from nrbench.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

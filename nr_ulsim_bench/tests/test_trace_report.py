@@ -118,7 +118,14 @@ def test_no_bindings(capsys, monkeypatch, tmp_path):
 
 def test_no_histograms(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(hist, "HdrHistogram", None)
-    assert "hdrhistogram is missing" in error_of(capsys, str(tmp_path))
+    assert "packages are missing: hdrhistogram (" in error_of(capsys, str(tmp_path))
+
+
+def test_no_pictures(capsys, monkeypatch, tmp_path):
+    """Said before the trace is read."""
+    monkeypatch.setattr(report, "missing", lambda modules: [module for module in modules if module[0] == "m"])
+    said = error_of(capsys, str(tmp_path), "--out", str(tmp_path / "out"))
+    assert "packages are missing: matplotlib (" in said
 
 
 def test_what_is_no_trace(bt2, capsys, tmp_path):

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m nrbench.doctor"""
 
-from __future__ import annotations
+from nrbench.needed import require
 
-import typer
 
-from nrbench.doctor.cli import doctor
+def main() -> None:
+    require("nrbench doctor", ("rich", "typer"))
+    import typer
 
-if __name__ == "__main__":
+    from nrbench.doctor.cli import doctor
+
     app = typer.Typer(add_completion=False)
     app.command()(doctor)
     app(prog_name="nrbench doctor")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Iterator
 
+from nrbench.needed import how_to_install
 from nrbench.trace.errors import TraceError
 
 HIGHEST_NS = 10**11  # 100 s; a longer time counts as that
@@ -19,9 +20,7 @@ except ImportError:  # told when it is needed, in one line
 
 def check() -> None:
     if HdrHistogram is None:
-        raise TraceError(
-            "the Python package hdrhistogram is missing: pip install hdrhistogram, or run ci/setup bench"
-        )
+        raise TraceError(how_to_install(["hdrhistogram"]))
 
 
 class Times:

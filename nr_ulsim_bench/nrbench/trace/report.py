@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 from nrbench.matplotlib_home import matplotlib_apart
+from nrbench.needed import how_to_install, missing
 from nrbench.trace import hist
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.errors import TraceError
@@ -72,6 +73,9 @@ def keep(analysis: Analysis, wanted: str) -> None:
 def report(options: Options) -> int:
     """@return 0; 2 if the trace was damaged and only a part of it is in the report"""
     hist.check()
+    without = missing(("jinja2", "matplotlib")) if options.out is not None else []
+    if without:  # told before a long reading, not after it
+        raise TraceError(how_to_install(without))
     wanted = parse_name(options.slot) if options.slot is not None else None
     with Trace(options.trace) as trace:
         begin = time.monotonic()

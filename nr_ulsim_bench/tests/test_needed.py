@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Python without the packages: one line that says how to get them, no traceback."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nrbench.needed import PACKAGES, missing, require
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    "module, program, packages",
+    [
+        ("nrbench", "nrbench", "hdrhistogram, jinja2, matplotlib, numpy, pandas, pydantic, rich, typer"),
+        ("nrbench.doctor", "nrbench doctor", "rich, typer"),
+    ],
+)
+def test_a_python_without_packages_says_how_to_get_them(module, program, packages):
+    """-S: this Python without its site-packages."""
+    words = [sys.executable, "-S", "-m", module, "sweep", "--old", "x"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"{program}: Python packages are missing: {packages}")
+    assert "`ci/setup bench`" in line and f"`pip install {ROOT}`" in line
+
+
+def test_the_command_that_pip_installs_checks_them_too():
+    assert 'nrbench = "nrbench.__main__:main"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_packages_are_those_of_the_project():
+    text = (ROOT / "pyproject.toml").read_text()
+    listed = text.split("dependencies = [")[1].split("\n]")[0]
+    names = {
+        line.split('"')[1].split(">")[0].split(";")[0].strip() for line in listed.split("\n") if '"' in line
+    }
+    assert names - {"tomli"} == set(PACKAGES.values()) - {"tomli"}
+
+
+def test_nothing_is_said_where_all_are_there(capsys):
+    assert missing() == []
+    require("nrbench")
+    assert capsys.readouterr().err == ""
