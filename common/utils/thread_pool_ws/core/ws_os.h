@@ -52,8 +52,12 @@ bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
 /// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
 int ws_os_pin(int32_t tid, uint32_t cpu);
-/// Allow thread @p tid every CPU of @p set but @p cpu. @return 0 or -errno
-int ws_os_avoid(int32_t tid, const ws_cpuset_t *set, uint32_t cpu);
+/// Move the caller off @p cpu, to any other CPU that it may use now; its affinity is afterwards what it was
+/// before. A change of the affinity that somebody else makes meanwhile is kept, unless it falls between two
+/// adjacent system calls of this function. No memory from the heap.
+/// @param bytes  of a set that the kernel takes, as in ws_cpuset_t
+/// @return 0; -ENOENT there is no other CPU; -errno
+int ws_os_leave_cpu(uint32_t cpu, size_t bytes);
 /// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
 uint32_t ws_os_quota_cpus(void);
 /// Times since the groups were made that they stopped their processes because that was used up.

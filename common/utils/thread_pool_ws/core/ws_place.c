@@ -16,17 +16,38 @@ void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
     ws_store_relaxed(&pool->producer_cpu, cpu); // relaxed: a preference
 }
 
+/// Least time between two moves of a worker: it doubles with each move that follows too soon. Several threads
+/// that push from several CPUs would otherwise have the workers change places all the time.
+#define PAUSE_NS_MIN UINT64_C(1000000)
+#define PAUSE_NS_MAX UINT64_C(128000000)
+/// A worker that has stayed for so long has found its place: the next move is a first one again.
+#define SETTLED_NS UINT64_C(1000000000)
+
+static bool may_move(ws_worker_t *worker)
+{
+  const uint64_t now_ns = ws_os_now_ns(), since_ns = now_ns - worker->move_tried_ns;
+  if (since_ns < worker->move_pause_ns)
+    return false;
+  const uint64_t longer_ns = 2 * worker->move_pause_ns;
+  worker->move_tried_ns = now_ns;
+  worker->move_pause_ns = since_ns > SETTLED_NS || longer_ns < PAUSE_NS_MIN ? PAUSE_NS_MIN
+                          : longer_ns < PAUSE_NS_MAX                        ? longer_ns
+                                                                            : PAUSE_NS_MAX;
+  return true;
+}
+
 /// A floating worker that parks on the CPU of a thread that pushes would be woken there, on top of it, and
 /// stop it: a real-time worker always, a normal one where the scheduler looks for no other CPU. It moves off
-/// before it sleeps.
+/// before it sleeps: the kernel wakes it where it last ran, if that CPU is idle. Its affinity stays as it was,
+/// so that the kernel may run it elsewhere when the CPU that it has moved to is taken.
 void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
-  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || !ws_producer_on_cpu(pool, cpu))
+  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || !ws_producer_on_cpu(pool, cpu) || !may_move(worker))
     return;
-  if (ws_os_avoid(0, &pool->mask, (uint32_t)cpu) == 0) {
+  if (ws_os_leave_cpu((uint32_t)cpu, pool->mask.bytes) == 0) {
     ws_count(&worker->queue.count.placements, 1);
     ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
   }

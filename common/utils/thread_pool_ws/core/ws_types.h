@@ -138,6 +138,8 @@ struct ws_worker_s {
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I what the system said, 0 = done
   uint64_t dry_ns; ///< P when it last ran out of work
+  uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
+  uint64_t move_pause_ns; ///< P least time from then to the next try
   bool searching; ///< P counted in pool->searching
   bool claimed; ///< P it was woken, and has not found work yet
   ws_rise_t rise;

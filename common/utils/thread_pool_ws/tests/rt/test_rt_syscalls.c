@@ -35,6 +35,7 @@
 static struct sock_filter pool_filter[] = {LOAD(nr),
                                            ALLOW(SYS_futex),
                                            ALLOW(SYS_sched_setaffinity),
+                                           ALLOW(SYS_sched_getaffinity),
                                            ENDS,
                                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
 static struct sock_filter guard_filter[] = {LOAD(nr),
