@@ -188,7 +188,7 @@ def test_address_sanitizer(new_build: NewBuild, own_results: dict[str, str], sha
     assert build.result()[0] == own_results[shape]
 
 
-@pytest.mark.skipif(not shutil.which("ccache"), reason="ccache is not installed")
+@pytest.mark.skipif(not shutil.which("ccache"), reason="ccache is not installed: apt install ccache")
 def test_ccache(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
     build = new_build("B2")
@@ -217,7 +217,7 @@ def lttng_found() -> bool:
     return run(["pkg-config", "--atleast-version=2.13", "lttng-ust"]).returncode == 0
 
 
-@pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed (liblttng-ust-dev)")
+@pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed: apt install liblttng-ust-dev")
 @pytest.mark.parametrize("shape", TARGETS)
 def test_tracepoints(new_build: NewBuild, shape: str) -> None:
     build = new_build(shape)
@@ -236,7 +236,7 @@ def sdt_found() -> bool:
     return any(Path("/usr/include").glob("**/sys/sdt.h"))
 
 
-@pytest.mark.skipif(not sdt_found(), reason="sys/sdt.h is not installed (systemtap-sdt-dev)")
+@pytest.mark.skipif(not sdt_found(), reason="sys/sdt.h is not installed: apt install systemtap-sdt-dev")
 def test_usdt_probes(new_build: NewBuild) -> None:
     build = new_build("B2")
     assert build.with_hook("-DTHREAD_POOL_WS_USDT=ON") == 0

@@ -84,7 +84,7 @@ def test_a_library_that_is_too_old_is_not_there(
 
 
 @both
-@pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed (liblttng-ust-dev)")
+@pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed: apt install liblttng-ust-dev")
 def test_on_off_and_nothing_said(configured: Build, hooked: bool) -> None:
     name = LTTNG[hooked]
     assert TRACED[hooked] in configured.log

@@ -15,6 +15,32 @@ skip() {
   exit 77
 }
 
+# need <what>...   has ci/setup install what the step needs besides ci/packages-test.txt. When that cannot be
+# had, the step is skipped with setup's last line, which names it.
+need() {
+  local log=build-ci/need.$$ last
+  mkdir -p build-ci
+  ci/setup "$@" 2>&1 | tee "$log"
+  [ "${PIPESTATUS[0]}" != 0 ] || { rm -f "$log"; return; }
+  last=$(tail -n 1 "$log")
+  rm -f "$log"
+  skip "$last"
+}
+
+# need_program <program> <package>   skips the step without the program
+need_program() { command -v "$1" >/dev/null || skip "$1 is not installed: apt install $2"; }
+
+# need_sanitizer <compiler> <sanitizers>   skips the step when the compiler cannot link with them
+need_sanitizer() {
+  local probe="build-ci/sanitizer-probe" package="libgcc-$(gcc -dumpversion)-dev"
+  need_program "$1" "$1"
+  if [ "$1" = clang ]; then package="libclang-rt-dev (Debian 12: libclang-rt-14-dev)"; fi
+  mkdir -p "$probe"
+  printf 'int main(void)\n{\n  return 0;\n}\n' >"$probe/probe.c"
+  "$1" "-fsanitize=$2" -o "$probe/$1" "$probe/probe.c" ||
+    skip "$1 cannot link with -fsanitize=$2: apt install $package"
+}
+
 # configure <preset> [cmake option]...
 configure() {
   local preset="$1"
@@ -53,10 +79,8 @@ build_and_test() { configure "$@" && build "$1" && run_tests "$1"; }
 # tsan_wrap <compiler>   Thread sanitizer keeps its shadow at fixed addresses, which a kernel with much
 # address-space randomisation may hand out: try, then try without randomisation, then give up visibly.
 tsan_wrap() {
-  local probe=build-ci/tsan-probe
-  mkdir -p "$probe"
-  printf 'int main(void)\n{\n  return 0;\n}\n' >"$probe/probe.c"
-  "$1" -fsanitize=thread -o "$probe/$1" "$probe/probe.c" || return 1
+  local probe=build-ci/sanitizer-probe
+  need_sanitizer "$1" thread
   if probe_starts "$probe/$1"; then
     WRAP=()
   elif probe_starts setarch -R "$probe/$1"; then

@@ -18,7 +18,9 @@ COUNTS = {"A serial": (5, 4), "A": (7, 6), "B1": (6, 5), "B2": (6, 5)}
 NR_GNB = Path("executables", "nr-gnb.c")
 SYMBOLS, SEGMENTS = 14, 11  # tasks of a user, where there is one for each
 
-needs_spatch = pytest.mark.skipif(not shutil.which("spatch"), reason="spatch is not installed (coccinelle)")
+needs_spatch = pytest.mark.skipif(
+    not shutil.which("spatch"), reason="spatch is not installed: apt install coccinelle"
+)
 
 
 def slot_of(shape: str) -> list[str]:

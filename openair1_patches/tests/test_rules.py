@@ -15,7 +15,9 @@ RULES = sorted(f"{file.parent.name}/{file.stem}" for file in PATCHES.glob("*/*.c
 EXAMPLES = sorted(str(file.parent.relative_to(HERE)) for file in HERE.glob("*/*/**/in.c"))
 WARNINGS = ("-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function", "-Werror")
 
-needs_spatch = pytest.mark.skipif(not shutil.which("spatch"), reason="spatch is not installed (coccinelle)")
+needs_spatch = pytest.mark.skipif(
+    not shutil.which("spatch"), reason="spatch is not installed: apt install coccinelle"
+)
 
 
 def rule_of(example: str) -> str:
@@ -60,7 +62,7 @@ def test_an_example(tmp_path: Path, example: str) -> None:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_result_compiles(example: str, compiler: str) -> None:
     if not shutil.which(compiler):
-        pytest.skip(f"{compiler} is not installed")
+        pytest.skip(f"{compiler} is not installed: apt install {compiler}")
     hooks = ("-include", str(PATCHES / "ws_oai_hooks.h"))
     command = [compiler, "-std=gnu11", "-fsyntax-only", *WARNINGS, *hooks, str(HERE / example / "expected.c")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -70,7 +72,7 @@ def test_the_result_compiles(example: str, compiler: str) -> None:
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_the_macros_compile_as_cxx(tmp_path: Path, compiler: str) -> None:
     if not shutil.which(compiler):
-        pytest.skip(f"{compiler} is not installed")
+        pytest.skip(f"{compiler} is not installed: apt install {compiler}")
     file = tmp_path / "file.cpp"
     file.write_text(
         "struct RU { void *threadPool; int nb_rx; };\n"

@@ -27,7 +27,7 @@ def programs() -> list[list[str]]:
 def compose(request: pytest.FixtureRequest) -> list[str]:
     command: list[str] = request.param
     if not command:
-        pytest.skip("neither docker-compose nor docker compose here")
+        pytest.skip("neither docker-compose nor docker compose here: apt install docker-compose")
     return command
 
 

@@ -53,7 +53,7 @@ def install(folder: Path, name: str, drop_in: str | None, unit: str = UNIT) -> N
 def verify(folder: Path, name: str) -> str:
     """What systemd-analyze finds wrong; it warns of unknown names without a failure."""
     if tool("systemd-analyze") is None:
-        pytest.skip("systemd-analyze is not installed: Debian package systemd")
+        pytest.skip("systemd-analyze is not installed: apt install systemd")
     checked = run(["systemd-analyze", "verify", name], {"SYSTEMD_UNIT_PATH": f"{folder}:"})
     words = [line for line in checked.stderr.splitlines() if str(folder) in line or name in line]
     assert words or checked.returncode == 0, checked.stderr
@@ -87,7 +87,7 @@ def effective(folder: Path) -> dict[str, str]:
     """The unit's properties, from the test mode of systemd's manager, which is not for root."""
     manager = tool(*MANAGERS)
     if manager is None:
-        pytest.skip("systemd is not installed")
+        pytest.skip("systemd is not installed: apt install systemd")
     if os.getuid() == 0 and tool("setpriv") is None:
         pytest.skip("systemd's test mode does not run as root, and there is no setpriv")
     drop = (
