@@ -175,9 +175,9 @@ static bool holds(const unsigned long *whole, const unsigned long *part, size_t 
   return true;
 }
 
-/// The caller has restricted itself from @p had to @p narrow. Where nothing but a cpuset restricted it before,
-/// it asks for all CPUs and gets those of the cpuset: since Linux 6.2 a thread that asked for fewer would not
-/// follow a cpuset that grows. Otherwise (taskset, isolcpus) it asks for what it had.
+/// The caller has restricted itself from @p had to @p narrow. Where nothing but a cpuset restricted it
+/// before, it asks for all CPUs and gets those of the cpuset: since Linux 6.2 a thread that asked for fewer
+/// would not follow a cpuset that grows. Otherwise (taskset, isolcpus) it asks for what it had.
 static int widen(const unsigned long *had, const unsigned long *narrow, size_t bytes)
 {
   unsigned long all[bytes / sizeof(unsigned long)], seen[bytes / sizeof(unsigned long)];

@@ -38,8 +38,8 @@ static bool may_move(ws_worker_t *worker)
 
 /// A floating worker that parks on the CPU of a thread that pushes would be woken there, on top of it, and
 /// stop it: a real-time worker always, a normal one where the scheduler looks for no other CPU. It moves off
-/// before it sleeps: the kernel wakes it where it last ran, if that CPU is idle. Its affinity stays as it was,
-/// so that the kernel may run it elsewhere when the CPU that it has moved to is taken.
+/// before it sleeps: the kernel wakes it where it last ran, if that CPU is idle. Its affinity stays as it
+/// was, so that the kernel may run it elsewhere when the CPU that it has moved to is taken.
 void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_place.c
-/// A worker that parks leaves a producer's CPU: within the CPUs that it may use now, and without a trace in its
-/// affinity. Linked with --wrap of the calls that ask for CPUs and the time: the kernel is the test's.
+/// A worker that parks leaves a producer's CPU: within the CPUs that it may use now, and without a trace in
+/// its affinity. Linked with --wrap of the calls that ask for CPUs and the time: the kernel is the test's.
 #define _GNU_SOURCE
 #include "../../core/ws_place.h"
 
@@ -20,8 +20,8 @@ uint64_t __wrap_ws_os_now_ns(void);
 #define CPU(number) (UINT64_C(1) << (number))
 #define NEVER UINT32_MAX
 
-/// One thread on CPUs 0 to 63, as Linux 6.2 and later see it: what it may use is what it asked for, of what its
-/// cpuset has.
+/// One thread on CPUs 0 to 63, as Linux 6.2 and later see it: what it may use is what it asked for, of what
+/// its cpuset has.
 static struct {
   uint64_t cpuset, asked;
   uint32_t cpu; ///< where it runs
