@@ -140,12 +140,12 @@ static int set_report(ws_settings_t *settings, const char *name, const char *tex
 
 int ws_settings_spin_text(ws_settings_t *settings, const char *text)
 {
-  return set_spin(settings, "spin", text);
+  return settings ? set_spin(settings, "spin", text ? text : "") : -EINVAL;
 }
 
 int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text)
 {
-  return set_spin_cpu_max(settings, "spin_cpu_max", text);
+  return settings ? set_spin_cpu_max(settings, "spin_cpu_max", text ? text : "") : -EINVAL;
 }
 
 /// Every variable of the library, in the order in which they are read: what goes wrong later has the last
@@ -182,10 +182,11 @@ static void warn_of_unknown(const ws_settings_t *settings)
 
 void ws_settings_environment(ws_settings_t *settings)
 {
-  for (size_t i = 0; i < VARIABLES; i++) {
+  for (size_t i = 0; settings && i < VARIABLES; i++) {
     const char *text = secure_getenv(variables[i].name);
     if (text && *text)
       variables[i].set(settings, variables[i].name, text);
   }
-  warn_of_unknown(settings);
+  if (settings)
+    warn_of_unknown(settings);
 }

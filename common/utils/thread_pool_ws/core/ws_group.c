@@ -31,6 +31,7 @@ void ws_group_init(ws_group_t *group, uint32_t units)
 
 void ws_group_add(ws_group_t *group, uint32_t units)
 {
+  WS_ASSERT(units <= WS_GROUP_UNITS_MAX); // more would wrap round in the sum, and pass for fewer
   // relaxed: the push that follows publishes it
   const uint32_t before = ws_add_relaxed(word_of(group), units * UNIT);
   WS_ASSERT(before / UNIT + units <= WS_GROUP_UNITS_MAX);

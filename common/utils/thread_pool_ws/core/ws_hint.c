@@ -87,7 +87,7 @@ void ws_pool_phase_end(ws_pool_t *pool)
 
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
 {
-  if (spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
+  if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
     return -EINVAL;
   ws_store_relaxed(&pool->spin_lead_ns, lead_ns); // relaxed: a setting
   ws_store_relaxed(&pool->spin, (uint32_t)spin); // relaxed: a setting
@@ -96,7 +96,7 @@ int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
 
 int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent)
 {
-  if (percent > 100)
+  if (!pool || percent > 100)
     return -EINVAL;
   ws_store_relaxed(&pool->spin_cpu_max_percent, percent); // relaxed: a setting
   return 0;

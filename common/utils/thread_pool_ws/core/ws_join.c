@@ -144,5 +144,6 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
 
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event)
 {
+  WS_ASSERT(event && event->ready && event->sleep);
   wait(pool, &(goal_t){.tag = tag, .event = event});
 }

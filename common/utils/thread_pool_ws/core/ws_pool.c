@@ -116,7 +116,10 @@ static int set_up(struct ws_pool_s *pool)
 
 int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
 {
-  *out = NULL;
+  if (out)
+    *out = NULL;
+  if (!out || !settings)
+    return -EINVAL;
   ws_settings_t checked = *settings;
   if (ws_settings_check(&checked) < 0)
     return -EINVAL;

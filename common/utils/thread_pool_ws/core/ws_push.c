@@ -108,6 +108,8 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
 
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
+  if (WS_UNLIKELY(!task->func))
+    return -EINVAL;
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
@@ -125,16 +127,28 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 
 int ws_pool_push(ws_pool_t *pool, ws_task_t task)
 {
-  return push(pool, &task, pool->settings.full);
+  return WS_LIKELY(pool != NULL) ? push(pool, &task, pool->settings.full) : -EINVAL;
 }
 
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task)
 {
-  return push(pool, &task, WS_FULL_FAIL);
+  return WS_LIKELY(pool != NULL) ? push(pool, &task, WS_FULL_FAIL) : -EINVAL;
+}
+
+static bool are_tasks(const ws_task_t *tasks, uint32_t count)
+{
+  if (!tasks)
+    return count == 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (WS_UNLIKELY(!tasks[i].func))
+      return false;
+  return true;
 }
 
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
+  if (WS_UNLIKELY(!pool || !are_tasks(tasks, count)))
+    return -EINVAL;
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))

@@ -154,6 +154,8 @@ static void say_threads(const out_t *out, const ws_stats_t *total, const ws_work
 
 void ws_pool_report(ws_pool_t *pool, void (*line)(void *arg, const char *text), void *arg)
 {
+  if (!pool || !line)
+    return;
   const out_t out = {line, arg};
   ws_stats_t total;
   ws_prewake_stats_t prewake;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_settings.c
 /// ws_settings.h, and the defaults.
+#define _GNU_SOURCE
 #include "ws_settings.h"
 
 #include <errno.h>
+#include <link.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -15,6 +18,8 @@ static void warn_on_stderr(void *warn_arg, const char *message)
 
 void ws_settings_default(ws_settings_t *settings)
 {
+  if (!settings)
+    return;
   ws_cpuset_t cpus = {0};
   const uint32_t count = ws_os_process_cpus(&cpus) == 0 ? ws_os_cpuset_count(&cpus) : 1;
   ws_os_cpuset_free(&cpus);
@@ -54,6 +59,34 @@ static bool in_range(const ws_settings_t *settings, const char *field, int64_t v
   return false;
 }
 
+static int add_thread_local(struct dl_phdr_info *library, size_t size, void *bytes)
+{
+  (void)size;
+  for (uint32_t i = 0; i < library->dlpi_phnum; i++)
+    if (library->dlpi_phdr[i].p_type == PT_TLS)
+      *(size_t *)bytes += library->dlpi_phdr[i].p_memsz;
+  return 0;
+}
+
+/// The C library takes the libraries' thread-local data (LTTng's, for example) from a new thread's stack.
+static bool stack_suffices(const ws_settings_t *settings)
+{
+  size_t bytes = 0, thread_local_bytes = 0;
+  pthread_attr_t attr;
+  if (settings->thread_create || settings->workers == 0 || pthread_getattr_default_np(&attr) != 0)
+    return true;
+  pthread_attr_getstacksize(&attr, &bytes);
+  pthread_attr_destroy(&attr);
+  dl_iterate_phdr(add_thread_local, &thread_local_bytes);
+  if (bytes >= WS_STACK_BYTES_MIN + thread_local_bytes)
+    return true;
+  ws_warn(settings,
+          "new threads get a stack of %zu bytes; a worker needs %u, and thread-local data %zu: raise it"
+          " (ulimit -s, or pthread_setattr_default_np)",
+          bytes, WS_STACK_BYTES_MIN, thread_local_bytes);
+  return false;
+}
+
 int ws_settings_check(ws_settings_t *settings)
 {
   const bool realtime = settings->sched_class == WS_CLASS_RR || settings->sched_class == WS_CLASS_FIFO;
@@ -73,6 +106,8 @@ int ws_settings_check(ws_settings_t *settings)
     ws_warn(settings, "setting cores is NULL while core_count = %u", settings->core_count);
     return -EINVAL;
   }
+  if (!stack_suffices(settings))
+    return -EINVAL;
   uint32_t capacity = 2;
   while (capacity < settings->queue_capacity)
     capacity *= 2;

@@ -41,6 +41,8 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
 uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
                        uint32_t worker_max)
 {
+  if (!pool || !total)
+    return 0;
   const bool running = ws_load_relaxed(&pool->state) != WS_STOPPED; // relaxed: statistic
   const uint32_t working = ws_working(pool);
   const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: statistic
@@ -62,7 +64,8 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
   const uint64_t run = ws_load_relaxed(&pool->laneless_run); // relaxed: statistic
   total->outside.inline_tasks += inlined;
   total->outside.run_tasks += run > inlined ? run - inlined : 0;
-  const uint32_t filled = worker_max < pool->workers ? worker_max : pool->workers;
+  const uint32_t wanted = worker ? worker_max : 0;
+  const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
   for (uint32_t i = 0; i < filled; i++) {
     worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i].cpu, .realtime = pool->worker[i].realtime};
     add_counters(&worker[i], &pool->worker[i].queue);
@@ -104,6 +107,8 @@ static void add_latencies(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
 
 void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
 {
+  if (!pool || !stats)
+    return;
   ws_histogram_sum_t leads = {0};
   *stats = (ws_prewake_stats_t){
       .bursts = ws_load_relaxed(&pool->bursts), // relaxed: statistics, here and below

@@ -30,6 +30,8 @@ void ws_trace_phase_end(ws_trace_phase_t phase)
 
 void ws_trace_run(void (*func)(void *arg), void *arg)
 {
+  if (!func)
+    return;
   const ws_task_t task = {.func = func, .arg = arg};
   ws_traced_push(NULL, (ws_here_t){0}, &task, 1);
   ws_traced_run_begin(NULL, &task);

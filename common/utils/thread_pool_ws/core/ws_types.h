@@ -22,6 +22,8 @@
 /// shared queue.
 #define WS_LANES_MAX 1024
 #define WS_WORKERS_MAX 1024
+/// Least stack of a worker, without the libraries' thread-local data. Named in ws_pool.h.
+#define WS_STACK_BYTES_MIN 65536u
 /// Bound of settings.spin_lead_ns.
 #define WS_SPIN_LEAD_NS_MAX 10000000
 /// Bound of settings.spin_ns_max: what takes longer is a pause between bursts.

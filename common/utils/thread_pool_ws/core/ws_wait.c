@@ -93,6 +93,8 @@ static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
 
 int ws_pool_wait(ws_pool_t *pool)
 {
+  if (!pool)
+    return -EINVAL;
   const ws_here_t here = ws_here(pool);
   if (here.worker || (here.queue && here.queue->depth > 0))
     return -EDEADLK;
@@ -135,6 +137,8 @@ static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
 
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 {
+  if (!pool || (uint32_t)how > WS_STOP_ABORT)
+    return -EINVAL;
   const ws_here_t here = ws_here(pool);
   if (here.worker || (here.queue && here.queue->depth > 0))
     return -EDEADLK;

@@ -31,17 +31,20 @@ typedef struct ws_group_s {
 } ws_group_t;
 
 /// @brief Arm a group with @p units.
-/// @param units  0 .. WS_GROUP_UNITS_MAX tasks or manual completions to wait for
+/// @param units  0 .. WS_GROUP_UNITS_MAX tasks or manual completions to wait for. More: ends the process with
+///               a message
 /// @threads   nobody else may use the group yet
 void ws_group_init(ws_group_t *group, uint32_t units);
 
 /// @brief Arm @p units more. The group must not be done yet unless nobody waits for it: call it before the
 /// first push, or from a task of the group.
+/// @param units  the group holds at most WS_GROUP_UNITS_MAX then. More: ends the process with a message
 /// @threads   any
 /// @progress  wait-free
 void ws_group_add(ws_group_t *group, uint32_t units);
 
 /// @brief Complete @p units of the group by hand (the pool does it for a task that carries the group).
+/// @param units  at most those that the group still waits for. More: ends the process with a message
 /// @threads   any; the caller must own the units, that is nobody else completes the same ones
 /// @ordering  [edge GROUP_DONE] writes before the call are visible to whoever returns from ws_group_wait
 /// @progress  lock-free; one futex call if it is the last and somebody sleeps

@@ -18,6 +18,8 @@
 ///
 /// Any number of pools may exist at once; any thread may push to any of them. After fork() the child may not
 /// use the library before it has called exec.
+/// A function that returns an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
+/// Functions without an error code require a pool.
 /// "The process's mask" below is the CPU affinity of the thread that creates the pool.
 /// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
 #ifndef WS_POOL_H
@@ -121,7 +123,7 @@ typedef struct {
   void *warn_arg;
 } ws_settings_t;
 
-/// @brief Fill @p settings with the defaults named above.
+/// @brief Fill @p settings with the defaults named above. NULL: nothing happens.
 void ws_settings_default(ws_settings_t *settings);
 
 /// @brief Set what the environment says; what it does not name, or leaves empty, stays.
@@ -134,7 +136,7 @@ void ws_settings_environment(ws_settings_t *settings);
 
 /// @brief Set spin, and spin_lead_ns where it applies, from what a user writes: off, auto, or fixed:<us> with
 /// 0 to 10000 us, for example fixed:12.5. Case and blanks around it do not matter.
-/// @return 0; -EINVAL anything else: spin is now WS_SPIN_OFF, and a warning says so
+/// @return 0; -EINVAL anything else, NULL too: spin is now WS_SPIN_OFF, and a warning says so
 int ws_settings_spin_text(ws_settings_t *settings, const char *text);
 
 /// @brief Set spin_cpu_max_percent: a whole number, 0 to 100. @return as ws_settings_spin_text()
@@ -145,7 +147,8 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 /// with the rest.
 /// @param pool      out; set to NULL on error
 /// @param settings  copied; may die after the call
-/// @return 0; -EINVAL a setting is out of its range (the warning names it); -ENOMEM
+/// @return 0; -EINVAL a setting is out of its range, or the stack of new threads is smaller than 64 KiB and
+///         the libraries' thread-local data (the warning names it), or an argument is NULL; -ENOMEM
 /// @threads   any
 int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 
@@ -153,7 +156,8 @@ int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 /// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once,
 /// on any worker, on a thread that waits for its group, or inline when the queue is full and the settings say
 /// so.
-/// @return 0 = it will run or has run; -EAGAIN = full (WS_FULL_FAIL only); -ECANCELED = the pool was stopped.
+/// @return 0 = it will run or has run; -EAGAIN = full (WS_FULL_FAIL only); -ECANCELED = the pool was stopped;
+///         -EINVAL = @p pool or the task's func is NULL.
 ///         With an error nothing was queued, and a group that the task carries still waits for that unit
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
@@ -163,12 +167,13 @@ int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks with one decision whom to wake.
 /// @return the number of tasks that were taken, from the front: fewer than @p count under WS_FULL_FAIL, or
-///         when the pool is stopped meanwhile; -ECANCELED when the pool was stopped before
+///         when the pool is stopped meanwhile; -ECANCELED when the pool was stopped before; -EINVAL when
+///         @p pool, @p tasks or a task's func is NULL: none was taken
 /// Otherwise as ws_pool_push.
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count);
 
 /// @brief Push one task unless the caller's queue is full, whatever the settings say then.
-/// @return 0, -EAGAIN, -ECANCELED. Otherwise as ws_pool_push.
+/// @return 0, -EAGAIN, -ECANCELED, -EINVAL. Otherwise as ws_pool_push.
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Wait until every task pushed so far, and every task that those push, has run. The caller helps with
@@ -224,6 +229,7 @@ typedef struct {
 /// @brief Wait until the event is ready, as ws_group_wait waits for a group: run tasks that carry @p tag,
 /// from the caller's own queue, then spin for a bounded time, then sleep. What those tasks push is left to
 /// others. When several threads wait, it may no longer be ready on return.
+/// @param event  without ready or sleep: ends the process with a message
 /// @param pool   where the tasks were pushed; NULL = a worker helps in its own pool, others only sleep
 /// @param tag    from ws_group_tag()
 /// @threads   any thread, several at once
@@ -252,7 +258,7 @@ int32_t ws_worker_index(void);
 /// @brief Stop the pool: no further push is taken, queued tasks are run or skipped, the workers end.
 /// A push that comes at the same moment is either refused or dealt with as @p how says.
 /// @return the number of tasks skipped (0 for WS_STOP_DRAIN); -EALREADY stopped before; -EDEADLK from inside
-/// a task of it
+/// a task of it; -EINVAL @p how is neither
 /// @threads   one caller
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 

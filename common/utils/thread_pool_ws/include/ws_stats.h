@@ -80,21 +80,21 @@ typedef struct {
   ws_wake_latency_t wake[2][WS_WAKE_GAPS]; ///< [ws_wake_by_t][class of sleep]
 } ws_prewake_stats_t;
 
-/// @brief Take a snapshot of what pre-wake does.
+/// @brief Take a snapshot of what pre-wake does. NULL: nothing happens.
 /// @threads   any thread, while the pool exists; also after its stop
 void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
 
 /// @brief Take a snapshot.
 /// @param total       out
 /// @param worker      out, worker[i] for i < worker_max; NULL with worker_max 0 = not wanted
-/// @return number of entries of @p worker that were filled
+/// @return number of entries of @p worker that were filled; 0 when @p pool or @p total is NULL
 /// @threads   any thread, while the pool exists; also after its stop
 /// @progress  wait-free; changes nothing
 uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
                        uint32_t worker_max);
 
 /// @brief What the statistics say, as at most 40 lines of at most 100 characters, without line ends.
-/// @param line  called for each of them, from this thread
+/// @param line  called for each of them, from this thread; NULL: nothing happens
 /// @threads   any thread, while the pool exists; also after its stop
 void ws_pool_report(struct ws_pool_s *pool, void (*line)(void *arg, const char *text), void *arg);
 

@@ -42,6 +42,7 @@ void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
 void ws_trace_phase_end(ws_trace_phase_t phase);
 
 /// @brief Call func(arg), with the events of a task that is pushed and run at once, by no pool: pool 0.
+/// Without a function nothing happens.
 /// For who has no pool, or a closed one, and does itself what a pool would have done.
 /// @threads   any
 /// @progress  func's; beside it as ws_trace_phase_begin(), three events
