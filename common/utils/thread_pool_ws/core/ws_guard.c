@@ -18,9 +18,9 @@
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "ws_park.h"
+#include "ws_place.h"
 #include "ws_settings.h"
 #include "ws_watch.h"
 
@@ -145,7 +145,8 @@ static void *guard_thread(void *pool_arg)
   struct ws_pool_s *pool = pool_arg;
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
-  prctl(PR_SET_TIMERSLACK, SLACK_NS);
+  ws_os_timer_slack(SLACK_NS);
+  ws_place_beside_workers(pool);
   ws_watch_t watch;
   ws_watch_begin(&watch);
   ws_add_release(&pool->started, 1); // [edge START release] set up: nothing of the start comes later
@@ -177,7 +178,7 @@ void ws_guard_start(struct ws_pool_s *pool)
   pool->watched = pool->workers > 0 && pool->cpus > 1;
   if (!pool->guarded && !pool->watched)
     return;
-  const int error = pthread_create(&pool->guard_thread, NULL, guard_thread, pool);
+  const int error = ws_os_thread_create(&pool->guard_thread, guard_thread, pool);
   if (error) {
     pool->guarded = pool->watched = false;
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference

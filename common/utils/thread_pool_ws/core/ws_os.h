@@ -6,6 +6,7 @@
 #define WS_OS_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,8 +39,14 @@ bool ws_os_thread_sleeps(int32_t tid);
 int32_t ws_os_cpu(void);
 int32_t ws_os_tid(void);
 
-/// The caller's timers end when they say; a normal thread's may otherwise be 50 us late (timer slack).
-void ws_os_exact_timers(void);
+/// How much later than set a timer of the caller may end (timer slack): 50 us by default, and for normal
+/// threads only. @return what it was before, where it is refused too
+uint64_t ws_os_timer_slack(uint64_t slack_ns);
+
+/// Create a thread in which all signals are blocked but those that its own instructions cause (SIGSEGV,
+/// SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler of the program interrupts it. @return 0 or
+/// an error number
+int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 
 /// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno; @p set is allocated
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);
@@ -50,6 +57,8 @@ uint32_t ws_os_process_cpu_count(void);
 void ws_os_cpuset_free(ws_cpuset_t *set);
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
+/// Allow the caller the CPUs of @p set. @return 0 or -errno
+int ws_os_allow(const ws_cpuset_t *set);
 /// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
 int ws_os_pin(int32_t tid, uint32_t cpu);
 /// Move the caller off @p cpu, to any other CPU that it may use now; its affinity is afterwards what it was

@@ -76,9 +76,24 @@ bool ws_os_thread_sleeps(int32_t tid)
   return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
 }
 
-void ws_os_exact_timers(void)
+uint64_t ws_os_timer_slack(uint64_t slack_ns)
 {
-  prctl(PR_SET_TIMERSLACK, 1ul); // 1 ns; where it is refused, timers are later, which is measured
+  const int before_ns = prctl(PR_GET_TIMERSLACK);
+  prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns); // where it is refused, timers are later: it is measured
+  return before_ns > 0 ? (uint64_t)before_ns : slack_ns;
+}
+
+int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
+{
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+    sigdelset(&blocked, own[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before); // inherited: no signal reaches the thread before its start
+  const int error = pthread_create(thread, NULL, func, arg);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error;
 }
 
 int32_t ws_os_cpu(void)
@@ -191,6 +206,11 @@ static int widen(const unsigned long *had, const unsigned long *narrow, size_t b
       return 0; // somebody else has taken CPUs away since
   }
   return set_own(had, bytes) ? 0 : -errno;
+}
+
+int ws_os_allow(const ws_cpuset_t *set)
+{
+  return set_own(set->mask, set->bytes) ? 0 : -errno;
 }
 
 int ws_os_leave_cpu(uint32_t cpu, size_t bytes)

@@ -52,3 +52,21 @@ void ws_place_leave(ws_worker_t *worker)
     ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
   }
 }
+
+void ws_place_beside_workers(const struct ws_pool_s *pool)
+{
+  ws_cpuset_t all, cpus;
+  if (ws_os_process_cpus(&all) < 0)
+    return;
+  const uint32_t own = ws_os_cpuset_count(&all);
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    if (ws_os_thread_cpus(pool->worker[i].tid, &cpus) < 0)
+      continue;
+    for (size_t word = 0; word < cpus.bytes / sizeof(long) && cpus.bytes == all.bytes; word++)
+      all.mask[word] |= cpus.mask[word];
+    ws_os_cpuset_free(&cpus);
+  }
+  if (ws_os_cpuset_count(&all) > own) // else it keeps what a cpuset gives it
+    ws_os_allow(&all);
+  ws_os_cpuset_free(&all);
+}

@@ -15,4 +15,8 @@ void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
 /// @brief The worker is about to park: if it floats, and is on the CPU of a thread that pushes, it moves off.
 void ws_place_leave(ws_worker_t *worker);
 
+/// @brief The caller, a thread of the pool that is no worker, may from now on run wherever a worker may. It
+/// would otherwise have only the CPUs of the pool's creator, which may be pinned to one and keep that busy.
+void ws_place_beside_workers(const struct ws_pool_s *pool);
+
 #endif

@@ -51,7 +51,7 @@ static void set_up(ws_worker_t *worker)
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
   set_class(worker);
-  ws_os_exact_timers();
+  worker->slack_ns = ws_os_timer_slack(1);
   worker->realtime = is_realtime();
   ws_deque_touch(&worker->queue.deque);
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
@@ -85,7 +85,7 @@ static int create_thread(ws_worker_t *worker)
   if (settings->thread_create)
     return settings->thread_create(settings->create_arg, worker->index, worker->cpu, worker_thread, worker);
   pthread_t thread; // not the worker's field, which its own thread writes
-  const int error = pthread_create(&thread, NULL, worker_thread, worker);
+  const int error = ws_os_thread_create(&thread, worker_thread, worker);
   if (error)
     return error;
   char name[16];
@@ -162,8 +162,28 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
   }
 }
 
+/// A task has forked. The child does not keep what the pool has set in its thread: a program that it starts
+/// takes signals and has timers like those that the pool's creator starts.
+static void in_child(void)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  if (!worker)
+    return;
+  ws_os_timer_slack(worker->slack_ns);
+  if (!worker->pool->settings.thread_create)
+    pthread_sigmask(SIG_SETMASK, &worker->pool->signals, NULL);
+}
+
+static void watch_forks(void)
+{
+  pthread_atfork(NULL, NULL, in_child); // no memory for it: then the child keeps them
+}
+
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  pthread_sigmask(SIG_BLOCK, NULL, &pool->signals);
   uint32_t running = 0;
   for (; running < pool->requested; running++) {
     ws_worker_t *worker = &pool->worker[running];

@@ -139,6 +139,7 @@ struct ws_worker_s {
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I what the system said, 0 = done
+  uint64_t slack_ns; ///< I timer slack that its thread had before
   uint64_t dry_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
   uint64_t move_pause_ns; ///< P least time from then to the next try
@@ -213,6 +214,7 @@ struct ws_pool_s {
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
+  sigset_t signals; ///< I blocked in the thread that created the pool
   ws_worker_t *worker; ///< I
   ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]

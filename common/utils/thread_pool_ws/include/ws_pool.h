@@ -20,6 +20,14 @@
 /// use the library before it has called exec.
 /// A function that returns an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
 /// Functions without an error code require a pool.
+///
+/// The pool's threads block all signals but those that their own instructions cause, and workers have a timer
+/// slack of 1 ns. Where the host creates the threads (thread_create) it decides on their signals. A program
+/// that a task starts with fork() and exec gets the signal mask of the pool's creator, and the timer slack
+/// that the thread had before. With posix_spawn(), system(), popen() or vfork() it inherits the worker's: set
+/// POSIX_SPAWN_SETSIGMASK, or start programs from a thread of your own.
+/// No worker keeps an affinity of its own making: taskset and cpusets hold for it as for any other thread.
+///
 /// "The process's mask" below is the CPU affinity of the thread that creates the pool.
 /// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
 #ifndef WS_POOL_H
