@@ -2,7 +2,7 @@
 # The hook: OpenAirInterface's own build with this pool in place of its own, and no line of OAI's tree edited.
 #
 #   cmake -S <OAI> -B <build> -DCMAKE_PROJECT_OpenAirInterface_INCLUDE=<this file>
-#   cmake -UCMAKE_PROJECT_OpenAirInterface_INCLUDE <build>        switches back
+#   cmake -UCMAKE_PROJECT_OpenAirInterface_INCLUDE -U'THREAD_POOL_WS_*' <build>        switches back
 #
 # CMake reads this file at the end of OAI's project(OpenAirInterface). Then, in order:
 #   1. ws_hook_check     stops when the file was included in a way that cannot work
@@ -10,7 +10,7 @@
 #   3. shadow headers    go before all include directories of the tree, so that each caller sees ours
 #   4. ws_hook_finish    at the end of OAI's top CMakeLists.txt: our sources into OAI's own target, its
 #                        pool's out of it (thread_pool_ws_patch.cmake)
-# No variable is put into the cache, so switching back leaves nothing behind. What the user may set:
+# The hook puts no variable into the cache. What the user sets with -D stays there until -U. What may be set:
 #   THREAD_POOL_WS_HWLOC=OFF   without hwloc (default: with it when pkg-config finds it; ON: stop without it)
 #   THREAD_POOL_WS_LTTNG=OFF   without tracepoints (the same with lttng-ust 2.13)
 #   THREAD_POOL_WS_USDT=ON     probes for bpftrace, perf and SystemTap (stop without sys/sdt.h; default: none)

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from preflight import host
-from preflight.tree import KEYWORDS, POOL, POOL_FILES, POOL_TARGETS, Located, Tree, api_shape, read
+from preflight.tree import KEYWORDS, POOL, POOL_FILES, POOL_TARGETS, Located, Tree, api_shape, cached, read
 
 HOOK_CMAKE = (3, 16)
+LTTNG = "2.13"  # as in cmake_targets/thread_pool_ws_patch.cmake
+PATCHES = ("trace", "prewake")
 ALIAS_CMAKE = (3, 18)
 # Programs that a user builds; what only other targets link is a note.
 PROGRAMS = ("nr-softmodem", "nr-uesoftmodem", "nr_ulsim", "nr_dlsim", "lte-softmodem", "lte-uesoftmodem")
@@ -32,6 +34,12 @@ class Row:
     what: str
     detail: str
     remedy: str = ""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Debian's names of what the remedy installs: the words after "apt install", up to a comma."""
+        found = re.match(r"apt install ([a-z0-9.+ -]+)", self.remedy)
+        return tuple(found[1].split()) if found else ()
 
 
 def install(name: str) -> str:
@@ -90,20 +98,40 @@ def check_tools(tree: Tree) -> Iterator[Row]:
     yield row(config is not None, "pkg-config", config or "none", "apt install pkg-config")
     git = host.which("git")
     yield row(git is not None, "git", git or "none: OAI's version will be unknown", install("git"), "note")
-    spatch = host.which("spatch")
-    yield row(spatch is not None, "spatch", spatch or "none: THREAD_POOL_WS_PATCHES will change nothing",
-              "apt install coccinelle, for trace marks and hints in OAI's uplink", "note")  # fmt: skip
     hwloc = host.pkg_config("hwloc")
     yield row(hwloc, "hwloc", "found" if hwloc else "not found: the pool steals in order of worker numbers",
               "apt install libhwloc-dev", "note")  # fmt: skip
 
 
+def wanted_patches(build_dir: Path | None) -> tuple[str, ...]:
+    """The sets of patches that a build folder is configured with."""
+    if build_dir is None:
+        return ()
+    value = cached(build_dir, "THREAD_POOL_WS_PATCHES") or "OFF"
+    if value.upper() in ("ON", "YES", "TRUE", "1", "Y"):
+        return PATCHES
+    return tuple(word for word in value.split(";") if word in PATCHES)
+
+
+def check_patches(build_dir: Path | None) -> Iterator[Row]:
+    """What THREAD_POOL_WS_PATCHES needs: missing where this build folder has it on, else a note."""
+    wanted = wanted_patches(build_dir)
+    spatch = host.which("spatch")
+    yield row(spatch is not None, "spatch", spatch or "none: THREAD_POOL_WS_PATCHES has no effect",
+              "apt install coccinelle, for THREAD_POOL_WS_PATCHES (trace marks and hints in OAI's uplink)",
+              "missing" if wanted else "note")  # fmt: skip
+    lttng = host.pkg_config(f"lttng-ust>={LTTNG}")
+    yield row(lttng, "lttng-ust", f"{LTTNG} or newer found" if lttng else
+              f"{LTTNG} or newer not found: no tracepoints, THREAD_POOL_WS_PATCHES=trace marks nothing",
+              "apt install liblttng-ust-dev lttng-tools, for traces",
+              "missing" if "trace" in wanted else "note")  # fmt: skip
+
+
 def asn1c_path(build_dir: Path | None) -> str | None:
     """The build folder's, the environment's, the one in PATH, the one where build_oai -I puts it."""
-    cache = read(build_dir / "CMakeCache.txt") if build_dir else ""
-    cached = re.search(r"^ASN1C_EXEC:\w+=(.+)$", cache, re.MULTILINE)
-    if cached and not cached[1].endswith("-NOTFOUND"):
-        return cached[1]
+    before = cached(build_dir, "ASN1C_EXEC") if build_dir else None
+    if before and not before.endswith("-NOTFOUND"):
+        return before
     local = Path("/opt/asn1c/bin/asn1c")
     return os.environ.get("ASN1C_EXEC") or host.which("asn1c") or (str(local) if local.exists() else None)
 
@@ -117,6 +145,9 @@ def check_asn1c(tree: Tree, build_dir: Path | None) -> Iterator[Row]:
     path = asn1c_path(build_dir)
     if path is None:
         yield Row("missing", "asn1c", "not in PATH nor /opt/asn1c/bin", remedy)
+        return
+    if host.which(path) is None:
+        yield Row("missing", "asn1c", f"{path} (ASN1C_EXEC): no such program, or not executable", remedy)
         return
     # OAI takes exit status 1, "no grammar given", for yes.
     refused = [option for option in options if host.run(path, option)[0] != 1]
@@ -212,7 +243,7 @@ def check_simde(tree: Tree) -> Iterator[Row]:
         cc = host.compiler("CC", "cc", "gcc", "clang")
         lacking = [h for h in headers if not host.has_header(cc, h) and not (tree.root / h).exists()]
         detail = f"lacks {', '.join(lacking)}" if lacking else f"{len(headers)} headers, all there"
-        yield row(not lacking, "SIMDE", detail, f"{install('simde')} or ./build_oai -I")
+        yield row(not lacking, "SIMDE", detail, f"{install('simde')}, or ./build_oai -I")
 
 
 def linked_by(tree: Tree) -> dict[str, set[str]]:
@@ -260,11 +291,15 @@ def check_programs(tree: Tree) -> Iterator[Row]:
 def check_sources(tree: Tree) -> Iterator[Row]:
     remedy = "a complete checkout of OAI; this one is partial, or its checkout failed"
     missing = tree.missing_sources()
+    users: dict[Path, list[str]] = {}
     for (target, always), files in sorted(missing.items()):
-        if always:
-            first = files[0].relative_to(tree.root) if tree.root in files[0].parents else files[0]
-            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-            yield Row("missing", f"sources of {target}", f"not in the tree: {first}{more}", remedy)
+        for file in files if always else ():
+            users.setdefault(file, []).append(target)
+    for targets in dict.fromkeys(map(tuple, users.values())):
+        files = [file for file, wanting in users.items() if tuple(wanting) == targets]
+        first = files[0].relative_to(tree.root) if tree.root in files[0].parents else files[0]
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        yield Row("missing", f"sources of {', '.join(targets)}", f"not in the tree: {first}{more}", remedy)
     optional = sorted(target for target, always in missing if not always)
     if optional:
         detail = f"of targets that options ask for, not in the tree: {', '.join(optional)}"
@@ -285,9 +320,23 @@ def check_optional(tree: Tree) -> Iterator[Row]:
         yield Row("note", "not checked", f"wanted by options only: {', '.join(sorted(names))}")
 
 
+def once(rows: Iterable[Row]) -> Iterator[Row]:
+    """Without what is told twice: the same module, and a library of which the package is named already."""
+    seen: set[tuple[str, str]] = set()
+    told: set[str] = set()
+    for one in rows:
+        repeated = (one.what, one.detail) in seen
+        if one.status != "ok" and one.packages:
+            repeated = repeated or told.issuperset(one.packages)
+            told.update(one.packages if one.status == "missing" else ())
+        seen.add((one.what, one.detail))
+        if not repeated:
+            yield one
+
+
 def all_checks(tree: Tree, build_dir: Path | None) -> list[Row]:
-    return [
-        *check_shape(tree), *check_tools(tree), *check_asn1c(tree, build_dir), *check_cpm(tree),
-        *check_pkg_config(tree), *check_packages(tree), *check_simde(tree), *check_linked(tree),
-        *check_programs(tree), *check_sources(tree), *check_optional(tree),
-    ]  # fmt: skip
+    return [*once((
+        *check_shape(tree), *check_tools(tree), *check_patches(build_dir), *check_asn1c(tree, build_dir),
+        *check_cpm(tree), *check_pkg_config(tree), *check_packages(tree), *check_simde(tree),
+        *check_linked(tree), *check_programs(tree), *check_sources(tree), *check_optional(tree),
+    ))]  # fmt: skip

@@ -16,6 +16,8 @@ POOL = Path("common", "utils", "threadPool")
 POOL_TARGETS = ("thread-pool", "UTIL")
 POOL_FILES = ("thread-pool.c", "task_ans.c")
 KEYWORDS = ("STATIC", "SHARED", "MODULE", "OBJECT", "INTERFACE", "PUBLIC", "PRIVATE", "EXCLUDE_FROM_ALL")
+TO_BUILD = ("nr-softmodem", "nr-uesoftmodem", "nr_ulsim", "nr_dlsim",
+            "ldpc", "dfts", "params_libconfig", "rfsimulator")  # fmt: skip
 SOURCE = re.compile(r"\.(c|cc|cpp|cxx|h|hpp)$")
 
 
@@ -24,6 +26,12 @@ def read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def cached(build_dir: Path, name: str) -> str | None:
+    """A variable of a build folder's cache."""
+    found = re.search(rf"^{name}:\w+=(.+)$", read(build_dir / "CMakeCache.txt"), re.MULTILINE)
+    return found[1] if found else None
 
 
 def header_has(path: Path, word: str) -> bool:
@@ -105,6 +113,10 @@ class Tree:
     def targets(self) -> set[str]:
         named = self.each("add_library", "add_executable", "add_custom_target")
         return {here.command.args[0] for here in named if here.command.args}
+
+    def targets_to_build(self) -> list[str]:
+        """The programs of 5G, and what they load when they run, which no program depends on in CMake."""
+        return [name for name in TO_BUILD if name in self.targets()]
 
     def sources(self, here: Located) -> list[Path]:
         """Of an add_library or add_executable; without those whose names cannot be told from the files."""

@@ -23,7 +23,7 @@ PROGRAMS = {
     " -print-file-name=*) name=${1#*=}"
     '; if [ -e "$here/lib/$name" ]; then echo "$here/lib/$name"; else echo "$name"; fi;;'
     ' *) printf "#include <...> search starts here:\\n %s\\nEnd of search list\\n" "$here/include";; esac',
-    "pkg-config": 'for last in "$@"; do :; done'
+    "pkg-config": 'for last in "$@"; do :; done; last="${last%% *}"'
     '; for name in $MODULES; do [ "$name" = "$last" ] && exit 0; done; exit 1',
     # OAI takes exit status 1 for: knows the option.
     "asn1c": 'case "$1" in -old) exit 64;; esac; exit 1',
@@ -110,6 +110,14 @@ class PreflightTest(unittest.TestCase):
         status, said = self.preflight(self.top)
         self.assertEqual(status, 2)
         self.assertIn("is no OAI tree", said)
+
+    def test_a_folder_of_a_tree(self) -> None:
+        tree = self.oai()
+        for name in ("cmake_targets", "common/utils"):
+            (tree / name).mkdir(parents=True, exist_ok=True)
+            status, said = self.preflight(tree / name)
+            self.assertEqual(status, 2)
+            self.assertIn(f"{name} is no OAI tree but a folder of one: give its top, {tree}", said)
 
     def test_part_of_a_tree(self) -> None:
         tree = self.oai()
@@ -211,6 +219,11 @@ class PreflightTest(unittest.TestCase):
         self.assertEqual(self.preflight(tree, "--build-dir", build)[0], 0)
         (tree / "CMakeLists.txt").write_text(TOP + check + check.replace("-gen-APER", "-old"))
         self.assert_missing(tree, "does not know -old", ASN1C_EXEC=mine)
+        gone = str(self.top / "gone")
+        status, said = self.preflight(tree, ASN1C_EXEC=gone)
+        self.assertEqual(status, 1, said)
+        self.assertIn(f"missing asn1c {gone} (ASN1C_EXEC): no such program, or not executable", said)
+        self.assertNotIn("does not know", said)
 
     def test_simde(self) -> None:
         tree = self.oai(files=("openair1/PHY/sse_intrin.h",))
@@ -243,6 +256,56 @@ class PreflightTest(unittest.TestCase):
             "not in the tree: e2 ->", "not ready: 1 missing",
         )  # fmt: skip
 
+    def test_an_absent_file_of_several_targets_is_one_thing_that_is_missing(self) -> None:
+        tree = self.oai(
+            "set(S ${OPENAIR_DIR}/phy/gone.c)\nadd_library(ONE ${S})\nadd_library(TWO ${S})\n"
+            "add_library(THREE ${S} ${OPENAIR_DIR}/phy/other.c)\n"
+        )
+        self.assert_missing(
+            tree, "missing sources of ONE, THREE, TWO not in the tree: phy/gone.c ->",
+            "missing sources of THREE not in the tree: phy/other.c ->", "not ready: 2 missing",
+        )  # fmt: skip
+
+    def test_one_package_is_one_thing_that_is_missing(self) -> None:
+        tree = self.oai(
+            "pkg_check_modules(blas REQUIRED blas)\npkg_check_modules(again REQUIRED blas)\n"
+            "target_link_libraries(nr-softmodem PRIVATE blas)\n"
+        )
+        self.assert_missing(tree, "missing blas pkg-config does not find it", "not ready: 1 missing")
+
+    def test_one_apt_line_installs_all_that_is_missing(self) -> None:
+        tree = self.oai(
+            "pkg_check_modules(blas REQUIRED blas)\npkg_check_modules(S openssl REQUIRED)\n"
+            "pkg_check_modules(cap libcap)\n"
+        )
+        (self.bin / "ninja").unlink()
+        self.assert_missing(tree, "apt install libblas-dev libssl-dev ninja-build # all that is missing")
+        self.assertRegex(
+            self.preflight(tree)[1], r"apt install coccinelle [a-z0-9 -]*libcap-dev.* # optional"
+        )
+
+    def test_a_ready_tree_needs_no_apt_line(self) -> None:
+        self.modules |= {"lttng-ust"}
+        self.program("spatch", "exit 0")
+        status, said = self.preflight(self.oai())
+        self.assertEqual(status, 0, said)
+        self.assertNotIn("apt install", said)
+
+    def test_patches_need_spatch_and_lttng(self) -> None:
+        tree, build = self.oai(), self.top / "build"
+        status, said = self.preflight(tree)
+        self.assertEqual(status, 0, said)
+        self.assertIn("note spatch none: THREAD_POOL_WS_PATCHES has no effect", said)
+        self.assertIn("note lttng-ust 2.13 or newer not found", said)
+        self.assertIn("apt install liblttng-ust-dev lttng-tools, for traces", said)
+        build.mkdir()
+        for value, missing in {"ON": 2, "trace": 2, "prewake": 1, "trace;prewake": 2, "OFF": 0}.items():
+            with self.subTest(patches=value):
+                (build / "CMakeCache.txt").write_text(f"THREAD_POOL_WS_PATCHES:UNINITIALIZED={value}\n")
+                status, said = self.preflight(tree, "--build-dir", build)
+                self.assertEqual(status, 1 if missing else 0, said)
+                self.assertTrue(said.endswith(f"{missing} missing" if missing else "ready"), said)
+
     def test_subdirectories_and_programs_of_the_build(self) -> None:
         tree = self.oai("add_subdirectory(common/utils/T)\n", ("common/utils/T/T_messages.txt",))
         lists = "add_executable(genids genids.c)\n"
@@ -259,6 +322,40 @@ class PreflightTest(unittest.TestCase):
         self.assertIn(f"-S '{tree}' -B '{self.top}/my build' -DCMAKE_PROJECT_OpenAirInterface_INCLUDE=", said)
         self.assertIn(f"cd '{tree}/cmake_targets' && ./build_oai", said)
         self.assertIn("my build is not configured yet", said)
+
+    def test_commands_of_a_new_build(self) -> None:
+        """In a folder that OAI's .gitignore lists, cmake_targets/*/build/; what programs load is named."""
+        tree = self.oai("add_executable(nr_ulsim a.c)\nadd_library(ldpc MODULE a.c)\n", ("a.c",))
+        said = self.preflight(tree)[1]
+        build = tree / "cmake_targets" / "ws" / "build"
+        self.assertIn(f"cmake: cmake -G Ninja -S {tree} -B {build} -D", said)
+        self.assertIn(f"&& cmake --build {build} --target nr_ulsim ldpc build_oai: ", said)
+        self.assertIn("./build_oai -d ws --gNB --nrUE -P -w SIMU --ninja --cmake-opt -D", said)
+
+    def test_patches_of_the_build_folder(self) -> None:
+        tree, build = self.oai(), self.top / "build"
+        self.modules |= {"lttng-ust"}
+        self.program("spatch", "exit 0")
+        hook = "CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n"
+        patches = "THREAD_POOL_WS_PATCHES:UNINITIALIZED=trace\n"
+        copy = build / "thread_pool_ws" / "patched" / "executables" / "nr-ru.c"
+        copy.parent.mkdir(parents=True)
+        cache = build / "CMakeCache.txt"
+        cache.write_text(hook)
+        self.assertIn("hook /a/hook.cmake patches: none", self.preflight(tree, "--build-dir", build)[1])
+        cache.write_text(hook + patches)
+        said = self.preflight(tree, "--build-dir", build)[1]
+        self.assertIn("patches: THREAD_POOL_WS_PATCHES=trace, but no file is patched", said)
+        copy.touch()
+        said = self.preflight(tree, "--build-dir", build)[1]
+        self.assertIn("THREAD_POOL_WS_PATCHES=trace, patched files: executables/nr-ru.c", said)
+        cache.write_text(patches)
+        said = self.preflight(tree, "--build-dir", build)[1]
+        self.assertIn("configured with OAI's own pool left from before, without effect: ", said)
+        self.assertIn(
+            f"in its cache: THREAD_POOL_WS_PATCHES; the folder {build}/thread_pool_ws/patched. ", said
+        )
+        self.assertIn("cmake -UCMAKE_PROJECT_OpenAirInterface_INCLUDE -U'THREAD_POOL_WS_*'", said)
 
     def test_state_of_the_build_folder(self) -> None:
         tree, build = self.oai(), self.top / "build"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import shutil
 from pathlib import Path
 
@@ -137,6 +138,36 @@ def test_switching_the_patches_off_leaves_nothing(new_build: NewBuild) -> None:
     assert "patches:" not in build.log
     assert build.cache() == untouched.cache()
     assert "/patched/" not in (build.folder / "build.ninja").read_text()
+    assert not (build.folder / "thread_pool_ws").exists()
+
+
+@needs_spatch
+def test_switching_back_as_documented_leaves_nothing(new_build: NewBuild) -> None:
+    """The command of docs/integration.md removes all of the hook from the cache; the copies stay."""
+    build, untouched = new_build("A"), new_build("A", "untouched")
+    assert untouched.configure() == 0
+    assert build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_HWLOC=OFF") == 0, build.log
+    options = switch_back_options()
+    assert build.configure(*options) == 0
+    assert build.cache() == untouched.cache()
+    rest = list((build.folder / "thread_pool_ws").iterdir())
+    assert [entry.name for entry in rest] == ["patched"]  # the one thing to delete by hand
+
+
+def switch_back_options() -> list[str]:
+    text = (REPO / "docs" / "integration.md").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.strip().startswith("cmake -U")]
+    return [word for word in shlex.split(line.split("#")[0]) if word.startswith("-U")]
+
+
+@needs_spatch
+def test_a_checkout_of_ours_in_an_in_source_build_is_not_touched(new_build: NewBuild) -> None:
+    build = new_build("A")
+    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    mine = build.folder / "thread_pool_ws" / "README.md"
+    mine.touch()
+    assert build.configure("-UTHREAD_POOL_WS_PATCHES") == 0
+    assert list(mine.parent.iterdir()) == [mine]
 
 
 @needs_spatch
@@ -146,6 +177,10 @@ def test_one_set_of_two(new_build: NewBuild) -> None:
     assert "patches: trace, 4 insertions in 3 files" in build.log
     assert build.with_hook(f"{PATCHES}=prewake;trace") == 0, build.log
     assert "patches: prewake trace, 7 insertions in 6 files" in build.log
+    assert build.with_hook(f"{PATCHES}=prewake") == 0, build.log
+    assert "patches: prewake, 3 insertions in 3 files" in build.log
+    copies = [path.name for path in (build.folder / "thread_pool_ws" / "patched").rglob("*.c")]
+    assert sorted(copies) == ["nr-gnb.c", "nr-ru.c", "ulsim.c"]
     assert build.with_hook(f"{PATCHES}=tarce") != 0
     assert 'THREAD_POOL_WS_PATCHES is "tarce"; it may be ON' in build.log
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A build folder of OAI: which pool it is configured with, which patches, and what is left from before."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from preflight.tree import cached, read
+
+VARIABLE = "CMAKE_PROJECT_OpenAirInterface_INCLUDE"
+PATCHES = "THREAD_POOL_WS_PATCHES"
+COPIES = Path("thread_pool_ws", "patched")  # in the build folder
+# Below cmake_targets, where build_oai -d puts it; OAI's .gitignore lists cmake_targets/*/build/.
+NAME = "ws"
+
+
+def suggested(oai: Path) -> Path:
+    return oai / "cmake_targets" / NAME / "build"
+
+
+def is_configured(build_dir: Path) -> bool:
+    return bool(read(build_dir / "CMakeCache.txt"))
+
+
+def copies(build_dir: Path) -> list[str]:
+    """Patched copies of OAI's files, by their paths in OAI's tree."""
+    folder = build_dir / COPIES
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*.c"))
+
+
+def patches_state(build_dir: Path) -> str:
+    """Of a build folder that is configured with the hook."""
+    value = cached(build_dir, PATCHES)
+    if value is None or value.upper() in ("OFF", "NO", "FALSE", "0", "N"):
+        return "patches: none"
+    files = copies(build_dir)
+    if not files:
+        return f"patches: {PATCHES}={value}, but no file is patched"
+    return f"patches: {PATCHES}={value}, patched files: {', '.join(files)}"
+
+
+def left_over(build_dir: Path) -> Iterator[str]:
+    """Of the hook, in a build folder that is configured without it."""
+    settings = [line.split(":")[0] for line in read(build_dir / "CMakeCache.txt").splitlines()
+                if line.startswith("THREAD_POOL_WS_")]  # fmt: skip
+    if settings:
+        yield f"in its cache: {', '.join(settings)}"
+    if (build_dir / COPIES).is_dir():
+        yield f"the folder {build_dir / COPIES}"
+
+
+def states(build_dir: Path) -> Iterator[str]:
+    """Lines of the report."""
+    if not is_configured(build_dir):
+        yield f"{build_dir} is not configured yet"
+        return
+    hook = cached(build_dir, VARIABLE)
+    if hook:
+        yield f"{build_dir} is configured with the hook {hook}"
+        yield patches_state(build_dir)
+        return
+    yield f"{build_dir} is configured with OAI's own pool"
+    rest = list(left_over(build_dir))
+    if rest:
+        yield f"left from before, without effect: {'; '.join(rest)}. To remove it: " + remove(build_dir)
+
+
+def remove(build_dir: Path) -> str:
+    """The commands that take all of the hook out of a build folder."""
+    folder, copied = shlex.quote(str(build_dir)), shlex.quote(str(build_dir / COPIES))
+    return f"cmake -U{VARIABLE} -U'THREAD_POOL_WS_*' {folder} && rm -r {copied}"
