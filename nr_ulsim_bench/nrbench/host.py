@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nrbench import wakefacts
 from nrbench.system import CAP_SYS_NICE, CPU, Cpus, System, format_cpus, parse_cpus, quota
 
 if TYPE_CHECKING:
@@ -25,6 +26,35 @@ _DYNAMIC = ("none", "voluntary", "full", "lazy")
 _NO_CPUS: Cpus = frozenset()
 MANAGED_IRQ_SINCE = (5, 6)  # a kernel that does not know a flag of isolcpus ignores all of it
 OAI_PRIORITY = 97  # of OAI's workers; its other threads are below
+# What pages and tables call the fields of machine().
+TEXT = {
+    "cpu": "CPU",
+    "cores": "CPUs usable",
+    "cores_online": "CPUs online",
+    "threads_per_core": "hardware threads a core",
+    "smt": "SMT active",
+    "architecture": "architecture",
+    "kernel": "kernel",
+    "kernel_version": "kernel version",
+    "command_line": "kernel command line",
+    "preemption": "preemption of the kernel",
+    "virtual": "virtual machine",
+    "hypervisor": "hypervisor",
+    "halt_polling": "halt polling",
+    "vcpu_packing": "vCPU packing",
+    "clocksource": "clocksource",
+    "governor": "frequency governor",
+    "frequency_driver": "frequency driver",
+    "idle_driver": "idle driver",
+    "idle_governor": "idle governor",
+    "idle_states": "idle states",
+    "isolated": "isolcpus",
+    "nohz_full": "nohz_full",
+    "rcu_nocbs": "rcu_nocbs",
+    "mask": "affinity mask",
+    "quota_cpus": "CPUs granted by quota",
+    "rt_runtime_us": "sched_rt_runtime_us",
+}
 
 
 class Idle(NamedTuple):
@@ -216,36 +246,52 @@ def identifier(system: System) -> str:
     return hashlib.sha256(_APPLICATION + "\0".join(words).encode()).hexdigest()[:8]
 
 
+def machine(system: System) -> dict[str, Any]:
+    """All that decides about figures and is the same in every kind of result. None = it cannot be told."""
+    mask, online, bound = system.affinity(), system.online(), quota(system)
+    first = min(mask)
+    return {
+        "cpu": cpu_model(system),
+        "cores": min(len(mask), max(1, math.ceil(bound.cpus))) if bound else len(mask),
+        "cores_online": len(online),
+        "threads_per_core": threads_per_core(system, first),
+        "smt": wakefacts.smt(system),
+        "architecture": architecture(system),
+        "kernel": kernel_release(system),
+        "kernel_version": wakefacts.kernel_version(system),
+        "command_line": wakefacts.command_line(system),
+        "preemption": preemption(system),
+        "virtual": is_virtual(system),
+        "hypervisor": wakefacts.hypervisor(system),
+        "halt_polling": wakefacts.halt_polling(system),
+        "vcpu_packing": wakefacts.vcpu_packing(system),
+        "clocksource": wakefacts.clocksource(system),
+        "governor": governor(system, first),
+        "frequency_driver": system.text(f"{CPU}/cpu{first}/cpufreq/scaling_driver"),
+        "idle_driver": system.text(f"{CPU}/cpuidle/current_driver"),
+        "idle_governor": wakefacts.idle_governor(system),
+        "idle_states": [state._asdict() for state in idle_states(system, first)],
+        "isolated": isolated(system),
+        "nohz_full": nohz_full(system),
+        "rcu_nocbs": rcu_nocbs(system),
+        "mask": format_cpus(mask),
+        "quota_cpus": bound.cpus if bound else None,
+        "rt_runtime_us": system.number("/proc/sys/kernel/sched_rt_runtime_us"),
+        "load": load(system),
+    }
+
+
 def describe(label: str | None = None, system: System = REAL) -> Host:
     """The machine as a line of a sweep's results names it."""
     from nrbench.sweep import record  # what only traces does without pydantic
 
-    mask, online, bound = system.affinity(), system.online(), quota(system)
-    first = min(mask)
-    model = cpu_model(system)
+    about = machine(system)
+    count = about["cores_online"]
     return record.Host(
-        label=label or f"{model}, {len(online)} CPU{'s' if len(online) != 1 else ''}",
+        label=label or f"{about['cpu']}, {count} CPU{'s' if count != 1 else ''}",
         id=identifier(system),
-        cpu=model,
-        cores=min(len(mask), max(1, math.ceil(bound.cpus))) if bound else len(mask),
-        cores_online=len(online),
-        threads_per_core=threads_per_core(system, first),
-        architecture=architecture(system),
-        kernel=kernel_release(system),
-        preemption=preemption(system),
-        virtual=is_virtual(system),
-        governor=governor(system, first),
-        frequency_driver=system.text(f"{CPU}/cpu{first}/cpufreq/scaling_driver"),
-        idle_driver=system.text(f"{CPU}/cpuidle/current_driver"),
-        idle_states=tuple(record.IdleState(**state._asdict()) for state in idle_states(system, first)),
-        isolated=isolated(system),
-        nohz_full=nohz_full(system),
-        rcu_nocbs=rcu_nocbs(system),
-        mask=format_cpus(mask),
-        quota_cpus=bound.cpus if bound else None,
-        rt_runtime_us=system.number("/proc/sys/kernel/sched_rt_runtime_us"),
         rt_allowed=realtime_possible(system),
-        load=load(system),
+        **about,
     )
 
 
@@ -263,17 +309,10 @@ def commit(folder: Path) -> str | None:
 
 
 def facts() -> dict[str, Any]:
-    """One line of the results, without names of the host or its user."""
-    return {
+    """One line of the results, without names of the host or its user. A quota makes no core less here."""
+    return machine(REAL) | {
         "bench": "host",
-        "cpu": cpu_model(REAL),
         "cores": cores(),
-        "cores_online": os.cpu_count(),
-        "kernel": kernel_release(REAL),
-        "governor": governor(REAL),
-        "virtual": is_virtual(REAL),
-        "rt_runtime_us": REAL.text("/proc/sys/kernel/sched_rt_runtime_us"),
-        "load": load(REAL),
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(Path(__file__).parent),
     }

@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from nrbench.backends import BACKENDS, OWN
 from nrbench.cases import SLOT_CASES
+from nrbench.host import TEXT
 from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US
 from nrbench.stats import Key, Summaries, Summary, select
 from nrbench.verdict import slot_target
@@ -169,12 +170,52 @@ def error_lines(summaries: Summaries) -> Iterator[str]:
         yield f"  {who}: {', '.join(f'{case} x{count}' for case, count in sorted(cases.items()))}: {error}"
 
 
+# What decides how long a wake takes, in the order of the report.
+WAKE_FACTS = (
+    "hypervisor",
+    "preemption",
+    "halt_polling",
+    "vcpu_packing",
+    "idle_driver",
+    "idle_governor",
+    "idle_states",
+    "clocksource",
+    "smt",
+    "quota_cpus",
+    "rt_runtime_us",
+    "kernel_version",
+    "command_line",
+)
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, list):
+        off = {True: " off", False: ""}
+        return ", ".join(f"{s['name']} ({s['exit_latency_us']} us{off[s['disabled']]})" for s in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown" if value is None else str(value)
+
+
+def wake_fact_lines(host: dict[str, Any]) -> Iterator[str]:
+    """Results of an older version lack them."""
+    if "halt_polling" in host:
+        yield "What decides about wakes here:"
+    for name in WAKE_FACTS:
+        if name in host:
+            value = (
+                "none" if name in ("hypervisor", "quota_cpus") and host[name] is None else _fact(host[name])
+            )
+            yield f"  {TEXT[name]}: {value}"
+
+
 def host_lines(host: dict[str, Any]) -> Iterator[str]:
     yield (
         f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
         f"governor {host['governor'] or 'unknown'}, "
         f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start"
     )
+    yield from wake_fact_lines(host)
     yield f"rounds {host['rounds']}, seed {host['seed']}, length {host['scale']:.2f} of full"
     for name, reason in host["missing"].items():
         yield f"missing: {name} ({reason})"

@@ -7,18 +7,20 @@
 
 #include "words.h"
 
-/// "12x6+22x28": bursts of tasks x µs.
+/// "12x6+22x28": bursts of tasks x µs, which may have decimals.
 static bool parse_bursts(const char *text, void *target)
 {
   request_t *const request = target;
   request->burst_count = 0;
   while (request->burst_count < REQUEST_BURSTS_MAX) {
-    uint32_t tasks, work_us;
+    uint32_t tasks;
+    double work_us;
     int used;
-    if (sscanf(text, "%ux%u%n", &tasks, &work_us, &used) != 2 || tasks == 0 || tasks > 100000 ||
-        work_us > 1000000)
+    if (sscanf(text, "%ux%lf%n", &tasks, &work_us, &used) != 2 || tasks == 0 || tasks > 100000 ||
+        !(work_us >= 0 && work_us <= 1000000)) // the negation refuses what is no number, too
       return false;
-    request->bursts[request->burst_count++] = (burst_t){.tasks = tasks, .work_ns = work_us * UINT64_C(1000)};
+    request->bursts[request->burst_count++] =
+        (burst_t){.tasks = tasks, .work_ns = (uint64_t)(work_us * 1000 + 0.5)};
     text += used;
     if (*text == '\0')
       return true;

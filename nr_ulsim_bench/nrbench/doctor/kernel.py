@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+from nrbench import wakefacts
 from nrbench.doctor.finding import Finding, Level, Target, advice, boot, command, sysctl, unseen
 from nrbench.doctor.settings import STAT_INTERVAL_GOOD_S, STAT_INTERVAL_S
 from nrbench.system import CPU
+from nrbench.wakefacts import CLOCK
 
-CLOCK = "/sys/devices/system/clocksource/clocksource0"
 # Read without a system call. The others take a microsecond and more, and the pool reads the clock often.
 FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource")
 
 
 def clocksource(target: Target) -> list[Finding]:
-    now = target.system.text(f"{CLOCK}/current_clocksource")
+    now = wakefacts.clocksource(target.system)
     if not now:
         return [unseen("clocksource", f"{CLOCK} is not visible")]
     if now in FAST_CLOCKS:

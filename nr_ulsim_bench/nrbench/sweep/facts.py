@@ -6,33 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
 
+from nrbench import host
 from nrbench.sweep.frame import keys_of
 from nrbench.sweep.record import Build, Host, IdleState, Run
 from nrbench.sweep.rounds import passes
 
-HOST_TEXT = {
-    "id": "id",
-    "cpu": "CPU",
-    "cores": "CPUs usable",
-    "cores_online": "CPUs online",
-    "threads_per_core": "hardware threads a core",
-    "architecture": "architecture",
-    "kernel": "kernel",
-    "preemption": "preemption of the kernel",
-    "virtual": "virtual machine",
-    "governor": "frequency governor",
-    "frequency_driver": "frequency driver",
-    "idle_driver": "idle driver",
-    "idle_states": "idle states",
-    "isolated": "isolcpus",
-    "nohz_full": "nohz_full",
-    "rcu_nocbs": "rcu_nocbs",
-    "mask": "affinity mask",
-    "quota_cpus": "CPUs granted by quota",
-    "rt_runtime_us": "sched_rt_runtime_us",
-    "rt_allowed": "real-time threads allowed",
-    "load": "load when it began",
-}
+HOST_TEXT = {"id": "id", **host.TEXT, "rt_allowed": "real-time threads allowed", "load": "load when it began"}
 PASSING = ("label", "load")  # differ without any change of the host
 
 

@@ -61,15 +61,26 @@ class Host(_Strict):
     cores: int = Field(description="CPUs that a run may use: affinity mask and quota")
     cores_online: int
     threads_per_core: int | None = None
+    smt: bool | None = Field(default=None, description="whether cores have two threads that run")
     architecture: str
     kernel: str
+    kernel_version: str | None = Field(default=None, description="as uname -v")
+    command_line: str | None = Field(
+        default=None,
+        description="of the kernel, without names of disks and hosts",
+    )
     preemption: str | None = Field(
         default=None, description="of the kernel: none, voluntary, full, lazy or rt"
     )
     virtual: bool
+    hypervisor: str | None = None
+    halt_polling: str | None = Field(default=None, description="parameters of a guest's and of a host's")
+    vcpu_packing: str | None = Field(default=None, description="sched_vcpu_pack; None = not in this kernel")
+    clocksource: str | None = None
     governor: str | None = None
     frequency_driver: str | None = None
     idle_driver: str | None = None
+    idle_governor: str | None = None
     idle_states: tuple[IdleState, ...] = ()
     isolated: str | None = Field(default=None, description="CPUs of isolcpus")
     nohz_full: str | None = None

@@ -7,6 +7,7 @@ import base64
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nrbench import host
 from nrbench.html import environment
 from nrbench.trace.summary import Summary
 from nrbench.trace.text import losses, tables
@@ -19,13 +20,7 @@ SLOT = (
 )
 TAILS = "How many of all are at least that long. A point at the right end is the longest of all."
 LABELS = {
-    "cpu": "CPU",
-    "cores": "CPUs usable",
-    "cores_online": "CPUs online",
-    "kernel": "kernel",
-    "governor": "frequency governor",
-    "virtual": "virtual machine",
-    "rt_runtime_us": "sched_rt_runtime_us",
+    **host.TEXT,
     "load": "load after recording",
     "date": "recorded",
     "commit": "version of the tool",
@@ -49,8 +44,12 @@ class Picture(NamedTuple):
 
 
 def facts(about: dict[str, Any]) -> list[tuple[str, str]]:
-    shown = {key: value for key, value in about.items() if value not in (None, "")}
-    return [(LABELS.get(key, key), str(value)) for key, value in shown.items()]
+    shown = {key: value for key, value in about.items() if value not in (None, "", [])}
+    return [(LABELS.get(key, key), _text(key, value)) for key, value in shown.items()]
+
+
+def _text(key: str, value: Any) -> str:
+    return ", ".join(state["name"] for state in value) if key == "idle_states" else str(value)
 
 
 def write(path: Path, trace: Path, summary: Summary, about: dict[str, Any], pictures: list[Picture]) -> None:
