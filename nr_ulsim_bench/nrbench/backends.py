@@ -19,6 +19,7 @@ class Backend:
     name: str
     install: str
     modes: tuple[tuple[str, tuple[str, ...]], ...] = (("default", ()),)
+    settle_s: float = 0.1  # after its first slot until its figures no longer change
 
     def environment(self, mode: str) -> tuple[str, ...]:
         return dict(self.modes)[mode]
@@ -32,7 +33,8 @@ _BY_OPTION = (("default", ()), ("hot", ()))
 _BY_ENVIRONMENT = (("default", _PASSIVE), ("hot", _ACTIVE))
 
 BACKENDS: tuple[Backend, ...] = (
-    Backend(OWN, "this project: build the target thread_pool_ws", _BY_OPTION),
+    # pre-wake learns for 0.1 to 0.2 s; no other pool here learns anything
+    Backend(OWN, "this project: build the target thread_pool_ws", _BY_OPTION, settle_s=0.5),
     Backend(ALONE, _BUILT_IN),
     Backend("mutex-queue", _BUILT_IN),
     Backend("mutex-per-worker", _BUILT_IN),

@@ -24,7 +24,7 @@ from nrbench.tracecost import run as tracecost
 from nrbench.verdict import all_verdicts
 
 PREWAKE, TRACE, REPLAY = "prewake", "trace", "replay"  # parts with programs or reports of their own
-BUDGET_S, QUICK_BUDGET_S = 360.0, 80.0
+BUDGET_S, QUICK_BUDGET_S = 430.0, 90.0
 RESULTS, REPORT = "results.ndjson", "report.txt"
 
 
@@ -62,7 +62,8 @@ def prepare(request: Request, driver: Driver) -> tuple[dict[str, Any], Plan, flo
         )
     budget_s = request.budget_s or (QUICK_BUDGET_S if request.quick else BUDGET_S)
     machine = Machine(host.cores(), tuple(pools), driver.calibrate())
-    options = Options(parts, request.quick, classes, request.rounds, request.seed, budget_s)
+    chosen = bool(request.backends)
+    options = Options(parts, request.quick, classes, request.rounds, request.seed, budget_s, chosen)
     plan = make_plan(machine, options)
     about = host.facts() | {
         "seed": request.seed,

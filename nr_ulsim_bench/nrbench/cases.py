@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
-SLOT_CASES = ("12x6", "22x28", "12x6+22x28", "4x20", "50x5", "100x100")
+BURST_CASES = ("12x6", "22x28", "12x6+22x28", "4x20", "50x5", "100x100")
+TINY_CASE = "38x0.5"  # so little work that a pool may cost more than it brings
+SLOT_CASES = (*BURST_CASES, "13x97.5", TINY_CASE)
 PERIOD_STEP_US = 500
 
 
@@ -24,10 +27,10 @@ def parse_case(case: str) -> list[Burst]:
     """Bursts of a case such as "12x6+22x28": tasks x µs, chained in one slot."""
     bursts = []
     for text in case.split("+"):
-        tasks, cross, task_us = text.partition("x")
-        if not (cross and tasks.isdigit() and task_us.isdigit() and int(tasks) > 0):
+        match = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)", text)
+        if not match or int(match[1]) == 0:
             raise ValueError(f"slot case {case!r}: {text!r} is not TASKSxMICROSECONDS")
-        bursts.append(Burst(int(tasks), float(task_us)))
+        bursts.append(Burst(int(match[1]), float(match[2])))
     return bursts
 
 

@@ -3,20 +3,34 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 from typing import Iterator, Sequence
 
 from nrbench.backends import ALONE, OWN, Present
-from nrbench.cases import SLOT_CASES, period_us
+from nrbench.cases import SLOT_CASES, TINY_CASE, period_us
 
 PARTS = ("slot", "coliseum", "wake")
 CLASSES = ("other", "rr", "rrall")
 FIB_CASES = ("fib19", "fib17-19", "fib19x1-3")
 IDLE_US = (250, 500, 1000, 2000, 5000)
+QUICK_IDLE_US = (500, 5000)
 IDLE_CASE = "idle-cpu"
 # Process start, loading the module, starting the threads, the end.
 OVERHEAD_S = 0.02
+# The beginning of a pool's life, which a slot measurement reports apart.
+START_S = 0.1
+# What counts of a slot measurement, after the start and the rest of the time in which the pool settles.
+STEADY_S = 0.1
+STEADY_SLOTS_MIN = 8
+QUICK_CASES = ("12x6", "22x28", "12x6+22x28", TINY_CASE)
+# For the time: where not all pools can be measured, these can, unless pools are chosen by name.
+HOG_CASES = ("12x6", "22x28")
+HOG_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
+REALTIME_RIVALS = ("mutex-queue", "mutex-per-worker", "onetbb", "openmp-gcc")
+CONTEST_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc", "glib", "asio", "eigen")
+CONTEST_REALTIME_RIVALS = ("mutex-per-worker", "onetbb", "asio")
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,8 @@ class Options:
     classes: tuple[str, ...] = CLASSES
     rounds: int | None = None
     seed: int = 1
-    budget_s: float = 360.0
+    budget_s: float = 430.0
+    chosen: bool = False  # the pools were chosen by name: then all of them are measured everywhere
 
 
 @dataclass
@@ -125,62 +140,86 @@ class Config:
         )
 
 
-def _own_workers(options: Options, cores: int) -> list[int]:
-    return (
-        sorted({1, 2, cores - 1, cores} - {0})
-        if options.quick
-        else sorted({1, 2, 4, 8, cores - 1, cores} - {0})
-    )
+def _own_workers(options: Options, cores: int, sched_class: str) -> list[int]:
+    fair = max(1, cores - 1)
+    if options.quick:
+        return [fair] if sched_class != "other" else sorted({fair, cores})
+    return sorted({1, fair, 8} if sched_class != "other" else {1, 2, 8, fair, cores})
 
 
-def _rival_workers(options: Options, pool: Present, cores: int, sched_class: str) -> list[int]:
-    """All counts that tell something in the normal class; else the fair one, for the time."""
+def _rival_workers(options: Options, pool: Present, cores: int, sched_class: str, mode: str) -> list[int]:
+    """As many threads as cores; in the normal class a pool whose waiter helps with one too many, too."""
     if not pool.has_workers:
         return [1]
     fair = pool.fair_workers(cores)
-    return [fair] if options.quick or sched_class != "other" else sorted({1, fair, cores})
+    crowd = sched_class == "other" and mode == "default" and not options.quick
+    return sorted({fair, cores} if crowd else {fair})
 
 
-def slot_configs(machine: Machine, options: Options, hogs: bool) -> Iterator[Config]:
+def _takes_part(options: Options, pool: Present, rivals: Sequence[str]) -> bool:
+    return options.chosen or pool.backend.name in (OWN, ALONE, *rivals)
+
+
+def slot_configs(machine: Machine, options: Options) -> Iterator[Config]:
+    realtime = () if options.quick else REALTIME_RIVALS
     for pool in machine.pools:
         own = pool.backend.name == OWN
         for sched_class in options.classes:
-            if options.quick and sched_class != "other" and pool.backend.name not in (OWN, ALONE):
+            if sched_class != "other" and not _takes_part(options, pool, realtime):
                 continue
-            workers = (
-                _own_workers(options, machine.cores)
-                if own
-                else _rival_workers(options, pool, machine.cores, sched_class)
-            )
             for mode, _ in pool.backend.modes:
+                workers = (
+                    _own_workers(options, machine.cores, sched_class)
+                    if own and mode == "default"
+                    else _rival_workers(options, pool, machine.cores, sched_class, mode)
+                )
                 for count in workers:
                     yield Config(pool, count, sched_class, mode)
-        if hogs and "other" in options.classes:
-            for mode, _ in pool.backend.modes:
-                yield Config(pool, machine.cores if pool.has_workers else 1, "other", mode, hog=True)
 
 
-def _paced(config: Config, bench: str, case: str, period: int, slots: int, words: list[str]) -> Measurement:
-    warm = 10 if period <= 2000 else 2
-    words = [f"bench={bench}", f"period_us={period}", f"slots={slots}", f"warm={warm}", *words]
-    return config.measurement(bench, case, words, (slots + warm) * period * 1e-6)
+def hog_configs(machine: Machine, options: Options) -> Iterator[Config]:
+    for pool in machine.pools:
+        if not options.quick and "other" in options.classes and _takes_part(options, pool, HOG_RIVALS):
+            yield Config(pool, machine.cores if pool.has_workers else 1, "other", "default", hog=True)
+
+
+def _slot(config: Config, case: str, cores: int, scale: float) -> Measurement:
+    """The start, the rest of the time in which the pool settles, then what counts: one life of a pool."""
+    period = period_us(case, cores)
+    slot_s = period * 1e-6
+    start = max(2, round(START_S / slot_s))
+    warm = max(0, math.ceil(config.pool.backend.settle_s / slot_s) - start)
+    steady = max(STEADY_SLOTS_MIN, round(STEADY_S * scale / slot_s))
+    words = [f"period_us={period}", f"start={start}", f"warm={warm}", f"slots={steady}", f"bursts={case}"]
+    return config.measurement("slot", case, ["bench=slot", *words], (start + warm + steady) * slot_s)
 
 
 def plan_slot(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
-    for config in slot_configs(machine, options, hogs=not options.quick):
-        for case in SLOT_CASES:
-            period = period_us(case, machine.cores)
-            slots = max(8, min(round(160 * scale), round(0.1 * scale / (period * 1e-6))))
-            yield _paced(config, "slot", case, period, slots, [f"bursts={case}"])
+    for config in slot_configs(machine, options):
+        for case in QUICK_CASES if options.quick else SLOT_CASES:
+            yield _slot(config, case, machine.cores, scale)
+    for config in hog_configs(machine, options):
+        for case in HOG_CASES:
+            yield _slot(config, case, machine.cores, scale)
+
+
+def contest_configs(machine: Machine, options: Options) -> Iterator[Config]:
+    """As many computing threads as cores, and the own pool with one more."""
+    for pool in machine.pools:
+        for sched_class in options.classes:
+            normal = sched_class == "other"
+            if not _takes_part(options, pool, CONTEST_RIVALS if normal else CONTEST_REALTIME_RIVALS):
+                continue
+            fair = pool.fair_workers(machine.cores) if pool.has_workers else 1
+            more = {machine.cores} if pool.backend.name == OWN and normal and not options.quick else set()
+            for workers in sorted({fair} | more):
+                yield Config(pool, workers, sched_class, "default")
 
 
 def plan_coliseum(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
     core_s = 0.3 * scale
-    for config in slot_configs(machine, options, hogs=False):
-        own = config.pool.backend.name == OWN
-        if own and config.workers not in (1, 2, machine.cores - 1, machine.cores):
-            continue
-        for case in FIB_CASES:
+    for config in contest_configs(machine, options):
+        for case in FIB_CASES if config.sched_class == "other" and not options.quick else FIB_CASES[:1]:
             tasks = max(1000, round(core_s * 1e9 / machine.calibration.task_ns(case)))
             yield _contest(config, machine, case, tasks, core_s)
         yield _contest(config, machine, "empty", max(10000, round(400000 * scale)), 0.06 * scale)
@@ -197,7 +236,7 @@ def _contest(config: Config, machine: Machine, case: str, tasks: int, core_s: fl
 
 def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
     slots = max(10, round(30 * scale))
-    for config in slot_configs(machine, options, hogs=False):
+    for config in slot_configs(machine, options):
         if (
             not config.pool.has_workers
             or config.workers != 1
@@ -206,7 +245,7 @@ def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Meas
             and config.workers != config.pool.fair_workers(machine.cores)
         ):
             continue
-        for idle_us in IDLE_US:
+        for idle_us in QUICK_IDLE_US if options.quick else IDLE_US:
             words = ["bench=wake", f"idle_us={idle_us}", f"slots={slots}", "warm=3"]
             yield config.measurement("wake", f"idle{idle_us}us", words, (slots + 3) * (idle_us + 50) * 1e-6)
         if config.sched_class == "other":
@@ -214,12 +253,22 @@ def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Meas
 
 
 PLANNERS = {"slot": plan_slot, "coliseum": plan_coliseum, "wake": plan_wake}
-ROUNDS = {"slot": 5, "coliseum": 3, "wake": 3}
-QUICK_ROUNDS = {"slot": 3, "coliseum": 2, "wake": 2}
-ROUNDS_MIN = {"slot": 3, "coliseum": 2, "wake": 2}
+ROUNDS = {"slot": 3, "coliseum": 9, "wake": 2}
+QUICK_ROUNDS = {"slot": 2, "coliseum": 5, "wake": 2}
+ROUNDS_MIN = {"slot": 2, "coliseum": 5, "wake": 2}
+ALONE_ROUNDS = {"coliseum": 25}  # of a part that is measured by itself, and has time for more
 SCALE_MIN = 0.4
 # The rest of the budget is for a machine that is slower than the estimates.
 PLANNED_SHARE = 0.93
+
+
+def _units(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
+    """What is compared within a round at a percent is measured one right after the other."""
+    units: dict[object, list[Measurement]] = {}
+    for m in measurements:
+        contest = m.bench == "coliseum"
+        units.setdefault((m.case, m.sched_class) if contest else m, []).append(m)
+    return list(units.values())
 
 
 def _assemble(machine: Machine, options: Options, rounds: dict[str, int], scale: float) -> Plan:
@@ -227,23 +276,34 @@ def _assemble(machine: Machine, options: Options, rounds: dict[str, int], scale:
     order = random.Random(options.seed)
     measurements = {part: list(PLANNERS[part](machine, options, scale)) for part in options.parts}
     for number in range(max(rounds[part] for part in options.parts)):
-        this_round = [m for part in options.parts if number < rounds[part] for m in measurements[part]]
+        this_round = _units(
+            [m for part in options.parts if number < rounds[part] for m in measurements[part]]
+        )
         order.shuffle(this_round)
-        plan.steps += [(number, measurement) for measurement in this_round]
+        for unit in this_round:
+            order.shuffle(unit)
+            plan.steps += [(number, measurement) for measurement in unit]
     return plan
+
+
+def _wanted_rounds(options: Options) -> dict[str, int]:
+    if options.rounds is not None:
+        return {part: options.rounds for part in ROUNDS}
+    if options.quick:
+        return dict(QUICK_ROUNDS)
+    return ROUNDS | (ALONE_ROUNDS if len(options.parts) == 1 else {})
 
 
 def make_plan(machine: Machine, options: Options) -> Plan:
     """The plan that fits the time: by shorter measurements first, then fewer rounds, never fewer settings."""
-    rounds = dict(QUICK_ROUNDS if options.quick else ROUNDS)
-    if options.rounds is not None:
-        rounds = {part: options.rounds for part in rounds}
+    rounds = _wanted_rounds(options)
+    least = {part: min(rounds[part], ROUNDS_MIN[part]) for part in rounds}
     plan = _assemble(machine, options, rounds, 0.5 if options.quick else 1.0)
     while plan.seconds > PLANNED_SHARE * options.budget_s:
         if plan.scale > SCALE_MIN:
             plan = _assemble(machine, options, rounds, max(SCALE_MIN, plan.scale * 0.9))
-        elif options.rounds is None and any(rounds[part] > ROUNDS_MIN[part] for part in options.parts):
-            rounds = {part: max(ROUNDS_MIN[part], rounds[part] - 1) for part in rounds}
+        elif options.rounds is None and any(rounds[part] > least[part] for part in options.parts):
+            rounds = {part: max(least[part], rounds[part] - 1) for part in rounds}
             plan = _assemble(machine, options, rounds, plan.scale)
         else:
             break  # the run itself stops at the budget, and says what it left out

@@ -14,10 +14,9 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
 from nrbench.backends import ALONE, BACKENDS, OWN  # noqa: E402
-from nrbench.cases import SLOT_CASES  # noqa: E402
-from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US  # noqa: E402
+from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US, START_S  # noqa: E402
 from nrbench.stats import Key, Summaries, select  # noqa: E402
-from nrbench.table import CLASS_TEXT, pool_order, pool_rows  # noqa: E402
+from nrbench.table import CLASS_TEXT, cases_of, pool_order, pool_rows  # noqa: E402
 from nrbench.verdict import CPU_PER_WORK_MAX  # noqa: E402
 
 RATIO_MAX = 4.0
@@ -130,8 +129,17 @@ def _group_axis(axis: Axes, cases: list[str]) -> None:
     axis.set_xlim(-0.5, len(cases) - 0.5)
 
 
-def draw_slots(summaries: Summaries, cores: int, helps: dict[str, bool], out: Path) -> str | None:
+# Fields, words for the title, name of the file.
+STEADY = ("ratio", "steady state", "slot_ratio.png")
+START = ("start_ratio", f"the first {START_S * 1000:.0f} ms of a pool's life", "slot_start.png")
+
+
+def draw_slots(
+    summaries: Summaries, cores: int, helps: dict[str, bool], out: Path, part: tuple[str, str, str]
+) -> str | None:
+    prefix, words, name = part
     chosen = select(summaries, bench="slot", hog=False)
+    chosen = {key: s for key, s in chosen.items() if s.get(f"{prefix}_p50") is not None}
     classes = [c for c in CLASSES if any(key.sched_class == c for key in chosen)]
     if not classes:
         return None
@@ -144,20 +152,20 @@ def draw_slots(summaries: Summaries, cores: int, helps: dict[str, bool], out: Pa
 
         def value(key: Key, of_class: Summaries = of_class) -> tuple[float, float] | None:
             summary = of_class.get(key)
-            return (summary["ratio_p50"], summary["ratio_p99"]) if summary else None
+            return (summary[f"{prefix}_p50"], summary[f"{prefix}_p99"]) if summary else None
 
-        _grouped_points(axis, _fair_rows(of_class, cores, helps), list(SLOT_CASES), value, handles)
+        _grouped_points(axis, _fair_rows(of_class, cores, helps), cases_of(chosen), value, handles)
         _ratio_axis(axis)
         axis.axhline(1, color="black", linewidth=0.8)
         axis.set_title(CLASS_TEXT[sched_class], fontsize=10)
         axis.set_ylabel("makespan / bound")
     figure.suptitle(
-        f"Slots: median makespan (mark) and p99 (end of line), {cores} computing threads, "
+        f"Slots, {words}: median makespan (mark) and p99 (end of line), {cores} computing threads, "
         f"cut at {RATIO_MAX:g}",
         fontsize=11,
     )
     _legend(figure, handles, 6)
-    return _save(figure, out, "slot_ratio.png")
+    return _save(figure, out, name)
 
 
 def _cost_points(axis: Axes, of_case: Summaries, handles: dict[str, Any]) -> None:
@@ -184,13 +192,14 @@ def _cost_points(axis: Axes, of_case: Summaries, handles: dict[str, Any]) -> Non
 def draw_cost(summaries: Summaries, out: Path) -> str | None:
     """Latency against CPU time: the corner at the lower left is where a pool wants to be."""
     chosen = select(summaries, bench="slot", hog=False)
+    cases = cases_of(chosen)
     classes = [c for c in CLASSES if any(key.sched_class == c for key in chosen)]
     if not classes:
         return None
     figure, axes = plt.subplots(
         len(classes),
-        len(SLOT_CASES),
-        figsize=(3.0 * len(SLOT_CASES), 3.0 * len(classes)),
+        len(cases),
+        figsize=(2.6 * len(cases), 3.0 * len(classes)),
         squeeze=False,
         sharex="col",
         sharey=True,
@@ -198,7 +207,7 @@ def draw_cost(summaries: Summaries, out: Path) -> str | None:
     )
     handles: dict[str, Any] = {}
     for row, sched_class in zip(axes, classes):
-        for axis, case in zip(row, SLOT_CASES):
+        for axis, case in zip(row, cases):
             _cost_points(axis, select(chosen, sched_class=sched_class, case=case), handles)
             if axis in axes[0]:
                 axis.set_title(case, fontsize=10)
@@ -206,7 +215,8 @@ def draw_cost(summaries: Summaries, out: Path) -> str | None:
                 axis.set_xlabel("CPU time / work")
         row[0].set_ylabel(f"{sched_class}: makespan p50 / bound")
     figure.suptitle(
-        "Latency against CPU time, all worker counts up to 2; dotted: 2.5 x the work", fontsize=11
+        "Latency against CPU time in the steady state, all worker counts up to 2; dotted: 2.5 x the work",
+        fontsize=11,
     )
     _legend(figure, handles, 8)
     return _save(figure, out, "slot_cost.png")
@@ -298,7 +308,8 @@ def draw_all(host: dict[str, Any], summaries: Summaries, out: Path) -> list[str]
     cores = host["cores"]
     helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
     names = [
-        draw_slots(summaries, cores, helps, out),
+        draw_slots(summaries, cores, helps, out, STEADY),
+        draw_slots(summaries, cores, helps, out, START),
         draw_cost(summaries, out),
         draw_coliseum(summaries, cores, helps, out),
         draw_wake(summaries, out),

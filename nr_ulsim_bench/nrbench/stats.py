@@ -36,6 +36,7 @@ class Summary:
     """Medians over the rounds that gave a result, and the errors of those that did not."""
 
     medians: dict[str, float] = field(default_factory=dict)
+    by_round: dict[str, dict[int, float]] = field(default_factory=dict)
     rounds: int = 0
     errors: list[str] = field(default_factory=list)
 
@@ -90,10 +91,17 @@ def _summarize_group(group: list[Line]) -> Summary:
     if good:
         labels = {"bench", "case", "backend", "workers", "class", "mode", "hog", "round"}
         for name in {name for line in good for name in line} - labels:
-            values = [line[name] for line in good if isinstance(line.get(name), (int, float))]
-            if values:
-                summary.medians[name] = statistics.median(values)
+            having = [line for line in good if isinstance(line.get(name), (int, float))]
+            if having:
+                summary.by_round[name] = {line["round"]: line[name] for line in having}
+                summary.medians[name] = statistics.median(line[name] for line in having)
     return summary
+
+
+def round_ratios(of: Summary, to: Summary, name: str) -> list[float]:
+    """Of the rounds that both have: what the machine does for longer than a round cancels."""
+    upper, lower = of.by_round.get(name, {}), to.by_round.get(name, {})
+    return [upper[number] / lower[number] for number in sorted(upper.keys() & lower.keys())]
 
 
 def select(summaries: Summaries, **wanted: Any) -> Summaries:

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from typing import Any, Callable, Iterator, Sequence
 
 from nrbench.backends import BACKENDS, OWN
 from nrbench.cases import SLOT_CASES
+from nrbench.contest import contest_ratios
 from nrbench.host import TEXT
-from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US
+from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US, START_S
 from nrbench.stats import Key, Summaries, Summary, select
+from nrbench.sweep.bootstrap import CONFIDENCE
 from nrbench.verdict import slot_target
 
 CLASS_TEXT = {
@@ -72,16 +75,49 @@ def _every(summaries: Summaries, **wanted: Any) -> Summaries:
     }
 
 
+def _start_cell(summary: Summary) -> str:
+    return f"{summary['start_ratio_p50']:.2f}/{summary['start_ratio_p99']:.2f}"
+
+
+def settled_text(summaries: Summaries) -> str:
+    """As "0.5 s (ws), 0.1 s (the others)": how long after the first slot those that count begin."""
+    seconds: dict[str, float] = {}
+    for key, summary in select(summaries, bench="slot").items():
+        name = OWN if key.backend == OWN else "the others"
+        seconds[name] = min(seconds.get(name, math.inf), summary.get("settled_s") or 0.0)
+    return ", ".join(f"{value:.1f} s ({name})" for name, value in sorted(seconds.items(), reverse=True))
+
+
+def cases_of(summaries: Summaries) -> list[str]:
+    """Slot cases that were measured, in the order of the list."""
+    return [case for case in SLOT_CASES if any(key.case == case for key in summaries)]
+
+
 def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
+    settled = settled_text(summaries)
     for sched_class in CLASSES:
         for hog in (False, True):
             chosen = _every(summaries, bench="slot", sched_class=sched_class, hog=hog)
             if chosen:
                 yield (
-                    f"\nSlots, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
+                    f"\nSlots in the steady state, from {settled} after a pool's first slot on, "
+                    f"{CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
                     "makespan p50/p99 as ratio to the bound [CPU time / work]"
                 )
-                yield from _grid(chosen, SLOT_CASES, _slot_cell, helps)
+                yield from _grid(chosen, cases_of(chosen), _slot_cell, helps)
+
+
+def start_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
+    """Of the same processes; the threads have been started before."""
+    for sched_class in CLASSES:
+        chosen = _every(summaries, bench="slot", sched_class=sched_class, hog=False)
+        chosen = {k: s for k, s in chosen.items() if s.get("start_ratio_p50") is not None}
+        if chosen:
+            yield (
+                f"\nStart: the slots of the first {START_S * 1000:.0f} ms of a pool's life, "
+                f"{CLASS_TEXT[sched_class]}: makespan p50/p99 as ratio to the bound"
+            )
+            yield from _grid(chosen, cases_of(chosen), _start_cell, helps)
 
 
 def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
@@ -120,6 +156,24 @@ def coliseum_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[st
             "empty in ns a task (% run inside the push)"
         )
         yield from _grid(chosen, [*FIB_CASES, "nested", "empty"], _contest_cell, helps)
+
+
+def contest_ratio_tables(summaries: Summaries) -> Iterator[str]:
+    """What the verdict takes: the own pool against each other one, round by round."""
+    for sched_class in CLASSES:
+        found = [r for r in contest_ratios(summaries, "wall_s") if r.key.sched_class == sched_class]
+        if not found:
+            continue
+        cases = [case for case in FIB_CASES if any(ratio.key.case == case for ratio in found)]
+        rows = [[f"{found[0].key.pool()} against", *cases]]
+        for rival in sorted({ratio.rival._replace(case="") for ratio in found}, key=pool_order):
+            cells = {r.key.case: r.percent for r in found if r.rival._replace(case="") == rival}
+            rows.append([rival.pool(), *(cells.get(case, "") for case in cases)])
+        yield (
+            f"\nColiseum, {CLASS_TEXT[sched_class]}: wall time of this pool against another's, in percent: "
+            f"median of the rounds' ratios [{CONFIDENCE:.0%} interval]"
+        )
+        yield from layout(rows)
 
 
 def _contest_cell(summary: Summary) -> str:
@@ -227,7 +281,9 @@ def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
     helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
     yield from host_lines(host)
     yield from slot_tables(summaries, helps)
+    yield from start_tables(summaries, helps)
     yield from target_table(summaries, host["cores"])
     yield from coliseum_tables(summaries, helps)
+    yield from contest_ratio_tables(summaries)
     yield from wake_tables(summaries, helps)
     yield from error_lines(summaries)

@@ -63,6 +63,7 @@ static const word_key_t keys[] = {
     {"bursts", .kind = KEY_FUNC, .parse = parse_bursts},
     {"period_us", WORD_NUMBER(request_t, period_us, 10000000)},
     {"slots", WORD_NUMBER(request_t, slots, 1000000)},
+    {"start", WORD_NUMBER(request_t, start_slots, 1000000)},
     {"warm", WORD_NUMBER(request_t, warm_slots, 1000000)},
     {"file", WORD_TEXT(request_t, file)},
     {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "fib19x1-3", "nested")},

@@ -46,7 +46,8 @@ typedef struct {
   uint32_t burst_count;
   uint64_t period_us;            ///< slot, replay
   uint32_t slots;                ///< slot, replay, wake: repetitions that count
-  uint32_t warm_slots;           ///< repetitions before, that do not
+  uint32_t start_slots;          ///< slot: the first of the pool's life, reported apart
+  uint32_t warm_slots;           ///< repetitions after these and before those that count
   char file[REQUEST_PATH_CHARS]; ///< replay
   work_t work;                   ///< coliseum
   uint32_t tasks;                ///< coliseum: pushed; replay: most tasks of a phase in the file

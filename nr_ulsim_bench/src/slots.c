@@ -199,6 +199,16 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
     report_number(report, "start_lag_us", percentile_us(series->start_lag_ns, series->start_lags, 50));
 }
 
+/// The first slots of the pool's life, under names of their own.
+static void report_start(report_t *report, slot_series_t *start)
+{
+  report_count(report, "start_slots", start->slots);
+  report_number(report, "start_makespan_p50_us", percentile_us(start->makespan_ns, start->slots, 50));
+  report_number(report, "start_makespan_p99_us", percentile_us(start->makespan_ns, start->slots, 99));
+  report_number(report, "start_ratio_p50", percentile_us(start->ratio_ppm, start->slots, 50) * 1e-3);
+  report_number(report, "start_ratio_p99", percentile_us(start->ratio_ppm, start->slots, 99) * 1e-3);
+}
+
 static bool prepare_tasks(slot_bench_t *bench)
 {
   uint32_t most = 1;
@@ -228,22 +238,40 @@ static bool prepare_series(slot_series_t *series, uint32_t slots)
   return values != NULL;
 }
 
+/// The start, the warm-up, then what counts.
+static void run_all(slot_bench_t *bench, slot_series_t *start, slot_series_t *series)
+{
+  const request_t *const request = bench->session->request;
+  run_slots(bench, start, request->start_slots, true);
+  run_slots(bench, series, request->warm_slots, false);
+  const usage_t begin = usage_now(USAGE_PROCESS);
+  run_slots(bench, series, request->slots, true);
+  const usage_t cost = usage_since(begin, USAGE_PROCESS);
+  if (!session_check_tasks(bench->session, bench->pushed_tasks))
+    return;
+  report_slots(bench, series, cost);
+  if (start->slots)
+    report_start(bench->session->report, start);
+  report_count(bench->session->report, "warm_slots", request->warm_slots);
+  report_number(bench->session->report, "settled_s",
+                (double)(request->start_slots + request->warm_slots) * (double)request->period_us * 1e-6);
+}
+
 void measure_slots(session_t *session)
 {
   const request_t *const request = session->request;
   slot_bench_t bench = {.session = session, .pushed_tasks = threads_run_tasks()};
-  slot_series_t series = {0};
+  slot_series_t start = {0}, series = {0};
   const bool planned = request->bench == BENCH_REPLAY
                            ? slot_plan_from_file(&bench.plan, request->file, session->report)
                            : slot_plan_from_bursts(&bench.plan, request);
-  if (planned && prepare_tasks(&bench) && prepare_series(&series, request->slots)) {
-    run_slots(&bench, &series, request->warm_slots, false);
-    const usage_t begin = usage_now(USAGE_PROCESS);
-    run_slots(&bench, &series, request->slots, true);
-    const usage_t cost = usage_since(begin, USAGE_PROCESS);
-    if (session_check_tasks(session, bench.pushed_tasks))
-      report_slots(&bench, &series, cost);
+  if (planned && prepare_tasks(&bench)) {
+    if (prepare_series(&start, request->start_slots + 1) && prepare_series(&series, request->slots))
+      run_all(&bench, &start, &series);
+    else
+      report_error(session->report, "no memory for %u slots", request->slots);
   }
+  free(start.makespan_ns);
   free(series.makespan_ns);
   free(bench.work);
   free(bench.tasks);

@@ -9,11 +9,21 @@ def test_bound_is_the_longest_task_or_the_share_of_a_core():
     assert bound_us("1x20", 4) == 20
     assert bound_us("12x6+22x28", 2) == 36 + 308
     assert work_us("12x6+22x28") == 72 + 616
+    assert bound_us("38x0.5", 2) == 9.5
 
 
 @pytest.mark.parametrize(
     "case, period",
-    [("12x6", 500), ("22x28", 1000), ("12x6+22x28", 1000), ("4x20", 500), ("50x5", 500), ("100x100", 12000)],
+    [
+        ("12x6", 500),
+        ("22x28", 1000),
+        ("12x6+22x28", 1000),
+        ("4x20", 500),
+        ("50x5", 500),
+        ("100x100", 12000),
+        ("38x0.5", 500),
+        ("13x97.5", 2000),
+    ],
 )
 def test_period_fits_the_work_on_one_core_too(case, period):
     assert period_us(case, 2) == period
@@ -36,7 +46,7 @@ def test_list_limit_of_a_chained_slot_pays_the_wake_once():
     assert list_limit_us("4x20+4x20", 2, 17) == 57 + 40
 
 
-@pytest.mark.parametrize("case", ["", "12", "12x", "x6", "0x6", "12x6+", "12*6"])
+@pytest.mark.parametrize("case", ["", "12", "12x", "x6", "0x6", "12x6+", "12*6", "12x.5", "1.5x6"])
 def test_a_broken_case_is_refused(case):
     with pytest.raises(ValueError, match="slot case"):
         parse_case(case)

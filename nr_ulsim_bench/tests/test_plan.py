@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from dataclasses import replace
+from itertools import groupby
 
 from nrbench.backends import BACKENDS, Present
 from nrbench.plan import Calibration, Machine, Options, make_plan, slot_configs
@@ -20,16 +21,17 @@ def machine(cores=2, optional=False):
     return Machine(cores, pools(optional), Calibration(3000, 5000, 8000, 90000))
 
 
-def test_the_full_plan_fits_its_budget_with_five_rounds_of_slots():
+def test_the_full_plan_fits_its_budget_with_three_rounds_of_slots():
     plan = make_plan(machine(), Options())
     assert plan.seconds <= Options.budget_s
-    assert plan.rounds["slot"] >= 5
-    assert plan.rounds["coliseum"] >= 3
+    assert plan.rounds["slot"] >= 3
+    assert plan.rounds["coliseum"] >= 9
 
 
 def test_the_quick_plan_fits_its_budget():
-    plan = make_plan(machine(), Options(quick=True, budget_s=80))
-    assert plan.seconds <= 80
+    plan = make_plan(machine(), Options(quick=True, budget_s=90))
+    assert plan.seconds <= 90
+    assert plan.rounds["slot"] >= 2
 
 
 def test_more_pools_make_less_of_each_measurement_not_fewer_of_them():
@@ -37,6 +39,51 @@ def test_more_pools_make_less_of_each_measurement_not_fewer_of_them():
     assert many.seconds <= Options.budget_s
     assert (many.scale, sum(many.rounds.values())) < (few.scale, sum(few.rounds.values()))
     assert {m.backend for _, m in many.steps} >= OPTIONAL
+
+
+def number(measurement, name):
+    return next(int(w.partition("=")[2]) for w in measurement.words if w.startswith(f"{name}="))
+
+
+def slots(options):
+    return [m for _, m in make_plan(machine(), options).steps if m.bench == "slot"]
+
+
+def test_slots_count_only_after_the_pool_has_settled():
+    for m in slots(Options()):
+        before_us = (number(m, "start") + number(m, "warm")) * number(m, "period_us")
+        assert before_us >= (500_000 if m.backend == "ws" else 90_000)
+        assert number(m, "slots") >= 8
+
+
+def test_the_start_is_the_first_tenth_of_a_second():
+    for m in slots(Options()):
+        assert abs(number(m, "start") * number(m, "period_us") - 100_000) <= number(m, "period_us") / 2
+
+
+def test_tiny_tasks_are_compared_with_no_pool_in_all_classes_quick_or_not():
+    for options in (Options(), Options(quick=True)):
+        tiny = {(m.backend, m.sched_class) for m in slots(options) if m.case == "38x0.5"}
+        assert tiny >= {(name, c) for name in ("ws", "alone") for c in ("other", "rr", "rrall")}
+
+
+def test_what_the_coliseum_compares_is_measured_one_right_after_the_other():
+    steps = make_plan(machine(), Options(parts=("coliseum",), rounds=2)).steps
+    runs = [key for key, _ in groupby((n, m.case, m.sched_class) for n, m in steps)]
+    assert len(runs) == len(set(runs))
+
+
+def test_pools_that_are_chosen_by_name_take_part_everywhere():
+    def classes(options):
+        return {m.sched_class for _, m in make_plan(machine(), options).steps if m.backend == "eigen"}
+
+    assert classes(Options()) == {"other"}
+    assert classes(Options(chosen=True, budget_s=1e6)) == {"other", "rr", "rrall"}
+
+
+def test_a_coliseum_by_itself_has_more_rounds():
+    alone = make_plan(machine(), Options(parts=("coliseum",)))
+    assert alone.rounds["coliseum"] == 25 and alone.seconds <= Options.budget_s
 
 
 def test_every_round_holds_the_same_measurements_in_another_order():
@@ -54,16 +101,14 @@ def test_the_seed_alone_decides_the_order():
 
 
 def test_rivals_get_as_many_computing_threads_as_cores_in_real_time_classes():
-    for config in slot_configs(machine(), Options(), hogs=False):
+    for config in slot_configs(machine(), Options()):
         if config.pool.backend.name not in ("ws", "alone") and config.sched_class != "other":
             assert config.workers + config.pool.waiter_helps == 2
 
 
 def test_the_own_pool_is_measured_with_more_workers_than_cores():
-    counts = {
-        c.workers for c in slot_configs(machine(), Options(), hogs=False) if c.pool.backend.name == "ws"
-    }
-    assert counts == {1, 2, 4, 8}
+    counts = {c.workers for c in slot_configs(machine(), Options()) if c.pool.backend.name == "ws"}
+    assert counts == {1, 2, 8}
 
 
 def test_openmp_is_told_by_its_environment_whether_to_sleep():
@@ -79,4 +124,4 @@ def test_a_hog_runs_in_the_normal_class_only():
 
 def test_nested_work_is_for_pools_that_join_inside_tasks():
     nested = {m.backend for _, m in make_plan(machine(), Options()).steps if m.case == "nested"}
-    assert nested == {"ws", "alone", "onetbb", "openmp-gcc", "openmp-llvm"}
+    assert nested == {"ws", "alone", "onetbb", "openmp-gcc"}

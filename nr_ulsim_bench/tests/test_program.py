@@ -43,6 +43,20 @@ def test_a_hog_runs_beside_the_measurement_and_ends_with_it(driver):
     assert answer.get("slots") == 5
 
 
+def test_the_start_of_a_pools_life_is_reported_apart_from_what_counts(driver):
+    words = ["bench=slot", "backend=alone", "bursts=2x0.5", "start=4", "warm=3", "slots=2", "limit_s=20"]
+    answer = driver.ask(words)
+    assert (answer["start_slots"], answer["warm_slots"], answer["slots"]) == (4, 3, 2)
+    assert answer["settled_s"] == pytest.approx(7 * 500e-6)
+    assert answer["bound_us"] < 1.01 and answer["work_s"] == pytest.approx(2e-6)
+    assert answer["start_ratio_p99"] >= answer["start_ratio_p50"] >= 1
+
+
+def test_without_a_start_none_is_reported(driver):
+    answer = driver.ask(["bench=slot", "backend=alone", "bursts=2x1", "slots=2", "limit_s=20"])
+    assert "error" not in answer and "start_slots" not in answer
+
+
 def test_a_replay_sums_serial_work_and_tasks(driver):
     words = ["bench=replay", "backend=alone", f"file={SYNTHETIC}", "slots=2", "warm=0", "tasks=3"]
     answer = driver.ask(words)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.cases import SLOT_CASES
+from nrbench.cases import BURST_CASES
 from nrbench.driver import Driver
 from nrbench.trace import events as ev
 from nrbench.trace.reader import Trace
@@ -28,9 +28,9 @@ built = pytest.mark.skipif(
 def test_a_round_measures_each_case_untraced_and_off_side_by_side():
     for this in make_rounds(Options(2, quick=True)):
         pairs = [this.quiet[i : i + 2] for i in range(0, len(this.quiet), 2)]
-        assert sorted(a.case for a, _ in pairs) == sorted((*SLOT_CASES, *plan.TASK_CASES))
+        assert sorted(a.case for a, _ in pairs) == sorted((*BURST_CASES, *plan.TASK_CASES))
         assert all(a.case == b.case and {a.state, b.state} == {"untraced", "off"} for a, b in pairs)
-        assert sorted(s.case for s in this.recorded) == sorted(SLOT_CASES)
+        assert sorted(s.case for s in this.recorded) == sorted(BURST_CASES)
         assert all(s.state == "recorded" for s in this.recorded)
 
 
@@ -43,7 +43,7 @@ def test_the_order_changes_from_round_to_round_and_the_seed_alone_decides_it():
     assert make_rounds(Options(2, seed=2)) != rounds
 
 
-@pytest.mark.parametrize("case", [*SLOT_CASES, *plan.TASK_CASES])
+@pytest.mark.parametrize("case", [*BURST_CASES, *plan.TASK_CASES])
 def test_either_state_of_a_case_comes_first_and_a_case_has_no_place_of_its_own(case):
     firsts, places = set(), set()
     for this in make_rounds(Options(2)):
@@ -54,7 +54,7 @@ def test_either_state_of_a_case_comes_first_and_a_case_has_no_place_of_its_own(c
 
 def test_without_a_session_the_rest_is_measured():
     for this in make_rounds(Options(2, rounds=2), ("untraced", "off")):
-        assert this.recorded == () and len(this.quiet) == 2 * len((*SLOT_CASES, *plan.TASK_CASES))
+        assert this.recorded == () and len(this.quiet) == 2 * len((*BURST_CASES, *plan.TASK_CASES))
 
 
 def test_the_states_differ_in_nothing_but_the_module():
@@ -169,7 +169,7 @@ def test_one_disturbed_run_is_not_what_an_event_costs():
 
 def host_line():
     facts = {"cpu": "C", "cores": 2, "kernel": "6", "commit": None, "load": 0.1}
-    return {"bench": "host", **facts, "rounds": 6, "seed": 1, "cases": list(SLOT_CASES)}
+    return {"bench": "host", **facts, "rounds": 6, "seed": 1, "cases": list(BURST_CASES)}
 
 
 def test_the_report_names_both_claims_and_what_was_left_out():

@@ -2,7 +2,7 @@
 import pytest
 
 from nrbench.stats import Key, read_lines, select, summarize
-from nrbench.table import full_report
+from nrbench.table import contest_ratio_tables, full_report, slot_tables, start_tables
 from nrbench.verdict import Score, all_verdicts, judge, wake_us
 
 
@@ -138,19 +138,73 @@ def contest(case, backend, wall_s, cpu_s, **values):
     return line("coliseum", case, backend, wall_s=wall_s, cpu_s=cpu_s, **values)
 
 
-def test_coliseum_ties_within_one_percent():
-    lines = [contest("fib19", "ws", 0.505, 1.01), contest("fib19", "asio", 0.501, 1.005)]
-    assert verdict(lines, "wall time").passed
-    assert not verdict([*lines, contest("fib19", "glib", 0.49, 1.1)], "wall time").passed
+def rounds(backend, walls, cpus=None, sched_class="other"):
+    cpus = cpus or walls
+    return [
+        {**contest("fib19", backend, wall, cpu), "class": sched_class, "round": number}
+        for number, (wall, cpu) in enumerate(zip(walls, cpus))
+    ]
+
+
+STEADY = [0.50, 0.60, 0.45, 0.52, 0.70, 0.51, 0.49]  # a machine that drifts; what is compared drifts with it
+
+
+def scaled(factor, wobble=0.0):
+    return [wall * (factor + wobble * (-1) ** n) for n, wall in enumerate(STEADY)]
+
+
+def test_the_coliseum_holds_when_the_whole_interval_is_within_a_percent():
+    lines = [*rounds("ws", scaled(1.0, 0.001)), *rounds("asio", STEADY)]
+    found = verdict(lines, "wall time")
+    assert found.passed and "1 of 1 comparisons hold" in found.detail
+
+
+def test_the_coliseum_is_lost_when_the_whole_interval_is_beyond():
+    lines = [*rounds("ws", scaled(1.03)), *rounds("asio", STEADY), *rounds("glib", scaled(2))]
+    found = verdict(lines, "wall time")
+    assert found.passed is False and "asio 1w: +3.0" in found.detail
+
+
+def test_what_the_rounds_do_not_resolve_is_open_not_a_tie():
+    noisy = verdict([*rounds("ws", scaled(1.005, 0.02)), *rounds("asio", STEADY)], "wall time")
+    few = verdict([*rounds("ws", STEADY[:3]), *rounds("asio", STEADY[:3])], "wall time")
+    for found in (noisy, few):
+        assert found.passed is None and str(found).startswith("OPEN")
+    assert "[?]" in few.detail
+
+
+def test_another_class_is_no_rival_in_the_coliseum():
+    lines = [*rounds("ws", STEADY), *rounds("asio", scaled(0.5), sched_class="rr")]
+    assert str(verdict(lines, "wall time")).startswith("----")
 
 
 def test_no_pool_is_no_rival_in_cpu_time():
-    lines = [
-        contest("fib19", "ws", 0.5, 1.1),
-        contest("fib19", "alone", 1.0, 1.0),
-        contest("fib19", "asio", 0.6, 1.2),
-    ]
-    assert verdict(lines, "first or tied in CPU time").passed
+    lines = [*rounds("ws", STEADY, scaled(1.1)), *rounds("alone", scaled(2), STEADY)]
+    assert str(verdict(lines, "intervals: CPU time")).startswith("----")
+    assert verdict(lines, "wall time").passed
+
+
+@pytest.mark.parametrize("p50, passed", [(20.2, True), (20.3, False)])
+def test_tiny_tasks_may_take_a_tenth_more_than_no_pool(p50, passed):
+    lines = [slot("38x0.5", "ws", p50, workers=8), slot("38x0.5", "alone", 18.4)]
+    assert verdict(lines, "38x0.5 within").passed is passed
+    assert verdict(lines, "CPU time within").passed is None  # its CPU time is the waking itself
+
+
+def test_start_and_steady_state_are_tables_of_their_own():
+    line = slot("12x6", "ws", 40) | {"start_ratio_p50": 1.77, "start_ratio_p99": 1.99, "settled_s": 0.5}
+    rival = slot("12x6", "glib", 80) | {"settled_s": 0.1}
+    text = "\n".join(
+        [*slot_tables(summarize([line, rival]), {}), *start_tables(summarize([line, rival]), {})]
+    )
+    assert "from 0.5 s (ws), 0.1 s (the others) after a pool's first slot on" in text
+    steady, start = text.split("Start: the slots of the first 100 ms")
+    assert "1.11/1.22" in steady and "1.77/1.99" in start and "glib" not in start
+
+
+def test_the_coliseums_intervals_are_in_the_report():
+    text = "\n".join(contest_ratio_tables(summarize([*rounds("ws", scaled(1.02)), *rounds("asio", STEADY)])))
+    assert "+2.0 [+2.0, +2.0]" in text
 
 
 def test_empty_tasks_must_be_cheap_and_queued():

@@ -35,9 +35,9 @@ def host_facts(host: Host) -> list[tuple[str, str]]:
 
 
 def host_differences(one: Host, other: Host) -> list[str]:
-    """As `kernel 6.1 / 6.8`; without what passes."""
+    """As `kernel 6.1 / 6.8`; without what passes, and without what an older version did not record."""
     said = []
-    for name in Host.model_fields:
+    for name in (n for n in Host.model_fields if n in one.model_fields_set & other.model_fields_set):
         before, after = fact(one, name), fact(other, name)
         if name not in PASSING and before != after:
             said.append(f"{HOST_TEXT.get(name, name)} {before or 'unknown'} / {after or 'unknown'}")

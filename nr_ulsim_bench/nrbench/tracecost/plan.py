@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from nrbench.backends import OWN
-from nrbench.cases import SLOT_CASES, period_us
+from nrbench.cases import BURST_CASES, period_us
 
 UNTRACED = "ws-untraced"
 # "untraced": built without tracing. "off": as users get it, no session exists. "recorded": a session records.
@@ -94,7 +94,7 @@ def stretch(options: Options, case: str, sched_class: str, state: str, slots: in
 
 def counted(options: Options) -> list[Stretch]:
     """One of each case, while a session records, for the number of its events."""
-    return [stretch(options, case, options.classes[0], "recorded", COUNT_SLOTS) for case in SLOT_CASES]
+    return [stretch(options, case, options.classes[0], "recorded", COUNT_SLOTS) for case in BURST_CASES]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def make_rounds(options: Options, states: Sequence[str] = STATES) -> list[Round]
     order = random.Random(options.seed)
     rounds = []
     for number in range(options.round_count):
-        cases = (*SLOT_CASES, *TASK_CASES)
+        cases = (*BURST_CASES, *TASK_CASES)
         pairs = [(case, sched_class) for case in cases for sched_class in options.classes]
         order.shuffle(pairs)
         quiet, recorded = [], []
@@ -118,7 +118,7 @@ def make_rounds(options: Options, states: Sequence[str] = STATES) -> list[Round]
             both = [s for s in ("untraced", "off") if s in states]
             order.shuffle(both)
             quiet += [stretch(options, case, sched_class, state) for state in both]
-            if "recorded" in states and case in SLOT_CASES:
+            if "recorded" in states and case in BURST_CASES:
                 recorded.append(stretch(options, case, sched_class, "recorded"))
         rounds.append(Round(number, tuple(quiet), tuple(recorded), order.random() < 0.5))
     return rounds

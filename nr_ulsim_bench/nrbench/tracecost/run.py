@@ -11,7 +11,7 @@ from typing import IO, Iterable
 
 from nrbench import host
 from nrbench.backends import OWN
-from nrbench.cases import SLOT_CASES
+from nrbench.cases import BURST_CASES
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import Progress
 from nrbench.stats import read_lines
@@ -144,7 +144,7 @@ def run(program: Path, options: Options, out: Path) -> None:
         driver = Driver(program, log)
         runner = Runner(driver, options, results)
         try:
-            about = {"seed": options.seed, "rounds": options.round_count, "cases": list(SLOT_CASES)}
+            about = {"seed": options.seed, "rounds": options.round_count, "cases": list(BURST_CASES)}
             runner.write(host.facts() | about)
             runner.run()
         finally:
