@@ -19,7 +19,8 @@ HOME_CONFIGURATION = (".config/pip/pip.conf", ".pip/pip.conf")
 PASSED_ON = re.compile(
     r"(?i:(https?|ftp|all|no)_proxy)|PIP_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|GIT_SSL_CAINFO"
 )
-APT_OPTION = re.compile(r'Acquire::(https?|Check|Retries|ForceIP)\S* "[^"]')
+# Not programs of this machine that find a proxy.
+APT_OPTION = re.compile(r'(?!\S*Auto-?Detect)Acquire::(https?|Check|Retries|ForceIP)\S* "[^"]')
 TARGETS = "$(ORIGIN)|$(CODENAME)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
 
 
@@ -55,11 +56,7 @@ def machine_sources(suite: str, mirror: str = "") -> list[str]:
 
 def apt_options(dump: str, environment: Mapping[str, str]) -> list[str]:
     """Options of apt that decide how it reaches a server. sudo drops variables: a proxy becomes an option."""
-    options = [
-        line
-        for line in dump.splitlines()
-        if APT_OPTION.match(line) and "AutoDetect" not in line.split('"')[0]
-    ]
+    options = [line for line in dump.splitlines() if APT_OPTION.match(line)]
     for scheme in ("http", "https"):
         proxy = environment.get(f"{scheme}_proxy")
         if proxy:
