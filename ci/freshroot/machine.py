@@ -17,7 +17,7 @@ CERTIFICATES = Path("/usr/local/share/ca-certificates")
 CONFIGURATION = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
 HOME_CONFIGURATION = (".config/pip/pip.conf", ".pip/pip.conf")
 PASSED_ON = re.compile(
-    r"(?i:(https?|ftp|all|no)_proxy)|PIP_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|GIT_SSL_CAINFO"
+    r"(?i:(https?|ftp|all|no)_proxy)|PIP_\w+|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|GIT_SSL_CAINFO"
 )
 # Not programs of this machine that find a proxy.
 APT_OPTION = re.compile(r'(?!\S*Auto-?Detect)Acquire::(https?|Check|Retries|ForceIP)\S* "[^"]')
