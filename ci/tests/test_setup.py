@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -178,6 +181,35 @@ class PythonTest(FakeMachine):
         self.assertEqual(self.lines("wheels")[-1], "deploy:yamllint==2")
         self.assertIn("not installed: helm==1 (the chart goes without it)", said[-1])
         self.assertFalse((self.root / ".venv/deploy-try").exists())
+
+
+class TestCommandTest(FakeMachine):
+    """ci/test with steps of its own."""
+
+    def run_test(self, *args: str) -> tuple[int, list[str]]:
+        shutil.copy(CI / "test", self.root / "ci/test")
+        self.program("ci/steps/10-a", "echo said >&2; echo '3 passed, 0 failed, 1 skipped'")
+        self.program("ci/steps/20-b", "echo 'spin is not installed: apt install spin'; exit 77")
+        env = {"PATH": f"{self.fake}/bin:/usr/bin:/bin", "FAKE": str(self.fake), "HOME": os.sep}
+        command = [str(self.root / "ci/test"), *args]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout.splitlines()
+
+    def test_a_needed_package_that_is_missing_is_the_reason_of_the_failure(self) -> None:
+        self.packages("gcc", "libcunit1-dev")
+        self.apt_has("gcc")
+        code, out = self.run_test("quick")
+        self.assertEqual(code, 1)
+        self.assertRegex(out[0], r"^setup +FAIL +setup: missing and needed by ci/setup test: libcunit1-dev;")
+        self.assertEqual(out[-2:], ["failed steps: setup", "3 passed, 1 failed, 2 skipped"])
+
+    def test_a_package_of_one_step_fails_nothing_and_its_step_names_it(self) -> None:
+        self.packages("gcc", "spin  # only 20-b")
+        self.apt_has("gcc")
+        code, out = self.run_test()
+        self.assertEqual(code, 0)
+        self.assertRegex(out[1], r"^20-b +skip +\d+ s +spin is not installed: apt install spin$")
+        self.assertEqual(out[-1], "3 passed, 0 failed, 2 skipped")
 
 
 class ListsTest(unittest.TestCase):
