@@ -81,8 +81,8 @@ static bool outside_sleeps(struct ws_pool_s *pool)
     return false;
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = pool->workers; i < queues; i++) {
-    const uint32_t tid = ws_load_relaxed(&pool->queue[i]->owner_tid); // relaxed: a preference
-    if (ws_load_relaxed(&pool->queue[i]->owner) != 0 && !ws_os_thread_sleeps((int32_t)tid)) // relaxed: as tid
+    const uint64_t owner = ws_load_relaxed(&pool->queue[i]->owner); // relaxed: a preference
+    if (owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner)))
       return false;
   }
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lane.c
-/// ws_lane.h: claim, remember, add.
+/// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
@@ -9,10 +9,14 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
   self->next = (self->next + 1) % WS_LANE_CACHE;
 }
 
-/// The lane is the caller's from now on: touch its memory here, where it will be used.
+/// The lane is the caller's from now on: touch its memory here, where it will be used, but no more of it than
+/// a new lane has. An owner that was ended from outside may have left the rest behind.
 static void settle(ws_queue_t *lane)
 {
-  ws_store_relaxed(&lane->owner_tid, (uint32_t)ws_os_tid()); // relaxed: for the guard, a preference
+  lane->depth = 0;
+  lane->helps_in = NULL;
+  lane->rests_at = 0;
+  ws_deque_shrink(&lane->deque);
   ws_deque_touch(&lane->deque);
 }
 
@@ -31,9 +35,46 @@ static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_ma
   return lane;
 }
 
+/// A thread without a lane looks so often whether it can inherit one.
+#define INHERIT_EVERY_NS 10000000u
+
+/// Claim a lane whose owner has ended without freeing it. The owner's id holds the kernel's number of the
+/// thread, so lane and thread are read together. Another thread may have that number by now: then the lane
+/// stays where it is until that thread has ended, too, or asks itself.
+static ws_queue_t *inherit(struct ws_pool_s *pool)
+{
+  ws_self_t *self = ws_self();
+  const uint64_t id = ws_process_enroll(self);
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = pool->workers; i < queues; i++) {
+    // [edge LANE_OWNER acquire] of the claim; the system call below orders what the owner did after it
+    uint64_t owner = ws_load_acquire(&pool->queue[i]->owner);
+    if (owner != 0 && ws_tid_of(owner) != ws_tid_of(id) && ws_os_thread_exists(ws_tid_of(owner)))
+      continue;
+    if (ws_cas_acq_rel(&pool->queue[i]->owner, &owner, id)) { // [edge LANE_OWNER acquire]
+      settle(pool->queue[i]);
+      remember(self, pool, pool->queue[i]);
+      return pool->queue[i];
+    }
+  }
+  return NULL;
+}
+
+static ws_queue_t *inherit_now_and_then(struct ws_pool_s *pool)
+{
+  const uint64_t now_ns = ws_os_now_ns();
+  if (now_ns - ws_load_relaxed(&pool->inherited_ns) < INHERIT_EVERY_NS) // relaxed: a preference
+    return NULL;
+  ws_store_relaxed(&pool->inherited_ns, now_ns); // relaxed: a preference
+  return inherit(pool);
+}
+
 ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
 {
   ws_self_t *self = ws_self();
+  ws_queue_t *inherited = may_map ? inherit(pool) : NULL;
+  if (inherited)
+    return inherited;
   pthread_mutex_lock(&pool->lane_lock);
   const uint32_t queues = ws_queue_count(pool);
   ws_queue_t *lane = next_lane(pool, queues, may_map);
@@ -70,5 +111,6 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
       return pool->queue[i];
     }
   }
-  return queues < pool->workers + pool->settings.lanes ? ws_lane_add(pool, false) : NULL;
+  ws_queue_t *lane = queues < pool->workers + pool->settings.lanes ? ws_lane_add(pool, false) : NULL;
+  return lane ? lane : inherit_now_and_then(pool);
 }

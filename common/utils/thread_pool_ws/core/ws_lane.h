@@ -12,7 +12,7 @@
 ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
 /// @brief Claim a lane that nobody has had yet.
-/// @param may_map  make one when those of the start are used up
+/// @param may_map  when those of the start are used up, inherit one of a thread that has ended, or make one
 /// @return NULL when there is none left, no memory, or WS_LANES_MAX is reached
 /// @progress  takes a lock, may map memory
 ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map);

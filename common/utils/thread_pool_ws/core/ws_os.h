@@ -35,6 +35,8 @@ uint64_t ws_os_now_ns(void);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false when that cannot be
 /// told
 bool ws_os_thread_sleeps(int32_t tid);
+/// @return false when thread @p tid of this process has ended; it has run all its code then
+bool ws_os_thread_exists(int32_t tid);
 /// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
 int32_t ws_os_cpu(void);
 int32_t ws_os_tid(void);

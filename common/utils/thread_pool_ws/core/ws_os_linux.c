@@ -76,6 +76,11 @@ bool ws_os_thread_sleeps(int32_t tid)
   return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
 }
 
+bool ws_os_thread_exists(int32_t tid)
+{
+  return syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH;
+}
+
 uint64_t ws_os_timer_slack(uint64_t slack_ns)
 {
   const int before_ns = prctl(PR_GET_TIMERSLACK);

@@ -4,15 +4,15 @@
 #include "ws_process.h"
 
 static struct {
-  pthread_mutex_t lock; ///< of first: creation, destruction, thread exit
+  pthread_mutex_t lock; ///< of first and the key: birth and death of pools, a thread's first push and its end
   struct ws_pool_s *first;
   ws_au64_t pool_ids;
   ws_au64_t thread_ids;
   alignas(WS_SPACING) ws_au32_t awake;
   ws_au32_t helpers;
-  pthread_once_t once;
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
-} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+  enum { KEY_UNKNOWN, KEY_MADE, KEY_NONE } key_state;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #ifdef WS_TSAN
 ws_au32_t ws_tsan_fence_word;
@@ -21,32 +21,52 @@ ws_au32_t ws_tsan_fence_word;
 _Thread_local ws_self_t ws_self_state;
 
 /// A thread ends: its lanes become free for others. What is queued in them stays, and will be run.
-static void leave(void *id_value)
+static void leave(void *unused)
 {
-  const uint64_t id = (uint64_t)(uintptr_t)id_value;
+  (void)unused;
+  const uint64_t id = ws_self()->id;
   pthread_mutex_lock(&process.lock);
   for (struct ws_pool_s *pool = process.first; pool; pool = pool->next) {
     const uint32_t queues = ws_queue_count(pool);
-    for (uint32_t i = pool->workers; i < queues; i++)
-      if (ws_load_relaxed(&pool->queue[i]->owner) == id) // relaxed: this thread wrote it
-        // [edge LANE_OWNER release] the deque's owner-only fields
-        ws_store_release(&pool->queue[i]->owner, 0);
+    for (uint32_t i = pool->workers; i < queues; i++) {
+      if (ws_load_relaxed(&pool->queue[i]->owner) != id) // relaxed: this thread wrote it
+        continue;
+      ws_deque_shrink(&pool->queue[i]->deque);
+      // [edge LANE_OWNER release] the deque's owner-only fields
+      ws_store_release(&pool->queue[i]->owner, 0);
+    }
   }
   pthread_mutex_unlock(&process.lock);
   ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew
 }
 
-static void create_key(void)
+/// The host may have used up the process's keys: then nobody is told of the thread's end.
+static void ask_to_be_told(ws_self_t *self)
 {
-  WS_ASSERT(pthread_key_create(&process.key, leave) == 0);
+  pthread_mutex_lock(&process.lock);
+  if (process.key_state == KEY_UNKNOWN)
+    process.key_state = pthread_key_create(&process.key, leave) == 0 ? KEY_MADE : KEY_NONE;
+  if (process.key_state == KEY_MADE)
+    pthread_setspecific(process.key, self); // any value but NULL
+  pthread_mutex_unlock(&process.lock);
+}
+
+/// The library is unloaded, or the process ends: the key, and leave(), are gone for the threads that live on.
+__attribute__((destructor)) static void delete_key(void)
+{
+  pthread_mutex_lock(&process.lock);
+  if (process.key_state == KEY_MADE)
+    pthread_key_delete(process.key);
+  process.key_state = KEY_NONE;
+  pthread_mutex_unlock(&process.lock);
 }
 
 uint64_t ws_process_enroll(ws_self_t *self)
 {
   if (self->id == 0) {
-    pthread_once(&process.once, create_key);
-    self->id = ws_add_relaxed(&process.thread_ids, 1) + 1; // relaxed: only has to be unique
-    pthread_setspecific(process.key, (void *)(uintptr_t)self->id);
+    const uint64_t number = ws_add_relaxed(&process.thread_ids, 1) + 1; // relaxed: only has to be unique
+    self->id = number << WS_TID_BITS | (uint32_t)ws_os_tid();
+    ask_to_be_told(self);
   }
   return self->id;
 }

@@ -45,7 +45,10 @@ static inline ws_self_t *ws_self(void)
   return &ws_self_state;
 }
 
-/// @brief Give the calling thread an id and have its lanes freed when it ends. @return the id
+/// @brief Give the calling thread an id, which no other thread ever has, and have its lanes freed when it
+/// ends, as far as the C library can tell: without a free thread-specific key, or when a destructor of the
+/// thread's own data pushes in the last round of destructors, other threads inherit them (ws_lane.c).
+/// @return the id; ws_tid_of() finds the kernel's number of the thread in it
 uint64_t ws_process_enroll(ws_self_t *self);
 
 /// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.

@@ -49,8 +49,7 @@ struct ws_queue_s {
   /// O group of the task at the bottom of the owner's stack. Every task in deque was pushed by that task or
   /// its descendants: who waits for this group may take them.
   alignas(WS_SPACING) ws_aptr_t root;
-  ws_au64_t owner; ///< S lanes: id of the thread that owns it, 0 = free. Workers: never free
-  ws_au32_t owner_tid; ///< O lanes: its thread id in the kernel
+  ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
   alignas(WS_SPACING) ws_counters_t count;
   uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
   uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
@@ -222,6 +221,7 @@ struct ws_pool_s {
 
   ws_au32_t started; ///< S futex: workers that have set themselves up
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
+  ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
   uint32_t pinned, realtime, requested; ///< I for statistics
   uint32_t warned; ///< I causes already warned about, during creation
   void *block; ///< I one mapping: workers, lanes, first rings
@@ -242,6 +242,15 @@ typedef struct {
 static inline void ws_count(ws_au64_t *counter, uint64_t add)
 {
   ws_store_relaxed(counter, ws_load_relaxed(counter) + add); // relaxed: one writer, and a statistic
+}
+
+/// Low bits of a thread's id hold the kernel's number of the thread, which is below 2^22.
+#define WS_TID_BITS 22
+
+/// @return the kernel's number of the thread with that id
+static inline int32_t ws_tid_of(uint64_t id)
+{
+  return (int32_t)(id & ((1u << WS_TID_BITS) - 1));
 }
 
 /// @return number of queues in use; those below it can be read
