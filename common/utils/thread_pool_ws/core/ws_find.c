@@ -95,9 +95,18 @@ static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return steal_from(pool, here, victim, task) || steal_stray(pool, here, task);
 }
 
+/// From the own queue. The tasks that pushed what lies there have ended, or will not join it here.
+static bool take_own(const struct ws_pool_s *pool, ws_deque_t *deque, ws_task_t *task)
+{
+  if (WS_LIKELY(!pool->settings.fifo))
+    return ws_deque_take(deque, task);
+  ws_steal_memo_t memo = {0};
+  return steal(deque, &memo, task);
+}
+
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (ws_deque_take(&here.queue->deque, task))
+  if (take_own(pool, &here.queue->deque, task))
     return true;
   if (!steal_any(pool, here, task))
     return false;

@@ -61,6 +61,7 @@ static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *para
   settings->cores = params->cores;
   settings->core_count = params->count;
   settings->full = WS_FULL_GROW; // OAI's pushes are unlimited
+  settings->fifo = true; // OAI's own pool starts tasks in that order, and some callers count on it
   settings->name = name; // for traces
   settings->thread_create = create_thread; // names the threads
   settings->create_arg = (void *)name;
@@ -139,6 +140,7 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
     const bool report = settings.report;
     settings.report = false; // it is printed here, where the pool's name is known
     tpool->pool = create_pool(&settings, shown);
+    tpool->workers = params->count;
     log_start(shown, tpool->pool, &settings);
     if (report)
       ws_tpool_report_later(tpool, shown);

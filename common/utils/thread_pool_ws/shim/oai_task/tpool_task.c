@@ -7,30 +7,37 @@
 
 #include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool_lead.h"
+#include "tpool_profile.h"
 #include "ws_trace.h"
+
+static void init(tpool_t *tpool, ws_tpool_params_t *threads, const char *name)
+{
+  ws_tpool_t *ws = ws_tpool_open(threads, name);
+  *tpool = (tpool_t){.ws = ws, .len_thr = ws->workers};
+}
 
 void initNamedTpool(char *params, tpool_t *tpool, bool performanceMeas, char *name)
 {
   (void)performanceMeas;
   ws_tpool_params_t threads = ws_tpool_read(params);
-  *tpool = (tpool_t){.ws = ws_tpool_open(&threads, name)};
+  init(tpool, &threads, name);
 }
 
 void initFloatingCoresTpool(int nbThreads, tpool_t *tpool, bool performanceMeas, char *name)
 {
   (void)performanceMeas;
   ws_tpool_params_t threads = ws_tpool_floating(nbThreads);
-  *tpool = (tpool_t){.ws = ws_tpool_open(&threads, name)};
+  init(tpool, &threads, name);
 }
 
 /// @return whether the pool took it
-static bool push(ws_tpool_t *ws, task_t task)
+static bool push(ws_tpool_t *ws, ws_tpool_call_t call)
 {
   bool taken = false;
   if (ws_tpool_enter(ws)) {
     ws_tpool_lead_push(ws);
-    ws_group_t *tag = ws_tpool_tag(ws, task.func);
-    taken = ws_pool_push(ws->pool, (ws_task_t){.func = task.func, .arg = task.args, .group = tag}) == 0;
+    ws_group_t *tag = ws_tpool_tag(ws, call.func);
+    taken = ws_pool_push(ws->pool, (ws_task_t){.func = call.func, .arg = call.arg, .group = tag}) == 0;
   }
   ws_tpool_leave(ws);
   return taken;
@@ -40,16 +47,19 @@ static bool push(ws_tpool_t *ws, task_t task)
 void pushTpool(tpool_t *tpool, task_t task)
 {
   ws_tpool_t *ws = __atomic_load_n(&tpool->ws, __ATOMIC_ACQUIRE); // [edge TPOOL_USERS acquire]
-  if (!ws || !ws->threads || !push(ws, task))
-    ws_trace_run(task.func, task.args);
+  const ws_tpool_call_t call = ws_tpool_call(&task);
+  if (!ws || !ws->threads || !push(ws, call))
+    ws_trace_run(call.func, call.arg);
 }
 
 void abortTpool(tpool_t *tpool)
 {
   // [edge TPOOL_USERS acq_rel] a second abort finds nothing
   ws_tpool_t *ws = __atomic_exchange_n(&tpool->ws, NULL, __ATOMIC_ACQ_REL);
-  if (ws)
-    ws_tpool_close(ws);
+  if (!ws)
+    return;
+  tpool->len_thr = 0;
+  ws_tpool_close(ws);
 }
 
 ws_tpool_t *ws_tpool_of(void *tpool)

@@ -7,6 +7,7 @@
 ///   CONTRACT_SHAPE_B1      tasks, and an array of answers
 ///   CONTRACT_SHAPE_B2      tasks, and a counting group
 ///   CONTRACT_SHAPE_B2PLUS  B2 with get_tpool_worker_index()
+///   WS_OAI_PUSH_BATCH      the headers have pushTpool_batch()
 ///   CONTRACT_OURS          the pool is ours: tests of what goes beyond the host's own run too
 ///
 /// Every test runs in a process of its own: a hang or a crash hides nothing else, and a pool that cannot be
@@ -61,6 +62,7 @@ extern const contract_case_t task_pool_cases[];
 extern const contract_case_t task_groups_cases[];
 extern const contract_case_t task_joiners_cases[];
 extern const contract_case_t task_abort_cases[];
+extern const contract_case_t newest_cases[];
 #else
 extern const contract_case_t fifo_pool_cases[];
 extern const contract_case_t fifo_wait_cases[];

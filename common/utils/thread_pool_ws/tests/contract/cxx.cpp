@@ -2,6 +2,7 @@
 /// @file cxx.cpp
 /// Every header in C++: shape A as C++11, the others as C++17. The host's own headers do not say extern "C",
 /// so a unit that calls the pool's functions says it for them.
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +21,7 @@ extern "C" {
 }
 
 bool cxx_plain();
+extern "C" size_t contract_layout(uint32_t i);
 
 namespace {
 
@@ -90,12 +92,33 @@ int sum(tpool_t *pool)
 
 } // namespace
 
+/// The host's C and C++ files pass each other these objects.
+bool layout_is_as_in_c()
+{
+  const std::size_t here[] = {
+    sizeof(tpool_t),
+    alignof(tpool_t),
+#if !defined(CONTRACT_SHAPE_A)
+    sizeof(task_ans_t),
+    alignof(task_ans_t),
+    sizeof(thread_info_tm_t),
+    offsetof(tpool_t, len_thr),
+#endif
+  };
+  uint32_t i = 0;
+  for (const std::size_t each : here)
+    if (contract_layout(i++) != each)
+      return false;
+  return contract_layout(i) == 0;
+}
+
 int main()
 {
   static tpool_t pool;
   char params[] = "-1,-1";
   initTpool(params, &pool, false);
-  const bool good = sum(&pool) == Jobs * (Jobs + 1) / 2 && cxx_plain();
-  std::puts(good ? "C++: good" : "C++: another sum");
+  const bool good = sum(&pool) == Jobs * (Jobs + 1) / 2 && cxx_plain()
+                    && layout_is_as_in_c();
+  std::puts(good ? "C++: good" : "C++: another sum or layout");
   return good ? 0 : 1;
 }

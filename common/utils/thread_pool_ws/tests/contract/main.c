@@ -34,6 +34,7 @@ static const struct {
     {"task_groups", task_groups_cases},
     {"task_joiners", task_joiners_cases},
     {"task_abort", task_abort_cases},
+    {"newest", newest_cases},
 #else
     {"fifo_pool", fifo_pool_cases},
     {"fifo_wait", fifo_wait_cases},

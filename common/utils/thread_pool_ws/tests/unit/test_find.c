@@ -218,6 +218,56 @@ static void groups_waited_for_in_a_bad_order(void)
   }
 }
 
+enum { UNJOINED = 300 };
+
+/// Tasks that nobody joins, pushed by a task; the last to run posts.
+static struct {
+  uint32_t number[UNJOINED], started[UNJOINED]; ///< of their pushes; in the order of their starts
+  uint32_t count;
+  sem_t done;
+} unjoined;
+
+static void note_start(void *number)
+{
+  unjoined.started[unjoined.count++] = *(uint32_t *)number; // there is one worker
+  if (unjoined.count == UNJOINED)
+    sem_post(&unjoined.done);
+}
+
+static void push_unjoined_tasks(void *unused)
+{
+  (void)unused;
+  for (uint32_t i = 0; i < UNJOINED; i++) {
+    unjoined.number[i] = i;
+    test_push(tree, note_start, &unjoined.number[i], NULL);
+  }
+}
+
+/// @return how many tasks started as the i-th that were pushed as the i-th
+static uint32_t started_in_order(bool fifo)
+{
+  uint32_t in_order = 0;
+  ws_settings_t settings = test_settings(1);
+  settings.fifo = fifo;
+  tree = test_create(&settings);
+  unjoined.count = 0;
+  sem_init(&unjoined.done, 0, 0);
+  test_push(tree, push_unjoined_tasks, NULL, NULL);
+  CU_ASSERT_TRUE_FATAL(test_sem_wait(&unjoined.done)); // not a join, which would help
+  for (uint32_t i = 0; i < UNJOINED; i++)
+    in_order += unjoined.started[i] == i;
+  test_destroy(tree);
+  sem_destroy(&unjoined.done);
+  return in_order;
+}
+
+static void what_nobody_joins_starts_in_the_order_of_its_pushes(void)
+{
+  CU_ASSERT_EQUAL(started_in_order(true), UNJOINED);
+  CU_ASSERT_EQUAL(started_in_order(false), 0);
+}
+
 TEST_MAIN("find", TEST_CASE(fib_by_joins), TEST_CASE(parallel_quicksort),
           TEST_CASE(parallel_quicksort_with_two_places_under_each_policy), TEST_CASE(joins_a_thousand_deep),
-          TEST_CASE(groups_waited_for_in_a_bad_order))
+          TEST_CASE(groups_waited_for_in_a_bad_order),
+          TEST_CASE(what_nobody_joins_starts_in_the_order_of_its_pushes))

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -36,10 +37,22 @@ struct ws_tpool_s;
 /// A handle. Zeroed memory is a pool without threads.
 typedef struct {
   struct ws_tpool_s *ws;
+  size_t len_thr; ///< read by callers: threads, from the init to the abort; 0 = a push runs its task
 } tpool_t;
 
 /// @brief Queue a task; without threads, run it now. Never blocks, unlimited. Any thread, tasks included.
 void pushTpool(tpool_t *tpool, task_t task);
+
+#ifdef WS_OAI_PUSH_BATCH // the tree's own header has it
+/// @brief Push @p task; run it in the caller if it is the last one of its batch or @p tpool is NULL.
+static inline void pushTpool_batch(tpool_t *tpool, task_t task, bool is_last)
+{
+  if (!tpool || is_last)
+    task.func(task.args);
+  else
+    pushTpool(tpool, task);
+}
+#endif
 
 /// @brief Run what is queued, end the threads, free the pool. One caller, not a task. What is pushed later,
 /// or at the same time, runs at the latest inside its push.
