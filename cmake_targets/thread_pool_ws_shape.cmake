@@ -8,6 +8,11 @@
 #   B1     there            join_task_ans, no init_task_ans     develop, 2024.w49 to 2025.w02
 #   B2     there            init_task_ans                       v2.3.0
 #   B2+    there            the same, and get_tpool_worker_index in thread-pool.h
+#
+# What only some trees of a shape have is told in the same way (ws_api_extras), and becomes a definition for our
+# sources and headers:
+#   WS_OAI_PUSH_BATCH     thread-pool.h has pushTpool_batch(tpool, task, is_last)
+#   WS_OAI_TASK_PROFILE   task.h: task_t has a third member, oai_profile_work_t profile_work
 
 # Sets <out> to ON when the file exists and holds the word.
 function(ws_header_has file word out)
@@ -73,6 +78,59 @@ function(ws_api_shape dir out)
     endif()
   endforeach()
   set(${out} "${shape}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to the text of the file without its comments; empty when there is none.
+function(ws_header_text file out)
+  set(text "")
+  if(EXISTS "${file}")
+    file(READ "${file}" text)
+    string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+    string(REGEX REPLACE "/\\*([^*]|\\*[^/])*\\*/" "" text "${text}")
+  endif()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to the members of the struct <type> in the file, each as "<type> <name>".
+function(ws_struct_members file type out)
+  set(${out} "" PARENT_SCOPE)
+  ws_header_text("${file}" text)
+  if(text MATCHES "{([^{}]*)}[ \t\r\n]*${type}[ \t\r\n]*;")
+    string(REGEX REPLACE "[ \t\r\n]+" " " members "${CMAKE_MATCH_1}")
+    string(REGEX REPLACE " ?; ?" ";" members "${members}")
+    list(TRANSFORM members STRIP)
+    list(FILTER members EXCLUDE REGEX "^$")
+    set(${out} "${members}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Sets <out> to the definitions for what the tree's headers have beyond their shape. Warns of forms that
+# thread_pool_ws does not know: OAI builds and runs, but what depends on them does not work.
+function(ws_api_extras dir out)
+  set(extras "")
+  ws_header_text("${dir}/thread-pool.h" text)
+  if(text MATCHES "[^A-Za-z0-9_]pushTpool_batch[ \t]*\\(([^()]*)\\)")
+    set(parameters "${CMAKE_MATCH_1}")
+    if(parameters MATCHES "^[^,]*tpool_t *\\*[^,]*,[^,]*task_t [^,]*,[^,]*bool [^,]*$")
+      list(APPEND extras WS_OAI_PUSH_BATCH=1)
+    else()
+      message(WARNING "thread_pool_ws: ${dir}/thread-pool.h has pushTpool_batch(${parameters}); thread_pool_ws "
+        "knows pushTpool_batch(tpool_t *, task_t, bool) only, and what calls another one will not compile")
+    endif()
+  endif()
+  ws_struct_members("${dir}/task.h" task_t members)
+  foreach(member IN LISTS members)
+    if(member MATCHES "oai_profile_work_t profile_work$")
+      list(APPEND extras WS_OAI_TASK_PROFILE=1)
+    elseif(NOT member MATCHES "[* ]args$" AND NOT member MATCHES "\\( ?\\* ?func ?\\)")
+      message(WARNING "thread_pool_ws: task_t in ${dir}/task.h has the member \"${member}\", which OAI's own "
+        "pool may act on; thread_pool_ws does not know it, and runs func(args) without it")
+    endif()
+  endforeach()
+  if(EXISTS "${dir}/task.h")
+    set_property(DIRECTORY "${CMAKE_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dir}/task.h")
+  endif()
+  set(${out} "${extras}" PARENT_SCOPE)
 endfunction()
 
 # Warns of functions of the tree's headers that our headers of the same name do not have. What calls such a

@@ -20,7 +20,44 @@ LAYERS = {
     "B1": ("uplink", "task", "task_array"),
     "B2": ("uplink", "task"),
     "B2+": ("uplink", "task"),
+    "B2+ newest": ("uplink", "task", "task_newest"),
+    "B2+ profile": ("uplink", "task", "task_profile"),
 }
+# What the newest headers have beyond the model's.
+INDEX_H = "\nint get_tpool_worker_index(void);\n"
+INDEX_C = "\nint get_tpool_worker_index(void)\n{\n  return -1;\n}\n"
+BATCH_H = """
+/// pushTpool_batch(): the last task of a batch runs in the caller.
+static inline void pushTpool_batch(tpool_t *tpool, task_t task, bool is_last)
+{
+  if (tpool && !is_last)
+    pushTpool(tpool, task);
+  else
+    task.func(task.args);
+}
+"""
+# The model's own pool with the third member of task_t: (old text, new text) in thread-pool.c.
+CARRY = (
+    ("task.func(task.args);", "run(task);"),
+    (
+        "static void *loop(",
+        """static void run(task_t task)
+{
+  const oai_profile_context_t before = oai_profiler_enter_work(task.profile_work);
+  task.func(task.args);
+  oai_profiler_leave_work(before);
+}
+
+static void *loop(""",
+    ),
+    (
+        "task_t task)\n{\n  if",
+        """task_t task)
+{
+  task.profile_work = oai_profiler_capture_work(oai_profiler_get_context().absolute_slot);
+  if""",
+    ),
+)
 
 
 def copy_host(tree: Path, fifo: bool) -> None:
@@ -34,11 +71,21 @@ def copy_host(tree: Path, fifo: bool) -> None:
         name = "fifo.h" if header.name == "notified_fifo.h" and fifo else header.name
         target = tree / POOL / ("model" if fifo else ".") / name
         target.parent.mkdir(exist_ok=True)
-        shutil.copy(header, target)
+        if not target.exists() or header.name != "task.h":  # a layer may have its own
+            shutil.copy(header, target)
 
 
 def append(file: Path, text: str) -> None:
     file.write_text(file.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def replace(file: Path, changes: tuple[tuple[str, str], ...]) -> None:
+    text = file.read_text(encoding="utf-8")
+    for old, new in changes:
+        if old not in text:
+            raise ValueError(f"{file} has no {old!r}")
+        text = text.replace(old, new)
+    file.write_text(text, encoding="utf-8")
 
 
 def assemble(shape: str, tree: Path) -> Path:
@@ -46,9 +93,13 @@ def assemble(shape: str, tree: Path) -> Path:
     for layer in LAYERS[shape]:
         shutil.copytree(MODELS / layer, tree, dirs_exist_ok=True)
     copy_host(tree, shape.startswith("A"))
-    if shape == "B2+":
-        append(tree / POOL / "thread-pool.h", "\nint get_tpool_worker_index(void);\n")
-        append(tree / POOL / "thread-pool.c", "\nint get_tpool_worker_index(void)\n{\n  return -1;\n}\n")
+    if shape.startswith("B2+"):
+        append(tree / POOL / "thread-pool.h", INDEX_H)
+        append(tree / POOL / "thread-pool.c", INDEX_C)
+    if shape == "B2+ newest":
+        replace(tree / POOL / "thread-pool.h", (("\n#define initTpool", BATCH_H + "\n#define initTpool"),))
+    if shape == "B2+ profile":
+        replace(tree / POOL / "thread-pool.c", CARRY)
     return tree
 
 

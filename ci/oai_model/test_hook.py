@@ -28,6 +28,12 @@ ADDRESS = ["-DCMAKE_C_FLAGS=-fsanitize=address", "-DCMAKE_CXX_FLAGS=-fsanitize=a
 SECONDS_MAX = 120
 # The target that holds the pool in the model of each shape.
 TARGETS = {"A": "UTIL", "B1": "thread-pool", "B2": "thread-pool", "B2+": "thread-pool"}
+# Trees of shape B2+ whose headers have more, and the definitions that the hook makes of that.
+EXTRAS = {
+    "B2+": set(),
+    "B2+ newest": {"WS_OAI_PUSH_BATCH"},
+    "B2+ profile": {"WS_OAI_TASK_PROFILE"},
+}
 CMAKES = dict(line.split("=", 1) for line in os.environ.get("WS_CMAKES", "").splitlines() if "=" in line)
 
 
@@ -271,9 +277,44 @@ def test_a_function_that_we_lack_is_named(new_build: NewBuild) -> None:
     build = new_build("B2")
     assert build.with_hook() == 0
     assert "Warning" not in build.log
-    append(build.tree / POOL / "thread-pool.h", "\nvoid pushTpool_batch(tpool_t *pool, task_t task);\n")
+    append(build.tree / POOL / "thread-pool.h", "\nvoid pushTpool_later(tpool_t *pool, task_t task);\n")
     assert build.with_hook() == 0
-    assert "has pushTpool_batch(), which thread_pool_ws does not have" in build.log
+    assert "has pushTpool_later(), which thread_pool_ws does not have" in build.log
+
+
+@pytest.mark.parametrize("tree", EXTRAS)
+def test_what_the_newest_headers_have(new_build: NewBuild, tree: str) -> None:
+    """Told by content: the same shape, with definitions for what our headers and sources must offer."""
+    own = new_build(tree, "own")
+    assert own.configure() == 0, own.log
+    assert not own.ours()
+    build = new_build(tree)
+    assert build.with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON") == 0, build.log
+    assert "Warning" not in build.log
+    assert "shape B2+," in build.log
+    commands = (build.folder / "compile_commands.json").read_text()
+    assert set(re.findall(r"-D(WS_OAI_\w+)=1", commands)) == EXTRAS[tree]
+    assert build.ours()
+    assert build.result()[0] == own.result()[0]
+    assert re.findall(r"len_thr \d+", build.result()[1]) == re.findall(r"len_thr \d+", own.result()[1])
+
+
+def test_another_form_of_a_batch_is_named(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    other = "\nvoid pushTpool_batch(tpool_t *pool, task_t *tasks, int n);\n"
+    append(build.tree / POOL / "thread-pool.h", other)
+    assert build.with_hook() == 0
+    assert "has pushTpool_batch(tpool_t *pool, task_t *tasks, int n); thread_pool_ws knows" in build.log
+    assert "WS_OAI_PUSH_BATCH" not in build.log
+
+
+def test_an_unknown_member_of_a_task_is_named(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    task = build.tree / POOL / "task.h"
+    task.write_text(task.read_text().replace("} task_t;", "  int weight; /* of it; */\n} task_t;"))
+    assert build.with_hook() == 0
+    assert 'has the member "int weight", which' in build.log
+    assert build.ours()
 
 
 def test_two_targets_with_the_pool_stop(new_build: NewBuild) -> None:

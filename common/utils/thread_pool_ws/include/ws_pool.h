@@ -122,7 +122,8 @@ typedef struct {
   uint64_t spin_ns_max;
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
   /// Order in which a worker runs the tasks of its own queue, outside joins. true: oldest first. false, the
-  /// default: newest first, which keeps the queue short when tasks push tasks. Other threads steal the oldest.
+  /// default: newest first, which keeps the queue short when tasks push tasks. Other threads steal the
+  /// oldest.
   bool fifo;
   bool report; ///< when the pool stops, print a page of statistics on stderr (ws_pool_report). Default false
   /// The host's own way to create threads; it then decides on name, class and pinning, and the settings for

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file tpool_profile.h
-/// From OAI's task_t to the function and the argument that the pool runs. A fork's task_t has a third member,
-/// the context of its profiler (WS_OAI_TASK_PROFILE: the hook has found that member in the tree's task.h). While
-/// that profiler is on, the context of the pushing thread goes with the task.
+/// From OAI's task_t to the function and the argument that the pool runs. A fork's task_t has a third
+/// member, the context of its profiler (WS_OAI_TASK_PROFILE: the hook has found that member in the tree's
+/// task.h). While that profiler is on, the context of the pushing thread goes with the task.
 #ifndef TPOOL_PROFILE_H
 #define TPOOL_PROFILE_H
 
@@ -26,8 +26,8 @@ static inline void ws_tpool_run_profiled(void *copy)
   oai_profiler_leave_work(before);
 }
 
-/// @return what the pool is to run for @p task. Allocates while the tree's profiler is on, and never otherwise;
-/// without memory the task runs without its context
+/// @return what the pool is to run for @p task. Allocates while the tree's profiler is on, and never
+/// otherwise; without memory the task runs without its context
 static inline ws_tpool_call_t ws_tpool_call(const task_t *task)
 {
   task_t *copy = oai_profiler_is_enabled() ? malloc(sizeof(*copy)) : NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_abort.c
-/// Shape A, abortTpool: how it waits for a result that is being delivered, and two threads that abort one pool
-/// at once. Calls are counted and held at seams (--wrap).
+/// Shape A, abortTpool: how it waits for a result that is being delivered, and two threads that abort one
+/// pool at once. Calls are counted and held at seams (--wrap).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>

@@ -47,10 +47,10 @@ void pushTpool(tpool_t *tpool, task_t task);
 /// @brief Push @p task; run it in the caller if it is the last one of its batch or @p tpool is NULL.
 static inline void pushTpool_batch(tpool_t *tpool, task_t task, bool is_last)
 {
-  if (!tpool || is_last)
-    task.func(task.args);
-  else
+  if (tpool && !is_last)
     pushTpool(tpool, task);
+  else
+    task.func(task.args);
 }
 #endif
 
