@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from typing import Any, Callable, Iterator, Sequence
 
@@ -105,6 +106,25 @@ def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
                     "makespan p50/p99 as ratio to the bound [CPU time / work]"
                 )
                 yield from _grid(chosen, cases_of(chosen), _slot_cell, helps)
+
+
+def drift_lines(summaries: Summaries) -> Iterator[str]:
+    """Whether the pools had settled, over all slot measurements of a kind."""
+    drifts: dict[str, list[float]] = {"ws": [], "the others": []}
+    for key, summary in select(summaries, bench="slot", hog=False).items():
+        if summary.get("drift") is not None:
+            drifts["ws" if key.backend == OWN else "the others"].append(summary["drift"])
+    said = [
+        f"{name} {low:.2f}, {middle:.2f}, {high:.2f}"
+        for name, values in drifts.items()
+        if len(values) > 1
+        for low, middle, high in [statistics.quantiles(values, n=4)]
+    ]
+    if said:
+        yield (
+            "\nSettled? Median makespan of the second half of the slots that count / that of the first half, "
+            f"quartiles over the cases: {'; '.join(said)}"
+        )
 
 
 def start_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
@@ -281,6 +301,7 @@ def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
     helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
     yield from host_lines(host)
     yield from slot_tables(summaries, helps)
+    yield from drift_lines(summaries)
     yield from start_tables(summaries, helps)
     yield from target_table(summaries, host["cores"])
     yield from coliseum_tables(summaries, helps)

@@ -179,6 +179,17 @@ static void report_bursts(report_t *report, const slot_series_t *series)
   report_numbers(report, "burst_mean_us", mean_us, series->bursts);
 }
 
+/// A pool that had settled has 1: what counts does not become faster.
+static void report_drift(report_t *report, slot_series_t *series)
+{
+  const uint32_t half = series->slots / 2;
+  if (half == 0)
+    return;
+  const double first = percentile_us(series->ratio_ppm, half, 50);
+  const double second = percentile_us(series->ratio_ppm + half, series->slots - half, 50);
+  report_number(report, "drift", second / first);
+}
+
 static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cost)
 {
   report_t *const report = bench->session->report;
@@ -192,6 +203,7 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
   report_number(report, "makespan_mean_us", series_mean_us(series->makespan_ns, series->slots));
   report_bursts(report, series);
   report_percentiles(report, "makespan", series->makespan_ns, series->slots);
+  report_drift(report, series); // before the others sort
   report_number(report, "ratio_p50", percentile_us(series->ratio_ppm, series->slots, 50) * 1e-3);
   report_number(report, "ratio_p99", percentile_us(series->ratio_ppm, series->slots, 99) * 1e-3);
   report_number(report, "push_us", percentile_us(series->push_ns, series->slots, 50));

@@ -47,6 +47,7 @@ def test_the_start_of_a_pools_life_is_reported_apart_from_what_counts(driver):
     words = ["bench=slot", "backend=alone", "bursts=2x0.5", "start=4", "warm=3", "slots=2", "limit_s=20"]
     answer = driver.ask(words)
     assert (answer["start_slots"], answer["warm_slots"], answer["slots"]) == (4, 3, 2)
+    assert answer["drift"] > 0
     assert answer["settled_s"] == pytest.approx(7 * 500e-6)
     assert answer["bound_us"] < 1.01 and answer["work_s"] == pytest.approx(2e-6)
     assert answer["start_ratio_p99"] >= answer["start_ratio_p50"] >= 1

@@ -2,7 +2,7 @@
 import pytest
 
 from nrbench.stats import Key, read_lines, select, summarize
-from nrbench.table import contest_ratio_tables, full_report, slot_tables, start_tables
+from nrbench.table import contest_ratio_tables, drift_lines, full_report, slot_tables, start_tables
 from nrbench.verdict import Score, all_verdicts, judge, wake_us
 
 
@@ -200,6 +200,13 @@ def test_start_and_steady_state_are_tables_of_their_own():
     assert "from 0.5 s (ws), 0.1 s (the others) after a pool's first slot on" in text
     steady, start = text.split("Start: the slots of the first 100 ms")
     assert "1.11/1.22" in steady and "1.77/1.99" in start and "glib" not in start
+
+
+def test_the_report_says_whether_the_pools_had_settled():
+    lines = [slot(case, "ws", 40) | {"drift": d} for case, d in (("12x6", 0.9), ("4x20", 1.0), ("50x5", 1.1))]
+    (text,) = drift_lines(summarize([*lines, slot("12x6", "glib", 50)]))
+    assert text.endswith("quartiles over the cases: ws 0.90, 1.00, 1.10")
+    assert list(drift_lines(summarize([slot("12x6", "ws", 40)]))) == []
 
 
 def test_the_coliseums_intervals_are_in_the_report():
