@@ -30,8 +30,11 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("stats, report", ("core/ws_stats*", "core/ws_report*")),
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
     (
-        "find, park, place, run",
-        ("core/ws_find*", "core/ws_helper*", "core/ws_park*", "core/ws_place*", "core/ws_run*", *PREWAKE),
+        "dig, find, helper, park, place, run",
+        (
+            *("core/ws_dig*", "core/ws_find*", "core/ws_helper*", "core/ws_park*", "core/ws_place*"),
+            *("core/ws_run*", *PREWAKE),
+        ),
     ),
     ("lane", ("core/ws_lane*",)),
     ("process, traced", ("core/ws_process*", "core/ws_traced*")),

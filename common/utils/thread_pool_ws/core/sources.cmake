@@ -3,6 +3,7 @@
 set(WS_CORE_SOURCES
   core/ws_config.c
   core/ws_deque.c
+  core/ws_dig.c
   core/ws_find.c
   core/ws_group.c
   core/ws_guard.c

@@ -3,9 +3,8 @@
 /// ws_find.h: the whole scheduling policy, and what a joining thread may run.
 #include "ws_find.h"
 
+#include "ws_dig.h"
 #include "ws_group_word.h"
-#include "ws_park.h"
-#include "ws_run.h"
 #include "ws_traced.h"
 
 /// A thief that is back for more sooner than this waits until it has passed. Otherwise, with tiny tasks, it
@@ -120,96 +119,12 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
          || ws_memo_holds(&here.queue->memo, &pool->queue[here.queue->victim]->deque);
 }
 
-/// Put a task aside, where other workers find it. Without memory for it the task runs now.
-static void put_aside(ws_worker_t *worker, const ws_task_t *task)
-{
-  ws_store_relaxed(&worker->pool->aside_used, 1); // relaxed: before the fence of dig_out [PARK_DEKKER]
-  while (!ws_deque_has_room(&worker->aside, 1)) {
-    if (!ws_deque_grow(&worker->aside)) {
-      ws_run_whole(worker->pool, &worker->queue, task);
-      return;
-    }
-  }
-  ws_deque_push(&worker->aside, task, 1);
-}
-
-/// Is a task of the group buried in the own deque under tasks of others?
-static bool is_buried(const ws_deque_t *deque, const ws_group_t *group, bool weak)
-{
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
-  const uint64_t size = ws_deque_size(deque);
-  for (uint64_t i = 1; i <= size; i++)
-    // relaxed: only the owner writes it
-    if (ws_group_is(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group, weak))
-      return true;
-  return false;
-}
-
-/// A thread outside digs this deep in its own queue, and then gives up.
-#define DIG_DEPTH_MAX 1024u
-
-/// Take a task of the group from under others', which go back to where they lay.
-static bool dig_under(ws_deque_t *deque, const ws_group_t *group, uint32_t depth, ws_task_t *task)
-{
-  if (!ws_deque_take(deque, task))
-    return false;
-  if (ws_group_is(task->group, group, false))
-    return true;
-  const ws_task_t above = *task;
-  const bool found = depth < DIG_DEPTH_MAX && dig_under(deque, group, depth + 1, task);
-  ws_deque_push(deque, &above, 1); // there is room: it lay here before
-  return found;
-}
-
-/// A worker puts what lies above aside: it may lie there for long.
-static bool dig_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
-{
-  while (ws_deque_take(&worker->queue.deque, task)) {
-    if (ws_group_is(task->group, group, true))
-      return true;
-    put_aside(worker, task);
-  }
-  return false;
-}
-
-static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
-{
-  ws_steal_memo_t memo = {0};
-  for (uint64_t i = ws_deque_size(&worker->aside); i > 0; i--) {
-    if (!steal(&worker->aside, &memo, task))
-      return false;
-    if (ws_group_is(task->group, group, true))
-      return true;
-    put_aside(worker, task);
-  }
-  return false;
-}
-
-/// A thread must reach its own tasks without running strangers', or the last one awake would wait for ever.
-static bool dig_out(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
-{
-  const bool buried = is_buried(&here.queue->deque, group, here.worker);
-  if (!buried && (!here.worker || ws_deque_size(&here.worker->aside) == 0))
-    return false;
-  bool found = false;
-  if (buried && here.worker)
-    found = dig_aside(here.worker, group, task);
-  else if (buried)
-    found = dig_under(&here.queue->deque, group, 0, task);
-  if (!found && here.worker)
-    found = find_aside(here.worker, group, task);
-  ws_fill_place(pool, here); // what was moved could not be seen: a worker may have gone to sleep over it
-  return found;
-}
-
 uint64_t ws_find_mark(ws_here_t here)
 {
   return ws_load_relaxed(&here.queue->deque.bottom); // relaxed: only the owner writes it
 }
 
-static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t *mark,
-                     ws_task_t *task)
+static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
   ws_deque_t *deque = &here.queue->deque;
   const bool weak = here.worker;
@@ -220,22 +135,20 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
   while (ws_deque_steal_peek(deque, &memo, task, &index) && ws_group_is(task->group, group, weak))
     if (ws_deque_steal_commit(deque, index))
       return true;
-  if ((int64_t)(ws_find_mark(here) - *mark) > 0 && ws_deque_take(deque, task))
+  if ((int64_t)(ws_find_mark(here) - here.queue->mark->index) > 0 && ws_deque_take(deque, task))
     return true;
-  // Nothing there was pushed since the mark. It must not look so after: what a dig puts back may lie one
-  // higher than before, when thieves emptied the queue meanwhile.
-  const bool found = dig_out(pool, here, group, task);
-  *mark = ws_find_mark(here);
+  // Nothing there was pushed since the mark, and it must not look so after.
+  const bool found = ws_dig(pool, here, group, task);
+  here.queue->mark->index = ws_find_mark(here);
   return found;
 }
 
-bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t *mark,
-                 ws_task_t *task)
+bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  const bool found = find_own(pool, here, group, mark, task);
+  const bool found = find_own(pool, here, group, task);
   const uint64_t bottom = ws_find_mark(here);
-  if ((int64_t)(bottom - *mark) < 0)
-    *mark = bottom;
+  if ((int64_t)(bottom - here.queue->mark->index) < 0)
+    here.queue->mark->index = bottom;
   return found;
 }
 

@@ -16,11 +16,10 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
 /// @brief Where the newest end of the caller's own queue is now.
 uint64_t ws_find_mark(ws_here_t here);
 
-/// @brief Find a task of @p group in the caller's own queues, or one that was pushed there since @p mark was
-/// taken, when the join began: by a task of the group that the join has run, or by a descendant of it.
-/// @param mark  falls when the queue does
-bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, uint64_t *mark,
-                 ws_task_t *task);
+/// @brief Find a task of @p group in the caller's own queues, or one that was pushed there since the mark
+/// was taken, when the join began: by a task of the group that the join has run, or by a descendant of it.
+/// The mark, that of the caller's innermost wait, falls when the queue does.
+bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
 /// @brief Find a task that was pushed by a task of @p group, in the queue of the thread that runs that one
 /// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).

@@ -39,11 +39,11 @@ static bool needs_more(const goal_t *goal, uint32_t units)
 }
 
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
-static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, uint64_t *mark)
+static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
   ws_task_t task;
   uint32_t units = 0, others = 0;
-  while (needs_more(goal, units) && ws_find_own(pool, here, goal->tag, mark, &task)) {
+  while (needs_more(goal, units) && ws_find_own(pool, here, goal->tag, &task)) {
     if (goal->group && task.group == goal->group) {
       ws_run(pool, here.queue, &task);
       units++;
@@ -55,7 +55,7 @@ static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal, 
     if (ws_group_counts(task.group))
       ws_group_complete(task.group, 1);
     if (!goal->group)
-      *mark = ws_find_mark(here); // what it pushed is not what brings the event about
+      here.queue->mark->index = ws_find_mark(here); // what it pushed is not what brings the event about
     others += units + 1;
     units = 0;
   }
@@ -96,14 +96,16 @@ static bool spin(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 
 static void join(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
 {
-  uint64_t mark = ws_find_mark(here);
+  ws_mark_t mark = {.index = ws_find_mark(here), .outer = here.queue->mark};
+  here.queue->mark = &mark;
   while (!is_reached(goal)) {
-    if (run_own(pool, here, goal, &mark) || spin(pool, here, goal))
+    if (run_own(pool, here, goal) || spin(pool, here, goal))
       continue;
     if (!here.worker)
       ws_note_idle(pool); // it may have run the pool's last task; a worker does so when it runs dry
     sleep_on(goal);
   }
+  here.queue->mark = mark.outer;
 }
 
 /// Help, spin, sleep: see ws_group.h.

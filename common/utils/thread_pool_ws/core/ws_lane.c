@@ -15,6 +15,7 @@ static void settle(ws_queue_t *lane)
 {
   lane->depth = 0;
   lane->helps_in = NULL;
+  lane->mark = NULL;
   lane->rests_at = 0;
   ws_deque_shrink(&lane->deque);
   ws_deque_touch(&lane->deque);

@@ -42,6 +42,12 @@ typedef struct {
   ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 
+/// Where the owner's queue ended when a wait of the owner began (ws_dig.h).
+typedef struct ws_mark_s {
+  uint64_t index; ///< P tasks from here on were pushed since
+  struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
+} ws_mark_t;
+
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 typedef struct ws_queue_s ws_queue_t;
 struct ws_queue_s {
@@ -57,6 +63,7 @@ struct ws_queue_s {
   uint32_t victim; ///< P index of the queue that the last steal came from
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
+  ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
   // The owner's place (ws_helper.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_dig.c
+/// Waits inside waits on one thread, each with its mark in the thread's queue: whatever an inner wait digs
+/// out, and whatever thieves take meanwhile, an outer wait finds no stranger's task above its mark.
+#include "../../core/ws_dig.h"
+
+#include "../../core/ws_find.h"
+#include "../../core/ws_lane.h"
+#include "../support/ws_test.h"
+
+enum { DEPTH_MAX = 6, STEPS = 200000, CAPACITY = 64 };
+
+typedef struct {
+  ws_pool_t *pool; ///< without workers: nobody else looks at the lane
+  ws_here_t here;
+  ws_mark_t mark[DEPTH_MAX];
+  uint32_t depth; ///< waits that have begun
+  alignas(4) ws_group_t group[DEPTH_MAX + 1]; ///< told apart by their addresses
+} scene_t;
+
+static scene_t scene;
+
+static void begin(void)
+{
+  ws_settings_t settings = test_settings(0);
+  settings.queue_capacity = CAPACITY;
+  scene = (scene_t){.pool = test_create(&settings)};
+  scene.here = ws_here(scene.pool);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(scene.here.queue);
+}
+
+static void end(void)
+{
+  scene.here.queue->mark = NULL;
+  ws_task_t task;
+  while (ws_deque_take(&scene.here.queue->deque, &task))
+    continue;
+  test_destroy(scene.pool);
+}
+
+/// A task that carries @p group and knows how many waits had begun when it was pushed.
+static void push(ws_group_t *group)
+{
+  const ws_task_t task = {.func = test_empty_task, .arg = (void *)(uintptr_t)scene.depth, .group = group};
+  if (ws_deque_has_room(&scene.here.queue->deque, 1))
+    ws_deque_push(&scene.here.queue->deque, &task, 1);
+}
+
+static void begin_wait(void)
+{
+  ws_mark_t *mark = &scene.mark[scene.depth++];
+  *mark = (ws_mark_t){.index = ws_find_mark(scene.here), .outer = scene.here.queue->mark};
+  scene.here.queue->mark = mark;
+}
+
+static void end_wait(void)
+{
+  scene.here.queue->mark = scene.here.queue->mark->outer;
+  scene.depth--;
+}
+
+static void steal_all_but(uint64_t left)
+{
+  ws_steal_memo_t memo = {0};
+  ws_task_t task;
+  while (ws_deque_size(&scene.here.queue->deque) > left)
+    ws_deque_steal(&scene.here.queue->deque, &memo, &task);
+}
+
+/// @return how many queued tasks lie above a wait's mark though they were pushed before that wait began
+static uint32_t strangers(void)
+{
+  const ws_deque_t *deque = &scene.here.queue->deque;
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: one thread, here and below
+  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: as ring
+  uint32_t found = 0;
+  for (uint64_t index = ws_load_relaxed(&deque->top); index != bottom; index++) { // relaxed: as ring
+    const ws_cell_t *cell = &ring->cell[index & ring->mask];
+    const uintptr_t pushed_at = (uintptr_t)ws_load_relaxed(&cell->arg); // relaxed: as ring
+    for (uint32_t wait = 0; wait < scene.depth; wait++)
+      found += (int64_t)(index - scene.mark[wait].index) >= 0 && pushed_at <= wait;
+  }
+  return found;
+}
+
+/// The wait inside digs for a task that a thief has just taken, with all that lay below it.
+static void dig_that_comes_too_late(void)
+{
+  begin();
+  ws_task_t task;
+  push(&scene.group[0]);
+  push(&scene.group[0]);
+  begin_wait();
+  begin_wait();
+  CU_ASSERT_FALSE(ws_dig_under(scene.here.queue, &scene.group[2], &task));
+  CU_ASSERT_EQUAL(ws_deque_size(&scene.here.queue->deque), 2);
+  CU_ASSERT_EQUAL(strangers(), 0);
+  end_wait();
+  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // they are strangers' still
+  end_wait();
+  end();
+}
+
+/// The wait around the one that digs still finds what was pushed since it began, and nothing else.
+static void outer_wait_finds_its_own(void)
+{
+  begin();
+  ws_task_t task;
+  push(&scene.group[1]);
+  push(&scene.group[0]);
+  begin_wait();
+  push(&scene.group[3]);
+  begin_wait();
+  CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // from under two others
+  CU_ASSERT_PTR_EQUAL(task.group, &scene.group[1]);
+  CU_ASSERT_EQUAL(strangers(), 0);
+  end_wait();
+  CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[2], &task));
+  CU_ASSERT_PTR_EQUAL(task.group, &scene.group[3]);
+  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[2], &task));
+  end_wait();
+  end();
+}
+
+static void step(uint64_t *random)
+{
+  ws_task_t task;
+  ws_group_t *group = &scene.group[test_random(random) % (DEPTH_MAX + 1)];
+  switch (test_random(random) % 8) {
+  case 0:
+    if (scene.depth < DEPTH_MAX)
+      begin_wait();
+    break;
+  case 1:
+    if (scene.depth > 0)
+      end_wait();
+    break;
+  case 2:
+    steal_all_but(test_random(random) % 8);
+    break;
+  case 3:
+    if (scene.depth > 0)
+      ws_dig_under(scene.here.queue, group, &task); // a task of the group may be there, or have gone
+    break;
+  case 4:
+    if (scene.depth > 0)
+      ws_find_own(scene.pool, scene.here, group, &task);
+    break;
+  default:
+    push(group);
+  }
+}
+
+static void no_stranger_above_a_mark(void)
+{
+  begin();
+  uint64_t random = test_seed();
+  uint32_t wrong = 0;
+  for (uint32_t i = 0; i < STEPS; i++) {
+    step(&random);
+    wrong += strangers() > 0;
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  end();
+}
+
+TEST_MAIN("dig", TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
+          TEST_CASE(no_stranger_above_a_mark))
