@@ -11,7 +11,7 @@ from typing import Iterator, Sequence
 from nrbench.backends import ALONE, OWN, Present
 from nrbench.cases import SLOT_CASES, TINY_CASE, period_us
 
-PARTS = ("slot", "coliseum", "wake")
+PARTS = ("slot", "stream", "coliseum", "wake")
 CLASSES = ("other", "rr", "rrall")
 FIB_CASES = ("fib19", "fib17-19", "fib19x1-3")
 IDLE_US = (250, 500, 1000, 2000, 5000)
@@ -25,6 +25,10 @@ START_S = 0.1
 STEADY_S = 0.1
 STEADY_SLOTS_MIN = 8
 QUICK_CASES = ("12x6", "22x28", "12x6+22x28", TINY_CASE)
+# A task a symbol, 14 of them in a slot of 500 µs, pushed by a thread that never joins.
+STREAM_CASE = "1x10"
+STREAM_PERIOD_NS = 35714
+STREAM_RING = 128  # of the arguments of such tasks: see src/stream.c
 # For the time: where not all pools can be measured, these can, unless pools are chosen by name.
 HOG_CASES = ("12x6", "22x28")
 HOG_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
@@ -160,6 +164,11 @@ def _takes_part(options: Options, pool: Present, rivals: Sequence[str]) -> bool:
     return options.chosen or pool.backend.name in (OWN, ALONE, *rivals)
 
 
+def _modes(options: Options, pool: Present, sched_class: str) -> list[str]:
+    briefly = options.quick and sched_class != "other"
+    return ["default"] if briefly else [mode for mode, _ in pool.backend.modes]
+
+
 def slot_configs(machine: Machine, options: Options) -> Iterator[Config]:
     realtime = () if options.quick else REALTIME_RIVALS
     for pool in machine.pools:
@@ -167,7 +176,7 @@ def slot_configs(machine: Machine, options: Options) -> Iterator[Config]:
         for sched_class in options.classes:
             if sched_class != "other" and not _takes_part(options, pool, realtime):
                 continue
-            for mode, _ in pool.backend.modes:
+            for mode in _modes(options, pool, sched_class):
                 workers = (
                     _own_workers(options, machine.cores, sched_class)
                     if own and mode == "default"
@@ -201,6 +210,29 @@ def plan_slot(machine: Machine, options: Options, scale: float) -> Iterator[Meas
     for config in hog_configs(machine, options):
         for case in HOG_CASES:
             yield _slot(config, case, machine.cores, scale)
+
+
+def stream_configs(machine: Machine, options: Options) -> Iterator[Config]:
+    """As many threads as cores: the producer polls on one, and no waiter helps."""
+    for pool in machine.pools:
+        for sched_class in options.classes:
+            rivals = HOG_RIVALS[: 1 if options.quick else None]
+            if (options.quick or sched_class != "other") and not _takes_part(options, pool, rivals):
+                continue
+            for mode in _modes(options, pool, sched_class):
+                workers = max(1, machine.cores - 1) if pool.has_workers else 1
+                yield Config(pool, workers, sched_class, mode)
+
+
+def plan_stream(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
+    tasks_a_s = 1e9 / STREAM_PERIOD_NS
+    start, steady = round(START_S * tasks_a_s), round(STEADY_S * scale * tasks_a_s)
+    for config in stream_configs(machine, options):
+        warm = max(0, round(config.pool.backend.settle_s * tasks_a_s) - start)
+        words = [f"period_ns={STREAM_PERIOD_NS}", f"start={start}", f"warm={warm}", f"slots={steady}"]
+        seconds = (start + warm + steady) / tasks_a_s
+        words = ["bench=stream", f"bursts={STREAM_CASE}", *words]
+        yield config.measurement("stream", STREAM_CASE, words, seconds)
 
 
 def contest_configs(machine: Machine, options: Options) -> Iterator[Config]:
@@ -252,10 +284,10 @@ def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Meas
             yield config.measurement("wake", IDLE_CASE, ["bench=idle", "idle_us=100000"], 0.32)
 
 
-PLANNERS = {"slot": plan_slot, "coliseum": plan_coliseum, "wake": plan_wake}
-ROUNDS = {"slot": 3, "coliseum": 9, "wake": 2}
-QUICK_ROUNDS = {"slot": 2, "coliseum": 5, "wake": 2}
-ROUNDS_MIN = {"slot": 2, "coliseum": 5, "wake": 2}
+PLANNERS = {"slot": plan_slot, "stream": plan_stream, "coliseum": plan_coliseum, "wake": plan_wake}
+ROUNDS = {"slot": 3, "stream": 3, "coliseum": 9, "wake": 2}
+QUICK_ROUNDS = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
+ROUNDS_MIN = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
 ALONE_ROUNDS = {"coliseum": 25}  # of a part that is measured by itself, and has time for more
 SCALE_MIN = 0.4
 # The rest of the budget is for a machine that is slower than the estimates.

@@ -13,7 +13,16 @@ from nrbench.backends import BACKENDS, OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.contest import contest_ratios
 from nrbench.host import TEXT
-from nrbench.plan import CLASSES, FIB_CASES, IDLE_CASE, IDLE_US, START_S
+from nrbench.plan import (
+    CLASSES,
+    FIB_CASES,
+    IDLE_CASE,
+    IDLE_US,
+    START_S,
+    STREAM_CASE,
+    STREAM_PERIOD_NS,
+    STREAM_RING,
+)
 from nrbench.stats import Key, Summaries, Summary, select
 from nrbench.sweep.bootstrap import CONFIDENCE
 from nrbench.verdict import slot_target
@@ -166,6 +175,36 @@ def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
         yield from layout(rows)
 
 
+def stream_tables(summaries: Summaries) -> Iterator[str]:
+    """CPU time without the producer's, which polls all the time."""
+    chosen = _every(summaries, bench="stream")
+    if chosen:
+        yield (
+            f"\nStream: {STREAM_CASE} us every {STREAM_PERIOD_NS / 1000:.1f} us, never joined, the producer "
+            "polls: push to start p50/p99 in us [CPUs beside the producer's]; start: the first "
+            f"{START_S * 1000:.0f} ms of a pool's life; overtaken: that start after {STREAM_RING} later pushes"
+        )
+    for sched_class in CLASSES:
+        of_class = {key: s for key, s in chosen.items() if key.sched_class == sched_class}
+        rows = [[CLASS_TEXT[sched_class], "steady state", "start", "overtaken, %"]]
+        for key in pool_rows(of_class):
+            summary = of_class[key._replace(case=STREAM_CASE)]
+            if not summary.rounds:
+                rows.append([key.pool(), _short(summary), "", ""])
+                continue
+            cpus = max(0.0, summary["cpu_s"] / summary["wall_s"] - 1)
+            rows.append(
+                [
+                    key.pool(),
+                    f"{summary['lag_p50_us']:.1f}/{summary['lag_p99_us']:.1f} [{cpus:.2f}]",
+                    f"{summary['start_lag_p50_us']:.1f}/{summary['start_lag_p99_us']:.1f}",
+                    f"{100 * summary['overtaken'] / summary['slots']:.1f}",
+                ]
+            )
+        if of_class:
+            yield from layout(rows)
+
+
 def coliseum_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
     for sched_class in CLASSES:
         chosen = _every(summaries, bench="coliseum", sched_class=sched_class, hog=False)
@@ -304,6 +343,7 @@ def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
     yield from drift_lines(summaries)
     yield from start_tables(summaries, helps)
     yield from target_table(summaries, host["cores"])
+    yield from stream_tables(summaries)
     yield from coliseum_tables(summaries, helps)
     yield from contest_ratio_tables(summaries)
     yield from wake_tables(summaries, helps)

@@ -209,6 +209,14 @@ def slot_verdicts(summaries: Summaries, cores: int) -> list[Verdict]:
     ]
 
 
+def _overtaken(summaries: Summaries) -> Iterator[Score]:
+    for key, summary in select(summaries, bench="stream", backend=OWN, mode="default").items():
+        count = summary["overtaken"]
+        yield Score(
+            0.0 if count == 0 else 1 + count, f"{key}: {count:.0f} of {summary['slots']:.0f} tasks overtaken"
+        )
+
+
 def _own_contests(summaries: Summaries, cases: tuple[str, ...]) -> Summaries:
     return select(summaries, bench="coliseum", backend=OWN, mode="default", case=cases, workers=(1, 2))
 
@@ -268,6 +276,7 @@ def _idle(summaries: Summaries) -> Iterator[Score]:
 def all_verdicts(summaries: Summaries, cores: int) -> list[Verdict]:
     return [
         *slot_verdicts(summaries, cores),
+        judge("stream no task overtaken by 128 later pushes", _overtaken(summaries)),
         *coliseum_verdicts(summaries),
         judge("idle pool takes no CPU time 100 ms after the last task", _idle(summaries)),
     ]

@@ -12,11 +12,12 @@
 #define LINE_CHARS_MAX 4096
 
 static const char usage[] =
-    "usage: ws-bench bench=slot|replay|coliseum|wake|idle|calibrate|info backend=NAME [key=value]...\n"
+    "usage: ws-bench bench=slot|stream|replay|coliseum|wake|idle|calibrate|info backend=NAME [key=value]...\n"
     "       ws-bench                  (requests from standard input, one a line, words separated by tabs)\n"
     "keys:  workers=N class=other|rr|rrall mode=default|hot hog=N limit_s=S env=NAME=VALUE\n"
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N start=N warm=N slots=N: the first slots are\n"
     "             reported apart, the next not at all    replay: file=PATH and those\n"
+    "       stream: bursts=1xD period_ns=N and start, warm, slots: one task a period, never joined\n"
     "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N\n"
     "       wake, idle: idle_us=N slots=N\n";
 

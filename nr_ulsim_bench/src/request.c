@@ -52,7 +52,7 @@ _Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) ==
 
 static const word_key_t keys[] = {
     {"bench",
-     WORD_ONE_OF(request_t, bench, "slot", "replay", "coliseum", "wake", "idle", "calibrate", "info")},
+     WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "calibrate", "info")},
     {"backend", WORD_TEXT(request_t, backend)},
     {"workers", WORD_NUMBER(request_t, workers, 1024)},
     {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},
@@ -62,6 +62,7 @@ static const word_key_t keys[] = {
     {"env", .kind = KEY_FUNC, .parse = parse_env},
     {"bursts", .kind = KEY_FUNC, .parse = parse_bursts},
     {"period_us", WORD_NUMBER(request_t, period_us, 10000000)},
+    {"period_ns", WORD_NUMBER(request_t, period_ns, UINT64_C(1000000000))},
     {"slots", WORD_NUMBER(request_t, slots, 1000000)},
     {"start", WORD_NUMBER(request_t, start_slots, 1000000)},
     {"warm", WORD_NUMBER(request_t, warm_slots, 1000000)},
@@ -82,6 +83,10 @@ bool request_parse(char *line, request_t *request, char *error, uint32_t error_s
       (request_t){.bench = BENCH_INFO, .limit_s = 10.0, .slots = 100, .warm_slots = 10, .period_us = 500};
   if (!words_parse(line, request_parse_word, request, error, error_size))
     return false;
+  if (request->bench == BENCH_STREAM && (request->burst_count != 1 || request->period_ns == 0)) {
+    snprintf(error, error_size, "request: bench=stream needs bursts=1xD and period_ns=N");
+    return false;
+  }
   if (request->bench == BENCH_SLOT && request->burst_count == 0) {
     snprintf(error, error_size, "request: bench=slot needs bursts=NxD, for example bursts=12x6+22x28");
     return false;

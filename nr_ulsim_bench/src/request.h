@@ -15,6 +15,7 @@
 
 typedef enum {
   BENCH_SLOT,
+  BENCH_STREAM,
   BENCH_REPLAY,
   BENCH_COLISEUM,
   BENCH_WAKE,
@@ -45,6 +46,7 @@ typedef struct {
   burst_t bursts[REQUEST_BURSTS_MAX]; ///< slot: chained in one slot
   uint32_t burst_count;
   uint64_t period_us;            ///< slot, replay
+  uint64_t period_ns;            ///< stream: from one task to the next
   uint32_t slots;                ///< slot, replay, wake: repetitions that count
   uint32_t start_slots;          ///< slot: the first of the pool's life, reported apart
   uint32_t warm_slots;           ///< repetitions after these and before those that count

@@ -109,6 +109,9 @@ static void measure(void *arg)
     case BENCH_REPLAY:
       measure_slots(session);
       break;
+    case BENCH_STREAM:
+      measure_stream(session);
+      break;
     case BENCH_COLISEUM:
       measure_coliseum(session);
       break;
@@ -146,6 +149,8 @@ static uint32_t tasks_max(const request_t *request)
   uint32_t most = request->workers + 1 > floor ? request->workers + 1 : floor;
   for (uint32_t i = 0; i < request->burst_count; i++)
     most = request->bursts[i].tasks > most ? request->bursts[i].tasks : most;
+  if (request->bench == BENCH_STREAM && session_stream_tasks(request) > most)
+    most = session_stream_tasks(request);
   return request->tasks > most ? request->tasks : most;
 }
 

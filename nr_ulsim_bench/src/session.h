@@ -30,6 +30,12 @@ void session_close(session_t *session);
 /// @brief Check that each task ran exactly once since the producer was set. Reports an error otherwise.
 bool session_check_tasks(session_t *session, uint64_t pushed_tasks);
 
+/// @return number of tasks that a stream pushes before its only wait
+static inline uint32_t session_stream_tasks(const request_t *request)
+{
+  return request->start_slots + request->warm_slots + request->slots;
+}
+
 static inline void session_arm(const session_t *session, uint32_t tasks)
 {
   if (session->backend->arm)
@@ -38,6 +44,7 @@ static inline void session_arm(const session_t *session, uint32_t tasks)
 
 // The measurements, each in a file of its name.
 void measure_slots(session_t *session);
+void measure_stream(session_t *session);
 void measure_coliseum(session_t *session);
 void measure_wake(session_t *session);
 void measure_idle(session_t *session);

@@ -81,6 +81,14 @@ def test_pools_that_are_chosen_by_name_take_part_everywhere():
     assert classes(Options(chosen=True, budget_s=1e6)) == {"other", "rr", "rrall"}
 
 
+def test_a_stream_leaves_its_producer_a_core_and_settles_too():
+    streams = [m for _, m in make_plan(machine(4), Options(budget_s=1e6)).steps if m.bench == "stream"]
+    assert {m.workers for m in streams if m.backend != "alone"} == {3}
+    for m in streams:
+        before_ns = (number(m, "start") + number(m, "warm")) * number(m, "period_ns")
+        assert before_ns >= (0.499e9 if m.backend == "ws" else 0.099e9)
+
+
 def test_a_coliseum_by_itself_has_more_rounds():
     alone = make_plan(machine(), Options(parts=("coliseum",)))
     assert alone.rounds["coliseum"] == 25 and alone.seconds <= Options.budget_s

@@ -53,6 +53,15 @@ def test_the_start_of_a_pools_life_is_reported_apart_from_what_counts(driver):
     assert answer["start_ratio_p99"] >= answer["start_ratio_p50"] >= 1
 
 
+@pytest.mark.parametrize("name", ["alone", "ws", "mutex-queue"])
+def test_a_stream_is_pushed_in_full_and_never_joined_before_its_end(driver, name):
+    words = [f"backend={name}", "workers=1", "bursts=1x2", "period_ns=50000", "limit_s=20"]
+    answer = driver.ask(["bench=stream", *words, "start=20", "warm=10", "slots=30"])
+    assert "error" not in answer and answer["slots"] == 30
+    assert answer["overtaken"] == 0  # fewer than 128 come after any
+    assert answer["lag_max_us"] >= answer["lag_p50_us"] >= 0 and answer["start_lag_p50_us"] >= 0
+
+
 def test_without_a_start_none_is_reported(driver):
     answer = driver.ask(["bench=slot", "backend=alone", "bursts=2x1", "slots=2", "limit_s=20"])
     assert "error" not in answer and "start_slots" not in answer
@@ -96,6 +105,7 @@ def test_a_measurement_that_takes_too_long_is_killed_and_the_next_one_runs(drive
             "request: bench=slot needs bursts=NxD, for example bursts=12x6+22x28",
         ),
         (["bench=slot", "bursts=12*6"], "request: 'bursts' with value '12*6' is not understood"),
+        (["bench=stream", "bursts=2x1"], "request: bench=stream needs bursts=1xD and period_ns=N"),
         (["bench=wake", "idle=3"], "request: 'idle' with value '3' is not understood"),
         (["nonsense"], "request: 'nonsense' with value '' is not understood"),
     ],

@@ -2,7 +2,14 @@
 import pytest
 
 from nrbench.stats import Key, read_lines, select, summarize
-from nrbench.table import contest_ratio_tables, drift_lines, full_report, slot_tables, start_tables
+from nrbench.table import (
+    contest_ratio_tables,
+    drift_lines,
+    full_report,
+    slot_tables,
+    start_tables,
+    stream_tables,
+)
 from nrbench.verdict import Score, all_verdicts, judge, wake_us
 
 
@@ -200,6 +207,24 @@ def test_start_and_steady_state_are_tables_of_their_own():
     assert "from 0.5 s (ws), 0.1 s (the others) after a pool's first slot on" in text
     steady, start = text.split("Start: the slots of the first 100 ms")
     assert "1.11/1.22" in steady and "1.77/1.99" in start and "glib" not in start
+
+
+def stream(backend, overtaken=0, **labels):
+    lags = {"lag_p50_us": 3.04, "lag_p99_us": 60.0, "start_lag_p50_us": 19.0, "start_lag_p99_us": 67.0}
+    counts = {"cpu_s": 0.15, "wall_s": 0.1, "slots": 2000, "overtaken": overtaken}
+    return line("stream", "1x10", backend, **lags, **counts, **labels)
+
+
+def test_a_stream_may_overtake_no_argument_ring():
+    assert verdict([stream("ws"), stream("glib", 7)], "stream").passed
+    found = verdict([stream("ws"), stream("ws", 3, sched_class="rr")], "stream")
+    assert found.passed is False and "3 of 2000 tasks overtaken" in found.detail
+
+
+def test_a_stream_has_a_table_of_lags_and_of_cpus_beside_the_producers():
+    lines = [stream("ws", 20), line("stream", "1x10", "glib", error="no result; killed")]
+    text = "\n".join(stream_tables(summarize(lines)))
+    assert "3.0/60.0 [0.50]" in text and "19.0/67.0" in text and "1.0" in text and "hung" in text
 
 
 def test_the_report_says_whether_the_pools_had_settled():

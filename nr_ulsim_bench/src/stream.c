@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stream: one task a symbol, pushed by a thread that polls its network card, and never joined. No thread helps, so
+// the time until a worker starts is all there is.
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "session.h"
+#include "threads.h"
+#include "usage.h"
+
+/// The arguments of such tasks lie in a ring of so many: a task that starts later than that reads another's.
+#define RING_TASKS 128u
+
+typedef struct {
+  _Alignas(64) uint64_t work_ns;
+  uint64_t push_ns, start_ns;
+} stream_task_t;
+
+typedef struct {
+  session_t *session;
+  stream_task_t *work;
+  bench_task_t *tasks;
+  uint64_t *lag_ns;
+  uint32_t count;
+  uint32_t late; ///< pushes that came more than a period late
+} stream_t;
+
+static void run_symbol(void *arg)
+{
+  stream_task_t *const work = arg;
+  work->start_ns = busy_work(work->work_ns);
+  thread_count_task();
+}
+
+/// Push the tasks first .. first+count-1, one a period, without sleeping. A producer that lost its CPU does not make
+/// up for it: a burst is another case.
+/// @return when the next one is due
+static uint64_t push_symbols(stream_t *stream, uint32_t first, uint32_t count, uint64_t due_ns)
+{
+  const uint64_t period_ns = stream->session->request->period_ns;
+  const bench_backend_t *const backend = stream->session->backend;
+  for (uint32_t i = first; i < first + count; i++) {
+    uint64_t now_ns = clock_now_ns();
+    while (now_ns < due_ns)
+      now_ns = clock_now_ns();
+    if (now_ns - due_ns > period_ns) {
+      stream->late++;
+      due_ns = now_ns;
+    }
+    stream->work[i].push_ns = now_ns;
+    backend->push(stream->session->pool, &stream->tasks[i]);
+    due_ns += period_ns;
+  }
+  return due_ns;
+}
+
+/// @return how many of the tasks started when their argument in a ring would have been another's
+static uint32_t count_overtaken(const stream_t *stream, uint32_t first, uint32_t count)
+{
+  uint32_t overtaken = 0;
+  for (uint32_t i = first; i < first + count && i + RING_TASKS < stream->count; i++)
+    overtaken += stream->work[i].start_ns > stream->work[i + RING_TASKS].push_ns;
+  return overtaken;
+}
+
+static void report_lags(stream_t *stream, const char *prefix, uint32_t first, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++) {
+    const stream_task_t *const work = &stream->work[first + i];
+    stream->lag_ns[i] = work->start_ns - work->push_ns;
+  }
+  report_percentiles(stream->session->report, prefix, stream->lag_ns, count);
+}
+
+static void run_stream(stream_t *stream)
+{
+  const request_t *const request = stream->session->request;
+  report_t *const report = stream->session->report;
+  const uint32_t start = request->start_slots, steady = start + request->warm_slots;
+  const uint64_t before_tasks = threads_run_tasks();
+  session_arm(stream->session, stream->count);
+  const uint64_t due_ns = push_symbols(stream, 0, steady, clock_now_ns());
+  stream->late = 0;
+  const usage_t begin = usage_now(USAGE_PROCESS);
+  push_symbols(stream, steady, request->slots, due_ns);
+  const usage_t cost = usage_since(begin, USAGE_PROCESS);
+  stream->session->backend->wait(stream->session->pool); // only to end; what it waits for does not count
+  if (!session_check_tasks(stream->session, before_tasks + stream->count))
+    return;
+  report_number(report, "wall_s", cost.wall_s);
+  report_number(report, "cpu_s", cost.cpu_s);
+  report_count(report, "ctx_switches", cost.ctx_switches);
+  report_count(report, "slots", request->slots);
+  report_count(report, "late_slots", stream->late);
+  report_count(report, "overtaken", count_overtaken(stream, steady, request->slots));
+  if (start)
+    report_lags(stream, "start_lag", 0, start);
+  report_lags(stream, "lag", steady, request->slots);
+}
+
+void measure_stream(session_t *session)
+{
+  const request_t *const request = session->request;
+  stream_t stream = {.session = session, .count = session_stream_tasks(request)};
+  stream.work = aligned_alloc(_Alignof(stream_task_t), stream.count * sizeof stream.work[0]);
+  stream.tasks = calloc(stream.count, sizeof stream.tasks[0]);
+  stream.lag_ns = calloc(stream.count, sizeof stream.lag_ns[0]);
+  if (stream.work && stream.tasks && stream.lag_ns) {
+    for (uint32_t i = 0; i < stream.count; i++) {
+      stream.work[i] = (stream_task_t){.work_ns = request->bursts[0].work_ns};
+      stream.tasks[i] = (bench_task_t){.func = run_symbol, .arg = &stream.work[i]};
+    }
+    run_stream(&stream);
+  } else {
+    report_error(session->report, "no memory for %u tasks", stream.count);
+  }
+  free(stream.lag_ns);
+  free(stream.tasks);
+  free(stream.work);
+}
