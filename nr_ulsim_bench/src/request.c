@@ -52,7 +52,8 @@ _Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) ==
 
 static const word_key_t keys[] = {
     {"bench",
-     WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "calibrate", "info")},
+     WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "calibrate",
+                 "info")},
     {"backend", WORD_TEXT(request_t, backend)},
     {"workers", WORD_NUMBER(request_t, workers, 1024)},
     {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},

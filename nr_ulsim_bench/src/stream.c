@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream: one task a symbol, pushed by a thread that polls its network card, and never joined. No thread helps, so
-// the time until a worker starts is all there is.
+// A stream: one task a symbol, pushed by a thread that polls its network card, and never joined. No thread
+// helps, so the time until a worker starts is all there is.
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -33,8 +33,8 @@ static void run_symbol(void *arg)
   thread_count_task();
 }
 
-/// Push the tasks first .. first+count-1, one a period, without sleeping. A producer that lost its CPU does not make
-/// up for it: a burst is another case.
+/// Push the tasks first .. first+count-1, one a period, without sleeping. A producer that lost its CPU does
+/// not make up for it: a burst is another case.
 /// @return when the next one is due
 static uint64_t push_symbols(stream_t *stream, uint32_t first, uint32_t count, uint64_t due_ns)
 {
