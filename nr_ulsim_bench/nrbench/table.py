@@ -182,7 +182,7 @@ def stream_tables(summaries: Summaries) -> Iterator[str]:
         yield (
             f"\nStream: {STREAM_CASE} us every {STREAM_PERIOD_NS / 1000:.1f} us, never joined, the "
             "producer polls: push to start p50/p99 in us [CPUs beside the producer's]; start: the "
-            f"first {START_S * 1000:.0f} ms of its life; overtaken: that start after {STREAM_RING} later pushes"
+            f"first {START_S * 1000:.0f} ms of its life; overtaken: begun after {STREAM_RING} later pushes"
         )
     for sched_class in CLASSES:
         of_class = {key: s for key, s in chosen.items() if key.sched_class == sched_class}
