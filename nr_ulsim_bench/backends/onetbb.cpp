@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oneTBB: a task_group in an arena of its workers and the producer, which helps while it waits. Hot = the
 // whole measurement is one parallel phase, where workers stay in the arena (versions that have it; older ones
-// refuse).
+// refuse; 2022 has it as a preview).
+#define TBB_PREVIEW_PARALLEL_PHASE 1
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
