@@ -102,7 +102,10 @@ class Root:
         self.archives.mkdir(parents=True, exist_ok=True)
         command = ["mmdebstrap", "--variant=apt", "--include=ca-certificates"]
         command += [f"--aptopt={option}" for option in options]
-        if run_alone([*command, suite, str(self.path), *sources], log) != 0:
+        scratch = self.path.parent / "scratch"
+        scratch.mkdir(exist_ok=True)
+        env = {**os.environ, "TMPDIR": str(scratch)}
+        if run_alone([*command, suite, str(self.path), *sources], log, env) != 0:
             raise Failed("mmdebstrap could not make a root")
 
     def copy(self, name: str) -> Root:
