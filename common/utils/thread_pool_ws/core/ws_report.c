@@ -16,7 +16,7 @@
 
 typedef unsigned long long ull_t;
 
-/// Who gets the lines.
+/// Receiver of the lines.
 typedef struct {
   void (*line)(void *arg, const char *text);
   void *arg;
@@ -48,40 +48,47 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool)
   const uint32_t spin = ws_load_relaxed(&pool->spin); // relaxed: statistic
   const uint32_t percent = ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: statistic
   const uint64_t lead_ns = ws_load_relaxed(&pool->spin_lead_ns); // relaxed: statistic
-  say(out, "thread_pool_ws: pool %llu, report", (ull_t)pool->id);
+  say(out, "thread_pool_ws: report of pool %llu", (ull_t)pool->id);
   if (spin == WS_SPIN_OFF)
     say(out, "  spin       off");
   else if (spin == WS_SPIN_HOT)
-    say(out, "  spin       hot, without a limit");
+    say(out, "  spin       hot: workers busy-poll without a limit");
   else if (spin == WS_SPIN_FIXED)
-    say(out, "  spin       fixed, %.1f us ahead; at most %u %% of a core each", us(lead_ns), percent);
+    say(out, "  spin       fixed, %.1f us ahead; busy-polls at most %u %% of a core each", us(lead_ns),
+        percent);
   else
-    say(out, "  spin       auto, price %u; at most %u %% of a core each", pool->settings.spin_price, percent);
-  say(out, "  a turn     %s", ws_relax_name());
+    say(out, "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
+        "time", percent, pool->settings.spin_price);
+  say(out, "  poll step  %s", ws_relax_name());
 }
 
 static void say_total(const out_t *out, const ws_stats_t *total)
 {
-  say(out, "  workers    %u of %u, %u pinned, %u real-time, on %u CPUs; lanes given out %u", total->workers,
-      total->workers_requested, total->workers_pinned, total->workers_realtime, total->cpus,
+  say(out, "  workers    %u of %u, %u pinned, %u real-time, on %u CPUs; queues of other threads: %u",
+      total->workers, total->workers_requested, total->workers_pinned, total->workers_realtime, total->cpus,
       total->lanes_used);
-  say(out, "  left over  %llu tasks queued, %llu skipped; queues grew by %llu bytes",
+  say(out, "  queues     %llu tasks still queued, %llu skipped by an abort; grown by %llu bytes",
       (ull_t)total->queued_tasks, (ull_t)total->skipped_tasks, (ull_t)total->queue_bytes);
-  say(out, "  guard      %llu looks", (ull_t)total->guard_looks);
+  say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
 }
 
 static void say_pattern(const out_t *out, const ws_prewake_stats_t *stats)
 {
-  static const char *const level[] = {"sleeps at once", "looks after a burst", "pre-wake"};
-  say(out, "  bursts     %llu after a pause, %llu of them when expected (%.1f %%); %llu expected and absent",
+  static const char *const level[] = {
+      "sleep at once without work",
+      "busy-poll after a burst, then sleep",
+      "wake ahead of expected bursts",
+  };
+  say(out, "  bursts     %llu after a pause, %llu of them when expected (%.1f %%); %llu expected, did not "
+      "come",
       (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
       100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
   if (stats->period_ns > 0)
-    say(out, "  period     %.1f us, bursts in it: %u", us(stats->period_ns), stats->period_bursts);
+    say(out, "  period     %.1f us with %u bursts", us(stats->period_ns), stats->period_bursts);
   else
-    say(out, "  period     none is known");
-  say(out, "  level      %u (%s), changed %llu times", stats->level,
-      stats->level < 3 ? level[stats->level] : "?", (ull_t)stats->level_changes);
+    say(out, "  period     none found");
+  say(out, "  state      workers: %s; changed %llu times", stats->level < 3 ? level[stats->level] : "?",
+      (ull_t)stats->level_changes);
 }
 
 /// @param workers  0 = there are none
@@ -90,16 +97,17 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
   const double each_ns = ratio((double)stats->spin_ns, workers);
   const double burst_ns = ratio(each_ns, (double)stats->bursts);
   const double gap_ns = ratio((double)stats->period_ns, stats->period_bursts);
-  say(out, "  got up     awake in time %llu, on the way %llu, for nothing %llu; found no task left %llu",
+  say(out, "  pre-wakes  in time %llu, too late %llu, for no burst %llu; found no task left %llu",
       (ull_t)stats->hits, (ull_t)stats->lates, (ull_t)stats->misses, (ull_t)stats->unused);
-  say(out, "  lead       p50 %.1f us, p99 %.1f us", us(stats->lead_p50_ns), us(stats->lead_p99_ns));
+  say(out, "  lead       from wake-up to expected burst: p50 %.1f us, p99 %.1f us", us(stats->lead_p50_ns),
+      us(stats->lead_p99_ns));
   if (gap_ns > 0)
-    say(out, "  looking    %.1f ms in all; each worker %.1f us a burst, %.1f %% of a core at this period",
+    say(out, "  busy-poll  %.1f ms in all; each worker %.1f us a burst, %.1f %% of a core at this period",
         us(stats->spin_ns) / 1000, burst_ns / 1000, 100 * ratio(burst_ns, gap_ns));
   else
-    say(out, "  looking    %.1f ms in all; each worker %.1f us a burst", us(stats->spin_ns) / 1000,
+    say(out, "  busy-poll  %.1f ms in all; each worker %.1f us a burst", us(stats->spin_ns) / 1000,
         burst_ns / 1000);
-  say(out, "  cut short  by the limit %llu, by others on the CPU %llu; quota used up in %llu seconds",
+  say(out, "  cut short  busy-polls: by the limit %llu, by other threads %llu; quota used up in %llu seconds",
       (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
 }
 
@@ -138,7 +146,7 @@ static void say_threads(const out_t *out, const ws_stats_t *total, const ws_work
 {
   char who[16];
   ws_worker_stats_t rest = {0};
-  say(out, "  thread             run      stolen    inline      parks      wakes      spins  looking ms");
+  say(out, "  thread             run      stolen    inline     sleeps      wakes      polls  polling ms");
   for (uint32_t i = 0; i < count && i < WORKERS_SHOWN; i++) {
     snprintf(who, sizeof(who), "worker %u", i);
     say_thread(out, who, &worker[i]);

@@ -11,6 +11,8 @@
 
 #include "assertions.h"
 #include "common/utils/system.h"
+#include "ws_tpool_cores.h"
+#include "ws_tpool_log.h"
 #include "ws_tpool_report.h"
 
 #ifndef WS_SHIM_SHAPE
@@ -26,6 +28,8 @@
 #endif
 
 #define SPIN_SHOWN 64 ///< bytes for a mode in words
+#define NAME_SHOWN 64 ///< bytes for a pool's name with its number
+#define CORES_SHOWN 100 ///< bytes for a list of cores
 
 /// All that were ever made: nobody else may hold a pointer to one that is closed.
 static ws_tpool_t *all;
@@ -51,11 +55,13 @@ static int create_thread(void *name, uint32_t index, int32_t core, void *(*func)
   return 0;
 }
 
-/// The parameter string has the last word: it is the nearer to the pool.
+/// Precedence: parameter string, environment, default.
 static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *params, const char *name)
 {
   ws_settings_default(settings);
+  settings->warn = ws_tpool_warn_once; // all pools read the same environment
   ws_settings_environment(settings);
+  settings->warn = ws_tpool_warn;
   ws_tpool_params_apply(params, settings);
   settings->workers = params->count;
   settings->cores = params->cores;
@@ -72,8 +78,8 @@ static ws_pool_t *create_pool(const ws_settings_t *settings, const char *name)
   ws_pool_t *pool = NULL;
   const int result = ws_pool_create(&pool, settings);
   if (result < 0) {
-    fprintf(stderr, "thread_pool_ws: pool %s with %u threads cannot be made: %s\n", name, settings->workers,
-            strerror(-result));
+    ws_tpool_say("thread_pool_ws: pool %s with %u threads cannot be made: %s", name, settings->workers,
+                 strerror(-result));
     exit(EXIT_FAILURE);
   }
   return pool;
@@ -91,20 +97,59 @@ static void describe_spin(const ws_settings_t *settings, char out[SPIN_SHOWN])
 
 static void log_inline(const char *name)
 {
-  fprintf(stderr, "thread_pool_ws %s: shape %s, pool %s: no workers, tasks run inline\n", WS_VERSION,
-          WS_SHIM_SHAPE, name);
+  ws_tpool_say("thread_pool_ws %s: shape %s, pool %s: no workers, tasks run inline", WS_VERSION,
+               WS_SHIM_SHAPE, name);
 }
 
-static void log_start(const char *name, ws_pool_t *pool, const ws_settings_t *settings)
+/// OAI asks for real-time threads, and its log does not say that it got none.
+static void warn_of_lost_priority(const char *name)
+{
+  static bool warned;
+  if (__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED)) // relaxed: only which is the first
+    return;
+  if (ws_tpool_may_pin())
+    ws_tpool_say("thread_pool_ws: the workers of pool %s have no real-time priority, although the process "
+                 "has CAP_SYS_NICE: check the limit (ulimit -r; docker run --ulimit rtprio=99) and the "
+                 "control group's real-time budget (cpu.rt_runtime_us)",
+                 name);
+  else
+    ws_tpool_say("thread_pool_ws: the workers of pool %s have no real-time priority and no core of their "
+                 "own, because the process lacks CAP_SYS_NICE: slots will be late under load. Run as root, "
+                 "or: sudo setcap cap_sys_nice+ep <program>; systemd: AmbientCapabilities=CAP_SYS_NICE; "
+                 "docker run --cap-add SYS_NICE",
+                 name);
+}
+
+static void log_start(const char *name, ws_pool_t *pool, const ws_settings_t *settings,
+                      const ws_tpool_params_t *params)
 {
   ws_stats_t stats;
-  char spin[SPIN_SHOWN];
+  char spin[SPIN_SHOWN], cores[CORES_SHOWN];
   ws_pool_stats(pool, &stats, NULL, 0);
   describe_spin(settings, spin);
-  fprintf(stderr,
-          "thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, %s\n",
-          WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
-          stats.cpus, spin);
+  ws_tpool_params_text(params, cores, sizeof(cores));
+  ws_tpool_say("thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, core "
+               "list %s, %s",
+               WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
+               stats.cpus, cores, spin);
+  if (stats.workers_realtime < stats.workers)
+    warn_of_lost_priority(name);
+}
+
+/// Ends the process when threadCreate would, but says which entry it is, and what could stand there.
+static void check_cores(const ws_tpool_params_t *params, const char *name)
+{
+  if (!params->entry || !ws_tpool_may_pin()) // no text, or threadCreate will not pin
+    return;
+  const int64_t bad = ws_tpool_cores_bad(params->cores, params->count);
+  if (bad < 0)
+    return;
+  char there[CORES_SHOWN];
+  ws_tpool_cores_text(there, sizeof(there));
+  ws_tpool_say("thread_pool_ws: pool %s: entry %u \"%d\" of the list of cores is no core that this process "
+               "can use; there are %s, and -1 for a thread without a core of its own",
+               name, params->entry[bad], params->cores[bad], there);
+  exit(EXIT_FAILURE);
 }
 
 ws_tpool_params_t ws_tpool_read(const char *text)
@@ -112,7 +157,7 @@ ws_tpool_params_t ws_tpool_read(const char *text)
   ws_tpool_params_t params;
   char message[128] = "no memory";
   if (ws_tpool_params_read(&params, text, message, sizeof(message)) < 0) {
-    fprintf(stderr, "thread_pool_ws: thread pool parameters \"%s\": %s\n", text, message);
+    ws_tpool_say("thread_pool_ws: thread pool parameters \"%s\": %s", text, message);
     exit(EXIT_FAILURE);
   }
   return params;
@@ -122,7 +167,7 @@ ws_tpool_params_t ws_tpool_floating(int count)
 {
   ws_tpool_params_t params;
   if (count < 0 || ws_tpool_params_float(&params, (uint32_t)count) < 0) {
-    fprintf(stderr, "thread_pool_ws: a thread pool of %d threads cannot be made\n", count);
+    ws_tpool_say("thread_pool_ws: a thread pool of %d threads cannot be made", count);
     exit(EXIT_FAILURE);
   }
   return params;
@@ -130,18 +175,23 @@ ws_tpool_params_t ws_tpool_floating(int count)
 
 ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
 {
-  const char *shown = name ? name : "Tpool";
+  static uint32_t pools;
+  const char *threads_name = name ? name : "Tpool";
+  char shown[NAME_SHOWN];
+  snprintf(shown, sizeof(shown), "%.40s#%u", threads_name,
+           __atomic_add_fetch(&pools, 1, __ATOMIC_RELAXED)); // relaxed: only has to be unique
   ws_tpool_t *tpool = make();
   tpool->threads = params->count > 0;
   if (tpool->threads) {
     ws_settings_t settings;
-    fill_settings(&settings, params, shown);
+    check_cores(params, shown);
+    fill_settings(&settings, params, threads_name);
     tpool->hints = settings.spin != WS_SPIN_OFF;
     const bool report = settings.report;
     settings.report = false; // it is printed here, where the pool's name is known
     tpool->pool = create_pool(&settings, shown);
     tpool->workers = params->count;
-    log_start(shown, tpool->pool, &settings);
+    log_start(shown, tpool->pool, &settings, params);
     if (report)
       ws_tpool_report_later(tpool, shown);
   } else {

@@ -3,7 +3,7 @@
 /// What all shapes of OAI's pool share: the object behind a tpool_t, from the parameter string to the end.
 ///
 /// users:  OPEN --close--> CLOSED --last user leaves--> the pool is freed
-/// The object itself is never freed (128 bytes a pool): a thread may look at one whose pool is gone, and then
+/// The object itself is never freed (200 bytes a pool): a thread may look at one whose pool is gone, and then
 /// gets no access to it.
 #ifndef WS_TPOOL_H
 #define WS_TPOOL_H
@@ -24,7 +24,7 @@ typedef struct ws_tpool_s {
   bool measure; ///< I shape A: stamp elements
   int trace_fd; ///< I shape A: pipe for elements that were pulled, -1 = none
   struct ws_tpool_s *next; ///< I in the list of all
-  char report_name[32]; ///< I what a report calls it; empty = there is to be none
+  char report_name[64]; ///< I what a report calls it; empty = there is to be none
   bool reported; ///< there has been one; under a lock: ws_tpool_report.c
   struct ws_tpool_s *next_report; ///< I in the list of those that there is to be a report about
 } ws_tpool_t;
@@ -36,7 +36,8 @@ ws_tpool_params_t ws_tpool_read(const char *text);
 ws_tpool_params_t ws_tpool_floating(int count);
 
 /// @brief Start params->count threads through the host's threadCreate; none: tasks will run inline. Says on
-/// stderr, in one line, what runs. Ends the process with a message when it cannot be done, as OAI's own pool
+/// stderr, in one line, what runs; the pool is called <name>#<number> there, because OAI has several of one
+/// name. Ends the process with a message when it cannot be done, as OAI's own pool
 /// does.
 /// @param params  is freed
 /// @param name    NULL = "Tpool"

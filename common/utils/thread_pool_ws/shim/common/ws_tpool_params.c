@@ -11,6 +11,7 @@
 
 /// Largest core number of a cpu_set_t, which the host's threadCreate uses.
 #define CORE_MAX 1023
+#define CORE_BYTES 20 ///< of a core in a list, with comma, factor, and what follows when the list is cut
 
 static bool is_blank(char c)
 {
@@ -56,7 +57,8 @@ static void keep_option(ws_tpool_params_t *params, const char *begin, const char
 }
 
 /// One entry, without its comma. @return NULL, or what is wrong with it
-static const char *read_entry(ws_tpool_params_t *params, const char *begin, const char *end)
+static const char *read_entry(ws_tpool_params_t *params, uint32_t position, const char *begin,
+                              const char *end)
 {
   if (begin == end)
     return NULL;
@@ -69,6 +71,7 @@ static const char *read_entry(ws_tpool_params_t *params, const char *begin, cons
     return NULL;
   }
   const char *why = read_core(begin, end, &params->cores[params->count]);
+  params->entry[params->count] = position;
   params->count += why == NULL;
   return why;
 }
@@ -77,8 +80,9 @@ int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *mess
 {
   *params = (ws_tpool_params_t){0};
   params->cores = malloc((strlen(text) / 2 + 1) * sizeof(int32_t)); // an entry and its comma: two characters
+  params->entry = malloc((strlen(text) / 2 + 1) * sizeof(uint32_t));
   params->options = malloc(strlen(text) + 1); // each entry with its comma's place
-  if (!params->cores || !params->options) {
+  if (!params->cores || !params->entry || !params->options) {
     ws_tpool_params_free(params);
     return -ENOMEM;
   }
@@ -90,7 +94,7 @@ int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *mess
       begin++;
     while (end > begin && is_blank(end[-1]))
       end--;
-    const char *why = read_entry(params, begin, end);
+    const char *why = read_entry(params, position, begin, end);
     if (why) {
       complain(message, message_bytes, position, begin, end, why);
       ws_tpool_params_free(params);
@@ -148,9 +152,29 @@ int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count)
   return 0;
 }
 
+void ws_tpool_params_text(const ws_tpool_params_t *params, char *text, size_t bytes)
+{
+  text[0] = '\0';
+  for (uint32_t first = 0, end; first < params->count; first = end) {
+    for (end = first + 1; end < params->count && params->cores[end] == params->cores[first]; end++)
+      ;
+    const size_t length = strlen(text);
+    const char *comma = first > 0 ? "," : "";
+    if (bytes - length < CORE_BYTES) {
+      snprintf(text + length, bytes - length, ",...");
+      return;
+    }
+    if (end - first == 1)
+      snprintf(text + length, bytes - length, "%s%d", comma, params->cores[first]);
+    else
+      snprintf(text + length, bytes - length, "%s%d x%u", comma, params->cores[first], end - first);
+  }
+}
+
 void ws_tpool_params_free(ws_tpool_params_t *params)
 {
   free(params->cores);
+  free(params->entry);
   free(params->options);
   *params = (ws_tpool_params_t){0};
 }

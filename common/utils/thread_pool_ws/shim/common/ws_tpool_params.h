@@ -12,6 +12,7 @@
 
 typedef struct {
   int32_t *cores; ///< malloc'ed; -1 = floats
+  uint32_t *entry; ///< malloc'ed; which entry each core is, from 1; NULL: the list was not given as text
   uint32_t count; ///< threads
   bool says_inline; ///< an entry begins with n or N
   char *options; ///< malloc'ed; the entries that begin with "spin", one after the other, each with its 0
@@ -32,6 +33,9 @@ void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *setti
 /// @brief @p count threads that float.
 /// @return 0; -ENOMEM
 int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count);
+
+/// @brief Write the list in short: 2,3,-1 x4.
+void ws_tpool_params_text(const ws_tpool_params_t *params, char *text, size_t bytes);
 
 void ws_tpool_params_free(ws_tpool_params_t *params);
 

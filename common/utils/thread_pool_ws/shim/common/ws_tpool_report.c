@@ -7,16 +7,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ws_tpool_log.h"
+
 static struct {
   pthread_mutex_t lock; ///< of all fields below, and of reported in each object; held while a page is printed
   ws_tpool_t *first; ///< pools that there is to be a report about
   bool at_exit; ///< the process's end is taken care of
 } reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void print_line(void *unused, const char *text)
+/// @param tpool  points to the pool of the page until its first line, which would name it by a number of the
+///               library's
+static void print_line(void *tpool_arg, const char *text)
 {
-  (void)unused;
-  fprintf(stderr, "%s\n", text);
+  const ws_tpool_t **tpool = tpool_arg;
+  if (*tpool)
+    ws_tpool_say("thread_pool_ws: report of pool %s", (*tpool)->report_name);
+  else
+    ws_tpool_say("%s", text);
+  *tpool = NULL;
 }
 
 static void report_locked(ws_tpool_t *tpool)
@@ -24,8 +32,8 @@ static void report_locked(ws_tpool_t *tpool)
   if (tpool->reported)
     return;
   tpool->reported = true;
-  fprintf(stderr, "thread_pool_ws: pool %s:\n", tpool->report_name);
-  ws_pool_report(tpool->pool, print_line, NULL);
+  const ws_tpool_t *heading = tpool;
+  ws_pool_report(tpool->pool, print_line, &heading);
 }
 
 /// Workers may still run: statistics can be read at any time.

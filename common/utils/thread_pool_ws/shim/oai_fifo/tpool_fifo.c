@@ -20,6 +20,7 @@
 #include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool.h"
 #include "../common/ws_tpool_lead.h"
+#include "../common/ws_tpool_log.h"
 #include "ws_trace.h"
 
 static bool is_aborted(const ws_tpool_t *ws)
@@ -164,7 +165,7 @@ static void trace(const ws_tpool_t *ws, const notifiedFIFO_elt_t *msg)
   // relaxed: only who comes first
   if (written == (ssize_t)sizeof(*msg) || __atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
     return;
-  fprintf(stderr, "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS: measurements are lost: %s\n", strerror(errno));
+  ws_tpool_say("thread_pool_ws: OAI_THREADPOOLMEASUREMENTS: measurements are lost: %s", strerror(errno));
 }
 
 /// Stamp a result, and write it to the pipe of a pool that has one.
@@ -257,7 +258,7 @@ void initNamedTpool(char *params, tpool_t *pool, bool performanceMeas, char *nam
   if (threads.says_inline)
     threads.count = 0;
   else if (threads.count == 0) {
-    fprintf(stderr, "thread_pool_ws: thread pool parameters \"%s\" name no thread and not n\n", params);
+    ws_tpool_say("thread_pool_ws: thread pool parameters \"%s\" name no thread and not n", params);
     exit(EXIT_FAILURE);
   }
   init(pool, threads, performanceMeas, name);

@@ -265,6 +265,45 @@ static void params_bad_entry_ends_the_process(void)
   }
 }
 
+/// @return a core that no thread of this process can be pinned to, -1 = all that there can be are there
+static int absent_core(void)
+{
+  cpu_set_t before, one;
+  int absent = -1;
+  sched_getaffinity(0, sizeof(before), &before);
+  for (int core = CPU_SETSIZE - 1; core >= 0 && absent < 0; core--) {
+    CPU_ZERO(&one);
+    CPU_SET((size_t)core, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) != 0)
+      absent = core;
+  }
+  sched_setaffinity(0, sizeof(before), &before);
+  return absent;
+}
+
+/// The host's threadCreate would end the process, with an assertion that names neither. Where it does not
+/// pin, the thread floats.
+static void params_absent_core_ends_the_process(void)
+{
+  int cpu[2];
+  char params[64], entry[64], text[CONTRACT_TEXT_SIZE] = "";
+  const int absent = absent_core();
+  if (absent < 0 || !contract_ours_only("the host's own ends in an assertion"))
+    return;
+  find_cpus(cpu);
+  snprintf(params, sizeof(params), "-1,,%d,%d", cpu[0], absent);
+  snprintf(entry, sizeof(entry), "entry 4 \"%d\"", absent);
+  const int status = contract_run_child("init_with", params, text);
+  CU_ASSERT_EQUAL(status, has_cap_sys_nice() ? EXIT_FAILURE : 33);
+  if (!has_cap_sys_nice())
+    return;
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, entry));
+  const char *there = strstr(text, "there are ");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(there);
+  const int first = atoi(there + strlen("there are "));
+  CU_ASSERT_TRUE(first >= 0 && first <= cpu[0]);
+}
+
 static void params_of_more_than_128_entries(void)
 {
   enum { ENTRIES = 150 };
@@ -300,6 +339,7 @@ const contract_case_t params_cases[] = {
     CASE(params_n_beside_cores),
     CASE(params_empty_string),
     CASE(params_bad_entry_ends_the_process),
+    CASE(params_absent_core_ends_the_process),
     CASE(params_of_more_than_128_entries),
     CASE(floating_count_above_128),
     CASES_END,

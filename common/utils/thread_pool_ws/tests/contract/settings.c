@@ -2,7 +2,10 @@
 /// @file settings.c
 /// Every shape: what goes beyond the host's own pool. Entries of ours in the parameter string, the
 /// environment, and the page of statistics at the end.
+#include <linux/capability.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../host/host_threads.h"
 #include "contract.h"
@@ -39,8 +42,33 @@ static int work_and_end(const char *params)
   return worked ? 0 : 1;
 }
 
+static int work_twice(const char *params)
+{
+  return pool_works(pool_of(params)) && pool_works(pool_of(params)) ? 0 : 1;
+}
+
+/// As a user without rights runs it.
+static int work_twice_without_capabilities(const char *params)
+{
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+  return syscall(SYS_capset, &header, none) == 0 ? work_twice(params) : 2;
+}
+
+/// The host's log leaves the escape sequence that ends its colour at the beginning of the next line.
+static int work_after_a_log_line(const char *params)
+{
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
+  printf("a line\n\033[0m");
+  return work(params);
+}
+
 const contract_child_t settings_children[] = {
     {"work", work},
+    {"work_twice", work_twice},
+    {"work_twice_without_capabilities", work_twice_without_capabilities},
+    {"work_after_a_log_line", work_after_a_log_line},
     {"work_and_end", work_and_end},
     {NULL, NULL},
 };
@@ -85,6 +113,64 @@ static void entries_before_the_environment(void)
   unsetenv("TPOOL_WS_SPIN");
 }
 
+/// @return how often @p text holds @p part
+static uint32_t times(const char *text, const char *part)
+{
+  uint32_t count = 0;
+  for (const char *found = text; (found = strstr(found, part)); found += strlen(part))
+    count++;
+  return count;
+}
+
+static void what_is_wrong_in_the_environment_is_said_once(void)
+{
+  char text[CONTRACT_TEXT_SIZE] = "";
+  if (!contract_ours_only("the host's own reads no such variable"))
+    return;
+  setenv("TPOOL_WS_SPIN", "whenever", 1);
+  setenv("TPOOL_WS_NOTHING", "1", 1);
+  CU_ASSERT_EQUAL(contract_run_child("work_twice", "-1,-1", text), 0);
+  unsetenv("TPOOL_WS_NOTHING");
+  unsetenv("TPOOL_WS_SPIN");
+  CU_ASSERT_EQUAL(times(text, "TPOOL_WS_SPIN=\"whenever\""), 1);
+  CU_ASSERT_EQUAL(times(text, "TPOOL_WS_NOTHING"), 1);
+  CU_ASSERT_EQUAL(times(text, "spin off\n"), 2); // it holds for both
+  CU_ASSERT_EQUAL(contract_run_child("work_twice", "-1,-1,spin=soon", text), 0);
+  CU_ASSERT_EQUAL(times(text, "\"soon\""), 2); // each has a list of its own
+}
+
+/// Both pools of a host are called Tpool; the number and the list tell them apart.
+static void pools_of_one_name_are_told_apart(void)
+{
+  char text[CONTRACT_TEXT_SIZE] = "";
+  if (!contract_ours_only("the host's own says nothing"))
+    return;
+  CU_ASSERT_EQUAL(contract_run_child("work_twice", "-1,-1", text), 0);
+  CU_ASSERT_EQUAL(times(text, ", pool Tpool#1: 2 workers ("), 1);
+  CU_ASSERT_EQUAL(times(text, ", pool Tpool#2: 2 workers ("), 1);
+  CU_ASSERT_EQUAL(times(text, ", core list -1 x2, spin auto"), 2);
+}
+
+static void lost_priority_is_said_once(void)
+{
+  char text[CONTRACT_TEXT_SIZE] = "";
+  if (!contract_ours_only("the host's own says nothing"))
+    return;
+  CU_ASSERT_EQUAL(contract_run_child("work_twice_without_capabilities", "-1,-1", text), 0);
+  CU_ASSERT_EQUAL(times(text, "0 real-time)"), 2);
+  CU_ASSERT_EQUAL(times(text, "Tpool#1 have no real-time priority"), 1);
+  CU_ASSERT_EQUAL(times(text, "setcap cap_sys_nice+ep"), 1);
+}
+
+static void the_first_line_begins_at_the_margin(void)
+{
+  char text[CONTRACT_TEXT_SIZE] = "";
+  if (!contract_ours_only("the host's own says nothing"))
+    return;
+  CU_ASSERT_EQUAL(contract_run_child("work_after_a_log_line", "-1,-1", text), 0);
+  CU_ASSERT_EQUAL(times(text, "a line\n\033[0m\nthread_pool_ws "), 1);
+}
+
 /// One page about each pool, whether it is ended or not.
 static void report_where_the_environment_asks(void)
 {
@@ -98,16 +184,20 @@ static void report_where_the_environment_asks(void)
     setenv("TPOOL_WS_REPORT", "1", 1);
     CU_ASSERT_EQUAL(contract_run_child(child[i], "-1,-1", text), 0);
     unsetenv("TPOOL_WS_REPORT");
-    const char *page = strstr(text, "thread_pool_ws: pool Tpool:\n");
+    const char *page = strstr(text, "\nthread_pool_ws: report of pool Tpool#1\n");
     const char *end = page ? strstr(page, "  outside ") : NULL;
     CU_ASSERT_PTR_NOT_NULL_FATAL(end);
-    CU_ASSERT_PTR_NULL(strstr(end, "report")); // no second one
+    CU_ASSERT_EQUAL(times(text, "report"), 1); // one page, one heading
   }
 }
 
 const contract_case_t settings_cases[] = {
     CASE(entries_beside_the_cores),
     CASE(entries_before_the_environment),
+    CASE(what_is_wrong_in_the_environment_is_said_once),
+    CASE(pools_of_one_name_are_told_apart),
+    CASE(lost_priority_is_said_once),
+    CASE(the_first_line_begins_at_the_margin),
     CASE(report_where_the_environment_asks),
     CASES_END,
 };
