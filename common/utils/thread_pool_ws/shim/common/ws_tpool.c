@@ -56,7 +56,10 @@ static int create_thread(void *name, uint32_t index, int32_t core, void *(*func)
 }
 
 /// Precedence: parameter string, environment, default.
-static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *params, const char *name)
+/// @param shown         the pool's name, for traces
+/// @param threads_name  its threads'
+static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *params, const char *shown,
+                          const char *threads_name)
 {
   ws_settings_default(settings);
   settings->warn = ws_tpool_warn_once; // all pools read the same environment
@@ -68,9 +71,9 @@ static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *para
   settings->core_count = params->count;
   settings->full = WS_FULL_GROW; // OAI's pushes are unlimited
   settings->fifo = true; // OAI's own pool starts tasks in that order, and some callers count on it
-  settings->name = name; // for traces
+  settings->name = shown;
   settings->thread_create = create_thread; // names the threads
-  settings->create_arg = (void *)name;
+  settings->create_arg = (void *)threads_name;
 }
 
 static ws_pool_t *create_pool(const ws_settings_t *settings, const char *name)
@@ -185,7 +188,7 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
   if (tpool->threads) {
     ws_settings_t settings;
     check_cores(params, shown);
-    fill_settings(&settings, params, threads_name);
+    fill_settings(&settings, params, shown, threads_name);
     tpool->hints = settings.spin != WS_SPIN_OFF;
     const bool report = settings.report;
     settings.report = false; // it is printed here, where the pool's name is known

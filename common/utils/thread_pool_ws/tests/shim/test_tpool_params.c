@@ -97,6 +97,33 @@ static void floating(void)
   ws_tpool_params_free(&params);
 }
 
+/// @return whether the list is shown as @p shown in @p bytes bytes
+static bool shows(const char *text, size_t bytes, const char *shown)
+{
+  ws_tpool_params_t params;
+  char out[64] = "";
+  CU_ASSERT_EQUAL_FATAL(ws_tpool_params_read(&params, text, message, sizeof(message)), 0);
+  ws_tpool_params_text(&params, out, bytes);
+  ws_tpool_params_free(&params);
+  return strlen(out) < bytes && strcmp(out, shown) == 0;
+}
+
+static void a_list_in_short(void)
+{
+  CU_ASSERT_TRUE(shows("n", 64, "") && shows("7", 64, "7") && shows("2,3,-1", 64, "2,3,-1"));
+  CU_ASSERT_TRUE(shows("-1,-1,-1,-1", 64, "-1 x4") && shows("1,spin=auto,1,2,2,-1", 64, "1 x2,2 x2,-1"));
+  CU_ASSERT_TRUE(shows("1023,1022,1021,1020,1019", 32, "1023,1022,1021,..."));
+}
+
+static void entries_are_numbered_as_they_stand(void)
+{
+  ws_tpool_params_t params;
+  CU_ASSERT_EQUAL_FATAL(ws_tpool_params_read(&params, ",4,n,spin=off,-1,,9", message, sizeof(message)), 0);
+  CU_ASSERT_EQUAL_FATAL(params.count, 3);
+  CU_ASSERT_TRUE(params.entry[0] == 2 && params.entry[1] == 5 && params.entry[2] == 7);
+  ws_tpool_params_free(&params);
+}
+
 /// What a reader of one entry at a time, with the C library's means, makes of the text.
 static int oracle(char *text, int32_t *cores, uint32_t *count)
 {
@@ -197,5 +224,6 @@ static void wrong_entries_of_ours_are_named_and_turn_it_off(void)
 
 TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),
           TEST_CASE(a_long_entry_is_cut_in_the_message), TEST_CASE(a_thousand_entries), TEST_CASE(floating),
+          TEST_CASE(a_list_in_short), TEST_CASE(entries_are_numbered_as_they_stand),
           TEST_CASE(strings_by_chance), TEST_CASE(entries_of_ours_anywhere),
           TEST_CASE(wrong_entries_of_ours_are_named_and_turn_it_off))
