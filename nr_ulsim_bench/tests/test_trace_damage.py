@@ -75,9 +75,10 @@ def test_a_whole_trace(tmp_path):
 def test_a_length_that_is_damaged_takes_no_more_memory_than_is_allowed(tmp_path, monkeypatch):
     monkeypatch.setattr(apart, "DATA_BYTES", 64 << 20)
     events, warnings, count = read(trace(tmp_path, *many(), build_id(PROGRAMS, DAMAGED)))
-    assert len(events) == count == 3 * 512  # what came before, in whole batches
+    # What came before, in whole batches; Babeltrace 2.1 reads a batch ahead.
+    assert len(events) == count and count in (2 * 512, 3 * 512)
     (warning,) = warnings
-    assert "stopped after 1536 events: it crashed, or wanted more than 64 MiB of memory (SIG" in warning
+    assert f"stopped after {count} events: it crashed, or wanted more than 64 MiB of memory (SIG" in warning
 
 
 def test_the_same_before_any_event(tmp_path, monkeypatch):
