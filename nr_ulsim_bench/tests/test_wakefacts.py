@@ -3,8 +3,10 @@ import json
 
 import machine_tree
 import pytest
+from sweep_runs import HOST
 
 from nrbench import host, wakefacts
+from nrbench.sweep.facts import host_differences
 from nrbench.sweep.record import Host
 from nrbench.system import CPU, System
 
@@ -81,3 +83,10 @@ def test_every_kind_of_result_holds_the_same_facts():
     facts = host.facts()
     assert set(host.machine(host.REAL)) <= set(facts) & set(Host.model_fields)
     json.dumps(facts)
+
+
+def test_what_an_older_version_did_not_record_is_no_difference_between_hosts():
+    now = HOST.model_copy(update={"clocksource": "tsc", "governor": "powersave"})
+    assert host_differences(HOST, now) == ["frequency governor performance / powersave"]
+    other = now.model_copy(update={"clocksource": "hpet"})
+    assert host_differences(now, other) == ["clocksource tsc / hpet"]
