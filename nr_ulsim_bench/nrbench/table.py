@@ -93,8 +93,9 @@ def settled_text(summaries: Summaries) -> str:
     """As "0.5 s (ws), 0.1 s (the others)": how long after the first slot those that count begin."""
     seconds: dict[str, float] = {}
     for key, summary in select(summaries, bench="slot").items():
-        name = OWN if key.backend == OWN else "the others"
-        seconds[name] = min(seconds.get(name, math.inf), summary.get("settled_s") or 0.0)
+        name, settled_s = OWN if key.backend == OWN else "the others", summary.get("settled_s")
+        if settled_s is not None:  # results of an older version count from the 11th slot on
+            seconds[name] = min(seconds.get(name, math.inf), settled_s)
     return ", ".join(f"{value:.1f} s ({name})" for name, value in sorted(seconds.items(), reverse=True))
 
 
@@ -105,13 +106,13 @@ def cases_of(summaries: Summaries) -> list[str]:
 
 def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
     settled = settled_text(summaries)
+    part = f"Slots in the steady state, from {settled} after a pool's first slot on" if settled else "Slots"
     for sched_class in CLASSES:
         for hog in (False, True):
             chosen = _every(summaries, bench="slot", sched_class=sched_class, hog=hog)
             if chosen:
                 yield (
-                    f"\nSlots in the steady state, from {settled} after a pool's first slot on, "
-                    f"{CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
+                    f"\n{part}, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
                     "makespan p50/p99 as ratio to the bound [CPU time / work]"
                 )
                 yield from _grid(chosen, cases_of(chosen), _slot_cell, helps)

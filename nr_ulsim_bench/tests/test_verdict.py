@@ -227,6 +227,11 @@ def test_a_stream_has_a_table_of_lags_and_of_cpus_beside_the_producers():
     assert "3.0/60.0 [0.50]" in text and "19.0/67.0" in text and "1.0" in text and "hung" in text
 
 
+def test_results_of_a_version_that_knew_no_steady_state_claim_none():
+    text = "\n".join(slot_tables(summarize([slot("12x6", "ws", 40)]), {}))
+    assert text.startswith("\nSlots, all threads in the normal class: makespan")
+
+
 def test_the_report_says_whether_the_pools_had_settled():
     lines = [slot(case, "ws", 40) | {"drift": d} for case, d in (("12x6", 0.9), ("4x20", 1.0), ("50x5", 1.1))]
     (text,) = drift_lines(summarize([*lines, slot("12x6", "glib", 50)]))
