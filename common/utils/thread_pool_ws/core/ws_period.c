@@ -3,7 +3,6 @@
 /// ws_period.h.
 #include "ws_period.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /// Time differences that a pattern is judged by.
@@ -27,15 +26,26 @@ static double absolute(double x)
   return x < 0 ? -x : x;
 }
 
-static int compare(const void *a, const void *b)
+/// Shell's sort, for some tens of values. The C library's qsort() may allocate, and a worker that has run out
+/// of work must not.
+static void sort(double *values, uint32_t count)
 {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+  static const uint32_t steps[] = {23, 10, 4, 1}; // Ciura (FCT 2001)
+  for (uint32_t k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
+    const uint32_t step = steps[k];
+    for (uint32_t i = step; i < count; i++) {
+      const double value = values[i];
+      uint32_t hole = i;
+      for (; hole >= step && values[hole - step] > value; hole -= step)
+        values[hole] = values[hole - step];
+      values[hole] = value;
+    }
+  }
 }
 
 static double median(double *values, uint32_t count)
 {
-  qsort(values, count, sizeof(*values), compare);
+  sort(values, count);
   return values[count / 2];
 }
 
@@ -125,7 +135,7 @@ static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *c
   double gaps[WS_ARRIVALS];
   for (uint32_t i = 1; i < count; i++)
     gaps[i - 1] = (double)(arrivals[i] - arrivals[i - 1]);
-  qsort(gaps, count - 1, sizeof(*gaps), compare);
+  sort(gaps, count - 1);
   const double width_ns = cell_width_ns(gaps, count - 1);
   if (width_ns <= 0)
     return 0;

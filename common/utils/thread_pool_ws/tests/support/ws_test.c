@@ -12,7 +12,7 @@
 
 #include "../../core/ws_settings.h"
 
-#define WATCHDOG_S 60u
+#define WATCHDOG_S 200u
 #define POOLS_MAX 64
 
 static struct {
@@ -185,7 +185,8 @@ uint64_t test_sum(ws_pool_t *pool, size_t offset)
 
 static bool is_parked(void *pool_arg)
 {
-  return test_stats(pool_arg).workers_awake == 0;
+  ws_pool_t *pool = pool_arg;
+  return test_stats(pool).workers_awake == 0 && ws_load_relaxed(&pool->armed) == 0;
 }
 
 bool test_until_quiet(ws_pool_t *pool)

@@ -237,8 +237,9 @@ static void await_without_a_lane(void)
 static void pushes_a_successor(void *unused)
 {
   (void)unused;
+  sem_post(&scene.gate.entered);
   test_push(scene.pool, stranger, NULL, NULL);
-  test_sleep_ms(20);
+  test_sleep_ms(20); // the waiting thread has time to go wrong
   makes_ready(NULL);
 }
 
@@ -246,11 +247,14 @@ static void await_does_not_run_what_its_tasks_push(void)
 {
   scene = (scene_t){.pool = test_pool(1), .waiter = pthread_self()};
   sem_init(&scene.happened, 0, 0);
+  test_gate_init(&scene.gate);
   test_push(scene.pool, pushes_a_successor, NULL, ws_group_tag(&scene.ready));
-  test_sleep_ms(5); // the worker takes it
+  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1)); // the worker has taken it
   ws_pool_await(scene.pool, ws_group_tag(&scene.ready), &event);
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.strangers_on_waiter), 0);
   test_destroy(scene.pool);
+  test_gate_destroy(&scene.gate);
+  sem_destroy(&scene.happened);
 }
 
 /// A thread outside that runs a task while it joins has a place too, and hands it over.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_join.c
 /// A joining thread runs its group's tasks and what those push, and nothing else; and it never waits for a
-/// task that only
-/// itself could run. Each case that could hang runs in a child process.
+/// task that only itself could run. Each case that could hang runs in a child process. Linked with
+/// --wrap=ws_os_now_ns: a thread can have a clock that stands, so that its join spins until there is
+/// something to do.
 #include "../../core/ws_process.h"
 #include "../support/ws_test.h"
 
@@ -10,15 +11,20 @@
 
 #define LOOK_NS UINT64_C(300000000)
 
-static bool spin_until(ws_au32_t *word, uint32_t value)
+uint64_t __real_ws_os_now_ns(void);
+uint64_t __wrap_ws_os_now_ns(void);
+static _Thread_local uint64_t stands_at_ns; ///< 0 = the clock of this thread goes
+
+uint64_t __wrap_ws_os_now_ns(void)
 {
-  const uint64_t start_ns = test_now_ns();
-  while (ws_load_acquire(word) != value) {
-    if (test_now_ns() - start_ns > 5 * UINT64_C(1000000000))
-      return false;
+  return stands_at_ns ? stands_at_ns : __real_ws_os_now_ns();
+}
+
+/// In a child process: its deadline ends a wait for what never comes.
+static void spin_until(ws_au32_t *word, uint32_t value)
+{
+  while (ws_load_acquire(word) != value)
     sched_yield();
-  }
-  return true;
 }
 
 typedef struct {
@@ -180,12 +186,11 @@ static void outer_task(void *unused)
 
 static int play(void *add_late)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.join_spin_ns_max = LOOK_NS;
-  act.pool = test_create(&settings);
+  act.pool = test_pool(1);
   if (act.pool->cpus < 2)
     return TEST_CHILD_SKIP; // a thread that joins sleeps at once there, and helps nobody
   act.add_late = add_late != NULL;
+  stands_at_ns = __real_ws_os_now_ns(); // this thread must not sleep before it has the child
   ws_group_init(&act.outer, 1);
   test_push(act.pool, outer_task, NULL, &act.outer);
   while (test_stats(act.pool).queued_tasks > 0)

@@ -35,7 +35,10 @@ void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
   __real_ws_os_futex_wake(word, count);
 }
 
-/// One task at a time, to workers that have just fallen asleep, or are about to.
+/// One task at a time, to workers that have just fallen asleep, or are about to. Each round takes a wake,
+/// which takes milliseconds on a busy machine.
+#define WAKES 800u
+
 static void no_wake_is_lost(void)
 {
   for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_AUTO; spin++) {
@@ -45,7 +48,7 @@ static void no_wake_is_lost(void)
       settings.spin_ns_max = 2000;
       ws_pool_t *pool = test_create(&settings);
       ws_store_relaxed(&stall, slow);
-      for (uint32_t round = 0; round < 3000; round++) {
+      for (uint32_t round = 0; round < WAKES; round++) {
         ws_group_t group;
         ws_group_init(&group, 1);
         test_push(pool, test_empty_task, NULL, &group);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_prewake.c
 /// Workers woken before there is work: who gets up, that the push then wakes nobody, that all sleep again;
-/// and what can be set while a pool runs. Timers that meet pushes: test_prewake_race.c.
+/// and what can be set while a pool runs. Timers that meet pushes: test_prewake_race.c. Linked with --wrap of
+/// the clock and of what may end a spin: a worker that looks can be kept looking, however busy the machine.
 #include <errno.h>
 
 #include "../../core/ws_process.h"
@@ -12,10 +13,65 @@
 
 static ws_pool_t *pool;
 
-static bool someone_searches(void *unused)
+static ws_au64_t stands_at_ns; ///< the time, for all; 0 = the clock goes
+static ws_au32_t may_spin; ///< bool: each worker, at any time
+static ws_au64_t turns; ///< of workers that look
+
+uint64_t __real_ws_os_now_ns(void);
+uint64_t __wrap_ws_os_now_ns(void);
+void __real_ws_relax(void);
+void __wrap_ws_relax(void);
+bool __real_ws_may_spin(const struct ws_pool_s *seen);
+bool __wrap_ws_may_spin(const struct ws_pool_s *seen);
+bool __real_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu);
+bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu);
+
+uint64_t __wrap_ws_os_now_ns(void)
 {
-  (void)unused;
-  return ws_load_relaxed(&pool->searching) > 0;
+  const uint64_t at_ns = ws_load_relaxed(&stands_at_ns); // relaxed: a time
+  return at_ns ? at_ns : __real_ws_os_now_ns();
+}
+
+void __wrap_ws_relax(void)
+{
+  ws_add_relaxed(&turns, 1); // relaxed: a counter
+  __real_ws_relax();
+}
+
+bool __wrap_ws_may_spin(const struct ws_pool_s *seen)
+{
+  // relaxed: the test waits for what follows from it
+  return ws_load_relaxed(&may_spin) ? ws_load_relaxed(&seen->state) == WS_RUNNING : __real_ws_may_spin(seen);
+}
+
+bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu)
+{
+  return !ws_load_relaxed(&may_spin) && __real_ws_producer_on_cpu(seen, cpu); // relaxed: as above
+}
+
+/// From now on a worker that may look for a time looks until it finds something, or the mode forbids it.
+static void stop_the_clock(void)
+{
+  ws_store_relaxed(&may_spin, 1); // relaxed: as above
+  ws_store_relaxed(&stands_at_ns, __real_ws_os_now_ns()); // relaxed: as above
+}
+
+static void start_the_clock(void)
+{
+  ws_store_relaxed(&stands_at_ns, 0); // relaxed: as above
+  ws_store_relaxed(&may_spin, 0); // relaxed: as above
+}
+
+static bool is_beyond(void *count)
+{
+  return test_value(&turns) > *(uint64_t *)count;
+}
+
+/// @return whether the only worker goes on looking
+static bool it_looks(void)
+{
+  uint64_t count = test_value(&turns) + 100;
+  return test_until(is_beyond, &count) && ws_load_relaxed(&pool->searching) > 0;
 }
 
 static uint32_t awake(void)
@@ -68,8 +124,9 @@ static void the_push_wakes_nobody(void)
     return;
   }
   create(1, true);
+  stop_the_clock();
   ws_pool_prewake(pool, 1, LONG_NS);
-  CU_ASSERT_TRUE(test_until(someone_searches, NULL));
+  CU_ASSERT_TRUE(it_looks());
   ws_stats_t before = test_stats(pool);
   ws_pool_prewake(pool, 1, LONG_NS); // it is awake already
   ws_au64_t count = {0};
@@ -77,6 +134,7 @@ static void the_push_wakes_nobody(void)
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
   CU_ASSERT_EQUAL(test_value(&count), 1);
   CU_ASSERT_EQUAL(test_stats(pool).outside.wakes_sent, before.outside.wakes_sent);
+  start_the_clock();
   test_destroy(pool);
 }
 
@@ -185,11 +243,13 @@ static void from_hot_to_all_others(void)
   }
   create(1, true);
   for (uint32_t i = 0; i < TEST_COUNT(others); i++) {
+    ws_store_relaxed(&may_spin, 1); // relaxed: as above
     CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_HOT, 0), 0);
     test_push(pool, test_empty_task, NULL, NULL);
-    CU_ASSERT_TRUE(test_until(someone_searches, NULL));
+    CU_ASSERT_TRUE(it_looks());
     CU_ASSERT_EQUAL(ws_pool_set_spin(pool, others[i], 0), 0);
     CU_ASSERT_TRUE(test_until_quiet(pool));
+    ws_store_relaxed(&may_spin, 0); // relaxed: as above
   }
   test_destroy(pool);
 }

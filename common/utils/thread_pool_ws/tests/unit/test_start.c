@@ -72,6 +72,19 @@ static uint32_t threads_called(const char *name)
   return found;
 }
 
+/// A thread that was joined is in /proc for a moment longer, under an emulator for a long one.
+static bool has_none(void *name)
+{
+  return threads_called(name) == 0;
+}
+
+static bool none_called(const char *name)
+{
+  char wanted[32];
+  snprintf(wanted, sizeof(wanted), "%s", name);
+  return test_until(has_none, wanted);
+}
+
 static void names_are_cut_indices_never(void)
 {
   char name[16];
@@ -98,8 +111,8 @@ static void threads_carry_their_names(void)
   CU_ASSERT_EQUAL(threads_called("a_very_long_100"), 1);
   CU_ASSERT_EQUAL(threads_called("ws_guard"), 1);
   test_destroy(pool);
-  CU_ASSERT_EQUAL(threads_called("a_very_long_na0"), 0);
-  CU_ASSERT_EQUAL(threads_called("ws_guard"), 0);
+  CU_ASSERT_TRUE(none_called("a_very_long_na0"));
+  CU_ASSERT_TRUE(none_called("ws_guard"));
 }
 
 static void run_hundred(ws_pool_t *pool)
@@ -295,7 +308,7 @@ static void host_creates_the_threads(void)
     CU_ASSERT_EQUAL(test_warnings.count, !pinned);
     run_hundred(pool);
     test_destroy(pool);
-    CU_ASSERT_EQUAL(threads_called("host"), 0);
+    CU_ASSERT_TRUE(none_called("host"));
   }
 }
 

@@ -113,10 +113,22 @@ static void drain_runs_everything(void)
   }
 }
 
-static void *let_soon(void *gate)
+typedef struct {
+  ws_pool_t *pool;
+  test_gate_t gate;
+} stop_t;
+
+static bool is_stopping(void *pool)
 {
-  test_sleep_ms(20);
-  test_gate_let(gate, 1);
+  return ws_load_acquire(&((struct ws_pool_s *)pool)->state) != WS_RUNNING;
+}
+
+/// The worker must not run what is queued before the abort has begun.
+static void *let_when_it_stops(void *stop_arg)
+{
+  stop_t *stop = stop_arg;
+  test_until(is_stopping, stop->pool);
+  test_gate_let(&stop->gate, 1);
   return NULL;
 }
 
@@ -124,16 +136,16 @@ static void *let_soon(void *gate)
 static void abort_skips_and_completes_groups(void)
 {
   scene_t scene = {.pool = test_pool(1)};
-  test_gate_t gate;
+  stop_t stop = {.pool = scene.pool};
   ws_group_t group;
-  test_gate_init(&gate);
+  test_gate_init(&stop.gate);
   ws_group_init(&group, 101);
-  test_push(scene.pool, test_gate_task, &gate, &group);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  test_push(scene.pool, test_gate_task, &stop.gate, &group);
+  CU_ASSERT_TRUE(test_gate_await(&stop.gate, 1));
   for (uint32_t i = 0; i < 100; i++)
     test_push(scene.pool, test_count_task, &scene.count, &group);
   test_threads_t threads = {0};
-  test_spawn(&threads, let_soon, &gate);
+  test_spawn(&threads, let_when_it_stops, &stop);
   CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_ABORT), 100);
   test_join(&threads);
   CU_ASSERT_EQUAL(test_value(&scene.count), 0);
@@ -141,7 +153,7 @@ static void abort_skips_and_completes_groups(void)
   ws_group_wait(&group, scene.pool);
   CU_ASSERT_EQUAL(test_stats(scene.pool).skipped_tasks, 100);
   test_destroy(scene.pool);
-  test_gate_destroy(&gate);
+  test_gate_destroy(&stop.gate);
 }
 
 static void *push_until_refused(void *scene_arg)
