@@ -111,3 +111,31 @@ pytest_counted() {
   printf '%d passed, %d failed, %d skipped\n' $((tests - bad - skips)) "$bad" "$skips"
   return "$code"
 }
+
+# apart <command>...   Runs it where the machine's session daemons of LTTng are not seen, and where those that
+# it starts end with it, however it ends. Root's daemons have fixed places, so root gets other mounts and
+# process numbers (not in a container that forbids it: there the command has to end its own daemon).
+apart() {
+  local other=(unshare --mount --pid --fork --kill-child --mount-proc)
+  if [ "$(id -u)" != 0 ]; then
+    apart_home "$@"
+  elif "${other[@]}" true 2>/dev/null; then
+    "${other[@]}" bash -c 'mount -t tmpfs run /run && mount -t tmpfs shm /dev/shm && "$@"' apart "$@"
+  else
+    "$@"
+  fi
+}
+
+# The same for another user, whose daemons have their places in LTTNG_HOME.
+apart_home() (
+  LTTNG_HOME=$(mktemp -d) || exit 1
+  export LTTNG_HOME
+  end_daemon() {
+    local pid
+    pid=$(cat "$LTTNG_HOME/.lttng/lttng-sessiond.pid" 2>/dev/null) && kill "$pid" 2>/dev/null
+    rm -rf "$LTTNG_HOME"
+  }
+  trap end_daemon EXIT
+  trap 'exit 130' INT TERM
+  "$@"
+)

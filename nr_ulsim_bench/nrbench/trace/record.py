@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Sequence
 
 from nrbench import host
-from nrbench.trace import ctf_files, signals
+from nrbench.trace import ctf_files, daemon, signals
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER
 from nrbench.trace.lttng import Buffers, Losses, Session, check_installed, check_memory, free_memory, is_full
@@ -81,7 +81,8 @@ def record(options: Options) -> int:
     check(options)
     is_new = make_folder(options.out)
     try:
-        with signals.held():  # until the session is gone; only the wait for the command can be broken off
+        # until the session is gone; only the wait for the command can be broken off
+        with signals.held(), daemon.ends_with_block():
             with Session(options.name, options.out, options.buffers, options.per_process) as session:
                 _say_left_behind(session)
                 say(f"recording into {options.out}")

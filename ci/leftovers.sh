@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Sourced by ci/test: says what a step has left behind. Processes are told by a mark in their environment,
+# files by a folder for temporary files that only this run uses; so other programs of this machine do not
+# matter. Mounts and what lies in /dev/shm, ~/.lttng and /var/run/lttng are compared by name.
+
+leftovers_mark="$$-$RANDOM$RANDOM"
+
+# What was there before the first step. Sets TMPDIR for the steps.
+leftovers_begin() {
+  export WS_TEST_RUN="$leftovers_mark"
+  TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/ws-test.XXXXXX") || return 1
+  chmod 1777 "$TMPDIR" # as /tmp: some tests run as another user
+  export TMPDIR
+  leftovers_known=$(leftovers_named)
+}
+
+leftovers_end() { [ -z "${leftovers_known+set}" ] || rm -rf "$TMPDIR"; }
+
+# Process numbers of programs that a step has started and that still run. Not of this shell and its subshells:
+# their environment in /proc is that of the start.
+leftovers_processes() {
+  local files=(/proc/[0-9]*/environ) # before grep and cut are there: they have the mark, too
+  grep -lzx "WS_TEST_RUN=$leftovers_mark" "${files[@]}" 2>/dev/null | cut -d / -f 3
+}
+
+# As above, but not of those that end within two seconds.
+leftovers_staying() {
+  local turn
+  for turn in 1 2 3 4 5 6 7 8 9 10; do
+    [ -n "$(leftovers_processes)" ] || return 0
+    sleep 0.2
+  done
+  leftovers_processes
+}
+
+# Mounts, and names in the folders that LTTng uses. The library lttng-ust makes /dev/shm/lttng-ust-wait-* in
+# each program that is linked with it, and never removes them.
+leftovers_named() {
+  awk '{ print "mount " $5 }' /proc/self/mountinfo 2>/dev/null
+  find /dev/shm "${LTTNG_HOME:-$HOME}/.lttng" /var/run/lttng/ -mindepth 1 2>/dev/null |
+    grep -v '^/dev/shm/lttng-ust-wait-'
+  return 0
+}
+
+# leftovers_of_step   Prints a line for each thing that was left behind, ends processes, removes files from
+# TMPDIR. Returns 1 when a process was left.
+leftovers_of_step() {
+  local pid path status=0 now
+  while read -r pid; do
+    printf '    left behind: process %s, %s\n' "$pid" "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
+    kill "$pid" 2>/dev/null
+    status=1
+  done < <(leftovers_staying)
+  for path in "$TMPDIR"/* "$TMPDIR"/.[!.]*; do
+    [ -e "$path" ] || continue
+    case "${path##*/}" in pytest-of-*) ;; *) printf '    left behind: %s\n' "$path" ;; esac
+    rm -rf "$path"
+  done
+  now=$(leftovers_named)
+  comm -13 <(sort -u <<<"$leftovers_known") <(sort -u <<<"$now") |
+    sed 's/^/    left behind, unless another program made it: /'
+  leftovers_known="$now"
+  return "$status"
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ci/leftovers.sh sees what a step leaves behind, and nothing else."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[1] / "leftovers.sh"
+
+
+def after(step: str) -> tuple[int, list[str]]:
+    """What is said after a step that is this shell text, run as ci/test runs one."""
+    program = f"""set -uo pipefail
+    . {SCRIPT}
+    leftovers_begin || exit 99
+    trap leftovers_end EXIT
+    bash -c "$1" >/dev/null 2>&1 </dev/null
+    leftovers_of_step"""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            ["bash", "-c", program, "bash", step],
+            capture_output=True, text=True, check=False, timeout=100, env={
+                "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": folder, "HOME": folder,
+            },
+        )  # fmt: skip
+        assert done.stderr == "", done.stderr
+        assert list(Path(folder).iterdir()) == []  # TMPDIR of the steps is gone
+    said = [line for line in done.stdout.splitlines() if "unless another program" not in line]
+    return done.returncode, said
+
+
+class Leftovers(unittest.TestCase):
+    def test_a_step_that_leaves_nothing(self):
+        self.assertEqual(after('file=$(mktemp) && echo x >"$file" && rm "$file"'), (0, []))
+
+    def test_a_daemon_is_named_and_ended(self):
+        status, said = after("setsid sleep 1003 & setsid sleep 1003 & exit 0")
+        self.assertEqual((status, len(said)), (1, 2))
+        for line in said:
+            number = line.split()[3].rstrip(",")
+            self.assertRegex(line, r"left behind: process \d+, sleep 1003")
+            state = Path("/proc", number, "stat")
+            self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z")
+
+    def test_one_that_ends_soon_is_none(self):
+        self.assertEqual(after("setsid sleep 0.3 & exit 0"), (0, []))
+
+    def test_a_process_of_another_run_is_none(self):
+        with subprocess.Popen(["sleep", "1003"], env={"WS_TEST_RUN": "1-1"}) as other:
+            try:
+                self.assertEqual(after("true"), (0, []))
+                self.assertIsNone(other.poll())
+            finally:
+                other.kill()
+
+    def test_files_and_folders_are_named(self):
+        status, said = after('cd "$TMPDIR" && touch "a file" && mkdir b .c pytest-of-root')
+        names = sorted(line.rpartition("/")[2] for line in said)
+        self.assertEqual((status, names), (0, [".c", "a file", "b"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A session daemon that a recording has started ends with it; others are left alone. With programs that have
+the daemon's name, and, where LTTng is there (step 45), with the daemon itself."""
+
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from test_trace_lttng import REASON, record
+
+from nrbench.trace import daemon
+from nrbench.trace.errors import TraceError
+
+NONE = "<command><output><sessions/></output></command>"
+ONE = "<command><output><sessions><session><name>s</name></session></sessions></output></command>"
+
+
+class Daemons:
+    """Of this test alone: their folder is the test's."""
+
+    def __init__(self, monkeypatch, folder) -> None:
+        self.folder, self.started, self.listed = folder, [], NONE
+        self.program = shutil.copy(shutil.which("sleep"), folder / daemon.NAME)
+        monkeypatch.setattr(daemon, "run_folder", lambda: folder)
+        monkeypatch.setattr(daemon, "END_S", 0.0)  # a child stays in /proc until it is waited for
+        monkeypatch.setattr(daemon, "run_lttng", lambda *_: self.list())
+
+    def list(self) -> str:
+        if self.listed is None:
+            raise TraceError("'lttng list' failed")
+        return self.listed
+
+    def start(self) -> subprocess.Popen:
+        self.started.append(subprocess.Popen([self.program, "1000"]))
+        (self.folder / f"{daemon.NAME}.pid").write_text(f"{self.started[-1].pid}\n")
+        while daemon.running() is None:
+            time.sleep(0.01)  # a new program has its name a moment after its start
+        return self.started[-1]
+
+
+@pytest.fixture
+def daemons(monkeypatch, tmp_path):
+    made = Daemons(monkeypatch, tmp_path)
+    yield made
+    for process in made.started:
+        process.kill()
+        process.wait()
+
+
+def runs(process: subprocess.Popen) -> bool:
+    return process.poll() is None
+
+
+def test_one_that_was_started_meanwhile_ends(daemons):
+    with daemon.ends_with_block():
+        started = daemons.start()
+    assert started.wait(60) == -15
+
+
+def test_also_when_the_recording_fails(daemons):
+    with pytest.raises(KeyboardInterrupt), daemon.ends_with_block():
+        started = daemons.start()
+        raise KeyboardInterrupt
+    assert started.wait(60) == -15
+
+
+def test_one_that_ran_before_is_left_alone(daemons):
+    started = daemons.start()
+    with daemon.ends_with_block():
+        pass
+    assert daemon.running() == started.pid and runs(started)
+
+
+@pytest.mark.parametrize("listed", [ONE, None, "no XML"])
+def test_one_that_others_may_record_with_is_left_alone(daemons, listed):
+    daemons.listed = listed
+    with daemon.ends_with_block():
+        started = daemons.start()
+    assert runs(started)
+
+
+@pytest.mark.parametrize("number", ["", "no number", "1", "4194304999"])
+def test_a_number_that_is_no_daemons(daemons, number):
+    (daemons.folder / f"{daemon.NAME}.pid").write_text(number)
+    assert daemon.running() is None
+
+
+def test_where_a_users_daemon_has_its_files(monkeypatch):
+    monkeypatch.setattr(daemon.os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("HOME", "/somewhere")
+    monkeypatch.delenv("LTTNG_HOME", raising=False)
+    assert str(daemon.run_folder()) == "/somewhere/.lttng"
+    monkeypatch.setenv("LTTNG_HOME", "/elsewhere")
+    assert str(daemon.run_folder()) == "/elsewhere/.lttng"
+
+
+@pytest.mark.skipif(REASON is not None, reason=str(REASON))
+def test_a_real_one_ends_with_its_recording(tmp_path):
+    before = daemon.running()
+    record(tmp_path / "t", "--seconds", "0.1", "--", sys.executable, "-c", "print(1)", status=2)
+    assert daemon.running() == before
