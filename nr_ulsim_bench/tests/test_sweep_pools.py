@@ -97,6 +97,14 @@ def test_a_program_that_does_not_come_as_far_is_not_refused(sweep, tmp_path):
     assert answer.exit_code == 1 and "crash: ended by SIGABRT" in answer.output
 
 
+def test_modules_that_a_failing_program_lacks_are_named(sweep, tmp_path):
+    folder = a_program(tmp_path / "c", "sys.exit('cannot open libldpc.so')")
+    (folder / "libdfts.so").touch()
+    said = one_line(sweep(OAI, None, "--new", folder).output)
+    assert f"--new {folder}/nr_ulsim fails. Beside it are no libldpc.so, libparams_libconfig.so" in said
+    assert f"cmake --build {folder} --target ldpc params_libconfig" in said
+
+
 def test_the_program_is_asked_with_few_slots(sweep, tmp_path):
     log = tmp_path / "log"
     folder = printing(tmp_path / "b", OURS)

@@ -101,7 +101,10 @@ def test_the_program_sees_its_folder_its_options_and_only_the_settings_of_the_sw
     "name, error",
     [
         ("absent", "no such file or folder"),
-        ("empty", "it holds no nr_ulsim; build that target in it"),
+        (
+            "empty",
+            "it holds no nr_ulsim; build it: cmake --build .* --target nr_ulsim ldpc dfts params_libconfig",
+        ),
         ("text/nr_ulsim", "not a program that may be run"),
     ],
 )

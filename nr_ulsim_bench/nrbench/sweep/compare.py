@@ -278,9 +278,9 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 
 NOTE = (
-    "Medians in µs, CPU time in s; below 1 is faster after. The two were not taken in turns: what changed on"
-    " the machine in between is part of the ratio. Where nothing differs, about one row in twenty says"
-    " otherwise by chance."
+    "Medians in µs, CPU time in s; below 1 is faster after. The runs of the two files were not interleaved:"
+    " what changed on the machine in between is part of the ratio. Where nothing differs, about one row in"
+    " twenty says otherwise by chance."
 )
 
 

@@ -12,9 +12,9 @@ from nrbench.sweep.table import Column, Table, below_bound, interval_text, main_
 from nrbench.sweep.verdicts import FASTER, FEW, SAME, SLOWER
 
 RULE = (
-    "At the most threads that do not exceed the cores, so that no number is picked for its result; in "
-    "brackets the 95 % interval. Both sides have the same number of threads in the pool; in ours the thread "
-    "that waits computes, too."
+    "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
+    "interval. Both pools have the same number of threads; in thread_pool_ws the thread that waits runs "
+    "tasks, too."
 )
 
 

@@ -42,7 +42,7 @@ class Shown(NamedTuple):
     @property
     def left(self) -> set[int]:
         """Columns of words."""
-        named = ("variant", "verdict", "case", "host", "cause", "", "options", "runs of", "says")
+        named = ("variant", "verdict", "case", "host", "cause", "", "options", "runs of", "line")
         return {index for index, column in enumerate(self.table.columns) if column.name in named}
 
 
@@ -142,7 +142,7 @@ def option_table(runs: Sequence[Run]) -> Table:
 
 
 def pool_table(runs: Sequence[Run]) -> Table | None:
-    """What the pools say of themselves; None if none does."""
+    """The lines that pools print when they start; None if none does."""
     said: dict[str, tuple[set[str], set[int]]] = {}
     for run in runs:
         if run.build and run.build.pool:
@@ -153,8 +153,8 @@ def pool_table(runs: Sequence[Run]) -> Table | None:
         [", ".join(sorted(variants)), ", ".join(map(str, sorted(threads))), text]
         for text, (variants, threads) in said.items()
     ]
-    heads = [Column("", head) for head in ("variant", "threads", "says")]
-    return Table("What the pools say of themselves", heads, sorted(rows), []) if rows else None
+    heads = [Column("", head) for head in ("variant", "threads", "line")]
+    return Table("Lines that the pools print when they start", heads, sorted(rows), []) if rows else None
 
 
 def write(

@@ -12,7 +12,7 @@ from nrbench.sweep.parse import pool_of
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.process import run_program
 from nrbench.sweep.record import Run
-from nrbench.sweep.simulator import BuildError, Simulator
+from nrbench.sweep.simulator import BuildError, Simulator, absent_modules
 
 OLD, NEW = "old", "new"
 OAI_POOL = "OAI's own pool"
@@ -61,6 +61,11 @@ def _advice(wrong: Mapping[str, str | None], both: bool) -> str:
     return "Name a build without thread_pool_ws as --old" + (", in a build folder of its own" if both else "")
 
 
+def _modules_advice(simulator: Simulator, absent: Sequence[str]) -> str:
+    build = f"cmake --build {simulator.folder} --target {' '.join(absent)}"
+    return f"Beside it are no {', '.join(f'lib{name}.so' for name in absent)}, which it loads: {build}"
+
+
 def check(
     builds: Mapping[str, Simulator],
     settings: Sequence[Setting],
@@ -70,7 +75,7 @@ def check(
     """Asks each build which pool it has.
 
     @param builds    by the option that names them: old, new
-    @param any_pool  say it and go on
+    @param any_pool  print it on stderr and go on
     @throws BuildError  one of them has the other pool; the message names all builds and what each has"""
     found: dict[str, str | None] = {}
     for side, simulator in builds.items():
@@ -78,6 +83,8 @@ def check(
         known, pool = ask(simulator, of_side[0], cpus) if of_side else (False, None)
         if known:
             found[side] = pool
+        elif of_side and (absent := absent_modules(simulator)):
+            say(f"--{side} {simulator.program} fails. {_modules_advice(simulator, absent)}")
     wrong = {side: pool for side, pool in found.items() if is_wrong(side, pool)}
     if not wrong:
         return

@@ -20,6 +20,7 @@ from nrbench.sweep.session import sha256_of_program
 
 KIND: Kind = "nr_ulsim"
 PROGRAM = "nr_ulsim"
+MODULES = ("ldpc", "dfts", "params_libconfig")  # that it loads when it runs, by the names of their targets
 
 
 class BuildError(ValueError):
@@ -35,6 +36,11 @@ class Simulator:
     def folder(self) -> Path:
         """Where it finds its libraries."""
         return self.program.parent
+
+
+def absent_modules(simulator: Simulator) -> tuple[str, ...]:
+    """Targets whose libraries do not lie beside the program. The system may find them elsewhere."""
+    return tuple(name for name in MODULES if not (simulator.folder / f"lib{name}.so").exists())
 
 
 def _sources(folder: Path) -> Path | None:
@@ -73,7 +79,7 @@ def find(path: Path, option: str, oai: str | None = None) -> Simulator:
     program = path / PROGRAM if path.is_dir() else path
     if not program.exists():
         hint = (
-            f": it holds no {PROGRAM}; build that target in it"
+            f": it holds no {PROGRAM}; build it: cmake --build {path} --target {PROGRAM} {' '.join(MODULES)}"
             if path.is_dir()
             else ": no such file or folder"
         )

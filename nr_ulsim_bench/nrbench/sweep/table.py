@@ -250,15 +250,15 @@ def ratio_notes(result: CaseResult) -> Iterator[str]:
     baseline = result.group.baseline
     if baseline is not None:
         yield (
-            f"÷ old: median over that of {baseline}; below 1 is faster. The verdict asks whether the "
-            f"interval leaves out 1{beyond(result.threshold)}; where nothing differs, about one row in"
-            " twenty says otherwise by chance."
+            f"÷ old: median divided by the median of {baseline}; below 1 is faster. Verdict: faster or "
+            f"slower if the interval leaves out 1{beyond(result.threshold)}; where nothing differs, about"
+            " one row in twenty says otherwise by chance."
         )
     if result.has_bound:
         yield (
-            "bound: what no pool can beat, from the work of inline runs or recorded slots, spread over the "
-            "cores that can compute, that of the thread that waits included; one for all variants of a row,"
-            " so looser for a pool whose waiter sleeps."
+            "bound: the time that no pool can beat: the work of inline runs (or of recorded slots), divided "
+            "by the cores that can compute. It counts the core of the thread that waits, for OAI's pool too, "
+            "although that thread sleeps there."
         )
     if any(cell.ratio is not None and not cell.ratio.paired for cell in result.cells.values()):
         yield UNPAIRED

@@ -112,16 +112,16 @@ NOTES = {
     ),
     "Wakes": (
         "Times in us, from the call that wakes to the first thing that the worker does. own timer: workers "
-        "that ran their first task after they had got up by their own timer (pre-wake)."
+        "that ran their first task after a wake by their own timer (pre-wake)."
     ),
     "Critical path": (
         "Mean us a phase, and share. Back from the end, what each moment waited for. serial: the phase's own "
-        "thread neither pushes, runs tasks nor waits. push: it pushes or wakes. wake: a worker gets up. find:"
-        " a thread looks for its next task. run: tasks. finish: from the end of the last task to the return "
-        "of the wait."
+        "thread neither pushes, runs tasks nor waits. push: it pushes or wakes. wake: from the call that "
+        "wakes a worker to its first step. find: a thread searches for its next task. run: tasks. finish: "
+        "from the end of the last task to the return of the wait."
     ),
     "Pools": (
-        "Over the whole trace, not only in phases. did not sleep: a task came while the worker lay down. "
+        "Over the whole trace, not only in phases. did not sleep: a task came before the worker slept. "
         "prewake: plans of workers + hints of the program."
     ),
 }
