@@ -19,7 +19,7 @@ PROGRAMS = {
 echo "sudo" >>"$FAKE/calls"
 [ ! -e "$FAKE/password" ] || exit 1
 [ "$1" = -n ] && shift
-echo 0 >"$FAKE/id"; "$@"; code=$?; echo 1000 >"$FAKE/id"; exit $code""",
+echo 0 >"$FAKE/id"; env -i PATH="$PATH" FAKE="$FAKE" "$@"; code=$?; echo 1000 >"$FAKE/id"; exit $code""",
     "dpkg-query": """
 for name; do :; done
 grep -qxF "$name" "$FAKE/installed" && printf installed""",
@@ -29,6 +29,7 @@ if grep -qxF "$2" "$FAKE/known"; then echo '  Candidate: 1.0'; else echo '  Cand
 head -c 300000 /dev/zero | tr '\\0' x || exit 141""",
     "apt-get": """
 echo "apt-get $*" >>"$FAKE/calls"
+[ -z "$https_proxy" ] || echo "by way of $https_proxy" >>"$FAKE/calls"
 [ "$(cat "$FAKE/id")" = 0 ] || exit 100
 case "$*" in *update*) [ ! -e "$FAKE/offline" ]; exit ;; esac
 names="$*" names="${names##*--no-install-recommends}"

@@ -121,6 +121,10 @@ class RightsTest(FakeMachine):
         self.assertEqual(self.setup_run()[0], 0)
         self.assertEqual(self.lines("installed"), ["gcc", "spin"])
 
+    def test_a_proxy_passes_through_sudo(self) -> None:
+        self.assertEqual(self.setup_run(https_proxy="http://proxy.example:1")[0], 0)
+        self.assertEqual(self.lines("calls").count("by way of http://proxy.example:1"), 2)
+
     def test_sudo_that_asks_for_a_password(self) -> None:
         self.write("fake/password", "")
         code, said = self.setup_run()
