@@ -6,6 +6,7 @@
 # matter. Mounts and what lies in /dev/shm, ~/.lttng and /var/run/lttng are compared by name.
 
 leftovers_mark="$$-$RANDOM$RANDOM"
+leftovers_looks=50 # 0.2 s apart: a daemon that was told to end may take a while
 
 # What was there before the first step. Sets TMPDIR for the steps.
 leftovers_begin() {
@@ -25,10 +26,10 @@ leftovers_processes() {
   grep -lzx "WS_TEST_RUN=$leftovers_mark" "${files[@]}" 2>/dev/null | cut -d / -f 3
 }
 
-# As above, but not of those that end within two seconds.
+# As above, but not of those that end soon.
 leftovers_staying() {
   local turn
-  for turn in 1 2 3 4 5 6 7 8 9 10; do
+  for ((turn = 0; turn < leftovers_looks; turn++)); do
     [ -n "$(leftovers_processes)" ] || return 0
     sleep 0.2
   done

@@ -9,10 +9,11 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parents[1] / "leftovers.sh"
 
 
-def after(step: str) -> tuple[int, list[str]]:
+def after(step: str, looks: int = 2) -> tuple[int, list[str]]:
     """What is said after a step that is this shell text, run as ci/test runs one."""
     program = f"""set -uo pipefail
     . {SCRIPT}
+    leftovers_looks={looks}
     leftovers_begin || exit 99
     trap leftovers_end EXIT
     bash -c "$1" >/dev/null 2>&1 </dev/null
@@ -44,7 +45,7 @@ class Leftovers(unittest.TestCase):
             self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z")
 
     def test_one_that_ends_soon_is_none(self):
-        self.assertEqual(after("setsid sleep 0.3 & exit 0"), (0, []))
+        self.assertEqual(after("setsid sleep 0.3 & exit 0", looks=300), (0, []))
 
     def test_a_process_of_another_run_is_none(self):
         with subprocess.Popen(["sleep", "1003"], env={"WS_TEST_RUN": "1-1"}) as other:
