@@ -100,7 +100,7 @@ static bool take_own(const struct ws_pool_s *pool, ws_deque_t *deque, ws_task_t 
   if (WS_LIKELY(!pool->settings.fifo))
     return ws_deque_take(deque, task);
   ws_steal_memo_t memo = {0};
-  return steal(deque, &memo, task);
+  return ws_deque_size(deque) > 0 && steal(deque, &memo, task); // empty, mostly: without the fence of a steal
 }
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
