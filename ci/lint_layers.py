@@ -30,10 +30,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("stats, report", ("core/ws_stats*", "core/ws_report*")),
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
     (
-        "dig, find, helper, park, place, run",
+        "dig, find, helper, park, place, run, survive",
         (
             *("core/ws_dig*", "core/ws_find*", "core/ws_helper*", "core/ws_park*", "core/ws_place*"),
-            *("core/ws_run*", *PREWAKE),
+            *("core/ws_run*", "core/ws_survive*", *PREWAKE),
         ),
     ),
     ("lane", ("core/ws_lane*",)),

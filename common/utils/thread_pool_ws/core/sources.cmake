@@ -30,6 +30,7 @@ set(WS_CORE_SOURCES
   core/ws_spin.c
   core/ws_start.c
   core/ws_stats.c
+  core/ws_survive.c
   core/ws_topo.c
   core/ws_traced.c
   core/ws_traced_phase.c

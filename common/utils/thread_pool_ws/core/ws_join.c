@@ -7,6 +7,7 @@
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_run.h"
+#include "ws_survive.h"
 #include "ws_traced.h"
 
 /// What a thread waits for.
@@ -38,53 +39,94 @@ static bool needs_more(const goal_t *goal, uint32_t units)
   return goal->group ? ws_group_units(goal->group) != units : !is_reached(goal);
 }
 
-/// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
-static bool run_own(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
+/// A wait under way.
+typedef struct {
+  ws_frame_t frame; ///< first: the frame is the wait
+  const goal_t *goal;
+  uint32_t units; ///< tasks of the group that have run and are not completed
+  uint32_t others; ///< tasks that have run, are completed, and are not counted
+} join_t;
+
+static void complete_units(join_t *join)
 {
-  ws_task_t task;
-  uint32_t units = 0, others = 0;
-  while (needs_more(goal, units) && ws_find_own(pool, here, goal->tag, &task)) {
-    if (goal->group && task.group == goal->group) {
-      ws_run(pool, here.queue, &task);
-      units++;
+  if (join->units > 0)
+    ws_group_complete(join->goal->group, join->units);
+  join->others += join->units;
+  join->units = 0;
+}
+
+static void count(join_t *join)
+{
+  complete_units(join);
+  ws_count_run(join->frame.here.queue, join->others);
+  join->others = 0;
+}
+
+static void finish_other(join_t *join)
+{
+  const ws_task_t *task = &join->frame.task;
+  if (ws_group_counts(task->group))
+    ws_group_complete(task->group, 1);
+  join->others++;
+}
+
+/// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
+static bool run_own(join_t *join)
+{
+  struct ws_pool_s *pool = join->frame.pool;
+  const ws_here_t here = join->frame.here;
+  const goal_t *goal = join->goal;
+  ws_task_t *task = &join->frame.task;
+  bool ran = false;
+  for (; needs_more(goal, join->units) && ws_find_own(pool, here, goal->tag, task); ran = true) {
+    if (goal->group && task->group == goal->group) {
+      ws_run(pool, here.queue, task);
+      join->units++;
       continue;
     }
-    if (units > 0) // what a task of the group has pushed may wait for it
-      ws_group_complete(goal->group, units);
-    ws_run(pool, here.queue, &task);
-    if (ws_group_counts(task.group))
-      ws_group_complete(task.group, 1);
+    complete_units(join); // what a task of the group has pushed may wait for it
+    ws_run(pool, here.queue, task);
+    finish_other(join);
     if (!goal->group)
       here.queue->mark->index = ws_find_mark(here); // what it pushed is not what brings the event about
-    others += units + 1;
-    units = 0;
   }
-  if (units > 0)
-    ws_group_complete(goal->group, units);
-  ws_count_run(here.queue, units + others);
-  return units + others > 0;
+  count(join);
+  return ran;
+}
+
+/// A task of this wait has ended its thread.
+static void settle(ws_frame_t *frame)
+{
+  join_t *join = (join_t *)frame;
+  if (join->goal->group && frame->task.group == join->goal->group)
+    join->units++;
+  else
+    finish_other(join);
+  count(join);
 }
 
 /// Run one task that a task of the group has pushed. Not for an event: there a task may push what comes after
 /// it, and the caller would be in the middle of that when its event is ready.
-static bool help_below(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
+static bool help_below(join_t *join)
 {
-  ws_task_t task;
-  if (!goal->group || !ws_find_below(pool, here, goal->tag, &task))
+  ws_frame_t *frame = &join->frame;
+  if (!join->goal->group || !ws_find_below(frame->pool, frame->here, join->goal->tag, &frame->task))
     return false;
-  ws_run_whole(pool, here.queue, &task);
+  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;
 }
 
 /// Spin until the goal is reached or something to help with turns up. A worker spins no longer than an idle
 /// one may: it keeps a place that others could fill. @return false when the time is over
-static bool spin(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
+static bool spin(join_t *join)
 {
-  const uint64_t ns_max = here.worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;
+  const struct ws_pool_s *pool = join->frame.pool;
+  const bool is_worker = join->frame.here.worker;
+  const uint64_t ns_max = is_worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;
   const uint64_t start_ns = ws_os_now_ns();
-  while (here.worker ? ws_may_spin(pool) : ws_helper_may_spin(pool)) {
+  while (is_worker ? ws_may_spin(pool) : ws_helper_may_spin(pool)) {
     for (uint32_t turn = 0; turn < 8; turn++) {
-      if (is_reached(goal) || help_below(pool, here, goal))
+      if (is_reached(join->goal) || help_below(join))
         return true;
       ws_pause();
     }
@@ -94,18 +136,26 @@ static bool spin(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
   return false;
 }
 
-static void join(struct ws_pool_s *pool, ws_here_t here, const goal_t *goal)
+static void help(ws_frame_t *frame)
 {
+  join_t *join = (join_t *)frame;
+  const ws_here_t here = frame->here;
+  frame->helps = ws_helper_begin(frame->pool, here); // once, however deep it joins
   ws_mark_t mark = {.index = ws_find_mark(here), .outer = here.queue->mark};
   here.queue->mark = &mark;
-  while (!is_reached(goal)) {
-    if (run_own(pool, here, goal) || spin(pool, here, goal))
+  while (!is_reached(join->goal)) {
+    if (run_own(join) || spin(join))
       continue;
     if (!here.worker)
-      ws_note_idle(pool); // it may have run the pool's last task; a worker does so when it runs dry
-    sleep_on(goal);
+      ws_note_idle(frame->pool); // it may have run the pool's last task; a worker does so when it runs dry
+    sleep_on(join->goal);
   }
   here.queue->mark = mark.outer;
+  if (!frame->helps)
+    return;
+  frame->helps = false;
+  ws_helper_end(frame->pool, here);
+  ws_note_idle(frame->pool); // a worker does so when it runs dry
 }
 
 /// Help, spin, sleep: see ws_group.h.
@@ -117,12 +167,10 @@ static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
       sleep_on(goal);
     return;
   }
-  const bool helper = ws_helper_begin(pool, here); // once, however deep it joins
-  join(pool, here, goal);
-  if (helper) {
-    ws_helper_end(pool, here);
-    ws_note_idle(pool); // a worker does so when it runs dry
-  }
+  join_t join = {.goal = goal};
+  join.frame = (ws_frame_t){
+      .pool = pool, .here = here, .body = help, .settle = settle, .goes_on = goal->group != NULL};
+  ws_survive(&join.frame);
 }
 
 static void wait(struct ws_pool_s *pool, const goal_t *goal)

@@ -9,6 +9,7 @@
 #include "ws_helper.h"
 #include "ws_park.h"
 #include "ws_process.h"
+#include "ws_survive.h"
 #include "ws_traced.h"
 
 const ws_task_t *ws_current_task(void)
@@ -54,25 +55,7 @@ void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *ta
   ws_count_run(queue, 1);
 }
 
-/// Run a task that comes from no queue. Inside it the caller may push and join, even while the pool stops.
-static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
-{
-  uint32_t no_depth = 0;
-  uint32_t *depth = here.queue ? &here.queue->depth : &no_depth;
-  const uint64_t laneless_in = ws_self()->laneless_in;
-  ws_self()->laneless_in = here.queue ? laneless_in : pool->id;
-  // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
-  const bool helper = ws_helper_begin(pool, here);
-  (*depth)++;
-  call(pool, task);
-  (*depth)--;
-  ws_self()->laneless_in = laneless_in;
-  if (helper)
-    ws_helper_end(pool, here);
-}
-
-/// Complete and count a task that came from no queue.
-static void finish_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   if (ws_group_counts(task->group))
     ws_group_complete(task->group, 1);
@@ -81,6 +64,36 @@ static void finish_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
   else
     ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
   ws_note_idle(pool);
+}
+
+static void finish(ws_frame_t *frame)
+{
+  ws_finish(frame->pool, frame->here, &frame->task);
+}
+
+static void call_here(ws_frame_t *frame)
+{
+  uint32_t no_depth = 0;
+  uint32_t *depth = frame->here.queue ? &frame->here.queue->depth : &no_depth;
+  const uint64_t laneless_in = ws_self()->laneless_in;
+  ws_self()->laneless_in = frame->here.queue ? laneless_in : frame->pool->id;
+  // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
+  frame->helps = ws_helper_begin(frame->pool, frame->here);
+  (*depth)++;
+  call(frame->pool, &frame->task);
+  (*depth)--;
+  ws_self()->laneless_in = laneless_in;
+  if (frame->helps)
+    ws_helper_end(frame->pool, frame->here);
+  frame->helps = false;
+  finish(frame);
+}
+
+/// Run, complete and count a task that comes from no queue. Inside it the caller may push and join, even
+/// while the pool stops.
+static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .task = *task, .body = call_here, .settle = finish});
 }
 
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
@@ -92,16 +105,16 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1); // a pool is not idle while it runs
   run_here(pool, here, task);
-  finish_here(pool, here, task);
 }
 
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (!ws_load_relaxed(&pool->aborted)) // relaxed: written before STOPPED, which the caller has seen
+  if (!ws_load_relaxed(&pool->aborted)) { // relaxed: written before STOPPED, which the caller has seen
     run_here(pool, here, task);
-  else
-    ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
-  finish_here(pool, here, task);
+    return;
+  }
+  ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
+  ws_finish(pool, here, task);
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

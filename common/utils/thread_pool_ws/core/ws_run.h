@@ -17,6 +17,9 @@ void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 /// @brief Run a task taken from a queue under its own root, complete its group, count it.
 void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
+/// @brief Complete the group of a task that came from no queue, or that ended its thread, and count it.
+void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
+
 /// @brief Count @p tasks as pushed, before they can run: who compares run with pushed must never see more
 /// run.
 /// @param queue  the caller's, NULL = it has none

@@ -194,6 +194,7 @@ struct ws_pool_s {
   ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
   ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
+  ws_au32_t ended_threads; ///< S times that a task ended its worker's thread
 
   // Pre-wake: written once a burst.
   alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm

@@ -19,6 +19,7 @@
 #include "ws_park.h"
 #include "ws_report.h"
 #include "ws_run.h"
+#include "ws_survive.h"
 #include "ws_traced.h"
 
 static bool is_idle(struct ws_pool_s *pool)
@@ -36,12 +37,11 @@ static bool is_idle(struct ws_pool_s *pool)
 }
 
 /// Run whatever is found. @return whether anything was
-static bool help_any(struct ws_pool_s *pool, ws_here_t here)
+static bool help_any(ws_frame_t *frame)
 {
-  ws_task_t task;
-  if (!here.queue || !ws_find(pool, here, &task))
+  if (!frame->here.queue || !ws_find(frame->pool, frame->here, &frame->task))
     return false;
-  ws_run_whole(pool, here.queue, &task);
+  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;
 }
 
@@ -71,11 +71,13 @@ static bool spin_until_idle(struct ws_pool_s *pool)
   return false;
 }
 
-static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
+static void wait_until_idle(ws_frame_t *frame)
 {
-  const bool helper = ws_helper_begin(pool, here);
+  struct ws_pool_s *pool = frame->pool;
+  const ws_here_t here = frame->here;
+  frame->helps = ws_helper_begin(pool, here);
   while (!is_idle(pool)) {
-    if (help_any(pool, here))
+    if (help_any(frame))
       continue;
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(pool) && here.queue)
@@ -84,11 +86,18 @@ static void wait_until_idle(struct ws_pool_s *pool, ws_here_t here)
     sleep_until_idle(pool);
     ws_blocking_end();
   }
-  if (helper)
+  if (frame->helps)
     ws_helper_end(pool, here);
+  frame->helps = false;
   if (here.queue)
     ws_give_back(pool, here);
   ws_note_idle(pool);
+}
+
+/// A task that the waiting thread ran has ended that thread.
+static void settle(ws_frame_t *frame)
+{
+  ws_finish(frame->pool, frame->here, &frame->task);
 }
 
 int ws_pool_wait(ws_pool_t *pool)
@@ -99,7 +108,7 @@ int ws_pool_wait(ws_pool_t *pool)
   if (here.worker || (here.queue && here.queue->depth > 0))
     return -EDEADLK;
   ws_traced_join_begin(pool, NULL);
-  wait_until_idle(pool, here);
+  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = wait_until_idle, .settle = settle});
   ws_traced_join_end(pool, NULL);
   return 0;
 }
@@ -135,6 +144,25 @@ static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
     ws_run_late(pool, here, &task);
 }
 
+/// A stop under way. When a task that it helps with ends the caller's thread, the stop goes on all the same.
+typedef struct {
+  ws_frame_t frame; ///< first: the frame is the stop
+  bool workers_ended;
+} stop_t;
+
+static void finish_stop(ws_frame_t *frame)
+{
+  stop_t *stop = (stop_t *)frame;
+  if (!stop->workers_ended) {
+    wait_until_idle(frame);
+    end_workers(frame->pool);
+    stop->workers_ended = true;
+  }
+  settle_leftovers(frame->pool, frame->here);
+  ws_traced_stop(frame->pool);
+  ws_report_at_stop(frame->pool);
+}
+
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 {
   if (!pool || (uint32_t)how > WS_STOP_ABORT)
@@ -148,10 +176,8 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   // [edge STOP acq_rel] aborted before the state
   if (!ws_cas_acq_rel(&pool->state, &running, how == WS_STOP_ABORT ? WS_ABORTING : WS_DRAINING))
     return -EALREADY;
-  wait_until_idle(pool, here);
-  end_workers(pool);
-  settle_leftovers(pool, here);
-  ws_traced_stop(pool);
-  ws_report_at_stop(pool);
+  stop_t stop = {
+      .frame = {.pool = pool, .here = here, .body = finish_stop, .settle = settle, .goes_on = true}};
+  ws_survive(&stop.frame);
   return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

@@ -13,50 +13,64 @@
 #include "ws_park.h"
 #include "ws_process.h"
 #include "ws_run.h"
+#include "ws_settings.h"
 #include "ws_spin.h"
+#include "ws_survive.h"
 
-/// Consecutive tasks of one group that have run, and are not completed yet.
+/// A worker's thread at work.
 typedef struct {
-  ws_group_t *group;
-  uint32_t tasks;
-} finished_t;
+  ws_frame_t frame; ///< first: the frame is the work
+  ws_group_t *group; ///< of the tasks below
+  uint32_t tasks; ///< consecutive ones of one group that have run, and are not completed yet
+} work_t;
 
-static void complete(ws_queue_t *queue, finished_t *finished)
+static void complete(work_t *work)
 {
-  if (finished->tasks == 0)
+  if (work->tasks == 0)
     return;
-  if (ws_group_counts(finished->group))
-    ws_group_complete(finished->group, finished->tasks);
-  ws_count_run(queue, finished->tasks);
-  finished->tasks = 0;
+  if (ws_group_counts(work->group))
+    ws_group_complete(work->group, work->tasks);
+  ws_count_run(work->frame.here.queue, work->tasks);
+  work->tasks = 0;
 }
 
 /// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group
 /// cannot be done before the last of them, so nobody waits longer for it. @return whether anything was
-static bool run_all(ws_worker_t *worker)
+static bool run_all(work_t *work)
 {
-  struct ws_pool_s *pool = worker->pool;
-  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
-  ws_task_t task;
-  finished_t finished = {0};
+  struct ws_pool_s *pool = work->frame.pool;
+  const ws_here_t here = work->frame.here;
+  ws_task_t *task = &work->frame.task;
   bool ran = false;
-  for (; ws_find(pool, here, &task); ran = true) {
-    if (worker->searching) {
-      ws_spin_found(worker);
-      ws_search_found(worker);
+  for (; ws_find(pool, here, task); ran = true) {
+    if (here.worker->searching) {
+      ws_spin_found(here.worker);
+      ws_search_found(here.worker);
     }
-    if (task.group != finished.group)
-      complete(here.queue, &finished);
-    ws_root_enter(here.queue, task.group); // what the task pushes belongs to it
-    ws_run(pool, here.queue, &task);
+    if (task->group != work->group)
+      complete(work);
+    work->group = task->group;
+    ws_root_enter(here.queue, task->group); // what the task pushes belongs to it
+    ws_run(pool, here.queue, task);
     ws_root_end(here.queue);
-    finished.group = task.group;
-    finished.tasks++;
-    if (!task.group || !ws_find_near(pool, here))
-      complete(here.queue, &finished);
+    work->tasks++;
+    if (!task->group || !ws_find_near(pool, here))
+      complete(work);
   }
-  complete(here.queue, &finished);
+  complete(work);
   return ran;
+}
+
+/// A task has ended, or tried to end, the worker's thread: the worker lives as long as its pool.
+static void settle(ws_frame_t *frame)
+{
+  work_t *work = (work_t *)frame;
+  if (ws_add_relaxed(&frame->pool->ended_threads, 1) == 0) // relaxed: one of them warns
+    ws_warn(&frame->pool->settings,
+            "worker %u goes on after a task that ended its thread (pthread_exit, or cancelled)",
+            frame->here.worker->index);
+  work->tasks++;
+  complete(work);
 }
 
 int32_t ws_worker_index(void)
@@ -65,11 +79,12 @@ int32_t ws_worker_index(void)
   return worker ? (int32_t)worker->index : -1;
 }
 
-void ws_worker_loop(ws_worker_t *worker)
+static void loop(ws_frame_t *frame)
 {
-  struct ws_pool_s *pool = worker->pool;
+  ws_worker_t *worker = frame->here.worker;
+  struct ws_pool_s *pool = frame->pool;
   for (;;) {
-    const bool ran = run_all(worker);
+    const bool ran = run_all((work_t *)frame);
     ws_note_idle(pool);
     if (ws_spin(worker, ran))
       continue;
@@ -79,4 +94,14 @@ void ws_worker_loop(ws_worker_t *worker)
     ws_hint_pass_on(worker);
   }
   ws_process_awake_sub(1);
+}
+
+void ws_worker_loop(ws_worker_t *worker)
+{
+  work_t work = {.frame = {.pool = worker->pool,
+                           .here = {.queue = &worker->queue, .worker = worker},
+                           .body = loop,
+                           .settle = settle,
+                           .goes_on = true}};
+  ws_survive(&work.frame);
 }

@@ -46,6 +46,12 @@ extern "C" {
 typedef struct ws_pool_s ws_pool_t;
 
 /// One task. Copied by a push; @c arg must stay valid until the task has run.
+/// A task should return. If its function ends the thread (pthread_exit), or the thread is cancelled at a
+/// cancellation point in it, the task counts as run, and its group is completed. A worker then goes on, and
+/// reports that by settings.warn, once a pool. A thread that runs the task while it waits for a group ends
+/// when that group is done; in any other wait of the library, or in a push, it ends at once; in
+/// ws_pool_stop() when the pool has stopped. Asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS), and
+/// longjmp out of a task, are not supported.
 typedef struct {
   void (*func)(void *arg);
   void *arg;

@@ -3,6 +3,7 @@
 /// Lanes of threads that have ended: their size, lanes that their owner could not free, hosts without a free
 /// thread-specific key, and the end of the library.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -77,6 +78,14 @@ static void *push_in_each_round_later(void *pusher_arg)
   return NULL;
 }
 
+/// A sanitizer's own data of a thread ends in the last round, too: a push after it would end the sanitizer.
+static bool is_last_round_usable(void)
+{
+  if (TEST_SANITIZED)
+    printf("(skipped: a sanitizer) ");
+  return !TEST_SANITIZED;
+}
+
 static bool gets_a_lane(void *pusher_arg)
 {
   pusher_t *pusher = pusher_arg;
@@ -89,6 +98,8 @@ static bool gets_a_lane(void *pusher_arg)
 /// More threads than lanes end without freeing theirs, one after the other: the next ones inherit them.
 static void lanes_of_the_last_round_are_inherited(void)
 {
+  if (!is_last_round_usable())
+    return;
   ws_au64_t count = {0};
   ws_settings_t settings = test_settings(1);
   settings.lanes = 2;
@@ -108,6 +119,8 @@ static void lanes_of_the_last_round_are_inherited(void)
 /// A full shared queue makes no new lane while one can be inherited.
 static void lanes_are_inherited_before_new_ones_are_made(void)
 {
+  if (!is_last_round_usable())
+    return;
   ws_au64_t count = {0};
   ws_settings_t settings = test_settings(1);
   settings.lanes = 2;

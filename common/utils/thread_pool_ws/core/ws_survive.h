@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_survive.h
+/// Life of a task, an accident: the task ends the thread that runs it (pthread_exit), or the thread is
+/// cancelled in it. The task counts as run, its group is completed, and the thread's account with the pool is
+/// put straight. Then a worker goes on, a stop goes on, and a wait for a group goes on until the group is
+/// done, because the group may lie on the stack that is about to go. Only after that the thread ends.
+///
+/// Method    Whoever runs tasks keeps what is under way in a frame and registers a cleanup handler, once for
+///           all tasks of a wait or a worker. The handler is called while the stack above the frame is whole.
+/// Nesting   Frames of waits inside tasks are repaired from the innermost to the outermost, as they unwind.
+#ifndef WS_SURVIVE_H
+#define WS_SURVIVE_H
+
+#include "ws_process.h"
+#include "ws_types.h"
+
+typedef struct ws_frame_s ws_frame_t;
+struct ws_frame_s {
+  // Set by the caller.
+  struct ws_pool_s *pool;
+  ws_here_t here;
+  void (*body)(ws_frame_t *frame); ///< runs tasks, each from the field below; called again to go on
+  void (*settle)(ws_frame_t *frame); ///< the task below has ended its thread: complete and count it
+  bool goes_on; ///< the body is called again after that
+  // Used by body and settle.
+  ws_task_t task; ///< that runs, the innermost of this frame
+  bool helps; ///< the body has begun a helper's place and not ended it
+  // The thread as it was before the body.
+  void *handler; ///< the C library's record of the cleanup handler
+  const ws_task_t *outer;
+  uint64_t laneless_in;
+  ws_group_t *root;
+  ws_mark_t *mark;
+  uint32_t depth, blocking;
+};
+
+/// @brief Run the body of @p frame, to its end if it goes on.
+void ws_survive(ws_frame_t *frame);
+
+#endif
