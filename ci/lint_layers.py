@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *("core/ws_run*", "core/ws_survive*", *PREWAKE),
         ),
     ),
-    ("lane", ("core/ws_lane*",)),
+    ("lane, search", ("core/ws_lane*", "core/ws_search*")),
     ("process, traced", ("core/ws_process*", "core/ws_traced*")),
     ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),
     ("types", ("core/ws_types*",)),

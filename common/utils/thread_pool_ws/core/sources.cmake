@@ -26,6 +26,7 @@ set(WS_CORE_SOURCES
   core/ws_relax.c
   core/ws_report.c
   core/ws_run.c
+  core/ws_search.c
   core/ws_settings.c
   core/ws_spin.c
   core/ws_start.c

@@ -57,26 +57,31 @@ static ws_ring_t *next_ring(ws_deque_t *deque)
   return ring;
 }
 
+/// The owner waits so long for a trim: longer than one takes, unless its thread gets no CPU.
+#define TRIM_NS_MAX 1000000u
+
 /// Make sure that nobody gives back, or will give back, pages that the owner is about to use.
-static void claim_pages(ws_deque_t *deque)
+/// @return false = a trim is under way, and does not end
+static bool claim_pages(ws_deque_t *deque)
 {
-  for (;;) {
+  for (bool waited = false;; waited = true) {
     uint32_t loose = ws_load_acquire(&deque->loose); // [edge DEQ_LOOSE acquire] a trim that has ended
     if (loose == WS_LOOSE_NONE)
-      return;
-    // [edge DEQ_LOOSE acq_rel] whoever moves loose away from PAGES may touch the pages: the owner, or one
-    // trim
+      return true;
+    // [edge DEQ_LOOSE acq_rel] the thread that moves loose away from PAGES may touch the pages: the owner, or
+    // one trim
     if (loose == WS_LOOSE_PAGES && ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE))
-      return;
+      return true;
+    if (loose == WS_LOOSE_TRIMMING && waited)
+      return false;
     if (loose == WS_LOOSE_TRIMMING) // asleep, so that a worker of a lower class can end its trim
-      ws_os_futex_wait(&deque->loose, WS_LOOSE_TRIMMING, 0);
+      ws_os_futex_wait(&deque->loose, WS_LOOSE_TRIMMING, TRIM_NS_MAX);
   }
 }
 
 bool ws_deque_grow(ws_deque_t *deque)
 {
-  claim_pages(deque);
-  ws_ring_t *next = next_ring(deque);
+  ws_ring_t *next = claim_pages(deque) ? next_ring(deque) : NULL;
   if (!next)
     return false;
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it

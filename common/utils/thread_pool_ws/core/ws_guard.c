@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_guard.c
-/// The guard: tasks may block, so the cap on awake workers is a preference. While tasks may wait behind a
-/// full set of awake workers one more thread looks from time to time, and wakes a worker when those are
-/// blocked.
+/// The guard: one more thread that looks from time to time whether queued tasks are reached, and wakes a worker
+/// where they are not. Two things can keep a task waiting while a worker sleeps:
 ///
-///   DORMANT --tasks queue behind a full set--> STANDING --nothing to see for 10 ms--> DORMANT
+///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
+///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
+///                 higher class. The guard takes the worker out of searching (ws_search.h).
+///
+///   DORMANT --a task is queued while a worker sleeps--> STANDING --nothing to see for 10 ms--> DORMANT
 ///   any --the pool stops--> ENDED
-/// [edge GUARD_DEKKER] Whoever leaves a task behind a full set of awake workers sees the guard standing, or
-/// makes it stand; a guard that lies down looks again after it has said so.
+/// [edge GUARD_DEKKER] A thread that leaves a task while a worker sleeps sees the guard standing, or makes it
+/// stand; a guard that lies down looks again after it has said so.
 ///
 /// Why a thread of its own: it is of the class BATCH, which never preempts. When workers block, a CPU is free
 /// and it runs at once; when they work it waits until they are done. A parked worker in this place cost 3 %
@@ -21,6 +24,7 @@
 
 #include "ws_park.h"
 #include "ws_place.h"
+#include "ws_search.h"
 #include "ws_settings.h"
 #include "ws_watch.h"
 
@@ -42,6 +46,7 @@
 
 /// What the guard remembers from look to look.
 typedef struct {
+  uint64_t looks; ///< number of this look
   uint64_t steps; ///< steps of tasks
   uint32_t quiet; ///< looks in a row without anything to see
   uint32_t stalled; ///< looks in a row at which tasks waited and none was begun or finished
@@ -97,9 +102,38 @@ static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
   return hidden < working ? hidden : working;
 }
 
+/// Tasks waited at this look and at the one before, and all the time the worker was awake and used no CPU.
+static bool is_starved(ws_worker_t *worker, uint64_t look)
+{
+  const uint64_t cpu_ns = ws_os_thread_cpu_ns(worker->tid);
+  const bool starved = worker->watched.look + 1 == look && worker->watched.cpu_ns == cpu_ns && cpu_ns != 0;
+  worker->watched = (ws_watched_t){.look = look, .cpu_ns = cpu_ns};
+  return starved;
+}
+
+/// Tasks wait. Stop relying on searchers that get no CPU.
+/// @return the awake workers that get none inside a task: they cannot be told from others later, as searchers
+/// can
+static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
+{
+  uint32_t starved = 0;
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    ws_worker_t *worker = &pool->worker[i];
+    if (ws_is_parked(pool, i) || !is_starved(worker, look))
+      continue;
+    if (ws_load_relaxed(&worker->trust) == WS_TRUST_NOT) // relaxed: a preference
+      starved += !ws_os_thread_sleeps(worker->tid);
+    else
+      ws_search_starved(worker);
+  }
+  // [edge PARK_DEKKER fence] the end of their search before the look: pushes relied on them
+  ws_fence_seq_cst();
+  return starved;
+}
+
 /// Tasks wait. Wake as many workers for them as have a CPU, or all when every awake one is blocked.
 static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
-                             uint32_t hidden)
+                             uint32_t hidden, uint32_t starved)
 {
   if ((hidden > 0 && hidden == working) || memory->stalled >= STALLED_LOOKS)
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
@@ -107,25 +141,28 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference
   const uint32_t limit = ws_awake_limit(pool);
   uint64_t queued = ws_queued(pool);
-  for (uint32_t at_work = working - hidden; at_work < limit && queued > 0; at_work++, queued--)
+  const uint32_t away = hidden + starved < working ? hidden + starved : working;
+  for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)
     ws_wake_sleeper(pool, (ws_here_t){0});
 }
 
 static void look(struct ws_pool_s *pool, memory_t *memory)
 {
   ws_count(&pool->guard_looks, 1);
+  memory->looks++;
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_work_visible(pool);
+  const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
   const bool lifted = ws_load_relaxed(&pool->lifted); // relaxed: a preference
   const uint32_t working = ws_working(pool);
   const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
-  memory->quiet = waiting || moved || working > 0 ? 0 : memory->quiet + 1;
+  memory->quiet = waiting || moved ? 0 : memory->quiet + 1;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
-  // A searcher will look by itself, unless it gets no CPU.
+  // A searcher will look by itself.
   const bool searched = ws_load_relaxed(&pool->searching) > 0 && memory->stalled < 2; // relaxed: a preference
   if (waiting && !searched)
-    wake_for_waiting(pool, memory, working, hidden);
+    wake_for_waiting(pool, memory, working, hidden, starved);
   else if (lifted && memory->healthy >= HEALTHY_LOOKS)
     ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference
 }
@@ -133,6 +170,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
 static void lie_down(struct ws_pool_s *pool)
 {
   uint32_t standing = WS_GUARD_STANDING;
+  ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference; nobody would take it back
   ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
   ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] no guard any more, before the last look
   uint32_t dormant = WS_GUARD_DORMANT;
@@ -161,7 +199,7 @@ static void *guard_thread(void *pool_arg)
     ws_watch_look(pool, &watch);
     wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
     if (state == WS_GUARD_DORMANT) {
-      memory = (memory_t){0};
+      memory = (memory_t){.looks = memory.looks + 1};
       continue;
     }
     look(pool, &memory);
@@ -174,16 +212,18 @@ void ws_guard_start(struct ws_pool_s *pool)
 {
   const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
-  pool->guarded = pool->workers > 1 && pool->workers > cpus;
+  pool->guarded = pool->workers > 1;
+  pool->capped = pool->guarded && pool->workers > cpus;
   pool->watched = pool->workers > 0 && pool->cpus > 1;
   if (!pool->guarded && !pool->watched)
     return;
   const int error = ws_os_thread_create(&pool->guard_thread, guard_thread, pool);
   if (error) {
-    pool->guarded = pool->watched = false;
+    pool->guarded = pool->capped = pool->watched = false;
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
     ws_warn(&pool->settings,
-            "no thread for the guard (%s): every worker may be awake, and nobody watches the CPU quota",
+            "no thread for the guard (%s): every worker may be awake, a worker without a CPU delays tasks, and "
+            "nobody watches the CPU quota",
             strerror(error));
     return;
   }

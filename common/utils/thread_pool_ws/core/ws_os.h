@@ -37,6 +37,8 @@ uint64_t ws_os_now_ns(void);
 bool ws_os_thread_sleeps(int32_t tid);
 /// @return false when thread @p tid of this process has ended; it has run all its code then
 bool ws_os_thread_exists(int32_t tid);
+/// CPU time that thread @p tid of this process has used. @return 0 when that cannot be told
+uint64_t ws_os_thread_cpu_ns(int32_t tid);
 /// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
 int32_t ws_os_cpu(void);
 int32_t ws_os_tid(void);

@@ -76,6 +76,21 @@ bool ws_os_thread_sleeps(int32_t tid)
   return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
 }
 
+/// The kernel's number for the CPU clock of a thread (clock_getcpuclockid(3) has none for single threads).
+static clockid_t thread_clock(int32_t tid)
+{
+  enum { PER_THREAD = 4, SCHED = 2 };
+  return (clockid_t)((~(uint32_t)tid << 3) | PER_THREAD | SCHED);
+}
+
+uint64_t ws_os_thread_cpu_ns(int32_t tid)
+{
+  struct timespec t;
+  if (clock_gettime(thread_clock(tid), &t) != 0)
+    return 0;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 bool ws_os_thread_exists(int32_t tid)
 {
   return syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH;

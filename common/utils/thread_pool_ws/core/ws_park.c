@@ -8,6 +8,7 @@
 #include "ws_place.h"
 #include "ws_prewake.h"
 #include "ws_process.h"
+#include "ws_search.h"
 #include "ws_traced.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
@@ -35,8 +36,8 @@ uint64_t ws_queued(struct ws_pool_s *pool)
 
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 {
-  if (!pool->guarded || ws_load_relaxed(&pool->lifted)) // relaxed: a preference
-    return pool->workers; // without a guard nobody would see tasks wait behind a cap
+  if (!pool->capped || ws_load_relaxed(&pool->lifted)) // relaxed: a preference
+    return pool->workers;
   const uint32_t helpers = ws_load_relaxed(&pool->helpers); // relaxed: a preference
   const uint32_t hinted = ws_load_relaxed(&pool->outside); // relaxed: a preference
   const uint32_t outside = helpers > hinted ? helpers : hinted;
@@ -61,17 +62,26 @@ uint32_t ws_working(const struct ws_pool_s *pool)
 {
   const uint32_t awake = ws_awake(pool);
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
-  return awake > blocked ? awake - blocked : 0;
+  const uint32_t away = blocked + ws_load_relaxed(&pool->starved); // relaxed: a preference
+  return awake > away ? awake - away : 0;
 }
 
-bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
+/// Take a worker's bit out of sleepers. @return whether it was there: then the caller owns that sleep's end
+static bool take_bit(struct ws_pool_s *pool, uint32_t worker)
 {
   const uint64_t bit = UINT64_C(1) << (worker % 64);
   // [edge PARK_CLAIM acq_rel] one claimer a sleep
   if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit))
     return false;
-  ws_add_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel] on the sleeper's behalf: it will look
   ws_process_awake_add(1);
+  return true;
+}
+
+bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
+{
+  if (!take_bit(pool, worker))
+    return false;
+  ws_search_claimed(&pool->worker[worker]);
   return true;
 }
 
@@ -86,11 +96,12 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(&worker->token, 1);
 }
 
-/// A sleeper to wake: best one that would get up by itself soon, and not on the caller's CPU if it can be
-/// helped; the lowest of several, so that the same few workers stay warm. @return its index, or UINT32_MAX
+/// A sleeper to wake: best one that got a CPU lately, is not on the caller's CPU, and would get up by itself
+/// soon; the lowest of several, so that the same few workers stay warm. @return its index, or UINT32_MAX
 static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
 {
   const bool armed = ws_load_relaxed(&pool->armed) > 0; // relaxed: a preference
+  const uint64_t now_ns = ws_load_relaxed(&pool->shunned) ? ws_os_now_ns() : 0; // relaxed: a preference
   uint32_t best = UINT32_MAX, most = 0;
   for (uint32_t word = 0; word < pool->mask_words; word++) {
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
@@ -99,12 +110,13 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
       const ws_worker_t *worker = &pool->worker[index];
       const bool elsewhere = ws_load_relaxed(&worker->seen_cpu) != cpu; // relaxed: a preference
       const bool rises = armed && ws_load_relaxed(&worker->rise.alarm_ns) != 0; // relaxed: a preference
-      const uint32_t merit = 1 + 2 * elsewhere + rises;
+      const bool shunned = now_ns != 0 && ws_search_is_shunned(worker, now_ns);
+      const uint32_t merit = 1 + 4 * !shunned + 2 * elsewhere + rises;
       if (merit > most) {
         most = merit;
         best = index;
       }
-      if (merit == (armed ? 4u : 3u))
+      if (merit == (armed ? 8u : 7u))
         return index;
     }
   }
@@ -145,7 +157,12 @@ bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
   }
 }
 
-/// Tasks wait behind a full set of awake workers: have the guard stand (ws_guard.c).
+bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
+{
+  return ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here);
+}
+
+/// A task is queued and a worker sleeps: have the guard stand (ws_guard.c), whoever is on the way to the task.
 static void call_guard(struct ws_pool_s *pool)
 {
   uint32_t dormant = WS_GUARD_DORMANT;
@@ -153,23 +170,15 @@ static void call_guard(struct ws_pool_s *pool)
     ws_os_futex_wake(&pool->guard, 1);
 }
 
-bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
+void ws_post(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (ws_working(pool) < ws_awake_limit(pool))
-    return ws_wake_sleeper(pool, here);
-  if (pool->guarded
-      // relaxed: after the caller's fence [GUARD_DEKKER]
-      && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
-    call_guard(pool);
-  return false;
-}
-
-void ws_search_begin(ws_worker_t *worker)
-{
-  if (worker->searching)
+  if (!ws_has_sleepers(pool))
     return;
-  ws_add_acq_rel(&worker->pool->searching, 1); // [edge SEARCHING acq_rel]
-  worker->searching = true;
+  if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
+    ws_wake_one(pool, here);
+  // relaxed: after the caller's fence [GUARD_DEKKER]
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT) && pool->guarded)
+    call_guard(pool);
 }
 
 void ws_search_found(ws_worker_t *worker)
@@ -177,8 +186,8 @@ void ws_search_found(ws_worker_t *worker)
   if (!worker->searching)
     return;
   struct ws_pool_s *pool = worker->pool;
-  worker->searching = false;
-  const bool last = ws_sub_acq_rel(&pool->searching, 1) == 1; // [edge SEARCHING acq_rel]
+  // A worker that was not counted any more owes nothing: the guard has looked in its place.
+  const bool last = ws_search_leave(worker) == 1;
   // The last searcher must look, because others relied on it. A woken one may: each wakes two, so that a wide
   // burst has its workers after a logarithm of wakes, not after their number.
   const uint32_t wakes_max = worker->claimed ? 2 : last;
@@ -199,7 +208,7 @@ void ws_search_found(ws_worker_t *worker)
 /// A queue that shrinks more often wakes nobody for it: the next worker that parks will find its pages.
 #define GIVE_BACK_EVERY_NS 10000000u
 
-/// Some queue has pages to give back: the sleep gets a bound, once.
+/// Some queue has pages to give back. @param now  whether to give them back
 static bool trim_due(struct ws_pool_s *pool, bool now)
 {
   bool due = false;
@@ -221,64 +230,87 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
   return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/// Announced: sleep until the token comes, or until it is time to get up for the next burst.
-/// @return whether the token has come; else the worker has claimed itself
-static bool sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
+/// When a sleep ends by itself.
+typedef struct {
+  uint64_t rise_ns; ///< to be awake for the next burst; 0 = not at all
+  uint64_t trim_ns; ///< to give pages back; 0 = not at all
+} alarms_t;
+
+/// How a sleep has ended.
+typedef enum { END_WORK, END_TOKEN, END_RISE, END_TRIM } end_t;
+
+/// Announced: sleep until the token comes, or until an alarm. Where no token comes, the worker has taken its
+/// bit back.
+static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
 {
   struct ws_pool_s *pool = worker->pool;
-  uint64_t trim_ns = trim_due(pool, false) ? ws_os_now_ns() + WS_TRIM_AFTER_NS : 0;
   while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
-    const uint64_t until_ns = sooner(rise_ns, trim_ns);
+    const uint64_t until_ns = sooner(alarms->rise_ns, alarms->trim_ns);
     if (ws_os_futex_wait_until(&worker->token, 0, until_ns) != -ETIMEDOUT)
       continue;
-    if (until_ns == trim_ns) {
-      trim_due(pool, true);
-      trim_ns = 0;
-      continue;
-    }
-    rise_ns = 0;
+    const bool trims = until_ns == alarms->trim_ns;
+    *(trims ? &alarms->trim_ns : &alarms->rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // somebody has claimed it, and the token is under way
-    if (!ws_prewake_may_rise(worker))
+    if (trims && take_bit(pool, worker->index))
+      return END_TRIM;
+    if (!trims && !ws_prewake_may_rise(worker))
       ws_prewake_disarm(worker);
-    else if (ws_claim(pool, worker->index))
-      return false;
+    else if (!trims && ws_claim(pool, worker->index))
+      return END_RISE;
   }
-  return true;
+  return END_TOKEN;
+}
+
+/// Announce the sleep, look once more, sleep.
+static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
+  ws_process_awake_sub(1);
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] sleepers and searching before the queues and state
+  if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
+    if (ws_claim(pool, worker->index))
+      return END_WORK;
+  } else {
+    ws_count(&worker->queue.count.parks, 1);
+  }
+  if (trim_due(pool, false))
+    alarms->trim_ns = ws_os_now_ns() + WS_TRIM_AFTER_NS;
+  return sleep_for_token(worker, alarms);
+}
+
+/// Ended by the token, or by an alarm.
+static void get_up(ws_worker_t *worker, end_t end)
+{
+  static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER};
+  worker->searching = true; // counted: by its claimer, or as it claimed itself
+  worker->claimed = end == END_TOKEN;
+  ws_traced_unpark(worker, by[end]);
+  if (end != END_WORK)
+    // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
+    ws_store_relaxed(&worker->token, 0);
+  ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH);
 }
 
 void ws_park(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  // Before all that takes time: pushes must not rely on a worker that does not look. It looks again below.
+  if (worker->searching)
+    ws_search_leave(worker);
   ws_deque_shrink(&worker->queue.deque);
   ws_deque_shrink(&worker->aside);
   ws_place_leave(worker);
-  const uint64_t rise_ns = ws_prewake_plan(worker);
-  if (rise_ns != 0)
+  alarms_t alarms = {.rise_ns = ws_prewake_plan(worker)};
+  if (alarms.rise_ns != 0)
     ws_traced_plan(worker, &worker->rise.plan);
   ws_traced_park(worker);
-  ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
-  ws_process_awake_sub(1);
-  if (worker->searching) // before the look: whoever relies on a searcher must find one that still looks
-    ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
-  worker->searching = true; // on return: counted by the claimer, or by itself below
-  worker->claimed = false;
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] sleepers and searching before the queues and state
-  if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
-    if (ws_claim(pool, worker->index)) {
-      ws_traced_unpark(worker, WS_UNPARK_AWAKE);
-      ws_prewake_woken(worker, WS_WAKE_PUSH);
-      return;
-    }
-  } else {
-    ws_count(&worker->queue.count.parks, 1);
-  }
-  worker->claimed = sleep_for_token(worker, rise_ns);
-  ws_traced_unpark(worker, worker->claimed ? WS_UNPARK_CALLED : WS_UNPARK_TIMER);
-  // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
-  ws_store_relaxed(&worker->token, 0);
-  ws_prewake_woken(worker, worker->claimed ? WS_WAKE_PUSH : WS_WAKE_TIMER);
+  end_t end;
+  while ((end = lie_down(worker, &alarms)) == END_TRIM)
+    trim_due(pool, true); // awake, and in nobody's way: no push claims it meanwhile
+  get_up(worker, end);
 }
 
 void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
@@ -295,7 +327,6 @@ void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
 void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
-  if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool) // relaxed: after the fence
-      && ws_work_visible(pool))
-    ws_wake_one(pool, here);
+  if (ws_has_sleepers(pool) && ws_work_visible(pool))
+    ws_post(pool, here);
 }

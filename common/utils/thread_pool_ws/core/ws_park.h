@@ -16,8 +16,11 @@ bool ws_work_visible(struct ws_pool_s *pool);
 /// @return tasks in all queues, about
 uint64_t ws_queued(struct ws_pool_s *pool);
 
-/// @brief Wake one parked worker, if there is one and the cap on awake workers allows; otherwise see to it
-/// that a guard stands. Call after a fence that follows the publication of work.
+/// @brief Work is queued: wake one parked worker if nobody searches, and see to it that the guard stands. Call
+/// after a fence that follows the publication of the work.
+void ws_post(struct ws_pool_s *pool, ws_here_t here);
+
+/// @brief Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.
 bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Workers that may be awake now: CPUs less those that threads outside use; all when their tasks
@@ -42,8 +45,8 @@ void ws_park(ws_worker_t *worker);
 /// others relied on the contrary: look whether a task waits, and wake a worker for it.
 void ws_fill_place(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief Begin or end to be counted in searching. The last searcher that found work wakes the next worker.
-void ws_search_begin(ws_worker_t *worker);
+/// @brief The worker has found work, and leaves searching: wake others for what else is queued. The last
+/// searcher must look, because pushes relied on it.
 void ws_search_found(ws_worker_t *worker);
 
 /// @brief Take @p worker out of sleepers. @return whether the caller did it, and so owes it a token

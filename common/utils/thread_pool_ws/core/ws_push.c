@@ -41,8 +41,8 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
   ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
     settle_late(pool, here);
-  else if (ws_load_relaxed(&pool->searching) == 0 && ws_has_sleepers(pool)) // relaxed: after the fence
-    ws_wake_one(pool, here);
+  else
+    ws_post(pool, here);
 }
 
 /// A grown queue is looked at once in so many tasks whether it has become empty.

@@ -13,6 +13,7 @@
 #include "ws_place.h"
 #include "ws_prewake.h"
 #include "ws_relax.h"
+#include "ws_search.h"
 
 /// An idle worker that has looked for so long says that there is a pause. Sooner, tiny tasks that come one by
 /// one would each cost their producer a clock.
@@ -63,6 +64,7 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
       break;
     }
     const uint64_t before_ns = now_ns;
+    ws_search_begin(worker); // again, if the guard has taken it off
     if (now_ns - start_ns > PAUSE_NS)
       ws_prewake_quiet(pool);
     ws_relax();

@@ -70,8 +70,22 @@ struct ws_queue_s {
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
 };
 
-/// guard: DORMANT --tasks wait behind a full set--> STANDING --quiet--> DORMANT; any --stop--> ENDED
+/// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT; any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
+
+/// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
+///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
+enum {
+  WS_TRUST_NOT, ///< the worker runs tasks, or is parked
+  WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
+  WS_TRUST_STARVED ///< in pool->starved: pushes do not rely on it any more
+};
+
+/// What the guard knows of a worker.
+typedef struct {
+  uint64_t look; ///< number of the look that saw it awake last, of those at which tasks waited
+  uint64_t cpu_ns; ///< CPU time that it had used then
+} ws_watched_t;
 
 /// When a worker gets up by itself.
 typedef struct {
@@ -136,7 +150,11 @@ struct ws_worker_s {
   /// S futex: 1 = get up. Set once by whoever takes the worker's bit out of pool->sleepers, cleared by the
   /// worker.
   alignas(WS_SPACING) ws_au32_t token;
+  ws_au32_t trust; ///< S WS_TRUST_*; whoever moves it from COUNTED or STARVED changes that count of the pool
   ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
+  ws_au64_t starved_ns; ///< S when the guard stopped relying on it
+  ws_au64_t shun_until_ns; ///< O others are woken before it until then, because it got no CPU; 0 = never
+  ws_watched_t watched; ///< P the guard's
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats
@@ -149,7 +167,7 @@ struct ws_worker_s {
   uint64_t dry_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
   uint64_t move_pause_ns; ///< P least time from then to the next try
-  bool searching; ///< P counted in pool->searching
+  bool searching; ///< P it looks for work, or was woken to; trust says whether it is still counted
   bool claimed; ///< P it was woken, and has not found work yet
   ws_rise_t rise;
 };
@@ -164,11 +182,14 @@ struct ws_pool_s {
   /// Legal: set while w is still looking (it looks again after). Illegal: clear, no token under way, and w
   /// asleep.
   alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
-  /// S workers looking for work, and those claimed that will.
-  /// Legal: too high for a moment. Illegal: counting one that will not look again.
+  /// S workers looking for work, and those claimed that will. Pushes stay silent while it is not 0.
+  /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
+  /// Illegal: counting one that will not look again.
   alignas(WS_SPACING) ws_au32_t searching;
   ws_au32_t quiet; ///< S 1 = the next push is the first after a pause, and says when it came
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
+  ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
+  ws_au32_t shunned; ///< S 1 = some worker has been starved since the pool was made
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
@@ -189,6 +210,7 @@ struct ws_pool_s {
   ws_au64_t spin_lead_ns; ///< S
   ws_au32_t spin_cpu_max_percent; ///< S
   ws_au64_t guard_looks; ///< O the guard's
+  ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
   ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
@@ -216,7 +238,8 @@ struct ws_pool_s {
   uint32_t mask_words; ///< I of sleepers in use
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
-  bool guarded; ///< I workers can outnumber the CPUs: the guard looks for tasks behind blocked workers
+  bool guarded; ///< I more than one worker: the guard looks for tasks that nobody gets to
+  bool capped; ///< I workers can outnumber the CPUs: not all of them are awake at once
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept

@@ -42,7 +42,8 @@ typedef struct {
   uint32_t lanes_used;          ///< lanes given out to pushing threads so far (reused after a thread ends)
   uint64_t queued_tasks;        ///< tasks in all queues, about
   uint64_t queue_bytes;         ///< memory that the queues hold beyond what they started with
-  uint64_t guard_looks;         ///< times the guard looked whether tasks wait behind blocked workers
+  uint64_t guard_looks;         ///< times the guard looked whether queued tasks are reached
+  uint64_t starved_searches;    ///< times that a worker which was to take a task got no CPU for about 1 ms
   uint64_t skipped_tasks;       ///< by an abort stop
   ws_worker_stats_t outside;    ///< threads that are not workers, summed
 } ws_stats_t;

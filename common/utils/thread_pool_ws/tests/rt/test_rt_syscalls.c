@@ -42,6 +42,7 @@ static struct sock_filter guard_filter[] = {LOAD(nr),
                                             ALLOW(SYS_futex),
                                             ALLOW(SYS_sched_setaffinity),
                                             ALLOW(SYS_sched_getaffinity),
+                                            ALLOW(SYS_clock_gettime), // a thread's CPU clock
                                             ALLOW(SYS_openat),
                                             ALLOW(SYS_read),
                                             ALLOW(SYS_close),

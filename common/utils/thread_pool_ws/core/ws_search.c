@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_search.c
+/// ws_search.h. A worker's trust word says in which of the pool's counts it is. The thread that moves the word
+/// changes the count, so a worker is taken off once, by itself or by the guard.
+#include "ws_search.h"
+
+/// A worker that had no CPU for a time is shunned for so many times as long, and at least, at most.
+#define SHUN_TIMES 8u
+#define SHUN_NS_MIN 10000000u
+#define SHUN_NS_MAX 10000000000u
+
+void ws_search_claimed(ws_worker_t *worker)
+{
+  ws_add_acq_rel(&worker->pool->searching, 1); // [edge SEARCHING acq_rel]
+  // [edge SEARCHING release] counted before it can be taken off
+  ws_store_release(&worker->trust, WS_TRUST_COUNTED);
+}
+
+void ws_search_begin(ws_worker_t *worker)
+{
+  if (WS_LIKELY(worker->searching)) {
+    // relaxed: a preference; else the guard has taken it off, and it has a CPU again
+    if (WS_LIKELY(ws_load_relaxed(&worker->trust) != WS_TRUST_STARVED))
+      return;
+    ws_search_leave(worker);
+  }
+  ws_search_claimed(worker);
+  worker->searching = true;
+}
+
+/// The worker had no CPU from starved_ns on until now.
+static void shun(ws_worker_t *worker)
+{
+  const uint64_t now_ns = ws_os_now_ns();
+  const uint64_t since_ns = ws_load_relaxed(&worker->starved_ns); // relaxed: [edge SEARCHING acq_rel] came before
+  uint64_t shun_ns = now_ns > since_ns ? (now_ns - since_ns) * SHUN_TIMES : 0;
+  shun_ns = shun_ns < SHUN_NS_MIN ? SHUN_NS_MIN : shun_ns > SHUN_NS_MAX ? SHUN_NS_MAX : shun_ns;
+  ws_store_relaxed(&worker->shun_until_ns, now_ns + shun_ns); // relaxed: a preference
+}
+
+uint32_t ws_search_leave(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  worker->searching = false;
+  const uint32_t trust = ws_xchg_acq_rel(&worker->trust, WS_TRUST_NOT); // [edge SEARCHING acq_rel]
+  if (WS_LIKELY(trust == WS_TRUST_COUNTED))
+    return ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
+  if (trust == WS_TRUST_STARVED) {
+    ws_sub_acq_rel(&pool->starved, 1); // [edge SEARCHING acq_rel]
+    shun(worker);
+  }
+  return 0;
+}
+
+bool ws_search_starved(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  uint32_t counted = WS_TRUST_COUNTED;
+  if (ws_load_relaxed(&worker->trust) != WS_TRUST_COUNTED) // relaxed: the CAS decides
+    return false;
+  ws_store_relaxed(&worker->starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
+  ws_add_acq_rel(&pool->starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
+  if (!ws_cas_acq_rel(&worker->trust, &counted, WS_TRUST_STARVED)) { // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&pool->starved, 1); // [edge SEARCHING acq_rel]
+    return false;
+  }
+  ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
+  ws_store_relaxed(&pool->shunned, 1); // relaxed: a preference
+  ws_count(&pool->starved_searches, 1);
+  return true;
+}
+
+bool ws_search_is_shunned(const ws_worker_t *worker, uint64_t now_ns)
+{
+  return now_ns < ws_load_relaxed(&worker->shun_until_ns); // relaxed: a preference
+}
