@@ -1,7 +1,7 @@
 ------------------------------ MODULE Park ------------------------------
 \* SPDX-License-Identifier: BSD-3-Clause
-\* Sleep and wake as in core/ws_park.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching with
-\* claim on behalf, woken workers that wake two, workers that get up by their own timers, cap on awake
+\* Sleep and wake as in core/ws_park.c, ws_search.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching
+\* with claim on behalf, workers that get no CPU and are taken out of searching, woken workers that wake two, workers that get up by their own timers, cap on awake
 \* workers, guard thread. Sequentially consistent; a step is one access of a shared word, or several where a
 \* split shows nothing new.
 \*
@@ -18,6 +18,8 @@ CONSTANTS
   Moves,     \* TRUE: a blocker first moves a task of others aside, out of its own queue
   Searches,  \* TRUE: an idle worker searches before it parks
   Timers,    \* TRUE: a worker that parks may set itself a timer, and then gets up by itself
+  Starving,  \* workers that may get no CPU, for ever, as long as they hold no task and owe no wake
+  Suspects,  \* TRUE: the guard may also take workers for starved that are not
   Faults     \* names of the deliberate faults of a mutant
 VARIABLES s, l
 vars == <<s, l>>
@@ -34,7 +36,8 @@ Total == Sum(Len(Script))
 Init ==
   /\ \E guard \in IF Guarded THEN {"dormant", "standing"} ELSE {"dormant"} :
      s = [bag |-> [k \in Kinds |-> 0], done |-> 0, key |-> FALSE, sleepers |-> {}, searching |-> 0,
-          blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> guard, token |-> [w \in W |-> 0]]
+          blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> guard, token |-> [w \in W |-> 0],
+          trust |-> [w \in W |-> "no"]]
   /\ l = [x \in W \cup P \cup H \cup G |->
            [pc |-> IF x \in W THEN "find" ELSE IF x \in P THEN "push" ELSE IF x \in H THEN "help" ELSE "rest",
             search |-> "no", task |-> "quick", timed |-> FALSE, alarm |-> FALSE, sent |-> 0, seen |-> 0, left |-> 0,
@@ -45,33 +48,39 @@ Min(a, b) == IF a < b THEN a ELSE b
 Queued == s.bag["quick"] + s.bag["blocker"] + s.bag["key"]
 Visible == Queued > 0
 Awake == N - Cardinality(s.sleepers)
-Working == IF Awake > s.blocked THEN Awake - s.blocked ELSE 0
+Starved == Cardinality({w \in W : s.trust[w] = "starved"})
+Working == IF Awake > s.blocked + Starved THEN Awake - s.blocked - Starved ELSE 0
 Limit == IF s.lifted \/ (~Guarded /\ ~Fault("cap_alone")) THEN N
          ELSE IF Cpus > s.helpers THEN Min(N, Cpus - s.helpers) ELSE 1
 At(x, p) == l[x].pc = p
 Go(x, p) == l' = [l EXCEPT ![x].pc = p]
 GoBack(x, p, back) == l' = [l EXCEPT ![x].pc = p, ![x].back = back]
 Keep == s' = s
-Look(x, p) == IF s.searching = 0 /\ s.sleepers # {} /\ Visible THEN GoBack(x, "wake_one", p) ELSE Go(x, p)
+Look(x, p) == IF s.sleepers # {} /\ Visible THEN GoBack(x, "post", p) ELSE Go(x, p)
 
-\* ---- ws_wake_one, ws_wake_sleeper, ws_guard_call: any thread
+\* ---- ws_post, ws_wake_one, ws_wake_sleeper: any thread. The code calls the guard after the wake; the two are
+\* independent.
 \* A loop that wakes several ends when a wake fails.
 Return(x, woke) ==
   LET back == CASE ~woke /\ l[x].back = "last" -> "run" [] ~woke /\ l[x].back = "more" -> "rest"
                 [] OTHER -> l[x].back
   IN l' = [l EXCEPT ![x].pc = back, ![x].back = "none", ![x].seen = 0, ![x].left = IF woke THEN @ ELSE 0]
 WakeOne(x) ==
+  \/ /\ At(x, "post") /\ Keep
+     /\ IF Guarded /\ s.guard = "dormant" /\ ~Fault("no_call") /\ ~(Fault("trusts") /\ s.searching > 0)
+        THEN Go(x, "call") ELSE Go(x, "searching?")
+  \/ /\ At(x, "call") /\ s' = [s EXCEPT !.guard = "standing"] /\ Go(x, "searching?")
+  \/ /\ At(x, "searching?") /\ Keep
+     /\ IF s.searching = 0 THEN Go(x, "wake_one") ELSE Return(x, FALSE)
   \/ /\ At(x, "wake_one") /\ Keep
-     /\ IF Working < Limit THEN Go(x, "claim")
-        ELSE IF Guarded /\ s.guard = "dormant" /\ ~Fault("no_call") THEN Go(x, "call") ELSE Return(x, FALSE)
-  \/ /\ At(x, "call") /\ s' = [s EXCEPT !.guard = "standing"] /\ Return(x, FALSE)
+     /\ IF Working < Limit THEN Go(x, "claim") ELSE Return(x, FALSE)
   \/ /\ At(x, "claim")
      /\ IF s.sleepers = {} THEN Return(x, FALSE) /\ Keep
         ELSE \E v \in s.sleepers :
                /\ l' = [l EXCEPT ![x].pc = "count", ![x].seen = v]
                /\ IF Fault("claim_blind") THEN Keep ELSE s' = [s EXCEPT !.sleepers = @ \ {v}]
   \/ /\ At(x, "count") /\ Go(x, "give")
-     /\ s' = [s EXCEPT !.searching = @ + 1, !.sleepers = @ \ {l[x].seen}]
+     /\ s' = [s EXCEPT !.searching = @ + 1, !.sleepers = @ \ {l[x].seen}, !.trust[l[x].seen] = "counted"]
   \/ /\ At(x, "give") /\ Return(x, TRUE) /\ s' = [s EXCEPT !.token[l[x].seen] = 1]
 
 \* ---- ws_push.c
@@ -79,15 +88,18 @@ Producer(p) ==
   LET mine == Script[p - 20] IN
   \/ /\ At(p, "push") /\ l[p].sent < Len(mine)
      /\ s' = [s EXCEPT !.bag[mine[l[p].sent + 1]] = @ + 1]
-     /\ l' = [l EXCEPT ![p].pc = "searching?", ![p].sent = @ + 1]
-  \/ /\ At(p, "searching?") /\ Keep /\ Go(p, IF s.searching = 0 THEN "sleepers?" ELSE "push")
+     /\ l' = [l EXCEPT ![p].pc = "sleepers?", ![p].sent = @ + 1]
   \/ /\ At(p, "sleepers?") /\ Keep
-     /\ IF s.sleepers # {} THEN GoBack(p, "wake_one", "push") ELSE Go(p, "push")
+     /\ IF s.sleepers # {} THEN GoBack(p, "post", "push") ELSE Go(p, "push")
 
 Helper(h) ==
   \/ /\ At(h, "help") /\ s' = [s EXCEPT !.helpers = @ - 1]
      /\ Go(h, IF Fault("helper_silent") THEN "end" ELSE "look")
   \/ /\ At(h, "look") /\ Keep /\ Look(h, "end")
+
+\* ---- ws_search_leave: whoever takes a worker off does it once
+Leave(w) == s' = [s EXCEPT !.searching = IF s.trust[w] = "counted" \/ Fault("leaves_twice") THEN @ - 1 ELSE @,
+                           !.trust[w] = "no"]
 
 \* ---- ws_worker.c: find, run, join
 Run(w) ==
@@ -96,15 +108,15 @@ Run(w) ==
         THEN \E k \in Kinds : /\ s.bag[k] > 0 /\ s' = [s EXCEPT !.bag[k] = @ - 1]
                               /\ l' = [l EXCEPT ![w].task = k,
                                                 ![w].pc = IF l[w].search = "no" THEN "run" ELSE "found"]
-        ELSE Keep /\ \/ Go(w, "announce")
+        ELSE Keep /\ \/ Go(w, IF l[w].search = "no" \/ Fault("late_decrement") THEN "announce" ELSE "leave")
                      \/ Searches /\ l[w].search = "no" /\ Go(w, "search")
-  \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1]
+  \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1, !.trust[w] = "counted"]
      /\ l' = [l EXCEPT ![w].search = "self", ![w].pc = "find"]
   \* ws_search_found: wakes up to two if it was woken, up to one if it was the last, while tasks are more than
   \* those who search
-  \/ /\ At(w, "found") /\ s' = [s EXCEPT !.searching = @ - 1]
-     /\ LET wakes == CASE Fault("no_last_wake") -> 0 [] l[w].search = "woken" -> 2 [] s.searching = 1 -> 1
-                       [] OTHER -> 0
+  \/ /\ At(w, "found") /\ Leave(w)
+     /\ LET wakes == CASE Fault("no_last_wake") -> 0 [] l[w].search = "woken" -> 2
+                       [] s.searching = 1 /\ s.trust[w] = "counted" -> 1 [] OTHER -> 0
         IN l' = [l EXCEPT ![w].search = "no", ![w].left = wakes,
                           ![w].pc = IF wakes > 0 THEN "last" ELSE "run"]
   \/ /\ At(w, "last") /\ Keep
@@ -134,21 +146,20 @@ Run(w) ==
 
 \* ---- ws_park. timed: the worker still has to leave searching, which is a fault
 Park(w) ==
+  \/ /\ At(w, "leave") /\ Leave(w)
+     /\ Go(w, IF l[w].timed THEN "asleep" ELSE "announce")
   \/ /\ At(w, "announce") /\ s' = [s EXCEPT !.sleepers = @ \cup {w}]
-     /\ LET counted == l[w].search # "no"
-            late == counted /\ Fault("late_decrement")
-        IN \E alarm \in IF Timers THEN BOOLEAN ELSE {FALSE} :
-             l' = [l EXCEPT ![w].search = "self", ![w].timed = late, ![w].alarm = alarm,
-                            ![w].pc = IF counted /\ ~late THEN "leave" ELSE "recheck"]
-  \/ /\ At(w, "leave") /\ s' = [s EXCEPT !.searching = @ - 1]
-     /\ Go(w, IF l[w].timed THEN "asleep" ELSE "recheck")
+     /\ \E alarm \in IF Timers THEN BOOLEAN ELSE {FALSE} :
+          l' = [l EXCEPT ![w].search = "self", ![w].timed = l[w].search # "no" /\ Fault("late_decrement"),
+                         ![w].alarm = alarm, ![w].pc = "recheck"]
   \/ /\ At(w, "recheck") /\ Keep
      /\ Go(w, IF Visible /\ ~Fault("no_recheck") THEN "retract" ELSE IF l[w].timed THEN "leave" ELSE "asleep")
   \/ /\ At(w, "retract")
      /\ IF w \in s.sleepers
         THEN s' = [s EXCEPT !.sleepers = @ \ {w}] /\ Go(w, "recount")
         ELSE Keep /\ Go(w, IF l[w].timed THEN "leave" ELSE "asleep")
-  \/ /\ At(w, "recount") /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1]
+  \/ /\ At(w, "recount")
+     /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1, !.trust[w] = "counted"]
      /\ l' = [l EXCEPT ![w].pc = "find", ![w].alarm = FALSE]
   \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0]
      /\ l' = [l EXCEPT ![w].pc = "find", ![w].search = "woken", ![w].alarm = FALSE]
@@ -165,22 +176,35 @@ Timer(w) ==
 
 \* ---- ws_guard.c. The guard tells blocked workers from busy ones without error here: in the end it does.
 Hidden == IF Joins THEN 0 ELSE Cardinality({w \in W \ s.sleepers : At(w, "blocked") /\ ~s.key})
+\* What a worker without a CPU does not do. One that holds a task, or owes a wake, gets a CPU.
+Idle(w) == l[w].pc \in {"find", "search", "leave", "announce", "recheck", "retract", "recount", "asleep", "rise"}
+Stuck == {w \in Starving : Idle(w) /\ s.trust[w] = "counted"}
+Mistaken == IF Suspects THEN SUBSET {w \in W : s.trust[w] = "counted"} ELSE {{}}
+\* Awake, in none of the pool's counts, and without a CPU: the guard sees it at each look.
+Away == Cardinality({w \in Starving \ s.sleepers : Idle(w) /\ s.trust[w] = "no"})
 Guard(g) ==
   \/ At(g, "rest") /\ s.guard = "standing" /\ Go(g, "watch") /\ Keep
-  \/ /\ At(g, "watch") /\ Visible \* also while somebody searches: who gets no CPU does not silence it
+  \/ /\ At(g, "watch") /\ Visible /\ Go(g, "wake")
+     /\ \E wrong \in Mistaken :
+          LET off == IF Fault("no_take_off") THEN {} ELSE Stuck \cup wrong
+          IN s' = [s EXCEPT !.searching = @ - Cardinality(off),
+                            !.trust = [w \in W |-> IF w \in off THEN "starved" ELSE @[w]]]
+  \/ /\ At(g, "wake") \* also while somebody searches
      /\ LET hidden == Min(Hidden, Working)
             lift == s.lifted \/ (hidden > 0 /\ hidden = Working)
             limit == IF lift THEN N ELSE Limit
-            room == IF Working - hidden < limit THEN limit - (Working - hidden) ELSE 0
+            at_work == Working - Min(Working, hidden + Away)
+            room == IF at_work < limit THEN limit - at_work ELSE 0
         IN /\ s' = [s EXCEPT !.lifted = lift]
            /\ l' = [l EXCEPT ![g].pc = "more", ![g].left = Min(room, Queued)]
   \/ /\ At(g, "watch") /\ (~Visible \/ s.searching > 0)
      /\ s' = [s EXCEPT !.lifted = @ /\ (Hidden > 0 \/ Fault("stays_lifted"))]
-     /\ Go(g, IF ~Visible /\ Working = 0 THEN "lie_down" ELSE "rest")
+     /\ Go(g, IF ~Visible THEN "lie_down" ELSE "rest")
   \/ /\ At(g, "more") /\ Keep
      /\ IF l[g].left > 0 THEN l' = [l EXCEPT ![g].pc = "claim", ![g].back = "more", ![g].left = @ - 1]
         ELSE Go(g, "rest")
-  \/ /\ At(g, "lie_down") /\ s' = [s EXCEPT !.guard = "dormant"]
+  \/ /\ At(g, "lie_down")
+     /\ s' = [s EXCEPT !.guard = "dormant", !.lifted = @ /\ Fault("stays_lifted")]
      /\ Go(g, IF Fault("lie_down_blind") THEN "rest" ELSE "last_look")
   \/ /\ At(g, "last_look") /\ Go(g, "rest")
      /\ s' = [s EXCEPT !.guard = IF Visible THEN "standing" ELSE @]
@@ -188,24 +212,28 @@ Guard(g) ==
 Worker(w) == Run(w) \/ Park(w) \/ WakeOne(w)
 Outside(x) == WakeOne(x) \/ (x \in P /\ Producer(x)) \/ (x \in H /\ Helper(x)) \/ (x \in G /\ Guard(x))
 Next == (\E w \in W : Worker(w) \/ Timer(w)) \/ (\E x \in P \cup H \cup G : Outside(x))
-Spec == Init /\ [][Next]_vars /\ (\A w \in W : WF_vars(Worker(w)))
+Spec == Init /\ [][Next]_vars /\ (\A w \in W \ Starving : WF_vars(Worker(w)))
+             /\ (\A w \in Starving : WF_vars(~Idle(w) /\ Worker(w)))
              /\ (\A x \in P \cup H \cup G : WF_vars(Outside(x)))
 
 \* ---- what must hold
 TokenOnce == \A w \in W : s.token[w] = 1 => w \notin s.sleepers
 Finish == <>(s.done = Total)
+\* searching counts those that trust says, so nobody is taken off twice.
+Counted == s.searching = Cardinality({w \in W : s.trust[w] = "counted"})
 Parked == {w \in s.sleepers : l[w].pc \in {"asleep", "rise"} /\ s.token[w] = 0}
 \* A thread that will look at the queues before it sleeps, blocks or runs a task; or a wake under way.
 OnTheWay ==
   \/ \E w \in W : \/ l[w].pc \in {"find", "search", "found", "last", "enough", "announce", "leave",
                                   "recheck", "retract", "recount", "block", "move", "put"}
                   \/ s.token[w] = 1
-  \/ \E x \in DOMAIN l : l[x].pc \in {"searching?", "sleepers?", "wake_one", "claim", "count", "give", "look"}
+  \/ \E x \in DOMAIN l : l[x].pc \in {"sleepers?", "post", "call", "searching?", "wake_one", "claim", "count",
+                                      "give", "look"}
 \* Tasks wait, a worker is parked and may be awake: somebody is on the way to them. When the guard has just
 \* lifted the cap, which pushes could not know, it is the guard.
 FullUse == Visible /\ Parked # {} /\ Working < Limit
              => OnTheWay \/ (s.lifted /\ s.guard = "standing")
-\* Tasks wait behind a full set of awake workers: the guard stands, is being called, or is not needed.
+\* Tasks wait while a worker sleeps: the guard stands, is being called, or is not needed yet.
 GuardCovers == Guarded /\ Visible /\ Parked # {}
                  => OnTheWay \/ s.guard = "standing" \/ \E x \in DOMAIN l : l[x].pc \in {"call", "last_look"}
 \* A guard that has lain down leaves no lifted cap behind.
