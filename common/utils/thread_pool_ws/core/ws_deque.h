@@ -81,8 +81,8 @@ void ws_deque_free(ws_deque_t *deque);
 /// nothing while the deque holds tasks.
 /// @threads  owner
 void ws_deque_touch(ws_deque_t *deque);
-/// @brief Double the capacity; waits up to 1 ms while pages are being given back. @return false when there is no
-/// memory, or those pages are not back yet
+/// @brief Double the capacity; waits up to 1 ms while pages are being given back.
+/// @return false when there is no memory, or those pages are not back yet
 bool ws_deque_grow(ws_deque_t *deque);
 /// @brief Return to the first ring if the deque is empty; its bigger rings become loose.
 /// @return whether it did

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_guard.c
-/// The guard: one more thread that looks from time to time whether queued tasks are reached, and wakes a worker
-/// where they are not. Two things can keep a task waiting while a worker sleeps:
+/// The guard: one more thread that looks from time to time whether queued tasks are reached, and wakes a
+/// worker where they are not. Two things can keep a task waiting while a worker sleeps:
 ///
 ///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
 ///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
@@ -222,8 +222,8 @@ void ws_guard_start(struct ws_pool_s *pool)
     pool->guarded = pool->capped = pool->watched = false;
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
     ws_warn(&pool->settings,
-            "no thread for the guard (%s): every worker may be awake, a worker without a CPU delays tasks, and "
-            "nobody watches the CPU quota",
+            "no thread for the guard (%s): every worker may be awake, a worker without a CPU delays tasks,"
+            " and nobody watches the CPU quota",
             strerror(error));
     return;
   }

@@ -162,7 +162,7 @@ bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
   return ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here);
 }
 
-/// A task is queued and a worker sleeps: have the guard stand (ws_guard.c), whoever is on the way to the task.
+/// A task is queued and a worker sleeps: have the guard stand (ws_guard.c), also while somebody searches.
 static void call_guard(struct ws_pool_s *pool)
 {
   uint32_t dormant = WS_GUARD_DORMANT;

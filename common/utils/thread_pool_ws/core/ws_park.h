@@ -16,8 +16,8 @@ bool ws_work_visible(struct ws_pool_s *pool);
 /// @return tasks in all queues, about
 uint64_t ws_queued(struct ws_pool_s *pool);
 
-/// @brief Work is queued: wake one parked worker if nobody searches, and see to it that the guard stands. Call
-/// after a fence that follows the publication of the work.
+/// @brief Work is queued: wake one parked worker if nobody searches, and see to it that the guard stands.
+/// Call after a fence that follows the publication of the work.
 void ws_post(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_search.c
-/// ws_search.h. A worker's trust word says in which of the pool's counts it is. The thread that moves the word
-/// changes the count, so a worker is taken off once, by itself or by the guard.
+/// ws_search.h. A worker's trust word says in which of the pool's counts it is. The thread that moves the
+/// word changes the count, so a worker is taken off once, by itself or by the guard.
 #include "ws_search.h"
 
 /// A worker that had no CPU for a time is shunned for so many times as long, and at least, at most.
@@ -32,7 +32,7 @@ void ws_search_begin(ws_worker_t *worker)
 static void shun(ws_worker_t *worker)
 {
   const uint64_t now_ns = ws_os_now_ns();
-  const uint64_t since_ns = ws_load_relaxed(&worker->starved_ns); // relaxed: [edge SEARCHING acq_rel] came before
+  const uint64_t since_ns = ws_load_relaxed(&worker->starved_ns); // relaxed: after the exchange of trust
   uint64_t shun_ns = now_ns > since_ns ? (now_ns - since_ns) * SHUN_TIMES : 0;
   shun_ns = shun_ns < SHUN_NS_MIN ? SHUN_NS_MIN : shun_ns > SHUN_NS_MAX ? SHUN_NS_MAX : shun_ns;
   ws_store_relaxed(&worker->shun_until_ns, now_ns + shun_ns); // relaxed: a preference

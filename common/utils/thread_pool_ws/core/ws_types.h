@@ -70,7 +70,8 @@ struct ws_queue_s {
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
 };
 
-/// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT; any --stop--> ENDED
+/// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
+///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 
 /// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT

@@ -167,7 +167,7 @@ Park(w) ==
   \/ /\ At(w, "rise")
      /\ IF w \in s.sleepers \/ Fault("rise_blind")
         THEN /\ s' = [s EXCEPT !.sleepers = IF Fault("rise_marked") THEN @ ELSE @ \ {w}]
-             /\ Go(w, IF Fault("rise_uncounted") THEN "find" ELSE "recount")
+             /\ Go(w, "recount")
         ELSE Keep /\ Go(w, "asleep")
 \* The timer of a sleep, once. No fairness: nothing may depend on it.
 Timer(w) ==

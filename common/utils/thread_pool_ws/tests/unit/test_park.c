@@ -95,8 +95,8 @@ static void nobody_is_woken_when_nobody_sleeps(void)
   test_gate_destroy(&gate);
 }
 
-/// A push to sleeping workers wakes one of them, however many tasks it brings, and the guard if that lies. The
-/// rest of the waking is the workers' business.
+/// A push to sleeping workers wakes one of them, however many tasks it brings, and the guard if that lies.
+/// The rest of the waking is the workers' business.
 static void a_burst_wakes_once(void)
 {
   ws_settings_t settings = test_settings(4);

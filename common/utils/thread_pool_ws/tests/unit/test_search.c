@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_search.c
-/// Pushes rely on workers that search. A worker that gets no CPU, and one that does something else, must not be
-/// relied on.
+/// Pushes rely on workers that search. A worker that gets no CPU, and one that does something else, must not
+/// be relied on.
 ///
 /// A worker without a CPU is made here: the seam holds it at the moment when it is to look for work, and says
 /// to the guard that it is runnable and uses no CPU time. Linked with --wrap of the functions below.
@@ -87,7 +87,8 @@ uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
 
 static ws_pool_t *pool;
 
-/// Times that a worker was counted as searching while it was about to park, or to be claimed while it trimmed.
+/// Times that a worker was counted as searching while it was about to park, or could be claimed while it
+/// trimmed.
 static ws_au32_t counted_before_park, parked_in_trim, parks, trims;
 
 void __wrap_ws_place_leave(ws_worker_t *worker)
@@ -165,8 +166,8 @@ static void note_worker(void *unused)
   ran_on = (uint32_t)ws_worker_index();
 }
 
-/// A worker is woken and gets no CPU. No thread joins; the other worker must run what is queued, and what comes
-/// later must not wait for the guard.
+/// A worker is woken and gets no CPU. No thread joins; the other worker must run what is queued, and what
+/// comes later must not wait for the guard.
 static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
 {
   create(2, WS_SPIN_OFF);
