@@ -197,7 +197,7 @@ Guard(g) ==
             room == IF at_work < limit THEN limit - at_work ELSE 0
         IN /\ s' = [s EXCEPT !.lifted = lift]
            /\ l' = [l EXCEPT ![g].pc = "more", ![g].left = Min(room, Queued)]
-  \/ /\ At(g, "watch") /\ (~Visible \/ s.searching > 0)
+  \/ /\ At(g, "watch") /\ (~Visible \/ (s.searching > 0 /\ Stuck = {})) \* a searcher will look by itself
      /\ s' = [s EXCEPT !.lifted = @ /\ (Hidden > 0 \/ Fault("stays_lifted"))]
      /\ Go(g, IF ~Visible THEN "lie_down" ELSE "rest")
   \/ /\ At(g, "more") /\ Keep
