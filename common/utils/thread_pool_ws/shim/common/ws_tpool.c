@@ -107,8 +107,8 @@ static void log_inline(const char *name)
 /// OAI asks for real-time threads, and its log does not say that it got none.
 static void warn_of_lost_priority(const char *name)
 {
-  static bool warned;
-  if (__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED)) // relaxed: only which is the first
+  static uint32_t warned; // bool; RISC-V exchanges no bytes without libatomic
+  if (__atomic_exchange_n(&warned, 1, __ATOMIC_RELAXED)) // relaxed: only which is the first
     return;
   if (ws_tpool_may_pin())
     ws_tpool_say("thread_pool_ws: the workers of pool %s have no real-time priority, although the process "

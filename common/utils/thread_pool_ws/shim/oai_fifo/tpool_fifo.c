@@ -160,10 +160,10 @@ static notifiedFIFO_elt_t *wait_for_result(ws_tpool_t *ws, notifiedFIFO_t *nf)
 /// Write an element to the pipe. When nobody reads it, and it is full, measurements are lost, not the host.
 static void trace(const ws_tpool_t *ws, const notifiedFIFO_elt_t *msg)
 {
-  static bool warned;
+  static uint32_t warned; // bool; RISC-V exchanges no bytes without libatomic
   const ssize_t written = write(ws->trace_fd, msg, sizeof(*msg));
   // relaxed: only who comes first
-  if (written == (ssize_t)sizeof(*msg) || __atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
+  if (written == (ssize_t)sizeof(*msg) || __atomic_exchange_n(&warned, 1, __ATOMIC_RELAXED))
     return;
   ws_tpool_say("thread_pool_ws: OAI_THREADPOOLMEASUREMENTS: measurements are lost: %s", strerror(errno));
 }
