@@ -56,7 +56,7 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t preempted_ns = preempted_after_ns(worker);
-  uint64_t now_ns = start_ns;
+  uint64_t now_ns = start_ns, spun_ns = 0;
   bool found = false, preempted = false;
   while (!found && !preempted && is_wanted(worker, now_ns) && ws_may_spin(pool)) {
     if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
@@ -70,10 +70,13 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
     ws_relax();
     found = ws_work_visible(pool);
     now_ns = ws_os_now_ns();
+    const bool lost = now_ns - before_ns > preempted_ns; // the process was stopped, or somebody had the CPU
+    spun_ns += lost ? 0 : now_ns - before_ns;
     // relaxed: a setting
-    preempted = now_ns - before_ns > preempted_ns && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT;
+    preempted = lost && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT;
   }
   ws_count(&worker->queue.count.preempted, preempted);
+  ws_count(&worker->queue.count.spin_ns, spun_ns);
   if (now_ns > start_ns) // a spin that the cap has denied says nothing
     ws_level_spun(worker, preempted);
   *end_ns = now_ns;
@@ -99,6 +102,5 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   if (!hot) // what was free leaves no debt
     ws_level_pay(worker, now_ns - start_ns);
   ws_count(&worker->queue.count.spins, 1);
-  ws_count(&worker->queue.count.spin_ns, now_ns - start_ns);
   return found;
 }

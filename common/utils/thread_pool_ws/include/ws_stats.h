@@ -23,7 +23,7 @@ typedef struct {
   uint64_t parks;               ///< times it went to sleep for want of work
   uint64_t wakes_sent;          ///< sleepers woken
   uint64_t spins;               ///< times it looked for work without finding any at once
-  uint64_t spin_ns;             ///< time spent so
+  uint64_t spin_ns;             ///< CPU time spent so; not the time in which the thread had lost its CPU
   uint64_t growths;             ///< times its queue grew
   uint64_t high_water_tasks;    ///< most tasks its queue has held
   uint64_t placements;          ///< times it moved off the CPU of a thread that pushes
@@ -74,7 +74,7 @@ typedef struct {
   uint64_t misses;          ///< it got up, and the burst did not come
   uint64_t unused;          ///< hits and lates that found no task left
   uint64_t lead_p50_ns, lead_p99_ns; ///< from getting up to the expected burst, to within an eighth
-  uint64_t spin_ns;         ///< time that workers looked for work
+  uint64_t spin_ns;         ///< CPU time that workers looked for work
   uint64_t capped_spins;    ///< spins ended or not begun because of spin_cpu_max_percent
   uint64_t preempted_spins; ///< spins during which somebody else had the CPU
   uint64_t throttled_looks; ///< seconds in which the control group's quota was used up
