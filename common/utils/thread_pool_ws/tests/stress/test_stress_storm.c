@@ -44,12 +44,12 @@ static __attribute__((noinline)) bool slot(ws_pool_t *pool, uint64_t *random)
 static void *play_slots(void *storm_arg)
 {
   storm_t *storm = storm_arg;
-  while (test_now_ns() < storm->end_ns) {
+  do { // at least once, however late this thread begins
     storm->bad += !slot(storm->pool, &storm->random);
     storm->done++;
     if (test_random(&storm->random) % 64 == 0)
       test_sleep_ms(1);
-  }
+  } while (test_now_ns() < storm->end_ns);
   return NULL;
 }
 
@@ -191,7 +191,7 @@ static void leave_children(void *grow_arg)
 static void *join_growing_groups(void *storm_arg)
 {
   storm_t *storm = storm_arg;
-  while (test_now_ns() < storm->end_ns) {
+  do {
     ws_group_t group;
     const grow_t grow = {.storm = storm, .group = &group};
     ws_group_init(&group, 4);
@@ -200,7 +200,7 @@ static void *join_growing_groups(void *storm_arg)
     ws_group_wait(&group, storm->pool);
     storm->done++;
     storm->bad += test_value(&storm->ran) != 12 * storm->done;
-  }
+  } while (test_now_ns() < storm->end_ns);
   return NULL;
 }
 
