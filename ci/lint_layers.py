@@ -30,10 +30,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("stats, report", ("core/ws_stats*", "core/ws_report*")),
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
     (
-        "dig, find, helper, park, place, run, survive",
+        "dig, find, helper, hot, park, place, run, survive",
         (
-            *("core/ws_dig*", "core/ws_find*", "core/ws_helper*", "core/ws_park*", "core/ws_place*"),
-            *("core/ws_run*", "core/ws_survive*", *PREWAKE),
+            *("core/ws_dig*", "core/ws_find*", "core/ws_helper*", "core/ws_hot*", "core/ws_park*"),
+            *("core/ws_place*", "core/ws_run*", "core/ws_survive*", *PREWAKE),
         ),
     ),
     ("lane, search", ("core/ws_lane*", "core/ws_search*")),

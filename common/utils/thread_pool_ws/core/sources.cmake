@@ -9,6 +9,7 @@ set(WS_CORE_SOURCES
   core/ws_guard.c
   core/ws_helper.c
   core/ws_hint.c
+  core/ws_hot.c
   core/ws_join.c
   core/ws_lane.c
   core/ws_lead.c

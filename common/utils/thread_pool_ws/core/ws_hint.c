@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "ws_hint.h"
+#include "ws_hot.h"
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_traced.h"
@@ -90,7 +91,10 @@ int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
   if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
     return -EINVAL;
   ws_store_relaxed(&pool->spin_lead_ns, lead_ns); // relaxed: a setting
+  const bool was_hot = ws_is_hot(pool);
   ws_store_relaxed(&pool->spin, (uint32_t)spin); // relaxed: a setting
+  if (spin == WS_SPIN_HOT && !was_hot)
+    ws_hot_begin(pool);
   return 0;
 }
 

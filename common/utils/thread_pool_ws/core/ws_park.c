@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "ws_hot.h"
 #include "ws_place.h"
 #include "ws_prewake.h"
 #include "ws_process.h"
@@ -50,11 +51,16 @@ bool ws_may_spin(const struct ws_pool_s *pool)
   return ws_may_spin_beside(pool, 0);
 }
 
-bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more)
+uint32_t ws_spin_limit(const struct ws_pool_s *pool)
 {
   const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
   const uint32_t cpus = ws_load_relaxed(&pool->spin_cpus); // relaxed: a budget
-  return pool->cpus > 1 && ws_process_awake() + more + others <= cpus
+  return cpus > others ? cpus - others : 0;
+}
+
+bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more)
+{
+  return pool->cpus > 1 && ws_process_awake() + more <= ws_spin_limit(pool)
          && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
 }
 
@@ -234,10 +240,11 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 typedef struct {
   uint64_t rise_ns; ///< to be awake for the next burst; 0 = not at all
   uint64_t trim_ns; ///< to give pages back; 0 = not at all
+  uint64_t retry_ns; ///< to try to spin again (ws_hot.h); 0 = not at all
 } alarms_t;
 
 /// How a sleep has ended.
-typedef enum { END_WORK, END_TOKEN, END_RISE, END_TRIM } end_t;
+typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY, END_TRIM } end_t;
 
 /// Announced: sleep until the token comes, or until an alarm. Where no token comes, the worker has taken its
 /// bit back.
@@ -245,19 +252,25 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
 {
   struct ws_pool_s *pool = worker->pool;
   while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
-    const uint64_t until_ns = sooner(alarms->rise_ns, alarms->trim_ns);
+    const uint64_t until_ns = sooner(sooner(alarms->rise_ns, alarms->retry_ns), alarms->trim_ns);
     if (ws_os_futex_wait_until(&worker->token, 0, until_ns) != -ETIMEDOUT)
       continue;
-    const bool trims = until_ns == alarms->trim_ns;
-    *(trims ? &alarms->trim_ns : &alarms->rise_ns) = 0;
+    const bool trims = until_ns == alarms->trim_ns, retries = until_ns == alarms->retry_ns;
+    *(trims ? &alarms->trim_ns : retries ? &alarms->retry_ns : &alarms->rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // somebody has claimed it, and the token is under way
     if (trims && take_bit(pool, worker->index))
       return END_TRIM;
-    if (!trims && !ws_prewake_may_rise(worker))
+    if (trims)
+      continue;
+    if (ws_prewake_may_rise(worker)) {
+      if (ws_claim(pool, worker->index))
+        return retries ? END_RETRY : END_RISE;
+    } else if (retries) {
+      alarms->retry_ns = ws_hot_later_ns(pool);
+    } else {
       ws_prewake_disarm(worker);
-    else if (!trims && ws_claim(pool, worker->index))
-      return END_RISE;
+    }
   }
   return END_TOKEN;
 }
@@ -268,8 +281,10 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
-  ws_process_awake_sub(1);
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] sleepers and searching before the queues and state
+  ws_process_awake_sub(!worker->discounted);
+  worker->discounted = false;
+  // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
+  ws_fence_seq_cst();
   if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index))
       return END_WORK;
@@ -278,13 +293,15 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
   }
   if (trim_due(pool, false))
     alarms->trim_ns = ws_os_now_ns() + WS_TRIM_AFTER_NS;
+  alarms->retry_ns = ws_hot_retry_ns(worker);
   return sleep_for_token(worker, alarms);
 }
 
 /// Ended by the token, or by an alarm.
 static void get_up(ws_worker_t *worker, end_t end)
 {
-  static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER};
+  static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER,
+                                    WS_UNPARK_TIMER};
   worker->searching = true; // counted: by its claimer, or as it claimed itself
   worker->claimed = end == END_TOKEN;
   ws_traced_unpark(worker, by[end]);

@@ -27,6 +27,9 @@ bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 /// block.
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
+/// @return the workers of the process that may be awake while one of the pool spins
+uint32_t ws_spin_limit(const struct ws_pool_s *pool);
+
 /// @brief May one more turn be spun? The awake workers of all pools together must leave a CPU to each thread
 /// outside that helps, and at least one to everybody else.
 bool ws_may_spin(const struct ws_pool_s *pool);

@@ -106,6 +106,14 @@ void ws_process_awake_sub(uint32_t count)
   ws_add_relaxed(&process.awake, 0u - count); // relaxed: as above
 }
 
+bool ws_process_awake_leave(uint32_t limit)
+{
+  if (ws_add_relaxed(&process.awake, 0u - 1) > limit) // relaxed: a budget, as above
+    return true;
+  ws_process_awake_add(1);
+  return false;
+}
+
 uint32_t ws_process_awake(void)
 {
   return ws_load_relaxed(&process.awake); // relaxed: as above

@@ -60,6 +60,8 @@ uint64_t ws_process_new_pool_id(void);
 void ws_process_awake_add(uint32_t count);
 void ws_process_awake_sub(uint32_t count);
 uint32_t ws_process_awake(void);
+/// @brief Take the caller, a worker, off the count if there are more than @p limit. @return whether it was
+bool ws_process_awake_leave(uint32_t limit);
 
 /// Threads outside that are awake in a join, over all pools.
 void ws_process_helpers_add(uint32_t count);

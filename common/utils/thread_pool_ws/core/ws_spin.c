@@ -5,13 +5,16 @@
 ///
 /// Capped     By spin_cpu_max_percent of a core for each worker (ws_level.h).
 /// Yielding   By ws_may_spin at every turn: the awake workers of the process leave CPUs to the threads
-///            outside; and whoever is interrupted by somebody who needs the CPU stops.
+///            outside, and only as many stop as are too many. A worker that is interrupted by a thread that
+///            needs the CPU stops. Hot workers give way as ws_hot.h says.
 #include "ws_spin.h"
 
+#include "ws_hot.h"
 #include "ws_level.h"
 #include "ws_park.h"
 #include "ws_place.h"
 #include "ws_prewake.h"
+#include "ws_process.h"
 #include "ws_relax.h"
 #include "ws_search.h"
 
@@ -42,7 +45,20 @@ static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
   return now_ns < worker->rise.look_until_ns
          || now_ns < ws_load_relaxed(&pool->announced_ns) // relaxed: a budget
          || (int32_t)ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint, for a moment below zero
-         || ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
+         || ws_is_hot(pool);
+}
+
+/// More workers are awake than may be while one spins. Of several that see it at once only so many stop as
+/// are too many: a worker that stops is off the count from then on.
+static bool is_surplus(ws_worker_t *worker)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  if (ws_may_spin(pool))
+    return false;
+  if (pool->cpus < 2 || ws_load_relaxed(&pool->state) != WS_RUNNING) // relaxed: looked at again before sleep
+    return true;
+  worker->discounted = ws_process_awake_leave(ws_spin_limit(pool));
+  return worker->discounted;
 }
 
 static uint64_t preempted_after_ns(const ws_worker_t *worker)
@@ -58,7 +74,8 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
   const uint64_t preempted_ns = preempted_after_ns(worker);
   uint64_t now_ns = start_ns, spun_ns = 0;
   bool found = false, preempted = false;
-  while (!found && !preempted && is_wanted(worker, now_ns) && ws_may_spin(pool)) {
+  while (!found && !preempted && is_wanted(worker, now_ns) && !ws_hot_gives_way(worker, now_ns)
+         && !is_surplus(worker)) {
     if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
       ws_count(&worker->queue.count.capped, 1);
       break;
@@ -72,8 +89,7 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
     now_ns = ws_os_now_ns();
     const bool lost = now_ns - before_ns > preempted_ns; // the process was stopped, or somebody had the CPU
     spun_ns += lost ? 0 : now_ns - before_ns;
-    // relaxed: a setting
-    preempted = lost && ws_load_relaxed(&pool->spin) != WS_SPIN_HOT;
+    preempted = lost && !ws_is_hot(pool);
   }
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
@@ -91,13 +107,13 @@ bool ws_spin(ws_worker_t *worker, bool ran)
     worker->dry_ns = now_ns;
     ws_prewake_dry(worker, now_ns);
   }
-  if (!is_wanted(worker, now_ns) || !ws_may_spin(pool))
+  if (!is_wanted(worker, now_ns) || ws_hot_gives_way(worker, now_ns))
     return false;
-  if (ws_producer_on_cpu(pool, ws_os_cpu())) // a spin here would keep it off
+  if (ws_producer_on_cpu(pool, ws_os_cpu()) || is_surplus(worker)) // a spin here would keep the producer off
     return false;
   ws_search_begin(worker);
   const uint64_t start_ns = now_ns;
-  const bool hot = ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
+  const bool hot = ws_is_hot(pool);
   const bool found = turns(worker, start_ns, hot ? INT64_MAX : ws_level_allow(worker, start_ns), &now_ns);
   if (!hot) // what was free leaves no debt
     ws_level_pay(worker, now_ns - start_ns);

@@ -168,6 +168,7 @@ struct ws_worker_s {
   uint64_t dry_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
   uint64_t move_pause_ns; ///< P least time from then to the next try
+  bool discounted; ///< P it is off the process's count of awake workers already, and parks next
   bool searching; ///< P it looks for work, or was woken to; trust says whether it is still counted
   bool claimed; ///< P it was woken, and has not found work yet
   ws_rise_t rise;

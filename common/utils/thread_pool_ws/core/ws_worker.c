@@ -93,7 +93,7 @@ static void loop(ws_frame_t *frame)
     ws_park(worker);
     ws_hint_pass_on(worker);
   }
-  ws_process_awake_sub(1);
+  ws_process_awake_sub(!worker->discounted);
 }
 
 void ws_worker_loop(ws_worker_t *worker)

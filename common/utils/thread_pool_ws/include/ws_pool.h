@@ -71,7 +71,11 @@ typedef enum {
   WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but it gets up spin_lead_ns before the burst, whether that pays or not
   WS_SPIN_AUTO,  ///< it learns when bursts come and how long this machine takes to wake it, and gets up by
                  ///< its own timer so that it is awake when the burst comes, where that pays. Default
-  WS_SPIN_HOT,   ///< it looks for ever, as long as the process leaves a CPU to everybody else
+  /// It busy-polls and does not sleep, as long as the awake workers of the process leave a CPU to each thread
+  /// that helps, and to one at least. The surplus sleeps and tries again: the sleeping workers of a pool
+  /// together 250 times a second. A real-time worker sleeps for 0.1 ms in each millisecond, so that threads
+  /// of normal class on its CPU run.
+  WS_SPIN_HOT,
 } ws_spin_t;
 
 /// Scheduling class of the workers.

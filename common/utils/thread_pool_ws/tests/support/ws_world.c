@@ -16,6 +16,7 @@ uint64_t __wrap_ws_os_now_ns(void);
 void __wrap_ws_relax(void);
 bool __wrap_ws_work_visible(struct ws_pool_s *pool);
 bool __wrap_ws_may_spin(const struct ws_pool_s *pool);
+bool __wrap_ws_process_awake_leave(uint32_t limit);
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
 
 uint64_t __wrap_ws_os_now_ns(void)
@@ -45,11 +46,17 @@ bool __wrap_ws_may_spin(const struct ws_pool_s *seen)
   return world.may;
 }
 
+bool __wrap_ws_process_awake_leave(uint32_t limit)
+{
+  (void)limit;
+  return !world.may;
+}
+
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu)
 {
   (void)seen;
   (void)cpu;
-  return world.producer_here;
+  return world.producer_here || (world.comes_ns != 0 && world.now_ns >= world.comes_ns);
 }
 
 void world_begin(ws_spin_t spin)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_world.h
 /// One worker in a world of its own: the clock, what it sees, and how long its wakes take are the test's. The
-/// test's program wraps ws_os_now_ns, ws_relax, ws_work_visible, ws_may_spin and ws_producer_on_cpu.
+/// test's program wraps ws_os_now_ns, ws_relax, ws_work_visible, ws_may_spin, ws_process_awake_leave and
+/// ws_producer_on_cpu.
 #ifndef WS_WORLD_H
 #define WS_WORLD_H
 
@@ -20,6 +21,7 @@ typedef struct {
   bool pushed; ///< it has been announced
   uint64_t taken_ns; ///< the next turn lasts so much longer: somebody else has the CPU
   bool may, producer_here;
+  uint64_t comes_ns; ///< the producer is here from then on; 0 = never
   uint64_t waking_ns; ///< how long a wake takes
   uint64_t late_ns; ///< sum: from a burst to its first instruction
   uint32_t rises; ///< times that the worker got up by itself

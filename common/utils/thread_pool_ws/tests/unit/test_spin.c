@@ -4,8 +4,10 @@
 /// own (ws_world.h).
 #include <string.h>
 
+#include "../../core/ws_hot.h"
 #include "../../core/ws_level.h"
 #include "../../core/ws_prewake.h"
+#include "../../core/ws_spin.h"
 #include "../support/ws_world.h"
 
 /// Gaps that would have the worker spin for ever, if it were not for the cap.
@@ -180,8 +182,57 @@ static void a_debt_is_bounded(void)
   CU_ASSERT_TRUE(ws_level_forecast(&world_worker, world.now_ns + 30000 * US) > 0);
 }
 
-TEST_MAIN("spin", TEST_CASE(no_more_than_the_cap), TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot),
-          TEST_CASE(during_a_phase), TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
+/// A thread of normal class on its CPU gets a tenth of it, and waits for a millisecond at most.
+static void hot_and_real_time_it_rests(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world_worker.realtime = true;
+  uint64_t rested_ns = 0;
+  for (uint32_t i = 0; i < 100; i++) {
+    world_worker.rise.rose_ns = world.now_ns;
+    world.visible_ns = world.now_ns + 100 * MS;
+    const uint64_t before_ns = world_spun();
+    CU_ASSERT_FALSE(ws_spin(&world_worker, true)); // it parks
+    CU_ASSERT_TRUE(world_about(world_spun() - before_ns, 900 * US));
+    const uint64_t retry_ns = ws_hot_retry_ns(&world_worker) - world.now_ns;
+    CU_ASSERT_TRUE(world_about(retry_ns, 100 * US));
+    rested_ns += retry_ns;
+    world.now_ns += retry_ns;
+  }
+  CU_ASSERT_TRUE(11 * rested_ns > world_spun());
+}
+
+/// When a hot worker that had to park tries again.
+static void hot_it_tries_again(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world_pool.workers = 3; // of which none is parked
+  CU_ASSERT_TRUE(ws_hot_retry_ns(&world_worker) <= world.now_ns + LOOK_NS); // nothing is in the way any more
+  world.producer_here = true;
+  CU_ASSERT_TRUE(world_about(ws_hot_retry_ns(&world_worker) - world.now_ns, 4 * MS));
+  ws_store_relaxed(&world_pool.sleepers[0], 7); // together as often as one alone
+  CU_ASSERT_TRUE(world_about(ws_hot_later_ns(&world_pool) - world.now_ns, 12 * MS));
+  ws_store_relaxed(&world_pool.state, WS_DRAINING);
+  CU_ASSERT_EQUAL(ws_hot_retry_ns(&world_worker), 0);
+  ws_store_relaxed(&world_pool.state, WS_RUNNING);
+  ws_store_relaxed(&world_pool.spin, WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(ws_hot_retry_ns(&world_worker), 0);
+}
+
+/// A producer comes to the CPU on which the worker spins.
+static void hot_it_leaves_a_producers_cpu(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world.visible_ns = world.now_ns + 100 * MS;
+  world.comes_ns = world.now_ns + 5 * MS;
+  CU_ASSERT_FALSE(ws_spin(&world_worker, true));
+  CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
+}
+
+TEST_MAIN("spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_again),
+          TEST_CASE(hot_it_leaves_a_producers_cpu), TEST_CASE(no_more_than_the_cap),
+          TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
+          TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
           TEST_CASE(a_spin_that_is_interrupted_ends),
           TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it),
           TEST_CASE(what_each_level_leaves), TEST_CASE(a_debt_is_bounded))
