@@ -79,7 +79,7 @@ bool ws_group_done(const ws_group_t *group);
 /// is not helped with, and a pool whose every worker waits like this for such a task does not run it.
 /// @param pool  where the tasks were pushed; NULL = a worker helps in its own pool, others only wait
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed. Each wait inside another
-///            takes about 750 bytes of the thread's stack (x86-64, optimised) beside the task's own. 8 MiB hold
+///            takes about 750 bytes of stack (x86-64, optimised) beside the task's own. 8 MiB of stack hold
 ///            about 11,000 waits of small tasks inside each other. Beyond its stack a thread crashes
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
 /// @progress  blocks; no system call but futex; never allocates
