@@ -22,8 +22,8 @@ SETTING = re.compile(
 )
 # docker's own reader keeps quotes and blanks, systemd's and compose's do not; none changes these.
 ENV_LINE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>[A-Za-z0-9.:]+)")
-START = re.compile(r"pool Tpool: (?P<workers>\d+) workers .*, (?P<spin>spin .*)$", re.MULTILINE)
-REPORT = re.compile(r"^thread_pool_ws: pool (Tpool:|\d+, report)$")
+START = re.compile(r"pool Tpool#\d+: (?P<workers>\d+) workers .*, (?P<spin>spin .*)$", re.MULTILINE)
+REPORT = re.compile(r"^thread_pool_ws: report of pool Tpool#\d+$", re.MULTILINE)
 
 
 def variants(text: str) -> Iterator[str]:
@@ -79,7 +79,7 @@ class Said:
 
     @property
     def report(self) -> bool:
-        return ", report\n" in self.text
+        return REPORT.search(self.text) is not None
 
     @property
     def _start(self) -> re.Match[str]:
