@@ -66,6 +66,11 @@ static void repair(void *frame_arg)
     ws_survive(frame);
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+// The C library's own macro: gcc for 64-bit ARM takes its variables for clobbered. None of them is written
+// between setjmp and longjmp.
+#pragma GCC diagnostic ignored "-Wclobbered"
+#endif
 void ws_survive(ws_frame_t *frame)
 {
   remember(frame);
