@@ -158,12 +158,9 @@ static uint32_t held_worker(void)
   return UINT32_MAX;
 }
 
-static uint32_t ran_on;
-
-static void note_worker(void *unused)
+static uint64_t parks_of(uint32_t worker)
 {
-  (void)unused;
-  ran_on = (uint32_t)ws_worker_index();
+  return ws_load_relaxed(&pool->worker[worker].queue.count.parks);
 }
 
 /// A worker is woken and gets no CPU. No thread joins; the other worker must run what is queued, and what
@@ -173,6 +170,7 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
   create(2, WS_SPIN_OFF);
   CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
   ws_au64_t count = {0};
+  ws_store_relaxed(&all_look_starved, 1); // so that the guard's first look, before the seam holds, is no other
   ws_store_release(&woken.state, ARMED);
   push_counts(4, &count);
   CU_ASSERT_TRUE(test_until(is_held, &woken));
@@ -186,13 +184,17 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
   CU_ASSERT_EQUAL(test_stats(pool).outside.wakes_sent, sent + 1); // the push itself has woken the other
   CU_ASSERT_TRUE(test_until(is_counted, &(counted_t){&count, 5}));
   let(&woken);
+  ws_store_relaxed(&all_look_starved, 0);
   check_books();
 
+  // It is woken after the other. No task is queued, so the guard wakes nobody.
   CU_ASSERT_NOT_EQUAL(ws_load_relaxed(&pool->worker[held].shun_until_ns), 0);
   ws_store_relaxed(&pool->worker[held].shun_until_ns, UINT64_MAX); // it has not ended by now
-  test_push(pool, note_worker, NULL, NULL);
+  const uint64_t held_parks = parks_of(held), other_parks = parks_of(1 - held);
+  CU_ASSERT_TRUE(ws_wake_sleeper(pool, (ws_here_t){0}));
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  CU_ASSERT_EQUAL(ran_on, 1 - held);
+  CU_ASSERT_EQUAL(parks_of(held), held_parks);
+  CU_ASSERT_EQUAL(parks_of(1 - held), other_parks + 1);
   test_destroy(pool);
 }
 
@@ -286,14 +288,20 @@ static void a_worker_that_trims_is_not_parked(void)
   create(1, WS_SPIN_OFF);
   ws_store_relaxed(&trims, 0);
   ws_store_relaxed(&parked_in_trim, 0);
+  test_gate_t gate;
+  test_gate_init(&gate);
   ws_au64_t count = {0};
-  push_counts(1000, &count); // the queue grows
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  push_counts(1000, &count); // nobody takes them, so the queue grows
+  test_gate_let(&gate, 1);
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
   CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);
   CU_ASSERT_TRUE(test_until(has_trimmed, NULL));
   CU_ASSERT_EQUAL(ws_load_relaxed(&parked_in_trim), 0);
   check_books();
   test_destroy(pool);
+  test_gate_destroy(&gate);
 }
 
 TEST_MAIN("search", TEST_CASE(a_woken_worker_without_a_cpu_does_not_silence_the_pool),
