@@ -12,6 +12,7 @@ static struct {
   ws_au32_t helpers;
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
   enum { KEY_UNKNOWN, KEY_MADE, KEY_NONE } key_state;
+  bool watches_forks;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #ifdef WS_TSAN
@@ -48,6 +49,14 @@ static void ask_to_be_told(ws_self_t *self)
     process.key_state = pthread_key_create(&process.key, leave) == 0 ? KEY_MADE : KEY_NONE;
   if (process.key_state == KEY_MADE)
     pthread_setspecific(process.key, self); // any value but NULL
+  pthread_mutex_unlock(&process.lock);
+}
+
+void ws_process_watch_forks(void (*in_child)(void))
+{
+  pthread_mutex_lock(&process.lock);
+  if (!process.watches_forks)
+    process.watches_forks = pthread_atfork(NULL, NULL, in_child) == 0; // else the next pool tries again
   pthread_mutex_unlock(&process.lock);
 }
 

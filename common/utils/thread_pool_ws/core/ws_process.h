@@ -51,6 +51,9 @@ static inline ws_self_t *ws_self(void)
 /// @return the id; ws_tid_of() finds the kernel's number of the thread in it
 uint64_t ws_process_enroll(ws_self_t *self);
 
+/// @brief Have a function run in the child of each fork of this process, from the first call on.
+void ws_process_watch_forks(void (*in_child)(void));
+
 /// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.
 void ws_process_add(struct ws_pool_s *pool);
 void ws_process_remove(struct ws_pool_s *pool);

@@ -174,15 +174,9 @@ static void in_child(void)
     pthread_sigmask(SIG_SETMASK, &worker->pool->signals, NULL);
 }
 
-static void watch_forks(void)
-{
-  pthread_atfork(NULL, NULL, in_child); // no memory for it: then the child keeps them
-}
-
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
+  ws_process_watch_forks(in_child);
   pthread_sigmask(SIG_BLOCK, NULL, &pool->signals);
   uint32_t running = 0;
   for (; running < pool->requested; running++) {

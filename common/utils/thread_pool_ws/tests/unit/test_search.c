@@ -170,7 +170,7 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
   create(2, WS_SPIN_OFF);
   CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
   ws_au64_t count = {0};
-  ws_store_relaxed(&all_look_starved, 1); // so that the guard's first look, before the seam holds, is no other
+  ws_store_relaxed(&all_look_starved, 1); // also at a look of the guard before the seam holds
   ws_store_release(&woken.state, ARMED);
   push_counts(4, &count);
   CU_ASSERT_TRUE(test_until(is_held, &woken));
