@@ -14,6 +14,7 @@ set(WS_CORE_SOURCES
   core/ws_lane.c
   core/ws_lead.c
   core/ws_level.c
+  core/ws_os_affinity.c
   core/ws_os_linux.c
   core/ws_os_quota.c
   core/ws_park.c

@@ -123,8 +123,8 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
       continue;
     if (ws_load_relaxed(&worker->trust) == WS_TRUST_NOT) // relaxed: a preference
       starved += !ws_os_thread_sleeps(worker->tid);
-    else
-      ws_search_starved(worker);
+    else if (ws_search_starved(worker))
+      ws_place_free(worker);
   }
   // [edge PARK_DEKKER fence] the end of their search before the look: pushes relied on them
   ws_fence_seq_cst();

@@ -65,12 +65,24 @@ uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
 int ws_os_allow(const ws_cpuset_t *set);
 /// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
 int ws_os_pin(int32_t tid, uint32_t cpu);
-/// Move the caller off @p cpu, to any other CPU that it may use now; its affinity is afterwards what it was
-/// before. A change of the affinity that somebody else makes meanwhile is kept, unless it falls between two
-/// adjacent system calls of this function. No memory from the heap.
-/// @param bytes  of a set that the kernel takes, as in ws_cpuset_t
-/// @return 0; -ENOENT there is no other CPU; -errno
-int ws_os_leave_cpu(uint32_t cpu, size_t bytes);
+/// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs.
+#define WS_CONFINE_BYTES 256
+/// A thread that is kept off a CPU for a time.
+typedef struct {
+  ws_au32_t busy; ///< S 1 = some thread uses the rest
+  size_t bytes; ///< I of a mask; 0, or more than WS_CONFINE_BYTES: the thread is never confined
+  bool on; ///< it is confined
+  enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< what gives it the CPUs that it had
+  unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  unsigned long narrow[WS_CONFINE_BYTES / sizeof(unsigned long)];
+} ws_confine_t;
+/// Take a CPU from those that the caller may use now. If it runs there, the kernel moves it at once.
+/// @return 0; -ENOENT without another CPU; -EAGAIN or -errno: nothing has changed
+int ws_os_confine(ws_confine_t *confine, uint32_t cpu);
+/// End that, for thread @p tid (0 = the caller), unless somebody else has changed its affinity since. An
+/// affinity that is set from outside between the look and the change is lost.
+/// @threads  any; if two do it at once, one does
+void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
 /// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
 uint32_t ws_os_quota_cpus(void);
 /// Times since the groups were made that they stopped their processes because that was used up.

@@ -191,61 +191,6 @@ int ws_os_pin(int32_t tid, uint32_t cpu)
   return result;
 }
 
-static bool get_own(unsigned long *mask, size_t bytes)
-{
-  return sched_getaffinity(0, bytes, (cpu_set_t *)mask) == 0;
-}
-
-static bool set_own(const unsigned long *mask, size_t bytes)
-{
-  return sched_setaffinity(0, bytes, (const cpu_set_t *)mask) == 0;
-}
-
-/// @return whether every CPU of @p part is in @p whole
-static bool holds(const unsigned long *whole, const unsigned long *part, size_t bytes)
-{
-  for (size_t i = 0; i < bytes / sizeof(unsigned long); i++)
-    if (part[i] & ~whole[i])
-      return false;
-  return true;
-}
-
-/// The caller has restricted itself from @p had to @p narrow. Where nothing but a cpuset restricted it
-/// before, it asks for all CPUs and gets those of the cpuset: since Linux 6.2 a thread that asked for fewer
-/// would not follow a cpuset that grows. Otherwise (taskset, isolcpus) it asks for what it had.
-static int widen(const unsigned long *had, const unsigned long *narrow, size_t bytes)
-{
-  unsigned long all[bytes / sizeof(unsigned long)], seen[bytes / sizeof(unsigned long)];
-  memset(all, 0xff, bytes);
-  if (get_own(seen, bytes) && memcmp(seen, narrow, bytes) != 0)
-    return 0; // somebody else has changed it since
-  if (set_own(all, bytes) && get_own(seen, bytes)) {
-    if (memcmp(seen, had, bytes) == 0)
-      return 0;
-    if (!holds(seen, had, bytes))
-      return 0; // somebody else has taken CPUs away since
-  }
-  return set_own(had, bytes) ? 0 : -errno;
-}
-
-int ws_os_allow(const ws_cpuset_t *set)
-{
-  return set_own(set->mask, set->bytes) ? 0 : -errno;
-}
-
-int ws_os_leave_cpu(uint32_t cpu, size_t bytes)
-{
-  unsigned long had[bytes / sizeof(unsigned long)], narrow[bytes / sizeof(unsigned long)];
-  if (!get_own(had, bytes))
-    return -errno;
-  memcpy(narrow, had, bytes);
-  if (cpu / 8 < bytes)
-    narrow[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));
-  if (ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = narrow}) == 0)
-    return -ENOENT;
-  return set_own(narrow, bytes) ? widen(had, narrow, bytes) : -errno;
-}
-
 void *ws_os_map(size_t bytes)
 {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

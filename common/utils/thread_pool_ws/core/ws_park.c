@@ -302,6 +302,7 @@ static void get_up(ws_worker_t *worker, end_t end)
 {
   static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER,
                                     WS_UNPARK_TIMER};
+  ws_place_return(worker);
   worker->searching = true; // counted: by its claimer, or as it claimed itself
   worker->claimed = end == END_TOKEN;
   ws_traced_unpark(worker, by[end]);

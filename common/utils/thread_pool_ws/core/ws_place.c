@@ -36,21 +36,37 @@ static bool may_move(ws_worker_t *worker)
   return true;
 }
 
-/// A floating worker that parks on the CPU of a thread that pushes would be woken there, on top of it, and
-/// stop it: a real-time worker always, a normal one where the scheduler looks for no other CPU. It moves off
-/// before it sleeps: the kernel wakes it where it last ran, if that CPU is idle. Its affinity stays as it
-/// was, so that the kernel may run it elsewhere when the CPU that it has moved to is taken.
+/// A floating worker that sleeps on the CPU of a thread that pushes would be woken there, on top of it, and
+/// stop it. The kernel wakes a real-time worker where it last ran, so that it only has to move off. It may wake
+/// a normal worker on the CPU of the thread that wakes it, wherever it slept, so that it has to be kept off
+/// while it sleeps. Awake, a worker may run anywhere: else it would wait beside an idle CPU.
 void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
-  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || !ws_producer_on_cpu(pool, cpu) || !may_move(worker))
+  const uint32_t producer_cpu = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
+  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
-  if (ws_os_leave_cpu((uint32_t)cpu, pool->mask.bytes) == 0) {
-    ws_count(&worker->queue.count.placements, 1);
-    ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
-  }
+  const bool moves = ws_producer_on_cpu(pool, cpu);
+  if (moves ? !may_move(worker) : worker->realtime)
+    return;
+  if (ws_os_confine(&worker->confine, producer_cpu - 1) < 0)
+    return;
+  if (worker->realtime)
+    ws_os_unconfine(&worker->confine, 0);
+  ws_count(&worker->queue.count.placements, moves);
+  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+}
+
+void ws_place_return(ws_worker_t *worker)
+{
+  ws_os_unconfine(&worker->confine, 0);
+}
+
+void ws_place_free(ws_worker_t *worker)
+{
+  ws_os_unconfine(&worker->confine, worker->tid);
 }
 
 void ws_place_beside_workers(const struct ws_pool_s *pool)

@@ -50,6 +50,7 @@ static void set_up(ws_worker_t *worker)
   worker->thread = pthread_self();
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
+  worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
   set_class(worker);
   worker->slack_ns = ws_os_timer_slack(1);
   worker->realtime = is_realtime();

@@ -156,6 +156,7 @@ struct ws_worker_s {
   ws_au64_t starved_ns; ///< S when the guard stopped relying on it
   ws_au64_t shun_until_ns; ///< O others are woken before it until then, because it got no CPU; 0 = never
   ws_watched_t watched; ///< P the guard's
+  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats

@@ -94,6 +94,7 @@ uint64_t __wrap_ws_os_now_ns(void)
 
 static struct ws_pool_s pool;
 static ws_worker_t worker;
+static bool realtime; ///< of the worker of the case
 
 /// A worker on CPU 1, which is a producer's; the pool was made with the CPUs of @p cpuset.
 static void begin(uint64_t cpuset)
@@ -107,6 +108,8 @@ static void begin(uint64_t cpuset)
   pool.cpus = (uint32_t)__builtin_popcountll(cpuset);
   worker.pool = &pool;
   worker.cpu = -1;
+  worker.realtime = realtime;
+  worker.confine.bytes = sizeof(mask);
   memset(&os, 0, sizeof(os));
   os.cpuset = cpuset;
   os.asked = ALL;
@@ -121,10 +124,17 @@ static uint64_t placements(void)
   return ws_load_relaxed(&worker.queue.count.placements);
 }
 
+/// The worker parks and gets up again.
+static void sleep_once(void)
+{
+  ws_place_leave(&worker);
+  ws_place_return(&worker);
+}
+
 static void it_moves_and_keeps_its_affinity(void)
 {
   begin(0xf);
-  ws_place_leave(&worker);
+  sleep_once();
   CU_ASSERT_NOT_EQUAL(os.cpu, 1);
   CU_ASSERT_EQUAL(allowed(), 0xf);
   CU_ASSERT_EQUAL(ws_load_relaxed(&worker.seen_cpu), os.cpu + 1);
@@ -137,15 +147,19 @@ static void it_stays_where_it_should(void)
 {
   begin(0xf);
   os.cpu = 2; // not the producer's
-  ws_place_leave(&worker);
-  CU_ASSERT_EQUAL(os.calls, 0);
+  sleep_once();
+  CU_ASSERT_EQUAL(os.cpu, 2);
+  CU_ASSERT_EQUAL(placements(), 0);
+  if (realtime)
+    CU_ASSERT_EQUAL(os.calls, 0);
+  os.calls = os.sets = 0;
   os.cpu = 1;
   worker.cpu = 1; // pinned
-  ws_place_leave(&worker);
+  sleep_once();
   CU_ASSERT_EQUAL(os.calls, 0);
   worker.cpu = -1;
   taskset(CPU(1)); // there is no other
-  ws_place_leave(&worker);
+  sleep_once();
   CU_ASSERT_EQUAL(os.sets, 0);
   CU_ASSERT_EQUAL(placements(), 0);
 }
@@ -155,12 +169,12 @@ static void taskset_is_kept(void)
 {
   begin(0xf);
   taskset(CPU(0) | CPU(1));
-  ws_place_leave(&worker);
+  sleep_once();
   CU_ASSERT_EQUAL(os.cpu, 0);
   CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(1));
   begin(0xf);
   taskset(CPU(1) | CPU(3));
-  ws_place_leave(&worker);
+  sleep_once();
   CU_ASSERT_EQUAL(os.cpu, 3);
   CU_ASSERT_EQUAL(allowed(), CPU(1) | CPU(3));
 }
@@ -170,7 +184,7 @@ static void cpus_that_it_could_ask_for_are_not_taken(void)
 {
   begin(0xff);
   os.asked = CPU(0) | CPU(1);
-  ws_place_leave(&worker);
+  sleep_once();
   CU_ASSERT_EQUAL(os.cpu, 0);
   CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(1));
 }
@@ -183,7 +197,7 @@ static void a_cpuset_is_followed(void)
     os.cpuset = round % 2 ? 0x3 : 0xff;
     os.cpu = 1;
     os.now_ns += UINT64_C(2000000000);
-    ws_place_leave(&worker);
+    sleep_once();
     CU_ASSERT_EQUAL(allowed(), os.cpuset);
     CU_ASSERT_NOT_EQUAL(os.cpu, 1);
   }
@@ -198,7 +212,7 @@ static void taskset_during_a_move_is_kept(void)
     begin(0xf);
     os.taskset_at = seen_before[i];
     os.taskset_to = CPU(2);
-    ws_place_leave(&worker);
+    sleep_once();
     CU_ASSERT_EQUAL(allowed(), seen_before[i] == NEVER ? 0xf : CPU(2));
     CU_ASSERT_EQUAL(os.cpu == 2, seen_before[i] != NEVER);
   }
@@ -211,19 +225,116 @@ static void it_does_not_follow_every_producer(void)
   const uint64_t end_ns = os.now_ns + UINT64_C(15000000000);
   for (; os.now_ns < end_ns; os.now_ns += 300000) {
     ws_store_relaxed(&pool.producer_cpu, os.cpu + 1);
-    ws_place_leave(&worker);
+    sleep_once();
   }
   CU_ASSERT_TRUE(placements() > 4 && placements() < 150);
   os.now_ns += UINT64_C(2000000000); // a while in the right place, and it moves at once, and soon again
   const uint64_t before = placements();
   for (uint32_t i = 0; i < 10; i++, os.now_ns += 500000) {
     ws_store_relaxed(&pool.producer_cpu, os.cpu + 1);
-    ws_place_leave(&worker);
+    sleep_once();
   }
   CU_ASSERT_TRUE(placements() >= before + 3);
 }
 
-TEST_MAIN("place", TEST_CASE(it_moves_and_keeps_its_affinity), TEST_CASE(it_stays_where_it_should),
-          TEST_CASE(taskset_is_kept), TEST_CASE(cpus_that_it_could_ask_for_are_not_taken),
-          TEST_CASE(a_cpuset_is_followed), TEST_CASE(taskset_during_a_move_is_kept),
-          TEST_CASE(it_does_not_follow_every_producer))
+/// Asleep, a normal worker is kept off the producer's CPU, wherever the kernel would like to wake it; awake it
+/// may run anywhere again.
+static void a_normal_worker_sleeps_elsewhere(void)
+{
+  realtime = false;
+  begin(0x3);
+  for (uint32_t round = 0; round < 4; round++) {
+    os.cpu = round == 0; // later it is elsewhere already
+    ws_place_leave(&worker);
+    CU_ASSERT_EQUAL(os.cpu, 0);
+    CU_ASSERT_EQUAL(allowed(), CPU(0));
+    os.calls = 0;
+    ws_place_return(&worker);
+    CU_ASSERT_EQUAL(allowed(), 0x3);
+    CU_ASSERT_TRUE(os.calls <= (round == 0 ? 3 : 2)); // on the way to a task
+  }
+  CU_ASSERT_EQUAL(placements(), 1);
+}
+
+/// An operator speaks while the worker sleeps, and the cpuset changes.
+static void changes_during_a_sleep_are_kept(void)
+{
+  realtime = false;
+  begin(0xf);
+  ws_place_leave(&worker);
+  taskset(CPU(3));
+  ws_place_return(&worker);
+  CU_ASSERT_EQUAL(allowed(), CPU(3));
+  os.now_ns += UINT64_C(2000000000);
+  ws_store_relaxed(&pool.producer_cpu, 3 + 1);
+  sleep_once(); // there is no other
+  CU_ASSERT_EQUAL(allowed(), CPU(3));
+}
+
+/// The CPU where the worker may run while it sleeps is taken: the guard lets it run elsewhere.
+static void the_guard_frees_a_sleeper(void)
+{
+  realtime = false;
+  begin(0x3);
+  ws_place_leave(&worker);
+  CU_ASSERT_EQUAL(allowed(), CPU(0));
+  ws_place_free(&worker);
+  CU_ASSERT_EQUAL(allowed(), 0x3);
+  os.sets = 0;
+  ws_place_return(&worker);
+  CU_ASSERT_EQUAL(os.sets, 0);
+}
+
+static void as_both(void (*test)(void))
+{
+  for (uint32_t class = 0; class <= 1; class++) {
+    realtime = class;
+    test();
+  }
+}
+
+static void both_it_moves_and_keeps_its_affinity(void)
+{
+  as_both(it_moves_and_keeps_its_affinity);
+}
+
+static void both_it_stays_where_it_should(void)
+{
+  as_both(it_stays_where_it_should);
+}
+
+static void both_taskset_is_kept(void)
+{
+  as_both(taskset_is_kept);
+}
+
+static void both_cpus_that_it_could_ask_for_are_not_taken(void)
+{
+  as_both(cpus_that_it_could_ask_for_are_not_taken);
+}
+
+static void both_a_cpuset_is_followed(void)
+{
+  as_both(a_cpuset_is_followed);
+}
+
+static void both_taskset_during_a_move_is_kept(void)
+{
+  as_both(taskset_during_a_move_is_kept);
+}
+
+static void both_it_does_not_follow_every_producer(void)
+{
+  as_both(it_does_not_follow_every_producer);
+}
+
+TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity),
+          TEST_CASE(both_it_stays_where_it_should),
+          TEST_CASE(both_taskset_is_kept),
+          TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken),
+          TEST_CASE(both_a_cpuset_is_followed),
+          TEST_CASE(both_taskset_during_a_move_is_kept),
+          TEST_CASE(both_it_does_not_follow_every_producer),
+          TEST_CASE(a_normal_worker_sleeps_elsewhere),
+          TEST_CASE(changes_during_a_sleep_are_kept),
+          TEST_CASE(the_guard_frees_a_sleeper))

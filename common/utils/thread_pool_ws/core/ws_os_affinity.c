@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_os_affinity.c
+/// ws_os.h: keep a thread off a CPU for a time, without a trace in its affinity afterwards.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "ws_os.h"
+
+#define BITS_PER_LONG (8 * sizeof(unsigned long))
+
+static bool get(int32_t tid, unsigned long *mask, size_t bytes)
+{
+  return sched_getaffinity(tid, bytes, (cpu_set_t *)mask) == 0;
+}
+
+static bool set(int32_t tid, const unsigned long *mask, size_t bytes)
+{
+  return sched_setaffinity(tid, bytes, (const cpu_set_t *)mask) == 0;
+}
+
+/// @return whether every CPU of @p part is in @p whole
+static bool holds(const unsigned long *whole, const unsigned long *part, size_t bytes)
+{
+  for (size_t i = 0; i < bytes / sizeof(unsigned long); i++)
+    if (part[i] & ~whole[i])
+      return false;
+  return true;
+}
+
+int ws_os_allow(const ws_cpuset_t *cpus)
+{
+  return set(0, cpus->mask, cpus->bytes) ? 0 : -errno;
+}
+
+/// The masks are used by the thread itself and by the one that releases it early. Both only try: neither waits.
+static bool enter(ws_confine_t *confine)
+{
+  uint32_t nobody = 0;
+  return ws_cas_acq_rel(&confine->busy, &nobody, 1); // [edge CONFINE acquire] the masks
+}
+
+static void leave(ws_confine_t *confine)
+{
+  ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
+}
+
+/// @return whether the caller may use what it has now without @p cpu, which is then in narrow
+static bool plan(ws_confine_t *confine, uint32_t cpu)
+{
+  unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  const size_t bytes = confine->bytes;
+  if (!get(0, had, bytes))
+    return false;
+  if (memcmp(had, confine->had, bytes) != 0)
+    confine->widens_by = WS_WIDENS_UNKNOWN;
+  memcpy(confine->had, had, bytes);
+  memcpy(confine->narrow, had, bytes);
+  if (cpu / 8 < bytes)
+    confine->narrow[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));
+  return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = confine->narrow}) > 0;
+}
+
+int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
+{
+  if (confine->bytes == 0 || confine->bytes > WS_CONFINE_BYTES || !enter(confine))
+    return -EAGAIN;
+  int result = 0;
+  if (!plan(confine, cpu))
+    result = -ENOENT;
+  else if (!set(0, confine->narrow, confine->bytes))
+    result = -errno;
+  confine->on = result == 0;
+  leave(confine);
+  return result;
+}
+
+/// Where nothing but a cpuset restricted the thread before, it asks for all CPUs and gets those of the cpuset:
+/// since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise (taskset,
+/// isolcpus) it asks for what it had. Which of the two holds is found out once for each mask that it had.
+static void widen(ws_confine_t *confine, int32_t tid)
+{
+  unsigned long all[WS_CONFINE_BYTES / sizeof(unsigned long)], seen[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  const size_t bytes = confine->bytes;
+  memset(all, 0xff, bytes);
+  if (get(tid, seen, bytes) && memcmp(seen, confine->narrow, bytes) != 0)
+    return; // somebody else has changed it since
+  if (confine->widens_by == WS_WIDENS_ALL && set(tid, all, bytes))
+    return;
+  if (confine->widens_by == WS_WIDENS_UNKNOWN && set(tid, all, bytes) && get(tid, seen, bytes)) {
+    confine->widens_by = memcmp(seen, confine->had, bytes) == 0 ? WS_WIDENS_ALL : WS_WIDENS_HAD;
+    if (confine->widens_by == WS_WIDENS_ALL || !holds(seen, confine->had, bytes))
+      return; // as before; or somebody else has taken CPUs away since
+  }
+  set(tid, confine->had, bytes);
+}
+
+void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
+{
+  if (confine->bytes == 0 || !enter(confine))
+    return;
+  if (confine->on)
+    widen(confine, tid);
+  confine->on = false;
+  leave(confine);
+}
