@@ -34,7 +34,8 @@ int ws_os_allow(const ws_cpuset_t *cpus)
   return set(0, cpus->mask, cpus->bytes) ? 0 : -errno;
 }
 
-/// The masks are used by the thread itself and by the one that releases it early. Both only try: neither waits.
+/// The masks are used by the thread itself and by the one that releases it early. Both only try: neither
+/// waits.
 static bool enter(ws_confine_t *confine)
 {
   uint32_t nobody = 0;
@@ -76,8 +77,8 @@ int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
   return result;
 }
 
-/// Where nothing but a cpuset restricted the thread before, it asks for all CPUs and gets those of the cpuset:
-/// since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise (taskset,
+/// Where nothing but a cpuset restricted the thread before, it asks for all CPUs and gets those of the
+/// cpuset: since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise (taskset,
 /// isolcpus) it asks for what it had. Which of the two holds is found out once for each mask that it had.
 static void widen(ws_confine_t *confine, int32_t tid)
 {

@@ -37,9 +37,9 @@ static bool may_move(ws_worker_t *worker)
 }
 
 /// A floating worker that sleeps on the CPU of a thread that pushes would be woken there, on top of it, and
-/// stop it. The kernel wakes a real-time worker where it last ran, so that it only has to move off. It may wake
-/// a normal worker on the CPU of the thread that wakes it, wherever it slept, so that it has to be kept off
-/// while it sleeps. Awake, a worker may run anywhere: else it would wait beside an idle CPU.
+/// stop it. The kernel wakes a real-time worker where it last ran, so that it only has to move off. It may
+/// wake a normal worker on the CPU of the thread that wakes it, wherever it slept, so that it has to be kept
+/// off while it sleeps. Awake, a worker may run anywhere: else it would wait beside an idle CPU.
 void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;

@@ -237,8 +237,8 @@ static void it_does_not_follow_every_producer(void)
   CU_ASSERT_TRUE(placements() >= before + 3);
 }
 
-/// Asleep, a normal worker is kept off the producer's CPU, wherever the kernel would like to wake it; awake it
-/// may run anywhere again.
+/// Asleep, a normal worker is kept off the producer's CPU, wherever the kernel would like to wake it; awake
+/// it may run anywhere again.
 static void a_normal_worker_sleeps_elsewhere(void)
 {
   realtime = false;
