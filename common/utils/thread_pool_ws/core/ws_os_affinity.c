@@ -82,7 +82,8 @@ int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
 /// isolcpus) it asks for what it had. Which of the two holds is found out once for each mask that it had.
 static void widen(ws_confine_t *confine, int32_t tid)
 {
-  unsigned long all[WS_CONFINE_BYTES / sizeof(unsigned long)], seen[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  unsigned long all[sizeof(confine->had) / sizeof(unsigned long)];
+  unsigned long seen[sizeof(confine->had) / sizeof(unsigned long)];
   const size_t bytes = confine->bytes;
   memset(all, 0xff, bytes);
   if (get(tid, seen, bytes) && memcmp(seen, confine->narrow, bytes) != 0)
