@@ -79,8 +79,8 @@ int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
 
 /// Where nothing but a cpuset restricted the thread before, it asks for all CPUs and gets those of the
 /// cpuset: since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise
-/// (taskset, isolcpus) it asks for what it had. Which of the two holds is found out once for each mask that it
-/// had.
+/// (taskset, isolcpus) it asks for what it had. Which of the two holds is found out once for each mask that
+/// it had.
 static void widen(ws_confine_t *confine, int32_t tid)
 {
   unsigned long all[sizeof(confine->had) / sizeof(unsigned long)];
