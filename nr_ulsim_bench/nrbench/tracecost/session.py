@@ -8,10 +8,12 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Iterable
 
+from nrbench.trace import daemon
 from nrbench.trace import events as ev
 from nrbench.trace.errors import TraceError
 from nrbench.trace.lttng import Buffers, Session
@@ -23,20 +25,21 @@ _OTHERS = (ev.PROGRAM, ev.IMAGE, ev.LOST)  # no events of the pool
 
 
 class Recording:
-    """Into a folder that lives as long as the block."""
+    """Into a folder that lives as long as the block. A session daemon that it starts ends with it."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="ws-trace-cost-"))
         self.discarded = 0
         name = f"ws-trace-cost-{os.getpid()}-{next(_numbers)}"
         self._session = Session(name, self.folder / "trace", Buffers())
+        self._leftovers = ExitStack()
 
     def __enter__(self) -> Recording:
-        try:
-            self._session.__enter__()
-        except BaseException:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            raise
+        with ExitStack() as leftovers:
+            leftovers.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            leftovers.enter_context(daemon.ends_with_block())
+            leftovers.enter_context(self._session)
+            self._leftovers = leftovers.pop_all()
         return self
 
     def stop(self) -> None:
@@ -47,10 +50,7 @@ class Recording:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        try:
-            self._session.__exit__(kind, error, at)
-        finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        self._leftovers.__exit__(kind, error, at)
 
 
 def why_none() -> str | None:
