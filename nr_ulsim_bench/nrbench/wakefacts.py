@@ -15,9 +15,10 @@ CLOCK = "/sys/devices/system/clocksource/clocksource0"
 _HALT_POLLING = ("/sys/module/haltpoll/parameters", "/sys/module/kvm/parameters")
 _DMI = "/sys/devices/virtual/dmi/id"
 _BOOT_PACKING = "sched_vcpu_pack"
-# Boot parameters that name a disk, a network or a host.
+# Boot parameters that name a disk, a file, a network or a host.
 _PRIVATE = re.compile(
-    r"^(root|resume|ip|nfsroot|nfsaddrs|hostname|systemd\.\w+|rd\.\S+|ds|crypt\w*|BOOT_IMAGE|initrd)$|uuid"
+    r"^(root|resume|ip|nfsroot|nfsaddrs|hostname|systemd\.\w+|rd\.\S+|ds|crypt\w*|BOOT_IMAGE"
+    r"|initrd|init|rdinit)$|uuid"
 )
 
 
@@ -33,7 +34,7 @@ def _without_value(word: str) -> str:
 
 
 def command_line(system: System) -> str | None:
-    """Of the kernel: without the words for init, and without values that name disks or hosts."""
+    """Of the kernel: without the words for init, and without values that name disks, files or hosts."""
     text = system.text("/proc/cmdline")
     if text is None:
         return None

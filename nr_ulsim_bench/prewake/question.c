@@ -18,7 +18,7 @@
 const char question_usage[] =
     "usage: ws-prewake [bench=compare|step|idle|canary] [key=value]...   one JSON object a line, one a mode\n"
     "       ws-prewake class=other workers=1 bursts=12x6 pattern=DDDDU slot_us=500 jitter_us=5\n"
-    "keys:  modes=off,hot,auto,fixed:20 (leads in us)   cap=10 (percent)   price=5\n"
+    "keys:  modes=off,hot,auto,fixed:20 (leads in us)   cap=10 (percent)   price=9\n"
     "       bursts=12x6+22x28 (tasks x us, chained) or file=PATH (recorded slots)   workers=1\n"
     "       slot_us=500   pattern=DDDDU (U: burst, D: none)   occupancy=100 (percent of U)   jitter_us=0\n"
     "       drift_ppm=0   seed=1   warm_ms=1000   measure_ms=5000   block_ms=40   limit_s=S\n"
@@ -154,7 +154,7 @@ bool question_parse(char *line, question_t *question, char *error, uint32_t erro
   *question = (question_t){
       .work = {.workers = 1},
       .cap_percent = 10,
-      .price = 5,
+      .price = 9, // as the pool has it by default
       .slot_us = 500,
       .pattern = "U",
       .next_pattern = "U",

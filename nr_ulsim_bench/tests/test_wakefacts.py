@@ -11,7 +11,7 @@ from nrbench.sweep.record import Host
 from nrbench.system import CPU, System
 
 GUEST = {
-    "/proc/cmdline": "quiet root=UUID=12-34 ip=10.0.0.7::eth0 sched_vcpu_pack=15 luks.uuid=9 -- --key k\n",
+    "/proc/cmdline": "quiet root=UUID=12-34 ip=10.0.0.7::eth0 sched_vcpu_pack=15 luks.uuid=9 init=/a -- -k\n",
     "/sys/module/haltpoll/parameters/guest_halt_poll_ns": "0\n",
     "/sys/module/haltpoll/parameters/guest_halt_poll_grow": "2\n",
     "/sys/module/kvm/parameters/halt_poll_ns": "200000\n",
@@ -30,9 +30,9 @@ def test_a_guest_says_what_decides_about_its_wakes(tmp_path):
     assert about["kernel_version"] == "#1 SMP PREEMPT_RT"
 
 
-def test_the_command_line_names_no_disk_no_address_and_nothing_that_is_for_init(tmp_path):
+def test_the_command_line_names_no_disk_no_file_no_address_and_nothing_that_is_for_init(tmp_path):
     line = host.machine(machine_tree.tuned(tmp_path, GUEST))["command_line"]
-    assert line == "quiet root=... ip=... sched_vcpu_pack=15 luks.uuid=..."
+    assert line == "quiet root=... ip=... sched_vcpu_pack=15 luks.uuid=... init=..."
 
 
 def test_what_a_machine_does_not_show_is_unknown(tmp_path):
