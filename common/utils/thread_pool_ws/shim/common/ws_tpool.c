@@ -46,20 +46,30 @@ static ws_tpool_t *make(void)
   return tpool;
 }
 
-static int create_thread(void *name, uint32_t index, int32_t core, void *(*func)(void *), void *arg)
+/// What threadCreate gets for each worker.
+typedef struct {
+  const char *name;
+  const int32_t *cores;
+} threads_t;
+
+static int create_thread(void *threads_arg, uint32_t index, int32_t unused, void *(*func)(void *),
+                         void *arg)
 {
+  (void)unused; // of the pool, which does not count on cores that threadCreate will not pin to
+  const threads_t *threads = threads_arg;
+  const int32_t core = threads->cores[index];
   char full_name[64];
-  snprintf(full_name, sizeof(full_name), "%.40s%u_%d", (const char *)name, index, core);
+  snprintf(full_name, sizeof(full_name), "%.40s%u_%d", threads->name, index, core);
   pthread_t thread;
   threadCreate(&thread, func, arg, full_name, core, WORKER_PRIORITY); // ends the process when it fails
   return 0;
 }
 
 /// Precedence: parameter string, environment, default.
-/// @param shown         the pool's name, for traces
-/// @param threads_name  its threads'
+/// @param shown    the pool's name, for traces
+/// @param threads  must live until the pool is created
 static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *params, const char *shown,
-                          const char *threads_name)
+                          threads_t *threads)
 {
   ws_settings_default(settings);
   settings->warn = ws_tpool_warn_once; // all pools read the same environment
@@ -67,13 +77,15 @@ static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *para
   settings->warn = ws_tpool_warn;
   ws_tpool_params_apply(params, settings);
   settings->workers = params->count;
-  settings->cores = params->cores;
-  settings->core_count = params->count;
+  // Without the capability threadCreate pins no thread. warn_of_lost_priority reports that once a process.
+  // The pool would report it once more, for each pool.
+  settings->cores = ws_tpool_may_pin() ? params->cores : NULL;
+  settings->core_count = settings->cores ? params->count : 0;
   settings->full = WS_FULL_GROW; // OAI's pushes are unlimited
   settings->fifo = true; // OAI's own pool starts tasks in that order, and some callers count on it
   settings->name = shown;
   settings->thread_create = create_thread; // names the threads
-  settings->create_arg = (void *)threads_name;
+  settings->create_arg = threads;
 }
 
 static ws_pool_t *create_pool(const ws_settings_t *settings, const char *name)
@@ -188,7 +200,8 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
   if (tpool->threads) {
     ws_settings_t settings;
     check_cores(params, shown);
-    fill_settings(&settings, params, shown, threads_name);
+    threads_t threads = {.name = threads_name, .cores = params->cores};
+    fill_settings(&settings, params, shown, &threads);
     tpool->hints = settings.spin != WS_SPIN_OFF;
     const bool report = settings.report;
     settings.report = false; // it is printed here, where the pool's name is known

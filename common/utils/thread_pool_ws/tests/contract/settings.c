@@ -162,6 +162,17 @@ static void lost_priority_is_said_once(void)
   CU_ASSERT_EQUAL(times(text, "setcap cap_sys_nice+ep"), 1);
 }
 
+static void lost_cores_are_said_once(void)
+{
+  char text[CONTRACT_TEXT_SIZE] = "";
+  if (!contract_ours_only("the host's own says nothing"))
+    return;
+  CU_ASSERT_EQUAL(contract_run_child("work_twice_without_capabilities", "0,-1", text), 0);
+  CU_ASSERT_EQUAL(times(text, "(0 pinned, 0 real-time)"), 2);
+  CU_ASSERT_EQUAL(times(text, "no core of their own"), 1);
+  CU_ASSERT_EQUAL(times(text, "cannot run on CPU"), 0);
+}
+
 static void the_first_line_begins_at_the_margin(void)
 {
   char text[CONTRACT_TEXT_SIZE] = "";
@@ -197,6 +208,7 @@ const contract_case_t settings_cases[] = {
     CASE(what_is_wrong_in_the_environment_is_said_once),
     CASE(pools_of_one_name_are_told_apart),
     CASE(lost_priority_is_said_once),
+    CASE(lost_cores_are_said_once),
     CASE(the_first_line_begins_at_the_margin),
     CASE(report_where_the_environment_asks),
     CASES_END,
