@@ -283,7 +283,7 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
   ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_process_awake_sub(!worker->discounted);
   worker->discounted = false;
-  // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
+  // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state, the mode and loose pages
   ws_fence_seq_cst();
   if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index))
@@ -337,8 +337,12 @@ void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
     return;
   const uint64_t now_ns = ws_os_now_ns();
   // else the burst that follows will need it again
-  if (now_ns - here.queue->gave_back_ns > GIVE_BACK_EVERY_NS)
+  if (now_ns - here.queue->gave_back_ns > GIVE_BACK_EVERY_NS) {
+    // [edge PARK_DEKKER fence] the loose pages before the sleepers: else a worker that parks at this moment
+    // could miss the pages, this thread the worker, and the memory would stay until a worker parks next
+    ws_fence_seq_cst();
     ws_wake_sleeper(pool, here); // all may be parked: it finds the loose pages when it parks again
+  }
   here.queue->gave_back_ns = now_ns;
 }
 
