@@ -126,18 +126,28 @@ static bool guard_is_dormant(void *pool)
   return ws_load_relaxed(&((ws_pool_t *)pool)->guard) == WS_GUARD_DORMANT;
 }
 
-/// Workers that search need no guard.
+static bool guard_has_looked(void *pool)
+{
+  return test_stats(pool).guard_looks > 0;
+}
+
+/// Workers that search need no guard: one that was called while they slept lies down beside them.
 static void the_guard_lies_down(void)
 {
+  ws_process_awake_add(100);
   ws_pool_t *pool = hot_pool(WS_SPIN_HOT);
+  CU_ASSERT_TRUE(test_until(none_awake, pool));
   for (uint32_t i = 0; i < 100; i++)
     test_push(pool, test_empty_task, NULL, NULL);
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_TRUE(test_until(guard_has_looked, pool)); // the first push has called it
+  ws_process_awake_sub(100);
   CU_ASSERT_TRUE(test_until(all_awake, pool));
   CU_ASSERT_TRUE(test_until(guard_is_dormant, pool));
   const uint64_t looks = test_stats(pool).guard_looks;
   test_sleep_ms(100);
   CU_ASSERT_TRUE(test_stats(pool).guard_looks <= looks + 1); // it may be at its last look
+  CU_ASSERT_TRUE(all_awake(pool));
   test_destroy(pool);
 }
 
