@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,11 +55,22 @@ static bool read_report(int fd, report_t *report)
   return complete;
 }
 
+/// LLVM's OpenMP runtime registers its process by a file in shared memory, and removes the file in its
+/// destructor. A measuring process runs no destructors: it was killed, or has ended by _exit(), because a
+/// runtime that hangs there would hold up the next measurement.
+static void remove_registration(pid_t ended)
+{
+  char name[64];
+  snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%d", (int)ended, (int)getuid());
+  shm_unlink(name);
+}
+
 static void collect(pid_t child, int fd, const request_t *request, report_t *report)
 {
   const bool complete = read_report(fd, report);
   int status = 0;
   waitpid(child, &status, 0);
+  remove_registration(child);
   const int32_t signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (complete && signal_number == SIGKILL)
     report_text(report, "close_error", "the pool's destruction did not return; killed");

@@ -38,6 +38,22 @@ def test_each_pool_runs_every_task_exactly_once(driver, name):
     assert nested.get("error", "n/a").startswith("n/a")
 
 
+def orphaned_registrations():
+    """Of LLVM's OpenMP runtime: __KMP_REGISTERED_LIB_<process>_<user>, whose process has ended."""
+    files = Path("/dev/shm").glob("__KMP_REGISTERED_LIB_*")
+    return {file for file in files if not Path(f"/proc/{file.name.split('_')[-2]}").exists()}
+
+
+def test_no_registration_of_an_openmp_runtime_stays(driver):
+    if not (PROGRAM.parent / "libbench_openmp-llvm.so").exists():
+        pytest.skip("openmp-llvm was not built")
+    words = ["backend=openmp-llvm", "workers=1", "bench=slot", "bursts=1x1"]
+    before = orphaned_registrations()
+    assert driver.ask([*words, "slots=2"])["slots"] == 2
+    assert "killed" in driver.ask([*words, "slots=100000", "limit_s=0.2"])["error"]
+    assert orphaned_registrations() <= before
+
+
 def test_a_hog_runs_beside_the_measurement_and_ends_with_it(driver):
     answer = driver.ask(["bench=slot", "backend=alone", "bursts=1x1", "slots=5", "hog=2", "limit_s=20"])
     assert answer.get("slots") == 5
