@@ -58,7 +58,7 @@ static inline void ws_fence_seq_cst(void)
 #else
 static inline void ws_fence_seq_cst(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WS_SIMULATED)
   // A locked operation on the own stack: the same order as MFENCE for write-back memory, at a third of its
   // time.
   __asm__ volatile("lock; orl $0, -4(%%rsp)" ::: "memory", "cc");
@@ -77,6 +77,20 @@ static inline void ws_fence_seq_cst_loads(void)
   __asm__ volatile("" ::: "memory");
 #else
   ws_fence_seq_cst();
+#endif
+}
+
+/// One turn of a spin: tells the core (and its SMT sibling, and a hypervisor) that this thread only waits.
+static inline void ws_pause(void)
+{
+#if defined(WS_SIMULATED)
+  sim_pause(); // tests/sim
+#elif defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory"); // yield is a no-op on most ARM cores; isb takes tens of cycles
+#else
+  __asm__ volatile("" ::: "memory");
 #endif
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_base.h
-/// What every file of the core needs: cache-line spacing, branch hints, the pause of a spin, assertions.
+/// What every file of the core needs: cache-line spacing, branch hints, assertions.
 #ifndef WS_BASE_H
 #define WS_BASE_H
 
@@ -23,17 +23,5 @@
       abort();                                                                                           \
     }                                                                                                    \
   } while (0)
-
-/// One turn of a spin: tells the core (and its SMT sibling, and a hypervisor) that this thread only waits.
-static inline void ws_pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("isb" ::: "memory"); // yield is a no-op on most ARM cores; isb takes tens of cycles
-#else
-  __asm__ volatile("" ::: "memory");
-#endif
-}
 
 #endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_libc_sync.c
+/// Mutexes, condition variables, semaphores and once, on simulated futexes, as the C library makes them
+/// (Drepper, Futexes Are Tricky, 2011). Each lies in the memory of the C library's own type.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "sim_libc.h"
+#include "sim_seam_points.h"
+
+/// 0 = free, 1 = taken, 2 = taken, and somebody may wait
+typedef struct {
+  uint32_t state;
+} mutex_t;
+
+typedef struct {
+  uint32_t sequence;
+  uint32_t waiters;
+} cond_t;
+
+typedef struct {
+  uint32_t count;
+  uint32_t waiters;
+} semaphore_t;
+
+int __wrap_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attr)
+{
+  (void)attr;
+  memset(lock, 0, sizeof(*lock));
+  return 0;
+}
+
+int __wrap_pthread_mutex_destroy(pthread_mutex_t *lock)
+{
+  if (((mutex_t *)lock)->state != 0)
+    sim_finding("a locked mutex is destroyed");
+  return 0;
+}
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *lock)
+{
+  mutex_t *mutex = (mutex_t *)lock;
+  sim_modify(mutex);
+  if (mutex->state != 0)
+    return EBUSY;
+  mutex->state = 1;
+  return 0;
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
+{
+  mutex_t *mutex = (mutex_t *)lock;
+  if (!sim_self)
+    return 0;
+  sim_modify(mutex);
+  if (mutex->state == 0) {
+    mutex->state = 1;
+    return 0;
+  }
+  for (;;) {
+    sim_modify(mutex);
+    const uint32_t before = mutex->state;
+    mutex->state = 2;
+    if (before == 0)
+      return 0;
+    sim_futex_wait(&mutex->state, 2, 0);
+  }
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+  mutex_t *mutex = (mutex_t *)lock;
+  if (!sim_self)
+    return 0;
+  sim_modify(mutex);
+  const uint32_t before = mutex->state;
+  mutex->state = 0;
+  if (before == 0)
+    sim_finding("a mutex that is free is unlocked");
+  if (before == 2)
+    sim_futex_wake(&mutex->state, 1);
+  return 0;
+}
+
+int __wrap_pthread_cond_init(pthread_cond_t *variable, const pthread_condattr_t *attr)
+{
+  (void)attr;
+  memset(variable, 0, sizeof(*variable));
+  return 0;
+}
+
+int __wrap_pthread_cond_destroy(pthread_cond_t *variable)
+{
+  (void)variable;
+  return 0;
+}
+
+int __wrap_pthread_cond_wait(pthread_cond_t *variable, pthread_mutex_t *lock)
+{
+  cond_t *cond = (cond_t *)variable;
+  sim_modify(cond);
+  cond->waiters++;
+  const uint32_t seen = cond->sequence;
+  __wrap_pthread_mutex_unlock(lock);
+  sim_futex_wait(&cond->sequence, seen, 0);
+  sim_modify(cond);
+  cond->waiters--;
+  return __wrap_pthread_mutex_lock(lock);
+}
+
+static int signal_some(pthread_cond_t *variable, uint32_t count)
+{
+  cond_t *cond = (cond_t *)variable;
+  sim_modify(cond);
+  if (cond->waiters == 0)
+    return 0;
+  cond->sequence++;
+  sim_futex_wake(&cond->sequence, count);
+  return 0;
+}
+
+int __wrap_pthread_cond_signal(pthread_cond_t *variable)
+{
+  return signal_some(variable, 1);
+}
+
+int __wrap_pthread_cond_broadcast(pthread_cond_t *variable)
+{
+  return signal_some(variable, INT_MAX);
+}
+
+int __real_pthread_once(pthread_once_t *once, void (*func)(void));
+int __wrap_pthread_once(pthread_once_t *once, void (*func)(void))
+{
+  enum { NOT, RUNS, DONE };
+  uint32_t *state = (uint32_t *)once;
+  if (!sim_self)
+    return __real_pthread_once(once, func);
+  sim_modify(state);
+  if (*state == NOT) {
+    *state = RUNS;
+    func();
+    *state = DONE;
+    sim_futex_wake(state, INT_MAX);
+  }
+  while (*state == RUNS)
+    sim_futex_wait(state, RUNS, 0);
+  return 0;
+}
+
+int __wrap_sem_init(sem_t *sem, int shared, unsigned count)
+{
+  (void)shared;
+  *(semaphore_t *)sem = (semaphore_t){.count = count};
+  return 0;
+}
+
+int __wrap_sem_destroy(sem_t *sem)
+{
+  (void)sem;
+  return 0;
+}
+
+int __wrap_sem_post(sem_t *sem)
+{
+  semaphore_t *semaphore = (semaphore_t *)sem;
+  sim_modify(semaphore);
+  semaphore->count++;
+  if (semaphore->waiters > 0)
+    sim_futex_wake(&semaphore->count, 1);
+  return 0;
+}
+
+int __wrap_sem_trywait(sem_t *sem)
+{
+  semaphore_t *semaphore = (semaphore_t *)sem;
+  sim_modify(semaphore);
+  if (semaphore->count == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  semaphore->count--;
+  return 0;
+}
+
+int __wrap_sem_wait(sem_t *sem)
+{
+  semaphore_t *semaphore = (semaphore_t *)sem;
+  while (__wrap_sem_trywait(sem) != 0) {
+    semaphore->waiters++;
+    sim_futex_wait(&semaphore->count, 0, 0);
+    semaphore->waiters--;
+  }
+  return 0;
+}

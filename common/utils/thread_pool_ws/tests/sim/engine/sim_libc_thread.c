@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_libc_thread.c
+/// POSIX threads: create, join, end, their own data, what they may use.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "sim_fault.h"
+#include "sim_libc.h"
+
+static struct {
+  uint32_t count;
+  void (*destructor[SIM_KEYS_MAX])(void *);
+  bool used[SIM_KEYS_MAX];
+} keys;
+
+void sim_libc_thread_begins(void)
+{
+  sim_step(0);
+}
+
+static void destroy_keys(void)
+{
+  for (uint32_t round = 0; round < 4; round++) {
+    bool any = false;
+    for (uint32_t key = 0; key < SIM_KEYS_MAX; key++) {
+      void *value = sim_self->key[key];
+      sim_self->key[key] = NULL;
+      if (!value || !keys.used[key] || !keys.destructor[key])
+        continue;
+      any = true;
+      keys.destructor[key](value);
+    }
+    if (!any)
+      return;
+  }
+}
+
+void sim_libc_thread_ends(void *result)
+{
+  destroy_keys();
+  sim_self->result = result;
+  sim_self->joiners = sim_self; // any value but NULL: it has ended
+  sim_futex_wake(&sim_self->joiners, INT_MAX);
+}
+
+static sim_thread_t *thread_of(pthread_t id)
+{
+  if (id == 0 || id > sim_threads)
+    sim_finding("%lu is no thread", (unsigned long)id);
+  return sim_thread[id - 1];
+}
+
+int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*func)(void *), void *arg)
+{
+  (void)attr;
+  sim_step(sim_ps(sim_machine.create_ns));
+  if (sim_fault_happens(sim_fault.create_share))
+    return EAGAIN;
+  *id = sim_thread_new(sim_self, func, arg, sim_self->now_ps)->index + 1;
+  sim_step(0);
+  return 0;
+}
+
+int __wrap_pthread_join(pthread_t id, void **result)
+{
+  sim_thread_t *thread = thread_of(id);
+  sim_step(sim_ps(sim_machine.syscall_ns));
+  while (!thread->joiners)
+    sim_futex_wait((const uint32_t *)&thread->joiners, 0, 0);
+  if (result)
+    *result = thread->result;
+  return 0;
+}
+
+int __wrap_pthread_detach(pthread_t id)
+{
+  thread_of(id)->detached = true;
+  return 0;
+}
+
+pthread_t __real_pthread_self(void);
+pthread_t __wrap_pthread_self(void)
+{
+  return sim_self ? sim_self->index + 1 : __real_pthread_self();
+}
+
+int __wrap_pthread_setname_np(pthread_t id, const char *name)
+{
+  sim_step(sim_ps(sim_machine.syscall_ns));
+  strncpy(thread_of(id)->name, name, sizeof(sim_self->name) - 1);
+  return 0;
+}
+
+int __wrap_pthread_setschedparam(pthread_t id, int policy, const struct sched_param *param)
+{
+  sim_thread_t *thread = thread_of(id);
+  sim_step(sim_ps(sim_machine.syscall_ns));
+  thread->class = policy == SCHED_RR || policy == SCHED_FIFO ? SIM_REALTIME
+                  : policy == SCHED_BATCH                    ? SIM_BATCH
+                                                             : SIM_FAIR;
+  thread->priority = param->sched_priority;
+  return 0;
+}
+
+int __wrap_pthread_getschedparam(pthread_t id, int *policy, struct sched_param *param)
+{
+  const sim_thread_t *thread = thread_of(id);
+  sim_step(sim_ps(sim_machine.syscall_ns));
+  *policy = thread->class == SIM_REALTIME ? SCHED_RR : thread->class == SIM_BATCH ? SCHED_BATCH : SCHED_OTHER;
+  param->sched_priority = thread->priority;
+  return 0;
+}
+
+int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
+{
+  (void)how;
+  (void)set;
+  if (before)
+    sigemptyset(before);
+  return 0;
+}
+
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+  (void)prepare;
+  (void)parent;
+  (void)child;
+  return 0;
+}
+
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+  for (uint32_t i = 0; i < SIM_KEYS_MAX; i++) {
+    if (keys.used[i])
+      continue;
+    keys.used[i] = true;
+    keys.destructor[i] = destructor;
+    *key = i;
+    return 0;
+  }
+  return EAGAIN;
+}
+
+int __wrap_pthread_key_delete(pthread_key_t key)
+{
+  keys.used[key] = false;
+  return 0;
+}
+
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
+{
+  sim_self->key[key] = (void *)value;
+  return 0;
+}
+
+int __wrap_prctl(int option, unsigned long arg)
+{
+  if (option == PR_GET_TIMERSLACK)
+    return (int)sim_self->slack_ns;
+  if (option == PR_SET_TIMERSLACK)
+    sim_self->slack_ns = arg;
+  else if (option == PR_GET_TSC)
+    *(int *)arg = PR_TSC_SIGSEGV; // the time stamp counter is the host's: nobody may read it
+  return 0;
+}
+
+// pthread_exit(3) and the handlers of pthread_cleanup_push(3) in C.
+void __wrap___pthread_register_cancel(__pthread_unwind_buf_t *buf)
+{
+  buf->__pad[0] = sim_self->cleanup;
+  sim_self->cleanup = buf;
+}
+
+void __wrap___pthread_unregister_cancel(__pthread_unwind_buf_t *buf)
+{
+  sim_self->cleanup = buf->__pad[0];
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wstringop-overflow" // the buffer holds registers only: no signal mask was saved
+#endif
+_Noreturn static void unwind(void *result)
+{
+  __pthread_unwind_buf_t *buf = sim_self->cleanup;
+  sim_self->result = result;
+  if (!buf)
+    sim_exit(result);
+  longjmp((void *)buf->__cancel_jmp_buf, 1);
+}
+
+_Noreturn void __wrap_pthread_exit(void *result)
+{
+  unwind(result);
+}
+
+_Noreturn void __wrap___pthread_unwind_next(__pthread_unwind_buf_t *buf)
+{
+  sim_self->cleanup = buf->__pad[0];
+  unwind(sim_self->result);
+}

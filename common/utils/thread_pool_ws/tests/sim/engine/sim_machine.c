@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_machine.c
+/// sim_machine.h.
+#include "sim_machine.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_random.h"
+
+sim_machine_t sim_machine;
+uint64_t sim_random_state = 1;
+
+void sim_machine_default(void)
+{
+  const sim_spread_t wake = {{2000, 2500, 3000, 4000, 6000, 12000}};
+  sim_machine = (sim_machine_t){
+      .cpus = 2, .smt = 1, .llc_cpus = SIM_CPUS_MAX, .node_cpus = SIM_CPUS_MAX,
+      .local_ns = 1, .modify_ns = 5, .smt_ns = 5, .llc_ns = 50, .node_ns = 90, .far_ns = 130,
+      .fence_ns = 8, .pause_ns = 20, .clock_ns = 25, .syscall_ns = 200,
+      .wake_call_ns = 2000, .wake_busy_ns = 700, .switch_ns = 1200, .migrate_ns = 1500, .create_ns = 15000,
+      .smt_slowdown = 1.5, .slice_us = 3000, .granularity_us = 1000,
+      .wake = {.count = 1, .spread = {wake}},
+      .timer = {.count = 1, .spread = {wake}},
+  };
+}
+
+#define NUMBER(field) {#field, offsetof(sim_machine_t, field), false}
+#define COUNT(field) {#field, offsetof(sim_machine_t, field), true}
+static const struct {
+  const char *name;
+  size_t offset;
+  bool is_count;
+} fields[] = {
+    COUNT(cpus), COUNT(smt), COUNT(llc_cpus), COUNT(node_cpus),
+    NUMBER(local_ns), NUMBER(modify_ns), NUMBER(smt_ns), NUMBER(llc_ns), NUMBER(node_ns), NUMBER(far_ns),
+    NUMBER(fence_ns), NUMBER(pause_ns), NUMBER(clock_ns), NUMBER(syscall_ns), NUMBER(wake_call_ns),
+    NUMBER(wake_busy_ns), NUMBER(switch_ns), NUMBER(migrate_ns), NUMBER(create_ns), NUMBER(wake_minor_us),
+    NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(quota_cpus), NUMBER(detours_per_s),
+};
+
+/// @return the text behind the numbers; NULL = these are not SIM_QUANTILES numbers
+static const char *read_spread(const char *text, sim_spread_t *spread)
+{
+  for (uint32_t i = 0; i < SIM_QUANTILES; i++) {
+    char *end;
+    spread->ns[i] = strtod(text, &end);
+    if (end == text || (i + 1 < SIM_QUANTILES && *end != ','))
+      return NULL;
+    text = i + 1 < SIM_QUANTILES ? end + 1 : end;
+  }
+  return text;
+}
+
+/// "<idle us>:<six ns>;<idle us>:<six ns>..."
+static bool read_wake(const char *text, sim_wake_t *wake)
+{
+  *wake = (sim_wake_t){0};
+  while (*text) {
+    char *end;
+    if (wake->count == SIM_GAPS_MAX)
+      return false;
+    wake->idle_us[wake->count] = strtod(text, &end);
+    if (end == text || *end != ':' || !(text = read_spread(end + 1, &wake->spread[wake->count])))
+      return false;
+    wake->count++;
+    if (*text == ';')
+      text++;
+    else if (*text)
+      return false;
+  }
+  return wake->count > 0;
+}
+
+static bool set_field(const char *name, size_t length, const char *value)
+{
+  for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+    if (strlen(fields[i].name) != length || strncmp(fields[i].name, name, length) != 0)
+      continue;
+    char *end;
+    const double number = strtod(value, &end);
+    if (end == value || *end || number < 0)
+      return false;
+    char *field = (char *)&sim_machine + fields[i].offset;
+    if (fields[i].is_count)
+      *(uint32_t *)field = (uint32_t)number;
+    else
+      *(double *)field = number;
+    return true;
+  }
+  return false;
+}
+
+bool sim_machine_set(const char *word)
+{
+  const char *equals = strchr(word, '=');
+  if (!equals)
+    return false;
+  const size_t length = (size_t)(equals - word);
+  if (length == 4 && strncmp(word, "wake", 4) == 0)
+    return read_wake(equals + 1, &sim_machine.wake);
+  if (length == 5 && strncmp(word, "timer", 5) == 0)
+    return read_wake(equals + 1, &sim_machine.timer);
+  if (length == 6 && strncmp(word, "detour", 6) == 0)
+    return read_spread(equals + 1, &sim_machine.detour) != NULL;
+  return set_field(word, length, equals + 1);
+}
+
+sim_ps_t sim_spread_draw(const sim_spread_t *spread)
+{
+  static const double at[SIM_QUANTILES] = {0, 0.1, 0.5, 0.9, 0.99, 0.999};
+  const double u = sim_random_unit();
+  for (uint32_t i = 1; i < SIM_QUANTILES; i++)
+    if (u < at[i])
+      return sim_ps(spread->ns[i - 1]
+                    + (spread->ns[i] - spread->ns[i - 1]) * (u - at[i - 1]) / (at[i] - at[i - 1]));
+  return sim_ps(spread->ns[SIM_QUANTILES - 1]);
+}
+
+sim_ps_t sim_wake_draw(const sim_wake_t *wake, sim_ps_t idle_ps)
+{
+  uint32_t gap = 0;
+  while (gap + 1 < wake->count && (double)idle_ps >= wake->idle_us[gap + 1] * 1e6)
+    gap++;
+  return sim_spread_draw(&wake->spread[gap]);
+}
+
+double sim_distance_ns(uint32_t from, uint32_t to)
+{
+  const sim_machine_t *m = &sim_machine;
+  if (from == to)
+    return m->local_ns;
+  if (from / m->smt == to / m->smt)
+    return m->smt_ns;
+  if (from / m->llc_cpus == to / m->llc_cpus)
+    return m->llc_ns;
+  return from / m->node_cpus == to / m->node_cpus ? m->node_ns : m->far_ns;
+}

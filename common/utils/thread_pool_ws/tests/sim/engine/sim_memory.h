@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_memory.h
+/// Cache lines of the simulated machine. Atomic words only: sim_seam.h says where they come from.
+#ifndef SIM_MEMORY_H
+#define SIM_MEMORY_H
+
+#include "sim_thread.h"
+
+void sim_memory_reset(void);
+
+/// Where the time went: times that an atomic operation of the code at an address took longer than a local
+/// one, summed. Off until sim_profile_begin().
+void sim_profile_begin(void);
+void sim_profile_print(uint32_t lines, double runs);
+
+#endif

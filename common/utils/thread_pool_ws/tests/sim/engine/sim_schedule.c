@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_schedule.c
+/// sim_schedule.h. After Linux: select_task_rq_fair and _rt (where a thread wakes), the wake-up preemption of
+/// the fair class, newidle balancing (a CPU that would idle takes a waiting thread).
+#include "sim_schedule.h"
+
+static void enqueue(sim_cpu_t *cpu, sim_thread_t *thread)
+{
+  sim_thread_t **last = &cpu->first_ready;
+  while (*last)
+    last = &(*last)->next_ready;
+  thread->next_ready = NULL;
+  *last = thread;
+}
+
+static void unlink_ready(sim_cpu_t *cpu, const sim_thread_t *thread)
+{
+  for (sim_thread_t **at = &cpu->first_ready; *at; at = &(*at)->next_ready) {
+    if (*at == thread) {
+      *at = thread->next_ready;
+      return;
+    }
+  }
+}
+
+/// @return whether @p a goes before @p b
+static bool goes_first(const sim_thread_t *a, const sim_thread_t *b)
+{
+  if (a->class == SIM_REALTIME || b->class == SIM_REALTIME)
+    return a->class == SIM_REALTIME && (b->class != SIM_REALTIME || a->priority > b->priority);
+  return a->weighted_ps < b->weighted_ps;
+}
+
+static sim_thread_t *first_of(const sim_cpu_t *cpu, uint32_t allowed_on)
+{
+  sim_thread_t *first = NULL;
+  for (sim_thread_t *thread = cpu->first_ready; thread; thread = thread->next_ready)
+    if (sim_may_use(thread, allowed_on) && (!first || goes_first(thread, first)))
+      first = thread;
+  return first;
+}
+
+/// CPU time that the running thread has had in this turn.
+static sim_ps_t turn_ps(const sim_cpu_t *cpu, sim_ps_t now_ps)
+{
+  const sim_ps_t ps = now_ps - cpu->current->taken_ps;
+  return ps > 0 ? ps : 0;
+}
+
+static void arm_slice(uint32_t index, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[index];
+  cpu->generation++;
+  if (!cpu->first_ready || !cpu->current)
+    return;
+  sim_ps_t at_ps = cpu->current->taken_ps + (sim_ps_t)(sim_machine.slice_us * 1e6);
+  if (at_ps < now_ps)
+    at_ps = now_ps;
+  sim_event_add((sim_event_t){
+      .at_ps = at_ps, .kind = SIM_EVENT_SLICE, .subject = index, .generation = cpu->generation});
+}
+
+static void take(uint32_t index, sim_thread_t *thread, sim_ps_t at_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[index];
+  cpu->current = thread;
+  cpu->last = thread->index + 1;
+  thread->state = SIM_RUNNING;
+  thread->taken_ps = at_ps;
+  thread->now_ps = at_ps + thread->left_ps;
+  thread->left_ps = 0;
+  thread->generation++;
+  sim_event_add((sim_event_t){.at_ps = thread->now_ps,
+                              .kind = SIM_EVENT_RUN,
+                              .subject = thread->index,
+                              .generation = thread->generation});
+  arm_slice(index, at_ps);
+}
+
+/// The running thread of a CPU loses it at @p now_ps; what it has charged beyond that is left to do.
+static void stop_current(sim_cpu_t *cpu, sim_ps_t now_ps)
+{
+  sim_thread_t *thread = cpu->current;
+  const sim_ps_t from_ps = now_ps > thread->taken_ps ? now_ps : thread->taken_ps;
+  thread->left_ps = thread->now_ps > from_ps ? thread->now_ps - from_ps : 0;
+  sim_schedule_account(thread, now_ps);
+  thread->state = SIM_READY;
+  thread->generation++;
+  cpu->current = NULL;
+}
+
+void sim_schedule_account(sim_thread_t *thread, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[thread->cpu];
+  thread->weighted_ps += turn_ps(cpu, now_ps);
+  if (cpu->weighted_ps < thread->weighted_ps && thread->class != SIM_REALTIME)
+    cpu->weighted_ps = thread->weighted_ps;
+}
+
+/// The fair class compares threads of one CPU: what a thread is ahead or behind there goes with it.
+static void change_cpu(sim_thread_t *thread, uint32_t to)
+{
+  const sim_ps_t slice_ps = (sim_ps_t)(sim_machine.slice_us * 1e6);
+  sim_ps_t ahead_ps = thread->weighted_ps - sim_cpu[thread->cpu].weighted_ps;
+  ahead_ps = ahead_ps > slice_ps ? slice_ps : ahead_ps < -slice_ps / 2 ? -slice_ps / 2 : ahead_ps;
+  thread->weighted_ps = sim_cpu[to].weighted_ps + ahead_ps;
+  thread->cpu = to;
+}
+
+/// @return the CPU whose ready threads have waited longest for it, of those that @p cpu could take
+static sim_thread_t *find_to_pull(uint32_t cpu)
+{
+  sim_thread_t *best = NULL;
+  for (uint32_t i = 0; i < sim_machine.cpus; i++) {
+    sim_thread_t *thread = sim_cpu[i].first_ready ? first_of(&sim_cpu[i], cpu) : NULL;
+    if (thread && (!best || goes_first(thread, best)))
+      best = thread;
+  }
+  return best;
+}
+
+void sim_schedule_next(uint32_t index, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[index];
+  sim_ps_t at_ps = now_ps + sim_ps(sim_machine.switch_ns);
+  sim_thread_t *next = first_of(cpu, index);
+  if (!next) {
+    next = find_to_pull(index);
+    at_ps += sim_ps(sim_machine.migrate_ns);
+  }
+  if (!next) {
+    cpu->idle_since_ps = now_ps;
+    return;
+  }
+  unlink_ready(&sim_cpu[next->cpu], next);
+  if (at_ps < next->now_ps)
+    at_ps = next->now_ps;
+  change_cpu(next, index);
+  take(index, next, at_ps);
+}
+
+void sim_schedule_remove(sim_thread_t *thread, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[thread->cpu];
+  if (thread->state == SIM_READY) {
+    unlink_ready(cpu, thread);
+    return;
+  }
+  stop_current(cpu, now_ps);
+  sim_schedule_next(thread->cpu, now_ps);
+}
+
+/// @return an idle CPU that the thread may use, near its last one first; SIM_CPUS_MAX = none
+static uint32_t idle_cpu_for(const sim_thread_t *thread)
+{
+  const uint32_t cpus = sim_machine.cpus, llc = sim_machine.llc_cpus;
+  uint32_t found = SIM_CPUS_MAX;
+  for (uint32_t step = 0; step < cpus; step++) {
+    const uint32_t cpu = (thread->cpu + step) % cpus;
+    if (!sim_may_use(thread, cpu) || !sim_cpu_is_idle(cpu))
+      continue;
+    if (cpu / llc == thread->cpu / llc)
+      return cpu;
+    if (found == SIM_CPUS_MAX)
+      found = cpu;
+  }
+  return found;
+}
+
+static uint32_t ready_count(uint32_t cpu)
+{
+  uint32_t count = sim_cpu[cpu].current != NULL;
+  for (const sim_thread_t *thread = sim_cpu[cpu].first_ready; thread; thread = thread->next_ready)
+    count++;
+  return count;
+}
+
+uint32_t sim_schedule_place(const sim_thread_t *thread)
+{
+  const sim_thread_t *there = sim_cpu[thread->cpu].current;
+  // A real-time thread wakes where it ran last, if it goes first there.
+  if (thread->class == SIM_REALTIME && sim_may_use(thread, thread->cpu) && (!there || goes_first(thread, there)))
+    return thread->cpu;
+  const uint32_t idle = idle_cpu_for(thread);
+  if (idle < SIM_CPUS_MAX)
+    return idle;
+  uint32_t best = SIM_CPUS_MAX;
+  for (uint32_t step = 0; step < sim_machine.cpus; step++) {
+    const uint32_t cpu = (thread->cpu + step) % sim_machine.cpus;
+    if (!sim_may_use(thread, cpu))
+      continue;
+    const sim_thread_t *current = sim_cpu[cpu].current;
+    if (thread->class == SIM_REALTIME && (!current || goes_first(thread, current)))
+      return cpu;
+    if (best == SIM_CPUS_MAX || ready_count(cpu) < ready_count(best))
+      best = cpu;
+  }
+  return best < SIM_CPUS_MAX ? best : thread->cpu;
+}
+
+/// @return whether a thread that has just become ready takes the CPU from the one that runs
+static bool preempts(const sim_thread_t *thread, const sim_cpu_t *cpu, sim_ps_t now_ps)
+{
+  const sim_thread_t *current = cpu->current;
+  if (thread->class == SIM_REALTIME || current->class == SIM_REALTIME)
+    return goes_first(thread, current);
+  const sim_ps_t granularity_ps = (sim_ps_t)(sim_machine.granularity_us * 1e6);
+  return thread->class == SIM_FAIR
+         && thread->weighted_ps + granularity_ps < current->weighted_ps + turn_ps(cpu, now_ps);
+}
+
+void sim_schedule_ready(sim_thread_t *thread, sim_ps_t now_ps, sim_ps_t latency_ps)
+{
+  const uint32_t index = sim_schedule_place(thread);
+  sim_cpu_t *cpu = &sim_cpu[index];
+  change_cpu(thread, index);
+  if (sim_cpu_is_idle(index)) {
+    take(index, thread, now_ps + latency_ps);
+    return;
+  }
+  thread->state = SIM_READY;
+  thread->now_ps = now_ps;
+  thread->generation++;
+  if (cpu->current && preempts(thread, cpu, now_ps)) {
+    sim_thread_t *current = cpu->current;
+    stop_current(cpu, now_ps);
+    enqueue(cpu, current);
+    take(index, thread, now_ps + sim_ps(sim_machine.switch_ns));
+    return;
+  }
+  enqueue(cpu, thread);
+  if (!cpu->current)
+    sim_schedule_next(index, now_ps);
+  else
+    arm_slice(index, now_ps);
+}
+
+void sim_schedule_slice(uint32_t index, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[index];
+  sim_thread_t *next = first_of(cpu, index);
+  if (!cpu->current || !next)
+    return;
+  if (cpu->current->class == SIM_REALTIME)
+    return;
+  sim_thread_t *current = cpu->current;
+  stop_current(cpu, now_ps);
+  enqueue(cpu, current);
+  next = first_of(cpu, index);
+  unlink_ready(cpu, next);
+  take(index, next, now_ps + (next == current ? 0 : sim_ps(sim_machine.switch_ns)));
+}

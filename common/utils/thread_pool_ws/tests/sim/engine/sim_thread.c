@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_thread.c
+/// sim_thread.h.
+#include "sim_thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_libc.h"
+#include "sim_random.h"
+#include "sim_schedule.h"
+
+sim_thread_t *sim_thread[SIM_THREADS_MAX];
+uint32_t sim_threads;
+sim_cpu_t sim_cpu[SIM_CPUS_MAX];
+sim_thread_t *sim_self;
+uint64_t sim_points, sim_switches;
+
+void sim_threads_reset(void)
+{
+  for (uint32_t i = 0; i < sim_threads; i++) {
+    if (sim_thread[i]->fiber.stack)
+      sim_fiber_free(&sim_thread[i]->fiber);
+    free(sim_thread[i]);
+  }
+  sim_threads = 0;
+  sim_self = NULL;
+  memset(sim_cpu, 0, sizeof(sim_cpu));
+  sim_event_reset();
+}
+
+static void entry(void)
+{
+  sim_libc_thread_begins();
+  sim_exit(sim_self->func(sim_self->arg));
+}
+
+sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), void *arg, sim_ps_t at_ps)
+{
+  sim_thread_t *thread = calloc(1, sizeof(*thread));
+  if (!thread || sim_threads == SIM_THREADS_MAX) {
+    fprintf(stderr, "simulate: more than %u threads, or no memory\n", SIM_THREADS_MAX);
+    abort();
+  }
+  thread->index = sim_threads;
+  sim_thread[sim_threads++] = thread;
+  memset(thread->allowed, 0xff, sizeof(thread->allowed));
+  thread->slack_ns = 50000;
+  if (like) {
+    memcpy(thread->allowed, like->allowed, sizeof(thread->allowed));
+    thread->class = like->class;
+    thread->priority = like->priority;
+    thread->slack_ns = like->slack_ns;
+    thread->cpu = like->cpu;
+  }
+  thread->func = func;
+  thread->arg = arg;
+  sim_fiber_make(&thread->fiber, entry);
+  thread->state = SIM_ASLEEP;
+  sim_event_add((sim_event_t){.at_ps = at_ps,
+                              .kind = SIM_EVENT_TIMEOUT,
+                              .subject = thread->index,
+                              .generation = thread->generation});
+  return thread;
+}
+
+/// The running thread leaves, and comes back when its event is due.
+static void leave(void)
+{
+  sim_thread_t *self = sim_self;
+  sim_switches++;
+  sim_fiber_leave();
+  sim_self = self;
+}
+
+void sim_give_way(void)
+{
+  if (sim_self->state == SIM_RUNNING)
+    sim_event_add((sim_event_t){.at_ps = sim_self->now_ps,
+                                .kind = SIM_EVENT_RUN,
+                                .subject = sim_self->index,
+                                .generation = sim_self->generation});
+  leave();
+}
+
+static void leave_cpu(sim_state_t state)
+{
+  sim_thread_t *self = sim_self;
+  sim_cpu_t *cpu = &sim_cpu[self->cpu];
+  sim_schedule_account(self, self->now_ps);
+  self->state = state;
+  self->generation++;
+  cpu->current = NULL;
+  cpu->generation++;
+  sim_schedule_next(self->cpu, self->now_ps);
+}
+
+bool sim_sleep(sim_ps_t until_ps)
+{
+  sim_thread_t *self = sim_self;
+  self->timed_out = false;
+  leave_cpu(SIM_ASLEEP);
+  if (until_ps > 0)
+    sim_event_add((sim_event_t){.at_ps = until_ps > self->now_ps ? until_ps : self->now_ps,
+                                .kind = SIM_EVENT_TIMEOUT,
+                                .subject = self->index,
+                                .generation = self->generation});
+  leave();
+  return !self->timed_out;
+}
+
+void sim_wake(sim_thread_t *thread, sim_ps_t from_ps, bool by_timer)
+{
+  const uint32_t cpu = sim_schedule_place(thread);
+  const sim_ps_t idle_ps = sim_cpu_is_idle(cpu) ? from_ps - sim_cpu[cpu].idle_since_ps : 0;
+  const sim_ps_t latency_ps = sim_wake_draw(by_timer ? &sim_machine.timer : &sim_machine.wake, idle_ps);
+  thread->waits_on = NULL;
+  thread->generation++;
+  sim_schedule_ready(thread, from_ps, latency_ps);
+}
+
+void sim_exit(void *result)
+{
+  sim_libc_thread_ends(result);
+  sim_self->result = result;
+  leave_cpu(SIM_ENDED);
+  sim_fiber_leave();
+  abort();
+}
+
+void sim_thread_settle(sim_thread_t *thread, sim_ps_t now_ps)
+{
+  if (sim_may_use(thread, thread->cpu) || thread->state == SIM_ASLEEP || thread->state == SIM_ENDED)
+    return;
+  sim_schedule_remove(thread, now_ps);
+  sim_schedule_ready(thread, now_ps, sim_ps(sim_machine.switch_ns + sim_machine.migrate_ns));
+}
+
+/// When a timer's thread runs: its slack comes to what the machine takes.
+static void time_out(sim_thread_t *thread, sim_ps_t at_ps)
+{
+  thread->timed_out = true;
+  sim_libc_stop_waiting(thread);
+  sim_wake(thread, at_ps, true);
+}
+
+static void run(sim_thread_t *thread)
+{
+  sim_self = thread;
+  sim_fiber_run(&thread->fiber);
+  sim_self = NULL;
+  if (thread->state == SIM_ENDED)
+    sim_fiber_free(&thread->fiber);
+}
+
+static void happen(const sim_event_t *event)
+{
+  if (event->kind == SIM_EVENT_CALL) {
+    event->call(event->arg, event->at_ps);
+  } else if (event->kind == SIM_EVENT_SLICE) {
+    if (sim_cpu[event->subject].generation == event->generation)
+      sim_schedule_slice(event->subject, event->at_ps);
+  } else if (sim_thread[event->subject]->generation == event->generation) {
+    if (event->kind == SIM_EVENT_TIMEOUT)
+      time_out(sim_thread[event->subject], event->at_ps);
+    else
+      run(sim_thread[event->subject]);
+  }
+}
+
+bool sim_run(bool (*done)(void), sim_ps_t until_ps)
+{
+  sim_event_t event;
+  while (!done()) {
+    if (!sim_event_next(&event) || event.at_ps > until_ps)
+      return false;
+    happen(&event);
+  }
+  return true;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_thread.h
+/// Threads and CPUs of the simulated machine, and the clock of each.
+///
+/// Time  Each thread has its own clock while it runs, and goes on until that is later than the next event of
+///       all others; then it leaves, and the earliest goes on. So everything that threads do to each other
+///       happens in order of time.
+#ifndef SIM_THREAD_H
+#define SIM_THREAD_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim_event.h"
+#include "sim_fiber.h"
+#include "sim_machine.h"
+
+#define SIM_THREADS_MAX 2048u
+#define SIM_KEYS_MAX 16u
+
+/// READY --its CPU takes it--> RUNNING --preempted--> READY
+/// RUNNING --waits--> ASLEEP --woken, or time is over--> READY or RUNNING;  RUNNING --returns--> ENDED
+typedef enum { SIM_READY, SIM_RUNNING, SIM_ASLEEP, SIM_ENDED } sim_state_t;
+
+typedef enum { SIM_FAIR, SIM_BATCH, SIM_REALTIME } sim_class_t;
+
+typedef struct sim_thread_s sim_thread_t;
+struct sim_thread_s {
+  uint32_t index; ///< its kernel's number is index + 1
+  sim_state_t state;
+  uint32_t generation; ///< of its events
+  sim_ps_t now_ps; ///< its clock while it runs; when it became ready, or fell asleep, else
+  sim_ps_t left_ps; ///< work that it had begun when it was preempted
+  sim_ps_t busy_ps; ///< CPU time
+  sim_ps_t weighted_ps; ///< CPU time as the fair class compares it
+  sim_ps_t taken_ps; ///< when its CPU took it last
+  uint32_t cpu; ///< that it runs on, or ran on last
+  uint64_t allowed[SIM_CPU_WORDS];
+  sim_class_t class;
+  int32_t priority; ///< of the real-time class; higher goes first
+  uint64_t slack_ns; ///< of its timers
+  const void *waits_on; ///< address of the futex
+  sim_thread_t *next_waiter, *next_ready;
+  bool timed_out;
+  bool stalled; ///< a fault has stopped it
+  bool detached;
+  sim_fiber_t fiber;
+  void *(*func)(void *arg);
+  void *arg, *result;
+  void *joiners; ///< only its address: threads that wait for the end wait there
+  void *cleanup; ///< innermost handler of pthread_cleanup_push
+  void *key[SIM_KEYS_MAX];
+  char name[16];
+  sim_ps_t stored_ps; ///< when all that it has stored will be visible
+  sim_ps_t slow_ps; ///< each of its steps takes longer by this (sim_fault.h)
+};
+
+typedef struct {
+  sim_thread_t *current; ///< NULL = idle
+  sim_thread_t *first_ready; ///< in order of arrival
+  sim_ps_t idle_since_ps;
+  sim_ps_t weighted_ps; ///< the fair class's clock: newcomers begin there
+  uint32_t generation; ///< of its slice
+  uint32_t last; ///< index + 1 of the thread that it ran last
+} sim_cpu_t;
+
+extern sim_thread_t *sim_thread[SIM_THREADS_MAX];
+extern uint32_t sim_threads; ///< ever made
+extern sim_cpu_t sim_cpu[SIM_CPUS_MAX];
+extern sim_thread_t *sim_self; ///< the thread that runs now; NULL = the engine does
+extern uint64_t sim_points, sim_switches;
+
+/// @brief Make a thread that is ready at @p at_ps, with the attributes of @p like (NULL: a normal thread that
+/// may use all CPUs).
+sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), void *arg, sim_ps_t at_ps);
+
+/// @brief The running thread has used its CPU for a time.
+static inline void sim_charge(sim_ps_t ps)
+{
+  sim_self->now_ps += ps;
+  sim_self->busy_ps += ps;
+}
+
+/// @brief Let everybody go first who is due before the running thread.
+void sim_give_way(void);
+
+static inline void sim_step(sim_ps_t ps)
+{
+  sim_charge(ps);
+  if (sim_event_soonest_ps < sim_self->now_ps || sim_self->state != SIM_RUNNING)
+    sim_give_way();
+}
+
+/// @brief The running thread sleeps until it is woken, or until @p until_ps (0 = for ever). @return whether it
+/// was woken
+bool sim_sleep(sim_ps_t until_ps);
+
+/// @brief Wake a thread that sleeps. @param from_ps  when the call that does so began
+void sim_wake(sim_thread_t *thread, sim_ps_t from_ps, bool by_timer);
+
+/// @brief The running thread ends.
+_Noreturn void sim_exit(void *result);
+
+/// @brief What a thread may use has changed: move it when it must.
+void sim_thread_settle(sim_thread_t *thread, sim_ps_t now_ps);
+
+static inline bool sim_may_use(const sim_thread_t *thread, uint32_t cpu)
+{
+  return (thread->allowed[cpu / 64] >> (cpu % 64)) & 1;
+}
+
+static inline bool sim_cpu_is_idle(uint32_t cpu)
+{
+  return !sim_cpu[cpu].current && !sim_cpu[cpu].first_ready;
+}
+
+/// @brief Run the machine until @p done says so, or nothing will happen any more, or time is over.
+/// @return whether it is done
+bool sim_run(bool (*done)(void), sim_ps_t until_ps);
+
+/// @brief An empty machine of the size of sim_machine.
+void sim_threads_reset(void);
+
+#endif

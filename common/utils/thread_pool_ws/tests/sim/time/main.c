@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file main.c
+/// ws_sim_time: one setting on one simulated machine. Words "name=value": of the machine (sim_machine.h), and
+/// those of options below. Prints one JSON object, whose figures are simulated.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_bursts.h"
+#include "sim_libc.h"
+#include "sim_memory.h"
+#include "sim_random.h"
+
+extern const bench_backend_t bench_backend_ws, bench_backend_mutex_queue, bench_backend_mutex_per_worker;
+
+static const struct {
+  const char *name;
+  const bench_backend_t *pool;
+} pools[] = {{"ws", &bench_backend_ws},
+             {"mutex-queue", &bench_backend_mutex_queue},
+             {"mutex-per-worker", &bench_backend_mutex_per_worker}};
+
+static sim_bursts_t wanted = {.pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
+static uint32_t profile;
+
+/// "12x6+22x28"
+static bool read_phases(const char *text)
+{
+  wanted.phases = 0;
+  for (;;) {
+    char *end;
+    if (wanted.phases == SIM_PHASES_MAX)
+      return false;
+    wanted.count[wanted.phases] = (uint32_t)strtoul(text, &end, 10);
+    if (*end != 'x')
+      return false;
+    wanted.us[wanted.phases++] = strtod(end + 1, &end);
+    if (*end != '+')
+      return *end == '\0';
+    text = end + 1;
+  }
+}
+
+static bool read_pool(const char *name)
+{
+  for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
+    if (strcmp(pools[i].name, name) == 0) {
+      wanted.pool = pools[i].pool;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool read_class(const char *name)
+{
+  static const char *const names[] = {"other", "rr", "rrall"};
+  for (uint32_t i = 0; i < 3; i++) {
+    if (strcmp(names[i], name) == 0) {
+      wanted.classes = (sim_classes_t)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool read_option(const char *word)
+{
+  const char *value = strchr(word, '=');
+  if (!value)
+    return false;
+  const size_t length = (size_t)(value++ - word);
+#define IS(name) (length == strlen(name) && strncmp(word, name, length) == 0)
+  if (IS("pool"))
+    return read_pool(value);
+  if (IS("class"))
+    return read_class(value);
+  if (IS("slot"))
+    return read_phases(value);
+  if (IS("workers"))
+    wanted.workers = (uint32_t)atoi(value);
+  else if (IS("nested"))
+    wanted.nested = (uint32_t)atoi(value);
+  else if (IS("bursts"))
+    wanted.bursts = (uint32_t)atoi(value);
+  else if (IS("warm"))
+    wanted.warm = (uint32_t)atoi(value);
+  else if (IS("period_us"))
+    wanted.period_us = atof(value);
+  else if (IS("hot"))
+    wanted.hot = atoi(value) != 0;
+  else if (IS("seed"))
+    sim_random_seed((uint64_t)atoll(value));
+  else if (IS("profile"))
+    profile = (uint32_t)atoi(value);
+  else
+    return false;
+  return true;
+}
+
+int main(int argc, char **argv)
+{
+  sim_bursts_result_t result;
+  sim_machine_default();
+  sim_random_seed(1);
+  for (int i = 1; i < argc; i++) {
+    if (!read_option(argv[i]) && !sim_machine_set(argv[i])) {
+      fprintf(stderr, "ws_sim_time: \"%s\" is no option, no cost of a machine, or no value\n", argv[i]);
+      return 2;
+    }
+  }
+  if (profile > 0)
+    sim_profile_begin();
+  if (!sim_bursts_run(&wanted, &result)) {
+    fprintf(stderr, "ws_sim_time: it did not end within a minute of virtual time\n");
+    return 1;
+  }
+  printf("{\"simulated\": true, \"cpus\": %u, \"workers\": %u, \"p50_us\": %.3f, \"p99_us\": %.3f, "
+         "\"bound_us\": %.3f, \"whole_us\": %.3f, \"lag_us\": %.3f, \"cpu_per_work\": %.4f, \"wakes\": %.3f, "
+         "\"tasks_per_s\": %.0f}\n",
+         sim_machine.cpus, wanted.workers, result.p50_us, result.p99_us, result.bound_us, result.whole_us,
+         result.lag_us, result.cpu_per_work, result.wakes, result.tasks_per_s);
+  if (profile > 0)
+    sim_profile_print(profile, wanted.bursts + wanted.warm);
+  return 0;
+}
