@@ -20,7 +20,8 @@ static const struct {
              {"mutex-queue", &bench_backend_mutex_queue},
              {"mutex-per-worker", &bench_backend_mutex_per_worker}};
 
-static sim_bursts_t wanted = {.pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
+static sim_bursts_t wanted = {
+    .pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
 static uint32_t profile;
 
 /// "12x6+22x28"

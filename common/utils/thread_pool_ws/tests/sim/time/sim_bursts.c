@@ -165,11 +165,12 @@ static void evaluate(sim_bursts_result_t *result)
   double work_us = 0, tasks = 0;
   *result = (sim_bursts_result_t){0};
   for (uint32_t i = 0; i < wanted->phases; i++) {
-    const double us = wanted->us[i], count = wanted->nested > 0 ? (double)leaves(wanted->nested) : wanted->count[i];
+    const double us = wanted->us[i];
+    const double count = wanted->nested > 0 ? (double)leaves(wanted->nested) : wanted->count[i];
     work_us += count * us;
     tasks += count;
     result->bound_us += fmax(us, count * us / cpus);
-    result->whole_us += ceil(count / cpus) * us;
+    result->whole_us += ceil(count / at_once(UINT32_MAX)) * us;
   }
   qsort(run.makespan_us, wanted->bursts, sizeof(double), compare);
   qsort(run.lag_us, wanted->bursts, sizeof(double), compare);

@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
   double p50_us, p99_us; ///< first push to return of the last join
   double bound_us; ///< work divided by CPUs, and no less than a task
-  double whole_us; ///< the same in whole tasks
+  double whole_us; ///< the same in whole tasks, on CPUs that take part: one for each thread that runs tasks
   double lag_us; ///< median time from the first push until so many tasks run as can at once
   double cpu_per_work; ///< CPU time of all threads divided by the work
   double wakes; ///< futex calls that woke somebody, a slot

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ci/simulate <verb> [options]: each verb is a module with main(arguments) -> exit status."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+VERBS = {
+    "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
+}
+
+
+def usage() -> int:
+    print("usage: ci/simulate <verb> [options]")
+    for verb, (_, summary) in VERBS.items():
+        print(f"  {verb:<10} {summary}")
+    return 2
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in VERBS:
+        return usage()
+    module = import_module(f"simulate.{VERBS[arguments[0]][0]}")
+    status: int = module.main(arguments[1:])
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BrokenPipeError:
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

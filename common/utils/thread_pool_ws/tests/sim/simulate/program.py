@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the C programs of the simulated machine, several at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a program: its words, and what its figures shall be called by."""
+
+    words: tuple[str, ...]
+    label: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def program_path(name: str) -> Path:
+    return Path(os.environ.get("WS_SIM_BUILD", ".")) / name
+
+
+def run_job(job: Job, program: str, limit_s: float) -> dict[str, Any]:
+    # What is set for the real pool must not reach the simulated one unseen.
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("TPOOL_WS_")}
+    try:
+        done = subprocess.run(
+            [str(program_path(program)), *job.words],
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            env=environment | job.environment,
+        )
+    except subprocess.TimeoutExpired:
+        return job.label | {"error": f"did not end within {limit_s:g} s"}
+    if done.returncode != 0:
+        text = (done.stderr or done.stdout).strip().splitlines()
+        return job.label | {"error": text[-1] if text else f"exit status {done.returncode}"}
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[0])
+    return job.label | result
+
+
+def run_jobs(jobs: Iterable[Job], program: str, at_once: int, limit_s: float) -> Iterator[dict[str, Any]]:
+    """Results in the order of the jobs, each as soon as it is there."""
+    with ThreadPoolExecutor(max_workers=max(1, at_once)) as pool:
+        yield from pool.map(lambda job: run_job(job, program, limit_s), jobs)
