@@ -16,6 +16,7 @@ uint32_t sim_threads;
 sim_cpu_t sim_cpu[SIM_CPUS_MAX];
 sim_thread_t *sim_self;
 uint64_t sim_points, sim_switches;
+sim_ps_t sim_ahead_ps;
 
 void sim_threads_reset(void)
 {

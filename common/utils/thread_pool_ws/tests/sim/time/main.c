@@ -23,6 +23,7 @@ static const struct {
 static sim_bursts_t wanted = {
     .pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
 static uint32_t profile;
+static double ahead_ns = -1; ///< < 0: a quarter of what a line takes
 
 /// "12x6+22x28"
 static bool read_phases(const char *text)
@@ -90,6 +91,8 @@ static bool read_option(const char *word)
     wanted.period_us = atof(value);
   else if (IS("hot"))
     wanted.hot = atoi(value) != 0;
+  else if (IS("ahead_ns"))
+    ahead_ns = atof(value);
   else if (IS("seed"))
     sim_random_seed((uint64_t)atoll(value));
   else if (IS("profile"))
@@ -110,6 +113,7 @@ int main(int argc, char **argv)
       return 2;
     }
   }
+  sim_ahead_ps = sim_ps(ahead_ns >= 0 ? ahead_ns : sim_machine.llc_ns / 4);
   if (profile > 0)
     sim_profile_begin();
   if (!sim_bursts_run(&wanted, &result)) {
