@@ -64,11 +64,15 @@ bool sim_futex_wait(const uint32_t *word, uint32_t expected, sim_ps_t until_ps)
   return sim_sleep(until_ps);
 }
 
-/// @return what the call takes that wakes a thread on @p cpu
-static sim_ps_t wake_call_ps(uint32_t cpu)
+static void wake(sim_thread_t *thread)
 {
-  const bool polls = sim_self->now_ps - sim_cpu[cpu].idle_since_ps < (sim_ps_t)(sim_machine.wake_minor_us * 1e6);
-  return sim_ps(sim_cpu_is_idle(cpu) && !polls ? sim_machine.wake_call_ns : sim_machine.wake_busy_ns);
+  const uint32_t cpu = sim_schedule_place(thread);
+  const sim_ps_t from_ps = sim_self->now_ps, idle_ps = sim_idle_ps(cpu, from_ps);
+  const bool interrupts = sim_cpu_is_idle(cpu) && idle_ps >= (sim_ps_t)(sim_machine.wake_minor_us * 1e6);
+  const double rank = sim_random_unit();
+  sim_wakes++;
+  sim_charge(interrupts ? sim_wake_draw(&sim_machine.call, idle_ps, rank) : sim_ps(sim_machine.wake_busy_ns));
+  sim_wake(thread, cpu, from_ps, sim_wake_draw(&sim_machine.wake, idle_ps, rank));
 }
 
 void sim_futex_wake(const void *word, uint32_t count)
@@ -82,10 +86,7 @@ void sim_futex_wake(const void *word, uint32_t count)
     }
     *at = thread->next_waiter;
     count--;
-    sim_wakes++;
-    const sim_ps_t from_ps = sim_self->now_ps;
-    sim_charge(wake_call_ps(sim_schedule_place(thread)));
-    sim_wake(thread, from_ps, false);
+    wake(thread);
   }
   sim_step(0);
 }

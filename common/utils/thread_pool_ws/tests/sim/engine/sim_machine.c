@@ -19,8 +19,9 @@ void sim_machine_default(void)
       .cpus = 2, .smt = 1, .llc_cpus = SIM_CPUS_MAX, .node_cpus = SIM_CPUS_MAX,
       .local_ns = 1, .modify_ns = 5, .smt_ns = 5, .llc_ns = 50, .node_ns = 90, .far_ns = 130,
       .fence_ns = 8, .pause_ns = 20, .clock_ns = 25, .syscall_ns = 200,
-      .wake_call_ns = 2000, .wake_busy_ns = 700, .switch_ns = 1200, .migrate_ns = 1500, .create_ns = 15000,
+      .wake_busy_ns = 700, .switch_ns = 1200, .migrate_ns = 1500, .create_ns = 15000,
       .smt_slowdown = 1.5, .slice_us = 3000, .granularity_us = 1000,
+      .call = {.count = 1, .spread = {{{2000, 2000, 2000, 2000, 2000, 2000}}}},
       .wake = {.count = 1, .spread = {wake}},
       .timer = {.count = 1, .spread = {wake}},
   };
@@ -35,9 +36,9 @@ static const struct {
 } fields[] = {
     COUNT(cpus), COUNT(smt), COUNT(llc_cpus), COUNT(node_cpus),
     NUMBER(local_ns), NUMBER(modify_ns), NUMBER(smt_ns), NUMBER(llc_ns), NUMBER(node_ns), NUMBER(far_ns),
-    NUMBER(fence_ns), NUMBER(pause_ns), NUMBER(clock_ns), NUMBER(syscall_ns), NUMBER(wake_call_ns),
-    NUMBER(wake_busy_ns), NUMBER(switch_ns), NUMBER(migrate_ns), NUMBER(create_ns), NUMBER(wake_minor_us),
-    NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(quota_cpus), NUMBER(detours_per_s),
+    NUMBER(fence_ns), NUMBER(pause_ns), NUMBER(clock_ns), NUMBER(syscall_ns), NUMBER(wake_busy_ns),
+    NUMBER(switch_ns), NUMBER(migrate_ns), NUMBER(create_ns), NUMBER(wake_minor_us),
+    NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(stay_share), NUMBER(quota_cpus), NUMBER(detours_per_s),
 };
 
 /// @return the text behind the numbers; NULL = these are not SIM_QUANTILES numbers
@@ -100,6 +101,8 @@ bool sim_machine_set(const char *word)
   const size_t length = (size_t)(equals - word);
   if (length == 4 && strncmp(word, "wake", 4) == 0)
     return read_wake(equals + 1, &sim_machine.wake);
+  if (length == 4 && strncmp(word, "call", 4) == 0)
+    return read_wake(equals + 1, &sim_machine.call);
   if (length == 5 && strncmp(word, "timer", 5) == 0)
     return read_wake(equals + 1, &sim_machine.timer);
   if (length == 6 && strncmp(word, "detour", 6) == 0)
@@ -107,23 +110,27 @@ bool sim_machine_set(const char *word)
   return set_field(word, length, equals + 1);
 }
 
-sim_ps_t sim_spread_draw(const sim_spread_t *spread)
+static sim_ps_t value_at(const sim_spread_t *spread, double rank)
 {
   static const double at[SIM_QUANTILES] = {0, 0.1, 0.5, 0.9, 0.99, 0.999};
-  const double u = sim_random_unit();
   for (uint32_t i = 1; i < SIM_QUANTILES; i++)
-    if (u < at[i])
+    if (rank < at[i])
       return sim_ps(spread->ns[i - 1]
-                    + (spread->ns[i] - spread->ns[i - 1]) * (u - at[i - 1]) / (at[i] - at[i - 1]));
+                    + (spread->ns[i] - spread->ns[i - 1]) * (rank - at[i - 1]) / (at[i] - at[i - 1]));
   return sim_ps(spread->ns[SIM_QUANTILES - 1]);
 }
 
-sim_ps_t sim_wake_draw(const sim_wake_t *wake, sim_ps_t idle_ps)
+sim_ps_t sim_spread_draw(const sim_spread_t *spread)
+{
+  return value_at(spread, sim_random_unit());
+}
+
+sim_ps_t sim_wake_draw(const sim_wake_t *wake, sim_ps_t idle_ps, double rank)
 {
   uint32_t gap = 0;
   while (gap + 1 < wake->count && (double)idle_ps >= wake->idle_us[gap + 1] * 1e6)
     gap++;
-  return sim_spread_draw(&wake->spread[gap]);
+  return value_at(&wake->spread[gap], rank);
 }
 
 double sim_distance_ns(uint32_t from, uint32_t to)

@@ -43,18 +43,20 @@ typedef struct {
   double smt_ns, llc_ns, node_ns, far_ns; ///< a line that a CPU at that distance wrote last
   double fence_ns, pause_ns, clock_ns;
   double syscall_ns; ///< a call into the kernel that finds nothing to do
-  double wake_call_ns; ///< a futex call that wakes a thread on an idle CPU: time of the caller
-  double wake_busy_ns; ///< the same where no CPU has to be woken
+  double wake_busy_ns; ///< a futex call that wakes a thread where no CPU has to be woken: time of the caller
   double switch_ns; ///< from one thread to the next on a CPU
   double migrate_ns; ///< more, if the thread comes from another CPU
   double create_ns; ///< pthread_create: time of the caller
   double wake_minor_us; ///< below this idle time a CPU polls: waking it needs no interrupt
   double smt_slowdown; ///< factor of work while the other CPU of the core is busy, too
   double slice_us, granularity_us; ///< of the fair class
+  double stay_share; ///< of wakes of fair threads that go to the CPU the thread ran on last, though that is busy
+                     ///< and another is idle (kernels that pack virtual CPUs)
   double quota_cpus; ///< CPUs' worth of time of the control group; 0 = unlimited
   double detours_per_s; ///< times in a second that something else takes a busy CPU: interrupts, the host
   sim_spread_t detour; ///< for how long
-  sim_wake_t wake; ///< from the call that wakes to the thread's first instruction
+  sim_wake_t call; ///< a futex call that wakes a thread on an idle CPU: time of the caller
+  sim_wake_t wake; ///< from that call to the thread's first instruction
   sim_wake_t timer; ///< from the time set to that
 } sim_machine_t;
 
@@ -68,7 +70,8 @@ bool sim_machine_set(const char *word);
 
 /// @return one occasion's time
 sim_ps_t sim_spread_draw(const sim_spread_t *spread);
-sim_ps_t sim_wake_draw(const sim_wake_t *wake, sim_ps_t idle_ps);
+/// @param rank  of the occasion, in [0, 1): a wake that is slow for the sleeper is so for the caller
+sim_ps_t sim_wake_draw(const sim_wake_t *wake, sim_ps_t idle_ps, double rank);
 
 /// @return what a line costs CPU @p to that CPU @p from had
 double sim_distance_ns(uint32_t from, uint32_t to);

@@ -4,6 +4,8 @@
 /// the fair class, newidle balancing (a CPU that would idle takes a waiting thread).
 #include "sim_schedule.h"
 
+#include "sim_random.h"
+
 static void enqueue(sim_cpu_t *cpu, sim_thread_t *thread)
 {
   sim_thread_t **last = &cpu->first_ready;
@@ -167,6 +169,13 @@ static uint32_t idle_cpu_for(const sim_thread_t *thread)
   return found;
 }
 
+/// @return whether a fair thread goes where it ran last, busy or not (sim_machine.h)
+static bool stays(const sim_thread_t *thread)
+{
+  return thread->class != SIM_REALTIME && sim_machine.stay_share > 0 && sim_may_use(thread, thread->cpu)
+         && !sim_cpu_is_idle(thread->cpu) && sim_random_unit() < sim_machine.stay_share;
+}
+
 static uint32_t ready_count(uint32_t cpu)
 {
   uint32_t count = sim_cpu[cpu].current != NULL;
@@ -179,7 +188,10 @@ uint32_t sim_schedule_place(const sim_thread_t *thread)
 {
   const sim_thread_t *there = sim_cpu[thread->cpu].current;
   // A real-time thread wakes where it ran last, if it goes first there.
-  if (thread->class == SIM_REALTIME && sim_may_use(thread, thread->cpu) && (!there || goes_first(thread, there)))
+  if (thread->class == SIM_REALTIME && sim_may_use(thread, thread->cpu)
+      && (!there || goes_first(thread, there)))
+    return thread->cpu;
+  if (stays(thread))
     return thread->cpu;
   const uint32_t idle = idle_cpu_for(thread);
   if (idle < SIM_CPUS_MAX)
@@ -209,9 +221,8 @@ static bool preempts(const sim_thread_t *thread, const sim_cpu_t *cpu, sim_ps_t 
          && thread->weighted_ps + granularity_ps < current->weighted_ps + turn_ps(cpu, now_ps);
 }
 
-void sim_schedule_ready(sim_thread_t *thread, sim_ps_t now_ps, sim_ps_t latency_ps)
+void sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, sim_ps_t latency_ps)
 {
-  const uint32_t index = sim_schedule_place(thread);
   sim_cpu_t *cpu = &sim_cpu[index];
   change_cpu(thread, index);
   if (sim_cpu_is_idle(index)) {

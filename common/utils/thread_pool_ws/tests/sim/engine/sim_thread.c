@@ -29,6 +29,7 @@ void sim_threads_reset(void)
   sim_self = NULL;
   memset(sim_cpu, 0, sizeof(sim_cpu));
   sim_event_reset();
+  sim_disturb_reset();
 }
 
 static void entry(void)
@@ -111,14 +112,11 @@ bool sim_sleep(sim_ps_t until_ps)
   return !self->timed_out;
 }
 
-void sim_wake(sim_thread_t *thread, sim_ps_t from_ps, bool by_timer)
+void sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps)
 {
-  const uint32_t cpu = sim_schedule_place(thread);
-  const sim_ps_t idle_ps = sim_cpu_is_idle(cpu) ? from_ps - sim_cpu[cpu].idle_since_ps : 0;
-  const sim_ps_t latency_ps = sim_wake_draw(by_timer ? &sim_machine.timer : &sim_machine.wake, idle_ps);
   thread->waits_on = NULL;
   thread->generation++;
-  sim_schedule_ready(thread, from_ps, latency_ps);
+  sim_schedule_ready(thread, cpu, from_ps, latency_ps);
 }
 
 void sim_exit(void *result)
@@ -135,7 +133,8 @@ void sim_thread_settle(sim_thread_t *thread, sim_ps_t now_ps)
   if (sim_may_use(thread, thread->cpu) || thread->state == SIM_ASLEEP || thread->state == SIM_ENDED)
     return;
   sim_schedule_remove(thread, now_ps);
-  sim_schedule_ready(thread, now_ps, sim_ps(sim_machine.switch_ns + sim_machine.migrate_ns));
+  sim_schedule_ready(thread, sim_schedule_place(thread), now_ps,
+                     sim_ps(sim_machine.switch_ns + sim_machine.migrate_ns));
 }
 
 /// When a timer's thread runs: its slack comes to what the machine takes.
@@ -143,12 +142,15 @@ static void time_out(sim_thread_t *thread, sim_ps_t at_ps)
 {
   thread->timed_out = true;
   sim_libc_stop_waiting(thread);
-  sim_wake(thread, at_ps, true);
+  const uint32_t cpu = sim_schedule_place(thread);
+  sim_wake(thread, cpu, at_ps,
+           sim_wake_draw(&sim_machine.timer, sim_idle_ps(cpu, at_ps), sim_random_unit()));
 }
 
 static void run(sim_thread_t *thread)
 {
   sim_self = thread;
+  sim_disturb_begins();
   sim_fiber_run(&thread->fiber);
   sim_self = NULL;
   if (thread->state == SIM_ENDED)

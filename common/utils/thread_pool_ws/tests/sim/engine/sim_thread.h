@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim_disturb.h"
 #include "sim_event.h"
 #include "sim_fiber.h"
 #include "sim_machine.h"
@@ -83,6 +84,7 @@ static inline void sim_charge(sim_ps_t ps)
 {
   sim_self->now_ps += ps;
   sim_self->busy_ps += ps;
+  sim_quota_left_ps -= ps;
 }
 
 /// @brief Let everybody go first who is due before the running thread.
@@ -91,6 +93,8 @@ void sim_give_way(void);
 static inline void sim_step(sim_ps_t ps)
 {
   sim_charge(ps);
+  if (sim_self->now_ps >= sim_detour_at_ps || sim_quota_left_ps <= 0)
+    sim_disturb();
   if (sim_event_soonest_ps < sim_self->now_ps - sim_ahead_ps || sim_self->state != SIM_RUNNING)
     sim_give_way();
 }
@@ -99,8 +103,9 @@ static inline void sim_step(sim_ps_t ps)
 /// was woken
 bool sim_sleep(sim_ps_t until_ps);
 
-/// @brief Wake a thread that sleeps. @param from_ps  when the call that does so began
-void sim_wake(sim_thread_t *thread, sim_ps_t from_ps, bool by_timer);
+/// @brief Wake a thread that sleeps. @param cpu  where @param from_ps  when the call that does so began
+/// @param latency_ps  until its first instruction if that CPU is idle
+void sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps);
 
 /// @brief The running thread ends.
 _Noreturn void sim_exit(void *result);
@@ -116,6 +121,12 @@ static inline bool sim_may_use(const sim_thread_t *thread, uint32_t cpu)
 static inline bool sim_cpu_is_idle(uint32_t cpu)
 {
   return !sim_cpu[cpu].current && !sim_cpu[cpu].first_ready;
+}
+
+/// @return how long a CPU has been idle; 0 = it is not
+static inline sim_ps_t sim_idle_ps(uint32_t cpu, sim_ps_t now_ps)
+{
+  return sim_cpu_is_idle(cpu) ? now_ps - sim_cpu[cpu].idle_since_ps : 0;
 }
 
 /// @brief Run the machine until @p done says so, or nothing will happen any more, or time is over.

@@ -3,23 +3,7 @@
 /// sim_work.h.
 #include "sim_work.h"
 
-#include <math.h>
-
 #include "sim_libc.h"
-#include "sim_random.h"
-
-/// @return time that interrupts and the host take meanwhile: as many as come by chance
-static sim_ps_t detours_ps(sim_ps_t ps)
-{
-  sim_ps_t taken_ps = 0;
-  if (sim_machine.detours_per_s <= 0)
-    return 0;
-  const double mean_ps = 1e12 / sim_machine.detours_per_s;
-  for (double at_ps = -log(1 - sim_random_unit()) * mean_ps; at_ps < (double)ps;
-       at_ps -= log(1 - sim_random_unit()) * mean_ps)
-    taken_ps += sim_spread_draw(&sim_machine.detour);
-  return taken_ps;
-}
 
 /// @return whether another CPU of the core is busy
 static bool shares_core(void)
@@ -35,7 +19,7 @@ void sim_work(sim_ps_t ps)
 {
   if (sim_machine.smt > 1 && shares_core())
     ps = (sim_ps_t)((double)ps * sim_machine.smt_slowdown);
-  sim_step(ps + detours_ps(ps));
+  sim_step(ps);
 }
 
 void sim_sleep_until(sim_ps_t until_ps)

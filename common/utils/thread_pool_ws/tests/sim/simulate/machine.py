@@ -20,19 +20,19 @@ NUMBERS = {
     "kernel": (
         "clock_ns",
         "syscall_ns",
-        "wake_call_ns",
         "wake_busy_ns",
         "wake_minor_us",
         "switch_ns",
         "migrate_ns",
         "create_ns",
     ),
-    "scheduler": ("slice_us", "granularity_us", "quota_cpus"),
+    "scheduler": ("slice_us", "granularity_us", "stay_share", "quota_cpus"),
     "work": ("smt_slowdown", "detours_per_s"),
 }
 SPREADS = {"work": ("detour",)}
-TABLES = ("wake", "timer")
-OPTIONAL = {"quota_cpus", "wake_minor_us", "detours_per_s", "detour", "smt_slowdown"}
+# Words that a list of tables becomes: [[wake]] holds what a wake takes for the sleeper, and for the caller
+TABLES = {"wake": {"wake": "ns", "call": "call_ns"}, "timer": {"timer": "ns"}}
+OPTIONAL = {"stay_share", "quota_cpus", "wake_minor_us", "detours_per_s", "detour", "smt_slowdown"}
 
 
 class MachineError(ValueError):
@@ -78,20 +78,21 @@ def _spread(path: Path, key: str, value: object) -> str:
     return ",".join(f"{number:g}" for number in numbers)
 
 
-def _gaps(path: Path, key: str, value: object) -> str:
+def _gaps(path: Path, key: str, spread: str, value: object) -> str:
     """[[wake]] idle_us = ..., ns = [...]: in order of idle time, from 0 on."""
+    known = {"idle_us", *TABLES[key].values()}
     if not isinstance(value, list) or not 1 <= len(value) <= GAPS_MAX:
         raise _fail(path, key, f"expected 1 to {GAPS_MAX} tables [[{key}]]")
     words, last = [], -1.0
     for index, entry in enumerate(value):
         where = f"{key}[{index}]"
-        if not isinstance(entry, dict) or set(entry) != {"idle_us", "ns"}:
-            raise _fail(path, where, "expected the keys idle_us and ns")
+        if not isinstance(entry, dict) or set(entry) != known:
+            raise _fail(path, where, f"expected the keys {', '.join(sorted(known))}")
         idle_us = _number(path, f"{where}.idle_us", entry["idle_us"])
         if idle_us <= last or (index == 0 and idle_us != 0):
             raise _fail(path, f"{where}.idle_us", "expected 0 first, then ascending times")
         last = idle_us
-        words.append(f"{idle_us:g}:{_spread(path, f'{where}.ns', entry['ns'])}")
+        words.append(f"{idle_us:g}:{_spread(path, f'{where}.{spread}', entry[spread])}")
     return ";".join(words)
 
 
@@ -146,17 +147,18 @@ def read_machine(path: Path) -> Machine:
     values: dict[str, object] = {}
     for table in ("cpus", "memory", "kernel", "scheduler", "work"):
         values |= _read_table(path, table, data.pop(table, {}))
-    for key in TABLES:
-        values[key] = _gaps(path, key, data.pop(key, None))
+    for key, words in TABLES.items():
+        table = data.pop(key, None)
+        values |= {word: _gaps(path, key, spread, table) for word, spread in words.items()}
     for key in data:
         raise _fail(path, key, "unknown table")
     _check_groups(path, values)
-    words = tuple(
+    texts = tuple(
         f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()
     )
     cpus = values["cpus"]
     assert isinstance(cpus, int)
-    return Machine(path, title, cpus, words)
+    return Machine(path, title, cpus, texts)
 
 
 def find_machine(name: str) -> Machine:

@@ -185,6 +185,9 @@ static void evaluate(sim_bursts_result_t *result)
 
 bool sim_bursts_run(const sim_bursts_t *wanted, sim_bursts_result_t *result)
 {
+  sim_libc_reset();
+  sim_memory_reset();
+  sim_threads_reset();
   run.wanted = wanted;
   run.makespan_us = calloc(wanted->bursts, sizeof(double));
   run.lag_us = calloc(wanted->bursts, sizeof(double));
