@@ -58,7 +58,7 @@ int main(int argc, char **argv)
       {"timers", "<cpu> <sleep us> <count>", 3, timers},
       {"switch", "<cpu>", 1, turn},
       {"place", "<caller's cpu> <cpu> <idle us> <count>", 4, place},
-      {"detours", "<tenths of a second>", 1, detours},
+      {"detours", "<half seconds>", 1, detours},
   };
   for (uint32_t i = 0; argc > 1 && i < sizeof(measurements) / sizeof(measurements[0]); i++) {
     if (strcmp(argv[1], measurements[i].name) != 0 || argc - 2 != measurements[i].count)

@@ -60,6 +60,12 @@ void micro_batch(void)
   need(sched_setscheduler(0, SCHED_BATCH, &param) == 0, "SCHED_BATCH");
 }
 
+bool micro_realtime(void)
+{
+  const struct sched_param param = {.sched_priority = 1};
+  return sched_setscheduler(0, SCHED_FIFO, &param) == 0;
+}
+
 void micro_slack(uint64_t ns)
 {
   need(prctl(PR_SET_TIMERSLACK, ns) == 0, "PR_SET_TIMERSLACK");

@@ -33,6 +33,8 @@ long micro_wake(const uint32_t *word);
 /// Ends the program with a message when the thread cannot have what it needs.
 void micro_pin(uint32_t cpu);
 void micro_batch(void);
+/// @return whether the thread goes before normal ones now
+bool micro_realtime(void);
 void micro_slack(uint64_t ns);
 void micro_start(pthread_t *thread, void *(*func)(void *), void *arg);
 
@@ -47,6 +49,6 @@ int micro_wakes(uint32_t cpu, uint32_t caller, uint32_t idle_us, uint32_t count)
 int micro_timers(uint32_t cpu, uint32_t sleep_us, uint32_t count);
 int micro_switch(uint32_t cpu);
 int micro_place(uint32_t caller, uint32_t home, uint32_t idle_us, uint32_t count);
-int micro_detours(uint32_t seconds_x10);
+int micro_detours(uint32_t turns);
 
 #endif

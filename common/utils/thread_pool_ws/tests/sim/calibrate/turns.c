@@ -55,19 +55,20 @@ int micro_switch(uint32_t cpu)
   return 0;
 }
 
+/// A real-time thread that computes for longer in a second is stopped by the kernel.
+#define WATCH_NS UINT64_C(500000000)
+
 typedef struct {
-  uint32_t cpu, count;
-  uint64_t until_ns;
+  uint32_t cpu, count, turns;
   double *gap_ns;
   double sum_ns;
 } watch_t;
 
-static void *watch(void *arg)
+static void watch_once(watch_t *self)
 {
-  watch_t *self = arg;
-  micro_pin(self->cpu);
   uint64_t last_ns = micro_now_ns();
-  while (last_ns < self->until_ns) {
+  const uint64_t until_ns = last_ns + WATCH_NS;
+  while (last_ns < until_ns) {
     const uint64_t now_ns = micro_now_ns();
     if (now_ns - last_ns >= GAP_NS_MIN && self->count < GAPS_MAX) {
       self->gap_ns[self->count++] = (double)(now_ns - last_ns);
@@ -75,22 +76,32 @@ static void *watch(void *arg)
     }
     last_ns = now_ns;
   }
+}
+
+static void *watch(void *arg)
+{
+  watch_t *self = arg;
+  micro_pin(self->cpu);
+  micro_realtime(); // where that is allowed, other programs are no detours
+  for (uint32_t turn = 0; turn < self->turns; turn++) {
+    watch_once(self);
+    micro_sleep_until(micro_now_ns() + WATCH_NS);
+  }
   return NULL;
 }
 
 /// All CPUs that this process may use are busy at once, as in a burst. One line a CPU.
-int micro_detours(uint32_t seconds_x10)
+int micro_detours(uint32_t turns)
 {
   static watch_t watches[CPU_SETSIZE];
   pthread_t threads[CPU_SETSIZE];
   cpu_set_t set;
   uint32_t count = 0;
   sched_getaffinity(0, sizeof(set), &set);
-  const uint64_t until_ns = micro_now_ns() + seconds_x10 * UINT64_C(100000000);
   for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     if (!CPU_ISSET(cpu, &set))
       continue;
-    watches[count] = (watch_t){.cpu = cpu, .until_ns = until_ns, .gap_ns = calloc(GAPS_MAX, sizeof(double))};
+    watches[count] = (watch_t){.cpu = cpu, .turns = turns, .gap_ns = calloc(GAPS_MAX, sizeof(double))};
     if (!watches[count].gap_ns)
       abort();
     micro_start(&threads[count], watch, &watches[count]);
@@ -98,8 +109,9 @@ int micro_detours(uint32_t seconds_x10)
   }
   for (uint32_t i = 0; i < count; i++) {
     pthread_join(threads[i], NULL);
-    printf("{\"cpu\": %u, \"per_s\": %.1f, \"share\": %.6f, ", watches[i].cpu,
-           watches[i].count / (seconds_x10 / 10.), watches[i].sum_ns / (seconds_x10 * 1e8));
+    const double watched_s = (double)(turns * WATCH_NS) / 1e9;
+    printf("{\"cpu\": %u, \"per_s\": %.1f, \"share\": %.6f, ", watches[i].cpu, watches[i].count / watched_s,
+           watches[i].sum_ns / 1e9 / watched_s);
     micro_print_spread("gap_ns", watches[i].gap_ns, watches[i].count);
     printf("}\n");
   }
