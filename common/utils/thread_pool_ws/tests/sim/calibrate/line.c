@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file line.c
-/// A cache line between two CPUs: threads in turn, by compare-and-swap (one transfer a turn), and by store and
-/// load (the writer takes the line from the reader, then the reader gets a copy).
+/// A cache line between two CPUs: threads in turn, by compare-and-swap (one transfer a turn), and by store
+/// and load (the writer takes the line from the reader, then the reader gets a copy).
 #include <stdio.h>
 
 #include "micro.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file wakes.c
-/// Threads that sleep: woken by another thread's futex call after their CPU has been idle for a time, woken by
-/// a timer, and woken on the CPU of the caller.
+/// Threads that sleep: woken by another thread's futex call after their CPU has been idle for a time, woken
+/// by a timer, and woken on the CPU of the caller.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
@@ -58,8 +58,8 @@ static void *sleep_and_run(void *arg)
   return arg;
 }
 
-/// The caller is awake when it wakes the sleeper. It sleeps before that where the time is long enough: else its
-/// CPU would use up what its machine lets it have.
+/// The caller is awake when it wakes the sleeper. It sleeps before that where the time is long enough: else
+/// its CPU would use up what its machine lets it have.
 static void wait_for_idle(uint32_t idle_us)
 {
   uint64_t asleep_ns;

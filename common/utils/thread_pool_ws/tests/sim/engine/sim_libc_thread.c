@@ -183,7 +183,8 @@ void __wrap___pthread_unregister_cancel(__pthread_unwind_buf_t *buf)
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wstringop-overflow" // the buffer holds registers only: no signal mask was saved
+// The buffer holds registers only: no signal mask was saved.
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 _Noreturn static void unwind(void *result)
 {

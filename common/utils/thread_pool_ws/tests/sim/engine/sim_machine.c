@@ -38,7 +38,8 @@ static const struct {
     NUMBER(local_ns), NUMBER(modify_ns), NUMBER(smt_ns), NUMBER(llc_ns), NUMBER(node_ns), NUMBER(far_ns),
     NUMBER(fence_ns), NUMBER(pause_ns), NUMBER(clock_ns), NUMBER(syscall_ns), NUMBER(wake_busy_ns),
     NUMBER(switch_ns), NUMBER(migrate_ns), NUMBER(create_ns), NUMBER(wake_minor_us),
-    NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(stay_share), NUMBER(quota_cpus), NUMBER(detours_per_s),
+    NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(stay_share),
+    NUMBER(quota_cpus), NUMBER(detours_per_s),
 };
 
 /// @return the text behind the numbers; NULL = these are not SIM_QUANTILES numbers

@@ -50,8 +50,8 @@ typedef struct {
   double wake_minor_us; ///< below this idle time a CPU polls: waking it needs no interrupt
   double smt_slowdown; ///< factor of work while the other CPU of the core is busy, too
   double slice_us, granularity_us; ///< of the fair class
-  double stay_share; ///< of wakes of fair threads that go to the CPU the thread ran on last, though that is busy
-                     ///< and another is idle (kernels that pack virtual CPUs)
+  double stay_share; ///< of wakes of fair threads that go to the CPU the thread ran on last, though that is
+                     ///< busy and another is idle (kernels that pack virtual CPUs)
   double quota_cpus; ///< CPUs' worth of time of the control group; 0 = unlimited
   double detours_per_s; ///< times in a second that something else takes a busy CPU: interrupts, the host
   sim_spread_t detour; ///< for how long

@@ -10,8 +10,8 @@
 /// @brief Choose the CPU on which a thread wakes.
 uint32_t sim_schedule_place(const sim_thread_t *thread);
 
-/// @brief A thread becomes ready on @p cpu at @p now_ps. @param latency_ps  until its first instruction if that
-/// CPU is idle
+/// @brief A thread becomes ready on @p cpu at @p now_ps. @param latency_ps  until its first instruction if
+/// that CPU is idle
 void sim_schedule_ready(sim_thread_t *thread, uint32_t cpu, sim_ps_t now_ps, sim_ps_t latency_ps);
 
 /// @brief The thread that runs on @p cpu is not there any more: the next one.

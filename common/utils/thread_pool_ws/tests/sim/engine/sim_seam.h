@@ -21,6 +21,15 @@ void sim_modify(const volatile void *word);
 void sim_fence(void);
 void sim_pause(void);
 
+/// What becomes of the compare-and-swaps of one place in the code.
+typedef struct sim_swaps_s {
+  const char *function;
+  unsigned long tries, lost;
+  int is_linked;
+  struct sim_swaps_s *next;
+} sim_swaps_t;
+void sim_swapped(sim_swaps_t *site, int done);
+
 #define __atomic_load_n(word, order) (sim_load(word), __atomic_load_n((word), __ATOMIC_SEQ_CST))
 #define __atomic_store_n(word, value, order)                      \
   __extension__({                                                 \
@@ -41,9 +50,14 @@ void sim_pause(void);
 #define __atomic_fetch_and(word, value, order) SIM_MODIFY(__atomic_fetch_and, word, value)
 #define __atomic_compare_exchange_n(word, expected, value, weak, success, failure) \
   __extension__({                                                                  \
+    static sim_swaps_t sim_site;                                                   \
     const __typeof__(*(word)) sim_value = (value);                                 \
     sim_modify(word);                                                              \
-    __atomic_compare_exchange_n((word), (expected), sim_value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    const int sim_done =                                                           \
+        __atomic_compare_exchange_n((word), (expected), sim_value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    sim_site.function = __func__;                                                  \
+    sim_swapped(&sim_site, sim_done);                                              \
+    sim_done != 0;                                                                 \
   })
 #define __atomic_thread_fence(order) sim_fence()
 

@@ -4,6 +4,19 @@
 #ifndef SIM_SEAM_POINTS_H
 #define SIM_SEAM_POINTS_H
 
+/// As in sim_seam.h.
+typedef struct sim_swaps_s {
+  const char *function;
+  unsigned long tries, lost;
+  int is_linked;
+  struct sim_swaps_s *next;
+} sim_swaps_t;
+void sim_swapped(sim_swaps_t *site, int done);
+
+/// @return the first of all places that have swapped, linked by next
+const sim_swaps_t *sim_swaps_first(void);
+void sim_swaps_reset(void);
+
 void sim_load(const volatile void *word);
 void sim_store(const volatile void *word);
 void sim_modify(const volatile void *word);

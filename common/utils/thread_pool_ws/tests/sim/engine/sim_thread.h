@@ -71,8 +71,8 @@ extern uint32_t sim_threads; ///< ever made
 extern sim_cpu_t sim_cpu[SIM_CPUS_MAX];
 extern sim_thread_t *sim_self; ///< the thread that runs now; NULL = the engine does
 extern uint64_t sim_points, sim_switches;
-/// How far a thread may run ahead of the others before it lets them go first. 0 = exact. Less than a line takes
-/// from one CPU to the next changes nothing that hardware promises, and saves most switches between fibers.
+/// How far a thread may run ahead of the others before it lets them go first. 0 = exact. Less than a line
+/// takes from one CPU to the next changes nothing that hardware promises, and saves most switches of fibers.
 extern sim_ps_t sim_ahead_ps;
 
 /// @brief Make a thread that is ready at @p at_ps, with the attributes of @p like (NULL: a normal thread that
@@ -99,8 +99,8 @@ static inline void sim_step(sim_ps_t ps)
     sim_give_way();
 }
 
-/// @brief The running thread sleeps until it is woken, or until @p until_ps (0 = for ever). @return whether it
-/// was woken
+/// @brief The running thread sleeps until it is woken, or until @p until_ps (0 = for ever). @return whether
+/// it was woken
 bool sim_sleep(sim_ps_t until_ps);
 
 /// @brief Wake a thread that sleeps. @param cpu  where @param from_ps  when the call that does so began

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -89,7 +89,9 @@ def one_round(topology: Topology, pairs: dict[str, list[tuple[int, int]]], quick
     found: dict[str, Any] = {"costs": measure("costs", cpu)[0], "turn": measure("switch", cpu)[0]["turn_ns"]}
     found["lines"] = {name: [measure("line", a, b)[0] for a, b in many] for name, many in pairs.items()}
     found["busy"] = measure("wakes", cpu, cpu, 300, 400 // scale)[0]["call_ns"][2]
-    found["timers"] = {us: measure("timers", cpu, us, wakes_for(us) // scale)[0]["late_ns"] for us in SLEEP_US}
+    found["timers"] = {
+        us: measure("timers", cpu, us, wakes_for(us) // scale)[0]["late_ns"] for us in SLEEP_US
+    }
     found["detours"] = measure("detours", 4 // scale)
     if len(topology.cpus) > 1:
         found["wakes"] = {us: measure("wakes", cpu, caller, us, wakes_for(us) // scale)[0] for us in IDLE_US}
@@ -109,12 +111,16 @@ def combine(rounds: list[dict[str, Any]], middle: Middle) -> Measured:
         measured.lines[name] = {key: middle(pair[key] for pair in pairs) for key in ("swap_ns", "store_ns")}
     for us in rounds[0].get("wakes", {}):
         series = [found["wakes"][us] for found in rounds]
-        measured.wakes[us] = {key: of_columns(middle, [one[key] for one in series]) for key in ("call_ns", "latency_ns")}
+        measured.wakes[us] = {
+            key: of_columns(middle, [one[key] for one in series]) for key in ("call_ns", "latency_ns")
+        }
     measured.timers = {us: of_columns(middle, [found["timers"][us] for found in rounds]) for us in SLEEP_US}
     measured.busy_call_ns = middle(found["busy"] for found in rounds)
     measured.turn_ns = middle(found["turn"] for found in rounds)
     stays = [found["place"]["callers_stays"] for found in rounds if "place" in found]
-    measured.stay_share = max(0.0, median(stay for stay in stays if stay >= 0)) if any(s >= 0 for s in stays) else 0.0
+    measured.stay_share = (
+        max(0.0, median(stay for stay in stays if stay >= 0)) if any(s >= 0 for s in stays) else 0.0
+    )
     cpus = [cpu for found in rounds for cpu in found["detours"]]
     measured.detours_per_s = middle(cpu["per_s"] for cpu in cpus)
     measured.detours_share = middle(cpu["share"] for cpu in cpus)
@@ -142,7 +148,9 @@ def run_rounds(topology: Topology, count: int, quick: bool) -> Measured:
     measured.notes.append(f"Medians of {kept}; other programs took {median(shares):.2f} CPUs meanwhile.")
     if not quiet:
         say("DISTURBED: no round was quiet; take it again when nothing else runs")
-        measured.notes.append("DISTURBED by other programs: a draft, of each figure the lowest of the rounds.")
+        measured.notes.append(
+            "DISTURBED by other programs: a draft, of each figure the lowest of the rounds."
+        )
     if missing:
         measured.notes.append(f"No pair of CPUs is at the distance: {', '.join(missing)}.")
     return measured
@@ -171,7 +179,7 @@ def main(arguments: list[str]) -> int:
     except (subprocess.SubprocessError, OSError) as error:
         say(str(error))
         return 1
-    date = datetime.now(timezone.utc).date().isoformat()
+    date = datetime.now(UTC).date().isoformat()
     title = f"{cpu_model()}, {len(topology.cpus)} CPUs, Linux {platform.release()}, calibrated {date}"
     text = machine_text(title, topology.sizes(), measured)
     if not options.out:

@@ -145,8 +145,8 @@ def read_machine(path: Path) -> Machine:
     if not isinstance(title, str):
         raise _fail(path, "title", "missing, or not a text")
     values: dict[str, object] = {}
-    for table in ("cpus", "memory", "kernel", "scheduler", "work"):
-        values |= _read_table(path, table, data.pop(table, {}))
+    for name in ("cpus", "memory", "kernel", "scheduler", "work"):
+        values |= _read_table(path, name, data.pop(name, {}))
     for key, words in TABLES.items():
         table = data.pop(key, None)
         values |= {word: _gaps(path, key, spread, table) for word, spread in words.items()}

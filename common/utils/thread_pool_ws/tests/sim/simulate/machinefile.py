@@ -49,12 +49,17 @@ def _memory(measured: Measured) -> list[str]:
     load_ns = costs["load_ns"]
     lines.append(_line("local_ns", round(load_ns, 2), "measured: atomic loads that wait for each other"))
     modify_ns = max(0.0, costs["add_ns"] - load_ns)
-    lines.append(_line("modify_ns", round(modify_ns, 2), f"measured: fetch-and-add {costs['add_ns']:.1f} ns, less a load"))
+    lines.append(
+        _line(
+            "modify_ns", round(modify_ns, 2), f"measured: fetch-and-add {costs['add_ns']:.1f} ns, less a load"
+        )
+    )
     nearer = 0.0
     for name in ("smt", "llc", "node", "far"):
         if name in measured.lines:
             nearer = measured.lines[name]["swap_ns"]
-            comment = f"measured: compare-and-swap in turns; store and load: {measured.lines[name]['store_ns']:.0f} ns"
+            store_ns = measured.lines[name]["store_ns"]
+            comment = f"measured: compare-and-swap in turns; store and load: {store_ns:.0f} ns"
         else:
             comment = "no such pair of CPUs here"
         lines.append(_line(f"{name}_ns", round(nearer, 1), comment))
@@ -87,7 +92,11 @@ def _scheduler(sizes: dict[str, int], measured: Measured) -> list[str]:
         "[scheduler]",
         _line("slice_us", slice_us, "Linux: base slice of 0.7 ms, times 1 + log2 of up to 8 CPUs"),
         _line("granularity_us", 1000, "estimate"),
-        _line("stay_share", round(measured.stay_share, 3), "measured: wakes on the caller's CPU, another being idle"),
+        _line(
+            "stay_share",
+            round(measured.stay_share, 3),
+            "measured: wakes on the caller's CPU, another being idle",
+        ),
     ]
 
 
@@ -97,7 +106,11 @@ def _work(sizes: dict[str, int], measured: Measured) -> list[str]:
     per_s = measured.detours_share * 1e9 / mean_ns if mean_ns > 0 else 0.0
     lines = [
         "[work]",
-        _line("detours_per_s", round(per_s, 1), f"measured: {measured.detours_share:.2%} of a busy CPU's time in gaps"),
+        _line(
+            "detours_per_s",
+            round(per_s, 1),
+            f"measured: {measured.detours_share:.2%} of a busy CPU's time in gaps",
+        ),
         _line("detour", _list(detour), "ns"),
     ]
     if sizes["smt"] > 1:

@@ -8,26 +8,27 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from simulate.machine import Machine, MachineError, find_machine
 from simulate.program import Job, run_jobs
 from simulate.table import print_line
+from simulate.workload import KNOWN, WorkloadError, default_period_us, workload_words
 
 POOLS = ("ws", "mutex-queue", "mutex-per-worker")
 CLASSES = ("other", "rr", "rrall")
 LIMIT_S = 3600.0
-PERIOD_US_MIN = 500.0
 
-# Column: name with unit, key of the program's figures, digits
+# Column: name with unit, key of the figures, digits
 COLUMNS = (
     ("p50 us", "p50_us", 1),
     ("p99 us", "p99_us", 1),
     ("p50/bound", "p50_per_bound", 3),
     ("p50/whole", "p50_per_whole", 3),
-    ("start lag us", "lag_us", 1),
+    ("start lag us", "start_lag_us", 1),
+    ("all busy us", "full_us", 1),
     ("wakes/slot", "wakes", 2),
     ("CPU s/work s", "cpu_per_work", 2),
     ("tasks/s", "tasks_per_s", 0),
@@ -36,40 +37,9 @@ COLUMNS = (
     ("lost/slot", "steals_lost", 1),
 )
 LABELS = ("machine", "workload", "pool", "class", "workers")
-
-
-def work_us(workload: str) -> float | None:
-    """Work of a slot case, such as 12x6+22x28; None = another workload."""
-    total = 0.0
-    for phase in workload.split("+"):
-        match = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)", phase)
-        if not match:
-            return None
-        total += int(match[1]) * float(match[2])
-    return total
-
-
-def default_period_us(workload: str, cpus: int, workers: int, waiter_helps: bool) -> float:
-    """500 µs as in the benchmark; more where the CPUs that take part need longer."""
-    work = work_us(workload)
-    if not work:
-        return 0.0
-    return max(PERIOD_US_MIN, 1.4 * work / min(cpus, workers + waiter_helps))
-
-
-def workload_words(workload: str) -> tuple[str, ...]:
-    """12x6+22x28: a slot; fib19: a nested join; empty:1000: a burst of empty tasks; FILE.slots: recorded."""
-    if work_us(workload) is not None:
-        return (f"slot={workload}",)
-    match = re.fullmatch(r"fib(\d+)(?:x(\d+(?:\.\d+)?))?", workload)
-    if match:
-        return (f"slot=1x{match[2] or 0}", f"nested={match[1]}")
-    match = re.fullmatch(r"empty:(\d+)", workload)
-    if match:
-        return (f"slot={match[1]}x0",)
-    raise argparse.ArgumentTypeError(
-        f"{workload!r}: expected TASKSxMICROSECONDS[+...], fib<n>[x<us>] or empty:<n>"
-    )
+TITLE = """SIMULATED slots. p50, p99: makespan, from the first push to the return of the last join; bound: the
+work on all CPUs; whole: in whole tasks on a CPU for each thread that runs tasks; start lag: from the first push to
+the first task that starts on a worker; all busy: until as many tasks run as can at once."""
 
 
 def numbers(text: str) -> list[int]:
@@ -83,7 +53,7 @@ def numbers(text: str) -> list[int]:
     return found
 
 
-def choices(known: Sequence[str]) -> Any:
+def some_of(known: Sequence[str]) -> Callable[[str], list[str]]:
     def read(text: str) -> list[str]:
         names = text.split(",")
         for name in names:
@@ -94,85 +64,105 @@ def choices(known: Sequence[str]) -> Any:
     return read
 
 
+def spin_environment(spin: str) -> dict[str, str]:
+    """The pool's own setting; hot is one of the benchmark's."""
+    return {} if spin == "hot" else {"TPOOL_WS_SPIN": spin}
+
+
 def job(machine: Machine, options: argparse.Namespace, label: dict[str, Any]) -> Job:
     pool, workers, workload = label["pool"], label["workers"], label["workload"]
     period = options.period_us
     if period is None:
-        period = default_period_us(workload, machine.cpus, workers, pool == "ws")
+        threads = workers + (options.producers if pool == "ws" else 0)
+        period = default_period_us(workload, min(machine.cpus, threads), options.producers)
     words = [
         *machine.words,
         *workload_words(workload),
         f"pool={pool}",
         f"class={label['class']}",
         f"workers={workers}",
+        f"producers={options.producers}",
         f"hot={int(options.spin == 'hot')}",
         f"period_us={period:g}",
         f"bursts={options.bursts}",
         f"warm={options.warm}",
         f"seed={options.seed}",
     ]
-    environment = {"TPOOL_WS_SPIN": options.spin} if options.spin != "hot" else {}
-    return Job(tuple(words), label | {"spin": options.spin, "period_us": period}, environment)
+    more = {"spin": options.spin, "producers": options.producers, "period_us": period}
+    return Job(tuple(words), label | more, spin_environment(options.spin))
 
 
-def add_ratios(result: dict[str, Any]) -> dict[str, Any]:
+def add_swaps(result: dict[str, Any]) -> None:
+    """Compare-and-swaps by function: an inline function is in the program several times."""
+    swaps: dict[str, list[float]] = {}
+    for key, (tries, lost) in result.get("swaps", {}).items():
+        sums = swaps.setdefault(key.split()[0], [0.0, 0.0])
+        sums[0] += tries
+        sums[1] += lost
+    result["swaps"] = swaps
+    steals = [counts for name, counts in swaps.items() if "steal" in name or "claim" in name]
+    if steals:
+        result["steals_lost"] = sum(lost for _, lost in steals)
+        result["steals"] = sum(tries for tries, _ in steals) - result["steals_lost"]
+
+
+def add_ratios(result: dict[str, Any]) -> None:
     for key, base in (("p50_per_bound", "bound_us"), ("p50_per_whole", "whole_us")):
         if result.get(base):
             result[key] = result["p50_us"] / result[base]
     if result.get("tasks_per_s"):
         result["ns_per_task"] = 1e9 / result["tasks_per_s"]
-    return result
 
 
 def cell(result: dict[str, Any], key: str, digits: int) -> str:
     return f"{result[key]:.{digits}f}" if key in result else "-"
 
 
-def show(machines: Sequence[Machine], results: Any, out: Path | None) -> int:
-    widths = [max(len(label), 16 if label == "pool" else 12) for label in LABELS] + [
-        len(c[0]) + 1 for c in COLUMNS
-    ]
-    print("SIMULATED makespan of slots (first push to the return of the last join), by machine file:")
+def print_head(machines: Sequence[Machine], widths: Sequence[int]) -> None:
+    print(TITLE)
     for machine in machines:
         print(f"  {machine.name}: {machine.title}")
     print_line([*LABELS, *(column[0] for column in COLUMNS)], widths, 4)
+
+
+def widths_for(labels: Iterable[dict[str, Any]]) -> list[int]:
+    all_labels = list(labels)
+    left = [max(len(name), *(len(str(label[name])) for label in all_labels)) for name in LABELS]
+    return left + [len(name) for name, _, _ in COLUMNS]
+
+
+def show(machines: Sequence[Machine], jobs: Sequence[Job], at_once: int, out: Path | None) -> int:
+    widths = widths_for(one.label for one in jobs)
+    print_head(machines, widths)
     failed = 0
-    file = out.open("a", encoding="utf-8") if out else None
-    for result in results:
+    for result in run_jobs(jobs, "ws_sim_time", at_once, LIMIT_S):
         label = [str(result[key]) for key in LABELS]
         if "error" in result:
             failed += 1
             print("  ".join([*label, result["error"]]), flush=True)
             continue
+        add_swaps(result)
         add_ratios(result)
         print_line([*label, *(cell(result, key, digits) for _, key, digits in COLUMNS)], widths, 4)
-        if file:
-            file.write(json.dumps(result) + "\n")
-            file.flush()
+        if out:
+            with out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(result) + "\n")
     return 1 if failed else 0
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="ci/simulate time", description=__doc__)
     add = parser.add_argument
-    add(
-        "--machine",
-        action="append",
-        required=True,
-        help="machine file, or the name of a shipped one; repeatable",
-    )
-    add("--workload", action="append", required=True, help="12x6+22x28, fib19, empty:1000; repeatable")
-    add("--pool", type=choices(POOLS), default=["ws"], help=f"one or more of {','.join(POOLS)}")
+    add("--machine", action="append", required=True, help="machine file, or a shipped one's name; repeatable")
+    add("--workload", action="append", required=True, help=f"{KNOWN}; repeatable")
+    add("--pool", type=some_of(POOLS), default=["ws"], help=f"of {','.join(POOLS)}")
     add("--workers", type=numbers, help="such as 1,2,4-7; default: one less than the machine's CPUs")
-    add("--class", type=choices(CLASSES), dest="classes", default=["other"], help=f"of {','.join(CLASSES)}")
+    add("--class", type=some_of(CLASSES), dest="classes", default=["other"], help=f"of {','.join(CLASSES)}")
+    add("--producers", type=int, default=1, help="threads with slots of their own; ws pool only")
     add(
         "--spin", choices=("auto", "off", "hot"), default="auto", help="pre-wake, or workers that never sleep"
     )
-    add(
-        "--period-us",
-        type=float,
-        help="0: no pause. Default: 500, or 1.4 x the work on the CPUs that take part",
-    )
+    add("--period-us", type=float, help="0: no pause. Default: 500, or 1.4 x the work per thread")
     add("--bursts", type=int, default=400, help="slots that are measured")
     add("--warm", type=int, default=800, help="slots before those")
     add("--seed", type=int, default=1)
@@ -193,7 +183,7 @@ def main(arguments: list[str]) -> int:
             for klass in options.classes
             for workers in options.workers or [max(1, machine.cpus - 1)]
         ]
-    except (MachineError, argparse.ArgumentTypeError) as error:
+    except (MachineError, WorkloadError) as error:
         print(f"simulate: {error}", file=sys.stderr)
         return 2
-    return show(machines, run_jobs(jobs, "ws_sim_time", options.jobs, LIMIT_S), options.out)
+    return show(machines, jobs, options.jobs, options.out)

@@ -50,7 +50,7 @@ class Topology:
         return {name: pairs[:: max(1, len(pairs) // most)][:most] for name, pairs in found.items()}
 
     def sizes(self) -> dict[str, int]:
-        """CPUs of each group; groups of unlike size, or that do not fit into each other, count as their larger."""
+        """CPUs of each group; where groups do not fit into each other, of the next larger one that does."""
         wanted = {
             "smt": max(len(group) for group in self.core.values()),
             "llc_cpus": max(len(group) for group in self.llc.values()),

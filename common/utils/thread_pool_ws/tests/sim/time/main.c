@@ -9,6 +9,7 @@
 #include "sim_bursts.h"
 #include "sim_libc.h"
 #include "sim_memory.h"
+#include "sim_seam_points.h"
 #include "sim_random.h"
 
 extern const bench_backend_t bench_backend_ws, bench_backend_mutex_queue, bench_backend_mutex_per_worker;
@@ -24,24 +25,6 @@ static sim_bursts_t wanted = {
     .pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
 static uint32_t profile;
 static double ahead_ns = -1; ///< < 0: a quarter of what a line takes
-
-/// "12x6+22x28"
-static bool read_phases(const char *text)
-{
-  wanted.phases = 0;
-  for (;;) {
-    char *end;
-    if (wanted.phases == SIM_PHASES_MAX)
-      return false;
-    wanted.count[wanted.phases] = (uint32_t)strtoul(text, &end, 10);
-    if (*end != 'x')
-      return false;
-    wanted.us[wanted.phases++] = strtod(end + 1, &end);
-    if (*end != '+')
-      return *end == '\0';
-    text = end + 1;
-  }
-}
 
 static bool read_pool(const char *name)
 {
@@ -78,11 +61,15 @@ static bool read_option(const char *word)
   if (IS("class"))
     return read_class(value);
   if (IS("slot"))
-    return read_phases(value);
+    return sim_plan_from_text(&wanted.plan, value);
+  if (IS("file"))
+    return sim_plan_from_file(&wanted.plan, value);
   if (IS("workers"))
     wanted.workers = (uint32_t)atoi(value);
   else if (IS("nested"))
     wanted.nested = (uint32_t)atoi(value);
+  else if (IS("producers"))
+    wanted.producers = (uint32_t)atoi(value);
   else if (IS("bursts"))
     wanted.bursts = (uint32_t)atoi(value);
   else if (IS("warm"))
@@ -102,9 +89,40 @@ static bool read_option(const char *word)
   return true;
 }
 
+/// Compare-and-swaps a slot, and those that failed, by the function they stand in.
+static void describe_swaps(char *text, size_t bytes)
+{
+  size_t used = (size_t)snprintf(text, bytes, ", \"swaps\": {");
+  const char *comma = "";
+  for (const sim_swaps_t *site = sim_swaps_first(); site && used < bytes; site = site->next) {
+    if (site->tries == 0)
+      continue;
+    used += (size_t)snprintf(text + used, bytes - used, "%s\"%s %zu\": [%.2f, %.2f]", comma, site->function,
+                             (size_t)(uintptr_t)site & 0xffff, (double)site->tries / wanted.bursts,
+                             (double)site->lost / wanted.bursts);
+    comma = ", ";
+  }
+  if (used < bytes)
+    snprintf(text + used, bytes - used, "}");
+}
+
+static bool is_sane(void)
+{
+  if (wanted.plan.phases == 0 || wanted.bursts == 0 || wanted.producers == 0)
+    fprintf(stderr, "ws_sim_time: nothing to do: slot=, file=, bursts=, producers=\n");
+  else if (wanted.producers > SIM_PRODUCERS_MAX || (wanted.producers > 1 && wanted.pool != &bench_backend_ws))
+    fprintf(stderr, "ws_sim_time: at most %u producers, several with the ws pool only\n", SIM_PRODUCERS_MAX);
+  else if (wanted.nested > 0 && !wanted.pool->fork_join)
+    fprintf(stderr, "ws_sim_time: this pool cannot nest\n");
+  else
+    return true;
+  return false;
+}
+
 int main(int argc, char **argv)
 {
-  sim_bursts_result_t result;
+  static sim_series_t series;
+  static char swaps[4096];
   sim_machine_default();
   sim_random_seed(1);
   for (int i = 1; i < argc; i++) {
@@ -113,18 +131,17 @@ int main(int argc, char **argv)
       return 2;
     }
   }
+  if (!is_sane())
+    return 2;
   sim_ahead_ps = sim_ps(ahead_ns >= 0 ? ahead_ns : sim_machine.llc_ns / 4);
   if (profile > 0)
     sim_profile_begin();
-  if (!sim_bursts_run(&wanted, &result)) {
+  if (!sim_bursts_run(&wanted, &series)) {
     fprintf(stderr, "ws_sim_time: it did not end within a minute of virtual time\n");
     return 1;
   }
-  printf("{\"simulated\": true, \"cpus\": %u, \"workers\": %u, \"p50_us\": %.3f, \"p99_us\": %.3f, "
-         "\"bound_us\": %.3f, \"whole_us\": %.3f, \"lag_us\": %.3f, \"cpu_per_work\": %.4f, \"wakes\": %.3f, "
-         "\"tasks_per_s\": %.0f}\n",
-         sim_machine.cpus, wanted.workers, result.p50_us, result.p99_us, result.bound_us, result.whole_us,
-         result.lag_us, result.cpu_per_work, result.wakes, result.tasks_per_s);
+  describe_swaps(swaps, sizeof(swaps));
+  sim_series_print(&series, swaps);
   if (profile > 0)
     sim_profile_print(profile, wanted.bursts + wanted.warm);
   return 0;

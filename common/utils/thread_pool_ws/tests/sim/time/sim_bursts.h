@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_bursts.h
-/// Bursts on a simulated machine, as the benchmark's slots are: what they take.
+/// Bursts on a simulated machine, pushed and joined as the benchmark's slots are.
 #ifndef SIM_BURSTS_H
 #define SIM_BURSTS_H
 
@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "bench_backend.h"
+#include "sim_plan.h"
 
-#define SIM_PHASES_MAX 8u
-#define SIM_RECORDED_MAX 65536u
+#define SIM_PRODUCERS_MAX 64u
 
 typedef enum { SIM_OTHER, SIM_RR, SIM_RR_ALL } sim_classes_t;
 
@@ -19,26 +19,33 @@ typedef struct {
   uint32_t workers;
   bool hot;
   sim_classes_t classes; ///< as in the benchmark: all normal; workers real-time; all real-time
-  uint32_t producers; ///< threads that push, each with a pool's lane of its own; the others join, too
-  uint32_t phases; ///< of a slot, each joined before the next begins
-  uint32_t count[SIM_PHASES_MAX]; ///< tasks
-  double us[SIM_PHASES_MAX]; ///< each takes
-  uint32_t nested; ///< > 0: instead of that, one task that forks to this depth (fib)
-  double period_us; ///< between two slots; 0 = the next one follows at once
-  uint32_t bursts, warm; ///< measured; before that, not
+  uint32_t producers; ///< each pushes and joins slots of its own; more than one: the ws pool only
+  sim_plan_t plan;
+  uint32_t nested; ///< > 0: a task of the plan forks to this depth (fib), and each leaf takes what it should
+  double period_us; ///< between two slots of a producer; 0 = the next one follows at once
+  uint32_t bursts, warm; ///< slots of a producer that are measured; before those, not
 } sim_bursts_t;
 
+/// Of all slots that are measured.
 typedef struct {
-  double p50_us, p99_us; ///< first push to return of the last join
-  double bound_us; ///< work divided by CPUs, and no less than a task
-  double whole_us; ///< the same in whole tasks, on CPUs that take part: one for each thread that runs tasks
-  double lag_us; ///< median time from the first push until so many tasks run as can at once
-  double cpu_per_work; ///< CPU time of all threads divided by the work
-  double wakes; ///< futex calls that woke somebody, a slot
-  double tasks_per_s;
-} sim_bursts_result_t;
+  double *makespan_us; ///< first push to return of the last join, with the producer's serial work
+  double *start_us; ///< first push to the first task that starts on a worker; < 0: none did
+  double *full_us; ///< first push of the last phase until so many tasks have started as can run at once
+  uint32_t slots;
+  double work_us, bound_us, tasks; ///< sums over the slots; bound: on all CPUs
+  double whole_us; ///< the same sum in whole tasks, on one CPU for each thread that runs tasks
+  double busy_us; ///< CPU time of all threads
+  double wakes; ///< threads woken by futex calls
+  double wall_us;
+} sim_series_t;
 
 /// @return false: it did not end within a minute of virtual time
-bool sim_bursts_run(const sim_bursts_t *wanted, sim_bursts_result_t *result);
+bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series);
+
+/// @brief Print the figures as one JSON object, which frees nothing but sorts. @param more  further members
+void sim_series_print(sim_series_t *series, const char *more);
+
+/// @brief Another handle of the ws pool, with a group of its own (sim_share.c, simulated code).
+void *sim_share_ws(void *pool);
 
 #endif

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Workloads by name: what ws_sim_time is told, how much work it is, how often it comes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+RECORDED = Path(__file__).resolve().parents[6] / "nr_ulsim_bench" / "data"
+PERIOD_US_MIN = 500.0
+KNOWN = "TASKSxMICROSECONDS[+...], fib<n>[x<us>], empty:<n> or <file>.slots"
+
+
+class WorkloadError(ValueError):
+    """Names the workload."""
+
+
+def recorded_file(name: str) -> Path:
+    """A file, or the name of one that the benchmark replays."""
+    for path in (Path(name), RECORDED / name):
+        if path.is_file():
+            return path
+    raise WorkloadError(f"{name}: no such file, neither here nor in nr_ulsim_bench/data")
+
+
+def _recorded_work_us(path: Path) -> float:
+    """Work of the longest slot."""
+    slots: dict[str, float] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = re.split(r"[,\s]+", line.strip())
+        if line.startswith("#") or len(fields) < 4:
+            continue
+        slots[fields[0]] = slots.get(fields[0], 0.0) + sum(map(int, [fields[2], *fields[4:]])) / 1e3
+    return max(slots.values(), default=0.0)
+
+
+def _phases(workload: str) -> list[tuple[int, float]]:
+    """12x6+22x28; nothing when it is another workload."""
+    phases = []
+    for phase in workload.split("+"):
+        match = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)", phase)
+        if not match:
+            return []
+        phases.append((int(match[1]), float(match[2])))
+    return phases
+
+
+def work_us(workload: str) -> float:
+    """Of a slot; 0 = bursts that follow each other at once."""
+    if workload.endswith(".slots"):
+        return _recorded_work_us(recorded_file(workload))
+    return sum(tasks * us for tasks, us in _phases(workload))
+
+
+def default_period_us(workload: str, threads: int, producers: int) -> float:
+    """500 µs as in the benchmark; more where so many threads need longer."""
+    work = work_us(workload) * producers
+    return max(PERIOD_US_MIN, 1.4 * work / threads) if work else 0.0
+
+
+def workload_words(workload: str) -> tuple[str, ...]:
+    """12x6+22x28: a slot; fib19: nested joins; empty:1000: a burst of empty tasks; x.slots: recorded."""
+    if _phases(workload):
+        return (f"slot={workload}",)
+    if workload.endswith(".slots"):
+        return (f"file={recorded_file(workload)}",)
+    match = re.fullmatch(r"fib(\d+)(?:x(\d+(?:\.\d+)?))?", workload)
+    if match:
+        return (f"slot=1x{match[2] or 0}", f"nested={match[1]}")
+    match = re.fullmatch(r"empty:(\d+)", workload)
+    if match:
+        return (f"slot={match[1]}x0",)
+    raise WorkloadError(f"{workload!r}: expected {KNOWN}")
