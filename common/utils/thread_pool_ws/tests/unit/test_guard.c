@@ -22,11 +22,20 @@ static scene_t scene;
 int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 static ws_au32_t guard_held; ///< bool
+static ws_au32_t looks_granted; ///< looks that a guard that is held may still have
+
+static bool is_held(void)
+{
+  if (!ws_load_acquire(&guard_held))
+    return false;
+  uint32_t granted = ws_load_acquire(&looks_granted);
+  return granted == 0 || !ws_cas_acq_rel(&looks_granted, &granted, granted - 1);
+}
 
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
-  while (ws_load_acquire(&guard_held) && word == &scene.pool->guard)
+  while (word == &scene.pool->guard && is_held())
     test_sleep_ms(1);
   return result;
 }
@@ -197,6 +206,60 @@ static void cap_holds_again_after_blocking(void)
   close_scene();
 }
 
+#define OWN_TASKS 40u
+
+static struct {
+  ws_group_t group;
+  ws_au32_t lifted; ///< bool: a task has seen the cap lifted
+} own;
+
+/// Lasts for a look of the guard, which looks two or three times a task at most.
+static void outlast_a_look(void *unused)
+{
+  (void)unused;
+  const uint64_t looks = ws_load_relaxed(&scene.pool->guard_looks);
+  while (ws_load_relaxed(&scene.pool->guard_looks) == looks) {
+    ws_store_release(&looks_granted, 1); // again: a guard that stands up uses one without a look
+    sched_yield();
+  }
+  if (ws_load_relaxed(&scene.pool->lifted))
+    ws_store_relaxed(&own.lifted, 1);
+}
+
+static void push_own_tasks(void *unused)
+{
+  (void)unused;
+  for (uint32_t i = 0; i < OWN_TASKS; i++)
+    test_push(scene.pool, outlast_a_look, NULL, &own.group);
+}
+
+static bool own_tasks_are_done(void *unused)
+{
+  (void)unused;
+  return ws_group_done(&own.group);
+}
+
+/// A worker completes consecutive tasks of a group together, and takes its own oldest first as a thief does.
+/// The guard must not think that it stands still, and lift the cap.
+static void a_worker_that_runs_its_own_tasks_is_no_stall(void)
+{
+  scene = (scene_t){.cpus = test_use_cpus(1)};
+  ws_settings_t settings = test_settings(2);
+  settings.fifo = true;
+  scene.pool = test_create(&settings);
+  test_gate_init(&scene.gate);
+  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
+  ws_group_init(&own.group, OWN_TASKS);
+  ws_store_relaxed(&own.lifted, 0);
+  ws_store_release(&looks_granted, 0);
+  ws_store_release(&guard_held, 1);
+  test_push(scene.pool, push_own_tasks, NULL, NULL);
+  CU_ASSERT_TRUE(test_until(own_tasks_are_done, NULL));
+  ws_store_release(&guard_held, 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&own.lifted), 0);
+  close_scene();
+}
+
 /// Linked with --wrap=sched_getaffinity: a pool can be told that there are eight CPUs.
 int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
@@ -236,4 +299,5 @@ static void blocked_helpers_do_not_starve_the_workers(void)
 
 TEST_MAIN("guard", TEST_CASE(eight_blocked_workers_on_one_cpu), TEST_CASE(eight_blocked_workers_on_two_cpus),
           TEST_CASE(a_producer_that_sleeps_gets_its_tasks_run), TEST_CASE(tasks_wait_for_later_tasks),
-          TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(blocked_helpers_do_not_starve_the_workers))
+          TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall),
+          TEST_CASE(blocked_helpers_do_not_starve_the_workers))
