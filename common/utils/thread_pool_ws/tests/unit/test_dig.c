@@ -164,5 +164,58 @@ static void no_stranger_above_a_mark(void)
   end();
 }
 
+static struct {
+  ws_pool_t *pool;
+  ws_group_t below, wanted;
+  sem_t stranger_ran, over;
+  bool in_time;
+} buried;
+
+static void post(void *sem)
+{
+  sem_post(sem);
+}
+
+/// Found under the stranger's task. Empties the own queue, so that the stranger's lies aside only, and blocks
+/// until another worker has run it.
+static void need_the_stranger(void *unused)
+{
+  (void)unused;
+  ws_group_wait(&buried.below, buried.pool);
+  ws_blocking_begin();
+  buried.in_time = test_sem_wait(&buried.stranger_ran);
+  ws_blocking_end();
+}
+
+static void bury(void *unused)
+{
+  (void)unused;
+  ws_group_init(&buried.below, 1);
+  ws_group_init(&buried.wanted, 1);
+  test_push(buried.pool, test_empty_task, NULL, &buried.below);
+  test_push(buried.pool, need_the_stranger, NULL, &buried.wanted);
+  test_push(buried.pool, post, &buried.stranger_ran, NULL);
+  ws_group_wait(&buried.wanted, buried.pool);
+  sem_post(&buried.over);
+}
+
+/// On one CPU the second worker sleeps until the first one blocks.
+static void what_lies_aside_is_found_by_others(void)
+{
+  test_use_cpus(1);
+  buried.pool = test_pool(2);
+  sem_init(&buried.stranger_ran, 0, 0);
+  sem_init(&buried.over, 0, 0);
+  CU_ASSERT_TRUE(test_until_quiet(buried.pool));
+  test_push(buried.pool, bury, NULL, NULL);
+  CU_ASSERT_TRUE(test_sem_wait(&buried.over));
+  CU_ASSERT_TRUE(buried.in_time);
+  test_destroy(buried.pool);
+  sem_destroy(&buried.stranger_ran);
+  sem_destroy(&buried.over);
+  test_use_cpus(0);
+}
+
 TEST_MAIN("dig", TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
-          TEST_CASE(no_stranger_above_a_mark))
+          TEST_CASE(no_stranger_above_a_mark),
+          TEST_CASE(what_lies_aside_is_found_by_others))
