@@ -8,7 +8,7 @@
 
 #include "micro.h"
 
-static uint32_t number[4];
+static uint32_t number[5];
 
 static int costs(void)
 {
@@ -22,7 +22,7 @@ static int line(void)
 
 static int wakes(void)
 {
-  return micro_wakes(number[0], number[1], number[2], number[3]);
+  return micro_wakes(number[0], number[1], number[2], number[3], number[4]);
 }
 
 static int timers(void)
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
   } measurements[] = {
       {"costs", "<cpu>", 1, costs},
       {"line", "<cpu> <cpu>", 2, line},
-      {"wakes", "<cpu> <caller's cpu> <idle us> <count>", 4, wakes},
+      {"wakes", "<cpu> <caller's cpu> <us it is awake> <idle us> <count>", 5, wakes},
       {"timers", "<cpu> <sleep us> <count>", 3, timers},
       {"switch", "<cpu>", 1, turn},
       {"place", "<caller's cpu> <cpu> <idle us> <count>", 4, place},

@@ -42,10 +42,13 @@ void micro_start(pthread_t *thread, void *(*func)(void *), void *arg);
 void micro_print_spread(const char *name, double *values, uint32_t count);
 double micro_median(double *values, uint32_t count);
 
+/// As much code as a thread runs when it wakes (piece.c).
+void micro_piece(void);
+
 /// Each returns the program's exit status.
 int micro_costs(uint32_t cpu);
 int micro_line(uint32_t cpu, uint32_t other);
-int micro_wakes(uint32_t cpu, uint32_t caller, uint32_t idle_us, uint32_t count);
+int micro_wakes(uint32_t cpu, uint32_t caller, uint32_t awake_us, uint32_t idle_us, uint32_t count);
 int micro_timers(uint32_t cpu, uint32_t sleep_us, uint32_t count);
 int micro_switch(uint32_t cpu);
 int micro_place(uint32_t caller, uint32_t home, uint32_t idle_us, uint32_t count);

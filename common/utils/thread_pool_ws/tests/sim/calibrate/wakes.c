@@ -58,16 +58,16 @@ static void *sleep_and_run(void *arg)
   return arg;
 }
 
-/// The caller is awake when it wakes the sleeper. It sleeps before that where the time is long enough: else
-/// its CPU would use up what its machine lets it have.
-static void wait_for_idle(uint32_t idle_us)
+/// The caller sleeps until shortly before it wakes the sleeper. @param awake_us  before that; UINT32_MAX = it
+/// does not sleep
+static void wait_for_idle(uint32_t idle_us, uint32_t awake_us)
 {
   uint64_t asleep_ns;
   while ((asleep_ns = __atomic_exchange_n(&sleeper.asleep_ns, 0, __ATOMIC_ACQ_REL)) == 0)
     ;
   const uint64_t until_ns = asleep_ns + idle_us * UINT64_C(1000);
-  if (idle_us >= 200)
-    micro_sleep_until(until_ns - 100000);
+  if (awake_us <= idle_us)
+    micro_sleep_until(until_ns - awake_us * UINT64_C(1000));
   micro_spin_until(until_ns);
 }
 
@@ -105,8 +105,8 @@ static void wake_once(uint32_t wake)
   latency_ns[samples++] = (double)(sleeper.ran_ns - from_ns);
 }
 
-/// @param caller  CPU of the calling thread
-static void series(uint32_t caller, uint32_t idle_us, uint32_t count)
+/// @param caller  CPU of the calling thread. @param awake_us  it has been awake when it calls
+static void series(uint32_t caller, uint32_t awake_us, uint32_t idle_us, uint32_t count)
 {
   pthread_t thread;
   sleeper.wakes = count + WARM;
@@ -115,20 +115,21 @@ static void series(uint32_t caller, uint32_t idle_us, uint32_t count)
   if (!call_ns || !latency_ns)
     abort();
   micro_start(&thread, sleep_and_run, NULL);
+  micro_slack(1);
   micro_pin(caller); // not before: the sleeper would inherit it
   for (uint32_t wake = 1; wake <= sleeper.wakes; wake++) {
-    wait_for_idle(idle_us);
+    wait_for_idle(idle_us, awake_us);
     wake_once(wake);
   }
   pthread_join(thread, NULL);
 }
 
-int micro_wakes(uint32_t cpu, uint32_t caller, uint32_t idle_us, uint32_t count)
+int micro_wakes(uint32_t cpu, uint32_t caller, uint32_t awake_us, uint32_t idle_us, uint32_t count)
 {
   sleeper.cpu = cpu;
   sleeper.pinned = true;
   sleeper.batch = cpu == caller; // it shall not take the CPU from the caller
-  series(caller, idle_us, count);
+  series(caller, awake_us, idle_us, count);
   printf("{\"count\": %u, ", samples);
   micro_print_spread("call_ns", call_ns, samples);
   printf(", ");
@@ -146,7 +147,7 @@ static double share(uint32_t part, uint32_t whole)
 int micro_place(uint32_t caller, uint32_t home, uint32_t idle_us, uint32_t count)
 {
   sleeper.home = home;
-  series(caller, idle_us, count);
+  series(caller, 100, idle_us, count);
   printf("{\"count\": %u, \"home_stays\": %.4f, \"home_count\": %u, \"callers_stays\": %.4f, "
          "\"callers_count\": %u, ",
          samples, share(at_home.stayed, at_home.samples), at_home.samples,
@@ -156,26 +157,48 @@ int micro_place(uint32_t caller, uint32_t home, uint32_t idle_us, uint32_t count
   return 0;
 }
 
+static uint64_t cpu_ns(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/// How late a sleep ends; the CPU time of a sleep; how much longer a piece of code takes right after it.
 int micro_timers(uint32_t cpu, uint32_t sleep_us, uint32_t count)
 {
   static uint32_t never;
-  double *late_ns = calloc(count, sizeof(double));
-  if (!late_ns)
+  double *late_ns = calloc(count, sizeof(double)), *longer_ns = calloc(count, sizeof(double));
+  if (!late_ns || !longer_ns)
     abort();
   micro_pin(cpu);
   micro_slack(1);
+  uint64_t before_ns = 0, piece_ns = 0;
   for (uint32_t i = 0; i < count + WARM; i++) {
+    if (i == WARM)
+      before_ns = cpu_ns();
     const uint64_t until_ns = micro_now_ns() + sleep_us * UINT64_C(1000);
     const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
                                    .tv_nsec = (long)(until_ns % 1000000000u)};
     while (micro_now_ns() < until_ns)
       micro_futex(&never, FUTEX_WAIT_BITSET, 0, &until);
-    if (i >= WARM)
-      late_ns[i - WARM] = (double)(micro_now_ns() - until_ns);
+    const uint64_t woken_ns = micro_now_ns();
+    micro_piece();
+    const uint64_t cold_ns = micro_now_ns();
+    micro_piece();
+    const uint64_t warm_ns = micro_now_ns();
+    if (i < WARM)
+      continue;
+    late_ns[i - WARM] = (double)(woken_ns - until_ns);
+    longer_ns[i - WARM] = (double)(cold_ns - woken_ns) - (double)(warm_ns - cold_ns);
+    piece_ns += warm_ns - woken_ns;
   }
-  printf("{\"count\": %u, ", count);
+  const double cycle_ns = (double)(cpu_ns() - before_ns - piece_ns) / count;
+  printf("{\"count\": %u, \"cpu_ns\": %.0f, \"cold_ns\": %.0f, ", count, cycle_ns,
+         micro_median(longer_ns, count));
   micro_print_spread("late_ns", late_ns, count);
   printf("}\n");
   free(late_ns);
+  free(longer_ns);
   return 0;
 }

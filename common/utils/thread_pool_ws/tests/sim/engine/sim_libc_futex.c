@@ -14,6 +14,7 @@
 #include "sim_schedule.h"
 
 #define QUEUES 1024u
+#define FRESH_PS (50 * SIM_PS_PER_US)
 
 uint64_t sim_wakes;
 
@@ -64,15 +65,24 @@ bool sim_futex_wait(const uint32_t *word, uint32_t expected, sim_ps_t until_ps)
   return sim_sleep(until_ps);
 }
 
+/// @return whether the caller's CPU has been idle a moment ago: then all of the machine may have been
+static bool is_fresh(void)
+{
+  return sim_machine.fresh.count > 0 && sim_self->now_ps - sim_cpu[sim_self->cpu].busy_since_ps < FRESH_PS;
+}
+
 static void wake(sim_thread_t *thread)
 {
   const uint32_t cpu = sim_schedule_place(thread);
   const sim_ps_t from_ps = sim_self->now_ps, idle_ps = sim_idle_ps(cpu, from_ps);
   const bool interrupts = sim_cpu_is_idle(cpu) && idle_ps >= (sim_ps_t)(sim_machine.wake_minor_us * 1e6);
+  const bool fresh = is_fresh();
+  const sim_wake_t *call = fresh ? &sim_machine.fresh_call : &sim_machine.call;
+  const sim_wake_t *latency = fresh ? &sim_machine.fresh : &sim_machine.wake;
   const double rank = sim_random_unit();
   sim_wakes++;
-  sim_charge(interrupts ? sim_wake_draw(&sim_machine.call, idle_ps, rank) : sim_ps(sim_machine.wake_busy_ns));
-  sim_wake(thread, cpu, from_ps, sim_wake_draw(&sim_machine.wake, idle_ps, rank));
+  sim_charge(interrupts ? sim_wake_draw(call, idle_ps, rank) : sim_ps(sim_machine.wake_busy_ns));
+  sim_wake(thread, cpu, from_ps, sim_wake_draw(latency, idle_ps, rank));
 }
 
 void sim_futex_wake(const void *word, uint32_t count)

@@ -40,7 +40,15 @@ static const struct {
     NUMBER(switch_ns), NUMBER(migrate_ns), NUMBER(create_ns), NUMBER(wake_minor_us),
     NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(stay_share),
     NUMBER(quota_cpus), NUMBER(detours_per_s),
+    NUMBER(cold_ns), NUMBER(sleep_cpu_ns), NUMBER(tick_us),
 };
+
+static const struct {
+  const char *name;
+  size_t offset;
+} wakes[] = {{"wake", offsetof(sim_machine_t, wake)},   {"call", offsetof(sim_machine_t, call)},
+             {"fresh", offsetof(sim_machine_t, fresh)}, {"fresh_call", offsetof(sim_machine_t, fresh_call)},
+             {"timer", offsetof(sim_machine_t, timer)}};
 
 /// @return the text behind the numbers; NULL = these are not SIM_QUANTILES numbers
 static const char *read_spread(const char *text, sim_spread_t *spread)
@@ -100,12 +108,9 @@ bool sim_machine_set(const char *word)
   if (!equals)
     return false;
   const size_t length = (size_t)(equals - word);
-  if (length == 4 && strncmp(word, "wake", 4) == 0)
-    return read_wake(equals + 1, &sim_machine.wake);
-  if (length == 4 && strncmp(word, "call", 4) == 0)
-    return read_wake(equals + 1, &sim_machine.call);
-  if (length == 5 && strncmp(word, "timer", 5) == 0)
-    return read_wake(equals + 1, &sim_machine.timer);
+  for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
+    if (strlen(wakes[i].name) == length && strncmp(word, wakes[i].name, length) == 0)
+      return read_wake(equals + 1, (sim_wake_t *)((char *)&sim_machine + wakes[i].offset));
   if (length == 6 && strncmp(word, "detour", 6) == 0)
     return read_spread(equals + 1, &sim_machine.detour) != NULL;
   return set_field(word, length, equals + 1);

@@ -6,6 +6,8 @@
 
 #include "sim_random.h"
 
+#define COLD_AFTER_PS (20 * SIM_PS_PER_US) ///< of idling
+
 static void enqueue(sim_cpu_t *cpu, sim_thread_t *thread)
 {
   sim_thread_t **last = &cpu->first_ready;
@@ -65,6 +67,8 @@ static void arm_slice(uint32_t index, sim_ps_t now_ps)
 static void take(uint32_t index, sim_thread_t *thread, sim_ps_t at_ps)
 {
   sim_cpu_t *cpu = &sim_cpu[index];
+  if (cpu->idle_since_ps >= cpu->busy_since_ps)
+    cpu->busy_since_ps = at_ps;
   cpu->current = thread;
   cpu->last = thread->index + 1;
   thread->state = SIM_RUNNING;
@@ -172,8 +176,10 @@ static uint32_t idle_cpu_for(const sim_thread_t *thread)
 /// @return whether a fair thread goes where it ran last, busy or not (sim_machine.h)
 static bool stays(const sim_thread_t *thread)
 {
-  return thread->class != SIM_REALTIME && sim_machine.stay_share > 0 && sim_may_use(thread, thread->cpu)
-         && !sim_cpu_is_idle(thread->cpu) && sim_random_unit() < sim_machine.stay_share;
+  const bool is_new = thread->busy_ps == 0;
+  return thread->class != SIM_REALTIME && sim_machine.stay_share > 0 && !is_new
+         && sim_may_use(thread, thread->cpu) && !sim_cpu_is_idle(thread->cpu)
+         && sim_random_unit() < sim_machine.stay_share;
 }
 
 static uint32_t ready_count(uint32_t cpu)
@@ -221,11 +227,54 @@ static bool preempts(const sim_thread_t *thread, const sim_cpu_t *cpu, sim_ps_t 
          && thread->weighted_ps + granularity_ps < current->weighted_ps + turn_ps(cpu, now_ps);
 }
 
+/// The code that the thread runs, and what it reads, has left the caches of a CPU that was idle.
+static void warm_up(sim_thread_t *thread, sim_ps_t idle_ps)
+{
+  if (idle_ps < COLD_AFTER_PS)
+    return;
+  thread->left_ps += sim_ps(sim_machine.cold_ns);
+  thread->busy_ps += sim_ps(sim_machine.cold_ns);
+}
+
+/// @return an idle CPU that a ready thread of @p cpu may use; SIM_CPUS_MAX = none
+static uint32_t idle_cpu_for_one_of(const sim_cpu_t *cpu)
+{
+  uint32_t found = SIM_CPUS_MAX;
+  for (const sim_thread_t *at = cpu->first_ready; at && found == SIM_CPUS_MAX; at = at->next_ready)
+    found = idle_cpu_for(at);
+  return found;
+}
+
+static void arm_balance(uint32_t index, sim_ps_t now_ps);
+
+static void balance(void *arg, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = arg;
+  cpu->balances = false;
+  const uint32_t idle = idle_cpu_for_one_of(cpu);
+  if (idle < SIM_CPUS_MAX)
+    sim_schedule_next(idle, now_ps);
+  arm_balance((uint32_t)(cpu - sim_cpu), now_ps);
+}
+
+/// A thread waits though a CPU is idle: that one learns of it at the next tick.
+static void arm_balance(uint32_t index, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[index];
+  if (sim_machine.tick_us <= 0 || cpu->balances || idle_cpu_for_one_of(cpu) == SIM_CPUS_MAX)
+    return;
+  const sim_ps_t tick_ps = (sim_ps_t)(sim_machine.tick_us * 1e6);
+  cpu->balances = true;
+  sim_event_add((sim_event_t){
+      .at_ps = (now_ps / tick_ps + 1) * tick_ps, .kind = SIM_EVENT_CALL, .call = balance, .arg = cpu});
+}
+
 void sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, sim_ps_t latency_ps)
 {
   sim_cpu_t *cpu = &sim_cpu[index];
   change_cpu(thread, index);
   if (sim_cpu_is_idle(index)) {
+    warm_up(thread, sim_idle_ps(index, now_ps));
     take(index, thread, now_ps + latency_ps);
     return;
   }
@@ -237,9 +286,11 @@ void sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, s
     stop_current(cpu, now_ps);
     enqueue(cpu, current);
     take(index, thread, now_ps + sim_ps(sim_machine.switch_ns));
+    arm_balance(index, now_ps);
     return;
   }
   enqueue(cpu, thread);
+  arm_balance(index, now_ps);
   if (!cpu->current)
     sim_schedule_next(index, now_ps);
   else

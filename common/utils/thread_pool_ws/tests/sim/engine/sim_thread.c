@@ -116,6 +116,7 @@ void sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t lat
 {
   thread->waits_on = NULL;
   thread->generation++;
+  thread->busy_ps += sim_ps(sim_machine.sleep_cpu_ns);
   sim_schedule_ready(thread, cpu, from_ps, latency_ps);
 }
 

@@ -60,7 +60,8 @@ struct sim_thread_s {
 typedef struct {
   sim_thread_t *current; ///< NULL = idle
   sim_thread_t *first_ready; ///< in order of arrival
-  sim_ps_t idle_since_ps;
+  sim_ps_t idle_since_ps, busy_since_ps; ///< its last changes
+  bool balances; ///< a tick will look for an idle CPU for its ready threads
   sim_ps_t weighted_ps; ///< the fair class's clock: newcomers begin there
   uint32_t generation; ///< of its slice
   uint32_t last; ///< index + 1 of the thread that it ran last

@@ -23,6 +23,9 @@ from simulate.topology import DISTANCES, Topology, read_topology
 
 IDLE_US = (20, 100, 300, 1000, 5000)
 SLEEP_US = (50, 200, 1000, 5000)
+SLOT_SLEEP_US = 200  # how cold a CPU gets, and what a sleep costs, is taken from sleeps of this length
+AWAKE_US = 100  # for so long the caller has been awake when it wakes the sleeper
+FRESH_IDLE_US_MIN = 100  # a caller that sleeps for less is not idle
 PAIRS_MAX = 3
 SECONDS_MAX = 120.0
 # Share of a CPU's time that other programs may take before the figures are called disturbed
@@ -36,7 +39,10 @@ class Measured:
     costs: dict[str, float] = field(default_factory=dict)
     lines: dict[str, dict[str, float]] = field(default_factory=dict)  # by distance
     wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # by idle time in us
+    fresh_wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # the caller was idle, too
     timers: dict[int, list[float]] = field(default_factory=dict)  # by sleep in us
+    cold_ns: float = 0.0
+    sleep_cpu_ns: float = 0.0
     busy_call_ns: float = 0.0
     turn_ns: float = 0.0
     stay_share: float = 0.0
@@ -88,13 +94,16 @@ def one_round(topology: Topology, pairs: dict[str, list[tuple[int, int]]], quick
     scale = 4 if quick else 1
     found: dict[str, Any] = {"costs": measure("costs", cpu)[0], "turn": measure("switch", cpu)[0]["turn_ns"]}
     found["lines"] = {name: [measure("line", a, b)[0] for a, b in many] for name, many in pairs.items()}
-    found["busy"] = measure("wakes", cpu, cpu, 300, 400 // scale)[0]["call_ns"][2]
-    found["timers"] = {
-        us: measure("timers", cpu, us, wakes_for(us) // scale)[0]["late_ns"] for us in SLEEP_US
-    }
+    found["busy"] = measure("wakes", cpu, cpu, AWAKE_US, 300, 400 // scale)[0]["call_ns"][2]
+    found["timers"] = {us: measure("timers", cpu, us, wakes_for(us) // scale)[0] for us in SLEEP_US}
     found["detours"] = measure("detours", 4 // scale)
     if len(topology.cpus) > 1:
-        found["wakes"] = {us: measure("wakes", cpu, caller, us, wakes_for(us) // scale)[0] for us in IDLE_US}
+        for name, awake_us in (("wakes", AWAKE_US), ("fresh_wakes", 0)):
+            found[name] = {
+                us: measure("wakes", cpu, caller, awake_us, us, wakes_for(us) // scale)[0]
+                for us in IDLE_US
+                if awake_us or us >= FRESH_IDLE_US_MIN
+            }
         found["place"] = measure("place", caller, cpu, 300, 800 // scale)[0]
     return found
 
@@ -103,18 +112,26 @@ def wakes_for(us: int) -> int:
     return max(300, min(2000, 1_000_000 // us))
 
 
+def combine_wakes(rounds: list[dict[int, Any]], middle: Middle) -> dict[int, dict[str, list[float]]]:
+    keys = ("call_ns", "latency_ns")
+    return {
+        us: {key: of_columns(middle, [one[us][key] for one in rounds]) for key in keys} for us in rounds[0]
+    }
+
+
 def combine(rounds: list[dict[str, Any]], middle: Middle) -> Measured:
     measured = Measured()
     measured.costs = {key: middle(found["costs"][key] for found in rounds) for key in rounds[0]["costs"]}
     for name in rounds[0]["lines"]:
         pairs = [pair for found in rounds for pair in found["lines"][name]]
         measured.lines[name] = {key: middle(pair[key] for pair in pairs) for key in ("swap_ns", "store_ns")}
-    for us in rounds[0].get("wakes", {}):
-        series = [found["wakes"][us] for found in rounds]
-        measured.wakes[us] = {
-            key: of_columns(middle, [one[key] for one in series]) for key in ("call_ns", "latency_ns")
-        }
-    measured.timers = {us: of_columns(middle, [found["timers"][us] for found in rounds]) for us in SLEEP_US}
+    measured.wakes = combine_wakes([found.get("wakes", {}) for found in rounds], middle)
+    measured.fresh_wakes = combine_wakes([found.get("fresh_wakes", {}) for found in rounds], middle)
+    measured.cold_ns = middle(found["timers"][SLOT_SLEEP_US]["cold_ns"] for found in rounds)
+    measured.sleep_cpu_ns = middle(found["timers"][SLOT_SLEEP_US]["cpu_ns"] for found in rounds)
+    measured.timers = {
+        us: of_columns(middle, [found["timers"][us]["late_ns"] for found in rounds]) for us in SLEEP_US
+    }
     measured.busy_call_ns = middle(found["busy"] for found in rounds)
     measured.turn_ns = middle(found["turn"] for found in rounds)
     stays = [found["place"]["callers_stays"] for found in rounds if "place" in found]

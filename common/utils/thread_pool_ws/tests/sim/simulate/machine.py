@@ -25,14 +25,23 @@ NUMBERS = {
         "switch_ns",
         "migrate_ns",
         "create_ns",
+        "cold_ns",
+        "sleep_cpu_ns",
     ),
-    "scheduler": ("slice_us", "granularity_us", "stay_share", "quota_cpus"),
+    "scheduler": ("slice_us", "granularity_us", "tick_us", "stay_share", "quota_cpus"),
     "work": ("smt_slowdown", "detours_per_s"),
 }
 SPREADS = {"work": ("detour",)}
 # Words that a list of tables becomes: [[wake]] holds what a wake takes for the sleeper, and for the caller
-TABLES = {"wake": {"wake": "ns", "call": "call_ns"}, "timer": {"timer": "ns"}}
-OPTIONAL = {"stay_share", "quota_cpus", "wake_minor_us", "detours_per_s", "detour", "smt_slowdown"}
+TABLES = {
+    "wake": {"wake": "ns", "call": "call_ns"},
+    "fresh_wake": {"fresh": "ns", "fresh_call": "call_ns"},
+    "timer": {"timer": "ns"},
+}
+OPTIONAL = {
+    *("stay_share", "quota_cpus", "tick_us", "wake_minor_us", "cold_ns", "sleep_cpu_ns"),
+    *("detours_per_s", "detour", "smt_slowdown", "fresh_wake"),
+}
 
 
 class MachineError(ValueError):
@@ -149,6 +158,8 @@ def read_machine(path: Path) -> Machine:
         values |= _read_table(path, name, data.pop(name, {}))
     for key, words in TABLES.items():
         table = data.pop(key, None)
+        if table is None and key in OPTIONAL:
+            continue
         values |= {word: _gaps(path, key, spread, table) for word, spread in words.items()}
     for key in data:
         raise _fail(path, key, "unknown table")

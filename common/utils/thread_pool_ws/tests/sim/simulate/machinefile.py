@@ -74,6 +74,7 @@ def _kernel(measured: Measured) -> list[str]:
     costs = measured.costs
     call_ns = costs["syscall_ns"]
     busy_ns = max(0.0, measured.busy_call_ns - call_ns)
+    sleep_ns = max(0.0, measured.sleep_cpu_ns - call_ns)
     switch_ns = max(SWITCH_NS_MIN, measured.turn_ns - busy_ns - 2 * call_ns)
     return [
         "[kernel]",
@@ -82,6 +83,10 @@ def _kernel(measured: Measured) -> list[str]:
         _line("wake_busy_ns", round(busy_ns), "measured: a futex wake of a batch thread of the caller's CPU"),
         _line("switch_ns", round(switch_ns), "measured: two threads of a CPU in turns, less their calls"),
         _line("migrate_ns", 1500, "estimate: first misses in the caches of another core"),
+        _line(
+            "cold_ns", round(measured.cold_ns), "measured: code and data of 4 KiB each, first and second time"
+        ),
+        _line("sleep_cpu_ns", round(sleep_ns), "measured: CPU time of a sleep with a timer, less the call"),
         _line("create_ns", round(costs["create_ns"]), "measured: pthread_create"),
     ]
 
@@ -91,6 +96,7 @@ def _scheduler(sizes: dict[str, int], measured: Measured) -> list[str]:
     return [
         "[scheduler]",
         _line("slice_us", slice_us, "Linux: base slice of 0.7 ms, times 1 + log2 of up to 8 CPUs"),
+        _line("tick_us", 4000, "estimate: CONFIG_HZ=250"),
         _line("granularity_us", 1000, "estimate"),
         _line(
             "stay_share",
@@ -118,17 +124,30 @@ def _work(sizes: dict[str, int], measured: Measured) -> list[str]:
     return lines
 
 
-def _wakes(measured: Measured) -> list[str]:
+def _wake_tables(name: str, series: dict[int, dict[str, list[float]]], less_ns: float) -> list[str]:
     lines: list[str] = []
-    call_ns = measured.costs["syscall_ns"]
-    for index, (us, series) in enumerate(measured.wakes.items()):
-        calls = ascending([value - call_ns for value in series["call_ns"]])
-        latencies = ascending([value - call_ns for value in series["latency_ns"]])
-        lines += ["[[wake]]", _line("idle_us", 0 if index == 0 else us, f"measured after {us} us")]
+    for index, (us, spreads) in enumerate(series.items()):
+        calls = ascending([value - less_ns for value in spreads["call_ns"]])
+        latencies = ascending([value - less_ns for value in spreads["latency_ns"]])
+        lines += [f"[[{name}]]", _line("idle_us", 0 if index == 0 else us, f"measured after {us} us")]
         lines += [f"call_ns = {_list(calls)}", f"ns = {_list(latencies)}"]
-    if not lines:
-        lines = ["[[wake]] # estimate: one CPU wakes no other", "idle_us = 0", "call_ns = [0, 0, 0, 0, 0, 0]"]
-        lines.append(f"ns = {_list([measured.turn_ns] * 6)}")
+    return lines
+
+
+def _one_cpu(measured: Measured) -> list[str]:
+    lines = ["[[wake]] # estimate: one CPU wakes no other", "idle_us = 0", "call_ns = [0, 0, 0, 0, 0, 0]"]
+    return [*lines, f"ns = {_list([measured.turn_ns] * 6)}"]
+
+
+def _wakes(measured: Measured) -> list[str]:
+    call_ns = measured.costs["syscall_ns"]
+    lines = ["# The caller has been awake for 100 us.", *_wake_tables("wake", measured.wakes, call_ns)]
+    lines = lines if measured.wakes else _one_cpu(measured)
+    if measured.fresh_wakes:
+        lines += [
+            "# The caller's CPU was idle until it called.",
+            *_wake_tables("fresh_wake", measured.fresh_wakes, call_ns),
+        ]
     for index, (us, late) in enumerate(measured.timers.items()):
         lines += ["[[timer]]", _line("idle_us", 0 if index == 0 else us, f"measured: sleeps of {us} us")]
         lines.append(f"ns = {_list(ascending(late))}")

@@ -38,8 +38,8 @@ COLUMNS = (
 )
 LABELS = ("machine", "workload", "pool", "class", "workers")
 TITLE = """SIMULATED slots. p50, p99: makespan, from the first push to the return of the last join; bound: the
-work on all CPUs; whole: in whole tasks on a CPU for each thread that runs tasks; start lag: from the first push to
-the first task that starts on a worker; all busy: until as many tasks run as can at once."""
+work on all CPUs; whole: in whole tasks on a CPU for each thread that runs tasks; start lag: from the first
+push to the first task that starts on a worker; all busy: until as many tasks run as can at once."""
 
 
 def numbers(text: str) -> list[int]:
