@@ -53,7 +53,7 @@ void sim_disturb_begins(void)
     begin_period();
   if (*at_ps < sim_self->now_ps)
     *at_ps = next_after(sim_self->now_ps);
-  sim_detour_at_ps = *at_ps;
+  sim_detour_at_ps = sim_self->cold_ps > 0 ? 0 : *at_ps;
 }
 
 static void throttle(void)
@@ -70,6 +70,8 @@ void sim_disturb(void)
   sim_ps_t *at_ps = &now.detour_at_ps[sim_self->cpu];
   if (sim_quota_left_ps <= 0)
     throttle();
+  sim_charge(sim_self->cold_ps);
+  sim_self->cold_ps = 0;
   while (sim_self->now_ps >= *at_ps) {
     const sim_ps_t length_ps = sim_spread_draw(&sim_machine.detour);
     sim_charge(length_ps);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_disturb.h
-/// What takes time from running threads: interrupts and the host, for a while now and then (detours), and the
-/// control group's quota of CPU time.
+/// What takes time from running threads: interrupts and the host, for a while now and then (detours), cold
+/// caches after the CPU was idle, and the control group's quota of CPU time.
 #ifndef SIM_DISTURB_H
 #define SIM_DISTURB_H
 
 #include "sim_machine.h"
 
-/// Time of the running thread at which its CPU's next detour is due.
+/// Time of the running thread at which its CPU's next detour is due; 0 = its next step begins cold.
 extern sim_ps_t sim_detour_at_ps;
 /// CPU time that the group has left in this period of 100 ms.
 extern sim_ps_t sim_quota_left_ps;
@@ -17,7 +17,7 @@ void sim_disturb_reset(void);
 /// @brief The running thread goes on.
 void sim_disturb_begins(void);
 
-/// @brief The running thread's time has reached sim_detour_at_ps, or no quota is left.
+/// @brief To be called when the running thread's time has reached sim_detour_at_ps, or no quota is left.
 void sim_disturb(void);
 
 #endif

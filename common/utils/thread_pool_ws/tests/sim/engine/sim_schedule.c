@@ -228,12 +228,11 @@ static bool preempts(const sim_thread_t *thread, const sim_cpu_t *cpu, sim_ps_t 
 }
 
 /// The code that the thread runs, and what it reads, has left the caches of a CPU that was idle.
-static void warm_up(sim_thread_t *thread, sim_ps_t idle_ps)
+static void cool_down(sim_thread_t *thread, sim_ps_t idle_ps)
 {
   if (idle_ps < COLD_AFTER_PS)
     return;
-  thread->left_ps += sim_ps(sim_machine.cold_ns);
-  thread->busy_ps += sim_ps(sim_machine.cold_ns);
+  thread->cold_ps = sim_ps(sim_machine.cold_ns);
 }
 
 /// @return an idle CPU that a ready thread of @p cpu may use; SIM_CPUS_MAX = none
@@ -274,7 +273,7 @@ void sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, s
   sim_cpu_t *cpu = &sim_cpu[index];
   change_cpu(thread, index);
   if (sim_cpu_is_idle(index)) {
-    warm_up(thread, sim_idle_ps(index, now_ps));
+    cool_down(thread, sim_idle_ps(index, now_ps));
     take(index, thread, now_ps + latency_ps);
     return;
   }
