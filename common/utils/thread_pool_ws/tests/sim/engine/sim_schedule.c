@@ -156,21 +156,34 @@ void sim_schedule_remove(sim_thread_t *thread, sim_ps_t now_ps)
   sim_schedule_next(thread->cpu, now_ps);
 }
 
-/// @return an idle CPU that the thread may use, near its last one first; SIM_CPUS_MAX = none
+static bool core_is_idle(uint32_t cpu)
+{
+  const uint32_t first = cpu / sim_machine.smt * sim_machine.smt;
+  for (uint32_t i = first; i < first + sim_machine.smt; i++)
+    if (!sim_cpu_is_idle(i))
+      return false;
+  return true;
+}
+
+/// As select_idle_sibling(): the last CPU, then an idle core of that last-level cache, then an idle CPU of it,
+/// then one elsewhere. @return an idle CPU that the thread may use; SIM_CPUS_MAX = none
 static uint32_t idle_cpu_for(const sim_thread_t *thread)
 {
   const uint32_t cpus = sim_machine.cpus, llc = sim_machine.llc_cpus;
-  uint32_t found = SIM_CPUS_MAX;
+  uint32_t near = SIM_CPUS_MAX, elsewhere = SIM_CPUS_MAX;
   for (uint32_t step = 0; step < cpus; step++) {
     const uint32_t cpu = (thread->cpu + step) % cpus;
     if (!sim_may_use(thread, cpu) || !sim_cpu_is_idle(cpu))
       continue;
-    if (cpu / llc == thread->cpu / llc)
+    const bool is_near = cpu / llc == thread->cpu / llc;
+    if (step == 0 || (is_near && core_is_idle(cpu)))
       return cpu;
-    if (found == SIM_CPUS_MAX)
-      found = cpu;
+    if (is_near && near == SIM_CPUS_MAX)
+      near = cpu;
+    if (elsewhere == SIM_CPUS_MAX)
+      elsewhere = cpu;
   }
-  return found;
+  return near < SIM_CPUS_MAX ? near : elsewhere;
 }
 
 /// @return whether a fair thread goes where it ran last, busy or not (sim_machine.h)
