@@ -9,6 +9,7 @@ from importlib import import_module
 VERBS = {
     "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
     "validate": ("validate", "a slot benchmark's results beside the simulated ones, with the error"),
+    "shapes": ("shapes", "published curves over the number of workers, simulated"),
     "calibrate": ("calibrate", "measure this machine (no slots), write a machine file"),
 }
 
