@@ -20,7 +20,7 @@ void sim_machine_default(void)
       .local_ns = 1, .modify_ns = 5, .smt_ns = 5, .llc_ns = 50, .node_ns = 90, .far_ns = 130,
       .fence_ns = 8, .pause_ns = 20, .clock_ns = 25, .syscall_ns = 200,
       .wake_busy_ns = 700, .switch_ns = 1200, .migrate_ns = 1500, .create_ns = 15000,
-      .smt_slowdown = 1.5, .slice_us = 3000, .granularity_us = 1000,
+      .smt_slowdown = 1.5, .slice_us = 3000, .granularity_us = 1000, .tick_us = 4000,
       .call = {.count = 1, .spread = {{{2000, 2000, 2000, 2000, 2000, 2000}}}},
       .wake = {.count = 1, .spread = {wake}},
       .timer = {.count = 1, .spread = {wake}},

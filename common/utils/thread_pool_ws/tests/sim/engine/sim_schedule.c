@@ -89,6 +89,7 @@ static void stop_current(sim_cpu_t *cpu, sim_ps_t now_ps)
   sim_thread_t *thread = cpu->current;
   const sim_ps_t from_ps = now_ps > thread->taken_ps ? now_ps : thread->taken_ps;
   thread->left_ps = thread->now_ps > from_ps ? thread->now_ps - from_ps : 0;
+  thread->now_ps = now_ps;
   sim_schedule_account(thread, now_ps);
   thread->state = SIM_READY;
   thread->generation++;
@@ -165,8 +166,8 @@ static bool core_is_idle(uint32_t cpu)
   return true;
 }
 
-/// As select_idle_sibling(): the last CPU, then an idle core of that last-level cache, then an idle CPU of it,
-/// then one elsewhere. @return an idle CPU that the thread may use; SIM_CPUS_MAX = none
+/// As select_idle_sibling(): the last CPU, then an idle core of that last-level cache, then an idle CPU of
+/// it, then one elsewhere. @return an idle CPU that the thread may use; SIM_CPUS_MAX = none
 static uint32_t idle_cpu_for(const sim_thread_t *thread)
 {
   const uint32_t cpus = sim_machine.cpus, llc = sim_machine.llc_cpus;

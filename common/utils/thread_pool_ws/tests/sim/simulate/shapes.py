@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/simulate shapes: curves over the number of workers that others have published, simulated.
 
-The slides that introduced this kind of pool to OAI (273 PRB, one user: 12 symbols, then 22 segments): with one
-mutexed queue the slot takes longer again beyond 16 threads. oneTBB (one producer, empty tasks): from 55.7 ns a
-task with one worker to 660 ns with 64.
+The slides that introduced this kind of pool to OAI (273 PRB, one user: 12 symbols, then 22 segments): with
+one mutexed queue the slot takes longer again beyond 16 threads. oneTBB (one producer, empty tasks): from
+55.7 ns a task with one worker to 660 ns with 64.
 """
 
 from __future__ import annotations
