@@ -194,8 +194,9 @@ int micro_timers(uint32_t cpu, uint32_t sleep_us, uint32_t count)
     piece_ns += warm_ns - woken_ns;
   }
   const double cycle_ns = (double)(cpu_ns() - before_ns - piece_ns) / count;
-  printf("{\"count\": %u, \"cpu_ns\": %.0f, \"cold_ns\": %.0f, ", count, cycle_ns,
-         micro_median(longer_ns, count));
+  printf("{\"count\": %u, \"cpu_ns\": %.0f, ", count, cycle_ns);
+  micro_print_spread("cold_ns", longer_ns, count);
+  printf(", ");
   micro_print_spread("late_ns", late_ns, count);
   printf("}\n");
   free(late_ns);

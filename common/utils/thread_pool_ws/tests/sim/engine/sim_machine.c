@@ -40,7 +40,7 @@ static const struct {
     NUMBER(switch_ns), NUMBER(migrate_ns), NUMBER(create_ns), NUMBER(wake_minor_us),
     NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(stay_share),
     NUMBER(quota_cpus), NUMBER(detours_per_s),
-    NUMBER(cold_ns), NUMBER(sleep_cpu_ns), NUMBER(tick_us),
+    NUMBER(sleep_cpu_ns), NUMBER(tick_us),
 };
 
 static const struct {
@@ -48,7 +48,7 @@ static const struct {
   size_t offset;
 } wakes[] = {{"wake", offsetof(sim_machine_t, wake)},   {"call", offsetof(sim_machine_t, call)},
              {"fresh", offsetof(sim_machine_t, fresh)}, {"fresh_call", offsetof(sim_machine_t, fresh_call)},
-             {"timer", offsetof(sim_machine_t, timer)}};
+             {"timer", offsetof(sim_machine_t, timer)}, {"cold", offsetof(sim_machine_t, cold)}};
 
 /// @return the text behind the numbers; NULL = these are not SIM_QUANTILES numbers
 static const char *read_spread(const char *text, sim_spread_t *spread)

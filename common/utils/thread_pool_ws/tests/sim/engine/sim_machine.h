@@ -55,7 +55,6 @@ typedef struct {
   double quota_cpus; ///< CPUs' worth of time of the control group; 0 = unlimited
   double detours_per_s; ///< times in a second that something else takes a busy CPU: interrupts, the host
   sim_spread_t detour; ///< for how long
-  double cold_ns; ///< a thread takes longer by after its CPU has been idle: caches and predictors are cold
   double sleep_cpu_ns; ///< CPU time of a thread that sleeps and wakes, besides its system calls
   double tick_us; ///< an idle CPU takes a thread that waits for another CPU at the next tick; 0 = never
   sim_wake_t call; ///< a futex call that wakes a thread on an idle CPU: time of the caller
@@ -63,6 +62,7 @@ typedef struct {
   sim_wake_t fresh_call, fresh; ///< the same two where the caller's own CPU has just been idle, too; count
                                 ///< 0 = no difference
   sim_wake_t timer; ///< from the time set to that
+  sim_wake_t cold; ///< a thread takes longer by after its CPU was idle: caches and predictors are cold
 } sim_machine_t;
 
 extern sim_machine_t sim_machine;

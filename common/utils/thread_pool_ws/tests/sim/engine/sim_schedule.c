@@ -244,9 +244,8 @@ static bool preempts(const sim_thread_t *thread, const sim_cpu_t *cpu, sim_ps_t 
 /// The code that the thread runs, and what it reads, has left the caches of a CPU that was idle.
 static void cool_down(sim_thread_t *thread, sim_ps_t idle_ps)
 {
-  if (idle_ps < COLD_AFTER_PS)
-    return;
-  thread->cold_ps = sim_ps(sim_machine.cold_ns);
+  if (idle_ps >= COLD_AFTER_PS && sim_machine.cold.count > 0)
+    thread->cold_ps = sim_wake_draw(&sim_machine.cold, idle_ps, sim_random_unit());
 }
 
 /// @return an idle CPU that a ready thread of @p cpu may use; SIM_CPUS_MAX = none

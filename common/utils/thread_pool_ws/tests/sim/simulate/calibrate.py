@@ -21,9 +21,9 @@ from simulate.machinefile import machine_text
 from simulate.program import program_path
 from simulate.topology import DISTANCES, Topology, read_topology
 
-IDLE_US = (20, 100, 300, 1000, 5000)
-SLEEP_US = (50, 200, 1000, 5000)
-SLOT_SLEEP_US = 200  # how cold a CPU gets, and what a sleep costs, is taken from sleeps of this length
+IDLE_US = (20, 100, 300, 1000, 5000, 15000)
+SLEEP_US = (50, 200, 1000, 5000, 15000)
+SLOT_SLEEP_US = 200  # what a sleep costs is taken from sleeps of this length
 AWAKE_US = 100  # for so long the caller has been awake when it wakes the sleeper
 FRESH_IDLE_US_MIN = 100  # a caller that sleeps for less is not idle
 PAIRS_MAX = 3
@@ -41,7 +41,7 @@ class Measured:
     wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # by idle time in us
     fresh_wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # the caller was idle, too
     timers: dict[int, list[float]] = field(default_factory=dict)  # by sleep in us
-    cold_ns: float = 0.0
+    cold: dict[int, list[float]] = field(default_factory=dict)  # by sleep in us
     sleep_cpu_ns: float = 0.0
     busy_call_ns: float = 0.0
     turn_ns: float = 0.0
@@ -109,7 +109,7 @@ def one_round(topology: Topology, pairs: dict[str, list[tuple[int, int]]], quick
 
 
 def wakes_for(us: int) -> int:
-    return max(300, min(2000, 1_000_000 // us))
+    return max(100, min(2000, 1_000_000 // us))
 
 
 def combine_wakes(rounds: list[dict[int, Any]], middle: Middle) -> dict[int, dict[str, list[float]]]:
@@ -127,7 +127,9 @@ def combine(rounds: list[dict[str, Any]], middle: Middle) -> Measured:
         measured.lines[name] = {key: middle(pair[key] for pair in pairs) for key in ("swap_ns", "store_ns")}
     measured.wakes = combine_wakes([found.get("wakes", {}) for found in rounds], middle)
     measured.fresh_wakes = combine_wakes([found.get("fresh_wakes", {}) for found in rounds], middle)
-    measured.cold_ns = middle(found["timers"][SLOT_SLEEP_US]["cold_ns"] for found in rounds)
+    measured.cold = {
+        us: of_columns(middle, [found["timers"][us]["cold_ns"] for found in rounds]) for us in SLEEP_US
+    }
     measured.sleep_cpu_ns = middle(found["timers"][SLOT_SLEEP_US]["cpu_ns"] for found in rounds)
     measured.timers = {
         us: of_columns(middle, [found["timers"][us]["late_ns"] for found in rounds]) for us in SLEEP_US

@@ -25,7 +25,6 @@ NUMBERS = {
         "switch_ns",
         "migrate_ns",
         "create_ns",
-        "cold_ns",
         "sleep_cpu_ns",
     ),
     "scheduler": ("slice_us", "granularity_us", "tick_us", "stay_share", "quota_cpus"),
@@ -37,10 +36,11 @@ TABLES = {
     "wake": {"wake": "ns", "call": "call_ns"},
     "fresh_wake": {"fresh": "ns", "fresh_call": "call_ns"},
     "timer": {"timer": "ns"},
+    "cold": {"cold": "ns"},
 }
 OPTIONAL = {
-    *("stay_share", "quota_cpus", "tick_us", "wake_minor_us", "cold_ns", "sleep_cpu_ns"),
-    *("detours_per_s", "detour", "smt_slowdown", "fresh_wake"),
+    *("stay_share", "quota_cpus", "tick_us", "wake_minor_us", "sleep_cpu_ns"),
+    *("detours_per_s", "detour", "smt_slowdown", "fresh_wake", "cold"),
 }
 
 

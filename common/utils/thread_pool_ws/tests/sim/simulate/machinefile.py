@@ -83,9 +83,6 @@ def _kernel(measured: Measured) -> list[str]:
         _line("wake_busy_ns", round(busy_ns), "measured: a futex wake of a batch thread of the caller's CPU"),
         _line("switch_ns", round(switch_ns), "measured: two threads of a CPU in turns, less their calls"),
         _line("migrate_ns", 1500, "estimate: first misses in the caches of another core"),
-        _line(
-            "cold_ns", round(measured.cold_ns), "measured: code and data of 4 KiB each, first and second time"
-        ),
         _line("sleep_cpu_ns", round(sleep_ns), "measured: CPU time of a sleep with a timer, less the call"),
         _line("create_ns", round(costs["create_ns"]), "measured: pthread_create"),
     ]
@@ -151,6 +148,10 @@ def _wakes(measured: Measured) -> list[str]:
     for index, (us, late) in enumerate(measured.timers.items()):
         lines += ["[[timer]]", _line("idle_us", 0 if index == 0 else us, f"measured: sleeps of {us} us")]
         lines.append(f"ns = {_list(ascending(late))}")
+    lines.append("# Code and data of 4 KiB each after a sleep, the first time less the second.")
+    for index, (us, longer) in enumerate(measured.cold.items()):
+        lines += ["[[cold]]", _line("idle_us", 0 if index == 0 else us, f"measured: sleeps of {us} us")]
+        lines.append(f"ns = {_list(ascending(longer))}")
     return lines
 
 
