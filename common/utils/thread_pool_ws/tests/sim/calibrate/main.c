@@ -25,6 +25,11 @@ static int wakes(void)
   return micro_wakes(number[0], number[1], number[2], number[3], number[4]);
 }
 
+static int kicks(void)
+{
+  return micro_kicks(number[0], number[1], number[2], number[3]);
+}
+
 static int timers(void)
 {
   return micro_timers(number[0], number[1], number[2]);
@@ -55,6 +60,7 @@ int main(int argc, char **argv)
       {"costs", "<cpu>", 1, costs},
       {"line", "<cpu> <cpu>", 2, line},
       {"wakes", "<cpu> <caller's cpu> <us it is awake> <idle us> <count>", 5, wakes},
+      {"kicks", "<cpu> <caller's cpu> <idle us> <count>", 4, kicks},
       {"timers", "<cpu> <sleep us> <count>", 3, timers},
       {"switch", "<cpu>", 1, turn},
       {"place", "<caller's cpu> <cpu> <idle us> <count>", 4, place},

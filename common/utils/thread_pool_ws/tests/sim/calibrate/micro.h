@@ -49,6 +49,7 @@ void micro_piece(void);
 int micro_costs(uint32_t cpu);
 int micro_line(uint32_t cpu, uint32_t other);
 int micro_wakes(uint32_t cpu, uint32_t caller, uint32_t awake_us, uint32_t idle_us, uint32_t count);
+int micro_kicks(uint32_t cpu, uint32_t caller, uint32_t idle_us, uint32_t count);
 int micro_timers(uint32_t cpu, uint32_t sleep_us, uint32_t count);
 int micro_switch(uint32_t cpu);
 int micro_place(uint32_t caller, uint32_t home, uint32_t idle_us, uint32_t count);

@@ -22,6 +22,7 @@ static struct {
   uint32_t cpu, wakes;
   uint32_t home; ///< of a sleeper that is not pinned: where it goes before every HOME_TURNS-th sleep
   bool pinned, batch;
+  bool goes_first; ///< real-time, where that is allowed
 } sleeper;
 
 static double *call_ns, *latency_ns;
@@ -47,6 +48,8 @@ static void *sleep_and_run(void *arg)
     micro_pin(sleeper.cpu);
   if (sleeper.batch)
     micro_batch();
+  if (sleeper.goes_first)
+    micro_realtime();
   for (uint32_t wake = 0; wake < sleeper.wakes; wake++) {
     go_home(wake);
     __atomic_store_n(&sleeper.asleep_ns, micro_now_ns(), __ATOMIC_RELEASE);
@@ -130,6 +133,35 @@ int micro_wakes(uint32_t cpu, uint32_t caller, uint32_t awake_us, uint32_t idle_
   sleeper.pinned = true;
   sleeper.batch = cpu == caller; // it shall not take the CPU from the caller
   series(caller, awake_us, idle_us, count);
+  printf("{\"count\": %u, ", samples);
+  micro_print_spread("call_ns", call_ns, samples);
+  printf(", ");
+  micro_print_spread("latency_ns", latency_ns, samples);
+  printf("}\n");
+  return 0;
+}
+
+static bool hog_is_over;
+
+static void *hog(void *arg)
+{
+  micro_pin(sleeper.cpu);
+  micro_batch();
+  while (!__atomic_load_n(&hog_is_over, __ATOMIC_RELAXED))
+    ;
+  return arg;
+}
+
+/// Another thread runs on the sleeper's CPU, which the sleeper takes from it.
+int micro_kicks(uint32_t cpu, uint32_t caller, uint32_t idle_us, uint32_t count)
+{
+  pthread_t thread;
+  sleeper.cpu = cpu;
+  sleeper.pinned = sleeper.goes_first = true;
+  micro_start(&thread, hog, NULL);
+  series(caller, 100, idle_us, count);
+  __atomic_store_n(&hog_is_over, true, __ATOMIC_RELAXED);
+  pthread_join(thread, NULL);
   printf("{\"count\": %u, ", samples);
   micro_print_spread("call_ns", call_ns, samples);
   printf(", ");

@@ -73,8 +73,9 @@ static bool is_fresh(void)
 
 static void wake(sim_thread_t *thread)
 {
-  const uint32_t cpu = sim_schedule_place(thread);
-  const sim_ps_t from_ps = sim_self->now_ps, idle_ps = sim_idle_ps(cpu, from_ps);
+  const sim_ps_t from_ps = sim_self->now_ps;
+  const uint32_t cpu = sim_schedule_place(thread, from_ps);
+  const sim_ps_t idle_ps = sim_idle_ps(cpu, from_ps);
   const bool interrupts = sim_cpu_is_idle(cpu) && idle_ps >= (sim_ps_t)(sim_machine.wake_minor_us * 1e6);
   const bool fresh = is_fresh();
   const sim_wake_t *call = fresh ? &sim_machine.fresh_call : &sim_machine.call;
@@ -82,7 +83,8 @@ static void wake(sim_thread_t *thread)
   const double rank = sim_random_unit();
   sim_wakes++;
   sim_charge(interrupts ? sim_wake_draw(call, idle_ps, rank) : sim_ps(sim_machine.wake_busy_ns));
-  sim_wake(thread, cpu, from_ps, sim_wake_draw(latency, idle_ps, rank));
+  if (sim_wake(thread, cpu, from_ps, sim_wake_draw(latency, idle_ps, rank)))
+    sim_charge(sim_wake_draw(&sim_machine.kick_call, 0, rank));
 }
 
 void sim_futex_wake(const void *word, uint32_t count)

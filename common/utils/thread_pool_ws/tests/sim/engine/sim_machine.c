@@ -48,6 +48,7 @@ static const struct {
   size_t offset;
 } wakes[] = {{"wake", offsetof(sim_machine_t, wake)},   {"call", offsetof(sim_machine_t, call)},
              {"fresh", offsetof(sim_machine_t, fresh)}, {"fresh_call", offsetof(sim_machine_t, fresh_call)},
+             {"kick", offsetof(sim_machine_t, kick)},   {"kick_call", offsetof(sim_machine_t, kick_call)},
              {"timer", offsetof(sim_machine_t, timer)}, {"cold", offsetof(sim_machine_t, cold)}};
 
 /// @return the text behind the numbers; NULL = these are not SIM_QUANTILES numbers

@@ -61,6 +61,8 @@ typedef struct {
   sim_wake_t wake; ///< from that call to the thread's first instruction
   sim_wake_t fresh_call, fresh; ///< the same two where the caller's own CPU has just been idle, too; count
                                 ///< 0 = no difference
+  sim_wake_t kick_call, kick; ///< the same two where the thread takes another CPU from one that runs there;
+                              ///< count 0 = at once
   sim_wake_t timer; ///< from the time set to that
   sim_wake_t cold; ///< a thread takes longer by after its CPU was idle: caches and predictors are cold
 } sim_machine_t;

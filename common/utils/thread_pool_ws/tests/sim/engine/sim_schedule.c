@@ -204,12 +204,18 @@ static uint32_t ready_count(uint32_t cpu)
   return count;
 }
 
-uint32_t sim_schedule_place(const sim_thread_t *thread)
+/// As select_task_rq_rt(): a real-time thread wakes where it ran last, if it goes before the thread that runs
+/// there. A CPU that is waking up for another thread still looks idle.
+static bool realtime_stays(const sim_thread_t *thread, sim_ps_t now_ps)
 {
   const sim_thread_t *there = sim_cpu[thread->cpu].current;
-  // A real-time thread wakes where it ran last, if it goes first there.
-  if (thread->class == SIM_REALTIME && sim_may_use(thread, thread->cpu)
-      && (!there || goes_first(thread, there)))
+  return thread->class == SIM_REALTIME && sim_may_use(thread, thread->cpu)
+         && (!there || there->taken_ps > now_ps || goes_first(thread, there));
+}
+
+uint32_t sim_schedule_place(const sim_thread_t *thread, sim_ps_t now_ps)
+{
+  if (realtime_stays(thread, now_ps))
     return thread->cpu;
   if (stays(thread))
     return thread->cpu;
@@ -281,32 +287,82 @@ static void arm_balance(uint32_t index, sim_ps_t now_ps)
       .at_ps = (now_ps / tick_ps + 1) * tick_ps, .kind = SIM_EVENT_CALL, .call = balance, .arg = cpu});
 }
 
-void sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, sim_ps_t latency_ps)
+static void preempt(uint32_t index, sim_thread_t *thread, sim_ps_t now_ps)
 {
   sim_cpu_t *cpu = &sim_cpu[index];
-  change_cpu(thread, index);
-  if (sim_cpu_is_idle(index)) {
-    cool_down(thread, sim_idle_ps(index, now_ps));
-    take(index, thread, now_ps + latency_ps);
+  sim_thread_t *current = cpu->current;
+  stop_current(cpu, now_ps);
+  enqueue(cpu, current);
+  take(index, thread, now_ps + sim_ps(sim_machine.switch_ns));
+  arm_balance(index, now_ps);
+}
+
+/// The interrupt of a wake reaches a busy CPU.
+static void kick(void *arg, sim_ps_t now_ps)
+{
+  const uint32_t index = (uint32_t)((sim_cpu_t *)arg - sim_cpu);
+  sim_thread_t *first = first_of(arg, index);
+  if (!first || !sim_cpu[index].current || !preempts(first, arg, now_ps))
     return;
-  }
-  thread->state = SIM_READY;
-  thread->now_ps = now_ps;
-  thread->generation++;
-  if (cpu->current && preempts(thread, cpu, now_ps)) {
-    sim_thread_t *current = cpu->current;
-    stop_current(cpu, now_ps);
-    enqueue(cpu, current);
-    take(index, thread, now_ps + sim_ps(sim_machine.switch_ns));
-    arm_balance(index, now_ps);
+  unlink_ready(arg, first);
+  preempt(index, first, now_ps);
+}
+
+/// As push_rt_tasks(): a real-time thread that has to wait goes where it need not.
+static void push_away(void *arg, sim_ps_t now_ps)
+{
+  const uint32_t index = (uint32_t)((sim_cpu_t *)arg - sim_cpu);
+  sim_thread_t *first = first_of(arg, index);
+  if (!first || first->class != SIM_REALTIME)
     return;
+  const uint32_t target = sim_schedule_place(first, now_ps);
+  if (target == index)
+    return;
+  unlink_ready(arg, first);
+  sim_schedule_ready(first, target, now_ps,
+                     sim_wake_draw(&sim_machine.wake, sim_idle_ps(target, now_ps), sim_random_unit()));
+}
+
+static void call_at(sim_ps_t at_ps, void (*call)(void *arg, sim_ps_t now_ps), uint32_t index)
+{
+  sim_event_add((sim_event_t){.at_ps = at_ps, .kind = SIM_EVENT_CALL, .call = call, .arg = &sim_cpu[index]});
+}
+
+/// @return whether a busy CPU is interrupted from another one
+static bool queue_up(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps)
+{
+  sim_cpu_t *cpu = &sim_cpu[index];
+  const bool first = cpu->current && preempts(thread, cpu, now_ps);
+  const bool is_remote = sim_machine.kick.count > 0 && sim_self && sim_self->cpu != index;
+  if (first && !is_remote) {
+    preempt(index, thread, now_ps);
+    return false;
   }
   enqueue(cpu, thread);
   arm_balance(index, now_ps);
   if (!cpu->current)
     sim_schedule_next(index, now_ps);
+  else if (first)
+    call_at(now_ps + sim_wake_draw(&sim_machine.kick, 0, sim_random_unit()), kick, index);
+  else if (thread->class == SIM_REALTIME && cpu->current->taken_ps > now_ps)
+    call_at(cpu->current->taken_ps, push_away, index);
   else
     arm_slice(index, now_ps);
+  return first;
+}
+
+bool sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, sim_ps_t latency_ps)
+{
+  change_cpu(thread, index);
+  if (sim_cpu_is_idle(index)) {
+    cool_down(thread, sim_idle_ps(index, now_ps));
+    take(index, thread, now_ps + latency_ps);
+    return false;
+  }
+  thread->state = SIM_READY;
+  thread->now_ps = now_ps;
+  thread->generation++;
+  return queue_up(thread, index, now_ps);
 }
 
 void sim_schedule_slice(uint32_t index, sim_ps_t now_ps)

@@ -8,11 +8,12 @@
 #include "sim_thread.h"
 
 /// @brief Choose the CPU on which a thread wakes.
-uint32_t sim_schedule_place(const sim_thread_t *thread);
+uint32_t sim_schedule_place(const sim_thread_t *thread, sim_ps_t now_ps);
 
 /// @brief A thread becomes ready on @p cpu at @p now_ps. @param latency_ps  until its first instruction if
 /// that CPU is idle
-void sim_schedule_ready(sim_thread_t *thread, uint32_t cpu, sim_ps_t now_ps, sim_ps_t latency_ps);
+/// @return whether it takes the CPU from a running thread, by an interrupt to another CPU than the caller's
+bool sim_schedule_ready(sim_thread_t *thread, uint32_t cpu, sim_ps_t now_ps, sim_ps_t latency_ps);
 
 /// @brief The thread that runs on @p cpu is not there any more: the next one.
 void sim_schedule_next(uint32_t cpu, sim_ps_t now_ps);

@@ -112,12 +112,12 @@ bool sim_sleep(sim_ps_t until_ps)
   return !self->timed_out;
 }
 
-void sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps)
+bool sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps)
 {
   thread->waits_on = NULL;
   thread->generation++;
   thread->busy_ps += sim_ps(sim_machine.sleep_cpu_ns);
-  sim_schedule_ready(thread, cpu, from_ps, latency_ps);
+  return sim_schedule_ready(thread, cpu, from_ps, latency_ps);
 }
 
 void sim_exit(void *result)
@@ -134,7 +134,7 @@ void sim_thread_settle(sim_thread_t *thread, sim_ps_t now_ps)
   if (sim_may_use(thread, thread->cpu) || thread->state == SIM_ASLEEP || thread->state == SIM_ENDED)
     return;
   sim_schedule_remove(thread, now_ps);
-  sim_schedule_ready(thread, sim_schedule_place(thread), now_ps,
+  sim_schedule_ready(thread, sim_schedule_place(thread, now_ps), now_ps,
                      sim_ps(sim_machine.switch_ns + sim_machine.migrate_ns));
 }
 
@@ -143,7 +143,7 @@ static void time_out(sim_thread_t *thread, sim_ps_t at_ps)
 {
   thread->timed_out = true;
   sim_libc_stop_waiting(thread);
-  const uint32_t cpu = sim_schedule_place(thread);
+  const uint32_t cpu = sim_schedule_place(thread, at_ps);
   sim_wake(thread, cpu, at_ps,
            sim_wake_draw(&sim_machine.timer, sim_idle_ps(cpu, at_ps), sim_random_unit()));
 }

@@ -107,7 +107,8 @@ bool sim_sleep(sim_ps_t until_ps);
 
 /// @brief Wake a thread that sleeps. @param cpu  where @param from_ps  when the call that does so began
 /// @param latency_ps  until its first instruction if that CPU is idle
-void sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps);
+/// @return as sim_schedule_ready()
+bool sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps);
 
 /// @brief The running thread ends.
 _Noreturn void sim_exit(void *result);

@@ -25,6 +25,7 @@ IDLE_US = (20, 100, 300, 1000, 5000, 15000)
 SLEEP_US = (50, 200, 1000, 5000, 15000)
 SLOT_SLEEP_US = 200  # what a sleep costs is taken from sleeps of this length
 AWAKE_US = 100  # for so long the caller has been awake when it wakes the sleeper
+KICK_SLEEP_US = 300
 FRESH_IDLE_US_MIN = 100  # a caller that sleeps for less is not idle
 PAIRS_MAX = 3
 SECONDS_MAX = 120.0
@@ -40,6 +41,7 @@ class Measured:
     lines: dict[str, dict[str, float]] = field(default_factory=dict)  # by distance
     wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # by idle time in us
     fresh_wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # the caller was idle, too
+    kicks: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # another thread runs there
     timers: dict[int, list[float]] = field(default_factory=dict)  # by sleep in us
     cold: dict[int, list[float]] = field(default_factory=dict)  # by sleep in us
     sleep_cpu_ns: float = 0.0
@@ -104,6 +106,7 @@ def one_round(topology: Topology, pairs: dict[str, list[tuple[int, int]]], quick
                 for us in IDLE_US
                 if awake_us or us >= FRESH_IDLE_US_MIN
             }
+        found["kicks"] = {0: measure("kicks", cpu, caller, KICK_SLEEP_US, 800 // scale)[0]}
         found["place"] = measure("place", caller, cpu, 300, 800 // scale)[0]
     return found
 
@@ -127,6 +130,7 @@ def combine(rounds: list[dict[str, Any]], middle: Middle) -> Measured:
         measured.lines[name] = {key: middle(pair[key] for pair in pairs) for key in ("swap_ns", "store_ns")}
     measured.wakes = combine_wakes([found.get("wakes", {}) for found in rounds], middle)
     measured.fresh_wakes = combine_wakes([found.get("fresh_wakes", {}) for found in rounds], middle)
+    measured.kicks = combine_wakes([found.get("kicks", {}) for found in rounds], middle)
     measured.cold = {
         us: of_columns(middle, [found["timers"][us]["cold_ns"] for found in rounds]) for us in SLEEP_US
     }

@@ -35,12 +35,13 @@ SPREADS = {"work": ("detour",)}
 TABLES = {
     "wake": {"wake": "ns", "call": "call_ns"},
     "fresh_wake": {"fresh": "ns", "fresh_call": "call_ns"},
+    "kick": {"kick": "ns", "kick_call": "call_ns"},
     "timer": {"timer": "ns"},
     "cold": {"cold": "ns"},
 }
 OPTIONAL = {
     *("stay_share", "quota_cpus", "tick_us", "wake_minor_us", "sleep_cpu_ns"),
-    *("detours_per_s", "detour", "smt_slowdown", "fresh_wake", "cold"),
+    *("detours_per_s", "detour", "smt_slowdown", "fresh_wake", "kick", "cold"),
 }
 
 

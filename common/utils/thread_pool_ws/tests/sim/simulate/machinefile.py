@@ -126,7 +126,10 @@ def _wake_tables(name: str, series: dict[int, dict[str, list[float]]], less_ns: 
     for index, (us, spreads) in enumerate(series.items()):
         calls = ascending([value - less_ns for value in spreads["call_ns"]])
         latencies = ascending([value - less_ns for value in spreads["latency_ns"]])
-        lines += [f"[[{name}]]", _line("idle_us", 0 if index == 0 else us, f"measured after {us} us")]
+        lines += [
+            f"[[{name}]]",
+            _line("idle_us", 0 if index == 0 else us, f"measured after {us} us" if us else "measured"),
+        ]
         lines += [f"call_ns = {_list(calls)}", f"ns = {_list(latencies)}"]
     return lines
 
@@ -145,6 +148,9 @@ def _wakes(measured: Measured) -> list[str]:
             "# The caller's CPU was idle until it called.",
             *_wake_tables("fresh_wake", measured.fresh_wakes, call_ns),
         ]
+    if measured.kicks:
+        lines.append("# Another thread runs there, and has to go.")
+        lines += _wake_tables("kick", measured.kicks, call_ns)
     for index, (us, late) in enumerate(measured.timers.items()):
         lines += ["[[timer]]", _line("idle_us", 0 if index == 0 else us, f"measured: sleeps of {us} us")]
         lines.append(f"ns = {_list(ascending(late))}")
