@@ -213,8 +213,7 @@ void sim_profile_print(uint32_t count, double runs)
         most = &profile.cost[at];
     if (most->ps == 0)
       return;
-    printf("%p %10.1f us a burst, %9.1f times\n", most->code, (double)most->ps / 1e6 / runs,
-           (double)most->times / runs);
+    printf("%p %.3f %.3f\n", most->code, (double)most->ps / 1e6 / runs, (double)most->times / runs);
     most->ps = 0;
   }
 }

@@ -9,7 +9,8 @@
 void sim_memory_reset(void);
 
 /// Where the time went: times that an atomic operation of the code at an address took longer than a local
-/// one, summed. Off until sim_profile_begin().
+/// one, summed. Off until sim_profile_begin(). Printed a line a place: address behind the operation, us a
+/// run, times a run.
 void sim_profile_begin(void);
 void sim_profile_print(uint32_t lines, double runs);
 
