@@ -35,4 +35,7 @@ bool sim_event_next(sim_event_t *event);
 /// Time of the next event; a time that is never reached when there is none.
 extern sim_ps_t sim_event_soonest_ps;
 
+/// Of the times, kinds and subjects of all events so far: equal in two runs that were the same.
+extern uint64_t sim_event_hash;
+
 #endif

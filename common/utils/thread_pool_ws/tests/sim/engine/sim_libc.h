@@ -30,7 +30,9 @@ extern uint64_t sim_wakes;
 extern size_t sim_mapped_bytes;
 /// Periods in which the control group's time was used up.
 extern uint64_t sim_throttled;
-/// Prints one line and ends the host's process: what the simulated program did makes no sense.
+/// Who is told of a finding; NULL = a line on stdout.
+extern void (*sim_on_finding)(const char *text);
+/// Ends the host's process: what the simulated program did makes no sense.
 _Noreturn void sim_finding(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

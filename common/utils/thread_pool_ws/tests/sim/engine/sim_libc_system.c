@@ -19,7 +19,6 @@
 size_t sim_mapped_bytes;
 uint64_t sim_throttled;
 
-
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -191,14 +190,19 @@ int __wrap_close(int file)
   return file == FILE_NUMBER ? 0 : __real_close(file);
 }
 
+void (*sim_on_finding)(const char *text);
+
 void sim_finding(const char *format, ...)
 {
+  char text[256];
   va_list list;
   va_start(list, format);
-  fprintf(stdout, "FINDING ");
-  vfprintf(stdout, format, list);
-  fprintf(stdout, "\n");
+  vsnprintf(text, sizeof(text), format, list);
   va_end(list);
+  if (sim_on_finding)
+    sim_on_finding(text);
+  else
+    printf("FINDING %s\n", text);
   fflush(stdout);
   _exit(1);
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_quiet.c
+/// sim_quiet.h.
+#include "sim_quiet.h"
+
+#include "../../../../core/ws_park.h"
+#include "../../../../core/ws_process.h"
+#include "../../../../core/ws_types.h"
+#include "sim_libc.h"
+#include "sim_record.h"
+#include "sim_strand.h"
+#include "sim_work.h"
+
+#define WAIT_PS (3 * SIM_PS_PER_S)
+#define STEP_PS SIM_PS_PER_MS
+
+/// Threads that the pool counts as doing something.
+typedef struct {
+  uint32_t searching, starved, blocked, helpers, waiters, armed;
+} counted_t;
+
+static counted_t count(const ws_pool_t *pool)
+{
+  return (counted_t){
+      .searching = ws_load_relaxed(&pool->searching),
+      .starved = ws_load_relaxed(&pool->starved),
+      .blocked = ws_load_relaxed(&pool->blocked),
+      .helpers = ws_load_relaxed(&pool->helpers),
+      .waiters = ws_load_relaxed(&pool->waiters),
+      .armed = ws_load_relaxed(&pool->armed),
+  };
+}
+
+static bool is_anybody(const counted_t *counted)
+{
+  return counted->searching || counted->starved || counted->blocked || counted->helpers || counted->waiters;
+}
+
+_Noreturn static void complain(uint32_t index, const char *when, uint32_t awake, const counted_t *counted)
+{
+  sim_finding("pool %u %s: %u awake, %u searching, %u starved, %u blocked, %u helpers, %u waiting, %u armed", index,
+              when, awake, counted->searching, counted->starved, counted->blocked, counted->helpers,
+              counted->waiters, counted->armed);
+}
+
+/// A worker in a mode in which it gets up by itself is armed, but asleep.
+static bool is_quiet(const ws_pool_t *pool)
+{
+  const counted_t counted = count(pool);
+  return ws_awake(pool) == 0 && !is_anybody(&counted);
+}
+
+static void check_armed(const ws_pool_t *pool, uint32_t index)
+{
+  uint32_t armed = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    armed += ws_load_relaxed(&pool->worker[i].rise.alarm_ns) != 0;
+  if (is_quiet(pool) && armed != ws_load_relaxed(&pool->armed))
+    sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed, ws_load_relaxed(&pool->armed));
+}
+
+void sim_quiet_check(ws_pool_t *pool, uint32_t index)
+{
+  const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
+  sim_ps_t step_ps = STEP_PS;
+  while (!is_quiet(pool)) {
+    const counted_t counted = count(pool);
+    if (sim_self->now_ps > until_ps)
+      complain(index, "does not become quiet", ws_awake(pool), &counted);
+    sim_sleep_until(sim_self->now_ps + step_ps);
+    step_ps += step_ps / 2;
+  }
+  check_armed(pool, index);
+}
+
+void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
+{
+  ws_stats_t stats;
+  ws_worker_stats_t worker[SIM_WORKERS_MAX];
+  const uint32_t filled = ws_pool_stats(pool, &stats, worker, SIM_WORKERS_MAX);
+  uint64_t run = stats.outside.run_tasks + stats.outside.inline_tasks;
+  for (uint32_t i = 0; i < filled; i++)
+    run += worker[i].run_tasks + worker[i].inline_tasks;
+  if (stats.queued_tasks > 0)
+    sim_finding("pool %u: %llu tasks are left in its queues", index, (unsigned long long)stats.queued_tasks);
+  sim_record_check_pool(index, run, stats.skipped_tasks);
+  const counted_t counted = count(pool);
+  if (counted.blocked || counted.helpers || counted.waiters || counted.armed) // a worker ends while it searches
+    complain(index, "has stopped", 0, &counted);
+}
+
+static uint32_t threads_left(void)
+{
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < sim_threads; i++)
+    left += sim_thread[i] != sim_self && sim_thread[i]->state != SIM_ENDED && !sim_is_hog(sim_thread[i]);
+  return left;
+}
+
+void sim_quiet_check_end(void)
+{
+  const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
+  while (threads_left() > 0 && sim_self->now_ps < until_ps)
+    sim_sleep_until(sim_self->now_ps + STEP_PS);
+  if (threads_left() > 0)
+    sim_finding("%u threads are left", threads_left());
+  if (sim_mapped_bytes > 0)
+    sim_finding("%zu bytes of memory are left", sim_mapped_bytes);
+  if (ws_process_awake() > 0 || ws_process_helpers() > 0)
+    sim_finding("the process counts %u awake workers and %u helpers after the end of its pools",
+                ws_process_awake(), ws_process_helpers());
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_strand.c
+/// sim_strand.h. The engine calls look() between two steps, outside of all threads: what it reads of the pool
+/// is no scheduling point and takes no time.
+#include "sim_strand.h"
+
+#include "../../../../core/ws_park.h"
+#include "../../../../core/ws_types.h"
+#include "sim_fault.h"
+#include "sim_libc.h"
+#include "sim_play.h"
+#include "sim_record.h"
+
+#define LOOK_PS (250 * SIM_PS_PER_US)
+#define POINTS_MAX UINT64_C(60000000)
+
+sim_ps_t sim_strand_longest_ps;
+
+static struct {
+  bool stranded;
+  uint64_t begun;
+  sim_ps_t since_ps;
+} watched[SIM_POOLS_MAX];
+
+bool sim_is_hog(const sim_thread_t *thread)
+{
+  return thread->class == SIM_REALTIME && thread->priority == SIM_HOG_PRIORITY;
+}
+
+static bool finds_idle_cpu(const sim_thread_t *thread)
+{
+  for (uint32_t cpu = 0; cpu < sim_machine.cpus; cpu++)
+    if (sim_may_use(thread, cpu) && sim_cpu_is_idle(cpu))
+      return true;
+  return false;
+}
+
+static bool parked_worker_could_run(const ws_pool_t *pool)
+{
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (ws_is_parked(pool, i) && finds_idle_cpu(sim_thread[pool->worker[i].tid - 1]))
+      return true;
+  return false;
+}
+
+static uint32_t running_threads(void)
+{
+  uint32_t running = 0;
+  for (uint32_t cpu = 0; cpu < sim_machine.cpus; cpu++)
+    running += sim_cpu[cpu].current && !sim_is_hog(sim_cpu[cpu].current);
+  return running;
+}
+
+/// A thread waits for a CPU beside one that is idle: that is the kernel's affair.
+static bool kernel_delays(void)
+{
+  for (uint32_t i = 0; i < sim_threads; i++)
+    if (sim_thread[i]->state == SIM_READY && finds_idle_cpu(sim_thread[i]))
+      return true;
+  return false;
+}
+
+static bool is_stranded(ws_pool_t *pool)
+{
+  return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 && ws_queued(pool) > 0
+         && running_threads() < pool->cpus && parked_worker_could_run(pool) && !kernel_delays();
+}
+
+/// What the guard takes, in the worst case.
+static sim_ps_t bound_ps(void)
+{
+  return 25 * SIM_PS_PER_MS + (sim_ps_t)(sim_fault.late_share * 15 * 5 * 1e9);
+}
+
+static void look_at(uint32_t index, sim_ps_t now_ps)
+{
+  const uint64_t begun = sim_record_begun[index];
+  const bool stranded = is_stranded(sim_pool[index]);
+  if (!stranded || !watched[index].stranded || watched[index].begun != begun)
+    watched[index].since_ps = now_ps;
+  watched[index].stranded = stranded;
+  watched[index].begun = begun;
+  const sim_ps_t ps = now_ps - watched[index].since_ps;
+  if (ps > sim_strand_longest_ps)
+    sim_strand_longest_ps = ps;
+  if (ps > bound_ps())
+    sim_finding("strand: pool %u has %llu tasks queued, and a parked worker with an idle CPU, for %.1f ms", index,
+                (unsigned long long)ws_queued(sim_pool[index]), (double)ps / 1e9);
+}
+
+static void look(void *unused, sim_ps_t now_ps)
+{
+  if (sim_event_soonest_ps == INT64_MAX)
+    sim_finding("hang: every thread sleeps, and no timer is set");
+  if (sim_points > POINTS_MAX)
+    sim_finding("no end after %llu steps", (unsigned long long)sim_points);
+  for (uint32_t i = 0; i < sim_scene->pools; i++)
+    look_at(i, now_ps);
+  const sim_ps_t next_ps = now_ps + LOOK_PS;
+  sim_event_add((sim_event_t){.at_ps = next_ps > sim_event_soonest_ps ? next_ps : sim_event_soonest_ps + 1,
+                              .kind = SIM_EVENT_CALL, .call = look, .arg = unused});
+}
+
+void sim_strand_begin(void)
+{
+  sim_event_add((sim_event_t){.at_ps = SIM_PS_PER_S + LOOK_PS, .kind = SIM_EVENT_CALL, .call = look});
+}

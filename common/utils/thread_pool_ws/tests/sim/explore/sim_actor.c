@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_actor.c
+/// Threads outside that push, and what their tasks do.
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "../../../core/ws_types.h"
+#include "sim_libc.h"
+#include "sim_play.h"
+#include "sim_record.h"
+#include "sim_seam_points.h"
+#include "sim_work.h"
+
+#define GOALS_MAX 8192u
+#define BATCH_MAX 64u
+#define PAIR_PS_MAX (20 * SIM_PS_PER_MS)
+
+/// What a burst's tasks complete. Never on a stack: a thread may end before its tasks have run.
+typedef struct {
+  ws_group_t group;
+  uint32_t left; ///< SIM_END_EVENT: tasks
+  sem_t sem;
+} goal_t;
+
+static goal_t goals[GOALS_MAX];
+static uint32_t goals_used;
+
+static goal_t *new_goal(uint32_t count)
+{
+  if (goals_used == GOALS_MAX)
+    return NULL;
+  goal_t *goal = &goals[goals_used++];
+  ws_group_init(&goal->group, count);
+  goal->left = count;
+  sem_init(&goal->sem, 0, 0);
+  return goal;
+}
+
+static void complete(const sim_burst_t *burst, goal_t *goal)
+{
+  if (burst->end == SIM_END_TAG) {
+    ws_group_complete(&goal->group, 1);
+  } else if (burst->end == SIM_END_EVENT) {
+    sim_modify(&goal->left);
+    if (--goal->left == 0)
+      sem_post(&goal->sem);
+  }
+}
+
+static void end_task(void *record_arg)
+{
+  sim_record_t *record = record_arg;
+  sim_record_end(record);
+  sim_futex_wake(&record->done, INT_MAX);
+  if (record->goal)
+    complete(record->burst, record->goal);
+}
+
+static sim_ps_t time_of(const sim_record_t *record)
+{
+  const uint64_t hash = (uint64_t)(record - sim_record + 1) * UINT64_C(0x9E3779B97F4A7C15) + sim_scene->seed;
+  return (sim_ps_t)(record->burst->work_us * 1e6 * (double)((hash * hash) >> 56) / 128);
+}
+
+static void wait_for_twin(sim_record_t *record)
+{
+  sim_record_t *twin = record - 1;
+  const sim_ps_t until_ps = sim_self->now_ps + PAIR_PS_MAX;
+  if (((record - sim_record) & 1) == 0 || twin->burst != record->burst || sim_pool[record->pool]->workers < 2)
+    return;
+  while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED
+         && !sim_record_aborting[record->pool])
+    sim_futex_wait(&twin->done, 0, until_ps);
+}
+
+static sim_task_kind_t kind_of(const sim_record_t *record)
+{
+  const sim_burst_t *burst = record->burst;
+  if (record->depth == 0)
+    return burst->depth > 0 ? burst->leaf : (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind : SIM_TASK_WORK;
+  return record->depth < burst->depth || (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind
+                                                                                             : SIM_TASK_WORK;
+}
+
+static void push_more(const sim_record_t *record)
+{
+  if (record->depth > 0)
+    sim_burst_run(record->burst, record->pool, record->depth - 1);
+}
+
+static void push_across(const sim_record_t *record)
+{
+  if (record->depth > 0 && record->pool + 1 < SIM_POOLS_MAX)
+    sim_burst_run(record->burst, record->pool + 1, record->depth - 1);
+}
+
+static void do_task(sim_record_t *record)
+{
+  const sim_ps_t ps = time_of(record);
+  const sim_task_kind_t kind = kind_of(record);
+  if (kind == SIM_TASK_BLOCK)
+    ws_blocking_begin();
+  if (kind == SIM_TASK_BLOCK || kind == SIM_TASK_SLEEP)
+    sim_sleep_until(sim_self->now_ps + ps);
+  else
+    sim_work(ps);
+  if (kind == SIM_TASK_BLOCK)
+    ws_blocking_end();
+  if (kind == SIM_TASK_NEST || kind == SIM_TASK_SPAWN)
+    push_more(record);
+  else if (kind == SIM_TASK_CROSS)
+    push_across(record);
+  else if (kind == SIM_TASK_PAIR)
+    wait_for_twin(record);
+  else if (kind == SIM_TASK_EXIT)
+    pthread_exit(NULL);
+}
+
+static void run_task(void *record_arg)
+{
+  sim_record_t *record = record_arg;
+  sim_record_begin(record);
+  pthread_cleanup_push(end_task, record);
+  do_task(record);
+  pthread_cleanup_pop(1);
+}
+
+static bool is_ready(void *goal_arg)
+{
+  goal_t *goal = goal_arg;
+  sim_load(&goal->left);
+  return goal->left == 0;
+}
+
+static void sleep_until_ready(void *goal_arg)
+{
+  sem_wait(&((goal_t *)goal_arg)->sem);
+}
+
+static ws_group_t *carried(sim_end_t end, goal_t *goal)
+{
+  return end == SIM_END_GROUP                          ? &goal->group
+         : end == SIM_END_TAG || end == SIM_END_EVENT ? ws_group_tag(goal)
+                                                       : NULL;
+}
+
+/// The pool did not take the task: nobody else will complete it.
+static void refuse(const sim_burst_t *burst, sim_end_t end, goal_t *goal, sim_record_t *record)
+{
+  sim_record_answer(record, false);
+  if (end == SIM_END_GROUP)
+    ws_group_complete(&goal->group, 1);
+  else if (record->goal)
+    complete(burst, goal);
+}
+
+static void push_batch(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
+                       const sim_burst_t *burst, sim_end_t end, goal_t *goal)
+{
+  const int64_t taken = ws_pool_push_batch(pool, task, count);
+  if (taken < 0 && taken != -ECANCELED)
+    sim_finding("a batch was refused with %lld", (long long)taken);
+  for (uint32_t i = 0; i < count; i++) {
+    if ((int64_t)i < taken)
+      sim_record_answer(&sim_record[first + i], true);
+    else
+      refuse(burst, end, goal, &sim_record[first + i]);
+  }
+}
+
+static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
+                        const sim_burst_t *burst, sim_end_t end, goal_t *goal)
+{
+  for (uint32_t i = 0; i < count; i++) {
+    const int result = burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
+    if (result == 0)
+      sim_record_answer(&sim_record[first + i], true);
+    else if (result == -ECANCELED || (result == -EAGAIN && (burst->by == SIM_BY_TRY || pool->settings.full == WS_FULL_FAIL)))
+      refuse(burst, end, goal, &sim_record[first + i]);
+    else
+      sim_finding("a push was refused with %d", result);
+  }
+}
+
+static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
+                     goal_t *goal)
+{
+  ws_task_t task[BATCH_MAX] = {{0}};
+  for (uint32_t i = 0; i < count; i++)
+    task[i] = (ws_task_t){.func = run_task, .arg = &sim_record[first + i], .group = carried(end, goal)};
+  if (burst->by == SIM_BY_BATCH)
+    push_batch(pool, task, first, count, burst, end, goal);
+  else
+    push_singly(pool, task, first, count, burst, end, goal);
+}
+
+static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
+{
+  if (end == SIM_END_GROUP || end == SIM_END_TAG)
+    ws_group_wait(&goal->group, pool);
+  else if (end == SIM_END_EVENT)
+    ws_pool_await(pool, ws_group_tag(goal), &(ws_event_t){is_ready, sleep_until_ready, goal});
+  else if (end == SIM_END_POOL)
+    ws_pool_wait(pool);
+}
+
+/// How this burst's tasks are waited for: an abort skips tasks, which then complete nothing themselves, and
+/// tasks that wait for their pool would wait for themselves.
+static sim_end_t end_of(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
+{
+  const bool outermost = depth == burst->depth;
+  if (!outermost && burst->kind == SIM_TASK_SPAWN)
+    return SIM_END_NOTHING;
+  if ((burst->end == SIM_END_TAG || burst->end == SIM_END_EVENT) && sim_scene->pool[pool].aborts)
+    return SIM_END_GROUP;
+  return !outermost && burst->end >= SIM_END_POOL ? SIM_END_GROUP : burst->end;
+}
+
+void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+{
+  static const char *const names[] = {"a group's wait", "a tag's wait", "an event's wait", "a pool's wait"};
+  ws_pool_t *pool = sim_pool[index];
+  const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
+  const sim_end_t end = end_of(burst, index, depth);
+  goal_t *goal = new_goal(count);
+  const uint32_t first = pool && goal ? sim_record_take(count) : SIM_RECORD_NONE;
+  if (first == SIM_RECORD_NONE)
+    return;
+  const bool own = end == SIM_END_TAG || end == SIM_END_EVENT;
+  for (uint32_t i = first; i < first + count; i++)
+    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING, .pool = index, .depth = depth, .burst = burst,
+                                   .goal = own ? goal : NULL};
+  push_all(pool, first, count, burst, end, goal);
+  if (end == SIM_END_NOTHING)
+    return;
+  wait_for(pool, end, goal);
+  sim_record_check(first, count, names[end]);
+}
+
+static void hint(const sim_burst_t *burst, ws_pool_t *pool)
+{
+  const uint64_t us = 1000;
+  if (burst->hint == SIM_HINT_PREWAKE)
+    ws_pool_prewake(pool, burst->count, 50 * us);
+  else if (burst->hint == SIM_HINT_PREWAKE_AT)
+    ws_pool_prewake_at(pool, burst->count, (uint64_t)(sim_self->now_ps / SIM_PS_PER_NS) + 200 * us);
+  else if (burst->hint == SIM_HINT_PHASE)
+    ws_pool_phase_begin(pool, burst->count);
+}
+
+static void burst_action(const sim_burst_t *burst)
+{
+  sim_ps_t next_ps = sim_self->now_ps;
+  ws_pool_t *pool = sim_pool[burst->pool];
+  if (!pool)
+    return;
+  hint(burst, pool);
+  for (uint32_t i = 0; i < burst->repeat; i++) {
+    sim_sleep_until(next_ps);
+    next_ps += (sim_ps_t)(burst->period_us * 1e6);
+    sim_burst_run(burst, burst->pool, burst->depth);
+  }
+  if (burst->hint == SIM_HINT_PHASE)
+    ws_pool_phase_end(pool);
+}
+
+void *sim_actor_thread(void *actor_arg)
+{
+  const sim_actor_t *actor = actor_arg;
+  sim_sleep_until(sim_self->now_ps + (sim_ps_t)(actor->start_us * 1e6));
+  for (uint32_t i = 0; i < actor->actions; i++) {
+    const sim_action_t *action = &actor->action[i];
+    if (action->pause_us > 0)
+      sim_sleep_until(sim_self->now_ps + (sim_ps_t)(action->pause_us * 1e6));
+    if (!action->sets_spin)
+      burst_action(&action->burst);
+    else if (sim_pool[action->burst.pool])
+      ws_pool_set_spin(sim_pool[action->burst.pool], action->spin, 20000);
+  }
+  return NULL;
+}

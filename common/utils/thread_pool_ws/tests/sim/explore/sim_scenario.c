@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_scenario.c
+/// sim_scenario.h: what is drawn, and how often. Sizes are small on purpose: a scenario has some thousand
+/// scheduling points, and most races need two or three threads.
+#include "sim_scenario.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim_random.h"
+
+static uint32_t below(uint32_t bound)
+{
+  return (uint32_t)sim_random_below(bound);
+}
+
+static uint32_t between(uint32_t least, uint32_t most)
+{
+  return least + below(most - least + 1);
+}
+
+static bool one_in(uint32_t count)
+{
+  return below(count) == 0;
+}
+
+/// Each order of magnitude as likely.
+static double log_between(double least, double most)
+{
+  return least * pow(most / least, sim_random_unit());
+}
+
+static void scale(double *cost, double least, double most)
+{
+  *cost *= log_between(least, most);
+}
+
+static void draw_machine(sim_scenario_t *scenario)
+{
+  sim_machine_default();
+  sim_machine_t *machine = &sim_machine;
+  machine->cpus = one_in(3) ? 2 : between(1, 8);
+  machine->smt = machine->cpus % 2 == 0 && one_in(4) ? 2 : 1;
+  machine->node_cpus = machine->cpus > 3 && one_in(4) ? machine->cpus / 2 : machine->cpus;
+  machine->llc_cpus = machine->node_cpus;
+  machine->pause_ns = 150;
+  double *const costs[] = {&machine->modify_ns, &machine->llc_ns, &machine->fence_ns, &machine->pause_ns,
+                           &machine->syscall_ns, &machine->wake_call_ns, &machine->wake_busy_ns,
+                           &machine->switch_ns, &machine->migrate_ns, &machine->create_ns};
+  for (uint32_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
+    scale(costs[i], 0.5, 4);
+  scale(&machine->slice_us, 0.3, 2);
+  scale(&machine->granularity_us, 0.3, 2);
+  const double slower = one_in(4) ? log_between(1, 20) : 1;
+  for (uint32_t i = 0; i < SIM_QUANTILES; i++) {
+    machine->wake.spread[0].ns[i] *= slower;
+    machine->timer.spread[0].ns[i] *= slower;
+  }
+  if (one_in(8))
+    machine->quota_cpus = 0.5 + 0.5 * below(2 * machine->cpus);
+  scenario->machine = *machine;
+}
+
+static void draw_order(sim_fault_t *fault)
+{
+  const uint32_t kind = below(8);
+  fault->order = kind < 5 ? SIM_ORDER_RANDOM : kind < 7 ? SIM_ORDER_PCT : SIM_ORDER_COSTS;
+  fault->changes = between(0, 4);
+  fault->steps = (uint64_t)log_between(1000, 20000);
+  if (one_in(3)) {
+    fault->stall_share = log_between(1e-5, 1e-3);
+    fault->stall_us_min = 1;
+    fault->stall_us_max = log_between(10, 3000);
+  }
+  if (one_in(4)) {
+    fault->stall_at = 1 + (uint64_t)log_between(100, 20000);
+    fault->starve_us = log_between(10, one_in(20) ? 1e6 : 3e4);
+  }
+}
+
+static void draw_fault(sim_fault_t *fault)
+{
+  memset(fault, 0, sizeof(*fault));
+  draw_order(fault);
+  if (one_in(4))
+    fault->spurious_share = log_between(0.01, 0.5);
+  if (one_in(6))
+    fault->late_share = log_between(0.01, 0.5);
+  if (one_in(12))
+    fault->create_share = log_between(0.05, 0.5);
+  if (one_in(12))
+    fault->map_share = log_between(0.05, 0.5);
+}
+
+static ws_spin_t draw_spin(void)
+{
+  const uint32_t kind = below(10);
+  return kind < 4 ? WS_SPIN_AUTO : kind < 7 ? WS_SPIN_OFF : kind < 9 ? WS_SPIN_FIXED : WS_SPIN_HOT;
+}
+
+static void draw_pool(sim_pool_plan_t *pool)
+{
+  static const uint32_t capacity[] = {2, 4, 8, 16, 64, 256};
+  static const double spin_us[] = {0, 3, 10, 40};
+  const uint32_t cpus = sim_machine.cpus;
+  pool->workers = one_in(12) ? 0 : one_in(2) ? between(1, 4) : between(1, SIM_WORKERS_MAX);
+  pool->class = (ws_class_t)(one_in(3) ? between(WS_CLASS_OTHER, WS_CLASS_FIFO) : WS_CLASS_INHERIT);
+  pool->priority = (int32_t)between(1, 50);
+  pool->pinned = one_in(3);
+  for (uint32_t i = 0; i < SIM_WORKERS_MAX; i++)
+    pool->core[i] = one_in(6) ? -1 : (int32_t)(one_in(3) ? below(cpus) : i % cpus);
+  pool->capacity = capacity[below(6)];
+  pool->lanes = one_in(3) ? between(1, 2) : 8;
+  pool->full = (ws_full_t)(one_in(2) ? WS_FULL_GROW : below(3));
+  pool->fifo = one_in(4);
+  pool->spin = draw_spin();
+  pool->lead_us = pool->spin == WS_SPIN_FIXED ? floor(log_between(1, 100)) : 0;
+  pool->spin_us = spin_us[below(4)];
+  pool->join_spin_us = spin_us[below(4)];
+  pool->host_threads = one_in(8);
+  pool->late_us = one_in(4) ? log_between(1, 3000) : 0;
+  pool->aborts = one_in(4);
+}
+
+static sim_task_kind_t draw_kind(bool exits)
+{
+  const uint32_t kind = below(20);
+  if (exits && kind < 3)
+    return SIM_TASK_EXIT;
+  return kind < 8 ? SIM_TASK_WORK : (sim_task_kind_t)between(SIM_TASK_NEST, SIM_TASK_PAIR);
+}
+
+static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst, bool exits)
+{
+  *burst = (sim_burst_t){
+      .pool = one_in(2) ? 0 : below(scenario->pools),
+      .count = one_in(4) ? 1 : between(1, one_in(3) ? 40 : 10),
+      .by = (sim_push_by_t)below(SIM_BY_KINDS),
+      .end = one_in(2) ? SIM_END_GROUP : (sim_end_t)below(SIM_END_KINDS),
+      .hint = one_in(5) ? (sim_hint_t)below(SIM_HINT_KINDS) : SIM_HINT_NONE,
+      .kind = draw_kind(exits),
+      .every = one_in(2) ? 1 : between(1, 5),
+      .leaf = one_in(3) ? draw_kind(exits) : SIM_TASK_WORK,
+      .work_us = one_in(4) ? 0 : log_between(0.1, one_in(8) ? 2000 : 100),
+      .repeat = 1,
+  };
+  const bool pushes = burst->kind == SIM_TASK_NEST || burst->kind == SIM_TASK_SPAWN || burst->kind == SIM_TASK_CROSS;
+  burst->depth = pushes ? between(1, one_in(4) ? 4 : 2) : 0;
+  burst->fan = between(1, burst->depth > 2 ? 2 : 4);
+  if (pushes && burst->every == 1 && burst->count > 6)
+    burst->count = 6;
+  if (one_in(5)) {
+    burst->repeat = between(2, 12);
+    burst->count = burst->count % 8 + 1;
+    burst->period_us = one_in(3) ? 0 : log_between(50, 2000);
+  }
+}
+
+static void draw_actor(const sim_scenario_t *scenario, sim_actor_t *actor, bool exits)
+{
+  actor->start_us = one_in(2) ? 0 : log_between(1, 3000);
+  actor->actions = between(1, one_in(2) ? 2 : SIM_ACTIONS_MAX);
+  for (uint32_t i = 0; i < actor->actions; i++) {
+    sim_action_t *action = &actor->action[i];
+    action->pause_us = one_in(2) ? 0 : log_between(1, one_in(8) ? 20000 : 500);
+    action->sets_spin = one_in(12);
+    action->spin = draw_spin();
+    draw_burst(scenario, &action->burst, exits);
+  }
+}
+
+static void draw_outside(sim_outside_t *outside)
+{
+  const uint32_t kind = below(10);
+  outside->kind = kind < 5   ? SIM_EVENT_HOG
+                  : kind < 6 ? SIM_EVENT_THROTTLE
+                  : kind < 8 ? SIM_EVENT_MASK_ONE
+                             : SIM_EVENT_MASK_ALL;
+  outside->at_us = log_between(1, 5000);
+  outside->length_us = log_between(100, one_in(30) ? 1e6 : 3e4);
+  outside->cpu = below(sim_machine.cpus);
+  outside->thread = below(64);
+  outside->mask = 1 + sim_random_below((UINT64_C(1) << sim_machine.cpus) - 1);
+}
+
+void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
+{
+  memset(scenario, 0, sizeof(*scenario));
+  sim_random_seed(seed);
+  scenario->seed = seed;
+  draw_machine(scenario);
+  draw_fault(&scenario->fault);
+  const bool exits = one_in(10);
+  scenario->pools = one_in(3) ? between(1, SIM_POOLS_MAX) : 1;
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    draw_pool(&scenario->pool[i]);
+  scenario->actors = one_in(3) ? between(1, SIM_ACTORS_MAX) : between(1, 2);
+  for (uint32_t i = 0; i < scenario->actors; i++)
+    draw_actor(scenario, &scenario->actor[i], exits);
+  scenario->actors_realtime = one_in(8);
+  scenario->outsides = one_in(3) ? between(1, one_in(3) ? SIM_EVENTS_MAX : 2) : 0;
+  for (uint32_t i = 0; i < scenario->outsides; i++)
+    draw_outside(&scenario->outside[i]);
+  scenario->stops_early = one_in(4);
+  scenario->stop_us = log_between(1, 5000);
+  scenario->stops_backwards = one_in(2);
+  scenario->destroys = one_in(4);
+  scenario->looks_quiet = one_in(3);
+  scenario->rounds = one_in(10) ? 2 : 1;
+}
