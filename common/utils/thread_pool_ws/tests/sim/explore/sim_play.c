@@ -84,15 +84,26 @@ static void *stop_thread(void *index_arg)
   return NULL;
 }
 
-/// In a thread of its own: a task that the stop helps with may end its thread.
-static void stop_pool(uint32_t index)
+static void *wait_thread(void *index_arg)
+{
+  ws_pool_wait(sim_pool[(uint32_t)(uintptr_t)index_arg]);
+  return NULL;
+}
+
+/// A task that a wait or a stop helps with may end its thread.
+static void in_thread(void *(*func)(void *), uint32_t index)
 {
   pthread_t thread;
-  if (!sim_pool[index] || stopped[index])
-    return;
-  while (pthread_create(&thread, NULL, stop_thread, (void *)(uintptr_t)index) != 0)
+  while (pthread_create(&thread, NULL, func, (void *)(uintptr_t)index) != 0)
     sim_sleep_until(sim_self->now_ps + 100 * SIM_PS_PER_US);
   pthread_join(thread, NULL);
+}
+
+static void stop_pool(uint32_t index)
+{
+  if (!sim_pool[index] || stopped[index])
+    return;
+  in_thread(stop_thread, index);
   stopped[index] = true;
 }
 
@@ -105,7 +116,7 @@ static void stop_pools(void)
 
 static void end_pools(void)
 {
-  if (!sim_scene->destroys)
+  if (!sim_scene->destroys || sim_scene->exits)
     stop_pools();
   for (uint32_t i = 0; i < sim_scene->pools; i++) {
     ws_pool_t *pool = sim_pool[i];
@@ -132,7 +143,7 @@ static void check_quiet(void)
 {
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     if (sim_pool[i] && !stopped[i] && ws_load_relaxed(&sim_pool[i]->spin) != WS_SPIN_HOT) {
-      ws_pool_wait(sim_pool[i]);
+      in_thread(wait_thread, i);
       sim_quiet_check(sim_pool[i], i);
     }
 }

@@ -98,7 +98,8 @@ static ws_spin_t draw_spin(void)
   return kind < 4 ? WS_SPIN_AUTO : kind < 7 ? WS_SPIN_OFF : kind < 9 ? WS_SPIN_FIXED : WS_SPIN_HOT;
 }
 
-static void draw_pool(sim_pool_plan_t *pool)
+/// Real-time workers that busy-poll need CPUs of their own, for good: they would starve everybody else.
+static void draw_pool(const sim_scenario_t *scenario, sim_pool_plan_t *pool)
 {
   static const uint32_t capacity[] = {2, 4, 8, 16, 64, 256};
   static const double spin_us[] = {0, 3, 10, 40};
@@ -120,6 +121,8 @@ static void draw_pool(sim_pool_plan_t *pool)
   pool->host_threads = one_in(8);
   pool->late_us = one_in(4) ? log_between(1, 3000) : 0;
   pool->aborts = one_in(4);
+  if (pool->spin == WS_SPIN_HOT && (pool->class >= WS_CLASS_RR || scenario->actors_realtime))
+    pool->spin = WS_SPIN_AUTO;
 }
 
 static sim_task_kind_t draw_kind(bool exits)
@@ -130,7 +133,7 @@ static sim_task_kind_t draw_kind(bool exits)
   return kind < 8 ? SIM_TASK_WORK : (sim_task_kind_t)between(SIM_TASK_NEST, SIM_TASK_PAIR);
 }
 
-static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst, bool exits)
+static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
 {
   *burst = (sim_burst_t){
       .pool = one_in(2) ? 0 : below(scenario->pools),
@@ -138,9 +141,9 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst, bool 
       .by = (sim_push_by_t)below(SIM_BY_KINDS),
       .end = one_in(2) ? SIM_END_GROUP : (sim_end_t)below(SIM_END_KINDS),
       .hint = one_in(5) ? (sim_hint_t)below(SIM_HINT_KINDS) : SIM_HINT_NONE,
-      .kind = draw_kind(exits),
+      .kind = draw_kind(scenario->exits),
       .every = one_in(2) ? 1 : between(1, 5),
-      .leaf = one_in(3) ? draw_kind(exits) : SIM_TASK_WORK,
+      .leaf = one_in(3) ? draw_kind(scenario->exits) : SIM_TASK_WORK,
       .work_us = one_in(4) ? 0 : log_between(0.1, one_in(8) ? 2000 : 100),
       .repeat = 1,
   };
@@ -156,7 +159,7 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst, bool 
   }
 }
 
-static void draw_actor(const sim_scenario_t *scenario, sim_actor_t *actor, bool exits)
+static void draw_actor(const sim_scenario_t *scenario, sim_actor_t *actor)
 {
   actor->start_us = one_in(2) ? 0 : log_between(1, 3000);
   actor->actions = between(1, one_in(2) ? 2 : SIM_ACTIONS_MAX);
@@ -165,7 +168,7 @@ static void draw_actor(const sim_scenario_t *scenario, sim_actor_t *actor, bool 
     action->pause_us = one_in(2) ? 0 : log_between(1, one_in(8) ? 20000 : 500);
     action->sets_spin = one_in(12);
     action->spin = draw_spin();
-    draw_burst(scenario, &action->burst, exits);
+    draw_burst(scenario, &action->burst);
   }
 }
 
@@ -190,14 +193,14 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->seed = seed;
   draw_machine(scenario);
   draw_fault(&scenario->fault);
-  const bool exits = one_in(10);
+  scenario->exits = one_in(10);
+  scenario->actors_realtime = one_in(8);
   scenario->pools = one_in(3) ? between(1, SIM_POOLS_MAX) : 1;
   for (uint32_t i = 0; i < scenario->pools; i++)
-    draw_pool(&scenario->pool[i]);
+    draw_pool(scenario, &scenario->pool[i]);
   scenario->actors = one_in(3) ? between(1, SIM_ACTORS_MAX) : between(1, 2);
   for (uint32_t i = 0; i < scenario->actors; i++)
-    draw_actor(scenario, &scenario->actor[i], exits);
-  scenario->actors_realtime = one_in(8);
+    draw_actor(scenario, &scenario->actor[i]);
   scenario->outsides = one_in(3) ? between(1, one_in(3) ? SIM_EVENTS_MAX : 2) : 0;
   for (uint32_t i = 0; i < scenario->outsides; i++)
     draw_outside(&scenario->outside[i]);

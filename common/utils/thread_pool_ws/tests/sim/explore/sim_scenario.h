@@ -117,6 +117,7 @@ typedef struct {
   uint32_t actors;
   sim_actor_t actor[SIM_ACTORS_MAX];
   bool actors_realtime;
+  bool exits; ///< there are tasks that end their thread
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];
   bool stops_early; ///< the pools are stopped while threads push

@@ -1,3 +1,129 @@
 // SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_show.c
+/// A scenario in words.
+#include <stdio.h>
+
 #include "sim_scenario.h"
-void sim_scenario_show(const sim_scenario_t *scenario) { (void)scenario; }
+
+static const char *yes(bool is, const char *text)
+{
+  return is ? text : "";
+}
+
+static void show_machine(const sim_machine_t *machine)
+{
+  printf("machine   %u CPUs, %u a core, %u a node", machine->cpus, machine->smt, machine->node_cpus);
+  if (machine->quota_cpus > 0)
+    printf(", quota %.1f CPUs", machine->quota_cpus);
+  printf("; modify %.0f ns, line %.0f ns, fence %.0f ns, pause %.0f ns, call %.0f ns, switch %.0f ns, wake %.1f us\n",
+         machine->modify_ns, machine->llc_ns, machine->fence_ns, machine->pause_ns, machine->syscall_ns,
+         machine->switch_ns, machine->wake.spread[0].ns[2] / 1000);
+}
+
+static void show_share(const char *what, double share)
+{
+  if (share > 0)
+    printf("; %s %.3f %%", what, share * 100);
+}
+
+static void show_fault(const sim_fault_t *fault)
+{
+  static const char *const orders[] = {"by costs", "random", "unlike speeds (PCT)"};
+  printf("order     %s", orders[fault->order]);
+  if (fault->order == SIM_ORDER_PCT)
+    printf(", %u changes in %llu steps", fault->changes, (unsigned long long)fault->steps);
+  if (fault->stall_share > 0)
+    printf("; %.4f %% of steps stop for %.0f to %.0f us", fault->stall_share * 100, fault->stall_us_min,
+           fault->stall_us_max);
+  if (fault->stall_at > 0)
+    printf("; step %llu stops for %.0f us", (unsigned long long)fault->stall_at, fault->starve_us);
+  show_share("futex waits that end by themselves", fault->spurious_share);
+  show_share("late timers", fault->late_share);
+  show_share("threads that cannot be created", fault->create_share);
+  show_share("mappings that fail", fault->map_share);
+  printf("\n");
+}
+
+static const char *spin_name(ws_spin_t spin)
+{
+  static const char *const names[] = {"off", "fixed", "auto", "hot"};
+  return names[spin];
+}
+
+static void show_pool(const sim_pool_plan_t *pool, uint32_t index)
+{
+  static const char *const classes[] = {"its maker's class", "class OTHER", "class RR", "class FIFO"};
+  static const char *const full[] = {"grows", "runs inline", "fails"};
+  printf("pool %u    %u workers, %s, priority %d", index, pool->workers, classes[pool->class], pool->priority);
+  for (uint32_t i = 0; i < pool->workers && pool->pinned; i++)
+    printf("%s%d", i == 0 ? ", on CPUs " : " ", pool->core[i]);
+  printf("; queues of %u, %u lanes, a full one %s%s; spin %s", pool->capacity, pool->lanes, full[pool->full],
+         yes(pool->fifo, ", oldest first"), spin_name(pool->spin));
+  printf(" (lead %.0f us, looks %.0f us, joins %.0f us)%s%s", pool->lead_us, pool->spin_us, pool->join_spin_us,
+         yes(pool->host_threads, ", the host's threads"), yes(pool->aborts, ", aborted at its end"));
+  if (pool->late_us > 0)
+    printf(", made after %.0f us", pool->late_us);
+  printf("\n");
+}
+
+static void show_burst(const sim_burst_t *burst)
+{
+  static const char *const kinds[] = {"computes", "pushes and joins", "pushes", "sleeps", "blocks", "crosses pools",
+                                      "waits for the one before", "ends its thread"};
+  static const char *const ends[] = {"waits for the group", "waits for a tagged group", "awaits an event",
+                                     "waits for the pool", "does not wait"};
+  static const char *const bys[] = {"push", "batch", "try"};
+  static const char *const hints[] = {"", ", prewake", ", prewake_at", ", phase"};
+  printf("%u tasks to pool %u (%s), %s%s; one in %u %s, %.1f us", burst->count, burst->pool, bys[burst->by],
+         ends[burst->end], hints[burst->hint], burst->every, kinds[burst->kind], burst->work_us);
+  if (burst->depth > 0)
+    printf(", depth %u, %u each, the innermost: one %s", burst->depth, burst->fan, kinds[burst->leaf]);
+  if (burst->repeat > 1)
+    printf("; %u times, each %.0f us", burst->repeat, burst->period_us);
+  printf("\n");
+}
+
+static void show_actor(const sim_actor_t *actor, uint32_t index)
+{
+  printf("thread %u  begins after %.0f us\n", index, actor->start_us);
+  for (uint32_t i = 0; i < actor->actions; i++) {
+    const sim_action_t *action = &actor->action[i];
+    printf("  after %.0f us: ", action->pause_us);
+    if (action->sets_spin)
+      printf("pool %u spins: %s\n", action->burst.pool, spin_name(action->spin));
+    else
+      show_burst(&action->burst);
+  }
+}
+
+static void show_outside(const sim_outside_t *outside)
+{
+  printf("outside   at %.0f us: ", outside->at_us);
+  if (outside->kind == SIM_EVENT_HOG)
+    printf("CPU %u is taken for %.0f us\n", outside->cpu, outside->length_us);
+  else if (outside->kind == SIM_EVENT_THROTTLE)
+    printf("all CPUs are taken for %.0f us\n", outside->length_us);
+  else if (outside->kind == SIM_EVENT_MASK_ONE)
+    printf("thread %u may use the CPUs %llx\n", outside->thread, (unsigned long long)outside->mask);
+  else
+    printf("all threads may use the CPUs %llx\n", (unsigned long long)outside->mask);
+}
+
+void sim_scenario_show(const sim_scenario_t *scenario)
+{
+  printf("seed      %llu\n", (unsigned long long)scenario->seed);
+  show_machine(&scenario->machine);
+  show_fault(&scenario->fault);
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    show_pool(&scenario->pool[i], i);
+  for (uint32_t i = 0; i < scenario->actors; i++)
+    show_actor(&scenario->actor[i], i);
+  for (uint32_t i = 0; i < scenario->outsides; i++)
+    show_outside(&scenario->outside[i]);
+  printf("end       %s", scenario->destroys ? "destroyed without a stop" : "stopped");
+  if (scenario->stops_early)
+    printf(" while threads push, after %.0f us", scenario->stop_us);
+  printf("%s%s%s%s\n", yes(scenario->stops_backwards, ", last pool first"),
+         yes(scenario->looks_quiet, ", looked at when quiet"), yes(scenario->actors_realtime, "; threads are real-time"),
+         yes(scenario->rounds > 1, "; all of it twice"));
+}

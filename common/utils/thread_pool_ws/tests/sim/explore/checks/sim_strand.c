@@ -60,10 +60,18 @@ static bool kernel_delays(void)
   return false;
 }
 
+/// The guard is there, and waits for no CPU: where threads of a higher class hold all those that it may use,
+/// the pool promises nothing.
+static bool guard_runs(const ws_pool_t *pool)
+{
+  return pool->guarded && sim_thread[pool->guard_thread - 1]->state != SIM_READY;
+}
+
 static bool is_stranded(ws_pool_t *pool)
 {
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 && ws_queued(pool) > 0
-         && running_threads() < pool->cpus && parked_worker_could_run(pool) && !kernel_delays();
+         && running_threads() < pool->cpus && parked_worker_could_run(pool) && guard_runs(pool)
+         && !kernel_delays();
 }
 
 /// What the guard takes, in the worst case.
