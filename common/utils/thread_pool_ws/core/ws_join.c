@@ -94,7 +94,7 @@ static bool run_own(join_t *join)
   return ran;
 }
 
-/// A task of this wait has ended its thread.
+/// A task of this wait has ended its thread. It may have been the pool's last.
 static void settle(ws_frame_t *frame)
 {
   join_t *join = (join_t *)frame;
@@ -103,6 +103,7 @@ static void settle(ws_frame_t *frame)
   else
     finish_other(join);
   count(join);
+  ws_note_idle(frame->pool);
 }
 
 /// Run one task that a task of the group has pushed. Not for an event: there a task may push what comes after

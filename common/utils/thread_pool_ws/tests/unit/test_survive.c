@@ -18,7 +18,7 @@ typedef struct {
   ws_pool_t *pool, *other;
   test_gate_t gate;
   how_t how;
-  ws_au64_t begun, cleaned, after_wait;
+  ws_au64_t begun, cleaned, after_wait, may_end;
 } scene_t;
 
 static scene_t scene;
@@ -275,6 +275,64 @@ static int event(void *how)
   return end(1);
 }
 
+/// Ends its thread when the gate is open.
+static void end_thread_late(void *unused)
+{
+  ws_add_relaxed(&scene.begun, 1);
+  while (test_value(&scene.may_end) == 0)
+    ws_os_now_ns();
+  ws_add_relaxed(&scene.cleaned, 1);
+  leave();
+  (void)unused;
+}
+
+static void *await_and_end(void *unused)
+{
+  const ws_task_t task = {.func = end_thread_late, .group = ws_group_tag(&scene)};
+  if (ws_pool_push(scene.pool, task) == 0)
+    ws_pool_await(scene.pool, task.group, &(ws_event_t){never, sleep_until_cancelled, NULL});
+  ws_add_relaxed(&scene.after_wait, 1);
+  return unused;
+}
+
+static void *wait_beside(void *unused)
+{
+  ws_pool_wait(scene.pool);
+  return unused;
+}
+
+static bool has_waiter(void *unused)
+{
+  (void)unused;
+  return ws_load_relaxed(&scene.pool->waiters) == 1;
+}
+
+static bool sleeps(void *unused)
+{
+  (void)unused;
+  return ws_awake(scene.pool) == 0;
+}
+
+/// The last task of the pool ends a thread that awaits an event, while another thread waits for the pool.
+static int last_task(void *how)
+{
+  begin(*(const how_t *)how, 1);
+  hold(1);
+  test_threads_t threads = {0};
+  test_spawn(&threads, await_and_end, NULL);
+  if (!test_until(has_begun, NULL))
+    return 9;
+  test_spawn(&threads, wait_beside, NULL);
+  if (!test_until(has_waiter, NULL))
+    return 9;
+  test_gate_let(&scene.gate, 1);
+  if (!test_until(sleeps, NULL))
+    return 9;
+  ws_add_relaxed(&scene.may_end, 1);
+  test_join(&threads);
+  return end(1);
+}
+
 static void each_way(int (*body)(void *how))
 {
   for (how_t how = BY_EXIT; how < HOWS; how++)
@@ -294,6 +352,7 @@ EACH_WAY(worker_that_waits_goes_on, worker_in_a_wait)
 EACH_WAY(wait_for_a_pool_ends, wait_for_all)
 EACH_WAY(stop_is_finished, stop)
 EACH_WAY(task_run_in_a_push, inline_task)
+EACH_WAY(last_task_ends_a_thread_that_awaits_an_event, last_task)
 
 static void wait_for_an_event_is_given_up(void)
 {
@@ -308,4 +367,5 @@ static void wait_for_an_event_is_given_up(void)
 TEST_MAIN("survive", TEST_CASE(helper_goes_on_until_its_group_is_done), TEST_CASE(helper_in_two_pools),
           TEST_CASE(worker_goes_on), TEST_CASE(worker_that_waits_goes_on), TEST_CASE(wait_for_a_pool_ends),
           TEST_CASE(stop_is_finished), TEST_CASE(task_run_in_a_push),
+          TEST_CASE(last_task_ends_a_thread_that_awaits_an_event),
           TEST_CASE(wait_for_an_event_is_given_up))
