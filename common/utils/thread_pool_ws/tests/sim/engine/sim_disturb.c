@@ -79,3 +79,8 @@ void sim_disturb(void)
   }
   sim_detour_at_ps = *at_ps;
 }
+
+bool sim_disturb_throttles(sim_ps_t now_ps)
+{
+  return now_ps < now.throttled_until_ps;
+}

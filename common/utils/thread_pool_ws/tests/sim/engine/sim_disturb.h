@@ -20,4 +20,7 @@ void sim_disturb_begins(void);
 /// @brief To be called when the running thread's time has reached sim_detour_at_ps, or no quota is left.
 void sim_disturb(void);
 
+/// @return whether the control group's time is used up: all of its threads stand still
+bool sim_disturb_throttles(sim_ps_t now_ps);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../../core/ws_types.h"
+#include "sim_disturb.h"
 #include "sim_libc.h"
 #include "sim_quiet.h"
 #include "sim_record.h"
@@ -188,6 +189,7 @@ static bool over(void)
 void sim_play(const sim_scenario_t *scenario)
 {
   sim_scene = scenario;
+  sim_disturb_reset();
   sim_fault_begin(&scenario->fault);
   sim_thread_t like = {.class = scenario->actors_realtime ? SIM_REALTIME : SIM_FAIR, .priority = 60, .slack_ns = 50000};
   like.allowed[0] = (UINT64_C(1) << sim_machine.cpus) - 1;

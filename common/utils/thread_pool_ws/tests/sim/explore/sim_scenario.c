@@ -45,7 +45,7 @@ static void draw_machine(sim_scenario_t *scenario)
   machine->llc_cpus = machine->node_cpus;
   machine->pause_ns = 150;
   double *const costs[] = {&machine->modify_ns, &machine->llc_ns, &machine->fence_ns, &machine->pause_ns,
-                           &machine->syscall_ns, &machine->wake_call_ns, &machine->wake_busy_ns,
+                           &machine->syscall_ns, &machine->wake_busy_ns,
                            &machine->switch_ns, &machine->migrate_ns, &machine->create_ns};
   for (uint32_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
     scale(costs[i], 0.5, 4);
@@ -53,11 +53,18 @@ static void draw_machine(sim_scenario_t *scenario)
   scale(&machine->granularity_us, 0.3, 2);
   const double slower = one_in(4) ? log_between(1, 20) : 1;
   for (uint32_t i = 0; i < SIM_QUANTILES; i++) {
+    machine->call.spread[0].ns[i] *= slower;
     machine->wake.spread[0].ns[i] *= slower;
     machine->timer.spread[0].ns[i] *= slower;
   }
   if (one_in(8))
     machine->quota_cpus = 0.5 + 0.5 * below(2 * machine->cpus);
+  if (one_in(8))
+    machine->stay_share = sim_random_unit();
+  if (one_in(10)) {
+    machine->detours_per_s = log_between(100, 20000);
+    machine->detour = (sim_spread_t){{200, 500, 1000, 5000, 20000, 100000}};
+  }
   scenario->machine = *machine;
 }
 
@@ -98,8 +105,7 @@ static ws_spin_t draw_spin(void)
   return kind < 4 ? WS_SPIN_AUTO : kind < 7 ? WS_SPIN_OFF : kind < 9 ? WS_SPIN_FIXED : WS_SPIN_HOT;
 }
 
-/// Real-time workers that busy-poll need CPUs of their own, for good: they would starve everybody else.
-static void draw_pool(const sim_scenario_t *scenario, sim_pool_plan_t *pool)
+static void draw_pool(sim_pool_plan_t *pool)
 {
   static const uint32_t capacity[] = {2, 4, 8, 16, 64, 256};
   static const double spin_us[] = {0, 3, 10, 40};
@@ -121,8 +127,6 @@ static void draw_pool(const sim_scenario_t *scenario, sim_pool_plan_t *pool)
   pool->host_threads = one_in(8);
   pool->late_us = one_in(4) ? log_between(1, 3000) : 0;
   pool->aborts = one_in(4);
-  if (pool->spin == WS_SPIN_HOT && (pool->class >= WS_CLASS_RR || scenario->actors_realtime))
-    pool->spin = WS_SPIN_AUTO;
 }
 
 static sim_task_kind_t draw_kind(bool exits)
@@ -186,6 +190,34 @@ static void draw_outside(sim_outside_t *outside)
   outside->mask = 1 + sim_random_below((UINT64_C(1) << sim_machine.cpus) - 1);
 }
 
+static bool has_mask_changes(const sim_scenario_t *scenario)
+{
+  for (uint32_t i = 0; i < scenario->outsides; i++)
+    if (scenario->outside[i].kind >= SIM_EVENT_MASK_ONE)
+      return true;
+  return false;
+}
+
+/// Real-time workers that busy-poll need CPUs of their own, for good: on others they starve everybody.
+static void tame(sim_scenario_t *scenario)
+{
+  bool any = scenario->actors_realtime;
+  uint32_t workers = 0;
+  for (uint32_t i = 0; i < scenario->pools; i++) {
+    any |= scenario->pool[i].class >= WS_CLASS_RR;
+    workers += scenario->pool[i].workers;
+  }
+  if (!any || (workers < scenario->machine.cpus && !scenario->actors_realtime && !has_mask_changes(scenario)))
+    return;
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    if (scenario->pool[i].spin == WS_SPIN_HOT)
+      scenario->pool[i].spin = WS_SPIN_AUTO;
+  for (uint32_t i = 0; i < scenario->actors; i++)
+    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
+      if (scenario->actor[i].action[j].spin == WS_SPIN_HOT)
+        scenario->actor[i].action[j].spin = WS_SPIN_OFF;
+}
+
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
 {
   memset(scenario, 0, sizeof(*scenario));
@@ -197,7 +229,7 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->actors_realtime = one_in(8);
   scenario->pools = one_in(3) ? between(1, SIM_POOLS_MAX) : 1;
   for (uint32_t i = 0; i < scenario->pools; i++)
-    draw_pool(scenario, &scenario->pool[i]);
+    draw_pool(&scenario->pool[i]);
   scenario->actors = one_in(3) ? between(1, SIM_ACTORS_MAX) : between(1, 2);
   for (uint32_t i = 0; i < scenario->actors; i++)
     draw_actor(scenario, &scenario->actor[i]);
@@ -210,4 +242,5 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->destroys = one_in(4);
   scenario->looks_quiet = one_in(3);
   scenario->rounds = one_in(10) ? 2 : 1;
+  tame(scenario);
 }

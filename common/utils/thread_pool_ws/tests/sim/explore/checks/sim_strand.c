@@ -6,6 +6,7 @@
 
 #include "../../../../core/ws_park.h"
 #include "../../../../core/ws_types.h"
+#include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_play.h"
@@ -67,9 +68,10 @@ static bool guard_runs(const ws_pool_t *pool)
   return pool->guarded && sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 
-static bool is_stranded(ws_pool_t *pool)
+static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
-  return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 && ws_queued(pool) > 0
+  return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 && !sim_disturb_throttles(now_ps)
+         && ws_queued(pool) > 0
          && running_threads() < pool->cpus && parked_worker_could_run(pool) && guard_runs(pool)
          && !kernel_delays();
 }
@@ -83,7 +85,7 @@ static sim_ps_t bound_ps(void)
 static void look_at(uint32_t index, sim_ps_t now_ps)
 {
   const uint64_t begun = sim_record_begun[index];
-  const bool stranded = is_stranded(sim_pool[index]);
+  const bool stranded = is_stranded(sim_pool[index], now_ps);
   if (!stranded || !watched[index].stranded || watched[index].begun != begun)
     watched[index].since_ps = now_ps;
   watched[index].stranded = stranded;
