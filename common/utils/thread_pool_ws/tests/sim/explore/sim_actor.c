@@ -11,6 +11,7 @@
 #include "sim_play.h"
 #include "sim_record.h"
 #include "sim_seam_points.h"
+#include "sim_stack.h"
 #include "sim_work.h"
 
 #define GOALS_MAX 8192u
@@ -49,15 +50,6 @@ static void complete(const sim_burst_t *burst, goal_t *goal)
   }
 }
 
-static void end_task(void *record_arg)
-{
-  sim_record_t *record = record_arg;
-  sim_record_end(record);
-  sim_futex_wake(&record->done, INT_MAX);
-  if (record->goal)
-    complete(record->burst, record->goal);
-}
-
 static sim_ps_t time_of(const sim_record_t *record)
 {
   const uint64_t hash = (uint64_t)(record - sim_record + 1) * UINT64_C(0x9E3779B97F4A7C15) + sim_scene->seed;
@@ -70,9 +62,11 @@ static void wait_for_twin(sim_record_t *record)
   const sim_ps_t until_ps = sim_self->now_ps + PAIR_PS_MAX;
   if (((record - sim_record) & 1) == 0 || twin->burst != record->burst || sim_pool[record->pool]->workers < 2)
     return;
+  sim_stack_hide(true);
   while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED
          && !sim_record_aborting[record->pool])
     sim_futex_wait(&twin->done, 0, until_ps);
+  sim_stack_hide(false);
 }
 
 static sim_task_kind_t kind_of(const sim_record_t *record)
@@ -96,18 +90,31 @@ static void push_across(const sim_record_t *record)
     sim_burst_run(record->burst, record->pool + 1, record->depth - 1);
 }
 
-static void do_task(sim_record_t *record)
+static void exit_thread(const sim_record_t *record)
 {
-  const sim_ps_t ps = time_of(record);
-  const sim_task_kind_t kind = kind_of(record);
+  if ((record - sim_record) & 1)
+    ws_blocking_begin();
+  pthread_exit(NULL);
+}
+
+static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
+{
   if (kind == SIM_TASK_BLOCK)
     ws_blocking_begin();
+  sim_stack_hide(kind == SIM_TASK_SLEEP || kind == SIM_TASK_BLOCK);
   if (kind == SIM_TASK_BLOCK || kind == SIM_TASK_SLEEP)
     sim_sleep_until(sim_self->now_ps + ps);
   else
     sim_work(ps);
+  sim_stack_hide(false);
   if (kind == SIM_TASK_BLOCK)
     ws_blocking_end();
+}
+
+static void do_task(sim_record_t *record)
+{
+  const sim_task_kind_t kind = kind_of(record);
+  compute_or_sleep(kind, time_of(record));
   if (kind == SIM_TASK_NEST || kind == SIM_TASK_SPAWN)
     push_more(record);
   else if (kind == SIM_TASK_CROSS)
@@ -115,15 +122,52 @@ static void do_task(sim_record_t *record)
   else if (kind == SIM_TASK_PAIR)
     wait_for_twin(record);
   else if (kind == SIM_TASK_EXIT)
-    pthread_exit(NULL);
+    exit_thread(record);
+}
+
+/// @return whether the running thread is a worker that floats
+static bool floats(void)
+{
+  const int32_t index = ws_worker_index();
+  for (uint32_t i = 0; i < sim_scene->pools && index >= 0; i++) {
+    const ws_pool_t *pool = sim_pool[i];
+    if (pool && (uint32_t)index < pool->workers && pool->worker[index].tid == (int32_t)sim_self->index + 1)
+      return pool->worker[index].cpu < 0;
+  }
+  return false;
+}
+
+/// A floating worker that runs tasks may use every CPU of the process.
+static void check_affinity(const sim_record_t *record)
+{
+  const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
+  if (!sim_scene->changes_masks && (sim_self->allowed[0] & all) != all && floats())
+    sim_finding("confined: a worker runs task %u and may use the CPUs %llx only", (uint32_t)(record - sim_record),
+                (unsigned long long)(sim_self->allowed[0] & all));
+}
+
+/// Its frame ends with the task, and with it those of waits inside it that the end of a thread has cut off.
+static void end_task(void *frame_arg)
+{
+  sim_frame_t *frame = frame_arg;
+  sim_record_t *record = frame->record;
+  *sim_stack() = frame->outer;
+  sim_stack_hide(false);
+  sim_record_end(record);
+  sim_futex_wake(&record->done, INT_MAX);
+  if (record->goal)
+    complete(record->burst, record->goal);
 }
 
 static void run_task(void *record_arg)
 {
-  sim_record_t *record = record_arg;
-  sim_record_begin(record);
-  pthread_cleanup_push(end_task, record);
-  do_task(record);
+  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record_arg, .outer = *sim_stack()};
+  sim_record_begin(record_arg);
+  sim_stack_check(record_arg);
+  check_affinity(record_arg);
+  *sim_stack() = &frame;
+  pthread_cleanup_push(end_task, &frame);
+  do_task(record_arg);
   pthread_cleanup_pop(1);
 }
 
@@ -160,7 +204,7 @@ static void push_batch(ws_pool_t *pool, const ws_task_t *task, uint32_t first, u
                        const sim_burst_t *burst, sim_end_t end, goal_t *goal)
 {
   const int64_t taken = ws_pool_push_batch(pool, task, count);
-  if (taken < 0 && taken != -ECANCELED)
+  if (taken < 0 && (taken != -ECANCELED || sim_stack_is_in(sim_record[first].pool)))
     sim_finding("a batch was refused with %lld", (long long)taken);
   for (uint32_t i = 0; i < count; i++) {
     if ((int64_t)i < taken)
@@ -170,15 +214,23 @@ static void push_batch(ws_pool_t *pool, const ws_task_t *task, uint32_t first, u
   }
 }
 
+/// A pool that stops still takes what its tasks push.
+static bool may_refuse(const ws_pool_t *pool, const sim_record_t *record, int result)
+{
+  const bool fails = record->burst->by == SIM_BY_TRY || pool->settings.full == WS_FULL_FAIL;
+  return (result == -ECANCELED && !sim_stack_is_in(record->pool)) || (result == -EAGAIN && fails);
+}
+
 static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
                         const sim_burst_t *burst, sim_end_t end, goal_t *goal)
 {
   for (uint32_t i = 0; i < count; i++) {
+    sim_record_t *record = &sim_record[first + i];
     const int result = burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
     if (result == 0)
-      sim_record_answer(&sim_record[first + i], true);
-    else if (result == -ECANCELED || (result == -EAGAIN && (burst->by == SIM_BY_TRY || pool->settings.full == WS_FULL_FAIL)))
-      refuse(burst, end, goal, &sim_record[first + i]);
+      sim_record_answer(record, true);
+    else if (may_refuse(pool, record, result))
+      refuse(burst, end, goal, record);
     else
       sim_finding("a push was refused with %d", result);
   }
@@ -188,22 +240,29 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
                      goal_t *goal)
 {
   ws_task_t task[BATCH_MAX] = {{0}};
+  sim_frame_t frame = {.in = SIM_IN_PUSH, .outer = *sim_stack()};
+  *sim_stack() = &frame;
   for (uint32_t i = 0; i < count; i++)
     task[i] = (ws_task_t){.func = run_task, .arg = &sim_record[first + i], .group = carried(end, goal)};
   if (burst->by == SIM_BY_BATCH)
     push_batch(pool, task, first, count, burst, end, goal);
   else
     push_singly(pool, task, first, count, burst, end, goal);
+  *sim_stack() = frame.outer;
 }
 
 static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
 {
+  static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
+  sim_frame_t frame = {.in = in[end], .goal = goal, .outer = *sim_stack()};
+  *sim_stack() = &frame;
   if (end == SIM_END_GROUP || end == SIM_END_TAG)
     ws_group_wait(&goal->group, pool);
   else if (end == SIM_END_EVENT)
     ws_pool_await(pool, ws_group_tag(goal), &(ws_event_t){is_ready, sleep_until_ready, goal});
   else if (end == SIM_END_POOL)
     ws_pool_wait(pool);
+  *sim_stack() = frame.outer;
 }
 
 /// How this burst's tasks are waited for: an abort skips tasks, which then complete nothing themselves, and
@@ -215,7 +274,8 @@ static sim_end_t end_of(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
     return SIM_END_NOTHING;
   if ((burst->end == SIM_END_TAG || burst->end == SIM_END_EVENT) && sim_scene->pool[pool].aborts)
     return SIM_END_GROUP;
-  return !outermost && burst->end >= SIM_END_POOL ? SIM_END_GROUP : burst->end;
+  const bool across = burst->kind == SIM_TASK_CROSS && burst->end == SIM_END_POOL;
+  return !outermost && burst->end >= SIM_END_POOL && !across ? SIM_END_GROUP : burst->end;
 }
 
 void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
@@ -230,8 +290,13 @@ void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
     return;
   const bool own = end == SIM_END_TAG || end == SIM_END_EVENT;
   for (uint32_t i = first; i < first + count; i++)
-    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING, .pool = index, .depth = depth, .burst = burst,
-                                   .goal = own ? goal : NULL};
+    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
+                                   .pool = index,
+                                   .depth = depth,
+                                   .burst = burst,
+                                   .goal = own ? goal : NULL,
+                                   .carried = end <= SIM_END_EVENT ? goal : NULL,
+                                   .parent = sim_stack_task()};
   push_all(pool, first, count, burst, end, goal);
   if (end == SIM_END_NOTHING)
     return;

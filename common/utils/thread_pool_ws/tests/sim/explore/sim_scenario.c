@@ -169,7 +169,7 @@ static void draw_actor(const sim_scenario_t *scenario, sim_actor_t *actor)
   actor->actions = between(1, one_in(2) ? 2 : SIM_ACTIONS_MAX);
   for (uint32_t i = 0; i < actor->actions; i++) {
     sim_action_t *action = &actor->action[i];
-    action->pause_us = one_in(2) ? 0 : log_between(1, one_in(8) ? 20000 : 500);
+    action->pause_us = one_in(2) ? 0 : log_between(1, one_in(8) ? 80000 : 500);
     action->sets_spin = one_in(12);
     action->spin = draw_spin();
     draw_burst(scenario, &action->burst);
@@ -207,7 +207,7 @@ static void tame(sim_scenario_t *scenario)
     any |= scenario->pool[i].class >= WS_CLASS_RR;
     workers += scenario->pool[i].workers;
   }
-  if (!any || (workers < scenario->machine.cpus && !scenario->actors_realtime && !has_mask_changes(scenario)))
+  if (!any || (workers < scenario->machine.cpus && !scenario->actors_realtime && !scenario->changes_masks))
     return;
   for (uint32_t i = 0; i < scenario->pools; i++)
     if (scenario->pool[i].spin == WS_SPIN_HOT)
@@ -242,5 +242,6 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->destroys = one_in(4);
   scenario->looks_quiet = one_in(3);
   scenario->rounds = one_in(10) ? 2 : 1;
+  scenario->changes_masks = has_mask_changes(scenario);
   tame(scenario);
 }

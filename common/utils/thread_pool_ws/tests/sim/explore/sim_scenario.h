@@ -124,6 +124,8 @@ typedef struct {
   double stop_us; ///< so long after they have begun
   bool stops_backwards; ///< the last pool first
   bool destroys; ///< without a stop before
+  bool changes_masks; ///< somebody does, while it runs
+  bool looks_hot; ///< are the workers of busy-polling pools awake
   bool looks_quiet; ///< before the stop: is the pool quiet when everything has run
   uint32_t rounds; ///< times that all of this happens
 } sim_scenario_t;

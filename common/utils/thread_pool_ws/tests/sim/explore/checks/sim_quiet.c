@@ -59,6 +59,17 @@ static void check_armed(const ws_pool_t *pool, uint32_t index)
     sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed, ws_load_relaxed(&pool->armed));
 }
 
+/// Lanes of threads that have ended are free for others.
+static void check_lanes(const ws_pool_t *pool, uint32_t index)
+{
+  for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->queues); i++) {
+    const uint64_t owner = ws_load_relaxed(&pool->queue[i]->owner);
+    const int32_t tid = ws_tid_of(owner);
+    if (owner != 0 && sim_thread[tid - 1]->state == SIM_ENDED)
+      sim_finding("pool %u: the lane of thread %d, which has ended, is not free", index, tid);
+  }
+}
+
 void sim_quiet_check(ws_pool_t *pool, uint32_t index)
 {
   const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
@@ -71,6 +82,7 @@ void sim_quiet_check(ws_pool_t *pool, uint32_t index)
     step_ps += step_ps / 2;
   }
   check_armed(pool, index);
+  check_lanes(pool, index);
 }
 
 void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)

@@ -23,7 +23,8 @@ typedef enum {
   SIM_RECORD_REFUSED
 } sim_record_state_t;
 
-typedef struct {
+typedef struct sim_record_s sim_record_t;
+struct sim_record_s {
   sim_record_state_t state;
   bool accepted;
   uint32_t pool; ///< index
@@ -31,7 +32,9 @@ typedef struct {
   uint32_t done; ///< futex: 1 = it has ended
   const sim_burst_t *burst;
   void *goal; ///< that it completes itself; NULL = none
-} sim_record_t;
+  const void *carried; ///< what it belongs to: a group, or the address of a tag; NULL = nothing
+  const sim_record_t *parent; ///< the task that pushed it; NULL = none
+};
 
 extern sim_record_t sim_record[SIM_RECORDS_MAX];
 extern uint32_t sim_records; ///< in use

@@ -11,8 +11,10 @@
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"
+#include "sim_stack.h"
 
 #define LOOK_PS (250 * SIM_PS_PER_US)
+#define PLACE_PS_MAX (5 * SIM_PS_PER_MS)
 #define POINTS_MAX UINT64_C(60000000)
 
 sim_ps_t sim_strand_longest_ps;
@@ -82,6 +84,26 @@ static sim_ps_t bound_ps(void)
   return 25 * SIM_PS_PER_MS + (sim_ps_t)(sim_fault.late_share * 15 * 5 * 1e9);
 }
 
+/// A worker sleeps, is not parked, and waits for nothing that the pool cannot see: it has given its place away.
+static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
+{
+  const sim_thread_t *thread = sim_thread[worker->tid - 1];
+  return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread)
+         && ws_load_relaxed(&worker->trust) == WS_TRUST_NOT && worker->queue.rests_at == 0;
+}
+
+static void look_for_places(uint32_t index, sim_ps_t now_ps)
+{
+  static sim_ps_t since_ps[SIM_POOLS_MAX][SIM_WORKERS_MAX];
+  const ws_pool_t *pool = sim_pool[index];
+  for (uint32_t i = 0; pool && ws_load_relaxed(&pool->state) != WS_STOPPED && i < pool->workers; i++) {
+    if (since_ps[index][i] == 0 || sim_stalled > 0 || sim_disturb_throttles(now_ps) || !holds_place(pool, &pool->worker[i]))
+      since_ps[index][i] = now_ps;
+    else if (now_ps - since_ps[index][i] > PLACE_PS_MAX)
+      sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
+  }
+}
+
 static void look_at(uint32_t index, sim_ps_t now_ps)
 {
   const uint64_t begun = sim_record_begun[index];
@@ -106,6 +128,8 @@ static void look(void *unused, sim_ps_t now_ps)
     sim_finding("no end after %llu steps", (unsigned long long)sim_points);
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     look_at(i, now_ps);
+  for (uint32_t i = 0; i < sim_scene->pools; i++)
+    look_for_places(i, now_ps);
   const sim_ps_t next_ps = now_ps + LOOK_PS;
   sim_event_add((sim_event_t){.at_ps = next_ps > sim_event_soonest_ps ? next_ps : sim_event_soonest_ps + 1,
                               .kind = SIM_EVENT_CALL, .call = look, .arg = unused});

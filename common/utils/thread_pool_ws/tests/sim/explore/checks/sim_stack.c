@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_stack.c
+/// sim_stack.h.
+#include "sim_stack.h"
+
+#include "sim_libc.h"
+
+static sim_frame_t *top[SIM_THREADS_MAX];
+static bool hides[SIM_THREADS_MAX];
+
+sim_frame_t **sim_stack(void)
+{
+  return &top[sim_self->index];
+}
+
+sim_record_t *sim_stack_task(void)
+{
+  for (const sim_frame_t *frame = *sim_stack(); frame; frame = frame->outer)
+    if (frame->in == SIM_IN_TASK)
+      return frame->record;
+  return NULL;
+}
+
+bool sim_stack_is_in(uint32_t pool)
+{
+  for (const sim_frame_t *frame = *sim_stack(); frame; frame = frame->outer)
+    if (frame->in == SIM_IN_TASK && frame->record->pool == pool)
+      return true;
+  return false;
+}
+
+static bool belongs_to(const sim_record_t *record, const void *goal)
+{
+  for (; record; record = record->parent)
+    if (record->carried == goal)
+      return true;
+  return false;
+}
+
+void sim_stack_check(const sim_record_t *record)
+{
+  const sim_frame_t *frame = *sim_stack();
+  if (frame && frame->in == SIM_IN_WAIT && !belongs_to(record, frame->goal))
+    sim_finding("stranger: a thread that waits for a group runs task %u, which is not of it",
+                (uint32_t)(record - sim_record));
+}
+
+void sim_stack_hide(bool hidden)
+{
+  hides[sim_self->index] = hidden;
+}
+
+bool sim_stack_hides(const sim_thread_t *thread)
+{
+  return hides[thread->index];
+}
