@@ -13,7 +13,7 @@
 /// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
 static bool refused(const struct ws_pool_s *pool, ws_here_t here)
 {
-  return here.queue ? here.queue->depth == 0 : ws_self()->laneless_in != pool->id;
+  return !ws_is_inside(pool, here);
 }
 
 /// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals

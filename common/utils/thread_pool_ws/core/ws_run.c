@@ -17,6 +17,11 @@ const ws_task_t *ws_current_task(void)
   return ws_self()->task;
 }
 
+bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
+{
+  return (here.queue && here.queue->depth > 0) || ws_self()->laneless_in == pool->id;
+}
+
 static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
 {
   ws_self_t *self = ws_self();

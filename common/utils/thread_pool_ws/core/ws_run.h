@@ -32,6 +32,10 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
 /// completes its group.
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
+/// @return whether the calling thread, which is no worker of @p pool, is inside a task of it. With a lane or
+/// without: in the middle of a task that it began without one it may have found a lane since
+bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
+
 /// @brief Tell threads in ws_pool_wait that the caller has run out of work.
 void ws_note_idle(struct ws_pool_s *pool);
 

@@ -105,7 +105,7 @@ int ws_pool_wait(ws_pool_t *pool)
   if (!pool)
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  if (here.worker || (here.queue && here.queue->depth > 0))
+  if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;
   ws_traced_join_begin(pool, NULL);
   ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = wait_until_idle, .settle = settle});
@@ -168,7 +168,7 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   if (!pool || (uint32_t)how > WS_STOP_ABORT)
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  if (here.worker || (here.queue && here.queue->depth > 0))
+  if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;
   uint32_t running = WS_RUNNING;
   if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller

@@ -263,9 +263,81 @@ static void worker_of_one_pool_pushes_to_another_and_joins(void)
   }
 }
 
+/// A thread without a lane is inside a task that it runs inline; meanwhile a lane becomes free.
+typedef struct {
+  ws_pool_t *pool;
+  ws_au64_t begun, may_go_on, pushed;
+  int wait_result, push_result;
+  test_threads_t other;
+} inside_t;
+
+static bool is_draining(void *inside_arg)
+{
+  return ws_load_relaxed(&((inside_t *)inside_arg)->pool->state) == WS_DRAINING;
+}
+
+static bool has_begun(void *inside_arg)
+{
+  return test_value(&((inside_t *)inside_arg)->begun) > 0;
+}
+
+static void push_inside(void *inside_arg)
+{
+  inside_t *inside = inside_arg;
+  inside->wait_result = ws_pool_wait(inside->pool);
+  ws_add_relaxed(&inside->begun, 1);
+  while (test_value(&inside->may_go_on) == 0)
+    test_sleep_ms(1);
+  if (!test_until(is_draining, inside))
+    return;
+  const ws_task_t task = {.func = test_count_task, .arg = &inside->pushed};
+  inside->push_result = ws_pool_push(inside->pool, task);
+}
+
+static void *push_laneless(void *inside_arg)
+{
+  test_push(((inside_t *)inside_arg)->pool, push_inside, inside_arg, NULL);
+  return NULL;
+}
+
+/// Owns the only lane until the other thread is inside its task.
+static void *own_lane(void *inside_arg)
+{
+  inside_t *inside = inside_arg;
+  test_push(inside->pool, test_empty_task, NULL, NULL);
+  test_spawn(&inside->other, push_laneless, inside);
+  CU_ASSERT(test_until(has_begun, inside));
+  return NULL;
+}
+
+static void *stop_pool(void *inside_arg)
+{
+  ws_pool_stop(((inside_t *)inside_arg)->pool, WS_STOP_DRAIN);
+  return NULL;
+}
+
+static void lane_found_in_the_middle_of_a_task(void)
+{
+  ws_settings_t settings = test_settings(0);
+  settings.lanes = 1;
+  inside_t inside = {.pool = test_create(&settings), .push_result = -1};
+  test_threads_t owner = {0}, stopper = {0};
+  test_spawn(&owner, own_lane, &inside);
+  test_join(&owner);
+  test_spawn(&stopper, stop_pool, &inside);
+  ws_add_relaxed(&inside.may_go_on, 1);
+  test_join(&stopper);
+  test_join(&inside.other);
+  CU_ASSERT_EQUAL(inside.wait_result, -EDEADLK);
+  CU_ASSERT_EQUAL(inside.push_result, 0);
+  CU_ASSERT_EQUAL(test_value(&inside.pushed), 1);
+  ws_pool_destroy(inside.pool);
+}
+
 TEST_MAIN("lane", TEST_CASE(one_thread_alternates_between_20_pools),
           TEST_CASE(lane_is_reused_after_its_thread_ended),
           TEST_CASE(more_threads_than_lanes_under_each_policy),
               TEST_CASE(shared_queue_full_under_each_policy),
           TEST_CASE(thousands_of_short_threads), TEST_CASE(stale_entries_of_destroyed_pools),
-          TEST_CASE(push_from_a_thread_that_ends), TEST_CASE(worker_of_one_pool_pushes_to_another_and_joins))
+          TEST_CASE(push_from_a_thread_that_ends), TEST_CASE(worker_of_one_pool_pushes_to_another_and_joins),
+          TEST_CASE(lane_found_in_the_middle_of_a_task))
