@@ -14,7 +14,7 @@
 #include "sim_stack.h"
 
 #define LOOK_PS (250 * SIM_PS_PER_US)
-#define PLACE_PS_MAX (5 * SIM_PS_PER_MS)
+#define PLACE_LOOKS_MAX 20u
 #define POINTS_MAX UINT64_C(60000000)
 
 sim_ps_t sim_strand_longest_ps;
@@ -94,12 +94,12 @@ static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 
 static void look_for_places(uint32_t index, sim_ps_t now_ps)
 {
-  static sim_ps_t since_ps[SIM_POOLS_MAX][SIM_WORKERS_MAX];
+  static uint32_t looks[SIM_POOLS_MAX][SIM_WORKERS_MAX];
   const ws_pool_t *pool = sim_pool[index];
   for (uint32_t i = 0; pool && ws_load_relaxed(&pool->state) != WS_STOPPED && i < pool->workers; i++) {
-    if (since_ps[index][i] == 0 || sim_stalled > 0 || sim_disturb_throttles(now_ps) || !holds_place(pool, &pool->worker[i]))
-      since_ps[index][i] = now_ps;
-    else if (now_ps - since_ps[index][i] > PLACE_PS_MAX)
+    if (sim_stalled > 0 || sim_disturb_throttles(now_ps) || !holds_place(pool, &pool->worker[i]))
+      looks[index][i] = 0;
+    else if (++looks[index][i] > PLACE_LOOKS_MAX)
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
   }
 }
