@@ -69,8 +69,8 @@ bool sim_event_next(sim_event_t *event)
   if (events.count == 0)
     return false;
   *event = events.heap[0];
-  sim_event_hash = (sim_event_hash ^ (uint64_t)event->at_ps ^ (uint64_t)event->kind << 62 ^ (uint64_t)event->subject << 48)
-                   * UINT64_C(0x100000001b3);
+  const uint64_t what = (uint64_t)event->kind << 62 ^ (uint64_t)event->subject << 48;
+  sim_event_hash = (sim_event_hash ^ (uint64_t)event->at_ps ^ what) * UINT64_C(0x100000001b3);
   const sim_event_t last = events.heap[--events.count];
   if (events.count > 0)
     sift_down(&last);

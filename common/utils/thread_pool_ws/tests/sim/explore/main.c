@@ -82,7 +82,8 @@ int main(int argc, char **argv)
   const double start_s = now_s();
   sim_runner_run(&wanted, &sum);
   const double seconds = now_s() - start_s;
-  printf("%llu scenarios, %llu tasks, %llu steps, %llu findings; %.1f s, %.1f million steps a second, longest strand %.2f ms\n",
+  printf("%llu scenarios, %llu tasks, %llu steps, %llu findings; %.1f s, %.1f million steps a second, "
+         "longest strand %.2f ms\n",
          (unsigned long long)sum.scenarios, (unsigned long long)sum.tasks, (unsigned long long)sum.points,
          (unsigned long long)sum.findings, seconds, (double)sum.points / seconds / 1e6,
          (double)sum.strand_ps / 1e9);

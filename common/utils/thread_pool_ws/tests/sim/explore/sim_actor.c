@@ -63,8 +63,8 @@ static void wait_for_twin(sim_record_t *record)
   if (((record - sim_record) & 1) == 0 || twin->burst != record->burst || sim_pool[record->pool]->workers < 2)
     return;
   sim_stack_hide(true);
-  while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED
-         && !sim_record_aborting[record->pool])
+  while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED &&
+         !sim_record_aborting[record->pool])
     sim_futex_wait(&twin->done, 0, until_ps);
   sim_stack_hide(false);
 }
@@ -73,7 +73,9 @@ static sim_task_kind_t kind_of(const sim_record_t *record)
 {
   const sim_burst_t *burst = record->burst;
   if (record->depth == 0)
-    return burst->depth > 0 ? burst->leaf : (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind : SIM_TASK_WORK;
+    return burst->depth > 0                                      ? burst->leaf
+           : (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind
+                                                                 : SIM_TASK_WORK;
   return record->depth < burst->depth || (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind
                                                                                              : SIM_TASK_WORK;
 }
@@ -142,8 +144,8 @@ static void check_affinity(const sim_record_t *record)
 {
   const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
   if (!sim_scene->changes_masks && (sim_self->allowed[0] & all) != all && floats())
-    sim_finding("confined: a worker runs task %u and may use the CPUs %llx only", (uint32_t)(record - sim_record),
-                (unsigned long long)(sim_self->allowed[0] & all));
+    sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
+                (uint32_t)(record - sim_record), (unsigned long long)(sim_self->allowed[0] & all));
 }
 
 /// Its frame ends with the task, and with it those of waits inside it that the end of a thread has cut off.
@@ -185,9 +187,9 @@ static void sleep_until_ready(void *goal_arg)
 
 static ws_group_t *carried(sim_end_t end, goal_t *goal)
 {
-  return end == SIM_END_GROUP                          ? &goal->group
+  return end == SIM_END_GROUP                         ? &goal->group
          : end == SIM_END_TAG || end == SIM_END_EVENT ? ws_group_tag(goal)
-                                                       : NULL;
+                                                      : NULL;
 }
 
 /// The pool did not take the task: nobody else will complete it.
@@ -226,7 +228,8 @@ static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, 
 {
   for (uint32_t i = 0; i < count; i++) {
     sim_record_t *record = &sim_record[first + i];
-    const int result = burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
+    const int result =
+        burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
     if (result == 0)
       sim_record_answer(record, true);
     else if (may_refuse(pool, record, result))

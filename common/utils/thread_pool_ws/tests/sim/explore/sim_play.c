@@ -191,7 +191,8 @@ void sim_play(const sim_scenario_t *scenario)
   sim_scene = scenario;
   sim_disturb_reset();
   sim_fault_begin(&scenario->fault);
-  sim_thread_t like = {.class = scenario->actors_realtime ? SIM_REALTIME : SIM_FAIR, .priority = 60, .slack_ns = 50000};
+  sim_thread_t like = {
+      .class = scenario->actors_realtime ? SIM_REALTIME : SIM_FAIR, .priority = 60, .slack_ns = 50000};
   like.allowed[0] = (UINT64_C(1) << sim_machine.cpus) - 1;
   sim_outside_begin();
   sim_strand_begin();

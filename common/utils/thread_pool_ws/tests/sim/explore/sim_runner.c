@@ -60,8 +60,8 @@ static void show_threads(void)
   for (uint32_t i = 0; i < sim_threads; i++) {
     const sim_thread_t *thread = sim_thread[i];
     if (thread->state != SIM_ENDED)
-      printf("thread %u \"%s\" %s%s, CPU %u, since %.3f us, waits on %p, mask %llx, class %d\n", i + 1, thread->name,
-             states[thread->state], thread->stalled ? " (stopped)" : "", thread->cpu,
+      printf("thread %u \"%s\" %s%s, CPU %u, since %.3f us, waits on %p, mask %llx, class %d\n", i + 1,
+             thread->name, states[thread->state], thread->stalled ? " (stopped)" : "", thread->cpu,
              (double)(thread->now_ps - SIM_PS_PER_S) / 1e6, thread->waits_on,
              (unsigned long long)thread->allowed[0], (int)thread->class);
   }
@@ -116,10 +116,10 @@ static void add_up(const sim_runner_t *wanted, uint64_t seed)
     length = snprintf(line, sizeof(line), "FINDING %s\n  ci/simulate replay seed=%llu\n", result->finding,
                       (unsigned long long)seed);
   else if (wanted->verbose)
-    length = snprintf(line, sizeof(line), "seed %llu: %llu tasks, %llu steps, order of events %016llx, strand %.2f ms\n",
-                      (unsigned long long)seed, (unsigned long long)result->tasks,
-                      (unsigned long long)result->points, (unsigned long long)result->hash,
-                      (double)result->strand_ps / 1e9);
+    length = snprintf(
+        line, sizeof(line), "seed %llu: %llu tasks, %llu steps, order of events %016llx, strand %.2f ms\n",
+        (unsigned long long)seed, (unsigned long long)result->tasks, (unsigned long long)result->points,
+        (unsigned long long)result->hash, (double)result->strand_ps / 1e9);
   if (length > 0 && write(STDOUT_FILENO, line, (size_t)length) < 0)
     _exit(2);
 }

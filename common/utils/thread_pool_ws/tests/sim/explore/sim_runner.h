@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_runner.h
-/// Scenarios one by one, each in a process of its own that begins as the same copy of this one: nothing of one
-/// reaches the next, and a seed gives the same run whatever ran before it.
+/// Scenarios one by one, each in a process of its own that begins as the same copy of this one: nothing of
+/// one reaches the next, and a seed gives the same run whatever ran before it.
 #ifndef SIM_RUNNER_H
 #define SIM_RUNNER_H
 
@@ -11,10 +11,10 @@
 typedef struct {
   uint64_t first; ///< seed
   uint64_t count;
-  double seconds; ///< at most; 0 = no limit
-  uint32_t jobs; ///< host processes at once
+  double seconds;        ///< at most; 0 = no limit
+  uint32_t jobs;         ///< host processes at once
   uint32_t findings_max; ///< enough of them
-  bool verbose; ///< a line for each scenario
+  bool verbose;          ///< a line for each scenario
 } sim_runner_t;
 
 typedef struct {

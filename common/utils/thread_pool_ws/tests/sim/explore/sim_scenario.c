@@ -44,8 +44,8 @@ static void draw_machine(sim_scenario_t *scenario)
   machine->node_cpus = machine->cpus > 3 && one_in(4) ? machine->cpus / 2 : machine->cpus;
   machine->llc_cpus = machine->node_cpus;
   machine->pause_ns = 150;
-  double *const costs[] = {&machine->modify_ns, &machine->llc_ns, &machine->fence_ns, &machine->pause_ns,
-                           &machine->syscall_ns, &machine->wake_busy_ns,
+  double *const costs[] = {&machine->modify_ns, &machine->llc_ns,     &machine->fence_ns,
+                           &machine->pause_ns,  &machine->syscall_ns, &machine->wake_busy_ns,
                            &machine->switch_ns, &machine->migrate_ns, &machine->create_ns};
   for (uint32_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
     scale(costs[i], 0.5, 4);
@@ -151,7 +151,8 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
       .work_us = one_in(4) ? 0 : log_between(0.1, one_in(8) ? 2000 : 100),
       .repeat = 1,
   };
-  const bool pushes = burst->kind == SIM_TASK_NEST || burst->kind == SIM_TASK_SPAWN || burst->kind == SIM_TASK_CROSS;
+  const bool pushes =
+      burst->kind == SIM_TASK_NEST || burst->kind == SIM_TASK_SPAWN || burst->kind == SIM_TASK_CROSS;
   burst->depth = pushes ? between(1, one_in(4) ? 4 : 2) : 0;
   burst->fan = between(1, burst->depth > 2 ? 2 : 4);
   if (pushes && burst->every == 1 && burst->count > 6)

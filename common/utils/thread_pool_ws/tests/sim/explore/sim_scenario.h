@@ -21,14 +21,14 @@
 
 /// What a task does.
 typedef enum {
-  SIM_TASK_WORK, ///< computes
-  SIM_TASK_NEST, ///< pushes tasks and waits for them
+  SIM_TASK_WORK,  ///< computes
+  SIM_TASK_NEST,  ///< pushes tasks and waits for them
   SIM_TASK_SPAWN, ///< pushes tasks and does not wait
   SIM_TASK_SLEEP, ///< sleeps; the pool does not see it
   SIM_TASK_BLOCK, ///< sleeps between ws_blocking_begin and ws_blocking_end
   SIM_TASK_CROSS, ///< pushes tasks to the next pool and waits for them
-  SIM_TASK_PAIR, ///< every second task waits for the one before it, 20 ms at most
-  SIM_TASK_EXIT, ///< ends its thread
+  SIM_TASK_PAIR,  ///< every second task waits for the one before it, 20 ms at most
+  SIM_TASK_EXIT,  ///< ends its thread
   SIM_TASK_KINDS
 } sim_task_kind_t;
 
@@ -37,15 +37,21 @@ typedef enum { SIM_BY_PUSH, SIM_BY_BATCH, SIM_BY_TRY, SIM_BY_KINDS } sim_push_by
 /// How the thread that pushes waits.
 typedef enum {
   SIM_END_GROUP,
-  SIM_END_TAG, ///< for a group that its tasks complete themselves
-  SIM_END_EVENT, ///< ws_pool_await
-  SIM_END_POOL, ///< ws_pool_wait
+  SIM_END_TAG,     ///< for a group that its tasks complete themselves
+  SIM_END_EVENT,   ///< ws_pool_await
+  SIM_END_POOL,    ///< ws_pool_wait
   SIM_END_NOTHING, ///< it goes on
   SIM_END_KINDS
 } sim_end_t;
 
 /// What the thread tells the pool about the burst.
-typedef enum { SIM_HINT_NONE, SIM_HINT_PREWAKE, SIM_HINT_PREWAKE_AT, SIM_HINT_PHASE, SIM_HINT_KINDS } sim_hint_t;
+typedef enum {
+  SIM_HINT_NONE,
+  SIM_HINT_PREWAKE,
+  SIM_HINT_PREWAKE_AT,
+  SIM_HINT_PHASE,
+  SIM_HINT_KINDS
+} sim_hint_t;
 
 typedef struct {
   uint32_t pool;
@@ -54,17 +60,17 @@ typedef struct {
   sim_end_t end;
   sim_hint_t hint;
   sim_task_kind_t kind;
-  uint32_t every; ///< one task in so many is of that kind; the others compute
+  uint32_t every;       ///< one task in so many is of that kind; the others compute
   sim_task_kind_t leaf; ///< kind of the innermost tasks of SIM_TASK_NEST
-  uint32_t depth, fan; ///< of what tasks push
-  double work_us; ///< mean, and mean time of a sleep
-  uint32_t repeat; ///< bursts
-  double period_us; ///< from one to the next; 0 = at once
+  uint32_t depth, fan;  ///< of what tasks push
+  double work_us;       ///< mean, and mean time of a sleep
+  uint32_t repeat;      ///< bursts
+  double period_us;     ///< from one to the next; 0 = at once
 } sim_burst_t;
 
 typedef struct {
   double pause_us; ///< before it
-  bool sets_spin; ///< it is no burst, but a change of the mode
+  bool sets_spin;  ///< it is no burst, but a change of the mode
   ws_spin_t spin;
   sim_burst_t burst;
 } sim_action_t;
@@ -88,13 +94,13 @@ typedef struct {
   ws_spin_t spin;
   double lead_us, spin_us, join_spin_us;
   bool host_threads; ///< the host creates the threads
-  double late_us; ///< made so long after the threads outside have begun
-  bool aborts; ///< stopped by an abort
+  double late_us;    ///< made so long after the threads outside have begun
+  bool aborts;       ///< stopped by an abort
 } sim_pool_plan_t;
 
 /// What happens from outside the program.
 typedef enum {
-  SIM_EVENT_HOG, ///< a thread of a higher class takes a CPU
+  SIM_EVENT_HOG,      ///< a thread of a higher class takes a CPU
   SIM_EVENT_THROTTLE, ///< all CPUs are taken: the control group's time is used up
   SIM_EVENT_MASK_ONE, ///< taskset -p
   SIM_EVENT_MASK_ALL, ///< taskset -ap
@@ -120,14 +126,14 @@ typedef struct {
   bool exits; ///< there are tasks that end their thread
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];
-  bool stops_early; ///< the pools are stopped while threads push
-  double stop_us; ///< so long after they have begun
+  bool stops_early;     ///< the pools are stopped while threads push
+  double stop_us;       ///< so long after they have begun
   bool stops_backwards; ///< the last pool first
-  bool destroys; ///< without a stop before
-  bool changes_masks; ///< somebody does, while it runs
-  bool looks_hot; ///< are the workers of busy-polling pools awake
-  bool looks_quiet; ///< before the stop: is the pool quiet when everything has run
-  uint32_t rounds; ///< times that all of this happens
+  bool destroys;        ///< without a stop before
+  bool changes_masks;   ///< somebody does, while it runs
+  bool looks_hot;       ///< are the workers of busy-polling pools awake
+  bool looks_quiet;     ///< before the stop: is the pool quiet when everything has run
+  uint32_t rounds;      ///< times that all of this happens
 } sim_scenario_t;
 
 /// @brief Draw all of a scenario from @p seed.

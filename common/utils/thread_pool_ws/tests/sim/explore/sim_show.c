@@ -15,7 +15,8 @@ static void show_machine(const sim_machine_t *machine)
   printf("machine   %u CPUs, %u a core, %u a node", machine->cpus, machine->smt, machine->node_cpus);
   if (machine->quota_cpus > 0)
     printf(", quota %.1f CPUs", machine->quota_cpus);
-  printf("; modify %.0f ns, line %.0f ns, fence %.0f ns, pause %.0f ns, call %.0f ns, switch %.0f ns, wake %.1f us\n",
+  printf("; modify %.0f ns, line %.0f ns, fence %.0f ns, pause %.0f ns, call %.0f ns, switch %.0f ns, wake "
+         "%.1f us\n",
          machine->modify_ns, machine->llc_ns, machine->fence_ns, machine->pause_ns, machine->syscall_ns,
          machine->switch_ns, machine->wake.spread[0].ns[2] / 1000);
 }
@@ -54,13 +55,15 @@ static void show_pool(const sim_pool_plan_t *pool, uint32_t index)
 {
   static const char *const classes[] = {"its maker's class", "class OTHER", "class RR", "class FIFO"};
   static const char *const full[] = {"grows", "runs inline", "fails"};
-  printf("pool %u    %u workers, %s, priority %d", index, pool->workers, classes[pool->class], pool->priority);
+  printf("pool %u    %u workers, %s, priority %d", index, pool->workers, classes[pool->class],
+         pool->priority);
   for (uint32_t i = 0; i < pool->workers && pool->pinned; i++)
     printf("%s%d", i == 0 ? ", on CPUs " : " ", pool->core[i]);
   printf("; queues of %u, %u lanes, a full one %s%s; spin %s", pool->capacity, pool->lanes, full[pool->full],
          yes(pool->fifo, ", oldest first"), spin_name(pool->spin));
-  printf(" (lead %.0f us, looks %.0f us, joins %.0f us)%s%s", pool->lead_us, pool->spin_us, pool->join_spin_us,
-         yes(pool->host_threads, ", the host's threads"), yes(pool->aborts, ", aborted at its end"));
+  printf(" (lead %.0f us, looks %.0f us, joins %.0f us)%s%s", pool->lead_us, pool->spin_us,
+         pool->join_spin_us, yes(pool->host_threads, ", the host's threads"),
+         yes(pool->aborts, ", aborted at its end"));
   if (pool->late_us > 0)
     printf(", made after %.0f us", pool->late_us);
   printf("\n");
@@ -68,8 +71,9 @@ static void show_pool(const sim_pool_plan_t *pool, uint32_t index)
 
 static void show_burst(const sim_burst_t *burst)
 {
-  static const char *const kinds[] = {"computes", "pushes and joins", "pushes", "sleeps", "blocks", "crosses pools",
-                                      "waits for the one before", "ends its thread"};
+  static const char *const kinds[] = {
+      "computes",      "pushes and joins",         "pushes",         "sleeps", "blocks",
+      "crosses pools", "waits for the one before", "ends its thread"};
   static const char *const ends[] = {"waits for the group", "waits for a tagged group", "awaits an event",
                                      "waits for the pool", "does not wait"};
   static const char *const bys[] = {"push", "batch", "try"};
@@ -124,6 +128,7 @@ void sim_scenario_show(const sim_scenario_t *scenario)
   if (scenario->stops_early)
     printf(" while threads push, after %.0f us", scenario->stop_us);
   printf("%s%s%s%s\n", yes(scenario->stops_backwards, ", last pool first"),
-         yes(scenario->looks_quiet, ", looked at when quiet"), yes(scenario->actors_realtime, "; threads are real-time"),
+         yes(scenario->looks_quiet, ", looked at when quiet"),
+         yes(scenario->actors_realtime, "; threads are real-time"),
          yes(scenario->rounds > 1, "; all of it twice"));
 }

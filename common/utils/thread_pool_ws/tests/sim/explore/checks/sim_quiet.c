@@ -38,8 +38,8 @@ static bool is_anybody(const counted_t *counted)
 
 _Noreturn static void complain(uint32_t index, const char *when, uint32_t awake, const counted_t *counted)
 {
-  sim_finding("pool %u %s: %u awake, %u searching, %u starved, %u blocked, %u helpers, %u waiting, %u armed", index,
-              when, awake, counted->searching, counted->starved, counted->blocked, counted->helpers,
+  sim_finding("pool %u %s: %u awake, %u searching, %u starved, %u blocked, %u helpers, %u waiting, %u armed",
+              index, when, awake, counted->searching, counted->starved, counted->blocked, counted->helpers,
               counted->waiters, counted->armed);
 }
 
@@ -56,7 +56,8 @@ static void check_armed(const ws_pool_t *pool, uint32_t index)
   for (uint32_t i = 0; i < pool->workers; i++)
     armed += ws_load_relaxed(&pool->worker[i].rise.alarm_ns) != 0;
   if (is_quiet(pool) && armed != ws_load_relaxed(&pool->armed))
-    sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed, ws_load_relaxed(&pool->armed));
+    sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed,
+                ws_load_relaxed(&pool->armed));
 }
 
 /// Lanes of threads that have ended are free for others.
@@ -97,7 +98,8 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
     sim_finding("pool %u: %llu tasks are left in its queues", index, (unsigned long long)stats.queued_tasks);
   sim_record_check_pool(index, run, stats.skipped_tasks);
   const counted_t counted = count(pool);
-  if (counted.blocked || counted.helpers || counted.waiters || counted.armed) // a worker ends while it searches
+  // searching may stay: a worker ends while it searches
+  if (counted.blocked || counted.helpers || counted.waiters || counted.armed)
     complain(index, "has stopped", 0, &counted);
 }
 

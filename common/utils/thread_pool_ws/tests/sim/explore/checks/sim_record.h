@@ -27,12 +27,12 @@ typedef struct sim_record_s sim_record_t;
 struct sim_record_s {
   sim_record_state_t state;
   bool accepted;
-  uint32_t pool; ///< index
+  uint32_t pool;  ///< index
   uint32_t depth; ///< of the tasks that it may push still
-  uint32_t done; ///< futex: 1 = it has ended
+  uint32_t done;  ///< futex: 1 = it has ended
   const sim_burst_t *burst;
-  void *goal; ///< that it completes itself; NULL = none
-  const void *carried; ///< what it belongs to: a group, or the address of a tag; NULL = nothing
+  void *goal;                 ///< that it completes itself; NULL = none
+  const void *carried;        ///< what it belongs to: a group, or the address of a tag; NULL = nothing
   const sim_record_t *parent; ///< the task that pushed it; NULL = none
 };
 

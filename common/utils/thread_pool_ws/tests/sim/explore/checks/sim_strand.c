@@ -72,10 +72,9 @@ static bool guard_runs(const ws_pool_t *pool)
 
 static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
-  return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 && !sim_disturb_throttles(now_ps)
-         && ws_queued(pool) > 0
-         && running_threads() < pool->cpus && parked_worker_could_run(pool) && guard_runs(pool)
-         && !kernel_delays();
+  return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 &&
+         !sim_disturb_throttles(now_ps) && ws_queued(pool) > 0 && running_threads() < pool->cpus &&
+         parked_worker_could_run(pool) && guard_runs(pool) && !kernel_delays();
 }
 
 /// What the guard takes, in the worst case.
@@ -84,12 +83,12 @@ static sim_ps_t bound_ps(void)
   return 25 * SIM_PS_PER_MS + (sim_ps_t)(sim_fault.late_share * 15 * 5 * 1e9);
 }
 
-/// A worker sleeps, is not parked, and waits for nothing that the pool cannot see: it has given its place away.
+/// A worker sleeps, is not parked, and waits for nothing that the pool cannot see, but has its place still.
 static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 {
   const sim_thread_t *thread = sim_thread[worker->tid - 1];
-  return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread)
-         && ws_load_relaxed(&worker->trust) == WS_TRUST_NOT && worker->queue.rests_at == 0;
+  return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread) &&
+         ws_load_relaxed(&worker->trust) == WS_TRUST_NOT && worker->queue.rests_at == 0;
 }
 
 static void look_for_places(uint32_t index, sim_ps_t now_ps)
@@ -116,8 +115,8 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
   if (ps > sim_strand_longest_ps)
     sim_strand_longest_ps = ps;
   if (ps > bound_ps())
-    sim_finding("strand: pool %u has %llu tasks queued, and a parked worker with an idle CPU, for %.1f ms", index,
-                (unsigned long long)ws_queued(sim_pool[index]), (double)ps / 1e9);
+    sim_finding("strand: pool %u has %llu tasks queued, and a parked worker with an idle CPU, for %.1f ms",
+                index, (unsigned long long)ws_queued(sim_pool[index]), (double)ps / 1e9);
 }
 
 static void look(void *unused, sim_ps_t now_ps)
@@ -132,7 +131,9 @@ static void look(void *unused, sim_ps_t now_ps)
     look_for_places(i, now_ps);
   const sim_ps_t next_ps = now_ps + LOOK_PS;
   sim_event_add((sim_event_t){.at_ps = next_ps > sim_event_soonest_ps ? next_ps : sim_event_soonest_ps + 1,
-                              .kind = SIM_EVENT_CALL, .call = look, .arg = unused});
+                              .kind = SIM_EVENT_CALL,
+                              .call = look,
+                              .arg = unused});
 }
 
 void sim_strand_begin(void)
