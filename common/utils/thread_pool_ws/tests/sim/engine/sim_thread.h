@@ -45,7 +45,6 @@ struct sim_thread_s {
   sim_thread_t *next_waiter, *next_ready;
   bool timed_out;
   bool stalled; ///< a fault has stopped it
-  bool balances; ///< idle CPUs will look for it
   bool detached;
   sim_fiber_t fiber;
   void *(*func)(void *arg);
