@@ -7,6 +7,9 @@ import sys
 from importlib import import_module
 
 VERBS = {
+    "explore": ("explore", "scenarios of the shipped core under adversarial schedules and faults"),
+    "replay": ("replay", "one of them again: seed=N"),
+    "mutants": ("mutants", "is each known defect found when it is put back into the core"),
     "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
     "validate": ("validate", "a slot benchmark's results beside the simulated ones, with the error"),
     "shapes": ("shapes", "published curves over the number of workers, simulated"),

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mutants: copies of the core with a defect put in (tests/sim/mutants/*.toml), built into programs of their own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulate.program import program_path
+
+PROGRAM = "ws_sim_explore"
+SIM = Path(__file__).resolve().parent.parent
+MODULE = SIM.parent.parent
+MUTANTS = SIM / "mutants"
+
+
+class MutantError(Exception):
+    """A mutant that does not fit the core as it is."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """In one file of the module, one text becomes another."""
+
+    file: str
+    old: str
+    new: str
+
+    def apply(self, module: Path) -> None:
+        path = module / self.file
+        text = path.read_text()
+        if text.count(self.old) != 1:
+            raise MutantError(f"{self.file} has the old text {text.count(self.old)} times instead of once")
+        path.write_text(text.replace(self.old, self.new))
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """Why it is one, and what it changes."""
+
+    name: str
+    why: str
+    edits: tuple[Edit, ...]
+
+    def build(self) -> Path:
+        """@return the program, compiled from a copy of the core"""
+        folder = program_path("mutants") / self.name
+        shutil.rmtree(folder, ignore_errors=True)
+        for part in ("core", "include", "trace"):
+            shutil.copytree(MODULE / part, folder / "module" / part)
+        for edit in self.edits:
+            edit.apply(folder / "module")
+        return link(folder, compile_changed(folder, {edit.file for edit in self.edits}))
+
+
+def find_mutants() -> list[Mutant]:
+    found = []
+    for path in sorted(MUTANTS.glob("*.toml")):
+        words = tomllib.loads(path.read_text())
+        edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
+        found.append(Mutant(path.stem, words["why"], edits))
+    return found
+
+
+def find_mutant(name: str) -> Mutant:
+    for mutant in find_mutants():
+        if mutant.name == name:
+            return mutant
+    raise MutantError(f"there is no mutant {name}")
+
+
+def build_folder() -> Path:
+    """Where CMake wrote what it builds: above the folder of the programs."""
+    folder = program_path(".").resolve()
+    while not (folder / "compile_commands.json").exists():
+        if folder == folder.parent:
+            raise MutantError("there is no compile_commands.json above the programs")
+        folder = folder.parent
+    return folder
+
+
+def core_commands() -> list[dict[str, str]]:
+    commands: list[dict[str, str]] = json.loads((build_folder() / "compile_commands.json").read_text())
+    return [command for command in commands if "ws_sim_core.dir" in command["output"]]
+
+
+def run(command: str, folder: str) -> None:
+    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise MutantError(done.stderr.strip() or f"{command} failed")
+
+
+def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
+    """A header concerns every file. @return object of the core -> object of the mutant"""
+    objects = {}
+    headers = any(file.endswith(".h") for file in files)
+    for command in core_commands():
+        source = Path(command["file"])
+        if not headers and f"core/{source.name}" not in files:
+            continue
+        output = str(folder / (source.name + ".o"))
+        text = command["command"].replace(command["output"], output)
+        text = text.replace(str(source), str(folder / "module" / "core" / source.name))
+        run(text, command["directory"])
+        objects[command["output"]] = output
+    return objects
+
+
+def link(folder: Path, objects: dict[str, str]) -> Path:
+    """As Ninja links the program, with the mutant's objects in place of the core's."""
+    build = build_folder()
+    asked = subprocess.run(
+        ["ninja", "-C", str(build), "-t", "commands", str(program_path(PROGRAM).resolve().relative_to(build))],
+        capture_output=True,
+        text=True,
+    )
+    if asked.returncode != 0:
+        raise MutantError(asked.stderr.strip())
+    command = asked.stdout.strip().splitlines()[-1]
+    program = folder / PROGRAM
+    for before, after in objects.items():
+        command = command.replace(before, after)
+    target = str(program_path(PROGRAM).resolve().relative_to(build))
+    run(command.replace(f"-o {target}", f"-o {program}"), str(build))
+    return program
