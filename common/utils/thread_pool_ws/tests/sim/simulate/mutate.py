@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tomllib
@@ -83,9 +84,23 @@ def build_folder() -> Path:
     return folder
 
 
-def core_commands() -> list[dict[str, str]]:
-    commands: list[dict[str, str]] = json.loads((build_folder() / "compile_commands.json").read_text())
-    return [command for command in commands if "ws_sim_core.dir" in command["output"]]
+@dataclass(frozen=True)
+class Compilation:
+    """How one file of the core is compiled."""
+
+    source: Path
+    output: str
+    command: str
+    folder: str
+
+
+def core_compilations() -> list[Compilation]:
+    found = []
+    for entry in json.loads((build_folder() / "compile_commands.json").read_text()):
+        output = re.search(r" -o (\S*ws_sim_core\.dir\S*)", entry["command"])
+        if output:
+            found.append(Compilation(Path(entry["file"]), output[1], entry["command"], entry["directory"]))
+    return found
 
 
 def run(command: str, folder: str) -> None:
@@ -98,15 +113,16 @@ def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
     """A header concerns every file. @return object of the core -> object of the mutant"""
     objects = {}
     headers = any(file.endswith(".h") for file in files)
-    for command in core_commands():
-        source = Path(command["file"])
-        if not headers and f"core/{source.name}" not in files:
+    for made in core_compilations():
+        name = made.source.name
+        if not headers and f"core/{name}" not in files:
             continue
-        output = str(folder / (source.name + ".o"))
-        text = command["command"].replace(command["output"], output)
-        text = text.replace(str(source), str(folder / "module" / "core" / source.name))
-        run(text, command["directory"])
-        objects[command["output"]] = output
+        output = str(folder / f"{name}.o")
+        command = made.command.replace(made.output, output)
+        run(command.replace(str(made.source), str(folder / "module" / "core" / name)), made.folder)
+        objects[made.output] = output
+    if not objects:
+        raise MutantError("none of its files is compiled into the core")
     return objects
 
 
