@@ -77,9 +77,18 @@ static void stall(sim_ps_t ps)
   sim_stalled--;
 }
 
+void sim_fault_stall_self(uint32_t steps, sim_ps_t ps)
+{
+  sim_self->stall_in = steps;
+  sim_self->stall_ps = ps;
+  sim_fault_on = true;
+}
+
 sim_ps_t sim_fault_draw(void)
 {
   now.step++;
+  if (sim_self->stall_in > 0 && --sim_self->stall_in == 0)
+    stall(sim_self->stall_ps);
   if (now.step == sim_fault.stall_at)
     stall((sim_ps_t)(sim_fault.starve_us * 1e6));
   else if (sim_fault_happens(sim_fault.stall_share))

@@ -3,12 +3,15 @@
 /// Threads outside that push, and what their tasks do.
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 
 #include "../../../core/ws_types.h"
+#include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_play.h"
+#include "sim_random.h"
 #include "sim_record.h"
 #include "sim_seam_points.h"
 #include "sim_stack.h"
@@ -109,17 +112,17 @@ static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
   else
     sim_work(ps);
   sim_stack_hide(false);
-  if (kind == SIM_TASK_BLOCK)
-    ws_blocking_end();
 }
 
 static void do_task(sim_record_t *record)
 {
   const sim_task_kind_t kind = kind_of(record);
   compute_or_sleep(kind, time_of(record));
-  if (kind == SIM_TASK_NEST || kind == SIM_TASK_SPAWN)
+  if (kind == SIM_TASK_NEST || kind == SIM_TASK_SPAWN || kind == SIM_TASK_BLOCK)
     push_more(record);
-  else if (kind == SIM_TASK_CROSS)
+  if (kind == SIM_TASK_BLOCK)
+    ws_blocking_end();
+  if (kind == SIM_TASK_CROSS)
     push_across(record);
   else if (kind == SIM_TASK_PAIR)
     wait_for_twin(record);
@@ -239,6 +242,14 @@ static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, 
   }
 }
 
+/// In the middle of the call that follows the thread may stop.
+static void before_call(void)
+{
+  if (sim_fault_happens(sim_scene->call_stalls))
+    sim_fault_stall_self(1 + (uint32_t)sim_random_below(40),
+                         (sim_ps_t)(1e6 * pow(3000, sim_random_unit()) * 3));
+}
+
 static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
                      goal_t *goal)
 {
@@ -247,6 +258,7 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
   *sim_stack() = &frame;
   for (uint32_t i = 0; i < count; i++)
     task[i] = (ws_task_t){.func = run_task, .arg = &sim_record[first + i], .group = carried(end, goal)};
+  before_call();
   if (burst->by == SIM_BY_BATCH)
     push_batch(pool, task, first, count, burst, end, goal);
   else
@@ -259,6 +271,7 @@ static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
   static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
   sim_frame_t frame = {.in = in[end], .goal = goal, .outer = *sim_stack()};
   *sim_stack() = &frame;
+  before_call();
   if (end == SIM_END_GROUP || end == SIM_END_TAG)
     ws_group_wait(&goal->group, pool);
   else if (end == SIM_END_EVENT)
@@ -281,16 +294,13 @@ static sim_end_t end_of(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
   return !outermost && burst->end >= SIM_END_POOL && !across ? SIM_END_GROUP : burst->end;
 }
 
-void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+/// @return the first of the tasks' records; SIM_RECORD_NONE: none was left, and nothing was pushed
+static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t depth, uint32_t count,
+                            sim_end_t end, goal_t *goal)
 {
-  static const char *const names[] = {"a group's wait", "a tag's wait", "an event's wait", "a pool's wait"};
-  ws_pool_t *pool = sim_pool[index];
-  const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
-  const sim_end_t end = end_of(burst, index, depth);
-  goal_t *goal = new_goal(count);
-  const uint32_t first = pool && goal ? sim_record_take(count) : SIM_RECORD_NONE;
+  const uint32_t first = sim_record_take(count);
   if (first == SIM_RECORD_NONE)
-    return;
+    return first;
   const bool own = end == SIM_END_TAG || end == SIM_END_EVENT;
   for (uint32_t i = first; i < first + count; i++)
     sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
@@ -300,10 +310,22 @@ void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
                                    .goal = own ? goal : NULL,
                                    .carried = end <= SIM_END_EVENT ? goal : NULL,
                                    .parent = sim_stack_task()};
-  push_all(pool, first, count, burst, end, goal);
-  if (end == SIM_END_NOTHING)
+  push_all(sim_pool[index], first, count, burst, end, goal);
+  return first;
+}
+
+void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+{
+  static const char *const names[] = {"a group's wait", "a tag's wait", "an event's wait", "a pool's wait"};
+  const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
+  const sim_end_t end = end_of(burst, index, depth);
+  goal_t *goal = sim_pool[index] ? new_goal(count) : NULL;
+  const uint32_t first = goal ? push_family(burst, index, depth, count, end, goal) : SIM_RECORD_NONE;
+  if (first == SIM_RECORD_NONE || end == SIM_END_NOTHING)
     return;
-  wait_for(pool, end, goal);
+  if (burst->cover > 0)
+    push_family(burst, index, 0, burst->cover, SIM_END_NOTHING, NULL);
+  wait_for(sim_pool[index], end, goal);
   sim_record_check(first, count, names[end]);
 }
 

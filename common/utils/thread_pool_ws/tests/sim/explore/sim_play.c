@@ -17,6 +17,7 @@
 #include "sim_strand.h"
 #include "sim_work.h"
 
+#define HOT_PS (80 * SIM_PS_PER_MS)
 #define END_PS (120 * SIM_PS_PER_S)
 
 const sim_scenario_t *sim_scene;
@@ -25,12 +26,13 @@ ws_pool_t *sim_pool[SIM_POOLS_MAX];
 static bool is_over;
 static bool stopped[SIM_POOLS_MAX];
 
-static int create_thread(void *unused, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
+static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
 {
+  const sim_pool_plan_t *plan = plan_arg;
   pthread_t thread;
-  (void)unused;
-  (void)index;
   const int error = pthread_create(&thread, NULL, func, arg);
+  if (plan->no_guard && index + 1 == plan->workers)
+    sim_fault.create_share = 1; // what the pool creates next is its guard
   if (error || cpu < 0)
     return error;
   cpu_set_t set;
@@ -65,9 +67,11 @@ static void make_pool(uint32_t index)
   settings.spin_ns_max = (uint64_t)(plan->spin_us * 1000);
   settings.join_spin_ns_max = (uint64_t)(plan->join_spin_us * 1000);
   settings.thread_create = plan->host_threads ? create_thread : NULL;
+  settings.create_arg = (void *)(uintptr_t)plan;
   settings.warn = be_silent;
   ws_pool_t *pool;
   const int result = ws_pool_create(&pool, &settings);
+  sim_fault.create_share = sim_scene->fault.create_share;
   if (result < 0 && (result != -ENOMEM || sim_scene->fault.map_share == 0))
     sim_finding("a pool could not be made: %d", result);
   sim_pool[index] = pool;
@@ -149,23 +153,43 @@ static void check_quiet(void)
     }
 }
 
+typedef struct {
+  pthread_t thread[SIM_ACTORS_MAX];
+  bool runs[SIM_ACTORS_MAX];
+} actors_t;
+
+static void start_actors(actors_t *actors, uint32_t first, uint32_t end)
+{
+  for (uint32_t i = first; i < end; i++)
+    actors->runs[i] = pthread_create(&actors->thread[i], NULL, sim_actor_thread,
+                                     (void *)(uintptr_t)&sim_scene->actor[i]) == 0;
+}
+
+static void join_actors(const actors_t *actors, uint32_t first, uint32_t end)
+{
+  for (uint32_t i = first; i < end; i++)
+    if (actors->runs[i])
+      pthread_join(actors->thread[i], NULL);
+}
+
 static void play_round(void)
 {
-  pthread_t actor[SIM_ACTORS_MAX];
-  bool runs[SIM_ACTORS_MAX];
+  actors_t actors;
+  const uint32_t all = sim_scene->actors, first = sim_scene->generations > 1 ? all / 2 : all;
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     if (sim_scene->pool[i].late_us == 0)
       make_pool(i);
-  for (uint32_t i = 0; i < sim_scene->actors; i++)
-    runs[i] = pthread_create(&actor[i], NULL, sim_actor_thread, (void *)(uintptr_t)&sim_scene->actor[i]) == 0;
+  start_actors(&actors, 0, first);
   make_late_pools();
   if (sim_scene->stops_early) {
     sim_sleep_until(sim_self->now_ps + (sim_ps_t)(sim_scene->stop_us * 1e6));
     stop_pools();
   }
-  for (uint32_t i = 0; i < sim_scene->actors; i++)
-    if (runs[i])
-      pthread_join(actor[i], NULL);
+  join_actors(&actors, 0, first);
+  start_actors(&actors, first, all);
+  join_actors(&actors, first, all);
+  if (sim_scene->looks_hot)
+    sim_sleep_until(sim_self->now_ps + HOT_PS);
   if (sim_scene->looks_quiet)
     check_quiet();
   end_pools();

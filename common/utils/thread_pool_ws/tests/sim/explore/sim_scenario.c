@@ -124,7 +124,8 @@ static void draw_pool(sim_pool_plan_t *pool)
   pool->lead_us = pool->spin == WS_SPIN_FIXED ? floor(log_between(1, 100)) : 0;
   pool->spin_us = spin_us[below(4)];
   pool->join_spin_us = spin_us[below(4)];
-  pool->host_threads = one_in(8);
+  pool->no_guard = one_in(6);
+  pool->host_threads = pool->no_guard || one_in(8);
   pool->late_us = one_in(4) ? log_between(1, 3000) : 0;
   pool->aborts = one_in(4);
 }
@@ -153,7 +154,10 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
   };
   const bool pushes =
       burst->kind == SIM_TASK_NEST || burst->kind == SIM_TASK_SPAWN || burst->kind == SIM_TASK_CROSS;
-  burst->depth = pushes ? between(1, one_in(4) ? 4 : 2) : 0;
+  burst->depth = pushes ? between(1, one_in(4) ? 4 : 2) : burst->kind == SIM_TASK_BLOCK ? below(2) : 0;
+  if (burst->kind == SIM_TASK_SLEEP && one_in(4))
+    burst->work_us = log_between(100, 10000);
+  burst->cover = one_in(4) ? between(1, 4) : 0;
   burst->fan = between(1, burst->depth > 2 ? 2 : 4);
   if (pushes && burst->every == 1 && burst->count > 6)
     burst->count = 6;
@@ -219,6 +223,27 @@ static void tame(sim_scenario_t *scenario)
         scenario->actor[i].action[j].spin = WS_SPIN_OFF;
 }
 
+static bool is_hot_for_long(const sim_scenario_t *scenario)
+{
+  bool hot = false;
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    hot |= scenario->pool[i].spin == WS_SPIN_HOT && !scenario->pool[i].pinned;
+  for (uint32_t i = 0; i < scenario->actors; i++)
+    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
+      hot &= !scenario->actor[i].action[j].sets_spin;
+  return hot && scenario->outsides == 0 && !scenario->actors_realtime;
+}
+
+/// Busy-polling for a tenth of a second takes many steps.
+static void look_hot(sim_scenario_t *scenario)
+{
+  scenario->looks_hot = is_hot_for_long(scenario) && one_in(2);
+  if (!scenario->looks_hot)
+    return;
+  scenario->machine.pause_ns = sim_machine.pause_ns = 20000;
+  scenario->stops_early = false;
+}
+
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
 {
   memset(scenario, 0, sizeof(*scenario));
@@ -226,7 +251,8 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->seed = seed;
   draw_machine(scenario);
   draw_fault(&scenario->fault);
-  scenario->exits = one_in(10);
+  scenario->exits = one_in(8);
+  scenario->call_stalls = one_in(3) ? log_between(0.01, 0.5) : 0;
   scenario->actors_realtime = one_in(8);
   scenario->pools = one_in(3) ? between(1, SIM_POOLS_MAX) : 1;
   for (uint32_t i = 0; i < scenario->pools; i++)
@@ -234,6 +260,7 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->actors = one_in(3) ? between(1, SIM_ACTORS_MAX) : between(1, 2);
   for (uint32_t i = 0; i < scenario->actors; i++)
     draw_actor(scenario, &scenario->actor[i]);
+  scenario->generations = scenario->actors > 1 && one_in(3) ? 2 : 1;
   scenario->outsides = one_in(3) ? between(1, one_in(3) ? SIM_EVENTS_MAX : 2) : 0;
   for (uint32_t i = 0; i < scenario->outsides; i++)
     draw_outside(&scenario->outside[i]);
@@ -245,4 +272,5 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->rounds = one_in(10) ? 2 : 1;
   scenario->changes_masks = has_mask_changes(scenario);
   tame(scenario);
+  look_hot(scenario);
 }

@@ -63,6 +63,7 @@ typedef struct {
   uint32_t every;       ///< one task in so many is of that kind; the others compute
   sim_task_kind_t leaf; ///< kind of the innermost tasks of SIM_TASK_NEST
   uint32_t depth, fan;  ///< of what tasks push
+  uint32_t cover;       ///< tasks of nobody that are pushed on top of a burst before it is waited for
   double work_us;       ///< mean, and mean time of a sleep
   uint32_t repeat;      ///< bursts
   double period_us;     ///< from one to the next; 0 = at once
@@ -94,6 +95,7 @@ typedef struct {
   ws_spin_t spin;
   double lead_us, spin_us, join_spin_us;
   bool host_threads; ///< the host creates the threads
+  bool no_guard;     ///< there is no thread for the guard
   double late_us;    ///< made so long after the threads outside have begun
   bool aborts;       ///< stopped by an abort
 } sim_pool_plan_t;
@@ -121,9 +123,11 @@ typedef struct {
   uint32_t pools;
   sim_pool_plan_t pool[SIM_POOLS_MAX];
   uint32_t actors;
+  uint32_t generations; ///< the second begins when the first has ended
   sim_actor_t actor[SIM_ACTORS_MAX];
   bool actors_realtime;
-  bool exits; ///< there are tasks that end their thread
+  double call_stalls; ///< share of calls of the pool in the middle of which the thread stops
+  bool exits;         ///< there are tasks that end their thread
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];
   bool stops_early;     ///< the pools are stopped while threads push

@@ -15,6 +15,10 @@
 
 #define LOOK_PS (250 * SIM_PS_PER_US)
 #define PLACE_LOOKS_MAX 20u
+#define GUARD_LOOKS_MAX 4u
+#define LANES_LOOKED_AT 16u
+/// Sleeping workers of a pool try one after the other, each 4 ms.
+#define HOT_LOOKS_MAX (4 * 4 * SIM_WORKERS_MAX + 40)
 #define POINTS_MAX UINT64_C(60000000)
 
 sim_ps_t sim_strand_longest_ps;
@@ -63,11 +67,21 @@ static bool kernel_delays(void)
   return false;
 }
 
+static bool anybody_waits_for_cpu(void)
+{
+  for (uint32_t i = 0; i < sim_threads; i++)
+    if (sim_thread[i]->state == SIM_READY && !sim_is_hog(sim_thread[i]))
+      return true;
+  return false;
+}
+
 /// The guard is there, and waits for no CPU: where threads of a higher class hold all those that it may use,
 /// the pool promises nothing.
 static bool guard_runs(const ws_pool_t *pool)
 {
-  return pool->guarded && sim_thread[pool->guard_thread - 1]->state != SIM_READY;
+  if (!pool->guarded)
+    return pool->workers > 1 && !anybody_waits_for_cpu(); // nobody needs it
+  return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 
 static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
@@ -80,7 +94,57 @@ static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 /// What the guard takes, in the worst case.
 static sim_ps_t bound_ps(void)
 {
-  return 25 * SIM_PS_PER_MS + (sim_ps_t)(sim_fault.late_share * 15 * 5 * 1e9);
+  return 6 * SIM_PS_PER_MS + (sim_fault.late_share > 0 ? 20 * SIM_PS_PER_MS : 0);
+}
+
+/// A thread outside that helps sleeps in a wait, and has its place still.
+static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
+{
+  const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
+  return tid > 0 && lane->helps_in == pool && lane->rests_at == 0 &&
+         sim_thread[tid - 1]->state == SIM_ASLEEP && !sim_stack_hides(sim_thread[tid - 1]);
+}
+
+static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
+{
+  static uint32_t looks[SIM_POOLS_MAX][LANES_LOOKED_AT];
+  const ws_pool_t *pool = sim_pool[index];
+  const uint32_t lanes = pool ? ws_load_relaxed(&pool->queues) - pool->workers : 0;
+  for (uint32_t i = 0; i < lanes && i < LANES_LOOKED_AT; i++) {
+    if (ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0 || sim_disturb_throttles(now_ps) ||
+        !holds_lane_place(pool, pool->queue[pool->workers + i]))
+      looks[index][i] = 0;
+    else if (++looks[index][i] > PLACE_LOOKS_MAX)
+      sim_finding("place: the thread of lane %u of pool %u sleeps in a wait, and is counted as a helper", i,
+                  index);
+  }
+}
+
+/// PARK.md: a task that waits while a worker sleeps has a guard that stands.
+static void look_for_guard(uint32_t index, sim_ps_t now_ps)
+{
+  static uint32_t looks[SIM_POOLS_MAX];
+  ws_pool_t *pool = sim_pool[index];
+  if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0 ||
+      sim_disturb_throttles(now_ps) || ws_load_relaxed(&pool->guard) != WS_GUARD_DORMANT ||
+      ws_queued(pool) == 0 || !ws_has_sleepers(pool) || anybody_waits_for_cpu())
+    looks[index] = 0;
+  else if (++looks[index] > GUARD_LOOKS_MAX)
+    sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
+}
+
+/// A worker of a pool that busy-polls sleeps, though there is a CPU for it.
+static void look_for_hot(uint32_t index)
+{
+  static uint32_t looks[SIM_POOLS_MAX];
+  const ws_pool_t *pool = sim_pool[index];
+  if (!sim_scene->looks_hot || !pool || ws_load_relaxed(&pool->state) != WS_RUNNING || sim_stalled > 0 ||
+      ws_load_relaxed(&pool->spin) != WS_SPIN_HOT || ws_awake(pool) == pool->workers ||
+      !ws_may_spin_beside(pool, 1))
+    looks[index] = 0;
+  else if (++looks[index] > HOT_LOOKS_MAX)
+    sim_finding("hot: %u of %u workers of pool %u sleep, and there are CPUs for more",
+                pool->workers - ws_awake(pool), pool->workers, index);
 }
 
 /// A worker sleeps, is not parked, and waits for nothing that the pool cannot see, but has its place still.
@@ -119,6 +183,15 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
                 index, (unsigned long long)ws_queued(sim_pool[index]), (double)ps / 1e9);
 }
 
+static void look_at_once(uint32_t index, sim_ps_t now_ps)
+{
+  look_at(index, now_ps);
+  look_for_places(index, now_ps);
+  look_for_lane_places(index, now_ps);
+  look_for_guard(index, now_ps);
+  look_for_hot(index);
+}
+
 static void look(void *unused, sim_ps_t now_ps)
 {
   if (sim_event_soonest_ps == INT64_MAX)
@@ -126,9 +199,7 @@ static void look(void *unused, sim_ps_t now_ps)
   if (sim_points > POINTS_MAX)
     sim_finding("no end after %llu steps", (unsigned long long)sim_points);
   for (uint32_t i = 0; i < sim_scene->pools; i++)
-    look_at(i, now_ps);
-  for (uint32_t i = 0; i < sim_scene->pools; i++)
-    look_for_places(i, now_ps);
+    look_at_once(i, now_ps);
   const sim_ps_t next_ps = now_ps + LOOK_PS;
   sim_event_add((sim_event_t){.at_ps = next_ps > sim_event_soonest_ps ? next_ps : sim_event_soonest_ps + 1,
                               .kind = SIM_EVENT_CALL,
