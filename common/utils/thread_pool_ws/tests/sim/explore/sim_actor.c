@@ -164,6 +164,14 @@ static void end_task(void *frame_arg)
     complete(record->burst, record->goal);
 }
 
+static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal);
+
+static void wait_for_earlier(const sim_record_t *record)
+{
+  if (record->waits_for)
+    wait_for(sim_pool[record->pool], SIM_END_GROUP, record->waits_for);
+}
+
 static void run_task(void *record_arg)
 {
   sim_frame_t frame = {.in = SIM_IN_TASK, .record = record_arg, .outer = *sim_stack()};
@@ -172,6 +180,7 @@ static void run_task(void *record_arg)
   check_affinity(record_arg);
   *sim_stack() = &frame;
   pthread_cleanup_push(end_task, &frame);
+  wait_for_earlier(record_arg);
   do_task(record_arg);
   pthread_cleanup_pop(1);
 }
@@ -296,7 +305,7 @@ static sim_end_t end_of(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
 
 /// @return the first of the tasks' records; SIM_RECORD_NONE: none was left, and nothing was pushed
 static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t depth, uint32_t count,
-                            sim_end_t end, goal_t *goal)
+                            sim_end_t end, goal_t *goal, goal_t *earlier)
 {
   const uint32_t first = sim_record_take(count);
   if (first == SIM_RECORD_NONE)
@@ -308,10 +317,24 @@ static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t d
                                    .depth = depth,
                                    .burst = burst,
                                    .goal = own ? goal : NULL,
+                                   .waits_for = earlier,
                                    .carried = end <= SIM_END_EVENT ? goal : NULL,
                                    .parent = sim_stack_task()};
   push_all(sim_pool[index], first, count, burst, end, goal);
   return first;
+}
+
+/// Tasks of another group, and on top of them tasks of nobody. Those that wait for that group occupy a worker
+/// each, and one must be left.
+static goal_t *push_earlier(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+{
+  if (burst->earlier == 0 || depth != burst->depth || sim_pool[index]->workers <= sim_scene->actors)
+    return NULL;
+  goal_t *goal = new_goal(burst->earlier);
+  if (!goal || push_family(burst, index, 0, burst->earlier, SIM_END_GROUP, goal, NULL) == SIM_RECORD_NONE)
+    return NULL;
+  push_family(burst, index, 0, 1 + burst->cover, SIM_END_NOTHING, NULL, NULL);
+  return goal;
 }
 
 void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
@@ -320,11 +343,12 @@ void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
   const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
   const sim_end_t end = end_of(burst, index, depth);
   goal_t *goal = sim_pool[index] ? new_goal(count) : NULL;
-  const uint32_t first = goal ? push_family(burst, index, depth, count, end, goal) : SIM_RECORD_NONE;
+  goal_t *earlier = goal ? push_earlier(burst, index, depth) : NULL;
+  const uint32_t first = goal ? push_family(burst, index, depth, count, end, goal, earlier) : SIM_RECORD_NONE;
   if (first == SIM_RECORD_NONE || end == SIM_END_NOTHING)
     return;
   if (burst->cover > 0)
-    push_family(burst, index, 0, burst->cover, SIM_END_NOTHING, NULL);
+    push_family(burst, index, 0, burst->cover, SIM_END_NOTHING, NULL, NULL);
   wait_for(sim_pool[index], end, goal);
   sim_record_check(first, count, names[end]);
 }

@@ -161,7 +161,11 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
   burst->fan = between(1, burst->depth > 2 ? 2 : 4);
   if (pushes && burst->every == 1 && burst->count > 6)
     burst->count = 6;
-  if (one_in(5)) {
+  if (one_in(12)) {
+    burst->earlier = between(1, 4);
+    burst->count = 1;
+  }
+  if (one_in(5) && burst->earlier == 0) {
     burst->repeat = between(2, 12);
     burst->count = burst->count % 8 + 1;
     burst->period_us = one_in(3) ? 0 : log_between(50, 2000);

@@ -62,7 +62,8 @@ static void show_pool(const sim_pool_plan_t *pool, uint32_t index)
   printf("; queues of %u, %u lanes, a full one %s%s; spin %s", pool->capacity, pool->lanes, full[pool->full],
          yes(pool->fifo, ", oldest first"), spin_name(pool->spin));
   printf(" (lead %.0f us, looks %.0f us, joins %.0f us)%s%s", pool->lead_us, pool->spin_us,
-         pool->join_spin_us, yes(pool->host_threads, ", the host's threads"),
+         pool->join_spin_us,
+         pool->no_guard ? ", the host's threads, no guard" : yes(pool->host_threads, ", the host's threads"),
          yes(pool->aborts, ", aborted at its end"));
   if (pool->late_us > 0)
     printf(", made after %.0f us", pool->late_us);
@@ -82,6 +83,10 @@ static void show_burst(const sim_burst_t *burst)
          ends[burst->end], hints[burst->hint], burst->every, kinds[burst->kind], burst->work_us);
   if (burst->depth > 0)
     printf(", depth %u, %u each, the innermost: one %s", burst->depth, burst->fan, kinds[burst->leaf]);
+  if (burst->cover > 0)
+    printf("; %u tasks of nobody on top", burst->cover);
+  if (burst->earlier > 0)
+    printf("; it waits for %u pushed before", burst->earlier);
   if (burst->repeat > 1)
     printf("; %u times, each %.0f us", burst->repeat, burst->period_us);
   printf("\n");
@@ -125,6 +130,10 @@ void sim_scenario_show(const sim_scenario_t *scenario)
   for (uint32_t i = 0; i < scenario->outsides; i++)
     show_outside(&scenario->outside[i]);
   printf("end       %s", scenario->destroys ? "destroyed without a stop" : "stopped");
+  if (scenario->call_stalls > 0)
+    printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
+  if (scenario->generations > 1)
+    printf("; the first half of the threads ends before the second begins");
   if (scenario->stops_early)
     printf(" while threads push, after %.0f us", scenario->stop_us);
   printf("%s%s%s%s\n", yes(scenario->stops_backwards, ", last pool first"),

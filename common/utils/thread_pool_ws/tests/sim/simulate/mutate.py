@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutants: copies of the core with a defect put in (tests/sim/mutants/*.toml), built into programs of their own."""
+"""Mutants: copies of the core with a defect put in (tests/sim/mutants/*.toml), each built into a program."""
 
 from __future__ import annotations
 
@@ -129,17 +129,14 @@ def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
 def link(folder: Path, objects: dict[str, str]) -> Path:
     """As Ninja links the program, with the mutant's objects in place of the core's."""
     build = build_folder()
-    asked = subprocess.run(
-        ["ninja", "-C", str(build), "-t", "commands", str(program_path(PROGRAM).resolve().relative_to(build))],
-        capture_output=True,
-        text=True,
-    )
+    target = str(program_path(PROGRAM).resolve().relative_to(build))
+    ask = ["ninja", "-C", str(build), "-t", "commands", target]
+    asked = subprocess.run(ask, capture_output=True, text=True)
     if asked.returncode != 0:
         raise MutantError(asked.stderr.strip())
     command = asked.stdout.strip().splitlines()[-1]
     program = folder / PROGRAM
     for before, after in objects.items():
         command = command.replace(before, after)
-    target = str(program_path(PROGRAM).resolve().relative_to(build))
     run(command.replace(f"-o {target}", f"-o {program}"), str(build))
     return program

@@ -33,6 +33,7 @@ struct sim_record_s {
   const sim_burst_t *burst;
   void *goal;                 ///< that it completes itself; NULL = none
   const void *carried;        ///< what it belongs to: a group, or the address of a tag; NULL = nothing
+  void *waits_for;            ///< a goal of tasks that were pushed before it
   const sim_record_t *parent; ///< the task that pushed it; NULL = none
 };
 

@@ -92,8 +92,10 @@ static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 }
 
 /// What the guard takes, in the worst case.
-static sim_ps_t bound_ps(void)
+static sim_ps_t bound_ps(const ws_pool_t *pool)
 {
+  if (!pool->guarded)
+    return 2 * SIM_PS_PER_MS; // no timer repairs anything there
   return 6 * SIM_PS_PER_MS + (sim_fault.late_share > 0 ? 20 * SIM_PS_PER_MS : 0);
 }
 
@@ -178,7 +180,7 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
   const sim_ps_t ps = now_ps - watched[index].since_ps;
   if (ps > sim_strand_longest_ps)
     sim_strand_longest_ps = ps;
-  if (ps > bound_ps())
+  if (stranded && ps > bound_ps(sim_pool[index]))
     sim_finding("strand: pool %u has %llu tasks queued, and a parked worker with an idle CPU, for %.1f ms",
                 index, (unsigned long long)ws_queued(sim_pool[index]), (double)ps / 1e9);
 }
