@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../../core/ws_park.h"
 #include "../support/ws_test.h"
 
 enum { WORKERS = 8 };
@@ -297,7 +298,49 @@ static void blocked_helpers_do_not_starve_the_workers(void)
   }
 }
 
+/// A pool of ten workers on eight CPUs, all of them pinned to CPU @p core, or floating where that is -1.
+static ws_pool_t *ten_on_eight(int32_t core)
+{
+  int32_t cores[10];
+  for (uint32_t i = 0; i < TEST_COUNT(cores); i++)
+    cores[i] = core;
+  ws_settings_t settings = test_settings(TEST_COUNT(cores));
+  settings.cores = cores;
+  settings.core_count = core < 0 ? 0 : TEST_COUNT(cores);
+  ws_store_relaxed(&eight_cpus, 1); // relaxed: no thread of the pool runs yet
+  ws_pool_t *pool = test_create(&settings);
+  ws_store_relaxed(&eight_cpus, 0); // relaxed: the guard may see either
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  return pool;
+}
+
+static uint32_t left_by(uint32_t threads)
+{
+  return scene.pool->cpus > threads ? scene.pool->cpus - threads : 1;
+}
+
+/// As many awake workers as CPUs that threads outside leave, at least one; and no more than they have CPUs.
+static void the_cap_leaves_cpus_to_threads_outside(void)
+{
+  scene.pool = ten_on_eight(-1);
+  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), scene.pool->cpus); // eight, unless a quota grants less
+  ws_store_relaxed(&scene.pool->outside, 1);
+  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), left_by(1));
+  ws_store_relaxed(&scene.pool->helpers, 3);
+  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), left_by(3));
+  ws_store_relaxed(&scene.pool->helpers, 20);
+  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), 1);
+  ws_store_relaxed(&scene.pool->lifted, 1);
+  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), 10);
+  ws_store_relaxed(&scene.pool->helpers, 0);
+  test_destroy(scene.pool);
+  scene.pool = ten_on_eight(sched_getcpu());
+  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), 1);
+  test_destroy(scene.pool);
+}
+
 TEST_MAIN("guard", TEST_CASE(eight_blocked_workers_on_one_cpu), TEST_CASE(eight_blocked_workers_on_two_cpus),
           TEST_CASE(a_producer_that_sleeps_gets_its_tasks_run), TEST_CASE(tasks_wait_for_later_tasks),
           TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall),
+          TEST_CASE(the_cap_leaves_cpus_to_threads_outside),
           TEST_CASE(blocked_helpers_do_not_starve_the_workers))
