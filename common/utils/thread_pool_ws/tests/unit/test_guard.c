@@ -261,6 +261,25 @@ static void a_worker_that_runs_its_own_tasks_is_no_stall(void)
   close_scene();
 }
 
+/// Tasks come one by one, none blocks and none waits: a lifted cap is lowered while the guard stands.
+static void the_cap_holds_again_while_tasks_come(void)
+{
+  open_scene(1, 2);
+  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
+  ws_store_relaxed(&scene.pool->lifted, 1);
+  ws_store_release(&looks_granted, 0);
+  ws_store_release(&guard_held, 1);
+  for (uint32_t i = 0; i < OWN_TASKS; i++) {
+    ws_group_init(&own.group, 1);
+    test_push(scene.pool, outlast_a_look, NULL, &own.group);
+    CU_ASSERT_TRUE_FATAL(test_until(own_tasks_are_done, NULL));
+  }
+  CU_ASSERT_EQUAL(ws_load_acquire(&scene.pool->guard), WS_GUARD_STANDING);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->lifted), 0);
+  ws_store_release(&guard_held, 0);
+  close_scene();
+}
+
 /// Linked with --wrap=sched_getaffinity: a pool can be told that there are eight CPUs.
 int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
@@ -342,5 +361,5 @@ static void the_cap_leaves_cpus_to_threads_outside(void)
 TEST_MAIN("guard", TEST_CASE(eight_blocked_workers_on_one_cpu), TEST_CASE(eight_blocked_workers_on_two_cpus),
           TEST_CASE(a_producer_that_sleeps_gets_its_tasks_run), TEST_CASE(tasks_wait_for_later_tasks),
           TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall),
-          TEST_CASE(the_cap_leaves_cpus_to_threads_outside),
+          TEST_CASE(the_cap_holds_again_while_tasks_come), TEST_CASE(the_cap_leaves_cpus_to_threads_outside),
           TEST_CASE(blocked_helpers_do_not_starve_the_workers))
