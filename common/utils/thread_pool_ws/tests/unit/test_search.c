@@ -8,6 +8,7 @@
 #include "../../core/ws_search.h"
 
 #include "../../core/ws_park.h"
+#include "../../core/ws_place.h"
 #include "../support/ws_test.h"
 
 /// state of the seam: FREE --the test arms it--> ARMED --a worker comes--> HELD --the test--> FREE
@@ -58,6 +59,8 @@ uint64_t __real_ws_os_thread_cpu_ns(int32_t tid);
 uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid);
 void __real_ws_place_leave(ws_worker_t *worker);
 void __wrap_ws_place_leave(ws_worker_t *worker);
+void __real_ws_place_free(ws_worker_t *worker);
+void __wrap_ws_place_free(ws_worker_t *worker);
 void __real_ws_deque_trim(ws_deque_t *deque);
 void __wrap_ws_deque_trim(ws_deque_t *deque);
 
@@ -96,6 +99,14 @@ void __wrap_ws_place_leave(ws_worker_t *worker)
   ws_add_relaxed(&parks, 1);
   ws_add_relaxed(&counted_before_park, ws_load_relaxed(&worker->pool->searching));
   __real_ws_place_leave(worker);
+}
+
+static ws_au32_t freed; ///< times that the guard has let a worker run elsewhere
+
+void __wrap_ws_place_free(ws_worker_t *worker)
+{
+  ws_add_relaxed(&freed, 1);
+  __real_ws_place_free(worker);
 }
 
 void __wrap_ws_deque_trim(ws_deque_t *deque)
@@ -177,6 +188,7 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
   const uint32_t held = held_worker();
   CU_ASSERT_TRUE(test_until(is_counted, &(counted_t){&count, 4}));
   CU_ASSERT_TRUE(test_stats(pool).starved_searches >= 1);
+  CU_ASSERT_TRUE(ws_load_relaxed(&freed) >= 1);
 
   CU_ASSERT_TRUE(test_until(has_sleeper, NULL));
   const uint64_t sent = test_stats(pool).outside.wakes_sent;
