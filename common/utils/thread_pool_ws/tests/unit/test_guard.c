@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "../../core/ws_park.h"
 #include "../support/ws_test.h"
 
 enum { WORKERS = 8 };
@@ -23,20 +22,11 @@ static scene_t scene;
 int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 static ws_au32_t guard_held; ///< bool
-static ws_au32_t looks_granted; ///< looks that a guard that is held may still have
-
-static bool is_held(void)
-{
-  if (!ws_load_acquire(&guard_held))
-    return false;
-  uint32_t granted = ws_load_acquire(&looks_granted);
-  return granted == 0 || !ws_cas_acq_rel(&looks_granted, &granted, granted - 1);
-}
 
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
-  while (word == &scene.pool->guard && is_held())
+  while (ws_load_acquire(&guard_held) && word == &scene.pool->guard)
     test_sleep_ms(1);
   return result;
 }
@@ -207,98 +197,6 @@ static void cap_holds_again_after_blocking(void)
   close_scene();
 }
 
-#define OWN_TASKS 40u
-
-static struct {
-  ws_group_t group;
-  ws_au32_t lifted; ///< bool: a task has seen the cap lifted
-} own;
-
-/// Lasts for a look of the guard, which looks two or three times a task at most.
-static void outlast_a_look(void *unused)
-{
-  (void)unused;
-  const uint64_t looks = ws_load_relaxed(&scene.pool->guard_looks);
-  while (ws_load_relaxed(&scene.pool->guard_looks) == looks) {
-    ws_store_release(&looks_granted, 1); // again: a guard that stands up uses one without a look
-    sched_yield();
-  }
-  if (ws_load_relaxed(&scene.pool->lifted))
-    ws_store_relaxed(&own.lifted, 1);
-}
-
-static void push_own_tasks(void *unused)
-{
-  (void)unused;
-  for (uint32_t i = 0; i < OWN_TASKS; i++)
-    test_push(scene.pool, outlast_a_look, NULL, &own.group);
-}
-
-static bool own_tasks_are_done(void *unused)
-{
-  (void)unused;
-  return ws_group_done(&own.group);
-}
-
-/// A worker completes consecutive tasks of a group together, and takes its own oldest first as a thief does.
-/// The guard must not think that it stands still, and lift the cap.
-static void a_worker_that_runs_its_own_tasks_is_no_stall(void)
-{
-  scene = (scene_t){.cpus = test_use_cpus(1)};
-  ws_settings_t settings = test_settings(2);
-  settings.fifo = true;
-  scene.pool = test_create(&settings);
-  test_gate_init(&scene.gate);
-  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
-  ws_group_init(&own.group, OWN_TASKS);
-  ws_store_relaxed(&own.lifted, 0);
-  ws_store_release(&looks_granted, 0);
-  ws_store_release(&guard_held, 1);
-  test_push(scene.pool, push_own_tasks, NULL, NULL);
-  CU_ASSERT_TRUE(test_until(own_tasks_are_done, NULL));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->outside), 0); // this thread was seen asleep: it needs no CPU
-  ws_store_release(&guard_held, 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&own.lifted), 0);
-  close_scene();
-}
-
-/// Tasks come one by one, none waits, and the guard looks at each. @return whether the cap, lifted at first,
-/// still is
-static bool stays_lifted(void)
-{
-  ws_store_relaxed(&scene.pool->lifted, 1);
-  ws_store_release(&looks_granted, 0);
-  ws_store_release(&guard_held, 1);
-  bool run = true;
-  for (uint32_t i = 0; i < OWN_TASKS && run; i++) {
-    ws_group_init(&own.group, 1);
-    test_push(scene.pool, outlast_a_look, NULL, &own.group);
-    run = test_until(own_tasks_are_done, NULL);
-  }
-  CU_ASSERT_TRUE(run);
-  CU_ASSERT_EQUAL(ws_load_acquire(&scene.pool->guard), WS_GUARD_STANDING);
-  const bool lifted = ws_load_relaxed(&scene.pool->lifted);
-  ws_store_release(&guard_held, 0);
-  return lifted;
-}
-
-/// A lifted cap is lowered while the guard stands, but not while a task blocks. When the guard lies down it
-/// is lowered all the same: nobody else would.
-static void a_lifted_cap_is_lowered(void)
-{
-  open_scene(1, 3);
-  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
-  CU_ASSERT_FALSE(stays_lifted());
-  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1));
-  CU_ASSERT_TRUE(stays_lifted());
-  CU_ASSERT_TRUE(test_until(guard_is_down, NULL));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->lifted), 0);
-  test_gate_let(&scene.gate, 1);
-  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  close_scene();
-}
-
 /// Linked with --wrap=sched_getaffinity: a pool can be told that there are eight CPUs.
 int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
@@ -336,49 +234,6 @@ static void blocked_helpers_do_not_starve_the_workers(void)
   }
 }
 
-/// A pool of ten workers on eight CPUs, all of them pinned to CPU @p core, or floating where that is -1.
-static ws_pool_t *ten_on_eight(int32_t core)
-{
-  int32_t cores[10];
-  for (uint32_t i = 0; i < TEST_COUNT(cores); i++)
-    cores[i] = core;
-  ws_settings_t settings = test_settings(TEST_COUNT(cores));
-  settings.cores = cores;
-  settings.core_count = core < 0 ? 0 : TEST_COUNT(cores);
-  ws_store_relaxed(&eight_cpus, 1); // relaxed: no thread of the pool runs yet
-  ws_pool_t *pool = test_create(&settings);
-  ws_store_relaxed(&eight_cpus, 0); // relaxed: the guard may see either
-  CU_ASSERT_TRUE(test_until_quiet(pool));
-  return pool;
-}
-
-static uint32_t left_by(uint32_t threads)
-{
-  return scene.pool->cpus > threads ? scene.pool->cpus - threads : 1;
-}
-
-/// As many awake workers as CPUs that threads outside leave, at least one; and no more than they have CPUs.
-static void the_cap_leaves_cpus_to_threads_outside(void)
-{
-  scene.pool = ten_on_eight(-1);
-  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), scene.pool->cpus); // eight, unless a quota grants less
-  ws_store_relaxed(&scene.pool->outside, 1);
-  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), left_by(1));
-  ws_store_relaxed(&scene.pool->helpers, 3);
-  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), left_by(3));
-  ws_store_relaxed(&scene.pool->helpers, 20);
-  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), 1);
-  ws_store_relaxed(&scene.pool->lifted, 1);
-  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), 10);
-  ws_store_relaxed(&scene.pool->helpers, 0);
-  test_destroy(scene.pool);
-  scene.pool = ten_on_eight(sched_getcpu());
-  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), 1);
-  test_destroy(scene.pool);
-}
-
 TEST_MAIN("guard", TEST_CASE(eight_blocked_workers_on_one_cpu), TEST_CASE(eight_blocked_workers_on_two_cpus),
           TEST_CASE(a_producer_that_sleeps_gets_its_tasks_run), TEST_CASE(tasks_wait_for_later_tasks),
-          TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall),
-          TEST_CASE(a_lifted_cap_is_lowered), TEST_CASE(the_cap_leaves_cpus_to_threads_outside),
-          TEST_CASE(blocked_helpers_do_not_starve_the_workers))
+          TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(blocked_helpers_do_not_starve_the_workers))
