@@ -229,6 +229,12 @@ static void a_shunned_worker_is_woken_when_it_is_the_last(void)
   test_gate_destroy(&gate);
 }
 
+static bool none_is_starved(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&pool->starved) == 0;
+}
+
 /// A worker that spins loses its CPU in a turn. When it has one again it is counted again.
 static void a_spinning_worker_without_a_cpu_does_not_silence_the_pool(void)
 {
@@ -244,6 +250,7 @@ static void a_spinning_worker_without_a_cpu_does_not_silence_the_pool(void)
   push_counts(4, &count);
   CU_ASSERT_TRUE(test_until(is_counted, &(counted_t){&count, 5}));
   let(&spinning);
+  CU_ASSERT_TRUE(test_until(none_is_starved, NULL)); // though it spins on
   ws_pool_set_spin(pool, WS_SPIN_OFF, 0);
   push_counts(4, &count);
   CU_ASSERT_TRUE(test_until(is_counted, &(counted_t){&count, 9}));

@@ -151,6 +151,14 @@ static void a_forked_child_is_as_the_creator(void)
   prctl(PR_SET_TIMERSLACK, (unsigned long)before_ns);
 }
 
+/// A thread of class BATCH preempts no worker.
+static void the_guard_preempts_nobody(void)
+{
+  ws_pool_t *pool = test_pool(2);
+  CU_ASSERT_EQUAL(sched_getscheduler(thread_called("ws_guard")), SCHED_BATCH);
+  test_destroy(pool);
+}
+
 /// A pinned creator must not keep the guard from the CPU that a blocked worker leaves free.
 static void the_guard_may_run_beside_the_workers(void)
 {
@@ -182,4 +190,5 @@ static void the_guard_may_run_beside_the_workers(void)
 }
 
 TEST_MAIN("threads", TEST_CASE(signals_do_not_reach_the_pool), TEST_CASE(a_host_decides_on_signals_itself),
-          TEST_CASE(a_forked_child_is_as_the_creator), TEST_CASE(the_guard_may_run_beside_the_workers))
+          TEST_CASE(a_forked_child_is_as_the_creator), TEST_CASE(the_guard_may_run_beside_the_workers),
+          TEST_CASE(the_guard_preempts_nobody))
