@@ -17,6 +17,10 @@ static void settle(ws_queue_t *lane)
   lane->helps_in = NULL;
   lane->mark = NULL;
   lane->rests_at = 0;
+  // The group of the task in which the owner was ended: another may have its address by now. Tasks that the
+  // task has left in the queue are still below it.
+  if (ws_deque_size(&lane->deque) == 0)
+    ws_store_release(&lane->root, NULL); // [edge ROOT release] before the heir's tasks
   ws_deque_shrink(&lane->deque);
   ws_deque_touch(&lane->deque);
 }

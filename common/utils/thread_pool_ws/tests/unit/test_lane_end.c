@@ -63,6 +63,30 @@ static void lane_is_inherited_at_its_first_size(void)
   test_gate_destroy(&gate);
 }
 
+/// What an owner has left that was ended inside a task.
+static void heir_is_in_no_task(void)
+{
+  ws_au64_t count = {0};
+  ws_group_t group;
+  pusher_t owner = {.pool = test_pool(1), .count = &count, .tasks = 1};
+  test_push(owner.pool, test_count_task, &count, NULL); // this thread has a lane of its own
+  in_a_thread(push_and_end, &owner);
+  CU_ASSERT_EQUAL(ws_pool_wait(owner.pool), 0);
+  ws_store_relaxed(&owner.lane->root, &group); // nobody owns the lane
+  owner.lane->depth = 1;
+  owner.lane->helps_in = owner.pool;
+  owner.lane->rests_at = 1;
+  owner.lane->mark = &(ws_mark_t){0};
+  pusher_t heir = {.pool = owner.pool, .count = &count, .tasks = 1};
+  in_a_thread(push_and_end, &heir);
+  CU_ASSERT_PTR_EQUAL_FATAL(heir.lane, owner.lane);
+  CU_ASSERT_PTR_NULL(ws_load_relaxed(&heir.lane->root));
+  CU_ASSERT_PTR_NULL(heir.lane->mark);
+  CU_ASSERT_PTR_NULL(heir.lane->helps_in);
+  CU_ASSERT_TRUE(heir.lane->depth == 0 && heir.lane->rests_at == 0);
+  test_destroy(owner.pool);
+}
+
 static pthread_key_t late_key;
 
 /// Pushes in every round of destructors: in the last one nobody frees the lane after it.
@@ -188,5 +212,6 @@ static void key_ends_with_the_library(void)
 }
 
 TEST_MAIN("lane_end", TEST_CASE(host_without_a_free_key), TEST_CASE(key_ends_with_the_library),
-          TEST_CASE(lane_is_inherited_at_its_first_size), TEST_CASE(lanes_of_the_last_round_are_inherited),
+          TEST_CASE(lane_is_inherited_at_its_first_size), TEST_CASE(heir_is_in_no_task),
+          TEST_CASE(lanes_of_the_last_round_are_inherited),
           TEST_CASE(lanes_are_inherited_before_new_ones_are_made))
