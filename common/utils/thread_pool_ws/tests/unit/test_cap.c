@@ -48,6 +48,7 @@ int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout
 }
 
 uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid);
+uint32_t __wrap_ws_os_quota_cpus(void);
 
 /// No worker ever looks as if it got no CPU, however loaded the machine is.
 uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
@@ -55,6 +56,12 @@ uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
   static ws_au64_t cpu_ns;
   (void)tid;
   return ws_add_relaxed(&cpu_ns, 1) + 1;
+}
+
+/// The test's control group may have less than eight CPUs' worth.
+uint32_t __wrap_ws_os_quota_cpus(void)
+{
+  return UINT32_MAX;
 }
 
 /// A pool on one CPU, all of whose workers sleep.
@@ -115,7 +122,7 @@ static uint32_t left_by(uint32_t threads)
 static void the_cap_leaves_cpus_to_threads_outside(void)
 {
   scene.pool = ten_on_eight(-1);
-  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), scene.pool->cpus); // eight, unless a quota grants less
+  CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), 8);
   ws_store_relaxed(&scene.pool->outside, 1);
   CU_ASSERT_EQUAL(ws_awake_limit(scene.pool), left_by(1));
   ws_store_relaxed(&scene.pool->helpers, 3);
@@ -248,5 +255,112 @@ static void a_lifted_cap_is_lowered(void)
   close_scene();
 }
 
+static struct {
+  ws_group_t group; ///< what this thread waits for
+  sem_t ran, over; ///< the task that the cap kept waiting has run; the one that blocks has ended
+  bool in_time;
+} room;
+
+static void note_run(void *unused)
+{
+  (void)unused;
+  sem_post(&room.ran);
+}
+
+static void push_and_block(void *unused)
+{
+  (void)unused;
+  test_push(scene.pool, note_run, NULL, NULL);
+  ws_blocking_begin();
+  room.in_time = test_sem_wait(&room.ran);
+  ws_blocking_end();
+  sem_post(&room.over);
+}
+
+/// Whoever makes room under the cap looks whether a task waits for it, and does not leave that to the guard.
+static void a_worker_that_blocks_makes_room(void)
+{
+  open_scene(2, false);
+  sem_init(&room.ran, 0, 0);
+  sem_init(&room.over, 0, 0);
+  hold_guard();
+  test_push(scene.pool, push_and_block, NULL, NULL);
+  CU_ASSERT_TRUE(test_sem_wait(&room.over)); // this thread does not help
+  CU_ASSERT_TRUE(room.in_time);
+  ws_store_release(&guard_held, 0);
+  sem_destroy(&room.ran);
+  sem_destroy(&room.over);
+  close_scene();
+}
+
+/// Ten workers on eight CPUs, as many of them in the gate as the cap allows beside @p helpers other threads
+/// that help. @return workers in the gate
+static uint32_t fill_to_the_cap(uint32_t helpers)
+{
+  scene.pool = ten_on_eight(-1);
+  test_gate_init(&scene.gate);
+  sem_init(&room.ran, 0, 0);
+  hold_guard();
+  ws_add_acq_rel(&scene.pool->helpers, helpers);
+  const uint32_t full = left_by(helpers > 1 ? helpers : 1);
+  for (uint32_t i = 0; i < full; i++) {
+    test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+    CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1));
+  }
+  return full;
+}
+
+static void empty(uint32_t in_gate)
+{
+  ws_store_release(&guard_held, 0);
+  test_gate_let(&scene.gate, in_gate);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  test_destroy(scene.pool);
+  test_gate_destroy(&scene.gate);
+  sem_destroy(&room.ran);
+}
+
+static void *end_wait_after_run(void *unused)
+{
+  (void)unused;
+  room.in_time = test_sem_wait(&room.ran);
+  ws_group_complete(&room.group, 1);
+  return NULL;
+}
+
+static void a_thread_that_sleeps_in_a_join_makes_room(void)
+{
+  const uint32_t in_gate = fill_to_the_cap(0);
+  test_threads_t threads = {0};
+  ws_group_init(&room.group, 1);
+  test_push(scene.pool, note_run, NULL, NULL);
+  test_spawn(&threads, end_wait_after_run, NULL);
+  ws_group_wait(&room.group, scene.pool); // nothing to help with: it sleeps
+  test_join(&threads);
+  CU_ASSERT_TRUE(room.in_time);
+  empty(in_gate);
+}
+
+/// Runs in the join below, while one of two threads that help elsewhere goes to sleep.
+static void push_in_a_join(void *unused)
+{
+  (void)unused;
+  test_push(scene.pool, note_run, NULL, NULL);
+  ws_sub_acq_rel(&scene.pool->helpers, 1);
+}
+
+static void a_thread_whose_join_ends_makes_room(void)
+{
+  const uint32_t in_gate = fill_to_the_cap(2);
+  ws_group_init(&room.group, 1);
+  test_push(scene.pool, push_in_a_join, NULL, &room.group);
+  ws_group_wait(&room.group, scene.pool);
+  CU_ASSERT_TRUE(test_sem_wait(&room.ran));
+  ws_sub_acq_rel(&scene.pool->helpers, 1);
+  empty(in_gate);
+}
+
 TEST_MAIN("cap", TEST_CASE(the_cap_leaves_cpus_to_threads_outside), TEST_CASE(a_task_polls_for_a_later_one),
-          TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall), TEST_CASE(a_lifted_cap_is_lowered))
+          TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall), TEST_CASE(a_lifted_cap_is_lowered),
+          TEST_CASE(a_worker_that_blocks_makes_room), TEST_CASE(a_thread_that_sleeps_in_a_join_makes_room),
+          TEST_CASE(a_thread_whose_join_ends_makes_room))

@@ -26,6 +26,7 @@ static struct {
   uint64_t cpuset, asked;
   uint32_t cpu; ///< where it runs
   uint32_t calls, sets; ///< of its own
+  pid_t of; ///< the thread that the last call named
   uint32_t taskset_at; ///< somebody sets its affinity to taskset_to before this call of its own
   uint64_t taskset_to;
   uint64_t now_ns;
@@ -57,7 +58,7 @@ static void count_call(void)
 
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
-  (void)pid;
+  os.of = pid;
   count_call();
   const uint64_t cpus = allowed();
   memset(set, 0, bytes);
@@ -67,7 +68,7 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 
 int __wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
-  (void)pid;
+  os.of = pid;
   (void)bytes;
   count_call();
   uint64_t cpus;
@@ -256,6 +257,18 @@ static void a_normal_worker_sleeps_elsewhere(void)
   CU_ASSERT_EQUAL(placements(), 1);
 }
 
+/// A real-time worker is woken where it last ran: moved off, it may sleep anywhere.
+static void a_realtime_worker_sleeps_unrestricted(void)
+{
+  realtime = true;
+  begin(0x3);
+  ws_place_leave(&worker);
+  CU_ASSERT_EQUAL(os.cpu, 0);
+  CU_ASSERT_EQUAL(allowed(), 0x3);
+  ws_place_return(&worker);
+  CU_ASSERT_EQUAL(allowed(), 0x3);
+}
+
 /// An operator speaks while the worker sleeps, and the cpuset changes.
 static void changes_during_a_sleep_are_kept(void)
 {
@@ -278,8 +291,10 @@ static void the_guard_frees_a_sleeper(void)
   begin(0x3);
   ws_place_leave(&worker);
   CU_ASSERT_EQUAL(allowed(), CPU(0));
+  worker.tid = 1234;
   ws_place_free(&worker);
   CU_ASSERT_EQUAL(allowed(), 0x3);
+  CU_ASSERT_EQUAL(os.of, 1234); // not the guard's own affinity
   os.sets = 0;
   ws_place_return(&worker);
   CU_ASSERT_EQUAL(os.sets, 0);
@@ -336,5 +351,6 @@ TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity),
           TEST_CASE(both_taskset_during_a_move_is_kept),
           TEST_CASE(both_it_does_not_follow_every_producer),
           TEST_CASE(a_normal_worker_sleeps_elsewhere),
+          TEST_CASE(a_realtime_worker_sleeps_unrestricted),
           TEST_CASE(changes_during_a_sleep_are_kept),
           TEST_CASE(the_guard_frees_a_sleeper))
