@@ -229,6 +229,7 @@ OnTheWay ==
                   \/ s.token[w] = 1
   \/ \E x \in DOMAIN l : l[x].pc \in {"sleepers?", "post", "call", "searching?", "wake_one", "claim", "count",
                                       "give", "look"}
+  \/ \E g \in G : l[g].pc = "wake" \/ (l[g].pc = "more" /\ l[g].left > 0) \* it has seen the tasks
 \* Tasks wait, a worker is parked and may be awake: somebody is on the way to them. When the guard has just
 \* lifted the cap, which pushes could not know, it is the guard.
 FullUse == Visible /\ Parked # {} /\ Working < Limit
