@@ -36,24 +36,31 @@ static bool is_buried(const ws_deque_t *deque, const ws_group_t *group, bool wea
 /// A thread outside digs this deep in its own queue, and then gives up.
 #define DIG_DEPTH_MAX 1024u
 
-/// @param lifted  out: tasks that lay above and were put back
-static bool lift(ws_deque_t *deque, const ws_group_t *group, uint32_t *lifted, ws_task_t *task)
+/// Push once more the @p count tasks that were taken from index @p first on, in their order. Their cells
+/// still hold them, for nothing was pushed since. They come to lie one index lower, the same, or one higher:
+/// so each is read before the one below it is written.
+static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count)
 {
-  if (!ws_deque_take(deque, task))
-    return false;
-  if (ws_group_is(task->group, group, false))
-    return true;
-  const ws_task_t above = *task;
-  const bool found = ++*lifted <= DIG_DEPTH_MAX && lift(deque, group, lifted, task);
-  ws_deque_push(deque, &above, 1); // there is room: it lay here before
-  return found;
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  ws_task_t task, next;
+  ws_cell_read(&ring->cell[first & ring->mask], &next);
+  for (uint64_t i = 1; i <= count; i++) {
+    task = next;
+    ws_cell_read(&ring->cell[(first + i) & ring->mask], &next);
+    ws_deque_push(deque, &task, 1); // there is room: it lay here before
+  }
 }
 
 bool ws_dig_under(ws_queue_t *queue, const ws_group_t *group, ws_task_t *task)
 {
   uint32_t lifted = 0;
+  bool found = false;
   const uint64_t before = ws_load_relaxed(&queue->deque.bottom); // relaxed: only the owner writes it
-  const bool found = lift(&queue->deque, group, &lifted, task);
+  while (!found && lifted < DIG_DEPTH_MAX && ws_deque_take(&queue->deque, task)) {
+    found = ws_group_is(task->group, group, false);
+    lifted += !found;
+  }
+  put_back(&queue->deque, before - lifted, lifted);
   const uint64_t bottom = ws_load_relaxed(&queue->deque.bottom); // relaxed: only the owner writes it
   for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
     if ((int64_t)(mark->index - (before - lifted)) >= 0)

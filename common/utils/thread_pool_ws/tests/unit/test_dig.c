@@ -122,6 +122,56 @@ static void outer_wait_finds_its_own(void)
   end();
 }
 
+/// A task that knows its number.
+static void push_number(uintptr_t number, ws_group_t *group)
+{
+  const ws_task_t task = {.func = test_empty_task, .arg = (void *)number, .group = group};
+  ws_deque_push(&scene.here.queue->deque, &task, 1);
+}
+
+/// @return whether the queue holds the tasks @p first to @p last without @p missing, in their order
+static bool holds(uintptr_t first, uintptr_t last, uintptr_t missing)
+{
+  const ws_deque_t *deque = &scene.here.queue->deque;
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: one thread, here and below
+  uint64_t index = ws_load_relaxed(&deque->top); // relaxed: as ring
+  bool good = true;
+  for (uintptr_t number = first; number <= last; number++)
+    if (number != missing)
+      good &= ws_load_relaxed(&ring->cell[index++ & ring->mask].arg) == (void *)number; // relaxed: as ring
+  return good && index == ws_load_relaxed(&deque->bottom); // relaxed: as ring
+}
+
+/// From the top, from the middle, from the bottom; without success, when the last of them is taken, too.
+static void the_others_keep_their_order(void)
+{
+  ws_task_t task;
+  for (uintptr_t wanted = 0; wanted <= 5; wanted++) {
+    begin();
+    for (uintptr_t number = 1; number <= 5; number++)
+      push_number(number, &scene.group[number == wanted]);
+    CU_ASSERT_EQUAL(ws_dig_under(scene.here.queue, &scene.group[1], &task), wanted != 0);
+    if (wanted != 0)
+      CU_ASSERT_PTR_EQUAL(task.arg, (void *)wanted);
+    CU_ASSERT_TRUE(holds(1, 5, wanted));
+    end();
+  }
+}
+
+/// A ring that is full, and tasks that come to lie one index higher, round its end.
+static void a_full_ring_keeps_its_order(void)
+{
+  ws_task_t task;
+  begin();
+  for (uintptr_t number = 1; number <= CAPACITY; number++)
+    push_number(number, &scene.group[0]);
+  CU_ASSERT_FALSE(ws_dig_under(scene.here.queue, &scene.group[1], &task));
+  CU_ASSERT_TRUE(holds(1, CAPACITY, 0));
+  CU_ASSERT_FALSE(ws_dig_under(scene.here.queue, &scene.group[1], &task));
+  CU_ASSERT_TRUE(holds(1, CAPACITY, 0));
+  end();
+}
+
 static void step(uint64_t *random)
 {
   ws_task_t task;
@@ -217,5 +267,6 @@ static void what_lies_aside_is_found_by_others(void)
 }
 
 TEST_MAIN("dig", TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
+          TEST_CASE(the_others_keep_their_order), TEST_CASE(a_full_ring_keeps_its_order),
           TEST_CASE(no_stranger_above_a_mark),
           TEST_CASE(what_lies_aside_is_found_by_others))
