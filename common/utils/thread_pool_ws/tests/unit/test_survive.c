@@ -18,7 +18,9 @@ typedef struct {
   ws_pool_t *pool, *other;
   test_gate_t gate;
   how_t how;
+  ws_group_t ended, left; ///< of a task that ends its thread, and of those that it leaves in the queue
   ws_au64_t begun, cleaned, after_wait, may_end;
+  ws_au64_t stale; ///< times that these were taken for descendants of that one
 } scene_t;
 
 static scene_t scene;
@@ -80,6 +82,9 @@ static int end(uint64_t begun)
   ws_group_wait(&group, NULL); // the workers run them
   if (test_value(&count) != 10 || ws_pool_wait(scene.pool) != 0 || ws_pool_wait(scene.other) != 0)
     return 4;
+  for (uint32_t i = 0; i < ws_queue_count(scene.pool); i++)
+    if (scene.pool->queue[i]->depth != 0 || scene.pool->queue[i]->mark)
+      return 10; // its owner is in no task, and does not wait
   ws_pool_destroy(scene.pool);
   ws_pool_destroy(scene.other);
   return ws_load_relaxed(&test_refused) == 0 ? 0 : 5;
@@ -157,6 +162,33 @@ static int worker(void *how)
   if (test_warnings_with("ended its thread") == 0)
     return 6;
   return end(3 * TASKS);
+}
+
+static void note_root(void *unused)
+{
+  (void)unused;
+  if (ws_load_relaxed(&ws_self()->worker->queue.root) == &scene.ended)
+    ws_add_relaxed(&scene.stale, 1);
+}
+
+static void push_and_end(void *unused)
+{
+  for (uint32_t i = 0; i < TASKS; i++)
+    test_push(scene.pool, note_root, NULL, &scene.left);
+  end_thread(unused);
+}
+
+/// The group of the ended task may be gone: nothing in the queue may be taken for part of it.
+static int worker_with_a_legacy(void *how)
+{
+  begin(*(const how_t *)how, 1);
+  ws_group_init(&scene.ended, 1);
+  ws_group_init(&scene.left, TASKS);
+  test_push(scene.pool, push_and_end, NULL, &scene.ended);
+  ws_group_wait(&scene.left, NULL);
+  if (test_value(&scene.stale) != 0 || !ws_group_done(&scene.ended))
+    return 11;
+  return end(1);
 }
 
 static int worker_in_a_wait(void *how)
@@ -339,16 +371,14 @@ static void each_way(int (*body)(void *how))
     CU_ASSERT_EQUAL(test_in_child(body, &how), 0);
 }
 
-#define EACH_WAY(name, body)  \
-  static void name(void)      \
-  {                           \
-    each_way(body);           \
-  }
+#define EACH_WAY(name, body) \
+  static void name(void) { each_way(body); }
 
 EACH_WAY(helper_goes_on_until_its_group_is_done, helper)
 EACH_WAY(helper_in_two_pools, nested_helper)
 EACH_WAY(worker_goes_on, worker)
 EACH_WAY(worker_that_waits_goes_on, worker_in_a_wait)
+EACH_WAY(worker_has_left_tasks, worker_with_a_legacy)
 EACH_WAY(wait_for_a_pool_ends, wait_for_all)
 EACH_WAY(stop_is_finished, stop)
 EACH_WAY(task_run_in_a_push, inline_task)
@@ -366,6 +396,5 @@ static void wait_for_an_event_is_given_up(void)
 
 TEST_MAIN("survive", TEST_CASE(helper_goes_on_until_its_group_is_done), TEST_CASE(helper_in_two_pools),
           TEST_CASE(worker_goes_on), TEST_CASE(worker_that_waits_goes_on), TEST_CASE(wait_for_a_pool_ends),
-          TEST_CASE(stop_is_finished), TEST_CASE(task_run_in_a_push),
-          TEST_CASE(last_task_ends_a_thread_that_awaits_an_event),
-          TEST_CASE(wait_for_an_event_is_given_up))
+          TEST_CASE(stop_is_finished), TEST_CASE(task_run_in_a_push), TEST_CASE(worker_has_left_tasks),
+          TEST_CASE(last_task_ends_a_thread_that_awaits_an_event), TEST_CASE(wait_for_an_event_is_given_up))
