@@ -178,6 +178,14 @@ static void taskset_is_kept(void)
   sleep_once();
   CU_ASSERT_EQUAL(os.cpu, 3);
   CU_ASSERT_EQUAL(allowed(), CPU(1) | CPU(3));
+  begin(0xf);
+  sleep_once(); // it has found out that nothing but its cpuset restricts it; that is over now
+  taskset(CPU(0) | CPU(1));
+  os.cpu = 1;
+  os.now_ns += UINT64_C(2000000000);
+  sleep_once();
+  CU_ASSERT_EQUAL(os.cpu, 0);
+  CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(1));
 }
 
 /// isolcpus: a thread may ask for more than it has.
