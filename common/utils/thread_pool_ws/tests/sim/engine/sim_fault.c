@@ -77,10 +77,10 @@ static void stall(sim_ps_t ps)
   sim_stalled--;
 }
 
-void sim_fault_stall_self(uint32_t steps, sim_ps_t ps)
+void sim_fault_stall_later(sim_thread_t *thread, uint32_t steps, sim_ps_t ps)
 {
-  sim_self->stall_in = steps;
-  sim_self->stall_ps = ps;
+  thread->stall_in = steps;
+  thread->stall_ps = ps;
   sim_fault_on = true;
 }
 

@@ -41,8 +41,8 @@ static inline sim_ps_t sim_fault_delay_ps(void)
   return __builtin_expect(sim_fault_on, 0) ? sim_fault_draw() : 0;
 }
 
-/// @brief The running thread stops for a time, so many steps from now.
-void sim_fault_stall_self(uint32_t steps, sim_ps_t ps);
+/// @brief A thread stops for a time, so many of its steps from now.
+void sim_fault_stall_later(sim_thread_t *thread, uint32_t steps, sim_ps_t ps);
 
 /// @return whether something of the given share happens now
 bool sim_fault_happens(double share);

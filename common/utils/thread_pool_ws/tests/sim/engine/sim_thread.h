@@ -45,7 +45,7 @@ struct sim_thread_s {
   sim_thread_t *next_waiter, *next_ready;
   bool timed_out;
   bool stalled; ///< a fault has stopped it
-  uint32_t stall_in; ///< steps until one does (sim_fault_stall_self); 0 = none will
+  uint32_t stall_in; ///< steps until one does (sim_fault_stall_later); 0 = none will
   sim_ps_t stall_ps; ///< for so long
   bool detached;
   sim_fiber_t fiber;

@@ -18,10 +18,13 @@
 #include "sim_work.h"
 
 #define HOT_PS (80 * SIM_PS_PER_MS)
+#define TOGETHER_PS (200 * SIM_PS_PER_US)
 #define END_PS (120 * SIM_PS_PER_S)
 
 const sim_scenario_t *sim_scene;
 ws_pool_t *sim_pool[SIM_POOLS_MAX];
+
+sim_ps_t sim_together_ps;
 
 static bool is_over;
 static bool stopped[SIM_POOLS_MAX];
@@ -160,6 +163,7 @@ typedef struct {
 
 static void start_actors(actors_t *actors, uint32_t first, uint32_t end)
 {
+  sim_together_ps = sim_self->now_ps + TOGETHER_PS;
   for (uint32_t i = first; i < end; i++)
     actors->runs[i] = pthread_create(&actors->thread[i], NULL, sim_actor_thread,
                                      (void *)(uintptr_t)&sim_scene->actor[i]) == 0;

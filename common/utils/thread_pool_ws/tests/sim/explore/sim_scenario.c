@@ -145,13 +145,15 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
       .count = one_in(4) ? 1 : between(1, one_in(3) ? 40 : 10),
       .by = (sim_push_by_t)below(SIM_BY_KINDS),
       .end = one_in(2) ? SIM_END_GROUP : (sim_end_t)below(SIM_END_KINDS),
-      .hint = one_in(5) ? (sim_hint_t)below(SIM_HINT_KINDS) : SIM_HINT_NONE,
+      .hint = one_in(4) ? (sim_hint_t)below(SIM_HINT_KINDS) : SIM_HINT_NONE,
       .kind = draw_kind(scenario->exits),
       .every = one_in(2) ? 1 : between(1, 5),
       .leaf = one_in(3) ? draw_kind(scenario->exits) : SIM_TASK_WORK,
       .work_us = one_in(4) ? 0 : log_between(0.1, one_in(8) ? 2000 : 100),
       .repeat = 1,
   };
+  if (scenario->exits && one_in(3))
+    burst->end = SIM_END_EVENT;
   const bool pushes =
       burst->kind == SIM_TASK_NEST || burst->kind == SIM_TASK_SPAWN || burst->kind == SIM_TASK_CROSS;
   burst->depth = pushes ? between(1, one_in(4) ? 4 : 2) : burst->kind == SIM_TASK_BLOCK ? below(2) : 0;
@@ -257,6 +259,8 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   draw_fault(&scenario->fault);
   scenario->exits = one_in(8);
   scenario->call_stalls = one_in(3) ? log_between(0.01, 0.5) : 0;
+  scenario->look_stalls = one_in(3) ? log_between(0.03, 1) : 0;
+  scenario->together = one_in(3);
   scenario->actors_realtime = one_in(8);
   scenario->pools = one_in(3) ? between(1, SIM_POOLS_MAX) : 1;
   for (uint32_t i = 0; i < scenario->pools; i++)

@@ -4,17 +4,20 @@
 /// is no scheduling point and takes no time.
 #include "sim_strand.h"
 
+#include <math.h>
+
 #include "../../../../core/ws_park.h"
 #include "../../../../core/ws_types.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_play.h"
+#include "sim_random.h"
 #include "sim_record.h"
 #include "sim_stack.h"
 
 #define LOOK_PS (250 * SIM_PS_PER_US)
-#define PLACE_LOOKS_MAX 20u
+#define PLACE_LOOKS_MAX 8u
 #define GUARD_LOOKS_MAX 4u
 #define LANES_LOOKED_AT 16u
 /// Sleeping workers of a pool try one after the other, each 4 ms.
@@ -162,7 +165,8 @@ static void look_for_places(uint32_t index, sim_ps_t now_ps)
   static uint32_t looks[SIM_POOLS_MAX][SIM_WORKERS_MAX];
   const ws_pool_t *pool = sim_pool[index];
   for (uint32_t i = 0; pool && ws_load_relaxed(&pool->state) != WS_STOPPED && i < pool->workers; i++) {
-    if (sim_stalled > 0 || sim_disturb_throttles(now_ps) || !holds_place(pool, &pool->worker[i]))
+    if (sim_stalled > 0 || anybody_waits_for_cpu() || sim_disturb_throttles(now_ps) ||
+        !holds_place(pool, &pool->worker[i]))
       looks[index][i] = 0;
     else if (++looks[index][i] > PLACE_LOOKS_MAX)
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
@@ -194,12 +198,25 @@ static void look_at_once(uint32_t index, sim_ps_t now_ps)
   look_for_hot(index);
 }
 
+/// Any thread as likely: also one that takes few steps.
+static void stall_somebody(void)
+{
+  if (!sim_fault_happens(sim_scene->look_stalls))
+    return;
+  sim_thread_t *thread = sim_thread[sim_random_below(sim_threads)];
+  if (sim_is_hog(thread) || thread->state == SIM_ENDED)
+    return;
+  sim_fault_stall_later(thread, 1 + (uint32_t)sim_random_below(60),
+                        (sim_ps_t)(pow(3000, sim_random_unit()) * 3e6));
+}
+
 static void look(void *unused, sim_ps_t now_ps)
 {
   if (sim_event_soonest_ps == INT64_MAX)
     sim_finding("hang: every thread sleeps, and no timer is set");
   if (sim_points > POINTS_MAX)
     sim_finding("no end after %llu steps", (unsigned long long)sim_points);
+  stall_somebody();
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     look_at_once(i, now_ps);
   const sim_ps_t next_ps = now_ps + LOOK_PS;

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_burst.c
+/// Bursts, and what their tasks do.
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "../../../core/ws_types.h"
+#include "sim_fault.h"
+#include "sim_libc.h"
+#include "sim_play.h"
+#include "sim_random.h"
+#include "sim_record.h"
+#include "sim_seam_points.h"
+#include "sim_stack.h"
+#include "sim_work.h"
+
+#define GOALS_MAX 8192u
+#define BATCH_MAX 64u
+#define PAIR_PS_MAX (20 * SIM_PS_PER_MS)
+
+/// What a burst's tasks complete. Never on a stack: a thread may end before its tasks have run.
+typedef struct {
+  ws_group_t group;
+  uint32_t left; ///< SIM_END_EVENT: tasks
+  sem_t sem;
+} goal_t;
+
+static goal_t goals[GOALS_MAX];
+static uint32_t goals_used;
+
+static goal_t *new_goal(uint32_t count)
+{
+  if (goals_used == GOALS_MAX)
+    return NULL;
+  goal_t *goal = &goals[goals_used++];
+  ws_group_init(&goal->group, count);
+  goal->left = count;
+  sem_init(&goal->sem, 0, 0);
+  return goal;
+}
+
+static void complete(const sim_burst_t *burst, goal_t *goal)
+{
+  if (burst->end == SIM_END_TAG) {
+    ws_group_complete(&goal->group, 1);
+  } else if (burst->end == SIM_END_EVENT) {
+    sim_modify(&goal->left);
+    if (--goal->left == 0)
+      sem_post(&goal->sem);
+  }
+}
+
+static sim_ps_t time_of(const sim_record_t *record)
+{
+  const uint64_t hash = (uint64_t)(record - sim_record + 1) * UINT64_C(0x9E3779B97F4A7C15) + sim_scene->seed;
+  return (sim_ps_t)(record->burst->work_us * 1e6 * (double)((hash * hash) >> 56) / 128);
+}
+
+static void wait_for_twin(sim_record_t *record)
+{
+  sim_record_t *twin = record - 1;
+  const sim_ps_t until_ps = sim_self->now_ps + PAIR_PS_MAX;
+  if (((record - sim_record) & 1) == 0 || twin->burst != record->burst || sim_pool[record->pool]->workers < 2)
+    return;
+  sim_stack_hide(true);
+  while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED &&
+         !sim_record_aborting[record->pool])
+    sim_futex_wait(&twin->done, 0, until_ps);
+  sim_stack_hide(false);
+}
+
+static sim_task_kind_t kind_of(const sim_record_t *record)
+{
+  const sim_burst_t *burst = record->burst;
+  if (record->depth == 0)
+    return burst->depth > 0                                      ? burst->leaf
+           : (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind
+                                                                 : SIM_TASK_WORK;
+  return record->depth < burst->depth || (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind
+                                                                                             : SIM_TASK_WORK;
+}
+
+static void push_more(const sim_record_t *record)
+{
+  if (record->depth > 0)
+    sim_burst_run(record->burst, record->pool, record->depth - 1);
+}
+
+static void push_across(const sim_record_t *record)
+{
+  if (record->depth > 0 && record->pool + 1 < SIM_POOLS_MAX)
+    sim_burst_run(record->burst, record->pool + 1, record->depth - 1);
+}
+
+static void exit_thread(const sim_record_t *record)
+{
+  if ((record - sim_record) & 1)
+    ws_blocking_begin();
+  pthread_exit(NULL);
+}
+
+static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
+{
+  if (kind == SIM_TASK_BLOCK)
+    ws_blocking_begin();
+  sim_stack_hide(kind == SIM_TASK_SLEEP || kind == SIM_TASK_BLOCK);
+  if (kind == SIM_TASK_BLOCK || kind == SIM_TASK_SLEEP)
+    sim_sleep_until(sim_self->now_ps + ps);
+  else
+    sim_work(ps);
+  sim_stack_hide(false);
+}
+
+static void do_task(sim_record_t *record)
+{
+  const sim_task_kind_t kind = kind_of(record);
+  compute_or_sleep(kind, time_of(record));
+  if (kind == SIM_TASK_NEST || kind == SIM_TASK_SPAWN || kind == SIM_TASK_BLOCK)
+    push_more(record);
+  if (kind == SIM_TASK_BLOCK)
+    ws_blocking_end();
+  if (kind == SIM_TASK_CROSS)
+    push_across(record);
+  else if (kind == SIM_TASK_PAIR)
+    wait_for_twin(record);
+  else if (kind == SIM_TASK_EXIT)
+    exit_thread(record);
+}
+
+/// @return whether the running thread is a worker that floats
+static bool floats(void)
+{
+  const int32_t index = ws_worker_index();
+  for (uint32_t i = 0; i < sim_scene->pools && index >= 0; i++) {
+    const ws_pool_t *pool = sim_pool[i];
+    if (pool && (uint32_t)index < pool->workers && pool->worker[index].tid == (int32_t)sim_self->index + 1)
+      return pool->worker[index].cpu < 0;
+  }
+  return false;
+}
+
+/// A floating worker that runs tasks may use every CPU of the process.
+static void check_affinity(const sim_record_t *record)
+{
+  const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
+  if (!sim_scene->changes_masks && (sim_self->allowed[0] & all) != all && floats())
+    sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
+                (uint32_t)(record - sim_record), (unsigned long long)(sim_self->allowed[0] & all));
+}
+
+/// Its frame ends with the task, and with it those of waits inside it that the end of a thread has cut off.
+static void end_task(void *frame_arg)
+{
+  sim_frame_t *frame = frame_arg;
+  sim_record_t *record = frame->record;
+  *sim_stack() = frame->outer;
+  sim_stack_hide(false);
+  sim_record_end(record);
+  sim_futex_wake(&record->done, INT_MAX);
+  if (record->goal)
+    complete(record->burst, record->goal);
+}
+
+static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal);
+
+static void wait_for_earlier(const sim_record_t *record)
+{
+  if (record->waits_for)
+    wait_for(sim_pool[record->pool], SIM_END_GROUP, record->waits_for);
+}
+
+static void run_task(void *record_arg)
+{
+  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record_arg, .outer = *sim_stack()};
+  sim_record_begin(record_arg);
+  sim_stack_check(record_arg);
+  check_affinity(record_arg);
+  *sim_stack() = &frame;
+  pthread_cleanup_push(end_task, &frame);
+  wait_for_earlier(record_arg);
+  do_task(record_arg);
+  pthread_cleanup_pop(1);
+}
+
+static bool is_ready(void *goal_arg)
+{
+  goal_t *goal = goal_arg;
+  sim_load(&goal->left);
+  return goal->left == 0;
+}
+
+static void sleep_until_ready(void *goal_arg)
+{
+  sem_wait(&((goal_t *)goal_arg)->sem);
+}
+
+static ws_group_t *carried(sim_end_t end, goal_t *goal)
+{
+  return end == SIM_END_GROUP                         ? &goal->group
+         : end == SIM_END_TAG || end == SIM_END_EVENT ? ws_group_tag(goal)
+                                                      : NULL;
+}
+
+/// The pool did not take the task: nobody else will complete it.
+static void refuse(const sim_burst_t *burst, sim_end_t end, goal_t *goal, sim_record_t *record)
+{
+  sim_record_answer(record, false);
+  if (end == SIM_END_GROUP)
+    ws_group_complete(&goal->group, 1);
+  else if (record->goal)
+    complete(burst, goal);
+}
+
+static void push_batch(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
+                       const sim_burst_t *burst, sim_end_t end, goal_t *goal)
+{
+  const int64_t taken = ws_pool_push_batch(pool, task, count);
+  if (taken < 0 && (taken != -ECANCELED || sim_stack_is_in(sim_record[first].pool)))
+    sim_finding("a batch was refused with %lld", (long long)taken);
+  for (uint32_t i = 0; i < count; i++) {
+    if ((int64_t)i < taken)
+      sim_record_answer(&sim_record[first + i], true);
+    else
+      refuse(burst, end, goal, &sim_record[first + i]);
+  }
+}
+
+/// A pool that stops still takes what its tasks push.
+static bool may_refuse(const ws_pool_t *pool, const sim_record_t *record, int result)
+{
+  const bool fails = record->burst->by == SIM_BY_TRY || pool->settings.full == WS_FULL_FAIL;
+  return (result == -ECANCELED && !sim_stack_is_in(record->pool)) || (result == -EAGAIN && fails);
+}
+
+static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
+                        const sim_burst_t *burst, sim_end_t end, goal_t *goal)
+{
+  for (uint32_t i = 0; i < count; i++) {
+    sim_record_t *record = &sim_record[first + i];
+    const int result =
+        burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
+    if (result == 0)
+      sim_record_answer(record, true);
+    else if (may_refuse(pool, record, result))
+      refuse(burst, end, goal, record);
+    else
+      sim_finding("a push was refused with %d", result);
+  }
+}
+
+/// In the middle of the call that follows the thread may stop.
+static void before_call(void)
+{
+  if (sim_fault_happens(sim_scene->call_stalls))
+    sim_fault_stall_later(sim_self, 1 + (uint32_t)sim_random_below(40),
+                          (sim_ps_t)(1e6 * pow(3000, sim_random_unit()) * 3));
+}
+
+static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
+                     goal_t *goal)
+{
+  ws_task_t task[BATCH_MAX] = {{0}};
+  sim_frame_t frame = {.in = SIM_IN_PUSH, .outer = *sim_stack()};
+  *sim_stack() = &frame;
+  for (uint32_t i = 0; i < count; i++)
+    task[i] = (ws_task_t){.func = run_task, .arg = &sim_record[first + i], .group = carried(end, goal)};
+  before_call();
+  if (burst->by == SIM_BY_BATCH)
+    push_batch(pool, task, first, count, burst, end, goal);
+  else
+    push_singly(pool, task, first, count, burst, end, goal);
+  *sim_stack() = frame.outer;
+}
+
+static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
+{
+  static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
+  sim_frame_t frame = {.in = in[end], .goal = goal, .outer = *sim_stack()};
+  *sim_stack() = &frame;
+  before_call();
+  if (end == SIM_END_GROUP || end == SIM_END_TAG)
+    ws_group_wait(&goal->group, pool);
+  else if (end == SIM_END_EVENT)
+    ws_pool_await(pool, ws_group_tag(goal), &(ws_event_t){is_ready, sleep_until_ready, goal});
+  else if (end == SIM_END_POOL)
+    ws_pool_wait(pool);
+  *sim_stack() = frame.outer;
+}
+
+/// How this burst's tasks are waited for: an abort skips tasks, which then complete nothing themselves, and
+/// tasks that wait for their pool would wait for themselves.
+static sim_end_t end_of(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
+{
+  const bool outermost = depth == burst->depth;
+  if (!outermost && burst->kind == SIM_TASK_SPAWN)
+    return SIM_END_NOTHING;
+  if ((burst->end == SIM_END_TAG || burst->end == SIM_END_EVENT) && sim_scene->pool[pool].aborts)
+    return SIM_END_GROUP;
+  const bool across = burst->kind == SIM_TASK_CROSS && burst->end == SIM_END_POOL;
+  return !outermost && burst->end >= SIM_END_POOL && !across ? SIM_END_GROUP : burst->end;
+}
+
+/// @return the first of the tasks' records; SIM_RECORD_NONE: none was left, and nothing was pushed
+static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t depth, uint32_t count,
+                            sim_end_t end, goal_t *goal, goal_t *earlier)
+{
+  const uint32_t first = sim_record_take(count);
+  if (first == SIM_RECORD_NONE)
+    return first;
+  const bool own = end == SIM_END_TAG || end == SIM_END_EVENT;
+  for (uint32_t i = first; i < first + count; i++)
+    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
+                                   .pool = index,
+                                   .depth = depth,
+                                   .burst = burst,
+                                   .goal = own ? goal : NULL,
+                                   .waits_for = earlier,
+                                   .carried = end <= SIM_END_EVENT ? goal : NULL,
+                                   .parent = sim_stack_task()};
+  push_all(sim_pool[index], first, count, burst, end, goal);
+  return first;
+}
+
+/// Tasks of another group, and on top of them tasks of nobody. Those that wait for that group occupy a worker
+/// each, and one must be left.
+static goal_t *push_earlier(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+{
+  if (burst->earlier == 0 || depth != burst->depth || sim_pool[index]->workers <= sim_scene->actors)
+    return NULL;
+  goal_t *goal = new_goal(burst->earlier);
+  if (!goal || push_family(burst, index, 0, burst->earlier, SIM_END_GROUP, goal, NULL) == SIM_RECORD_NONE)
+    return NULL;
+  push_family(burst, index, 0, 1 + burst->cover, SIM_END_NOTHING, NULL, NULL);
+  return goal;
+}
+
+void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+{
+  static const char *const names[] = {"a group's wait", "a tag's wait", "an event's wait", "a pool's wait"};
+  const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
+  const sim_end_t end = end_of(burst, index, depth);
+  goal_t *goal = sim_pool[index] ? new_goal(count) : NULL;
+  goal_t *earlier = goal ? push_earlier(burst, index, depth) : NULL;
+  const uint32_t first = goal ? push_family(burst, index, depth, count, end, goal, earlier) : SIM_RECORD_NONE;
+  if (first == SIM_RECORD_NONE || end == SIM_END_NOTHING)
+    return;
+  if (burst->cover > 0)
+    push_family(burst, index, 0, burst->cover, SIM_END_NOTHING, NULL, NULL);
+  wait_for(sim_pool[index], end, goal);
+  sim_record_check(first, count, names[end]);
+}
