@@ -8,6 +8,7 @@
 #include "ws_park.h"
 #include "ws_prewake.h"
 #include "ws_run.h"
+#include "ws_survive.h"
 #include "ws_traced.h"
 
 /// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
@@ -16,19 +17,21 @@ static bool refused(const struct ws_pool_s *pool, ws_here_t here)
   return !ws_is_inside(pool, here);
 }
 
+static void settle_all(ws_frame_t *frame)
+{
+  const ws_here_t here = frame->here;
+  while (here.queue ? ws_deque_take(&here.queue->deque, &frame->task)
+                    : ws_shared_take(&frame->pool->shared, &frame->task))
+    ws_run_late(frame->pool, here, &frame->task);
+}
+
 /// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals
-/// with it.
+/// with it. With all of them, though one may end the thread: nobody else will look.
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
 static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 {
-  ws_task_t task;
-  if (here.queue) {
-    while (ws_deque_take(&here.queue->deque, &task))
-      ws_run_late(pool, here, &task);
-  } else {
-    while (ws_shared_take(&pool->shared, &task))
-      ws_run_late(pool, here, &task);
-  }
+  // no settle: each of the tasks has a frame of its own
+  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = settle_all, .goes_on = true});
 }
 
 /// What follows the publication of tasks.
