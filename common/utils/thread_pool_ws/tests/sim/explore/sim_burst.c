@@ -22,20 +22,36 @@
 #define PAIR_PS_MAX (20 * SIM_PS_PER_MS)
 
 /// What a burst's tasks complete. Never on a stack: a thread may end before its tasks have run.
-typedef struct {
+typedef struct goal_s goal_t;
+struct goal_s {
   ws_group_t group;
+  uint32_t id; ///< of this use: the memory is used again
+  goal_t *next_free;
   uint32_t left; ///< SIM_END_EVENT: tasks
   sem_t sem;
-} goal_t;
+};
 
 static goal_t goals[GOALS_MAX];
 static uint32_t goals_used;
+static goal_t *goals_free; ///< waited for, so that their memory may be used again
+
+static void free_goal(goal_t *goal)
+{
+  goal->next_free = goals_free;
+  goals_free = goal;
+}
 
 static goal_t *new_goal(uint32_t count)
 {
-  if (goals_used == GOALS_MAX)
+  static uint32_t ids;
+  goal_t *goal = goals_free;
+  if (goal)
+    goals_free = goal->next_free;
+  else if (goals_used < GOALS_MAX)
+    goal = &goals[goals_used++];
+  else
     return NULL;
-  goal_t *goal = &goals[goals_used++];
+  goal->id = ++ids;
   ws_group_init(&goal->group, count);
   goal->left = count;
   sem_init(&goal->sem, 0, 0);
@@ -278,7 +294,7 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
 static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
 {
   static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
-  sim_frame_t frame = {.in = in[end], .goal = goal, .outer = *sim_stack()};
+  sim_frame_t frame = {.in = in[end], .goal = goal ? goal->id : 0, .outer = *sim_stack()};
   *sim_stack() = &frame;
   before_call();
   if (end == SIM_END_GROUP || end == SIM_END_TAG)
@@ -318,7 +334,7 @@ static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t d
                                    .burst = burst,
                                    .goal = own ? goal : NULL,
                                    .waits_for = earlier,
-                                   .carried = end <= SIM_END_EVENT ? goal : NULL,
+                                   .carried = end <= SIM_END_EVENT ? goal->id : 0,
                                    .parent = sim_stack_task()};
   push_all(sim_pool[index], first, count, burst, end, goal);
   return first;
@@ -351,4 +367,6 @@ void sim_burst_run(const sim_burst_t *burst, uint32_t index, uint32_t depth)
     push_family(burst, index, 0, burst->cover, SIM_END_NOTHING, NULL, NULL);
   wait_for(sim_pool[index], end, goal);
   sim_record_check(first, count, names[end]);
+  if (end == SIM_END_GROUP)
+    free_goal(goal);
 }

@@ -164,14 +164,28 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
   if (pushes && burst->every == 1 && burst->count > 6)
     burst->count = 6;
   if (one_in(12)) {
-    burst->earlier = between(1, 4);
+    burst->earlier = between(1, 2);
     burst->count = 1;
+    burst->end = SIM_END_GROUP;
+    burst->repeat = between(1, 12);
+    burst->work_us = log_between(0.01, 5);
   }
   if (one_in(5) && burst->earlier == 0) {
     burst->repeat = between(2, 12);
     burst->count = burst->count % 8 + 1;
     burst->period_us = one_in(3) ? 0 : log_between(50, 2000);
   }
+}
+
+/// Bursts that come when the guard lies down, or when pages are given back.
+static void draw_rare_burst(sim_burst_t *burst)
+{
+  const bool trims = one_in(2);
+  burst->repeat = between(2, 8);
+  burst->period_us = trims ? 49900 + 600 * sim_random_unit() : 10000 + 6000 * sim_random_unit();
+  burst->count = between(2, 40);
+  burst->work_us = log_between(1, trims ? 100 : 3000);
+  burst->earlier = 0;
 }
 
 static void draw_actor(const sim_scenario_t *scenario, sim_actor_t *actor)
@@ -184,6 +198,8 @@ static void draw_actor(const sim_scenario_t *scenario, sim_actor_t *actor)
     action->sets_spin = one_in(12);
     action->spin = draw_spin();
     draw_burst(scenario, &action->burst);
+    if (one_in(40))
+      draw_rare_burst(&action->burst);
   }
 }
 
@@ -207,6 +223,34 @@ static bool has_mask_changes(const sim_scenario_t *scenario)
     if (scenario->outside[i].kind >= SIM_EVENT_MASK_ONE)
       return true;
   return false;
+}
+
+/// Workers that busy-poll take steps all the time: no long pauses.
+static void shorten(sim_scenario_t *scenario)
+{
+  bool hot = false;
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    hot |= scenario->pool[i].spin == WS_SPIN_HOT;
+  for (uint32_t i = 0; i < SIM_ACTORS_MAX * SIM_ACTIONS_MAX; i++)
+    hot |= scenario->actor[i / SIM_ACTIONS_MAX].action[i % SIM_ACTIONS_MAX].spin == WS_SPIN_HOT;
+  for (uint32_t i = 0; i < SIM_ACTORS_MAX * SIM_ACTIONS_MAX && hot; i++) {
+    sim_action_t *action = &scenario->actor[i / SIM_ACTIONS_MAX].action[i % SIM_ACTIONS_MAX];
+    action->pause_us = fmin(action->pause_us, 1000);
+    action->burst.period_us = fmin(action->burst.period_us, 1000);
+    action->burst.work_us = fmin(action->burst.work_us, 1000);
+  }
+}
+
+/// Many threads, and one lane that goes from one to the next.
+static void crowd(sim_scenario_t *scenario)
+{
+  for (uint32_t i = 0; i < scenario->pools; i++) {
+    scenario->pool[i].lanes = 1;
+    scenario->pool[i].workers = one_in(2) ? 0 : 1;
+    scenario->pool[i].full = one_in(3) ? WS_FULL_GROW : WS_FULL_INLINE;
+  }
+  scenario->together = one_in(2);
+  scenario->stops_early = true;
 }
 
 /// Real-time workers that busy-poll need CPUs of their own, for good: on others they starve everybody.
@@ -279,6 +323,9 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->looks_quiet = one_in(3);
   scenario->rounds = one_in(10) ? 2 : 1;
   scenario->changes_masks = has_mask_changes(scenario);
+  if (scenario->actors > 2 && one_in(4))
+    crowd(scenario);
   tame(scenario);
   look_hot(scenario);
+  shorten(scenario);
 }

@@ -128,8 +128,7 @@ typedef struct {
   sim_actor_t actor[SIM_ACTORS_MAX];
   bool actors_realtime;
   double call_stalls; ///< share of calls of the pool in the middle of which the thread stops
-  double
-      look_stalls; ///< share of looks (sim_strand.h) after which some thread will stop at one of its next steps
+  double look_stalls; ///< share of looks (sim_strand.h) that make some thread stop soon after
   bool together;   ///< threads that push begin at the same moment
   bool exits;      ///< there are tasks that end their thread
   uint32_t outsides;

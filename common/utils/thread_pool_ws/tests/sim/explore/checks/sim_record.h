@@ -32,7 +32,7 @@ struct sim_record_s {
   uint32_t done;  ///< futex: 1 = it has ended
   const sim_burst_t *burst;
   void *goal;                 ///< that it completes itself; NULL = none
-  const void *carried;        ///< what it belongs to: a group, or the address of a tag; NULL = nothing
+  uint32_t carried;           ///< number of the goal that it belongs to; 0 = none
   void *waits_for;            ///< a goal of tasks that were pushed before it
   const sim_record_t *parent; ///< the task that pushed it; NULL = none
 };

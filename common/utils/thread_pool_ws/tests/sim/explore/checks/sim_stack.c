@@ -30,7 +30,7 @@ bool sim_stack_is_in(uint32_t pool)
   return false;
 }
 
-static bool belongs_to(const sim_record_t *record, const void *goal)
+static bool belongs_to(const sim_record_t *record, uint32_t goal)
 {
   for (; record; record = record->parent)
     if (record->carried == goal)

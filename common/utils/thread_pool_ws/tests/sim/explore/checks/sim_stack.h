@@ -15,7 +15,7 @@ typedef struct sim_frame_s sim_frame_t;
 struct sim_frame_s {
   sim_in_t in;
   sim_record_t *record; ///< the task
-  const void *goal;     ///< waited for
+  uint32_t goal;        ///< waited for
   sim_frame_t *outer;
 };
 

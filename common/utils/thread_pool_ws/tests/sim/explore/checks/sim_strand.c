@@ -102,6 +102,26 @@ static sim_ps_t bound_ps(const ws_pool_t *pool)
   return 6 * SIM_PS_PER_MS + (sim_fault.late_share > 0 ? 20 * SIM_PS_PER_MS : 0);
 }
 
+/// How often a thread was seen in one and the same sleep.
+typedef struct {
+  uint32_t looks;
+  sim_ps_t since_ps;
+} sleep_seen_t;
+
+/// @return whether it sleeps so for too long by now
+static bool sleeps_on(sleep_seen_t *seen, const sim_thread_t *thread, bool wrongly)
+{
+  if (!wrongly || seen->since_ps != thread->now_ps)
+    seen->looks = 0;
+  seen->since_ps = thread->now_ps;
+  return wrongly && ++seen->looks > PLACE_LOOKS_MAX;
+}
+
+static bool is_disturbed(sim_ps_t now_ps)
+{
+  return sim_stalled > 0 || sim_disturb_throttles(now_ps) || anybody_waits_for_cpu();
+}
+
 /// A thread outside that helps sleeps in a wait, and has its place still.
 static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
 {
@@ -112,14 +132,14 @@ static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
 
 static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
 {
-  static uint32_t looks[SIM_POOLS_MAX][LANES_LOOKED_AT];
+  static sleep_seen_t seen[SIM_POOLS_MAX][LANES_LOOKED_AT];
   const ws_pool_t *pool = sim_pool[index];
   const uint32_t lanes = pool ? ws_load_relaxed(&pool->queues) - pool->workers : 0;
+  const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
   for (uint32_t i = 0; i < lanes && i < LANES_LOOKED_AT; i++) {
-    if (ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0 || sim_disturb_throttles(now_ps) ||
-        !holds_lane_place(pool, pool->queue[pool->workers + i]))
-      looks[index][i] = 0;
-    else if (++looks[index][i] > PLACE_LOOKS_MAX)
+    const ws_queue_t *lane = pool->queue[pool->workers + i];
+    const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
+    if (tid > 0 && sleeps_on(&seen[index][i], sim_thread[tid - 1], looks && holds_lane_place(pool, lane)))
       sim_finding("place: the thread of lane %u of pool %u sleeps in a wait, and is counted as a helper", i,
                   index);
   }
@@ -162,15 +182,12 @@ static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 
 static void look_for_places(uint32_t index, sim_ps_t now_ps)
 {
-  static uint32_t looks[SIM_POOLS_MAX][SIM_WORKERS_MAX];
+  static sleep_seen_t seen[SIM_POOLS_MAX][SIM_WORKERS_MAX];
   const ws_pool_t *pool = sim_pool[index];
-  for (uint32_t i = 0; pool && ws_load_relaxed(&pool->state) != WS_STOPPED && i < pool->workers; i++) {
-    if (sim_stalled > 0 || anybody_waits_for_cpu() || sim_disturb_throttles(now_ps) ||
-        !holds_place(pool, &pool->worker[i]))
-      looks[index][i] = 0;
-    else if (++looks[index][i] > PLACE_LOOKS_MAX)
+  const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
+  for (uint32_t i = 0; looks && i < pool->workers; i++)
+    if (sleeps_on(&seen[index][i], sim_thread[pool->worker[i].tid - 1], holds_place(pool, &pool->worker[i])))
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
-  }
 }
 
 static void look_at(uint32_t index, sim_ps_t now_ps)
