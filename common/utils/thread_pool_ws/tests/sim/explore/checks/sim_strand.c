@@ -134,12 +134,12 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
 {
   static sleep_seen_t seen[SIM_POOLS_MAX][LANES_LOOKED_AT];
   const ws_pool_t *pool = sim_pool[index];
-  const uint32_t lanes = pool ? ws_load_relaxed(&pool->queues) - pool->workers : 0;
   const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
+  const uint32_t lanes = looks ? ws_load_relaxed(&pool->queues) - pool->workers : 0;
   for (uint32_t i = 0; i < lanes && i < LANES_LOOKED_AT; i++) {
     const ws_queue_t *lane = pool->queue[pool->workers + i];
     const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
-    if (tid > 0 && sleeps_on(&seen[index][i], sim_thread[tid - 1], looks && holds_lane_place(pool, lane)))
+    if (tid > 0 && sleeps_on(&seen[index][i], sim_thread[tid - 1], holds_lane_place(pool, lane)))
       sim_finding("place: the thread of lane %u of pool %u sleeps in a wait, and is counted as a helper", i,
                   index);
   }
