@@ -93,7 +93,7 @@ static bool set_field(const char *name, size_t length, const char *value)
     const double number = strtod(value, &end);
     if (end == value || *end || number < 0)
       return false;
-    char *field = (char *)&sim_machine + fields[i].offset;
+    void *field = (char *)&sim_machine + fields[i].offset;
     if (fields[i].is_count)
       *(uint32_t *)field = (uint32_t)number;
     else
@@ -111,7 +111,7 @@ bool sim_machine_set(const char *word)
   const size_t length = (size_t)(equals - word);
   for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
     if (strlen(wakes[i].name) == length && strncmp(word, wakes[i].name, length) == 0)
-      return read_wake(equals + 1, (sim_wake_t *)((char *)&sim_machine + wakes[i].offset));
+      return read_wake(equals + 1, (void *)((char *)&sim_machine + wakes[i].offset));
   if (length == 6 && strncmp(word, "detour", 6) == 0)
     return read_spread(equals + 1, &sim_machine.detour) != NULL;
   return set_field(word, length, equals + 1);
