@@ -253,16 +253,24 @@ static void crowd(sim_scenario_t *scenario)
   scenario->stops_early = true;
 }
 
-/// Real-time workers that busy-poll need CPUs of their own, for good: on others they starve everybody.
-static void tame(sim_scenario_t *scenario)
+/// Whether real-time threads would have to share a CPU with workers that busy-poll there.
+static bool is_crowded(const sim_scenario_t *scenario)
 {
-  bool any = scenario->actors_realtime;
+  bool any = scenario->actors_realtime, pinned = false;
   uint32_t workers = 0;
   for (uint32_t i = 0; i < scenario->pools; i++) {
     any |= scenario->pool[i].class >= WS_CLASS_RR;
+    pinned |= scenario->pool[i].pinned;
     workers += scenario->pool[i].workers;
   }
-  if (!any || (workers < scenario->machine.cpus && !scenario->actors_realtime && !scenario->changes_masks))
+  return any && (pinned || workers >= scenario->machine.cpus || scenario->actors_realtime ||
+                 scenario->changes_masks);
+}
+
+/// Real-time workers that busy-poll need CPUs of their own, for good: on others they starve everybody.
+static void tame(sim_scenario_t *scenario)
+{
+  if (!is_crowded(scenario))
     return;
   for (uint32_t i = 0; i < scenario->pools; i++)
     if (scenario->pool[i].spin == WS_SPIN_HOT)
@@ -275,13 +283,15 @@ static void tame(sim_scenario_t *scenario)
 
 static bool is_hot_for_long(const sim_scenario_t *scenario)
 {
-  bool hot = false;
-  for (uint32_t i = 0; i < scenario->pools; i++)
-    hot |= scenario->pool[i].spin == WS_SPIN_HOT && !scenario->pool[i].pinned;
+  bool hot = false, pinned = false;
+  for (uint32_t i = 0; i < scenario->pools; i++) {
+    hot |= scenario->pool[i].spin == WS_SPIN_HOT;
+    pinned |= scenario->pool[i].spin == WS_SPIN_HOT && scenario->pool[i].pinned;
+  }
   for (uint32_t i = 0; i < scenario->actors; i++)
     for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
       hot &= !scenario->actor[i].action[j].sets_spin;
-  return hot && scenario->outsides == 0 && !scenario->actors_realtime;
+  return hot && !pinned && scenario->outsides == 0 && !scenario->actors_realtime;
 }
 
 /// Busy-polling for a tenth of a second takes many steps.

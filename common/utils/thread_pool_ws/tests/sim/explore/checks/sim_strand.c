@@ -78,12 +78,21 @@ static bool anybody_waits_for_cpu(void)
   return false;
 }
 
+/// A task sleeps without having said so: it counts as one that runs.
+static bool anybody_hides(void)
+{
+  for (uint32_t i = 0; i < sim_threads; i++)
+    if (sim_thread[i]->state == SIM_ASLEEP && sim_stack_hides(sim_thread[i]))
+      return true;
+  return false;
+}
+
 /// The guard is there, and waits for no CPU: where threads of a higher class hold all those that it may use,
 /// the pool promises nothing.
 static bool guard_runs(const ws_pool_t *pool)
 {
   if (!pool->guarded)
-    return pool->workers > 1 && !anybody_waits_for_cpu(); // nobody needs it
+    return pool->workers > 1 && !anybody_waits_for_cpu() && !anybody_hides(); // nobody needs it
   return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 
@@ -231,7 +240,10 @@ static void look(void *unused, sim_ps_t now_ps)
 {
   if (sim_event_soonest_ps == INT64_MAX)
     sim_finding("hang: every thread sleeps, and no timer is set");
-  if (sim_points > POINTS_MAX)
+  static uint64_t stalled_points; // while a thread is stopped, others may busy-poll
+  if (sim_stalled > 0)
+    stalled_points = sim_points;
+  if (sim_points - stalled_points > POINTS_MAX)
     sim_finding("no end after %llu steps", (unsigned long long)sim_points);
   stall_somebody();
   for (uint32_t i = 0; i < sim_scene->pools; i++)
