@@ -21,7 +21,7 @@ from lintkit import C_SUFFIXES, MODULE, CText, Finding, line_of, main, read, spl
 # From top to bottom. A pattern is matched against the path inside the module without its suffix, so a .c file
 # stands beside its header. Public headers (include/) are not in it: they are pure interface, and anybody may
 # include them.
-PREWAKE = ("core/ws_prewake*", "core/ws_level*", "core/ws_watch*")
+PREWAKE = ("core/ws_prewake*", "core/ws_rhythm*", "core/ws_level*", "core/ws_watch*")
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("shim", ("shim/*",)),
     ("pool, start", ("core/ws_pool*", "core/ws_start*")),
@@ -30,10 +30,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("stats, report", ("core/ws_stats*", "core/ws_report*")),
     ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
     (
-        "dig, find, helper, hot, park, place, run, survive",
+        "dig, find, helper, hot, inbox, park, place, run, survive",
         (
-            *("core/ws_dig*", "core/ws_find*", "core/ws_helper*", "core/ws_hot*", "core/ws_park*"),
-            *("core/ws_place*", "core/ws_run*", "core/ws_survive*", *PREWAKE),
+            *("core/ws_dig*", "core/ws_find*", "core/ws_helper*", "core/ws_hot*", "core/ws_inbox*"),
+            *("core/ws_park*", "core/ws_place*", "core/ws_run*", "core/ws_survive*", *PREWAKE),
         ),
     ),
     ("lane, search", ("core/ws_lane*", "core/ws_search*")),

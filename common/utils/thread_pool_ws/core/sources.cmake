@@ -10,6 +10,7 @@ set(WS_CORE_SOURCES
   core/ws_helper.c
   core/ws_hint.c
   core/ws_hot.c
+  core/ws_inbox.c
   core/ws_join.c
   core/ws_lane.c
   core/ws_lead.c
@@ -26,6 +27,7 @@ set(WS_CORE_SOURCES
   core/ws_process.c
   core/ws_push.c
   core/ws_relax.c
+  core/ws_rhythm.c
   core/ws_report.c
   core/ws_run.c
   core/ws_search.c

@@ -5,6 +5,7 @@
 
 #include "ws_dig.h"
 #include "ws_group_word.h"
+#include "ws_inbox.h"
 #include "ws_traced.h"
 
 /// A thief that is back for more sooner than this waits until it has passed. Otherwise, with tiny tasks, it
@@ -20,13 +21,42 @@ static void make_no_haste(ws_queue_t *own)
   own->looked_ns = now_ns;
 }
 
-/// Steal from a deque until it is empty or one task is ours.
-static bool steal(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
+/// Each try of a thief takes the queue's line from the one that will succeed. A thief that was too late waits
+/// a random time before its next try: at most so many pauses, which double and add up to the greatest number
+/// each time that it is too late again, and become a quarter each time that it is not (Metcalfe and Boggs,
+/// Ethernet, CACM 1976).
+#define LATE_PAUSES_MIN 4u
+#define LATE_PAUSES_MAX 1024u
+
+/// @return a number of [0, bound), another one for each thread and each time
+static uint32_t random_below(ws_here_t here, uint32_t bound)
 {
+  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0;
+  here.queue->random = here.queue->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
+  return (uint32_t)(((uint64_t)here.queue->random * bound) >> 32);
+}
+
+/// The more often it was too late lately, the longer a thief waits before it tries.
+static void stand_aside(ws_here_t here)
+{
+  for (uint32_t pauses = random_below(here, here.queue->late_pauses); pauses > 0; pauses--)
+    ws_pause();
+}
+
+/// Steal from a deque until it is empty or one task is ours.
+static bool steal(ws_here_t here, ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
+{
+  ws_queue_t *own = here.queue;
   ws_steal_t result;
-  do
+  do {
+    if (own && WS_UNLIKELY(own->late_pauses > 0))
+      stand_aside(here);
     result = ws_deque_steal(deque, memo, task);
-  while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
+    if (own && WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
+      own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
+  } while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
+  if (own)
+    own->late_pauses /= 4;
   return result == WS_STEAL_GOT;
 }
 
@@ -35,7 +65,7 @@ static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, 
   ws_queue_t *own = here.queue;
   ws_queue_t *queue = pool->queue[victim];
   if (queue == own || (!ws_memo_holds(&own->memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
-      || !steal(&queue->deque, &own->memo, task))
+      || !steal(here, &queue->deque, &own->memo, task))
     return false;
   own->victim = victim;
   ws_traced_steal(pool, here, (int32_t)victim);
@@ -60,11 +90,12 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
 
 static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
 {
+  const ws_here_t nobody = {0};
   ws_steal_memo_t memo = {0};
   if (!ws_load_relaxed(&pool->aside_used)) // relaxed: a hint; ws_park looks after a fence
     return false;
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_deque_size(&pool->worker[i].aside) > 0 && steal(&pool->worker[i].aside, &memo, task))
+    if (ws_deque_size(&pool->worker[i].aside) > 0 && steal(nobody, &pool->worker[i].aside, &memo, task))
       return true;
   return false;
 }
@@ -76,6 +107,9 @@ static bool steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
     ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
   else if (ws_shared_take(&pool->shared, task))
     ws_traced_steal(pool, here, WS_VICTIM_SHARED);
+  // relaxed: the guard has written it before it had a worker woken
+  else if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_take_starved(pool, task))
+    ws_traced_steal(pool, here, WS_VICTIM_INBOX);
   else
     return false;
   return true;
@@ -99,8 +133,9 @@ static bool take_own(const struct ws_pool_s *pool, ws_deque_t *deque, ws_task_t 
 {
   if (WS_LIKELY(!pool->settings.fifo))
     return ws_deque_take(deque, task);
+  const ws_here_t nobody = {0};
   ws_steal_memo_t memo = {0};
-  return ws_deque_size(deque) > 0 && steal(deque, &memo, task); // empty, mostly: without the fence of a steal
+  return ws_deque_size(deque) > 0 && steal(nobody, deque, &memo, task); // mostly empty: no fence of a steal
 }
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)

@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "ws_inbox.h"
 #include "ws_park.h"
 #include "ws_place.h"
 #include "ws_search.h"
@@ -153,7 +154,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   ws_count(&pool->guard_looks, 1);
   memory->looks++;
   const bool moved = has_moved(pool, memory);
-  const bool waiting = ws_work_visible(pool);
+  const bool waiting = ws_work_visible(pool) || ws_inbox_count(pool, false) > 0;
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
   const bool lifted = ws_load_relaxed(&pool->lifted); // relaxed: a preference
   const uint32_t working = ws_working(pool);
@@ -176,7 +177,7 @@ static void lie_down(struct ws_pool_s *pool)
   ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
   ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] no guard any more, before the last look
   uint32_t dormant = WS_GUARD_DORMANT;
-  if (ws_work_visible(pool))
+  if (ws_work_visible(pool) || ws_inbox_count(pool, false) > 0)
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
 }
 

@@ -4,6 +4,7 @@
 #include "ws_find.h"
 #include "ws_group_word.h"
 #include "ws_helper.h"
+#include "ws_inbox.h"
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_run.h"
@@ -117,6 +118,17 @@ static bool help_below(join_t *join)
   return true;
 }
 
+/// Run one task that the caller has handed to a worker which does not get to it.
+static bool help_handed(join_t *join)
+{
+  ws_frame_t *frame = &join->frame;
+  if (WS_LIKELY(!frame->here.queue->handed)
+      || !ws_inbox_take_back(frame->pool, frame->here, join->goal->tag, &frame->task))
+    return false;
+  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
+  return true;
+}
+
 /// Spin until the goal is reached or something to help with turns up. A worker spins no longer than an idle
 /// one may: it keeps a place that others could fill. @return false when the time is over
 static bool spin(join_t *join)
@@ -127,7 +139,7 @@ static bool spin(join_t *join)
   const uint64_t start_ns = ws_os_now_ns();
   while (is_worker ? ws_may_spin(pool) : ws_helper_may_spin(pool)) {
     for (uint32_t turn = 0; turn < 8; turn++) {
-      if (is_reached(join->goal) || help_below(join))
+      if (is_reached(join->goal) || help_below(join) || help_handed(join))
         return true;
       ws_pause();
     }
@@ -152,6 +164,7 @@ static void help(ws_frame_t *frame)
     sleep_on(join->goal);
   }
   here.queue->mark = mark.outer;
+  here.queue->handed = here.queue->handed && here.queue->depth > 0;
   if (!frame->helps)
     return;
   frame->helps = false;

@@ -3,7 +3,7 @@
 /// ws_level.h.
 #include "ws_level.h"
 
-#include "ws_prewake.h"
+#include "ws_rhythm.h"
 
 /// Spins of which so many lately were interrupted: the machine has no time to spare.
 #define STALL_MAX 0.25
@@ -12,6 +12,8 @@
 #define CLEAN_NS UINT64_C(20000000)
 #define FORGET_SPANS 8u
 #define LONGER_MAX 16u
+/// Pauses that a fall waits for who learns.
+#define TRIES 256u
 /// The cap holds over any few times this.
 #define ALLOWANCE_NS 10000000
 
@@ -23,8 +25,11 @@ static void set_level(struct ws_pool_s *pool, uint32_t level)
 
 void ws_level_fall(struct ws_pool_s *pool, uint64_t now_ns, uint64_t span_ns)
 {
-  if (!ws_rhythm_enter(pool))
-    return;
+  for (uint32_t tries = 0; !ws_rhythm_enter(pool); tries++) {
+    if (tries == TRIES)
+      return; // the next interruption will do
+    ws_pause();
+  }
   ws_rhythm_t *rhythm = &pool->rhythm;
   const uint32_t level = ws_load_relaxed(&pool->level); // relaxed: a preference
   if (level > 0)

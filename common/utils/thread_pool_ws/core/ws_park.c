@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "ws_hot.h"
+#include "ws_inbox.h"
 #include "ws_place.h"
 #include "ws_prewake.h"
 #include "ws_process.h"
@@ -21,12 +22,14 @@ bool ws_work_visible(struct ws_pool_s *pool)
     for (uint32_t i = 0; i < pool->workers; i++)
       if (ws_deque_size(&pool->worker[i].aside) > 0)
         return true;
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_count(pool, true) > 0) // relaxed: as above
+    return true;
   return ws_shared_visible(&pool->shared);
 }
 
 uint64_t ws_queued(struct ws_pool_s *pool)
 {
-  uint64_t queued = ws_shared_size(&pool->shared);
+  uint64_t queued = ws_shared_size(&pool->shared) + ws_inbox_count(pool, true);
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++)
     queued += ws_deque_size(&pool->queue[i]->deque);
@@ -176,15 +179,20 @@ static void call_guard(struct ws_pool_s *pool)
     ws_os_futex_wake(&pool->guard, 1);
 }
 
+void ws_need_guard(struct ws_pool_s *pool)
+{
+  // relaxed: after the caller's fence [GUARD_DEKKER]
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT) && pool->guarded)
+    call_guard(pool);
+}
+
 void ws_post(struct ws_pool_s *pool, ws_here_t here)
 {
   if (!ws_has_sleepers(pool))
     return;
   if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
     ws_wake_one(pool, here);
-  // relaxed: after the caller's fence [GUARD_DEKKER]
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT) && pool->guarded)
-    call_guard(pool);
+  ws_need_guard(pool);
 }
 
 void ws_search_found(ws_worker_t *worker)

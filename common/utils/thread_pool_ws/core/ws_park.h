@@ -20,6 +20,9 @@ uint64_t ws_queued(struct ws_pool_s *pool);
 /// Call after a fence that follows the publication of the work.
 void ws_post(struct ws_pool_s *pool, ws_here_t here);
 
+/// @brief See to it that the guard stands. Call after a fence that follows the publication of the work.
+void ws_need_guard(struct ws_pool_s *pool);
+
 /// @brief Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.
 bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 

@@ -298,8 +298,23 @@ uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now
   const double at_ns = predicted_ns(model, phase);
   if (at_ns > (double)now_ns)
     return (uint64_t)at_ns;
-  const double period_ns = model->phase[phase].period_ns[best_clock(&model->phase[phase])];
+  const double period_ns = ws_predict_period_ns(model, phase);
   return (uint64_t)(at_ns + period_ns * ((double)(uint64_t)(((double)now_ns - at_ns) / period_ns) + 1));
+}
+
+double ws_predict_period_ns(const ws_predict_t *model, uint32_t phase)
+{
+  return model->phase[phase].period_ns[best_clock(&model->phase[phase])];
+}
+
+uint64_t ws_predict_due_ns(const ws_predict_t *model)
+{
+  double due_ns = (double)UINT64_MAX;
+  for (uint32_t i = 0; i < model->phases; i++) {
+    const double at_ns = predicted_ns(model, i) + tolerance_ns(model);
+    due_ns = at_ns < due_ns ? at_ns : due_ns;
+  }
+  return due_ns < (double)UINT64_MAX ? (uint64_t)due_ns : UINT64_MAX;
 }
 
 uint64_t ws_predict_gap_ns(const ws_predict_t *model)

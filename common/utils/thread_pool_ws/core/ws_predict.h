@@ -58,6 +58,12 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns);
 /// @return when the next burst of @p phase after @p now_ns is expected
 uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now_ns);
 
+/// @return the time from one burst of @p phase to its next
+double ws_predict_period_ns(const ws_predict_t *model, uint32_t phase);
+
+/// @return the soonest time at which ws_predict_expire would find something; UINT64_MAX = never
+uint64_t ws_predict_due_ns(const ws_predict_t *model);
+
 /// @return the mean time between expected bursts; 0 = no pattern is known
 uint64_t ws_predict_gap_ns(const ws_predict_t *model);
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.c
-/// ws_prewake.h. What is learnt about bursts belongs to the pool (rhythm, under its lock, which is only
-/// tried: who does not get it learns at the next burst). What is learnt about waking belongs to the worker.
+/// ws_prewake.h. What is learnt about bursts belongs to the pool (ws_rhythm.h). What is learnt about waking
+/// belongs to the worker.
 #include "ws_prewake.h"
 
 #include <string.h>
 
 #include "ws_level.h"
 #include "ws_park.h"
-#include "ws_watch.h"
+#include "ws_rhythm.h"
 
-/// Pauses that somebody waits for the rhythm: as long as several others take to plan.
-#define TRIES 256u
 /// A gap shorter than this is the next phase of the same slot, whatever the settings say.
 #define CONTINUES_NS_MIN 2000u
 /// Gaps that must have been seen before they decide how long to look after a burst.
@@ -23,22 +21,6 @@
 #define TRIAL_EVERY 2039u
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
 #define PLANNED_SHARE 0.8
-
-bool ws_rhythm_enter(struct ws_pool_s *pool)
-{
-  for (uint32_t turn = 0; turn < TRIES; turn++) {
-    uint32_t nobody = 0;
-    if (ws_cas_acq_rel(&pool->rhythm_lock, &nobody, 1)) // [edge RHYTHM acquire] what the last holder learnt
-      return true;
-    ws_pause();
-  }
-  return false;
-}
-
-void ws_rhythm_leave(struct ws_pool_s *pool)
-{
-  ws_store_release(&pool->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
-}
 
 static ws_spin_t mode(const struct ws_pool_s *pool)
 {
@@ -81,45 +63,19 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
   ws_store_relaxed(&pool->takers, 0); // relaxed: a statistic
 }
 
-/// Tell the predictor of the last burst.
-static void hear(struct ws_pool_s *pool)
-{
-  ws_rhythm_t *rhythm = &pool->rhythm;
-  const uint64_t at_ns = ws_load_relaxed(&pool->arrival_ns); // relaxed: a time
-  if (at_ns <= rhythm->seen_ns)
-    return;
-  rhythm->seen_ns = at_ns;
-  if (rhythm->arrived.phase >= 0 && rhythm->burst > 0)
-    // relaxed: a statistic
-    ws_window_add(&rhythm->takers[rhythm->arrived.phase], ws_load_relaxed(&pool->takers_before));
-  const uint32_t locks = rhythm->model.locks;
-  rhythm->burst++;
-  rhythm->burst_ns = at_ns;
-  rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
-  if (rhythm->model.locks != locks) { // the phases are others now
-    memset(rhythm->takers, 0, sizeof(rhythm->takers));
-    rhythm->arrived.phase = -1;
-  }
-  ws_store_relaxed(&pool->period_ns, (uint64_t)rhythm->model.period_ns); // relaxed: a statistic
-  ws_store_relaxed(&pool->period_bursts, rhythm->model.phases); // relaxed: a statistic
-  ws_store_relaxed(&pool->sleep_ns_min, ws_predict_gap_min_ns(&rhythm->model) / 4); // relaxed: a statistic
-  ws_count(&pool->bursts, 1);
-  ws_count(&pool->expected_bursts, rhythm->arrived.phase >= 0);
-}
-
 /// What the last burst has shown about this worker's getting up.
-static void learn(ws_worker_t *worker)
+static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
   ws_rise_t *rise = &worker->rise;
-  const ws_rhythm_t *rhythm = &worker->pool->rhythm;
-  if (rise->burst == rhythm->burst)
+  const ws_arrived_t *arrived = &outlook->arrived;
+  if (rise->burst == outlook->burst)
     return;
-  rise->burst = rhythm->burst;
-  if (rise->locks != rhythm->model.locks)
+  rise->burst = outlook->burst;
+  if (rise->locks != outlook->locks)
     memset(rise->lead, 0, sizeof(rise->lead)); // the phases are others now
-  rise->locks = rhythm->model.locks;
+  rise->locks = outlook->locks;
   const int64_t waking_ns = rise->waking_ns;
-  const bool by_timer = rise->by_timer, in_time = rise->rose_ns <= rhythm->burst_ns;
+  const bool by_timer = rise->by_timer, in_time = rise->rose_ns <= outlook->seen_ns;
   rise->waking_ns = -1;
   rise->by_timer = false;
   if (by_timer) {
@@ -128,10 +84,8 @@ static void learn(ws_worker_t *worker)
     ws_count(&count->unused, !rise->found);
   }
   // A sleep that took longer than a period says that the process was stopped, not how long it takes to wake.
-  if (waking_ns >= 0 && rhythm->arrived.phase >= 0
-      && (uint64_t)waking_ns < ws_predict_gap_ns(&rhythm->model))
-    ws_lead_learn(&rise->lead[rhythm->arrived.phase], waking_ns - rhythm->arrived.late_ns, by_timer,
-                  rise->found, in_time);
+  if (waking_ns >= 0 && arrived->phase >= 0 && (uint64_t)waking_ns < outlook->gap_ns)
+    ws_lead_learn(&rise->lead[arrived->phase], waking_ns - arrived->late_ns, by_timer, rise->found, in_time);
 }
 
 /// What the CPU does between the timer and the worker's first instruction, or the call and that, is its own
@@ -143,22 +97,22 @@ static double rise_cost_ns(const ws_rise_t *rise)
 }
 
 /// Would it pay to get up for this phase? Keep the earliest time at which it does.
-static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_plan_t *plan)
+static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t phase, uint64_t now_ns,
+                     ws_plan_t *plan)
 {
   struct ws_pool_s *pool = worker->pool;
-  const ws_predict_t *model = &pool->rhythm.model;
   ws_lead_t *lead = &worker->rise.lead[phase];
   if (lead->early.count < WS_LEAD_SAMPLES_MIN)
     return;
   const double share = ws_load_relaxed(&pool->spin_cpu_max_percent) / 100.; // relaxed: a setting
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
-      .occupancy = model->phase[phase].occupancy,
-      .late = &model->phase[phase].late,
+      .occupancy = outlook->phase[phase].occupancy,
+      .late = &outlook->phase[phase].late,
       .react_ns = worker->rise.react_ns,
       .rise_ns = rise_cost_ns(&worker->rise),
       .call_ns = (double)ws_load_relaxed(&pool->wake_call_ns), // relaxed: a statistic
-      .spin_ns_max = PLANNED_SHARE * share * (double)ws_predict_gap_ns(model),
+      .spin_ns_max = PLANNED_SHARE * share * (double)outlook->gap_ns,
   };
   const bool fixed = mode(pool) == WS_SPIN_FIXED;
   if (fixed && how.occupancy < OCCUPANCY_MIN)
@@ -168,8 +122,8 @@ static void consider(ws_worker_t *worker, uint32_t phase, uint64_t now_ns, ws_pl
   if (!fixed && !ws_lead_gate(lead, &choice))
     return;
   // It gets up once for each time that the burst is expected.
-  const uint64_t risen_ns = lead->risen_ns + (uint64_t)(model->period_ns / 2);
-  const uint64_t expected_ns = ws_predict_next(model, phase, now_ns > risen_ns ? now_ns : risen_ns);
+  const uint64_t risen_ns = lead->risen_ns + (uint64_t)(outlook->period_ns / 2);
+  const uint64_t expected_ns = ws_rhythm_next(outlook, phase, now_ns > risen_ns ? now_ns : risen_ns);
   const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - choice.lead_ns);
   if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
     return;
@@ -201,14 +155,14 @@ static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
 }
 
 /// @return when to get up next, rise_ns = 0: not at all
-static ws_plan_t choose(ws_worker_t *worker, uint64_t now_ns)
+static ws_plan_t choose(ws_worker_t *worker, const ws_outlook_t *outlook, uint64_t now_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_plan_t plan = {0};
   const bool learns = mode(pool) == WS_SPIN_AUTO || mode(pool) == WS_SPIN_FIXED;
   if (learns && ws_load_relaxed(&pool->level) == WS_LEVEL_TOP) // relaxed: a preference
-    for (uint32_t i = 0; i < pool->rhythm.model.phases; i++)
-      consider(worker, i, now_ns, &plan);
+    for (uint32_t i = 0; i < outlook->phases; i++)
+      consider(worker, outlook, i, now_ns, &plan);
   consider_hint(worker, now_ns, &plan);
   return plan;
 }
@@ -236,15 +190,13 @@ void ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
   const uint64_t arrival_ns = ws_load_relaxed(&pool->arrival_ns); // relaxed: a time
   rise->found = true;
   // The same burst goes on where nothing new has come: tiny tasks run a worker dry over and over.
-  if (arrival_ns != rise->heard_ns && ws_rhythm_enter(pool)) {
-    rise->heard_ns = arrival_ns;
-    hear(pool);
-    learn(worker);
-    ws_level_rise(pool, now_ns);
-    const bool due = ws_watch_is_due(pool, now_ns);
-    ws_rhythm_leave(pool);
-    if (due)
-      ws_watch_ask(pool);
+  if (arrival_ns != rise->heard_ns) {
+    ws_outlook_t outlook;
+    ws_rhythm_hear(pool, now_ns);
+    if (ws_rhythm_read(pool, false, &outlook)) {
+      learn(worker, &outlook);
+      rise->heard_ns = outlook.seen_ns;
+    }
   }
   ws_store_relaxed(&pool->dry_ns, now_ns); // relaxed: a time; after what came before it was heard
   rise->look_until_ns = look_until(worker, now_ns);
@@ -252,13 +204,10 @@ void ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
 
 /// @return how many workers such a burst needs: who gets up beyond them finds nothing, though each of them
 /// finds something now and then
-static uint32_t needed(const struct ws_pool_s *pool, const ws_plan_t *plan)
+static uint32_t needed(const struct ws_pool_s *pool, const ws_outlook_t *outlook, const ws_plan_t *plan)
 {
-  const ws_window_t *takers = plan->phase >= 0 ? &pool->rhythm.takers[plan->phase] : NULL;
-  if (!takers || takers->count < WS_LEAD_SAMPLES_MIN)
-    return pool->workers;
-  const int64_t wanted = ws_window_quantile(takers, ws_lead_permille(pool->settings.spin_price));
-  return wanted > 0 ? (uint32_t)wanted + 1 : 1; // one more, or a number that was too small would stay so
+  const uint32_t takers = plan->phase >= 0 && plan->rise_ns != 0 ? outlook->phase[plan->phase].takers : 0;
+  return takers > 0 ? takers : pool->workers;
 }
 
 /// @return whether the plan may be followed: no more get up by themselves than may be awake, or are needed
@@ -281,18 +230,16 @@ uint64_t ws_prewake_plan(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_rise_t *rise = &worker->rise;
-  ws_plan_t plan = {0};
-  uint32_t most = 0;
+  ws_outlook_t outlook = {0};
   rise->slept_ns = ws_os_now_ns();
   rise->called_ns = 0;
-  if (pool->cpus > 1 && ws_rhythm_enter(pool)) {
-    hear(pool);
-    learn(worker);
-    ws_count(&pool->absent_bursts, ws_predict_expire(&pool->rhythm.model, rise->slept_ns));
-    plan = choose(worker, rise->slept_ns);
-    most = needed(pool, &plan);
-    ws_rhythm_leave(pool);
+  if (pool->cpus > 1) {
+    ws_rhythm_hear(pool, rise->slept_ns);
+    if (ws_rhythm_read(pool, true, &outlook))
+      learn(worker, &outlook);
   }
+  ws_plan_t plan = choose(worker, &outlook, rise->slept_ns);
+  const uint32_t most = needed(pool, &outlook, &plan);
   ws_count(&worker->queue.count.misses, rise->by_timer); // learn has not seen a burst for it
   rise->by_timer = false;
   rise->waking_ns = -1;

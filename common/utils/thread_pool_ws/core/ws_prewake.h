@@ -39,8 +39,4 @@ void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 /// @brief From now on the next push is the first after a pause.
 void ws_prewake_quiet(struct ws_pool_s *pool);
 
-/// @brief Take and leave pool->rhythm. @return false = somebody else has it
-bool ws_rhythm_enter(struct ws_pool_s *pool);
-void ws_rhythm_leave(struct ws_pool_s *pool);
-
 #endif

@@ -4,6 +4,7 @@
 /// Next: ws_deque.h.
 #include <errno.h>
 
+#include "ws_inbox.h"
 #include "ws_lane.h"
 #include "ws_park.h"
 #include "ws_prewake.h"
@@ -34,18 +35,37 @@ static void settle_late(struct ws_pool_s *pool, ws_here_t here)
   ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = settle_all, .goes_on = true});
 }
 
-/// What follows the publication of tasks.
-static void announce(struct ws_pool_s *pool, ws_here_t here)
+/// A thread outside says that it pushes, and when after a pause.
+static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_note_outside(pool, here);
   if (WS_UNLIKELY(ws_load_relaxed(&pool->quiet))) // relaxed: who misses it is seen by the worker
     ws_prewake_arrived(pool, 0);
+}
+
+/// What follows the publication of tasks.
+static void announce(struct ws_pool_s *pool, ws_here_t here)
+{
+  note_arrival(pool, here);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
     settle_late(pool, here);
   else
     ws_post(pool, here);
+}
+
+/// Give a task to a worker that spins. Not past older tasks of the caller. @return whether one has it
+static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (here.worker || here.queue->depth > 0 || ws_deque_size(&here.queue->deque) > 0)
+    return false;
+  note_arrival(pool, here); // before the worker counts itself among those that take of this burst
+  if (!ws_inbox_hand(pool, here, task))
+    return false;
+  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
+  ws_need_guard(pool); // the worker may get no CPU
+  return true;
 }
 
 /// A grown queue is looked at once in so many tasks whether it has become empty.
@@ -123,6 +143,8 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   }
   if (WS_UNLIKELY(!here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_slow(pool, here, task, full);
+  if (WS_UNLIKELY(ws_inbox_is_wanted(pool)) && hand_over(pool, here, task))
+    return 0;
   publish(pool, here, task, 1);
   announce(pool, here);
   return 0;
@@ -157,12 +179,17 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
   const bool queued = pool->workers > 0 && here.queue && count > 0;
-  if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count))) {
-    publish(pool, here, tasks, count);
+  uint32_t handed = 0;
+  while (queued && handed < count && ws_inbox_is_wanted(pool) && hand_over(pool, here, &tasks[handed]))
+    handed++;
+  if (handed == count)
+    return count;
+  if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count - handed))) {
+    publish(pool, here, tasks + handed, count - handed);
     announce(pool, here);
     return count;
   }
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = handed; i < count; i++) {
     const int result = push(pool, &tasks[i], pool->settings.full);
     if (result < 0)
       return i > 0 || result == -EAGAIN ? (int64_t)i : result;

@@ -10,6 +10,7 @@
 #include "ws_spin.h"
 
 #include "ws_hot.h"
+#include "ws_inbox.h"
 #include "ws_level.h"
 #include "ws_park.h"
 #include "ws_place.h"
@@ -31,6 +32,7 @@ void ws_spin_found(ws_worker_t *worker)
   ws_rise_t *rise = &worker->rise;
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t gap_ns = now_ns - worker->dry_ns;
+  worker->found_ns = now_ns;
   ws_prewake_arrived(worker->pool, now_ns); // if the push has not said so
   ws_window_add(ws_rise_follows(rise), (int64_t)gap_ns);
   const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
@@ -46,6 +48,21 @@ static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
          || now_ns < ws_load_relaxed(&pool->announced_ns) // relaxed: a budget
          || (int32_t)ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint, for a moment below zero
          || ws_is_hot(pool);
+}
+
+/// What takes so little is done before its pusher has handed the next one over.
+#define TINY_NS 1000u
+#define SHY_NS_MIN 2000u
+#define SHY_NS_MAX 1000000u
+
+/// The worker has done what it found. Whoever hands over tiny tasks, one by one, spends more time on that
+/// than they take: the worker steals them, and opens its inbox later and later.
+static void note_shyness(ws_worker_t *worker, uint64_t now_ns)
+{
+  if (now_ns - worker->found_ns >= TINY_NS)
+    worker->shy_ns = 0;
+  else if (worker->shy_ns < SHY_NS_MAX)
+    worker->shy_ns = worker->shy_ns > 0 ? 2 * worker->shy_ns : SHY_NS_MIN;
 }
 
 /// More workers are awake than may be while one spins. Of several that see it at once only so many stop as
@@ -67,13 +84,24 @@ static uint64_t preempted_after_ns(const ws_worker_t *worker)
   return wake_ns > 0 ? (uint64_t)(PREEMPTED_WAKES * wake_ns) + PREEMPTED_NS / 2 : PREEMPTED_NS;
 }
 
+/// @return whether the worker was handed a task
+static bool shut_inbox(ws_worker_t *worker)
+{
+  worker->handed = worker->inbox_open && ws_inbox_shut(worker);
+  if (worker->handed && worker->discounted) { // it does not park after all
+    worker->discounted = false;
+    ws_process_awake_add(1);
+  }
+  return worker->handed;
+}
+
 /// @return whether there is work; @p end_ns when the last turn ended
 static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t preempted_ns = preempted_after_ns(worker);
   uint64_t now_ns = start_ns, spun_ns = 0;
-  bool found = false, preempted = false;
+  bool found = false, preempted = false, said_quiet = false;
   while (!found && !preempted && is_wanted(worker, now_ns) && !ws_hot_gives_way(worker, now_ns)
          && !is_surplus(worker)) {
     if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
@@ -82,15 +110,21 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
     }
     const uint64_t before_ns = now_ns;
     ws_search_begin(worker); // again, if the guard has taken it off
-    if (now_ns - start_ns > PAUSE_NS)
+    if (!said_quiet && now_ns - start_ns > PAUSE_NS) {
+      said_quiet = true; // once: a burst that is handed to others is no pause
+      worker->queue.late_pauses = 0;
       ws_prewake_quiet(pool);
+    }
+    if (now_ns - start_ns >= worker->shy_ns)
+      ws_inbox_open(worker);
     ws_relax();
-    found = ws_work_visible(pool);
+    found = ws_inbox_is_full(worker) || ws_work_visible(pool);
     now_ns = ws_os_now_ns();
     const bool lost = now_ns - before_ns > preempted_ns; // the process was stopped, or somebody had the CPU
     spun_ns += lost ? 0 : now_ns - before_ns;
     preempted = lost && !ws_is_hot(pool);
   }
+  found |= shut_inbox(worker);
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
   if (now_ns > start_ns) // a spin that the cap has denied says nothing
@@ -105,6 +139,7 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   uint64_t now_ns = ws_os_now_ns();
   if (ran) {
     worker->dry_ns = now_ns;
+    note_shyness(worker, now_ns);
     ws_prewake_dry(worker, now_ns);
   }
   if (!is_wanted(worker, now_ns) || ws_hot_gives_way(worker, now_ns))

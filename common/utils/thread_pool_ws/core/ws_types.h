@@ -60,6 +60,10 @@ struct ws_queue_s {
   uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
   uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
   uint32_t depth; ///< P tasks on the owner's stack
+  bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
+  uint32_t late_pauses; ///< P how long it waits at most before it steals
+  uint32_t random; ///< P state of a sequence of numbers
+  uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
   uint32_t victim; ///< P index of the queue that the last steal came from
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
@@ -132,21 +136,42 @@ static inline ws_window_t *ws_rise_follows(ws_rise_t *rise)
   return &rise->follows[rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1];
 }
 
+/// Room for what ws_rhythm.h publishes.
+#define WS_OUTLOOK_WORDS (8u + WS_PHASES_MAX * (5u + WS_WINDOW_SAMPLES / 2))
+
 /// What pre-wake knows of a pool; under its lock.
 typedef struct {
   ws_predict_t model;
   uint64_t seen_ns; ///< arrival that the model was told last
   uint32_t burst; ///< number of the last burst
   ws_arrived_t arrived; ///< what it was
-  uint64_t burst_ns; ///< when it came
   ws_window_t takers[WS_PHASES_MAX]; ///< how many workers took tasks of each phase's bursts
   uint64_t span_ns; ///< time without trouble until the level rises
   uint64_t clean_ns; ///< if it does not fall until then, it rises
   uint64_t watched_ns; ///< when the guard was last asked to look
 } ws_rhythm_t;
 
+/// ws_inbox.h has the diagram.
+enum {
+  WS_INBOX_AWAY,
+  WS_INBOX_WAITING,
+  WS_INBOX_FULL,
+  WS_INBOX_KEPT,
+  WS_INBOX_TAKEN,
+  WS_INBOX_GIVEN_UP,
+  WS_INBOX_STATES = 8
+};
+
+/// A task that a thread outside hands to a worker that spins.
+typedef struct {
+  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
+  ws_aptr_t group; ///< S of the task: to see whose it is without taking it
+  ws_task_t task; ///< plain: whoever took the worker's bit, or has moved the state last, owns it
+} ws_inbox_t;
+
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
+  alignas(WS_SPACING) ws_inbox_t inbox;
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
   /// S futex: 1 = get up. Set once by whoever takes the worker's bit out of pool->sleepers, cleared by the
   /// worker.
@@ -171,6 +196,10 @@ struct ws_worker_s {
   uint64_t move_pause_ns; ///< P least time from then to the next try
   bool discounted; ///< P it is off the process's count of awake workers already, and parks next
   bool searching; ///< P it looks for work, or was woken to; trust says whether it is still counted
+  bool inbox_open; ///< P it waits for a task in its inbox
+  bool handed; ///< P its inbox holds a task that it has to run
+  uint64_t found_ns; ///< P when it last found work
+  uint32_t shy_ns; ///< P least time that it spins before it opens its inbox: what it found lately was tiny
   bool claimed; ///< P it was woken, and has not found work yet
   ws_rise_t rise;
 };
@@ -189,7 +218,10 @@ struct ws_pool_s {
   /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
   /// Illegal: counting one that will not look again.
   alignas(WS_SPACING) ws_au32_t searching;
-  ws_au32_t quiet; ///< S 1 = the next push is the first after a pause, and says when it came
+
+  // Read by every push; written seldom.
+  /// S 1 = the next push is the first after a pause, and says when it came
+  alignas(WS_SPACING) ws_au32_t quiet;
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t shunned; ///< S 1 = some worker has been starved since the pool was made
@@ -221,9 +253,15 @@ struct ws_pool_s {
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
   ws_au32_t ended_threads; ///< S times that a task ended its worker's thread
 
+  /// S bit w: worker w waits, and whoever takes the bit may fill its inbox.
+  alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
+
   // Pre-wake: written once a burst.
   alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
   ws_rhythm_t rhythm;
+  ws_au32_t outlook_sequence; ///< O who has rhythm; odd = outlook is being written
+  ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
+  ws_au64_t heard_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
   ws_au64_t dry_ns; ///< S when a worker last ran dry
   ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause

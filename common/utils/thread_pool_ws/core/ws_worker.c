@@ -10,12 +10,14 @@
 #include "ws_find.h"
 #include "ws_group_word.h"
 #include "ws_hint.h"
+#include "ws_inbox.h"
 #include "ws_park.h"
 #include "ws_process.h"
 #include "ws_run.h"
 #include "ws_settings.h"
 #include "ws_spin.h"
 #include "ws_survive.h"
+#include "ws_traced.h"
 
 /// A worker's thread at work.
 typedef struct {
@@ -34,6 +36,18 @@ static void complete(work_t *work)
   work->tasks = 0;
 }
 
+/// What it was handed, or what it finds.
+static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  if (WS_LIKELY(!here.worker->handed))
+    return ws_find(pool, here, task);
+  here.worker->handed = false;
+  ws_inbox_empty(here.worker, task);
+  ws_traced_steal(pool, here, WS_VICTIM_INBOX);
+  ws_count(&here.queue->count.stolen, 1);
+  return true;
+}
+
 /// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group
 /// cannot be done before the last of them, so nobody waits longer for it. @return whether anything was
 static bool run_all(work_t *work)
@@ -42,7 +56,7 @@ static bool run_all(work_t *work)
   const ws_here_t here = work->frame.here;
   ws_task_t *task = &work->frame.task;
   bool ran = false;
-  for (; ws_find(pool, here, task); ran = true) {
+  for (; next(pool, here, task); ran = true) {
     if (here.worker->searching) {
       ws_spin_found(here.worker);
       ws_search_found(here.worker);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_inbox.c
+/// ws_inbox.h.
+#include "ws_inbox.h"
+
+#include "ws_group_word.h"
+#include "ws_run.h"
+#include "ws_traced.h"
+
+/// Pauses that a worker waits for a thread that has its bit.
+#define FILLING_PAUSES 64u
+
+static uint32_t state_of(uint64_t word)
+{
+  return (uint32_t)(word % WS_INBOX_STATES);
+}
+
+static uint64_t with_state(uint64_t word, uint32_t state)
+{
+  return word - state_of(word) + state;
+}
+
+/// @param word  as the caller has read it: it must not have changed since
+static bool move(ws_inbox_t *inbox, uint64_t word, uint32_t to)
+{
+  const uint64_t filled = to == WS_INBOX_FULL ? WS_INBOX_STATES : 0; // once more
+  // [edge INBOX acq_rel] the task, to and fro
+  return ws_cas_acq_rel(&inbox->state, &word, with_state(word, to) + filled);
+}
+
+/// The caller has the inbox to itself, and is done with it.
+static void release(ws_inbox_t *inbox)
+{
+  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: nobody else writes it
+  // [edge INBOX release] the task has been read
+  ws_store_release(&inbox->state, with_state(word, WS_INBOX_AWAY));
+}
+
+static bool take_bit(ws_worker_t *worker)
+{
+  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  // [edge INBOX acq_rel] one thread fills, or the worker itself shuts
+  return ws_and_acq_rel(&worker->pool->waiting[worker->index / 64], ~bit) & bit;
+}
+
+void ws_inbox_open(ws_worker_t *worker)
+{
+  ws_inbox_t *inbox = &worker->inbox;
+  const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] who had it is done with it
+  if (state_of(word) != WS_INBOX_AWAY)
+    return;
+  ws_store_relaxed(&inbox->state, with_state(word, WS_INBOX_WAITING)); // relaxed: published with the bit
+  worker->inbox_open = true;
+  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  ws_or_acq_rel(&worker->pool->waiting[worker->index / 64], bit); // [edge INBOX acq_rel]
+}
+
+bool ws_inbox_shut(ws_worker_t *worker)
+{
+  ws_inbox_t *inbox = &worker->inbox;
+  bool claimed = false; // by a thread that will fill it
+  worker->inbox_open = false;
+  for (uint32_t pauses = 0;; pauses++) {
+    const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
+    if (state_of(word) == WS_INBOX_FULL && move(inbox, word, WS_INBOX_KEPT))
+      return true;
+    if (state_of(word) != WS_INBOX_WAITING && state_of(word) != WS_INBOX_FULL)
+      return false;
+    if (!claimed && state_of(word) == WS_INBOX_WAITING && take_bit(worker)) {
+      release(inbox);
+      return false;
+    }
+    claimed = true;
+    if (pauses >= FILLING_PAUSES && state_of(word) == WS_INBOX_WAITING
+        && move(inbox, word, WS_INBOX_GIVEN_UP))
+      return false; // who would fill it has no CPU
+    ws_pause();
+  }
+}
+
+void ws_inbox_empty(ws_worker_t *worker, ws_task_t *task)
+{
+  *task = worker->inbox.task;
+  release(&worker->inbox);
+}
+
+/// @return a worker that waits, whose inbox the caller fills now; NULL = there is none
+static ws_worker_t *claim(struct ws_pool_s *pool)
+{
+  for (uint32_t word = 0; word < pool->mask_words; word++) {
+    for (uint64_t mask = ws_load_relaxed(&pool->waiting[word]); mask; mask &= mask - 1) { // relaxed: a hint
+      ws_worker_t *worker = &pool->worker[word * 64 + (uint32_t)__builtin_ctzll(mask)];
+      if (take_bit(worker))
+        return worker;
+    }
+  }
+  return NULL;
+}
+
+/// @return false = the worker does not wait any more
+static bool fill(ws_inbox_t *inbox, const ws_task_t *task)
+{
+  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
+  inbox->task = *task;
+  ws_store_relaxed(&inbox->group, task->group); // relaxed: published with the state
+  if (state_of(word) == WS_INBOX_WAITING && move(inbox, word, WS_INBOX_FULL))
+    return true;
+  release(inbox); // it may be opened again
+  return false;
+}
+
+bool ws_inbox_hand(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  ws_worker_t *worker = claim(pool);
+  if (!worker)
+    return false;
+  ws_count_pushed(pool, here.queue, 1);
+  ws_traced_push(pool, here, task, 1);
+  if (fill(&worker->inbox, task)) {
+    here.queue->handed = true;
+    return true;
+  }
+  ws_count_pushed(pool, here.queue, (uint64_t)-1); // it was not
+  ws_note_idle(pool); // a waiter may have seen the sum too high
+  return false;
+}
+
+static bool take(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
+{
+  if (!move(inbox, word, WS_INBOX_TAKEN))
+    return false;
+  *task = inbox->task;
+  release(inbox);
+  return true;
+}
+
+bool ws_inbox_take_back(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+{
+  if (here.queue->looked_at >= pool->workers)
+    here.queue->looked_at = 0;
+  ws_inbox_t *inbox = &pool->worker[here.queue->looked_at++].inbox;
+  const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] the group
+  return state_of(word) == WS_INBOX_FULL
+         // relaxed: if it is another task's, the state has changed, too
+         && ws_group_is(ws_load_relaxed(&inbox->group), group, false) && take(inbox, word, task);
+}
+
+static bool is_starved(const ws_worker_t *worker)
+{
+  return ws_load_relaxed(&worker->trust) == WS_TRUST_STARVED; // relaxed: a preference
+}
+
+bool ws_inbox_take_starved(struct ws_pool_s *pool, ws_task_t *task)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    ws_inbox_t *inbox = &pool->worker[i].inbox;
+    const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
+    if (is_starved(&pool->worker[i]) && state_of(word) == WS_INBOX_FULL && take(inbox, word, task))
+      return true;
+  }
+  return false;
+}
+
+uint32_t ws_inbox_count(const struct ws_pool_s *pool, bool starved_only)
+{
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    count += ws_inbox_is_full(&pool->worker[i]) && (!starved_only || is_starved(&pool->worker[i]));
+  return count;
+}
