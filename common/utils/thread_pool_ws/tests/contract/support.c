@@ -137,13 +137,17 @@ void batch_end(batch_t *batch, tpool_t *pool)
 
 bool contract_sem_wait(sem_t *sem)
 {
-  struct timespec deadline;
-  clock_gettime(CLOCK_REALTIME, &deadline);
-  deadline.tv_sec += CONTRACT_DEADLINE_S;
-  while (sem_timedwait(sem, &deadline) != 0)
-    if (errno != EINTR)
-      return false;
-  return true;
+  for (uint32_t second = 0; second < CONTRACT_DEADLINE_S; second++) { // a stopped process loses one of them
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    int result;
+    while ((result = sem_timedwait(sem, &until)) != 0 && errno == EINTR)
+      ;
+    if (result == 0)
+      return true;
+  }
+  return false;
 }
 
 void contract_sleep_ms(uint32_t milliseconds)

@@ -92,6 +92,15 @@ void test_gate_task(void *gate);
 bool test_gate_await(test_gate_t *gate, uint32_t count);
 void test_gate_let(test_gate_t *gate, uint32_t count);
 
+/// What a wait has left of the deadline. Begins as {0}.
+typedef struct {
+  uint64_t waited_ns, looked_ns;
+} test_patience_t;
+/// @brief The caller's condition does not hold yet: may it look again? Call it at every look. Two looks that
+/// are far apart count as 10 ms: somebody has stopped the process, or the machine, and the threads that the
+/// caller waits for stood still, too.
+/// @return false after the deadline
+bool test_is_patient(test_patience_t *patience);
 /// @brief Wait until @p holds(arg). @return false after the deadline
 bool test_until(bool (*holds)(void *), void *arg);
 /// @brief Wait for a semaphore. @return false after the deadline

@@ -34,11 +34,11 @@ static void wait_until(uint64_t at_ns)
 /// Waits for the workers, without help for them. @return false after the deadline
 static bool workers_run(const ws_au64_t *ran, uint32_t tasks, uint64_t times)
 {
-  const uint64_t deadline_ns = test_now_ns() + TEST_DEADLINE_S * UINT64_C(1000000000);
+  test_patience_t patience = {0};
   for (uint32_t i = 0; i < tasks;) {
     if (test_value(&ran[i]) >= times)
       i++;
-    else if (test_now_ns() < deadline_ns)
+    else if (test_is_patient(&patience))
       wait_until(test_now_ns() + 5000);
     else
       return false;
