@@ -159,7 +159,7 @@ static void add_bounds(const sim_phase_t *phase)
 {
   const sim_bursts_t *wanted = run.wanted;
   const double each = wanted->nested > 0 ? leaves(wanted->nested) : 1, cpus = sim_machine.cpus;
-  double sum_us = 0, longest_us = 0, shortest_us = INFINITY;
+  double sum_us = 0, longest_us = 0, shortest_us = HUGE_VAL;
   for (uint32_t i = 0; i < phase->count; i++) {
     const double us = (double)wanted->plan.task_ps[phase->first_task + i] / 1e6;
     sum_us += us * each;
