@@ -45,7 +45,9 @@ static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
 {
   const uint64_t bound_ns = pool->settings.spin_ns_max;
   const uint64_t dry_ns = ws_load_relaxed(&pool->dry_ns); // relaxed: a time
-  return at_ns >= dry_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
+  const uint64_t arrival_ns = ws_load_relaxed(&pool->arrival_ns); // relaxed: a time
+  const uint64_t last_ns = dry_ns > arrival_ns ? dry_ns : arrival_ns;
+  return at_ns >= last_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
 }
 
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
