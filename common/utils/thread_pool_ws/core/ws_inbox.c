@@ -23,9 +23,8 @@ static uint64_t with_state(uint64_t word, uint32_t state)
 /// @param word  as the caller has read it: it must not have changed since
 static bool move(ws_inbox_t *inbox, uint64_t word, uint32_t to)
 {
-  const uint64_t filled = to == WS_INBOX_FULL ? WS_INBOX_STATES : 0; // once more
   // [edge INBOX acq_rel] the task, to and fro
-  return ws_cas_acq_rel(&inbox->state, &word, with_state(word, to) + filled);
+  return ws_cas_acq_rel(&inbox->state, &word, with_state(word, to));
 }
 
 /// The caller has the inbox to itself, and is done with it.
@@ -97,13 +96,15 @@ static ws_worker_t *claim(struct ws_pool_s *pool)
   return NULL;
 }
 
+/// Without a look before: it would fetch the line twice, once to read and once to write.
 /// @return false = the worker does not wait any more
 static bool fill(ws_inbox_t *inbox, const ws_task_t *task)
 {
-  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
   inbox->task = *task;
   ws_store_relaxed(&inbox->group, task->group); // relaxed: published with the state
-  if (state_of(word) == WS_INBOX_WAITING && move(inbox, word, WS_INBOX_FULL))
+  // [edge INBOX acq_rel] the task
+  const uint64_t before = ws_add_acq_rel(&inbox->state, WS_INBOX_STATES + WS_INBOX_FULL - WS_INBOX_WAITING);
+  if (WS_LIKELY(state_of(before) == WS_INBOX_WAITING))
     return true;
   release(inbox); // it may be opened again
   return false;

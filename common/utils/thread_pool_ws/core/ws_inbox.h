@@ -11,7 +11,7 @@
 ///            WAITING --a thread has taken the bit and written a task--> FULL
 ///            WAITING --the worker takes its bit back--> AWAY
 ///            WAITING --the worker waits no longer for the thread that has the bit--> GIVEN_UP
-///            GIVEN_UP --that thread sees it--> AWAY
+///            GIVEN_UP --that thread has written all the same--> VOID --it sees this--> AWAY
 ///            FULL --the worker shuts--> KEPT --it begins the task--> AWAY
 ///            FULL --another thread claims it--> TAKEN --task read--> AWAY
 ///            One thread takes a bit, and fills once; the worker does not open again before that is over.

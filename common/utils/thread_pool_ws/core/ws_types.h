@@ -159,6 +159,7 @@ enum {
   WS_INBOX_KEPT,
   WS_INBOX_TAKEN,
   WS_INBOX_GIVEN_UP,
+  WS_INBOX_VOID, ///< GIVEN_UP, and what WAITING --> FULL adds
   WS_INBOX_STATES = 8
 };
 
