@@ -23,10 +23,10 @@ static void make_no_haste(ws_queue_t *own)
 
 /// Each try of a thief takes the queue's line from the one that will succeed. A thief that was too late waits
 /// a random time before its next try: at most so many pauses, which double and add up to the greatest number
-/// each time that it is too late again, and become a quarter each time that it is not (Metcalfe and Boggs,
+/// each time that it is too late again, and become half each time that it is not (Metcalfe and Boggs,
 /// Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
-#define LATE_PAUSES_MAX 1024u
+#define LATE_PAUSES_MAX 256u
 
 /// @return a number of [0, bound), another one for each thread and each time
 static uint32_t random_below(ws_here_t here, uint32_t bound)
@@ -56,7 +56,7 @@ static bool steal(ws_here_t here, ws_deque_t *deque, ws_steal_memo_t *memo, ws_t
       own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
   } while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
   if (own)
-    own->late_pauses /= 4;
+    own->late_pauses /= 2;
   return result == WS_STEAL_GOT;
 }
 
@@ -150,8 +150,11 @@ bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
 {
-  return ws_deque_size(&here.queue->deque) > 0
-         || ws_memo_holds(&here.queue->memo, &pool->queue[here.queue->victim]->deque);
+  const ws_queue_t *own = here.queue;
+  if (ws_deque_size(&own->deque) > 0)
+    return true;
+  // a thief that stands aside first does not come back at once
+  return own->late_pauses == 0 && ws_memo_holds(&own->memo, &pool->queue[own->victim]->deque);
 }
 
 uint64_t ws_find_mark(ws_here_t here)

@@ -10,7 +10,7 @@
 /// far, tasks that a join put aside, the shared queue.
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @return whether ws_find would probably find something without looking far
+/// @return whether ws_find would probably find something at once, without looking far
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Where the newest end of the caller's own queue is now.
