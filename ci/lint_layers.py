@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("lane, search", ("core/ws_lane*", "core/ws_search*")),
     ("process, traced", ("core/ws_process*", "core/ws_traced*")),
-    ("topo, settings", ("core/ws_topo*", "core/ws_settings*", "core/ws_config*")),
+    ("near, topo, settings", ("core/ws_near*", "core/ws_topo*", "core/ws_settings*", "core/ws_config*")),
     ("types", ("core/ws_types*",)),
     ("deque, shared queue, group", ("core/ws_deque*", "core/ws_shared*", "core/ws_group*")),
     ("os, relax, trace", ("core/ws_os*", "core/ws_relax*", "trace/*")),

@@ -11,6 +11,7 @@ set(WS_CORE_SOURCES
   core/ws_hint.c
   core/ws_hot.c
   core/ws_inbox.c
+  core/ws_near.c
   core/ws_join.c
   core/ws_lane.c
   core/ws_lead.c

@@ -7,6 +7,7 @@
 
 #include "ws_hot.h"
 #include "ws_inbox.h"
+#include "ws_near.h"
 #include "ws_place.h"
 #include "ws_prewake.h"
 #include "ws_process.h"
@@ -120,12 +121,12 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
       const bool elsewhere = ws_load_relaxed(&worker->seen_cpu) != cpu; // relaxed: a preference
       const bool rises = armed && ws_load_relaxed(&worker->rise.alarm_ns) != 0; // relaxed: a preference
       const bool shunned = now_ns != 0 && ws_search_is_shunned(worker, now_ns);
-      const uint32_t merit = 1 + 4 * !shunned + 2 * elsewhere + rises;
+      const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * ws_near_is(pool, worker) + rises;
       if (merit > most) {
         most = merit;
         best = index;
       }
-      if (merit == (armed ? 8u : 7u))
+      if (merit == (armed ? 16u : 15u))
         return index;
     }
   }

@@ -3,6 +3,8 @@
 /// ws_place.h.
 #include "ws_place.h"
 
+#include "ws_near.h"
+
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
   return ws_load_relaxed(&pool->producer_cpu) == (uint32_t)(cpu + 1); // relaxed: a preference
@@ -45,6 +47,7 @@ void ws_place_leave(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
+  ws_near_moved(worker);
   const uint32_t producer_cpu = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
@@ -57,6 +60,7 @@ void ws_place_leave(ws_worker_t *worker)
     ws_os_unconfine(&worker->confine, 0);
   ws_count(&worker->queue.count.placements, moves);
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_near_moved(worker);
 }
 
 void ws_place_return(ws_worker_t *worker)

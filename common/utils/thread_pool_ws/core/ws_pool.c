@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ws_guard.h"
+#include "ws_near.h"
 #include "ws_process.h"
 #include "ws_relax.h"
 #include "ws_settings.h"
@@ -101,6 +102,7 @@ static int set_up(struct ws_pool_s *pool)
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
   if (result == 0 && cpu) {
     ws_topo_plan(&pool->settings, &pool->mask, cpu);
+    ws_near_plan(pool);
     ws_start_workers(pool, cpu);
     pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
     pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ws_level.h"
+#include "ws_near.h"
 #include "ws_park.h"
 #include "ws_rhythm.h"
 
@@ -212,14 +213,30 @@ static uint32_t needed(const struct ws_pool_s *pool, const ws_outlook_t *outlook
   return takers > 0 ? takers : pool->workers;
 }
 
-/// @return whether the plan may be followed: no more get up by themselves than may be awake, or are needed
-static bool arm(struct ws_pool_s *pool, uint32_t needed)
+/// Count one more, if there are fewer than @p limit.
+static bool count_below(ws_au32_t *counter, uint32_t limit)
 {
-  const uint32_t limit = ws_awake_limit(pool);
-  if (ws_add_relaxed(&pool->armed, 1) < (limit < needed ? limit : needed)) // relaxed: a preference
+  if (ws_add_relaxed(counter, 1) < limit) // relaxed: a preference
     return true;
-  ws_add_relaxed(&pool->armed, 0u - 1); // relaxed: a preference
+  ws_add_relaxed(counter, 0u - 1); // relaxed: a preference
   return false;
+}
+
+/// @return whether the plan may be followed: no more get up by themselves than may be awake, or are needed,
+/// and those near the producer first
+static bool arm(ws_worker_t *worker, uint32_t needed)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint32_t most = ws_awake_limit(pool), limit = most < needed ? most : needed;
+  const bool is_far = !ws_near_is(pool, worker);
+  const uint32_t near = is_far ? ws_near_count(pool) : 0;
+  if (is_far && (limit <= near || !count_below(&pool->armed_far, limit - near)))
+    return false;
+  const bool armed = count_below(&pool->armed, limit);
+  if (is_far && !armed)
+    ws_add_relaxed(&pool->armed_far, 0u - 1); // relaxed: a preference
+  worker->rise.is_far = is_far && armed;
+  return armed;
 }
 
 /// Once in a while it lets a push wake it, or it would never learn that this has become cheap.
@@ -247,7 +264,7 @@ uint64_t ws_prewake_plan(ws_worker_t *worker)
   rise->waking_ns = -1;
   if (plan.rise_ns != 0 && ws_level_forecast(worker, plan.rise_ns) <= 0)
     plan.rise_ns = 0; // it could not look when it is up
-  if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(pool, most)))
+  if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(worker, most)))
     plan.rise_ns = 0;
   rise->plan = plan;
   ws_store_relaxed(&rise->alarm_ns, plan.rise_ns); // relaxed: published with the worker's bit
@@ -261,6 +278,9 @@ void ws_prewake_disarm(ws_worker_t *worker)
     return;
   ws_store_relaxed(&worker->rise.alarm_ns, 0); // relaxed: a preference of those who wake
   ws_add_relaxed(&worker->pool->armed, 0u - 1); // relaxed: a preference
+  if (WS_UNLIKELY(worker->rise.is_far))
+    ws_add_relaxed(&worker->pool->armed_far, 0u - 1); // relaxed: a preference
+  worker->rise.is_far = false;
 }
 
 bool ws_prewake_may_rise(ws_worker_t *worker)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ws_near.h"
 #include "ws_process.h"
 #include "ws_settings.h"
 #include "ws_worker.h"
@@ -56,6 +57,7 @@ static void set_up(ws_worker_t *worker)
   worker->realtime = is_realtime();
   ws_deque_touch(&worker->queue.deque);
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_near_moved(worker);
 }
 
 static void wait_for(ws_au32_t *counter, uint32_t target)

@@ -30,6 +30,9 @@
 #define WS_SPIN_NS_MAX 10000000
 /// Highest level of pre-wake: see ws_stats.h.
 #define WS_LEVEL_TOP 2u
+/// CPUs and last-level caches that ws_near.h knows.
+#define WS_CPUS_MAX 1024u
+#define WS_CACHES_MAX 64u
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
 
 typedef struct ws_worker_s ws_worker_t;
@@ -111,6 +114,7 @@ typedef struct {
   uint64_t slept_ns, rose_ns; ///< P when it parked and got up last
   int64_t waking_ns; ///< P how long that took; -1 = it has not slept since the last burst
   bool by_timer; ///< P it got up by itself
+  bool is_far; ///< P it is counted in pool->armed_far
   bool found; ///< P it has run a task since
   uint32_t burst; ///< P pool->rhythm.burst that it has learnt from
   uint32_t locks; ///< P pool->rhythm.model.locks that lead[] belongs to
@@ -191,6 +195,7 @@ struct ws_worker_s {
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I what the system said, 0 = done
+  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet
   uint64_t slack_ns; ///< I timer slack that its thread had before
   uint64_t dry_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
@@ -268,7 +273,8 @@ struct ws_pool_s {
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a median
   ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
-  ws_au32_t armed; ///< S workers that will get up by themselves
+  ws_au32_t armed, armed_far; ///< S workers that will get up by themselves; those far from the producer
+  ws_au32_t at_cache[WS_CACHES_MAX]; ///< S workers that were last seen there
   ws_au32_t level; ///< S see ws_stats.h
   ws_au64_t sleep_ns_min; ///< O sleeps that are shorter say nothing about waking
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
@@ -286,6 +292,8 @@ struct ws_pool_s {
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
+  uint32_t caches; ///< I last-level caches of these; 0 = not known
+  uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
   sigset_t signals; ///< I blocked in the thread that created the pool
   ws_worker_t *worker; ///< I
   ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change

@@ -5,6 +5,7 @@
 /// looks, and workers can be held when they are woken, or while they spin.
 #define _GNU_SOURCE
 #include <sched.h>
+#include <string.h>
 
 #include "../../core/ws_process.h"
 #include "../support/ws_test.h"
@@ -162,5 +163,33 @@ static void the_last_searcher_wakes_another(void)
   end(2);
 }
 
+static void note_worker(void *index)
+{
+  ws_store_release((ws_au32_t *)index, 1 + (uint32_t)ws_worker_index());
+}
+
+static bool has_run(void *index)
+{
+  return ws_load_acquire((ws_au32_t *)index) > 0;
+}
+
+/// Two last-level caches: CPU 7 has one of its own. Worker 2 alone does not sleep there.
+static void a_worker_near_the_producer_is_woken(void)
+{
+  static ws_au32_t ran;
+  begin(WS_SPIN_OFF);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  pool->caches = 2;
+  memset(pool->cache_of, 0, sizeof(pool->cache_of));
+  pool->cache_of[7] = 1;
+  for (uint32_t i = 0; i < WORKERS; i++)
+    ws_store_relaxed(&pool->worker[i].seen_cpu, i == 2 ? 1 + 6 : 1 + 7);
+  ws_store_release(&guard_held, 1); // it would wake another one if this machine is busy
+  test_push(pool, note_worker, &ran, NULL);
+  CU_ASSERT_TRUE(test_until(has_run, &ran)); // ws_pool_wait would run it here
+  CU_ASSERT_EQUAL(ws_load_acquire(&ran), 1 + 2);
+  end(0);
+}
+
 TEST_MAIN("wake", TEST_CASE(a_woken_worker_wakes_two), TEST_CASE(no_more_are_woken_than_tasks_wait),
-          TEST_CASE(the_last_searcher_wakes_another))
+          TEST_CASE(the_last_searcher_wakes_another), TEST_CASE(a_worker_near_the_producer_is_woken))

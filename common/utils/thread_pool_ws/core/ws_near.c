@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_near.c
+/// ws_near.h: from Linux's sysfs, so that it is known without hwloc, too.
+#include "ws_near.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/// @return the first CPU of those that share the last-level cache of @p cpu; -1 = the system does not say
+static int32_t first_of(uint32_t cpu)
+{
+  char path[96], text[32];
+  for (int32_t level = 3; level >= 2; level--) {
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cache/index%d/shared_cpu_list", cpu, level);
+    if (ws_os_read(path, text, sizeof(text)))
+      return (int32_t)strtol(text, NULL, 10); // the list is in order
+  }
+  return -1;
+}
+
+void ws_near_plan(struct ws_pool_s *pool)
+{
+  int32_t first[WS_CACHES_MAX];
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX && cpu < 8 * pool->mask.bytes; cpu++) {
+    if (!ws_os_cpuset_has(&pool->mask, cpu))
+      continue;
+    const int32_t mine = first_of(cpu);
+    uint32_t cache = 0;
+    while (cache < pool->caches && first[cache] != mine)
+      cache++;
+    if (mine < 0 || cache == WS_CACHES_MAX) { // what is not known does not help
+      pool->caches = 0;
+      return;
+    }
+    if (cache == pool->caches)
+      first[pool->caches++] = mine;
+    pool->cache_of[cpu] = (uint8_t)cache;
+  }
+}
+
+void ws_near_moved(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint32_t cpu = ws_load_relaxed(&worker->seen_cpu); // relaxed: only the worker writes it
+  if (pool->caches < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
+    return;
+  const uint32_t cache = 1 + pool->cache_of[cpu - 1];
+  if (cache == worker->cache)
+    return;
+  if (worker->cache > 0)
+    ws_add_relaxed(&pool->at_cache[worker->cache - 1], 0u - 1); // relaxed: a preference
+  worker->cache = cache;
+  ws_add_relaxed(&pool->at_cache[cache - 1], 1); // relaxed: a preference
+}
+
+uint32_t ws_near_count(const struct ws_pool_s *pool)
+{
+  const uint32_t producer = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
+  if (pool->caches < 2 || producer == 0 || producer > WS_CPUS_MAX)
+    return pool->workers;
+  return ws_load_relaxed(&pool->at_cache[pool->cache_of[producer - 1]]); // relaxed: a preference
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_near.h
+/// Which workers are near the thread that pushes. Two CPUs are near each other where they share a last-level
+/// cache: a cache line travels between them in a third of the time, or less. All of this is a preference.
+///
+/// A worker is where it was seen last: the kernel wakes a thread there, mostly.
+#ifndef WS_NEAR_H
+#define WS_NEAR_H
+
+#include "ws_types.h"
+
+/// @brief Learn from the system which CPUs of the pool are near each other. Unknown: all of them.
+/// @threads  the creator, before there are workers
+void ws_near_plan(struct ws_pool_s *pool);
+
+/// @brief The worker's seen_cpu has changed.
+/// @threads  the worker
+void ws_near_moved(ws_worker_t *worker);
+
+/// @return whether the worker is near the thread outside that pushed last, or this is not known
+static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *worker)
+{
+  if (WS_LIKELY(pool->caches < 2))
+    return true;
+  const uint32_t producer = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
+  const uint32_t cpu = ws_load_relaxed(&worker->seen_cpu); // relaxed: a preference
+  return producer == 0 || cpu == 0 || producer > WS_CPUS_MAX || cpu > WS_CPUS_MAX
+         || pool->cache_of[cpu - 1] == pool->cache_of[producer - 1];
+}
+
+/// @return workers near the thread outside that pushed last
+uint32_t ws_near_count(const struct ws_pool_s *pool);
+
+#endif
