@@ -50,14 +50,24 @@ static bool is_quiet(const ws_pool_t *pool)
   return ws_awake(pool) == 0 && !is_anybody(&counted);
 }
 
-static void check_armed(const ws_pool_t *pool, uint32_t index)
+static uint32_t armed_workers(const ws_pool_t *pool)
 {
   uint32_t armed = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
     armed += ws_load_relaxed(&pool->worker[i].rise.alarm_ns) != 0;
-  if (is_quiet(pool) && armed != ws_load_relaxed(&pool->armed))
-    sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed,
-                ws_load_relaxed(&pool->armed));
+  return armed;
+}
+
+/// A sleeper whose time has come, and that may not get up, is disarmed a moment before it is counted so.
+static void check_armed(const ws_pool_t *pool, uint32_t index)
+{
+  const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
+  while (is_quiet(pool) && armed_workers(pool) != ws_load_relaxed(&pool->armed)) {
+    if (sim_self->now_ps > until_ps)
+      sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed_workers(pool),
+                  ws_load_relaxed(&pool->armed));
+    sim_sleep_until(sim_self->now_ps + STEP_PS);
+  }
 }
 
 /// Lanes of threads that have ended are free for others.
