@@ -10,7 +10,7 @@ import time
 import pytest
 from test_trace_lttng import REASON, record
 
-from nrbench.trace import daemon
+from nrbench.trace import daemon, lttng
 from nrbench.trace.errors import TraceError
 
 NONE = "<command><output><sessions/></output></command>"
@@ -51,6 +51,44 @@ def daemons(monkeypatch, tmp_path):
 
 def runs(process: subprocess.Popen) -> bool:
     return process.poll() is None
+
+
+class Answers:
+    """In the place of lttng: each call raises the next text, or succeeds where it is empty."""
+
+    def __init__(self, monkeypatch, texts) -> None:
+        self.texts, self.calls = list(texts), 0
+        monkeypatch.setattr(lttng, "run_lttng", self.run)
+        monkeypatch.setattr(lttng, "ENDING_S", 0.0)
+
+    def run(self, *_words) -> str:
+        self.calls += 1
+        text = self.texts.pop(0)
+        if text:
+            raise TraceError(text)
+        return ""
+
+
+def create(tmp_path) -> None:
+    lttng.Session("name", tmp_path, lttng.Buffers())._create()
+
+
+def test_a_daemon_that_still_ends_is_waited_for(monkeypatch, tmp_path):
+    ending = f"Could not get lock file, {lttng.ENDING}."
+    answers = Answers(monkeypatch, [ending, ending, ""])
+    create(tmp_path)
+    assert answers.calls == 3
+    answers = Answers(monkeypatch, [ending] * 100)
+    with pytest.raises(TraceError, match="lock file"):
+        create(tmp_path)
+    assert answers.calls == lttng.ENDING_LOOKS
+
+
+def test_other_errors_of_the_daemon_are_told_at_once(monkeypatch, tmp_path):
+    answers = Answers(monkeypatch, ["no such group", ""])
+    with pytest.raises(TraceError, match="no such group"):
+        create(tmp_path)
+    assert answers.calls == 1
 
 
 def test_one_that_was_started_meanwhile_ends(daemons):

@@ -21,6 +21,8 @@ CHANNEL = "tpool_ws"
 SHARED_MEMORY = Path("/dev/shm")
 POSSIBLE_CPUS = Path("/sys/devices/system/cpu/possible")
 WAIT_S = 120.0
+ENDING = "another instance is running"  # said by a new daemon while the one before still ends
+ENDING_LOOKS, ENDING_S = 60, 0.5
 DUMP_WAIT_S = 10.0
 DUMP_S = 0.2  # in which the programs write down their state
 OWN_NAME = "tpool-ws-"  # and the recorder's process id
@@ -148,8 +150,19 @@ class Session:
         self.left_behind: list[str] = []
         self._recording = False
 
+    def _create(self) -> None:
+        """Starts a daemon where none runs. One that is just ending lets no other start."""
+        for look in range(ENDING_LOOKS):
+            try:
+                run_lttng("create", self.name, f"--output={self.out.resolve()}")
+                return
+            except TraceError as error:
+                if ENDING not in str(error) or look == ENDING_LOOKS - 1:
+                    raise
+            time.sleep(ENDING_S)
+
     def __enter__(self) -> Session:
-        run_lttng("create", self.name, f"--output={self.out.resolve()}")
+        self._create()
         try:
             self.left_behind = left_behind()
             self._configure()
