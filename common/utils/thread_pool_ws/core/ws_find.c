@@ -23,10 +23,10 @@ static void make_no_haste(ws_queue_t *own)
 
 /// Each try of a thief takes the queue's line from the one that will succeed. A thief that was too late waits
 /// a random time before its next try: at most so many pauses, which double and add up to the greatest number
-/// each time that it is too late again, and become half each time that it is not (Metcalfe and Boggs,
+/// each time that it is too late again, and become a quarter each time that it is not (Metcalfe and Boggs,
 /// Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
-#define LATE_PAUSES_MAX 256u
+#define LATE_PAUSES_MAX 4096u
 
 /// @return a number of [0, bound), another one for each thread and each time
 static uint32_t random_below(ws_here_t here, uint32_t bound)
@@ -36,11 +36,20 @@ static uint32_t random_below(ws_here_t here, uint32_t bound)
   return (uint32_t)(((uint64_t)here.queue->random * bound) >> 32);
 }
 
+/// Looks at the queue while it stands aside.
+#define LATE_LOOKS 8u
+
 /// The more often it was too late lately, the longer a thief waits before it tries.
-static void stand_aside(ws_here_t here)
+/// @return false = there is nothing left to wait for
+static bool stand_aside(ws_here_t here, const ws_deque_t *deque)
 {
-  for (uint32_t pauses = random_below(here, here.queue->late_pauses); pauses > 0; pauses--)
+  const uint32_t pauses = random_below(here, here.queue->late_pauses), each = pauses / LATE_LOOKS + 16;
+  for (uint32_t pause = 1; pause <= pauses; pause++) {
     ws_pause();
+    if (pause % each == 0 && ws_deque_size(deque) == 0)
+      return false;
+  }
+  return true;
 }
 
 /// Steal from a deque until it is empty or one task is ours.
@@ -49,14 +58,14 @@ static bool steal(ws_here_t here, ws_deque_t *deque, ws_steal_memo_t *memo, ws_t
   ws_queue_t *own = here.queue;
   ws_steal_t result;
   do {
-    if (own && WS_UNLIKELY(own->late_pauses > 0))
-      stand_aside(here);
+    if (own && WS_UNLIKELY(own->late_pauses > 0) && !stand_aside(here, deque))
+      return false;
     result = ws_deque_steal(deque, memo, task);
     if (own && WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
       own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
   } while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
   if (own)
-    own->late_pauses /= 2;
+    own->late_pauses /= 4;
   return result == WS_STEAL_GOT;
 }
 
