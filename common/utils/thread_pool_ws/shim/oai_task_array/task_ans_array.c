@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_ans_array.c
 /// OAI's answers of shape B1: an array of flags, which nobody announces before the join. What a thread pushes
-/// between two joins carries one weak tag: a worker that joins inside a task helps with it, because it might
-/// be the only one; other threads leave it to the workers.
+/// carries one weak tag, and another one inside each of its joins: a worker that joins inside a task helps
+/// with it, because it might be the only one; other threads leave it to the workers. The tag outlives a join:
+/// a function that the task calls may push and join between the task's own pushes and their join.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -14,21 +15,23 @@
 
 enum { PENDING, DONE, SLEEPS };
 
-/// What the calling thread has pushed since its last join.
-static _Thread_local struct {
+/// What the calling thread has pushed, apart from what tasks have pushed that ran inside its joins.
+typedef struct {
   uintptr_t tag; ///< a multiple of 4, unique in the process; 0 = nothing pushed yet
   ws_tpool_t *tpool; ///< where it pushed last
-} since_join;
+} pushed_t;
+
+static _Thread_local pushed_t pushed;
 
 static uintptr_t tags;
 
 ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *))
 {
   (void)func;
-  if (since_join.tag == 0)
-    since_join.tag = __atomic_add_fetch(&tags, 4, __ATOMIC_RELAXED); // relaxed: only has to be unique
-  since_join.tpool = tpool;
-  return ws_group_weak_tag((const void *)since_join.tag);
+  if (pushed.tag == 0)
+    pushed.tag = __atomic_add_fetch(&tags, 4, __ATOMIC_RELAXED); // relaxed: only has to be unique
+  pushed.tpool = tpool;
+  return ws_group_weak_tag((const void *)pushed.tag);
 }
 
 void completed_task_ans(task_ans_t *task)
@@ -76,10 +79,10 @@ static void sleep_for_last(void *rest_arg)
 
 void join_task_ans(task_ans_t *arr, size_t len)
 {
-  ws_tpool_t *tpool = since_join.tpool;
-  const ws_group_t *tag = ws_group_tag((const void *)since_join.tag);
-  since_join.tag = 0;
-  since_join.tpool = NULL;
+  const pushed_t before = pushed;
+  ws_tpool_t *tpool = before.tpool;
+  const ws_group_t *tag = ws_group_tag((const void *)before.tag);
+  pushed = (pushed_t){0}; // of tasks that run inside this join
   rest_t rest = {.answers = arr, .len = len};
   const ws_event_t event = {.ready = all_done, .sleep = sleep_for_last, .arg = &rest};
   if (!tpool) {
@@ -88,4 +91,5 @@ void join_task_ans(task_ans_t *arr, size_t len)
   }
   ws_pool_await(ws_tpool_enter(tpool) ? tpool->pool : NULL, tag, &event);
   ws_tpool_leave(tpool);
+  pushed = before; // a caller of the caller may have pushed before and join later
 }

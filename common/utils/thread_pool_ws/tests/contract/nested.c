@@ -84,6 +84,56 @@ static void nested_three_levels_one_worker(void)
     check_trees(1, 1, 3, 100);
 }
 
+typedef struct {
+  tpool_t *pool;
+  ws_au32_t *leaves;
+} caller_t;
+
+static void run_leaf(void *caller_arg)
+{
+  const caller_t *caller = caller_arg;
+  ws_add_acq_rel(caller->leaves, 1);
+}
+
+static void push_and_wait(caller_t *caller, uint32_t count)
+{
+  batch_t batch;
+  batch_begin(&batch, count);
+  for (uint32_t i = 0; i < count; i++)
+    batch_push(&batch, caller->pool, run_leaf, caller);
+  batch_end(&batch, caller->pool);
+}
+
+/// As a job that runs its last part itself, and that one has jobs of its own.
+static void wait_between_push_and_wait(void *caller_arg)
+{
+  caller_t *caller = caller_arg;
+  batch_t batch;
+  batch_begin(&batch, 2);
+  batch_push(&batch, caller->pool, run_leaf, caller);
+  batch_push(&batch, caller->pool, run_leaf, caller);
+  push_and_wait(caller, 1);
+  push_and_wait(caller, 2);
+  batch_end(&batch, caller->pool);
+}
+
+static void nested_wait_between_push_and_wait(void)
+{
+  if (!contract_ours_only("needs a worker that runs the jobs it waits for"))
+    return;
+  tpool_t *pool = contract_pool(1);
+  ws_au32_t leaves = {0};
+  caller_t caller = {.pool = pool, .leaves = &leaves};
+  for (uint32_t round = 1; round <= 20; round++) {
+    batch_t batch;
+    batch_begin(&batch, 1);
+    batch_push(&batch, pool, wait_between_push_and_wait, &caller);
+    batch_end(&batch, pool);
+    CU_ASSERT_EQUAL(ws_load_acquire(&leaves), 5 * round);
+  }
+  contract_end(pool);
+}
+
 static void nested_many_at_once(void)
 {
   if (contract_ours_only("needs a worker that runs the jobs it waits for"))
@@ -128,6 +178,7 @@ const contract_case_t nested_cases[] = {
     CASE(nested_three_levels_with_workers_to_spare),
     CASE(nested_three_levels_two_workers),
     CASE(nested_three_levels_one_worker),
+    CASE(nested_wait_between_push_and_wait),
     CASE(nested_many_at_once),
     CASE(nested_across_two_pools),
     CASE(nested_from_several_threads),

@@ -38,8 +38,8 @@ typedef struct {
   task_ans_t *ans;
 } thread_info_tm_t;
 
-/// @brief Wait for @p len answers; run tasks meanwhile that the calling thread has pushed since its last
-/// join. Sees what all completers wrote.
+/// @brief Wait for @p len answers; a task that joins runs tasks meanwhile that its thread has pushed, but for
+/// what was pushed inside other joins. Sees what all completers wrote.
 void join_task_ans(task_ans_t *arr, size_t len);
 
 /// @brief Complete one task. Any thread.
