@@ -28,6 +28,12 @@ void sim_libc_reset(void);
 extern uint64_t sim_wakes;
 /// Mappings of the simulated program that have not been given back.
 extern size_t sim_mapped_bytes;
+/// Mappings that are given back cannot be touched any more, and their addresses are not used again.
+extern bool sim_keeps_unmapped;
+/// @return whether such a mapping lay there
+bool sim_was_unmapped(const void *memory);
+/// The process may ask for real-time threads and pin them.
+extern bool sim_may_pin;
 /// Periods in which the control group's time was used up.
 extern uint64_t sim_throttled;
 /// Who is told of a finding; NULL = a line on stdout.

@@ -2,36 +2,18 @@
 /// @file sim_actor.c
 /// Threads outside that push: what one does from its first action to its last.
 #include "sim_play.h"
-#include "sim_random.h"
 #include "sim_work.h"
-
-static void hint(const sim_burst_t *burst, ws_pool_t *pool)
-{
-  const uint64_t us = 1000;
-  if (burst->hint == SIM_HINT_PREWAKE)
-    ws_pool_prewake(pool, burst->count, 50 * us);
-  else if (burst->hint == SIM_HINT_PREWAKE_AT) {
-    const sim_ps_t at_ps = sim_self->now_ps + 200 * SIM_PS_PER_US;
-    ws_pool_prewake_at(pool, burst->count, (uint64_t)(at_ps / SIM_PS_PER_NS));
-    sim_work(at_ps - sim_self->now_ps - (sim_ps_t)sim_random_below(60 * SIM_PS_PER_US));
-  } else if (burst->hint == SIM_HINT_PHASE)
-    ws_pool_phase_begin(pool, burst->count);
-}
 
 static void burst_action(const sim_burst_t *burst)
 {
   sim_ps_t next_ps = sim_self->now_ps;
-  ws_pool_t *pool = sim_pool[burst->pool];
-  if (!pool)
-    return;
-  hint(burst, pool);
+  sim_front->hint(burst, true);
   for (uint32_t i = 0; i < burst->repeat; i++) {
     sim_sleep_until(next_ps);
     next_ps += (sim_ps_t)(burst->period_us * 1e6);
-    sim_burst_run(burst, burst->pool, burst->depth);
+    sim_front->burst(burst, burst->pool, burst->depth);
   }
-  if (burst->hint == SIM_HINT_PHASE)
-    ws_pool_phase_end(pool);
+  sim_front->hint(burst, false);
 }
 
 void *sim_actor_thread(void *actor_arg)

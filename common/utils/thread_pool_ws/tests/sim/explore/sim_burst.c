@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_burst.c
-/// Bursts, and what their tasks do.
+/// Bursts that are pushed to the core: groups, tags, events.
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 
 #include "../../../core/ws_types.h"
-#include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_play.h"
-#include "sim_random.h"
 #include "sim_record.h"
 #include "sim_seam_points.h"
 #include "sim_stack.h"
-#include "sim_work.h"
+#include "sim_task.h"
 
 #define GOALS_MAX 8192u
 #define BATCH_MAX 64u
-#define PAIR_PS_MAX (20 * SIM_PS_PER_MS)
 
 /// What a burst's tasks complete. Never on a stack: a thread may end before its tasks have run.
 typedef struct goal_s goal_t;
@@ -69,104 +65,6 @@ static void complete(const sim_burst_t *burst, goal_t *goal)
   }
 }
 
-static sim_ps_t time_of(const sim_record_t *record)
-{
-  const uint64_t hash = (uint64_t)(record - sim_record + 1) * UINT64_C(0x9E3779B97F4A7C15) + sim_scene->seed;
-  return (sim_ps_t)(record->burst->work_us * 1e6 * (double)((hash * hash) >> 56) / 128);
-}
-
-static void wait_for_twin(sim_record_t *record)
-{
-  sim_record_t *twin = record - 1;
-  const sim_ps_t until_ps = sim_self->now_ps + PAIR_PS_MAX;
-  if (((record - sim_record) & 1) == 0 || twin->burst != record->burst || sim_pool[record->pool]->workers < 2)
-    return;
-  sim_stack_hide(true);
-  while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED &&
-         !sim_record_aborting[record->pool])
-    sim_futex_wait(&twin->done, 0, until_ps);
-  sim_stack_hide(false);
-}
-
-static sim_task_kind_t kind_of(const sim_record_t *record)
-{
-  const sim_burst_t *burst = record->burst;
-  if (record->depth == 0)
-    return burst->depth > 0                                      ? burst->leaf
-           : (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind
-                                                                 : SIM_TASK_WORK;
-  return record->depth < burst->depth || (uint32_t)(record - sim_record) % burst->every == 0 ? burst->kind
-                                                                                             : SIM_TASK_WORK;
-}
-
-static void push_more(const sim_record_t *record)
-{
-  if (record->depth > 0)
-    sim_burst_run(record->burst, record->pool, record->depth - 1);
-}
-
-static void push_across(const sim_record_t *record)
-{
-  if (record->depth > 0 && record->pool + 1 < SIM_POOLS_MAX)
-    sim_burst_run(record->burst, record->pool + 1, record->depth - 1);
-}
-
-static void exit_thread(const sim_record_t *record)
-{
-  if ((record - sim_record) & 1)
-    ws_blocking_begin();
-  pthread_exit(NULL);
-}
-
-static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
-{
-  if (kind == SIM_TASK_BLOCK)
-    ws_blocking_begin();
-  sim_stack_hide(kind == SIM_TASK_SLEEP || kind == SIM_TASK_BLOCK);
-  if (kind == SIM_TASK_BLOCK || kind == SIM_TASK_SLEEP)
-    sim_sleep_until(sim_self->now_ps + ps);
-  else
-    sim_work(ps);
-  sim_stack_hide(false);
-}
-
-static void do_task(sim_record_t *record)
-{
-  const sim_task_kind_t kind = kind_of(record);
-  compute_or_sleep(kind, time_of(record));
-  if (kind == SIM_TASK_NEST || kind == SIM_TASK_SPAWN || kind == SIM_TASK_BLOCK)
-    push_more(record);
-  if (kind == SIM_TASK_BLOCK)
-    ws_blocking_end();
-  if (kind == SIM_TASK_CROSS)
-    push_across(record);
-  else if (kind == SIM_TASK_PAIR)
-    wait_for_twin(record);
-  else if (kind == SIM_TASK_EXIT)
-    exit_thread(record);
-}
-
-/// @return whether the running thread is a worker that floats
-static bool floats(void)
-{
-  const int32_t index = ws_worker_index();
-  for (uint32_t i = 0; i < sim_scene->pools && index >= 0; i++) {
-    const ws_pool_t *pool = sim_pool[i];
-    if (pool && (uint32_t)index < pool->workers && pool->worker[index].tid == (int32_t)sim_self->index + 1)
-      return pool->worker[index].cpu < 0;
-  }
-  return false;
-}
-
-/// A floating worker that runs tasks may use every CPU of the process.
-static void check_affinity(const sim_record_t *record)
-{
-  const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
-  if (!sim_scene->changes_masks && (sim_self->allowed[0] & all) != all && floats())
-    sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
-                (uint32_t)(record - sim_record), (unsigned long long)(sim_self->allowed[0] & all));
-}
-
 /// Its frame ends with the task, and with it those of waits inside it that the end of a thread has cut off.
 static void end_task(void *frame_arg)
 {
@@ -193,11 +91,11 @@ static void run_task(void *record_arg)
   sim_frame_t frame = {.in = SIM_IN_TASK, .record = record_arg, .outer = *sim_stack()};
   sim_record_begin(record_arg);
   sim_stack_check(record_arg);
-  check_affinity(record_arg);
+  sim_task_check(record_arg);
   *sim_stack() = &frame;
   pthread_cleanup_push(end_task, &frame);
   wait_for_earlier(record_arg);
-  do_task(record_arg);
+  sim_task_do(record_arg);
   pthread_cleanup_pop(1);
 }
 
@@ -267,14 +165,6 @@ static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, 
   }
 }
 
-/// In the middle of the call that follows the thread may stop.
-static void before_call(void)
-{
-  if (sim_fault_happens(sim_scene->call_stalls))
-    sim_fault_stall_later(sim_self, 1 + (uint32_t)sim_random_below(40),
-                          (sim_ps_t)(1e6 * pow(3000, sim_random_unit()) * 3));
-}
-
 static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
                      goal_t *goal)
 {
@@ -283,7 +173,7 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
   *sim_stack() = &frame;
   for (uint32_t i = 0; i < count; i++)
     task[i] = (ws_task_t){.func = run_task, .arg = &sim_record[first + i], .group = carried(end, goal)};
-  before_call();
+  sim_task_before_call();
   if (burst->by == SIM_BY_BATCH)
     push_batch(pool, task, first, count, burst, end, goal);
   else
@@ -296,7 +186,7 @@ static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
   static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
   sim_frame_t frame = {.in = in[end], .goal = goal ? goal->id : 0, .outer = *sim_stack()};
   *sim_stack() = &frame;
-  before_call();
+  sim_task_before_call();
   if (end == SIM_END_GROUP || end == SIM_END_TAG)
     ws_group_wait(&goal->group, pool);
   else if (end == SIM_END_EVENT)

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_play.c
 /// sim_play.h: the host program, which makes the pools, lets threads push to them, and stops them.
-#define _GNU_SOURCE
 #include "sim_play.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <string.h>
 
 #include "../../../core/ws_types.h"
 #include "sim_disturb.h"
@@ -22,6 +18,7 @@
 #define END_PS (120 * SIM_PS_PER_S)
 
 const sim_scenario_t *sim_scene;
+const sim_front_t *sim_front;
 ws_pool_t *sim_pool[SIM_POOLS_MAX];
 
 sim_ps_t sim_together_ps;
@@ -29,66 +26,15 @@ sim_ps_t sim_together_ps;
 static bool is_over;
 static bool stopped[SIM_POOLS_MAX];
 
-static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
-{
-  const sim_pool_plan_t *plan = plan_arg;
-  pthread_t thread;
-  const int error = pthread_create(&thread, NULL, func, arg);
-  if (plan->no_guard && index + 1 == plan->workers)
-    sim_fault.create_share = 1; // what the pool creates next is its guard
-  if (error || cpu < 0)
-    return error;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET((size_t)cpu, &set);
-  sched_setaffinity((pid_t)thread, sizeof(set), &set); // the simulated thread's id is its kernel's number
-  return 0;
-}
-
-static void be_silent(void *unused, const char *message)
-{
-  (void)unused;
-  (void)message;
-}
-
 static void make_pool(uint32_t index)
 {
-  const sim_pool_plan_t *plan = &sim_scene->pool[index];
-  ws_settings_t settings;
-  ws_settings_default(&settings);
-  settings.workers = plan->workers;
-  settings.cores = plan->pinned ? plan->core : NULL;
-  settings.core_count = plan->pinned ? plan->workers : 0;
-  settings.sched_class = plan->class;
-  settings.sched_priority = plan->class >= WS_CLASS_RR ? plan->priority : 0;
-  settings.queue_capacity = plan->capacity;
-  settings.lanes = plan->lanes;
-  settings.full = plan->full;
-  settings.fifo = plan->fifo;
-  settings.spin = plan->spin;
-  settings.spin_lead_ns = (uint64_t)(plan->lead_us * 1000);
-  settings.spin_ns_max = (uint64_t)(plan->spin_us * 1000);
-  settings.join_spin_ns_max = (uint64_t)(plan->join_spin_us * 1000);
-  settings.thread_create = plan->host_threads ? create_thread : NULL;
-  settings.create_arg = (void *)(uintptr_t)plan;
-  settings.warn = be_silent;
-  ws_pool_t *pool;
-  const int result = ws_pool_create(&pool, &settings);
-  sim_fault.create_share = sim_scene->fault.create_share;
-  if (result < 0 && (result != -ENOMEM || sim_scene->fault.map_share == 0))
-    sim_finding("a pool could not be made: %d", result);
-  sim_pool[index] = pool;
+  sim_front->make(index);
   stopped[index] = false;
 }
 
 static void *stop_thread(void *index_arg)
 {
-  const uint32_t index = (uint32_t)(uintptr_t)index_arg;
-  const bool aborts = sim_scene->pool[index].aborts;
-  sim_record_aborting[index] = aborts;
-  const int64_t result = ws_pool_stop(sim_pool[index], aborts ? WS_STOP_ABORT : WS_STOP_DRAIN);
-  if (result < 0 || (result > 0 && !aborts))
-    sim_finding("the stop of pool %u returned %lld", index, (long long)result);
+  sim_front->stop((uint32_t)(uintptr_t)index_arg);
   return NULL;
 }
 
@@ -126,15 +72,9 @@ static void end_pools(void)
 {
   if (!sim_scene->destroys || sim_scene->exits)
     stop_pools();
-  for (uint32_t i = 0; i < sim_scene->pools; i++) {
-    ws_pool_t *pool = sim_pool[i];
-    if (!pool)
-      continue;
-    if (stopped[i])
-      sim_quiet_check_stopped(pool, i);
-    ws_pool_destroy(pool);
-    sim_pool[i] = NULL;
-  }
+  for (uint32_t i = 0; i < sim_scene->pools; i++)
+    if (sim_pool[i])
+      sim_front->destroy(i, stopped[i]);
 }
 
 static void make_late_pools(void)
@@ -197,7 +137,7 @@ static void play_round(void)
   if (sim_scene->looks_quiet)
     check_quiet();
   end_pools();
-  sim_quiet_check_end();
+  sim_front->end();
   sim_record_next_round();
 }
 
@@ -209,6 +149,13 @@ static void *host_thread(void *unused)
   return unused;
 }
 
+static const sim_front_t *front_of(sim_shape_t shape)
+{
+  static const sim_front_t *const fronts[] = {&sim_core_front, &sim_fifo_front, &sim_array_front,
+                                              &sim_counter_front};
+  return fronts[shape];
+}
+
 static bool over(void)
 {
   return is_over;
@@ -217,6 +164,7 @@ static bool over(void)
 void sim_play(const sim_scenario_t *scenario)
 {
   sim_scene = scenario;
+  sim_front = front_of(scenario->shape);
   sim_disturb_reset();
   sim_fault_begin(&scenario->fault);
   sim_thread_t like = {

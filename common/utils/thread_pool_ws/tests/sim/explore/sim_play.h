@@ -4,6 +4,7 @@
 #ifndef SIM_PLAY_H
 #define SIM_PLAY_H
 
+#include "sim_front.h"
 #include "sim_scenario.h"
 
 extern const sim_scenario_t *sim_scene;

@@ -7,28 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim_random.h"
+#include "sim_draw.h"
 
-static uint32_t below(uint32_t bound)
-{
-  return (uint32_t)sim_random_below(bound);
-}
-
-static uint32_t between(uint32_t least, uint32_t most)
-{
-  return least + below(most - least + 1);
-}
-
-static bool one_in(uint32_t count)
-{
-  return below(count) == 0;
-}
-
-/// Each order of magnitude as likely.
-static double log_between(double least, double most)
-{
-  return least * pow(most / least, sim_random_unit());
-}
+/// Of the seeds, those that this divides.
+#define SHIM_EVERY 5u
 
 static void scale(double *cost, double least, double most)
 {
@@ -253,6 +235,39 @@ static void crowd(sim_scenario_t *scenario)
   scenario->stops_early = true;
 }
 
+/// A shim's pool does not busy-poll for ever, and OAI's tasks do not end their threads.
+static void shim_action(sim_action_t *action)
+{
+  sim_burst_t *burst = &action->burst;
+  action->sets_spin = false;
+  burst->kind = burst->kind == SIM_TASK_EXIT ? SIM_TASK_WORK : burst->kind;
+  burst->leaf = burst->leaf == SIM_TASK_EXIT ? SIM_TASK_WORK : burst->leaf;
+  burst->cover = burst->earlier = 0;
+}
+
+static void shim(sim_scenario_t *scenario)
+{
+  scenario->shape = (sim_shape_t)between(SIM_SHAPE_FIFO, SIM_SHAPE_COUNTER);
+  scenario->exits = false;
+  scenario->stops_early = scenario->stops_early || one_in(3);
+  if (scenario->destroys) {
+    scenario->stops_early = false;
+    scenario->rounds = 1;
+  }
+  if (scenario->shape == SIM_SHAPE_FIFO)
+    scenario->fault.create_share = 0; // an abort whose thread cannot be made never ends the pool
+  for (uint32_t i = 0; i < scenario->pools; i++) {
+    sim_pool_plan_t *pool = &scenario->pool[i];
+    pool->aborts = one_in(2);
+    pool->full = WS_FULL_GROW;
+    pool->fifo = pool->host_threads = true;
+    pool->spin = pool->spin == WS_SPIN_HOT ? WS_SPIN_AUTO : pool->spin;
+  }
+  for (uint32_t i = 0; i < scenario->actors; i++)
+    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
+      shim_action(&scenario->actor[i].action[j]);
+}
+
 /// Whether real-time threads would have to share a CPU with workers that busy-poll there.
 static bool is_crowded(const sim_scenario_t *scenario)
 {
@@ -335,6 +350,8 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->changes_masks = has_mask_changes(scenario);
   if (scenario->actors > 2 && one_in(4))
     crowd(scenario);
+  if (seed % SHIM_EVERY == 0)
+    shim(scenario);
   tame(scenario);
   look_hot(scenario);
   shorten(scenario);

@@ -19,6 +19,15 @@
 /// Priority of the threads of other programs; all of the pools' threads are below.
 #define SIM_HOG_PRIORITY 99
 
+/// What the program uses the core through.
+typedef enum {
+  SIM_SHAPE_CORE,    ///< its own interface
+  SIM_SHAPE_FIFO,    ///< the shim of shape A: elements, response FIFOs
+  SIM_SHAPE_ARRAY,   ///< B1: arrays of answers
+  SIM_SHAPE_COUNTER, ///< B2: answers that count
+  SIM_SHAPES
+} sim_shape_t;
+
 /// What a task does.
 typedef enum {
   SIM_TASK_WORK,  ///< computes
@@ -119,6 +128,7 @@ typedef struct {
 
 typedef struct {
   uint64_t seed;
+  sim_shape_t shape;
   sim_machine_t machine;
   sim_fault_t fault;
   uint32_t pools;
@@ -143,7 +153,7 @@ typedef struct {
   uint32_t rounds;      ///< times that all of this happens
 } sim_scenario_t;
 
-/// @brief Draw all of a scenario from @p seed.
+/// @brief Draw all of a scenario from @p seed. One in five uses a shim.
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed);
 
 /// @brief Write it in words.

@@ -51,7 +51,7 @@ static const char *spin_name(ws_spin_t spin)
   return names[spin];
 }
 
-static void show_pool(const sim_pool_plan_t *pool, uint32_t index)
+static void show_pool(const sim_pool_plan_t *pool, uint32_t index, bool shimmed)
 {
   static const char *const classes[] = {"its maker's class", "class OTHER", "class RR", "class FIFO"};
   static const char *const full[] = {"grows", "runs inline", "fails"};
@@ -64,7 +64,7 @@ static void show_pool(const sim_pool_plan_t *pool, uint32_t index)
   printf(" (lead %.0f us, looks %.0f us, joins %.0f us)%s%s", pool->lead_us, pool->spin_us,
          pool->join_spin_us,
          pool->no_guard ? ", the host's threads, no guard" : yes(pool->host_threads, ", the host's threads"),
-         yes(pool->aborts, ", aborted at its end"));
+         yes(pool->aborts, shimmed ? ", aborted by two threads" : ", aborted at its end"));
   if (pool->late_us > 0)
     printf(", made after %.0f us", pool->late_us);
   printf("\n");
@@ -120,16 +120,19 @@ static void show_outside(const sim_outside_t *outside)
 
 void sim_scenario_show(const sim_scenario_t *scenario)
 {
-  printf("seed      %llu\n", (unsigned long long)scenario->seed);
+  static const char *const shapes[] = {"", ", the shim of shape A", ", the shim of shape B1",
+                                       ", the shim of shape B2"};
+  printf("seed      %llu%s\n", (unsigned long long)scenario->seed, shapes[scenario->shape]);
   show_machine(&scenario->machine);
   show_fault(&scenario->fault);
   for (uint32_t i = 0; i < scenario->pools; i++)
-    show_pool(&scenario->pool[i], i);
+    show_pool(&scenario->pool[i], i, scenario->shape != SIM_SHAPE_CORE);
   for (uint32_t i = 0; i < scenario->actors; i++)
     show_actor(&scenario->actor[i], i);
   for (uint32_t i = 0; i < scenario->outsides; i++)
     show_outside(&scenario->outside[i]);
-  printf("end       %s", scenario->destroys ? "destroyed without a stop" : "stopped");
+  const char *left = scenario->shape == SIM_SHAPE_CORE ? "destroyed without a stop" : "never stopped";
+  printf("end       %s", scenario->destroys ? left : "stopped");
   if (scenario->call_stalls > 0)
     printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
   if (scenario->generations > 1)

@@ -246,6 +246,7 @@ static void look(void *unused, sim_ps_t now_ps)
   if (sim_points - stalled_points > POINTS_MAX)
     sim_finding("no end after %llu steps", (unsigned long long)sim_points);
   stall_somebody();
+  sim_front->look();
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     look_at_once(i, now_ps);
   const sim_ps_t next_ps = now_ps + LOOK_PS;

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_answers.c
+/// Scenarios of the shapes B, where tasks answer to who joins. Compiled once for each of them.
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/utils/threadPool/thread-pool.h"
+#include "sim_goal.h"
+#include "sim_heap.h"
+#include "sim_libc.h"
+#include "sim_shim.h"
+#include "sim_stack.h"
+#include "sim_task.h"
+#include "sim_work.h"
+#include "ws_tpool.h"
+#include "ws_tpool_hooks.h"
+
+#define GOALS_MAX 8192u
+
+static tpool_t tpool[SIM_POOLS_MAX];
+static bool is_made[SIM_POOLS_MAX];
+static const ws_tpool_t *behind[SIM_POOLS_MAX]; ///< never freed
+static uint32_t round_first;
+
+static sim_goal_t goals[GOALS_MAX];
+static uint32_t goals_used;
+
+static void look(void)
+{
+  for (uint32_t i = 0; i < SIM_POOLS_MAX; i++)
+    sim_pool[i] = is_made[i] ? behind[i]->pool : NULL;
+}
+
+static void make(uint32_t index)
+{
+  char params[SIM_SHIM_PARAMS_BYTES];
+  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // nobody reads it before the init
+  sim_shim_make_begin(index, params);
+  initNamedTpool(params, &tpool[index], false, index % 2 == 0 ? NULL : params);
+  sim_shim_make_end();
+  behind[index] = tpool[index].ws;
+  is_made[index] = true;
+  look();
+  if (tpool[index].len_thr != sim_scene->pool[index].workers)
+    sim_finding("a pool of %u threads says %zu", sim_scene->pool[index].workers, tpool[index].len_thr);
+}
+
+/// Tasks whose push has returned before the abort: they have run when it returns.
+static void check_drained(uint32_t index, uint32_t end, const bool *pushed)
+{
+  for (uint32_t i = 0; i < end; i++)
+    if (pushed[i] && sim_record[i].pool == index && sim_record[i].state != SIM_RECORD_DONE)
+      sim_finding("an abort returned before task %u was done (state %d)", i, (int)sim_record[i].state);
+}
+
+static void abort_pool(uint32_t index)
+{
+  abortTpool(&tpool[index]);
+}
+
+static void stop(uint32_t index)
+{
+  const uint32_t end = sim_records;
+  bool *pushed = calloc(end + 1, sizeof(bool));
+  for (uint32_t i = 0; i < end; i++)
+    pushed[i] = sim_record[i].accepted;
+  sim_shim_abort(index, abort_pool);
+  check_drained(index, end, pushed);
+  free(pushed);
+  if (tpool[index].len_thr != 0)
+    sim_finding("after the abort a pool says that it has %zu threads", tpool[index].len_thr);
+}
+
+static void hint(const sim_burst_t *burst, bool begins)
+{
+  if (is_made[burst->pool] && sim_shim_is_hinted(burst, begins))
+    ws_oai_prewake(&tpool[burst->pool], burst->count);
+}
+
+static void run(sim_record_t *record)
+{
+  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record, .outer = *sim_stack()};
+  sim_goal_t *goal = record->goal;
+  sim_record_begin(record);
+  sim_stack_check(record);
+  sim_task_check(record);
+  *sim_stack() = &frame;
+  sim_task_do(record);
+  *sim_stack() = frame.outer;
+  sim_record_end(record);
+  sim_futex_wake(&record->done, INT_MAX);
+  if (goal)
+    sim_goal_complete(goal, (uint32_t)(record - sim_record) - goal->first);
+}
+
+// The shim judges each function by the answers that its tasks complete.
+static void run_alike(void *record)
+{
+  run(record);
+}
+
+static void run_unlike(void *record)
+{
+  run(record);
+}
+
+static void push_one(sim_record_t *record, bool is_last)
+{
+  const task_t task = {.args = record, .func = record->burst->end == SIM_END_POOL ? run_unlike : run_alike};
+  tpool_t *pool = &tpool[record->pool];
+  const size_t threads = pool->len_thr;
+  if (threads != 0 && threads != sim_scene->pool[record->pool].workers)
+    sim_finding("a pool of %u threads says %zu", sim_scene->pool[record->pool].workers, threads);
+#ifdef WS_OAI_PUSH_BATCH
+  if (record->burst->by == SIM_BY_BATCH && record->burst->kind != SIM_TASK_CROSS) {
+    pushTpool_batch(pool, task, is_last);
+    return;
+  }
+#endif
+  (void)is_last;
+  if (record->burst->by == SIM_BY_TRY && threads == 0)
+    task.func(task.args);
+  else
+    pushTpool(pool, task);
+}
+
+static void push_all(uint32_t first, uint32_t count)
+{
+  for (uint32_t i = first; i < first + count; i++) {
+    sim_task_before_call();
+    push_one(&sim_record[i], i + 1 == first + count);
+    sim_record_answer(&sim_record[i], true);
+  }
+}
+
+/// Inside a task: with an answer of its own kind, or none at all.
+static sim_end_t end_of(const sim_burst_t *burst, uint32_t depth)
+{
+  if (depth == burst->depth)
+    return burst->end;
+  if (burst->kind == SIM_TASK_SPAWN)
+    return SIM_END_NOTHING;
+  // the second join of a B1 thread helps with nothing
+  const bool in_halves = burst->end == SIM_END_TAG && sim_scene->shape == SIM_SHAPE_ARRAY;
+  return burst->end > SIM_END_EVENT || in_halves ? SIM_END_GROUP : burst->end;
+}
+
+static sim_goal_t *arm(const sim_burst_t *burst, uint32_t depth, uint32_t count)
+{
+  sim_goal_t *goal = &goals[goals_used++];
+  *goal = (sim_goal_t){.id = goals_used, .end = end_of(burst, depth), .tasks = count, .left = count};
+  if (goal->end != SIM_END_NOTHING || depth == burst->depth)
+    sim_goal_arm(goal);
+  return goal;
+}
+
+/// @return whether a join runs tasks of the goal only
+static bool is_exact(const sim_goal_t *goal)
+{
+  return sim_scene->shape == SIM_SHAPE_COUNTER && goal->end != SIM_END_POOL;
+}
+
+static void join(sim_goal_t *goal)
+{
+  sim_frame_t frame = {
+      .in = is_exact(goal) ? SIM_IN_WAIT : SIM_IN_AWAIT, .goal = goal->id, .outer = *sim_stack()};
+  *sim_stack() = &frame;
+  sim_task_before_call();
+  sim_goal_join(goal);
+  *sim_stack() = frame.outer;
+  sim_record_check(goal->first, goal->tasks, "a join");
+}
+
+static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+{
+  const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
+  if (!is_made[index] || goals_used == GOALS_MAX || sim_records + count > SIM_RECORDS_MAX)
+    return;
+  sim_goal_t *goal = arm(burst, depth, count);
+  goal->first = sim_record_take(count);
+  for (uint32_t i = goal->first; i < goal->first + count; i++)
+    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
+                                   .pool = index,
+                                   .depth = depth,
+                                   .burst = burst,
+                                   .goal = goal->answers ? goal : NULL,
+                                   .carried = goal->id,
+                                   .parent = sim_stack_task()};
+  push_all(goal->first, count);
+  if (goal->end != SIM_END_NOTHING)
+    join(goal);
+}
+
+static void end(void)
+{
+  sim_shim_check_end(round_first);
+  round_first = sim_records;
+  memset(is_made, 0, sizeof(is_made));
+}
+
+static void destroy(uint32_t index, bool stopped)
+{
+  (void)index; // the abort ends it
+  (void)stopped;
+}
+
+const sim_front_t sim_front_here = {
+    .make = make,
+    .stop = stop,
+    .destroy = destroy,
+    .hint = hint,
+    .burst = burst,
+    .look = look,
+    .end = end,
+};

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_fifo.c
+/// Scenarios of shape A, where results come through FIFOs. How a burst's results are fetched
+/// (sim_burst_t.end, outermost jobs only): GROUP by the pool's pull; TAG so, and each element is pushed once
+/// more; EVENT by the pull that does not wait; POOL by the FIFO's own pull; NOTHING there are no results. Of
+/// jobs that a job pushes to another pool some are fetched by the FIFO's own pull.
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/utils/threadPool/thread-pool.h"
+#include "sim_fifos.h"
+#include "sim_heap.h"
+#include "sim_libc.h"
+#include "sim_shim.h"
+#include "sim_stack.h"
+#include "sim_task.h"
+#include "sim_work.h"
+#include "ws_tpool.h"
+#include "ws_tpool_hooks.h"
+
+#define POLL_PS (5 * SIM_PS_PER_US)
+
+static tpool_t tpool[SIM_POOLS_MAX];
+static bool is_made[SIM_POOLS_MAX];
+static const ws_tpool_t *behind[SIM_POOLS_MAX]; ///< never freed
+static uint32_t round_first;
+
+/// What became of each record's element.
+static struct {
+  notifiedFIFO_elt_t *element;
+  sim_fifo_t *fifo; ///< NULL = none
+  bool pulled;
+} result[SIM_RECORDS_MAX];
+
+static void look(void)
+{
+  for (uint32_t i = 0; i < SIM_POOLS_MAX; i++)
+    sim_pool[i] = is_made[i] ? behind[i]->pool : NULL;
+}
+
+static void make(uint32_t index)
+{
+  char params[SIM_SHIM_PARAMS_BYTES];
+  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // nobody reads it before the init
+  sim_shim_make_begin(index, params);
+  initNamedTpool(params, &tpool[index], index == 1, index % 2 == 0 ? NULL : params);
+  sim_shim_make_end();
+  behind[index] = tpool[index].ws;
+  is_made[index] = true;
+  look();
+}
+
+/// What waits for results of the pool is told that none come any more.
+static void abort_pool(uint32_t index)
+{
+  const int ended = abortTpool(&tpool[index]);
+  if (ended < 0)
+    sim_finding("an abort returned %d", ended);
+  sim_fifos_abort(index);
+}
+
+static void stop(uint32_t index)
+{
+  sim_record_aborting[index] = true;
+  sim_shim_abort(index, abort_pool);
+}
+
+static void hint(const sim_burst_t *burst, bool begins)
+{
+  if (is_made[burst->pool] && sim_shim_is_hinted(burst, begins))
+    ws_oai_prewake(&tpool[burst->pool], burst->count);
+}
+
+static void job(void *data)
+{
+  sim_record_t *record = *(sim_record_t **)data;
+  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record, .outer = *sim_stack()};
+  sim_record_begin(record);
+  sim_stack_check(record);
+  sim_task_check(record);
+  *sim_stack() = &frame;
+  sim_task_do(record);
+  *sim_stack() = frame.outer;
+  sim_record_end(record);
+  sim_futex_wake(&record->done, INT_MAX);
+}
+
+static void push_element(notifiedFIFO_elt_t *element, uint32_t number, sim_fifo_t *fifo)
+{
+  *(sim_record_t **)NotifiedFifoData(element) = &sim_record[number];
+  element->key = number;
+  result[number].element = element;
+  result[number].fifo = fifo;
+  sim_task_before_call();
+  pushTpool(&tpool[sim_record[number].pool], element);
+  sim_record_answer(&sim_record[number], true);
+}
+
+/// @return the first of the records; SIM_RECORD_NONE: there are none left
+static uint32_t take_records(const sim_burst_t *burst, uint32_t index, uint32_t depth, uint32_t count,
+                             const sim_fifo_t *fifo)
+{
+  const uint32_t first = sim_record_take(count);
+  for (uint32_t i = first; first != SIM_RECORD_NONE && i < first + count; i++)
+    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
+                                   .pool = index,
+                                   .depth = depth,
+                                   .burst = burst,
+                                   .carried = fifo ? fifo->id : 0,
+                                   .parent = sim_stack_task()};
+  return first;
+}
+
+static notifiedFIFO_elt_t *poll_result(sim_fifo_t *fifo, uint32_t index)
+{
+  for (;;) {
+    notifiedFIFO_elt_t *element = tryPullTpool(fifo->queue, &tpool[index]);
+    if (element || fifo->aborted)
+      return element;
+    sim_sleep_until(sim_self->now_ps + POLL_PS);
+  }
+}
+
+/// @return NULL: the FIFO was aborted
+static notifiedFIFO_elt_t *pull(sim_fifo_t *fifo, uint32_t index, sim_end_t end)
+{
+  sim_frame_t frame = {.in = end <= SIM_END_TAG ? SIM_IN_WAIT : SIM_IN_AWAIT,
+                       .goal = fifo->id,
+                       .outer = *sim_stack()};
+  *sim_stack() = &frame;
+  sim_task_before_call();
+  notifiedFIFO_elt_t *element = end == SIM_END_EVENT  ? poll_result(fifo, index)
+                                : end == SIM_END_POOL ? pullNotifiedFIFO(fifo->queue)
+                                                      : pullTpool(fifo->queue, &tpool[index]);
+  *sim_stack() = frame.outer;
+  if (!element && !fifo->aborted)
+    sim_finding("a pull returned nothing, and its FIFO is not aborted");
+  return element;
+}
+
+/// @return its record
+static uint32_t take_result(notifiedFIFO_elt_t *element, const sim_fifo_t *fifo)
+{
+  const uint32_t number = (uint32_t)element->key;
+  if (number >= sim_records || result[number].element != element || result[number].fifo != fifo)
+    sim_finding("a pull returned an element of another FIFO");
+  if (result[number].pulled || sim_record[number].state != SIM_RECORD_DONE)
+    sim_finding("the result of task %u came %s", number, result[number].pulled ? "twice" : "too early");
+  result[number].pulled = true;
+  return number;
+}
+
+/// @return false: there is no record left
+static bool push_again(notifiedFIFO_elt_t *element, const sim_record_t *record, sim_fifo_t *fifo)
+{
+  const uint32_t next = take_records(record->burst, record->pool, record->depth, 1, fifo);
+  if (next == SIM_RECORD_NONE)
+    return false;
+  sim_record[next].waits_for = fifo; // it is the second time
+  push_element(element, next, fifo);
+  return true;
+}
+
+static void fetch(sim_fifo_t *fifo, uint32_t index, sim_end_t end, uint32_t count)
+{
+  for (uint32_t left = count; left > 0;) {
+    notifiedFIFO_elt_t *element = pull(fifo, index, end);
+    if (!element)
+      return;
+    const sim_record_t *record = &sim_record[take_result(element, fifo)];
+    const bool again = end == SIM_END_TAG && record->depth == record->burst->depth && !record->waits_for;
+    if (again && push_again(element, record, fifo))
+      continue;
+    delNotifiedFIFO_elt(element);
+    left--;
+  }
+}
+
+/// A job that waits and does not help would leave its pool with one worker less.
+static sim_end_t end_of(const sim_burst_t *burst, uint32_t depth)
+{
+  if (depth == burst->depth)
+    return burst->end;
+  if (burst->kind == SIM_TASK_SPAWN)
+    return SIM_END_NOTHING;
+  if (burst->kind == SIM_TASK_CROSS && burst->end >= SIM_END_EVENT)
+    return SIM_END_POOL;
+  return SIM_END_GROUP;
+}
+
+static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
+{
+  const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
+  const sim_end_t end = end_of(burst, depth);
+  if (!is_made[index] || sim_records + count > SIM_RECORDS_MAX)
+    return;
+  sim_fifo_t *fifo = end == SIM_END_NOTHING ? NULL : sim_fifos_new(index);
+  if (!fifo && end != SIM_END_NOTHING)
+    return;
+  const uint32_t first = take_records(burst, index, depth, count, fifo);
+  for (uint32_t i = first; i < first + count; i++) {
+    notifiedFIFO_t *queue = fifo ? fifo->queue : NULL;
+    push_element(newNotifiedFIFO_elt(sizeof(sim_record_t *), i, queue, job), i, fifo);
+  }
+  if (!fifo)
+    return;
+  fetch(fifo, index, end, count);
+  sim_fifos_free(fifo);
+}
+
+/// Each element was pulled once, or freed by whoever dropped it.
+static void check_elements(void)
+{
+  for (uint32_t i = round_first; i < sim_records; i++) {
+    const sim_fifo_t *fifo = result[i].fifo;
+    const bool is_lost = fifo && fifo->aborted; // what is pushed to an aborted FIFO stays where it is
+    if (result[i].pulled || is_lost)
+      continue;
+    if (fifo && !sim_record_aborting[sim_record[i].pool])
+      sim_finding("the result of task %u did not come", i);
+    if (sim_heap_is_live(result[i].element))
+      sim_finding("the element of task %u was dropped, and not freed", i);
+  }
+}
+
+static void end(void)
+{
+  sim_shim_check_end(round_first);
+  check_elements();
+  round_first = sim_records;
+  memset(is_made, 0, sizeof(is_made));
+}
+
+static void destroy(uint32_t index, bool stopped)
+{
+  (void)index; // the abort ends it
+  (void)stopped;
+}
+
+const sim_front_t sim_front_here = {
+    .make = make,
+    .stop = stop,
+    .destroy = destroy,
+    .hint = hint,
+    .burst = burst,
+    .look = look,
+    .end = end,
+};

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_shim.h
+/// What the scenarios of all shapes of the shim share. The plan of a pool (sim_scenario.h) means here:
+/// aborts = two threads abort it at the same time; destroys = it is never aborted; no_guard and the class are
+/// what the host's threadCreate does.
+#ifndef SIM_SHIM_H
+#define SIM_SHIM_H
+
+#include "sim_play.h"
+
+#define SIM_SHIM_PARAMS_BYTES 256u
+
+/// Threads of the pool that is made next.
+typedef struct {
+  const sim_pool_plan_t *plan;
+  uint32_t made; ///< by threadCreate
+} sim_shim_making_t;
+extern sim_shim_making_t sim_shim_making;
+
+/// @brief A pool is about to be made. @param params  out: its list of cores, with entries for spinning
+void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES]);
+void sim_shim_make_end(void);
+
+/// @brief A thread is about to push a burst: shall the pool be told? @return whether
+bool sim_shim_is_hinted(const sim_burst_t *burst, bool begins);
+
+/// @brief Abort a pool by @p abort_pool, from two threads at once where the plan says so.
+void sim_shim_abort(uint32_t index, void (*abort_pool)(uint32_t index));
+
+/// @brief Everything is over, and the pools are aborted or left: threads and memory. @param first  record of
+/// this round
+void sim_shim_check_end(uint32_t first);
+
+#endif

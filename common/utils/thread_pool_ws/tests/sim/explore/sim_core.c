@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_core.c
+/// The host program where it uses the core as a library: sim_front.h.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "sim_libc.h"
+#include "sim_play.h"
+#include "sim_quiet.h"
+#include "sim_random.h"
+#include "sim_record.h"
+#include "sim_work.h"
+
+static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
+{
+  const sim_pool_plan_t *plan = plan_arg;
+  pthread_t thread;
+  const int error = pthread_create(&thread, NULL, func, arg);
+  if (plan->no_guard && index + 1 == plan->workers)
+    sim_fault.create_share = 1; // what the pool creates next is its guard
+  if (error || cpu < 0)
+    return error;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET((size_t)cpu, &set);
+  sched_setaffinity((pid_t)thread, sizeof(set), &set); // the simulated thread's id is its kernel's number
+  return 0;
+}
+
+static void be_silent(void *unused, const char *message)
+{
+  (void)unused;
+  (void)message;
+}
+
+static void make(uint32_t index)
+{
+  const sim_pool_plan_t *plan = &sim_scene->pool[index];
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = plan->workers;
+  settings.cores = plan->pinned ? plan->core : NULL;
+  settings.core_count = plan->pinned ? plan->workers : 0;
+  settings.sched_class = plan->class;
+  settings.sched_priority = plan->class >= WS_CLASS_RR ? plan->priority : 0;
+  settings.queue_capacity = plan->capacity;
+  settings.lanes = plan->lanes;
+  settings.full = plan->full;
+  settings.fifo = plan->fifo;
+  settings.spin = plan->spin;
+  settings.spin_lead_ns = (uint64_t)(plan->lead_us * 1000);
+  settings.spin_ns_max = (uint64_t)(plan->spin_us * 1000);
+  settings.join_spin_ns_max = (uint64_t)(plan->join_spin_us * 1000);
+  settings.thread_create = plan->host_threads ? create_thread : NULL;
+  settings.create_arg = (void *)(uintptr_t)plan;
+  settings.warn = be_silent;
+  ws_pool_t *pool;
+  const int result = ws_pool_create(&pool, &settings);
+  sim_fault.create_share = sim_scene->fault.create_share;
+  if (result < 0 && (result != -ENOMEM || sim_scene->fault.map_share == 0))
+    sim_finding("a pool could not be made: %d", result);
+  sim_pool[index] = pool;
+}
+
+static void stop(uint32_t index)
+{
+  const bool aborts = sim_scene->pool[index].aborts;
+  sim_record_aborting[index] = aborts;
+  const int64_t result = ws_pool_stop(sim_pool[index], aborts ? WS_STOP_ABORT : WS_STOP_DRAIN);
+  if (result < 0 || (result > 0 && !aborts))
+    sim_finding("the stop of pool %u returned %lld", index, (long long)result);
+}
+
+static void destroy(uint32_t index, bool stopped)
+{
+  if (stopped)
+    sim_quiet_check_stopped(sim_pool[index], index);
+  ws_pool_destroy(sim_pool[index]);
+  sim_pool[index] = NULL;
+}
+
+static void announce(const sim_burst_t *burst, ws_pool_t *pool)
+{
+  const uint64_t us = 1000;
+  if (burst->hint == SIM_HINT_PREWAKE)
+    ws_pool_prewake(pool, burst->count, 50 * us);
+  else if (burst->hint == SIM_HINT_PREWAKE_AT) {
+    const sim_ps_t at_ps = sim_self->now_ps + 200 * SIM_PS_PER_US;
+    ws_pool_prewake_at(pool, burst->count, (uint64_t)(at_ps / SIM_PS_PER_NS));
+    sim_work(at_ps - sim_self->now_ps - (sim_ps_t)sim_random_below(60 * SIM_PS_PER_US));
+  } else if (burst->hint == SIM_HINT_PHASE)
+    ws_pool_phase_begin(pool, burst->count);
+}
+
+static void hint(const sim_burst_t *burst, bool begins)
+{
+  ws_pool_t *pool = sim_pool[burst->pool];
+  if (pool && begins)
+    announce(burst, pool);
+  else if (pool && burst->hint == SIM_HINT_PHASE)
+    ws_pool_phase_end(pool);
+}
+
+static void do_nothing(void) {}
+
+const sim_front_t sim_core_front = {
+    .make = make,
+    .stop = stop,
+    .destroy = destroy,
+    .hint = hint,
+    .burst = sim_burst_run,
+    .look = do_nothing,
+    .end = sim_quiet_check_end,
+};

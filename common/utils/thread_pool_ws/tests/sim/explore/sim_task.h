@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_task.h
+/// What a task does between its begin and its end, whoever pushed it.
+#ifndef SIM_TASK_H
+#define SIM_TASK_H
+
+#include "sim_record.h"
+
+/// @brief Compute, sleep, push: as the task's burst and its depth say.
+void sim_task_do(sim_record_t *record);
+
+/// @brief A finding if a floating worker runs the task and may not use every CPU of the process.
+void sim_task_check(const sim_record_t *record);
+
+/// @brief The thread is about to call the pool: it may stop in the middle of that call.
+void sim_task_before_call(void);
+
+#endif
