@@ -21,7 +21,7 @@ const sim_scenario_t *sim_scene;
 const sim_front_t *sim_front;
 ws_pool_t *sim_pool[SIM_POOLS_MAX];
 
-sim_ps_t sim_together_ps;
+sim_ps_t sim_together_ps, sim_stop_ps;
 
 static bool is_over;
 static bool stopped[SIM_POOLS_MAX];
@@ -126,7 +126,8 @@ static void play_round(void)
   start_actors(&actors, 0, first);
   make_late_pools();
   if (sim_scene->stops_early) {
-    sim_sleep_until(sim_self->now_ps + (sim_ps_t)(sim_scene->stop_us * 1e6));
+    sim_stop_ps = sim_self->now_ps + (sim_ps_t)(sim_scene->stop_us * 1e6);
+    sim_sleep_until(sim_stop_ps);
     stop_pools();
   }
   join_actors(&actors, 0, first);

@@ -14,6 +14,9 @@ extern ws_pool_t *sim_pool[SIM_POOLS_MAX];
 /// When the threads that push begin, if they begin together.
 extern sim_ps_t sim_together_ps;
 
+/// When the pools will be stopped, if that is while threads push.
+extern sim_ps_t sim_stop_ps;
+
 /// @brief Run it from beginning to end on an empty machine. Ends the process with a finding (sim_finding), or
 /// returns.
 void sim_play(const sim_scenario_t *scenario);

@@ -12,7 +12,7 @@ void sim_task_do(sim_record_t *record);
 /// @brief A finding if a floating worker runs the task and may not use every CPU of the process.
 void sim_task_check(const sim_record_t *record);
 
-/// @brief The thread is about to call the pool: it may stop in the middle of that call.
+/// @brief The thread is about to call the pool, or to return to it: it may stop in the middle of that.
 void sim_task_before_call(void);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ci/simulate mutants: is each known defect found when it is put back into the core?"""
+"""ci/simulate mutants: is each known defect found when it is put back?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutants: copies of the core with a defect put in (tests/sim/mutants/*.toml), each built into a program."""
+"""Mutants: copies of core and shims with a defect put in (tests/sim/mutants/*.toml), each built into a program."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class Mutant:
     edits: tuple[Edit, ...]
 
     def build(self) -> Path:
-        """@return the program, compiled from a copy of the core"""
+        """@return the program, compiled from a copy of the module"""
         folder = program_path("mutants") / self.name
         shutil.rmtree(folder, ignore_errors=True)
-        for part in ("core", "include", "trace"):
+        for part in ("core", "include", "shim", "trace"):
             shutil.copytree(MODULE / part, folder / "module" / part)
         for edit in self.edits:
             edit.apply(folder / "module")
@@ -86,18 +86,35 @@ def build_folder() -> Path:
 
 @dataclass(frozen=True)
 class Compilation:
-    """How one file of the core is compiled."""
+    """How one file that runs on the simulated machine is compiled."""
 
     source: Path
     output: str
     command: str
     folder: str
 
+    def is_changed(self, files: set[str]) -> bool:
+        """A header of the core concerns all of the core, one of a shim all that use a shim."""
+        if self.source.is_relative_to(MODULE / "core"):
+            part = "core/"
+        elif "ws_sim_shim_" in self.output:
+            part = "shim/"
+        else:
+            return False
+        path = str(self.source.relative_to(MODULE))
+        return path in files or any(file.startswith(part) and file.endswith(".h") for file in files)
 
-def core_compilations() -> list[Compilation]:
+    def compile(self, module: Path, output: Path) -> None:
+        command = self.command.replace(self.output, str(output))
+        for part in ("core", "shim"):
+            command = command.replace(f" {MODULE}/{part}/", f" {module}/{part}/")
+        run(command.replace(f"-I{MODULE}/shim/", f"-I{module}/shim/"), self.folder)
+
+
+def simulated_compilations() -> list[Compilation]:
     found = []
     for entry in json.loads((build_folder() / "compile_commands.json").read_text()):
-        output = re.search(r" -o (\S*ws_sim_core\.dir\S*)", entry["command"])
+        output = re.search(r" -o (\S*ws_sim_(?:core|shim_\w+)\.dir\S*)", entry["command"])
         if output:
             found.append(Compilation(Path(entry["file"]), output[1], entry["command"], entry["directory"]))
     return found
@@ -110,24 +127,20 @@ def run(command: str, folder: str) -> None:
 
 
 def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
-    """A header concerns every file. @return object of the core -> object of the mutant"""
+    """@return object of the program -> object of the mutant"""
     objects = {}
-    headers = any(file.endswith(".h") for file in files)
-    for made in core_compilations():
-        name = made.source.name
-        if not headers and f"core/{name}" not in files:
-            continue
-        output = str(folder / f"{name}.o")
-        command = made.command.replace(made.output, output)
-        run(command.replace(str(made.source), str(folder / "module" / "core" / name)), made.folder)
-        objects[made.output] = output
+    for number, made in enumerate(simulated_compilations()):
+        if made.is_changed(files):
+            output = folder / f"{number}-{made.source.name}.o"
+            made.compile(folder / "module", output)
+            objects[made.output] = str(output)
     if not objects:
-        raise MutantError("none of its files is compiled into the core")
+        raise MutantError("none of its files is compiled into the program")
     return objects
 
 
 def link(folder: Path, objects: dict[str, str]) -> Path:
-    """As Ninja links the program, with the mutant's objects in place of the core's."""
+    """As Ninja links the program, with the mutant's objects in place of those that they replace."""
     build = build_folder()
     target = str(program_path(PROGRAM).resolve().relative_to(build))
     ask = ["ninja", "-C", str(build), "-t", "commands", target]

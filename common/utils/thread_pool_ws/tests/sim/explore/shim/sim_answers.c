@@ -91,6 +91,7 @@ static void run(sim_record_t *record)
   *sim_stack() = frame.outer;
   sim_record_end(record);
   sim_futex_wake(&record->done, INT_MAX);
+  sim_task_before_call();
   if (goal)
     sim_goal_complete(goal, (uint32_t)(record - sim_record) - goal->first);
 }

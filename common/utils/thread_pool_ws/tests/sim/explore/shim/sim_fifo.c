@@ -11,8 +11,10 @@
 
 #include "common/utils/threadPool/thread-pool.h"
 #include "sim_fifos.h"
+#include "sim_fault.h"
 #include "sim_heap.h"
 #include "sim_libc.h"
+#include "sim_random.h"
 #include "sim_shim.h"
 #include "sim_stack.h"
 #include "sim_task.h"
@@ -21,6 +23,9 @@
 #include "ws_tpool_hooks.h"
 
 #define POLL_PS (5 * SIM_PS_PER_US)
+/// Share of the jobs that end so shortly before the abort, and stop in their delivery until it comes.
+#define STOP_STALLS 0.15
+#define STOP_PS (5 * SIM_PS_PER_MS)
 
 static tpool_t tpool[SIM_POOLS_MAX];
 static bool is_made[SIM_POOLS_MAX];
@@ -73,6 +78,17 @@ static void hint(const sim_burst_t *burst, bool begins)
     ws_oai_prewake(&tpool[burst->pool], burst->count);
 }
 
+/// When the abort comes some results are just being handed over.
+static void before_delivery(void)
+{
+  const sim_ps_t left_ps = sim_stop_ps - sim_self->now_ps;
+  if (left_ps > 0 && left_ps < STOP_PS && sim_fault_happens(STOP_STALLS))
+    sim_fault_stall_later(sim_self, 1 + (uint32_t)sim_random_below(8),
+                          left_ps + (sim_ps_t)sim_random_below(300 * SIM_PS_PER_US));
+  else
+    sim_task_before_call();
+}
+
 static void job(void *data)
 {
   sim_record_t *record = *(sim_record_t **)data;
@@ -85,6 +101,7 @@ static void job(void *data)
   *sim_stack() = frame.outer;
   sim_record_end(record);
   sim_futex_wake(&record->done, INT_MAX);
+  before_delivery();
 }
 
 static void push_element(notifiedFIFO_elt_t *element, uint32_t number, sim_fifo_t *fifo)
