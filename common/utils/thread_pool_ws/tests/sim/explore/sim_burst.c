@@ -7,8 +7,10 @@
 #include <semaphore.h>
 
 #include "../../../core/ws_types.h"
+#include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_play.h"
+#include "sim_random.h"
 #include "sim_record.h"
 #include "sim_seam_points.h"
 #include "sim_stack.h"
@@ -16,6 +18,8 @@
 
 #define GOALS_MAX 8192u
 #define BATCH_MAX 64u
+#define STARVED_MAX 6u
+#define STARVE_PS_MIN (8 * SIM_PS_PER_MS)
 
 /// What a burst's tasks complete. Never on a stack: a thread may end before its tasks have run.
 typedef struct goal_s goal_t;
@@ -149,11 +153,26 @@ static bool may_refuse(const ws_pool_t *pool, const sim_record_t *record, int re
   return (result == -ECANCELED && !sim_stack_is_in(record->pool)) || (result == -EAGAIN && fails);
 }
 
+/// The worker that will be handed a task gets no CPU for a time.
+static void starve_waiting(const ws_pool_t *pool)
+{
+  static uint32_t starved;
+  for (uint32_t i = 0; i < pool->workers && starved < STARVED_MAX; i++) {
+    const ws_worker_t *worker = &pool->worker[i];
+    const uint32_t cpu = sim_thread[worker->tid - 1]->cpu;
+    if (!worker->inbox_open || cpu == sim_self->cpu || !sim_fault_happens(sim_scene->push_starves))
+      continue;
+    sim_fault_hog(cpu, sim_self->now_ps, STARVE_PS_MIN + (sim_ps_t)sim_random_below(2 * STARVE_PS_MIN));
+    starved++;
+  }
+}
+
 static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
                         const sim_burst_t *burst, sim_end_t end, goal_t *goal)
 {
   for (uint32_t i = 0; i < count; i++) {
     sim_record_t *record = &sim_record[first + i];
+    starve_waiting(pool);
     const int result =
         burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
     if (result == 0)

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "sim_draw.h"
+#include "sim_special.h"
 
-/// Of the seeds, those that this divides.
+/// Seeds that this divides use a shim.
 #define SHIM_EVERY 5u
 
 static void scale(double *cost, double least, double most)
@@ -223,51 +224,6 @@ static void shorten(sim_scenario_t *scenario)
   }
 }
 
-/// Many threads, and one lane that goes from one to the next.
-static void crowd(sim_scenario_t *scenario)
-{
-  for (uint32_t i = 0; i < scenario->pools; i++) {
-    scenario->pool[i].lanes = 1;
-    scenario->pool[i].workers = one_in(2) ? 0 : 1;
-    scenario->pool[i].full = one_in(3) ? WS_FULL_GROW : WS_FULL_INLINE;
-  }
-  scenario->together = one_in(2);
-  scenario->stops_early = true;
-}
-
-/// A shim's pool does not busy-poll for ever, and OAI's tasks do not end their threads.
-static void shim_action(sim_action_t *action)
-{
-  sim_burst_t *burst = &action->burst;
-  action->sets_spin = false;
-  burst->kind = burst->kind == SIM_TASK_EXIT ? SIM_TASK_WORK : burst->kind;
-  burst->leaf = burst->leaf == SIM_TASK_EXIT ? SIM_TASK_WORK : burst->leaf;
-  burst->cover = burst->earlier = 0;
-}
-
-static void shim(sim_scenario_t *scenario)
-{
-  scenario->shape = (sim_shape_t)between(SIM_SHAPE_FIFO, SIM_SHAPE_COUNTER);
-  scenario->exits = false;
-  scenario->stops_early = scenario->stops_early || one_in(3);
-  if (scenario->destroys) {
-    scenario->stops_early = false;
-    scenario->rounds = 1;
-  }
-  if (scenario->shape == SIM_SHAPE_FIFO)
-    scenario->fault.create_share = 0; // an abort whose thread cannot be made never ends the pool
-  for (uint32_t i = 0; i < scenario->pools; i++) {
-    sim_pool_plan_t *pool = &scenario->pool[i];
-    pool->aborts = one_in(2);
-    pool->full = WS_FULL_GROW;
-    pool->fifo = pool->host_threads = true;
-    pool->spin = pool->spin == WS_SPIN_HOT ? WS_SPIN_AUTO : pool->spin;
-  }
-  for (uint32_t i = 0; i < scenario->actors; i++)
-    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
-      shim_action(&scenario->actor[i].action[j]);
-}
-
 /// Whether real-time threads would have to share a CPU with workers that busy-poll there.
 static bool is_crowded(const sim_scenario_t *scenario)
 {
@@ -349,9 +305,11 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->rounds = one_in(10) ? 2 : 1;
   scenario->changes_masks = has_mask_changes(scenario);
   if (scenario->actors > 2 && one_in(4))
-    crowd(scenario);
+    sim_special_crowd(scenario);
+  else if (one_in(6))
+    sim_special_spinners(scenario);
   if (seed % SHIM_EVERY == 0)
-    shim(scenario);
+    sim_special_shim(scenario);
   tame(scenario);
   look_hot(scenario);
   shorten(scenario);

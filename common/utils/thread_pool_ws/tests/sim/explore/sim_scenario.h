@@ -139,6 +139,7 @@ typedef struct {
   bool actors_realtime;
   double call_stalls; ///< share of calls of the pool in the middle of which the thread stops
   double look_stalls; ///< share of looks (sim_strand.h) that make some thread stop soon after
+  double push_starves; ///< share of pushes before which a spinning worker with an open inbox loses its CPU
   bool together;   ///< threads that push begin at the same moment
   bool exits;      ///< there are tasks that end their thread
   uint32_t outsides;

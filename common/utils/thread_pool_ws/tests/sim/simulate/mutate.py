@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutants: copies of core and shims with a defect put in (tests/sim/mutants/*.toml), each built into a program."""
+"""Mutants: copies of core and shims with a defect put in (tests/sim/mutants/*.toml), each a program."""
 
 from __future__ import annotations
 

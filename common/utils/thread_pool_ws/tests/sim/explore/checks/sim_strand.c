@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "../../../../core/ws_inbox.h"
 #include "../../../../core/ws_park.h"
 #include "../../../../core/ws_types.h"
 #include "sim_disturb.h"
@@ -96,11 +97,34 @@ static bool guard_runs(const ws_pool_t *pool)
   return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 
+/// A task that a worker was handed which waits for a CPU.
+static bool is_handed_to_waiting(const ws_pool_t *pool)
+{
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (ws_inbox_is_full(&pool->worker[i]) && sim_thread[pool->worker[i].tid - 1]->state == SIM_READY)
+      return true;
+  return false;
+}
+
+static bool is_left(const ws_pool_t *pool)
+{
+  return running_threads() < pool->cpus && parked_worker_could_run(pool);
+}
+
+static bool worker_searches(const ws_pool_t *pool)
+{
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (pool->worker[i].searching && sim_thread[pool->worker[i].tid - 1]->state == SIM_RUNNING)
+      return true;
+  return false;
+}
+
 static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 &&
-         !sim_disturb_throttles(now_ps) && ws_queued(pool) > 0 && running_threads() < pool->cpus &&
-         parked_worker_could_run(pool) && guard_runs(pool) && !kernel_delays();
+         !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays() &&
+         (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
+                                     : ws_queued(pool) > 0 && is_left(pool));
 }
 
 /// What the guard takes, in the worst case.
@@ -211,8 +235,9 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
   if (ps > sim_strand_longest_ps)
     sim_strand_longest_ps = ps;
   if (stranded && ps > bound_ps(sim_pool[index]))
-    sim_finding("strand: pool %u has %llu tasks queued, and a parked worker with an idle CPU, for %.1f ms",
-                index, (unsigned long long)ws_queued(sim_pool[index]), (double)ps / 1e9);
+    sim_finding("strand: pool %u has tasks (%llu queued, %u in inboxes) and a worker that could run, for %.1f ms",
+                index, (unsigned long long)ws_queued(sim_pool[index]),
+                ws_inbox_count(sim_pool[index], false), (double)ps / 1e9);
 }
 
 static void look_at_once(uint32_t index, sim_ps_t now_ps)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_special.h
+/// Scenarios of one kind: a scenario that was drawn is changed where that kind needs it.
+#ifndef SIM_SPECIAL_H
+#define SIM_SPECIAL_H
+
+#include "sim_scenario.h"
+
+/// @brief Many threads, and one lane that goes from one to the next.
+void sim_special_crowd(sim_scenario_t *scenario);
+
+/// @brief Few workers that spin, and are handed tasks; others take their CPUs while they do.
+void sim_special_spinners(sim_scenario_t *scenario);
+
+/// @brief The pools lie behind a shim. They do not busy-poll for ever, and OAI's tasks do not end their
+/// threads.
+void sim_special_shim(sim_scenario_t *scenario);
+
+#endif
