@@ -235,7 +235,7 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
   if (ps > sim_strand_longest_ps)
     sim_strand_longest_ps = ps;
   if (stranded && ps > bound_ps(sim_pool[index]))
-    sim_finding("strand: pool %u has tasks (%llu queued, %u in inboxes) and a worker that could run, for %.1f ms",
+    sim_finding("strand: pool %u has %llu tasks queued, %u in inboxes, and a worker that could run: %.1f ms",
                 index, (unsigned long long)ws_queued(sim_pool[index]),
                 ws_inbox_count(sim_pool[index], false), (double)ps / 1e9);
 }
