@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 MACHINES = Path(__file__).resolve().parent.parent / "machines"
 CPUS_MAX = 256
@@ -30,6 +31,7 @@ NUMBERS = {
     "scheduler": ("slice_us", "granularity_us", "tick_us", "stay_share", "quota_cpus"),
     "work": ("smt_slowdown", "detours_per_s"),
 }
+TABLE_NAMES = ("cpus", "memory", "kernel", "scheduler", "work")
 SPREADS = {"work": ("detour",)}
 # Words that a list of tables becomes: [[wake]] holds what a wake takes for the sleeper, and for the caller
 TABLES = {
@@ -55,10 +57,19 @@ class Machine:
     title: str
     cpus: int
     words: tuple[str, ...]
+    smt: int = 1
+    node_cpus: int = 1
+    wider: Machine | None = None  # the same machine with more CPUs, where the file has [wider]
 
     @property
     def name(self) -> str:
         return self.path.stem
+
+    def narrowed(self, cpus: int) -> Machine:
+        """The first CPUs of the machine, as a container or a small virtual machine on it has them."""
+        if not 1 <= cpus <= self.cpus:
+            raise MachineError(f"{self.name}: {cpus} CPUs: expected 1 to {self.cpus}")
+        return replace(self, cpus=cpus, words=(*self.words, f"cpus={cpus}"), wider=None)
 
 
 def _fail(path: Path, key: str, message: str) -> MachineError:
@@ -149,13 +160,30 @@ def _load(path: Path) -> dict[str, object]:
         raise MachineError(f"{path}: {error}") from error
 
 
-def read_machine(path: Path) -> Machine:
-    data = _load(path)
+def _widen(path: Path, data: dict[str, Any]) -> dict[str, Any]:
+    """The file's tables with what [wider] changes in them: title, counts and numbers."""
+    wider = data.get("wider")
+    if not isinstance(wider, dict):
+        raise _fail(path, "wider", "expected a table")
+    tables = {name: dict(data.get(name, {})) for name in TABLE_NAMES}
+    changed = {key: value for key, value in data.items() if key != "wider"} | tables
+    for key, value in wider.items():
+        table = next((name for name in TABLE_NAMES if key in _keys_of(name)), None)
+        if table:
+            tables[table][key] = value
+        elif key == "title":
+            changed["title"] = value
+        else:
+            raise _fail(path, f"wider.{key}", "unknown key")
+    return changed
+
+
+def _machine(path: Path, data: dict[str, Any]) -> Machine:
     title = data.pop("title", None)
     if not isinstance(title, str):
         raise _fail(path, "title", "missing, or not a text")
     values: dict[str, object] = {}
-    for name in ("cpus", "memory", "kernel", "scheduler", "work"):
+    for name in TABLE_NAMES:
         values |= _read_table(path, name, data.pop(name, {}))
     for key, words in TABLES.items():
         table = data.pop(key, None)
@@ -168,9 +196,19 @@ def read_machine(path: Path) -> Machine:
     texts = tuple(
         f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()
     )
-    cpus = values["cpus"]
-    assert isinstance(cpus, int)
-    return Machine(path, title, cpus, texts)
+    cpus, smt, node_cpus = values["cpus"], values["smt"], values["node_cpus"]
+    assert isinstance(cpus, int) and isinstance(smt, int) and isinstance(node_cpus, int)
+    return Machine(path, title, cpus, texts, smt, node_cpus)
+
+
+def read_machine(path: Path) -> Machine:
+    data: dict[str, Any] = _load(path)
+    wider = _machine(path, _widen(path, data)) if "wider" in data else None
+    data.pop("wider", None)
+    machine = _machine(path, data)
+    if wider and wider.cpus <= machine.cpus:
+        raise _fail(path, "wider.cpus", f"expected more than {machine.cpus}")
+    return replace(machine, wider=wider)
 
 
 def find_machine(name: str) -> Machine:

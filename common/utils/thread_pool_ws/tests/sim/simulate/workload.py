@@ -24,33 +24,34 @@ def recorded_file(name: str) -> Path:
     raise WorkloadError(f"{name}: no such file, neither here nor in nr_ulsim_bench/data")
 
 
-def _recorded_work_us(path: Path) -> float:
-    """Work of the longest slot."""
-    slots: dict[str, float] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+def recorded_slots(name: str) -> list[list[tuple[float, list[float]]]]:
+    """Of each slot its phases: the serial work before the tasks, then the tasks, in us."""
+    slots: dict[str, list[tuple[float, list[float]]]] = {}
+    for line in recorded_file(name).read_text(encoding="utf-8").splitlines():
         fields = re.split(r"[,\s]+", line.strip())
-        if line.startswith("#") or len(fields) < 4:
-            continue
-        slots[fields[0]] = slots.get(fields[0], 0.0) + sum(map(int, [fields[2], *fields[4:]])) / 1e3
-    return max(slots.values(), default=0.0)
+        if not line.startswith("#") and len(fields) >= 4:
+            tasks = [int(field) / 1e3 for field in fields[4:]]
+            slots.setdefault(fields[0], []).append((int(fields[2]) / 1e3, tasks))
+    return list(slots.values())
 
 
-def _phases(workload: str) -> list[tuple[int, float]]:
+def phases(workload: str) -> list[tuple[int, float]]:
     """12x6+22x28; nothing when it is another workload."""
-    phases = []
+    found = []
     for phase in workload.split("+"):
         match = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)", phase)
         if not match:
             return []
-        phases.append((int(match[1]), float(match[2])))
-    return phases
+        found.append((int(match[1]), float(match[2])))
+    return found
 
 
 def work_us(workload: str) -> float:
-    """Of a slot; 0 = bursts that follow each other at once."""
+    """Of a slot, of a file the longest; 0 = bursts that follow each other at once."""
     if workload.endswith(".slots"):
-        return _recorded_work_us(recorded_file(workload))
-    return sum(tasks * us for tasks, us in _phases(workload))
+        slots = recorded_slots(workload)
+        return max(sum(serial + sum(tasks) for serial, tasks in slot) for slot in slots)
+    return sum(tasks * us for tasks, us in phases(workload))
 
 
 def default_period_us(workload: str, threads: int, producers: int) -> float:
@@ -68,7 +69,7 @@ def benchmark_period_us(case: str, cores: int) -> float:
 
 def workload_words(workload: str) -> tuple[str, ...]:
     """12x6+22x28: a slot; fib19: nested joins; empty:1000: a burst of empty tasks; x.slots: recorded."""
-    if _phases(workload):
+    if phases(workload):
         return (f"slot={workload}",)
     if workload.endswith(".slots"):
         return (f"file={recorded_file(workload)}",)

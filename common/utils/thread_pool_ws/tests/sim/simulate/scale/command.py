@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ci/simulate scale: time against the number of CPUs, for every slot case and three pools."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from simulate.machine import MachineError, find_machine
+from simulate.program import Job, run_jobs
+from simulate.scale import plan
+from simulate.scale.points import curves_of
+from simulate.scale.table import report
+from simulate.timing import POOLS, add_ratios, add_swaps, numbers, some_of
+from simulate.workload import KNOWN, WorkloadError
+
+LIMIT_S = 900.0
+TREE = Path(__file__).resolve().parents[7]
+Line = dict[str, Any]
+
+
+def commit() -> str | None:
+    command = ["git", "-C", str(TREE), "describe", "--always", "--dirty"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def about(options: argparse.Namespace, length: plan.Length) -> Line:
+    return {
+        "bench": "scale-about",
+        "simulated": True,
+        "commit": commit(),
+        "quick": options.quick,
+        "slots": length.slots.measured,
+        "warm": length.slots.warm,
+        "runs": length.runs,
+    }
+
+
+def finished(result: Line) -> Line:
+    """The figures of a run, without those that are taken anew from the plan."""
+    add_swaps(result)
+    add_ratios(result)
+    if "steals" in result:  # of all producers together
+        result["steals"] /= result["producers"]
+        result["steals_lost"] /= result["producers"]
+    dropped = ("swaps", "whole_us", "bound_us", "p50_per_whole", "p50_per_bound")
+    return {key: value for key, value in result.items() if key not in dropped}
+
+
+def show_progress(done: int, count: int, began_s: float) -> None:
+    if sys.stderr.isatty() or done % 100 == 0 or done == count:
+        end = "\r" if sys.stderr.isatty() and done < count else "\n"
+        taken = time.monotonic() - began_s
+        print(f"simulate: {done} of {count} runs, {taken:.0f} s", end=end, file=sys.stderr, flush=True)
+
+
+def take(jobs: Sequence[Job], at_once: int, out: IO[str] | None, head: Line) -> list[Line]:
+    lines, began_s = [head], time.monotonic()
+    if out:
+        out.write(json.dumps(head) + "\n")
+    for result in run_jobs(jobs, "ws_sim_time", at_once, LIMIT_S):
+        line = result if "error" in result else finished(result)
+        lines.append(line)
+        if out:
+            out.write(json.dumps(line) + "\n")
+            out.flush()
+        show_progress(len(lines) - 1, len(jobs), began_s)
+    return lines
+
+
+def print_report(lines: Sequence[Line]) -> int:
+    print("\n".join(report(curves_of(lines))))
+    errors = [line for line in lines if "error" in line]
+    for line in errors:
+        where = f"{line['workload']} on {line['machine']}, {line['pool']}, {line['cpus']} CPUs"
+        print(f"simulate: no figures: {where}: {line['error']}", file=sys.stderr)
+    return 1 if errors else 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="ci/simulate scale", description=__doc__)
+    add = parser.add_argument
+    add("--quick", action="store_true", help="fewer workloads and numbers of CPUs, one run each: a minute")
+    add("--machine", action="append", help=f"machine file; repeatable; default: {', '.join(plan.MACHINES)}")
+    add("--workload", action="append", help=f"{KNOWN}; repeatable; default: all slot cases")
+    add("--pool", type=some_of(POOLS), help=f"of {','.join(POOLS)}; default: all")
+    add("--cpus", type=numbers, help=f"default: {','.join(map(str, plan.CPUS))}, as far as a file goes")
+    add("--producers", type=numbers, help="default: 1,4, quick 1; several: ws, and few workloads, only")
+    add("--runs", type=int, help="lives of a pool for each figure; default: 3, quick 1")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="simulations at once")
+    add("--out", type=Path, help="write the figures to this file, one JSON object a line")
+    add("--report", type=Path, metavar="FILE", action="append", help="report on such a file; repeatable")
+    return parser.parse_args(arguments)
+
+
+def choose(options: argparse.Namespace) -> plan.Choice:
+    choice = plan.QUICK_CHOICE if options.quick else plan.FULL_CHOICE
+    length = replace(choice.length, runs=options.runs or choice.length.runs)
+    return plan.Choice(
+        options.workload or choice.workloads,
+        options.pool or choice.pools,
+        options.cpus or choice.cpus,
+        options.producers or choice.producers,
+        length,
+    )
+
+
+def simulate(options: argparse.Namespace) -> list[Line]:
+    choice = choose(options)
+    jobs = plan.jobs([find_machine(name) for name in options.machine or plan.MACHINES], choice)
+    head = about(options, choice.length)
+    if not options.out:
+        return take(jobs, options.jobs, None, head)
+    with options.out.open("w", encoding="utf-8") as out:
+        return take(jobs, options.jobs, out, head)
+
+
+def read(path: Path) -> list[Line]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(arguments)
+    try:
+        lines = (
+            [line for path in options.report for line in read(path)] if options.report else simulate(options)
+        )
+    except (MachineError, WorkloadError, OSError, json.JSONDecodeError) as error:
+        print(f"simulate: {error}", file=sys.stderr)
+        return 2
+    return print_report(lines)

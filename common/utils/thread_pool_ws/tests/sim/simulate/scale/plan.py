@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which workloads run on how many CPUs of which machine, and with which pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulate.machine import Machine
+from simulate.program import Job
+from simulate.timing import POOLS
+from simulate.workload import default_period_us, workload_words
+
+MACHINES = ("xeon-2x28", "epyc-64", "grace-72")
+CPUS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+
+# The benchmark's slot cases (nrbench/cases.py), then more of a task length that is often decoded
+SLOTS = (
+    "38x0.5",
+    "12x6",
+    "4x20",
+    "22x28",
+    "12x6+22x28",
+    "50x5",
+    "13x97.5",
+    "100x100",
+    "50x28",
+    "100x28",
+    "100x5",
+)
+RECORDED = ("v2.3.0_prb273_mcs25_l1.slots", "v2.3.0_prb106_mcs9_l1.slots")
+EMPTY = "empty:10000"
+NESTED = "fib19"
+SEVERAL = ("22x28", "12x6+22x28")  # of several producers at once, ws only
+PRODUCERS = 4
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many bursts of a life of a pool are measured, and how many come before those."""
+
+    measured: int
+    warm: int
+
+
+@dataclass(frozen=True)
+class Length:
+    slots: Count
+    empty: Count  # bursts of empty tasks, one right after the other
+    nested: Count
+    runs: int  # lives of a pool
+
+    def of(self, workload: str) -> Count:
+        if workload.startswith("empty"):
+            return self.empty
+        return self.nested if workload.startswith("fib") else self.slots
+
+
+FULL = Length(Count(100, 400), Count(3, 2), Count(20, 10), runs=3)
+QUICK = Length(Count(50, 200), Count(3, 1), Count(10, 4), runs=1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    workloads: Sequence[str]
+    pools: Sequence[str]
+    cpus: Sequence[int]
+    producers: Sequence[int]  # more than one: only workloads of SEVERAL, only ws
+    length: Length
+
+
+FULL_CHOICE = Choice((*SLOTS, *RECORDED, EMPTY, NESTED), POOLS, CPUS, (1, PRODUCERS), FULL)
+QUICK_CHOICE = Choice(("12x6", "22x28", "100x28", EMPTY), POOLS, (1, 8, 32, 64), (1,), QUICK)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot: a workload against CPUs."""
+
+    machine: str
+    workload: str
+    producers: int
+    pool: str
+
+
+def with_cpus(machine: Machine, cpus: int) -> Machine:
+    """The machine with so many CPUs; more than it has: with those of [wider]."""
+    if cpus > machine.cpus and machine.wider:
+        return machine.wider.narrowed(cpus)
+    return machine.narrowed(cpus)
+
+
+def cpu_series(machine: Machine, wanted: Sequence[int] = CPUS) -> list[int]:
+    """
+    The wanted numbers as far as the machine goes. By default also a full node, and all CPUs.
+
+    Where [wider] means SMT, only all of its CPUs: threads of some of the cores would show nothing new.
+    """
+    all_of_them = tuple(wanted) == CPUS
+    series = {count for count in wanted if count <= machine.cpus}
+    if all_of_them:
+        series |= {machine.node_cpus, machine.cpus}
+    if machine.wider:
+        steps = wanted if machine.wider.smt == machine.smt else []
+        series |= {count for count in steps if machine.cpus < count <= machine.wider.cpus}
+        series |= {machine.wider.cpus} if all_of_them or machine.wider.cpus in wanted else set()
+    return sorted(series)
+
+
+def workers_of(pool: str, cpus: int, producers: int) -> int:
+    """As many threads as CPUs run tasks: a producer of ws helps while it joins, one of the others sleeps."""
+    return max(0, cpus - producers) if pool == "ws" else cpus
+
+
+def curves(machine: Machine, choice: Choice) -> Iterator[Curve]:
+    for workload in choice.workloads:
+        for pool in choice.pools:
+            if pool == "ws" or not workload.startswith("fib"):  # the others cannot wait inside a task
+                yield Curve(machine.name, workload, 1, pool)
+        if workload in SEVERAL and "ws" in choice.pools:
+            for count in choice.producers:
+                if count > 1:
+                    yield Curve(machine.name, workload, count, "ws")
+
+
+def job(machine: Machine, curve: Curve, cpus: int, seed: int, length: Length) -> Job:
+    count = length.of(curve.workload)
+    has = with_cpus(machine, cpus)
+    workers = workers_of(curve.pool, cpus, curve.producers)
+    words = [
+        *has.words,
+        *workload_words(curve.workload),
+        f"pool={curve.pool}",
+        f"workers={workers}",
+        f"producers={curve.producers}",
+        f"period_us={default_period_us(curve.workload, cpus, curve.producers):g}",
+        f"bursts={count.measured}",
+        f"warm={count.warm}",
+        f"seed={seed}",
+    ]
+    label: dict[str, Any] = {
+        "bench": "scale",
+        "machine": machine.name,
+        "cpus": cpus,
+        "smt": has.smt,
+        "workload": curve.workload,
+        "producers": curve.producers,
+        "pool": curve.pool,
+        "workers": workers,
+        "seed": seed,
+    }
+    return Job(tuple(words), label, {"TPOOL_WS_SPIN": "auto"})
+
+
+def jobs(machines: Sequence[Machine], choice: Choice) -> list[Job]:
+    return [
+        job(machine, curve, count, seed, choice.length)
+        for machine in machines
+        for curve in curves(machine, choice)
+        for count in cpu_series(machine, choice.cpus)
+        if count >= curve.producers
+        for seed in range(1, choice.length.runs + 1)
+    ]

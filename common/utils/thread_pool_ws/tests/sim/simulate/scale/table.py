@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The curves and the verdicts as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from simulate.machine import Machine, MachineError, find_machine
+from simulate.scale.goals import Verdict, own_curves, turn_of, verdicts
+from simulate.scale.plan import Curve
+from simulate.scale.points import Curves, Point, is_empty
+
+# Row: its name, the figure, digits
+Row = tuple[str, Callable[[Point], float | None], int]
+SLOT_ROWS: tuple[Row, ...] = (
+    ("p50 us", lambda p: p.time, 1),
+    ("p50 / bound", lambda p: p.per_bound, 2),
+    ("p50 / whole tasks", lambda p: p.per_whole, 2),
+    ("p99 us", lambda p: p.get("p99_us"), 1),
+    ("start lag us", lambda p: p.get("start_lag_us"), 1),
+    ("steals a slot", lambda p: p.get("steals"), 1),
+    ("lost steals a slot", lambda p: p.get("steals_lost"), 1),
+    ("wakes a slot", lambda p: p.get("wakes"), 1),
+    ("CPU time / work", lambda p: p.get("cpu_per_work"), 2),
+)
+BURST_ROWS: tuple[Row, ...] = (
+    *(
+        row
+        for row in SLOT_ROWS
+        if row[0] in ("start lag us", "steals a slot", "lost steals a slot", "wakes a slot")
+    ),
+)
+RIVAL_ROW: Row = ("p50 / whole tasks", lambda p: p.per_whole, 2)
+HEAD = """SIMULATED: no figure here was measured on such a machine. Of the machine files only vm-2-amd is
+calibrated; these are made of published values and estimates. A curve shows how the pool's own work grows with
+the number of CPUs.
+p50, p99: makespan of a slot, from the first push to the return of the last join.
+bound: the longest task, or the work on all CPUs.
+whole tasks: the CPU that is free first takes the next task; for equal tasks ceil(tasks / CPUs) x a task.
+start lag: from the first push to the first task that starts on a worker.
+lost steals: compare-and-swaps that came too late, because another thread took the task.
+ws: workers = CPUs - producers, pre-wake auto. mutex-queue, mutex-per-worker: workers = CPUs.
+Each figure is the median of the runs."""
+
+
+def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The first column to the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))
+        yield "  ".join(["  " + row[0].ljust(widths[0]), *cells]).rstrip()
+
+
+def text_of(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def rows_of(curve: Curve) -> tuple[Row, ...]:
+    if curve.pool != "ws":
+        return (SLOT_ROWS[0], RIVAL_ROW)
+    if is_empty(curve.workload):
+        return (("ns a task", lambda p: p.time, 1), *BURST_ROWS)
+    return (SLOT_ROWS[0], *BURST_ROWS) if curve.workload.startswith("fib") else SLOT_ROWS
+
+
+def workload_table(curves: Curves) -> Iterator[str]:
+    """Curves of one workload and machine: a column for each number of CPUs."""
+    counts = sorted({point.cpus for points in curves.values() for point in points})
+    table = [["CPUs", *map(str, counts)]]
+    for curve, points in curves.items():
+        by_cpus = {point.cpus: point for point in points}
+        for name, value, digits in rows_of(curve):
+            if is_empty(curve.workload) and name == SLOT_ROWS[0][0]:
+                name, value, digits = "ns a task", SLOT_ROWS[0][1], 1
+            cells = [text_of(value(by_cpus[n]), digits) if n in by_cpus else "" for n in counts]
+            if any(cell not in ("", "-") for cell in cells):
+                table.append([f"{curve.pool}: {name}", *cells])
+    yield from layout(table)
+
+
+def same_table(curve: Curve) -> tuple[str, str, int]:
+    return curve.machine, curve.workload, curve.producers
+
+
+def curve_tables(curves: Curves) -> Iterator[str]:
+    for machine, workload, producers in dict.fromkeys(map(same_table, curves)):
+        here = {
+            curve: points
+            for curve, points in curves.items()
+            if same_table(curve) == (machine, workload, producers)
+        }
+        several = f", {producers} producers" if producers > 1 else ""
+        yield f"\n{workload}{several} on {machine}, simulated"
+        yield from workload_table(here)
+
+
+def verdict_table(found: Sequence[Verdict]) -> Iterator[str]:
+    yield "\nGoals (simulated; ws, one producer; CPUs that share a core are left out)"
+    table = [["goal", "machine", "limit", "", "held at", "worst"]]
+    table += [
+        [
+            one.goal,
+            one.machine,
+            one.limit,
+            "met" if one.is_met else "NOT MET",
+            f"{one.met} of {one.of}",
+            one.worst,
+        ]
+        for one in found
+    ]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    for row in table:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+
+
+def turn_table(curves: Curves) -> Iterator[str]:
+    yield "\nCurves of ws, one producer: where more CPUs take longest against fewer (simulated)"
+    table = [["curve", "machine", "turns up", "steepest"]]
+    for machine in dict.fromkeys(curve.machine for curve in curves):
+        for curve, points in own_curves(curves, machine).items():
+            turn = turn_of(points)
+            if turn:
+                word = "no" if not turn.is_up else "yes" if turn.certain else "perhaps: the runs overlap"
+                table.append([curve.workload, machine, word, str(turn)])
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    for row in table:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+
+
+def title_of(machine: str) -> list[Machine]:
+    try:
+        found = find_machine(machine)
+    except MachineError:  # the figures may come from another tree
+        return []
+    return [found, *([found.wider] if found.wider else [])]
+
+
+def report(curves: Curves) -> Iterator[str]:
+    yield HEAD
+    for name in dict.fromkeys(curve.machine for curve in curves):
+        for machine in title_of(name):
+            yield f"  {name}, up to {machine.cpus} CPUs: {machine.title}"
+    yield from curve_tables(curves)
+    yield from verdict_table(list(verdicts(curves)))
+    yield from turn_table(curves)
