@@ -74,6 +74,23 @@ class TestMachines(unittest.TestCase):
                 with self.assertRaisesRegex(MachineError, message):
                     read_machine(self.written(good.replace(old, new, 1)))
 
+    def test_wider_changes_counts_and_numbers(self) -> None:
+        wide = find_machine("xeon-2x28").wider
+        assert wide is not None
+        self.assertEqual((wide.cpus, wide.smt, wide.wider), (112, 2, None))
+        self.assertIn("smt_slowdown=1.6", wide.words)
+        self.assertIsNone(find_machine("grace-72").wider)
+
+    def test_errors_of_wider(self) -> None:
+        good = (MACHINES / "grace-72.toml").read_text(encoding="utf-8")
+        for more, message in (
+            ("cpus = 72", r"some.toml: wider.cpus: expected more than 72"),
+            ("cpus = 144\nlanes = 2", r"some.toml: wider.lanes: unknown key"),
+            ("cpus = 80", r"some.toml: cpus.cpus: 80 is not a multiple of node_cpus"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(MachineError, message):
+                read_machine(self.written(f"{good}\n[wider]\n{more}\n"))
+
     def test_what_calibrate_writes_can_be_read(self) -> None:
         sizes = {"cpus": 2, "smt": 1, "llc_cpus": 2, "node_cpus": 2}
         machine = read_machine(self.written(machine_text("a machine", sizes, measured())))

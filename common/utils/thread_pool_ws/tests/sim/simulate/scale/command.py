@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +18,7 @@ from typing import IO, Any
 from simulate.machine import MachineError, find_machine
 from simulate.program import Job, run_jobs
 from simulate.scale import plan
-from simulate.scale.points import curves_of
+from simulate.scale.points import POINT, curves_of, point_lines
 from simulate.scale.table import report
 from simulate.timing import POOLS, add_ratios, add_swaps, numbers, some_of
 from simulate.workload import KNOWN, WorkloadError
@@ -67,16 +68,18 @@ def show_progress(done: int, count: int, began_s: float) -> None:
 
 def take(jobs: Sequence[Job], at_once: int, out: IO[str] | None, head: Line) -> list[Line]:
     lines, began_s = [head], time.monotonic()
-    if out:
-        out.write(json.dumps(head) + "\n")
+    write(out, lines)
     for result in run_jobs(jobs, "ws_sim_time", at_once, LIMIT_S):
-        line = result if "error" in result else finished(result)
-        lines.append(line)
-        if out:
-            out.write(json.dumps(line) + "\n")
-            out.flush()
+        lines.append(result if "error" in result else finished(result))
+        write(out, lines[-1:])
         show_progress(len(lines) - 1, len(jobs), began_s)
     return lines
+
+
+def write(out: IO[str] | None, lines: Iterable[Line]) -> None:
+    if out:
+        out.writelines(json.dumps(line) + "\n" for line in lines)
+        out.flush()
 
 
 def print_report(lines: Sequence[Line]) -> int:
@@ -100,7 +103,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--runs", type=int, help="lives of a pool for each figure; default: 3, quick 1")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="simulations at once")
     add("--out", type=Path, help="write the figures to this file, one JSON object a line")
-    add("--report", type=Path, metavar="FILE", action="append", help="report on such a file; repeatable")
+    add(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        help="simulate nothing, report on such a file; repeatable",
+    )
     return parser.parse_args(arguments)
 
 
@@ -116,27 +125,34 @@ def choose(options: argparse.Namespace) -> plan.Choice:
     )
 
 
-def simulate(options: argparse.Namespace) -> list[Line]:
+def simulate(options: argparse.Namespace, out: IO[str] | None) -> list[Line]:
     choice = choose(options)
     jobs = plan.jobs([find_machine(name) for name in options.machine or plan.MACHINES], choice)
-    head = about(options, choice.length)
-    if not options.out:
-        return take(jobs, options.jobs, None, head)
-    with options.out.open("w", encoding="utf-8") as out:
-        return take(jobs, options.jobs, out, head)
+    return take(jobs, options.jobs, out, about(options, choice.length))
 
 
-def read(path: Path) -> list[Line]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+def read(paths: Sequence[Path]) -> list[Line]:
+    """The runs of such files; their points are taken anew."""
+    lines = [json.loads(text) for path in paths for text in path.read_text(encoding="utf-8").splitlines()]
+    return [line for line in lines if line.get("bench") != POINT]
+
+
+def figures(options: argparse.Namespace) -> list[Line]:
+    """Simulated, or read; with --out also written: the runs, then the points that plots show."""
+    lines = read(options.report) if options.report else None
+    with options.out.open("w", encoding="utf-8") if options.out else nullcontext() as out:
+        if lines is None:
+            lines = simulate(options, out)
+        else:
+            write(out, lines)
+        write(out, point_lines(curves_of(lines)))
+    return lines
 
 
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     try:
-        lines = (
-            [line for path in options.report for line in read(path)] if options.report else simulate(options)
-        )
+        return print_report(figures(options))
     except (MachineError, WorkloadError, OSError, json.JSONDecodeError) as error:
         print(f"simulate: {error}", file=sys.stderr)
         return 2
-    return print_report(lines)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
 from simulate.scale.plan import Curve
 from simulate.scale.whole import bound_us, whole_us
 
+POINT = "scale-point"
 KEYS = (
     "p50_us",
     "p99_us",
@@ -90,3 +91,21 @@ def curves_of(lines: Iterable[dict[str, Any]]) -> Curves:
         curve: [point_of(curve, runs) for _, runs in sorted(by_cpus.items())]
         for curve, by_cpus in groups.items()
     }
+
+
+def point_lines(curves: Curves) -> Iterator[dict[str, Any]]:
+    """What a plot shows, one line a point."""
+    for curve, points in curves.items():
+        for point in points:
+            yield {
+                "bench": POINT,
+                "simulated": True,
+                **asdict(curve),
+                "cpus": point.cpus,
+                "smt": point.smt,
+                **point.figures,
+                "low": point.low,
+                "high": point.high,
+                "whole_us": point.whole_us,
+                "bound_us": point.bound_us,
+            }

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scaling figures: which are taken, what they are compared with, which goals hold, their tables."""
+
+from __future__ import annotations
+
+import runpy
+import unittest
+from pathlib import Path
+from typing import Any
+
+from simulate.machine import MachineError, find_machine
+from simulate.scale import plan
+from simulate.scale.goals import turn_of, verdicts
+from simulate.scale.plan import Curve, cpu_series, curves, with_cpus, workers_of
+from simulate.scale.points import Curves, curves_of, point_lines
+from simulate.scale.table import report
+from simulate.scale.whole import bound_us, listed_us, whole_us
+
+CASES = Path(__file__).resolve().parents[6] / "nr_ulsim_bench" / "nrbench" / "cases.py"
+GRACE = find_machine("grace-72")
+
+
+def run(cpus: int, p50_us: float, workload: str = "22x28", seed: int = 1, **more: Any) -> dict[str, Any]:
+    known = {"bench": "scale", "machine": "grace-72", "smt": 1, "producers": 1, "pool": "ws", "p99_us": 99.0}
+    return known | {"workload": workload, "cpus": cpus, "p50_us": p50_us, "seed": seed} | more
+
+
+def goals_of(*lines: dict[str, Any]) -> dict[str, tuple[bool, str]]:
+    return {one.goal: (one.is_met, one.worst) for one in verdicts(curves_of(lines))}
+
+
+class TestPlan(unittest.TestCase):
+    def test_a_file_ends_where_its_machine_does(self) -> None:
+        self.assertEqual(cpu_series(GRACE), [1, 2, 4, 8, 16, 24, 32, 48, 64, 72])
+        self.assertEqual(cpu_series(find_machine("xeon-2x28"))[-3:], [48, 56, 112])
+        self.assertEqual(cpu_series(find_machine("epyc-64"))[-3:], [64, 96, 128])
+        self.assertEqual(cpu_series(find_machine("epyc-64"), [1, 96]), [1, 96])
+        with self.assertRaisesRegex(MachineError, "grace-72: 96 CPUs: expected 1 to 72"):
+            with_cpus(GRACE, 96)
+
+    def test_more_cpus_are_those_of_wider(self) -> None:
+        self.assertEqual((with_cpus(find_machine("xeon-2x28"), 112).smt), 2)
+        self.assertEqual(with_cpus(GRACE, 8).words[-1], "cpus=8")
+
+    def test_threads_that_run_tasks(self) -> None:
+        self.assertEqual(workers_of("ws", 8, 1), 7)
+        self.assertEqual(workers_of("ws", 1, 1), 0)
+        self.assertEqual(workers_of("mutex-queue", 8, 1), 8)
+
+    def test_only_ws_nests_and_has_several_producers(self) -> None:
+        found = set(curves(GRACE, plan.FULL_CHOICE))
+        self.assertIn(Curve("grace-72", "22x28", 4, "ws"), found)
+        self.assertNotIn(Curve("grace-72", "22x28", 4, "mutex-queue"), found)
+        self.assertNotIn(Curve("grace-72", plan.NESTED, 1, "mutex-queue"), found)
+
+    def test_every_slot_case_of_the_benchmark_is_in(self) -> None:
+        self.assertLessEqual(set(runpy.run_path(str(CASES))["SLOT_CASES"]), set(plan.SLOTS))
+
+
+class TestWhole(unittest.TestCase):
+    def test_the_free_cpu_takes_the_next_task(self) -> None:
+        self.assertEqual(listed_us([28.0] * 22, 8), 3 * 28)
+        self.assertEqual(listed_us([5.0, 1.0, 1.0, 1.0], 2), 5)
+        self.assertEqual(listed_us([], 2), 0)
+
+    def test_workloads(self) -> None:
+        self.assertEqual(whole_us("12x6+22x28", 8, 1), 2 * 6 + 3 * 28)
+        self.assertEqual(whole_us("22x28", 64, 4), 2 * 28)
+        self.assertEqual(bound_us("22x28", 2, 1), 11 * 28)
+        self.assertIsNone(whole_us("fib19", 8, 1))
+
+    def test_a_recorded_slot_is_at_least_its_longest_task(self) -> None:
+        whole, bound = whole_us(plan.RECORDED[0], 64, 1), bound_us(plan.RECORDED[0], 64, 1)
+        self.assertTrue(whole and bound and whole >= bound > 30)
+
+
+class TestPoints(unittest.TestCase):
+    def test_median_of_the_runs(self) -> None:
+        lines = [run(8, 90, seed=1), run(8, 100, seed=2), run(8, 85, seed=3), run(4, 1, error="none")]
+        (points,) = curves_of(lines).values()
+        self.assertEqual([(p.cpus, p.time, p.low, p.high) for p in points], [(8, 90, 85, 100)])
+
+    def test_an_empty_task_is_counted_in_ns(self) -> None:
+        (points,) = curves_of([run(8, 500, "empty:10000", ns_per_task=50.0)]).values()
+        self.assertEqual((points[0].time, points[0].per_whole), (50, None))
+
+    def test_smt_is_compared_with_the_cores(self) -> None:
+        (points,) = curves_of([run(112, 56, "100x28", smt=2)]).values()
+        self.assertEqual((points[0].per_whole, points[0].judged), (1.0, False))
+
+
+class TestGoals(unittest.TestCase):
+    def test_met_and_not_met(self) -> None:
+        goals = goals_of(run(8, 84), run(16, 61.6), run(32, 31), run(96, 33))
+        up_to_64 = "22x28, 50x28, 100x28, 100x100: up to 64 CPUs, x whole tasks"
+        self.assertEqual(goals[up_to_64], (False, "1.11: 22x28, 32 CPUs"))
+        self.assertTrue(goals["22x28, 50x28, 100x28, 100x100: 65 to 128 CPUs, x whole tasks"][0])
+        self.assertNotIn("12x6: beyond whole tasks", goals)  # nothing to judge
+
+    def test_microseconds_cpu_time_and_empty_tasks(self) -> None:
+        goals = goals_of(
+            run(16, 9.0, "12x6", cpu_per_work=2.1),
+            run(16, 30, "38x0.5", cpu_per_work=9.0),
+            run(64, 700, "empty:10000", ns_per_task=70.0),
+            run(128, 900, "empty:10000", ns_per_task=90.0),
+        )
+        self.assertEqual(goals["12x6: beyond whole tasks"], (True, "3.0 us: 12x6, 16 CPUs"))
+        self.assertEqual(goals["CPU time / work, all slot cases but 38x0.5"], (False, "2.10: 12x6, 16 CPUs"))
+        self.assertEqual(
+            goals["empty tasks: up to 64 CPUs, a task"], (False, "70.0 ns: empty:10000, 64 CPUs")
+        )
+
+    def test_other_pools_and_several_producers_are_not_judged(self) -> None:
+        self.assertEqual(goals_of(run(8, 999, pool="mutex-queue"), run(8, 999, producers=4)), {})
+
+
+class TestTurns(unittest.TestCase):
+    def curve(self, *times: tuple[int, float, float]) -> Curves:
+        """CPUs, and the times of two runs; the median lies between them."""
+        return curves_of([run(n, us, seed=seed) for n, *both in times for seed, us in enumerate(both)])
+
+    def turn(self, *times: tuple[int, float, float]) -> str:
+        turn = turn_of(next(iter(self.curve(*times).values())))
+        assert turn is not None
+        return f"{turn}{' up' if turn.is_up else ''}{' for certain' if turn.certain else ''}"
+
+    def test_the_steepest_rise_from_any_fewer_to_any_more(self) -> None:
+        self.assertEqual(
+            self.turn((8, 90, 90), (16, 60, 60), (32, 61, 61), (64, 66, 66)),
+            "16 to 64 CPUs +10 % up for certain",
+        )
+
+    def test_three_percent_more_is_no_turn(self) -> None:
+        self.assertEqual(self.turn((8, 100, 100), (16, 103, 103)), "8 to 16 CPUs +3 %")
+
+    def test_runs_that_overlap_leave_it_open(self) -> None:
+        self.assertEqual(self.turn((8, 90, 110), (16, 100, 120)), "8 to 16 CPUs +10 % up")
+
+    def test_falling_all_the_way(self) -> None:
+        self.assertEqual(self.turn((8, 100, 100), (16, 60, 60)), "8 to 16 CPUs -40 %")
+
+    def test_smt_and_single_points_are_no_turn(self) -> None:
+        (points,) = curves_of([run(56, 60), run(112, 90, smt=2)]).values()
+        self.assertIsNone(turn_of(points))
+
+    def test_goal(self) -> None:
+        goals = goals_of(run(8, 40, "100x5"), run(16, 30, "100x5"), run(32, 33, "100x5"))
+        self.assertEqual(
+            goals["100x5: more CPUs, more time than with fewer"], (False, "100x5, 16 to 32 CPUs +10 %")
+        )
+
+
+class TestTable(unittest.TestCase):
+    def test_report(self) -> None:
+        lines = [
+            run(8, 88.2, cpu_per_work=1.05, wakes=2.0),
+            run(16, 59.0, cpu_per_work=1.25, wakes=3.0),
+            run(8, 117.0, pool="mutex-queue"),
+        ]
+        text = "\n".join(report(curves_of(lines)))
+        self.assertTrue(text.startswith("SIMULATED"))
+        self.assertIn("22x28 on grace-72, simulated", text)
+        self.assertRegex(text, r"CPUs +8 +16\n")
+        self.assertRegex(text, r"ws: p50 / whole tasks +1\.05 +1\.05\n")
+        self.assertRegex(text, r"ws: CPU time / work +1\.05 +1\.25\n")
+        self.assertRegex(text, r"mutex-queue: p50 us +117\.0\n")
+        self.assertNotIn("start lag us", text.partition("22x28 on")[2])  # no run has it
+        self.assertRegex(text, r"22x28 +grace-72 +no +8 to 16 CPUs -33 %")
+
+    def test_point_lines(self) -> None:
+        (line,) = point_lines(curves_of([run(8, 88.2)]))
+        self.assertEqual((line["bench"], line["workload"], line["time"]), ("scale-point", "22x28", 88.2))
+        self.assertEqual((line["simulated"], line["whole_us"]), (True, 84))
+
+
+if __name__ == "__main__":
+    unittest.main()
