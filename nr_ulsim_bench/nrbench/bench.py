@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ci/bench runs: pools against pools, recorded slots, pre-wake, the cost of tracing."""
+"""What ci/bench runs: pools against pools, recorded slots, pre-wake, cost of tracing, simulated scaling."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
 from nrbench.prewake import plan as prewake_plan
 from nrbench.prewake import run as prewake
 from nrbench.run import Runner
+from nrbench.scale import run as scale
 from nrbench.stats import Line, Summaries, read_lines, summarize
 from nrbench.sweep import replay
 from nrbench.sweep.session import INTERRUPTED
@@ -23,7 +24,8 @@ from nrbench.tracecost import plan as tracecost_plan
 from nrbench.tracecost import run as tracecost
 from nrbench.verdict import all_verdicts
 
-PREWAKE, TRACE, REPLAY = "prewake", "trace", "replay"  # parts with programs or reports of their own
+# Parts with programs or reports of their own
+PREWAKE, TRACE, REPLAY, SCALE = "prewake", "trace", "replay", "scale"
 BUDGET_S, QUICK_BUDGET_S = 430.0, 90.0
 RESULTS, REPORT = "results.ndjson", "report.txt"
 
@@ -132,9 +134,14 @@ def run_prewake(request: Request, quick: bool) -> None:
     prewake.run(request.program.with_name("ws-prewake"), options, request.out)
 
 
+def run_scale(request: Request) -> int:
+    """Nothing is measured on this machine: it only computes."""
+    return scale.run(scale.Options(request.quick, request.backends, request.rounds), request.out)
+
+
 def run(request: Request) -> int:
     """
-    All parts; pre-wake among them shortly, unless it is asked for by name; tracing only then.
+    All parts; pre-wake among them shortly, unless it is asked for by name; tracing and scaling only then.
 
     @return exit status: see sweep.session.carry_out()
     """
@@ -153,6 +160,8 @@ def run(request: Request) -> int:
     if PREWAKE in only or (everything and request.program.with_name("ws-prewake").is_file()):
         print()
         run_prewake(request, request.quick or PREWAKE not in only)
+    if SCALE in only:
+        status = max(status, run_scale(request))
     return status
 
 
@@ -182,6 +191,7 @@ def report_again(out: Path) -> None:
         replay.RUNS: lambda: replay.report_again(out),
         prewake.RESULTS: lambda: prewake.report_again(out),
         tracecost.RESULTS: lambda: tracecost.report_again(out),
+        scale.RESULTS: lambda: scale.report_again(out),
     }
     there = [name for name in parts if (out / name).is_file()]
     if not there:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
 PROGRAMS = ROOT.parent / "build-bench" / "nr_ulsim_bench" / "bin"  # where ci/bench builds
 
-PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, bench.TRACE)
+PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, bench.TRACE, bench.SCALE)
 Part = Enum("Part", {name: name for name in PARTS_AND_MORE})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
 
