@@ -65,8 +65,10 @@ class Machine:
     def name(self) -> str:
         return self.path.stem
 
-    def narrowed(self, cpus: int) -> Machine:
-        """The first CPUs of the machine, as a container or a small virtual machine on it has them."""
+    def with_cpus(self, cpus: int) -> Machine:
+        """The first CPUs of the machine, as a container on it has them; more than it has: of [wider]."""
+        if self.wider and cpus > self.cpus:
+            return self.wider.with_cpus(cpus)
         if not 1 <= cpus <= self.cpus:
             raise MachineError(f"{self.name}: {cpus} CPUs: expected 1 to {self.cpus}")
         return replace(self, cpus=cpus, words=(*self.words, f"cpus={cpus}"), wider=None)

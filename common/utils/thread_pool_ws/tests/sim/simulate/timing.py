@@ -157,6 +157,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="ci/simulate time", description=__doc__)
     add = parser.add_argument
     add("--machine", action="append", required=True, help="machine file, or a shipped one's name; repeatable")
+    add("--cpus", type=int, help="of each machine; default: all that it has")
     add("--workload", action="append", required=True, help=f"{KNOWN}; repeatable")
     add("--pool", type=some_of(POOLS), default=["ws"], help=f"of {','.join(POOLS)}")
     add("--workers", type=numbers, help="such as 1,2,4-7; default: one less than the machine's CPUs")
@@ -179,6 +180,8 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     try:
         machines = [find_machine(name) for name in options.machine]
+        if options.cpus:
+            machines = [machine.with_cpus(options.cpus) for machine in machines]
         jobs = [
             job(machine, options, dict(zip(LABELS, (machine.name, workload, pool, klass, workers))))
             for machine in machines

@@ -11,7 +11,7 @@ from typing import Any
 from simulate.machine import MachineError, find_machine
 from simulate.scale import plan
 from simulate.scale.goals import turn_of, verdicts
-from simulate.scale.plan import Curve, cpu_series, curves, with_cpus, workers_of
+from simulate.scale.plan import Curve, cpu_series, curves, workers_of
 from simulate.scale.points import Curves, curves_of, point_lines
 from simulate.scale.table import report
 from simulate.scale.whole import bound_us, listed_us, whole_us
@@ -36,11 +36,11 @@ class TestPlan(unittest.TestCase):
         self.assertEqual(cpu_series(find_machine("epyc-64"))[-3:], [64, 96, 128])
         self.assertEqual(cpu_series(find_machine("epyc-64"), [1, 96]), [1, 96])
         with self.assertRaisesRegex(MachineError, "grace-72: 96 CPUs: expected 1 to 72"):
-            with_cpus(GRACE, 96)
+            GRACE.with_cpus(96)
 
     def test_more_cpus_are_those_of_wider(self) -> None:
-        self.assertEqual((with_cpus(find_machine("xeon-2x28"), 112).smt), 2)
-        self.assertEqual(with_cpus(GRACE, 8).words[-1], "cpus=8")
+        self.assertEqual(find_machine("xeon-2x28").with_cpus(112).smt, 2)
+        self.assertEqual(GRACE.with_cpus(8).words[-1], "cpus=8")
 
     def test_threads_that_run_tasks(self) -> None:
         self.assertEqual(workers_of("ws", 8, 1), 7)

@@ -84,13 +84,6 @@ class Curve:
     pool: str
 
 
-def with_cpus(machine: Machine, cpus: int) -> Machine:
-    """The machine with so many CPUs; more than it has: with those of [wider]."""
-    if cpus > machine.cpus and machine.wider:
-        return machine.wider.narrowed(cpus)
-    return machine.narrowed(cpus)
-
-
 def cpu_series(machine: Machine, wanted: Sequence[int] = CPUS) -> list[int]:
     """
     The wanted numbers as far as the machine goes. By default also a full node, and all CPUs.
@@ -126,7 +119,7 @@ def curves(machine: Machine, choice: Choice) -> Iterator[Curve]:
 
 def job(machine: Machine, curve: Curve, cpus: int, seed: int, length: Length) -> Job:
     count = length.of(curve.workload)
-    has = with_cpus(machine, cpus)
+    has = machine.with_cpus(cpus)
     workers = workers_of(curve.pool, cpus, curve.producers)
     words = [
         *has.words,
