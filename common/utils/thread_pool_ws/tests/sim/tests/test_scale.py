@@ -95,7 +95,7 @@ class TestGoals(unittest.TestCase):
         up_to_64 = "22x28, 50x28, 100x28, 100x100: up to 64 CPUs, x whole tasks"
         self.assertEqual(goals[up_to_64], (False, "1.11: 22x28, 32 CPUs"))
         self.assertTrue(goals["22x28, 50x28, 100x28, 100x100: 65 to 128 CPUs, x whole tasks"][0])
-        self.assertNotIn("12x6: beyond whole tasks", goals)  # nothing to judge
+        self.assertNotIn("12x6: time beyond whole tasks", goals)  # nothing to judge
 
     def test_microseconds_cpu_time_and_empty_tasks(self) -> None:
         goals = goals_of(
@@ -104,10 +104,10 @@ class TestGoals(unittest.TestCase):
             run(64, 700, "empty:10000", ns_per_task=70.0),
             run(128, 900, "empty:10000", ns_per_task=90.0),
         )
-        self.assertEqual(goals["12x6: beyond whole tasks"], (True, "3.0 us: 12x6, 16 CPUs"))
-        self.assertEqual(goals["CPU time / work, all slot cases but 38x0.5"], (False, "2.10: 12x6, 16 CPUs"))
+        self.assertEqual(goals["12x6: time beyond whole tasks"], (True, "3.0 us: 12x6, 16 CPUs"))
+        self.assertEqual(goals["all slot cases but 38x0.5: CPU time / work"], (False, "2.10: 12x6, 16 CPUs"))
         self.assertEqual(
-            goals["empty tasks: up to 64 CPUs, a task"], (False, "70.0 ns: empty:10000, 64 CPUs")
+            goals["empty tasks: up to 64 CPUs, time a task"], (False, "70.0 ns: empty:10000, 64 CPUs")
         )
 
     def test_other_pools_and_several_producers_are_not_judged(self) -> None:
@@ -146,7 +146,7 @@ class TestTurns(unittest.TestCase):
     def test_goal(self) -> None:
         goals = goals_of(run(8, 40, "100x5"), run(16, 30, "100x5"), run(32, 33, "100x5"))
         self.assertEqual(
-            goals["100x5: more CPUs, more time than with fewer"], (False, "100x5, 16 to 32 CPUs +10 %")
+            goals["100x5: the most that more CPUs take longer"], (False, "100x5, 16 to 32 CPUs +10 %")
         )
 
 
@@ -165,7 +165,18 @@ class TestTable(unittest.TestCase):
         self.assertRegex(text, r"ws: CPU time / work +1\.05 +1\.25\n")
         self.assertRegex(text, r"mutex-queue: p50 us +117\.0\n")
         self.assertNotIn("start lag us", text.partition("22x28 on")[2])  # no run has it
-        self.assertRegex(text, r"22x28 +grace-72 +no +8 to 16 CPUs -33 %")
+        self.assertRegex(text, r"curve +machine +ws +mutex-queue\n +22x28 +grace-72 +no +-\n")
+
+    def test_turns_of_every_curve(self) -> None:
+        times = ((8, 90, 92), (16, 95, 97))
+        lines = [run(n, us, seed=seed) for n, *both in times for seed, us in enumerate(both)]
+        lines += [run(8, 50, producers=4), run(16, 51, producers=4)]
+        text = "\n".join(report(curves_of(lines)))
+        self.assertRegex(text, r"  22x28 +grace-72 +8 to 16 CPUs \+5 %\n")
+        self.assertRegex(text, r"  22x28, 4 producers +grace-72 +no\n")
+
+    def test_nothing_to_judge(self) -> None:
+        self.assertIn("nothing to judge", "\n".join(report(curves_of([run(8, 88, pool="mutex-queue")]))))
 
     def test_point_lines(self) -> None:
         (line,) = point_lines(curves_of([run(8, 88.2)]))

@@ -65,19 +65,19 @@ LONG_NAME = ", ".join(LONG)
 GOALS = (
     Goal(f"{LONG_NAME}: up to 64 CPUs, x whole tasks", LONG, lambda p: p.per_whole, 1.10, cpus=(1, 64)),
     Goal(f"{LONG_NAME}: 65 to 128 CPUs, x whole tasks", LONG, lambda p: p.per_whole, 1.20, cpus=(65, 128)),
-    Goal("12x6: beyond whole tasks", ("12x6",), _excess_us, 3.0, " us", digits=1),
+    Goal("12x6: time beyond whole tasks", ("12x6",), _excess_us, 3.0, " us", digits=1),
     Goal("100x5: up to 32 CPUs, x whole tasks", ("100x5",), lambda p: p.per_whole, 1.25, cpus=(1, 32)),
     Goal(
-        f"CPU time / work, all slot cases but {TINY}",
+        f"all slot cases but {TINY}: CPU time / work",
         tuple(case for case in SLOTS if case != TINY),
         lambda p: p.get("cpu_per_work"),
         2.0,
     ),
-    Goal("empty tasks: up to 64 CPUs, a task", (EMPTY,), lambda p: p.time, 50.0, " ns", (1, 64), 1),
+    Goal("empty tasks: up to 64 CPUs, time a task", (EMPTY,), lambda p: p.time, 50.0, " ns", (1, 64), 1),
 )
 TURN_GOALS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("100x5: more CPUs, more time than with fewer", ("100x5",)),
-    ("all curves: more CPUs, more time than with fewer", ()),
+    ("100x5: the most that more CPUs take longer", ("100x5",)),
+    ("every curve: the most that more CPUs take longer", ()),
 )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from simulate.machine import Machine, MachineError, find_machine
-from simulate.scale.goals import Verdict, own_curves, turn_of, verdicts
+from simulate.scale.goals import Verdict, turn_of, verdicts
 from simulate.scale.plan import Curve
 from simulate.scale.points import Curves, Point, is_empty
 
@@ -94,37 +94,47 @@ def curve_tables(curves: Curves) -> Iterator[str]:
         yield from workload_table(here)
 
 
+def words_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """All columns to the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+
+
 def verdict_table(found: Sequence[Verdict]) -> Iterator[str]:
     yield "\nGoals (simulated; ws, one producer; CPUs that share a core are left out)"
-    table = [["goal", "machine", "limit", "", "held at", "worst"]]
-    table += [
-        [
-            one.goal,
-            one.machine,
-            one.limit,
-            "met" if one.is_met else "NOT MET",
-            f"{one.met} of {one.of}",
-            one.worst,
-        ]
+    if not found:
+        yield "  nothing to judge"
+        return
+    heads = ["goal", "machine", "limit", "", "holds at", "worst"]
+    met = {True: "met", False: "NOT MET"}
+    rows = [
+        [one.goal, one.machine, one.limit, met[one.is_met], f"{one.met} of {one.of}", one.worst]
         for one in found
     ]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    for row in table:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+    yield from words_table([heads, *rows])
+
+
+def turn_text(points: Sequence[Point] | None) -> str:
+    turn = turn_of(points) if points else None
+    if turn is None:
+        return "-"
+    if not turn.is_up:
+        return "no"
+    return str(turn) if turn.certain else f"perhaps: {turn}"
 
 
 def turn_table(curves: Curves) -> Iterator[str]:
-    yield "\nCurves of ws, one producer: where more CPUs take longest against fewer (simulated)"
-    table = [["curve", "machine", "turns up", "steepest"]]
-    for machine in dict.fromkeys(curve.machine for curve in curves):
-        for curve, points in own_curves(curves, machine).items():
-            turn = turn_of(points)
-            if turn:
-                word = "no" if not turn.is_up else "yes" if turn.certain else "perhaps: the runs overlap"
-                table.append([curve.workload, machine, word, str(turn)])
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    for row in table:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+    """A row for each workload on a machine, a column for each pool."""
+    yield "\nDoes the curve turn up: do more CPUs take more than 3 % longer than fewer? (simulated)"
+    pools = list(dict.fromkeys(curve.pool for curve in curves))
+    rows = [["curve", "machine", *pools]]
+    for machine, workload, producers in dict.fromkeys(map(same_table, curves)):
+        name = f"{workload}, {producers} producers" if producers > 1 else workload
+        found = (curves.get(Curve(machine, workload, producers, pool)) for pool in pools)
+        rows.append([name, machine, *map(turn_text, found)])
+    yield from words_table(rows)
+    yield '  "perhaps": the runs of the two points overlap.'
 
 
 def title_of(machine: str) -> list[Machine]:
