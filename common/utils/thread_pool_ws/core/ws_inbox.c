@@ -4,8 +4,6 @@
 #include "ws_inbox.h"
 
 #include "ws_group_word.h"
-#include "ws_run.h"
-#include "ws_traced.h"
 
 /// Pauses that a worker waits for a thread that has its bit.
 #define FILLING_PAUSES 64u
@@ -83,8 +81,7 @@ void ws_inbox_empty(ws_worker_t *worker, ws_task_t *task)
   release(&worker->inbox);
 }
 
-/// @return a worker that waits, whose inbox the caller fills now; NULL = there is none
-static ws_worker_t *claim(struct ws_pool_s *pool)
+ws_worker_t *ws_inbox_claim(struct ws_pool_s *pool)
 {
   for (uint32_t word = 0; word < pool->mask_words; word++) {
     for (uint64_t mask = ws_load_relaxed(&pool->waiting[word]); mask; mask &= mask - 1) { // relaxed: a hint
@@ -96,33 +93,19 @@ static ws_worker_t *claim(struct ws_pool_s *pool)
   return NULL;
 }
 
-/// Without a look before: it would fetch the line twice, once to read and once to write.
-/// @return false = the worker does not wait any more
-static bool fill(ws_inbox_t *inbox, const ws_task_t *task)
+bool ws_inbox_fill(ws_worker_t *worker, ws_here_t here, const ws_task_t *task)
 {
+  ws_inbox_t *inbox = &worker->inbox;
   inbox->task = *task;
   ws_store_relaxed(&inbox->group, task->group); // relaxed: published with the state
+  // Without a look before: it would fetch the line twice, once to read and once to write.
   // [edge INBOX acq_rel] the task
   const uint64_t before = ws_add_acq_rel(&inbox->state, WS_INBOX_STATES + WS_INBOX_FULL - WS_INBOX_WAITING);
-  if (WS_LIKELY(state_of(before) == WS_INBOX_WAITING))
-    return true;
-  release(inbox); // it may be opened again
-  return false;
-}
-
-bool ws_inbox_hand(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
-{
-  ws_worker_t *worker = claim(pool);
-  if (!worker)
-    return false;
-  ws_count_pushed(pool, here.queue, 1);
-  ws_traced_push(pool, here, task, 1);
-  if (fill(&worker->inbox, task)) {
+  if (WS_LIKELY(state_of(before) == WS_INBOX_WAITING)) {
     here.queue->handed = true;
     return true;
   }
-  ws_count_pushed(pool, here.queue, (uint64_t)-1); // it was not
-  ws_note_idle(pool); // a waiter may have seen the sum too high
+  release(inbox); // it may be opened again
   return false;
 }
 

@@ -31,10 +31,13 @@ bool ws_inbox_shut(ws_worker_t *worker);
 /// @brief The task that ws_inbox_shut has found.
 void ws_inbox_empty(ws_worker_t *worker, ws_task_t *task);
 
-/// @brief Hand a task to some worker that spins. Counts it as pushed.
-/// @return false = none does: nothing has happened
+/// @return a worker that spins, whose inbox the caller must fill now; NULL = there is none
 /// @threads  outside of the pool, in no task
-bool ws_inbox_hand(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
+ws_worker_t *ws_inbox_claim(struct ws_pool_s *pool);
+
+/// @brief Write a task, which counts as pushed, into the inbox that the caller has claimed.
+/// @return false = the worker waits no longer: the task is still the caller's
+bool ws_inbox_fill(ws_worker_t *worker, ws_here_t here, const ws_task_t *task);
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
 /// at one worker.

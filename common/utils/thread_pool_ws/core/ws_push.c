@@ -55,16 +55,25 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
     ws_post(pool, here);
 }
 
-/// Give a task to a worker that spins. Not past older tasks of the caller. @return whether one has it
+/// Give a task to a worker that spins. Not past older tasks of the caller. @return whether it is pushed
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (here.worker || here.queue->depth > 0 || ws_deque_size(&here.queue->deque) > 0)
+  ws_deque_t *deque = &here.queue->deque;
+  if (here.worker || here.queue->depth > 0 || ws_deque_size(deque) > 0 || !ws_deque_has_room(deque, 1))
     return false;
   note_arrival(pool, here); // before the worker counts itself among those that take of this burst
-  if (!ws_inbox_hand(pool, here, task))
+  ws_worker_t *worker = ws_inbox_claim(pool);
+  if (!worker)
     return false;
-  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
-  ws_need_guard(pool); // the worker may get no CPU
+  ws_traced_push(pool, here, task, 1);
+  ws_count_pushed(pool, here.queue, 1);
+  if (ws_inbox_fill(worker, here, task)) {
+    ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
+    ws_need_guard(pool); // the worker may get no CPU
+  } else { // the worker waits no longer
+    ws_deque_push(deque, task, 1);
+    announce(pool, here);
+  }
   return true;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_inbox.c
-/// A task that is handed to a worker is run once, whoever opens, fills, shuts and takes at the same time.
+/// A task that is handed to a worker is run once, whoever opens, fills, shuts and takes at the same time. A
+/// task that comes too late is pushed once (--wrap=ws_inbox_claim).
 #include "../../core/ws_inbox.h"
+#include "../../core/ws_process.h"
 
 #include <sched.h>
 #include <string.h>
@@ -14,6 +16,17 @@
 
 static struct ws_pool_s pool;
 static ws_worker_t workers[WORKERS];
+
+/// Whose inbox a push fills; NULL = that of a worker that waits.
+static ws_worker_t *claimed;
+
+ws_worker_t *__real_ws_inbox_claim(struct ws_pool_s *of);
+ws_worker_t *__wrap_ws_inbox_claim(struct ws_pool_s *of);
+
+ws_worker_t *__wrap_ws_inbox_claim(struct ws_pool_s *of)
+{
+  return claimed ? claimed : __real_ws_inbox_claim(of);
+}
 
 static void begin(void)
 {
@@ -36,7 +49,8 @@ static uint32_t state_of(uint32_t worker)
 static bool hand(ws_queue_t *lane, void *arg, ws_group_t *group)
 {
   const ws_task_t task = {.func = test_empty_task, .arg = arg, .group = group};
-  return ws_inbox_hand(&pool, (ws_here_t){.queue = lane}, &task);
+  ws_worker_t *worker = ws_inbox_claim(&pool);
+  return worker && ws_inbox_fill(worker, (ws_here_t){.queue = lane}, &task);
 }
 
 static void only_a_worker_that_waits_is_handed_a_task(void)
@@ -47,11 +61,9 @@ static void only_a_worker_that_waits_is_handed_a_task(void)
   begin();
   CU_ASSERT_FALSE(ws_inbox_is_wanted(&pool));
   CU_ASSERT_FALSE(hand(&lane, &here, NULL));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&lane.count.pushed), 0);
   ws_inbox_open(&workers[1]);
   CU_ASSERT_TRUE(ws_inbox_is_wanted(&pool));
   CU_ASSERT_TRUE(hand(&lane, &here, NULL));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&lane.count.pushed), 1);
   CU_ASSERT_FALSE(hand(&lane, &there, NULL)); // one at a time
   CU_ASSERT_TRUE(ws_inbox_is_full(&workers[1]));
   CU_ASSERT_EQUAL(ws_inbox_count(&pool, false), 1);
@@ -74,14 +86,41 @@ static void a_worker_that_shuts_is_handed_nothing(void)
 /// The thread that has taken the worker's bit gets no CPU before it writes the task.
 static void a_worker_does_not_wait_for_its_filler(void)
 {
+  static ws_queue_t lane;
+  const ws_task_t task = {.func = test_empty_task};
   begin();
   ws_inbox_open(&workers[0]);
-  ws_store_relaxed(&pool.waiting[0], 0);
+  CU_ASSERT_PTR_EQUAL(ws_inbox_claim(&pool), &workers[0]);
   CU_ASSERT_FALSE(ws_inbox_shut(&workers[0]));
   CU_ASSERT_EQUAL(state_of(0), WS_INBOX_GIVEN_UP);
   ws_inbox_open(&workers[0]); // not while that thread may still write
   CU_ASSERT_EQUAL(state_of(0), WS_INBOX_GIVEN_UP);
   CU_ASSERT_FALSE(ws_inbox_is_wanted(&pool));
+  CU_ASSERT_FALSE(ws_inbox_fill(&workers[0], (ws_here_t){.queue = &lane}, &task));
+  CU_ASSERT_EQUAL(ws_inbox_count(&pool, false), 0);
+  ws_inbox_open(&workers[0]);
+  CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
+}
+
+/// A trace says of a task that it is pushed once.
+static void a_task_that_comes_too_late_is_queued(void)
+{
+  const uint64_t nobody = UINT64_C(1) << 63; // a bit of no worker: a push looks for an inbox
+  ws_au64_t run = {0};
+  begin();
+  ws_pool_t *its_pool = test_pool(1);
+  ws_store_relaxed(&workers[0].inbox.state, WS_INBOX_GIVEN_UP);
+  claimed = &workers[0];
+  ws_or_acq_rel(&its_pool->waiting[0], nobody);
+  const uint64_t pushed = ws_self()->pushed;
+  test_push(its_pool, test_count_task, &run, NULL);
+  CU_ASSERT_EQUAL(ws_self()->pushed, pushed + 1);
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  CU_ASSERT_EQUAL(ws_pool_wait(its_pool), 0);
+  CU_ASSERT_EQUAL(test_value(&run), 1);
+  claimed = NULL;
+  ws_and_acq_rel(&its_pool->waiting[0], ~nobody);
+  test_destroy(its_pool);
 }
 
 static void a_joiner_takes_back_what_it_waits_for(void)
@@ -189,5 +228,6 @@ static void each_task_runs_once(void)
 
 TEST_MAIN("inbox", TEST_CASE(only_a_worker_that_waits_is_handed_a_task),
           TEST_CASE(a_worker_that_shuts_is_handed_nothing), TEST_CASE(a_worker_does_not_wait_for_its_filler),
-          TEST_CASE(a_joiner_takes_back_what_it_waits_for), TEST_CASE(only_a_starved_worker_is_robbed),
+          TEST_CASE(a_task_that_comes_too_late_is_queued), TEST_CASE(a_joiner_takes_back_what_it_waits_for),
+          TEST_CASE(only_a_starved_worker_is_robbed),
           TEST_CASE(each_task_runs_once))

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_wake.c
 /// Who wakes whom: a push one worker; a woken worker two more; the last searcher one, for the pushes that
-/// kept silent because it searched. Linked with --wrap: the pool believes in eight CPUs, the guard never
-/// looks, and workers can be held when they are woken, or while they spin.
+/// kept silent because it searched. Linked with --wrap: the pool believes in eight CPUs and two caches, the
+/// guard never looks, and workers can be held when they are woken, or while they spin.
 #define _GNU_SOURCE
 #include <sched.h>
-#include <string.h>
 
 #include "../../core/ws_process.h"
 #include "../support/ws_test.h"
@@ -27,6 +26,7 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
 void __real_ws_relax(void);
 void __wrap_ws_relax(void);
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *of, int32_t cpu);
+void __wrap_ws_near_plan(struct ws_pool_s *of);
 
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
@@ -69,6 +69,13 @@ bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *of, int32_t cpu)
   (void)of;
   (void)cpu;
   return false;
+}
+
+/// Two last-level caches: the last CPU that can be has one of its own.
+void __wrap_ws_near_plan(struct ws_pool_s *of)
+{
+  of->caches = 2;
+  of->cache_of[WS_CPUS_MAX - 1] = 1;
 }
 
 static void begin(ws_spin_t spin)
@@ -173,17 +180,14 @@ static bool has_run(void *index)
   return ws_load_acquire((ws_au32_t *)index) > 0;
 }
 
-/// Two last-level caches: CPU 7 has one of its own. Worker 2 alone does not sleep there.
+/// The producer is on no CPU of the second cache. Of the sleepers worker 2 alone is not, either.
 static void a_worker_near_the_producer_is_woken(void)
 {
   static ws_au32_t ran;
   begin(WS_SPIN_OFF);
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  pool->caches = 2;
-  memset(pool->cache_of, 0, sizeof(pool->cache_of));
-  pool->cache_of[7] = 1;
   for (uint32_t i = 0; i < WORKERS; i++)
-    ws_store_relaxed(&pool->worker[i].seen_cpu, i == 2 ? 1 + 6 : 1 + 7);
+    ws_store_relaxed(&pool->worker[i].seen_cpu, WS_CPUS_MAX - (i == 2));
   ws_store_release(&guard_held, 1); // it would wake another one if this machine is busy
   test_push(pool, note_worker, &ran, NULL);
   CU_ASSERT_TRUE(test_until(has_run, &ran)); // ws_pool_wait would run it here
