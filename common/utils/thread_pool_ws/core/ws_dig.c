@@ -53,11 +53,12 @@ static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count)
 
 bool ws_dig_under(ws_queue_t *queue, const ws_group_t *group, ws_task_t *task)
 {
+  const bool weak = ws_takes_weak((ws_here_t){.queue = queue});
   uint32_t lifted = 0;
   bool found = false;
   const uint64_t before = ws_load_relaxed(&queue->deque.bottom); // relaxed: only the owner writes it
   while (!found && lifted < DIG_DEPTH_MAX && ws_deque_take(&queue->deque, task)) {
-    found = ws_group_is(task->group, group, false);
+    found = ws_group_is(task->group, group, weak);
     lifted += !found;
   }
   put_back(&queue->deque, before - lifted, lifted);
@@ -98,7 +99,7 @@ static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *
 
 bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  const bool buried = is_buried(&here.queue->deque, group, here.worker);
+  const bool buried = is_buried(&here.queue->deque, group, ws_takes_weak(here));
   if (!buried && (!here.worker || ws_deque_size(&here.worker->aside) == 0))
     return false;
   bool found = false;

@@ -174,7 +174,7 @@ uint64_t ws_find_mark(ws_here_t here)
 static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
   ws_deque_t *deque = &here.queue->deque;
-  const bool weak = here.worker;
+  const bool weak = ws_takes_weak(here);
   uint64_t index;
   if (ws_deque_peek(deque, true, task) && ws_group_is(task->group, group, weak) && ws_deque_take(deque, task))
     return true;
@@ -207,13 +207,13 @@ bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gro
     uint64_t index;
     ws_steal_memo_t memo = {0};
     // relaxed: looked at again below
-    if (queue == here.queue || !ws_group_is(ws_load_relaxed(&queue->root), group, here.worker))
+    if (queue == here.queue || !ws_group_is(ws_load_relaxed(&queue->root), group, ws_takes_weak(here)))
       continue;
     // The task lay there while the root was this group, if the root is read after the task and the CAS finds
     // it still there: to change its root the owner must empty its deque, which moves top on.
     while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
       // [edge ROOT acquire] not older than the task
-      if (!ws_group_is(ws_load_acquire(&queue->root), group, here.worker))
+      if (!ws_group_is(ws_load_acquire(&queue->root), group, ws_takes_weak(here)))
         break;
       if (!ws_deque_steal_commit(&queue->deque, index))
         continue;

@@ -319,6 +319,12 @@ typedef struct {
   ws_worker_t *worker; ///< NULL: not a worker of this pool
 } ws_here_t;
 
+/// @return whether a join here runs tasks with a weak tag. In a task, the thread may be the only one that can
+static inline bool ws_takes_weak(ws_here_t here)
+{
+  return here.worker || here.queue->depth > 0;
+}
+
 /// Add to a counter that only the caller writes.
 static inline void ws_count(ws_au64_t *counter, uint64_t add)
 {

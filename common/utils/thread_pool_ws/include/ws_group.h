@@ -61,8 +61,8 @@ static inline ws_group_t *ws_group_tag(const void *id)
 }
 
 /// @brief A tag for a task that probably belongs to @p id, but may turn out a stranger's, which perhaps waits
-/// for the very thread that waits for @p id. Threads outside leave it to the workers; a worker that waits for
-/// @p id runs it, for it may be the only one that can.
+/// for the very thread that waits for @p id. A thread outside leaves it to the workers. A thread in a task,
+/// worker or not, that waits for @p id runs it, for it may be the only one that can.
 static inline ws_group_t *ws_group_weak_tag(const void *id)
 {
   return (ws_group_t *)((uintptr_t)id | 3u);

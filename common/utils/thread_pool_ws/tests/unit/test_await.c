@@ -114,6 +114,19 @@ static void worker_helps_with_weak_tags(void)
   test_destroy(scene.pool);
 }
 
+/// A thread outside runs a task of its group, and that task joins. The only worker is busy until then.
+static void thread_outside_in_a_task_helps_with_weak_tags(void)
+{
+  begin_held();
+  ws_group_t all;
+  ws_group_init(&all, 1);
+  test_push(scene.pool, pushes_weak_and_joins, NULL, &all);
+  ws_group_wait(&all, scene.pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), TASKS);
+  test_gate_let(&scene.gate, 1);
+  end_held();
+}
+
 static void notes_its_task(void *seen)
 {
   *(void **)seen = ws_current_task()->arg;
@@ -370,6 +383,7 @@ static void worker_index(void)
 
 TEST_MAIN("await", TEST_CASE(join_helps_with_tagged_tasks), TEST_CASE(pool_completes_nothing_for_a_tag),
           TEST_CASE(join_from_outside_leaves_weak_tags_alone), TEST_CASE(worker_helps_with_weak_tags),
+          TEST_CASE(thread_outside_in_a_task_helps_with_weak_tags),
           TEST_CASE(current_task), TEST_CASE(group_may_die_before_its_task_returns),
           TEST_CASE(await_helps_with_its_tag_only), TEST_CASE(await_sleeps),
           TEST_CASE(await_without_a_lane), TEST_CASE(await_does_not_run_what_its_tasks_push),

@@ -68,6 +68,8 @@ static void shim_action(sim_action_t *action)
 void sim_special_shim(sim_scenario_t *scenario)
 {
   scenario->shape = (sim_shape_t)between(SIM_SHAPE_FIFO, SIM_SHAPE_COUNTER);
+  const bool above = one_in(4); // the host's other threads go first on the workers' CPUs
+  scenario->actors_realtime = scenario->actors_realtime || above;
   scenario->exits = false;
   scenario->stops_early = scenario->stops_early || one_in(3);
   if (scenario->destroys) {
@@ -82,6 +84,8 @@ void sim_special_shim(sim_scenario_t *scenario)
     pool->full = WS_FULL_GROW;
     pool->fifo = pool->host_threads = true;
     pool->spin = pool->spin == WS_SPIN_HOT ? WS_SPIN_AUTO : pool->spin;
+    pool->class = above ? WS_CLASS_RR : pool->class;
+    pool->pinned = above || pool->pinned;
   }
   for (uint32_t i = 0; i < scenario->actors; i++)
     for (uint32_t j = 0; j < scenario->actor[i].actions; j++)

@@ -22,7 +22,6 @@
 #include "ws_tpool.h"
 #include "ws_tpool_hooks.h"
 
-#define POLL_PS (5 * SIM_PS_PER_US)
 /// Share of the jobs that end so shortly before the abort, and stop in their delivery until it comes.
 #define STOP_STALLS 0.15
 #define STOP_PS (5 * SIM_PS_PER_MS)
@@ -136,7 +135,7 @@ static notifiedFIFO_elt_t *poll_result(sim_fifo_t *fifo, uint32_t index)
     notifiedFIFO_elt_t *element = tryPullTpool(fifo->queue, &tpool[index]);
     if (element || fifo->aborted)
       return element;
-    sim_sleep_until(sim_self->now_ps + POLL_PS);
+    sim_sleep_until(sim_self->now_ps + SIM_FIFOS_POLL_PS);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "sim_fifos.h"
 
 #include "sim_heap.h"
+#include "sim_stack.h"
 #include "sim_work.h"
 
 #define FIFOS_MAX 8192u
@@ -24,8 +25,10 @@ sim_fifo_t *sim_fifos_new(uint32_t pool)
 
 void sim_fifos_free(sim_fifo_t *fifo)
 {
+  sim_stack_hide(true); // a real job's FIFO would be there until the abort has left it
   while (fifo->users > 0)
-    sim_sleep_until(sim_self->now_ps + SIM_PS_PER_US);
+    sim_sleep_until(sim_self->now_ps + SIM_FIFOS_POLL_PS);
+  sim_stack_hide(false);
   sim_heap_free(fifo->queue);
   fifo->queue = NULL;
 }

@@ -15,6 +15,9 @@ typedef struct {
   bool aborted;
 } sim_fifo_t;
 
+/// A thread that polls may be real-time: the workers get its CPU in between.
+#define SIM_FIFOS_POLL_PS (100 * SIM_PS_PER_US)
+
 /// @return NULL: there are too many
 sim_fifo_t *sim_fifos_new(uint32_t pool);
 
