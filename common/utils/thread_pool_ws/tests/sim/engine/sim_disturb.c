@@ -84,3 +84,8 @@ bool sim_disturb_throttles(sim_ps_t now_ps)
 {
   return now_ps < now.throttled_until_ps;
 }
+
+sim_ps_t sim_disturb_goes_on(sim_ps_t now_ps)
+{
+  return sim_disturb_throttles(now_ps) ? now.throttled_until_ps : now_ps;
+}

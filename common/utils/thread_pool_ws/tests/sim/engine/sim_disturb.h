@@ -23,4 +23,7 @@ void sim_disturb(void);
 /// @return whether the control group's time is used up: all of its threads stand still
 bool sim_disturb_throttles(sim_ps_t now_ps);
 
+/// @return when a group that is throttled at @p now_ps goes on; @p now_ps = it is not
+sim_ps_t sim_disturb_goes_on(sim_ps_t now_ps);
+
 #endif

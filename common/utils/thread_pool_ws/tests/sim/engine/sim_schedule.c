@@ -4,6 +4,7 @@
 /// the fair class, newidle balancing (a CPU that would idle takes a waiting thread).
 #include "sim_schedule.h"
 
+#include "sim_disturb.h"
 #include "sim_random.h"
 
 #define COLD_AFTER_PS (20 * SIM_PS_PER_US) ///< of idling
@@ -83,11 +84,12 @@ static void take(uint32_t index, sim_thread_t *thread, sim_ps_t at_ps)
   arm_slice(index, at_ps);
 }
 
-/// The running thread of a CPU loses it at @p now_ps; what it has charged beyond that is left to do.
+/// The running thread of a CPU loses it at @p now_ps; what it has charged beyond that is left to do, but not
+/// the time for which its group stands still.
 static void stop_current(sim_cpu_t *cpu, sim_ps_t now_ps)
 {
   sim_thread_t *thread = cpu->current;
-  const sim_ps_t from_ps = now_ps > thread->taken_ps ? now_ps : thread->taken_ps;
+  const sim_ps_t from_ps = sim_disturb_goes_on(now_ps > thread->taken_ps ? now_ps : thread->taken_ps);
   thread->left_ps = thread->now_ps > from_ps ? thread->now_ps - from_ps : 0;
   thread->now_ps = now_ps;
   sim_schedule_account(thread, now_ps);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "../../../core/ws_types.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_quiet.h"
@@ -62,6 +63,8 @@ static void make(uint32_t index)
   if (result < 0 && (result != -ENOMEM || sim_scene->fault.map_share == 0))
     sim_finding("a pool could not be made: %d", result);
   sim_pool[index] = pool;
+  if (pool && pool->guarded)
+    sim_thread[pool->guard_thread - 1]->slow_ps = (sim_ps_t)(sim_scene->guard_slow_us * 1e6);
 }
 
 static void stop(uint32_t index)

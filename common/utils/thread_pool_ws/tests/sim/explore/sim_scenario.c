@@ -275,6 +275,22 @@ static void look_hot(sim_scenario_t *scenario)
   scenario->stops_early = false;
 }
 
+static void draw_special(sim_scenario_t *scenario)
+{
+  if (scenario->actors > 2 && one_in(4))
+    sim_special_crowd(scenario);
+  else if (one_in(6))
+    sim_special_spinners(scenario);
+  else if (one_in(12))
+    sim_special_digs(scenario);
+  else if (one_in(10))
+    sim_special_lulls(scenario);
+  else if (one_in(12))
+    sim_special_exits(scenario);
+  if (scenario->seed % SHIM_EVERY == 0)
+    sim_special_shim(scenario);
+}
+
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
 {
   memset(scenario, 0, sizeof(*scenario));
@@ -304,12 +320,7 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->looks_quiet = one_in(3);
   scenario->rounds = one_in(10) ? 2 : 1;
   scenario->changes_masks = has_mask_changes(scenario);
-  if (scenario->actors > 2 && one_in(4))
-    sim_special_crowd(scenario);
-  else if (one_in(6))
-    sim_special_spinners(scenario);
-  if (seed % SHIM_EVERY == 0)
-    sim_special_shim(scenario);
+  draw_special(scenario);
   tame(scenario);
   look_hot(scenario);
   shorten(scenario);

@@ -135,6 +135,8 @@ void sim_scenario_show(const sim_scenario_t *scenario)
   printf("end       %s", scenario->destroys ? left : "stopped");
   if (scenario->call_stalls > 0)
     printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
+  if (scenario->guard_slow_us > 0)
+    printf("; each step of a guard takes %.0f us longer", scenario->guard_slow_us);
   if (scenario->push_starves > 0)
     printf("; before %.1f %% of pushes a worker that spins loses its CPU", scenario->push_starves * 100);
   if (scenario->generations > 1)

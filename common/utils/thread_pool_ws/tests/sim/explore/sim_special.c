@@ -16,6 +16,12 @@ void sim_special_crowd(sim_scenario_t *scenario)
   scenario->stops_early = true;
 }
 
+static void slow_guard(sim_scenario_t *scenario, double least_us)
+{
+  scenario->fault.order = SIM_ORDER_PCT;
+  scenario->guard_slow_us = log_between(least_us, 20);
+}
+
 /// One burst after the other, small, from threads that do not know of each other.
 static void spinners_action(sim_action_t *action)
 {
@@ -50,10 +56,89 @@ void sim_special_spinners(sim_scenario_t *scenario)
     for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
       spinners_action(&scenario->actor[i].action[j]);
   scenario->push_starves = one_in(2) ? 0.1 : 0;
+  if (one_in(2))
+    slow_guard(scenario, 1);
   for (uint32_t i = 0; i < scenario->outsides; i++) {
     scenario->outside[i].at_us = log_between(50, 3000);
     scenario->outside[i].length_us = log_between(5000, 30000);
   }
+}
+
+/// So few calls that none of them calls a guard which an earlier one has missed.
+static void lulls_action(sim_action_t *action)
+{
+  action->sets_spin = false;
+  action->pause_us = 6000 + 24000 * sim_random_unit(); // a slow guard lies down
+  action->burst = (sim_burst_t){.count = between(3, 8),
+                                .by = SIM_BY_BATCH,
+                                .end = one_in(4) ? SIM_END_POOL : SIM_END_GROUP,
+                                .every = 1,
+                                .work_us = log_between(8000, 30000),
+                                .repeat = 1};
+}
+
+void sim_special_lulls(sim_scenario_t *scenario)
+{
+  slow_guard(scenario, 5);
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    scenario->pool[i].workers = between(3, 6);
+  scenario->actors = 1;
+  scenario->actor[0].actions = SIM_ACTIONS_MAX;
+  for (uint32_t i = 0; i < SIM_ACTIONS_MAX; i++)
+    lulls_action(&scenario->actor[0].action[i]);
+}
+
+void sim_special_digs(sim_scenario_t *scenario)
+{
+  scenario->actors = 1;
+  for (uint32_t i = 0; i < scenario->pools; i++) {
+    scenario->pool[i].workers = between(4, 5); // more than tasks that wait: see push_earlier
+    scenario->pool[i].lanes = 8;
+    scenario->pool[i].spin = one_in(2) ? WS_SPIN_OFF : scenario->pool[i].spin;
+  }
+  for (uint32_t i = 0; i < scenario->actor[0].actions; i++) {
+    sim_action_t *action = &scenario->actor[0].action[i];
+    action->sets_spin = false;
+    action->pause_us = one_in(2) ? 0 : log_between(1, 30);
+    action->burst = (sim_burst_t){.pool = action->burst.pool,
+                                  .count = between(1, 3),
+                                  .by = action->burst.by,
+                                  .end = SIM_END_GROUP,
+                                  .every = 1,
+                                  .cover = between(1, 3),
+                                  .earlier = between(1, 2),
+                                  .work_us = log_between(0.01, 5),
+                                  .repeat = between(4, 12)};
+  }
+}
+
+static void exits_action(sim_action_t *action)
+{
+  sim_burst_t *burst = &action->burst;
+  action->sets_spin = false;
+  action->pause_us = one_in(2) ? 0 : log_between(1, 100);
+  burst->count = one_in(2) ? 1 : between(2, 6);
+  burst->by = one_in(2) ? SIM_BY_BATCH : burst->by;
+  burst->end = one_in(2) ? SIM_END_EVENT : (sim_end_t)below(SIM_END_KINDS);
+  burst->kind = burst->leaf = one_in(4) ? SIM_TASK_WORK : SIM_TASK_EXIT;
+  burst->every = between(1, 3);
+  burst->depth = burst->earlier = 0;
+  burst->work_us = log_between(0.01, 20);
+}
+
+void sim_special_exits(sim_scenario_t *scenario)
+{
+  scenario->exits = true;
+  for (; scenario->actors < 3; scenario->actors++)
+    scenario->actor[scenario->actors] = scenario->actor[0];
+  scenario->together = one_in(2);
+  scenario->stops_early = one_in(2);
+  scenario->stop_us = log_between(1, 300);
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    scenario->pool[i].workers = between(1, 2);
+  for (uint32_t i = 0; i < scenario->actors; i++)
+    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
+      exits_action(&scenario->actor[i].action[j]);
 }
 
 static void shim_action(sim_action_t *action)

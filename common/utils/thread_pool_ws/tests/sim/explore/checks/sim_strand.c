@@ -127,12 +127,18 @@ static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
                                      : ws_queued(pool) > 0 && is_left(pool));
 }
 
+/// @return what a guard's slowness adds to so many of its steps
+static sim_ps_t guard_slow_ps(uint32_t steps)
+{
+  return (sim_ps_t)(sim_scene->guard_slow_us * 1e6) * (sim_ps_t)steps;
+}
+
 /// What the guard takes, in the worst case.
 static sim_ps_t bound_ps(const ws_pool_t *pool)
 {
   if (!pool->guarded)
     return 2 * SIM_PS_PER_MS; // no timer repairs anything there
-  return 6 * SIM_PS_PER_MS + (sim_fault.late_share > 0 ? 20 * SIM_PS_PER_MS : 0);
+  return 6 * SIM_PS_PER_MS + (sim_fault.late_share > 0 ? 20 * SIM_PS_PER_MS : 0) + guard_slow_ps(3000);
 }
 
 /// How often a thread was seen in one and the same sleep.
@@ -187,7 +193,7 @@ static void look_for_guard(uint32_t index, sim_ps_t now_ps)
       sim_disturb_throttles(now_ps) || ws_load_relaxed(&pool->guard) != WS_GUARD_DORMANT ||
       ws_queued(pool) == 0 || !ws_has_sleepers(pool) || anybody_waits_for_cpu())
     looks[index] = 0;
-  else if (++looks[index] > GUARD_LOOKS_MAX)
+  else if (++looks[index] > GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS))
     sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
 }
 
