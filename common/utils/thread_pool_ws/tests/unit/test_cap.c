@@ -188,6 +188,7 @@ static void outlast_a_look(void *unused)
     ws_store_release(&looks_granted, 1); // again: a guard that stands up uses one without a look
     sched_yield();
   }
+  ws_store_release(&looks_granted, 0); // no look while the next task waits for its worker to get a CPU
   if (ws_load_relaxed(&scene.pool->lifted))
     ws_store_relaxed(&own.lifted, 1);
 }
