@@ -202,18 +202,19 @@ bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
   const uint32_t queues = ws_queue_count(pool);
+  const bool weak = ws_takes_weak(here);
   for (uint32_t i = 0; i < queues; i++) {
     ws_queue_t *queue = pool->queue[i];
     uint64_t index;
     ws_steal_memo_t memo = {0};
     // relaxed: looked at again below
-    if (queue == here.queue || !ws_group_is(ws_load_relaxed(&queue->root), group, ws_takes_weak(here)))
+    if (queue == here.queue || !ws_group_is(ws_load_relaxed(&queue->root), group, weak))
       continue;
     // The task lay there while the root was this group, if the root is read after the task and the CAS finds
     // it still there: to change its root the owner must empty its deque, which moves top on.
     while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
       // [edge ROOT acquire] not older than the task
-      if (!ws_group_is(ws_load_acquire(&queue->root), group, ws_takes_weak(here)))
+      if (!ws_group_is(ws_load_acquire(&queue->root), group, weak))
         break;
       if (!ws_deque_steal_commit(&queue->deque, index))
         continue;

@@ -16,6 +16,13 @@ void sim_special_crowd(sim_scenario_t *scenario)
   scenario->stops_early = true;
 }
 
+static void change_actions(sim_scenario_t *scenario, void (*change)(sim_action_t *action))
+{
+  for (uint32_t i = 0; i < scenario->actors; i++)
+    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
+      change(&scenario->actor[i].action[j]);
+}
+
 static void slow_guard(sim_scenario_t *scenario, double least_us)
 {
   scenario->fault.order = SIM_ORDER_PCT;
@@ -52,9 +59,7 @@ void sim_special_spinners(sim_scenario_t *scenario)
     for (uint32_t j = 0; j < SIM_WORKERS_MAX && one_in(2); j++)
       pool->core[j] = (int32_t)(j % cpus);
   }
-  for (uint32_t i = 0; i < scenario->actors; i++)
-    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
-      spinners_action(&scenario->actor[i].action[j]);
+  change_actions(scenario, spinners_action);
   scenario->push_starves = one_in(2) ? 0.1 : 0;
   if (one_in(2))
     slow_guard(scenario, 1);
@@ -84,8 +89,22 @@ void sim_special_lulls(sim_scenario_t *scenario)
     scenario->pool[i].workers = between(3, 6);
   scenario->actors = 1;
   scenario->actor[0].actions = SIM_ACTIONS_MAX;
-  for (uint32_t i = 0; i < SIM_ACTIONS_MAX; i++)
-    lulls_action(&scenario->actor[0].action[i]);
+  change_actions(scenario, lulls_action);
+}
+
+static void digs_action(sim_action_t *action)
+{
+  action->sets_spin = false;
+  action->pause_us = one_in(2) ? 0 : log_between(1, 30);
+  action->burst = (sim_burst_t){.pool = action->burst.pool,
+                                .count = between(1, 3),
+                                .by = action->burst.by,
+                                .end = SIM_END_GROUP,
+                                .every = 1,
+                                .cover = between(1, 3),
+                                .earlier = between(1, 2),
+                                .work_us = log_between(0.01, 5),
+                                .repeat = between(4, 12)};
 }
 
 void sim_special_digs(sim_scenario_t *scenario)
@@ -96,20 +115,7 @@ void sim_special_digs(sim_scenario_t *scenario)
     scenario->pool[i].lanes = 8;
     scenario->pool[i].spin = one_in(2) ? WS_SPIN_OFF : scenario->pool[i].spin;
   }
-  for (uint32_t i = 0; i < scenario->actor[0].actions; i++) {
-    sim_action_t *action = &scenario->actor[0].action[i];
-    action->sets_spin = false;
-    action->pause_us = one_in(2) ? 0 : log_between(1, 30);
-    action->burst = (sim_burst_t){.pool = action->burst.pool,
-                                  .count = between(1, 3),
-                                  .by = action->burst.by,
-                                  .end = SIM_END_GROUP,
-                                  .every = 1,
-                                  .cover = between(1, 3),
-                                  .earlier = between(1, 2),
-                                  .work_us = log_between(0.01, 5),
-                                  .repeat = between(4, 12)};
-  }
+  change_actions(scenario, digs_action);
 }
 
 static void exits_action(sim_action_t *action)
@@ -136,9 +142,7 @@ void sim_special_exits(sim_scenario_t *scenario)
   scenario->stop_us = log_between(1, 300);
   for (uint32_t i = 0; i < scenario->pools; i++)
     scenario->pool[i].workers = between(1, 2);
-  for (uint32_t i = 0; i < scenario->actors; i++)
-    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
-      exits_action(&scenario->actor[i].action[j]);
+  change_actions(scenario, exits_action);
 }
 
 static void shim_action(sim_action_t *action)
@@ -172,7 +176,5 @@ void sim_special_shim(sim_scenario_t *scenario)
     pool->class = above ? WS_CLASS_RR : pool->class;
     pool->pinned = above || pool->pinned;
   }
-  for (uint32_t i = 0; i < scenario->actors; i++)
-    for (uint32_t j = 0; j < scenario->actor[i].actions; j++)
-      shim_action(&scenario->actor[i].action[j]);
+  change_actions(scenario, shim_action);
 }

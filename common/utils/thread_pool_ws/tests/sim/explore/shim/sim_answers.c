@@ -20,18 +20,9 @@
 #define GOALS_MAX 8192u
 
 static tpool_t tpool[SIM_POOLS_MAX];
-static bool is_made[SIM_POOLS_MAX];
-static const ws_tpool_t *behind[SIM_POOLS_MAX]; ///< never freed
-static uint32_t round_first;
 
 static sim_goal_t goals[GOALS_MAX];
 static uint32_t goals_used;
-
-static void look(void)
-{
-  for (uint32_t i = 0; i < SIM_POOLS_MAX; i++)
-    sim_pool[i] = is_made[i] ? behind[i]->pool : NULL;
-}
 
 static void make(uint32_t index)
 {
@@ -39,10 +30,7 @@ static void make(uint32_t index)
   memset(&tpool[index], 0xA5, sizeof(tpool[index])); // nobody reads it before the init
   sim_shim_make_begin(index, params);
   initNamedTpool(params, &tpool[index], false, index % 2 == 0 ? NULL : params);
-  sim_shim_make_end();
-  behind[index] = tpool[index].ws;
-  is_made[index] = true;
-  look();
+  sim_shim_make_end(index, tpool[index].ws);
   if (tpool[index].len_thr != sim_scene->pool[index].workers)
     sim_finding("a pool of %u threads says %zu", sim_scene->pool[index].workers, tpool[index].len_thr);
 }
@@ -75,7 +63,7 @@ static void stop(uint32_t index)
 
 static void hint(const sim_burst_t *burst, bool begins)
 {
-  if (is_made[burst->pool] && sim_shim_is_hinted(burst, begins))
+  if (sim_shim_is_hinted(burst, begins))
     ws_oai_prewake(&tpool[burst->pool], burst->count);
 }
 
@@ -177,7 +165,7 @@ static void join(sim_goal_t *goal)
 static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
 {
   const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
-  if (!is_made[index] || goals_used == GOALS_MAX || sim_records + count > SIM_RECORDS_MAX)
+  if (!sim_shim_is_made(index) || goals_used == GOALS_MAX || sim_records + count > SIM_RECORDS_MAX)
     return;
   sim_goal_t *goal = arm(burst, depth, count);
   goal->first = sim_record_take(count);
@@ -196,23 +184,15 @@ static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
 
 static void end(void)
 {
-  sim_shim_check_end(round_first);
-  round_first = sim_records;
-  memset(is_made, 0, sizeof(is_made));
-}
-
-static void destroy(uint32_t index, bool stopped)
-{
-  (void)index; // the abort ends it
-  (void)stopped;
+  sim_shim_end();
 }
 
 const sim_front_t sim_front_here = {
     .make = make,
     .stop = stop,
-    .destroy = destroy,
+    .destroy = sim_shim_destroy,
     .hint = hint,
     .burst = burst,
-    .look = look,
+    .look = sim_shim_look,
     .end = end,
 };

@@ -27,9 +27,6 @@
 #define STOP_PS (5 * SIM_PS_PER_MS)
 
 static tpool_t tpool[SIM_POOLS_MAX];
-static bool is_made[SIM_POOLS_MAX];
-static const ws_tpool_t *behind[SIM_POOLS_MAX]; ///< never freed
-static uint32_t round_first;
 
 /// What became of each record's element.
 static struct {
@@ -38,22 +35,13 @@ static struct {
   bool pulled;
 } result[SIM_RECORDS_MAX];
 
-static void look(void)
-{
-  for (uint32_t i = 0; i < SIM_POOLS_MAX; i++)
-    sim_pool[i] = is_made[i] ? behind[i]->pool : NULL;
-}
-
 static void make(uint32_t index)
 {
   char params[SIM_SHIM_PARAMS_BYTES];
   memset(&tpool[index], 0xA5, sizeof(tpool[index])); // nobody reads it before the init
   sim_shim_make_begin(index, params);
   initNamedTpool(params, &tpool[index], index == 1, index % 2 == 0 ? NULL : params);
-  sim_shim_make_end();
-  behind[index] = tpool[index].ws;
-  is_made[index] = true;
-  look();
+  sim_shim_make_end(index, tpool[index].ws);
 }
 
 /// What waits for results of the pool is told that none come any more.
@@ -73,7 +61,7 @@ static void stop(uint32_t index)
 
 static void hint(const sim_burst_t *burst, bool begins)
 {
-  if (is_made[burst->pool] && sim_shim_is_hinted(burst, begins))
+  if (sim_shim_is_hinted(burst, begins))
     ws_oai_prewake(&tpool[burst->pool], burst->count);
 }
 
@@ -210,7 +198,7 @@ static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
 {
   const uint32_t count = depth == burst->depth ? burst->count : burst->fan;
   const sim_end_t end = end_of(burst, depth);
-  if (!is_made[index] || sim_records + count > SIM_RECORDS_MAX)
+  if (!sim_shim_is_made(index) || sim_records + count > SIM_RECORDS_MAX)
     return;
   sim_fifo_t *fifo = end == SIM_END_NOTHING ? NULL : sim_fifos_new(index);
   if (!fifo && end != SIM_END_NOTHING)
@@ -226,10 +214,10 @@ static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
   sim_fifos_free(fifo);
 }
 
-/// Each element was pulled once, or freed by whoever dropped it.
-static void check_elements(void)
+/// Each element from that of record @p first on was pulled once, or freed by whoever dropped it.
+static void check_elements(uint32_t first)
 {
-  for (uint32_t i = round_first; i < sim_records; i++) {
+  for (uint32_t i = first; i < sim_records; i++) {
     const sim_fifo_t *fifo = result[i].fifo;
     const bool is_lost = fifo && fifo->aborted; // what is pushed to an aborted FIFO stays where it is
     if (result[i].pulled || is_lost)
@@ -243,24 +231,15 @@ static void check_elements(void)
 
 static void end(void)
 {
-  sim_shim_check_end(round_first);
-  check_elements();
-  round_first = sim_records;
-  memset(is_made, 0, sizeof(is_made));
-}
-
-static void destroy(uint32_t index, bool stopped)
-{
-  (void)index; // the abort ends it
-  (void)stopped;
+  check_elements(sim_shim_end());
 }
 
 const sim_front_t sim_front_here = {
     .make = make,
     .stop = stop,
-    .destroy = destroy,
+    .destroy = sim_shim_destroy,
     .hint = hint,
     .burst = burst,
-    .look = look,
+    .look = sim_shim_look,
     .end = end,
 };

@@ -22,6 +22,9 @@
 
 sim_shim_making_t sim_shim_making;
 
+static bool is_made[SIM_POOLS_MAX];
+static const ws_tpool_t *behind[SIM_POOLS_MAX];
+
 static void write_params(const sim_pool_plan_t *plan, char *text)
 {
   static const char *const modes[] = {"off", "fixed", "auto", "auto"};
@@ -51,10 +54,30 @@ void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES])
   write_params(plan, params);
 }
 
-void sim_shim_make_end(void)
+void sim_shim_look(void)
+{
+  for (uint32_t i = 0; i < SIM_POOLS_MAX; i++)
+    sim_pool[i] = is_made[i] ? behind[i]->pool : NULL;
+}
+
+void sim_shim_make_end(uint32_t index, const ws_tpool_t *its)
 {
   sim_fault.create_share = sim_scene->fault.create_share;
   sim_fault.map_share = sim_scene->fault.map_share;
+  behind[index] = its;
+  is_made[index] = true;
+  sim_shim_look();
+}
+
+bool sim_shim_is_made(uint32_t index)
+{
+  return is_made[index];
+}
+
+void sim_shim_destroy(uint32_t index, bool stopped)
+{
+  (void)index;
+  (void)stopped;
 }
 
 void threadCreate(pthread_t *thread, void *(*func)(void *), void *arg, char *name, int affinity, int priority)
@@ -77,7 +100,7 @@ void threadCreate(pthread_t *thread, void *(*func)(void *), void *arg, char *nam
 
 bool sim_shim_is_hinted(const sim_burst_t *burst, bool begins)
 {
-  if (!begins || burst->hint == SIM_HINT_NONE)
+  if (!is_made[burst->pool] || !begins || burst->hint == SIM_HINT_NONE)
     return false;
   sim_work(HINT_PS);
   return true;
@@ -123,11 +146,16 @@ static void await_tasks(void)
       ws_pool_wait(sim_pool[i]);
 }
 
-void sim_shim_check_end(uint32_t first)
+uint32_t sim_shim_end(void)
 {
+  static uint32_t round_first;
+  const uint32_t first = round_first;
   if (sim_scene->destroys)
     await_tasks();
   else
     sim_quiet_check_end();
   check_run(first);
+  round_first = sim_records;
+  memset(is_made, 0, sizeof(is_made));
+  return first;
 }

@@ -7,6 +7,7 @@
 #define SIM_SHIM_H
 
 #include "sim_play.h"
+#include "ws_tpool.h"
 
 #define SIM_SHIM_PARAMS_BYTES 256u
 
@@ -19,7 +20,14 @@ extern sim_shim_making_t sim_shim_making;
 
 /// @brief A pool is about to be made. @param params  out: its list of cores, with entries for spinning
 void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES]);
-void sim_shim_make_end(void);
+/// @brief It is made. @param its  what its tpool stands for, which is never freed
+void sim_shim_make_end(uint32_t index, const ws_tpool_t *its);
+bool sim_shim_is_made(uint32_t index);
+
+/// @brief As in sim_front.h.
+void sim_shim_look(void);
+/// @brief As in sim_front.h: nothing, because the abort ends a pool.
+void sim_shim_destroy(uint32_t index, bool stopped);
 
 /// @brief A thread is about to push a burst: shall the pool be told? @return whether
 bool sim_shim_is_hinted(const sim_burst_t *burst, bool begins);
@@ -27,8 +35,8 @@ bool sim_shim_is_hinted(const sim_burst_t *burst, bool begins);
 /// @brief Abort a pool by @p abort_pool, from two threads at once where the plan says so.
 void sim_shim_abort(uint32_t index, void (*abort_pool)(uint32_t index));
 
-/// @brief Everything is over, and the pools are aborted or left: threads and memory. @param first  record of
-/// this round
-void sim_shim_check_end(uint32_t first);
+/// @brief Everything is over, and the pools are aborted or left: checks threads, memory and tasks. The next
+/// round begins. @return first record of the round that has ended
+uint32_t sim_shim_end(void);
 
 #endif
