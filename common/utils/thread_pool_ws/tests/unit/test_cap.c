@@ -173,6 +173,7 @@ static void a_task_polls_for_a_later_one(void)
 }
 
 #define OWN_TASKS 40u
+#define MANY_TASKS 4000u
 
 static struct {
   ws_group_t group;
@@ -222,14 +223,14 @@ static void a_worker_that_runs_its_own_tasks_is_no_stall(void)
   close_scene();
 }
 
-/// Tasks come one by one, none waits, and the guard looks at each. @return whether the cap, lifted at first,
-/// still is
-static bool stays_lifted(void)
+/// Up to @p tasks tasks come one by one, none waits, and the guard looks at each. @return whether the cap,
+/// lifted at first, still is after the last one
+static bool stays_lifted(uint32_t tasks)
 {
   hold_guard();
   ws_store_relaxed(&scene.pool->lifted, 1); // a guard that lies down lowers it
   bool run = true;
-  for (uint32_t i = 0; i < OWN_TASKS && run; i++) {
+  for (uint32_t i = 0; i < tasks && run && ws_load_relaxed(&scene.pool->lifted); i++) { // relaxed: no more
     ws_group_init(&own.group, 1);
     test_push(scene.pool, outlast_a_look, NULL, &own.group);
     run = test_until(own_tasks_are_done, NULL);
@@ -243,13 +244,17 @@ static bool stays_lifted(void)
 
 /// A lifted cap is lowered while the guard stands, but not while a task blocks. When the guard lies down it
 /// is lowered all the same: nobody else would.
+///
+/// Fourteen healthy looks in a row lower the cap. How many tasks that takes is not certain: the guard asks
+/// whether a worker is parked, and then the kernel whether the worker sleeps. A worker that parks in between
+/// seems to have a task that blocks, and the row begins anew.
 static void a_lifted_cap_is_lowered(void)
 {
   open_scene(3, false);
-  CU_ASSERT_FALSE(stays_lifted());
+  CU_ASSERT_FALSE(stays_lifted(MANY_TASKS));
   test_push(scene.pool, test_gate_task, &scene.gate, NULL);
   CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1));
-  CU_ASSERT_TRUE(stays_lifted());
+  CU_ASSERT_TRUE(stays_lifted(OWN_TASKS));
   CU_ASSERT_TRUE(test_until(guard_is_down, NULL));
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->lifted), 0);
   test_gate_let(&scene.gate, 1);
