@@ -8,6 +8,7 @@
 
 #include "../../../core/ws_types.h"
 #include "sim_libc.h"
+#include "sim_mask.h"
 #include "sim_play.h"
 #include "sim_quiet.h"
 #include "sim_random.h"
@@ -36,6 +37,21 @@ static void be_silent(void *unused, const char *message)
   (void)message;
 }
 
+static int create(ws_pool_t **pool, const ws_settings_t *settings, bool confined)
+{
+  cpu_set_t had, first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  if (confined)
+    sched_getaffinity(0, sizeof(had), &had);
+  if (confined)
+    sched_setaffinity(0, sizeof(first), &first);
+  const int result = ws_pool_create(pool, settings);
+  if (confined)
+    sched_setaffinity(0, sizeof(had), &had);
+  return result;
+}
+
 static void make(uint32_t index)
 {
   const sim_pool_plan_t *plan = &sim_scene->pool[index];
@@ -58,11 +74,13 @@ static void make(uint32_t index)
   settings.create_arg = (void *)(uintptr_t)plan;
   settings.warn = be_silent;
   ws_pool_t *pool;
-  const int result = ws_pool_create(&pool, &settings);
+  const int result = create(&pool, &settings, plan->confined);
   sim_fault.create_share = sim_scene->fault.create_share;
   if (result < 0 && (result != -ENOMEM || sim_scene->fault.map_share == 0))
     sim_finding("a pool could not be made: %d", result);
   sim_pool[index] = pool;
+  if (pool)
+    sim_mask_check_guard(pool);
   if (pool && pool->guarded)
     sim_thread[pool->guard_thread - 1]->slow_ps = (sim_ps_t)(sim_scene->guard_slow_us * 1e6);
 }

@@ -2,6 +2,7 @@
 /// @file sim_outside.c
 /// What other programs and the operator do meanwhile.
 #include "sim_libc.h"
+#include "sim_mask.h"
 #include "sim_play.h"
 #include "sim_strand.h"
 
@@ -9,6 +10,7 @@ static void set_mask(sim_thread_t *thread, uint64_t mask, sim_ps_t now_ps)
 {
   if (sim_is_hog(thread) || thread->state == SIM_ENDED)
     return;
+  sim_mask_tell(thread, mask);
   thread->allowed[0] = mask;
   sim_thread_settle(thread, now_ps);
 }

@@ -291,6 +291,15 @@ static void draw_special(sim_scenario_t *scenario)
     sim_special_shim(scenario);
 }
 
+/// Floating workers take over the affinity of the thread that makes the pool.
+static bool no_worker_floats(const sim_pool_plan_t *pool)
+{
+  bool floats = !pool->pinned;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    floats |= pool->core[i] < 0;
+  return !floats;
+}
+
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
 {
   memset(scenario, 0, sizeof(*scenario));
@@ -324,4 +333,6 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   tame(scenario);
   look_hot(scenario);
   shorten(scenario);
+  for (uint32_t i = 0; i < scenario->pools; i++) // last: nothing else is drawn otherwise than without it
+    scenario->pool[i].confined = no_worker_floats(&scenario->pool[i]) && one_in(2);
 }

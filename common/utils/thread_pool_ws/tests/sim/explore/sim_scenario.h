@@ -104,6 +104,7 @@ typedef struct {
   bool fifo;
   ws_spin_t spin;
   double lead_us, spin_us, join_spin_us;
+  bool confined;     ///< the thread that makes it may use CPU 0 only, its workers have CPUs of their own
   bool host_threads; ///< the host creates the threads
   bool no_guard;     ///< there is no thread for the guard
   double late_us;    ///< made so long after the threads outside have begun

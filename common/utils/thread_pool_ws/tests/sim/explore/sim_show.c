@@ -57,6 +57,8 @@ static void show_pool(const sim_pool_plan_t *pool, uint32_t index, bool shimmed)
   static const char *const full[] = {"grows", "runs inline", "fails"};
   printf("pool %u    %u workers, %s, priority %d", index, pool->workers, classes[pool->class],
          pool->priority);
+  if (pool->confined)
+    printf(", made by a thread on CPU 0");
   for (uint32_t i = 0; i < pool->workers && pool->pinned; i++)
     printf("%s%d", i == 0 ? ", on CPUs " : " ", pool->core[i]);
   printf("; queues of %u, %u lanes, a full one %s%s; spin %s", pool->capacity, pool->lanes, full[pool->full],

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "../../../core/ws_types.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
+#include "sim_mask.h"
 #include "sim_play.h"
 #include "sim_random.h"
 #include "sim_stack.h"
@@ -94,25 +94,10 @@ void sim_task_do(sim_record_t *record)
     exit_thread(record);
 }
 
-/// @return whether the running thread is a worker that floats
-static bool floats(void)
-{
-  const int32_t index = ws_worker_index();
-  for (uint32_t i = 0; i < sim_scene->pools && index >= 0; i++) {
-    const ws_pool_t *pool = sim_pool[i];
-    if (pool && (uint32_t)index < pool->workers && pool->worker[index].tid == (int32_t)sim_self->index + 1)
-      return pool->worker[index].cpu < 0;
-  }
-  return false;
-}
-
 void sim_task_check(const sim_record_t *record)
 {
-  const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
   sim_front->look();
-  if (!sim_scene->changes_masks && (sim_self->allowed[0] & all) != all && floats())
-    sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
-                (uint32_t)(record - sim_record), (unsigned long long)(sim_self->allowed[0] & all));
+  sim_mask_check(record);
 }
 
 void sim_task_before_call(void)

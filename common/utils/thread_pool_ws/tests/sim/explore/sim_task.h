@@ -9,7 +9,7 @@
 /// @brief Compute, sleep, push: as the task's burst and its depth say.
 void sim_task_do(sim_record_t *record);
 
-/// @brief A finding if a floating worker runs the task and may not use every CPU of the process.
+/// @brief The running thread begins the task of @p record: is its affinity what it must be (sim_mask.h)?
 void sim_task_check(const sim_record_t *record);
 
 /// @brief The thread is about to call the pool, or to return to it: it may stop in the middle of that.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_mask.c
+/// sim_mask.h.
+#include "sim_mask.h"
+
+#include "../../../../core/ws_types.h"
+#include "sim_libc.h"
+#include "sim_play.h"
+
+static uint64_t told[SIM_THREADS_MAX]; ///< by thread: what the operator said last; 0 = nothing, or unclear
+
+static const ws_worker_t *worker_of(const sim_thread_t *thread)
+{
+  for (uint32_t i = 0; i < sim_scene->pools; i++) {
+    const ws_pool_t *pool = sim_pool[i];
+    if (!pool || ws_load_relaxed(&pool->state) == WS_STOPPED)
+      continue;
+    for (uint32_t j = 0; j < pool->workers; j++)
+      if (pool->worker[j].tid == (int32_t)thread->index + 1)
+        return &pool->worker[j];
+  }
+  return NULL;
+}
+
+/// Linux has no compare-and-swap for affinities. What the operator says while a worker changes its affinity
+/// may be lost. So may a mask that happens to be the narrow one which the worker has given itself.
+static bool may_be_lost(const ws_worker_t *worker, uint64_t had, uint64_t mask)
+{
+  return ws_load_relaxed(&worker->confine.busy) || (worker->confine.on && had == mask);
+}
+
+void sim_mask_tell(const sim_thread_t *thread, uint64_t mask)
+{
+  const ws_worker_t *worker = worker_of(thread);
+  told[thread->index] = worker && !may_be_lost(worker, thread->allowed[0], mask) ? mask : 0;
+}
+
+void sim_mask_check(const sim_record_t *record)
+{
+  const ws_worker_t *worker = worker_of(sim_self);
+  const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1, may = sim_self->allowed[0] & all;
+  const uint64_t says = told[sim_self->index];
+  if (!worker || worker->cpu >= 0)
+    return;
+  if (!sim_scene->changes_masks && may != all)
+    sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
+                (uint32_t)(record - sim_record), (unsigned long long)may);
+  if (says != 0 && (may & ~says) != 0)
+    sim_finding("undone: a worker runs task %u and may use the CPUs %llx; the operator said %llx",
+                (uint32_t)(record - sim_record), (unsigned long long)may, (unsigned long long)says);
+}
+
+void sim_mask_check_guard(const ws_pool_t *pool)
+{
+  if (!pool->guarded || sim_scene->changes_masks)
+    return;
+  const uint64_t may = sim_thread[pool->guard_thread - 1]->allowed[0];
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const uint64_t worker_may = sim_thread[pool->worker[i].tid - 1]->allowed[0];
+    if (worker_may & ~may)
+      sim_finding("guard: it may use the CPUs %llx, and worker %u %llx", (unsigned long long)may, i,
+                  (unsigned long long)worker_may);
+  }
+}
