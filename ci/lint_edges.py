@@ -10,7 +10,7 @@ start of a comment that begins higher up) but not beside another site, stands a 
     [edge NAME release|acquire|acq_rel|fence]     or     relaxed: <reason>
 
 Rules: tag (a site has one that fits its order), form (a tag can be read), loose (a tag has a site), sides (an
-edge has a release and an acquire side), table (edges and the rows of core/MEMORY_MODEL.md are the same set),
+edge has a release and an acquire side), table (edges and the rows of MEMORY_MODEL.md are the same set),
 raw (no atomic operation but the wrappers).
 """
 

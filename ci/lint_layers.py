@@ -21,33 +21,33 @@ from lintkit import C_SUFFIXES, MODULE, CText, Finding, line_of, main, read, spl
 # From top to bottom. A pattern is matched against the path inside the module without its suffix, so a .c file
 # stands beside its header. Public headers (include/) are not in it: they are pure interface, and anybody may
 # include them.
-PREWAKE = ("core/ws_prewake*", "core/ws_rhythm*", "core/ws_level*", "core/ws_watch*")
+PREWAKE = ("prewake/ws_prewake*", "prewake/ws_rhythm*", "prewake/ws_level*", "sleep/ws_watch*")
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("shim", ("shim/*",)),
-    ("pool, start", ("core/ws_pool*", "core/ws_start*")),
+    ("pool, start", ("setup/ws_pool*", "setup/ws_start*")),
     ("worker", ("core/ws_worker*",)),
     ("push, join, wait", ("core/ws_push*", "core/ws_join*", "core/ws_wait*")),
-    ("stats, report", ("core/ws_stats*", "core/ws_report*")),
-    ("guard, spin, hint", ("core/ws_guard*", "core/ws_spin*", "core/ws_hint*")),
+    ("stats, report", ("observe/ws_stats*", "observe/ws_report*")),
+    ("guard, spin, hint", ("sleep/ws_guard*", "sleep/ws_spin*", "sleep/ws_hint*")),
     (
         "dig, find, helper, hot, inbox, park, place, run, survive",
         (
-            *("core/ws_dig*", "core/ws_find*", "core/ws_helper*", "core/ws_hot*", "core/ws_inbox*"),
-            *("core/ws_park*", "core/ws_place*", "core/ws_run*", "core/ws_survive*", *PREWAKE),
+            *("core/ws_dig*", "core/ws_find*", "sleep/ws_helper*", "sleep/ws_hot*", "pool/ws_inbox*"),
+            *("sleep/ws_park*", "sleep/ws_place*", "core/ws_run*", "core/ws_survive*", *PREWAKE),
         ),
     ),
-    ("lane, search", ("core/ws_lane*", "core/ws_search*")),
-    ("process, traced", ("core/ws_process*", "core/ws_traced*")),
-    ("near, topo, settings", ("core/ws_near*", "core/ws_topo*", "core/ws_settings*", "core/ws_config*")),
-    ("types", ("core/ws_types*",)),
-    ("deque, shared queue, group", ("core/ws_deque*", "core/ws_shared*", "core/ws_group*")),
-    ("os, relax, trace", ("core/ws_os*", "core/ws_relax*", "trace/*")),
-    ("lead", ("core/ws_lead*",)),
-    ("predict", ("core/ws_predict*",)),
-    ("histogram, period, window", ("core/ws_histogram*", "core/ws_period*", "core/ws_window*")),
-    ("atomic, base", ("core/ws_atomic*", "core/ws_base*", "core/ws_assert*")),
+    ("lane, search", ("pool/ws_lane*", "sleep/ws_search*")),
+    ("process, traced", ("pool/ws_process*", "trace/ws_traced*")),
+    ("near, topo, settings", ("pool/ws_near*", "setup/ws_topo*", "setup/ws_settings*", "setup/ws_config*")),
+    ("types", ("pool/ws_types*",)),
+    ("deque, shared queue, group", ("queue/ws_deque*", "queue/ws_shared*", "core/ws_group*")),
+    ("os, relax, trace", ("os/ws_os*", "os/ws_relax*", "trace/*")),
+    ("lead", ("prewake/ws_lead*",)),
+    ("predict", ("prewake/ws_predict*",)),
+    ("histogram, period, window", ("base/ws_histogram*", "prewake/ws_period*", "base/ws_window*")),
+    ("atomic, base", ("base/ws_atomic*", "base/ws_base*", "core/ws_assert*")),
 )
-STDATOMIC_INCLUDER = "core/ws_atomic.h"
+STDATOMIC_INCLUDER = "base/ws_atomic.h"
 # Models are programs of their own, written for a checker of the C11 memory model. OAI's callers get stdatomic
 # through the header of its pool that the shim's stands for.
 STDATOMIC_FREE = ("tests/model/*", "tests/host/*", "shim/*/task_ans.h")

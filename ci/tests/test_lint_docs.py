@@ -13,7 +13,7 @@ class DocsTest(TreeTest):
         files = {
             "README.md": text,
             "docs/tuning.md": "# Tuning\n## Spin & `wake`: 2 µs\n",
-            "@/core/ws_pool.c": HEAD,
+            "@/setup/ws_pool.c": HEAD,
             "ci/test": f"#!/bin/sh\n# {SPDX}\n",
         }
         self.assert_rules(check(self.tree(files)), *expected)

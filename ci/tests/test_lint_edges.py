@@ -13,7 +13,7 @@ ACQUIRE = "ws_load_acquire(&q->bottom); // [edge Q_PUBLISH acquire]\n"
 
 class EdgesTest(TreeTest):
     def core(self, code: str, table: str = TABLE + ROW) -> dict[str, str]:
-        return {"@/core/ws_q.c": code, "@/core/MEMORY_MODEL.md": table}
+        return {"@/core/ws_q.c": code, "@/MEMORY_MODEL.md": table}
 
     def expect(self, code: str, *expected: str, table: str = TABLE + ROW) -> None:
         self.assert_rules(check(self.tree(self.core(code, table))), *expected)
@@ -92,7 +92,7 @@ class EdgesTest(TreeTest):
 
     def test_raw_atomics_are_found_outside_the_wrappers(self) -> None:
         files = self.core(RELEASE + ACQUIRE + "__atomic_load_n(&a, 0);\n")
-        files["@/core/ws_atomic.h"] = "#define ws_load_acquire(a) __atomic_load_n(a, 2)\n"
+        files["@/base/ws_atomic.h"] = "#define ws_load_acquire(a) __atomic_load_n(a, 2)\n"
         self.assert_rules(check(self.tree(files)), "ws_q.c:3 raw")
 
     def test_text_in_strings_and_other_folders_does_not_count(self) -> None:

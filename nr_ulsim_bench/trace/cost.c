@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "report.h"
 #include "words.h"
-#include "ws_probe.h"
+#include "../../common/utils/thread_pool_ws/trace/ws_probe.h"
 #include "ws_trace.h"
 
 #ifdef WS_LTTNG

@@ -3,8 +3,8 @@
 /// ws_dig.h.
 #include "ws_dig.h"
 
-#include "ws_group_word.h"
-#include "ws_park.h"
+#include "../pool/ws_group_word.h"
+#include "../sleep/ws_park.h"
 #include "ws_run.h"
 
 /// Put a task aside, where other workers find it. Without memory for it the task runs now.

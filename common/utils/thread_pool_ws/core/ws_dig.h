@@ -14,7 +14,7 @@
 #ifndef WS_DIG_H
 #define WS_DIG_H
 
-#include "ws_types.h"
+#include "../pool/ws_types.h"
 
 /// @brief Take a task of @p group from under others in the caller's own queues.
 bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);

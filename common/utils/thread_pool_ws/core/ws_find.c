@@ -3,10 +3,10 @@
 /// ws_find.h: the whole scheduling policy, and what a joining thread may run.
 #include "ws_find.h"
 
+#include "../pool/ws_group_word.h"
+#include "../pool/ws_inbox.h"
+#include "../trace/ws_traced.h"
 #include "ws_dig.h"
-#include "ws_group_word.h"
-#include "ws_inbox.h"
-#include "ws_traced.h"
 
 /// A thief that is back for more sooner than this waits until it has passed. Otherwise, with tiny tasks, it
 /// takes the queue's lines from the thread that is filling it at every task, and both go at the speed of

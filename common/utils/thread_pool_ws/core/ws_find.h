@@ -4,7 +4,7 @@
 #ifndef WS_FIND_H
 #define WS_FIND_H
 
-#include "ws_types.h"
+#include "../pool/ws_types.h"
 
 /// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to
 /// far, tasks that a join put aside, the shared queue.

@@ -7,12 +7,12 @@
 ///           read-modify-write, and then uses its address only, as a key for the kernel. A stray wake of
 ///           whatever lies there by then is one spurious return from a futex wait, which every waiter has to
 ///           expect.
-#include "ws_group_word.h"
+#include "../pool/ws_group_word.h"
 
 #include <limits.h>
 
-#include "ws_base.h"
-#include "ws_os.h"
+#include "../base/ws_base.h"
+#include "../os/ws_os.h"
 #include "../trace/ws_probe.h"
 
 #define SLEEPS 1u ///< bit 0 of the word

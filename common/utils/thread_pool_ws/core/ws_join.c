@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_join.c
 /// Life of a task, step 7: join. Before: ws_group.c. Help, spin, sleep.
+#include "../pool/ws_group_word.h"
+#include "../pool/ws_inbox.h"
+#include "../pool/ws_lane.h"
+#include "../sleep/ws_helper.h"
+#include "../sleep/ws_park.h"
+#include "../trace/ws_traced.h"
 #include "ws_find.h"
-#include "ws_group_word.h"
-#include "ws_helper.h"
-#include "ws_inbox.h"
-#include "ws_lane.h"
-#include "ws_park.h"
 #include "ws_run.h"
 #include "ws_survive.h"
-#include "ws_traced.h"
 
 /// What a thread waits for.
 typedef struct {

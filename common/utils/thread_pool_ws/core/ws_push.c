@@ -4,13 +4,13 @@
 /// Next: ws_deque.h.
 #include <errno.h>
 
-#include "ws_inbox.h"
-#include "ws_lane.h"
-#include "ws_park.h"
-#include "ws_prewake.h"
+#include "../pool/ws_inbox.h"
+#include "../pool/ws_lane.h"
+#include "../prewake/ws_prewake.h"
+#include "../sleep/ws_park.h"
+#include "../trace/ws_traced.h"
 #include "ws_run.h"
 #include "ws_survive.h"
-#include "ws_traced.h"
 
 /// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
 static bool refused(const struct ws_pool_s *pool, ws_here_t here)

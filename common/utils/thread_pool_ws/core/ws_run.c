@@ -5,12 +5,12 @@
 
 #include <limits.h>
 
-#include "ws_group_word.h"
-#include "ws_helper.h"
-#include "ws_park.h"
-#include "ws_process.h"
+#include "../pool/ws_group_word.h"
+#include "../pool/ws_process.h"
+#include "../sleep/ws_helper.h"
+#include "../sleep/ws_park.h"
+#include "../trace/ws_traced.h"
 #include "ws_survive.h"
-#include "ws_traced.h"
 
 const ws_task_t *ws_current_task(void)
 {

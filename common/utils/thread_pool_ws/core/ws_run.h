@@ -4,7 +4,7 @@
 #ifndef WS_RUN_H
 #define WS_RUN_H
 
-#include "ws_types.h"
+#include "../pool/ws_types.h"
 
 /// @brief Run a task taken from a queue, or skip it when the pool aborts. Does not complete its group, nor
 /// count it: the caller does, and may do so for several tasks of one group at once.

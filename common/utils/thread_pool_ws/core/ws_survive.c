@@ -3,9 +3,9 @@
 /// ws_survive.h.
 #include "ws_survive.h"
 
-#include "ws_helper.h"
+#include "../sleep/ws_helper.h"
+#include "../trace/ws_traced.h"
 #include "ws_run.h"
-#include "ws_traced.h"
 
 static void remember(ws_frame_t *frame)
 {

@@ -11,8 +11,8 @@
 #ifndef WS_SURVIVE_H
 #define WS_SURVIVE_H
 
-#include "ws_process.h"
-#include "ws_types.h"
+#include "../pool/ws_process.h"
+#include "../pool/ws_types.h"
 
 typedef struct ws_frame_s ws_frame_t;
 struct ws_frame_s {

@@ -12,15 +12,15 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "../observe/ws_report.h"
+#include "../pool/ws_lane.h"
+#include "../sleep/ws_guard.h"
+#include "../sleep/ws_helper.h"
+#include "../sleep/ws_park.h"
+#include "../trace/ws_traced.h"
 #include "ws_find.h"
-#include "ws_guard.h"
-#include "ws_helper.h"
-#include "ws_lane.h"
-#include "ws_park.h"
-#include "ws_report.h"
 #include "ws_run.h"
 #include "ws_survive.h"
-#include "ws_traced.h"
 
 static bool is_idle(struct ws_pool_s *pool)
 {

@@ -7,17 +7,17 @@
 ///    |___ task found __|____ claimed __________|
 #include "ws_worker.h"
 
+#include "../pool/ws_group_word.h"
+#include "../pool/ws_inbox.h"
+#include "../pool/ws_process.h"
+#include "../setup/ws_settings.h"
+#include "../sleep/ws_hint.h"
+#include "../sleep/ws_park.h"
+#include "../sleep/ws_spin.h"
+#include "../trace/ws_traced.h"
 #include "ws_find.h"
-#include "ws_group_word.h"
-#include "ws_hint.h"
-#include "ws_inbox.h"
-#include "ws_park.h"
-#include "ws_process.h"
 #include "ws_run.h"
-#include "ws_settings.h"
-#include "ws_spin.h"
 #include "ws_survive.h"
-#include "ws_traced.h"
 
 /// A worker's thread at work.
 typedef struct {

@@ -4,7 +4,7 @@
 #ifndef WS_WORKER_H
 #define WS_WORKER_H
 
-#include "ws_types.h"
+#include "../pool/ws_types.h"
 
 /// @brief Find, run, spin, park, until the pool has stopped.
 void ws_worker_loop(ws_worker_t *worker);

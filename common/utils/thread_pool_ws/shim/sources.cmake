@@ -3,7 +3,7 @@
 # (cmake_targets/thread_pool_ws.cmake) and by this project's own tests; needs no target and no variable.
 set(WS_SHIM_DIR "${CMAKE_CURRENT_LIST_DIR}")
 get_filename_component(WS_MODULE_DIR "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
-include("${WS_MODULE_DIR}/core/sources.cmake")
+include("${WS_MODULE_DIR}/sources.cmake")
 
 # ws_shim_files(<A|B1|B2|B2+> <out sources> <out shadow directories>)
 #   sources: the shim and the core, absolute paths; shadow directories: to come before all other include

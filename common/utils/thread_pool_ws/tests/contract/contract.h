@@ -39,7 +39,7 @@
 #define CONTRACT_SHAPE_B2
 #endif
 
-#include "../../core/ws_atomic.h"
+#include "../../base/ws_atomic.h"
 
 /// Far above what a loaded machine with a sanitizer needs.
 #define CONTRACT_DEADLINE_S 20

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../core/ws_period.h"
+#include "../../prewake/ws_period.h"
 #include "../support/ws_test.h"
 
 static ws_au32_t counting;

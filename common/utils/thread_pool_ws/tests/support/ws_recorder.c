@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/ws_atomic.h"
+#include "../../base/ws_atomic.h"
 
 #define RECORDED_MAX 16384u
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../core/ws_settings.h"
+#include "../../setup/ws_settings.h"
 
 #define WATCHDOG_S 200u
 #define POOLS_MAX 64

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../core/ws_types.h"
+#include "../../pool/ws_types.h"
 #include "../../include/ws_pool.h"
 
 /// Seconds after which something that must happen at all is taken to never happen. A starved machine, or an

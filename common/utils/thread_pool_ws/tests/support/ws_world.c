@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "../../core/ws_prewake.h"
-#include "../../core/ws_spin.h"
+#include "../../prewake/ws_prewake.h"
+#include "../../sleep/ws_spin.h"
 
 world_t world;
 struct ws_pool_s world_pool;

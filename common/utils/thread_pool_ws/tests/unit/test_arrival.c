@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_arrival.c
 /// When work counts as the first after a pause, and how many workers have taken of it (ws_prewake.h).
-#include "../../core/ws_prewake.h"
+#include "../../prewake/ws_prewake.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_await.c
 /// Tags, waiting for what is no group, and places handed over by threads that block.
-#include "../../core/ws_process.h"
+#include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
 #include <string.h>

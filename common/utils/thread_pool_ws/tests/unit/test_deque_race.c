@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "../../core/ws_deque.h"
+#include "../../queue/ws_deque.h"
 #include "../support/ws_test.h"
 
 #define TASKS 200000u

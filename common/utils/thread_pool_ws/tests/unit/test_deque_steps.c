@@ -3,7 +3,7 @@
 /// The owner is stopped before each single atomic step of a take or push, a thief steals some tasks there,
 /// the owner goes
 /// on, the thief steals the rest: all such interleavings, one after the other, on one thread.
-#include "../../core/ws_atomic.h"
+#include "../../base/ws_atomic.h"
 
 static void step(void);
 #undef ws_load_relaxed
@@ -21,7 +21,7 @@ static void step(void);
 #include <stdio.h>
 #include <string.h>
 
-#include "../../core/ws_deque.h"
+#include "../../queue/ws_deque.h"
 #include "../support/ws_test.h"
 
 #define TASKS_MAX 6u

@@ -5,7 +5,7 @@
 #include "../../core/ws_dig.h"
 
 #include "../../core/ws_find.h"
-#include "../../core/ws_lane.h"
+#include "../../pool/ws_lane.h"
 #include "../support/ws_test.h"
 
 enum { DEPTH_MAX = 6, STEPS = 200000, CAPACITY = 64 };

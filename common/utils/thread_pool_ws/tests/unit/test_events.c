@@ -4,8 +4,8 @@
 /// Linked with the core that records (ws_recorder.h). test_events_idle.c has those of workers and pools.
 #include <errno.h>
 
-#include "../../core/ws_group_word.h"
-#include "../../core/ws_park.h"
+#include "../../pool/ws_group_word.h"
+#include "../../sleep/ws_park.h"
 #include "../../include/ws_trace.h"
 #include "../support/ws_scene.h"
 

@@ -6,8 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "../../core/ws_park.h"
-#include "../../core/ws_prewake.h"
+#include "../../sleep/ws_park.h"
+#include "../../prewake/ws_prewake.h"
 #include "../../include/ws_trace.h"
 #include "../support/ws_scene.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_group.c
 /// Join groups: the counter, waiters, life on a stack, and whose tasks a joining thread runs.
-#include "../../core/ws_process.h"
+#include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/ws_histogram.h"
+#include "../../base/ws_histogram.h"
 #include "../support/ws_test.h"
 
 #define FIRST_NS 128u

@@ -3,11 +3,11 @@
 /// Workers of a hot pool: those that there is room for are awake, whatever sent them to sleep before. Linked
 /// with --wrap: the pool believes in eight CPUs, and the test decides who is on a producer's.
 #define _GNU_SOURCE
-#include "../../core/ws_hot.h"
+#include "../../sleep/ws_hot.h"
 
 #include <sched.h>
 
-#include "../../core/ws_process.h"
+#include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
 #define WORKERS 3u

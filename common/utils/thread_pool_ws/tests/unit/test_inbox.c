@@ -2,8 +2,8 @@
 /// @file test_inbox.c
 /// A task that is handed to a worker is run once, whoever opens, fills, shuts and takes at the same time. A
 /// task that comes too late is pushed once (--wrap=ws_inbox_claim).
-#include "../../core/ws_inbox.h"
-#include "../../core/ws_process.h"
+#include "../../pool/ws_inbox.h"
+#include "../../pool/ws_process.h"
 
 #include <sched.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 /// task that only itself could run. Each case that could hang runs in a child process. Linked with
 /// --wrap=ws_os_now_ns: a thread can have a clock that stands, so that its join spins until there is
 /// something to do.
-#include "../../core/ws_process.h"
+#include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
 #include <sched.h>

@@ -2,7 +2,7 @@
 /// @file test_lane.c
 /// Threads that are not workers: which queue is theirs, in how many pools, and what becomes of it when they
 /// end.
-#include "../../core/ws_lane.h"
+#include "../../pool/ws_lane.h"
 
 #include <errno.h>
 

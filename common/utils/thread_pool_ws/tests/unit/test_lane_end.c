@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../core/ws_lane.h"
+#include "../../pool/ws_lane.h"
 #include "../support/ws_test.h"
 
 enum { CAPACITY = 64, MANY = 40 * CAPACITY };

@@ -2,12 +2,12 @@
 /// @file test_near.c
 /// Workers near the thread that pushes get up first. Linked with --wrap: eight CPUs, and caches as the test
 /// says.
-#include "../../core/ws_near.h"
+#include "../../pool/ws_near.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../../core/ws_prewake.h"
+#include "../../prewake/ws_prewake.h"
 #include "../support/ws_test.h"
 
 #define CPUS 8u

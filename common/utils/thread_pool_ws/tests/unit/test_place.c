@@ -3,7 +3,7 @@
 /// A worker that parks leaves a producer's CPU: within the CPUs that it may use now, and without a trace in
 /// its affinity. Linked with --wrap of the calls that ask for CPUs and the time: the kernel is the test's.
 #define _GNU_SOURCE
-#include "../../core/ws_place.h"
+#include "../../sleep/ws_place.h"
 
 #include <errno.h>
 #include <sched.h>

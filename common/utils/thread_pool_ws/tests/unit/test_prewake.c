@@ -5,7 +5,7 @@
 /// the clock and of what may end a spin: a worker that looks can be kept looking, however busy the machine.
 #include <errno.h>
 
-#include "../../core/ws_process.h"
+#include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
 /// Longer than any pause of the machine that a test could meet, unless the whole machine stops.

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/ws_relax.h"
+#include "../../os/ws_relax.h"
 #include "../support/ws_test.h"
 
 #define WAITPKG (1u << 5)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rise.c
 /// When a worker gets up by itself, in each mode, and when not. In a world of its own (ws_world.h).
-#include "../../core/ws_prewake.h"
+#include "../../prewake/ws_prewake.h"
 #include "../support/ws_world.h"
 
 static void at_the_time_announced(void)

@@ -5,10 +5,10 @@
 ///
 /// A worker without a CPU is made here: the seam holds it at the moment when it is to look for work, and says
 /// to the guard that it is runnable and uses no CPU time. Linked with --wrap of the functions below.
-#include "../../core/ws_search.h"
+#include "../../sleep/ws_search.h"
 
-#include "../../core/ws_park.h"
-#include "../../core/ws_place.h"
+#include "../../sleep/ws_park.h"
+#include "../../sleep/ws_place.h"
 #include "../support/ws_test.h"
 
 /// state of the seam: FREE --the test arms it--> ARMED --a worker comes--> HELD --the test--> FREE

@@ -4,10 +4,10 @@
 /// own (ws_world.h).
 #include <string.h>
 
-#include "../../core/ws_hot.h"
-#include "../../core/ws_level.h"
-#include "../../core/ws_prewake.h"
-#include "../../core/ws_spin.h"
+#include "../../sleep/ws_hot.h"
+#include "../../prewake/ws_level.h"
+#include "../../prewake/ws_prewake.h"
+#include "../../sleep/ws_spin.h"
 #include "../support/ws_world.h"
 
 /// Gaps that would have the worker spin for ever, if it were not for the cap.

@@ -2,8 +2,8 @@
 /// @file test_start.c
 /// Starting threads: names, scheduling classes with and without the privilege, threads that cannot be had.
 #define _GNU_SOURCE
-#include "../../core/ws_settings.h"
-#include "../../core/ws_start.h"
+#include "../../setup/ws_settings.h"
+#include "../../setup/ws_start.h"
 
 #include <dirent.h>
 #include <errno.h>

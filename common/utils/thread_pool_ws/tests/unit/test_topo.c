@@ -3,7 +3,7 @@
 /// Where workers are pinned, how many CPUs count, in which order a worker steals; machines with over 1024
 /// CPUs.
 #define _GNU_SOURCE
-#include "../../core/ws_topo.h"
+#include "../../setup/ws_topo.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "../../core/ws_process.h"
+#include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
 typedef struct {

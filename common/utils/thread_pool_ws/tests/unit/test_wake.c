@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
-#include "../../core/ws_process.h"
+#include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
 #define WORKERS 3u

@@ -2,7 +2,7 @@
 /// @file test_watch.c
 /// What the guard's thread sees once a second of activity: a quota that is used up, CPUs that are taken away.
 /// The test says what the system says, and makes looks due without waiting for the second.
-#include "../../core/ws_watch.h"
+#include "../../sleep/ws_watch.h"
 #include "../support/ws_test.h"
 
 static ws_au64_t throttled;

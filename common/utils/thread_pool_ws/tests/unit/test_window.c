@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/ws_window.h"
+#include "../../base/ws_window.h"
 #include "../support/ws_test.h"
 
 /// The reference: samples in order of arrival, of which the last WS_WINDOW_SAMPLES count.

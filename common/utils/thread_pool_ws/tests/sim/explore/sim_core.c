@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../../../core/ws_types.h"
+#include "../../../pool/ws_types.h"
 #include "sim_libc.h"
 #include "sim_mask.h"
 #include "sim_play.h"

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "../../../core/ws_types.h"
+#include "../../../pool/ws_types.h"
 #include "sim_disturb.h"
 #include "sim_libc.h"
 #include "sim_quiet.h"

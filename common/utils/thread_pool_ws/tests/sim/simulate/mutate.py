@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutants: copies of core and shims with a defect put in (tests/sim/mutants/*.toml), each a program."""
+"""Mutants: copies of the module with a defect put in (tests/sim/mutants/*.toml), each a program."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ MUTANTS = SIM / "mutants"
 
 class MutantError(Exception):
     """A mutant that does not fit the core as it is."""
+
+
+def rooms() -> list[str]:
+    """The folders of the module that hold what is shipped."""
+    return sorted(path.name for path in MODULE.iterdir() if path.is_dir() and path.name != "tests")
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,8 @@ class Mutant:
         """@return the program, compiled from a copy of the module"""
         folder = program_path("mutants") / self.name
         shutil.rmtree(folder, ignore_errors=True)
-        for part in ("core", "include", "shim", "trace"):
-            shutil.copytree(MODULE / part, folder / "module" / part)
+        for room in rooms():
+            shutil.copytree(MODULE / room, folder / "module" / room)
         for edit in self.edits:
             edit.apply(folder / "module")
         return link(folder, compile_changed(folder, {edit.file for edit in self.edits}))
@@ -94,21 +99,20 @@ class Compilation:
     folder: str
 
     def is_changed(self, files: set[str]) -> bool:
-        """A header of the core concerns all of the core, one of a shim all that use a shim."""
-        if self.source.is_relative_to(MODULE / "core"):
-            part = "core/"
-        elif "ws_sim_shim_" in self.output:
-            part = "shim/"
-        else:
-            return False
+        """A header of the pool concerns all of the pool, one of a shim all that use a shim."""
         path = str(self.source.relative_to(MODULE))
-        return path in files or any(file.startswith(part) and file.endswith(".h") for file in files)
+        if path.startswith("tests/") and "ws_sim_shim_" not in self.output:
+            return False
+        of_shim = "ws_sim_shim_" in self.output
+        return path in files or any(
+            file.startswith("shim/") == of_shim and file.endswith(".h") for file in files
+        )
 
     def compile(self, module: Path, output: Path) -> None:
         command = self.command.replace(self.output, str(output))
-        for part in ("core", "shim"):
-            command = command.replace(f" {MODULE}/{part}/", f" {module}/{part}/")
-        run(command.replace(f"-I{MODULE}/shim/", f"-I{module}/shim/"), self.folder)
+        for room in rooms():
+            command = re.sub(rf"( |-I){re.escape(str(MODULE))}/{room}/", rf"\g<1>{module}/{room}/", command)
+        run(command, self.folder)
 
 
 def simulated_compilations() -> list[Compilation]:

@@ -3,7 +3,7 @@
 /// sim_mask.h.
 #include "sim_mask.h"
 
-#include "../../../../core/ws_types.h"
+#include "../../../../pool/ws_types.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 

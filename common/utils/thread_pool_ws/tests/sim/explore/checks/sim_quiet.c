@@ -3,9 +3,9 @@
 /// sim_quiet.h.
 #include "sim_quiet.h"
 
-#include "../../../../core/ws_park.h"
-#include "../../../../core/ws_process.h"
-#include "../../../../core/ws_types.h"
+#include "../../../../sleep/ws_park.h"
+#include "../../../../pool/ws_process.h"
+#include "../../../../pool/ws_types.h"
 #include "sim_libc.h"
 #include "sim_record.h"
 #include "sim_strand.h"

@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-#include "../../../../core/ws_inbox.h"
-#include "../../../../core/ws_park.h"
-#include "../../../../core/ws_types.h"
+#include "../../../../pool/ws_inbox.h"
+#include "../../../../sleep/ws_park.h"
+#include "../../../../pool/ws_types.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"

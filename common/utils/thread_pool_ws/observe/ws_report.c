@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_report.c
+/// ws_pool_report(): what the statistics say, as one page. It looks at nothing that ws_stats.h does not show,
+/// but the settings.
+#include "ws_report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../include/ws_pool.h"
+#include "../os/ws_relax.h"
+
+#define COLUMNS 100
+#define WORKERS_SHOWN 8u ///< more of them are shown as a sum
+
+typedef unsigned long long ull_t;
+
+/// Receiver of the lines.
+typedef struct {
+  void (*line)(void *arg, const char *text);
+  void *arg;
+} out_t;
+
+__attribute__((format(printf, 2, 3))) static void say(const out_t *out, const char *format, ...)
+{
+  char text[COLUMNS + 1]; // a line that is longer is cut
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  out->line(out->arg, text);
+}
+
+static double us(uint64_t ns)
+{
+  return (double)ns / 1000;
+}
+
+/// @return a / b, 0 where there is no b
+static double ratio(double a, double b)
+{
+  return b > 0 ? a / b : 0;
+}
+
+static void say_mode(const out_t *out, const struct ws_pool_s *pool)
+{
+  const uint32_t spin = ws_load_relaxed(&pool->spin); // relaxed: statistic
+  const uint32_t percent = ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: statistic
+  const uint64_t lead_ns = ws_load_relaxed(&pool->spin_lead_ns); // relaxed: statistic
+  say(out, "thread_pool_ws: report of pool %llu", (ull_t)pool->id);
+  if (spin == WS_SPIN_OFF)
+    say(out, "  spin       off");
+  else if (spin == WS_SPIN_HOT)
+    say(out, "  spin       hot: workers busy-poll without a limit");
+  else if (spin == WS_SPIN_FIXED)
+    say(out, "  spin       fixed, %.1f us ahead; busy-polls at most %u %% of a core each", us(lead_ns),
+        percent);
+  else
+    say(out, "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
+        "time", percent, pool->settings.spin_price);
+  say(out, "  poll step  %s", ws_relax_name());
+}
+
+static void say_total(const out_t *out, const ws_stats_t *total)
+{
+  say(out, "  workers    %u of %u, %u pinned, %u real-time, on %u CPUs; queues of other threads: %u",
+      total->workers, total->workers_requested, total->workers_pinned, total->workers_realtime, total->cpus,
+      total->lanes_used);
+  say(out, "  queues     %llu tasks still queued, %llu skipped by an abort; grown by %llu bytes",
+      (ull_t)total->queued_tasks, (ull_t)total->skipped_tasks, (ull_t)total->queue_bytes);
+  say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
+}
+
+static void say_pattern(const out_t *out, const ws_prewake_stats_t *stats)
+{
+  static const char *const level[] = {
+      "sleep at once without work",
+      "busy-poll after a burst, then sleep",
+      "wake ahead of expected bursts",
+  };
+  say(out, "  bursts     %llu after a pause, %llu of them when expected (%.1f %%); %llu expected, did not "
+      "come",
+      (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
+      100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
+  if (stats->period_ns > 0)
+    say(out, "  period     %.1f us with %u bursts", us(stats->period_ns), stats->period_bursts);
+  else
+    say(out, "  period     none found");
+  say(out, "  state      workers: %s; changed %llu times", stats->level < 3 ? level[stats->level] : "?",
+      (ull_t)stats->level_changes);
+}
+
+/// @param workers  0 = there are none
+static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint32_t workers)
+{
+  const double each_ns = ratio((double)stats->spin_ns, workers);
+  const double burst_ns = ratio(each_ns, (double)stats->bursts);
+  const double gap_ns = ratio((double)stats->period_ns, stats->period_bursts);
+  say(out, "  pre-wakes  in time %llu, too late %llu, for no burst %llu; found no task left %llu",
+      (ull_t)stats->hits, (ull_t)stats->lates, (ull_t)stats->misses, (ull_t)stats->unused);
+  say(out, "  lead       from wake-up to expected burst: p50 %.1f us, p99 %.1f us", us(stats->lead_p50_ns),
+      us(stats->lead_p99_ns));
+  if (gap_ns > 0)
+    say(out, "  busy-poll  %.1f ms in all; each worker %.1f us a burst, %.1f %% of a core at this period",
+        us(stats->spin_ns) / 1000, burst_ns / 1000, 100 * ratio(burst_ns, gap_ns));
+  else
+    say(out, "  busy-poll  %.1f ms in all; each worker %.1f us a burst", us(stats->spin_ns) / 1000,
+        burst_ns / 1000);
+  say(out, "  cut short  busy-polls: by the limit %llu, by other threads %llu; quota used up in %llu seconds",
+      (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
+}
+
+static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
+{
+  static const char *const slept[WS_WAKE_GAPS] = {"< 250 us", "< 1 ms", "< 4 ms", "< 16 ms", "longer"};
+  say(out, "  slept      by a push: wakes   p50 us   p99 us   by timer: wakes   p50 us   p99 us");
+  for (uint32_t gap = 0; gap < WS_WAKE_GAPS; gap++) {
+    const ws_wake_latency_t *push = &stats->wake[WS_WAKE_PUSH][gap];
+    const ws_wake_latency_t *timer = &stats->wake[WS_WAKE_TIMER][gap];
+    say(out, "  %-8s %18llu %8.1f %8.1f %17llu %8.1f %8.1f", slept[gap], (ull_t)push->wakes,
+        us(push->p50_ns), us(push->p99_ns), (ull_t)timer->wakes, us(timer->p50_ns), us(timer->p99_ns));
+  }
+}
+
+static void say_thread(const out_t *out, const char *who, const ws_worker_stats_t *stats)
+{
+  say(out, "  %-10s %11llu %11llu %9llu %10llu %10llu %10llu %11.1f", who, (ull_t)stats->run_tasks,
+      (ull_t)stats->stolen_tasks, (ull_t)stats->inline_tasks, (ull_t)stats->parks, (ull_t)stats->wakes_sent,
+      (ull_t)stats->spins, us(stats->spin_ns) / 1000);
+}
+
+static void add(ws_worker_stats_t *sum, const ws_worker_stats_t *stats)
+{
+  sum->run_tasks += stats->run_tasks;
+  sum->stolen_tasks += stats->stolen_tasks;
+  sum->inline_tasks += stats->inline_tasks;
+  sum->parks += stats->parks;
+  sum->wakes_sent += stats->wakes_sent;
+  sum->spins += stats->spins;
+  sum->spin_ns += stats->spin_ns;
+}
+
+static void say_threads(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
+                        uint32_t count)
+{
+  char who[16];
+  ws_worker_stats_t rest = {0};
+  say(out, "  thread             run      stolen    inline     sleeps      wakes      polls  polling ms");
+  for (uint32_t i = 0; i < count && i < WORKERS_SHOWN; i++) {
+    snprintf(who, sizeof(who), "worker %u", i);
+    say_thread(out, who, &worker[i]);
+  }
+  for (uint32_t i = WORKERS_SHOWN; i < count; i++)
+    add(&rest, &worker[i]);
+  if (count > WORKERS_SHOWN) {
+    snprintf(who, sizeof(who), "%u more", count - WORKERS_SHOWN);
+    say_thread(out, who, &rest);
+  }
+  say_thread(out, "outside", &total->outside);
+}
+
+void ws_pool_report(ws_pool_t *pool, void (*line)(void *arg, const char *text), void *arg)
+{
+  if (!pool || !line)
+    return;
+  const out_t out = {line, arg};
+  ws_stats_t total;
+  ws_prewake_stats_t prewake;
+  ws_worker_stats_t *worker = calloc(pool->workers + 1, sizeof(*worker)); // without memory: no rows
+  const uint32_t count = ws_pool_stats(pool, &total, worker, worker ? pool->workers : 0);
+  ws_pool_prewake_stats(pool, &prewake);
+  say_mode(&out, pool);
+  say_total(&out, &total);
+  say_pattern(&out, &prewake);
+  say_prewake(&out, &prewake, total.workers);
+  say_latencies(&out, &prewake);
+  say_threads(&out, &total, worker, count);
+  free(worker);
+}
+
+static void print(void *unused, const char *text)
+{
+  (void)unused;
+  fprintf(stderr, "%s\n", text);
+}
+
+void ws_report_at_stop(struct ws_pool_s *pool)
+{
+  if (pool->settings.report)
+    ws_pool_report(pool, print, NULL);
+}

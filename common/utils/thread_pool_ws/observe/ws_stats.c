@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_stats.c
+/// The snapshot of ws_stats.h.
+#include "../include/ws_stats.h"
+
+#include "../sleep/ws_park.h"
+
+static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
+{
+  const ws_counters_t *count = &queue->count;
+  const uint64_t inlined = ws_load_relaxed(&count->inlined); // relaxed: statistics, here and below
+  const uint64_t run = ws_load_relaxed(&count->run); // relaxed: statistic
+  stats->run_tasks += run > inlined ? run - inlined : 0;
+  stats->inline_tasks += inlined;
+  stats->stolen_tasks += ws_load_relaxed(&count->stolen); // relaxed: statistic
+  stats->parks += ws_load_relaxed(&count->parks); // relaxed: statistic
+  stats->wakes_sent += ws_load_relaxed(&count->wakes_sent); // relaxed: statistic
+  stats->spins += ws_load_relaxed(&count->spins); // relaxed: statistic
+  stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
+  stats->growths += ws_load_relaxed(&count->growths); // relaxed: statistic
+  stats->placements += ws_load_relaxed(&count->placements); // relaxed: statistic
+  const uint64_t high_water = ws_load_relaxed(&queue->deque.high_water); // relaxed: statistic
+  stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
+}
+
+static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
+{
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues; i++) {
+    const ws_queue_t *queue = pool->queue[i];
+    total->queue_bytes += ws_load_relaxed(&queue->deque.grown_bytes); // relaxed: statistic
+    if (i >= pool->workers) {
+      add_counters(&total->outside, queue);
+      total->lanes_used++;
+    }
+  }
+  for (uint32_t i = 0; i < pool->workers; i++)
+    total->queue_bytes += ws_load_relaxed(&pool->worker[i].aside.grown_bytes); // relaxed: statistic
+}
+
+uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
+                       uint32_t worker_max)
+{
+  if (!pool || !total)
+    return 0;
+  const bool running = ws_load_relaxed(&pool->state) != WS_STOPPED; // relaxed: statistic
+  const uint32_t working = ws_working(pool);
+  const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: statistic
+  *total = (ws_stats_t){
+      .workers = pool->workers,
+      .workers_requested = pool->requested,
+      .workers_pinned = pool->pinned,
+      .workers_realtime = pool->realtime,
+      .workers_active = running && working > searching ? working - searching : 0,
+      .workers_awake = running ? ws_awake(pool) : 0,
+      .cpus = pool->cpus,
+      .queued_tasks = ws_queued(pool),
+      .guard_looks = ws_load_relaxed(&pool->guard_looks), // relaxed: statistic
+      .starved_searches = ws_load_relaxed(&pool->starved_searches), // relaxed: statistic
+      .skipped_tasks = ws_load_relaxed(&pool->skipped), // relaxed: statistic
+      .outside = {.cpu = -1},
+  };
+  add_queues(pool, total);
+  const uint64_t inlined = ws_load_relaxed(&pool->laneless_inline); // relaxed: statistic
+  const uint64_t run = ws_load_relaxed(&pool->laneless_run); // relaxed: statistic
+  total->outside.inline_tasks += inlined;
+  total->outside.run_tasks += run > inlined ? run - inlined : 0;
+  const uint32_t wanted = worker ? worker_max : 0;
+  const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
+  for (uint32_t i = 0; i < filled; i++) {
+    worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i].cpu, .realtime = pool->worker[i].realtime};
+    add_counters(&worker[i], &pool->worker[i].queue);
+  }
+  return filled;
+}
+
+static ws_wake_latency_t latency(const ws_histogram_sum_t *sum)
+{
+  return (ws_wake_latency_t){
+      .wakes = sum->values,
+      .p50_ns = ws_histogram_quantile(sum, 500),
+      .p99_ns = ws_histogram_quantile(sum, 990),
+  };
+}
+
+static void add_outcomes(ws_prewake_stats_t *stats, const ws_counters_t *count)
+{
+  stats->hits += ws_load_relaxed(&count->hits); // relaxed: statistics, here and below
+  stats->lates += ws_load_relaxed(&count->lates); // relaxed: statistic
+  stats->misses += ws_load_relaxed(&count->misses); // relaxed: statistic
+  stats->unused += ws_load_relaxed(&count->unused); // relaxed: statistic
+  stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
+  stats->capped_spins += ws_load_relaxed(&count->capped); // relaxed: statistic
+  stats->preempted_spins += ws_load_relaxed(&count->preempted); // relaxed: statistic
+}
+
+static void add_latencies(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+{
+  for (uint32_t by = WS_WAKE_PUSH; by <= WS_WAKE_TIMER; by++) {
+    for (uint32_t gap = 0; gap < WS_WAKE_GAPS; gap++) {
+      ws_histogram_sum_t sum = {0};
+      for (uint32_t i = 0; i < pool->workers; i++)
+        ws_histogram_merge(&sum, &pool->worker[i].rise.woken[by][gap]);
+      stats->wake[by][gap] = latency(&sum);
+    }
+  }
+}
+
+void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+{
+  if (!pool || !stats)
+    return;
+  ws_histogram_sum_t leads = {0};
+  *stats = (ws_prewake_stats_t){
+      .bursts = ws_load_relaxed(&pool->bursts), // relaxed: statistics, here and below
+      .expected_bursts = ws_load_relaxed(&pool->expected_bursts), // relaxed: statistic
+      .absent_bursts = ws_load_relaxed(&pool->absent_bursts), // relaxed: statistic
+      .period_ns = ws_load_relaxed(&pool->period_ns), // relaxed: statistic
+      .period_bursts = ws_load_relaxed(&pool->period_bursts), // relaxed: statistic
+      .level = ws_load_relaxed(&pool->level), // relaxed: statistic
+      .level_changes = ws_load_relaxed(&pool->level_changes), // relaxed: statistic
+      .throttled_looks = ws_load_relaxed(&pool->throttled_looks), // relaxed: statistic
+  };
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    add_outcomes(stats, &pool->worker[i].queue.count);
+    ws_histogram_merge(&leads, &pool->worker[i].rise.leads);
+  }
+  stats->lead_p50_ns = ws_histogram_quantile(&leads, 500);
+  stats->lead_p99_ns = ws_histogram_quantile(&leads, 990);
+  add_latencies(pool, stats);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_os_linux.c
+/// ws_os.h on Linux.
+#define _GNU_SOURCE
+#include "ws_os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/ws_base.h"
+
+int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+  const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+                                   .tv_nsec = (long)(timeout_ns % 1000000000u)};
+  const struct timespec *limit = timeout_ns ? &timeout : NULL;
+  if (syscall(SYS_futex, &word->v, FUTEX_WAIT_PRIVATE, expected, limit, NULL, 0) < 0 && errno == ETIMEDOUT)
+    return -ETIMEDOUT;
+  return 0; // woken, not equal, or a signal: the caller looks at its word again
+}
+
+int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+{
+  const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                                    .tv_nsec = (long)(deadline_ns % 1000000000u)};
+  const struct timespec *limit = deadline_ns ? &deadline : NULL;
+  const int op = FUTEX_WAIT_BITSET_PRIVATE; // unlike FUTEX_WAIT, its timeout is a time, on CLOCK_MONOTONIC
+  if (syscall(SYS_futex, &word->v, op, expected, limit, NULL, FUTEX_BITSET_MATCH_ANY) < 0
+      && errno == ETIMEDOUT)
+    return -ETIMEDOUT;
+  return 0; // as above
+}
+
+void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+{
+  syscall(SYS_futex, &word->v, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+bool ws_os_read(const char *path, char *text, size_t bytes)
+{
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  ssize_t length = 0, more;
+  while ((size_t)length < bytes - 1 && (more = read(file, text + length, bytes - 1 - (size_t)length)) > 0)
+    length += more;
+  close(file);
+  text[length] = '\0';
+  return length > 0;
+}
+
+uint64_t ws_os_now_ns(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+bool ws_os_thread_sleeps(int32_t tid)
+{
+  char path[64], stat[512];
+  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+  if (!ws_os_read(path, stat, sizeof(stat)))
+    return false;
+  const char *state = strrchr(stat, ')'); // "<tid> (<name>) <state> ...", and the name may hold anything
+  return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
+}
+
+/// The kernel's number for the CPU clock of a thread (clock_getcpuclockid(3) has none for single threads).
+static clockid_t thread_clock(int32_t tid)
+{
+  enum { PER_THREAD = 4, SCHED = 2 };
+  return (clockid_t)((~(uint32_t)tid << 3) | PER_THREAD | SCHED);
+}
+
+uint64_t ws_os_thread_cpu_ns(int32_t tid)
+{
+  struct timespec t;
+  if (clock_gettime(thread_clock(tid), &t) != 0)
+    return 0;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+bool ws_os_thread_exists(int32_t tid)
+{
+  return syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH;
+}
+
+uint64_t ws_os_timer_slack(uint64_t slack_ns)
+{
+  const int before_ns = prctl(PR_GET_TIMERSLACK);
+  prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns); // where it is refused, timers are later: it is measured
+  return before_ns > 0 ? (uint64_t)before_ns : slack_ns;
+}
+
+int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
+{
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+    sigdelset(&blocked, own[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before); // inherited: no signal reaches the thread before its start
+  const int error = pthread_create(thread, NULL, func, arg);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error;
+}
+
+int32_t ws_os_cpu(void)
+{
+  return sched_getcpu();
+}
+
+int32_t ws_os_tid(void)
+{
+  return (int32_t)syscall(SYS_gettid);
+}
+
+#define BITS_PER_LONG (8 * sizeof(unsigned long))
+
+int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
+{
+  // The kernel refuses a set that is smaller than its own (EINVAL): double until it fits.
+  for (size_t bytes = 128; bytes <= 1u << 20; bytes *= 2) {
+    unsigned long *mask = calloc(1, bytes);
+    if (!mask)
+      return -ENOMEM;
+    if (sched_getaffinity(tid, bytes, (cpu_set_t *)mask) == 0) {
+      *set = (ws_cpuset_t){.bytes = bytes, .mask = mask};
+      return 0;
+    }
+    const int error = errno;
+    free(mask);
+    if (error != EINVAL)
+      return -error;
+  }
+  return -EINVAL;
+}
+
+int ws_os_process_cpus(ws_cpuset_t *set)
+{
+  return ws_os_thread_cpus(0, set);
+}
+
+uint32_t ws_os_process_cpu_count(void)
+{
+  unsigned long mask[1024 / sizeof(unsigned long)] = {0}; // 8192 CPUs
+  if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)mask) != 0)
+    return 0;
+  return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = sizeof(mask), .mask = mask});
+}
+
+void ws_os_cpuset_free(ws_cpuset_t *set)
+{
+  free(set->mask);
+  *set = (ws_cpuset_t){0};
+}
+
+bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu)
+{
+  return cpu / 8 < set->bytes && ((set->mask[cpu / BITS_PER_LONG] >> (cpu % BITS_PER_LONG)) & 1);
+}
+
+uint32_t ws_os_cpuset_count(const ws_cpuset_t *set)
+{
+  uint32_t count = 0;
+  for (size_t i = 0; i < set->bytes / sizeof(unsigned long); i++)
+    count += (uint32_t)__builtin_popcountl(set->mask[i]);
+  return count;
+}
+
+int ws_os_pin(int32_t tid, uint32_t cpu)
+{
+  const size_t bytes = (cpu / BITS_PER_LONG + 1) * sizeof(unsigned long);
+  unsigned long *mask = calloc(1, bytes);
+  if (!mask)
+    return -ENOMEM;
+  mask[cpu / BITS_PER_LONG] = 1ul << (cpu % BITS_PER_LONG);
+  const int result = sched_setaffinity(tid, bytes, (cpu_set_t *)mask) < 0 ? -errno : 0;
+  free(mask);
+  return result;
+}
+
+void *ws_os_map(size_t bytes)
+{
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void ws_os_unmap(void *memory, size_t bytes)
+{
+  if (memory)
+    munmap(memory, bytes);
+}
+
+int ws_os_release_pages(void *memory, size_t bytes)
+{
+  return madvise(memory, bytes, MADV_DONTNEED) < 0 ? -errno : 0;
+}

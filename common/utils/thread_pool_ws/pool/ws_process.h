@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_process.h
+/// What all pools of the process share, and what a thread knows of itself. The only mutable state outside a
+/// pool.
+#ifndef WS_PROCESS_H
+#define WS_PROCESS_H
+
+#include "../include/ws_trace.h"
+#include "ws_types.h"
+
+/// Pools that a thread finds its lane in without a search.
+#define WS_LANE_CACHE 8
+
+typedef struct {
+  uint64_t pool_id; ///< 0 = unused
+  ws_queue_t *lane;
+} ws_lane_ref_t;
+
+/// A phase of a slot (ws_trace.h), as its first begin told it.
+typedef struct {
+  bool is_open;
+  uint32_t frame, slot, id;
+  uint64_t pushed_before; ///< tasks, by its thread
+} ws_traced_phase_t;
+
+typedef struct {
+  ws_worker_t *worker; ///< the worker that this thread is, or NULL
+  ws_queue_t *helps; ///< its lane in the pool that it helps in, the innermost of several; NULL = none
+  uint32_t awake_places; ///< helper places that do not rest; not counted for a worker
+  uint32_t blocking; ///< blocking sections that it is in
+  const ws_task_t *task; ///< that it runs, the innermost; NULL = none
+  uint64_t id; ///< of this thread in the process, 0 = none yet
+  uint64_t pushed; ///< tasks, to all pools
+  ws_traced_phase_t phase[WS_TRACE_PHASES];
+  uint64_t laneless_in; ///< id of the pool, where it has no lane, whose task it runs inline or late; 0 = none
+  uint32_t next; ///< cache entry to replace next
+  ws_lane_ref_t lane[WS_LANE_CACHE];
+} ws_self_t;
+
+extern _Thread_local ws_self_t ws_self_state;
+
+/// @return the calling thread's own state
+static inline ws_self_t *ws_self(void)
+{
+  return &ws_self_state;
+}
+
+/// @brief Give the calling thread an id, which no other thread ever has, and have its lanes freed when it
+/// ends, as far as the C library can tell: without a free thread-specific key, or when a destructor of the
+/// thread's own data pushes in the last round of destructors, other threads inherit them (ws_lane.c).
+/// @return the id; ws_tid_of() finds the kernel's number of the thread in it
+uint64_t ws_process_enroll(ws_self_t *self);
+
+/// @brief Have a function run in the child of each fork of this process, from the first call on.
+void ws_process_watch_forks(void (*in_child)(void));
+
+/// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.
+void ws_process_add(struct ws_pool_s *pool);
+void ws_process_remove(struct ws_pool_s *pool);
+uint64_t ws_process_new_pool_id(void);
+
+/// Workers of all pools that are not parked: the budget that spinning must fit in.
+void ws_process_awake_add(uint32_t count);
+void ws_process_awake_sub(uint32_t count);
+uint32_t ws_process_awake(void);
+/// @brief Take the caller, a worker, off the count if there are more than @p limit. @return whether it was
+bool ws_process_awake_leave(uint32_t limit);
+
+/// Threads outside that are awake in a join, over all pools.
+void ws_process_helpers_add(uint32_t count);
+void ws_process_helpers_sub(uint32_t count);
+uint32_t ws_process_helpers(void);
+
+#endif

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_types.h
+/// All shared state of a pool on one page. Read this first, then a task's life: ws_push.c, ws_deque.h,
+/// ws_park.c, ws_find.c, ws_worker.c, ws_group.c.
+///
+/// Letters before a field's comment: I set at init, then read only. O its owner writes, all read. P its
+/// owner's thread only. S any thread, atomic.
+#ifndef WS_TYPES_H
+#define WS_TYPES_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stddef.h>
+
+#include "../base/ws_histogram.h"
+#include "../os/ws_os.h"
+#include "../prewake/ws_lead.h"
+#include "../queue/ws_deque.h"
+#include "../queue/ws_shared.h"
+
+/// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the
+/// shared queue.
+#define WS_LANES_MAX 1024
+#define WS_WORKERS_MAX 1024
+/// Least stack of a worker, without the libraries' thread-local data. Named in ws_pool.h.
+#define WS_STACK_BYTES_MIN 65536u
+/// Bound of settings.spin_lead_ns.
+#define WS_SPIN_LEAD_NS_MAX 10000000
+/// Bound of settings.spin_ns_max: what takes longer is a pause between bursts.
+#define WS_SPIN_NS_MAX 10000000
+/// Highest level of pre-wake: see ws_stats.h.
+#define WS_LEVEL_TOP 2u
+/// CPUs and last-level caches that ws_near.h knows.
+#define WS_CPUS_MAX 1024u
+#define WS_CACHES_MAX 64u
+#define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
+
+typedef struct ws_worker_s ws_worker_t;
+
+/// Counters of one thread in one pool; ws_stats.h says what each means.
+typedef struct {
+  ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
+  ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
+  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
+  ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
+} ws_counters_t;
+
+/// Where the owner's queue ended when a wait of the owner began (ws_dig.h).
+typedef struct ws_mark_s {
+  uint64_t index; ///< P tasks from here on were pushed since
+  struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
+} ws_mark_t;
+
+/// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
+typedef struct ws_queue_s ws_queue_t;
+struct ws_queue_s {
+  ws_deque_t deque;
+  /// O group of the task at the bottom of the owner's stack. Every task in deque was pushed by that task or
+  /// its descendants: who waits for this group may take them.
+  alignas(WS_SPACING) ws_aptr_t root;
+  ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
+  alignas(WS_SPACING) ws_counters_t count;
+  uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
+  uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
+  uint32_t depth; ///< P tasks on the owner's stack
+  bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
+  uint32_t late_pauses; ///< P how long it waits at most before it steals
+  uint32_t random; ///< P state of a sequence of numbers
+  uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
+  uint32_t victim; ///< P index of the queue that the last steal came from
+  ws_steal_memo_t memo; ///< P of that queue
+  uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
+  ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
+  // The owner's place (ws_helper.h).
+  struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
+  ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
+  uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
+};
+
+/// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
+///        any --stop--> ENDED
+enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
+
+/// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
+///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
+enum {
+  WS_TRUST_NOT, ///< the worker runs tasks, or is parked
+  WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
+  WS_TRUST_STARVED ///< in pool->starved: pushes do not rely on it any more
+};
+
+/// What the guard knows of a worker.
+typedef struct {
+  uint64_t look; ///< number of the look that saw it awake last, of those at which tasks waited
+  uint64_t cpu_ns; ///< CPU time that it had used then
+} ws_watched_t;
+
+/// When a worker gets up by itself.
+typedef struct {
+  uint64_t rise_ns; ///< 0 = not at all
+  uint64_t give_up_ns; ///< it looks until then
+  uint64_t expected_ns; ///< when the burst is expected
+  int32_t phase; ///< of the predictor; -1 = somebody has announced the burst
+} ws_plan_t;
+
+/// Times that a worker has run dry since the last pause, told apart.
+#define WS_FOLLOWS 4u
+
+/// What pre-wake knows of a worker (ws_prewake.h).
+typedef struct {
+  ws_plan_t plan; ///< P
+  ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
+  uint64_t called_ns; ///< when it was woken: its claimer, before the token
+  uint64_t slept_ns, rose_ns; ///< P when it parked and got up last
+  int64_t waking_ns; ///< P how long that took; -1 = it has not slept since the last burst
+  bool by_timer; ///< P it got up by itself
+  bool is_far; ///< P it is counted in pool->armed_far
+  bool found; ///< P it has run a task since
+  uint32_t burst; ///< P pool->rhythm.burst that it has learnt from
+  uint32_t locks; ///< P pool->rhythm.model.locks that lead[] belongs to
+  double react_ns; ///< P usual time from a push's wake to its first instruction
+  uint32_t rises; ///< P times that it was about to get up by itself
+  double stall; ///< P share of the spins lately that were interrupted
+  int64_t allowance_ns; ///< P time that it may still spin
+  uint64_t allowed_ns; ///< P when that was reckoned
+  uint64_t hinted_ns; ///< P time announced that it got up for last
+  uint64_t heard_ns; ///< P pool->arrival_ns that it has told the predictor of
+  uint64_t look_until_ns; ///< P how long it looks for more
+  uint32_t follow; ///< P times that it has run dry since the last pause
+  ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
+  ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
+  ws_lead_t lead[WS_PHASES_MAX]; ///< P
+  ws_histogram_t woken[2][WS_WAKE_GAPS]; ///< O waking_ns, for the statistics
+  ws_histogram_t leads; ///< O lead of each time that it got up by itself
+} ws_rise_t;
+
+/// @return the gaps seen at this place of a burst
+static inline ws_window_t *ws_rise_follows(ws_rise_t *rise)
+{
+  return &rise->follows[rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1];
+}
+
+/// Room for what ws_rhythm.h publishes.
+#define WS_OUTLOOK_WORDS (8u + WS_PHASES_MAX * (5u + WS_WINDOW_SAMPLES / 2))
+
+/// What pre-wake knows of a pool; under its lock.
+typedef struct {
+  ws_predict_t model;
+  uint64_t seen_ns; ///< arrival that the model was told last
+  uint32_t burst; ///< number of the last burst
+  ws_arrived_t arrived; ///< what it was
+  ws_window_t takers[WS_PHASES_MAX]; ///< how many workers took tasks of each phase's bursts
+  uint64_t span_ns; ///< time without trouble until the level rises
+  uint64_t clean_ns; ///< if it does not fall until then, it rises
+  uint64_t watched_ns; ///< when the guard was last asked to look
+} ws_rhythm_t;
+
+/// ws_inbox.h has the diagram.
+enum {
+  WS_INBOX_AWAY,
+  WS_INBOX_WAITING,
+  WS_INBOX_FULL,
+  WS_INBOX_KEPT,
+  WS_INBOX_TAKEN,
+  WS_INBOX_GIVEN_UP,
+  WS_INBOX_VOID, ///< GIVEN_UP, and what WAITING --> FULL adds
+  WS_INBOX_STATES = 8
+};
+
+/// A task that a thread outside hands to a worker that spins.
+typedef struct {
+  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
+  ws_aptr_t group; ///< S of the task: to see whose it is without taking it
+  ws_task_t task; ///< plain: whoever took the worker's bit, or has moved the state last, owns it
+} ws_inbox_t;
+
+struct ws_worker_s {
+  ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
+  alignas(WS_SPACING) ws_inbox_t inbox;
+  ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
+  /// S futex: 1 = get up. Set once by whoever takes the worker's bit out of pool->sleepers, cleared by the
+  /// worker.
+  alignas(WS_SPACING) ws_au32_t token;
+  ws_au32_t trust; ///< S WS_TRUST_*; whoever moves it from COUNTED or STARVED changes that count of the pool
+  ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
+  ws_au64_t starved_ns; ///< S when the guard stopped relying on it
+  ws_au64_t shun_until_ns; ///< O others are woken before it until then, because it got no CPU; 0 = never
+  ws_watched_t watched; ///< P the guard's
+  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
+  struct ws_pool_s *pool; ///< I
+  uint32_t index; ///< I
+  int32_t cpu; ///< I pinned to, -1 = floats
+  bool realtime; ///< I
+  int32_t tid; ///< I
+  pthread_t thread; ///< I
+  uint32_t *victims; ///< I indices of the other workers, nearest first
+  int pin_error, class_error; ///< I what the system said, 0 = done
+  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet
+  uint64_t slack_ns; ///< I timer slack that its thread had before
+  uint64_t dry_ns; ///< P when it last ran out of work
+  uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
+  uint64_t move_pause_ns; ///< P least time from then to the next try
+  bool discounted; ///< P it is off the process's count of awake workers already, and parks next
+  bool searching; ///< P it looks for work, or was woken to; trust says whether it is still counted
+  bool inbox_open; ///< P it waits for a task in its inbox
+  bool handed; ///< P its inbox holds a task that it has to run
+  uint64_t found_ns; ///< P when it last found work
+  uint32_t shy_ns; ///< P least time that it spins before it opens its inbox: what it found lately was tiny
+  bool claimed; ///< P it was woken, and has not found work yet
+  ws_rise_t rise;
+};
+
+/// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
+typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
+
+struct ws_pool_s {
+  // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
+
+  /// S bit w: worker w is parked and nobody has claimed it.
+  /// Legal: set while w is still looking (it looks again after). Illegal: clear, no token under way, and w
+  /// asleep.
+  alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
+  /// S workers looking for work, and those claimed that will. Pushes stay silent while it is not 0.
+  /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
+  /// Illegal: counting one that will not look again.
+  alignas(WS_SPACING) ws_au32_t searching;
+
+  // Read by every push; written seldom.
+  /// S 1 = the next push is the first after a pause, and says when it came
+  alignas(WS_SPACING) ws_au32_t quiet;
+  ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
+  ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
+  ws_au32_t shunned; ///< S 1 = some worker has been starved since the pool was made
+  ws_au32_t helpers; ///< S threads that are not workers, awake in a join
+  ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
+  ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
+  ws_au32_t aside_used; ///< S 1 = some join has put tasks aside since the pool was made
+  ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
+  ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
+  ws_au32_t watch_due; ///< S 1 = it is time for ws_watch_look
+  ws_au32_t spin_cpus; ///< S CPUs that spinning is reckoned with: fewer than cpus when the set shrinks
+  ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
+  ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
+  ws_au32_t state; ///< S ws_state_t
+  ws_au64_t announced_ns; ///< S tasks are announced until this time: ws_hint.c. Only a budget
+  ws_au64_t expected_ns; ///< S a burst is announced for this time: ws_hint.c. Only a hint
+  ws_au32_t wanted; ///< S workers that somebody wants awake: ws_hint.c. Only a hint
+  ws_au64_t wanted_until_ns; ///< S a wake after that is about something else
+  ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
+  ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
+  ws_au64_t spin_lead_ns; ///< S
+  ws_au32_t spin_cpu_max_percent; ///< S
+  ws_au64_t guard_looks; ///< O the guard's
+  ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
+  ws_au64_t skipped; ///< S tasks skipped by an abort
+  ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
+  ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
+  ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
+  ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
+  ws_au32_t ended_threads; ///< S times that a task ended its worker's thread
+
+  /// S bit w: worker w waits, and whoever takes the bit may fill its inbox.
+  alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
+
+  // Pre-wake: written once a burst.
+  alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
+  ws_rhythm_t rhythm;
+  ws_au32_t outlook_sequence; ///< O who has rhythm; odd = outlook is being written
+  ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
+  ws_au64_t heard_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
+  ws_au64_t dry_ns; ///< S when a worker last ran dry
+  ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
+  ws_au64_t arrival_ns; ///< S when work last came after a pause
+  ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a median
+  ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
+  ws_au32_t armed, armed_far; ///< S workers that will get up by themselves; those far from the producer
+  ws_au32_t at_cache[WS_CACHES_MAX]; ///< S workers that were last seen there
+  ws_au32_t level; ///< S see ws_stats.h
+  ws_au64_t sleep_ns_min; ///< O sleeps that are shorter say nothing about waking
+  ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
+  ws_au32_t period_bursts; ///< O as period_ns
+  ws_au64_t level_changes, bursts, expected_bursts, absent_bursts, throttled_looks; ///< O who has rhythm
+
+  alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
+  uint32_t workers; ///< I threads obtained
+  uint32_t mask_words; ///< I of sleepers in use
+  uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
+  uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
+  bool guarded; ///< I more than one worker: the guard looks for tasks that nobody gets to
+  bool capped; ///< I workers can outnumber the CPUs: not all of them are awake at once
+  bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
+  pthread_t guard_thread; ///< I
+  ws_settings_t settings; ///< I name, cores are not kept
+  ws_cpuset_t mask; ///< I CPUs of the process at creation
+  uint32_t caches; ///< I last-level caches of these; 0 = not known
+  uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
+  sigset_t signals; ///< I blocked in the thread that created the pool
+  ws_worker_t *worker; ///< I
+  ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
+  ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
+  ws_shared_t shared;
+
+  ws_au32_t started; ///< S futex: workers that have set themselves up
+  pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
+  ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
+  uint32_t pinned, realtime, requested; ///< I for statistics
+  uint32_t warned; ///< I causes already warned about, during creation
+  void *block; ///< I one mapping: workers, lanes, first rings
+  size_t block_bytes; ///< I
+  struct ws_pool_s *next; ///< in the process's list, under its lock
+};
+
+_Static_assert(offsetof(struct ws_worker_s, queue) == 0, "a worker's queue is the worker");
+_Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
+
+/// The calling thread in a pool: its queue, and the worker when it is one.
+typedef struct {
+  ws_queue_t *queue; ///< NULL: no lane was free
+  ws_worker_t *worker; ///< NULL: not a worker of this pool
+} ws_here_t;
+
+/// @return whether a join here runs tasks with a weak tag. In a task, the thread may be the only one that can
+static inline bool ws_takes_weak(ws_here_t here)
+{
+  return here.worker || here.queue->depth > 0;
+}
+
+/// Add to a counter that only the caller writes.
+static inline void ws_count(ws_au64_t *counter, uint64_t add)
+{
+  ws_store_relaxed(counter, ws_load_relaxed(counter) + add); // relaxed: one writer, and a statistic
+}
+
+/// Low bits of a thread's id hold the kernel's number of the thread, which is below 2^22.
+#define WS_TID_BITS 22
+
+/// @return the kernel's number of the thread with that id
+static inline int32_t ws_tid_of(uint64_t id)
+{
+  return (int32_t)(id & ((1u << WS_TID_BITS) - 1));
+}
+
+/// @return number of queues in use; those below it can be read
+static inline uint32_t ws_queue_count(struct ws_pool_s *pool)
+{
+  return ws_load_acquire(&pool->queues); // [edge LANE_TABLE acquire] the queue's fields
+}
+
+/// The caller pushes, or will: if it is no worker it needs a CPU of its own.
+static inline void ws_note_outside(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (!here.worker && !ws_load_relaxed(&pool->outside)) // relaxed: a preference
+    ws_store_relaxed(&pool->outside, 1); // relaxed: a preference
+}
+
+static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->mask_words; i++)
+    if (ws_load_relaxed(&pool->sleepers[i])) // relaxed: after the caller's fence [PARK_DEKKER]
+      return true;
+  return false;
+}
+
+static inline uint32_t ws_awake(const struct ws_pool_s *pool)
+{
+  uint32_t asleep = 0;
+  for (uint32_t i = 0; i < pool->mask_words; i++)
+    asleep += (uint32_t)__builtin_popcountll(ws_load_relaxed(&pool->sleepers[i])); // relaxed: a preference
+  return pool->workers - asleep;
+}
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_predict.h
+/// When does the next burst come? Each burst of the pattern (ws_period.h) is a phase; each phase is followed
+/// by two kinds of predictor, and the one that has erred least lately is believed:
+///
+/// clock   an alpha-beta filter of time and period (Benedict and Bordner 1962: beta = alpha^2 / (2 - alpha)),
+///         one for each of several alpha, because how much of an arrival's deviation is noise is not known
+/// causal  the arrival before, plus the usual time since: for bursts that follow from each other
+///
+/// One thread at a time; all times are CLOCK_MONOTONIC.
+#ifndef WS_PREDICT_H
+#define WS_PREDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/ws_window.h"
+#include "ws_period.h"
+
+#define WS_CLOCKS 4u
+
+typedef struct {
+  double next_ns[WS_CLOCKS]; ///< when each filter expects it next
+  double period_ns[WS_CLOCKS];
+  double error_ns[WS_CLOCKS]; ///< mean error lately
+  double since_ns; ///< usual time since the arrival before
+  double since_error_ns;
+  double periods; ///< since it came last
+  double occupancy; ///< share of the periods lately in which it came
+  ws_window_t late; ///< arrival less prediction
+} ws_phase_t;
+
+typedef struct {
+  uint64_t arrival_ns[WS_ARRIVALS]; ///< a ring, the newest before next
+  uint32_t arrivals, next;
+  double period_ns; ///< of the pattern; 0 = none is known
+  uint32_t phases;
+  uint32_t locks; ///< times that a pattern was found
+  uint32_t last_phase; ///< that the last arrival belonged to; phases = none
+  double stray; ///< share of the arrivals lately that belonged to no phase
+  double surprise; ///< share of the expectations lately that were wrong
+  uint32_t until_look, look_every; ///< arrivals until the pattern is looked for again
+  ws_phase_t phase[WS_PHASES_MAX];
+} ws_predict_t;
+
+/// What an arrival was.
+typedef struct {
+  int32_t phase; ///< -1 = not expected
+  int64_t late_ns; ///< it came so much after the prediction
+} ws_arrived_t;
+
+/// @brief A burst has come at @p at_ns, later than all before.
+ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns);
+
+/// @brief Phases that should have come well before @p now_ns have not. @return how many times
+uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns);
+
+/// @return when the next burst of @p phase after @p now_ns is expected
+uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now_ns);
+
+/// @return the time from one burst of @p phase to its next
+double ws_predict_period_ns(const ws_predict_t *model, uint32_t phase);
+
+/// @return the soonest time at which ws_predict_expire would find something; UINT64_MAX = never
+uint64_t ws_predict_due_ns(const ws_predict_t *model);
+
+/// @return the mean time between expected bursts; 0 = no pattern is known
+uint64_t ws_predict_gap_ns(const ws_predict_t *model);
+
+/// @return the shortest usual time between two of them; 0 = no pattern is known
+uint64_t ws_predict_gap_min_ns(const ws_predict_t *model);
+
+#endif

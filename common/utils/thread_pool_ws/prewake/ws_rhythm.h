@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_rhythm.h
+/// What a pool knows of its bursts. One thread a burst learns, under a lock that nobody waits for; all
+/// workers plan with a copy of what it has published, without a lock.
+///
+/// Publication  A sequence lock (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
+///              2012): the sequence is odd while words are written, and a reader that saw it change reads
+///              again. All words are atomic.
+#ifndef WS_RHYTHM_H
+#define WS_RHYTHM_H
+
+#include "../pool/ws_types.h"
+
+/// One phase, as workers plan with it.
+typedef struct {
+  uint64_t expected_ns; ///< when it comes next
+  double period_ns; ///< from then on
+  double occupancy; ///< share of the periods lately in which it came
+  uint32_t takers; ///< workers that take tasks of its bursts: enough for most of them; 0 = not known
+  ws_window_t late; ///< arrival less expectation; in order of size only
+} ws_outlook_phase_t;
+
+/// What is published.
+typedef struct {
+  uint64_t seen_ns; ///< the arrival that was learnt last
+  uint32_t burst; ///< its number
+  ws_arrived_t arrived; ///< what it was
+  uint32_t locks; ///< times that a pattern was found
+  uint64_t gap_ns; ///< between expected bursts, a mean
+  double period_ns; ///< of the pattern
+  uint32_t phases;
+  ws_outlook_phase_t phase[WS_PHASES_MAX];
+} ws_outlook_t;
+
+/// @brief Take and leave pool->rhythm, to change what is learnt. @return false = somebody else has it
+bool ws_rhythm_enter(struct ws_pool_s *pool);
+void ws_rhythm_leave(struct ws_pool_s *pool);
+
+/// @brief Learn from an arrival that nobody has learnt from, and from phases that should have come by
+/// @p now_ns; time without trouble raises the level. One thread does, the others go on.
+void ws_rhythm_hear(struct ws_pool_s *pool, uint64_t now_ns);
+
+/// @brief Copy what was published last. @param phases  these, too
+/// @return false = it is being written, or nothing is known
+bool ws_rhythm_read(const struct ws_pool_s *pool, bool phases, ws_outlook_t *outlook);
+
+/// @return when the next burst of @p phase after @p now_ns is expected
+uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t now_ns);
+
+#endif

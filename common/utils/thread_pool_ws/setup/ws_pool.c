@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_pool.c
+/// Birth and death of a pool. Everything that a burst will need is made here.
+#include <errno.h>
+#include <string.h>
+
+#include "../os/ws_relax.h"
+#include "../pool/ws_near.h"
+#include "../pool/ws_process.h"
+#include "../sleep/ws_guard.h"
+#include "../trace/ws_traced.h"
+#include "ws_settings.h"
+#include "ws_start.h"
+#include "ws_topo.h"
+
+#define ASIDE_CAPACITY 64u
+
+/// Hands out pieces of one zeroed mapping.
+typedef struct {
+  char *next;
+  size_t used;
+} arena_t;
+
+static void *carve(arena_t *arena, size_t bytes)
+{
+  const size_t offset = arena->used;
+  arena->used += (bytes + WS_SPACING - 1) / WS_SPACING * WS_SPACING;
+  return arena->next ? arena->next + offset : NULL; // a first pass without memory only counts
+}
+
+/// Place every structure of the pool in @p arena; with memory, also set it up.
+static void lay_out(struct ws_pool_s *pool, arena_t *arena)
+{
+  const ws_settings_t *settings = &pool->settings;
+  const uint64_t capacity = settings->queue_capacity;
+  const uint32_t workers = pool->requested;
+  pool->queue = carve(arena, (workers + WS_LANES_MAX) * sizeof(ws_queue_t *));
+  pool->worker = carve(arena, workers * sizeof(ws_worker_t));
+  ws_queue_t *lanes = carve(arena, settings->lanes * sizeof(ws_queue_t));
+  ws_shared_cell_t *shared = carve(arena, capacity * sizeof(ws_shared_cell_t));
+  if (shared)
+    ws_shared_init(&pool->shared, shared, capacity);
+  for (uint32_t i = 0; i < workers + settings->lanes; i++) {
+    ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
+    ws_cell_t *aside = i < workers ? carve(arena, ASIDE_CAPACITY * sizeof(ws_cell_t)) : NULL;
+    uint32_t *victims = i < workers ? carve(arena, workers * sizeof(uint32_t)) : NULL;
+    if (!arena->next)
+      continue;
+    pool->queue[i] = i < workers ? &pool->worker[i].queue : &lanes[i - workers];
+    ws_deque_init(&pool->queue[i]->deque, cells, capacity);
+    if (i < workers) {
+      ws_deque_init(&pool->worker[i].aside, aside, ASIDE_CAPACITY);
+      pool->worker[i].victims = victims;
+    }
+  }
+}
+
+static int allocate(struct ws_pool_s *pool)
+{
+  arena_t arena = {0};
+  lay_out(pool, &arena);
+  pool->block_bytes = arena.used;
+  pool->block = ws_os_map(pool->block_bytes);
+  if (!pool->block)
+    return -ENOMEM;
+  arena = (arena_t){.next = pool->block};
+  lay_out(pool, &arena);
+  return 0;
+}
+
+static void free_pool(struct ws_pool_s *pool)
+{
+  const uint32_t in_block = pool->workers + pool->settings.lanes;
+  const uint32_t queues = pool->block ? ws_queue_count(pool) : 0;
+  for (uint32_t i = 0; i < queues; i++) {
+    ws_deque_free(&pool->queue[i]->deque);
+    if (i >= in_block)
+      ws_os_unmap(pool->queue[i], sizeof(ws_queue_t) + pool->settings.queue_capacity * sizeof(ws_cell_t));
+  }
+  for (uint32_t i = 0; i < pool->requested && pool->block; i++)
+    ws_deque_free(&pool->worker[i].aside);
+  ws_os_unmap(pool->block, pool->block_bytes);
+  ws_os_cpuset_free(&pool->mask);
+  pthread_mutex_destroy(&pool->lane_lock);
+  free(pool);
+}
+
+/// The queues of workers that could not be started serve nobody: close the gap, lanes follow the workers.
+static void close_gap(struct ws_pool_s *pool)
+{
+  const uint32_t missing = pool->requested - pool->workers;
+  for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
+    pool->queue[pool->workers + i] = pool->queue[pool->requested + i];
+  ws_store_release(&pool->queues, pool->workers); // [edge LANE_TABLE release] lanes come into use one by one
+}
+
+static int set_up(struct ws_pool_s *pool)
+{
+  int result = ws_os_process_cpus(&pool->mask);
+  if (result == 0)
+    result = allocate(pool);
+  int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
+  if (result == 0 && cpu) {
+    ws_topo_plan(&pool->settings, &pool->mask, cpu);
+    ws_near_plan(pool);
+    ws_start_workers(pool, cpu);
+    pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
+    pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
+    pool->mask_words = (pool->workers + 63) / 64;
+    ws_store_relaxed(&pool->spin_cpus, pool->cpus); // relaxed: the pool is not published yet
+    ws_topo_victims(pool);
+    close_gap(pool);
+    ws_guard_start(pool);
+  }
+  free(cpu);
+  return result < 0 || cpu ? result : -ENOMEM;
+}
+
+int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
+{
+  if (out)
+    *out = NULL;
+  if (!out || !settings)
+    return -EINVAL;
+  ws_settings_t checked = *settings;
+  if (ws_settings_check(&checked) < 0)
+    return -EINVAL;
+  struct ws_pool_s *pool = aligned_alloc(WS_SPACING, sizeof(*pool));
+  if (!pool)
+    return -ENOMEM;
+  memset(pool, 0, sizeof(*pool));
+  pool->settings = checked;
+  pool->requested = checked.workers;
+  pool->id = ws_process_new_pool_id();
+  ws_relax_init();
+  ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
+  ws_pool_set_spin_cpu_max(pool, checked.spin_cpu_max_percent);
+  ws_store_relaxed(&pool->level, WS_LEVEL_TOP); // relaxed: the pool is not published yet
+  pthread_mutex_init(&pool->lane_lock, NULL);
+  const int result = set_up(pool);
+  if (result < 0) {
+    free_pool(pool);
+    return result;
+  }
+  ws_traced_start(pool);
+  pool->settings.name = NULL; // the user's memory may be gone from now on
+  pool->settings.cores = NULL;
+  ws_process_add(pool);
+  ws_process_awake_add(pool->workers);
+  ws_release_workers(pool);
+  *out = pool;
+  return 0;
+}
+
+void ws_pool_destroy(ws_pool_t *pool)
+{
+  if (!pool)
+    return;
+  if (ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
+    const bool stopped = ws_pool_stop(pool, WS_STOP_DRAIN) >= 0;
+    WS_ASSERT(stopped); // a task of the pool cannot destroy it
+  }
+  ws_process_remove(pool);
+  free_pool(pool);
+}

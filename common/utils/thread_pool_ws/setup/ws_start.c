@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_start.c
+/// ws_start.h. Whatever the system refuses (a thread, a CPU, a class) is warned about once, and the pool goes
+/// on without.
+#define _GNU_SOURCE
+#include "ws_start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../core/ws_worker.h"
+#include "../pool/ws_near.h"
+#include "../pool/ws_process.h"
+#include "ws_settings.h"
+
+/// Causes that are warned about once a pool.
+enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
+
+/// Added to pool->started when the pool is complete.
+#define RELEASED (1u << 31)
+
+static void set_class(ws_worker_t *worker)
+{
+  const ws_settings_t *settings = &worker->pool->settings;
+  if (settings->thread_create || settings->sched_class == WS_CLASS_INHERIT)
+    return;
+  const int policy = settings->sched_class == WS_CLASS_RR     ? SCHED_RR
+                     : settings->sched_class == WS_CLASS_FIFO ? SCHED_FIFO
+                                                              : SCHED_OTHER;
+  const struct sched_param param = {.sched_priority = policy == SCHED_OTHER ? 0 : settings->sched_priority};
+  worker->class_error = pthread_setschedparam(pthread_self(), policy, &param);
+}
+
+static bool is_realtime(void)
+{
+  struct sched_param obtained;
+  int policy = SCHED_OTHER;
+  pthread_getschedparam(pthread_self(), &policy, &obtained);
+  return policy == SCHED_RR || policy == SCHED_FIFO;
+}
+
+/// Runs on the worker's thread, before its first task.
+static void set_up(ws_worker_t *worker)
+{
+  ws_self_t *self = ws_self();
+  self->worker = worker;
+  worker->tid = ws_os_tid();
+  worker->thread = pthread_self();
+  if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
+    worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
+  worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
+  set_class(worker);
+  worker->slack_ns = ws_os_timer_slack(1);
+  worker->realtime = is_realtime();
+  ws_deque_touch(&worker->queue.deque);
+  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_near_moved(worker);
+}
+
+static void wait_for(ws_au32_t *counter, uint32_t target)
+{
+  for (;;) {
+    const uint32_t seen = ws_load_acquire(counter); // [edge START acquire]
+    if (seen >= target)
+      return;
+    ws_os_futex_wait(counter, seen, 0);
+  }
+}
+
+static void *worker_thread(void *worker_arg)
+{
+  ws_worker_t *worker = worker_arg;
+  set_up(worker);
+  ws_add_release(&worker->pool->started, 1); // [edge START release] what set_up wrote
+  ws_os_futex_wake(&worker->pool->started, INT_MAX);
+  wait_for(&worker->pool->started, RELEASED);
+  ws_worker_loop(worker);
+  return NULL;
+}
+
+/// @return 0 or an error number
+static int create_thread(ws_worker_t *worker)
+{
+  const ws_settings_t *settings = &worker->pool->settings;
+  if (settings->thread_create)
+    return settings->thread_create(settings->create_arg, worker->index, worker->cpu, worker_thread, worker);
+  pthread_t thread; // not the worker's field, which its own thread writes
+  const int error = ws_os_thread_create(&thread, worker_thread, worker);
+  if (error)
+    return error;
+  char name[16];
+  ws_thread_name(name, settings->name, worker->index);
+  pthread_setname_np(thread, name);
+  return 0;
+}
+
+/// @return whether the thread runs
+static bool start(ws_worker_t *worker)
+{
+  const int error = create_thread(worker);
+  if (error)
+    ws_warn(&worker->pool->settings, "only %u of %u workers could be started: %s", worker->index,
+            worker->pool->requested, strerror(error));
+  return error == 0;
+}
+
+static bool is_pinned(const ws_worker_t *worker)
+{
+  ws_cpuset_t cpus = {0};
+  if (ws_os_thread_cpus(worker->tid, &cpus) < 0)
+    return false;
+  const bool pinned = ws_os_cpuset_count(&cpus) == 1 && ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu);
+  ws_os_cpuset_free(&cpus);
+  return pinned;
+}
+
+/// The host's threads get their CPU from their creator, after their start: see whether they did.
+static void check_pins(struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->workers && pool->settings.thread_create; i++) {
+    ws_worker_t *worker = &pool->worker[i];
+    if (worker->cpu >= 0 && !is_pinned(worker))
+      worker->pin_error = -EPERM;
+  }
+}
+
+static void warn_pin(const ws_worker_t *worker)
+{
+  if (worker->pool->warned & WARNED_PIN)
+    return;
+  worker->pool->warned |= WARNED_PIN;
+  const char *why = worker->pin_error == -EINVAL ? "no such CPU, offline, or outside the process's set"
+                                                 : strerror(-worker->pin_error);
+  ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats, as do others like it",
+          worker->index, worker->cpu, why);
+}
+
+static void warn_class(struct ws_pool_s *pool, int error)
+{
+  if (pool->warned & WARNED_CLASS)
+    return;
+  pool->warned |= WARNED_CLASS;
+  static const char *const name[] = {"INHERIT", "OTHER", "RR", "FIFO"};
+  const char *why = error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(error);
+  ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's",
+          name[pool->settings.sched_class], pool->settings.sched_priority, why);
+}
+
+/// What the workers got, and warnings about what they did not.
+static void report(struct ws_pool_s *pool, int32_t *cpu)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    ws_worker_t *worker = &pool->worker[i];
+    if (worker->pin_error) {
+      warn_pin(worker);
+      worker->cpu = cpu[i] = -1;
+    }
+    if (worker->class_error)
+      warn_class(pool, worker->class_error);
+    pool->pinned += worker->cpu >= 0;
+    pool->realtime += worker->realtime;
+  }
+}
+
+/// A task has forked. The child does not keep what the pool has set in its thread: a program that it starts
+/// takes signals and has timers like those that the pool's creator starts.
+static void in_child(void)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  if (!worker)
+    return;
+  ws_os_timer_slack(worker->slack_ns);
+  if (!worker->pool->settings.thread_create)
+    pthread_sigmask(SIG_SETMASK, &worker->pool->signals, NULL);
+}
+
+void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
+{
+  ws_process_watch_forks(in_child);
+  pthread_sigmask(SIG_BLOCK, NULL, &pool->signals);
+  uint32_t running = 0;
+  for (; running < pool->requested; running++) {
+    ws_worker_t *worker = &pool->worker[running];
+    worker->cpu = cpu[running];
+    worker->index = running;
+    worker->pool = pool;
+    if (!start(worker))
+      break;
+  }
+  wait_for(&pool->started, running);
+  pool->workers = running;
+  check_pins(pool);
+  report(pool, cpu);
+}
+
+void ws_release_workers(struct ws_pool_s *pool)
+{
+  ws_add_release(&pool->started, RELEASED); // [edge START release] the whole pool
+  ws_os_futex_wake(&pool->started, INT_MAX);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_topo.h
+/// Where workers run, and whom they steal from first.
+#ifndef WS_TOPO_H
+#define WS_TOPO_H
+
+#include "../pool/ws_types.h"
+
+/// @brief Decide the CPU of every worker from cores or pin_step: cpu[i] = CPU or -1. Warns about CPUs that
+/// are offline, do not exist, or are named twice.
+void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu);
+
+/// @brief CPUs that count for this pool: of @p mask and of cpu[0..workers), at most the control group's
+/// quota.
+uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t workers);
+
+/// @brief CPUs that the workers can use: the distinct ones of cpu[0..workers) when none floats, else @p cpus.
+uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus);
+
+/// @brief Fill every worker's victims: nearest first by shared SMT core, L2, L3, NUMA node; workers at the
+/// same distance, and those that float, in turn from the worker's own index on.
+void ws_topo_victims(struct ws_pool_s *pool);
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_guard.c
+/// The guard: one more thread that looks from time to time whether queued tasks are reached, and wakes a
+/// worker where they are not. Two things can keep a task waiting while a worker sleeps:
+///
+///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
+///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
+///                 higher class. The guard takes the worker out of searching (ws_search.h).
+///
+///   DORMANT --a task is queued while a worker sleeps--> STANDING --nothing to see for 10 ms--> DORMANT
+///   any --the pool stops--> ENDED
+/// [edge GUARD_DEKKER] A thread that leaves a task while a worker sleeps sees the guard standing, or makes it
+/// stand; a guard that lies down looks again after it has said so.
+///
+/// Why a thread of its own: it is of the class BATCH, which never preempts. When workers block, a CPU is free
+/// and it runs at once; when they work it waits until they are done. A parked worker in this place cost 3 %
+/// of a long burst.
+#define _GNU_SOURCE
+#include "ws_guard.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <string.h>
+
+#include "../pool/ws_inbox.h"
+#include "../setup/ws_settings.h"
+#include "ws_park.h"
+#include "ws_place.h"
+#include "ws_search.h"
+#include "ws_watch.h"
+
+/// Between two looks: this, the slack and a wake must fit in the promised 1 ms. The slack lets the kernel
+/// join the timer with another one of that CPU: an interrupt of its own costs the worker that it strikes 15
+/// to 25 us on a virtual machine.
+#define PERIOD_NS 500000u
+#define SLACK_NS 350000u
+/// From being called to the first look: the full set of workers that the caller saw may block from the start.
+#define FIRST_NS 150000u
+/// Looks without anything to see after which the guard lies down: about 10 ms.
+#define QUIET_LOOKS 14u
+/// Looks in a row at which tasks waited and none was finished, though the workers use their CPUs: they may be
+/// waiting for one of the queued tasks in a loop. About 10 ms.
+#define STALLED_LOOKS 14u
+
+/// Looks in a row at which nothing was stalled and no task blocked, after which the cap holds again.
+#define HEALTHY_LOOKS 14u
+
+/// What the guard remembers from look to look.
+typedef struct {
+  uint64_t looks; ///< number of this look
+  uint64_t steps; ///< steps of tasks
+  uint32_t quiet; ///< looks in a row without anything to see
+  uint32_t stalled; ///< looks in a row at which tasks waited and none was begun or finished
+  uint32_t healthy; ///< looks in a row at which nothing was stalled and no task blocked
+} memory_t;
+
+/// @return whether some task was begun or finished since the last look
+static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
+{
+  uint64_t steps = 0;
+  const uint32_t queues = ws_queue_count(pool);
+  // run alone would not do: it is counted late, for many tasks of a group at once. top moves when the oldest
+  // task is taken, also by the owner; takes when the newest is; stolen counts what came from no deque here
+  for (uint32_t i = 0; i < queues; i++) {
+    steps += ws_load_relaxed(&pool->queue[i]->count.run); // relaxed: compared with itself
+    steps += ws_load_relaxed(&pool->queue[i]->count.stolen); // relaxed: as run
+    steps += ws_load_relaxed(&pool->queue[i]->deque.takes); // relaxed: as run
+    steps += ws_load_relaxed(&pool->queue[i]->deque.top); // relaxed: as run
+  }
+  const bool moved = steps != memory->steps;
+  memory->steps = steps;
+  return moved;
+}
+
+/// @return awake workers that the kernel has put to sleep: they wait for something that the pool does not
+/// know of, or in a join
+static uint32_t sleeping_workers(struct ws_pool_s *pool)
+{
+  uint32_t sleeping = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    sleeping += !ws_is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i].tid);
+  return sleeping;
+}
+
+/// @return whether the threads outside that are thought to need a CPU all sleep
+static bool outside_sleeps(struct ws_pool_s *pool)
+{
+  if (ws_load_relaxed(&pool->helpers) > 0 || ws_load_relaxed(&pool->outside) == 0) // relaxed: a preference
+    return false;
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = pool->workers; i < queues; i++) {
+    const uint64_t owner = ws_load_relaxed(&pool->queue[i]->owner); // relaxed: a preference
+    if (owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner)))
+      return false;
+  }
+  return true;
+}
+
+/// @return awake workers that sleep, but in no join: their tasks block
+static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
+{
+  const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
+  const uint32_t sleeping = sleeping_workers(pool);
+  const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0;
+  return hidden < working ? hidden : working;
+}
+
+/// Tasks waited at this look and at the one before, and all the time the worker was awake and used no CPU.
+static bool is_starved(ws_worker_t *worker, uint64_t look)
+{
+  const uint64_t cpu_ns = ws_os_thread_cpu_ns(worker->tid);
+  const bool starved = worker->watched.look + 1 == look && worker->watched.cpu_ns == cpu_ns && cpu_ns != 0;
+  worker->watched = (ws_watched_t){.look = look, .cpu_ns = cpu_ns};
+  return starved;
+}
+
+/// Tasks wait. Stop relying on searchers that get no CPU.
+/// @return the awake workers that get none inside a task: they cannot be told from others later, as searchers
+/// can
+static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
+{
+  uint32_t starved = 0;
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    ws_worker_t *worker = &pool->worker[i];
+    if (ws_is_parked(pool, i) || !is_starved(worker, look))
+      continue;
+    if (ws_load_relaxed(&worker->trust) == WS_TRUST_NOT) // relaxed: a preference
+      starved += !ws_os_thread_sleeps(worker->tid);
+    else if (ws_search_starved(worker))
+      ws_place_free(worker);
+  }
+  // [edge PARK_DEKKER fence] the end of their search before the look: pushes relied on them
+  ws_fence_seq_cst();
+  return starved;
+}
+
+/// Tasks wait. Wake as many workers for them as have a CPU, or all when every awake one is blocked.
+static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
+                             uint32_t hidden, uint32_t starved)
+{
+  if ((hidden > 0 && hidden == working) || memory->stalled >= STALLED_LOOKS)
+    ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
+  if (outside_sleeps(pool))
+    ws_store_relaxed(&pool->outside, 0); // relaxed: a preference
+  const uint32_t limit = ws_awake_limit(pool);
+  uint64_t queued = ws_queued(pool);
+  const uint32_t away = hidden + starved < working ? hidden + starved : working;
+  for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)
+    ws_wake_sleeper(pool, (ws_here_t){0});
+}
+
+static void look(struct ws_pool_s *pool, memory_t *memory)
+{
+  ws_count(&pool->guard_looks, 1);
+  memory->looks++;
+  const bool moved = has_moved(pool, memory);
+  const bool waiting = ws_work_visible(pool) || ws_inbox_count(pool, false) > 0;
+  const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
+  const bool lifted = ws_load_relaxed(&pool->lifted); // relaxed: a preference
+  const uint32_t working = ws_working(pool);
+  const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
+  memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
+  memory->quiet = waiting || moved ? 0 : memory->quiet + 1;
+  memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
+  // A searcher will look by itself.
+  const bool searched = ws_load_relaxed(&pool->searching) > 0 && memory->stalled < 2; // relaxed: a preference
+  if (waiting && !searched)
+    wake_for_waiting(pool, memory, working, hidden, starved);
+  else if (lifted && memory->healthy >= HEALTHY_LOOKS)
+    ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference
+}
+
+static void lie_down(struct ws_pool_s *pool)
+{
+  uint32_t standing = WS_GUARD_STANDING;
+  ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference; nobody would take it back
+  ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
+  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] no guard any more, before the last look
+  uint32_t dormant = WS_GUARD_DORMANT;
+  if (ws_work_visible(pool) || ws_inbox_count(pool, false) > 0)
+    ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
+}
+
+static void *guard_thread(void *pool_arg)
+{
+  struct ws_pool_s *pool = pool_arg;
+  const struct sched_param none = {0};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+  ws_os_timer_slack(SLACK_NS);
+  ws_place_beside_workers(pool);
+  ws_watch_t watch;
+  ws_watch_begin(&watch);
+  ws_add_release(&pool->started, 1); // [edge START release] set up: nothing of the start comes later
+  ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word
+  memory_t memory = {0};
+  uint64_t wait_ns = FIRST_NS;
+  for (;;) {
+    const uint32_t state = ws_load_acquire(&pool->guard); // [edge GUARD_DEKKER acquire]
+    if (state == WS_GUARD_ENDED)
+      return NULL;
+    ws_os_futex_wait(&pool->guard, state, state == WS_GUARD_STANDING ? wait_ns : 0);
+    ws_watch_look(pool, &watch);
+    wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
+    if (state == WS_GUARD_DORMANT) {
+      memory = (memory_t){.looks = memory.looks + 1};
+      continue;
+    }
+    look(pool, &memory);
+    if (memory.quiet >= QUIET_LOOKS)
+      lie_down(pool);
+  }
+}
+
+void ws_guard_start(struct ws_pool_s *pool)
+{
+  const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
+  const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
+  pool->guarded = pool->workers > 1;
+  pool->capped = pool->guarded && pool->workers > cpus;
+  pool->watched = pool->workers > 0 && pool->cpus > 1;
+  if (!pool->guarded && !pool->watched)
+    return;
+  const int error = ws_os_thread_create(&pool->guard_thread, guard_thread, pool);
+  if (error) {
+    pool->guarded = pool->capped = pool->watched = false;
+    ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
+    ws_warn(&pool->settings,
+            "no thread for the guard (%s): every worker may be awake, a worker without a CPU delays tasks,"
+            " and nobody watches the CPU quota",
+            strerror(error));
+    return;
+  }
+  pthread_setname_np(pool->guard_thread, "ws_guard");
+  while (ws_load_acquire(&pool->started) == pool->workers) // [edge START acquire]
+    ws_os_futex_wait(&pool->started, pool->workers, 0);
+}
+
+void ws_guard_end(struct ws_pool_s *pool)
+{
+  if (!pool->guarded && !pool->watched)
+    return;
+  ws_xchg_acq_rel(&pool->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
+  ws_os_futex_wake(&pool->guard, 1);
+  pthread_join(pool->guard_thread, NULL);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_helper.c
+/// ws_helper.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
+///
+/// Nesting   A thread's helper places form a list, the innermost first, through its lanes. A blocking section
+///           puts those places to rest that are awake when it begins, and wakes the same ones when it ends.
+///           So sections may nest, and a place that is taken inside a section is its own.
+/// Counters  Each place is counted once in pool->helpers while it is awake, and a thread that is no worker
+///           once in the process's count of helpers while any of its places is.
+#include "ws_helper.h"
+
+#include "../pool/ws_process.h"
+#include "ws_park.h"
+#include "ws_place.h"
+
+static void wake_lane(ws_self_t *self, ws_queue_t *lane)
+{
+  lane->rests_at = 0;
+  ws_add_acq_rel(&lane->helps_in->helpers, 1); // [edge SEARCHING acq_rel]
+  if (!self->worker && self->awake_places++ == 0)
+    ws_process_helpers_add(1);
+}
+
+static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
+{
+  lane->rests_at = level;
+  ws_sub_acq_rel(&lane->helps_in->helpers, 1); // [edge SEARCHING acq_rel]
+  if (!self->worker && --self->awake_places == 0)
+    ws_process_helpers_sub(1);
+}
+
+bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (here.worker || !here.queue || here.queue->helps_in)
+    return false;
+  ws_self_t *self = ws_self();
+  ws_place_note(pool, here, (uint32_t)(ws_os_cpu() + 1));
+  here.queue->helps_in = pool;
+  here.queue->helps_outer = self->helps;
+  self->helps = here.queue;
+  wake_lane(self, here.queue);
+  return true;
+}
+
+void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_self_t *self = ws_self();
+  self->helps = here.queue->helps_outer;
+  if (here.queue->rests_at == 0)
+    rest_lane(self, here.queue, 1);
+  here.queue->helps_in = NULL;
+  ws_fill_place(pool, here);
+}
+
+static void rest_worker(ws_worker_t *worker, uint32_t level)
+{
+  struct ws_pool_s *pool = worker->pool;
+  worker->queue.rests_at = level;
+  ws_add_acq_rel(&pool->blocked, 1); // [edge SEARCHING acq_rel]
+  ws_process_awake_sub(1);
+  ws_fill_place(pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+}
+
+static void wake_worker(ws_worker_t *worker)
+{
+  worker->queue.rests_at = 0;
+  ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
+  ws_process_awake_add(1);
+}
+
+void ws_blocking_begin(void)
+{
+  ws_self_t *self = ws_self();
+  const uint32_t level = ++self->blocking;
+  if (self->worker && self->worker->queue.rests_at == 0)
+    rest_worker(self->worker, level);
+  for (ws_queue_t *lane = self->helps; lane; lane = lane->helps_outer) {
+    if (lane->rests_at != 0)
+      continue;
+    rest_lane(self, lane, level);
+    ws_store_relaxed(&lane->helps_in->outside, 0); // relaxed: a preference; the next push sets it
+    ws_fill_place(lane->helps_in, (ws_here_t){0});
+  }
+}
+
+void ws_blocking_end(void)
+{
+  ws_self_t *self = ws_self();
+  if (self->blocking == 0)
+    return;
+  const uint32_t level = self->blocking--;
+  if (self->worker && self->worker->queue.rests_at == level)
+    wake_worker(self->worker);
+  for (ws_queue_t *lane = self->helps; lane; lane = lane->helps_outer)
+    if (lane->rests_at == level)
+      wake_lane(self, lane);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_hint.c
+/// What users tell about coming bursts, and how they set pre-wake while the pool runs. Hints help; without
+/// them ws_prewake.c learns.
+#include <errno.h>
+
+#include "ws_hint.h"
+#include "../pool/ws_lane.h"
+#include "../trace/ws_traced.h"
+#include "ws_hot.h"
+#include "ws_park.h"
+
+#define WITHIN_NS_MAX 100000000u
+/// A tree of wakes is through by then.
+#define TREE_NS_MAX 1000000u
+/// A time farther off is a mistake of the caller: the burst may come at once.
+#define AHEAD_NS_MAX UINT64_C(1000000000)
+
+static void announce(struct ws_pool_s *pool, uint64_t until_ns)
+{
+  if (until_ns > ws_load_relaxed(&pool->announced_ns)) // relaxed: a budget; of two at once one may win
+    ws_store_relaxed(&pool->announced_ns, until_ns); // relaxed: a budget
+}
+
+/// Wake sleepers until @p workers look for work, @p most of them here. @return how many
+static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
+{
+  uint32_t woken = 0;
+  while (woken < most && ws_load_relaxed(&pool->searching) < workers // relaxed: a preference
+         && ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here))
+    woken++;
+  return woken;
+}
+
+/// The caller wakes as many as it can while the first gets up; those wake the others, two each: a tree, whose
+/// root is as wide as this machine makes the call cheap against the waking (LogP: Karp et al., SPAA 1993).
+static void wake_tree(struct ws_pool_s *pool, uint32_t workers)
+{
+  const ws_here_t here = ws_here_known(pool);
+  const uint64_t waking_ns = ws_load_relaxed(&pool->waking_ns); // relaxed: a statistic
+  const uint64_t call_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
+  const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
+  ws_note_outside(pool, here); // the thread that announces will push
+  ws_store_relaxed(&pool->wanted_until_ns, ws_os_now_ns() + TREE_NS_MAX); // relaxed: a hint
+  ws_store_relaxed(&pool->wanted, workers); // relaxed: a hint
+  wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
+}
+
+void ws_hint_pass_on(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint32_t wanted = ws_load_relaxed(&pool->wanted); // relaxed: a hint
+  if (wanted < 2 || worker->rise.rose_ns > ws_load_relaxed(&pool->wanted_until_ns)) // relaxed: a hint
+    return;
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  if (wake(pool, here, wanted, 2) == 0)
+    ws_store_relaxed(&pool->wanted, 0); // relaxed: a hint; all are awake that may be
+}
+
+void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
+{
+  ws_traced_hint(pool, workers, 0);
+  announce(pool, ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX));
+  wake_tree(pool, workers);
+}
+
+void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
+{
+  const uint64_t now_ns = ws_os_now_ns();
+  ws_traced_hint(pool, workers, at_ns);
+  if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX)
+    ws_store_relaxed(&pool->expected_ns, at_ns); // relaxed: a hint, read by whoever plans its sleep
+  wake_tree(pool, workers);
+}
+
+void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
+{
+  ws_traced_hint(pool, workers, 0);
+  ws_add_relaxed(&pool->phases, 1); // relaxed: a hint
+  wake_tree(pool, workers);
+}
+
+void ws_pool_phase_end(ws_pool_t *pool)
+{
+  if (ws_add_relaxed(&pool->phases, 0u - 1) == 0) // relaxed: a hint
+    ws_add_relaxed(&pool->phases, 1); // relaxed: a hint; one end too many ends nothing
+}
+
+int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
+{
+  if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
+    return -EINVAL;
+  ws_store_relaxed(&pool->spin_lead_ns, lead_ns); // relaxed: a setting
+  const bool was_hot = ws_is_hot(pool);
+  ws_store_relaxed(&pool->spin, (uint32_t)spin); // relaxed: a setting
+  if (spin == WS_SPIN_HOT && !was_hot)
+    ws_hot_begin(pool);
+  return 0;
+}
+
+int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent)
+{
+  if (!pool || percent > 100)
+    return -EINVAL;
+  ws_store_relaxed(&pool->spin_cpu_max_percent, percent); // relaxed: a setting
+  return 0;
+}

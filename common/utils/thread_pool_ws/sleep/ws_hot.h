@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_hot.h
+/// WS_SPIN_HOT: idle workers busy-poll and do not sleep. What keeps that within bounds:
+///
+/// Budget      Only as many workers of the process are awake as leave a CPU to other threads. The surplus
+///             parks (ws_spin.c).
+/// Producers   A worker that finds itself on a producer's CPU parks, moves off (ws_place.c) and gets up.
+/// Real-time   A real-time worker sleeps for 0.1 ms in each millisecond. Threads of normal class that share
+///             its CPU would otherwise never run.
+///
+/// Every worker of a hot pool that sleeps has a timer, with which it tries again. So none that would fit
+/// stays asleep, whatever made it park.
+#ifndef WS_HOT_H
+#define WS_HOT_H
+
+#include "../pool/ws_types.h"
+
+static inline bool ws_is_hot(const struct ws_pool_s *pool)
+{
+  return ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
+}
+
+/// @return whether a worker that spins must park now, to give a CPU to somebody; false where it is not hot
+bool ws_hot_gives_way(const ws_worker_t *worker, uint64_t now_ns);
+
+/// @brief The worker has announced its sleep. @return when it tries again; 0 = not hot
+uint64_t ws_hot_retry_ns(const ws_worker_t *worker);
+
+/// @brief It has tried in vain. @return when it tries next; 0 = not hot any more
+/// All sleeping workers of a pool together try 250 times a second.
+uint64_t ws_hot_later_ns(const struct ws_pool_s *pool);
+
+/// @brief The pool has become hot: wake those that sleep without such a timer.
+void ws_hot_begin(struct ws_pool_s *pool);
+
+#endif

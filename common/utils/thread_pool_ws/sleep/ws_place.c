@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_place.c
+/// ws_place.h.
+#include "ws_place.h"
+
+#include "../pool/ws_near.h"
+
+bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
+{
+  return ws_load_relaxed(&pool->producer_cpu) == (uint32_t)(cpu + 1); // relaxed: a preference
+}
+
+void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
+{
+  if (here.worker)
+    ws_store_relaxed(&here.worker->seen_cpu, cpu); // relaxed: a preference
+  else if (here.queue && ws_load_relaxed(&pool->producer_cpu) != cpu) // relaxed: a preference
+    ws_store_relaxed(&pool->producer_cpu, cpu); // relaxed: a preference
+}
+
+/// Least time between two moves of a worker: it doubles with each move that follows too soon. Several threads
+/// that push from several CPUs would otherwise have the workers change places all the time.
+#define PAUSE_NS_MIN UINT64_C(1000000)
+#define PAUSE_NS_MAX UINT64_C(128000000)
+/// A worker that has stayed for so long has found its place: the next move is a first one again.
+#define SETTLED_NS UINT64_C(1000000000)
+
+static bool may_move(ws_worker_t *worker)
+{
+  const uint64_t now_ns = ws_os_now_ns(), since_ns = now_ns - worker->move_tried_ns;
+  if (since_ns < worker->move_pause_ns)
+    return false;
+  const uint64_t longer_ns = 2 * worker->move_pause_ns;
+  worker->move_tried_ns = now_ns;
+  worker->move_pause_ns = since_ns > SETTLED_NS || longer_ns < PAUSE_NS_MIN ? PAUSE_NS_MIN
+                          : longer_ns < PAUSE_NS_MAX                        ? longer_ns
+                                                                            : PAUSE_NS_MAX;
+  return true;
+}
+
+/// A floating worker that sleeps on the CPU of a thread that pushes would be woken there, on top of it, and
+/// stop it. The kernel wakes a real-time worker where it last ran, so that it only has to move off. It may
+/// wake a normal worker on the CPU of the thread that wakes it, wherever it slept, so that it has to be kept
+/// off while it sleeps. Awake, a worker may run anywhere: else it would wait beside an idle CPU.
+void ws_place_leave(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const int32_t cpu = ws_os_cpu();
+  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
+  ws_near_moved(worker);
+  const uint32_t producer_cpu = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
+  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
+    return;
+  const bool moves = ws_producer_on_cpu(pool, cpu);
+  if (moves ? !may_move(worker) : worker->realtime)
+    return;
+  if (ws_os_confine(&worker->confine, producer_cpu - 1) < 0)
+    return;
+  if (worker->realtime)
+    ws_os_unconfine(&worker->confine, 0);
+  ws_count(&worker->queue.count.placements, moves);
+  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_near_moved(worker);
+}
+
+void ws_place_return(ws_worker_t *worker)
+{
+  ws_os_unconfine(&worker->confine, 0);
+}
+
+void ws_place_free(ws_worker_t *worker)
+{
+  ws_os_unconfine(&worker->confine, worker->tid);
+}
+
+void ws_place_beside_workers(const struct ws_pool_s *pool)
+{
+  ws_cpuset_t all, cpus;
+  if (ws_os_process_cpus(&all) < 0)
+    return;
+  const uint32_t own = ws_os_cpuset_count(&all);
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    if (ws_os_thread_cpus(pool->worker[i].tid, &cpus) < 0)
+      continue;
+    for (size_t word = 0; word < cpus.bytes / sizeof(long) && cpus.bytes == all.bytes; word++)
+      all.mask[word] |= cpus.mask[word];
+    ws_os_cpuset_free(&cpus);
+  }
+  if (ws_os_cpuset_count(&all) > own) // else it keeps what a cpuset gives it
+    ws_os_allow(&all);
+  ws_os_cpuset_free(&all);
+}

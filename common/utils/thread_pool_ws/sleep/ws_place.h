@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_place.h
+/// Which CPU the workers run on, beside the threads that push. Preferences only: no wake depends on them.
+#ifndef WS_PLACE_H
+#define WS_PLACE_H
+
+#include "../pool/ws_types.h"
+
+/// @brief Was the thread that pushed or joined last on @p cpu?
+bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
+
+/// @brief Remember that the caller, a thread that pushes or joins, is on a CPU. @param cpu  CPU + 1
+void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
+
+/// @brief The worker is about to park. If it floats, it leaves the CPU of a thread that pushes, and a normal
+/// worker is kept off that CPU until ws_place_return.
+void ws_place_leave(ws_worker_t *worker);
+
+/// @brief The worker is awake again: it may run wherever it could before.
+void ws_place_return(ws_worker_t *worker);
+
+/// @brief The worker got no CPU where it may run while it sleeps: let it run elsewhere.
+/// @threads  the guard
+void ws_place_free(ws_worker_t *worker);
+
+/// @brief The caller, a thread of the pool that is no worker, may from now on run wherever a worker may. It
+/// would otherwise have only the CPUs of the pool's creator, which may be pinned to one and keep that busy.
+void ws_place_beside_workers(const struct ws_pool_s *pool);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_spin.c
+/// ws_spin.h. How long is decided elsewhere: after a burst and before one by ws_prewake.c, during an
+/// announced one by ws_hint.c. Here it is bounded:
+///
+/// Capped     By spin_cpu_max_percent of a core for each worker (ws_level.h).
+/// Yielding   By ws_may_spin at every turn: the awake workers of the process leave CPUs to the threads
+///            outside, and only as many stop as are too many. A worker that is interrupted by a thread that
+///            needs the CPU stops. Hot workers give way as ws_hot.h says.
+#include "ws_spin.h"
+
+#include "../os/ws_relax.h"
+#include "../pool/ws_inbox.h"
+#include "../pool/ws_process.h"
+#include "../prewake/ws_level.h"
+#include "../prewake/ws_prewake.h"
+#include "ws_hot.h"
+#include "ws_park.h"
+#include "ws_place.h"
+#include "ws_search.h"
+
+/// An idle worker that has looked for so long says that there is a pause. Sooner, tiny tasks that come one by
+/// one would each cost their producer a clock.
+#define PAUSE_NS 2000u
+/// Two turns so much farther apart than a wake takes: somebody else had the CPU.
+#define PREEMPTED_WAKES 3
+/// As long as it is not known how long a wake takes.
+#define PREEMPTED_NS 100000
+
+void ws_spin_found(ws_worker_t *worker)
+{
+  ws_rise_t *rise = &worker->rise;
+  const uint64_t now_ns = ws_os_now_ns();
+  const uint64_t gap_ns = now_ns - worker->dry_ns;
+  worker->found_ns = now_ns;
+  ws_prewake_arrived(worker->pool, now_ns); // if the push has not said so
+  ws_window_add(ws_rise_follows(rise), (int64_t)gap_ns);
+  const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
+  rise->follow = paused ? 0 : rise->follow + 1;
+  if (paused)
+    ws_add_relaxed(&worker->pool->takers, 1); // relaxed: a statistic
+}
+
+static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  return now_ns < worker->rise.look_until_ns
+         || now_ns < ws_load_relaxed(&pool->announced_ns) // relaxed: a budget
+         || (int32_t)ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint, for a moment below zero
+         || ws_is_hot(pool);
+}
+
+/// What takes so little is done before its pusher has handed the next one over.
+#define TINY_NS 1000u
+#define SHY_NS_MIN 2000u
+#define SHY_NS_MAX 1000000u
+
+/// The worker has done what it found. Whoever hands over tiny tasks, one by one, spends more time on that
+/// than they take: the worker steals them, and opens its inbox later and later.
+static void note_shyness(ws_worker_t *worker, uint64_t now_ns)
+{
+  if (now_ns - worker->found_ns >= TINY_NS)
+    worker->shy_ns = 0;
+  else if (worker->shy_ns < SHY_NS_MAX)
+    worker->shy_ns = worker->shy_ns > 0 ? 2 * worker->shy_ns : SHY_NS_MIN;
+}
+
+/// More workers are awake than may be while one spins. Of several that see it at once only so many stop as
+/// are too many: a worker that stops is off the count from then on.
+static bool is_surplus(ws_worker_t *worker)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  if (ws_may_spin(pool))
+    return false;
+  if (pool->cpus < 2 || ws_load_relaxed(&pool->state) != WS_RUNNING) // relaxed: looked at again before sleep
+    return true;
+  worker->discounted = ws_process_awake_leave(ws_spin_limit(pool));
+  return worker->discounted;
+}
+
+static uint64_t preempted_after_ns(const ws_worker_t *worker)
+{
+  const double wake_ns = worker->rise.react_ns;
+  return wake_ns > 0 ? (uint64_t)(PREEMPTED_WAKES * wake_ns) + PREEMPTED_NS / 2 : PREEMPTED_NS;
+}
+
+/// @return whether the worker was handed a task
+static bool shut_inbox(ws_worker_t *worker)
+{
+  worker->handed = worker->inbox_open && ws_inbox_shut(worker);
+  if (worker->handed && worker->discounted) { // it does not park after all
+    worker->discounted = false;
+    ws_process_awake_add(1);
+  }
+  return worker->handed;
+}
+
+/// @return whether there is work; @p end_ns when the last turn ended
+static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint64_t preempted_ns = preempted_after_ns(worker);
+  uint64_t now_ns = start_ns, spun_ns = 0;
+  bool found = false, preempted = false, said_quiet = false;
+  while (!found && !preempted && is_wanted(worker, now_ns) && !ws_hot_gives_way(worker, now_ns)
+         && !is_surplus(worker)) {
+    if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
+      ws_count(&worker->queue.count.capped, 1);
+      break;
+    }
+    const uint64_t before_ns = now_ns;
+    ws_search_begin(worker); // again, if the guard has taken it off
+    if (!said_quiet && now_ns - start_ns > PAUSE_NS) {
+      said_quiet = true; // once: a burst that is handed to others is no pause
+      worker->queue.late_pauses = 0;
+      ws_prewake_quiet(pool);
+    }
+    if (now_ns - start_ns >= worker->shy_ns)
+      ws_inbox_open(worker);
+    ws_relax();
+    found = ws_inbox_is_full(worker) || ws_work_visible(pool);
+    now_ns = ws_os_now_ns();
+    const bool lost = now_ns - before_ns > preempted_ns; // the process was stopped, or somebody had the CPU
+    spun_ns += lost ? 0 : now_ns - before_ns;
+    preempted = lost && !ws_is_hot(pool);
+  }
+  found |= shut_inbox(worker);
+  ws_count(&worker->queue.count.preempted, preempted);
+  ws_count(&worker->queue.count.spin_ns, spun_ns);
+  if (now_ns > start_ns) // a spin that the cap has denied says nothing
+    ws_level_spun(worker, preempted);
+  *end_ns = now_ns;
+  return found;
+}
+
+bool ws_spin(ws_worker_t *worker, bool ran)
+{
+  struct ws_pool_s *pool = worker->pool;
+  uint64_t now_ns = ws_os_now_ns();
+  if (ran) {
+    worker->dry_ns = now_ns;
+    note_shyness(worker, now_ns);
+    ws_prewake_dry(worker, now_ns);
+  }
+  if (!is_wanted(worker, now_ns) || ws_hot_gives_way(worker, now_ns))
+    return false;
+  if (ws_producer_on_cpu(pool, ws_os_cpu()) || is_surplus(worker)) // a spin here would keep the producer off
+    return false;
+  ws_search_begin(worker);
+  const uint64_t start_ns = now_ns;
+  const bool hot = ws_is_hot(pool);
+  const bool found = turns(worker, start_ns, hot ? INT64_MAX : ws_level_allow(worker, start_ns), &now_ns);
+  if (!hot) // what was free leaves no debt
+    ws_level_pay(worker, now_ns - start_ns);
+  ws_count(&worker->queue.count.spins, 1);
+  return found;
+}

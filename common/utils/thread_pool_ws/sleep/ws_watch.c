@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_watch.c
+/// ws_watch.h.
+#include "ws_watch.h"
+
+#include "../prewake/ws_level.h"
+
+/// Between two looks. A group that was stopped once is stopped again in its next periods of 0.1 s.
+#define EVERY_NS 1000000000
+
+bool ws_watch_is_due(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  if (!pool->watched || (int64_t)(now_ns - pool->rhythm.watched_ns) < EVERY_NS)
+    return false;
+  pool->rhythm.watched_ns = now_ns;
+  return true;
+}
+
+void ws_watch_ask(struct ws_pool_s *pool)
+{
+  ws_store_relaxed(&pool->watch_due, 1); // relaxed: a look that is missed comes a second later
+  ws_os_futex_wake(&pool->guard, 1);
+}
+
+/// The CPUs of this thread, which nobody has pinned, are those of the process; the pool may have others, to
+/// which its workers are pinned. What has gone since the start is missing.
+static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
+{
+  const uint32_t now = ws_os_process_cpu_count(), quota = ws_os_quota_cpus();
+  if (now == 0 || watch->cpus == 0)
+    return;
+  const uint32_t gone = now < watch->cpus ? watch->cpus - now : 0;
+  const uint32_t left = gone < pool->cpus ? pool->cpus - gone : 1;
+  ws_store_relaxed(&pool->spin_cpus, left < quota ? left : quota); // relaxed: a budget
+}
+
+void ws_watch_begin(ws_watch_t *watch)
+{
+  *watch = (ws_watch_t){.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
+}
+
+void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
+{
+  if (!ws_load_relaxed(&pool->watch_due)) // relaxed: as in ws_watch_ask
+    return;
+  ws_store_relaxed(&pool->watch_due, 0); // relaxed: as above
+  const uint64_t before = watch->throttled;
+  watch->throttled = ws_os_throttled();
+  if (watch->throttled > before) {
+    ws_add_relaxed(&pool->throttled_looks, 1); // relaxed: a statistic
+    ws_level_fall(pool, ws_os_now_ns(), 2 * (uint64_t)EVERY_NS); // longer than until the next look
+  }
+  count_cpus(pool, watch);
+}

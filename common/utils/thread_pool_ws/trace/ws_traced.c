@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_traced.c
+/// What users tell a trace (ws_trace.h).
+#include "ws_traced.h"
+
+#include "../include/ws_trace.h"
+
+void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
+{
+  if ((uint32_t)phase >= WS_TRACE_PHASES)
+    return;
+  ws_self_t *self = ws_self();
+  ws_traced_phase_t *its = &self->phase[phase];
+  if (!its->is_open || its->frame != frame || its->slot != slot)
+    *its = (ws_traced_phase_t){true, frame, slot, id, self->pushed};
+  ws_traced_phase_began(phase, frame, slot, id);
+}
+
+void ws_trace_phase_end(ws_trace_phase_t phase)
+{
+  if ((uint32_t)phase >= WS_TRACE_PHASES)
+    return;
+  ws_self_t *self = ws_self();
+  ws_traced_phase_t *its = &self->phase[phase];
+  if (!its->is_open)
+    return;
+  its->is_open = false;
+  ws_traced_phase_ended(phase, its->frame, its->slot, its->id, (uint32_t)(self->pushed - its->pushed_before));
+}
+
+void ws_trace_run(void (*func)(void *arg), void *arg)
+{
+  if (!func)
+    return;
+  const ws_task_t task = {.func = func, .arg = arg};
+  ws_traced_push(NULL, (ws_here_t){0}, &task, 1);
+  ws_traced_run_begin(NULL, &task);
+  func(arg);
+  ws_traced_run_end(NULL, &task);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_traced.h
+/// The events of a task's life and of a worker's, in the core's words. Nothing is decided here. Without
+/// tracing compiled in only the count of a thread's pushes is left. docs/tracing.md lists the events.
+#ifndef WS_TRACED_H
+#define WS_TRACED_H
+
+#include "../pool/ws_process.h"
+#include "ws_probe.h"
+
+/// How a worker's sleep ended.
+typedef enum { WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_AWAKE } ws_unpark_t;
+
+/// What a thief took that lay in nobody's queue.
+enum { WS_VICTIM_SHARED = -1, WS_VICTIM_ASIDE = -2, WS_VICTIM_INBOX = -3 };
+
+static inline uint32_t ws_traced_pool(const struct ws_pool_s *pool)
+{
+  return pool ? (uint32_t)pool->id : 0;
+}
+
+static inline int32_t ws_traced_worker(const ws_worker_t *worker)
+{
+  return worker ? (int32_t)worker->index : -1;
+}
+
+/// The calling thread; a worker of another pool is a stranger here.
+static inline int32_t ws_traced_self(const struct ws_pool_s *pool)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  return ws_traced_worker(worker && worker->pool == pool ? worker : NULL);
+}
+
+/// A group, or a tag, by its address alone.
+static inline uintptr_t ws_traced_group(const ws_group_t *group)
+{
+  return (uintptr_t)group & ~(uintptr_t)3;
+}
+
+static inline void ws_traced_start(const struct ws_pool_s *pool)
+{
+  WS_PROBE(pool_start, ws_traced_pool(pool), pool->settings.name ? pool->settings.name : "", pool->workers,
+           pool->cpus, pool->worker_cpus);
+}
+
+static inline void ws_traced_stop(const struct ws_pool_s *pool)
+{
+  WS_PROBE(pool_stop, ws_traced_pool(pool));
+}
+
+static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
+                                  uint64_t count)
+{
+  ws_self()->pushed += count;
+  if (!WS_PROBE_SEEN(push))
+    return;
+  for (uint64_t i = 0; i < count; i++)
+    WS_PROBE(push, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,
+             (uintptr_t)tasks[i].arg, ws_traced_group(tasks[i].group));
+}
+
+static inline void ws_traced_run_begin(const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  WS_PROBE(run_begin, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->func,
+           (uintptr_t)task->arg, ws_traced_group(task->group));
+}
+
+static inline void ws_traced_run_end(const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  WS_PROBE(run_end, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->arg);
+}
+
+static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *by)
+{
+  WS_PROBE(wake, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
+}
+
+static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here, int32_t victim)
+{
+  WS_PROBE(steal, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
+}
+
+static inline void ws_traced_join_begin(const struct ws_pool_s *pool, const ws_group_t *group)
+{
+  WS_PROBE(join_begin, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
+}
+
+static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_group_t *group)
+{
+  WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
+}
+
+static inline void ws_traced_park(const ws_worker_t *worker)
+{
+  WS_PROBE(park, ws_traced_pool(worker->pool), ws_traced_worker(worker));
+}
+
+static inline void ws_traced_unpark(const ws_worker_t *worker, ws_unpark_t how)
+{
+  WS_PROBE(unpark, ws_traced_pool(worker->pool), ws_traced_worker(worker), (uint32_t)how);
+}
+
+/// A worker plans to get up by itself.
+static inline void ws_traced_plan(const ws_worker_t *worker, const ws_plan_t *plan)
+{
+  WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, plan->rise_ns,
+           plan->expected_ns);
+}
+
+/// @param phase  one that ws_trace.h names
+void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
+void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,
+                           uint32_t tasks);
+
+/// Somebody says that a burst comes at @p at_ns, 0 = now.
+static inline void ws_traced_hint(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
+{
+  WS_PROBE(prewake, ws_traced_pool(pool), -1, workers, (uint64_t)0, at_ns);
+}
+
+#endif
