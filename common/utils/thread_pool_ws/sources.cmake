@@ -12,14 +12,19 @@ set(WS_CORE_SOURCES
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_process.c
+  pool/ws_queues.c
+  pool/ws_warn.c
   trace/ws_traced.c
   trace/ws_traced_phase.c
   prewake/ws_lead.c
   prewake/ws_level.c
   prewake/ws_period.c
+  prewake/ws_plan.c
   prewake/ws_predict.c
   prewake/ws_prewake.c
+  prewake/ws_prewake_stats.c
   prewake/ws_rhythm.c
+  sleep/ws_budget.c
   sleep/ws_guard.c
   sleep/ws_helper.c
   sleep/ws_hint.c
@@ -28,7 +33,11 @@ set(WS_CORE_SOURCES
   sleep/ws_place.c
   sleep/ws_search.c
   sleep/ws_spin.c
+  sleep/ws_trim.c
+  sleep/ws_wake.c
   sleep/ws_watch.c
+  observe/ws_report.c
+  observe/ws_stats.c
   core/ws_dig.c
   core/ws_find.c
   core/ws_group.c
@@ -38,8 +47,6 @@ set(WS_CORE_SOURCES
   core/ws_survive.c
   core/ws_wait.c
   core/ws_worker.c
-  observe/ws_report.c
-  observe/ws_stats.c
   setup/ws_config.c
   setup/ws_pool.c
   setup/ws_settings.c

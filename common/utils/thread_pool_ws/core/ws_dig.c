@@ -4,7 +4,7 @@
 #include "ws_dig.h"
 
 #include "../pool/ws_group_word.h"
-#include "../sleep/ws_park.h"
+#include "../sleep/ws_wake.h"
 #include "ws_run.h"
 
 /// Put a task aside, where other workers find it. Without memory for it the task runs now.

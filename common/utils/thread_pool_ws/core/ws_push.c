@@ -7,7 +7,7 @@
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
-#include "../sleep/ws_park.h"
+#include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
 #include "ws_run.h"
 #include "ws_survive.h"

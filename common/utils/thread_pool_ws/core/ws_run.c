@@ -8,8 +8,8 @@
 #include "../pool/ws_group_word.h"
 #include "../pool/ws_process.h"
 #include "../sleep/ws_helper.h"
-#include "../sleep/ws_park.h"
 #include "../trace/ws_traced.h"
+#include "ws_root.h"
 #include "ws_survive.h"
 
 const ws_task_t *ws_current_task(void)

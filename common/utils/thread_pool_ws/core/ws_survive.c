@@ -5,7 +5,7 @@
 
 #include "../sleep/ws_helper.h"
 #include "../trace/ws_traced.h"
-#include "ws_run.h"
+#include "ws_root.h"
 
 static void remember(ws_frame_t *frame)
 {

@@ -14,9 +14,11 @@
 
 #include "../observe/ws_report.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_queues.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_helper.h"
-#include "../sleep/ws_park.h"
+#include "../sleep/ws_trim.h"
+#include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_run.h"

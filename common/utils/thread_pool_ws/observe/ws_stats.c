@@ -3,7 +3,9 @@
 /// The snapshot of ws_stats.h.
 #include "../include/ws_stats.h"
 
-#include "../sleep/ws_park.h"
+#include "../pool/ws_queues.h"
+#include "../sleep/ws_budget.h"
+
 
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
@@ -72,60 +74,4 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
     add_counters(&worker[i], &pool->worker[i].queue);
   }
   return filled;
-}
-
-static ws_wake_latency_t latency(const ws_histogram_sum_t *sum)
-{
-  return (ws_wake_latency_t){
-      .wakes = sum->values,
-      .p50_ns = ws_histogram_quantile(sum, 500),
-      .p99_ns = ws_histogram_quantile(sum, 990),
-  };
-}
-
-static void add_outcomes(ws_prewake_stats_t *stats, const ws_counters_t *count)
-{
-  stats->hits += ws_load_relaxed(&count->hits); // relaxed: statistics, here and below
-  stats->lates += ws_load_relaxed(&count->lates); // relaxed: statistic
-  stats->misses += ws_load_relaxed(&count->misses); // relaxed: statistic
-  stats->unused += ws_load_relaxed(&count->unused); // relaxed: statistic
-  stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
-  stats->capped_spins += ws_load_relaxed(&count->capped); // relaxed: statistic
-  stats->preempted_spins += ws_load_relaxed(&count->preempted); // relaxed: statistic
-}
-
-static void add_latencies(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
-{
-  for (uint32_t by = WS_WAKE_PUSH; by <= WS_WAKE_TIMER; by++) {
-    for (uint32_t gap = 0; gap < WS_WAKE_GAPS; gap++) {
-      ws_histogram_sum_t sum = {0};
-      for (uint32_t i = 0; i < pool->workers; i++)
-        ws_histogram_merge(&sum, &pool->worker[i].rise.woken[by][gap]);
-      stats->wake[by][gap] = latency(&sum);
-    }
-  }
-}
-
-void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
-{
-  if (!pool || !stats)
-    return;
-  ws_histogram_sum_t leads = {0};
-  *stats = (ws_prewake_stats_t){
-      .bursts = ws_load_relaxed(&pool->bursts), // relaxed: statistics, here and below
-      .expected_bursts = ws_load_relaxed(&pool->expected_bursts), // relaxed: statistic
-      .absent_bursts = ws_load_relaxed(&pool->absent_bursts), // relaxed: statistic
-      .period_ns = ws_load_relaxed(&pool->period_ns), // relaxed: statistic
-      .period_bursts = ws_load_relaxed(&pool->period_bursts), // relaxed: statistic
-      .level = ws_load_relaxed(&pool->level), // relaxed: statistic
-      .level_changes = ws_load_relaxed(&pool->level_changes), // relaxed: statistic
-      .throttled_looks = ws_load_relaxed(&pool->throttled_looks), // relaxed: statistic
-  };
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    add_outcomes(stats, &pool->worker[i].queue.count);
-    ws_histogram_merge(&leads, &pool->worker[i].rise.leads);
-  }
-  stats->lead_p50_ns = ws_histogram_quantile(&leads, 500);
-  stats->lead_p99_ns = ws_histogram_quantile(&leads, 990);
-  add_latencies(pool, stats);
 }

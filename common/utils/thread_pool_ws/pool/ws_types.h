@@ -12,9 +12,7 @@
 #include <stdalign.h>
 #include <stddef.h>
 
-#include "../base/ws_histogram.h"
 #include "../os/ws_os.h"
-#include "../prewake/ws_lead.h"
 #include "../queue/ws_deque.h"
 #include "../queue/ws_shared.h"
 
@@ -28,8 +26,6 @@
 #define WS_SPIN_LEAD_NS_MAX 10000000
 /// Bound of settings.spin_ns_max: what takes longer is a pause between bursts.
 #define WS_SPIN_NS_MAX 10000000
-/// Highest level of pre-wake: see ws_stats.h.
-#define WS_LEVEL_TOP 2u
 /// CPUs and last-level caches that ws_near.h knows.
 #define WS_CPUS_MAX 1024u
 #define WS_CACHES_MAX 64u
@@ -103,57 +99,9 @@ typedef struct {
   int32_t phase; ///< of the predictor; -1 = somebody has announced the burst
 } ws_plan_t;
 
-/// Times that a worker has run dry since the last pause, told apart.
-#define WS_FOLLOWS 4u
-
-/// What pre-wake knows of a worker (ws_prewake.h).
-typedef struct {
-  ws_plan_t plan; ///< P
-  ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
-  uint64_t called_ns; ///< when it was woken: its claimer, before the token
-  uint64_t slept_ns, rose_ns; ///< P when it parked and got up last
-  int64_t waking_ns; ///< P how long that took; -1 = it has not slept since the last burst
-  bool by_timer; ///< P it got up by itself
-  bool is_far; ///< P it is counted in pool->armed_far
-  bool found; ///< P it has run a task since
-  uint32_t burst; ///< P pool->rhythm.burst that it has learnt from
-  uint32_t locks; ///< P pool->rhythm.model.locks that lead[] belongs to
-  double react_ns; ///< P usual time from a push's wake to its first instruction
-  uint32_t rises; ///< P times that it was about to get up by itself
-  double stall; ///< P share of the spins lately that were interrupted
-  int64_t allowance_ns; ///< P time that it may still spin
-  uint64_t allowed_ns; ///< P when that was reckoned
-  uint64_t hinted_ns; ///< P time announced that it got up for last
-  uint64_t heard_ns; ///< P pool->arrival_ns that it has told the predictor of
-  uint64_t look_until_ns; ///< P how long it looks for more
-  uint32_t follow; ///< P times that it has run dry since the last pause
-  ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
-  ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
-  ws_lead_t lead[WS_PHASES_MAX]; ///< P
-  ws_histogram_t woken[2][WS_WAKE_GAPS]; ///< O waking_ns, for the statistics
-  ws_histogram_t leads; ///< O lead of each time that it got up by itself
-} ws_rise_t;
-
-/// @return the gaps seen at this place of a burst
-static inline ws_window_t *ws_rise_follows(ws_rise_t *rise)
-{
-  return &rise->follows[rise->follow < WS_FOLLOWS ? rise->follow : WS_FOLLOWS - 1];
-}
-
-/// Room for what ws_rhythm.h publishes.
-#define WS_OUTLOOK_WORDS (8u + WS_PHASES_MAX * (5u + WS_WINDOW_SAMPLES / 2))
-
-/// What pre-wake knows of a pool; under its lock.
-typedef struct {
-  ws_predict_t model;
-  uint64_t seen_ns; ///< arrival that the model was told last
-  uint32_t burst; ///< number of the last burst
-  ws_arrived_t arrived; ///< what it was
-  ws_window_t takers[WS_PHASES_MAX]; ///< how many workers took tasks of each phase's bursts
-  uint64_t span_ns; ///< time without trouble until the level rises
-  uint64_t clean_ns; ///< if it does not fall until then, it rises
-  uint64_t watched_ns; ///< when the guard was last asked to look
-} ws_rhythm_t;
+/// What pre-wake knows of a pool, and of a worker: its own business.
+typedef struct ws_prewake_pool_s ws_prewake_pool_t;
+typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
 /// ws_inbox.h has the diagram.
 enum {
@@ -207,7 +155,14 @@ struct ws_worker_s {
   uint64_t found_ns; ///< P when it last found work
   uint32_t shy_ns; ///< P least time that it spins before it opens its inbox: what it found lately was tiny
   bool claimed; ///< P it was woken, and has not found work yet
-  ws_rise_t rise;
+  ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
+  uint64_t called_ns; ///< when it was woken: its claimer, before the token
+  uint64_t slept_ns, rose_ns; ///< P when it parked and got up last
+  uint64_t look_until_ns; ///< P how long it looks for more
+  double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
+  int64_t allowance_ns; ///< P time that it may still spin
+  uint64_t allowed_ns; ///< P when that was reckoned
+  ws_prewake_worker_t *prewake; ///< I what pre-wake knows of it
 };
 
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
@@ -262,24 +217,12 @@ struct ws_pool_s {
   /// S bit w: worker w waits, and whoever takes the bit may fill its inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
 
-  // Pre-wake: written once a burst.
-  alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
-  ws_rhythm_t rhythm;
-  ws_au32_t outlook_sequence; ///< O who has rhythm; odd = outlook is being written
-  ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
-  ws_au64_t heard_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
-  ws_au64_t dry_ns; ///< S when a worker last ran dry
-  ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
-  ws_au64_t arrival_ns; ///< S when work last came after a pause
-  ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a median
+  alignas(WS_SPACING) ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a median
   ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
-  ws_au32_t armed, armed_far; ///< S workers that will get up by themselves; those far from the producer
+  ws_au32_t armed; ///< S workers with an alarm
   ws_au32_t at_cache[WS_CACHES_MAX]; ///< S workers that were last seen there
-  ws_au32_t level; ///< S see ws_stats.h
-  ws_au64_t sleep_ns_min; ///< O sleeps that are shorter say nothing about waking
-  ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
-  ws_au32_t period_bursts; ///< O as period_ns
-  ws_au64_t level_changes, bursts, expected_bursts, absent_bursts, throttled_looks; ///< O who has rhythm
+  ws_au64_t watched_ns; ///< S when the guard was last asked to look at the machine (ws_watch.h)
+  ws_prewake_pool_t *prewake; ///< I what pre-wake knows of the pool
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
   uint32_t workers; ///< I threads obtained

@@ -8,25 +8,14 @@
 #ifndef WS_LEVEL_H
 #define WS_LEVEL_H
 
-#include "../pool/ws_types.h"
+#include "ws_prewake_state.h"
 
 /// @brief One level down, at once. It rises after @p span_ns without trouble, or twice as long as the last
 /// time.
-void ws_level_fall(struct ws_pool_s *pool, uint64_t now_ns, uint64_t span_ns);
+void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns);
 
-/// @brief Time has passed: one level up, if it was without trouble. For who has the rhythm.
-void ws_level_rise(struct ws_pool_s *pool, uint64_t now_ns);
-
-/// @return the time that the worker may spin at @p now_ns, at most 0 = none. What spin_cpu_max_percent has
-/// granted since the last time and was not used is saved up, for 10 ms of that share
-int64_t ws_level_allow(ws_worker_t *worker, uint64_t now_ns);
-
-/// @return what it will be allowed at @p later_ns, about
-int64_t ws_level_forecast(const ws_worker_t *worker, uint64_t later_ns);
-
-/// @brief It has spun for @p spun_ns. Time in which others had the CPU counts, but only so far: a process
-/// that was stopped does not owe for it.
-void ws_level_pay(ws_worker_t *worker, uint64_t spun_ns);
+/// @brief Time has passed: one level up, if it was without trouble.
+void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns);
 
 /// @brief A spin was, or was not, interrupted by somebody who needed the CPU.
 void ws_level_spun(ws_worker_t *worker, bool preempted);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.h
-/// Workers that are awake before the burst comes. docs/prewake.md explains the method; this is how it hangs
-/// together:
+/// Pre-wake: workers that are awake before the burst comes. A plug-in: the other rooms call the events below
+/// and know nothing else of it. ws_prewake_null.c links in its place. docs/prewake.md explains the method.
 ///
-///   a push after a pause     notes when it came (ws_prewake_arrived)
-///   a worker that runs dry   tells the predictor, learns how late it was itself, and how long it shall look
-///                            for more (ws_prewake_dry)
-///   a worker that parks      plans when to get up by itself (ws_prewake_plan)
-///   its timer                gets it up; it looks until the burst comes, or until it gives up
+///   a push after a pause     ws_prewake_arrived   notes when the burst came
+///   a worker that runs dry   ws_prewake_dry       teaches the predictor, learns how late the worker was itself
+///   a worker that parks      ws_prewake_plan      returns when the worker shall get up by itself
+///   a worker that is awake   ws_prewake_woken     learns how long that took
 ///
 /// Nothing depends on it: a push wakes a worker where none is awake, whatever was predicted.
 #ifndef WS_PREWAKE_H
@@ -15,28 +14,52 @@
 
 #include "../pool/ws_types.h"
 
+/// @return bytes of what pre-wake keeps of a pool (pool->prewake) and of a worker (worker->prewake). The
+/// creator of the pool provides them, zeroed
+size_t ws_prewake_pool_bytes(void);
+size_t ws_prewake_worker_bytes(void);
+
+/// @brief The pool is being made; its memory is there.
+void ws_prewake_begin(struct ws_pool_s *pool);
+
 /// @brief Work has come after a pause; @p now_ns, or 0 = read the clock.
+/// @threads  any; nothing happens unless pool->quiet is set
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
-
-/// @brief The worker has run out of work: learn, and set how long it shall look for more.
-void ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns);
-
-/// @brief It goes to sleep: plan when it gets up by itself (worker->plan). @return that time, 0 = not at all
-uint64_t ws_prewake_plan(ws_worker_t *worker);
-
-/// @brief Its timer has ended its sleep. @return whether it may get up; then it must claim itself
-bool ws_prewake_may_rise(ws_worker_t *worker);
-
-/// @brief It will not get up by itself after all, or is awake: another may.
-void ws_prewake_disarm(ws_worker_t *worker);
-
-/// @return whether its timer is over, and it is on its way. For whoever has claimed it, before the token
-bool ws_prewake_is_rising(const ws_worker_t *worker, uint64_t now_ns);
-
-/// @brief It is awake.
-void ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 
 /// @brief From now on the next push is the first after a pause.
 void ws_prewake_quiet(struct ws_pool_s *pool);
+
+/// @brief The worker has found work at @p now_ns, after @p gap_ns without.
+void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns);
+
+/// @brief The worker has run out of work. @return until when it shall look for more
+uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns);
+
+/// @brief The worker has spun, and was or was not interrupted by somebody who needed the CPU.
+void ws_prewake_spun(ws_worker_t *worker, bool preempted);
+
+/// @brief The worker goes to sleep, at worker->slept_ns: plan when it gets up by itself. Where it does,
+/// worker->alarm_ns is set and the worker is counted in pool->armed.
+/// @return the plan
+ws_plan_t ws_prewake_plan(ws_worker_t *worker);
+
+/// @brief The worker will not get up by itself after all, or is awake: another may. Clears worker->alarm_ns.
+void ws_prewake_disarm(ws_worker_t *worker);
+
+/// @brief The worker is awake, at worker->rose_ns, and not disarmed yet. @return until when it shall look for
+/// work
+uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
+
+/// @brief The control group's quota was used up. @param span_ns  least time until pre-wake may do more again
+/// @threads  the guard
+void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
+
+/// @return whether the worker's alarm is over at @p now_ns, and it is on its way. For whoever has claimed it,
+/// before the token
+static inline bool ws_alarm_is_over(const ws_worker_t *worker, uint64_t now_ns)
+{
+  const uint64_t alarm_ns = ws_load_relaxed(&worker->alarm_ns); // relaxed: the caller owns the claim
+  return alarm_ns != 0 && alarm_ns <= now_ns;
+}
 
 #endif

@@ -9,7 +9,7 @@
 #ifndef WS_RHYTHM_H
 #define WS_RHYTHM_H
 
-#include "../pool/ws_types.h"
+#include "ws_prewake_state.h"
 
 /// One phase, as workers plan with it.
 typedef struct {
@@ -32,17 +32,13 @@ typedef struct {
   ws_outlook_phase_t phase[WS_PHASES_MAX];
 } ws_outlook_t;
 
-/// @brief Take and leave pool->rhythm, to change what is learnt. @return false = somebody else has it
-bool ws_rhythm_enter(struct ws_pool_s *pool);
-void ws_rhythm_leave(struct ws_pool_s *pool);
-
 /// @brief Learn from an arrival that nobody has learnt from, and from phases that should have come by
 /// @p now_ns; time without trouble raises the level. One thread does, the others go on.
 void ws_rhythm_hear(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too
 /// @return false = it is being written, or nothing is known
-bool ws_rhythm_read(const struct ws_pool_s *pool, bool phases, ws_outlook_t *outlook);
+bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook);
 
 /// @return when the next burst of @p phase after @p now_ns is expected
 uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t now_ns);

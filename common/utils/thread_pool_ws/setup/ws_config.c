@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "../pool/ws_warn.h"
 #include "ws_settings.h"
 
 #define PREFIX "TPOOL_WS_"

@@ -7,6 +7,7 @@
 #include "../os/ws_relax.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
+#include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../trace/ws_traced.h"
 #include "ws_settings.h"
@@ -36,6 +37,7 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   const uint32_t workers = pool->requested;
   pool->queue = carve(arena, (workers + WS_LANES_MAX) * sizeof(ws_queue_t *));
   pool->worker = carve(arena, workers * sizeof(ws_worker_t));
+  pool->prewake = carve(arena, ws_prewake_pool_bytes());
   ws_queue_t *lanes = carve(arena, settings->lanes * sizeof(ws_queue_t));
   ws_shared_cell_t *shared = carve(arena, capacity * sizeof(ws_shared_cell_t));
   if (shared)
@@ -44,6 +46,7 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
     ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
     ws_cell_t *aside = i < workers ? carve(arena, ASIDE_CAPACITY * sizeof(ws_cell_t)) : NULL;
     uint32_t *victims = i < workers ? carve(arena, workers * sizeof(uint32_t)) : NULL;
+    void *prewake = i < workers ? carve(arena, ws_prewake_worker_bytes()) : NULL;
     if (!arena->next)
       continue;
     pool->queue[i] = i < workers ? &pool->worker[i].queue : &lanes[i - workers];
@@ -51,6 +54,7 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
     if (i < workers) {
       ws_deque_init(&pool->worker[i].aside, aside, ASIDE_CAPACITY);
       pool->worker[i].victims = victims;
+      pool->worker[i].prewake = prewake;
     }
   }
 }
@@ -65,6 +69,7 @@ static int allocate(struct ws_pool_s *pool)
     return -ENOMEM;
   arena = (arena_t){.next = pool->block};
   lay_out(pool, &arena);
+  ws_prewake_begin(pool);
   return 0;
 }
 
@@ -135,7 +140,6 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
   ws_pool_set_spin_cpu_max(pool, checked.spin_cpu_max_percent);
-  ws_store_relaxed(&pool->level, WS_LEVEL_TOP); // relaxed: the pool is not published yet
   pthread_mutex_init(&pool->lane_lock, NULL);
   const int result = set_up(pool);
   if (result < 0) {

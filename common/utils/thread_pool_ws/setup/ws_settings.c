@@ -7,14 +7,9 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-static void warn_on_stderr(void *warn_arg, const char *message)
-{
-  (void)warn_arg;
-  fprintf(stderr, "thread_pool_ws: %s\n", message);
-}
+#include "../pool/ws_warn.h"
 
 void ws_settings_default(ws_settings_t *settings)
 {
@@ -35,18 +30,8 @@ void ws_settings_default(ws_settings_t *settings)
       .spin_price = 9,
       .spin_ns_max = 40000,
       .join_spin_ns_max = 200000,
-      .warn = warn_on_stderr,
+      .warn = ws_warn_on_stderr,
   };
-}
-
-void ws_warn(const ws_settings_t *settings, const char *format, ...)
-{
-  char message[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof(message), format, args);
-  va_end(args);
-  (settings->warn ? settings->warn : warn_on_stderr)(settings->warn_arg, message);
 }
 
 static bool in_range(const ws_settings_t *settings, const char *field, int64_t value, int64_t low,

@@ -10,9 +10,6 @@
 /// @return 0 or -EINVAL
 int ws_settings_check(ws_settings_t *settings);
 
-/// @brief Tell the user something once. @param format  as printf, one line without its end
-void ws_warn(const ws_settings_t *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /// @brief Write the thread name "<name><index>" of at most 15 characters: the name is cut, the index never.
 void ws_thread_name(char out[16], const char *name, uint32_t index);
 

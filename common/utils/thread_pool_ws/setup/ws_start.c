@@ -14,6 +14,7 @@
 #include "../core/ws_worker.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
+#include "../pool/ws_warn.h"
 #include "ws_settings.h"
 
 /// Causes that are warned about once a pool.

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "../pool/ws_warn.h"
 #include "ws_settings.h"
 
 #ifdef WS_HWLOC

@@ -9,7 +9,7 @@ include("${WS_MODULE_DIR}/sources.cmake")
 #   sources: the shim and the core, absolute paths; shadow directories: to come before all other include
 #   directories of everything that uses the pool: one for each way in which OAI spells the headers.
 function(ws_shim_files shape out_sources out_shadows)
-  set(sources common/ws_tpool.c common/ws_tpool_lead.c common/ws_tpool_hooks.c common/ws_tpool_params.c
+  set(sources common/ws_tpool.c common/ws_tpool_object.c common/ws_tpool_lead.c common/ws_tpool_hooks.c common/ws_tpool_params.c
     common/ws_tpool_cores.c common/ws_tpool_log.c common/ws_tpool_report.c)
   if(shape STREQUAL "A")
     list(APPEND sources oai_fifo/tpool_fifo.c)

@@ -23,10 +23,12 @@
 #include <string.h>
 
 #include "../pool/ws_inbox.h"
-#include "../setup/ws_settings.h"
-#include "ws_park.h"
+#include "../pool/ws_queues.h"
+#include "../pool/ws_warn.h"
+#include "ws_budget.h"
 #include "ws_place.h"
 #include "ws_search.h"
+#include "ws_wake.h"
 #include "ws_watch.h"
 
 /// Between two looks: this, the slack and a wake must fit in the promised 1 ms. The slack lets the kernel

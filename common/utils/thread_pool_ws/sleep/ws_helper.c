@@ -10,8 +10,8 @@
 #include "ws_helper.h"
 
 #include "../pool/ws_process.h"
-#include "ws_park.h"
 #include "ws_place.h"
+#include "ws_wake.h"
 
 static void wake_lane(ws_self_t *self, ws_queue_t *lane)
 {

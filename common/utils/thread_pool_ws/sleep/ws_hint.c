@@ -7,8 +7,9 @@
 #include "ws_hint.h"
 #include "../pool/ws_lane.h"
 #include "../trace/ws_traced.h"
+#include "ws_budget.h"
 #include "ws_hot.h"
-#include "ws_park.h"
+#include "ws_wake.h"
 
 #define WITHIN_NS_MAX 100000000u
 /// A tree of wakes is through by then.
@@ -50,7 +51,7 @@ void ws_hint_pass_on(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint32_t wanted = ws_load_relaxed(&pool->wanted); // relaxed: a hint
-  if (wanted < 2 || worker->rise.rose_ns > ws_load_relaxed(&pool->wanted_until_ns)) // relaxed: a hint
+  if (wanted < 2 || worker->rose_ns > ws_load_relaxed(&pool->wanted_until_ns)) // relaxed: a hint
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   if (wake(pool, here, wanted, 2) == 0)

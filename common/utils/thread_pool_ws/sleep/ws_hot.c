@@ -3,8 +3,9 @@
 /// ws_hot.h.
 #include "ws_hot.h"
 
-#include "ws_park.h"
+#include "ws_budget.h"
 #include "ws_place.h"
+#include "ws_wake.h"
 
 /// A real-time worker is awake for at most so long, unless tasks keep it so; then it sleeps for so long.
 #define AWAKE_NS_MAX UINT64_C(900000)
@@ -14,7 +15,7 @@
 
 static bool needs_rest(const ws_worker_t *worker, uint64_t now_ns)
 {
-  return worker->realtime && now_ns - worker->rise.rose_ns >= AWAKE_NS_MAX;
+  return worker->realtime && now_ns - worker->rose_ns >= AWAKE_NS_MAX;
 }
 
 bool ws_hot_gives_way(const ws_worker_t *worker, uint64_t now_ns)

@@ -3,7 +3,7 @@
 /// ws_spin.h. How long is decided elsewhere: after a burst and before one by ws_prewake.c, during an
 /// announced one by ws_hint.c. Here it is bounded:
 ///
-/// Capped     By spin_cpu_max_percent of a core for each worker (ws_level.h).
+/// Capped     By spin_cpu_max_percent of a core for each worker (ws_budget.h).
 /// Yielding   By ws_may_spin at every turn: the awake workers of the process leave CPUs to the threads
 ///            outside, and only as many stop as are too many. A worker that is interrupted by a thread that
 ///            needs the CPU stops. Hot workers give way as ws_hot.h says.
@@ -12,12 +12,13 @@
 #include "../os/ws_relax.h"
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_process.h"
-#include "../prewake/ws_level.h"
+#include "../pool/ws_queues.h"
 #include "../prewake/ws_prewake.h"
+#include "ws_budget.h"
 #include "ws_hot.h"
-#include "ws_park.h"
 #include "ws_place.h"
 #include "ws_search.h"
+#include "ws_watch.h"
 
 /// An idle worker that has looked for so long says that there is a pause. Sooner, tiny tasks that come one by
 /// one would each cost their producer a clock.
@@ -29,22 +30,14 @@
 
 void ws_spin_found(ws_worker_t *worker)
 {
-  ws_rise_t *rise = &worker->rise;
-  const uint64_t now_ns = ws_os_now_ns();
-  const uint64_t gap_ns = now_ns - worker->dry_ns;
-  worker->found_ns = now_ns;
-  ws_prewake_arrived(worker->pool, now_ns); // if the push has not said so
-  ws_window_add(ws_rise_follows(rise), (int64_t)gap_ns);
-  const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
-  rise->follow = paused ? 0 : rise->follow + 1;
-  if (paused)
-    ws_add_relaxed(&worker->pool->takers, 1); // relaxed: a statistic
+  worker->found_ns = ws_os_now_ns();
+  ws_prewake_found(worker, worker->found_ns, worker->found_ns - worker->dry_ns);
 }
 
 static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
-  return now_ns < worker->rise.look_until_ns
+  return now_ns < worker->look_until_ns
          || now_ns < ws_load_relaxed(&pool->announced_ns) // relaxed: a budget
          || (int32_t)ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint, for a moment below zero
          || ws_is_hot(pool);
@@ -80,7 +73,7 @@ static bool is_surplus(ws_worker_t *worker)
 
 static uint64_t preempted_after_ns(const ws_worker_t *worker)
 {
-  const double wake_ns = worker->rise.react_ns;
+  const double wake_ns = worker->react_ns;
   return wake_ns > 0 ? (uint64_t)(PREEMPTED_WAKES * wake_ns) + PREEMPTED_NS / 2 : PREEMPTED_NS;
 }
 
@@ -128,7 +121,7 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
   if (now_ns > start_ns) // a spin that the cap has denied says nothing
-    ws_level_spun(worker, preempted);
+    ws_prewake_spun(worker, preempted);
   *end_ns = now_ns;
   return found;
 }
@@ -140,7 +133,8 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   if (ran) {
     worker->dry_ns = now_ns;
     note_shyness(worker, now_ns);
-    ws_prewake_dry(worker, now_ns);
+    ws_watch_tick(pool, now_ns);
+    worker->look_until_ns = ws_prewake_dry(worker, now_ns);
   }
   if (!is_wanted(worker, now_ns) || ws_hot_gives_way(worker, now_ns))
     return false;
@@ -149,9 +143,9 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   ws_search_begin(worker);
   const uint64_t start_ns = now_ns;
   const bool hot = ws_is_hot(pool);
-  const bool found = turns(worker, start_ns, hot ? INT64_MAX : ws_level_allow(worker, start_ns), &now_ns);
+  const bool found = turns(worker, start_ns, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns);
   if (!hot) // what was free leaves no debt
-    ws_level_pay(worker, now_ns - start_ns);
+    ws_spin_pay(worker, now_ns - start_ns);
   ws_count(&worker->queue.count.spins, 1);
   return found;
 }

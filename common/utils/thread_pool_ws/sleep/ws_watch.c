@@ -3,21 +3,17 @@
 /// ws_watch.h.
 #include "ws_watch.h"
 
-#include "../prewake/ws_level.h"
+#include "../prewake/ws_prewake.h"
 
 /// Between two looks. A group that was stopped once is stopped again in its next periods of 0.1 s.
 #define EVERY_NS 1000000000
 
-bool ws_watch_is_due(struct ws_pool_s *pool, uint64_t now_ns)
+void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  if (!pool->watched || (int64_t)(now_ns - pool->rhythm.watched_ns) < EVERY_NS)
-    return false;
-  pool->rhythm.watched_ns = now_ns;
-  return true;
-}
-
-void ws_watch_ask(struct ws_pool_s *pool)
-{
+  const uint64_t watched_ns = ws_load_relaxed(&pool->watched_ns); // relaxed: two that ask at once ask twice
+  if (!pool->watched || (int64_t)(now_ns - watched_ns) < EVERY_NS)
+    return;
+  ws_store_relaxed(&pool->watched_ns, now_ns); // relaxed: as above
   ws_store_relaxed(&pool->watch_due, 1); // relaxed: a look that is missed comes a second later
   ws_os_futex_wake(&pool->guard, 1);
 }
@@ -41,14 +37,12 @@ void ws_watch_begin(ws_watch_t *watch)
 
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 {
-  if (!ws_load_relaxed(&pool->watch_due)) // relaxed: as in ws_watch_ask
+  if (!ws_load_relaxed(&pool->watch_due)) // relaxed: as in ws_watch_tick
     return;
   ws_store_relaxed(&pool->watch_due, 0); // relaxed: as above
   const uint64_t before = watch->throttled;
   watch->throttled = ws_os_throttled();
-  if (watch->throttled > before) {
-    ws_add_relaxed(&pool->throttled_looks, 1); // relaxed: a statistic
-    ws_level_fall(pool, ws_os_now_ns(), 2 * (uint64_t)EVERY_NS); // longer than until the next look
-  }
+  if (watch->throttled > before)
+    ws_prewake_throttled(pool, 2 * (uint64_t)EVERY_NS); // longer than until the next look
   count_cpus(pool, watch);
 }

@@ -16,11 +16,9 @@ typedef struct {
 /// @brief At the start of the guard's thread.
 void ws_watch_begin(ws_watch_t *watch);
 
-/// @return whether a look is due; then ws_watch_ask() must follow. For who has the rhythm
-bool ws_watch_is_due(struct ws_pool_s *pool, uint64_t now_ns);
-
-/// @brief Have the guard's thread look. @progress  a futex call
-void ws_watch_ask(struct ws_pool_s *pool);
+/// @brief There is activity at @p now_ns: have the guard's thread look, if that is due.
+/// @progress  a futex call a second
+void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Look, on the guard's thread, if somebody has asked.
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch);

@@ -101,10 +101,9 @@ static inline void ws_traced_unpark(const ws_worker_t *worker, ws_unpark_t how)
 }
 
 /// A worker plans to get up by itself.
-static inline void ws_traced_plan(const ws_worker_t *worker, const ws_plan_t *plan)
+static inline void ws_traced_plan(const ws_worker_t *worker, uint64_t rise_ns, uint64_t expected_ns)
 {
-  WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, plan->rise_ns,
-           plan->expected_ns);
+  WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, rise_ns, expected_ns);
 }
 
 /// @param phase  one that ws_trace.h names

@@ -217,19 +217,6 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
   return tpool;
 }
 
-static void free_pool(ws_tpool_t *tpool)
-{
-  // [edge TPOOL_USERS acq_rel] one of several that find it closed and empty frees it
-  ws_pool_destroy(__atomic_exchange_n(&tpool->pool, NULL, __ATOMIC_ACQ_REL));
-}
-
-void ws_tpool_leave(ws_tpool_t *tpool)
-{
-  // [edge TPOOL_USERS acq_rel] what the caller did with the pool, before it is freed
-  if (__atomic_fetch_sub(&tpool->users, 2, __ATOMIC_ACQ_REL) == 3)
-    free_pool(tpool);
-}
-
 void ws_tpool_close(ws_tpool_t *tpool)
 {
   if (!tpool->threads)
@@ -237,7 +224,5 @@ void ws_tpool_close(ws_tpool_t *tpool)
   const int64_t stopped = ws_pool_stop(tpool->pool, WS_STOP_DRAIN);
   AssertFatal(stopped != -EDEADLK, "thread_pool_ws: a task cannot abort the pool that runs it\n");
   ws_tpool_report(tpool);
-  // [edge TPOOL_USERS acq_rel] as a leave
-  if (__atomic_fetch_or(&tpool->users, 1, __ATOMIC_ACQ_REL) == 0)
-    free_pool(tpool);
+  ws_tpool_shut(tpool);
 }

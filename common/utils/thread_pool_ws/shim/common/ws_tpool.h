@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool.h
-/// What all shapes of OAI's pool share: the object behind a tpool_t, from the parameter string to the end.
-///
-/// users:  OPEN --close--> CLOSED --last user leaves--> the pool is freed
-/// The object itself is never freed (200 bytes a pool): a thread may look at one whose pool is gone, and then
-/// gets no access to it.
+/// What all shapes of OAI's pool share: a pool from the parameter string to the end.
 #ifndef WS_TPOOL_H
 #define WS_TPOOL_H
 
-#include "ws_pool.h"
+#include "ws_tpool_object.h"
 #include "ws_tpool_params.h"
-
-
-/// Letters as in ws_types.h: S any thread, atomic; I set before the object is given out.
-typedef struct ws_tpool_s {
-  uint32_t users; ///< S 2 for each thread inside, + 1 = closed
-  uint32_t aborted; ///< S shape A: 1 = queued elements are dropped, later ones run inline
-  uint32_t delivering; ///< S shape A: threads that are about to hand a result over
-  ws_pool_t *pool; ///< S NULL = tasks run inline, or it has been freed; for who is inside
-  uint32_t workers; ///< I threads that were started
-  bool hints; ///< I workers may be woken ahead of a burst: ws_tpool_lead.h
-  bool threads; ///< I there is, or was, a pool
-  bool measure; ///< I shape A: stamp elements
-  int trace_fd; ///< I shape A: pipe for elements that were pulled, -1 = none
-  struct ws_tpool_s *next; ///< I in the list of all
-  char report_name[64]; ///< I what a report calls it; empty = there is to be none
-  bool reported; ///< there has been one; under a lock: ws_tpool_report.c
-  struct ws_tpool_s *next_report; ///< I in the list of those that there is to be a report about
-} ws_tpool_t;
 
 /// @brief Read OAI's parameter string. Ends the process with a message that names a bad entry.
 ws_tpool_params_t ws_tpool_read(const char *text);
@@ -49,15 +27,5 @@ void ws_tpool_close(ws_tpool_t *tpool);
 
 /// @return the object behind a tpool_t of OAI's, NULL = none yet, or no more. Each shape has its own.
 ws_tpool_t *ws_tpool_of(void *tpool);
-
-/// @brief Begin to use tpool->pool. @return false: it is closed, hands off
-static inline bool ws_tpool_enter(ws_tpool_t *tpool)
-{
-  // [edge TPOOL_USERS acq_rel] not after the pool was freed
-  return !(__atomic_fetch_add(&tpool->users, 2, __ATOMIC_ACQ_REL) & 1);
-}
-
-/// @brief End it, whatever ws_tpool_enter has returned.
-void ws_tpool_leave(ws_tpool_t *tpool);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef WS_TPOOL_REPORT_H
 #define WS_TPOOL_REPORT_H
 
-#include "ws_tpool.h"
+#include "ws_tpool_object.h"
 
 /// @brief From now on there will be one about @p tpool.
 /// @param name  copied

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "../../prewake/ws_prewake.h"
+#include "../../sleep/ws_budget.h"
 #include "../../sleep/ws_spin.h"
 
 world_t world;
 struct ws_pool_s world_pool;
 ws_worker_t world_worker;
+ws_prewake_pool_t world_prewake;
+ws_prewake_worker_t world_worker_prewake;
 
 uint64_t __wrap_ws_os_now_ns(void);
 void __wrap_ws_relax(void);
@@ -63,7 +66,11 @@ void world_begin(ws_spin_t spin)
 {
   memset(&world_pool, 0, sizeof(world_pool));
   memset(&world_worker, 0, sizeof(world_worker));
+  memset(&world_prewake, 0, sizeof(world_prewake));
+  memset(&world_worker_prewake, 0, sizeof(world_worker_prewake));
   memset(&world, 0, sizeof(world));
+  world_pool.prewake = &world_prewake;
+  world_worker.prewake = &world_worker_prewake;
   ws_settings_default(&world_pool.settings);
   world_pool.id = 1;
   world_pool.workers = world_pool.mask_words = 1;
@@ -71,7 +78,7 @@ void world_begin(ws_spin_t spin)
   ws_store_relaxed(&world_pool.spin_cpus, world_pool.cpus);
   ws_store_relaxed(&world_pool.spin, spin);
   ws_store_relaxed(&world_pool.spin_cpu_max_percent, world_pool.settings.spin_cpu_max_percent);
-  ws_store_relaxed(&world_pool.level, WS_LEVEL_TOP);
+  ws_prewake_begin(&world_pool);
   world_worker.pool = &world_pool;
   world.now_ns = 1000 * MS;
   world.visible_ns = UINT64_MAX;
@@ -89,17 +96,31 @@ uint64_t world_spun(void)
   return world_count(&world_worker.queue.count.spin_ns);
 }
 
+uint64_t world_plan(void)
+{
+  world_worker.slept_ns = __wrap_ws_os_now_ns();
+  world_worker.called_ns = 0;
+  return ws_prewake_plan(&world_worker).rise_ns;
+}
+
+void world_wake(ws_wake_by_t by)
+{
+  world_worker.rose_ns = __wrap_ws_os_now_ns();
+  world_worker.look_until_ns = ws_prewake_woken(&world_worker, by);
+  ws_prewake_disarm(&world_worker);
+}
+
 /// The worker parks, and gets up by its own timer or because of the burst.
 static void sleep_in_world(void)
 {
-  const uint64_t alarm_ns = ws_prewake_plan(&world_worker);
+  const uint64_t alarm_ns = world_plan();
   world_worker.searching = true;
   ws_store_relaxed(&world_pool.sleepers[0], 1);
-  if (alarm_ns != 0 && alarm_ns < world.visible_ns && ws_prewake_may_rise(&world_worker)) {
+  if (alarm_ns != 0 && alarm_ns < world.visible_ns && ws_may_rise(&world_pool)) {
     world.now_ns = (alarm_ns > world.now_ns ? alarm_ns : world.now_ns) + world.waking_ns;
     world.rises++;
     ws_store_relaxed(&world_pool.sleepers[0], 0);
-    ws_prewake_woken(&world_worker, WS_WAKE_TIMER);
+    world_wake(WS_WAKE_TIMER);
     return;
   }
   if (world.visible_ns > world.now_ns)
@@ -108,9 +129,9 @@ static void sleep_in_world(void)
     ws_prewake_arrived(&world_pool, world.visible_ns);
   world.pushed = true;
   ws_store_relaxed(&world_pool.sleepers[0], 0);
-  world_worker.rise.called_ns = world.now_ns;
+  world_worker.called_ns = world.now_ns;
   world.now_ns += world.waking_ns;
-  ws_prewake_woken(&world_worker, WS_WAKE_PUSH);
+  world_wake(WS_WAKE_PUSH);
 }
 
 void world_gap(uint64_t gap_ns, uint64_t busy_ns)

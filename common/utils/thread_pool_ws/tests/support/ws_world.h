@@ -6,6 +6,7 @@
 #ifndef WS_WORLD_H
 #define WS_WORLD_H
 
+#include "../../prewake/ws_prewake_state.h"
 #include "ws_series.h"
 #include "ws_test.h"
 
@@ -30,9 +31,17 @@ typedef struct {
 extern world_t world;
 extern struct ws_pool_s world_pool;
 extern ws_worker_t world_worker;
+extern ws_prewake_pool_t world_prewake;
+extern ws_prewake_worker_t world_worker_prewake;
 
 /// @brief A new pool with its one worker, on 4 CPUs, with default settings; wakes take 20 us.
 void world_begin(ws_spin_t spin);
+
+/// @brief The worker goes to sleep now. @return when it gets up by itself; 0 = not at all
+uint64_t world_plan(void);
+
+/// @brief The worker is awake now.
+void world_wake(ws_wake_by_t by);
 
 /// @brief The worker has just run out of work; the next comes @p gap_ns later, and takes @p busy_ns.
 void world_gap(uint64_t gap_ns, uint64_t busy_ns);

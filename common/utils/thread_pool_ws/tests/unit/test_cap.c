@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
-#include "../../sleep/ws_park.h"
+#include "../../sleep/ws_budget.h"
 #include "../support/ws_test.h"
 
 static struct {

@@ -4,9 +4,9 @@
 /// Linked with the core that records (ws_recorder.h). test_events_idle.c has those of workers and pools.
 #include <errno.h>
 
-#include "../../pool/ws_group_word.h"
-#include "../../sleep/ws_park.h"
 #include "../../include/ws_trace.h"
+#include "../../pool/ws_group_word.h"
+#include "../../pool/ws_queues.h"
 #include "../support/ws_scene.h"
 
 /// Of a look; one thread at a time makes them.

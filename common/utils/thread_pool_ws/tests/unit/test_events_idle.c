@@ -6,9 +6,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "../../sleep/ws_park.h"
-#include "../../prewake/ws_prewake.h"
 #include "../../include/ws_trace.h"
+#include "../../prewake/ws_prewake.h"
+#include "../../prewake/ws_prewake_state.h"
+#include "../../sleep/ws_wake.h"
 #include "../support/ws_scene.h"
 
 #define RISE_NS 1000 // has passed
@@ -16,10 +17,10 @@
 
 void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-uint64_t __real_ws_prewake_plan(ws_worker_t *worker);
-uint64_t __wrap_ws_prewake_plan(ws_worker_t *worker);
-bool __real_ws_prewake_may_rise(ws_worker_t *worker);
-bool __wrap_ws_prewake_may_rise(ws_worker_t *worker);
+ws_plan_t __real_ws_prewake_plan(ws_worker_t *worker);
+ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker);
+bool __real_ws_may_rise(const struct ws_pool_s *pool);
+bool __wrap_ws_may_rise(const struct ws_pool_s *pool);
 void __real_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
 void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
 int __real_pthread_join(pthread_t thread, void **result);
@@ -31,6 +32,7 @@ static struct {
   ws_au32_t looks, wrong; ///< of a look
   ws_au32_t stands; ///< 1 = the next worker that parks stands in the gate
   ws_au32_t plans; ///< 1 = the next worker that parks plans to get up
+  ws_au32_t rises; ///< 1 = it has, and may
   ws_au32_t ends; ///< 1 = when the worker has ended, the late push goes on
 } idle;
 
@@ -43,18 +45,19 @@ void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
   __real_ws_os_futex_wake(word, count);
 }
 
-uint64_t __wrap_ws_prewake_plan(ws_worker_t *worker)
+ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker)
 {
-  const uint64_t rise_ns = __real_ws_prewake_plan(worker);
-  if (ws_xchg_acq_rel(&idle.plans, 0) == 0)
-    return rise_ns;
-  worker->rise.plan = (ws_plan_t){.rise_ns = RISE_NS, .expected_ns = BURST_NS, .phase = -1};
-  return RISE_NS;
+  const ws_plan_t plan = __real_ws_prewake_plan(worker);
+  const bool is_told = ws_xchg_acq_rel(&idle.plans, 0) == 1;
+  ws_store_release(&idle.rises, is_told);
+  if (is_told)
+    worker->prewake->plan = (ws_plan_t){.rise_ns = RISE_NS, .expected_ns = BURST_NS, .phase = -1};
+  return is_told ? worker->prewake->plan : plan;
 }
 
-bool __wrap_ws_prewake_may_rise(ws_worker_t *worker)
+bool __wrap_ws_may_rise(const struct ws_pool_s *pool)
 {
-  return worker->rise.plan.rise_ns == RISE_NS || __real_ws_prewake_may_rise(worker);
+  return ws_load_acquire(&idle.rises) || __real_ws_may_rise(pool);
 }
 
 void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)

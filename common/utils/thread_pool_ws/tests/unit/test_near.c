@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../prewake/ws_prewake.h"
+#include "../../prewake/ws_prewake_state.h"
 #include "../support/ws_test.h"
 
 #define CPUS 8u
@@ -19,6 +20,8 @@ uint64_t __wrap_ws_os_now_ns(void);
 
 static struct ws_pool_s pool;
 static ws_worker_t workers[WORKERS];
+static ws_prewake_pool_t prewake;
+static ws_prewake_worker_t worker_prewake[WORKERS];
 static uint32_t cpus_a_cache; ///< 0 = the system does not say
 static int32_t level; ///< of the last-level cache
 static uint64_t now_ns;
@@ -52,6 +55,11 @@ static void begin(uint32_t share, int32_t index)
 {
   memset(&pool, 0, sizeof(pool));
   memset(workers, 0, sizeof(workers));
+  memset(&prewake, 0, sizeof(prewake));
+  memset(worker_prewake, 0, sizeof(worker_prewake));
+  pool.prewake = &prewake;
+  for (uint32_t i = 0; i < WORKERS; i++)
+    workers[i].prewake = &worker_prewake[i];
   cpus_a_cache = share;
   level = index;
   now_ns = 1000000;
@@ -126,8 +134,10 @@ static uint32_t planned(uint32_t most)
   pool.settings.spin_price = 9;
   ws_store_relaxed(&pool.spin_cpu_max_percent, 100);
   uint32_t mask = 0;
-  for (uint32_t i = 0; i < WORKERS; i++)
-    mask |= (uint32_t)(ws_prewake_plan(&workers[i]) != 0) << i;
+  for (uint32_t i = 0; i < WORKERS; i++) {
+    workers[i].slept_ns = now_ns;
+    mask |= (uint32_t)(ws_prewake_plan(&workers[i]).rise_ns != 0) << i;
+  }
   return mask;
 }
 
@@ -137,11 +147,11 @@ static void near_ones_get_up_first(void)
   CU_ASSERT_EQUAL(planned(2), 0x30); // though the far ones asked before them
   begin(4, 3);
   CU_ASSERT_EQUAL(planned(3), 0x31); // one far worker beside them
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.armed_far), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 1);
   for (uint32_t i = 0; i < WORKERS; i++)
     ws_prewake_disarm(&workers[i]);
   CU_ASSERT_EQUAL(ws_load_relaxed(&pool.armed), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.armed_far), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 0);
   begin(0, 3);
   CU_ASSERT_EQUAL(planned(2), 0x3);
 }

@@ -2,7 +2,6 @@
 /// @file test_park.c
 /// Sleep and wake: no wake is lost, none is sent for nothing, an idle pool stands still.
 /// Linked with --wrap of the futex calls: what each thread asks of the kernel is counted.
-#include "../../sleep/ws_park.h"
 
 #include <sched.h>
 

@@ -98,9 +98,9 @@ static void fixed_stops_when_bursts_do(void)
   series_t series = world_slots(0);
   world_bursts(&series, 100);
   uint32_t rises = 0;
-  for (uint64_t alarm_ns; rises < 1000 && (alarm_ns = ws_prewake_plan(&world_worker)) != 0; rises++) {
+  for (uint64_t alarm_ns; rises < 1000 && (alarm_ns = world_plan()) != 0; rises++) {
     world.now_ns = alarm_ns > world.now_ns ? alarm_ns : world.now_ns + US;
-    ws_prewake_woken(&world_worker, WS_WAKE_TIMER);
+    world_wake(WS_WAKE_TIMER);
     world.now_ns += 200 * US; // it looks, and gives up
   }
   CU_ASSERT_TRUE(rises > 0 && rises < 200);
@@ -114,14 +114,14 @@ static void fixed_gets_up_when_told(void)
     CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_FIXED, leads_ns[i]), 0);
     series_t series = world_slots(0);
     world_bursts(&series, 60);
-    const uint64_t alarm_ns = ws_prewake_plan(&world_worker);
+    const uint64_t alarm_ns = world_plan();
     CU_ASSERT_TRUE(world_about(alarm_ns + leads_ns[i], series.last_ns + SLOT_NS));
   }
 }
 
 static bool plans(void)
 {
-  const bool planned = ws_prewake_plan(&world_worker) != 0;
+  const bool planned = world_plan() != 0;
   ws_prewake_disarm(&world_worker);
   return planned;
 }

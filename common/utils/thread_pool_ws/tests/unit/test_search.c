@@ -7,8 +7,8 @@
 /// to the guard that it is runnable and uses no CPU time. Linked with --wrap of the functions below.
 #include "../../sleep/ws_search.h"
 
-#include "../../sleep/ws_park.h"
 #include "../../sleep/ws_place.h"
+#include "../../sleep/ws_wake.h"
 #include "../support/ws_test.h"
 
 /// state of the seam: FREE --the test arms it--> ARMED --a worker comes--> HELD --the test--> FREE

@@ -4,9 +4,9 @@
 /// own (ws_world.h).
 #include <string.h>
 
-#include "../../sleep/ws_hot.h"
-#include "../../prewake/ws_level.h"
 #include "../../prewake/ws_prewake.h"
+#include "../../sleep/ws_budget.h"
+#include "../../sleep/ws_hot.h"
 #include "../../sleep/ws_spin.h"
 #include "../support/ws_world.h"
 
@@ -126,7 +126,7 @@ static void a_spin_that_is_interrupted_ends(void)
 static uint32_t until_level(uint32_t wanted, bool disturbed)
 {
   uint32_t gaps = 0;
-  for (; ws_load_relaxed(&world_pool.level) != wanted && gaps < 2000000; gaps++) {
+  for (; ws_load_relaxed(&world_prewake.level) != wanted && gaps < 2000000; gaps++) {
     ws_pool_prewake(&world_pool, 1, 100 * US); // or it would soon not spin at all
     world.taken_ns = disturbed ? 400 * US : 0;
     world_gap(SLOT_NS, 50 * US);
@@ -161,13 +161,13 @@ static void what_each_level_leaves(void)
   world_begin(WS_SPIN_AUTO);
   series_t series = world_slots(5 * US);
   world_bursts(&series, 100);
-  CU_ASSERT_TRUE(ws_prewake_plan(&world_worker) != 0);
+  CU_ASSERT_TRUE(world_plan() != 0);
   ws_prewake_disarm(&world_worker);
-  world_pool.rhythm.clean_ns = UINT64_MAX;
+  ws_store_relaxed(&world_prewake.clean_ns, UINT64_MAX);
   for (uint32_t level = 0; level < WS_LEVEL_TOP; level++) {
-    ws_store_relaxed(&world_pool.level, level);
-    CU_ASSERT_EQUAL(ws_prewake_plan(&world_worker), 0);
-    memset(world_worker.rise.follows, 0, sizeof(world_worker.rise.follows));
+    ws_store_relaxed(&world_prewake.level, level);
+    CU_ASSERT_EQUAL(world_plan(), 0);
+    memset(world_worker_prewake.follows, 0, sizeof(world_worker_prewake.follows));
     CU_ASSERT_EQUAL(world_spun_in(SLOT_NS) > 1 * US, level > 0);
   }
 }
@@ -176,10 +176,10 @@ static void what_each_level_leaves(void)
 static void a_debt_is_bounded(void)
 {
   world_begin(WS_SPIN_AUTO);
-  ws_level_allow(&world_worker, world.now_ns);
-  ws_level_pay(&world_worker, UINT64_C(3600000000000));
-  CU_ASSERT_TRUE(ws_level_allow(&world_worker, world.now_ns) <= 0);
-  CU_ASSERT_TRUE(ws_level_forecast(&world_worker, world.now_ns + 30000 * US) > 0);
+  ws_spin_allow(&world_worker, world.now_ns);
+  ws_spin_pay(&world_worker, UINT64_C(3600000000000));
+  CU_ASSERT_TRUE(ws_spin_allow(&world_worker, world.now_ns) <= 0);
+  CU_ASSERT_TRUE(ws_spin_forecast(&world_worker, world.now_ns + 30000 * US) > 0);
 }
 
 /// A thread of normal class on its CPU gets a tenth of it, and waits for a millisecond at most.
@@ -189,7 +189,7 @@ static void hot_and_real_time_it_rests(void)
   world_worker.realtime = true;
   uint64_t rested_ns = 0;
   for (uint32_t i = 0; i < 100; i++) {
-    world_worker.rise.rose_ns = world.now_ns;
+    world_worker.rose_ns = world.now_ns;
     world.visible_ns = world.now_ns + 100 * MS;
     const uint64_t before_ns = world_spun();
     CU_ASSERT_FALSE(ws_spin(&world_worker, true)); // it parks

@@ -2,6 +2,7 @@
 /// @file test_watch.c
 /// What the guard's thread sees once a second of activity: a quota that is used up, CPUs that are taken away.
 /// The test says what the system says, and makes looks due without waiting for the second.
+#include "../../prewake/ws_prewake_state.h"
 #include "../../sleep/ws_watch.h"
 #include "../support/ws_test.h"
 
@@ -39,7 +40,7 @@ static bool has_looked(void *unused)
 static void look(void)
 {
   for (uint32_t twice = 0; twice < 2; twice++) {
-    ws_store_relaxed(&pool->watch_due, 1); // relaxed: as in ws_watch_ask
+    ws_store_relaxed(&pool->watch_due, 1); // relaxed: as in ws_watch_tick
     for (uint32_t turn = 0; turn < 1000 && !has_looked(NULL); turn++) {
       ws_os_futex_wake(&pool->guard, 1); // it may not sleep yet
       test_sleep_ms(1);
@@ -83,7 +84,7 @@ static void a_quota_that_is_used_up_lowers_the_level(void)
   CU_ASSERT_EQUAL(stats().level, 0);
   CU_ASSERT_EQUAL(stats().throttled_looks, 3);
   CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0); // the guard's thread has ended
-  CU_ASSERT_TRUE(pool->rhythm.span_ns >= 4 * UINT64_C(2000000000)); // longer each time
+  CU_ASSERT_TRUE(pool->prewake->span_ns >= 4 * UINT64_C(2000000000)); // longer each time
   test_destroy(pool);
 }
 

@@ -3,7 +3,6 @@
 /// sim_quiet.h.
 #include "sim_quiet.h"
 
-#include "../../../../sleep/ws_park.h"
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "sim_libc.h"
@@ -54,7 +53,7 @@ static uint32_t armed_workers(const ws_pool_t *pool)
 {
   uint32_t armed = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    armed += ws_load_relaxed(&pool->worker[i].rise.alarm_ns) != 0;
+    armed += ws_load_relaxed(&pool->worker[i].alarm_ns) != 0;
   return armed;
 }
 

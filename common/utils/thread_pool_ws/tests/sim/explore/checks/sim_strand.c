@@ -7,8 +7,10 @@
 #include <math.h>
 
 #include "../../../../pool/ws_inbox.h"
-#include "../../../../sleep/ws_park.h"
+#include "../../../../pool/ws_queues.h"
 #include "../../../../pool/ws_types.h"
+#include "../../../../sleep/ws_budget.h"
+#include "../../../../sleep/ws_wake.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"

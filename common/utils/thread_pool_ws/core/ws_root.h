@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_root.h
+/// The root of a thread's queue: the group of the task whose descendants lie there. A thread that waits for
+/// that group may take them (ws_find.c).
+#ifndef WS_ROOT_H
+#define WS_ROOT_H
+
+#include "../pool/ws_types.h"
+
+/// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before
+static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
+{
+  ws_group_t *before = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
+  // While the queue holds older tasks it keeps its root: they do not belong to this one.
+  if (ws_deque_size(&queue->deque) == 0)
+    // [edge ROOT release] before the tasks that will be pushed under it
+    ws_store_release(&queue->root, group);
+  return before;
+}
+
+/// @brief The task at the bottom of the stack has returned: its group may end, and another take its address.
+/// What it has left in the queue belongs to nobody who could be told apart.
+static inline void ws_root_end(ws_queue_t *queue)
+{
+  // relaxed: only the owner writes it
+  if (ws_deque_size(&queue->deque) != 0 && ws_load_relaxed(&queue->root) != NULL)
+    ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
+}
+
+static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)
+{
+  ws_store_release(&queue->root, before); // [edge ROOT release] what is still queued belongs to that one too
+}
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_warn.h
+/// One-line messages to the user of a pool.
+#ifndef WS_WARN_H
+#define WS_WARN_H
+
+#include "../include/ws_pool.h"
+
+/// @brief Pass a message to settings->warn, or to stderr where that is NULL.
+/// @param format  as printf, one line without its end; cut at 255 characters
+void ws_warn(const ws_settings_t *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/// @brief The default of settings->warn.
+void ws_warn_on_stderr(void *unused, const char *message);
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_prewake_null.c
+/// ws_prewake.h without pre-wake: links in place of the other sources of this room. A worker that runs dry spins
+/// for spin_ns_max, and sleeps until a push wakes it.
+#include "../include/ws_stats.h"
+
+#include "ws_prewake.h"
+
+size_t ws_prewake_pool_bytes(void)
+{
+  return 0;
+}
+
+size_t ws_prewake_worker_bytes(void)
+{
+  return 0;
+}
+
+void ws_prewake_begin(struct ws_pool_s *pool)
+{
+  (void)pool;
+}
+
+void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  (void)pool;
+  (void)now_ns;
+}
+
+void ws_prewake_quiet(struct ws_pool_s *pool)
+{
+  (void)pool;
+}
+
+void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
+{
+  (void)worker;
+  (void)now_ns;
+  (void)gap_ns;
+}
+
+uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
+{
+  return now_ns + worker->pool->settings.spin_ns_max;
+}
+
+void ws_prewake_spun(ws_worker_t *worker, bool preempted)
+{
+  (void)worker;
+  (void)preempted;
+}
+
+ws_plan_t ws_prewake_plan(ws_worker_t *worker)
+{
+  (void)worker;
+  return (ws_plan_t){0};
+}
+
+void ws_prewake_disarm(ws_worker_t *worker)
+{
+  (void)worker;
+}
+
+uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
+{
+  (void)by;
+  return worker->rose_ns;
+}
+
+void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)
+{
+  (void)pool;
+  (void)span_ns;
+}
+
+void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+{
+  if (pool && stats)
+    *stats = (ws_prewake_stats_t){0};
+}

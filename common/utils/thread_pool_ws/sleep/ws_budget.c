@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_budget.c
+/// ws_budget.h.
+#include "ws_budget.h"
+
+#include "../pool/ws_process.h"
+
+/// The cap on a worker's spinning holds over any few times this.
+#define ALLOWANCE_NS 10000000
+
+uint32_t ws_working(const struct ws_pool_s *pool)
+{
+  const uint32_t awake = ws_awake(pool);
+  const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
+  const uint32_t away = blocked + ws_load_relaxed(&pool->starved); // relaxed: a preference
+  return awake > away ? awake - away : 0;
+}
+
+uint32_t ws_awake_limit(const struct ws_pool_s *pool)
+{
+  if (!pool->capped || ws_load_relaxed(&pool->lifted)) // relaxed: a preference
+    return pool->workers;
+  const uint32_t helpers = ws_load_relaxed(&pool->helpers); // relaxed: a preference
+  const uint32_t hinted = ws_load_relaxed(&pool->outside); // relaxed: a preference
+  const uint32_t outside = helpers > hinted ? helpers : hinted;
+  const uint32_t limit = pool->cpus > outside ? pool->cpus - outside : 1;
+  return limit < pool->worker_cpus ? limit : pool->worker_cpus;
+}
+
+bool ws_may_spin(const struct ws_pool_s *pool)
+{
+  return ws_may_spin_beside(pool, 0);
+}
+
+uint32_t ws_spin_limit(const struct ws_pool_s *pool)
+{
+  const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
+  const uint32_t cpus = ws_load_relaxed(&pool->spin_cpus); // relaxed: a budget
+  return cpus > others ? cpus - others : 0;
+}
+
+bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more)
+{
+  return pool->cpus > 1 && ws_process_awake() + more <= ws_spin_limit(pool)
+         && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
+}
+
+bool ws_may_rise(const struct ws_pool_s *pool)
+{
+  return ws_may_spin_beside(pool, 1) && ws_working(pool) < ws_awake_limit(pool);
+}
+
+static int64_t percent(const struct ws_pool_s *pool)
+{
+  return ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: a setting
+}
+
+int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns)
+{
+  const int64_t most_ns = ALLOWANCE_NS / 100 * percent(worker->pool);
+  const uint64_t passed_ns = later_ns - worker->allowed_ns;
+  const bool long_ago = passed_ns >= ALLOWANCE_NS;
+  const int64_t granted_ns = long_ago ? 2 * most_ns : (int64_t)passed_ns * percent(worker->pool) / 100;
+  return worker->allowance_ns + granted_ns < most_ns ? worker->allowance_ns + granted_ns : most_ns;
+}
+
+int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
+{
+  worker->allowance_ns = ws_spin_forecast(worker, now_ns);
+  worker->allowed_ns = now_ns;
+  return worker->allowance_ns;
+}
+
+void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns)
+{
+  const int64_t least_ns = -ALLOWANCE_NS / 100 * percent(worker->pool);
+  const int64_t left_ns = worker->allowance_ns - (int64_t)spun_ns;
+  worker->allowance_ns = left_ns > least_ns ? left_ns : least_ns;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_budget.h
+/// Budgets: how many workers may be awake, how many may spin, and for how long one worker may spin.
+#ifndef WS_BUDGET_H
+#define WS_BUDGET_H
+
+#include "../pool/ws_types.h"
+
+/// @return workers awake and not blocked in a join
+uint32_t ws_working(const struct ws_pool_s *pool);
+
+/// @return workers that may be awake now: CPUs less those that threads outside use; all when their tasks
+/// block
+uint32_t ws_awake_limit(const struct ws_pool_s *pool);
+
+/// @return the workers of the process that may be awake while one of the pool spins
+uint32_t ws_spin_limit(const struct ws_pool_s *pool);
+
+/// @brief May one more turn be spun? The awake workers of all pools together must leave a CPU to each thread
+/// outside that helps, and at least one to everybody else.
+bool ws_may_spin(const struct ws_pool_s *pool);
+
+/// @brief The same if @p more workers were awake.
+bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more);
+
+/// @return whether a sleeping worker may get up by itself
+bool ws_may_rise(const struct ws_pool_s *pool);
+
+/// @return the time that the worker may spin at @p now_ns; 0 or less = none. What spin_cpu_max_percent has
+/// granted since the last time and was not used is saved up, for 10 ms of that share
+int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns);
+
+/// @return what it will be allowed at @p later_ns, about
+int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns);
+
+/// @brief The worker has spun for @p spun_ns. Time in which others had the CPU counts, but only so far: a
+/// process that was stopped does not owe for it.
+void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns);
+
+#endif

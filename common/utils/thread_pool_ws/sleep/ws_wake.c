@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_wake.c
+/// ws_wake.h: choose, claim, count, token.
+#include "ws_wake.h"
+
+#include "../pool/ws_near.h"
+#include "../pool/ws_process.h"
+#include "../pool/ws_queues.h"
+#include "../prewake/ws_prewake.h"
+#include "../trace/ws_traced.h"
+#include "ws_budget.h"
+#include "ws_place.h"
+#include "ws_search.h"
+
+bool ws_take_bit(struct ws_pool_s *pool, uint32_t worker)
+{
+  const uint64_t bit = UINT64_C(1) << (worker % 64);
+  // [edge PARK_CLAIM acq_rel] one claimer a sleep
+  if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit))
+    return false;
+  ws_process_awake_add(1);
+  return true;
+}
+
+bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
+{
+  if (!ws_take_bit(pool, worker))
+    return false;
+  ws_search_claimed(&pool->worker[worker]);
+  return true;
+}
+
+bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker)
+{
+  return (ws_load_relaxed(&pool->sleepers[worker / 64]) >> (worker % 64)) & 1; // relaxed: a preference
+}
+
+void ws_token(ws_worker_t *worker)
+{
+  ws_store_release(&worker->token, 1); // [edge PARK_TOKEN release] what the claimer did before
+  ws_os_futex_wake(&worker->token, 1);
+}
+
+/// A sleeper to wake: best one that got a CPU lately, is not on the caller's CPU, and would get up by itself
+/// soon; the lowest of several, so that the same few workers stay warm. @return its index, or UINT32_MAX
+static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
+{
+  const bool armed = ws_load_relaxed(&pool->armed) > 0; // relaxed: a preference
+  const uint64_t now_ns = ws_load_relaxed(&pool->shunned) ? ws_os_now_ns() : 0; // relaxed: a preference
+  uint32_t best = UINT32_MAX, most = 0;
+  for (uint32_t word = 0; word < pool->mask_words; word++) {
+    uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
+    for (; mask; mask &= mask - 1) {
+      const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
+      const ws_worker_t *worker = &pool->worker[index];
+      const bool elsewhere = ws_load_relaxed(&worker->seen_cpu) != cpu; // relaxed: a preference
+      const bool rises = armed && ws_load_relaxed(&worker->alarm_ns) != 0; // relaxed: a preference
+      const bool shunned = now_ns != 0 && ws_search_is_shunned(worker, now_ns);
+      const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * ws_near_is(pool, worker) + rises;
+      if (merit > most) {
+        most = merit;
+        best = index;
+      }
+      if (merit == (armed ? 16u : 15u))
+        return index;
+    }
+  }
+  return best;
+}
+
+/// Wake a claimed worker, and take the time of the call.
+static void call(struct ws_pool_s *pool, ws_worker_t *worker)
+{
+  const uint64_t called_ns = ws_os_now_ns();
+  const bool was_rising = ws_alarm_is_over(worker, called_ns);
+  worker->called_ns = called_ns;
+  ws_token(worker);
+  if (was_rising)
+    return; // its timer has woken it: the call was cheap
+  const uint64_t cost_ns = ws_os_now_ns() - called_ns;
+  const uint64_t mean_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
+  const uint64_t newest_ns = mean_ns && cost_ns > 8 * mean_ns ? mean_ns : cost_ns; // interrupted
+  // relaxed: a statistic
+  ws_store_relaxed(&pool->wake_call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
+}
+
+bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
+{
+  const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
+  ws_place_note(pool, here, cpu);
+  for (;;) {
+    const uint32_t chosen = choose_sleeper(pool, cpu);
+    if (chosen == UINT32_MAX)
+      return false;
+    if (!ws_claim(pool, chosen))
+      continue;
+    ws_traced_wake(&pool->worker[chosen], here.worker);
+    call(pool, &pool->worker[chosen]);
+    if (here.queue)
+      ws_count(&here.queue->count.wakes_sent, 1);
+    return true;
+  }
+}
+
+bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
+{
+  return ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here);
+}
+
+/// A task is queued and a worker sleeps: have the guard stand (ws_guard.c), also while somebody searches.
+static void call_guard(struct ws_pool_s *pool)
+{
+  uint32_t dormant = WS_GUARD_DORMANT;
+  if (ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
+    ws_os_futex_wake(&pool->guard, 1);
+}
+
+void ws_need_guard(struct ws_pool_s *pool)
+{
+  // relaxed: after the caller's fence [GUARD_DEKKER]
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT) && pool->guarded)
+    call_guard(pool);
+}
+
+void ws_post(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (!ws_has_sleepers(pool))
+    return;
+  if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
+    ws_wake_one(pool, here);
+  ws_need_guard(pool);
+}
+
+void ws_search_found(ws_worker_t *worker)
+{
+  if (!worker->searching)
+    return;
+  struct ws_pool_s *pool = worker->pool;
+  // A worker that was not counted any more owes nothing: the guard has looked in its place.
+  const bool last = ws_search_leave(worker) == 1;
+  // The last searcher must look, because others relied on it. A woken one may: each wakes two, so that a wide
+  // burst has its workers after a logarithm of wakes, not after their number.
+  const uint32_t wakes_max = worker->claimed ? 2 : last;
+  worker->claimed = false;
+  if (wakes_max == 0)
+    return;
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
+    const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: after the fence
+    if (searching == 0 ? !ws_work_visible(pool) : ws_queued(pool) <= searching)
+      break; // as many are on their way as there are tasks
+    if (!ws_wake_one(pool, here))
+      break;
+  }
+}
+
+void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
+  if (ws_has_sleepers(pool) && ws_work_visible(pool))
+    ws_post(pool, here);
+}
