@@ -12,6 +12,7 @@ set(WS_CORE_SOURCES
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_process.c
+  pool/ws_queue.c
   pool/ws_queues.c
   pool/ws_warn.c
   trace/ws_traced.c
@@ -44,6 +45,7 @@ set(WS_CORE_SOURCES
   core/ws_join.c
   core/ws_push.c
   core/ws_run.c
+  core/ws_steal.c
   core/ws_survive.c
   core/ws_wait.c
   core/ws_worker.c

@@ -19,8 +19,4 @@
 /// @brief Take a task of @p group from under others in the caller's own queues.
 bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
-/// @brief The part of a thread outside: take a task from under others, which go back above the hole, in their
-/// order. Adjusts the marks of @p queue.
-bool ws_dig_under(ws_queue_t *queue, const ws_group_t *group, ws_task_t *task);
-
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_find.h
-/// Life of a task, step 4: find, and steal. Before: ws_park.c; after: ws_run.c.
+/// Life of a task, step 4: find. Before: ws_wake.h; after: ws_run.c.
 #ifndef WS_FIND_H
 #define WS_FIND_H
 
@@ -12,9 +12,6 @@ bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 /// @return whether ws_find would probably find something at once, without looking far
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
-
-/// @brief Where the newest end of the caller's own queue is now.
-uint64_t ws_find_mark(ws_here_t here);
 
 /// @brief Find a task of @p group in the caller's own queues, or one that was pushed there since the mark
 /// was taken, when the join began: by a task of the group that the join has run, or by a descendant of it.

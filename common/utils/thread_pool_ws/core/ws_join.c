@@ -4,6 +4,7 @@
 #include "../pool/ws_group_word.h"
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_queue.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_helper.h"
 #include "../sleep/ws_trim.h"
@@ -90,7 +91,7 @@ static bool run_own(join_t *join)
     ws_run(pool, here.queue, task);
     finish_other(join);
     if (!goal->group)
-      here.queue->mark->index = ws_find_mark(here); // what it pushed is not what brings the event about
+      here.queue->mark->index = ws_queue_end(here.queue); // what it pushed is not what brings the event about
   }
   count(join);
   return ran;
@@ -155,7 +156,7 @@ static void help(ws_frame_t *frame)
   join_t *join = (join_t *)frame;
   const ws_here_t here = frame->here;
   frame->helps = ws_helper_begin(frame->pool, here); // once, however deep it joins
-  ws_mark_t mark = {.index = ws_find_mark(here), .outer = here.queue->mark};
+  ws_mark_t mark = {.index = ws_queue_end(here.queue), .outer = here.queue->mark};
   here.queue->mark = &mark;
   while (!is_reached(join->goal)) {
     if (run_own(join) || spin(join))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_push.c
-/// Life of a task, step 1: push. Into the caller's own queue, then one decision whom to wake (ws_park.h).
-/// Next: ws_deque.h.
+/// Life of a task, step 1: push. Into the caller's own queue, then one decision whom to wake (ws_wake.h).
+/// Next: ws_queue.h.
 #include <errno.h>
 
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_queue.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
@@ -21,7 +22,7 @@ static bool refused(const struct ws_pool_s *pool, ws_here_t here)
 static void settle_all(ws_frame_t *frame)
 {
   const ws_here_t here = frame->here;
-  while (here.queue ? ws_deque_take(&here.queue->deque, &frame->task)
+  while (here.queue ? ws_queue_take(here.queue, &frame->task)
                     : ws_shared_take(&frame->pool->shared, &frame->task))
     ws_run_late(frame->pool, here, &frame->task);
 }
@@ -58,20 +59,20 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 /// Give a task to a worker that spins. Not past older tasks of the caller. @return whether it is pushed
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  ws_deque_t *deque = &here.queue->deque;
-  if (here.worker || here.queue->depth > 0 || ws_deque_size(deque) > 0 || !ws_deque_has_room(deque, 1))
+  ws_queue_t *queue = here.queue;
+  if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1))
     return false;
   note_arrival(pool, here); // before the worker counts itself among those that take of this burst
   ws_worker_t *worker = ws_inbox_claim(pool);
   if (!worker)
     return false;
   ws_traced_push(pool, here, task, 1);
-  ws_count_pushed(pool, here.queue, 1);
+  ws_count_pushed(pool, queue, 1);
   if (ws_inbox_fill(worker, here, task)) {
     ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
     ws_need_guard(pool); // the worker may get no CPU
   } else { // the worker waits no longer
-    ws_deque_push(deque, task, 1);
+    ws_queue_push(queue, task, 1);
     announce(pool, here);
   }
   return true;
@@ -86,11 +87,11 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
   ws_queue_t *queue = here.queue;
   ws_traced_push(pool, here, tasks, count);
   ws_count_pushed(pool, queue, count);
-  ws_deque_push(&queue->deque, tasks, count);
+  ws_queue_push(queue, tasks, count);
   queue->since_shrink += count;
   if (WS_UNLIKELY(queue->since_shrink >= SHRINK_EVERY)) { // for threads that push and never wait
     queue->since_shrink = 0;
-    ws_deque_shrink(&queue->deque);
+    ws_queue_shrink(queue);
   }
 }
 
@@ -121,12 +122,12 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       here.queue = ws_lane_add(pool, true);
   }
   if (here.queue) {
-    while (full == WS_FULL_GROW && !ws_deque_has_room(&here.queue->deque, 1)) {
-      if (!ws_deque_grow(&here.queue->deque))
+    while (full == WS_FULL_GROW && !ws_queue_has_room(here.queue, 1)) {
+      if (!ws_queue_grow(here.queue))
         break;
       ws_count(&here.queue->count.growths, 1);
     }
-    if (ws_deque_has_room(&here.queue->deque, 1)) {
+    if (ws_queue_has_room(here.queue, 1)) {
       publish(pool, here, task, 1);
       announce(pool, here);
       return 0;
@@ -150,7 +151,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
-  if (WS_UNLIKELY(!here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
+  if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_slow(pool, here, task, full);
   if (WS_UNLIKELY(ws_inbox_is_wanted(pool)) && hand_over(pool, here, task))
     return 0;
@@ -193,7 +194,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     handed++;
   if (handed == count)
     return count;
-  if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count - handed))) {
+  if (WS_LIKELY(queued && ws_queue_has_room(here.queue, count - handed))) {
     publish(pool, here, tasks + handed, count - handed);
     announce(pool, here);
     return count;

@@ -5,14 +5,14 @@
 #ifndef WS_ROOT_H
 #define WS_ROOT_H
 
-#include "../pool/ws_types.h"
+#include "../pool/ws_queue.h"
 
 /// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before
 static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 {
   ws_group_t *before = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
   // While the queue holds older tasks it keeps its root: they do not belong to this one.
-  if (ws_deque_size(&queue->deque) == 0)
+  if (ws_queue_size(queue) == 0)
     // [edge ROOT release] before the tasks that will be pushed under it
     ws_store_release(&queue->root, group);
   return before;
@@ -23,7 +23,7 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 static inline void ws_root_end(ws_queue_t *queue)
 {
   // relaxed: only the owner writes it
-  if (ws_deque_size(&queue->deque) != 0 && ws_load_relaxed(&queue->root) != NULL)
+  if (ws_queue_size(queue) != 0 && ws_load_relaxed(&queue->root) != NULL)
     ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
 }
 

@@ -14,6 +14,7 @@
 
 #include "../observe/ws_report.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_queue.h"
 #include "../pool/ws_queues.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_helper.h"
@@ -138,7 +139,7 @@ static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++) {
     ws_steal_t result;
-    while ((result = ws_deque_steal(&pool->queue[i]->deque, &memo, &task)) != WS_STEAL_EMPTY)
+    while ((result = ws_queue_steal(pool->queue[i], &memo, &task)) != WS_STEAL_EMPTY)
       if (result == WS_STEAL_GOT)
         ws_run_late(pool, here, &task);
   }

@@ -3,6 +3,7 @@
 /// The snapshot of ws_stats.h.
 #include "../include/ws_stats.h"
 
+#include "../pool/ws_queue.h"
 #include "../pool/ws_queues.h"
 #include "../sleep/ws_budget.h"
 
@@ -21,7 +22,7 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
   stats->growths += ws_load_relaxed(&count->growths); // relaxed: statistic
   stats->placements += ws_load_relaxed(&count->placements); // relaxed: statistic
-  const uint64_t high_water = ws_load_relaxed(&queue->deque.high_water); // relaxed: statistic
+  const uint64_t high_water = ws_queue_high_water(queue);
   stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
 }
 
@@ -30,14 +31,14 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++) {
     const ws_queue_t *queue = pool->queue[i];
-    total->queue_bytes += ws_load_relaxed(&queue->deque.grown_bytes); // relaxed: statistic
+    total->queue_bytes += ws_queue_grown_bytes(queue);
     if (i >= pool->workers) {
       add_counters(&total->outside, queue);
       total->lanes_used++;
     }
   }
   for (uint32_t i = 0; i < pool->workers; i++)
-    total->queue_bytes += ws_load_relaxed(&pool->worker[i].aside.grown_bytes); // relaxed: statistic
+    total->queue_bytes += ws_aside_grown_bytes(&pool->worker[i]);
 }
 
 uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,

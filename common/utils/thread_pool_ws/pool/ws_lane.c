@@ -3,6 +3,8 @@
 /// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
+#include "ws_queue.h"
+
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
 {
   self->lane[self->next] = (ws_lane_ref_t){.pool_id = pool->id, .lane = lane};
@@ -19,10 +21,10 @@ static void settle(ws_queue_t *lane)
   lane->rests_at = 0;
   // The group of the task in which the owner was ended: another may have its address by now. Tasks that the
   // task has left in the queue are still below it.
-  if (ws_deque_size(&lane->deque) == 0)
+  if (ws_queue_size(lane) == 0)
     ws_store_release(&lane->root, NULL); // [edge ROOT release] before the heir's tasks
-  ws_deque_shrink(&lane->deque);
-  ws_deque_touch(&lane->deque);
+  ws_queue_shrink(lane);
+  ws_queue_touch(lane);
 }
 
 /// The next lane that nobody has had yet: one of those made at the start, or a new one. The caller holds the
@@ -36,7 +38,7 @@ static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_ma
   const uint64_t capacity = pool->settings.queue_capacity;
   ws_queue_t *lane = ws_os_map(sizeof(ws_queue_t) + capacity * sizeof(ws_cell_t));
   if (lane)
-    ws_deque_init(&lane->deque, (ws_cell_t *)(lane + 1), capacity);
+    ws_queue_init(lane, (ws_cell_t *)(lane + 1), capacity);
   return lane;
 }
 

@@ -3,6 +3,8 @@
 /// ws_process.h: the list of pools, thread-local state, the count of awake workers.
 #include "ws_process.h"
 
+#include "ws_queue.h"
+
 static struct {
   pthread_mutex_t lock; ///< of first and the key: birth and death of pools, a thread's first push and its end
   struct ws_pool_s *first;
@@ -32,7 +34,7 @@ static void leave(void *unused)
     for (uint32_t i = pool->workers; i < queues; i++) {
       if (ws_load_relaxed(&pool->queue[i]->owner) != id) // relaxed: this thread wrote it
         continue;
-      ws_deque_shrink(&pool->queue[i]->deque);
+      ws_queue_shrink(pool->queue[i]);
       // [edge LANE_OWNER release] the deque's owner-only fields
       ws_store_release(&pool->queue[i]->owner, 0);
     }

@@ -4,15 +4,16 @@
 #include "ws_queues.h"
 
 #include "ws_inbox.h"
+#include "ws_queue.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
 {
   for (uint32_t i = ws_queue_count(pool); i-- > 0;) // lanes first: they hold the bursts
-    if (ws_deque_size(&pool->queue[i]->deque) > 0)
+    if (ws_queue_size(pool->queue[i]) > 0)
       return true;
   if (ws_load_relaxed(&pool->aside_used)) // relaxed: after the caller's fence [PARK_DEKKER]
     for (uint32_t i = 0; i < pool->workers; i++)
-      if (ws_deque_size(&pool->worker[i].aside) > 0)
+      if (ws_aside_size(&pool->worker[i]) > 0)
         return true;
   if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_count(pool, true) > 0) // relaxed: as above
     return true;
@@ -24,8 +25,23 @@ uint64_t ws_queued(struct ws_pool_s *pool)
   uint64_t queued = ws_shared_size(&pool->shared) + ws_inbox_count(pool, true);
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++)
-    queued += ws_deque_size(&pool->queue[i]->deque);
+    queued += ws_queue_size(pool->queue[i]);
   for (uint32_t i = 0; i < pool->workers; i++)
-    queued += ws_deque_size(&pool->worker[i].aside);
+    queued += ws_aside_size(&pool->worker[i]);
   return queued;
+}
+
+bool ws_queues_trim(struct ws_pool_s *pool, bool now)
+{
+  bool due = false;
+  const uint32_t queues = ws_queue_count(pool);
+  for (uint32_t i = 0; i < queues + pool->workers; i++) {
+    ws_deque_t *deque = i < queues ? &pool->queue[i]->deque : &pool->worker[i - queues].aside;
+    if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
+      continue;
+    due = true;
+    if (now)
+      ws_deque_trim(deque);
+  }
+  return due;
 }

@@ -12,4 +12,7 @@ bool ws_work_visible(struct ws_pool_s *pool);
 /// @return tasks in all queues, about
 uint64_t ws_queued(struct ws_pool_s *pool);
 
+/// @return whether some queue has pages to give back to the kernel. @param now  give them back
+bool ws_queues_trim(struct ws_pool_s *pool, bool now);
+
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_deque.h
-/// Life of a task, step 2: the queue of one pushing thread, a Chase-Lev deque. Before: ws_push.c; after:
-/// ws_find.c.
+/// A Chase-Lev deque: what the queue of one pushing thread is made of (ws_queue.h).
 ///
 /// Roles      The owner pushes and takes at the bottom (newest first); any other thread steals at the top
 ///            (oldest first).
@@ -34,7 +33,7 @@ typedef struct {
   ws_aptr_t func;
   ws_aptr_t arg;
   ws_aptr_t group;
-  uint64_t unused; ///< two cells fill a line exactly
+  uint64_t meta; ///< not used yet: room for priority, node and key. Two cells fill a line exactly
 } ws_cell_t;
 
 typedef struct {
@@ -144,16 +143,15 @@ static inline void ws_deque_push(ws_deque_t *deque, const ws_task_t *tasks, uint
   }
 }
 
-/// @brief The owner's newest task, or its oldest, without taking it: to see whose it is. A thief may take it
-/// meanwhile.
-static inline bool ws_deque_peek(const ws_deque_t *deque, bool newest, ws_task_t *task)
+/// @brief The owner's newest task, without taking it: to see whose it is. A thief may take it meanwhile.
+static inline bool ws_deque_peek(const ws_deque_t *deque, ws_task_t *task)
 {
   const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
   const uint64_t top = ws_load_relaxed(&deque->top); // relaxed: only a guess, checked by take or steal
   if ((int64_t)(bottom - top) <= 0)
     return false;
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  ws_cell_read(&ring->cell[(newest ? bottom - 1 : top) & ring->mask], task);
+  ws_cell_read(&ring->cell[(bottom - 1) & ring->mask], task);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "../os/ws_relax.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
+#include "../pool/ws_queue.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../trace/ws_traced.h"
@@ -50,9 +51,9 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
     if (!arena->next)
       continue;
     pool->queue[i] = i < workers ? &pool->worker[i].queue : &lanes[i - workers];
-    ws_deque_init(&pool->queue[i]->deque, cells, capacity);
+    ws_queue_init(pool->queue[i], cells, capacity);
     if (i < workers) {
-      ws_deque_init(&pool->worker[i].aside, aside, ASIDE_CAPACITY);
+      ws_aside_init(&pool->worker[i], aside, ASIDE_CAPACITY);
       pool->worker[i].victims = victims;
       pool->worker[i].prewake = prewake;
     }
@@ -78,12 +79,12 @@ static void free_pool(struct ws_pool_s *pool)
   const uint32_t in_block = pool->workers + pool->settings.lanes;
   const uint32_t queues = pool->block ? ws_queue_count(pool) : 0;
   for (uint32_t i = 0; i < queues; i++) {
-    ws_deque_free(&pool->queue[i]->deque);
+    ws_queue_free(pool->queue[i]);
     if (i >= in_block)
       ws_os_unmap(pool->queue[i], sizeof(ws_queue_t) + pool->settings.queue_capacity * sizeof(ws_cell_t));
   }
   for (uint32_t i = 0; i < pool->requested && pool->block; i++)
-    ws_deque_free(&pool->worker[i].aside);
+    ws_aside_free(&pool->worker[i]);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
   pthread_mutex_destroy(&pool->lane_lock);

@@ -14,6 +14,7 @@
 #include "../core/ws_worker.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
+#include "../pool/ws_queue.h"
 #include "../pool/ws_warn.h"
 #include "ws_settings.h"
 
@@ -56,7 +57,7 @@ static void set_up(ws_worker_t *worker)
   set_class(worker);
   worker->slack_ns = ws_os_timer_slack(1);
   worker->realtime = is_realtime();
-  ws_deque_touch(&worker->queue.deque);
+  ws_queue_touch(&worker->queue);
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
   ws_near_moved(worker);
 }

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "../pool/ws_inbox.h"
+#include "../pool/ws_queue.h"
 #include "../pool/ws_queues.h"
 #include "../pool/ws_warn.h"
 #include "ws_budget.h"
@@ -61,14 +62,8 @@ static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
 {
   uint64_t steps = 0;
   const uint32_t queues = ws_queue_count(pool);
-  // run alone would not do: it is counted late, for many tasks of a group at once. top moves when the oldest
-  // task is taken, also by the owner; takes when the newest is; stolen counts what came from no deque here
-  for (uint32_t i = 0; i < queues; i++) {
-    steps += ws_load_relaxed(&pool->queue[i]->count.run); // relaxed: compared with itself
-    steps += ws_load_relaxed(&pool->queue[i]->count.stolen); // relaxed: as run
-    steps += ws_load_relaxed(&pool->queue[i]->deque.takes); // relaxed: as run
-    steps += ws_load_relaxed(&pool->queue[i]->deque.top); // relaxed: as run
-  }
+  for (uint32_t i = 0; i < queues; i++)
+    steps += ws_queue_steps(pool->queue[i]);
   const bool moved = steps != memory->steps;
   memory->steps = steps;
   return moved;

@@ -78,7 +78,7 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
   } else {
     ws_count(&worker->queue.count.parks, 1);
   }
-  if (ws_trim_due(pool, false))
+  if (ws_queues_trim(pool, false))
     alarms->trim_ns = ws_os_now_ns() + WS_TRIM_AFTER_NS;
   alarms->retry_ns = ws_hot_retry_ns(worker);
   return sleep_for_token(worker, alarms);
@@ -107,8 +107,7 @@ void ws_park(ws_worker_t *worker)
   // Before all that takes time: pushes must not rely on a worker that does not look. It looks again below.
   if (worker->searching)
     ws_search_leave(worker);
-  ws_deque_shrink(&worker->queue.deque);
-  ws_deque_shrink(&worker->aside);
+  ws_trim_own(worker);
   ws_place_leave(worker);
   worker->slept_ns = ws_os_now_ns();
   worker->called_ns = 0;
@@ -120,6 +119,6 @@ void ws_park(ws_worker_t *worker)
   ws_traced_park(worker);
   end_t end;
   while ((end = lie_down(worker, &alarms)) == END_TRIM)
-    ws_trim_due(pool, true); // awake, and in nobody's way: no push claims it meanwhile
+    ws_queues_trim(pool, true); // awake, and in nobody's way: no push claims it meanwhile
   get_up(worker, end);
 }

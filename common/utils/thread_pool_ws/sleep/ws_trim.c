@@ -3,30 +3,22 @@
 /// ws_trim.h.
 #include "ws_trim.h"
 
+#include "../pool/ws_queue.h"
 #include "ws_wake.h"
 
 
 /// A queue that shrinks more often wakes nobody for it: the next worker that parks will find its pages.
 #define GIVE_BACK_EVERY_NS 10000000u
 
-bool ws_trim_due(struct ws_pool_s *pool, bool now)
+void ws_trim_own(ws_worker_t *worker)
 {
-  bool due = false;
-  const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = 0; i < queues + pool->workers; i++) {
-    ws_deque_t *deque = i < queues ? &pool->queue[i]->deque : &pool->worker[i - queues].aside;
-    if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
-      continue;
-    due = true;
-    if (now)
-      ws_deque_trim(deque);
-  }
-  return due;
+  ws_queue_shrink(&worker->queue);
+  ws_aside_shrink(worker);
 }
 
 void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (!ws_deque_shrink(&here.queue->deque))
+  if (!ws_queue_shrink(here.queue))
     return;
   const uint64_t now_ns = ws_os_now_ns();
   // else the burst that follows will need it again

@@ -9,8 +9,8 @@
 /// Time that a parked worker waits before it gives memory of grown queues back to the kernel.
 #define WS_TRIM_AFTER_NS 50000000u
 
-/// @return whether some queue has pages to give back. @param now  give them back
-bool ws_trim_due(struct ws_pool_s *pool, bool now);
+/// @brief The worker goes to sleep: shrink its queues if they are empty.
+void ws_trim_own(ws_worker_t *worker);
 
 /// @brief Shrink the caller's grown queue if it is empty; a worker gives the memory back after a while.
 void ws_give_back(struct ws_pool_s *pool, ws_here_t here);

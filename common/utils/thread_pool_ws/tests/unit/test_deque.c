@@ -66,12 +66,11 @@ static void peek_sees_both_ends_and_takes_nothing(void)
 {
   fresh(4);
   ws_task_t task;
-  CU_ASSERT_FALSE(ws_deque_peek(&deque, true, &task));
+  CU_ASSERT_FALSE(ws_deque_peek(&deque, &task));
   put(1);
   put(2);
   put(3);
-  CU_ASSERT_TRUE(ws_deque_peek(&deque, true, &task) && task.arg == (void *)3);
-  CU_ASSERT_TRUE(ws_deque_peek(&deque, false, &task) && task.arg == (void *)1);
+  CU_ASSERT_TRUE(ws_deque_peek(&deque, &task) && task.arg == (void *)3);
   CU_ASSERT_EQUAL(ws_deque_size(&deque), 3);
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_steal.c
+/// ws_steal.h.
+#include "ws_steal.h"
+
+#include "../pool/ws_inbox.h"
+#include "../pool/ws_queue.h"
+#include "../trace/ws_traced.h"
+
+/// A thief that is back for more sooner than this waits until it has passed.
+#define HASTE_NS 500u
+
+static void make_no_haste(ws_queue_t *own)
+{
+  uint64_t now_ns = ws_os_now_ns();
+  for (; now_ns - own->looked_ns < HASTE_NS; now_ns = ws_os_now_ns())
+    ws_pause();
+  own->looked_ns = now_ns;
+}
+
+/// Each try of a thief takes the queue's line from the one that will succeed. A thief that was too late waits
+/// a random time before its next try: at most so many pauses, which double and add up to the greatest number
+/// each time that it is too late again, and become a quarter each time that it is not (Metcalfe and Boggs,
+/// Ethernet, CACM 1976).
+#define LATE_PAUSES_MIN 4u
+#define LATE_PAUSES_MAX 4096u
+
+/// @return a number of [0, bound), another one for each thread and each time
+static uint32_t random_below(ws_here_t here, uint32_t bound)
+{
+  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0;
+  here.queue->random = here.queue->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
+  return (uint32_t)(((uint64_t)here.queue->random * bound) >> 32);
+}
+
+/// Looks at the queue while it stands aside.
+#define LATE_LOOKS 8u
+
+/// The more often it was too late lately, the longer a thief waits before it tries.
+/// @return false = there is nothing left to wait for
+static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
+{
+  const uint32_t pauses = random_below(here, here.queue->late_pauses), each = pauses / LATE_LOOKS + 16;
+  for (uint32_t pause = 1; pause <= pauses; pause++) {
+    ws_pause();
+    if (pause % each == 0 && ws_queue_size(queue) == 0)
+      return false;
+  }
+  return true;
+}
+
+static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
+{
+  ws_queue_t *own = here.queue;
+  ws_steal_t result;
+  do {
+    if (WS_UNLIKELY(own->late_pauses > 0) && !stand_aside(here, queue))
+      return false;
+    result = ws_queue_steal(queue, &own->memo, task);
+    if (WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
+      own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
+  } while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
+  own->late_pauses /= 4;
+  return result == WS_STEAL_GOT;
+}
+
+bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
+{
+  ws_queue_t *own = here.queue, *queue = pool->queue[victim];
+  if (queue == own || (!ws_queue_is_known(&own->memo, queue) && ws_queue_size(queue) == 0)
+      || !steal(here, queue, task))
+    return false;
+  own->victim = victim;
+  ws_traced_steal(pool, here, (int32_t)victim);
+  return true;
+}
+
+bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const uint32_t victim = here.queue->victim;
+  return ws_queue_is_known(&here.queue->memo, pool->queue[victim]) && ws_steal_from(pool, here, victim, task);
+}
+
+bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const uint32_t victim = here.queue->victim;
+  if (ws_queue_is_remembered(&here.queue->memo, pool->queue[victim]))
+    make_no_haste(here.queue);
+  return ws_steal_from(pool, here, victim, task);
+}
+
+bool ws_steal_own(ws_here_t here, ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  ws_steal_t result = WS_STEAL_EMPTY;
+  if (ws_queue_size(here.queue) == 0)
+    return false; // mostly: no fence of a steal
+  do
+    result = ws_queue_steal(here.queue, &memo, task);
+  while (result == WS_STEAL_LOST);
+  return result == WS_STEAL_GOT;
+}
+
+static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
+{
+  if (!ws_load_relaxed(&pool->aside_used)) // relaxed: a hint; ws_park looks after a fence
+    return false;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (ws_aside_size(&pool->worker[i]) > 0 && ws_aside_steal(&pool->worker[i], task))
+      return true;
+  return false;
+}
+
+bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  if (steal_aside(pool, task))
+    ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
+  else if (ws_shared_take(&pool->shared, task))
+    ws_traced_steal(pool, here, WS_VICTIM_SHARED);
+  // relaxed: the guard has written it before it had a worker woken
+  else if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_take_starved(pool, task))
+    ws_traced_steal(pool, here, WS_VICTIM_INBOX);
+  else
+    return false;
+  return true;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_steal.h
+/// Life of a task, step 4: how a thread takes tasks out of queues that are not its own, and keeps out of other
+/// thieves' way. Where it looks: ws_find.c.
+#ifndef WS_STEAL_H
+#define WS_STEAL_H
+
+#include "../pool/ws_types.h"
+
+/// @brief Steal from queue @p victim of the pool, until it is empty or one task is ours.
+bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task);
+
+/// @brief The same as the last time, if the thread knows of a task there.
+bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+
+/// @brief The same as the last time, but not at once again: with tiny tasks a thief would otherwise take the
+/// queue's lines from the thread that fills it, at every task.
+bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+
+/// @brief Take the oldest task of the thread's own queue, as a thief does.
+bool ws_steal_own(ws_here_t here, ws_task_t *task);
+
+/// @brief Take what lies in nobody's queue: put aside by a join, pushed without a lane, or handed to a worker
+/// that gets no CPU.
+bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+
+#endif
