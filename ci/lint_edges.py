@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every atomic access in core/ and shim/ says which ordering edge it is a side of, or why nobody relies on
-its order.
+"""Every atomic access in the rooms of the pool and in shim/ says which ordering edge it is a side of, or why
+nobody relies on its order.
 
 A site is a call of an order-named wrapper of ws_atomic.h; in shim/, whose headers OAI's files include, of a
 compiler's __atomic builtin. On its line, or up to three lines above it (to the
@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lintkit import MODULE, CText, Finding, line_of, main, read, split_c, tree_files
+from lintkit import MODULE, ROOMS, CText, Finding, line_of, main, read, split_c, tree_files
 
-CORE = f"{MODULE}/core/"
+POOL = tuple(f"{MODULE}/{room}/" for room in ROOMS)
 PUBLIC = f"{MODULE}/include/"
 SHIM = f"{MODULE}/shim/"
-WRAPPERS = f"{CORE}ws_atomic.h"
-TABLE = f"{CORE}MEMORY_MODEL.md"
+WRAPPERS = f"{MODULE}/base/ws_atomic.h"
+TABLE = f"{MODULE}/MEMORY_MODEL.md"
 TABLE_CELLS = ("edge", "release site", "acquire site", "what travels", "checked by")
 LINES_ABOVE = 3
 
@@ -85,7 +85,7 @@ def order_of(wrapper: str) -> str:
 
 
 def parse_tags(comments: str, path: str, sided: bool) -> tuple[list[Tag], list[Finding]]:
-    """Tags of a file's comments. Public headers only name edges (@ordering); core may do either."""
+    """Tags of a file's comments. Public headers only name edges (@ordering); rooms may do either."""
     tags: list[Tag] = []
     findings: list[Finding] = []
     for match in EDGE.finditer(comments):
@@ -111,7 +111,7 @@ def mentioned(comments: str, offset: int) -> bool:
 
 @dataclass
 class CoreFile:
-    """A file of core/ or shim/ with its tags, and those of them that an access has claimed."""
+    """A file of a room or of shim/ with its tags, and those of them that an access has claimed."""
 
     path: str
     text: CText
@@ -228,9 +228,9 @@ def check(root: Path) -> Iterator[Finding]:
     for name in tree_files(root):
         if not name.endswith((".c", ".h")):
             continue
-        if name.startswith((CORE, SHIM)) and name != WRAPPERS:
+        if name.startswith((*POOL, SHIM)) and name != WRAPPERS:
             yield from check_core_file(name, read(root / name), edges)
-        if name.startswith((CORE, PUBLIC, SHIM)) and name != WRAPPERS:
+        if name.startswith((*POOL, PUBLIC, SHIM)) and name != WRAPPERS:
             sided = not name.startswith(PUBLIC)
             tags, findings = parse_tags(split_c(read(root / name)).comments, name, sided)
             mentioned += [(name, tag) for tag in tags if tag.names]

@@ -16,7 +16,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from lintkit import MODULE, Finding, line_of, read, repo_root, report, split_c, tree_files
+from lintkit import MODULE, ROOMS, Finding, line_of, read, repo_root, report, split_c, tree_files
 
 PREFIX = "ws_"
 # The only files with state of the process: the budget of spinners, the thread's own pointers; what the CPU's
@@ -98,10 +98,10 @@ def check_symbols(path: str, source: str, dump: str) -> Iterator[Finding]:
             yield Finding(path, 1, "state", f"{name} of {source} is mutable data at file scope ({section})")
 
 
-def check_archive(path: str, dump: str, of_core: set[str]) -> Iterator[Finding]:
-    """The members whose source lies in core/; the shim's names are OAI's."""
+def check_archive(path: str, dump: str, of_pool: set[str]) -> Iterator[Finding]:
+    """The members whose source lies in a room of the pool; the shim's names are OAI's."""
     for source, part in members(dump):
-        if source not in of_core:
+        if source not in of_pool:
             continue
         yield from check_symbols(path, source, part)
         for section in SECTION.findall(part):
@@ -114,10 +114,11 @@ def check(root: Path, archives: list[Path]) -> Iterator[Finding]:
     for name in names:
         if name.startswith(f"{MODULE}/include/") and name.endswith(".h"):
             yield from check_header(name, read(root / name))
-    of_core = {PurePosixPath(name).name for name in names if name.startswith(f"{MODULE}/core/")}
+    rooms = tuple(f"{MODULE}/{room}/" for room in ROOMS)
+    of_pool = {PurePosixPath(name).name for name in names if name.startswith(rooms)}
     for archive in archives:
         yield from check_archive(
-            str(archive), tool("objdump", "--syms", "--section-headers", str(archive)), of_core
+            str(archive), tool("objdump", "--syms", "--section-headers", str(archive)), of_pool
         )
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_steal.h
-/// Life of a task, step 4: how a thread takes tasks out of queues that are not its own, and keeps out of other
-/// thieves' way. Where it looks: ws_find.c.
+/// Life of a task, step 4: how a thread takes tasks out of queues that are not its own, and keeps out of the
+/// way of other thieves. Where it looks: ws_find.c.
 #ifndef WS_STEAL_H
 #define WS_STEAL_H
 

@@ -52,7 +52,8 @@ bool ws_queue_take_under(ws_queue_t *queue, const ws_group_t *group, bool weak, 
 /// @return false when there is no memory, or those pages are not back yet
 bool ws_queue_grow(ws_queue_t *queue);
 
-/// @brief Return to the first capacity if the queue is empty. @return whether there are pages to give back now
+/// @brief Return to the first capacity if the queue is empty.
+/// @return whether there are pages to give back now
 bool ws_queue_shrink(ws_queue_t *queue);
 
 /// @brief First touch of its memory, on the caller's node.

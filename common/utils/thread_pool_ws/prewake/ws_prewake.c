@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.c
-/// ws_prewake.h: the events. What is learnt about bursts belongs to the pool (ws_rhythm.h). What is learnt about
-/// waking belongs to the worker. When to get up: ws_plan.h.
+/// ws_prewake.h: the events. What is learnt about bursts belongs to the pool (ws_rhythm.h). What is learnt
+/// about waking belongs to the worker. When to get up: ws_plan.h.
 #include "ws_prewake.h"
 
 #include <string.h>

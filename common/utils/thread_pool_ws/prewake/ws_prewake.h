@@ -4,7 +4,7 @@
 /// and know nothing else of it. ws_prewake_null.c links in its place. docs/prewake.md explains the method.
 ///
 ///   a push after a pause     ws_prewake_arrived   notes when the burst came
-///   a worker that runs dry   ws_prewake_dry       teaches the predictor, learns how late the worker was itself
+///   a worker that runs dry   ws_prewake_dry       teaches the predictor, learns how late the worker was
 ///   a worker that parks      ws_prewake_plan      returns when the worker shall get up by itself
 ///   a worker that is awake   ws_prewake_woken     learns how long that took
 ///

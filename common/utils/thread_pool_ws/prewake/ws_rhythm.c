@@ -21,7 +21,8 @@ static bool enter(ws_prewake_pool_t *its)
 {
   uint32_t nobody = 0;
   return ws_load_relaxed(&its->rhythm_lock) == 0 // relaxed: the CAS decides
-         && ws_cas_acq_rel(&its->rhythm_lock, &nobody, 1); // [edge RHYTHM acquire] what the last holder learnt
+         // [edge RHYTHM acquire] what the last holder learnt
+         && ws_cas_acq_rel(&its->rhythm_lock, &nobody, 1);
 }
 
 static void leave(ws_prewake_pool_t *its)

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rooms of the module: who may include whom.
+
+Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with a door
+is entered by that header alone), circle (no file includes itself through others; a .c file and its header
+count as one), public (public headers need only each other and the standard), private (headers of rooms stay
+in the module's own sources), stdatomic (one includer), oai-name (shim only).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from posixpath import normpath
+
+from lintkit import C_SUFFIXES, MODULE, ROOMS, CText, Finding, line_of, main, read, split_c, tree_files
+
+# The only header of a room that other rooms may include.
+DOORS = {"prewake": "prewake/ws_prewake.h"}
+# Headers of a room above that a room may include all the same.
+UPWARD = {("prewake", "sleep/ws_budget.h")}
+STDATOMIC_INCLUDER = "base/ws_atomic.h"
+# Models are programs of their own, written for a checker of the C11 memory model. OAI's callers get stdatomic
+# through the header of its pool that the shim's stands for.
+STDATOMIC_FREE = ("tests/model/*", "tests/host/*", "shim/*/task_ans.h")
+# The suite that runs on OAI's pool and on ours speaks OAI's language, and so do the stand-ins for its tree.
+OAI_FREE = ("shim/*", "tests/contract/*", "tests/host/*", "tests/shim/*", "tests/sim/explore/shim/*")
+OAI_NAMES = re.compile(
+    r"\b(?:(?:push|pull|tryPull|abort|init|initNamed|initFloatingCores)Tpool\w*|tpool_\w+"
+    r"|\w*[nN]otifiedFIFO\w*|\w*notified_fifo\w*|(?:\w+_)?task_ans(?:_t)?|threadPool)\b"
+)
+STANDARD = re.compile(r"<(?:std\w+|c\w+|inttypes|limits|float|errno|string|time|assert)(?:\.h)?>")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|"[^"\n]+")', re.MULTILINE)
+
+
+def room_of(name: str) -> str | None:
+    """The room that a file lies in; None: in the shim, a test, or among the public headers."""
+    folder = name.split("/", 1)[0]
+    return folder if folder in ROOMS else None
+
+
+def matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def resolve(includer: str, target: str, files: set[str]) -> str | None:
+    """The file of the module that an include names: beside the includer, by its path, or a public one."""
+    beside = normpath((Path(includer).parent / target).as_posix())
+    for candidate in (beside, target, target.removeprefix(f"{MODULE}/"), f"include/{target}"):
+        if candidate in files:
+            return candidate
+    return None
+
+
+def check_rooms(name: str, found: str) -> Iterator[tuple[str, str]]:
+    """Two files of the pool, in different rooms."""
+    here, there = room_of(name), room_of(found)
+    if here is None or there is None or here == there:
+        return
+    if ROOMS.index(there) > ROOMS.index(here) and (here, found) not in UPWARD:
+        yield "room", f"{here}/ includes {found} of {there}/, a room above it"
+    if found != DOORS.get(there, found):
+        yield "door", f"{found} is {there}/'s own; other rooms include {DOORS[there]}"
+
+
+def check_include(name: str, target: str, files: set[str]) -> Iterator[tuple[str, str]]:
+    """(rule, message) for each rule that one include breaks."""
+    spelled, found = target[1:-1], resolve(name, target[1:-1], files)
+    if spelled == "stdatomic.h" and name != STDATOMIC_INCLUDER and not matches(name, STDATOMIC_FREE):
+        yield "stdatomic", f"only {STDATOMIC_INCLUDER} includes <stdatomic.h>; use its wrappers"
+    if name.startswith("include/"):
+        public = found is not None and found.startswith("include/")
+        if not public and not STANDARD.fullmatch(target):
+            yield "public", f"a public header includes public and standard headers only, not {target}"
+        return
+    if found is None or found.startswith("include/"):
+        return
+    if room_of(found) and room_of(name) is None and not name.startswith("tests/"):
+        yield "private", f"{found} is private to the pool; include a header of include/"
+    yield from check_rooms(name, found)
+
+
+Graph = dict[str, dict[str, int]]
+
+
+def unit_of(name: str) -> str:
+    """A .c file and its header are one."""
+    return str(Path(name).with_suffix(""))
+
+
+def circles(graph: Graph) -> list[list[str]]:
+    """Each set of units that reach each other (Tarjan, SIAM J. Comput. 1972), in order of their names."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(unit: str) -> None:
+        index[unit] = low[unit] = len(index)
+        stack.append(unit)
+        for other in graph.get(unit, {}):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[unit] = min(low[unit], low[other])
+        if low[unit] == index[unit]:
+            at = stack.index(unit)
+            found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for unit in sorted(graph):
+        if unit not in index:
+            visit(unit)
+    return sorted(group for group in found if len(group) > 1)
+
+
+def check_circles(graph: Graph, suffix: dict[str, str]) -> Iterator[Finding]:
+    for circle in circles(graph):
+        first = circle[0]
+        line = next((line for other, line in graph[first].items() if other in circle), 1)
+        path = f"{MODULE}/{first}{suffix[first]}"
+        yield Finding(path, line, "circle", f"these include each other: {', '.join(circle)}")
+
+
+def check_file(name: str, text: CText, raw: str, files: set[str]) -> Iterator[Finding]:
+    path = f"{MODULE}/{name}"
+    for include in INCLUDE.finditer(text.code):
+        for rule, message in check_include(name, include[1], files):
+            yield Finding(path, line_of(text.code, include.start(1)), rule, message)
+    if matches(name, OAI_FREE):
+        return
+    for word in OAI_NAMES.finditer(raw):
+        yield Finding(
+            path, line_of(raw, word.start()), "oai-name", f"{word[0]} is OAI's name; it belongs in shim/"
+        )
+
+
+def includes(name: str, text: CText, files: set[str]) -> dict[str, int]:
+    """Units of the shipped sources that a file includes, each with the line of its include."""
+    found = {}
+    for include in INCLUDE.finditer(text.code):
+        target = resolve(name, include[1][1:-1], files)
+        if target and not target.startswith("tests/") and unit_of(target) != unit_of(name):
+            found[unit_of(target)] = line_of(text.code, include.start(1))
+    return found
+
+
+def check(root: Path) -> Iterator[Finding]:
+    prefix = f"{MODULE}/"
+    names = [name.removeprefix(prefix) for name in tree_files(root) if name.startswith(prefix)]
+    sources = {name for name in names if name.endswith(C_SUFFIXES)}
+    graph: Graph = {}
+    suffix: dict[str, str] = {}
+    for name in sorted(sources):
+        raw = read(root / MODULE / name)
+        text = split_c(raw)
+        yield from check_file(name, text, raw, sources)
+        if not name.startswith("tests/"):
+            graph.setdefault(unit_of(name), {}).update(includes(name, text, sources))
+            suffix.setdefault(unit_of(name), Path(name).suffix)
+    yield from check_circles(graph, suffix)
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, check))
