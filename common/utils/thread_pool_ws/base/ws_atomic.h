@@ -4,8 +4,8 @@
 ///
 /// The types wrap a plain word so that no access can be atomic, or not, by accident. The operations are the
 /// compiler's C11-model built-ins: the public headers must parse as C++ too, where C11's _Atomic does not
-/// exist. Every use in core/ carries a tag: the edge of MEMORY_MODEL.md that it is a side of, or why relaxed
-/// is enough.
+/// exist. Every use in the pool carries a tag: the edge of MEMORY_MODEL.md of which it is a side, or why
+/// relaxed is enough.
 #ifndef WS_ATOMIC_H
 #define WS_ATOMIC_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_types.h
-/// All shared state of a pool on one page. Read this first, then a task's life: ws_push.c, ws_deque.h,
-/// ws_park.c, ws_find.c, ws_worker.c, ws_group.c.
+/// All shared state of a pool on one page, but for what pre-wake keeps to itself. Read this first, then a
+/// task's life: ws_push.c, ws_queue.h, ws_wake.c, ws_find.c, ws_worker.c, ws_group.c.
 ///
 /// Letters before a field's comment: I set at init, then read only. O its owner writes, all read. P its
 /// owner's thread only. S any thread, atomic.

@@ -1,6 +1,6 @@
 ------------------------------ MODULE Park ------------------------------
 \* SPDX-License-Identifier: BSD-3-Clause
-\* Sleep and wake as in sleep/ws_park.c, ws_search.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching
+\* Sleep and wake as in sleep/ws_park.c, ws_wake.c, ws_search.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching
 \* with claim on behalf, workers that get no CPU and are taken out of searching, woken workers that wake two, workers that get up by their own timers, cap on awake
 \* workers, guard thread. Sequentially consistent; a step is one access of a shared word, or several where a
 \* split shows nothing new.
