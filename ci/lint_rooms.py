@@ -3,9 +3,8 @@
 """The rooms of the module: who may include whom.
 
 Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with a door
-is entered by that header alone), circle (no file includes itself through others; a .c file and its header
-count as one), public (public headers need only each other and the standard), private (headers of rooms stay
-in the module's own sources), stdatomic (one includer), oai-name (shim only).
+is entered by that header alone), public (public headers need only each other and the standard), private
+(headers of rooms stay in the module's own sources), stdatomic (one includer), oai-name (shim only).
 """
 
 from __future__ import annotations
@@ -84,48 +83,6 @@ def check_include(name: str, target: str, files: set[str]) -> Iterator[tuple[str
     yield from check_rooms(name, found)
 
 
-Graph = dict[str, dict[str, int]]
-
-
-def unit_of(name: str) -> str:
-    """A .c file and its header are one."""
-    return str(Path(name).with_suffix(""))
-
-
-def circles(graph: Graph) -> list[list[str]]:
-    """Each set of units that reach each other (Tarjan, SIAM J. Comput. 1972), in order of their names."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found = []
-
-    def visit(unit: str) -> None:
-        index[unit] = low[unit] = len(index)
-        stack.append(unit)
-        for other in graph.get(unit, {}):
-            if other not in index:
-                visit(other)
-            if other in stack:
-                low[unit] = min(low[unit], low[other])
-        if low[unit] == index[unit]:
-            at = stack.index(unit)
-            found.append(sorted(stack[at:]))
-            del stack[at:]
-
-    for unit in sorted(graph):
-        if unit not in index:
-            visit(unit)
-    return sorted(group for group in found if len(group) > 1)
-
-
-def check_circles(graph: Graph, suffix: dict[str, str]) -> Iterator[Finding]:
-    for circle in circles(graph):
-        first = circle[0]
-        line = next((line for other, line in graph[first].items() if other in circle), 1)
-        path = f"{MODULE}/{first}{suffix[first]}"
-        yield Finding(path, line, "circle", f"these include each other: {', '.join(circle)}")
-
-
 def check_file(name: str, text: CText, raw: str, files: set[str]) -> Iterator[Finding]:
     path = f"{MODULE}/{name}"
     for include in INCLUDE.finditer(text.code):
@@ -139,30 +96,13 @@ def check_file(name: str, text: CText, raw: str, files: set[str]) -> Iterator[Fi
         )
 
 
-def includes(name: str, text: CText, files: set[str]) -> dict[str, int]:
-    """Units of the shipped sources that a file includes, each with the line of its include."""
-    found = {}
-    for include in INCLUDE.finditer(text.code):
-        target = resolve(name, include[1][1:-1], files)
-        if target and not target.startswith("tests/") and unit_of(target) != unit_of(name):
-            found[unit_of(target)] = line_of(text.code, include.start(1))
-    return found
-
-
 def check(root: Path) -> Iterator[Finding]:
     prefix = f"{MODULE}/"
     names = [name.removeprefix(prefix) for name in tree_files(root) if name.startswith(prefix)]
     sources = {name for name in names if name.endswith(C_SUFFIXES)}
-    graph: Graph = {}
-    suffix: dict[str, str] = {}
     for name in sorted(sources):
         raw = read(root / MODULE / name)
-        text = split_c(raw)
-        yield from check_file(name, text, raw, sources)
-        if not name.startswith("tests/"):
-            graph.setdefault(unit_of(name), {}).update(includes(name, text, sources))
-            suffix.setdefault(unit_of(name), Path(name).suffix)
-    yield from check_circles(graph, suffix)
+        yield from check_file(name, split_c(raw), raw, sources)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 #include "clock.h"
 #include "fib.h"
-#include "session.h"
+#include "measures.h"
 #include "threads.h"
 #include "usage.h"
 

@@ -19,11 +19,6 @@ typedef struct {
   uint32_t cores; ///< CPUs that this process may use
 } session_t;
 
-/// @brief Serve @p request and fill @p report.
-/// Loads the pool's module, creates the pool, starts its threads, drops the producer's class, measures.
-/// @param session  out: what session_close() needs
-void session_measure(session_t *session, const request_t *request, report_t *report);
-
 /// @brief Destroy the pool. May hang or crash with a faulty one; the result must be safe before.
 void session_close(session_t *session);
 
@@ -41,13 +36,5 @@ static inline void session_arm(const session_t *session, uint32_t tasks)
   if (session->backend->arm)
     session->backend->arm(session->pool, tasks);
 }
-
-// The measurements, each in a file of its name.
-void measure_slots(session_t *session);
-void measure_stream(session_t *session);
-void measure_coliseum(session_t *session);
-void measure_wake(session_t *session);
-void measure_idle(session_t *session);
-void measure_calibration(report_t *report);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "process.h"
-#include "session.h"
+#include "serve.h"
 
 /// A pool has this long to be destroyed.
 #define CLOSE_S_MAX 2.0
@@ -27,7 +27,7 @@ _Noreturn static void serve_in_child(const request_t *request, int result_fd)
   timer_t timer;
   const bool limited = process_limit(&timer, request->limit_s);
   if (limited)
-    session_measure(&session, request, &report);
+    serve(&session, request, &report);
   else
     report_error(&report, "no timer to end the measurement: %s", strerror(errno));
   struct iovec parts[] = {{.iov_base = report.text, .iov_len = report.length},

@@ -16,6 +16,7 @@ Kind = Literal["nr_ulsim", "replay"]
 Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
 Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 FigureName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+_us$")]
+RUNS = "runs.ndjson"  # the results file of a sweep
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
 
 

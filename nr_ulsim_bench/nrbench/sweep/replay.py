@@ -14,20 +14,13 @@ from nrbench.backends import ALONE, OWN, Present
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import say
 from nrbench.slots import SlotFile, read_slot_file
+from nrbench.sweep.digest import sha256_of, sha256_of_program
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS, bound_key
 from nrbench.sweep.plan import Setting, sweep_id
 from nrbench.sweep.process import bound_to
-from nrbench.sweep.record import INLINE, Build, Kind
+from nrbench.sweep.record import INLINE, RUNS, Build, Kind
 from nrbench.sweep.run import Sweep, Taken
-from nrbench.sweep.session import (
-    RUNS,
-    carry_out,
-    default_threads,
-    report_again,
-    sha256_of,
-    sha256_of_program,
-    show_plan,
-)
+from nrbench.sweep.session import carry_out, default_threads, report_again, show_plan
 from nrbench.system import format_cpus, parse_cpus
 
 __all__ = ["RUNS", "Options", "report_again", "run"]

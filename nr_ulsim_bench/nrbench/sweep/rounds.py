@@ -8,8 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Sequence
 
-from nrbench.sweep.record import ResultsError, Run, identity, moment
-from nrbench.sweep.session import RUNS
+from nrbench.sweep.record import RUNS, ResultsError, Run, identity, moment
 
 PAUSE_S = 60.0  # between two runs in which the machine did something else
 Source = tuple[str, Sequence[Run]]  # the file's name, and its runs

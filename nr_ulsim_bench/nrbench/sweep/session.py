@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 from collections import Counter
@@ -14,11 +13,10 @@ from typing import Iterator, Sequence
 
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.progress import clock_text, say
-from nrbench.sweep.record import ResultsError, Run, read_runs
+from nrbench.sweep.record import RUNS, ResultsError, Run, read_runs
 from nrbench.sweep.run import Result, Runner, Sweep
 from nrbench.sweep.store import locked, put_aside
 
-RUNS = "runs.ndjson"
 THREADS = (1, 2, 4, 8, 16, 24)
 OK, SOME_FAILED, INTERRUPTED = 0, 1, 130
 
@@ -26,22 +24,6 @@ OK, SOME_FAILED, INTERRUPTED = 0, 1, 130
 def default_threads(cores: int) -> tuple[int, ...]:
     """Those of the slides, as far as four threads on each CPU."""
     return tuple(count for count in THREADS if count <= 4 * cores)
-
-
-def sha256_of_program(program: Path) -> str:
-    """With the shared objects beside it, which are part of what runs."""
-    return sha256_of(program, *sorted(program.parent.glob("*.so*")))
-
-
-def sha256_of(*paths: Path) -> str:
-    """Of files one after the other; first twelve hex digits."""
-    digest = hashlib.sha256()
-    for path in paths:
-        if path.is_file():
-            with open(path, "rb") as file:
-                for block in iter(lambda: file.read(1 << 20), b""):
-                    digest.update(block)
-    return digest.hexdigest()[:12]
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

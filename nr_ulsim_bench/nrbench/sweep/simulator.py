@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Iterable, Mapping
 
 from nrbench.driver import quiet_environment
+from nrbench.sweep.digest import sha256_of_program
 from nrbench.sweep.parse import Output, OutputError, parse
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_program
 from nrbench.sweep.record import Build, Kind
 from nrbench.sweep.run import Taken
-from nrbench.sweep.session import sha256_of_program
 
 KIND: Kind = "nr_ulsim"
 PROGRAM = "nr_ulsim"

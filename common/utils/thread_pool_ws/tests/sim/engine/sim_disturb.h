@@ -5,20 +5,12 @@
 #ifndef SIM_DISTURB_H
 #define SIM_DISTURB_H
 
-#include "sim_machine.h"
-
-/// Time of the running thread at which its CPU's next detour is due; 0 = its next step begins cold.
-extern sim_ps_t sim_detour_at_ps;
-/// CPU time that the group has left in this period of 100 ms.
-extern sim_ps_t sim_quota_left_ps;
+#include "sim_thread.h"
 
 void sim_disturb_reset(void);
 
 /// @brief The running thread goes on.
 void sim_disturb_begins(void);
-
-/// @brief To be called when the running thread's time has reached sim_detour_at_ps, or no quota is left.
-void sim_disturb(void);
 
 /// @return whether the control group's time is used up: all of its threads stand still
 bool sim_disturb_throttles(sim_ps_t now_ps);

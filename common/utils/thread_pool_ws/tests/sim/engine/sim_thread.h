@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim_disturb.h"
 #include "sim_event.h"
 #include "sim_fiber.h"
 #include "sim_machine.h"
@@ -82,6 +81,15 @@ extern sim_ps_t sim_ahead_ps;
 /// @brief Make a thread that is ready at @p at_ps, with the attributes of @p like (NULL: a normal thread that
 /// may use all CPUs).
 sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), void *arg, sim_ps_t at_ps);
+
+/// Time of the running thread at which its CPU's next detour is due (sim_disturb.h); 0 = its next step begins
+/// cold.
+extern sim_ps_t sim_detour_at_ps;
+/// CPU time that the group has left in this period of 100 ms.
+extern sim_ps_t sim_quota_left_ps;
+
+/// @brief To be called when the running thread's time has reached sim_detour_at_ps, or no quota is left.
+void sim_disturb(void);
 
 /// @brief The running thread has used its CPU for a time.
 static inline void sim_charge(sim_ps_t ps)

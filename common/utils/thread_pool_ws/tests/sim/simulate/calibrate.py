@@ -10,7 +10,6 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -18,6 +17,7 @@ from typing import Any
 
 from simulate.machine import MachineError, read_machine
 from simulate.machinefile import machine_text
+from simulate.measured import Measured
 from simulate.program import program_path
 from simulate.topology import DISTANCES, Topology, read_topology
 
@@ -31,27 +31,6 @@ PAIRS_MAX = 3
 SECONDS_MAX = 120.0
 # Share of a CPU's time that other programs may take before the figures are called disturbed
 OTHERS_SHARE_MAX = 0.02
-
-
-@dataclass
-class Measured:
-    """Medians over the rounds, in nanoseconds as measured: machinefile.py makes costs of them."""
-
-    costs: dict[str, float] = field(default_factory=dict)
-    lines: dict[str, dict[str, float]] = field(default_factory=dict)  # by distance
-    wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # by idle time in us
-    fresh_wakes: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # the caller was idle, too
-    kicks: dict[int, dict[str, list[float]]] = field(default_factory=dict)  # another thread runs there
-    timers: dict[int, list[float]] = field(default_factory=dict)  # by sleep in us
-    cold: dict[int, list[float]] = field(default_factory=dict)  # by sleep in us
-    sleep_cpu_ns: float = 0.0
-    busy_call_ns: float = 0.0
-    turn_ns: float = 0.0
-    stay_share: float = 0.0
-    detours_per_s: float = 0.0
-    detours_share: float = 0.0
-    detour: list[float] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def measure(*words: object) -> list[dict[str, Any]]:

@@ -8,10 +8,8 @@ takes, so that part is taken off here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from simulate.calibrate import Measured
+from simulate.measured import Measured
 
 SWITCH_NS_MIN = 200.0
 SHARES = (0, 0.1, 0.5, 0.9, 0.99, 0.999)

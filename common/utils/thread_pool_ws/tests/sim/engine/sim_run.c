@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file sim_thread.c
-/// sim_thread.h.
+/// @file sim_run.c
+/// The machine runs: sim_thread.h.
 #include "sim_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_disturb.h"
 #include "sim_libc.h"
 #include "sim_random.h"
 #include "sim_schedule.h"

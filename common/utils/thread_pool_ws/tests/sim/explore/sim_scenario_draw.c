@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file sim_scenario.c
+/// @file sim_scenario_draw.c
 /// sim_scenario.h: what is drawn, and how often. Sizes are small on purpose: a scenario has some thousand
 /// scheduling points, and most races need two or three threads.
 #include "sim_scenario.h"
