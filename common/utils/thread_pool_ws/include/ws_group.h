@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -88,4 +89,5 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

@@ -39,6 +39,7 @@
 #include "ws_group.h"
 #include "ws_stats.h"
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -292,4 +293,5 @@ void ws_pool_destroy(ws_pool_t *pool);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -102,4 +103,5 @@ void ws_pool_report(struct ws_pool_s *pool, void (*line)(void *arg, const char *
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

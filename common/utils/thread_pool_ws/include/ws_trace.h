@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,4 +52,5 @@ void ws_trace_run(void (*func)(void *arg), void *arg);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cmake --install: headers, static and shared library, files for find_package and pkg-config. cpack: Debian packages.
+# Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
+set(ws_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/thread_pool_ws)
+
+# The objects of the static library, which are position-independent, and export what the public headers declare.
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "")
+add_library(thread_pool_ws_shared SHARED ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
+add_library(thread_pool_ws::thread_pool_ws ALIAS thread_pool_ws_shared)
+set_target_properties(thread_pool_ws_shared PROPERTIES OUTPUT_NAME thread_pool_ws EXPORT_NAME thread_pool_ws
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+target_include_directories(thread_pool_ws_shared PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:include/thread_pool_ws>)
+target_link_libraries(thread_pool_ws_shared PRIVATE
+  -Wl,--whole-archive $<BUILD_INTERFACE:thread_pool_ws> -Wl,--no-whole-archive
+  -Wl,--version-script=${ws_templates}/exports.map) # the tracepoints' own symbols stay inside
+set_target_properties(thread_pool_ws_shared PROPERTIES LINK_DEPENDS ${ws_templates}/exports.map)
+target_link_libraries(thread_pool_ws_shared PUBLIC Threads::Threads)
+
+install(TARGETS thread_pool_ws thread_pool_ws_shared EXPORT thread_pool_ws
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
+  DESTINATION include/thread_pool_ws COMPONENT development FILES_MATCHING PATTERN "*.h")
+install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
+  DESTINATION ${ws_config_dir} COMPONENT development)
+
+# What the static library needs of the machine it was built on.
+set(ws_modules "")
+set(ws_requires "")
+if(TARGET PkgConfig::HWLOC)
+  list(APPEND ws_modules "pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)")
+  list(APPEND ws_requires hwloc)
+endif()
+if(TARGET PkgConfig::LTTNG_UST)
+  list(APPEND ws_modules "pkg_check_modules(LTTNG_UST QUIET IMPORTED_TARGET lttng-ust)")
+  list(APPEND ws_requires lttng-ust)
+endif()
+string(REPLACE ";" "\n" WS_CONFIG_MODULES "${ws_modules}")
+string(REPLACE ";" " " WS_PC_REQUIRES "${ws_requires}")
+configure_package_config_file(${ws_templates}/thread_pool_wsConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
+  INSTALL_DESTINATION ${ws_config_dir})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
+  DESTINATION ${ws_config_dir} COMPONENT development)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR "the thread_pool_ws project")
+set(CPACK_PACKAGE_CONTACT "the thread_pool_ws project <maintainers@thread-pool-ws.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "work-stealing thread pool for bursts of short tasks under a deadline")
+set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME "libthread-pool-ws${PROJECT_VERSION_MAJOR}")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libthread-pool-ws-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+  "libthread-pool-ws${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION})")
+include(CPack)
