@@ -47,6 +47,7 @@ configure_package_config_file(${ws_templates}/thread_pool_wsConfig.cmake.in
   INSTALL_DESTINATION ${ws_config_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH WS_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # wherever it is installed
 configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
