@@ -25,7 +25,7 @@ static bool is_reached(const goal_t *goal)
   return goal->group ? ws_group_done(goal->group) : goal->event->ready(goal->event->arg);
 }
 
-/// Nothing else to do: sleep. Whoever has a place among the awake, in whichever pool, hands it over.
+/// Nothing else to do: sleep. A thread that has a place among the awake, in any pool, hands that place over.
 static void sleep_on(const goal_t *goal)
 {
   ws_blocking_begin();
@@ -192,7 +192,7 @@ static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 static void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
   if (!pool && ws_self()->worker)
-    pool = ws_self()->worker->pool; // it might be the only one who can
+    pool = ws_self()->worker->pool; // it may be the only thread that can
   ws_traced_join_begin(pool, goal->tag);
   if (!is_reached(goal))
     wait_in(pool, goal);

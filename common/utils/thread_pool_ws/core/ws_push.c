@@ -27,8 +27,8 @@ static void settle_all(ws_frame_t *frame)
     ws_run_late(frame->pool, here, &frame->task);
 }
 
-/// The pool stopped while this push was under way, and its workers may be gone: whoever finds a task deals
-/// with it. With all of them, though one may end the thread: nobody else will look.
+/// The pool stopped while this push was under way, and its workers may be gone: the thread that finds a task
+/// deals with it. With all tasks, though one may end the thread: no other thread will look.
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
 static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 {
@@ -40,7 +40,7 @@ static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_note_outside(pool, here);
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->quiet))) // relaxed: who misses it is seen by the worker
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->quiet))) // relaxed: a missed pause is seen by the worker
     ws_prewake_arrived(pool, 0);
 }
 

@@ -19,7 +19,7 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 }
 
 /// @brief The task at the bottom of the stack has returned: its group may end, and another take its address.
-/// What it has left in the queue belongs to nobody who could be told apart.
+/// Tasks that it has left in the queue belong to no group that could be told apart.
 static inline void ws_root_end(ws_queue_t *queue)
 {
   // relaxed: only the owner writes it

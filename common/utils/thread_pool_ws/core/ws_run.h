@@ -10,8 +10,8 @@
 /// count it: the caller does, and may do so for several tasks of one group at once.
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
-/// @brief Count @p tasks as run, after their groups were completed: who waits for the pool may free the
-/// groups then.
+/// @brief Count @p tasks as run, after their groups were completed: a thread that waits for the pool may free
+/// the groups then.
 void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 
 /// @brief Run a task taken from a queue under its own root, complete its group, count it.
@@ -20,8 +20,8 @@ void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *ta
 /// @brief Complete the group of a task that came from no queue, or that ended its thread, and count it.
 void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-/// @brief Count @p tasks as pushed, before they can run: who compares run with pushed must never see more
-/// run.
+/// @brief Count @p tasks as pushed, before they can run: a thread that compares run with pushed must never
+/// see more run.
 /// @param queue  the caller's, NULL = it has none
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
 

@@ -5,8 +5,9 @@
 /// put straight. Then a worker goes on, a stop goes on, and a wait for a group goes on until the group is
 /// done, because the group may lie on the stack that is about to go. Only after that the thread ends.
 ///
-/// Method    Whoever runs tasks keeps what is under way in a frame and registers a cleanup handler, once for
-///           all tasks of a wait or a worker. The handler is called while the stack above the frame is whole.
+/// Method    A thread that runs tasks keeps the present task in a frame and registers a cleanup handler, once
+///           for all tasks of a wait or a worker. The handler is called while the stack above the frame is
+///           whole.
 /// Nesting   Frames of waits inside tasks are repaired from the innermost to the outermost, as they unwind.
 #ifndef WS_SURVIVE_H
 #define WS_SURVIVE_H

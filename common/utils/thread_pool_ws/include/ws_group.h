@@ -3,8 +3,8 @@
 /// A join group: a counter of unfinished tasks that a thread can wait for (a fork/join latch).
 ///
 /// Life: init(n) or init(0) and add(n) -> tasks run and complete it -> wait returns -> the memory may be
-/// reused. A group may live on the stack of the thread that waits: whoever completes it last touches nothing
-/// of it but the address of its word, and only in the kernel's hash of waiters.
+/// reused. A group may live on the stack of the thread that waits: the thread that completes it last touches
+/// nothing of it but the address of its word, and only in the kernel's hash of waiters.
 ///
 /// Word:  bits 1..31 = units not yet completed, bit 0 = "somebody sleeps on this word".
 ///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0); a waiter sets bit 0, nobody clears it
@@ -47,14 +47,15 @@ void ws_group_add(ws_group_t *group, uint32_t units);
 /// @brief Complete @p units of the group by hand (the pool does it for a task that carries the group).
 /// @param units  at most those that the group still waits for. More: ends the process with a message
 /// @threads   any; the caller must own the units, that is nobody else completes the same ones
-/// @ordering  [edge GROUP_DONE] writes before the call are visible to whoever returns from ws_group_wait
+/// @ordering  [edge GROUP_DONE] writes before the call are visible to a thread that returns from
+/// ws_group_wait
 /// @progress  lock-free; one futex call if it is the last and somebody sleeps
 void ws_group_complete(ws_group_t *group, uint32_t units);
 
-/// @brief A tag instead of a group: the pool completes nothing for a task that carries one, but who waits for
-/// @p id, a group or anything else with an address, helps with the task. For tasks that complete their group
-/// themselves before they return, so that the group may be gone by then, and for what is no group at all
-/// (ws_pool_await).
+/// @brief A tag instead of a group: the pool completes nothing for a task that carries one, but a thread that
+/// waits for @p id, a group or anything else with an address, helps with the task. For tasks that complete
+/// their group themselves before they return, so that the group may be gone by then, and for what is no
+/// group at all (ws_pool_await).
 /// @param id  never read; a multiple of 4
 static inline ws_group_t *ws_group_tag(const void *id)
 {

@@ -206,29 +206,29 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
 int ws_pool_wait(ws_pool_t *pool);
 
-/// @brief Tasks will come soon: wake workers now, who look for them until @p within_ns from now and then, as
-/// always, for spin_ns_max at most. Wakes none that are awake, nor more than there are CPUs for.
-/// A wrong announcement costs that CPU time, a right one hides the time that a sleeping CPU takes to wake.
-/// @param workers    wanted awake; who is looking for work already counts
+/// @brief Tasks will come soon: wake workers now. They look for tasks until @p within_ns from now and then,
+/// as always, for spin_ns_max at most. Wakes no more workers than there are CPUs for. A wrong announcement
+/// costs that CPU time. A right one hides the time that a sleeping CPU takes to wake.
+/// @param workers    wanted awake; a worker that looks for work already counts
 /// @param within_ns  the workers' bound on spinning for nothing; 0 .. 100,000,000, more is cut to that
 /// @threads   any
 /// @progress  a futex call for each worker it wakes
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 
-/// @brief A burst is expected at @p at_ns: have workers awake by then. Who would have to wait for long sleeps
-/// again until shortly before, by a timer of its own.
+/// @brief A burst is expected at @p at_ns: have workers awake by then. A worker woken too early sleeps again
+/// and sets a timer for shortly before the burst.
 /// @param workers  to wake and tell, as for ws_pool_prewake(); others that fall asleep before may come, too
 /// @param at_ns    CLOCK_MONOTONIC; a time that has passed or is more than a second away = now
 /// Otherwise as ws_pool_prewake(). It holds in every mode, and is not learnt from.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 
-/// @brief Bursts follow each other from now on: have @p workers workers awake, and whoever runs out of work
+/// @brief Bursts follow each other from now on: have @p workers workers awake. A worker that runs out of work
 /// looks for more until ws_pool_phase_end(), within spin_cpu_max_percent and the CPUs there are. Of several
 /// phases at once the last to end counts.
 /// @threads   any
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers);
 
-/// @brief The last burst of the phase is done: who finds no work sleeps at once.
+/// @brief The last burst of the phase is done: a worker that finds no work sleeps at once.
 /// @threads   any; once for each ws_pool_phase_begin()
 void ws_pool_phase_end(ws_pool_t *pool);
 

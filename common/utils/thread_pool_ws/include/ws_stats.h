@@ -49,7 +49,7 @@ typedef struct {
   ws_worker_stats_t outside;    ///< threads that are not workers, summed
 } ws_stats_t;
 
-/// Who woke a worker.
+/// By what a worker was woken.
 typedef enum { WS_WAKE_PUSH, WS_WAKE_TIMER } ws_wake_by_t;
 
 /// Classes of how long a worker had slept: below 250 us, 1 ms, 4 ms, 16 ms, and longer.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_trace.h
-/// Phases of a slot in a trace: who calls the pool says what the tasks between two moments are for.
+/// Phases of a slot in a trace: the caller of the pool tells what the tasks between two moments are for.
 ///
 /// The pool traces what it does itself (docs/tracing.md lists all events); these calls add what it cannot
 /// know. Without tracing compiled in they do next to nothing.
@@ -44,7 +44,7 @@ void ws_trace_phase_end(ws_trace_phase_t phase);
 
 /// @brief Call func(arg), with the events of a task that is pushed and run at once, by no pool: pool 0.
 /// Without a function nothing happens.
-/// For who has no pool, or a closed one, and does itself what a pool would have done.
+/// For a program without a pool, or with a closed one, that runs the tasks itself.
 /// @threads   any
 /// @progress  func's; beside it as ws_trace_phase_begin(), three events
 void ws_trace_run(void (*func)(void *arg), void *arg);

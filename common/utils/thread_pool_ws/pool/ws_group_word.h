@@ -9,7 +9,7 @@
 /// @return units not yet completed
 uint32_t ws_group_units(ws_group_t *group);
 
-/// @return whether who waits for @p wanted may run a task that carries @p carried, a group or a tag of it
+/// @return whether a thread that waits for @p wanted may run a task that carries @p carried, a group or a tag
 /// @param weak  a weak tag will do
 static inline bool ws_group_is(const ws_group_t *carried, const ws_group_t *wanted, bool weak)
 {

@@ -43,7 +43,7 @@ static bool take_bit(ws_worker_t *worker)
 void ws_inbox_open(ws_worker_t *worker)
 {
   ws_inbox_t *inbox = &worker->inbox;
-  const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] who had it is done with it
+  const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] its last owner is done with it
   if (state_of(word) != WS_INBOX_AWAY)
     return;
   ws_store_relaxed(&inbox->state, with_state(word, WS_INBOX_WAITING)); // relaxed: published with the bit
@@ -70,7 +70,7 @@ bool ws_inbox_shut(ws_worker_t *worker)
     claimed = true;
     if (pauses >= FILLING_PAUSES && state_of(word) == WS_INBOX_WAITING
         && move(inbox, word, WS_INBOX_GIVEN_UP))
-      return false; // who would fill it has no CPU
+      return false; // the thread that would fill it has no CPU
     ws_pause();
   }
 }

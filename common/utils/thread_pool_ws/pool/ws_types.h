@@ -52,7 +52,7 @@ typedef struct ws_queue_s ws_queue_t;
 struct ws_queue_s {
   ws_deque_t deque;
   /// O group of the task at the bottom of the owner's stack. Every task in deque was pushed by that task or
-  /// its descendants: who waits for this group may take them.
+  /// its descendants: a thread that waits for this group may take them.
   alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
   alignas(WS_SPACING) ws_counters_t count;
@@ -119,17 +119,17 @@ enum {
 typedef struct {
   ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
   ws_aptr_t group; ///< S of the task: to see whose it is without taking it
-  ws_task_t task; ///< plain: whoever took the worker's bit, or has moved the state last, owns it
+  ws_task_t task; ///< plain: owned by the thread that took the worker's bit, or has moved the state last
 } ws_inbox_t;
 
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
-  /// S futex: 1 = get up. Set once by whoever takes the worker's bit out of pool->sleepers, cleared by the
-  /// worker.
+  /// S futex: 1 = get up. Set once by the thread that takes the worker's bit out of pool->sleepers, cleared
+  /// by the worker.
   alignas(WS_SPACING) ws_au32_t token;
-  ws_au32_t trust; ///< S WS_TRUST_*; whoever moves it from COUNTED or STARVED changes that count of the pool
+  ws_au32_t trust; ///< S WS_TRUST_*; a thread that moves it from COUNTED or STARVED changes that count
   ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
   ws_au64_t starved_ns; ///< S when the guard stopped relying on it
   ws_au64_t shun_until_ns; ///< O others are woken before it until then, because it got no CPU; 0 = never
@@ -214,7 +214,7 @@ struct ws_pool_s {
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
   ws_au32_t ended_threads; ///< S times that a task ended its worker's thread
 
-  /// S bit w: worker w waits, and whoever takes the bit may fill its inbox.
+  /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
 
   alignas(WS_SPACING) ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a median

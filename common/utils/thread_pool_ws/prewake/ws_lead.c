@@ -14,7 +14,7 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const double present = how->occupancy, absent = 1 - present;
   const double in_vain = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
   ws_lead_choice_t choice = {.lead_ns = lead_ns};
-  // Who gives up is late by as much as if it had not got up, and has to be woken once more.
+  // A worker that gives up is late by as much as if it had not got up, and has to be woken once more.
   const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
   choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, in_vain, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
@@ -22,8 +22,8 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   // as much to wait for it as it costs to be woken.
   if (in_vain * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
     choice.wait_ns = miss_ns;
-  // Whoever is later than a push would have made it gains nothing, and loses nothing either: what delayed it
-  // by milliseconds would have delayed it then, too.
+  // If the timer fires later than a push would have woken the worker, the timer neither helps nor hurts: what
+  // delayed the timer by milliseconds would have delayed the push's wake, too.
   const int64_t react_ns = (int64_t)how->react_ns;
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
   const double reached = ws_window_reached(how->late, choice.wait_ns);

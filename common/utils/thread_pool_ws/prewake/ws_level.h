@@ -17,7 +17,7 @@ void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns);
 /// @brief Time has passed: one level up, if it was without trouble.
 void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns);
 
-/// @brief A spin was, or was not, interrupted by somebody who needed the CPU.
+/// @brief A spin was, or was not, interrupted by a thread that needed the CPU.
 void ws_level_spun(ws_worker_t *worker, bool preempted);
 
 #endif

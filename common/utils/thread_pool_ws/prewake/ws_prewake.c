@@ -36,7 +36,7 @@ void ws_prewake_begin(struct ws_pool_s *pool)
 
 void ws_prewake_quiet(struct ws_pool_s *pool)
 {
-  if (!ws_load_relaxed(&pool->quiet)) // relaxed: who misses it is seen by the worker that finds the task
+  if (!ws_load_relaxed(&pool->quiet)) // relaxed: a missed one is seen by the worker that finds the task
     ws_store_relaxed(&pool->quiet, 1); // relaxed: as above
 }
 
@@ -172,7 +172,7 @@ void ws_prewake_disarm(ws_worker_t *worker)
 {
   if (ws_load_relaxed(&worker->alarm_ns) == 0) // relaxed: only the worker writes it
     return;
-  ws_store_relaxed(&worker->alarm_ns, 0); // relaxed: a preference of those who wake
+  ws_store_relaxed(&worker->alarm_ns, 0); // relaxed: a preference of threads that wake workers
   ws_add_relaxed(&worker->pool->armed, 0u - 1); // relaxed: a preference
   if (WS_UNLIKELY(worker->prewake->is_far))
     ws_add_relaxed(&worker->pool->prewake->armed_far, 0u - 1); // relaxed: a preference

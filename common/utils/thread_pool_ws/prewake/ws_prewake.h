@@ -35,7 +35,7 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns);
 /// @brief The worker has run out of work. @return until when it shall look for more
 uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns);
 
-/// @brief The worker has spun, and was or was not interrupted by somebody who needed the CPU.
+/// @brief The worker has spun, and was or was not interrupted by a thread that needed the CPU.
 void ws_prewake_spun(ws_worker_t *worker, bool preempted);
 
 /// @brief The worker goes to sleep, at worker->slept_ns: plan when it gets up by itself. Where it does,
@@ -54,8 +54,8 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 
-/// @return whether the worker's alarm is over at @p now_ns, and it is on its way. For whoever has claimed it,
-/// before the token
+/// @return whether the worker's alarm is over at @p now_ns, so that it is on its way
+/// @threads  the one that has claimed the worker, before the token
 static inline bool ws_alarm_is_over(const ws_worker_t *worker, uint64_t now_ns)
 {
   const uint64_t alarm_ns = ws_load_relaxed(&worker->alarm_ns); // relaxed: the caller owns the claim

@@ -59,7 +59,7 @@ typedef struct {
 struct ws_prewake_pool_s {
   ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
   ws_rhythm_t rhythm;
-  ws_au32_t outlook_sequence; ///< O who has rhythm; odd = outlook is being written
+  ws_au32_t outlook_sequence; ///< O the holder of rhythm_lock; odd = outlook is being written
   ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
   ws_au64_t heard_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
   ws_au64_t dry_ns; ///< S when a worker last ran dry
@@ -69,13 +69,13 @@ struct ws_prewake_pool_s {
   ws_au64_t sleep_ns_min; ///< O sleeps that are shorter say nothing about waking
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
   ws_au32_t period_bursts; ///< O as period_ns
-  ws_au64_t bursts, expected_bursts, absent_bursts; ///< O who has rhythm
+  ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
   // ws_level.h
   ws_au32_t level_lock; ///< S 1 = somebody changes the level
   ws_au32_t level; ///< S see ws_stats.h
   uint64_t span_ns; ///< time without trouble until the level rises; under level_lock
   ws_au64_t clean_ns; ///< S if it does not fall until then, it rises
-  ws_au64_t level_changes; ///< O who has level_lock
+  ws_au64_t level_changes; ///< O the holder of level_lock
   ws_au64_t throttled_looks; ///< O the guard's
 };
 

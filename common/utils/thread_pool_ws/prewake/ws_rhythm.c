@@ -76,7 +76,7 @@ static void put_phase(ws_prewake_pool_t *its, uint32_t permille, uint32_t index,
 static void publish(ws_prewake_pool_t *its, uint32_t permille, uint64_t now_ns)
 {
   const ws_rhythm_t *rhythm = &its->rhythm;
-  const uint32_t sequence = ws_load_relaxed(&its->outlook_sequence); // relaxed: who has the rhythm writes it
+  const uint32_t sequence = ws_load_relaxed(&its->outlook_sequence); // relaxed: the lock's holder writes it
   ws_store_relaxed(&its->outlook_sequence, sequence + 1); // relaxed: the fence orders
   ws_fence_seq_cst(); // [edge OUTLOOK fence] odd before the words
   put(its, SEEN, rhythm->seen_ns);
@@ -171,7 +171,7 @@ static void hear(ws_prewake_pool_t *its, uint64_t at_ns)
   ws_count(&its->expected_bursts, rhythm->arrived.phase >= 0);
 }
 
-/// For who has the rhythm.
+/// The caller holds the lock.
 static void learn(ws_prewake_pool_t *its, uint32_t permille, uint64_t at_ns, uint64_t now_ns)
 {
   ws_rhythm_t *rhythm = &its->rhythm;

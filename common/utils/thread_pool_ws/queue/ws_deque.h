@@ -162,7 +162,7 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
   uint64_t top = ws_load_relaxed(&deque->top); // relaxed: top only grows, so empty here is empty
   if ((int64_t)(bottom - top) < 0)
     return false;
-  // [edge DEQ_PUBLISH release] whoever reads it may take an older cell
+  // [edge DEQ_PUBLISH release] a thread that reads it may take an older cell
   ws_store_release(&deque->bottom, bottom);
   // Bottom first: a thief that has seen this count must not find the bottom of before when it makes its memo.
   const uint64_t takes = ws_load_relaxed(&deque->takes); // relaxed: only the owner writes it

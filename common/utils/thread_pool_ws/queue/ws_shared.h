@@ -23,7 +23,7 @@
 
 typedef struct {
   ws_au64_t turn;
-  ws_task_t task; ///< plain: whoever's turn it is owns it
+  ws_task_t task; ///< plain: owned by the thread whose turn it is
 } ws_shared_cell_t;
 
 typedef struct {

@@ -70,7 +70,7 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
   const uint64_t now_ns = ws_os_now_ns();
   ws_traced_hint(pool, workers, at_ns);
   if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX)
-    ws_store_relaxed(&pool->expected_ns, at_ns); // relaxed: a hint, read by whoever plans its sleep
+    ws_store_relaxed(&pool->expected_ns, at_ns); // relaxed: a hint, read by workers that plan their sleep
   wake_tree(pool, workers);
 }
 

@@ -48,8 +48,8 @@ static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
 #define SHY_NS_MIN 2000u
 #define SHY_NS_MAX 1000000u
 
-/// The worker has done what it found. Whoever hands over tiny tasks, one by one, spends more time on that
-/// than they take: the worker steals them, and opens its inbox later and later.
+/// The worker has done what it found. A thread that hands over tiny tasks, one by one, spends more time on
+/// that than the tasks take: the worker steals them, and opens its inbox later and later.
 static void note_shyness(ws_worker_t *worker, uint64_t now_ns)
 {
   if (now_ns - worker->found_ns >= TINY_NS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for whoever watches. LTTng's tracepoints with WS_LTTNG, probes of
-/// sys/sdt.h (for bpftrace, perf, SystemTap) with WS_USDT, both, or nothing: then the fields are not even
+/// WS_PROBE(event, fields...): an event for whatever tool watches. LTTng's tracepoints with WS_LTTNG, probes
+/// of sys/sdt.h (for bpftrace, perf, SystemTap) with WS_USDT, both, or nothing: then the fields are not even
 /// evaluated. Events and fields have the same names and order in both; ws_tp.h lists them.
 #ifndef WS_PROBE_H
 #define WS_PROBE_H

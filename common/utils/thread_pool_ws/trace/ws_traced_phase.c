@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced_phase.c
-/// The events of a phase; apart from who counts its tasks, so that a test can look between the two.
+/// The events of a phase; apart from the count of its tasks, so that a test can look between the two.
 #include "ws_traced.h"
 
 void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)

@@ -15,7 +15,7 @@ typedef struct ws_tpool_s {
   uint32_t users; ///< S 2 for each thread inside, + 1 = closed
   uint32_t aborted; ///< S shape A: 1 = queued elements are dropped, later ones run inline
   uint32_t delivering; ///< S shape A: threads that are about to hand a result over
-  ws_pool_t *pool; ///< S NULL = tasks run inline, or it has been freed; for who is inside
+  ws_pool_t *pool; ///< S NULL = tasks run inline, or it has been freed; for users that have entered
   uint32_t workers; ///< I threads that were started
   bool hints; ///< I workers may be woken ahead of a burst: ws_tpool_lead.h
   bool threads; ///< I there is, or was, a pool

@@ -162,7 +162,7 @@ static void trace(const ws_tpool_t *ws, const notifiedFIFO_elt_t *msg)
 {
   static uint32_t warned; // bool; RISC-V exchanges no bytes without libatomic
   const ssize_t written = write(ws->trace_fd, msg, sizeof(*msg));
-  // relaxed: only who comes first
+  // relaxed: only which thread comes first
   if (written == (ssize_t)sizeof(*msg) || __atomic_exchange_n(&warned, 1, __ATOMIC_RELAXED))
     return;
   ws_tpool_say("thread_pool_ws: OAI_THREADPOOLMEASUREMENTS: measurements are lost: %s", strerror(errno));

@@ -229,7 +229,7 @@ static inline notifiedFIFO_elt_t *pollNotifiedFIFO(notifiedFIFO_t *nf)
   return msg;
 }
 
-/// @brief Delete what is queued, wake who waits; from now on pulls return NULL and pushes do nothing.
+/// @brief Delete what is queued, wake threads that wait; from now on pulls return NULL and pushes do nothing.
 static inline void abortNotifiedFIFO(notifiedFIFO_t *nf)
 {
   mutexlock(nf->lockF);
