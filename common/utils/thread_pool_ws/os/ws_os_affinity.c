@@ -79,8 +79,9 @@ int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
 
 /// Where nothing but a cpuset restricted the thread before, it asks for all CPUs and gets those of the
 /// cpuset: since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise
-/// (taskset, isolcpus) it asks for what it had. Which of the two holds is found out once for each mask that
-/// it had.
+/// (taskset, isolcpus) it asks for what it had. Which of the two holds the thread itself finds out, once for
+/// each mask that it had: it has all CPUs for a moment. Another thread could be stopped in that moment, for
+/// long.
 static void widen(ws_confine_t *confine, int32_t tid)
 {
   unsigned long all[sizeof(confine->had) / sizeof(unsigned long)];
@@ -91,7 +92,8 @@ static void widen(ws_confine_t *confine, int32_t tid)
     return; // somebody else has changed it since
   if (confine->widens_by == WS_WIDENS_ALL && set(tid, all, bytes))
     return;
-  if (confine->widens_by == WS_WIDENS_UNKNOWN && set(tid, all, bytes) && get(tid, seen, bytes)) {
+  const bool finds_out = confine->widens_by == WS_WIDENS_UNKNOWN && tid == 0;
+  if (finds_out && set(tid, all, bytes) && get(tid, seen, bytes)) {
     confine->widens_by = memcmp(seen, confine->had, bytes) == 0 ? WS_WIDENS_ALL : WS_WIDENS_HAD;
     if (confine->widens_by == WS_WIDENS_ALL || !holds(seen, confine->had, bytes))
       return; // as before; or somebody else has taken CPUs away since

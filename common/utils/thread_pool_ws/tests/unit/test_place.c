@@ -27,6 +27,7 @@ static struct {
   uint32_t cpu; ///< where it runs
   uint32_t calls, sets; ///< of its own
   pid_t of; ///< the thread that the last call named
+  uint64_t ever; ///< CPUs that it was ever allowed to use by a call of the pool
   uint32_t taskset_at; ///< somebody sets its affinity to taskset_to before this call of its own
   uint64_t taskset_to;
   uint64_t now_ns;
@@ -79,6 +80,7 @@ int __wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
   }
   os.sets++;
   os.asked = cpus;
+  os.ever |= allowed();
   settle();
   return 0;
 }
@@ -308,6 +310,21 @@ static void the_guard_frees_a_sleeper(void)
   CU_ASSERT_EQUAL(os.sets, 0);
 }
 
+/// The guard may lose its CPU in the middle: what it sets on the way must do no harm.
+static void the_guard_gives_back_no_more_than_was_there(void)
+{
+  realtime = false;
+  begin(0xf);
+  taskset(CPU(0) | CPU(1));
+  ws_place_leave(&worker);
+  CU_ASSERT_EQUAL(allowed(), CPU(0));
+  os.ever = 0;
+  worker.tid = 1234;
+  ws_place_free(&worker);
+  CU_ASSERT_EQUAL(os.ever, CPU(0) | CPU(1));
+  CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(1));
+}
+
 static void as_both(void (*test)(void))
 {
   for (uint32_t class = 0; class <= 1; class++) {
@@ -361,4 +378,5 @@ TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity),
           TEST_CASE(a_normal_worker_sleeps_elsewhere),
           TEST_CASE(a_realtime_worker_sleeps_unrestricted),
           TEST_CASE(changes_during_a_sleep_are_kept),
-          TEST_CASE(the_guard_frees_a_sleeper))
+          TEST_CASE(the_guard_frees_a_sleeper),
+          TEST_CASE(the_guard_gives_back_no_more_than_was_there))

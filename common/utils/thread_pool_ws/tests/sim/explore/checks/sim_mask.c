@@ -24,15 +24,17 @@ static const ws_worker_t *worker_of(const sim_thread_t *thread)
 
 /// Linux has no compare-and-swap for affinities. What the operator says while a worker changes its affinity
 /// may be lost. So may a mask that happens to be the narrow one which the worker has given itself.
-static bool may_be_lost(const ws_worker_t *worker, uint64_t had, uint64_t mask)
+static bool may_be_lost(const ws_worker_t *worker, uint64_t mask)
 {
-  return ws_load_relaxed(&worker->confine.busy) || (worker->confine.on && had == mask);
+  const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
+  return ws_load_relaxed(&worker->confine.busy)
+         || (worker->confine.on && ((worker->confine.narrow[0] ^ mask) & all) == 0);
 }
 
 void sim_mask_tell(const sim_thread_t *thread, uint64_t mask)
 {
   const ws_worker_t *worker = worker_of(thread);
-  told[thread->index] = worker && !may_be_lost(worker, thread->allowed[0], mask) ? mask : 0;
+  told[thread->index] = worker && !may_be_lost(worker, mask) ? mask : 0;
 }
 
 void sim_mask_check(const sim_record_t *record)
