@@ -7,16 +7,20 @@
 #include "sim_libc.h"
 #include "sim_play.h"
 
-static uint64_t told[SIM_THREADS_MAX]; ///< by thread: what the operator said last; 0 = nothing, or unclear
+static struct {
+  const ws_worker_t *worker; ///< what the thread is, if it has run a task. Valid while the thread lives
+  uint64_t told; ///< what the operator said last; 0 = nothing, or unclear
+} known[SIM_THREADS_MAX]; ///< by thread
 
-static const ws_worker_t *worker_of(const sim_thread_t *thread)
+/// @return the worker that the running thread is
+static const ws_worker_t *own_worker(void)
 {
   for (uint32_t i = 0; i < sim_scene->pools; i++) {
     const ws_pool_t *pool = sim_pool[i];
     if (!pool || ws_load_relaxed(&pool->state) == WS_STOPPED)
       continue;
     for (uint32_t j = 0; j < pool->workers; j++)
-      if (pool->worker[j].tid == (int32_t)thread->index + 1)
+      if (pool->worker[j].tid == (int32_t)sim_self->index + 1)
         return &pool->worker[j];
   }
   return NULL;
@@ -31,17 +35,19 @@ static bool may_be_lost(const ws_worker_t *worker, uint64_t mask)
          || (worker->confine.on && ((worker->confine.narrow[0] ^ mask) & all) == 0);
 }
 
+/// A thread that has run no task yet may be anything: its pool may be gone.
 void sim_mask_tell(const sim_thread_t *thread, uint64_t mask)
 {
-  const ws_worker_t *worker = worker_of(thread);
-  told[thread->index] = worker && !may_be_lost(worker, mask) ? mask : 0;
+  const ws_worker_t *worker = thread->state != SIM_ENDED ? known[thread->index].worker : NULL;
+  known[thread->index].told = worker && !may_be_lost(worker, mask) ? mask : 0;
 }
 
 void sim_mask_check(const sim_record_t *record)
 {
-  const ws_worker_t *worker = worker_of(sim_self);
+  const ws_worker_t *worker = own_worker();
   const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1, may = sim_self->allowed[0] & all;
-  const uint64_t says = told[sim_self->index];
+  const uint64_t says = known[sim_self->index].told;
+  known[sim_self->index].worker = worker;
   if (!worker || worker->cpu >= 0)
     return;
   if (!sim_scene->changes_masks && may != all)
