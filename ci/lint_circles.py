@@ -21,7 +21,7 @@ from lintkit import C_SUFFIXES, Finding, is_python, line_of, main, read, split_c
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 TESTS = re.compile(r"(^|/)tests/(?!sim/)|(^|/)tests?$|(^|/)oai_model/")
 
-# What is needed by a unit -> the file and line that need it.
+# A unit -> each unit that it needs, with the file and line of the include or import.
 Graph = dict[str, dict[str, tuple[str, int]]]
 
 

@@ -27,7 +27,8 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
 /// From the own queue. The tasks that pushed what lies there have ended, or will not join it here.
 static bool take_own(const struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  return WS_LIKELY(!pool->settings.fifo) ? ws_queue_take(here.queue, task) : ws_steal_own(here, task);
+  return WS_LIKELY(!pool->settings.fifo) ? ws_queue_take(here.queue, task)
+                                           : ws_queue_take_oldest(here.queue, task);
 }
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)

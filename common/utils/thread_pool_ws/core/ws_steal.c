@@ -89,18 +89,6 @@ bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return ws_steal_from(pool, here, victim, task);
 }
 
-bool ws_steal_own(ws_here_t here, ws_task_t *task)
-{
-  ws_steal_memo_t memo = {0};
-  ws_steal_t result = WS_STEAL_EMPTY;
-  if (ws_queue_size(here.queue) == 0)
-    return false; // mostly: no fence of a steal
-  do
-    result = ws_queue_steal(here.queue, &memo, task);
-  while (result == WS_STEAL_LOST);
-  return result == WS_STEAL_GOT;
-}
-
 static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
 {
   if (!ws_load_relaxed(&pool->aside_used)) // relaxed: a hint; ws_park looks after a fence

@@ -17,9 +17,6 @@ bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 /// queue's lines from the thread that fills it, at every task.
 bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief Take the oldest task of the thread's own queue, as a thief does.
-bool ws_steal_own(ws_here_t here, ws_task_t *task);
-
 /// @brief Take what lies in nobody's queue: put aside by a join, pushed without a lane, or handed to a worker
 /// that gets no CPU.
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);

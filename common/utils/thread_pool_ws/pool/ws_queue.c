@@ -116,14 +116,43 @@ bool ws_aside_put(ws_worker_t *worker, const ws_task_t *task)
   return true;
 }
 
-bool ws_aside_steal(ws_worker_t *worker, ws_task_t *task)
+static bool steal_oldest(ws_deque_t *deque, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
   ws_steal_t result;
   do
-    result = ws_deque_steal(&worker->aside, &memo, task);
+    result = ws_deque_steal(deque, &memo, task);
   while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
   return result == WS_STEAL_GOT;
+}
+
+bool ws_queue_take_oldest(ws_queue_t *queue, ws_task_t *task)
+{
+  return ws_queue_size(queue) > 0 && steal_oldest(&queue->deque, task); // mostly empty: no fence of a steal
+}
+
+bool ws_aside_steal(ws_worker_t *worker, ws_task_t *task)
+{
+  return steal_oldest(&worker->aside, task);
+}
+
+static bool trim(ws_deque_t *deque, bool now)
+{
+  if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
+    return false;
+  if (now)
+    ws_deque_trim(deque);
+  return true;
+}
+
+bool ws_queue_trim(ws_queue_t *queue, bool now)
+{
+  return trim(&queue->deque, now);
+}
+
+bool ws_aside_trim(ws_worker_t *worker, bool now)
+{
+  return trim(&worker->aside, now);
 }
 
 void ws_aside_shrink(ws_worker_t *worker)

@@ -31,6 +31,9 @@ static inline bool ws_queue_take(ws_queue_t *queue, ws_task_t *task)
   return ws_deque_take(&queue->deque, task);
 }
 
+/// @brief Take the oldest task, as a thief does.
+bool ws_queue_take_oldest(ws_queue_t *queue, ws_task_t *task);
+
 /// @return index of the next task that will be pushed: where a wait's mark begins (ws_dig.h)
 static inline uint64_t ws_queue_end(const ws_queue_t *queue)
 {
@@ -94,6 +97,9 @@ static inline bool ws_queue_is_below(const ws_queue_t *queue, const ws_group_t *
 /// @brief Steal the oldest task while the queue's root is @p group. @param weak  or a weak tag of it
 bool ws_queue_steal_under(ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task);
 
+/// @return whether it has pages to give back to the kernel. @param now  give them back
+bool ws_queue_trim(ws_queue_t *queue, bool now);
+
 /// @return a number that grows when a task of the queue is begun or finished
 uint64_t ws_queue_steps(const ws_queue_t *queue);
 
@@ -107,6 +113,9 @@ bool ws_aside_steal(ws_worker_t *worker, ws_task_t *task);
 
 /// @brief As ws_queue_shrink. @threads  the worker
 void ws_aside_shrink(ws_worker_t *worker);
+
+/// @brief As ws_queue_trim.
+bool ws_aside_trim(ws_worker_t *worker, bool now);
 
 static inline uint64_t ws_aside_size(const ws_worker_t *worker)
 {

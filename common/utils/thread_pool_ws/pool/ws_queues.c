@@ -35,13 +35,9 @@ bool ws_queues_trim(struct ws_pool_s *pool, bool now)
 {
   bool due = false;
   const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = 0; i < queues + pool->workers; i++) {
-    ws_deque_t *deque = i < queues ? &pool->queue[i]->deque : &pool->worker[i - queues].aside;
-    if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
-      continue;
-    due = true;
-    if (now)
-      ws_deque_trim(deque);
-  }
+  for (uint32_t i = 0; i < queues; i++)
+    due |= ws_queue_trim(pool->queue[i], now);
+  for (uint32_t i = 0; i < pool->workers; i++)
+    due |= ws_aside_trim(&pool->worker[i], now);
   return due;
 }

@@ -6,7 +6,6 @@
 #include "../pool/ws_queue.h"
 #include "ws_wake.h"
 
-
 /// A queue that shrinks more often wakes nobody for it: the next worker that parks will find its pages.
 #define GIVE_BACK_EVERY_NS 10000000u
 
