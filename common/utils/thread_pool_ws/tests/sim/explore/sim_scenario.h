@@ -81,6 +81,7 @@ typedef struct {
 
 typedef struct {
   double pause_us; ///< before it
+  uint32_t stops_look; ///< it comes while the pool's guard is stopped in this look from now; 0 = not so
   bool sets_spin;  ///< it is no burst, but a change of the mode
   ws_spin_t spin;
   sim_burst_t burst;

@@ -99,6 +99,8 @@ static void show_actor(const sim_actor_t *actor, uint32_t index)
   printf("thread %u  begins after %.0f us\n", index, actor->start_us);
   for (uint32_t i = 0; i < actor->actions; i++) {
     const sim_action_t *action = &actor->action[i];
+    if (action->stops_look > 0)
+      printf("  while the guard is stopped in look %u from here,", action->stops_look);
     printf("  after %.0f us: ", action->pause_us);
     if (action->sets_spin)
       printf("pool %u spins: %s\n", action->burst.pool, spin_name(action->spin));

@@ -69,14 +69,18 @@ void sim_special_spinners(sim_scenario_t *scenario)
   }
 }
 
-/// So few calls that none of them calls a guard which an earlier one has missed.
+/// More tasks than CPUs, that come while the guard lies down; and so few calls that none of them calls a
+/// guard which an earlier one has missed.
 static void lulls_action(sim_action_t *action)
 {
+  const uint32_t cpus = sim_machine.cpus;
   action->sets_spin = false;
-  action->pause_us = 6000 + 24000 * sim_random_unit(); // a slow guard lies down
-  action->burst = (sim_burst_t){.count = between(3, 8),
-                                .by = SIM_BY_BATCH,
+  action->stops_look = between(14, 16); // ws_guard.c: QUIET_LOOKS, and one that saw the last task's end
+  action->pause_us = 0;
+  action->burst = (sim_burst_t){.count = cpus + between(1, 4),
+                                .by = one_in(4) ? SIM_BY_PUSH : SIM_BY_BATCH,
                                 .end = one_in(4) ? SIM_END_POOL : SIM_END_GROUP,
+                                .kind = one_in(3) ? SIM_TASK_SLEEP : SIM_TASK_WORK,
                                 .every = 1,
                                 .work_us = log_between(8000, 30000),
                                 .repeat = 1};
@@ -84,9 +88,8 @@ static void lulls_action(sim_action_t *action)
 
 void sim_special_lulls(sim_scenario_t *scenario)
 {
-  slow_guard(scenario, 5);
   for (uint32_t i = 0; i < scenario->pools; i++)
-    scenario->pool[i].workers = between(3, 6);
+    scenario->pool[i].workers = scenario->machine.cpus + between(1, 3);
   scenario->actors = 1;
   scenario->actor[0].actions = SIM_ACTIONS_MAX;
   change_actions(scenario, lulls_action);
