@@ -211,10 +211,10 @@ static void *wait_for_pool(void *unused)
   return unused;
 }
 
-static bool all_begun(void *unused)
+static bool all_have_ended(void *unused)
 {
   (void)unused;
-  return test_value(&scene.begun) == TASKS;
+  return test_value(&scene.cleaned) == TASKS;
 }
 
 static int wait_for_all(void *how)
@@ -224,7 +224,7 @@ static int wait_for_all(void *how)
   in_thread(wait_for_pool);
   const bool first = test_value(&scene.begun) == 1;
   test_gate_let(&scene.gate, 1);
-  if (!first || !test_until(all_begun, NULL)) // this thread must not run one
+  if (!first || !test_until(all_have_ended, NULL)) // this thread must not run one
     return 7;
   return end(TASKS);
 }
