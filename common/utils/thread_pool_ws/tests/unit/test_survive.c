@@ -55,14 +55,13 @@ static void begin(how_t how, uint32_t workers)
   settings.full = WS_FULL_INLINE;
   settings.queue_capacity = 16;
   scene = (scene_t){.pool = test_create(&settings), .other = test_create(&settings), .how = how};
-  test_gate_init(&scene.gate);
 }
 
-static void hold(uint32_t workers)
+static void hold(ws_pool_t *pool, test_gate_t *gate)
 {
-  for (uint32_t i = 0; i < workers; i++)
-    test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-  test_gate_await(&scene.gate, workers);
+  test_gate_init(gate);
+  test_push(pool, test_gate_task, gate, NULL);
+  test_gate_await(gate, 1);
 }
 
 /// Threads that ended have left nothing behind. @return 0, or the number of what is wrong
@@ -116,7 +115,7 @@ static void *help_and_end(void *unused)
 static int helper(void *how)
 {
   begin(*(const how_t *)how, 1);
-  hold(1);
+  hold(scene.pool, &scene.gate);
   in_thread(help_and_end); // it runs all of them: the group lies on its stack, and its wait goes on
   test_gate_let(&scene.gate, 1);
   return end(TASKS);
@@ -140,11 +139,9 @@ static void *help_inside_and_end(void *unused)
 static int nested_helper(void *how)
 {
   begin(*(const how_t *)how, 1);
-  hold(1);
+  hold(scene.pool, &scene.gate);
   test_gate_t other_gate;
-  test_gate_init(&other_gate);
-  test_push(scene.other, test_gate_task, &other_gate, NULL);
-  test_gate_await(&other_gate, 1);
+  hold(scene.other, &other_gate);
   in_thread(help_inside_and_end);
   test_gate_let(&scene.gate, 1);
   test_gate_let(&other_gate, 1);
@@ -194,10 +191,13 @@ static int worker_with_a_legacy(void *how)
 static int worker_in_a_wait(void *how)
 {
   begin(*(const how_t *)how, 1);
+  test_gate_t other_gate;
+  hold(scene.other, &other_gate); // or its worker may run all of them, and the wait returns
   ws_group_t group;
   ws_group_init(&group, 1);
   test_push(scene.pool, wait_inside, NULL, &group);
   ws_group_wait(&group, NULL);
+  test_gate_let(&other_gate, 1);
   return end(TASKS);
 }
 
@@ -220,7 +220,7 @@ static bool all_have_ended(void *unused)
 static int wait_for_all(void *how)
 {
   begin(*(const how_t *)how, 1);
-  hold(1);
+  hold(scene.pool, &scene.gate);
   in_thread(wait_for_pool);
   const bool first = test_value(&scene.begun) == 1;
   test_gate_let(&scene.gate, 1);
@@ -241,7 +241,7 @@ static void *stop_pool(void *unused)
 static int stop(void *how)
 {
   begin(*(const how_t *)how, 1);
-  hold(1);
+  hold(scene.pool, &scene.gate);
   in_thread(stop_pool);
   if (ws_load_relaxed(&scene.pool->state) != WS_STOPPED || test_value(&scene.begun) != TASKS)
     return 8;
@@ -262,7 +262,7 @@ static void *push_inline(void *unused)
 static int inline_task(void *how)
 {
   begin(*(const how_t *)how, 1);
-  hold(1);
+  hold(scene.pool, &scene.gate);
   in_thread(push_inline);
   test_gate_let(&scene.gate, 1);
   return end(1);
@@ -276,9 +276,8 @@ static bool never(void *unused)
 
 static void sleep_until_cancelled(void *unused)
 {
-  (void)unused;
   ws_add_relaxed(&scene.begun, 1);
-  ws_add_relaxed(&scene.cleaned, 1);
+  note_cleanup(unused);
   pause(); // a cancellation point
 }
 
@@ -313,9 +312,8 @@ static void end_thread_late(void *unused)
   ws_add_relaxed(&scene.begun, 1);
   while (test_value(&scene.may_end) == 0)
     ws_os_now_ns();
-  ws_add_relaxed(&scene.cleaned, 1);
+  note_cleanup(unused);
   leave();
-  (void)unused;
 }
 
 static void *await_and_end(void *unused)
@@ -349,7 +347,7 @@ static bool sleeps(void *unused)
 static int last_task(void *how)
 {
   begin(*(const how_t *)how, 1);
-  hold(1);
+  hold(scene.pool, &scene.gate);
   test_threads_t threads = {0};
   test_spawn(&threads, await_and_end, NULL);
   if (!test_until(has_begun, NULL))
@@ -367,12 +365,15 @@ static int last_task(void *how)
 
 static void each_way(int (*body)(void *how))
 {
-  for (how_t how = BY_EXIT; how < HOWS; how++)
-    CU_ASSERT_EQUAL(test_in_child(body, &how), 0);
+  for (how_t how = BY_EXIT; how < HOWS; how++) {
+    const int result = test_in_child(body, &how);
+    if (result != 0)
+      printf("\n    %s ends its thread: result %d", how == BY_EXIT ? "an exit" : "a cancellation", result);
+    CU_ASSERT_EQUAL(result, 0);
+  }
 }
 
-#define EACH_WAY(name, body) \
-  static void name(void) { each_way(body); }
+#define EACH_WAY(name, body) static void name(void) { each_way(body); }
 
 EACH_WAY(helper_goes_on_until_its_group_is_done, helper)
 EACH_WAY(helper_in_two_pools, nested_helper)
@@ -390,8 +391,7 @@ static void wait_for_an_event_is_given_up(void)
     printf("(skipped: a sanitizer) ");
     return;
   }
-  how_t how = BY_CANCEL;
-  CU_ASSERT_EQUAL(test_in_child(event, &how), 0);
+  CU_ASSERT_EQUAL(test_in_child(event, &(how_t){BY_CANCEL}), 0);
 }
 
 TEST_MAIN("survive", TEST_CASE(helper_goes_on_until_its_group_is_done), TEST_CASE(helper_in_two_pools),
