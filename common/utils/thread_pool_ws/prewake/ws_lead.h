@@ -47,7 +47,7 @@ typedef struct {
 /// Least number of samples of X for a decision.
 #define WS_LEAD_SAMPLES_MIN 4u
 
-/// @return the quantile of X, in permille, with the least cost at @p price
+/// @return the quantile of X, in permille, with the least cost at this spin_price
 static inline uint32_t ws_lead_permille(double price)
 {
   return (uint32_t)(1000 * price / (price + 1));

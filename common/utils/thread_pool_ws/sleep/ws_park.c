@@ -45,7 +45,7 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
     const bool trims = until_ns == alarms->trim_ns, retries = until_ns == alarms->retry_ns;
     *(trims ? &alarms->trim_ns : retries ? &alarms->retry_ns : &alarms->rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
-      continue; // somebody has claimed it, and the token is under way
+      continue; // another thread has claimed it, and the token is under way
     if (trims && ws_take_bit(pool, worker->index))
       return END_TRIM;
     if (trims)
