@@ -91,7 +91,7 @@ function(ws_patches_install file made copies targets)
   execute_process(COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${made}/${file}" "${copy}"
     RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "thread_pool_ws: ${copy} could not be written")
+    message(FATAL_ERROR "thread_pool_ws: ${copy} could not be written: check permissions and free space")
   endif()
   set(users "")
   foreach(target IN LISTS targets)
@@ -102,7 +102,7 @@ function(ws_patches_install file made copies targets)
       "without THREAD_POOL_WS_PATCHES.")
   endif()
   ws_patches_flags("${original}" "${copy}")
-  # The copy, too: it is made anew when somebody has deleted it.
+  # The copy, too: it is made anew if it was deleted.
   set_property(DIRECTORY "${CMAKE_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${original}" "${copy}")
   list(JOIN users ", " users)
   message(STATUS "thread_pool_ws: ${file} is patched for ${users}")

@@ -18,8 +18,8 @@ function(ws_patches_shape tree out)
   foreach(source IN ITEMS PHY/NR_TRANSPORT/nr_ulsch_demodulation.c SCHED_NR/phy_procedures_nr_gNB.c)
     set(file "${tree}/openair1/${source}")
     if(NOT EXISTS "${file}")
-      message(FATAL_ERROR "thread_pool_ws: no ${file}: not the top of an OAI tree, or one that the patches do "
-        "not know")
+      message(FATAL_ERROR "thread_pool_ws: no ${file}: not the top of an OAI tree, or a version that the "
+        "patches do not support")
     endif()
     file(READ "${file}" text)
     foreach(word IN ITEMS nr_rx_pusch_tp respDecode ulsch_to_decode)

@@ -55,7 +55,7 @@ static inline unsigned ws_oai_first(const ws_oai_bool_t *set, unsigned count)
 #define WS_OAI_PREWAKE_RU(ru) ws_oai_prewake((ru)->threadPool, 2 * (unsigned)(ru)->nb_rx - 1)
 
 /// An uplink slot is about to be received, by this thread. One worker: each wake is a call in the way of this
-/// thread, and who is awake when the burst comes wakes the others.
+/// thread, and a worker that is awake when the burst comes wakes the others.
 #define WS_OAI_PREWAKE_SLOT(gNB) ws_oai_prewake(&(gNB)->threadPool, 1)
 
 #endif

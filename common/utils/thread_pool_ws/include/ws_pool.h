@@ -102,8 +102,8 @@ typedef int (*ws_thread_create_t)(void *create_arg, uint32_t index, int32_t cpu,
 
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
-  /// Workers are called "<name><index>", cut to 15 characters. Default "ws". The watchdog thread, of class
-  /// BATCH and made on machines with more than one CPU, is called "ws_guard".
+  /// Workers are called "<name><index>", cut to 15 characters. Default "ws". The watchdog thread "ws_guard",
+  /// of class BATCH, is made if the pool has more than one worker or more than one CPU.
   const char *name;
   /// Number of worker threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
   uint32_t workers;

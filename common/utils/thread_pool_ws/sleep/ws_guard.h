@@ -6,8 +6,8 @@
 
 #include "../pool/ws_types.h"
 
-/// @brief Start the guard's thread if workers can outnumber the CPUs. If the thread cannot be created, the
-/// cap is off.
+/// @brief Start the guard's thread if the pool has more than one worker, or has workers and more than one
+/// CPU. If the thread cannot be created, the cap is off.
 void ws_guard_start(struct ws_pool_s *pool);
 
 /// @brief End the guard's thread, before the workers end.

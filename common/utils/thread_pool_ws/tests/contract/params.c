@@ -237,7 +237,7 @@ static void params_empty_string(void)
 #endif
 }
 
-/// The host's own takes what atoi() makes of it. Ours says what is wrong, and where, and ends the process.
+/// The host's own uses the result of atoi(). Ours names the error and the entry, and ends the process.
 static void params_bad_entry_ends_the_process(void)
 {
   static const struct {

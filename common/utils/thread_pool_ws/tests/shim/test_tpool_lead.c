@@ -189,7 +189,7 @@ static void *an_idle_second(void *unused)
   fake_ns = 1;
   for (uint32_t i = 0; i < 4; i++)
     slot(1, 20000, &first); // 1 call
-  slot(1, 1000000000, &first); // 1 call, in vain
+  slot(1, 1000000000, &first); // 1 call, without a push
   for (uint32_t i = 0; i < 4; i++)
     slot(1, 20000, &first); // 1 call
   return unused;

@@ -65,7 +65,7 @@ static void hold(uint32_t workers)
   test_gate_await(&scene.gate, workers);
 }
 
-/// Threads that ended have left nothing behind. @return 0, or the number of what is wrong
+/// Threads that ended have left nothing behind. @return 0, or the number of errors
 static int end(uint64_t begun)
 {
   if (test_value(&scene.begun) != begun || test_value(&scene.cleaned) != begun
