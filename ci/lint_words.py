@@ -4,7 +4,7 @@
 
 Rules: word (whole words, in any case), verb (words whose row ends with "(public headers)": in those headers
 only), table (the glossary has no such table). Prose is: Markdown without code; comments and strings of C and
-Python; all of shell, CMake and Coccinelle.
+x
 """
 
 from __future__ import annotations
@@ -38,12 +38,15 @@ QUOTES = ("docs/results/", "ci/tests/test_lint_words.py")
 # Texts that are being rewritten elsewhere. To be emptied when that is done.
 LATER = ("nr_ulsim_bench/", "docs/tracing.md", "docs/doctor.md", "docs/benchmarking.md")
 
+# Files that are read whole: their words are prose, or commands that the list does not have.
+WHOLE = (".cmake", "CMakeLists.txt", ".cocci", ".conf", ".env", ".yaml", ".yml", ".pml", ".tla")
+
 SECTION = re.compile(r"^## Words to avoid$.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 ROW = re.compile(r"^\|(?![-\s|]*\|$)([^|]+)\|([^|]+)\|$", re.MULTILINE)
 IN_HEADERS = re.compile(r"\(public headers\)")
 FENCE = re.compile(r"^[ ]*(```|~~~).*?^[ ]*\1[^\n]*$", re.DOTALL | re.MULTILINE)
 TICKED = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
-# What may stand between two words of a phrase: a line's end, and what begins a comment or a string.
+# Characters that may separate two words of a phrase: a line's end, the begin of a comment or of a string.
 BETWEEN = r"[\s/*#\"'\\]+"
 
 
@@ -110,7 +113,7 @@ def prose(root: Path, name: str) -> str:
         return prose_of_c(read(root / name))
     if is_python(root, name):
         return prose_of_python(read(root / name))
-    if name.endswith((".cmake", "CMakeLists.txt", ".cocci")) or is_shell(root, name):
+    if name.endswith(WHOLE) or is_shell(root, name):
         return read(root / name)
     return ""
 

@@ -5,9 +5,9 @@
 #   -DTHREAD_POOL_WS_PATCHES=ON                  all sets of openair1_patches
 #   -DTHREAD_POOL_WS_PATCHES=trace               one of them; several: "trace;prewake"
 #   -DTHREAD_POOL_WS_SPATCH=<program>            a spatch that is not in PATH
-#   -DWS_PATCHES_SECONDS=<n>                     what it may take for one rule on one file (default: 120)
+#   -DWS_PATCHES_SECONDS=<n>                     time limit for one rule on one file (default: 120)
 #
-# What is patched, and the counts that are checked: openair1_patches/README.md. No variable is put into the cache.
+# Patched functions, and the counts that are checked: openair1_patches/README.md. No variable is put into the cache.
 include("${CMAKE_CURRENT_LIST_DIR}/../openair1_patches/apply.cmake")
 
 # Sets <out> to the sets that the user wants, empty when none.

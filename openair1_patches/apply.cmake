@@ -135,7 +135,7 @@ function(ws_patches_braces file out)
 endfunction()
 
 # Applies one rule to a file below <work> in place.
-# spatch 1.1 does nothing, without a word, where a path has a space: it gets names below <work> only.
+# spatch 1.1 does nothing, without a message, if a path has a space: it gets names below <work> only.
 function(ws_patches_rule spatch rule work file)
   configure_file("${WS_PATCHES_DIR}/macros.h" "${work}/macros.h" COPYONLY)
   configure_file("${WS_PATCHES_DIR}/${rule}.cocci" "${work}/${rule}.cocci" COPYONLY)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_oai_hooks.h
-/// What the semantic patches of this folder put into OAI's functions. The compiler includes it in the patched
-/// files before anything else (-include), so it needs nothing of OAI's and shows OAI nothing but these macros
-/// and what they call. Each use is one statement; its arguments are the patched function's own variables.
+/// The macros that the semantic patches of this folder put into OAI's functions. The compiler includes this
+/// file before the first line of a patched file (-include). So it needs no header of OAI's, and OAI sees only
+/// these macros and the functions that they call. Each use is one statement; its arguments are the patched
+/// function's own variables.
 #ifndef WS_OAI_HOOKS_H
 #define WS_OAI_HOOKS_H
 

@@ -15,7 +15,7 @@
 #define KEPT_MIN 3u
 /// Pushes that follow sooner wake a worker themselves, no later.
 #define LEAD_NS_MIN 2000u
-/// What the slowest CPUs take to wake: no worker is kept waiting for longer.
+/// Wake latency of the slowest CPUs: no worker waits longer for a push.
 #define LEAD_NS_MAX 100000u
 
 typedef struct {

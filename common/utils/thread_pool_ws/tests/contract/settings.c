@@ -99,7 +99,7 @@ static void entries_beside_the_cores(void)
   CU_ASSERT_TRUE(says("-1,spin_cpu_max=lots,-1", "spin off\n"));
 }
 
-/// What the environment sets, an entry sets anew.
+/// An entry takes precedence over the environment.
 static void entries_before_the_environment(void)
 {
   if (!contract_ours_only("the host's own reads no such variable"))

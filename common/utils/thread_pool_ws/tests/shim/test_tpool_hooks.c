@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_hooks.c
-/// What patched OAI code says: which hints are heeded, and that phases reach the trace. Pools
+/// Calls of patched OAI code: which hints take effect, and that phases reach the trace. Pools
 /// are real; what is said is caught (--wrap).
 #include "../../shim/common/ws_tpool_hooks.h"
 

@@ -63,7 +63,7 @@ static void lane_is_inherited_at_its_first_size(void)
   test_gate_destroy(&gate);
 }
 
-/// What an owner has left that was ended inside a task.
+/// The lane of an owner that was ended inside a task.
 static void heir_is_in_no_task(void)
 {
   ws_au64_t count = {0};

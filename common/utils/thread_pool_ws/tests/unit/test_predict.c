@@ -16,7 +16,7 @@
 
 static const char *const pattern[] = {"U", "DDDDU", "DDDDDDDDUU", "DDDSUUDDSU"};
 
-/// What came of some bursts.
+/// The results of some bursts.
 typedef struct {
   uint32_t bursts, expected;
   double error_ns; ///< mean of those that were expected

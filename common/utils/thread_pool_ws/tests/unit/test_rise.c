@@ -44,7 +44,7 @@ static void auto_gets_up_after_a_few_bursts(void)
   CU_ASSERT_TRUE(world_count(&count->misses) < 40);
 }
 
-/// What is not worth it: wakes are short, and the bursts come when they like.
+/// A case in which no timer is worth its cost: wakes are short, and the bursts come at random.
 static void auto_stays_asleep_where_it_pays_not(void)
 {
   world_begin(WS_SPIN_AUTO);

@@ -279,7 +279,7 @@ static void a_wrong_suspicion_harms_nobody(void)
   test_destroy(pool);
 }
 
-/// What precedes a sleep takes time, and the worker does not look meanwhile.
+/// The steps before a sleep take time, in which the worker does not look.
 static void a_worker_that_is_about_to_park_is_not_counted(void)
 {
   create(1, WS_SPIN_AUTO);

@@ -36,7 +36,7 @@ bool sim_was_unmapped(const void *memory);
 extern bool sim_may_pin;
 /// Periods in which the control group's time was used up.
 extern uint64_t sim_throttled;
-/// Who is told of a finding; NULL = a line on stdout.
+/// Called with each finding; NULL = print a line on stdout.
 extern void (*sim_on_finding)(const char *text);
 /// Ends the host's process: what the simulated program did makes no sense.
 _Noreturn void sim_finding(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -53,7 +53,7 @@ typedef enum {
   SIM_END_KINDS
 } sim_end_t;
 
-/// What the thread tells the pool about the burst.
+/// The thread's hint to the pool about the burst.
 typedef enum {
   SIM_HINT_NONE,
   SIM_HINT_PREWAKE,

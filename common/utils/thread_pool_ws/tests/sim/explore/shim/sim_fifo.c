@@ -44,7 +44,7 @@ static void make(uint32_t index)
   sim_shim_make_end(index, tpool[index].ws);
 }
 
-/// What waits for results of the pool is told that none come any more.
+/// Wake the threads that wait for results of the pool: none come any more.
 static void abort_pool(uint32_t index)
 {
   const int ended = abortTpool(&tpool[index]);
