@@ -4,7 +4,7 @@
 
 Rules: word (whole words, in any case), verb (words whose row ends with "(public headers)": in those headers
 only), table (the glossary has no such table). Prose is: Markdown without code; comments and strings of C and
-x
+Python; all of shell, CMake, Coccinelle, YAML, settings and models.
 """
 
 from __future__ import annotations
