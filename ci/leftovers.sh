@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Sourced by ci/test: says what a step has left behind. Processes are told by a mark in their environment,
-# files by a folder for temporary files that only this run uses; so other programs of this machine do not
-# matter. Mounts and what lies in /dev/shm, ~/.lttng and /var/run/lttng are compared by name.
+# Sourced by ci/test: reports processes, files and mounts that a step has left behind. A mark in their
+# environment identifies the processes; files lie in a folder for temporary files that only this run uses. So
+# other programs of this machine do not matter. Mounts and files in /dev/shm, ~/.lttng and /var/run/lttng are
+# compared by name.
 
 leftovers_mark="$$-$RANDOM$RANDOM"
 leftovers_looks=50 # 0.2 s apart: a daemon that was told to end may take a while
 
-# What was there before the first step. Sets TMPDIR for the steps.
+# Records the state before the first step. Sets TMPDIR for the steps.
 leftovers_begin() {
   export WS_TEST_RUN="$leftovers_mark"
   TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/ws-test.XXXXXX") || return 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every atomic access in the rooms of the pool and in shim/ says which ordering edge it is a side of, or why
-nobody relies on its order.
+"""Every atomic access in the rooms of the pool and in shim/ names the ordering edge of which it is a side, or
+the reason why no thread relies on its order.
 
 A site is a call of an order-named wrapper of ws_atomic.h; in shim/, whose headers OAI's files include, of a
 compiler's __atomic builtin. On its line, or up to three lines above it (to the

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rooms of the module: who may include whom.
+"""The rooms of the module: which room may include which.
 
 Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with a door
 is entered by that header alone), public (public headers need only each other and the standard), private

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ws_target_sanitize(<target>): instruments a target, and whatever links to it, as WS_SANITIZE says
-# ("" = not at all, "address,undefined", "thread"). A finding ends the program: a test that prints a report and
-# passes is no test.
+# ws_target_sanitize(<target>): instruments a target, and all targets that link to it, by WS_SANITIZE ("" = not at
+# all, "address,undefined", "thread"). A finding ends the program, so that a test with a report cannot pass.
 
 include_guard(GLOBAL)
 

@@ -6,11 +6,11 @@
 #
 # CMake reads this file at the end of OAI's project(OpenAirInterface). Then, in order:
 #   1. ws_hook_check     stops when the file was included in a way that cannot work
-#   2. ws_api_shape      tells from OAI's headers which pool API the tree has (thread_pool_ws_shape.cmake)
+#   2. ws_api_shape      finds out from OAI's headers which pool API the tree has (thread_pool_ws_shape.cmake)
 #   3. shadow headers    go before all include directories of the tree, so that each caller sees ours
 #   4. ws_hook_finish    at the end of OAI's top CMakeLists.txt: our sources into OAI's own target, its
 #                        pool's out of it (thread_pool_ws_patch.cmake)
-# The hook puts no variable into the cache. What the user sets with -D stays there until -U. What may be set:
+# The hook puts no variable into the cache. Variables that the user sets with -D stay there until -U:
 #   THREAD_POOL_WS_HWLOC=OFF   without hwloc (default: with it when pkg-config finds it; ON: stop without it)
 #   THREAD_POOL_WS_LTTNG=OFF   without tracepoints (the same with lttng-ust 2.13)
 #   THREAD_POOL_WS_USDT=ON     probes for bpftrace, perf and SystemTap (stop without sys/sdt.h; default: none)

@@ -29,7 +29,7 @@ install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
 install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
 
-# What the static library needs of the machine it was built on.
+# The libraries that the static library needs because they were on the machine where it was built.
 set(ws_modules "")
 set(ws_requires "")
 if(TARGET PkgConfig::HWLOC)

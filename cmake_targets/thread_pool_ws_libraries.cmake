@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the pool takes from the machine if it is there, for the hook and for the standalone build. An option that is
-# not set, or AUTO, takes a library where it is found; ON wants it; OFF builds without. Nothing stays in the cache.
+# Optional libraries, for the hook and for the standalone build. Option not set, or AUTO: used if found; ON: required;
+# OFF: not used. Nothing stays in the cache.
 
 # Sets <out> to the program that OAI's or our own configuration has found, or the one in PATH.
 function(ws_pkg_config out)
@@ -11,8 +11,8 @@ function(ws_pkg_config out)
   set(${out} "${program}" PARENT_SCOPE)
 endfunction()
 
-# Says that pkg-config finds no <module> in version <least> (empty = any) or newer, and what that means (<without>).
-# Stops when the user has switched <option> on. <package>: what Debian calls it.
+# Reports that pkg-config finds no <module> in version <least> (empty = any) or newer, and the effect (<without>).
+# Stops when the user has switched <option> on. <package>: its name in Debian.
 function(ws_library_missing module least package option without)
   ws_pkg_config(pkg_config)
   execute_process(COMMAND "${pkg_config}" --modversion ${module}

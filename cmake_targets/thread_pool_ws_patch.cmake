@@ -79,7 +79,7 @@ function(ws_hook_finish)
     string(APPEND with ", USDT probes")
   endif()
   # The property and not target_link_libraries(), which may only name targets of its own directory before
-  # CMake 3.13's policy CMP0079. What links the target links them.
+  # CMake 3.13's policy CMP0079. A target that links this one links them, too.
   set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${hwloc_libs} ${lttng_libs})
   get_property(others TARGET ${target} PROPERTY SOURCES)
   list(FILTER others EXCLUDE REGEX "${WS_POOL_FILES}")

@@ -5,9 +5,9 @@
 #   -DTHREAD_POOL_WS_PATCHES=ON                  all sets of openair1_patches
 #   -DTHREAD_POOL_WS_PATCHES=trace               one of them; several: "trace;prewake"
 #   -DTHREAD_POOL_WS_SPATCH=<program>            a spatch that is not in PATH
-#   -DWS_PATCHES_SECONDS=<n>                     what it may take for one rule on one file (default: 120)
+#   -DWS_PATCHES_SECONDS=<n>                     time limit for one rule on one file (default: 120)
 #
-# What is patched, and the counts that are checked: openair1_patches/README.md. No variable is put into the cache.
+# Patched functions, and the counts that are checked: openair1_patches/README.md. No variable is put into the cache.
 include("${CMAKE_CURRENT_LIST_DIR}/../openair1_patches/apply.cmake")
 
 # Sets <out> to the sets that the user wants, empty when none.
@@ -91,7 +91,7 @@ function(ws_patches_install file made copies targets)
   execute_process(COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${made}/${file}" "${copy}"
     RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "thread_pool_ws: ${copy} could not be written")
+    message(FATAL_ERROR "thread_pool_ws: ${copy} could not be written: check permissions and free space")
   endif()
   set(users "")
   foreach(target IN LISTS targets)
@@ -102,7 +102,7 @@ function(ws_patches_install file made copies targets)
       "without THREAD_POOL_WS_PATCHES.")
   endif()
   ws_patches_flags("${original}" "${copy}")
-  # The copy, too: it is made anew when somebody has deleted it.
+  # The copy, too: it is made anew if it was deleted.
   set_property(DIRECTORY "${CMAKE_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${original}" "${copy}")
   list(JOIN users ", " users)
   message(STATUS "thread_pool_ws: ${file} is patched for ${users}")

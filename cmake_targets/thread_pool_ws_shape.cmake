@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Which API OAI's own pool has, told by the content of its headers: versions lie (branches, backports),
-# headers are what the callers compile against. ci/oai-preflight tells it in the same way; the tests compare
-# the two.
+# Which API OAI's own pool has, by the content of its headers: the callers compile against these, while version
+# numbers may be misleading (branches, backports). ci/oai-preflight uses the same rules; the tests compare the two.
 #
 #   shape  notified_fifo.h  task_ans.h                          OAI
 #   A      absent           -                                   v2.0.0 to v2.2.0
@@ -9,8 +8,8 @@
 #   B2     there            init_task_ans                       v2.3.0
 #   B2+    there            the same, and get_tpool_worker_index in thread-pool.h
 #
-# What only some trees of a shape have is told in the same way (ws_api_extras), and becomes a definition for our
-# sources and headers:
+# Extensions that only some trees of a shape have are recognised in the same way (ws_api_extras), and become
+# definitions for our sources and headers:
 #   WS_OAI_PUSH_BATCH     thread-pool.h has pushTpool_batch(tpool, task, is_last)
 #   WS_OAI_TASK_PROFILE   task.h: task_t has a third member, oai_profile_work_t profile_work
 
@@ -105,7 +104,7 @@ function(ws_struct_members file type out)
 endfunction()
 
 # Sets <out> to the definitions for what the tree's headers have beyond their shape. Warns of forms that
-# thread_pool_ws does not know: OAI builds and runs, but what depends on them does not work.
+# thread_pool_ws does not support: OAI builds and runs, but features that depend on them do not work.
 function(ws_api_extras dir out)
   set(extras "")
   ws_header_text("${dir}/thread-pool.h" text)
@@ -115,7 +114,7 @@ function(ws_api_extras dir out)
       list(APPEND extras WS_OAI_PUSH_BATCH=1)
     else()
       message(WARNING "thread_pool_ws: ${dir}/thread-pool.h has pushTpool_batch(${parameters}); thread_pool_ws "
-        "knows pushTpool_batch(tpool_t *, task_t, bool) only, and what calls another one will not compile")
+        "supports pushTpool_batch(tpool_t *, task_t, bool) only: callers with other parameters will not compile")
     endif()
   endif()
   ws_struct_members("${dir}/task.h" task_t members)
@@ -124,7 +123,7 @@ function(ws_api_extras dir out)
       list(APPEND extras WS_OAI_TASK_PROFILE=1)
     elseif(NOT member MATCHES "[* ]args$" AND NOT member MATCHES "\\( ?\\* ?func ?\\)")
       message(WARNING "thread_pool_ws: task_t in ${dir}/task.h has the member \"${member}\", which OAI's own "
-        "pool may act on; thread_pool_ws does not know it, and runs func(args) without it")
+        "pool may use; thread_pool_ws ignores this member and runs func(args)")
     endif()
   endforeach()
   if(EXISTS "${dir}/task.h")
@@ -133,8 +132,8 @@ function(ws_api_extras dir out)
   set(${out} "${extras}" PARENT_SCOPE)
 endfunction()
 
-# Warns of functions of the tree's headers that our headers of the same name do not have. What calls such a
-# function will not compile, which is better known now than after an hour of building.
+# Warns of functions of the tree's headers that our headers of the same name do not have. Callers of such
+# a function will not compile, and a warning now is better than an error after an hour of building.
 function(ws_warn_of_unknown_functions dir shadows)
   foreach(name IN ITEMS thread-pool.h task_ans.h)
     set(ours "")
@@ -155,7 +154,7 @@ function(ws_warn_of_unknown_functions dir shadows)
       string(REGEX REPLACE "[ \t]*\\($" "" function "${function}")
       if(NOT ours MATCHES "(^|[^A-Za-z0-9_])${function}[^A-Za-z0-9_]")
         message(WARNING "thread_pool_ws: ${dir}/${name} has ${function}(), which thread_pool_ws does not "
-          "have; what calls it will not compile")
+          "have: callers of it will not compile")
       endif()
     endforeach()
   endforeach()

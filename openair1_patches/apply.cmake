@@ -18,8 +18,8 @@ function(ws_patches_shape tree out)
   foreach(source IN ITEMS PHY/NR_TRANSPORT/nr_ulsch_demodulation.c SCHED_NR/phy_procedures_nr_gNB.c)
     set(file "${tree}/openair1/${source}")
     if(NOT EXISTS "${file}")
-      message(FATAL_ERROR "thread_pool_ws: no ${file}: not the top of an OAI tree, or one that the patches do "
-        "not know")
+      message(FATAL_ERROR "thread_pool_ws: no ${file}: not the top of an OAI tree, or a version that the "
+        "patches do not support")
     endif()
     file(READ "${file}" text)
     foreach(word IN ITEMS nr_rx_pusch_tp respDecode ulsch_to_decode)
@@ -135,7 +135,7 @@ function(ws_patches_braces file out)
 endfunction()
 
 # Applies one rule to a file below <work> in place.
-# spatch 1.1 does nothing, without a word, where a path has a space: it gets names below <work> only.
+# spatch 1.1 does nothing, without a message, if a path has a space: it gets names below <work> only.
 function(ws_patches_rule spatch rule work file)
   configure_file("${WS_PATCHES_DIR}/macros.h" "${work}/macros.h" COPYONLY)
   configure_file("${WS_PATCHES_DIR}/${rule}.cocci" "${work}/${rule}.cocci" COPYONLY)

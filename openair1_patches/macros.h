@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file macros.h
 /// For spatch only (--macro-file), never compiled. Without this line spatch 1.1 cannot parse a declaration
-/// with __attribute__((aligned(N))) and leaves its whole function out, without a word.
+/// with __attribute__((aligned(N))) and skips its whole function, without a message.
 #define aligned(x) aligned

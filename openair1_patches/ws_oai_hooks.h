@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_oai_hooks.h
-/// What the semantic patches of this folder put into OAI's functions. The compiler includes it in the patched
-/// files before anything else (-include), so it needs nothing of OAI's and shows OAI nothing but these macros
-/// and what they call. Each use is one statement; its arguments are the patched function's own variables.
+/// The macros that the semantic patches of this folder put into OAI's functions. The compiler includes this
+/// file before the first line of a patched file (-include). So it needs no header of OAI's, and OAI sees only
+/// these macros and the functions that they call. Each use is one statement; its arguments are the patched
+/// function's own variables.
 #ifndef WS_OAI_HOOKS_H
 #define WS_OAI_HOOKS_H
 
@@ -55,7 +56,7 @@ static inline unsigned ws_oai_first(const ws_oai_bool_t *set, unsigned count)
 #define WS_OAI_PREWAKE_RU(ru) ws_oai_prewake((ru)->threadPool, 2 * (unsigned)(ru)->nb_rx - 1)
 
 /// An uplink slot is about to be received, by this thread. One worker: each wake is a call in the way of this
-/// thread, and who is awake when the burst comes wakes the others.
+/// thread, and a worker that is awake when the burst comes wakes the others.
 #define WS_OAI_PREWAKE_SLOT(gNB) ws_oai_prewake(&(gNB)->threadPool, 1)
 
 #endif

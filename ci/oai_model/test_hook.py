@@ -304,7 +304,7 @@ def test_another_form_of_a_batch_is_named(new_build: NewBuild) -> None:
     other = "\nvoid pushTpool_batch(tpool_t *pool, task_t *tasks, int n);\n"
     append(build.tree / POOL / "thread-pool.h", other)
     assert build.with_hook() == 0
-    assert "has pushTpool_batch(tpool_t *pool, task_t *tasks, int n); thread_pool_ws knows" in build.log
+    assert "has pushTpool_batch(tpool_t *pool, task_t *tasks, int n); thread_pool_ws supports" in build.log
     assert "WS_OAI_PUSH_BATCH" not in build.log
 
 

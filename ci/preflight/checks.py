@@ -197,7 +197,7 @@ def check_packages(tree: Tree) -> Iterator[Row]:
         elif downloads(tree, here.file):
             yield from check_download(tree, here, name, cc)
         elif required and not host.cmake_package(cc, name):
-            yield Row("note", name, "required; CMake's search will tell whether it is here", install(name))
+            yield Row("note", name, "required; not checked here: CMake's search decides", install(name))
 
 
 def downloads(tree: Tree, file: Path) -> bool:
@@ -306,11 +306,11 @@ def check_sources(tree: Tree) -> Iterator[Row]:
         yield Row("note", "sources", detail,
                   "git submodule update --init, if you want those options")  # fmt: skip
     if len(missing) == len(optional):
-        yield Row("ok", "sources", f"{len(tree.targets())} targets, no file lacks")
+        yield Row("ok", "sources", f"{len(tree.targets())} targets, all files present")
 
 
 def check_optional(tree: Tree) -> Iterator[Row]:
-    """What only options ask for, in one line: nobody needs all of it."""
+    """Packages that only options need, in one line: no build needs all of them."""
     names = set()
     for here in tree.each("find_package", "pkg_check_modules"):
         if here.conditions and "REQUIRED" in here.command.args:
@@ -321,7 +321,7 @@ def check_optional(tree: Tree) -> Iterator[Row]:
 
 
 def once(rows: Iterable[Row]) -> Iterator[Row]:
-    """Without what is told twice: the same module, and a library of which the package is named already."""
+    """Without repetitions: the same module, and a library whose package is named already."""
     seen: set[tuple[str, str]] = set()
     told: set[str] = set()
     for one in rows:

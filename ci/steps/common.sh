@@ -15,8 +15,8 @@ skip() {
   exit 77
 }
 
-# need <what>...   has ci/setup install what the step needs besides ci/packages-test.txt. When that cannot be
-# had, the step is skipped with setup's last line, which names it.
+# need <what>...   has ci/setup install the packages that the step needs besides ci/packages-test.txt. If one
+# cannot be installed, the step is skipped with setup's last line, which names it.
 need() {
   local log=build-ci/need.$$ last
   mkdir -p build-ci

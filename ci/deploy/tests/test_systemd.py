@@ -39,7 +39,7 @@ BOUNDING = "#CapabilityBoundingSet=CAP_SYS_NICE\n"
 
 
 def install(folder: Path, name: str, drop_in: str | None, unit: str = UNIT) -> None:
-    """A unit below a folder that anybody may read, and its drop-in."""
+    """A unit below a folder that every user may read, and its drop-in."""
     folder.mkdir()
     (folder / name).write_text(unit)
     if drop_in is not None:

@@ -28,7 +28,7 @@ uint64_t ulsch_burst(tpool_t *pool, uint32_t count, uint64_t seed)
   }
   group_join(&group, count);
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < count && oai_profiler_enabled; i++) // while it is off the context is nobody's
+  for (uint32_t i = 0; i < count && oai_profiler_enabled; i++) // while it is off the context is not set
     sum += segment[i].value * (2 * i + 1);
   return sum;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_atomic.h
-/// Atomics whose name carries their order; the only file that knows how they are made.
+/// Atomics whose name carries their order. Only this file uses the compiler's built-ins.
 ///
 /// The types wrap a plain word so that no access can be atomic, or not, by accident. The operations are the
 /// compiler's C11-model built-ins: the public headers must parse as C++ too, where C11's _Atomic does not
@@ -80,7 +80,7 @@ static inline void ws_fence_seq_cst_loads(void)
 #endif
 }
 
-/// One turn of a spin: tells the core (and its SMT sibling, and a hypervisor) that this thread only waits.
+/// The CPU's pause: a hint to the core, its SMT sibling and the hypervisor that this thread only waits.
 static inline void ws_pause(void)
 {
 #if defined(WS_SIMULATED)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_histogram.h
-/// How often which time occurred: buckets whose width grows with the time, so that any quantile is known to
-/// within an eighth. One thread adds, any thread reads; histograms of several threads add up.
+/// Histogram of times. The width of the buckets grows with the time, so any quantile is known to within an
+/// eighth. One thread adds, any thread reads; histograms of several threads add up.
 ///
-/// Buckets  Eight of the same width in every octave from 128 ns to 1.07 s. What is shorter or longer counts
-///          in the first or the last.
+/// Buckets  Eight of the same width in every octave from 128 ns to 1.07 s. Shorter and longer times count in
+///          the first and the last bucket.
 /// Full     A bucket stays at its highest count instead of starting again at 0: after 2^32 values in it the
-///          quantiles lose precision, not their sense.
+///          quantiles become less precise, but not meaningless.
 #ifndef WS_HISTOGRAM_H
 #define WS_HISTOGRAM_H
 

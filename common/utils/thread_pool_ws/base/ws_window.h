@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_window.h
-/// The last samples of a time, kept in order: quantiles, what a lead would have cost, how long a wait is
-/// worth it. Exact over those samples, so nothing has to be assumed about the distribution, and what is old
-/// is gone after a known number of samples. One thread at a time.
+/// The last samples of a time, kept in order: quantiles, the cost of a lead, the best length of a wait. The
+/// results are exact over those samples, so no distribution is assumed, and old samples leave after a known
+/// number of new ones. One thread at a time.
 #ifndef WS_WINDOW_H
 #define WS_WINDOW_H
 
@@ -17,7 +17,7 @@ typedef struct {
   int32_t recent[WS_WINDOW_SAMPLES]; ///< ns, in order of arrival; next is the oldest when full
 } ws_window_t;
 
-/// @brief Move a mean of what was lately towards @p value, by a sixteenth of the way.
+/// @brief Move a running mean towards @p value, by a sixteenth of the difference.
 static inline void ws_mean_follow(double *mean, double value)
 {
   *mean += (value - *mean) / 16;
@@ -29,25 +29,25 @@ void ws_window_add(ws_window_t *window, int64_t ns);
 /// @return the smallest sample that at least @p permille of them do not exceed; 0 when there are none
 int64_t ws_window_quantile(const ws_window_t *window, uint32_t permille);
 
-/// @return mean of what is missing at @p ns: of sample - @p ns, but at least 0 and at most @p most_ns
+/// @return mean of sample - @p ns, each cut to 0 .. @p most_ns
 int64_t ws_window_above(const ws_window_t *window, int64_t ns, int64_t most_ns);
 
-/// @return mean of max(0, @p ns - sample): what @p ns is too much
+/// @return mean of max(0, @p ns - sample)
 int64_t ws_window_below(const ws_window_t *window, int64_t ns);
 
 /// @return share of the samples that @p ns reaches; 0 when there are none
 double ws_window_reached(const ws_window_t *window, int64_t ns);
 
-/// @brief How long is it worth to wait for an event that comes as the samples say? Waiting costs its time.
-/// Each event at or before @p bound_ns that the wait does not reach costs @p miss_ns more.
-/// The latest of n samples is not the latest possible: one more is taken to lie as far beyond it as it lies
+/// @brief Compute the best time to wait for an event that is distributed as the samples. Waiting costs its
+/// time. Each event at or before @p bound_ns that the wait does not reach costs @p miss_ns more. The latest
+/// of n samples is not the latest possible: one more is assumed, as far beyond the latest as the latest is
 /// beyond the median of those that the wait can reach.
 /// @param from_ns  the wait begins; events before it cost nothing
 /// @param absent   times that the event did not come at all, for each sample
-/// @return the end of the best wait: @p from_ns = none is worth it, else a sample's time, or that of the one
-/// more, at most @p bound_ns
-/// Source: optimal stopping on the empirical distribution; the competitive bound of Karlin et al., SODA 1990,
-/// is what is left of it when nothing is known
+/// @return the end of the best wait: @p from_ns = do not wait; else the time of a sample, or of the assumed
+///         one, at most @p bound_ns
+/// Source: optimal stopping on the empirical distribution; without samples, the competitive bound of Karlin
+/// et al., SODA 1990
 int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t bound_ns, double absent,
                             int64_t miss_ns);
 

@@ -8,17 +8,17 @@
 #include "../sleep/ws_wake.h"
 #include "ws_run.h"
 
-/// A thread outside digs this deep in its own queue, and then gives up.
+/// How deep a thread outside digs in its own queue before it gives up.
 #define DIG_DEPTH_MAX 1024u
 
-/// Put a task aside, where other workers find it. Without memory for it the task runs now.
+/// Move a task to the aside queue, where other workers find it. If there is no memory, run the task now.
 static void put_aside(ws_worker_t *worker, const ws_task_t *task)
 {
   if (!ws_aside_put(worker, task))
     ws_run_whole(worker->pool, &worker->queue, task);
 }
 
-/// A worker puts what lies above aside: it may lie there for long.
+/// A worker moves the tasks above to the aside queue, where they may stay for long.
 static bool dig_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
 {
   while (ws_queue_take(&worker->queue, task)) {
@@ -51,6 +51,6 @@ bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_
     found = ws_queue_take_under(here.queue, group, weak, DIG_DEPTH_MAX, task);
   if (!found && here.worker)
     found = find_aside(here.worker, group, task);
-  ws_fill_place(pool, here); // what was moved could not be seen: a worker may have gone to sleep over it
+  ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep
   return found;
 }

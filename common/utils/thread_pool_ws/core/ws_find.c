@@ -24,7 +24,7 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
   return false;
 }
 
-/// From the own queue. The tasks that pushed what lies there have ended, or will not join it here.
+/// Take from the own queue. The tasks that pushed these tasks have ended, or will not join them here.
 static bool take_own(const struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   return WS_LIKELY(!pool->settings.fifo) ? ws_queue_take(here.queue, task)
@@ -47,7 +47,7 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
   const ws_queue_t *own = here.queue;
   if (ws_queue_size(own) > 0)
     return true;
-  // a thief that stands aside first does not come back at once
+  // a thief that waits first does not come back at once
   return own->late_pauses == 0 && ws_queue_is_known(&own->memo, pool->queue[own->victim]);
 }
 
@@ -58,7 +58,7 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
     return true;
   if ((int64_t)(ws_queue_end(own) - own->mark->index) > 0 && ws_queue_take(own, task))
     return true;
-  // Nothing there was pushed since the mark, and it must not look so after.
+    // No task there was pushed since the mark, and none must look so afterwards.
   const bool found = ws_dig(pool, here, group, task);
   own->mark->index = ws_queue_end(own);
   return found;

@@ -7,15 +7,15 @@
 #include "../pool/ws_types.h"
 
 /// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to
-/// far, tasks that a join put aside, the shared queue.
+/// far, the aside queues, the shared queue.
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @return whether ws_find would probably find something at once, without looking far
+/// @return whether ws_find would probably find a task at once, without a look at many queues
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Find a task of @p group in the caller's own queues, or one that was pushed there since the mark
 /// was taken, when the join began: by a task of the group that the join has run, or by a descendant of it.
-/// The mark, that of the caller's innermost wait, falls when the queue does.
+/// The mark of the caller's innermost wait is lowered when the queue gets shorter.
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
 /// @brief Find a task that was pushed by a task of @p group, in the queue of the thread that runs that one

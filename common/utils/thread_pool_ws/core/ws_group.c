@@ -4,9 +4,9 @@
 /// diagram.
 ///
 /// Lifetime  The group may be gone as soon as its count is zero: ws_group_complete touches it with one
-///           read-modify-write, and then uses its address only, as a key for the kernel. A stray wake of
-///           whatever lies there by then is one spurious return from a futex wait, which every waiter has to
-///           expect.
+///           read-modify-write, and then uses its address only, as a key for the kernel. If other data lies
+///           at that address by then, a thread that waits there returns once too often, which every futex
+///           waiter must expect.
 #include "../pool/ws_group_word.h"
 
 #include <limits.h>
@@ -31,7 +31,7 @@ void ws_group_init(ws_group_t *group, uint32_t units)
 
 void ws_group_add(ws_group_t *group, uint32_t units)
 {
-  WS_ASSERT(units <= WS_GROUP_UNITS_MAX); // more would wrap round in the sum, and pass for fewer
+  WS_ASSERT(units <= WS_GROUP_UNITS_MAX); // a larger number would overflow the sum, and look small
   // relaxed: the push that follows publishes it
   const uint32_t before = ws_add_relaxed(word_of(group), units * UNIT);
   WS_ASSERT(before / UNIT + units <= WS_GROUP_UNITS_MAX);

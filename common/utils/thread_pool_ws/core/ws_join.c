@@ -15,7 +15,7 @@
 
 /// What a thread waits for.
 typedef struct {
-  const ws_group_t *tag; ///< tasks that carry it are helped with
+  const ws_group_t *tag; ///< the wait runs tasks that carry it
   ws_group_t *group; ///< until it is done; NULL = until the event is ready
   const ws_event_t *event;
 } goal_t;
@@ -25,7 +25,8 @@ static bool is_reached(const goal_t *goal)
   return goal->group ? ws_group_done(goal->group) : goal->event->ready(goal->event->arg);
 }
 
-/// Nothing else to do: sleep. A thread that has a place among the awake, in any pool, hands that place over.
+/// Sleep, because no task is left to run. A thread that counts as awake in any pool lets another worker run
+/// there.
 static void sleep_on(const goal_t *goal)
 {
   ws_blocking_begin();
@@ -36,13 +37,13 @@ static void sleep_on(const goal_t *goal)
   ws_blocking_end();
 }
 
-/// When it has run all that was left of a group, it only has to complete it.
+/// If the thread has run all tasks that were left of a group, it only has to complete the group.
 static bool needs_more(const goal_t *goal, uint32_t units)
 {
   return goal->group ? ws_group_units(goal->group) != units : !is_reached(goal);
 }
 
-/// A wait under way.
+/// A wait in progress.
 typedef struct {
   ws_frame_t frame; ///< first: the frame is the wait
   const goal_t *goal;
@@ -87,11 +88,11 @@ static bool run_own(join_t *join)
       join->units++;
       continue;
     }
-    complete_units(join); // what a task of the group has pushed may wait for it
+    complete_units(join); // a task pushed by a task of the group may wait for the group
     ws_run(pool, here.queue, task);
     finish_other(join);
     if (!goal->group)
-      here.queue->mark->index = ws_queue_end(here.queue); // what it pushed is not what brings the event about
+      here.queue->mark->index = ws_queue_end(here.queue); // tasks that it pushed need not lead to the event
   }
   count(join);
   return ran;
@@ -109,8 +110,8 @@ static void settle(ws_frame_t *frame)
   ws_note_idle(frame->pool);
 }
 
-/// Run one task that a task of the group has pushed. Not for an event: there a task may push what comes after
-/// it, and the caller would be in the middle of that when its event is ready.
+/// Run one task that a task of the group has pushed. Not for an event: there a task may push the work that
+/// comes after the event, and the caller would still run that when its event is ready.
 static bool help_below(join_t *join)
 {
   ws_frame_t *frame = &join->frame;
@@ -120,7 +121,7 @@ static bool help_below(join_t *join)
   return true;
 }
 
-/// Run one task that the caller has handed to a worker which does not get to it.
+/// Run one task that the caller has handed to a worker and that the worker has not begun.
 static bool help_handed(join_t *join)
 {
   ws_frame_t *frame = &join->frame;
@@ -131,8 +132,8 @@ static bool help_handed(join_t *join)
   return true;
 }
 
-/// Spin until the goal is reached or something to help with turns up. A worker spins no longer than an idle
-/// one may: it keeps a place that others could fill. @return false when the time is over
+/// Spin until the goal is reached or there is a task to help with. A worker spins no longer than an idle one
+/// may, because another worker could run in its place. @return false if the time is over
 static bool spin(join_t *join)
 {
   const struct ws_pool_s *pool = join->frame.pool;
@@ -162,7 +163,7 @@ static void help(ws_frame_t *frame)
     if (run_own(join) || spin(join))
       continue;
     if (!here.worker)
-      ws_note_idle(frame->pool); // it may have run the pool's last task; a worker does so when it runs dry
+      ws_note_idle(frame->pool); // it may have run the pool's last task; a worker notes that when out of work
     sleep_on(join->goal);
   }
   here.queue->mark = mark.outer;
@@ -171,7 +172,7 @@ static void help(ws_frame_t *frame)
     return;
   frame->helps = false;
   ws_helper_end(frame->pool, here);
-  ws_note_idle(frame->pool); // a worker does so when it runs dry
+  ws_note_idle(frame->pool); // a worker does so when it is out of work
 }
 
 /// Help, spin, sleep: see ws_group.h.
@@ -196,7 +197,7 @@ static void wait(struct ws_pool_s *pool, const goal_t *goal)
   ws_traced_join_begin(pool, goal->tag);
   if (!is_reached(goal))
     wait_in(pool, goal);
-  // also when the workers were so quick that there was nothing to wait for: the queue grew all the same
+    // also if the workers were so quick that the wait was over at once: the queue may have grown all the same
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
   if (here.queue)
     ws_give_back(pool, here);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_push.c
-/// Life of a task, step 1: push. Into the caller's own queue, then one decision whom to wake (ws_wake.h).
-/// Next: ws_queue.h.
+/// Life of a task, step 1: push. The task goes into the caller's own queue; then one decision which worker to
+/// wake (ws_wake.h). Next: ws_queue.h.
 #include <errno.h>
 
 #include "../pool/ws_inbox.h"
@@ -13,7 +13,7 @@
 #include "ws_run.h"
 #include "ws_survive.h"
 
-/// A pool that stops takes no more tasks, but those that its tasks push: they may wait for them.
+/// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
 static bool refused(const struct ws_pool_s *pool, ws_here_t here)
 {
   return !ws_is_inside(pool, here);
@@ -27,16 +27,16 @@ static void settle_all(ws_frame_t *frame)
     ws_run_late(frame->pool, here, &frame->task);
 }
 
-/// The pool stopped while this push was under way, and its workers may be gone: the thread that finds a task
-/// deals with it. With all tasks, though one may end the thread: no other thread will look.
+/// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
+/// runs or skips them. It must handle all of them, even if one ends the thread: no other thread will look.
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
 static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 {
-  // no settle: each of the tasks has a frame of its own
+    // no settle: each of the tasks has its own frame
   ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = settle_all, .goes_on = true});
 }
 
-/// A thread outside says that it pushes, and when after a pause.
+/// Note that a thread outside pushes, and after a pause also the time.
 static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_note_outside(pool, here);
@@ -44,7 +44,7 @@ static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
     ws_prewake_arrived(pool, 0);
 }
 
-/// What follows the publication of tasks.
+/// The steps after the publication of tasks.
 static void announce(struct ws_pool_s *pool, ws_here_t here)
 {
   note_arrival(pool, here);
@@ -56,7 +56,7 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
     ws_post(pool, here);
 }
 
-/// Give a task to a worker that spins. Not past older tasks of the caller. @return whether it is pushed
+/// Hand a task to a worker that spins, unless the caller has older tasks queued. @return whether it is pushed
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_queue_t *queue = here.queue;
@@ -71,14 +71,14 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   if (ws_inbox_fill(worker, here, task)) {
     ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
     ws_need_guard(pool); // the worker may get no CPU
-  } else { // the worker waits no longer
+  } else { // the worker does not wait any more
     ws_queue_push(queue, task, 1);
     announce(pool, here);
   }
   return true;
 }
 
-/// A grown queue is looked at once in so many tasks whether it has become empty.
+/// After this many pushed tasks a grown queue is checked: it may be empty.
 #define SHRINK_EVERY 1024u
 
 /// Move @p count tasks into the caller's queue, which has room for them.
@@ -105,12 +105,12 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
     ws_shared_publish(cell, index, task);
     return true;
   }
-  ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not
+  ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not pushed
   ws_note_idle(pool); // a waiter may have seen the sum too high
   return false;
 }
 
-/// No room at first sight: no lane, or the queue is full. @return 0 queued or run, -EAGAIN
+/// There is no lane, or the queue is full. @return 0 = queued or run; -EAGAIN
 static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
   if (!here.queue) {

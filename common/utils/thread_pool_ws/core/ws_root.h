@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_root.h
-/// The root of a thread's queue: the group of the task whose descendants lie there. A thread that waits for
-/// that group may take them (ws_find.c).
+/// The root of a thread's queue: the group of the task whose descendants are queued there. A thread that
+/// waits for that group may take them (ws_find.c).
 #ifndef WS_ROOT_H
 #define WS_ROOT_H
 
@@ -18,8 +18,8 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
   return before;
 }
 
-/// @brief The task at the bottom of the stack has returned: its group may end, and another take its address.
-/// Tasks that it has left in the queue belong to no group that could be told apart.
+/// @brief The task at the bottom of the stack has returned: its group may end, and another group may get its
+/// address. Tasks that it has left in the queue have no root any more.
 static inline void ws_root_end(ws_queue_t *queue)
 {
   // relaxed: only the owner writes it

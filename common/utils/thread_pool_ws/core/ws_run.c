@@ -82,7 +82,7 @@ static void call_here(ws_frame_t *frame)
   uint32_t *depth = frame->here.queue ? &frame->here.queue->depth : &no_depth;
   const uint64_t laneless_in = ws_self()->laneless_in;
   ws_self()->laneless_in = frame->here.queue ? laneless_in : frame->pool->id;
-  // A thread outside that runs a task uses a CPU, and may join in the task, as one that helps does.
+    // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
   frame->helps = ws_helper_begin(frame->pool, frame->here);
   (*depth)++;
   call(frame->pool, &frame->task);
@@ -94,8 +94,8 @@ static void call_here(ws_frame_t *frame)
   finish(frame);
 }
 
-/// Run, complete and count a task that comes from no queue. Inside it the caller may push and join, even
-/// while the pool stops.
+/// Run, complete and count a task that does not come from a queue. The task may push and join, even while the
+/// pool stops.
 static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_survive(&(ws_frame_t){.pool = pool, .here = here, .task = *task, .body = call_here, .settle = finish});

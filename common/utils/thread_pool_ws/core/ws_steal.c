@@ -7,7 +7,7 @@
 #include "../pool/ws_queue.h"
 #include "../trace/ws_traced.h"
 
-/// A thief that is back for more sooner than this waits until it has passed.
+/// Least time between two looks of a thief at the queue that it stole from last.
 #define HASTE_NS 500u
 
 static void make_no_haste(ws_queue_t *own)
@@ -18,14 +18,14 @@ static void make_no_haste(ws_queue_t *own)
   own->looked_ns = now_ns;
 }
 
-/// Each try of a thief takes the queue's line from the one that will succeed. A thief that was too late waits
-/// a random time before its next try: at most so many pauses, which double and add up to the greatest number
-/// each time that it is too late again, and become a quarter each time that it is not (Metcalfe and Boggs,
-/// Ethernet, CACM 1976).
+/// Backoff: each try of a thief takes the queue's cache line from the thief that will succeed. A thief that
+/// was too late waits a random time before its next try. The bound on that time, in pauses, doubles each time
+/// that the thief is too late again, up to the greatest number, and is divided by four each time that it
+/// succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
 #define LATE_PAUSES_MAX 4096u
 
-/// @return a number of [0, bound), another one for each thread and each time
+/// @return a random number of [0, bound), different for each thread and each call
 static uint32_t random_below(ws_here_t here, uint32_t bound)
 {
   const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0;
@@ -33,11 +33,11 @@ static uint32_t random_below(ws_here_t here, uint32_t bound)
   return (uint32_t)(((uint64_t)here.queue->random * bound) >> 32);
 }
 
-/// Looks at the queue while it stands aside.
+/// Looks at the queue while a thief waits.
 #define LATE_LOOKS 8u
 
-/// The more often it was too late lately, the longer a thief waits before it tries.
-/// @return false = there is nothing left to wait for
+/// The more often a thief was too late lately, the longer it waits before it tries.
+/// @return false = the queue is empty
 static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
 {
   const uint32_t pauses = random_below(here, here.queue->late_pauses), each = pauses / LATE_LOOKS + 16;

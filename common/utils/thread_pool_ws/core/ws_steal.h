@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_steal.h
-/// Life of a task, step 4: how a thread takes tasks out of queues that are not its own, and keeps out of the
-/// way of other thieves. Where it looks: ws_find.c.
+/// Life of a task, step 4: how a thread takes tasks out of the queues of other threads, without disturbing
+/// other thieves. In which order: ws_find.c.
 #ifndef WS_STEAL_H
 #define WS_STEAL_H
 
 #include "../pool/ws_types.h"
 
-/// @brief Steal from queue @p victim of the pool, until it is empty or one task is ours.
+/// @brief Steal from queue @p victim of the pool, until it is empty or the caller has one task.
 bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task);
 
 /// @brief The same as the last time, if the thread knows of a task there.
@@ -17,8 +17,8 @@ bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 /// queue's lines from the thread that fills it, at every task.
 bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief Take what lies in nobody's queue: put aside by a join, pushed without a lane, or handed to a worker
-/// that gets no CPU.
+/// @brief Take a task that is in no thread's own queue: in an aside queue, in the shared queue, or in the
+/// inbox of a worker that gets no CPU.
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 #endif

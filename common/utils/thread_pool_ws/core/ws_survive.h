@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_survive.h
 /// Life of a task, an accident: the task ends the thread that runs it (pthread_exit), or the thread is
-/// cancelled in it. The task counts as run, its group is completed, and the thread's account with the pool is
-/// put straight. Then a worker goes on, a stop goes on, and a wait for a group goes on until the group is
-/// done, because the group may lie on the stack that is about to go. Only after that the thread ends.
+/// cancelled in it. The task counts as run, its group is completed, and the pool's counts of the thread are
+/// corrected. Then a worker continues, and a stop continues. A wait for a group continues until the group is
+/// done, because the group may lie on the stack that is about to be freed. Only after that the thread ends.
 ///
 /// Method    A thread that runs tasks keeps the present task in a frame and registers a cleanup handler, once
 ///           for all tasks of a wait or a worker. The handler is called while the stack above the frame is
 ///           whole.
-/// Nesting   Frames of waits inside tasks are repaired from the innermost to the outermost, as they unwind.
+/// Nesting   Frames of nested waits are repaired from the innermost to the outermost, as they unwind.
 #ifndef WS_SURVIVE_H
 #define WS_SURVIVE_H
 

@@ -6,7 +6,7 @@
 ///         moment, so equal sums mean that nothing was queued or running at the moment between the two sums.
 /// Stop    1. state DRAINING or ABORTING: outside pushes are refused, tasks may still push.
 ///         2. wait until idle, helping; an abort skips what it finds.
-///         3. state STOPPED, every worker gets up and ends; join their threads.
+///         3. state STOPPED, every worker wakes and ends; join their threads.
 ///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in
 ///         ws_push.c).
 #include <errno.h>
@@ -39,7 +39,7 @@ static bool is_idle(struct ws_pool_s *pool)
   return run == pushed;
 }
 
-/// Run whatever is found. @return whether anything was
+/// Run all tasks that are found. @return whether any was
 static bool help_any(ws_frame_t *frame)
 {
   if (!frame->here.queue || !ws_find(frame->pool, frame->here, &frame->task))
@@ -147,7 +147,7 @@ static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
     ws_run_late(pool, here, &task);
 }
 
-/// A stop under way. When a task that it helps with ends the caller's thread, the stop goes on all the same.
+/// A stop in progress. If a task that it runs ends the caller's thread, the stop continues all the same.
 typedef struct {
   ws_frame_t frame; ///< first: the frame is the stop
   bool workers_ended;

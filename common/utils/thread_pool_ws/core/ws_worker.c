@@ -39,7 +39,7 @@ static void complete(work_t *work)
   work->tasks = 0;
 }
 
-/// What it was handed, or what it finds.
+/// Take the task that was handed to the worker, or find one.
 static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (WS_LIKELY(!here.worker->handed))
@@ -51,8 +51,8 @@ static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-/// Run until nothing is found. Completions of consecutive tasks of one group are made together: the group
-/// cannot be done before the last of them, so nobody waits longer for it. @return whether anything was
+/// Run tasks until none is found. Completions of consecutive tasks of one group are made together: the group
+/// cannot be done before the last of them, so no thread waits longer for it. @return whether any task was run
 static bool run_all(work_t *work)
 {
   struct ws_pool_s *pool = work->frame.pool;
@@ -84,7 +84,7 @@ static void settle(ws_frame_t *frame)
   work_t *work = (work_t *)frame;
   if (ws_add_relaxed(&frame->pool->ended_threads, 1) == 0) // relaxed: one of them warns
     ws_warn(&frame->pool->settings,
-            "worker %u goes on after a task that ended its thread (pthread_exit, or cancelled)",
+            "worker %u: a task ended its thread (pthread_exit, or cancelled); the worker continues",
             frame->here.worker->index);
   work->tasks++;
   complete(work);

@@ -2,14 +2,14 @@
 /// @file ws_group.h
 /// A join group: a counter of unfinished tasks that a thread can wait for (a fork/join latch).
 ///
-/// Life: init(n) or init(0) and add(n) -> tasks run and complete it -> wait returns -> the memory may be
-/// reused. A group may live on the stack of the thread that waits: the thread that completes it last touches
-/// nothing of it but the address of its word, and only in the kernel's hash of waiters.
+/// Life: init(n), or init(0) and add(n) -> the tasks run and complete it -> wait returns -> the memory may be
+/// reused. A group may live on the stack of the waiting thread: after the last completion the library does
+/// not access the group's memory. It only passes the word's address to the futex call that wakes the waiter.
 ///
-/// Word:  bits 1..31 = units not yet completed, bit 0 = "somebody sleeps on this word".
-///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0); a waiter sets bit 0, nobody clears it
-///   Legal: bit 0 set although nobody sleeps any more (one futex call too many).
-///   Illegal: bit 0 clear while a thread sleeps (it would sleep for ever).
+/// Word:  bits 1..31 = units not yet completed, bit 0 = "a thread may sleep on this word".
+///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0); a waiter sets bit 0; it stays set
+///   Legal: bit 0 set although no thread sleeps any more (one futex call too many).
+///   Illegal: bit 0 clear while a thread sleeps (that thread would never wake).
 #ifndef WS_GROUP_H
 #define WS_GROUP_H
 
@@ -31,58 +31,60 @@ typedef struct ws_group_s {
   uint32_t word;
 } ws_group_t;
 
-/// @brief Arm a group with @p units.
-/// @param units  0 .. WS_GROUP_UNITS_MAX tasks or manual completions to wait for. More: ends the process with
+/// @brief Set the number of units to wait for.
+/// @param units  tasks or manual completions: 0 .. WS_GROUP_UNITS_MAX. A larger number ends the process with
 ///               a message
-/// @threads   nobody else may use the group yet
+/// @threads   the caller only: no other thread may use the group before this returns
 void ws_group_init(ws_group_t *group, uint32_t units);
 
-/// @brief Arm @p units more. The group must not be done yet unless nobody waits for it: call it before the
-/// first push, or from a task of the group.
-/// @param units  the group holds at most WS_GROUP_UNITS_MAX then. More: ends the process with a message
+/// @brief Add @p units to wait for. While a thread waits for the group, the group must not be complete yet:
+/// call this before the first push, or from a task of the group.
+/// @param units  the sum must not exceed WS_GROUP_UNITS_MAX. A larger sum ends the process with a message
 /// @threads   any
 /// @progress  wait-free
 void ws_group_add(ws_group_t *group, uint32_t units);
 
-/// @brief Complete @p units of the group by hand (the pool does it for a task that carries the group).
-/// @param units  at most those that the group still waits for. More: ends the process with a message
-/// @threads   any; the caller must own the units, that is nobody else completes the same ones
+/// @brief Complete @p units of the group by hand. (For a task that carries the group the pool does this.)
+/// @param units  at most the units not yet completed. A larger number ends the process with a message
+/// @threads   any; no other thread may complete the same units
 /// @ordering  [edge GROUP_DONE] writes before the call are visible to a thread that returns from
 /// ws_group_wait
-/// @progress  lock-free; one futex call if it is the last and somebody sleeps
+/// @progress  lock-free; one futex call if these are the last units and a thread may sleep
 void ws_group_complete(ws_group_t *group, uint32_t units);
 
-/// @brief A tag instead of a group: the pool completes nothing for a task that carries one, but a thread that
-/// waits for @p id, a group or anything else with an address, helps with the task. For tasks that complete
-/// their group themselves before they return, so that the group may be gone by then, and for what is no
-/// group at all (ws_pool_await).
-/// @param id  never read; a multiple of 4
+/// @brief Make a tag: a task may carry a tag in place of a group. The pool completes no unit for such a task.
+/// A thread that waits for @p id (a group, or any object with an address) may run it. Use a tag
+/// - when the task completes its group itself before it returns: the group may be gone by then;
+/// - to wait for an event that is not a group: ws_pool_await().
+/// @param id  an address, a multiple of 4; the library does not read what it points to
 static inline ws_group_t *ws_group_tag(const void *id)
 {
   return (ws_group_t *)((uintptr_t)id | 1u);
 }
 
-/// @brief A tag for a task that probably belongs to @p id, but may turn out a stranger's, which perhaps waits
-/// for the very thread that waits for @p id. A thread outside leaves it to the workers. A thread in a task,
-/// worker or not, that waits for @p id runs it, for it may be the only one that can.
+/// @brief Make a tag for a task that probably belongs to @p id, but may be unrelated to it. An unrelated task
+/// may block until the thread that waits for @p id goes on. A thread that waits for @p id outside any task
+/// therefore leaves it to the workers. A thread that waits inside a task, worker or not, runs it: that thread
+/// may be the only one that can.
 static inline ws_group_t *ws_group_weak_tag(const void *id)
 {
   return (ws_group_t *)((uintptr_t)id | 3u);
 }
 
-/// @return true when every unit is complete; the caller then sees what the tasks wrote ([edge GROUP_DONE])
+/// @return true if every unit is complete; the caller then sees what the tasks wrote ([edge GROUP_DONE])
 bool ws_group_done(const ws_group_t *group);
 
-/// @brief Wait until every unit is complete. The memory may be reused when all waits for the group have
-/// returned. While it waits the caller runs tasks of this group, and tasks that those have pushed, never a
-/// stranger's: first its own queue in @p pool, then what a thread that runs a task of this group has pushed.
-/// It spins for a bounded time, then sleeps; a worker that sleeps here hands its place to another worker.
-/// A task that completes units by hand but carries neither the group nor its tag counts as a stranger's: it
-/// is not helped with, and a pool whose every worker waits like this for such a task does not run it.
-/// @param pool  where the tasks were pushed; NULL = a worker helps in its own pool, others only wait
-/// @threads   any thread, several at once; a task may wait for tasks that it pushed. Each wait inside another
-///            takes about 750 bytes of stack (x86-64, optimised) beside the task's own. 8 MiB of stack hold
-///            about 11,000 waits of small tasks inside each other. Beyond its stack a thread crashes
+/// @brief Block until every unit is complete. The memory may be reused when all waits for the group have
+/// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never unrelated
+/// ones: first from its own queue in @p pool, then from the queues of threads that run a task of this group.
+/// When there is none it spins for a bounded time, then sleeps. While a worker sleeps here, another worker
+/// may run in its place.
+/// A task that completes units by hand, but carries neither the group nor its tag, counts as unrelated: the
+/// wait does not run it. If every worker of a pool waits for such a task in this way, the task never runs.
+/// @param pool  the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
+/// @threads   any thread, several at once; a task may wait for tasks that it pushed. Each nested wait takes
+///            about 750 bytes of stack (x86-64, optimised) on top of the task's own: 8 MiB of stack hold
+///            about 11,000 nested waits of small tasks. A thread that exhausts its stack crashes
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
 /// @progress  blocks; no system call but futex; never allocates
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);

@@ -16,17 +16,18 @@
 ///   ws_pool_destroy(pool);
 /// @endcode
 ///
-/// Any number of pools may exist at once; any thread may push to any of them. After fork() the child may not
-/// use the library before it has called exec.
-/// A function that returns an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
-/// Functions without an error code require a pool.
+/// Any number of pools may exist at once; any thread may push to any of them. After fork() the child must not
+/// use the library before it calls exec.
+/// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
+/// A function without one requires a pool that is not NULL.
 ///
-/// The pool's threads block all signals but those that their own instructions cause, and workers have a timer
-/// slack of 1 ns. Where the host creates the threads (thread_create) it decides on their signals. A program
-/// that a task starts with fork() and exec gets the signal mask of the pool's creator, and the timer slack
-/// that the thread had before. With posix_spawn(), system(), popen() or vfork() it inherits the worker's: set
-/// POSIX_SPAWN_SETSIGMASK, or start programs from a thread of your own.
-/// No worker keeps an affinity of its own making: taskset and cpusets hold for it as for any other thread.
+/// The pool's threads block all signals except those that their own instructions cause (SIGSEGV and the
+/// like), and workers have a timer slack of 1 ns. If the host creates the threads (thread_create), the host
+/// sets their signal mask. A program that a task starts with fork() and exec gets the signal mask of the
+/// pool's creator, and the timer slack that the thread had before. With posix_spawn(), system(), popen() or
+/// vfork() the program inherits those of the worker: set POSIX_SPAWN_SETSIGMASK, or start programs from a
+/// thread of your own.
+/// The library does not keep a floating worker on a CPU: taskset and cpusets apply to it as to any thread.
 ///
 /// "The process's mask" below is the CPU affinity of the thread that creates the pool.
 /// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
@@ -48,34 +49,36 @@ typedef struct ws_pool_s ws_pool_t;
 
 /// One task. Copied by a push; @c arg must stay valid until the task has run.
 /// A task should return. If its function ends the thread (pthread_exit), or the thread is cancelled at a
-/// cancellation point in it, the task counts as run, and its group is completed. A worker then goes on, and
-/// reports that by settings.warn, once a pool. A thread that runs the task while it waits for a group ends
-/// when that group is done; in any other wait of the library, or in a push, it ends at once; in
-/// ws_pool_stop() when the pool has stopped. Asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS), and
-/// longjmp out of a task, are not supported.
+/// cancellation point in it, the task counts as run and one unit of its group is completed. What happens to
+/// the thread depends on where it ran the task:
+/// - a worker continues; the pool reports this by settings.warn, once per pool;
+/// - a thread in ws_group_wait() ends when its group is complete;
+/// - a thread in ws_pool_stop() ends when the pool has stopped;
+/// - a thread in another wait of the library, or in a push, ends at once.
+/// Asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS), and longjmp out of a task, are not supported.
 typedef struct {
   void (*func)(void *arg);
   void *arg;
   ws_group_t *group; ///< one unit of it is completed after func returns; NULL = none; see ws_group_tag()
 } ws_task_t;
 
-/// What a push does when the caller's queue is full.
+/// What a push does if the caller's queue is full.
 typedef enum {
-  WS_FULL_GROW,   ///< take more memory from the kernel (mmap); if there is none, run the task inline. Default
+  WS_FULL_GROW,   ///< map more memory (mmap); if that fails, run the task inline. Default
   WS_FULL_INLINE, ///< run the task in the push
   WS_FULL_FAIL,   ///< return -EAGAIN
 } ws_full_t;
 
-/// What a worker does that finds nothing to run. In every mode it first looks for a while (spin_ns_max).
+/// How an idle worker waits. In every mode it first spins for a while (spin_ns_max).
 typedef enum {
-  WS_SPIN_OFF,   ///< it sleeps until a push wakes it
-  WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but it gets up spin_lead_ns before the burst, whether that pays or not
-  WS_SPIN_AUTO,  ///< it learns when bursts come and how long this machine takes to wake it, and gets up by
-                 ///< its own timer so that it is awake when the burst comes, where that pays. Default
-  /// It busy-polls and does not sleep, as long as the awake workers of the process leave a CPU to each thread
-  /// that helps, and to one at least. The surplus sleeps and tries again: the sleeping workers of a pool
-  /// together 250 times a second. A real-time worker sleeps for 0.1 ms in each millisecond, so that threads
-  /// of normal class on its CPU run.
+  WS_SPIN_OFF,   ///< the worker sleeps until a push wakes it
+  WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but the timer always fires spin_lead_ns before the burst
+  WS_SPIN_AUTO,  ///< the worker learns when bursts come and how long this machine takes to wake it. Where it
+                 ///< saves more than it costs, a timer wakes the worker before the burst. Default
+  /// The worker busy-polls and does not sleep, as long as the awake workers of the process leave one CPU to
+  /// each thread that helps, and at least one CPU in all. Surplus workers sleep and try again, those of one
+  /// pool together 250 times a second. A real-time worker sleeps for 0.1 ms in each millisecond, so that
+  /// threads of normal class on its CPU run.
   WS_SPIN_HOT,
 } ws_spin_t;
 
@@ -92,149 +95,159 @@ typedef enum {
   WS_STOP_ABORT, ///< finish what runs, skip what is queued (its groups are completed)
 } ws_stop_t;
 
-/// Creates the thread of worker @p index, joinable, which runs @p func(@p arg); names it, and gives it its
-/// class and its CPU (@p cpu, -1 = none) if it can. @return 0 or an error number
+/// Creates the thread of worker @p index: joinable, running @p func(@p arg). The function also sets the
+/// thread's name, scheduling class and CPU (@p cpu, -1 = float), if it can. @return 0 or an error number
 typedef int (*ws_thread_create_t)(void *create_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg),
                                   void *arg);
 
-/// Everything that can be set, fixed at creation. Fill with ws_settings_default() first.
+/// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
-  /// Workers are called "<name><index>", the name cut to fit 15 characters. Default "ws". The guard, a
-  /// further thread of class BATCH wherever there is more than one CPU, is called "ws_guard".
+  /// Workers are called "<name><index>", cut to 15 characters. Default "ws". The watchdog thread "ws_guard",
+  /// of class BATCH, is made if the pool has more than one worker or more than one CPU.
   const char *name;
-  /// Threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
+  /// Number of worker threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
   uint32_t workers;
   /// cores[i] = CPU of worker i, -1 = float; workers beyond core_count float. Default NULL: see pin_step.
   const int32_t *cores;
   uint32_t core_count;
-  /// Without cores: worker i is pinned to CPU number (i * pin_step) of the process's mask, round again at its
-  /// end, and one further whenever that is back at the first; 0 = float, the default. 2 skips SMT siblings
-  /// where they are numbered in pairs.
+  /// If cores is NULL: worker i is pinned to CPU number (i * pin_step) of the process's mask, modulo its
+  /// size, and one further after each full round. Default 0: workers float. 2 skips SMT siblings where they
+  /// are numbered in pairs.
   uint32_t pin_step;
   /// Scheduling class of the workers; sched_priority is 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else
   /// ignored.
   ws_class_t sched_class;
   int32_t sched_priority;
-  /// Tasks in one thread's queue before it is full; rounded up to a power of two, 2 .. 2^20. Default 1024.
+  /// Tasks that one thread's queue holds; rounded up to a power of two, 2 .. 2^20. Default 1024.
   uint32_t queue_capacity;
-  /// Pushing threads (not workers) that get a queue of their own; more of them share one. Default 32.
+  /// Number of pushing threads (not workers) that get a queue each; further threads share one. Default 32.
   uint32_t lanes;
   ws_full_t full;
   ws_spin_t spin;       ///< default WS_SPIN_AUTO; see also ws_pool_set_spin()
-  uint64_t spin_lead_ns; ///< WS_SPIN_FIXED: time from getting up to the expected burst; 0 .. 10,000,000
-  /// Share of one core, in percent, that each worker may spend on looking for work, over any few
-  /// milliseconds; 0 .. 100. Default 10. Does not hold for WS_SPIN_HOT.
+  uint64_t spin_lead_ns; ///< WS_SPIN_FIXED: time from the timer to the expected burst; 0 .. 10,000,000
+  /// Share of one core, in percent, that each worker may spend on spinning, over any few milliseconds;
+  /// 0 .. 100. Default 10. WS_SPIN_HOT ignores it.
   uint32_t spin_cpu_max_percent;
-  /// WS_SPIN_AUTO: what a microsecond of lateness is worth in microseconds of CPU time; 1 .. 100. Default 9.
+  /// WS_SPIN_AUTO: CPU time, in microseconds, that is worth one microsecond less of lateness; 1 .. 100.
+  /// Default 9.
   uint32_t spin_price;
-  /// Bound on how long a worker looks that has run out of work; less, where it has learnt that nothing
-  /// follows. 0 = not at all. What comes later is a new burst, which pre-wake tries to foresee: it must be
-  /// shorter than the time between slots. 0 .. 10,000,000. Default 40,000
+  /// Bound on the time that a worker spins after it has run out of work. It spins for less where it has
+  /// learnt that nothing follows. 0 = it sleeps at once. Must be shorter than the time between slots: a task
+  /// that comes later counts as a new burst, for which pre-wake sets a timer. 0 .. 10,000,000. Default 40,000
   uint64_t spin_ns_max;
-  uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits. Default 200,000
-  /// Order in which a worker runs the tasks of its own queue, outside joins. true: oldest first. false, the
-  /// default: newest first, which keeps the queue short when tasks push tasks. Other threads steal the
+  uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
+  /// Order in which a worker runs the tasks of its own queue, except in a wait. true: oldest first. Default
+  /// false: newest first, which keeps the queue short when tasks push tasks. Other threads always steal the
   /// oldest.
   bool fifo;
-  bool report; ///< when the pool stops, print a page of statistics on stderr (ws_pool_report). Default false
-  /// The host's own way to create threads; it then decides on name, class and pinning, and the settings for
-  /// name and class are not looked at. Default NULL: pthread_create.
+  bool report; ///< print a page of statistics on stderr when the pool stops (ws_pool_report). Default false
+  /// The host's function to create threads. It decides on name, class and pinning; the settings for name and
+  /// class are ignored. Default NULL: pthread_create.
   ws_thread_create_t thread_create;
   void *create_arg;
-  /// Told what could not be had, one line, once per cause. Default: a line on stderr.
+  /// Called with a one-line message, once per cause, when a resource (thread, CPU, class) could not be
+  /// obtained or a setting is invalid. Default: print the line on stderr.
   void (*warn)(void *warn_arg, const char *message);
   void *warn_arg;
 } ws_settings_t;
 
-/// @brief Fill @p settings with the defaults named above. NULL: nothing happens.
+/// @brief Fill @p settings with the defaults named above. Ignores NULL.
 void ws_settings_default(ws_settings_t *settings);
 
-/// @brief Set what the environment says; what it does not name, or leaves empty, stays.
-/// TPOOL_WS_SPIN: as ws_settings_spin_text(). TPOOL_WS_SPIN_CPU_MAX: as ws_settings_spin_cpu_max_text().
-/// TPOOL_WS_REPORT: 1 or 0, report. A wrong value, and a variable TPOOL_WS_... that does not exist, are
-/// warned about. Nothing else in the library reads the environment; a program that runs with more rights than
-/// its user does not read it here either.
-/// @threads   any, while nobody changes the environment
+/// @brief Apply environment variables to @p settings. A variable that is unset or empty changes nothing.
+///   TPOOL_WS_SPIN          as ws_settings_spin_text()
+///   TPOOL_WS_SPIN_CPU_MAX  as ws_settings_spin_cpu_max_text()
+///   TPOOL_WS_REPORT        1 or 0: settings.report
+/// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. No other function of the library
+/// reads the environment. In a program that runs with more rights than its user (secure_getenv) this function
+/// reads nothing either.
+/// @threads   any; no thread may change the environment during the call
 void ws_settings_environment(ws_settings_t *settings);
 
-/// @brief Set spin, and spin_lead_ns where it applies, from what a user writes: off, auto, or fixed:<us> with
-/// 0 to 10000 us, for example fixed:12.5. Case and blanks around it do not matter.
-/// @return 0; -EINVAL anything else, NULL too: spin is now WS_SPIN_OFF, and a warning says so
+/// @brief Set spin, and for WS_SPIN_FIXED spin_lead_ns, from a text: off, auto, or fixed:<us> with 0 to
+/// 10000 us, for example fixed:12.5. Upper or lower case; blanks around the text are ignored.
+/// @return 0; -EINVAL for any other text and for NULL: spin is set to WS_SPIN_OFF, with a warning
 int ws_settings_spin_text(ws_settings_t *settings, const char *text);
 
-/// @brief Set spin_cpu_max_percent: a whole number, 0 to 100. @return as ws_settings_spin_text()
+/// @brief Set spin_cpu_max_percent from a text: a whole number, 0 to 100.
+/// @return 0; -EINVAL for any other text and for NULL: the percentage is set to 0 and spin to WS_SPIN_OFF,
+///         with a warning
 int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 
-/// @brief Create a pool and start its workers; returns when all have started.
-/// What cannot be had (threads, a CPU, a class) is warned about and reported by ws_pool_stats; the pool works
-/// with the rest.
+/// @brief Create a pool and start its workers. Returns when all have started.
+/// A resource that cannot be obtained (thread, CPU, class) gives a warning and shows in ws_pool_stats(); the
+/// pool works with the rest.
 /// @param pool      out; set to NULL on error
-/// @param settings  copied; may die after the call
-/// @return 0; -EINVAL a setting is out of its range, or the stack of new threads is smaller than 64 KiB and
-///         the libraries' thread-local data (the warning names it), or an argument is NULL; -ENOMEM
+/// @param settings  copied: not used after the call
+/// @return 0
+///         -EINVAL  an argument is NULL; or a setting is out of its range, or the stack of new threads is
+///                  smaller than 64 KiB plus the libraries' thread-local data (a warning names which)
+///         -ENOMEM
 /// @threads   any
 int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 
 /// @brief Push one task.
-/// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once,
-/// on any worker, on a thread that waits for its group, or inline when the queue is full and the settings say
-/// so.
-/// @return 0 = it will run or has run; -EAGAIN = full (WS_FULL_FAIL only); -ECANCELED = the pool was stopped;
-///         -EINVAL = @p pool or the task's func is NULL.
-///         With an error nothing was queued, and a group that the task carries still waits for that unit
+/// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once:
+/// on any worker, on a thread that waits for its group, or inside the push if the queue is full
+/// (settings.full).
+/// @return 0 = the task will run or has run; -EAGAIN = the queue is full (WS_FULL_FAIL only);
+///         -ECANCELED = the pool was stopped; -EINVAL = @p pool or the task's func is NULL.
+///         On error nothing is queued. The task's group keeps waiting for its unit: call
+///         ws_group_complete(), or push again
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
 /// @progress  lock-free unless it runs the task; at most one futex call; never allocates, except that a full
 ///            queue may grow and that a thread's first push to a pool claims its lane
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
-/// @brief Push @p count tasks with one decision whom to wake.
-/// @return the number of tasks that were taken, from the front: fewer than @p count under WS_FULL_FAIL, or
-///         when the pool is stopped meanwhile; -ECANCELED when the pool was stopped before; -EINVAL when
-///         @p pool, @p tasks or a task's func is NULL: none was taken
-/// Otherwise as ws_pool_push.
+/// @brief Push @p count tasks, and choose only once which worker to wake.
+/// @return the number of accepted tasks, from the front: fewer than @p count under WS_FULL_FAIL, or if the
+///         pool is stopped during the call; -ECANCELED = the pool was stopped before; -EINVAL = @p pool,
+///         @p tasks or a task's func is NULL. On error no task is accepted
+/// Otherwise as ws_pool_push().
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count);
 
-/// @brief Push one task unless the caller's queue is full, whatever the settings say then.
-/// @return 0, -EAGAIN, -ECANCELED, -EINVAL. Otherwise as ws_pool_push.
+/// @brief Push one task; return -EAGAIN if the caller's queue is full, for any settings.full.
+/// @return 0, -EAGAIN, -ECANCELED, -EINVAL. Otherwise as ws_pool_push().
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 
-/// @brief Wait until every task pushed so far, and every task that those push, has run. The caller helps with
-/// any of them.
-/// @return 0; -EDEADLK from inside a task of @p pool, which would wait for itself
+/// @brief Block until every task pushed so far, and every task that those push, has run. The caller runs any
+/// of them meanwhile.
+/// @return 0; -EDEADLK if called inside a task of @p pool, which would wait for itself
 /// @threads   any thread but the pool's tasks; several at once
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
 int ws_pool_wait(ws_pool_t *pool);
 
-/// @brief Tasks will come soon: wake workers now. They look for tasks until @p within_ns from now and then,
-/// as always, for spin_ns_max at most. Wakes no more workers than there are CPUs for. A wrong announcement
-/// costs that CPU time. A right one hides the time that a sleeping CPU takes to wake.
-/// @param workers    wanted awake; a worker that looks for work already counts
-/// @param within_ns  the workers' bound on spinning for nothing; 0 .. 100,000,000, more is cut to that
+/// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
+/// then, as always, for spin_ns_max at most. Never wakes more workers than there are CPUs for. If the tasks
+/// come, the time that a sleeping CPU takes to wake is hidden. If they do not, the spinning was wasted.
+/// @param workers    number of workers wanted awake, including those that already spin
+/// @param within_ns  how long the workers may spin without a task; 0 .. 100,000,000, larger values are cut
 /// @threads   any
 /// @progress  a futex call for each worker it wakes
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 
-/// @brief A burst is expected at @p at_ns: have workers awake by then. A worker woken too early sleeps again
-/// and sets a timer for shortly before the burst.
-/// @param workers  to wake and tell, as for ws_pool_prewake(); others that fall asleep before may come, too
-/// @param at_ns    CLOCK_MONOTONIC; a time that has passed or is more than a second away = now
-/// Otherwise as ws_pool_prewake(). It holds in every mode, and is not learnt from.
+/// @brief Have workers awake for a burst that is expected at @p at_ns. A worker that is woken too early
+/// sleeps again and sets a timer for shortly before the burst.
+/// @param workers  number of workers to wake now, as for ws_pool_prewake(). Any other worker that goes to
+///                 sleep before @p at_ns may set a timer, too
+/// @param at_ns    CLOCK_MONOTONIC; a time in the past, or more than a second away, means now
+/// Otherwise as ws_pool_prewake(). Works in every mode; the predictor does not learn from it.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 
-/// @brief Bursts follow each other from now on: have @p workers workers awake. A worker that runs out of work
-/// looks for more until ws_pool_phase_end(), within spin_cpu_max_percent and the CPUs there are. Of several
-/// phases at once the last to end counts.
+/// @brief Begin a phase of bursts that follow each other: wake workers until @p workers are awake. Until
+/// ws_pool_phase_end() a worker that runs out of work spins, within spin_cpu_max_percent and the CPUs that
+/// are free. If several phases overlap, they end with the last ws_pool_phase_end().
 /// @threads   any
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers);
 
-/// @brief The last burst of the phase is done: a worker that finds no work sleeps at once.
+/// @brief End the phase, after its last burst: a worker that finds no work sleeps at once.
 /// @threads   any; once for each ws_pool_phase_begin()
 void ws_pool_phase_end(ws_pool_t *pool);
 
-/// @brief Change the mode, from the next burst on. What was learnt stays.
-/// @param lead_ns  WS_SPIN_FIXED only, as spin_lead_ns
-/// @return 0; -EINVAL out of range, and nothing has changed
+/// @brief Change the mode, from the next burst on. The predictor keeps what it has learnt.
+/// @param lead_ns  for WS_SPIN_FIXED, as spin_lead_ns
+/// @return 0; -EINVAL if a value is out of range: nothing changes
 /// @threads   any
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns);
 
@@ -242,51 +255,54 @@ int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns);
 /// @threads   any
 int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent);
 
-/// What a thread waits for that is no group.
+/// An event other than a group that a thread can wait for.
 typedef struct {
-  bool (*ready)(void *arg); ///< asked over and over, from the waiting thread: cheap, and takes no lock
-  void (*sleep)(void *arg); ///< blocks until it may be ready
+  bool (*ready)(void *arg); ///< called often, by the waiting thread: must be cheap and take no lock
+  void (*sleep)(void *arg); ///< blocks until the event may be ready
   void *arg;
 } ws_event_t;
 
-/// @brief Wait until the event is ready, as ws_group_wait waits for a group: run tasks that carry @p tag,
-/// from the caller's own queue, then spin for a bounded time, then sleep. What those tasks push is left to
-/// others. When several threads wait, it may no longer be ready on return.
-/// @param event  without ready or sleep: ends the process with a message
-/// @param pool   where the tasks were pushed; NULL = a worker helps in its own pool, others only sleep
+/// @brief Block until the event is ready. As in ws_group_wait() the caller runs tasks that carry @p tag from
+/// its own queue, then spins for a bounded time, then sleeps. Unlike there, it does not run the tasks that
+/// those tasks push. If several threads wait, the event may no longer be ready on return.
+/// @param event  ready and sleep are required; NULL ends the process with a message
+/// @param pool   the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
 /// @param tag    from ws_group_tag()
 /// @threads   any thread, several at once
-/// @ordering  none of its own: what ready() or sleep() see
+/// @ordering  none beyond that of ready() and sleep()
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event);
 
-/// @brief The calling thread is about to block for something that the library does not see (a lock, a
-/// device). If it is a worker, or runs a task while it waits in a join, it hands its place to another worker
-/// at once, in every pool in which it has one; otherwise nothing happens. Without the call a task queued
-/// behind it starts too, but only when the guard has noticed (about a millisecond). Sections may nest.
+/// @brief Begin a section in which the calling thread may block in a way that the library cannot see (a lock,
+/// a device). If the thread is a worker, or runs a task while it waits in a join, another worker may run in
+/// its place at once, in every pool where the thread counts as running. Otherwise nothing happens. Without
+/// this call a task queued behind the blocked thread starts after about a millisecond, when the watchdog
+/// thread has noticed. Sections may nest.
 /// @threads   any
 void ws_blocking_begin(void);
 
-/// @brief The calling thread goes on: ends the section that it began last. Without one nothing happens.
+/// @brief End the section that the calling thread began last. Without a section nothing happens.
 void ws_blocking_end(void);
 
-/// @return the task that the calling thread runs, the innermost if it helps inside one; NULL = none. Valid
-/// until that task's function returns
+/// @return the task that the calling thread runs, NULL = none; of nested tasks the innermost. Valid until
+/// that task's function returns
 /// @threads   any
 const ws_task_t *ws_current_task(void);
 
-/// @return the index of the worker that the calling thread is, 0 .. workers - 1; -1 = it is none
+/// @return the calling thread's index as a worker, 0 .. workers - 1; -1 = it is not a worker
 /// @threads   any
 int32_t ws_worker_index(void);
 
-/// @brief Stop the pool: no further push is taken, queued tasks are run or skipped, the workers end.
-/// A push that comes at the same moment is either refused or dealt with as @p how says.
-/// @return the number of tasks skipped (0 for WS_STOP_DRAIN); -EALREADY stopped before; -EDEADLK from inside
-/// a task of it; -EINVAL @p how is neither
+/// @brief Stop the pool: refuse further pushes, run or skip the queued tasks, end the workers.
+/// The task of a push at the same moment is refused, or handled as @p how requires.
+/// @return the number of tasks skipped (0 for WS_STOP_DRAIN)
+///         -EALREADY  the pool was stopped before
+///         -EDEADLK   called inside a task of the pool
+///         -EINVAL    @p how is neither of the two
 /// @threads   one caller
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 
-/// @brief Free the pool, after a drain stop if it still runs. NULL is allowed. From inside a task of it: ends
-/// the process with a message.
+/// @brief Free the pool. If it still runs, stop it first with WS_STOP_DRAIN. Ignores NULL. A call inside a
+/// task of the pool ends the process with a message.
 /// @threads   one caller; no other thread may use @p pool any more, nor wait in it
 void ws_pool_destroy(ws_pool_t *pool);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_report.c
-/// ws_pool_report(): what the statistics say, as one page. It looks at nothing that ws_stats.h does not show,
-/// but the settings.
+/// ws_pool_report(): the statistics as one page. It uses only ws_stats.h and the settings.
 #include "ws_report.h"
 
 #include <stdarg.h>

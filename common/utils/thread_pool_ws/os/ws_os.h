@@ -19,32 +19,31 @@ typedef struct {
   unsigned long *mask; ///< malloc'ed
 } ws_cpuset_t;
 
-/// Sleep while *word == expected. @return 0 woken or not equal (look again); -ETIMEDOUT after @p timeout_ns
-/// (0 = never)
+/// Sleep while *word == expected. @return 0 = woken, or not equal (look again); -ETIMEDOUT after
+/// @p timeout_ns (0 = never)
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 /// The same until @p deadline_ns, CLOCK_MONOTONIC (0 = never). @return as above
 int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
 /// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 
-/// Read a small file, without memory from the heap. @return whether there was anything; @p text is ended by 0
+/// Read a small file, without memory from the heap. @return whether anything was read; @p text ends with 0
 bool ws_os_read(const char *path, char *text, size_t bytes);
 
 /// Monotonic time.
 uint64_t ws_os_now_ns(void);
-/// @return whether thread @p tid of this process sleeps in the kernel right now; false when that cannot be
-/// told
+/// @return whether thread @p tid of this process sleeps in the kernel right now; false if unknown
 bool ws_os_thread_sleeps(int32_t tid);
-/// @return false when thread @p tid of this process has ended; it has run all its code then
+/// @return false if thread @p tid of this process has ended, that is, has run all its code
 bool ws_os_thread_exists(int32_t tid);
-/// CPU time that thread @p tid of this process has used. @return 0 when that cannot be told
+/// CPU time that thread @p tid of this process has used. @return 0 if unknown
 uint64_t ws_os_thread_cpu_ns(int32_t tid);
 /// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
 int32_t ws_os_cpu(void);
 int32_t ws_os_tid(void);
 
-/// How much later than set a timer of the caller may end (timer slack): 50 us by default, and for normal
-/// threads only. @return what it was before, where it is refused too
+/// Set the caller's timer slack: how much later than set its timers may end. 50 us by default; affects normal
+/// threads only. @return the slack before the call, also if the change is refused
 uint64_t ws_os_timer_slack(uint64_t slack_ns);
 
 /// Create a thread in which all signals are blocked but those that its own instructions cause (SIGSEGV,
@@ -56,7 +55,7 @@ int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);
 /// CPUs that the process may use now: the caller's. @return 0 or -errno; @p set is allocated
 int ws_os_process_cpus(ws_cpuset_t *set);
-/// @return how many those are, without memory from the heap; 0 = that cannot be told
+/// @return the number of these CPUs, without memory from the heap; 0 = unknown
 uint32_t ws_os_process_cpu_count(void);
 void ws_os_cpuset_free(ws_cpuset_t *set);
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
@@ -72,23 +71,24 @@ typedef struct {
   ws_au32_t busy; ///< S 1 = some thread uses the rest
   size_t bytes; ///< I of a mask; 0, or more than WS_CONFINE_BYTES: the thread is never confined
   bool on; ///< it is confined
-  enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< what gives it the CPUs that it had
+  enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< which mask restores its CPUs
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
   unsigned long narrow[WS_CONFINE_BYTES / sizeof(unsigned long)];
 } ws_confine_t;
-/// Take a CPU from those that the caller may use now. If it runs there, the kernel moves it at once.
-/// @return 0; -ENOENT without another CPU; -EAGAIN or -errno: nothing has changed
+/// Take a CPU from those that the caller may use now. If the caller runs there, the kernel moves it at once.
+/// @return 0; -ENOENT if the caller has no other CPU; -EAGAIN or -errno: nothing has changed
 int ws_os_confine(ws_confine_t *confine, uint32_t cpu);
-/// End that, for thread @p tid (0 = the caller), unless somebody else has changed its affinity since. An
-/// affinity that is set from outside between the look and the change is lost.
-/// @threads  any; if two do it at once, one does
+/// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
+/// since (taskset, a cpuset). Such a change is lost if it comes between this function's check and its call.
+/// @threads  any; of two at once, one takes effect
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
 /// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
 uint32_t ws_os_quota_cpus(void);
-/// Times since the groups were made that they stopped their processes because that was used up.
+/// Number of periods, since the groups were made, in which they stopped their processes because the quota was
+/// used up.
 uint64_t ws_os_throttled(void);
 
-/// Zeroed memory straight from the kernel, page-aligned. @return NULL when there is none
+/// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none
 void *ws_os_map(size_t bytes);
 void ws_os_unmap(void *memory, size_t bytes);
 /// Give the pages back, keep the addresses: they read as zero from now on. @return 0 or -errno

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_os_affinity.c
-/// ws_os.h: keep a thread off a CPU for a time, without a trace in its affinity afterwards.
+/// ws_os.h: keep a thread off a CPU for a time, and restore its affinity afterwards.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -77,11 +77,11 @@ int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
   return result;
 }
 
-/// Where nothing but a cpuset restricted the thread before, it asks for all CPUs and gets those of the
-/// cpuset: since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise
-/// (taskset, isolcpus) it asks for what it had. Which of the two holds the thread itself finds out, once for
-/// each mask that it had: it has all CPUs for a moment. Another thread could be stopped in that moment, for
-/// long.
+/// If only a cpuset restricted the thread before, the thread asks for all CPUs and gets those of the cpuset:
+/// since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise (taskset,
+/// isolcpus) it asks for the CPUs that it had. The thread itself finds out which of the two holds, once for
+/// each mask, by asking for all CPUs for a moment. Another thread must not do that: it could be stopped in
+/// that moment, for long.
 static void widen(ws_confine_t *confine, int32_t tid)
 {
   unsigned long all[sizeof(confine->had) / sizeof(unsigned long)];
@@ -89,14 +89,14 @@ static void widen(ws_confine_t *confine, int32_t tid)
   const size_t bytes = confine->bytes;
   memset(all, 0xff, bytes);
   if (get(tid, seen, bytes) && memcmp(seen, confine->narrow, bytes) != 0)
-    return; // somebody else has changed it since
+    return; // it was changed from elsewhere since
   if (confine->widens_by == WS_WIDENS_ALL && set(tid, all, bytes))
     return;
   const bool finds_out = confine->widens_by == WS_WIDENS_UNKNOWN && tid == 0;
   if (finds_out && set(tid, all, bytes) && get(tid, seen, bytes)) {
     confine->widens_by = memcmp(seen, confine->had, bytes) == 0 ? WS_WIDENS_ALL : WS_WIDENS_HAD;
     if (confine->widens_by == WS_WIDENS_ALL || !holds(seen, confine->had, bytes))
-      return; // as before; or somebody else has taken CPUs away since
+      return; // as before; or CPUs were taken away from elsewhere since
   }
   set(tid, confine->had, bytes);
 }

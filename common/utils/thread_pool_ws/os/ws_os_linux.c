@@ -99,7 +99,7 @@ bool ws_os_thread_exists(int32_t tid)
 uint64_t ws_os_timer_slack(uint64_t slack_ns)
 {
   const int before_ns = prctl(PR_GET_TIMERSLACK);
-  prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns); // where it is refused, timers are later: it is measured
+  prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns); // if refused, timers are later: measured
   return before_ns > 0 ? (uint64_t)before_ns : slack_ns;
 }
 

@@ -23,9 +23,9 @@ static uint32_t cpus_of(long long quota_us, long long period_us)
   return cpus < UINT32_MAX ? (uint32_t)cpus : UINT32_MAX;
 }
 
-/// What the groups grant, and what they have denied.
+/// The groups' grants, and how often they were used up.
 typedef struct {
-  uint32_t cpus; ///< of the tightest
+  uint32_t cpus; ///< of the tightest group
   uint64_t throttled; ///< periods in which a quota was used up, summed
 } grants_t;
 
@@ -61,7 +61,7 @@ static uint64_t throttled(const char *directory)
   return line ? strtoull(line + strlen("nr_throttled "), NULL, 10) : 0;
 }
 
-/// Add what one group says.
+/// Add the numbers of one group.
 static void look_at(const char *root, const char *group, uint32_t (*quota)(const char *), grants_t *grants)
 {
   char directory[PATH_BYTES - 64];

@@ -13,9 +13,9 @@
 #include "../base/ws_base.h"
 #include "ws_os.h"
 
-#define PAUSES_NS 100u ///< a turn of pauses
-#define LOW_POWER_NS 150u ///< a low-power wait, to which the way in and out comes
-#define CALIBRATE_NS 12000u ///< of three tries, the shortest counts: what interrupts them makes them longer
+#define PAUSES_NS 100u ///< length of an iteration made of pauses
+#define LOW_POWER_NS 150u ///< length of a low-power wait, without the time to enter and leave it
+#define CALIBRATE_NS 12000u ///< of three tries the shortest counts: an interruption makes a try longer
 #define TRIES 3u
 #define LOOKS_MAX 4096u ///< at a clock that stands
 #define TURNS_MEASURED 9u
@@ -31,7 +31,7 @@ static struct {
   ws_au64_t turn;
   pthread_once_t once;
   char name[16]; ///< I
-  /// Watched by MWAITX and written by nobody, so that the wait ends by its timer.
+  /// Watched by MWAITX and never written, so that the wait ends by its timer.
   alignas(WS_SPACING) char watched[WS_SPACING];
 } relax = {.once = PTHREAD_ONCE_INIT, .name = "pause"};
 
@@ -59,7 +59,7 @@ static void wait_low_power(uint32_t kind, uint32_t ticks)
 {
   if (kind == WS_RELAX_TPAUSE) {
     const uint64_t end = now_ticks() + ticks;
-    // tpause ecx; 1 = the lighter state C0.1: the deeper one takes longer to leave than a turn lasts
+    // tpause ecx; 1 = the lighter state C0.1: the deeper one takes longer to leave than an iteration lasts
     __asm__ volatile(".byte 0x66, 0x0f, 0xae, 0xf1"
                      :
                      : "c"(1), "a"((uint32_t)end), "d"((uint32_t)(end >> 32))
@@ -154,11 +154,11 @@ static void turn_once(uint32_t kind, uint32_t amount)
 
 void ws_relax(void)
 {
-  const uint64_t turn = ws_load_relaxed(&relax.turn); // relaxed: one word, each value of it is a turn
+  const uint64_t turn = ws_load_relaxed(&relax.turn); // relaxed: one word, each value of it is valid
   turn_once((uint32_t)(turn >> 32), (uint32_t)turn);
 }
 
-/// @return pauses that fill a turn
+/// @return pauses that fill an iteration
 static uint32_t measure_pauses(void)
 {
   uint64_t least_ns = UINT64_MAX;
@@ -173,7 +173,7 @@ static uint32_t measure_pauses(void)
 
 /// The counter is read before the clock at the start and after it at the end, so that an interruption can
 /// make a result only too large.
-/// @return ticks of the machine's counter in a low-power turn; 0 = that could not be measured
+/// @return ticks of the machine's counter in a low-power iteration; 0 = that could not be measured
 static uint32_t measure_ticks(void)
 {
   uint64_t least = UINT64_MAX;
@@ -189,7 +189,8 @@ static uint32_t measure_ticks(void)
   return least <= UINT32_MAX ? (uint32_t)least : 0;
 }
 
-/// @return the middle one of several turns: the first may find an event that is over, one may be interrupted
+/// @return the median of several iterations: the first may end at once by an old event, one may be
+///         interrupted
 static uint64_t measure_turn_ns(uint32_t kind, uint32_t amount)
 {
   uint64_t sorted_ns[TURNS_MEASURED];

@@ -5,7 +5,7 @@
 
 #include "ws_group_word.h"
 
-/// Pauses that a worker waits for a thread that has its bit.
+/// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 64u
 
 static uint32_t state_of(uint64_t word)
@@ -28,7 +28,7 @@ static bool move(ws_inbox_t *inbox, uint64_t word, uint32_t to)
 /// The caller has the inbox to itself, and is done with it.
 static void release(ws_inbox_t *inbox)
 {
-  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: nobody else writes it
+  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: no other thread writes it
   // [edge INBOX release] the task has been read
   ws_store_release(&inbox->state, with_state(word, WS_INBOX_AWAY));
 }

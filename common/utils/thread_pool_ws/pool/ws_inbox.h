@@ -3,8 +3,9 @@
 /// Life of a task, step 2 for a worker that spins: a thread outside hands it a task directly. Before:
 /// ws_push.c; after: ws_worker.c.
 ///
-/// Why        All workers that spin see a task in a lane at once, and fight for it: at 32 CPUs each task of a
-///            burst cost its thieves 0.5 us, one after the other. A handed task costs one transfer of a line.
+/// Why        All workers that spin see a task in a lane at once, and contend for it: at 32 CPUs each task of
+///            a burst cost its thieves 0.5 us, one after the other. A handed task costs one transfer of a
+///            cache line.
 /// Roles      The worker opens and shuts its inbox. Any thread outside fills it. Any thread may take from the
 ///            inbox of a worker that has no CPU.
 /// Invariant  AWAY --the worker opens, then sets its bit in pool->waiting--> WAITING
@@ -22,10 +23,12 @@
 
 #include "ws_types.h"
 
-/// @brief The worker spins: threads outside may hand it a task. Nothing if its inbox is open.
+/// @brief Open the worker's inbox while it spins: threads outside may hand it a task. Nothing happens if the
+/// inbox is open.
 void ws_inbox_open(ws_worker_t *worker);
 
-/// @brief Nobody may hand the worker a task any more. @return whether somebody has: worker->inbox.task
+/// @brief Shut the worker's inbox: no further task may be handed over. @return whether one was:
+/// worker->inbox.task
 bool ws_inbox_shut(ws_worker_t *worker);
 
 /// @brief The task that ws_inbox_shut has found.
@@ -36,7 +39,7 @@ void ws_inbox_empty(ws_worker_t *worker, ws_task_t *task);
 ws_worker_t *ws_inbox_claim(struct ws_pool_s *pool);
 
 /// @brief Write a task, which counts as pushed, into the inbox that the caller has claimed.
-/// @return false = the worker waits no longer: the task is still the caller's
+/// @return false = the worker does not wait any more: the caller keeps the task
 bool ws_inbox_fill(ws_worker_t *worker, ws_here_t here, const ws_task_t *task);
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
@@ -49,7 +52,7 @@ bool ws_inbox_take_starved(struct ws_pool_s *pool, ws_task_t *task);
 /// @return tasks in inboxes. @param starved_only  of workers without a CPU
 uint32_t ws_inbox_count(const struct ws_pool_s *pool, bool starved_only);
 
-/// @return whether a worker that spins has an open inbox. A hint
+/// @return whether a worker that spins has an open inbox; only a hint
 static inline bool ws_inbox_is_wanted(const struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->mask_words; i++)

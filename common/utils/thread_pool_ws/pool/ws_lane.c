@@ -11,8 +11,8 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
   self->next = (self->next + 1) % WS_LANE_CACHE;
 }
 
-/// The lane is the caller's from now on: touch its memory here, where it will be used, but no more of it than
-/// a new lane has. An owner that was ended from outside may have left the rest behind.
+/// The lane belongs to the caller from now on: touch its memory on this CPU, but no more of it than a new
+/// lane has. An owner that was ended by another thread may have left a grown ring behind.
 static void settle(ws_queue_t *lane)
 {
   lane->depth = 0;
@@ -27,7 +27,7 @@ static void settle(ws_queue_t *lane)
   ws_queue_touch(lane);
 }
 
-/// The next lane that nobody has had yet: one of those made at the start, or a new one. The caller holds the
+/// The next lane that was never claimed: one of those made at the start, or a new one. The caller holds the
 /// lock.
 static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_map)
 {
@@ -42,12 +42,12 @@ static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_ma
   return lane;
 }
 
-/// A thread without a lane looks so often whether it can inherit one.
+/// How often a thread without a lane checks whether it can inherit one.
 #define INHERIT_EVERY_NS 10000000u
 
 /// Claim a lane whose owner has ended without freeing it. The owner's id holds the kernel's number of the
 /// thread, so lane and thread are read together. Another thread may have that number by now: then the lane
-/// stays where it is until that thread has ended, too, or asks itself.
+/// stays claimed until that thread has ended, too, or looks for a lane itself.
 static ws_queue_t *inherit(struct ws_pool_s *pool)
 {
   ws_self_t *self = ws_self();

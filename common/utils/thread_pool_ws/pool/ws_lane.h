@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lane.h
-/// Which queue is mine? A worker of the pool has its own; any other thread claims a lane at its first push
-/// and keeps it until it ends.
+/// The queue of the calling thread. A worker of the pool has its own; any other thread claims a lane at its
+/// first push and keeps it until it ends.
 #ifndef WS_LANE_H
 #define WS_LANE_H
 
@@ -11,13 +11,14 @@
 /// none is free
 ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
-/// @brief Claim a lane that nobody has had yet.
-/// @param may_map  when those of the start are used up, inherit one of a thread that has ended, or make one
+/// @brief Claim a lane that was never claimed.
+/// @param may_map  if those of the start are used up: inherit a lane of a thread that has ended, or make one
 /// @return NULL when there is none left, no memory, or WS_LANES_MAX is reached
 /// @progress  takes a lock, may map memory
 ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map);
 
-/// @brief The calling thread's place in @p pool, as far as the thread remembers it. Claims nothing.
+/// @return the calling thread's queue and worker in @p pool, if they are in the thread's cache. Claims
+///         nothing
 static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)
 {
   const ws_self_t *self = ws_self();
@@ -29,7 +30,7 @@ static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)
   return (ws_here_t){0};
 }
 
-/// @brief The calling thread's place in @p pool; a thread that has none yet claims a lane.
+/// @return the calling thread's queue and worker in @p pool. A thread without a queue claims a lane
 static inline ws_here_t ws_here(struct ws_pool_s *pool)
 {
   ws_here_t here = ws_here_known(pool);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/// @return the first CPU of those that share the last-level cache of @p cpu; -1 = the system does not say
+/// @return the first CPU of those that share the last-level cache of @p cpu; -1 = unknown
 static int32_t first_of(uint32_t cpu)
 {
   char path[96], text[32];
@@ -28,7 +28,7 @@ void ws_near_plan(struct ws_pool_s *pool)
     uint32_t cache = 0;
     while (cache < pool->caches && first[cache] != mine)
       cache++;
-    if (mine < 0 || cache == WS_CACHES_MAX) { // what is not known does not help
+    if (mine < 0 || cache == WS_CACHES_MAX) { // caches that are not known do not help
       pool->caches = 0;
       return;
     }

@@ -2,14 +2,13 @@
 /// @file ws_near.h
 /// Which workers are near the thread that pushes. Two CPUs are near each other where they share a last-level
 /// cache: a cache line travels between them in a third of the time, or less. All of this is a preference.
-///
-/// A worker is where it was seen last: the kernel wakes a thread there, mostly.
+/// A worker counts as being where it was last seen: the kernel usually wakes a thread there.
 #ifndef WS_NEAR_H
 #define WS_NEAR_H
 
 #include "ws_types.h"
 
-/// @brief Learn from the system which CPUs of the pool are near each other. Unknown: all of them.
+/// @brief Read from the system which CPUs of the pool are near each other. If unknown, all of them are.
 /// @threads  the creator, before there are workers
 void ws_near_plan(struct ws_pool_s *pool);
 
@@ -17,7 +16,7 @@ void ws_near_plan(struct ws_pool_s *pool);
 /// @threads  the worker
 void ws_near_moved(ws_worker_t *worker);
 
-/// @return whether the worker is near the thread outside that pushed last, or this is not known
+/// @return whether the worker is near the thread outside that pushed last; true if unknown
 static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *worker)
 {
   if (WS_LIKELY(pool->caches < 2))

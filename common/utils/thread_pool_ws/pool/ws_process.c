@@ -23,7 +23,7 @@ ws_au32_t ws_tsan_fence_word;
 
 _Thread_local ws_self_t ws_self_state;
 
-/// A thread ends: its lanes become free for others. What is queued in them stays, and will be run.
+/// A thread ends: its lanes become free for other threads. Tasks queued in them stay, and will be run.
 static void leave(void *unused)
 {
   (void)unused;
@@ -43,7 +43,7 @@ static void leave(void *unused)
   ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew
 }
 
-/// The host may have used up the process's keys: then nobody is told of the thread's end.
+/// If the host has used up the process's thread-specific keys, this file does not learn of the thread's end.
 static void ask_to_be_told(ws_self_t *self)
 {
   pthread_mutex_lock(&process.lock);

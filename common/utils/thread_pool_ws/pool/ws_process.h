@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
-/// What all pools of the process share, and what a thread knows of itself. The only mutable state outside a
-/// pool.
+/// State that all pools of the process share, and thread-local state. With ws_relax.c the only mutable state
+/// outside a pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
@@ -16,7 +16,7 @@ typedef struct {
   ws_queue_t *lane;
 } ws_lane_ref_t;
 
-/// A phase of a slot (ws_trace.h), as its first begin told it.
+/// A phase of a slot (ws_trace.h), with the numbers of its first begin.
 typedef struct {
   bool is_open;
   uint32_t frame, slot, id;
@@ -46,8 +46,9 @@ static inline ws_self_t *ws_self(void)
 }
 
 /// @brief Give the calling thread an id, which no other thread ever has, and have its lanes freed when it
-/// ends, as far as the C library can tell: without a free thread-specific key, or when a destructor of the
-/// thread's own data pushes in the last round of destructors, other threads inherit them (ws_lane.c).
+/// ends. The C library does not report that end if no thread-specific key is free, or if a destructor of the
+/// thread's own data pushes in the last round of destructors: then other threads inherit the lanes
+/// (ws_lane.c).
 /// @return the id; ws_tid_of() finds the kernel's number of the thread in it
 uint64_t ws_process_enroll(ws_self_t *self);
 

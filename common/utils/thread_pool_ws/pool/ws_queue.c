@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_queue.c
-/// ws_queue.h: the operations that look at whose a task is, and the rare ones.
+/// ws_queue.h: the operations that look at a task's group, and the rare ones.
 #include "ws_queue.h"
 
 static bool take_newest_of(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_queue.h
-/// Life of a task, step 2: the queue of one thread, and the tasks that a join has moved out of its way. How
-/// tasks are kept is known here and in queue/ only. Before: ws_push.c; after: ws_find.c.
+/// Life of a task, step 2: the queue of one thread, and the tasks that a join has moved out of its way. Only
+/// this file and queue/ depend on how tasks are stored. Before: ws_push.c; after: ws_find.c.
 ///
 /// Roles  The owner pushes, takes the newest task, or takes the oldest as a thief does. Any other thread
 ///        steals the oldest. ws_deque.h says which operations may meet.
@@ -43,7 +43,7 @@ static inline uint64_t ws_queue_end(const ws_queue_t *queue)
 /// @brief Take the newest task, or else the oldest, if it carries @p group. @param weak  or a weak tag of it
 bool ws_queue_take_of(ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task);
 
-/// @return whether a task of @p group is queued, under whatever
+/// @return whether a task of @p group is queued, at any depth
 bool ws_queue_holds(const ws_queue_t *queue, const ws_group_t *group, bool weak);
 
 /// @brief Take the newest task of @p group from under others, at most @p depth_max of them. Those go back in
@@ -64,7 +64,7 @@ void ws_queue_touch(ws_queue_t *queue);
 
 // Any thread.
 
-/// @return tasks in the queue, about: exact for the owner while nobody steals
+/// @return tasks in the queue, approximately: exact for the owner while no thread steals
 static inline uint64_t ws_queue_size(const ws_queue_t *queue)
 {
   return ws_deque_size(&queue->deque);
@@ -103,7 +103,7 @@ bool ws_queue_trim(ws_queue_t *queue, bool now);
 /// @return a number that grows when a task of the queue is begun or finished
 uint64_t ws_queue_steps(const ws_queue_t *queue);
 
-// What a worker's join has put aside. The worker puts, any thread steals.
+// Tasks that a worker's join has put aside (glossary). The worker puts, any thread steals.
 
 /// @return false = there is no memory
 bool ws_aside_put(ws_worker_t *worker, const ws_task_t *task);
@@ -128,7 +128,7 @@ static inline uint64_t ws_aside_size(const ws_worker_t *worker)
 void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity);
 void ws_aside_init(ws_worker_t *worker, ws_cell_t *cells, uint64_t capacity);
 
-/// @brief Unmap what has grown.
+/// @brief Unmap the memory by which the queue has grown.
 void ws_queue_free(ws_queue_t *queue);
 void ws_aside_free(ws_worker_t *worker);
 

@@ -85,21 +85,21 @@ enum {
   WS_TRUST_STARVED ///< in pool->starved: pushes do not rely on it any more
 };
 
-/// What the guard knows of a worker.
+/// What the guard remembers of a worker.
 typedef struct {
   uint64_t look; ///< number of the look that saw it awake last, of those at which tasks waited
   uint64_t cpu_ns; ///< CPU time that it had used then
 } ws_watched_t;
 
-/// When a worker gets up by itself.
+/// A worker's planned timer wake.
 typedef struct {
-  uint64_t rise_ns; ///< 0 = not at all
-  uint64_t give_up_ns; ///< it looks until then
+  uint64_t rise_ns; ///< when the timer fires; 0 = no timer
+  uint64_t give_up_ns; ///< how long the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
-  int32_t phase; ///< of the predictor; -1 = somebody has announced the burst
+  int32_t phase; ///< of the predictor; -1 = the burst is from a hint
 } ws_plan_t;
 
-/// What pre-wake knows of a pool, and of a worker: its own business.
+/// The state of pre-wake for a pool, and for a worker: private to prewake/.
 typedef struct ws_prewake_pool_s ws_prewake_pool_t;
 typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
@@ -118,7 +118,7 @@ enum {
 /// A task that a thread outside hands to a worker that spins.
 typedef struct {
   ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
-  ws_aptr_t group; ///< S of the task: to see whose it is without taking it
+  ws_aptr_t group; ///< S of the task: readable without taking the task
   ws_task_t task; ///< plain: owned by the thread that took the worker's bit, or has moved the state last
 } ws_inbox_t;
 
@@ -126,13 +126,13 @@ struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
-  /// S futex: 1 = get up. Set once by the thread that takes the worker's bit out of pool->sleepers, cleared
-  /// by the worker.
+    /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of pool->sleepers,
+    /// cleared by the worker.
   alignas(WS_SPACING) ws_au32_t token;
   ws_au32_t trust; ///< S WS_TRUST_*; a thread that moves it from COUNTED or STARVED changes that count
   ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
   ws_au64_t starved_ns; ///< S when the guard stopped relying on it
-  ws_au64_t shun_until_ns; ///< O others are woken before it until then, because it got no CPU; 0 = never
+  ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
   ws_watched_t watched; ///< P the guard's
   ws_confine_t confine; ///< while it sleeps: off the producer's CPU
   struct ws_pool_s *pool; ///< I
@@ -142,14 +142,14 @@ struct ws_worker_s {
   int32_t tid; ///< I
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
-  int pin_error, class_error; ///< I what the system said, 0 = done
+  int pin_error, class_error; ///< I the system's error, 0 = done
   uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet
   uint64_t slack_ns; ///< I timer slack that its thread had before
   uint64_t dry_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
   uint64_t move_pause_ns; ///< P least time from then to the next try
   bool discounted; ///< P it is off the process's count of awake workers already, and parks next
-  bool searching; ///< P it looks for work, or was woken to; trust says whether it is still counted
+  bool searching; ///< P it searches, or was woken to; trust holds whether it is still counted
   bool inbox_open; ///< P it waits for a task in its inbox
   bool handed; ///< P its inbox holds a task that it has to run
   uint64_t found_ns; ///< P when it last found work
@@ -157,12 +157,12 @@ struct ws_worker_s {
   bool claimed; ///< P it was woken, and has not found work yet
   ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
-  uint64_t slept_ns, rose_ns; ///< P when it parked and got up last
-  uint64_t look_until_ns; ///< P how long it looks for more
+  uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
+  uint64_t look_until_ns; ///< P until when it spins
   double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
   int64_t allowance_ns; ///< P time that it may still spin
-  uint64_t allowed_ns; ///< P when that was reckoned
-  ws_prewake_worker_t *prewake; ///< I what pre-wake knows of it
+  uint64_t allowed_ns; ///< P when allowance_ns was computed
+  ws_prewake_worker_t *prewake; ///< I the state of pre-wake for it
 };
 
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
@@ -171,17 +171,17 @@ typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
 struct ws_pool_s {
   // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
 
-  /// S bit w: worker w is parked and nobody has claimed it.
-  /// Legal: set while w is still looking (it looks again after). Illegal: clear, no token under way, and w
+  /// S bit w: worker w is parked and not claimed.
+  /// Legal: set while w still searches (it looks again afterwards). Illegal: clear, no token under way, and w
   /// asleep.
   alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
-  /// S workers looking for work, and those claimed that will. Pushes stay silent while it is not 0.
+  /// S workers that search, and claimed workers, which will search. Pushes wake no worker while it is not 0.
   /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
   /// Illegal: counting one that will not look again.
   alignas(WS_SPACING) ws_au32_t searching;
 
   // Read by every push; written seldom.
-  /// S 1 = the next push is the first after a pause, and says when it came
+  /// S 1 = the next push is the first after a pause, and notes the time
   alignas(WS_SPACING) ws_au32_t quiet;
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
@@ -193,14 +193,14 @@ struct ws_pool_s {
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t watch_due; ///< S 1 = it is time for ws_watch_look
-  ws_au32_t spin_cpus; ///< S CPUs that spinning is reckoned with: fewer than cpus when the set shrinks
+  ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
   ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
-  ws_au32_t idle; ///< S futex of those: counts the times somebody ran out of work
+  ws_au32_t idle; ///< S futex of those: counts the times that a thread ran out of work
   ws_au32_t state; ///< S ws_state_t
-  ws_au64_t announced_ns; ///< S tasks are announced until this time: ws_hint.c. Only a budget
-  ws_au64_t expected_ns; ///< S a burst is announced for this time: ws_hint.c. Only a hint
-  ws_au32_t wanted; ///< S workers that somebody wants awake: ws_hint.c. Only a hint
-  ws_au64_t wanted_until_ns; ///< S a wake after that is about something else
+  ws_au64_t announced_ns; ///< S workers spin until then because of a hint: ws_hint.c. Only a budget
+  ws_au64_t expected_ns; ///< S time of the burst of the last hint: ws_hint.c. Only a hint
+  ws_au32_t wanted; ///< S workers that a hint wants awake: ws_hint.c. Only a hint
+  ws_au64_t wanted_until_ns; ///< S a later wake is not because of that hint
   ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
   ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
   ws_au64_t spin_lead_ns; ///< S
@@ -217,19 +217,19 @@ struct ws_pool_s {
   /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
 
-  alignas(WS_SPACING) ws_au64_t waking_ns; ///< S what a worker takes to wake when it is called, a median
-  ws_au64_t wake_call_ns; ///< S what the call that wakes a worker costs its caller, a mean
+  alignas(WS_SPACING) ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
+  ws_au64_t wake_call_ns; ///< S time that the call which wakes a worker takes its caller, a mean
   ws_au32_t armed; ///< S workers with an alarm
   ws_au32_t at_cache[WS_CACHES_MAX]; ///< S workers that were last seen there
   ws_au64_t watched_ns; ///< S when the guard was last asked to look at the machine (ws_watch.h)
-  ws_prewake_pool_t *prewake; ///< I what pre-wake knows of the pool
+  ws_prewake_pool_t *prewake; ///< I the state of pre-wake for the pool
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
   uint32_t workers; ///< I threads obtained
   uint32_t mask_words; ///< I of sleepers in use
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
-  bool guarded; ///< I more than one worker: the guard looks for tasks that nobody gets to
+  bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
   bool capped; ///< I workers can outnumber the CPUs: not all of them are awake at once
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
@@ -262,7 +262,8 @@ typedef struct {
   ws_worker_t *worker; ///< NULL: not a worker of this pool
 } ws_here_t;
 
-/// @return whether a join here runs tasks with a weak tag. In a task, the thread may be the only one that can
+/// @return whether a join here runs tasks with a weak tag: inside a task the thread may be the only one that
+///         can
 static inline bool ws_takes_weak(ws_here_t here)
 {
   return here.worker || here.queue->depth > 0;

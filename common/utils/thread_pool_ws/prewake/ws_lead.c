@@ -3,8 +3,8 @@
 /// ws_lead.h.
 #include "ws_lead.h"
 
-/// Decisions against getting up until the worker does so nevertheless: prime, so that in a pattern of several
-/// bursts each phase has its turn.
+/// Consecutive decisions against a timer wake after which the worker tries one all the same. Prime, so that
+/// in a pattern of several bursts each phase is tried.
 #define TRIAL_EVERY 61u
 /// Step by which a lead that costs too much is shortened, in quantiles of X.
 #define STEP_PERMILLE 150u
@@ -14,12 +14,12 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const double present = how->occupancy, absent = 1 - present;
   const double in_vain = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
   ws_lead_choice_t choice = {.lead_ns = lead_ns};
-  // A worker that gives up is late by as much as if it had not got up, and has to be woken once more.
+  // A worker that gives up is as late as without a timer wake, and has to be woken once more.
   const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
   choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, in_vain, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
-  // That a burst comes later than all that are remembered is likelier than that it does not come: it is worth
-  // as much to wait for it as it costs to be woken.
+  // A burst that is later than all remembered ones is more likely than one that does not come at all. So it
+  // is worth waiting for it as long as a wake costs.
   if (in_vain * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
     choice.wait_ns = miss_ns;
   // If the timer fires later than a push would have woken the worker, the timer neither helps nor hurts: what
@@ -43,7 +43,7 @@ ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how
     if (choice.cost_ns <= how->spin_ns_max)
       return choice;
     if (permille <= STEP_PERMILLE) {
-      choice.gain_ns = -choice.cost_ns; // even that costs too much: not at all
+      choice.gain_ns = -choice.cost_ns; // even that costs too much: no timer wake
       return choice;
     }
   }
@@ -52,7 +52,7 @@ ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how
 void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time)
 {
   if (lead->early.count == 0)
-    lead->useful = 1; // not known yet: it is worth a try
+    lead->useful = 1; // not known yet: try it
   if (by_timer || !lead->timed || lead->early.count < WS_LEAD_SAMPLES_MIN)
     ws_window_add(&lead->early, early_ns);
   lead->timed = lead->timed || by_timer;
@@ -68,8 +68,9 @@ bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
     lead->shut = 0;
     return true;
   }
-  // What shut the gate may have been a bad minute, in which timers were late. Nothing would ever tell that it
-  // is over: pushes are learnt from again, and once in a while the worker gets up nevertheless.
+  // The gate may have been shut by a bad minute in which timers were late. With the gate shut nothing would
+  // show that the minute is over. So the samples of pushes are learnt from again, and now and then the worker
+  // tries a timer wake.
   lead->timed = false;
   return ++lead->shut % TRIAL_EVERY == 0;
 }

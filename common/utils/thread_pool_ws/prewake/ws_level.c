@@ -5,8 +5,8 @@
 
 /// Spins of which so many lately were interrupted: the machine has no time to spare.
 #define STALL_MAX 0.25
-/// Time without trouble until the level rises again, at first; how many such times until the next fall counts
-/// as the first again; and how much longer it becomes. A bad minute must not cost the next one.
+/// First time without trouble after which the level rises again; how many such times make the next fall count
+/// as the first one; and how many times as long it may become. A bad minute must not affect the next one.
 #define CLEAN_NS UINT64_C(20000000)
 #define FORGET_SPANS 8u
 #define LONGER_MAX 16u
@@ -35,7 +35,7 @@ void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns)
 {
   for (uint32_t tries = 0; !enter(its); tries++) {
     if (tries == TRIES)
-      return; // the next interruption will do
+      return; // the next interruption lowers the level
     ws_pause();
   }
   const uint32_t level = ws_load_relaxed(&its->level); // relaxed: a preference

@@ -7,12 +7,12 @@
 
 /// Time differences that a pattern is judged by.
 #define DIFFERENCES 24u
-/// Fewer say nothing.
+/// With fewer differences no pattern is looked for.
 #define DIFFERENCES_MIN 8u
 /// A pattern's deviation may be this part of the mean gap between bursts. Arrivals at random deviate by 0.8
 /// of a gap for m = 1, and by 3 for m = 16.
 #define DEVIATION_PART 8
-/// Bursts that say when the last one should have come. The period's error counts for each of them.
+/// Earlier bursts from which the due time of the last one is computed. The period's error counts for each.
 #define FORERUNNERS 5u
 /// Cells of a grid that a pattern may span: 10 ms of slots of 0.5 ms.
 #define CELLS_MAX 20u
@@ -113,15 +113,15 @@ static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t
   return false;
 }
 
-/// @return width of the cells of a grid on which @p gaps, in ascending order, may lie. The many short ones
-/// tell how many cells a long one has, which jitter would hide otherwise
+/// @return width of the cells of a grid on which @p gaps, in ascending order, may lie. The many short gaps
+///         show how many cells a long gap has, which jitter would hide otherwise
 static double cell_width_ns(const double *gaps, uint32_t count)
 {
   const double smallest_ns = gaps[count / 8]; // some may be shorter by jitter
   double width_ns = smallest_ns, sum_ns = 0, cells = 0;
   for (uint32_t i = 0; i < count; i++) {
     if (gaps[i] > 64 * smallest_ns)
-      return 0; // a pause: what came before it says nothing
+      return 0; // a pause: gaps before it are not comparable
     sum_ns += gaps[i];
     cells += (uint32_t)(gaps[i] / width_ns + 0.5);
     width_ns = i >= count / 8 ? sum_ns / cells : smallest_ns;

@@ -17,7 +17,7 @@ typedef struct {
   double period_ns;
   uint32_t bursts; ///< in one period
   uint64_t last_ns[WS_PHASES_MAX]; ///< a time at which each comes, none later than the newest arrival
-  double occupancy[WS_PHASES_MAX]; ///< share of the periods in which it comes
+  double occupancy[WS_PHASES_MAX]; ///< share of the periods in which the burst comes
 } ws_pattern_t;
 
 /// @brief Look for a pattern in @p arrivals, ascending times. Two ways:

@@ -3,7 +3,7 @@
 /// ws_plan.h.
 #include "ws_plan.h"
 
-/// Below this share of bursts that come nobody gets up for a phase, whatever lead is asked for: they have
+/// Below this share of bursts that come, no timer is set for a phase, whatever the mode: the bursts have
 /// stopped.
 #define OCCUPANCY_MIN (1. / 16)
 /// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
@@ -15,8 +15,8 @@ double ws_miss_ns(const ws_worker_t *worker)
   return (worker->pool->settings.spin_price + 1) * worker->react_ns + call_ns;
 }
 
-/// What the CPU does between the timer and the worker's first instruction, or the call and that, is its own
-/// time: where timers take longer than calls it costs more.
+/// CPU time from the timer, or from the call, to the worker's first instruction. Where timers take longer
+/// than calls, a timer wake costs more.
 static double rise_cost_ns(const ws_worker_t *worker)
 {
   const ws_window_t *timed = &worker->prewake->timed;
@@ -24,7 +24,7 @@ static double rise_cost_ns(const ws_worker_t *worker)
   return timed->count > 0 && more_ns > 0 ? more_ns : 0;
 }
 
-/// Would it pay to get up for this phase? Keep the earliest time at which it does.
+/// Is a timer wake for this phase worth its cost? Keep the earliest such wake.
 static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t phase, uint64_t now_ns,
                      ws_plan_t *plan)
 {
@@ -49,7 +49,7 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
   const ws_lead_choice_t choice = fixed ? ws_lead_judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
   if (!fixed && !ws_lead_gate(lead, &choice))
     return;
-  // It gets up once for each time that the burst is expected.
+  // One timer wake for each time that the burst is expected.
   const uint64_t risen_ns = lead->risen_ns + (uint64_t)(outlook->period_ns / 2);
   const uint64_t expected_ns = ws_rhythm_next(outlook, phase, now_ns > risen_ns ? now_ns : risen_ns);
   const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - choice.lead_ns);
@@ -62,20 +62,20 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
                       .phase = (int32_t)phase};
 }
 
-/// Somebody has said when the next burst comes.
+/// A hint has given the time of the next burst.
 static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t expected_ns = ws_load_relaxed(&pool->expected_ns); // relaxed: a hint
   if (expected_ns <= now_ns || expected_ns == worker->prewake->hinted_ns)
-    return; // over, or it has got up for it already
+    return; // over, or the worker has woken for it already
   const ws_prewake_worker_t *its = worker->prewake;
   const ws_window_t *waking = its->timed.count > 0 ? &its->timed : &its->pushed;
   const int64_t lead_ns = ws_window_quantile(waking, ws_lead_permille(pool->settings.spin_price));
   const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns);
   if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
     return;
-  // A hint is believed for as long as a wake would cost.
+  // The worker waits for the hinted burst for as long as a wake would cost.
   *plan = (ws_plan_t){.rise_ns = rise_ns,
                       .give_up_ns = expected_ns + (uint64_t)ws_miss_ns(worker),
                       .expected_ns = expected_ns,

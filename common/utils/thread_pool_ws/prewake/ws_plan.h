@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_plan.h
-/// Which burst shall a worker get up for, and when?
+/// Which burst should a worker's timer wake it for, and when?
 #ifndef WS_PLAN_H
 #define WS_PLAN_H
 
 #include "ws_prewake_state.h"
 #include "ws_rhythm.h"
 
-/// @return when the worker, which goes to sleep at @p now_ns, gets up next; rise_ns = 0: not at all
+/// @return the next timer wake of the worker, which goes to sleep at @p now_ns; rise_ns = 0: none
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook, uint64_t now_ns);
 
-/// @return how many workers the planned burst needs. More than these would find nothing, though each of them
-/// finds something now and then
+/// @return how many workers the planned burst needs. With more of them, some would usually find no task
 uint32_t ws_plan_needed(const struct ws_pool_s *pool, const ws_outlook_t *outlook, const ws_plan_t *plan);
 
 /// @return CPU time that it costs to have been asleep when work came

@@ -11,14 +11,14 @@ static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 #define STRAYS_MAX 0.4
 /// Above this share of wrong expectations a better pattern is looked for: one burst that is late makes two.
 #define SURPRISE_MAX 0.25
-/// A phase that comes less often is taken to come no more.
+/// Below this occupancy a phase counts as ended.
 #define OCCUPANCY_DEAD 0.05
-/// Arrivals between two looks for a pattern, while none is known; while one is, at first, and at most: they
-/// become rarer.
+/// Arrivals between two searches for a pattern: while no pattern is known; while one is known, at first, and
+/// at most. Searches become rarer.
 #define LOOK_EVERY 4u
 #define LOOK_EVERY_LOCKED 32u
 #define LOOK_EVERY_MAX 256u
-/// A phase that comes less often may be a cell of too fine a grid.
+/// Below this occupancy a phase may be a cell of too fine a grid.
 #define OCCUPANCY_LOW 0.75
 
 static double absolute(double x)
@@ -26,7 +26,7 @@ static double absolute(double x)
   return x < 0 ? -x : x;
 }
 
-/// @return farther than this from its time an arrival belongs to no phase
+/// @return the greatest distance from its time at which an arrival belongs to a phase
 static double tolerance_ns(const ws_predict_t *model)
 {
   return model->period_ns / model->phases / 4;
@@ -59,7 +59,7 @@ static uint32_t before(const ws_predict_t *model, uint32_t phase)
   return (phase + model->phases - 1) % model->phases;
 }
 
-/// @return whether the arrival before this one has just been seen, and says more than the clock
+/// @return whether the arrival before this one has just been seen, and predicts better than the clock
 static bool is_causal(const ws_predict_t *model, uint32_t index)
 {
   const ws_phase_t *phase = &model->phase[index];
@@ -167,7 +167,7 @@ static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
   return false;
 }
 
-/// Look for a pattern when none is known, or when the known one does not say enough.
+/// Look for a pattern when none is known, or when the known one does not fit well enough.
 static void look(ws_predict_t *model)
 {
   if (model->until_look > 0) {
@@ -214,7 +214,7 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
     skip(model, phase, periods);
     absent += periods;
     if (model->last_phase == before(model, i))
-      model->last_phase = model->phases; // it has nothing to say about the occurrence after the next
+      model->last_phase = model->phases; // it does not predict the occurrence after the next
   }
   return absent < UINT32_MAX ? (uint32_t)absent : UINT32_MAX;
 }
@@ -225,8 +225,8 @@ static double clamp(double x, double least, double most)
   return x < least ? least : x > most ? most : x;
 }
 
-/// A clock that was believed less may have lost whole periods in a pause: it goes on from the nearest. Its
-/// period stays near the pattern's, or half of that could look as good.
+/// A clock that was not the best one may have lost whole periods in a pause: it goes on from the closest
+/// multiple. Its period stays close to the pattern's, or half of that could fit as well.
 static void correct(ws_phase_t *phase, uint32_t clock, uint64_t at_ns, double pattern_ns)
 {
   const double beta = alpha[clock] * alpha[clock] / (2 - alpha[clock]);

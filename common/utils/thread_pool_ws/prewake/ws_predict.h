@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_predict.h
 /// When does the next burst come? Each burst of the pattern (ws_period.h) is a phase; each phase is followed
-/// by two kinds of predictor, and the one that has erred least lately is believed:
+/// by two kinds of predictor, and the one with the least recent error is used:
 ///
 /// clock   an alpha-beta filter of time and period (Benedict and Bordner 1962: beta = alpha^2 / (2 - alpha)),
 ///         one for each of several alpha, because how much of an arrival's deviation is noise is not known

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.c
-/// ws_prewake.h: the events. What is learnt about bursts belongs to the pool (ws_rhythm.h). What is learnt
-/// about waking belongs to the worker. When to get up: ws_plan.h.
+/// ws_prewake.h: the events. What is learnt about bursts belongs to the pool (ws_rhythm.h), what is learnt
+/// about waking to the worker. When to wake: ws_plan.h.
 #include "ws_prewake.h"
 
 #include <string.h>
@@ -14,9 +14,9 @@
 
 /// A gap shorter than this is the next phase of the same slot, whatever the settings say.
 #define CONTINUES_NS_MIN 2000u
-/// Gaps that must have been seen before they decide how long to look after a burst.
+/// Gaps that must have been seen before they decide how long to spin after a burst.
 #define FOLLOWS_MIN 8u
-/// Bursts between two trials: too rare for p99 to see, and prime, so that each phase has its turn.
+/// Bursts between two trials: too rare to show in p99, and prime, so that each phase is tried.
 #define TRIAL_EVERY 2039u
 
 size_t ws_prewake_pool_bytes(void)
@@ -55,7 +55,7 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
   if (!ws_load_relaxed(&pool->quiet)) // relaxed: the exchange decides
     return;
-  if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several says when
+  if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several notes the time
     return;
   const uint64_t at_ns = now_ns ? now_ns : ws_os_now_ns();
   if (!is_pause(pool, at_ns))
@@ -69,7 +69,7 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
 {
   ws_prewake_worker_t *its = worker->prewake;
-  ws_prewake_arrived(worker->pool, now_ns); // if the push has not said so
+  ws_prewake_arrived(worker->pool, now_ns); // if the push has not noted it
   ws_window_add(ws_follows(its), (int64_t)gap_ns);
   const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
   its->follow = paused ? 0 : its->follow + 1;
@@ -82,7 +82,7 @@ void ws_prewake_spun(ws_worker_t *worker, bool preempted)
   ws_level_spun(worker, preempted);
 }
 
-/// What the last burst has shown about this worker's getting up.
+/// Learn from the last burst how well this worker's wake was timed.
 static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
   ws_prewake_worker_t *its = worker->prewake;
@@ -91,7 +91,7 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
     return;
   its->burst = outlook->burst;
   if (its->locks != outlook->locks)
-    memset(its->lead, 0, sizeof(its->lead)); // the phases are others now
+    memset(its->lead, 0, sizeof(its->lead)); // the phases are of another pattern now
   its->locks = outlook->locks;
   const int64_t waking_ns = its->waking_ns;
   const bool by_timer = its->by_timer, in_time = worker->rose_ns <= outlook->seen_ns;
@@ -102,12 +102,12 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
     ws_count(in_time ? &count->hits : &count->lates, 1);
     ws_count(&count->unused, !its->found);
   }
-  // A sleep that took longer than a period says that the process was stopped, not how long it takes to wake.
+  // A wake that took longer than a period shows that the process was stopped, not how long a wake takes.
   if (waking_ns >= 0 && arrived->phase >= 0 && (uint64_t)waking_ns < outlook->gap_ns)
     ws_lead_learn(&its->lead[arrived->phase], waking_ns - arrived->late_ns, by_timer, its->found, in_time);
 }
 
-/// @return until when to look for what follows the work that was just done
+/// @return until when to spin for what follows the work that was just done
 static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
@@ -129,7 +129,7 @@ uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
   ws_prewake_worker_t *its = worker->prewake;
   const uint64_t arrival_ns = ws_load_relaxed(&pool->prewake->arrival_ns); // relaxed: a time
   its->found = true;
-  // The same burst goes on where nothing new has come: tiny tasks run a worker dry over and over.
+  // Without a new arrival the same burst goes on: with tiny tasks a worker runs out of work again and again.
   if (arrival_ns != its->heard_ns) {
     ws_outlook_t outlook;
     ws_rhythm_hear(pool, now_ns);
@@ -138,7 +138,7 @@ uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
       its->heard_ns = outlook.seen_ns;
     }
   }
-  ws_store_relaxed(&pool->prewake->dry_ns, now_ns); // relaxed: a time; after what came before it was heard
+  ws_store_relaxed(&pool->prewake->dry_ns, now_ns); // relaxed: a time; after earlier arrivals were learnt
   return look_until(worker, now_ns);
 }
 
@@ -151,8 +151,8 @@ static bool count_below(ws_au32_t *counter, uint32_t limit)
   return false;
 }
 
-/// @return whether the plan may be followed: no more get up by themselves than may be awake, or are needed,
-/// and those near the producer first
+/// @return whether the worker may set its timer: no more timers are set than workers may be awake or are
+/// needed, and those near the producer come first
 static bool arm(ws_worker_t *worker, uint32_t needed)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -179,7 +179,7 @@ void ws_prewake_disarm(ws_worker_t *worker)
   worker->prewake->is_far = false;
 }
 
-/// Once in a while it lets a push wake it, or it would never learn that this has become cheap.
+/// Now and then a worker lets a push wake it, or it would never learn that this has become cheap.
 static bool is_trial(ws_worker_t *worker, const ws_plan_t *plan)
 {
   return plan->phase >= 0 && ws_spin_mode(worker->pool) == WS_SPIN_AUTO
@@ -198,11 +198,11 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   }
   ws_plan_t plan = ws_plan_choose(worker, &outlook, worker->slept_ns);
   const uint32_t most = ws_plan_needed(pool, &outlook, &plan);
-  ws_count(&worker->queue.count.misses, its->by_timer); // learn has not seen a burst for it
+  ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
   its->by_timer = false;
   its->waking_ns = -1;
   if (plan.rise_ns != 0 && ws_spin_forecast(worker, plan.rise_ns) <= 0)
-    plan.rise_ns = 0; // it could not look when it is up
+    plan.rise_ns = 0; // it would have no CPU time left to spin
   if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(worker, most)))
     plan.rise_ns = 0;
   its->plan = plan;
@@ -230,7 +230,7 @@ static void note_rise(ws_prewake_worker_t *its)
     its->hinted_ns = plan->expected_ns;
 }
 
-/// How long the worker took to get up, since @p from_ns.
+/// Learn how long the worker took to wake, since @p from_ns.
 static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
 {
   ws_prewake_worker_t *its = worker->prewake;
@@ -245,7 +245,7 @@ static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
   ws_window_add(by == WS_WAKE_TIMER ? &its->timed : &its->pushed, waking_ns);
   if (by == WS_WAKE_TIMER)
     return;
-  // The median: while it gets up by itself, pushes wake it on rare occasions only, when something was wrong.
+  // The median: while timers wake the worker, pushes do so on rare occasions only, when something was wrong.
   worker->react_ns = (double)ws_window_quantile(&its->pushed, 500);
   ws_store_relaxed(&pool->waking_ns, (uint64_t)worker->react_ns); // relaxed: a statistic
 }
@@ -254,7 +254,7 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
 {
   ws_prewake_worker_t *its = worker->prewake;
   if (worker->called_ns != 0 && ws_alarm_is_over(worker, worker->called_ns))
-    by = WS_WAKE_TIMER; // the push came while it was on its way
+    by = WS_WAKE_TIMER; // the push came when its timer had fired already
   const uint64_t from_ns = by == WS_WAKE_TIMER ? its->plan.rise_ns : worker->called_ns;
   its->found = false;
   its->by_timer = by == WS_WAKE_TIMER;

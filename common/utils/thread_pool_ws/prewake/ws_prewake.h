@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.h
 /// Pre-wake: workers that are awake before the burst comes. A plug-in: the other rooms call the events below
-/// and know nothing else of it. ws_prewake_null.c links in its place. docs/prewake.md explains the method.
+/// and use nothing else of it. ws_prewake_null.c links in its place. docs/prewake.md explains the method.
 ///
 ///   a push after a pause     ws_prewake_arrived   notes when the burst came
-///   a worker that runs dry   ws_prewake_dry       teaches the predictor, learns how late the worker was
-///   a worker that parks      ws_prewake_plan      returns when the worker shall get up by itself
+///   a worker out of work     ws_prewake_dry       teaches the predictor, learns how late the worker was
+///   a worker that parks      ws_prewake_plan      returns the time of its timer wake
 ///   a worker that is awake   ws_prewake_woken     learns how long that took
 ///
-/// Nothing depends on it: a push wakes a worker where none is awake, whatever was predicted.
+/// No wake depends on pre-wake: a push wakes a worker where none is awake, whatever was predicted.
 #ifndef WS_PREWAKE_H
 #define WS_PREWAKE_H
 
 #include "../pool/ws_types.h"
 
-/// @return bytes of what pre-wake keeps of a pool (pool->prewake) and of a worker (worker->prewake). The
-/// creator of the pool provides them, zeroed
+/// @return size of the state that pre-wake keeps for a pool (pool->prewake) and for a worker
+///         (worker->prewake). The creator of the pool provides the memory, zeroed
 size_t ws_prewake_pool_bytes(void);
 size_t ws_prewake_worker_bytes(void);
 
-/// @brief The pool is being made; its memory is there.
+/// @brief Set up the pool's state. Its memory is there.
 void ws_prewake_begin(struct ws_pool_s *pool);
 
 /// @brief Work has come after a pause; @p now_ns, or 0 = read the clock.
@@ -32,30 +32,29 @@ void ws_prewake_quiet(struct ws_pool_s *pool);
 /// @brief The worker has found work at @p now_ns, after @p gap_ns without.
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns);
 
-/// @brief The worker has run out of work. @return until when it shall look for more
+/// @brief The worker has run out of work. @return until when it should spin
 uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns);
 
 /// @brief The worker has spun, and was or was not interrupted by a thread that needed the CPU.
 void ws_prewake_spun(ws_worker_t *worker, bool preempted);
 
-/// @brief The worker goes to sleep, at worker->slept_ns: plan when it gets up by itself. Where it does,
-/// worker->alarm_ns is set and the worker is counted in pool->armed.
+/// @brief The worker goes to sleep, at worker->slept_ns: plan its timer wake. With a timer, worker->alarm_ns
+/// is set and the worker is counted in pool->armed.
 /// @return the plan
 ws_plan_t ws_prewake_plan(ws_worker_t *worker);
 
-/// @brief The worker will not get up by itself after all, or is awake: another may. Clears worker->alarm_ns.
+/// @brief The worker does not use its timer any more, or is awake: another worker may. Clears
+/// worker->alarm_ns.
 void ws_prewake_disarm(ws_worker_t *worker);
 
-/// @brief The worker is awake, at worker->rose_ns, and not disarmed yet. @return until when it shall look for
-/// work
+/// @brief The worker is awake, at worker->rose_ns, and not disarmed yet. @return until when it should spin
 uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 
 /// @brief The control group's quota was used up. @param span_ns  least time until pre-wake may do more again
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 
-/// @return whether the worker's alarm is over at @p now_ns, so that it is on its way
-/// @threads  the one that has claimed the worker, before the token
+/// @return whether the worker's timer has fired at @p now_ns, so that the worker is about to run
 static inline bool ws_alarm_is_over(const ws_worker_t *worker, uint64_t now_ns)
 {
   const uint64_t alarm_ns = ws_load_relaxed(&worker->alarm_ns); // relaxed: the caller owns the claim

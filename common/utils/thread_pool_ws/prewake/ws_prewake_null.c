@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake_null.c
-/// ws_prewake.h without pre-wake: links in place of the other sources of this room. A worker that runs dry
-/// spins for spin_ns_max, and sleeps until a push wakes it.
+/// ws_prewake.h without pre-wake: links in place of the other sources of this room. A worker that runs out of
+/// work spins for spin_ns_max, and sleeps until a push wakes it.
 #include "../include/ws_stats.h"
 
 #include "ws_prewake.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake_state.h
-/// What pre-wake knows of a pool and of its workers. Nobody else looks at it.
+/// The state of pre-wake, for a pool and for its workers. Private to this room.
 ///
 /// Letters as in ws_types.h.
 #ifndef WS_PREWAKE_STATE_H
@@ -13,28 +13,28 @@
 /// Highest level of pre-wake: see ws_stats.h.
 #define WS_LEVEL_TOP 2u
 
-/// Times that a worker has run dry since the last pause, told apart.
+/// Number of times that a worker has run out of work since the last pause, up to which gaps are kept apart.
 #define WS_FOLLOWS 4u
 
 /// Of a worker.
 struct ws_prewake_worker_s {
   ws_plan_t plan; ///< P
-  int64_t waking_ns; ///< P how long it took to get up; -1 = it has not slept since the last burst
-  bool by_timer; ///< P it got up by itself
+  int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
+  bool by_timer; ///< P its timer woke it
   bool is_far; ///< P it is counted in armed_far
   bool found; ///< P it has run a task since
   uint32_t burst; ///< P rhythm.burst that it has learnt from
   uint32_t locks; ///< P rhythm.model.locks that lead[] belongs to
-  uint32_t rises; ///< P times that it was about to get up by itself
+  uint32_t rises; ///< P timer wakes planned
   double stall; ///< P share of the spins lately that were interrupted
-  uint64_t hinted_ns; ///< P time announced that it got up for last
-  uint64_t heard_ns; ///< P arrival_ns that it has told the predictor of
-  uint32_t follow; ///< P times that it has run dry since the last pause
+  uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
+  uint64_t heard_ns; ///< P arrival_ns that it has passed to the predictor
+  uint32_t follow; ///< P times that it has run out of work since the last pause
   ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
   ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
   ws_lead_t lead[WS_PHASES_MAX]; ///< P
   ws_histogram_t woken[2][WS_WAKE_GAPS]; ///< O waking_ns, for the statistics
-  ws_histogram_t leads; ///< O lead of each time that it got up by itself
+  ws_histogram_t leads; ///< O lead of each timer wake
 };
 
 /// @return the gaps seen at this place of a burst
@@ -49,7 +49,7 @@ static inline ws_window_t *ws_follows(ws_prewake_worker_t *its)
 /// The pattern of a pool's bursts; under rhythm_lock.
 typedef struct {
   ws_predict_t model;
-  uint64_t seen_ns; ///< arrival that the model was told last
+  uint64_t seen_ns; ///< the arrival that the model learnt last
   uint32_t burst; ///< number of the last burst
   ws_arrived_t arrived; ///< what it was
   ws_window_t takers[WS_PHASES_MAX]; ///< how many workers took tasks of each phase's bursts
@@ -57,24 +57,24 @@ typedef struct {
 
 /// Of a pool. Written once a burst.
 struct ws_prewake_pool_s {
-  ws_au32_t rhythm_lock; ///< S 1 = somebody has rhythm
+  ws_au32_t rhythm_lock; ///< S 1 = a thread holds rhythm
   ws_rhythm_t rhythm;
   ws_au32_t outlook_sequence; ///< O the holder of rhythm_lock; odd = outlook is being written
   ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
   ws_au64_t heard_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
-  ws_au64_t dry_ns; ///< S when a worker last ran dry
+  ws_au64_t dry_ns; ///< S when a worker last ran out of work
   ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
-  ws_au64_t sleep_ns_min; ///< O sleeps that are shorter say nothing about waking
+  ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
   ws_au32_t period_bursts; ///< O as period_ns
   ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
   // ws_level.h
-  ws_au32_t level_lock; ///< S 1 = somebody changes the level
+  ws_au32_t level_lock; ///< S 1 = a thread changes the level
   ws_au32_t level; ///< S see ws_stats.h
   uint64_t span_ns; ///< time without trouble until the level rises; under level_lock
-  ws_au64_t clean_ns; ///< S if it does not fall until then, it rises
+  ws_au64_t clean_ns; ///< S if the level does not fall until then, it rises
   ws_au64_t level_changes; ///< O the holder of level_lock
   ws_au64_t throttled_looks; ///< O the guard's
 };

@@ -149,7 +149,7 @@ uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t no
   return it->expected_ns + (uint64_t)((double)periods * it->period_ns);
 }
 
-/// Tell the predictor of the last burst.
+/// Pass the last burst to the predictor.
 static void hear(ws_prewake_pool_t *its, uint64_t at_ns)
 {
   ws_rhythm_t *rhythm = &its->rhythm;
@@ -160,7 +160,7 @@ static void hear(ws_prewake_pool_t *its, uint64_t at_ns)
   const uint32_t locks = rhythm->model.locks;
   rhythm->burst++;
   rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
-  if (rhythm->model.locks != locks) { // the phases are others now
+  if (rhythm->model.locks != locks) { // the phases are of another pattern now
     memset(rhythm->takers, 0, sizeof(rhythm->takers));
     rhythm->arrived.phase = -1;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_rhythm.h
-/// What a pool knows of its bursts. One thread a burst learns, under a lock that nobody waits for; all
-/// workers plan with a copy of what it has published, without a lock.
+/// The pattern that a pool has learnt from its bursts. One thread a burst learns, under a lock for which no
+/// thread waits. All workers plan with a copy of what that thread has published, without a lock.
 ///
 /// Publication  A sequence lock (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
 ///              2012): the sequence is odd while words are written, and a reader that saw it change reads
@@ -32,8 +32,8 @@ typedef struct {
   ws_outlook_phase_t phase[WS_PHASES_MAX];
 } ws_outlook_t;
 
-/// @brief Learn from an arrival that nobody has learnt from, and from phases that should have come by
-/// @p now_ns; time without trouble raises the level. One thread does, the others go on.
+/// @brief Learn from an arrival that was not learnt from yet, and from phases that should have come by
+/// @p now_ns. After a time without trouble, raise the level. If another thread does this, return at once.
 void ws_rhythm_hear(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too

@@ -57,10 +57,10 @@ static ws_ring_t *next_ring(ws_deque_t *deque)
   return ring;
 }
 
-/// The owner waits so long for a trim: longer than one takes, unless its thread gets no CPU.
+/// How long the owner waits for a trim: longer than one takes, unless the trimming thread gets no CPU.
 #define TRIM_NS_MAX 1000000u
 
-/// Make sure that nobody gives back, or will give back, pages that the owner is about to use.
+/// Make sure that no thread gives back, or will give back, pages that the owner is about to use.
 /// @return false = a trim is under way, and does not end
 static bool claim_pages(ws_deque_t *deque)
 {

@@ -54,7 +54,7 @@ typedef struct {
   uint32_t level_max; ///< P highest level whose ring is mapped
   alignas(WS_SPACING) ws_aptr_t ring; ///< O ws_ring_t in use
   ws_au64_t takes; ///< O number of takes: between two looks bottom has fallen by no more than it has grown
-  ws_au32_t loose; ///< S whether rings above level 0 hold pages that nobody uses: see WS_LOOSE_*
+  ws_au32_t loose; ///< S whether rings above level 0 hold unused pages: see WS_LOOSE_*
   ws_au64_t grown_bytes; ///< O memory of the ring in use beyond level 0
   ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level
 } ws_deque_t;
@@ -63,7 +63,7 @@ typedef struct {
 enum { WS_LOOSE_NONE, WS_LOOSE_PAGES, WS_LOOSE_TRIMMING };
 
 /// What a thief remembers of the deque that it stole from last, so that a steal need not read the owner's
-/// line.
+/// cache line.
 typedef struct {
   const ws_deque_t *deque;
   uint64_t bottom; ///< bottom was at least this when takes had the value below
@@ -105,7 +105,7 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
   task->group = ws_load_relaxed(&cell->group); // relaxed: as func
 }
 
-/// @return tasks in the deque, about: exact for the owner while nobody steals
+/// @return tasks in the deque, approximately: exact for the owner while no thread steals
 static inline uint64_t ws_deque_size(const ws_deque_t *deque)
 {
   // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
@@ -213,8 +213,8 @@ static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo,
   return true;
 }
 
-/// @brief Take the task that ws_deque_steal_peek read. @return false if somebody else did: what was read is
-/// void
+/// @brief Take the task that ws_deque_steal_peek read. @return false if another thread has taken it: what was
+/// read is void
 static inline bool ws_deque_steal_commit(ws_deque_t *deque, uint64_t index)
 {
   // [edge DEQ_LAST acq_rel] [edge DEQ_REUSE release] cell is read

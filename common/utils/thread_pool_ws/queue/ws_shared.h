@@ -4,8 +4,8 @@
 /// from.
 ///
 /// Roles      Any thread pushes, any thread takes; oldest first.
-/// Invariant  A cell's turn says whose move it is: turn == index: free for the push of that index; turn ==
-///            index + 1: holds its task; turn == index + capacity: free for the next lap.
+/// Invariant  A cell's field turn: index = free for the push of that index; index + 1 = holds the task of
+///            that push; index + capacity = free for the next lap.
 /// Progress   A thread that stops between its claim and its publication hides the tasks behind it until it
 ///            goes on; it then wakes a worker itself, as every push does.
 /// Source     Vyukov's bounded MPMC queue (1024cores.net).
@@ -23,7 +23,7 @@
 
 typedef struct {
   ws_au64_t turn;
-  ws_task_t task; ///< plain: owned by the thread whose turn it is
+  ws_task_t task; ///< plain: owned by the thread that the field turn names
 } ws_shared_cell_t;
 
 typedef struct {
@@ -94,7 +94,7 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
   }
 }
 
-/// @return whether a take would find a task, about
+/// @return whether a take would probably find a task
 static inline bool ws_shared_visible(const ws_shared_t *shared)
 {
   // relaxed: ordered by the caller's fence [PARK_DEKKER]

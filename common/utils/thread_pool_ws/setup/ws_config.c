@@ -3,8 +3,8 @@
 /// Settings that a user writes as text, in the environment or in the host's own options. The only file that
 /// reads the environment.
 ///
-/// Whatever is wrong with a text, the answer is the mode that cannot surprise: workers sleep when there is no
-/// work. A user who has asked for a limit and mistyped it does not get the default's.
+/// An invalid text gives a warning and turns pre-wake off: workers then sleep until a push wakes them. If a
+/// user has mistyped a limit, the default, under which workers spin, must not apply.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -107,14 +107,14 @@ static bool read_spin(word_t word, ws_settings_t *settings)
   return true;
 }
 
-/// @param name  what the user gave the value to
+/// @param name  the variable or option that the user has set
 static int set_spin(ws_settings_t *settings, const char *name, const char *text)
 {
   if (read_spin(trimmed(text), settings))
     return 0;
   settings->spin = WS_SPIN_OFF;
-  ws_warn(settings, "%s=\"%.*s\" is none of off, auto, fixed:<us> (0 to %d): falls back to off", name, SHOWN,
-          text, SPIN_US_MAX);
+  ws_warn(settings, "%s=\"%.*s\": unknown mode (off, auto, fixed:<us> with 0 to %d); pre-wake is off", name,
+          SHOWN, text, SPIN_US_MAX);
   return -EINVAL;
 }
 
@@ -123,8 +123,8 @@ static int set_spin_cpu_max(ws_settings_t *settings, const char *name, const cha
   if (read_percent(trimmed(text), &settings->spin_cpu_max_percent))
     return 0;
   settings->spin = WS_SPIN_OFF;
-  settings->spin_cpu_max_percent = 0; // whatever else sets the mode: not more than was asked for
-  ws_warn(settings, "%s=\"%.*s\" is no percentage (0 to 100, a whole number): spin falls back to off", name,
+  settings->spin_cpu_max_percent = 0; // also if a later setting turns pre-wake on
+  ws_warn(settings, "%s=\"%.*s\": not a percentage (whole number, 0 to 100); pre-wake is off", name,
           SHOWN, text);
   return -EINVAL;
 }
@@ -135,7 +135,7 @@ static int set_report(ws_settings_t *settings, const char *name, const char *tex
   settings->report = is_word(word, "1");
   if (settings->report || is_word(word, "0"))
     return 0;
-  ws_warn(settings, "%s=\"%.*s\" is neither 0 nor 1: falls back to 0", name, SHOWN, text);
+  ws_warn(settings, "%s=\"%.*s\": neither 0 nor 1; no report is printed", name, SHOWN, text);
   return -EINVAL;
 }
 
@@ -149,8 +149,8 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text)
   return settings ? set_spin_cpu_max(settings, "spin_cpu_max", text ? text : "") : -EINVAL;
 }
 
-/// Every variable of the library, in the order in which they are read: what goes wrong later has the last
-/// word.
+/// Every variable of the library, in the order in which they are read: of two that set the same field, the
+/// later takes precedence.
 static const struct {
   const char *name;
   int (*set)(ws_settings_t *settings, const char *name, const char *text);
@@ -169,14 +169,14 @@ static bool is_known(const char *name, size_t length)
   return false;
 }
 
-/// A mistyped name would else be a setting that silently does nothing.
+/// Without this warning a mistyped name would have no effect, silently.
 static void warn_of_unknown(const ws_settings_t *settings)
 {
   for (char **entry = environ; entry && *entry; entry++) {
     const size_t length = strcspn(*entry, "=");
     if (strncmp(*entry, PREFIX, sizeof(PREFIX) - 1) == 0 && !is_known(*entry, length))
-      ws_warn(settings, "the environment has %.*s, which does not exist; there are " PREFIX
-              "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT",
+      ws_warn(settings, "%.*s: unknown environment variable, ignored (known: " PREFIX "SPIN, " PREFIX
+              "SPIN_CPU_MAX, " PREFIX "REPORT)",
               length < SHOWN ? (int)length : SHOWN, *entry);
   }
 }

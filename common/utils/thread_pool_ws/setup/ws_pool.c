@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_pool.c
-/// Birth and death of a pool. Everything that a burst will need is made here.
+/// Create and destroy a pool. All memory that a burst needs is mapped here.
 #include <errno.h>
 #include <string.h>
 
@@ -91,7 +91,7 @@ static void free_pool(struct ws_pool_s *pool)
   free(pool);
 }
 
-/// The queues of workers that could not be started serve nobody: close the gap, lanes follow the workers.
+/// Some workers could not be started: remove their queues, so that the lanes follow the workers' queues.
 static void close_gap(struct ws_pool_s *pool)
 {
   const uint32_t missing = pool->requested - pool->workers;
@@ -148,7 +148,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     return result;
   }
   ws_traced_start(pool);
-  pool->settings.name = NULL; // the user's memory may be gone from now on
+  pool->settings.name = NULL; // the user may free it from now on
   pool->settings.cores = NULL;
   ws_process_add(pool);
   ws_process_awake_add(pool->workers);

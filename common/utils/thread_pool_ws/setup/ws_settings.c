@@ -39,7 +39,7 @@ static bool in_range(const ws_settings_t *settings, const char *field, int64_t v
 {
   if (value >= low && value <= high)
     return true;
-  ws_warn(settings, "setting %s = %lld is out of its range %lld .. %lld", field, (long long)value,
+  ws_warn(settings, "setting %s = %lld is out of range (%lld .. %lld)", field, (long long)value,
           (long long)low, (long long)high);
   return false;
 }
@@ -66,8 +66,8 @@ static bool stack_suffices(const ws_settings_t *settings)
   if (bytes >= WS_STACK_BYTES_MIN + thread_local_bytes)
     return true;
   ws_warn(settings,
-          "new threads get a stack of %zu bytes; a worker needs %u, and thread-local data %zu: raise it"
-          " (ulimit -s, or pthread_setattr_default_np)",
+          "the stack of new threads is too small: %zu bytes; a worker needs %u, thread-local data %zu. Raise"
+          " it (ulimit -s, or pthread_setattr_default_np)",
           bytes, WS_STACK_BYTES_MIN, thread_local_bytes);
   return false;
 }
@@ -88,7 +88,7 @@ int ws_settings_check(ws_settings_t *settings)
       || !in_range(settings, "spin_price", settings->spin_price, 1, 100))
     return -EINVAL;
   if (settings->core_count > 0 && !settings->cores) {
-    ws_warn(settings, "setting cores is NULL while core_count = %u", settings->core_count);
+    ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);
     return -EINVAL;
   }
   if (!stack_suffices(settings))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_settings.h
-/// Check what the user asked for, and say what is wrong with it.
+/// Check the user's settings, and warn about the first invalid one.
 #ifndef WS_SETTINGS_H
 #define WS_SETTINGS_H
 
 #include "../pool/ws_types.h"
 
-/// @brief Check every field and name the first that is out of range; round what may be rounded.
+/// @brief Check every field; warn about the first that is out of range. Rounds queue_capacity up.
 /// @return 0 or -EINVAL
 int ws_settings_check(ws_settings_t *settings);
 

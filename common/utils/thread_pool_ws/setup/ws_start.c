@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_start.c
-/// ws_start.h. Whatever the system refuses (a thread, a CPU, a class) is warned about once, and the pool goes
-/// on without.
+/// ws_start.h. If the system refuses a thread, a CPU or a class, there is one warning for each cause, and the
+/// pool works without it.
 #define _GNU_SOURCE
 #include "ws_start.h"
 
@@ -119,7 +119,7 @@ static bool is_pinned(const ws_worker_t *worker)
   return pinned;
 }
 
-/// The host's threads get their CPU from their creator, after their start: see whether they did.
+/// The host's threads get their CPU from their creator, after their start: check whether they got it.
 static void check_pins(struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->workers && pool->settings.thread_create; i++) {
@@ -136,7 +136,7 @@ static void warn_pin(const ws_worker_t *worker)
   worker->pool->warned |= WARNED_PIN;
   const char *why = worker->pin_error == -EINVAL ? "no such CPU, offline, or outside the process's set"
                                                  : strerror(-worker->pin_error);
-  ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats, as do others like it",
+  ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats; others are not reported",
           worker->index, worker->cpu, why);
 }
 
@@ -147,11 +147,11 @@ static void warn_class(struct ws_pool_s *pool, int error)
   pool->warned |= WARNED_CLASS;
   static const char *const name[] = {"INHERIT", "OTHER", "RR", "FIFO"};
   const char *why = error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(error);
-  ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's",
+  ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's class",
           name[pool->settings.sched_class], pool->settings.sched_priority, why);
 }
 
-/// What the workers got, and warnings about what they did not.
+/// Count the CPUs and classes that the workers got, and warn about those that they did not get.
 static void report(struct ws_pool_s *pool, int32_t *cpu)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {

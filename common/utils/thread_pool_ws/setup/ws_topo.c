@@ -18,7 +18,7 @@ static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
   for (uint32_t i = 0; i < settings->workers && i < settings->core_count; i++) {
     cpu[i] = settings->cores[i];
     if (cpu[i] < -1) {
-      ws_warn(settings, "cores[%u] = %d is no CPU (-1 = float): worker %u floats", i, cpu[i], i);
+      ws_warn(settings, "cores[%u] = %d is not a CPU number (-1 = float): worker %u floats", i, cpu[i], i);
       cpu[i] = -1;
     }
     for (uint32_t k = 0; k < i && cpu[i] >= 0 && !warned; k++) {
@@ -139,7 +139,8 @@ void ws_topo_victims(struct ws_pool_s *pool)
   memset(away, NEAR_ANY, sizeof(away));
 #ifdef WS_HWLOC
   hwloc_topology_t topology;
-  // A distance needs two pinned workers; reading the machine takes milliseconds, so only then.
+    // Only pinned workers have distances. To read the machine takes milliseconds: only with two of them or
+    // more.
   const bool known = pinned_workers(pool) > 1 && hwloc_topology_init(&topology) == 0;
   const bool loaded = known && hwloc_topology_load(topology) == 0;
 #else

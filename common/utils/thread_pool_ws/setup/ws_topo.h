@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_topo.h
-/// Where workers run, and whom they steal from first.
+/// On which CPUs workers run, and in which order they steal from each other.
 #ifndef WS_TOPO_H
 #define WS_TOPO_H
 

@@ -9,32 +9,32 @@
 /// @return workers awake and not blocked in a join
 uint32_t ws_working(const struct ws_pool_s *pool);
 
-/// @return workers that may be awake now: CPUs less those that threads outside use; all when their tasks
-/// block
+/// @return workers that may be awake now: the CPUs less those that threads outside use. All workers, while
+///         tasks block
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
 /// @return the workers of the process that may be awake while one of the pool spins
 uint32_t ws_spin_limit(const struct ws_pool_s *pool);
 
-/// @brief May one more turn be spun? The awake workers of all pools together must leave a CPU to each thread
-/// outside that helps, and at least one to everybody else.
+/// @brief May a worker spin for one more iteration? The awake workers of all pools together must leave one
+/// CPU to each thread outside that helps, and at least one CPU in all.
 bool ws_may_spin(const struct ws_pool_s *pool);
 
 /// @brief The same if @p more workers were awake.
 bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more);
 
-/// @return whether a sleeping worker may get up by itself
+/// @return whether a timer may wake a sleeping worker
 bool ws_may_rise(const struct ws_pool_s *pool);
 
-/// @return the time that the worker may spin at @p now_ns; 0 or less = none. What spin_cpu_max_percent has
-/// granted since the last time and was not used is saved up, for 10 ms of that share
+/// @return the time that the worker may spin at @p now_ns; 0 or less = none. The share of
+///         spin_cpu_max_percent that was not used since the last call is saved up, for at most 10 ms
 int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns);
 
-/// @return what it will be allowed at @p later_ns, about
+/// @return the same at the later time @p later_ns, approximately
 int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns);
 
-/// @brief The worker has spun for @p spun_ns. Time in which others had the CPU counts, but only so far: a
-/// process that was stopped does not owe for it.
+/// @brief The worker has spun for @p spun_ns. Time in which other threads had the CPU counts up to a bound
+/// only: a process that was stopped is not charged for the stop.
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_guard.c
-/// The guard: one more thread that looks from time to time whether queued tasks are reached, and wakes a
-/// worker where they are not. Two things can keep a task waiting while a worker sleeps:
+/// The guard: a watchdog thread. It looks every 0.5 ms whether queued tasks are reached, and wakes a worker
+/// if not. Two things can keep a task waiting while a worker sleeps:
 ///
 ///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
 ///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
@@ -9,12 +9,12 @@
 ///
 ///   DORMANT --a task is queued while a worker sleeps--> STANDING --nothing to see for 10 ms--> DORMANT
 ///   any --the pool stops--> ENDED
-/// [edge GUARD_DEKKER] A thread that leaves a task while a worker sleeps sees the guard standing, or makes it
-/// stand; a guard that lies down looks again after it has said so.
+/// [edge GUARD_DEKKER] A thread that queues a task while a worker sleeps sees the guard STANDING, or makes it
+/// so. A guard that has become DORMANT looks at the queues once more.
 ///
-/// Why a thread of its own: it is of the class BATCH, which never preempts. When workers block, a CPU is free
-/// and it runs at once; when they work it waits until they are done. A parked worker in this place cost 3 %
-/// of a long burst.
+/// Why a separate thread: it is of the class BATCH, which never preempts. When workers block, a CPU is free
+/// and the guard runs at once. When workers work, the guard waits until they are done. With a parked worker
+/// in this role a long burst took 3 % longer.
 #define _GNU_SOURCE
 #include "ws_guard.h"
 
@@ -37,9 +37,9 @@
 /// to 25 us on a virtual machine.
 #define PERIOD_NS 500000u
 #define SLACK_NS 350000u
-/// From being called to the first look: the full set of workers that the caller saw may block from the start.
+/// Time from the call to the first look: all workers that the caller saw awake may block from the start.
 #define FIRST_NS 150000u
-/// Looks without anything to see after which the guard lies down: about 10 ms.
+/// Looks without a finding after which the guard becomes dormant: about 10 ms.
 #define QUIET_LOOKS 14u
 /// Looks in a row at which tasks waited and none was finished, though the workers use their CPUs: they may be
 /// waiting for one of the queued tasks in a loop. About 10 ms.
@@ -52,7 +52,7 @@
 typedef struct {
   uint64_t looks; ///< number of this look
   uint64_t steps; ///< steps of tasks
-  uint32_t quiet; ///< looks in a row without anything to see
+  uint32_t quiet; ///< looks in a row without a finding
   uint32_t stalled; ///< looks in a row at which tasks waited and none was begun or finished
   uint32_t healthy; ///< looks in a row at which nothing was stalled and no task blocked
 } memory_t;
@@ -69,8 +69,8 @@ static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
   return moved;
 }
 
-/// @return awake workers that the kernel has put to sleep: they wait for something that the pool does not
-/// know of, or in a join
+/// @return awake workers that sleep in the kernel: they wait in a join, or for an event that the pool cannot
+///         see
 static uint32_t sleeping_workers(struct ws_pool_s *pool)
 {
   uint32_t sleeping = 0;
@@ -93,7 +93,7 @@ static bool outside_sleeps(struct ws_pool_s *pool)
   return true;
 }
 
-/// @return awake workers that sleep, but in no join: their tasks block
+/// @return awake workers that sleep, but not in a join: their tasks block
 static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
@@ -112,8 +112,8 @@ static bool is_starved(ws_worker_t *worker, uint64_t look)
 }
 
 /// Tasks wait. Stop relying on searchers that get no CPU.
-/// @return the awake workers that get none inside a task: they cannot be told from others later, as searchers
-/// can
+/// @return the awake workers without a CPU that are inside a task: unlike searchers, they are not marked for
+///         later
 static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
 {
   uint32_t starved = 0;
@@ -131,7 +131,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
   return starved;
 }
 
-/// Tasks wait. Wake as many workers for them as have a CPU, or all when every awake one is blocked.
+/// Tasks wait. Wake as many workers as have a CPU; if every awake worker is blocked, all workers.
 static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
                              uint32_t hidden, uint32_t starved)
 {
@@ -159,7 +159,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
   memory->quiet = waiting || moved ? 0 : memory->quiet + 1;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
-  // A searcher will look by itself.
+    // A searcher will look at the queues.
   const bool searched = ws_load_relaxed(&pool->searching) > 0 && memory->stalled < 2; // relaxed: a preference
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
@@ -170,9 +170,9 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
 static void lie_down(struct ws_pool_s *pool)
 {
   uint32_t standing = WS_GUARD_STANDING;
-  ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference; nobody would take it back
+  ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference; no other thread would reset it
   ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
-  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] no guard any more, before the last look
+  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] dormant before the last look
   uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_work_visible(pool) || ws_inbox_count(pool, false) > 0)
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
@@ -222,8 +222,8 @@ void ws_guard_start(struct ws_pool_s *pool)
     pool->guarded = pool->capped = pool->watched = false;
     ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
     ws_warn(&pool->settings,
-            "no thread for the guard (%s): every worker may be awake, a worker without a CPU delays tasks,"
-            " and nobody watches the CPU quota",
+            "cannot create the watchdog thread ws_guard: %s (limit of threads: ulimit -u). Every worker may"
+            " be awake, a worker without a CPU delays tasks, and the CPU quota is not watched",
             strerror(error));
     return;
   }

@@ -3,10 +3,10 @@
 /// ws_helper.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
 ///
 /// Nesting   A thread's helper places form a list, the innermost first, through its lanes. A blocking section
-///           puts those places to rest that are awake when it begins, and wakes the same ones when it ends.
-///           So sections may nest, and a place that is taken inside a section is its own.
-/// Counters  Each place is counted once in pool->helpers while it is awake, and a thread that is no worker
-///           once in the process's count of helpers while any of its places is.
+///           puts the awake places to rest when it begins, and wakes the same places when it ends. So
+///           sections may nest, and may contain new places.
+/// Counters  Each place is counted once in pool->helpers while it is awake, and a thread that is not a worker
+///           once in the process's count of helpers while any of its places is awake.
 #include "ws_helper.h"
 
 #include "../pool/ws_process.h"

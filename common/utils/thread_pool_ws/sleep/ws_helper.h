@@ -12,13 +12,13 @@
 
 /// @brief Take a place in @p pool. A worker of it, a thread without a lane, and a thread that has a place
 /// there already take none.
-/// @return whether the caller took one, and so owes a ws_helper_end()
+/// @return whether the caller took a place, and must call ws_helper_end()
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Leave the place that was taken last.
 void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);
 
-/// @return whether a thread that waits in @p pool may spin: one CPU is left for what it waits for
+/// @return whether a thread that waits in @p pool may spin: one CPU is left for the tasks that it waits for
 static inline bool ws_helper_may_spin(const struct ws_pool_s *pool)
 {
   return ws_load_relaxed(&pool->spin_cpus) > 1; // relaxed: a budget

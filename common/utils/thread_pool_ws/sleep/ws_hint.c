@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_hint.c
-/// What users tell about coming bursts, and how they set pre-wake while the pool runs. Hints help; without
-/// them ws_prewake.c learns.
+/// Hints: calls that announce a burst. And the settings of pre-wake that can change while the pool runs.
+/// Hints are optional: ws_prewake.c learns without them.
 #include <errno.h>
 
 #include "ws_hint.h"
@@ -12,9 +12,9 @@
 #include "ws_wake.h"
 
 #define WITHIN_NS_MAX 100000000u
-/// A tree of wakes is through by then.
+/// A tree of wakes is complete by then.
 #define TREE_NS_MAX 1000000u
-/// A time farther off is a mistake of the caller: the burst may come at once.
+/// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
 static void announce(struct ws_pool_s *pool, uint64_t until_ns)
@@ -23,7 +23,7 @@ static void announce(struct ws_pool_s *pool, uint64_t until_ns)
     ws_store_relaxed(&pool->announced_ns, until_ns); // relaxed: a budget
 }
 
-/// Wake sleepers until @p workers look for work, @p most of them here. @return how many
+/// Wake sleepers until @p workers search, but at most @p most in this call. @return how many were woken
 static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
 {
   uint32_t woken = 0;
@@ -33,8 +33,9 @@ static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, u
   return woken;
 }
 
-/// The caller wakes as many as it can while the first gets up; those wake the others, two each: a tree, whose
-/// root is as wide as this machine makes the call cheap against the waking (LogP: Karp et al., SPAA 1993).
+/// Wakes go in a tree. The caller wakes as many workers as it can call until the first one runs; each of
+/// those wakes two more. The root is as wide as the ratio of this machine's wake latency to the time of a
+/// call (LogP: Karp et al., SPAA 1993).
 static void wake_tree(struct ws_pool_s *pool, uint32_t workers)
 {
   const ws_here_t here = ws_here_known(pool);
@@ -55,7 +56,7 @@ void ws_hint_pass_on(ws_worker_t *worker)
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   if (wake(pool, here, wanted, 2) == 0)
-    ws_store_relaxed(&pool->wanted, 0); // relaxed: a hint; all are awake that may be
+    ws_store_relaxed(&pool->wanted, 0); // relaxed: a hint; no more may be awake
 }
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
@@ -84,7 +85,7 @@ void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 void ws_pool_phase_end(ws_pool_t *pool)
 {
   if (ws_add_relaxed(&pool->phases, 0u - 1) == 0) // relaxed: a hint
-    ws_add_relaxed(&pool->phases, 1); // relaxed: a hint; one end too many ends nothing
+    ws_add_relaxed(&pool->phases, 1); // relaxed: a hint; a surplus end is undone
 }
 
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)

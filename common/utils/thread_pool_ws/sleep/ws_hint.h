@@ -6,7 +6,7 @@
 
 #include "../pool/ws_types.h"
 
-/// @brief The worker has been woken: if somebody wants more of them awake, wake two.
+/// @brief The worker has been woken: if a hint wants more workers awake, wake two.
 void ws_hint_pass_on(ws_worker_t *worker);
 
 #endif

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_hot.h
-/// WS_SPIN_HOT: idle workers busy-poll and do not sleep. What keeps that within bounds:
+/// WS_SPIN_HOT: idle workers busy-poll and do not sleep. Its limits:
 ///
 /// Budget      Only as many workers of the process are awake as leave a CPU to other threads. The surplus
 ///             parks (ws_spin.c).
-/// Producers   A worker that finds itself on a producer's CPU parks, moves off (ws_place.c) and gets up.
+/// Producers   A worker that finds itself on a producer's CPU parks, moves off (ws_place.c) and goes on.
 /// Real-time   A real-time worker sleeps for 0.1 ms in each millisecond. Threads of normal class that share
 ///             its CPU would otherwise never run.
-///
-/// Every worker of a hot pool that sleeps has a timer, with which it tries again. So none that would fit
-/// stays asleep, whatever made it park.
+/// Every sleeping worker of a hot pool has a timer and tries again. So no worker stays asleep while a CPU is
+/// free for it, whatever made it park.
 #ifndef WS_HOT_H
 #define WS_HOT_H
 
@@ -20,13 +19,13 @@ static inline bool ws_is_hot(const struct ws_pool_s *pool)
   return ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
 }
 
-/// @return whether a worker that spins must park now, to give a CPU to somebody; false where it is not hot
+/// @return whether a worker that spins must park now, to free a CPU for another thread; false if not hot
 bool ws_hot_gives_way(const ws_worker_t *worker, uint64_t now_ns);
 
-/// @brief The worker has announced its sleep. @return when it tries again; 0 = not hot
+/// @brief The worker has set its bit in sleepers. @return when it tries again; 0 = not hot
 uint64_t ws_hot_retry_ns(const ws_worker_t *worker);
 
-/// @brief It has tried in vain. @return when it tries next; 0 = not hot any more
+/// @brief The worker has tried, and may not spin yet. @return when it tries next; 0 = not hot any more
 /// All sleeping workers of a pool together try 250 times a second.
 uint64_t ws_hot_later_ns(const struct ws_pool_s *pool);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_park.c
-/// ws_park.h: announce, fence, look again, sleep.
+/// ws_park.h: set the bit in sleepers, fence, look again, sleep.
 #include "ws_park.h"
 
 #include <errno.h>
@@ -17,24 +17,24 @@
 #include "ws_wake.h"
 #include "ws_watch.h"
 
-/// @return the sooner of two times, of which 0 is never
+/// @return the earlier of two times; 0 = never
 static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 {
   return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/// When a sleep ends by itself.
+/// When a timer ends a sleep.
 typedef struct {
-  uint64_t rise_ns; ///< to be awake for the next burst; 0 = not at all
-  uint64_t trim_ns; ///< to give pages back; 0 = not at all
-  uint64_t retry_ns; ///< to try to spin again (ws_hot.h); 0 = not at all
+  uint64_t rise_ns; ///< to be awake for the next burst; 0 = no timer
+  uint64_t trim_ns; ///< to give pages back; 0 = no timer
+  uint64_t retry_ns; ///< to try to spin again (ws_hot.h); 0 = no timer
 } alarms_t;
 
 /// How a sleep has ended.
 typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY, END_TRIM } end_t;
 
-/// Announced: sleep until the token comes, or until an alarm. Where no token comes, the worker has taken its
-/// bit back.
+/// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
+/// worker has taken its bit back.
 static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -45,7 +45,7 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
     const bool trims = until_ns == alarms->trim_ns, retries = until_ns == alarms->retry_ns;
     *(trims ? &alarms->trim_ns : retries ? &alarms->retry_ns : &alarms->rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
-      continue; // somebody has claimed it, and the token is under way
+      continue; // another thread has claimed it, and the token is under way
     if (trims && ws_take_bit(pool, worker->index))
       return END_TRIM;
     if (trims)
@@ -62,7 +62,7 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
   return END_TOKEN;
 }
 
-/// Announce the sleep, look once more, sleep.
+/// Set the bit in sleepers, look once more, sleep.
 static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -84,13 +84,13 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
   return sleep_for_token(worker, alarms);
 }
 
-/// Ended by the token, or by an alarm.
+/// The sleep was ended by the token, or by a timer.
 static void get_up(ws_worker_t *worker, end_t end)
 {
   static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER,
                                     WS_UNPARK_TIMER};
   ws_place_return(worker);
-  worker->searching = true; // counted: by its claimer, or as it claimed itself
+  worker->searching = true; // counted by its claimer, or by itself
   worker->claimed = end == END_TOKEN;
   ws_traced_unpark(worker, by[end]);
   if (end != END_WORK)
@@ -104,7 +104,8 @@ static void get_up(ws_worker_t *worker, end_t end)
 void ws_park(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  // Before all that takes time: pushes must not rely on a worker that does not look. It looks again below.
+    // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again
+    // below.
   if (worker->searching)
     ws_search_leave(worker);
   ws_trim_own(worker);
@@ -119,6 +120,6 @@ void ws_park(ws_worker_t *worker)
   ws_traced_park(worker);
   end_t end;
   while ((end = lie_down(worker, &alarms)) == END_TRIM)
-    ws_queues_trim(pool, true); // awake, and in nobody's way: no push claims it meanwhile
+    ws_queues_trim(pool, true); // awake, and not in sleepers: no push claims it meanwhile
   get_up(worker, end);
 }

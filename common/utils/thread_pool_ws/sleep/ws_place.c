@@ -22,7 +22,7 @@ void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 /// that push from several CPUs would otherwise have the workers change places all the time.
 #define PAUSE_NS_MIN UINT64_C(1000000)
 #define PAUSE_NS_MAX UINT64_C(128000000)
-/// A worker that has stayed for so long has found its place: the next move is a first one again.
+/// After a stay of this length the next move counts as a first one again.
 #define SETTLED_NS UINT64_C(1000000000)
 
 static bool may_move(ws_worker_t *worker)
@@ -38,10 +38,10 @@ static bool may_move(ws_worker_t *worker)
   return true;
 }
 
-/// A floating worker that sleeps on the CPU of a thread that pushes would be woken there, on top of it, and
-/// stop it. The kernel wakes a real-time worker where it last ran, so that it only has to move off. It may
-/// wake a normal worker on the CPU of the thread that wakes it, wherever it slept, so that it has to be kept
-/// off while it sleeps. Awake, a worker may run anywhere: else it would wait beside an idle CPU.
+/// The kernel would wake a floating worker that sleeps on the CPU of a pushing thread on that CPU, and so
+/// stop the pushing thread. A real-time worker is woken where it last ran, so it only has to move off. A
+/// normal worker may be woken on the CPU of the thread that wakes it, wherever it slept, so it is kept off
+/// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU.
 void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -86,7 +86,7 @@ void ws_place_beside_workers(const struct ws_pool_s *pool)
       all.mask[word] |= cpus.mask[word];
     ws_os_cpuset_free(&cpus);
   }
-  if (ws_os_cpuset_count(&all) > own) // else it keeps what a cpuset gives it
+  if (ws_os_cpuset_count(&all) > own) // else it keeps the CPUs of its cpuset
     ws_os_allow(&all);
   ws_os_cpuset_free(&all);
 }

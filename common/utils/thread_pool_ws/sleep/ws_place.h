@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_place.h
-/// Which CPU the workers run on, beside the threads that push. Preferences only: no wake depends on them.
+/// On which CPUs workers run, so as not to disturb the threads that push. Preferences only: no wake depends
+/// on them.
 #ifndef WS_PLACE_H
 #define WS_PLACE_H
 
 #include "../pool/ws_types.h"
 
-/// @brief Was the thread that pushed or joined last on @p cpu?
+/// @return whether the thread that pushed or joined last was on @p cpu
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
 
 /// @brief Remember that the caller, a thread that pushes or joins, is on a CPU. @param cpu  CPU + 1
@@ -23,8 +24,8 @@ void ws_place_return(ws_worker_t *worker);
 /// @threads  the guard
 void ws_place_free(ws_worker_t *worker);
 
-/// @brief The caller, a thread of the pool that is no worker, may from now on run wherever a worker may. It
-/// would otherwise have only the CPUs of the pool's creator, which may be pinned to one and keep that busy.
+/// @brief Let the caller, a thread of the pool that is not a worker, run wherever a worker may. It has
+/// inherited the CPUs of the pool's creator, which may be pinned to one CPU and keep that busy.
 void ws_place_beside_workers(const struct ws_pool_s *pool);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_search.c
-/// ws_search.h. A worker's trust word says in which of the pool's counts it is. The thread that moves the
-/// word changes the count, so a worker is taken off once, by itself or by the guard.
+/// ws_search.h. A worker's trust word holds in which of the pool's counts the worker is. The thread that
+/// changes the word changes the count, so a worker is taken off once: by itself or by the guard.
 #include "ws_search.h"
 
-/// A worker that had no CPU for a time is shunned for so many times as long, and at least, at most.
+/// A worker that had no CPU for a time is avoided for this multiple of that time; the least and the longest
+/// such time.
 #define SHUN_TIMES 8u
 #define SHUN_NS_MIN 10000000u
 #define SHUN_NS_MAX 10000000000u

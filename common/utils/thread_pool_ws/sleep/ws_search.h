@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_search.h
-/// Which workers pushes rely on. A push wakes nobody while a worker searches, so a worker that is counted
-/// must look at every queue. A counted worker may get no CPU: the guard then stops relying on it (PARK.md,
-/// "A searcher without a CPU").
+/// Which workers pushes rely on. A push wakes no worker while a worker searches, so a counted worker must
+/// look at every queue. A counted worker may get no CPU: the guard then stops relying on it (PARK.md, "A
+/// searcher without a CPU").
 #ifndef WS_SEARCH_H
 #define WS_SEARCH_H
 
@@ -20,8 +20,8 @@ void ws_search_claimed(ws_worker_t *worker);
 /// @return the workers counted before, this one included; 0 if it was not counted any more
 uint32_t ws_search_leave(ws_worker_t *worker);
 
-/// @brief The worker gets no CPU: take it off, and let others be woken before it for some time. The caller
-/// must look at the queues afterwards, in its place.
+/// @brief The worker gets no CPU: take it off the count, and prefer other workers for some time. The caller
+/// must look at the queues afterwards, in the worker's place.
 /// @return whether it was counted
 /// @threads  the guard
 bool ws_search_starved(ws_worker_t *worker);

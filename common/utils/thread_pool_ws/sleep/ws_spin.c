@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_spin.c
-/// ws_spin.h. How long is decided elsewhere: after a burst and before one by ws_prewake.c, during an
-/// announced one by ws_hint.c. Here it is bounded:
+/// ws_spin.h. How long a worker should spin is decided by ws_prewake.c (after a burst and before one) and by
+/// ws_hint.c (during an announced burst). This file bounds it:
 ///
 /// Capped     By spin_cpu_max_percent of a core for each worker (ws_budget.h).
-/// Yielding   By ws_may_spin at every turn: the awake workers of the process leave CPUs to the threads
-///            outside, and only as many stop as are too many. A worker that is interrupted by a thread that
-///            needs the CPU stops. Hot workers give way as ws_hot.h says.
+/// Yielding   By ws_may_spin at every iteration: the awake workers of the process leave CPUs to the threads
+///            outside, and only the surplus workers stop. A worker that is interrupted by a thread that needs
+///            the CPU stops. ws_hot.h has the limits of hot workers.
 #include "ws_spin.h"
 
 #include "../os/ws_relax.h"
@@ -20,12 +20,12 @@
 #include "ws_search.h"
 #include "ws_watch.h"
 
-/// An idle worker that has looked for so long says that there is a pause. Sooner, tiny tasks that come one by
-/// one would each cost their producer a clock.
+/// After an idle worker has spun for so long, there is a pause. If that were shorter, each of a series of
+/// tiny tasks would cost its producer a read of the clock.
 #define PAUSE_NS 2000u
-/// Two turns so much farther apart than a wake takes: somebody else had the CPU.
+/// If two iterations are further apart than a wake takes by this much, another thread had the CPU.
 #define PREEMPTED_WAKES 3
-/// As long as it is not known how long a wake takes.
+/// The same while it is not known how long a wake takes.
 #define PREEMPTED_NS 100000
 
 void ws_spin_found(ws_worker_t *worker)
@@ -43,13 +43,13 @@ static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
          || ws_is_hot(pool);
 }
 
-/// What takes so little is done before its pusher has handed the next one over.
+/// A task that takes less is done before its producer has handed over the next one.
 #define TINY_NS 1000u
 #define SHY_NS_MIN 2000u
 #define SHY_NS_MAX 1000000u
 
-/// The worker has done what it found. A thread that hands over tiny tasks, one by one, spends more time on
-/// that than the tasks take: the worker steals them, and opens its inbox later and later.
+/// The worker has run what it found. Handing over a tiny task takes its producer longer than the task runs.
+/// So after tiny tasks the worker steals, and opens its inbox later each time.
 static void note_shyness(ws_worker_t *worker, uint64_t now_ns)
 {
   if (now_ns - worker->found_ns >= TINY_NS)
@@ -58,8 +58,8 @@ static void note_shyness(ws_worker_t *worker, uint64_t now_ns)
     worker->shy_ns = worker->shy_ns > 0 ? 2 * worker->shy_ns : SHY_NS_MIN;
 }
 
-/// More workers are awake than may be while one spins. Of several that see it at once only so many stop as
-/// are too many: a worker that stops is off the count from then on.
+/// @return whether more workers are awake than may be while one spins. If several workers see this at once,
+///         only the surplus stops: a worker that stops is off the count from then on.
 static bool is_surplus(ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
@@ -88,7 +88,7 @@ static bool shut_inbox(ws_worker_t *worker)
   return worker->handed;
 }
 
-/// @return whether there is work; @p end_ns when the last turn ended
+/// @return whether there is work; @p end_ns: the end of the last iteration
 static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -104,7 +104,7 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
     const uint64_t before_ns = now_ns;
     ws_search_begin(worker); // again, if the guard has taken it off
     if (!said_quiet && now_ns - start_ns > PAUSE_NS) {
-      said_quiet = true; // once: a burst that is handed to others is no pause
+      said_quiet = true; // once: a burst that is handed to other workers is no pause
       worker->queue.late_pauses = 0;
       ws_prewake_quiet(pool);
     }
@@ -113,14 +113,14 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
     ws_relax();
     found = ws_inbox_is_full(worker) || ws_work_visible(pool);
     now_ns = ws_os_now_ns();
-    const bool lost = now_ns - before_ns > preempted_ns; // the process was stopped, or somebody had the CPU
+    const bool lost = now_ns - before_ns > preempted_ns; // another thread had it, or the process was stopped
     spun_ns += lost ? 0 : now_ns - before_ns;
     preempted = lost && !ws_is_hot(pool);
   }
   found |= shut_inbox(worker);
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
-  if (now_ns > start_ns) // a spin that the cap has denied says nothing
+  if (now_ns > start_ns) // a spin that the cap has denied is not learnt from
     ws_prewake_spun(worker, preempted);
   *end_ns = now_ns;
   return found;
@@ -144,7 +144,7 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   const uint64_t start_ns = now_ns;
   const bool hot = ws_is_hot(pool);
   const bool found = turns(worker, start_ns, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns);
-  if (!hot) // what was free leaves no debt
+  if (!hot) // a hot spin is not charged
     ws_spin_pay(worker, now_ns - start_ns);
   ws_count(&worker->queue.count.spins, 1);
   return found;

@@ -6,7 +6,8 @@
 #include "../pool/ws_queue.h"
 #include "ws_wake.h"
 
-/// A queue that shrinks more often wakes nobody for it: the next worker that parks will find its pages.
+/// If a queue shrinks more often than this, no worker is woken for it: the next worker that parks will find
+/// the pages.
 #define GIVE_BACK_EVERY_NS 10000000u
 
 void ws_trim_own(ws_worker_t *worker)

@@ -41,8 +41,8 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(&worker->token, 1);
 }
 
-/// A sleeper to wake: best one that got a CPU lately, is not on the caller's CPU, and would get up by itself
-/// soon; the lowest of several, so that the same few workers stay warm. @return its index, or UINT32_MAX
+/// Choose a sleeper to wake. Best is one that got a CPU lately, is not on the caller's CPU, and has a timer
+/// set. Of several the lowest, so that the same few workers stay warm. @return its index, or UINT32_MAX
 static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
 {
   const bool armed = ws_load_relaxed(&pool->armed) > 0; // relaxed: a preference
@@ -76,7 +76,7 @@ static void call(struct ws_pool_s *pool, ws_worker_t *worker)
   worker->called_ns = called_ns;
   ws_token(worker);
   if (was_rising)
-    return; // its timer has woken it: the call was cheap
+    return; // its timer has woken it: such a call is cheap
   const uint64_t cost_ns = ws_os_now_ns() - called_ns;
   const uint64_t mean_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
   const uint64_t newest_ns = mean_ns && cost_ns > 8 * mean_ns ? mean_ns : cost_ns; // interrupted
@@ -107,7 +107,7 @@ bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
   return ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here);
 }
 
-/// A task is queued and a worker sleeps: have the guard stand (ws_guard.c), also while somebody searches.
+/// A task is queued and a worker sleeps: make the guard STANDING (ws_guard.c), also while a worker searches.
 static void call_guard(struct ws_pool_s *pool)
 {
   uint32_t dormant = WS_GUARD_DORMANT;
@@ -136,10 +136,10 @@ void ws_search_found(ws_worker_t *worker)
   if (!worker->searching)
     return;
   struct ws_pool_s *pool = worker->pool;
-  // A worker that was not counted any more owes nothing: the guard has looked in its place.
+    // A worker that was not counted any more need not look: the guard has looked in its place.
   const bool last = ws_search_leave(worker) == 1;
-  // The last searcher must look, because others relied on it. A woken one may: each wakes two, so that a wide
-  // burst has its workers after a logarithm of wakes, not after their number.
+    // The last searcher must look, because pushes relied on it. A woken worker wakes two others: so a wide
+    // burst has its workers after a number of steps that grows with the logarithm of their number.
   const uint32_t wakes_max = worker->claimed ? 2 : last;
   worker->claimed = false;
   if (wakes_max == 0)
@@ -149,7 +149,7 @@ void ws_search_found(ws_worker_t *worker)
   for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
     const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: after the fence
     if (searching == 0 ? !ws_work_visible(pool) : ws_queued(pool) <= searching)
-      break; // as many are on their way as there are tasks
+      break; // as many searchers as tasks
     if (!ws_wake_one(pool, here))
       break;
   }

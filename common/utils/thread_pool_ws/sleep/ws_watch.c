@@ -10,7 +10,7 @@
 
 void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  const uint64_t watched_ns = ws_load_relaxed(&pool->watched_ns); // relaxed: two that ask at once ask twice
+  const uint64_t watched_ns = ws_load_relaxed(&pool->watched_ns); // relaxed: two threads at once ask twice
   if (!pool->watched || (int64_t)(now_ns - watched_ns) < EVERY_NS)
     return;
   ws_store_relaxed(&pool->watched_ns, now_ns); // relaxed: as above
@@ -18,8 +18,8 @@ void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
   ws_os_futex_wake(&pool->guard, 1);
 }
 
-/// The CPUs of this thread, which nobody has pinned, are those of the process; the pool may have others, to
-/// which its workers are pinned. What has gone since the start is missing.
+/// The CPUs of this thread, which is not pinned, are those of the process; the pool may have others, to which
+/// its workers are pinned. The CPUs that this thread has lost since its start are missing.
 static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
 {
   const uint32_t now = ws_os_process_cpu_count(), quota = ws_os_quota_cpus();

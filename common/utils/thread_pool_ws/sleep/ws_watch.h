@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_watch.h
-/// Does the machine still have time for spinning? Once in a second of activity the guard's thread looks at
-/// what cannot be seen from inside: the control groups' quota and the set of CPUs.
+/// Does the machine still have time for spinning? Once in a second of activity the guard's thread reads the
+/// control groups' quota and the set of CPUs.
 #ifndef WS_WATCH_H
 #define WS_WATCH_H
 
@@ -20,7 +20,7 @@ void ws_watch_begin(ws_watch_t *watch);
 /// @progress  a futex call a second
 void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns);
 
-/// @brief Look, on the guard's thread, if somebody has asked.
+/// @brief Look, on the guard's thread, if ws_watch_tick() has asked for it.
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch);
 
 #endif

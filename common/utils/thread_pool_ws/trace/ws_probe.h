@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for whatever tool watches. LTTng's tracepoints with WS_LTTNG, probes
-/// of sys/sdt.h (for bpftrace, perf, SystemTap) with WS_USDT, both, or nothing: then the fields are not even
+/// WS_PROBE(event, fields...): an event for tracing tools. LTTng's tracepoints with WS_LTTNG, probes of
+/// sys/sdt.h (for bpftrace, perf, SystemTap) with WS_USDT, both, or nothing: then the fields are not even
 /// evaluated. Events and fields have the same names and order in both; ws_tp.h lists them.
 #ifndef WS_PROBE_H
 #define WS_PROBE_H
@@ -16,7 +16,7 @@
 #endif
 
 #if defined(WS_USDT)
-#define WS_PROBE_IN_USDT 1 // a probe costs less than to ask whether somebody listens
+#define WS_PROBE_IN_USDT 1 // a probe takes less time than to ask whether a tool listens
 #else
 #define WS_PROBE_IN_USDT 0
 #endif
@@ -48,7 +48,7 @@ void ws_probe_nothing(int first, ...);
   } while (0)
 #endif
 
-/// Whether an event might be seen: for what must be gathered first.
+/// Whether an event might be recorded: ask before fields are computed for it.
 #define WS_PROBE_SEEN(event) (WS_PROBE_IN_USDT || WS_PROBE_IN_LTTNG(event))
 
 #endif

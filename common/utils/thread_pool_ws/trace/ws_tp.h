@@ -4,7 +4,8 @@
 /// read it several times, hence the unusual guard. ws_tp.c holds the code.
 ///
 /// Fields: pool is the pool's id in the process; worker the index of the worker that the event is about, -1 =
-/// a thread that is none; func, arg and group name a task. docs/tracing.md says when each event is made.
+/// a thread that is none; func, arg and group name a task. docs/tracing.md describes when each event is
+/// recorded.
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER oai_tpool_ws
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

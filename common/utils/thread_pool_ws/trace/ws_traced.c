@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.c
-/// What users tell a trace (ws_trace.h).
+/// Events that the program records (ws_trace.h).
 #include "ws_traced.h"
 
 #include "../include/ws_trace.h"

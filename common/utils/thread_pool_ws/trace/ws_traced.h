@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.h
-/// The events of a task's life and of a worker's, in the core's words. Nothing is decided here. Without
-/// tracing compiled in only the count of a thread's pushes is left. docs/tracing.md lists the events.
+/// The events of tasks and workers, as the core calls them. No decision is made here. Without tracing
+/// compiled in only the count of a thread's pushes is left. docs/tracing.md lists the events.
 #ifndef WS_TRACED_H
 #define WS_TRACED_H
 
@@ -11,7 +11,7 @@
 /// How a worker's sleep ended.
 typedef enum { WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_AWAKE } ws_unpark_t;
 
-/// What a thief took that lay in nobody's queue.
+/// Victim of a steal that is no thread's own queue.
 enum { WS_VICTIM_SHARED = -1, WS_VICTIM_ASIDE = -2, WS_VICTIM_INBOX = -3 };
 
 static inline uint32_t ws_traced_pool(const struct ws_pool_s *pool)
@@ -24,7 +24,7 @@ static inline int32_t ws_traced_worker(const ws_worker_t *worker)
   return worker ? (int32_t)worker->index : -1;
 }
 
-/// The calling thread; a worker of another pool is a stranger here.
+/// The calling thread's worker index; -1 also for a worker of another pool.
 static inline int32_t ws_traced_self(const struct ws_pool_s *pool)
 {
   const ws_worker_t *worker = ws_self()->worker;
@@ -100,7 +100,7 @@ static inline void ws_traced_unpark(const ws_worker_t *worker, ws_unpark_t how)
   WS_PROBE(unpark, ws_traced_pool(worker->pool), ws_traced_worker(worker), (uint32_t)how);
 }
 
-/// A worker plans to get up by itself.
+/// A worker plans a timer wake.
 static inline void ws_traced_plan(const ws_worker_t *worker, uint64_t rise_ns, uint64_t expected_ns)
 {
   WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, rise_ns, expected_ns);
@@ -111,7 +111,7 @@ void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot
 void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,
                            uint32_t tasks);
 
-/// Somebody says that a burst comes at @p at_ns, 0 = now.
+/// A hint: a burst comes at @p at_ns, 0 = now.
 static inline void ws_traced_hint(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
 {
   WS_PROBE(prewake, ws_traced_pool(pool), -1, workers, (uint64_t)0, at_ns);

@@ -31,13 +31,13 @@
 #define NAME_SHOWN 64 ///< bytes for a pool's name with its number
 #define CORES_SHOWN 100 ///< bytes for a list of cores
 
-/// All that were ever made: nobody else may hold a pointer to one that is closed.
+/// All objects ever made. A closed one may have no other pointer to it.
 static ws_tpool_t *all;
 
 static ws_tpool_t *make(void)
 {
   ws_tpool_t *tpool = calloc(1, sizeof(*tpool));
-  AssertFatal(tpool != NULL, "thread_pool_ws: no memory for a thread pool\n");
+  AssertFatal(tpool != NULL, "thread_pool_ws: out of memory for a thread pool\n");
   tpool->trace_fd = -1;
   tpool->next = __atomic_load_n(&all, __ATOMIC_RELAXED); // relaxed: the list is never read
   // relaxed: the list is never read
@@ -46,7 +46,7 @@ static ws_tpool_t *make(void)
   return tpool;
 }
 
-/// What threadCreate gets for each worker.
+/// Arguments of threadCreate for the workers.
 typedef struct {
   const char *name;
   const int32_t *cores;
@@ -55,7 +55,7 @@ typedef struct {
 static int create_thread(void *threads_arg, uint32_t index, int32_t unused, void *(*func)(void *),
                          void *arg)
 {
-  (void)unused; // of the pool, which does not count on cores that threadCreate will not pin to
+  (void)unused; // the pool's CPU is -1 if threadCreate will not pin
   const threads_t *threads = threads_arg;
   const int32_t core = threads->cores[index];
   char full_name[64];
@@ -93,7 +93,7 @@ static ws_pool_t *create_pool(const ws_settings_t *settings, const char *name)
   ws_pool_t *pool = NULL;
   const int result = ws_pool_create(&pool, settings);
   if (result < 0) {
-    ws_tpool_say("thread_pool_ws: pool %s with %u threads cannot be made: %s", name, settings->workers,
+    ws_tpool_say("thread_pool_ws: cannot create pool %s with %u threads: %s", name, settings->workers,
                  strerror(-result));
     exit(EXIT_FAILURE);
   }
@@ -116,7 +116,7 @@ static void log_inline(const char *name)
                WS_SHIM_SHAPE, name);
 }
 
-/// OAI asks for real-time threads, and its log does not say that it got none.
+/// OAI requests real-time threads, and its log does not report that it got none.
 static void warn_of_lost_priority(const char *name)
 {
   static uint32_t warned; // bool; RISC-V exchanges no bytes without libatomic
@@ -128,10 +128,10 @@ static void warn_of_lost_priority(const char *name)
                  "control group's real-time budget (cpu.rt_runtime_us)",
                  name);
   else
-    ws_tpool_say("thread_pool_ws: the workers of pool %s have no real-time priority and no core of their "
-                 "own, because the process lacks CAP_SYS_NICE: slots will be late under load. Run as root, "
-                 "or: sudo setcap cap_sys_nice+ep <program>; systemd: AmbientCapabilities=CAP_SYS_NICE; "
-                 "docker run --cap-add SYS_NICE",
+    ws_tpool_say("thread_pool_ws: the workers of pool %s have no real-time priority and are not "
+                 "pinned, because the process lacks CAP_SYS_NICE: slots will be late under load. Run as "
+                 "root, or: sudo setcap cap_sys_nice+ep <program>; systemd: "
+                 "AmbientCapabilities=CAP_SYS_NICE; docker run --cap-add SYS_NICE",
                  name);
 }
 
@@ -151,7 +151,8 @@ static void log_start(const char *name, ws_pool_t *pool, const ws_settings_t *se
     warn_of_lost_priority(name);
 }
 
-/// Ends the process when threadCreate would, but says which entry it is, and what could stand there.
+/// Ends the process in the same cases as threadCreate, but with a message that names the entry and the valid
+/// cores.
 static void check_cores(const ws_tpool_params_t *params, const char *name)
 {
   if (!params->entry || !ws_tpool_may_pin()) // no text, or threadCreate will not pin
@@ -161,8 +162,8 @@ static void check_cores(const ws_tpool_params_t *params, const char *name)
     return;
   char there[CORES_SHOWN];
   ws_tpool_cores_text(there, sizeof(there));
-  ws_tpool_say("thread_pool_ws: pool %s: entry %u \"%d\" of the list of cores is no core that this process "
-               "can use; there are %s, and -1 for a thread without a core of its own",
+  ws_tpool_say("thread_pool_ws: pool %s: entry %u \"%d\" of the list of cores is not a core that this "
+               "process can use (cores: %s; -1 for a thread that is not pinned)",
                name, params->entry[bad], params->cores[bad], there);
   exit(EXIT_FAILURE);
 }
@@ -182,7 +183,7 @@ ws_tpool_params_t ws_tpool_floating(int count)
 {
   ws_tpool_params_t params;
   if (count < 0 || ws_tpool_params_float(&params, (uint32_t)count) < 0) {
-    ws_tpool_say("thread_pool_ws: a thread pool of %d threads cannot be made", count);
+    ws_tpool_say("thread_pool_ws: cannot create a thread pool of %d threads", count);
     exit(EXIT_FAILURE);
   }
   return params;

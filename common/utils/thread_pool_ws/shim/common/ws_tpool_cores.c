@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_cores.c
-/// ws_tpool_cores.h. The system is asked by trying, in a thread made for it: the process's mask says
-/// nothing about cores outside of it that a thread may be moved to, and the caller's own mask must not
-/// change.
+/// ws_tpool_cores.h. Tries each core in a thread made for that. The process's mask does not show to which
+/// other cores a thread may be moved, and the caller's own mask must not change.
 #define _GNU_SOURCE
 #include "ws_tpool_cores.h"
 
@@ -20,8 +19,8 @@
 typedef struct {
   const int32_t *cores; ///< NULL = all that a cpu_set_t has
   uint32_t count;
-  int64_t bad; ///< out: index of the first core that is none
-  cpu_set_t there; ///< out: the cores that are
+  int64_t bad; ///< out: index of the first invalid core
+  cpu_set_t there; ///< out: the valid cores
 } trial_t;
 
 static bool try_core(uint32_t core)

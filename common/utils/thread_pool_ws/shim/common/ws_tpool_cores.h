@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_cores.h
-/// The cores that the host's threadCreate can pin a thread to. It ends the process at one that it cannot,
-/// with an assertion that names neither the entry of the list nor the cores there are.
+/// The cores that the host's threadCreate can pin a thread to. At any other core threadCreate ends the
+/// process, with an assertion that names neither the entry of the list nor the valid cores.
 #ifndef WS_TPOOL_CORES_H
 #define WS_TPOOL_CORES_H
 
@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /// @return the index of the first of @p count cores that no thread of this process can be pinned to; -1 =
-/// there is none, or that cannot be told. -1 among the cores stands for a thread that floats
+///         none, or unknown. -1 among the cores stands for a thread that floats
 int64_t ws_tpool_cores_bad(const int32_t *cores, uint32_t count);
 
-/// @brief Write the cores there are for this process, as ranges: 0-3,8.
+/// @brief Write the cores that this process can use, as ranges: 0-3,8.
 void ws_tpool_cores_text(char *text, size_t bytes);
 
 /// @return whether the calling thread has CAP_SYS_NICE: without it threadCreate pins no thread and gives

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_hooks.c
-/// ws_tpool_hooks.h: what patched code says goes to the trace and to the learner of leads.
+/// ws_tpool_hooks.h: passes the calls of patched code to the trace and to the learner of leads.
 #include "ws_tpool_hooks.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_hooks.h
-/// What OAI's code says about its slots when it was patched to do so (openair1_patches): when a phase of the
-/// uplink begins and ends, and that tasks come soon. Plain C without any other header: it comes before all
-/// that a patched file defines, and after a system header _GNU_SOURCE would be too late.
+/// Calls that the patches put into OAI's code (openair1_patches): a phase of the uplink begins or ends, tasks
+/// come soon. Plain C without any other header. The compiler includes it before the first line of a patched
+/// file; after a system header the file's own definition of _GNU_SOURCE would come too late.
 #ifndef WS_TPOOL_HOOKS_H
 #define WS_TPOOL_HOOKS_H
 
@@ -20,15 +20,15 @@ enum { WS_OAI_SYMBOLS, WS_OAI_DECODING };
 /// @progress  wait-free; without a trace next to nothing
 void ws_oai_phase_begin(int phase, unsigned frame, unsigned slot, unsigned id);
 
-/// @brief It ends: ws_trace_phase_end(). Without a begin nothing happens.
+/// @brief End the phase: ws_trace_phase_end(). Without a begin nothing happens.
 /// @threads   @progress  as ws_oai_phase_begin()
 void ws_oai_phase_end(int phase);
 
 /// @brief The calling thread is about to push to a pool: have workers awake by then.
-/// Nothing happens where that would not help: when the pool has no threads or is closed, when the user has
-/// switched pre-wake off, and unless the thread's next push used to come 2 to 100 us after this place
-/// (ws_tpool_lead.h). Later, the worker would have looked in vain for too long; sooner, the push wakes it as
-/// well. In a slot without traffic there is no push, and the next such place has to be learnt anew.
+/// Nothing happens if the pool has no threads or is closed, if the user has switched pre-wake off, or unless
+/// the thread's next push used to come 2 to 100 us after this place (ws_tpool_lead.h). If the push comes
+/// later, the worker would spin without work for too long. If it comes sooner, the push can wake the worker
+/// itself. In a slot without traffic there is no push, and the place must be learnt anew.
 /// @param tpool    points to OAI's tpool_t, which may not be initialised yet if it is zero; NULL = nothing
 /// @param workers  wanted awake
 /// @threads   any

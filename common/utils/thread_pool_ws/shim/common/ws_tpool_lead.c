@@ -15,7 +15,7 @@
 #define KEPT_MIN 3u
 /// Pushes that follow sooner wake a worker themselves, no later.
 #define LEAD_NS_MIN 2000u
-/// What the slowest CPUs take to wake: no worker is kept waiting for longer.
+/// Wake latency of the slowest CPUs: no worker waits longer for a push.
 #define LEAD_NS_MAX 100000u
 
 typedef struct {
@@ -70,7 +70,7 @@ static void learn(site_t *site, uint64_t lead_ns, ws_tpool_t *tpool)
   const bool in_bounds = lead_ns >= LEAD_NS_MIN && lead_ns <= LEAD_NS_MAX;
   const bool same_pool = !site->tpool || tpool == site->tpool;
   site->kept = in_bounds && same_pool ? site->kept + 1 : 0;
-  if (in_bounds) // what comes of an idle second says nothing about the next slot
+  if (in_bounds) // a push after an idle second is not learnt from
     site->lead_ns = lead_ns > site->lead_ns ? lead_ns : site->lead_ns - (site->lead_ns - lead_ns) / 8;
   site->tpool = tpool;
   site->armed_ns = 0;

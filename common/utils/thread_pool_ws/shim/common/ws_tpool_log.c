@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define LINE_BYTES 512
-/// Messages that are kept in mind; a further one is written each time.
+/// Number of messages that are remembered; a further one is written each time.
 #define MESSAGES 16
 #define MESSAGE_BYTES 256
 

@@ -7,7 +7,7 @@
 
 static void free_pool(ws_tpool_t *tpool)
 {
-  // [edge TPOOL_USERS acq_rel] one of several that find it closed and empty frees it
+  // [edge TPOOL_USERS acq_rel] of several threads that find it closed and unused, one frees it
   ws_pool_destroy(__atomic_exchange_n(&tpool->pool, NULL, __ATOMIC_ACQ_REL));
 }
 

@@ -22,19 +22,19 @@ typedef struct ws_tpool_s {
   bool measure; ///< I shape A: stamp elements
   int trace_fd; ///< I shape A: pipe for elements that were pulled, -1 = none
   struct ws_tpool_s *next; ///< I in the list of all
-  char report_name[64]; ///< I what a report calls it; empty = there is to be none
-  bool reported; ///< there has been one; under a lock: ws_tpool_report.c
-  struct ws_tpool_s *next_report; ///< I in the list of those that there is to be a report about
+  char report_name[64]; ///< I its name in a report; empty = no report
+  bool reported; ///< the report was printed; under a lock: ws_tpool_report.c
+  struct ws_tpool_s *next_report; ///< I in the list of pools with a report
 } ws_tpool_t;
 
-/// @brief Begin to use tpool->pool. @return false: it is closed, hands off
+/// @brief Begin to use tpool->pool. @return false: it is closed and must not be used
 static inline bool ws_tpool_enter(ws_tpool_t *tpool)
 {
   // [edge TPOOL_USERS acq_rel] not after the pool was freed
   return !(__atomic_fetch_add(&tpool->users, 2, __ATOMIC_ACQ_REL) & 1);
 }
 
-/// @brief End it, whatever ws_tpool_enter has returned.
+/// @brief End the use, also if ws_tpool_enter has returned false.
 void ws_tpool_leave(ws_tpool_t *tpool);
 
 /// @brief No thread may begin to use the pool any more. It is freed as soon as the last user has left.

@@ -18,7 +18,7 @@ static bool is_blank(char c)
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/// @return NULL, or what is wrong with the entry [begin, end), which has no blanks around it
+/// @return NULL, or the error of the entry [begin, end), which has no blanks around it
 static const char *read_core(const char *begin, const char *end, int32_t *core)
 {
   const char *digit = begin + (*begin == '-' || *begin == '+');
@@ -30,7 +30,7 @@ static const char *read_core(const char *begin, const char *end, int32_t *core)
       return "is not a core's number, -1 or n";
     value = value * 10 + (*digit - '0');
     if (value > CORE_MAX)
-      return "is no core that a thread can be pinned to (0 to 1023)";
+      return "is out of range (cores 0 to 1023)";
   }
   *core = *begin == '-' ? -value : value;
   return *core < -1 ? "is below -1" : NULL;
@@ -56,7 +56,7 @@ static void keep_option(ws_tpool_params_t *params, const char *begin, const char
   params->option_bytes += (size_t)(end - begin) + 1;
 }
 
-/// One entry, without its comma. @return NULL, or what is wrong with it
+/// Read one entry, without its comma. @return NULL, or its error
 static const char *read_entry(ws_tpool_params_t *params, uint32_t position, const char *begin,
                               const char *end)
 {
@@ -125,8 +125,7 @@ static int apply_option(ws_settings_t *settings, const char *option)
     return ws_settings_spin_cpu_max_text(settings, strchr(option, '=') + 1);
   char message[160];
   snprintf(message, sizeof(message),
-           "entry \"%.40s\" is neither spin=off|auto|fixed:<us> nor spin_cpu_max=<percent>: spin falls back "
-           "to off",
+           "entry \"%.40s\": unknown (spin=off|auto|fixed:<us>, spin_cpu_max=<percent>); pre-wake is off",
            option);
   settings->warn(settings->warn_arg, message);
   return -EINVAL;
@@ -138,7 +137,7 @@ void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *setti
   for (size_t next = 0; next < params->option_bytes; next += strlen(params->options + next) + 1)
     wrong |= apply_option(settings, params->options + next) < 0;
   if (wrong)
-    settings->spin = WS_SPIN_OFF; // whatever a later entry has set
+    settings->spin = WS_SPIN_OFF; // also if a later entry was valid
 }
 
 int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count)

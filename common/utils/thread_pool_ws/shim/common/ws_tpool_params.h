@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_params.h
-/// OAI's parameter string: a list of cores, one thread an entry; and, ours only, how their spinning is set.
+/// OAI's parameter string: a list of cores, one thread for each entry. This pool adds entries for pre-wake.
 #ifndef WS_TPOOL_PARAMS_H
 #define WS_TPOOL_PARAMS_H
 
@@ -26,11 +26,11 @@ typedef struct {
 /// @return 0; -EINVAL with @p message set; -ENOMEM
 int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *message, size_t message_bytes);
 
-/// @brief Set what the entries spin=off|auto|fixed:<us> and spin_cpu_max=<percent> say; of several the last.
-/// Case does not matter. If one is wrong, a warning names it and spin is off: no reason to end the process.
+/// @brief Apply the entries spin=off|auto|fixed:<us> and spin_cpu_max=<percent>, in any case; of several the
+/// last. If an entry is invalid, a warning names it and spin is off; the process continues.
 void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings);
 
-/// @brief @p count threads that float.
+/// @brief Prepare @p count threads that float.
 /// @return 0; -ENOMEM
 int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count);
 

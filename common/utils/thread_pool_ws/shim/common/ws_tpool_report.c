@@ -11,8 +11,8 @@
 
 static struct {
   pthread_mutex_t lock; ///< of all fields below, and of reported in each object; held while a page is printed
-  ws_tpool_t *first; ///< pools that there is to be a report about
-  bool at_exit; ///< the process's end is taken care of
+  ws_tpool_t *first; ///< pools with a report
+  bool at_exit; ///< a handler for the end of the process is registered
 } reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /// @param tpool  points to the pool of the page until its first line, which would name it by a number of the

@@ -2,9 +2,9 @@
 /// @file tpool_fifo.c
 /// OAI's FIFO pool (shape A).
 ///
-/// A job's task carries the tag of its response FIFO, so a pull helps with the jobs that answer to it, and
-/// with no others: those may wait for what the pulling thread does next. While the pool has an element its
-/// field next, unused then, points to the pool.
+/// A job's task carries the tag of its response FIFO, so a pull runs only jobs that answer to that FIFO:
+/// other jobs may wait for the pulling thread's next step. While the pool has an element its field next,
+/// unused then, points to the pool.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -59,8 +59,8 @@ static void deliver(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
     syscall(SYS_futex, &ws->delivering, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/// Returns when no thread hands a result over any more. The caller has set aborted. It sleeps: a caller that
-/// kept the CPU could keep the delivering thread off it.
+/// Returns when no thread delivers a result any more. The caller has set aborted. The wait sleeps: a caller
+/// that kept the CPU could keep the delivering thread off it.
 static void await_deliveries(ws_tpool_t *ws)
 {
   uint32_t seen;
@@ -157,7 +157,8 @@ static notifiedFIFO_elt_t *wait_for_result(ws_tpool_t *ws, notifiedFIFO_t *nf)
   return msg;
 }
 
-/// Write an element to the pipe. When nobody reads it, and it is full, measurements are lost, not the host.
+/// Write an element to the pipe. If the pipe has no reader and is full, measurements are lost, and the host
+/// continues.
 static void trace(const ws_tpool_t *ws, const notifiedFIFO_elt_t *msg)
 {
   static uint32_t warned; // bool; RISC-V exchanges no bytes without libatomic
@@ -225,13 +226,13 @@ int abortTpool(tpool_t *t)
   await_deliveries(ws);
   if (!first)
     return 0;
-  pthread_t reaper; // jobs that run may take for ever: another thread waits for them
+  pthread_t reaper; // running jobs may not end: another thread waits for them
   if (pthread_create(&reaper, NULL, reap, ws) == 0)
     pthread_detach(reaper);
   return (int)ended;
 }
 
-/// The pipe is opened for reading too, so that nobody has to read it.
+/// The pipe is opened for reading, too, so that it needs no other reader.
 static void open_trace(ws_tpool_t *ws, const char *path)
 {
   mkfifo(path, 0666); // it may be there already
@@ -258,7 +259,7 @@ void initNamedTpool(char *params, tpool_t *pool, bool performanceMeas, char *nam
   if (threads.says_inline)
     threads.count = 0;
   else if (threads.count == 0) {
-    ws_tpool_say("thread_pool_ws: thread pool parameters \"%s\" name no thread and not n", params);
+    ws_tpool_say("thread_pool_ws: thread pool parameters \"%s\": no thread; add cores, -1, or n", params);
     exit(EXIT_FAILURE);
   }
   init(pool, threads, performanceMeas, name);

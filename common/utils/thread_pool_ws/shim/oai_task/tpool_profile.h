@@ -16,7 +16,7 @@ typedef struct {
 } ws_tpool_call_t;
 
 #ifdef WS_OAI_TASK_PROFILE
-/// Frees the copy of the task. No task touches the copy: it may run for long.
+/// Frees the copy of the task, before it runs, because it may run for long.
 static inline void ws_tpool_run_profiled(void *copy)
 {
   const task_t task = *(task_t *)copy;
@@ -26,7 +26,7 @@ static inline void ws_tpool_run_profiled(void *copy)
   oai_profiler_leave_work(before);
 }
 
-/// @return what the pool is to run for @p task. Allocates while the tree's profiler is on, and never
+/// @return the pool's task for @p task. Allocates while the tree's profiler is on, and never
 /// otherwise; without memory the task runs without its context
 static inline ws_tpool_call_t ws_tpool_call(const task_t *task)
 {
@@ -38,7 +38,7 @@ static inline ws_tpool_call_t ws_tpool_call(const task_t *task)
   return (ws_tpool_call_t){ws_tpool_run_profiled, copy};
 }
 #else
-/// @return what the pool is to run for @p task
+/// @return the pool's task for @p task
 static inline ws_tpool_call_t ws_tpool_call(const task_t *task)
 {
   return (ws_tpool_call_t){task->func, task->args};

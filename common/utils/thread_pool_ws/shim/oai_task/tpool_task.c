@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file tpool_task.c
 /// OAI's task pool: open, push, abort. Shapes B1, B2, B2+; the answers are in task_ans_*.c.
-/// A push needs ws_tpool_tag of that file, which needs this one: whoever links one from an archive gets both,
-/// and a module loaded later finds all of them.
+/// A push needs ws_tpool_tag of that file, which needs this one. So a program that links one of them from an
+/// archive gets both, and a module loaded later finds all functions.
 #include "tpool_task.h"
 
 #include "common/utils/threadPool/thread-pool.h"
@@ -43,7 +43,7 @@ static bool push(ws_tpool_t *ws, ws_tpool_call_t call)
   return taken;
 }
 
-/// OAI ends the pool of its radio unit while that one's thread still pushes: what comes too late runs inline.
+/// OAI ends the pool of its radio unit while the unit's thread still pushes: later tasks run inline.
 void pushTpool(tpool_t *tpool, task_t task)
 {
   ws_tpool_t *ws = __atomic_load_n(&tpool->ws, __ATOMIC_ACQUIRE); // [edge TPOOL_USERS acquire]

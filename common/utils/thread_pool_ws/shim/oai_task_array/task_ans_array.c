@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_ans_array.c
-/// OAI's answers of shape B1: an array of flags, which nobody announces before the join. What a thread pushes
-/// carries one weak tag, and another one inside each of its joins: a worker that joins inside a task helps
-/// with it, because it might be the only one; other threads leave it to the workers. The tag outlives a join:
-/// a function that the task calls may push and join between the task's own pushes and their join.
+/// OAI's answers of shape B1: an array of flags, which the pool first sees at the join. Tasks that a thread
+/// pushes carry one weak tag, and another one inside each of its joins. A worker that joins inside a task
+/// runs such tasks, because it might be the only one that can; other threads leave them to the workers. The
+/// tag outlives a join: a function that the task calls may push and join between the task's own pushes and
+/// their join.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -15,7 +16,7 @@
 
 enum { PENDING, DONE, SLEEPS };
 
-/// What the calling thread has pushed, apart from what tasks have pushed that ran inside its joins.
+/// The calling thread's pushes, without those of tasks that ran inside its joins.
 typedef struct {
   uintptr_t tag; ///< a multiple of 4, unique in the process; 0 = nothing pushed yet
   ws_tpool_t *tpool; ///< where it pushed last

@@ -2,10 +2,11 @@
 /// @file task_ans_counter.c
 /// OAI's join counter (shapes B2, B2+).
 ///
-/// A task completes its answer itself, somewhere in its function, and does not say which: the pool could not
-/// tell whom a joining thread may help. But a thread arms an answer, pushes the tasks, joins: what it pushes
-/// after it armed an answer carries that one's tag. The guess is checked whenever a task completes an answer
-/// (task_ans_trust.h); until a function is trusted its tasks carry a weak tag.
+/// A task completes its answer itself, somewhere in its function, and its push does not name the answer. So
+/// the pool could not tell which tasks a joining thread may run. But a thread arms an answer, pushes the
+/// tasks, joins: tasks that it pushes after it armed an answer carry the tag of that answer. The guess is
+/// checked whenever a task completes an answer (task_ans_trust.h); until a function is trusted its tasks
+/// carry a weak tag.
 #include "common/utils/threadPool/task_ans.h"
 #include "../common/ws_tpool_lead.h"
 #include "task_ans_trust.h"
@@ -13,7 +14,8 @@
 
 _Static_assert(sizeof(ws_group_t) == sizeof(((task_ans_t *)0)->word), "the word is a group");
 
-/// What the calling thread armed last and has not joined. Only compared, never followed: it may be gone.
+/// The answer that the calling thread armed last and has not joined. Only compared, never dereferenced: it
+/// may be gone.
 static _Thread_local struct {
   const void *group; ///< the answer's
   ws_tpool_t *tpool; ///< where it pushed for it; NULL = nowhere yet

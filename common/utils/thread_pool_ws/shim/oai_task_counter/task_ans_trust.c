@@ -2,7 +2,7 @@
 /// @file task_ans_trust.c
 /// task_ans_trust.h.
 ///
-/// A function's life:  unknown --TRUST_MIN right answers--> trusted --a wrong one--> distrusted, for ever
+/// A function's life:  unknown --TRUST_MIN right answers--> trusted --a wrong one--> distrusted (final)
 ///                             --a wrong one--> distrusted
 #include "task_ans_trust.h"
 
@@ -10,7 +10,7 @@
 
 #include "ws_pool.h"
 
-/// Functions that are kept in mind; those beyond are not trusted. OAI has ten.
+/// Number of functions that are remembered; further ones are not trusted. OAI has ten.
 #define FUNCTIONS 64u
 #define TRUST_MIN 8u
 #define DISTRUSTED UINT32_MAX
@@ -47,7 +47,7 @@ bool ws_tpool_trusts(void (*func)(void *))
   return record && __atomic_load_n(&record->state, __ATOMIC_RELAXED) == TRUST_MIN; // relaxed: a preference
 }
 
-/// What is distrusted stays so, whoever counts at the same time.
+/// A distrusted function stays so, also if another thread counts at the same time.
 static void count_right(record_t *record)
 {
   uint32_t state = __atomic_load_n(&record->state, __ATOMIC_RELAXED); // relaxed: a preference

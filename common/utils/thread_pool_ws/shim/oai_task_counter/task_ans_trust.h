@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_ans_trust.h
 /// Does a task complete the answer that its thread armed last before the push? The shim assumes so, and
-/// looks whether it is true, function by function: only with functions that have kept to it a join helps from
-/// outside the pool.
+/// checks it for each function. A join outside the pool runs only tasks of functions for which it was always
+/// true.
 #ifndef TASK_ANS_TRUST_H
 #define TASK_ANS_TRUST_H
 

@@ -19,7 +19,7 @@ static void run_some(tpool_t *pool)
   batch_end(&batch, pool);
 }
 
-/// Pushes what nobody waits for. Nothing of it is on the heap: a job that never ran would be a leak.
+/// Pushes jobs for which no thread waits. Nothing of it is on the heap: a job that never ran would be a leak.
 static void push_unawaited(tpool_t *pool, void (*func)(void *), void *arg, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++) {

@@ -164,7 +164,7 @@ static void worker_that_pulls_runs_no_strangers(void)
   contract_end(pool);
 }
 
-/// A thread outside the pool pulls while older jobs of somebody else are queued: those must run elsewhere.
+/// A thread outside the pool pulls while older jobs of another thread are queued: those must run elsewhere.
 static void thread_that_pulls_runs_no_strangers(void)
 {
   tpool_t *pool = contract_pool(2);

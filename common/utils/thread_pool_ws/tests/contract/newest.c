@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file newest.c
 /// Shapes B, what callers of the newest OAI count on: the number of threads in the pool's struct, the last
-/// task of a batch in the caller, and tasks that nobody joins, pushed from tasks too, with arguments in a
+/// task of a batch in the caller, and tasks without a join, pushed from tasks too, with arguments in a
 /// ring.
 #include "contract.h"
 
@@ -81,7 +81,7 @@ static void run_symbol(void *argument_arg)
     sem_post(&ring.slot);
 }
 
-/// A slot's first task pushes the others, and nobody joins. Each must find its own arguments.
+/// A slot's first task pushes the others, without a join. Each must find its own arguments.
 static void tasks_of_a_task_start_in_the_order_of_their_pushes(void)
 {
   ring.pool = contract_pool(1);

@@ -237,7 +237,7 @@ static void params_empty_string(void)
 #endif
 }
 
-/// The host's own takes what atoi() makes of it. Ours says what is wrong, and where, and ends the process.
+/// The host's own uses the result of atoi(). Ours names the error and the entry, and ends the process.
 static void params_bad_entry_ends_the_process(void)
 {
   static const struct {
@@ -298,9 +298,9 @@ static void params_absent_core_ends_the_process(void)
   if (!has_cap_sys_nice())
     return;
   CU_ASSERT_PTR_NOT_NULL(strstr(text, entry));
-  const char *there = strstr(text, "there are ");
+  const char *there = strstr(text, "(cores: ");
   CU_ASSERT_PTR_NOT_NULL_FATAL(there);
-  const int first = atoi(there + strlen("there are "));
+  const int first = atoi(there + strlen("(cores: "));
   CU_ASSERT_TRUE(first >= 0 && first <= cpu[0]);
 }
 

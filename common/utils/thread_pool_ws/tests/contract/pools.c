@@ -160,7 +160,8 @@ static void what_jobs_wrote_is_visible_to_the_joiner(void)
   contract_end(pool);
 }
 
-/// The stranger blocks until the wait has returned: a thread that ran it while waiting would never return.
+/// The unrelated task blocks until the wait has returned: a thread that ran it while waiting would never
+/// return.
 static void wait_returns_while_a_stranger_blocks(void)
 {
   if (CONTRACT_TASKS && !contract_ours_only("the host's own may queue a task behind a job that blocks"))

@@ -99,7 +99,7 @@ static void entries_beside_the_cores(void)
   CU_ASSERT_TRUE(says("-1,spin_cpu_max=lots,-1", "spin off\n"));
 }
 
-/// What the environment sets, an entry sets anew.
+/// An entry takes precedence over the environment.
 static void entries_before_the_environment(void)
 {
   if (!contract_ours_only("the host's own reads no such variable"))
@@ -169,7 +169,7 @@ static void lost_cores_are_said_once(void)
     return;
   CU_ASSERT_EQUAL(contract_run_child("work_twice_without_capabilities", "0,-1", text), 0);
   CU_ASSERT_EQUAL(times(text, "(0 pinned, 0 real-time)"), 2);
-  CU_ASSERT_EQUAL(times(text, "no core of their own"), 1);
+  CU_ASSERT_EQUAL(times(text, "are not pinned"), 1);
   CU_ASSERT_EQUAL(times(text, "cannot run on CPU"), 0);
 }
 

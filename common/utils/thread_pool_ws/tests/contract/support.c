@@ -52,7 +52,7 @@ void contract_end(tpool_t *pool)
 {
 #ifdef CONTRACT_OURS
   abortTpool(pool);
-  if (CONTRACT_TASKS) // one of shape A may be used after its end: nobody knows when its memory may go
+  if (CONTRACT_TASKS) // a pool of shape A may be used after its end: its memory must stay
     free(pool);
 #else
   (void)pool;

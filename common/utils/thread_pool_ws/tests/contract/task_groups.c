@@ -65,7 +65,8 @@ static void group_serves_again(void)
   contract_end(pool);
 }
 
-/// As callers that arm many and need few: nothing may be allocated (the leak checker), nobody joins.
+/// Like callers that arm many and need few: no memory may be allocated (the leak checker), and none is
+/// joined.
 static void group_is_armed_and_never_joined(void)
 {
   tpool_t *pool = contract_pool(2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_joiners.c
-/// Shapes B, joins: by whom, after what, and whose tasks a joiner may run meanwhile.
+/// Shapes B, joins: by which threads, after which steps, and which tasks a joining thread may run.
 #include "task_group.h"
 
 typedef struct {

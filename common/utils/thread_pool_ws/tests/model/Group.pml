@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The group of core/ws_group.c: word = count << 1 | sleeps. Completers subtract their units with one
-// read-modify-write, and wake the word's address if they were last and somebody sleeps. The waiter owns the
+// read-modify-write, and wake the word's address if they were last and a thread sleeps. The waiter owns the
 // group's memory: once it sees the count at zero the memory is used for something else. A task may add a unit
 // for another task before it completes its own.
 //
-// Checked: nobody touches the group after its memory was reused, the waiter sees all units done when it goes
+// Checked: no thread touches the group after its memory was reused, the waiter sees all units done when it goes
 // on, and it does go on (the end state is valid, that is no sleep without a wake to come).
 // Mutants: READ_AGAIN (look at the word after the subtraction), NO_BIT (sleep without setting the bit),
 // EARLY_BATCH (complete a batch before its last task), SPLIT (load and store instead of one subtraction).
 #define UNITS 3
 int word = UNITS << 1;
-bool reused;            // the waiter has freed the memory, somebody else writes there
+bool reused;            // the waiter has freed the memory, another thread writes there
 byte ran;               // tasks whose function has returned
 byte asleep;            // waiters in the kernel's queue of the address
 byte wakes;             // wakes under way to them

@@ -1,7 +1,7 @@
 ------------------------------ MODULE Park ------------------------------
 \* SPDX-License-Identifier: BSD-3-Clause
 \* Sleep and wake as in sleep/ws_park.c, ws_wake.c, ws_search.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching
-\* with claim on behalf, workers that get no CPU and are taken out of searching, woken workers that wake two, workers that get up by their own timers, cap on awake
+\* with claim on behalf, workers that get no CPU and are taken out of searching, woken workers that wake two, workers that wake by their own timers, cap on awake
 \* workers, guard thread. Sequentially consistent; a step is one access of a shared word, or several where a
 \* split shows nothing new.
 \*
@@ -17,8 +17,8 @@ CONSTANTS
   Joins,     \* TRUE: a blocker waits in a join, and so gives its place away
   Moves,     \* TRUE: a blocker first moves a task of others aside, out of its own queue
   Searches,  \* TRUE: an idle worker searches before it parks
-  Timers,    \* TRUE: a worker that parks may set itself a timer, and then gets up by itself
-  Starving,  \* workers that may get no CPU, for ever, as long as they hold no task and owe no wake
+  Timers,    \* TRUE: a worker that parks may set a timer, and then wakes by it
+  Starving,  \* workers that may never get a CPU, as long as they hold no task and need not wake another worker
   Suspects,  \* TRUE: the guard may also take workers for starved that are not
   Faults     \* names of the deliberate faults of a mutant
 VARIABLES s, l
@@ -97,7 +97,7 @@ Helper(h) ==
      /\ Go(h, IF Fault("helper_silent") THEN "end" ELSE "look")
   \/ /\ At(h, "look") /\ Keep /\ Look(h, "end")
 
-\* ---- ws_search_leave: whoever takes a worker off does it once
+\* ---- ws_search_leave: a worker is taken off once, by itself or by the guard
 Leave(w) == s' = [s EXCEPT !.searching = IF s.trust[w] = "counted" \/ Fault("leaves_twice") THEN @ - 1 ELSE @,
                            !.trust[w] = "no"]
 
@@ -163,7 +163,7 @@ Park(w) ==
      /\ l' = [l EXCEPT ![w].pc = "find", ![w].alarm = FALSE]
   \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0]
      /\ l' = [l EXCEPT ![w].pc = "find", ![w].search = "woken", ![w].alarm = FALSE]
-  \* its own timer is over: who finds its bit gone is owed a token
+  \* its own timer is over: if its bit is gone, a token will come
   \/ /\ At(w, "rise")
      /\ IF w \in s.sleepers \/ Fault("rise_blind")
         THEN /\ s' = [s EXCEPT !.sleepers = IF Fault("rise_marked") THEN @ ELSE @ \ {w}]
@@ -176,7 +176,7 @@ Timer(w) ==
 
 \* ---- ws_guard.c. The guard tells blocked workers from busy ones without error here: in the end it does.
 Hidden == IF Joins THEN 0 ELSE Cardinality({w \in W \ s.sleepers : At(w, "blocked") /\ ~s.key})
-\* What a worker without a CPU does not do. One that holds a task, or owes a wake, gets a CPU.
+\* What a worker without a CPU does not do. A worker that holds a task, or must wake another, gets a CPU.
 Idle(w) == l[w].pc \in {"find", "search", "leave", "announce", "recheck", "retract", "recount", "asleep", "rise"}
 Stuck == {w \in Starving : Idle(w) /\ s.trust[w] = "counted"}
 Mistaken == IF Suspects THEN SUBSET {w \in W : s.trust[w] = "counted"} ELSE {{}}
@@ -189,7 +189,7 @@ Guard(g) ==
           LET off == IF Fault("no_take_off") THEN {} ELSE Stuck \cup wrong
           IN s' = [s EXCEPT !.searching = @ - Cardinality(off),
                             !.trust = [w \in W |-> IF w \in off THEN "starved" ELSE @[w]]]
-  \/ /\ At(g, "wake") \* also while somebody searches
+  \/ /\ At(g, "wake") \* also while a worker searches
      /\ LET hidden == Min(Hidden, Working)
             lift == s.lifted \/ (hidden > 0 /\ hidden = Working)
             limit == IF lift THEN N ELSE Limit
@@ -219,7 +219,7 @@ Spec == Init /\ [][Next]_vars /\ (\A w \in W \ Starving : WF_vars(Worker(w)))
 \* ---- what must hold
 TokenOnce == \A w \in W : s.token[w] = 1 => w \notin s.sleepers
 Finish == <>(s.done = Total)
-\* searching counts those that trust says, so nobody is taken off twice.
+\* searching counts the workers whose trust is "counted", so none is taken off twice.
 Counted == s.searching = Cardinality({w \in W : s.trust[w] = "counted"})
 Parked == {w \in s.sleepers : l[w].pc \in {"asleep", "rise"} /\ s.token[w] = 0}
 \* A thread that will look at the queues before it sleeps, blocks or runs a task; or a wake under way.
@@ -230,7 +230,7 @@ OnTheWay ==
   \/ \E x \in DOMAIN l : l[x].pc \in {"sleepers?", "post", "call", "searching?", "wake_one", "claim", "count",
                                       "give", "look"}
   \/ \E g \in G : l[g].pc = "wake" \/ (l[g].pc = "more" /\ l[g].left > 0) \* it has seen the tasks
-\* Tasks wait, a worker is parked and may be awake: somebody is on the way to them. When the guard has just
+\* Tasks wait, a worker is parked and may be awake: a worker is about to search. When the guard has just
 \* lifted the cap, which pushes could not know, it is the guard.
 FullUse == Visible /\ Parked # {} /\ Working < Limit
              => OnTheWay \/ (s.lifted /\ s.guard = "standing")

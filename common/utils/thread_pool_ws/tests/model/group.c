@@ -27,7 +27,7 @@ static void *task(void *index)
   if (atomic_load_explicit(word, memory_order_relaxed) == 1)
     return NULL;
 #endif
-  if (before == 3) // the last, and somebody sleeps: a wake by address, which touches nothing
+  if (before == 3) // the last, and a thread sleeps: a wake by address, which touches no memory
     return NULL;
   return NULL;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file search.c
 /// The last searcher's rule (ws_search_found) under the C11 memory model. A is the only searcher and has
-/// just claimed task 0; B is parked; P publishes task 1 and wakes nobody if it sees a searcher. A wakes if
+/// just claimed task 0; B is parked; P publishes task 1 and wakes no worker if it sees a searcher. A wakes if
 /// more tasks are queued than threads search by now. Task 0 does not end before task 1 has run, so that a
-/// wake which nobody sends shows as a thread that waits for ever.
+/// missing wake shows as a thread that waits without end.
 /// -DNO_LFENCE: A relies on its read-modify-write alone; -DNO_PFENCE: P has no fence.
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rt_canary.c
-/// Real-time workers that get up early, and a real-time producer, must leave time to normal threads: a canary
+/// Real-time workers with timer wakes, and a real-time producer, must leave time to normal threads: a canary
 /// of the normal class on each CPU goes on throughout the test, though a real-time thread that spun
 /// would stop it for good (or until the kernel's throttling).
 #define _GNU_SOURCE

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rt_syscalls.c
 /// After a warm-up the kernel stops a child process at any system call that the pool is not allowed: futex
-/// for whoever pushes, joins and runs; for the workers also the move off a producer's CPU before they park;
-/// for the guard a look at the state of threads (/proc), and at the CPUs and the quota that the process has.
-/// The pushing thread has the strictest filter.
+/// for the threads that push, join and run; for the workers also the move off a producer's CPU before they
+/// park; for the guard a look at the state of threads (/proc), and at the CPUs and the quota that the process
+/// has. The pushing thread has the strictest filter.
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -97,7 +97,7 @@ static void nothing(void *unused)
   (void)unused;
 }
 
-/// A caller that yields keeps a deliverer of lower priority off their CPU for ever. This one sleeps.
+/// A caller that yields would keep a delivering thread of lower priority off their CPU. This caller sleeps.
 static void abort_sleeps_while_a_result_is_delivered(void)
 {
   static scene_t scene;

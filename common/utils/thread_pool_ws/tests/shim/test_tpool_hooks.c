@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_hooks.c
-/// What patched OAI code says: which hints are heeded, and that phases reach the trace. Pools
+/// Calls of patched OAI code: which hints take effect, and that phases reach the trace. Pools
 /// are real; what is said is caught (--wrap).
 #include "../../shim/common/ws_tpool_hooks.h"
 
@@ -89,7 +89,7 @@ static void who_switched_pre_wake_off_gets_no_hint(void)
   tpool_t by_environment = open_pool("-1"), both = open_pool("-1,spin=fixed:40");
   unsetenv("TPOOL_WS_SPIN");
   CU_ASSERT_EQUAL(hint(&by_list) + hint(&by_environment), 0);
-  CU_ASSERT_EQUAL(hint(&both), 1); // the list has the last word
+  CU_ASSERT_EQUAL(hint(&both), 1); // the list takes precedence
   abortTpool(&by_list);
   abortTpool(&by_environment);
   abortTpool(&both);

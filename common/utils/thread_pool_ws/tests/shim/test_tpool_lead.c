@@ -43,7 +43,7 @@ static ws_tpool_t first = {.pool = (ws_pool_t *)(void *)&first_pool, .hints = tr
 static ws_tpool_t second = {.pool = (ws_pool_t *)(void *)&second_pool, .hints = true};
 static ws_tpool_t asleep = {.pool = (ws_pool_t *)(void *)&first_pool}; // its pre-wake is off
 
-/// What a thread has learnt dies with it: each case runs in a thread of its own. @return calls it has made
+/// A thread's learnt sites end with it, so each case runs in a new thread. @return calls that it has made
 static uint32_t in_a_thread(void *(*body)(void *))
 {
   memset(&told, 0, sizeof(told));
@@ -189,7 +189,7 @@ static void *an_idle_second(void *unused)
   fake_ns = 1;
   for (uint32_t i = 0; i < 4; i++)
     slot(1, 20000, &first); // 1 call
-  slot(1, 1000000000, &first); // 1 call, in vain
+  slot(1, 1000000000, &first); // 1 call, without a push
   for (uint32_t i = 0; i < 4; i++)
     slot(1, 20000, &first); // 1 call
   return unused;

@@ -124,7 +124,7 @@ static void entries_are_numbered_as_they_stand(void)
   ws_tpool_params_free(&params);
 }
 
-/// What a reader of one entry at a time, with the C library's means, makes of the text.
+/// A second reader of the text, one entry at a time, with functions of the C library.
 static int oracle(char *text, int32_t *cores, uint32_t *count)
 {
   char *rest = NULL;

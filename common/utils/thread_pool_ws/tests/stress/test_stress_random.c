@@ -27,7 +27,7 @@ static void leaf(void *actor_arg)
   ws_add_relaxed(&((actor_t *)actor_arg)->ran, 1);
 }
 
-/// Pushes three and joins them, some levels deep. What is refused it runs itself.
+/// Pushes three and joins them, some levels deep. Refused tasks it runs itself.
 static void fork_join(void *node_arg)
 {
   const node_t *node = node_arg;

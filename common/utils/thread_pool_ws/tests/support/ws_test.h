@@ -97,7 +97,7 @@ typedef struct {
   uint64_t waited_ns, looked_ns;
 } test_patience_t;
 /// @brief The caller's condition does not hold yet: may it look again? Call it at every look. Two looks that
-/// are far apart count as 10 ms: somebody has stopped the process, or the machine, and the threads that the
+/// are far apart count as 10 ms: the process, or the machine, was stopped, and the threads that the
 /// caller waits for stood still, too.
 /// @return false after the deadline
 bool test_is_patient(test_patience_t *patience);

@@ -110,7 +110,7 @@ void world_wake(ws_wake_by_t by)
   ws_prewake_disarm(&world_worker);
 }
 
-/// The worker parks, and gets up by its own timer or because of the burst.
+/// The worker parks, and is woken by its own timer or by the burst.
 static void sleep_in_world(void)
 {
   const uint64_t alarm_ns = world_plan();

@@ -14,18 +14,18 @@
 #define MS UINT64_C(1000000)
 #define SLOT_NS (500 * US)
 #define LOOK_NS 20u ///< a look at the clock
-#define TURN_NS 300u ///< a turn of a spin
+#define TURN_NS 300u ///< an iteration of a spin
 
 typedef struct {
   uint64_t now_ns;
   uint64_t visible_ns; ///< work is visible from then on
   bool pushed; ///< it has been announced
-  uint64_t taken_ns; ///< the next turn lasts so much longer: somebody else has the CPU
+  uint64_t taken_ns; ///< the next iteration lasts so much longer: another thread has the CPU
   bool may, producer_here;
   uint64_t comes_ns; ///< the producer is here from then on; 0 = never
   uint64_t waking_ns; ///< how long a wake takes
   uint64_t late_ns; ///< sum: from a burst to its first instruction
-  uint32_t rises; ///< times that the worker got up by itself
+  uint32_t rises; ///< timer wakes of the worker
 } world_t;
 
 extern world_t world;
@@ -37,7 +37,7 @@ extern ws_prewake_worker_t world_worker_prewake;
 /// @brief A new pool with its one worker, on 4 CPUs, with default settings; wakes take 20 us.
 void world_begin(ws_spin_t spin);
 
-/// @brief The worker goes to sleep now. @return when it gets up by itself; 0 = not at all
+/// @brief The worker goes to sleep now. @return the time of its timer; 0 = none
 uint64_t world_plan(void);
 
 /// @brief The worker is awake now.

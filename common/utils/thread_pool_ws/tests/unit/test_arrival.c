@@ -14,7 +14,7 @@
 static struct ws_pool_s pool;
 static ws_prewake_pool_t prewake;
 
-/// A pool whose workers have run dry long before FIRST_NS, and a burst that came then.
+/// A pool whose workers have run out of work long before FIRST_NS, and a burst that came then.
 static void begin(void)
 {
   memset(&pool, 0, sizeof(pool));
@@ -45,7 +45,8 @@ static void only_after_quiet(void)
   CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
 }
 
-/// A worker that began to spin before the burst says "quiet" while tasks are pushed. None has run dry since.
+/// A worker that began to spin before the burst notes a pause while tasks are pushed. None has run out of
+/// work since.
 static void a_burst_arrives_once(void)
 {
   begin();
@@ -67,7 +68,8 @@ static void the_next_phase_is_of_the_same_burst(void)
   CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS + 4 * BOUND_NS);
 }
 
-/// The thread that pushes runs all tasks itself: no worker runs dry, and bursts are told apart all the same.
+/// The thread that pushes runs all tasks itself: no worker runs out of work, and bursts are told apart all
+/// the same.
 static void a_pause_without_a_dry_worker(void)
 {
   begin();

@@ -19,7 +19,7 @@ typedef struct {
 
 static scene_t scene;
 
-/// One worker, which is held: nobody but the waiting thread can run anything.
+/// One worker, which is held: only the waiting thread can run tasks.
 static void begin_held(void)
 {
   scene = (scene_t){.pool = test_pool(1), .waiter = pthread_self()};
@@ -102,7 +102,7 @@ static void pushes_weak_and_joins(void *unused)
   ws_group_wait(&scene.group, scene.pool);
 }
 
-/// The only worker: nobody else could run them.
+/// The only worker: no other thread could run them.
 static void worker_helps_with_weak_tags(void)
 {
   scene = (scene_t){.pool = test_pool(1)};

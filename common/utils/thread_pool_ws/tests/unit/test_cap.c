@@ -186,7 +186,7 @@ static void outlast_a_look(void *unused)
   (void)unused;
   const uint64_t looks = ws_load_relaxed(&scene.pool->guard_looks);
   while (ws_load_relaxed(&scene.pool->guard_looks) == looks) {
-    ws_store_release(&looks_granted, 1); // again: a guard that stands up uses one without a look
+    ws_store_release(&looks_granted, 1); // again: a guard that becomes standing uses one without a look
     sched_yield();
   }
   ws_store_release(&looks_granted, 0); // no look while the next task waits for its worker to get a CPU
@@ -228,7 +228,7 @@ static void a_worker_that_runs_its_own_tasks_is_no_stall(void)
 static bool stays_lifted(uint32_t tasks)
 {
   hold_guard();
-  ws_store_relaxed(&scene.pool->lifted, 1); // a guard that lies down lowers it
+  ws_store_relaxed(&scene.pool->lifted, 1); // a guard that becomes dormant lowers it
   bool run = true;
   for (uint32_t i = 0; i < tasks && run && ws_load_relaxed(&scene.pool->lifted); i++) { // relaxed: no more
     ws_group_init(&own.group, 1);
@@ -242,8 +242,8 @@ static bool stays_lifted(uint32_t tasks)
   return lifted;
 }
 
-/// A lifted cap is lowered while the guard stands, but not while a task blocks. When the guard lies down it
-/// is lowered all the same: nobody else would.
+/// A lifted cap is lowered while the guard is standing, but not while a task blocks. When it becomes dormant
+/// it is lowered all the same: no other thread would do that.
 ///
 /// Fourteen healthy looks in a row lower the cap. How many tasks that takes is not certain: the guard asks
 /// whether a worker is parked, and then the kernel whether the worker sleeps. A worker that parks in between
@@ -283,7 +283,8 @@ static void push_and_block(void *unused)
   sem_post(&room.over);
 }
 
-/// Whoever makes room under the cap looks whether a task waits for it, and does not leave that to the guard.
+/// A thread that makes room under the cap looks whether a task waits for it, and does not leave that to the
+/// guard.
 static void a_worker_that_blocks_makes_room(void)
 {
   open_scene(2, false);

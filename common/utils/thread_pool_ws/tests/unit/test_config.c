@@ -72,8 +72,8 @@ static void wrong_modes_are_off_and_said(void)
     char shown[41];
     snprintf(shown, sizeof(shown), "%s", wrong[i]);
     const bool said = test_warnings.count == 1 && test_warnings_with(shown) == 1
-                      && test_warnings_with("fixed:<us> (0 to 10000)") == 1
-                      && test_warnings_with("falls back to off") == 1;
+                      && test_warnings_with("fixed:<us> with 0 to 10000)") == 1
+                      && test_warnings_with("pre-wake is off") == 1;
     if (!refused || !said)
       printf("\n  \"%s\" ", wrong[i]);
     CU_ASSERT_TRUE(refused && said);
@@ -190,7 +190,7 @@ static void mistyped_names_are_warned_about(void)
   unsetenv("NOT_TPOOL_WS_SPIN");
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
   CU_ASSERT_EQUAL(test_warnings.count, 2);
-  CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_SPINN,"), 1);
+  CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_SPINN: unknown"), 1);
 }
 
 static void not_read_with_more_rights_than_the_user(void)

@@ -222,7 +222,7 @@ static void memo_saves_a_look_and_is_void_after_a_take(void)
   CU_ASSERT_EQUAL(steal(&other), 0);
 }
 
-/// A peek reads, a commit decides: what somebody else took meanwhile is void.
+/// A peek reads, a commit decides: a task that another thread took meanwhile is void.
 static void commit_fails_when_the_task_is_gone(void)
 {
   fresh(4);

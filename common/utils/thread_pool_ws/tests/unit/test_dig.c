@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_dig.c
 /// Waits inside waits on one thread, each with its mark in the thread's queue: whatever an inner wait digs
-/// out, and whatever thieves take meanwhile, an outer wait finds no stranger's task above its mark.
+/// out, and whatever thieves take meanwhile, an outer wait finds no unrelated task above its mark.
 #include "../../core/ws_dig.h"
 
 #include "../../core/ws_find.h"
@@ -12,7 +12,7 @@
 enum { DEPTH_MAX = 6, STEPS = 200000, CAPACITY = 64 };
 
 typedef struct {
-  ws_pool_t *pool; ///< without workers: nobody else looks at the lane
+  ws_pool_t *pool; ///< without workers: no other thread looks at the lane
   ws_here_t here;
   ws_mark_t mark[DEPTH_MAX];
   uint32_t depth; ///< waits that have begun
@@ -103,7 +103,7 @@ static void dig_that_comes_too_late(void)
   CU_ASSERT_EQUAL(ws_deque_size(&scene.here.queue->deque), 2);
   CU_ASSERT_EQUAL(strangers(), 0);
   end_wait();
-  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // they are strangers' still
+  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // they are still unrelated
   end_wait();
   end();
 }
@@ -233,8 +233,8 @@ static void post(void *sem)
   sem_post(sem);
 }
 
-/// Found under the stranger's task. Empties the own queue, so that the stranger's lies aside only, and blocks
-/// until another worker has run it.
+/// Found under the unrelated task. Empties the own queue: the unrelated one is in the aside queue only, and
+/// blocks until another worker has run it.
 static void need_the_stranger(void *unused)
 {
   (void)unused;

@@ -78,7 +78,7 @@ static void a_task_that_runs_in_its_push_has_the_same_events(void)
   expect_run(3, 0, -1, NULL);
 }
 
-/// Push a task, and wait for it: nobody else can run it.
+/// Push a task, and wait for it: no other thread can run it.
 static void run_another(void *pool)
 {
   WS_PROBE(func, ADDRESS(&scene.arg[0]));
@@ -189,7 +189,7 @@ static void a_push_that_is_refused_is_none(void)
   refuse(0);
 }
 
-/// The units are still owed.
+/// The units are not completed yet.
 static void look_at_complete(const recorded_t *recorded)
 {
   if (strcmp(recorded->event, "complete") != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_events_find.c
-/// What the events say about who does what for whom: steal, join, and workers of other pools
+/// Threads and tasks as the events name them: steal, join, and workers of other pools
 /// (docs/tracing.md). Linked with the core that records (ws_recorder.h).
 #include <errno.h>
 

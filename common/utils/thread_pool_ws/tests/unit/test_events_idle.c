@@ -31,7 +31,7 @@ static struct {
   ws_aptr_t looked_at; ///< the pool, for looks of its workers
   ws_au32_t looks, wrong; ///< of a look
   ws_au32_t stands; ///< 1 = the next worker that parks stands in the gate
-  ws_au32_t plans; ///< 1 = the next worker that parks plans to get up
+  ws_au32_t plans; ///< 1 = the next worker that parks plans a timer wake
   ws_au32_t rises; ///< 1 = it has, and may
   ws_au32_t ends; ///< 1 = when the worker has ended, the late push goes on
 } idle;

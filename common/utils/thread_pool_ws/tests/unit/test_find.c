@@ -220,7 +220,7 @@ static void groups_waited_for_in_a_bad_order(void)
 
 enum { UNJOINED = 300 };
 
-/// Tasks that nobody joins, pushed by a task; the last to run posts.
+/// Tasks without a join, pushed by a task; the last to run posts.
 static struct {
   uint32_t number[UNJOINED], started[UNJOINED]; ///< of their pushes; in the order of their starts
   uint32_t count;

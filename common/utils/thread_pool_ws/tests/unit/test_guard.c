@@ -136,7 +136,7 @@ static void tasks_wait_for_later_tasks(void)
   }
 }
 
-/// The guard lies down when there is nothing more to see; then the cap must hold again.
+/// The guard becomes dormant when no task waits or blocks; then the cap must hold again.
 static bool guard_is_down(void *unused)
 {
   (void)unused;
@@ -155,7 +155,7 @@ static void use_a_cpu(void *unused)
     sched_yield();
 }
 
-/// Whoever is awake runs a task: nobody looks, or is on its way, who could still wake others.
+/// Each awake worker runs a task: no worker searches, or was woken, that could still wake others.
 static bool is_settled(void *unused)
 {
   (void)unused;

@@ -7,7 +7,7 @@
 #include "../../pool/ws_process.h"
 #include "../support/ws_test.h"
 
-/// A spin longer than any test: whoever spins by mistake never sleeps.
+/// A spin longer than any test: a thread that spins by mistake never sleeps.
 #define SPIN_FOR_EVER_NS (UINT64_C(3600) * 1000000000)
 
 uint32_t __wrap_ws_os_process_cpu_count(void);
@@ -29,7 +29,7 @@ static scene_t scene;
 
 static void note(uint32_t helpers[2])
 {
-  helpers[0] = ws_load_relaxed(&scene.outer->helpers); // relaxed: the caller changes them, nobody else
+  helpers[0] = ws_load_relaxed(&scene.outer->helpers); // relaxed: only the caller changes them
   helpers[1] = ws_load_relaxed(&scene.inner->helpers); // relaxed: as above
 }
 

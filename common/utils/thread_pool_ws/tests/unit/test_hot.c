@@ -76,7 +76,7 @@ static void only_the_surplus_lies_down(void)
   const uint64_t parks = TEST_SUM(pool, parks);
   ws_process_awake_add(6); // with the three nine, of which seven may be awake
   CU_ASSERT_TRUE(test_until(one_awake, pool));
-  test_sleep_ms(50); // those that sleep try again in vain
+  test_sleep_ms(50); // sleeping workers try again, and may not spin
   CU_ASSERT_TRUE(one_awake(pool));
   CU_ASSERT_EQUAL(TEST_SUM(pool, parks), parks + 2);
   ws_process_awake_sub(6);
@@ -131,7 +131,8 @@ static bool guard_has_looked(void *pool)
   return test_stats(pool).guard_looks > 0;
 }
 
-/// Workers that search need no guard: one that was called while they slept lies down beside them.
+/// Workers that search need no guard: a guard that was called while they slept becomes dormant while they
+/// spin.
 static void the_guard_lies_down(void)
 {
   ws_process_awake_add(100);

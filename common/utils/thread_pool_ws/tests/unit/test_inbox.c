@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_inbox.c
-/// A task that is handed to a worker is run once, whoever opens, fills, shuts and takes at the same time. A
-/// task that comes too late is pushed once (--wrap=ws_inbox_claim).
+/// A task that is handed to a worker is run once, also if threads open, fill, shut and take at the same time.
+/// A task that comes too late is pushed once (--wrap=ws_inbox_claim).
 #include "../../pool/ws_inbox.h"
 #include "../../pool/ws_process.h"
 

@@ -121,7 +121,7 @@ static void *complete_later(void *group)
   return NULL;
 }
 
-/// A new group at the address of an old one: what the old one's tasks have left behind are strangers.
+/// A new group at the address of an old one: tasks that the old one's tasks have left behind are unrelated.
 static void reused_address_is_another_group(void)
 {
   ws_settings_t settings = test_settings(1);
@@ -188,7 +188,7 @@ static int play(void *add_late)
 {
   act.pool = test_pool(1);
   if (act.pool->cpus < 2)
-    return TEST_CHILD_SKIP; // a thread that joins sleeps at once there, and helps nobody
+    return TEST_CHILD_SKIP; // there a thread that joins sleeps at once, and does not help
   act.add_late = add_late != NULL;
   stands_at_ns = __real_ws_os_now_ns(); // this thread must not sleep before it has the child
   ws_group_init(&act.outer, 1);

@@ -53,7 +53,7 @@ static void *push_some(void *pusher_arg)
   pusher->lane = ws_here(pusher->pool).queue;
   ws_group_wait(&group, pusher->pool);
   if (pusher->together)
-    pthread_barrier_wait(pusher->together); // nobody ends, and frees its lane, before all have pushed
+    pthread_barrier_wait(pusher->together); // no thread ends, and frees its lane, before all have pushed
   return NULL;
 }
 

@@ -63,7 +63,7 @@ static void lane_is_inherited_at_its_first_size(void)
   test_gate_destroy(&gate);
 }
 
-/// What an owner has left that was ended inside a task.
+/// The lane of an owner that was ended inside a task.
 static void heir_is_in_no_task(void)
 {
   ws_au64_t count = {0};
@@ -72,7 +72,7 @@ static void heir_is_in_no_task(void)
   test_push(owner.pool, test_count_task, &count, NULL); // this thread has a lane of its own
   in_a_thread(push_and_end, &owner);
   CU_ASSERT_EQUAL(ws_pool_wait(owner.pool), 0);
-  ws_store_relaxed(&owner.lane->root, &group); // nobody owns the lane
+  ws_store_relaxed(&owner.lane->root, &group); // no thread owns the lane
   owner.lane->depth = 1;
   owner.lane->helps_in = owner.pool;
   owner.lane->rests_at = 1;
@@ -89,7 +89,7 @@ static void heir_is_in_no_task(void)
 
 static pthread_key_t late_key;
 
-/// Pushes in every round of destructors: in the last one nobody frees the lane after it.
+/// Pushes in every round of destructors: after the last round no destructor frees the lane.
 static void push_in_each_round(void *pusher_arg)
 {
   push_and_end(pusher_arg);
@@ -113,7 +113,7 @@ static bool is_last_round_usable(void)
 static bool gets_a_lane(void *pusher_arg)
 {
   pusher_t *pusher = pusher_arg;
-  ws_store_relaxed(&pusher->pool->inherited_ns, 0); // relaxed: as if nobody had looked lately
+  ws_store_relaxed(&pusher->pool->inherited_ns, 0); // relaxed: as if no thread had looked lately
   pusher->lane = NULL;
   in_a_thread(push_and_end, pusher);
   return pusher->lane != NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lead.c
-/// How early to get up, against the best lead there is, over many machines drawn at random: the lead is
-/// chosen from a window of samples and judged on others. And the gate: whom it lets get up at all.
+/// The lead, against the best lead there is, over many machines drawn at random: it is
+/// chosen from a window of samples and judged on others. And the gate: for which bursts it allows a timer.
 #include <math.h>
 #include <string.h>
 
@@ -123,7 +123,7 @@ static void the_lead_costs_little_more_than_the_best(void)
   CU_ASSERT_TRUE(far < MACHINES / 20);
 }
 
-/// What all of it costs for each period: lateness, times its price, and CPU time in vain.
+/// The cost of each period: lateness times spin_price, and CPU time without work.
 static double policy_cost(const trial_t *from, double lead_ns, double wait_ns)
 {
   const double react_ns = from->how.react_ns, price = from->machine.price;
@@ -142,7 +142,7 @@ static double policy_cost(const trial_t *from, double lead_ns, double wait_ns)
   return sum / FRESH;
 }
 
-/// The cost without getting up early.
+/// The cost without timer wakes.
 static double asleep_cost(const trial_t *from)
 {
   double sum = 0;
@@ -163,7 +163,8 @@ static double least_cost(const trial_t *from)
   return least;
 }
 
-/// All of the decision: whether to get up, how early, how long to wait; also for bursts that do not all come.
+/// The whole decision: whether to set a timer, how early, how long to wait; also for bursts that do not all
+/// come.
 static void getting_up_is_worth_it(void)
 {
   uint64_t random = series_seed();
@@ -182,14 +183,14 @@ static void getting_up_is_worth_it(void)
     lost += cost > 1.05 * asleep;
     worst_loss = fmax(worst_loss, cost / asleep);
   }
-  printf("mean %.3f of the least cost; %u of %u get up, for %u it is a loss, at worst %.2f times ",
+  printf("mean %.3f of the least cost; %u of %u set a timer, for %u it is a loss, at worst %.2f times ",
          ratios / MACHINES, opened, MACHINES, lost, worst_loss);
   CU_ASSERT_TRUE(ratios / MACHINES < 1.15);
   CU_ASSERT_TRUE(opened > MACHINES / 4 && opened < MACHINES);
   CU_ASSERT_TRUE(lost <= MACHINES / 50);
 }
 
-/// @return whether a worker gets up on a machine with these numbers, when all is learnt
+/// @return whether a worker sets a timer on a machine with these numbers, when all is learnt
 static bool opens(double waking_us, double jitter_us, double occupancy, double price)
 {
   uint64_t random = series_seed();

@@ -111,7 +111,7 @@ static int complete_too_many(void *units_arg)
   return 0;
 }
 
-/// Counts that wrap round must not pass for small ones: a group would be done, and its waiter sleep for ever.
+/// Counts that overflow must not look small: a group would be done, and its waiter never wake.
 static void groups_beyond_their_range(void)
 {
   static uint32_t added[][2] = {{1, UINT32_MAX},          {0, UINT32_MAX}, {1000, 0u - 1000}, {7, 1u << 31},

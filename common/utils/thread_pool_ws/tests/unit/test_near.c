@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_near.c
-/// Workers near the thread that pushes get up first. Linked with --wrap: eight CPUs, and caches as the test
-/// says.
+/// Timers wake workers near the thread that pushes first. Linked with --wrap: eight CPUs, and caches as the
+/// test says.
 #include "../../pool/ws_near.h"
 
 #include <stdio.h>
@@ -106,7 +106,7 @@ static void all_are_near_where_it_is_not_known(void)
   begin(8, 3);
   CU_ASSERT_EQUAL(near_mask(), 0x3f);
   begin(4, 3);
-  ws_store_relaxed(&pool.producer_cpu, 0); // nobody has pushed yet
+  ws_store_relaxed(&pool.producer_cpu, 0); // no thread has pushed yet
   CU_ASSERT_EQUAL(near_mask(), 0x3f);
   CU_ASSERT_EQUAL(ws_near_count(&pool), WORKERS);
 }

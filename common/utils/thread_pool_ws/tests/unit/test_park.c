@@ -142,7 +142,7 @@ static void an_idle_pool_stands_still(void)
   }
 }
 
-/// At rest: every worker's bit is set, nobody is counted as searching, blocked or helping.
+/// At rest: every worker's bit is set, no thread is counted as searching, blocked or helping.
 static void books_are_balanced_at_rest(void)
 {
   ws_pool_t *pool = test_pool(3);

@@ -28,7 +28,7 @@ static struct {
   uint32_t calls, sets; ///< of its own
   pid_t of; ///< the thread that the last call named
   uint64_t ever; ///< CPUs that it was ever allowed to use by a call of the pool
-  uint32_t taskset_at; ///< somebody sets its affinity to taskset_to before this call of its own
+  uint32_t taskset_at; ///< its affinity is set to taskset_to, from elsewhere, before this call of its own
   uint64_t taskset_to;
   uint64_t now_ns;
 } os;
@@ -127,7 +127,7 @@ static uint64_t placements(void)
   return ws_load_relaxed(&worker.queue.count.placements);
 }
 
-/// The worker parks and gets up again.
+/// The worker parks and wakes again.
 static void sleep_once(void)
 {
   ws_place_leave(&worker);

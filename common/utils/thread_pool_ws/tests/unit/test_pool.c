@@ -193,7 +193,7 @@ static void one_hundred_and_thirty_workers(void)
     CU_ASSERT_TRUE(test_gate_await(&gate, WORKERS));
     test_gate_let(&gate, WORKERS);
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-    CU_ASSERT_TRUE(test_until_quiet(pool)); // later a worker may get up to give back the grown queue's memory
+    CU_ASSERT_TRUE(test_until_quiet(pool)); // later a worker may wake to give back the grown queue's memory
   }
   test_destroy(pool);
   test_gate_destroy(&gate);

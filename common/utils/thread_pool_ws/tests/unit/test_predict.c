@@ -16,7 +16,7 @@
 
 static const char *const pattern[] = {"U", "DDDDU", "DDDDDDDDUU", "DDDSUUDDSU"};
 
-/// What came of some bursts.
+/// The results of some bursts.
 typedef struct {
   uint32_t bursts, expected;
   double error_ns; ///< mean of those that were expected
@@ -166,7 +166,8 @@ static void another_pattern(void)
   }
 }
 
-/// Nothing comes for a while, then all goes on: whether in step or not, whether somebody asked meanwhile.
+/// Nothing comes for a while, then all goes on: whether in step or not, whether a prediction was asked for
+/// meanwhile.
 static void pauses_and_stops(void)
 {
   static const uint64_t pause_ns[] = {20 * MS, UINT64_C(1000) * MS, UINT64_C(10000) * MS + 137 * US,

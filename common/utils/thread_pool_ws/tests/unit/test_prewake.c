@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_prewake.c
-/// Workers woken before there is work: who gets up, that the push then wakes nobody, that all sleep again;
+/// Workers woken before there is work: which ones, that the push then wakes none, that all sleep again;
 /// and what can be set while a pool runs. Timers that meet pushes: test_prewake_race.c. Linked with --wrap of
 /// the clock and of what may end a spin: a worker that looks can be kept looking, however busy the machine.
 #include <errno.h>
@@ -79,7 +79,7 @@ static uint32_t awake(void)
   return test_stats(pool).workers_awake;
 }
 
-/// Without a lane the main thread is a stranger to the pool; with one, a producer.
+/// Without a lane the pool does not count the main thread; with one, it is a producer.
 static void create(uint32_t workers, bool push_first)
 {
   pool = test_pool(workers);
@@ -233,7 +233,7 @@ static void a_wrong_mode_changes_nothing(void)
   test_destroy(pool);
 }
 
-/// Who looks for ever stops when that is no longer the mode.
+/// A worker that busy-polls stops when that is no longer the mode.
 static void from_hot_to_all_others(void)
 {
   static const ws_spin_t others[] = {WS_SPIN_OFF, WS_SPIN_FIXED, WS_SPIN_AUTO};

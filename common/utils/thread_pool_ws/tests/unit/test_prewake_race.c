@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_prewake_race.c
-/// Workers that get up by their own timers while tasks are pushed, pools stop, CPUs go and come, and the
-/// process is stopped: each task runs once, by the workers alone, and when no bursts come any more nobody
-/// gets up. Who only pushes does not help, so that a wake that is lost shows.
+/// Workers that their own timers wake while tasks are pushed, pools stop, CPUs go and come, and the
+/// process is stopped: each task runs once, by the workers alone, and when no bursts come any more no
+/// timer is set. The pushing thread does not help, so that a wake that is lost shows.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -62,7 +62,7 @@ static bool burst_runs(uint32_t tasks)
   return once;
 }
 
-/// When all sleep, nobody is owed anything, and nobody is counted who does not look.
+/// When all sleep, no token is missing, and no worker that does not search is counted.
 static bool is_settled(void)
 {
   bool settled = test_until_quiet(pool) && ws_load_relaxed(&pool->searching) == 0;
@@ -341,7 +341,7 @@ static bool is_idle(void *unused)
   return outcome().misses == misses && TEST_SUM(pool, parks) == parks && TEST_SUM(pool, spins) == spins;
 }
 
-/// They get up for a while for bursts that do not come, and then no more: no clock, no CPU time.
+/// Timers wake them for a while for bursts that do not come, and then no more: no clock, no CPU time.
 static void without_bursts_nobody_gets_up(void)
 {
   create(2, WS_SPIN_AUTO, 0);
@@ -349,7 +349,7 @@ static void without_bursts_nobody_gets_up(void)
   const ws_prewake_stats_t before = outcome();
   CU_ASSERT_TRUE(test_until(is_idle, NULL));
   const ws_prewake_stats_t after = outcome();
-  printf("%lu bursts, %lu expected; got up for %lu, then for %lu that did not come ",
+  printf("%lu bursts, %lu expected; timers for %lu, then for %lu that did not come ",
          (unsigned long)before.bursts, (unsigned long)before.expected_bursts,
          (unsigned long)(before.hits + before.lates), (unsigned long)(after.misses - before.misses));
   CU_ASSERT_TRUE(after.misses - before.misses <= 2 * 100 * (before.period_bursts + 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_relax.c
-/// Which wait a machine gets, how many pauses fill a turn, and that measuring ends whatever the clock does
+/// Which wait a machine gets, how many pauses fill an iteration, and that measuring ends with any clock
 /// (--wrap=ws_os_now_ns). No low-power instruction is run that this machine does not have.
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void pauses_that_fill_a_turn(void)
   CU_ASSERT_EQUAL(ws_relax_pauses(64, 64 * 3), 33); // 10 cycles
   CU_ASSERT_EQUAL(ws_relax_pauses(64, 64 * 5000), 1); // a hypervisor takes each of them
   CU_ASSERT_EQUAL(ws_relax_pauses(64, UINT64_MAX / 2), 1);
-  CU_ASSERT_EQUAL(ws_relax_pauses(64, 1), 1000); // nothing in a turn: bounded
+  CU_ASSERT_EQUAL(ws_relax_pauses(64, 1), 1000); // an iteration takes no time: bounded
   CU_ASSERT_TRUE(ws_relax_pauses(64, 0) >= 1 && ws_relax_pauses(64, 0) <= 10); // not measured
 }
 
@@ -80,7 +80,7 @@ static void low_power_waits_of_use(void)
 static int measure_and_relax(void *clock_kind)
 {
   world.kind = *(clock_kind_t *)clock_kind;
-  ws_relax(); // before it is known what a turn is
+  ws_relax(); // before the wait is chosen
   ws_relax_init();
   for (uint32_t turn = 0; turn < 1000; turn++)
     ws_relax();
@@ -125,7 +125,7 @@ static void many_threads_measure_once(void)
   for (uint32_t i = 0; i < 8; i++)
     test_spawn(&threads, init_and_relax, names);
   test_join(&threads);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&world.looks), looks + 8); // nobody has looked at the clock again
+  CU_ASSERT_EQUAL(ws_load_relaxed(&world.looks), looks + 8); // the clock was not read again
   for (uint32_t i = 0; i < 8; i++)
     CU_ASSERT_PTR_EQUAL(names[i], ws_relax_name());
   world.kind = CLOCK_REAL;

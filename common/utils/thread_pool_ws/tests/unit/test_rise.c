@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rise.c
-/// When a worker gets up by itself, in each mode, and when not. In a world of its own (ws_world.h).
+/// When a timer wakes a worker, in each mode, and when not. In a world of its own (ws_world.h).
 #include "../../prewake/ws_prewake.h"
 #include "../support/ws_world.h"
 
@@ -44,7 +44,7 @@ static void auto_gets_up_after_a_few_bursts(void)
   CU_ASSERT_TRUE(world_count(&count->misses) < 40);
 }
 
-/// What is not worth it: wakes are short, and the bursts come when they like.
+/// A case in which no timer is worth its cost: wakes are short, and the bursts come at random.
 static void auto_stays_asleep_where_it_pays_not(void)
 {
   world_begin(WS_SPIN_AUTO);
@@ -64,7 +64,7 @@ static void no_more_bursts(void)
   CU_ASSERT_TRUE(world.rises - before < 100);
   CU_ASSERT_TRUE(world_count(&world_worker.queue.count.misses) < 110);
 }
-/// Where nothing may be spun it gets up when the burst comes, not to look for it.
+/// If no spinning is allowed, the timer fires when the burst comes, not before.
 static void a_cap_of_nothing(void)
 {
   world_begin(WS_SPIN_AUTO);
@@ -90,7 +90,7 @@ static void each_burst_of_a_pattern(void)
   }
 }
 
-/// Even a lead that somebody asks for is not paid for when no bursts come.
+/// Even for a fixed lead no timer is set when no bursts come.
 static void fixed_stops_when_bursts_do(void)
 {
   world_begin(WS_SPIN_FIXED);

@@ -18,7 +18,7 @@ typedef struct {
   ws_au32_t tid; ///< of the held worker
   sem_t let;
 } seam_t;
-static seam_t woken, spinning; ///< after a sleep, in a turn of a spin
+static seam_t woken, spinning; ///< after a sleep, in an iteration of a spin
 static ws_au32_t all_look_starved; ///< bool: the CPU time of every worker stands still
 
 static void hold(seam_t *seam)
@@ -199,7 +199,7 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
   ws_store_relaxed(&all_look_starved, 0);
   check_books();
 
-  // It is woken after the other. No task is queued, so the guard wakes nobody.
+  // It is woken after the other. No task is queued, so the guard wakes no worker.
   CU_ASSERT_NOT_EQUAL(ws_load_relaxed(&pool->worker[held].shun_until_ns), 0);
   ws_store_relaxed(&pool->worker[held].shun_until_ns, UINT64_MAX); // it has not ended by now
   ws_store_relaxed(&pool->worker[1 - held].shun_until_ns, 0); // the guard may have suspected that one, too
@@ -236,17 +236,17 @@ static bool none_is_starved(void *unused)
   return ws_load_acquire(&pool->starved) == 0;
 }
 
-/// A worker that spins loses its CPU in a turn. When it has one again it is counted again.
+/// A worker that spins loses its CPU in an iteration. When it has one again it is counted again.
 static void a_spinning_worker_without_a_cpu_does_not_silence_the_pool(void)
 {
   if (test_cpus() < 2) {
-    printf("(skipped: one CPU, so nobody spins) ");
+    printf("(skipped: one CPU, so no worker spins) ");
     return;
   }
   ws_store_release(&spinning.state, ARMED);
   create(2, WS_SPIN_HOT);
   ws_au64_t count = {0};
-  push_counts(1, &count); // somebody spins afterwards
+  push_counts(1, &count); // a worker spins afterwards
   CU_ASSERT_TRUE(test_until(is_held, &spinning));
   push_counts(4, &count);
   CU_ASSERT_TRUE(test_until(is_counted, &(counted_t){&count, 5}));
@@ -279,7 +279,7 @@ static void a_wrong_suspicion_harms_nobody(void)
   test_destroy(pool);
 }
 
-/// What precedes a sleep takes time, and the worker does not look meanwhile.
+/// The steps before a sleep take time, in which the worker does not look.
 static void a_worker_that_is_about_to_park_is_not_counted(void)
 {
   create(1, WS_SPIN_AUTO);
@@ -313,7 +313,7 @@ static void a_worker_that_trims_is_not_parked(void)
   ws_au64_t count = {0};
   test_push(pool, test_gate_task, &gate, NULL);
   CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-  push_counts(1000, &count); // nobody takes them, so the queue grows
+  push_counts(1000, &count); // no thread takes them, so the queue grows
   test_gate_let(&gate, 1);
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
   CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);

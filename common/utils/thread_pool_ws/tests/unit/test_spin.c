@@ -10,7 +10,7 @@
 #include "../../sleep/ws_spin.h"
 #include "../support/ws_world.h"
 
-/// Gaps that would have the worker spin for ever, if it were not for the cap.
+/// Gaps that would have the worker spin without end, if there were no cap.
 static uint64_t adverse_gap_ns(uint32_t kind, uint64_t *random)
 {
   switch (kind) {
@@ -118,7 +118,7 @@ static void a_spin_that_is_interrupted_ends(void)
   CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 1);
   world_begin(WS_SPIN_HOT);
   world.taken_ns = 400 * US;
-  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS - 400 * US)); // whoever wants it hot has said so
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS - 400 * US)); // hot spinning was asked for
   CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
 }
 
@@ -172,7 +172,7 @@ static void what_each_level_leaves(void)
   }
 }
 
-/// A process that was stopped while it spun does not owe for that.
+/// A process that was stopped while it spun is not charged for that.
 static void a_debt_is_bounded(void)
 {
   world_begin(WS_SPIN_AUTO);

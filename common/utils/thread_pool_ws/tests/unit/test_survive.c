@@ -64,7 +64,7 @@ static void hold(ws_pool_t *pool, test_gate_t *gate)
   test_gate_await(gate, 1);
 }
 
-/// Threads that ended have left nothing behind. @return 0, or the number of what is wrong
+/// Threads that ended have left nothing behind. @return 0, or the number of errors
 static int end(uint64_t begun)
 {
   if (test_value(&scene.begun) != begun || test_value(&scene.cleaned) != begun

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_trace.c
-/// Phases of a slot: what their events say, whoever tells them (--wrap=ws_traced_phase_began,
+/// Phases of a slot: their events, from pool and program (--wrap=ws_traced_phase_began,
 /// ws_traced_phase_ended), and that a forked child may tell some.
 #include <string.h>
 #include <unistd.h>

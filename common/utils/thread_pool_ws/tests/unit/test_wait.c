@@ -132,7 +132,7 @@ static void *let_when_it_stops(void *stop_arg)
   return NULL;
 }
 
-/// What runs is finished, what is queued is skipped, and every group is completed.
+/// Running tasks are finished, queued tasks are skipped, and every group is completed.
 static void abort_skips_and_completes_groups(void)
 {
   scene_t scene = {.pool = test_pool(1)};

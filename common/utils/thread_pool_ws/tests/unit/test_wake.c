@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_wake.c
-/// Who wakes whom: a push one worker; a woken worker two more; the last searcher one, for the pushes that
-/// kept silent because it searched. Linked with --wrap: the pool believes in eight CPUs and two caches, the
-/// guard never looks, and workers can be held when they are woken, or while they spin.
+/// Which thread wakes how many workers: a push one; a woken worker two more; the last searcher one, for the
+/// pushes that kept silent because it searched. Linked with --wrap: the pool believes in eight CPUs and two
+/// caches, the guard never looks, and workers can be held when they are woken, or while they spin.
 #define _GNU_SOURCE
 #include <sched.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file costs.c
-/// What a thread pays on its own CPU: atomic accesses to a line that it has, fence, pause, clock, system
+/// The costs of a thread on its own CPU: atomic accesses to a line that it has, fence, pause, clock, system
 /// call.
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file line.c
-/// A cache line between two CPUs: threads in turn, by compare-and-swap (one transfer a turn), and by store
+/// A cache line between two CPUs: threads in turn, by compare-and-swap (one transfer each time), and by store
 /// and load (the writer takes the line from the reader, then the reader gets a copy).
 #include <stdio.h>
 

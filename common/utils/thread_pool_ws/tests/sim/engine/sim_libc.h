@@ -16,7 +16,7 @@ void sim_libc_thread_ends(void *result);
 /// @brief A thread does not wait for its futex any more.
 void sim_libc_stop_waiting(sim_thread_t *thread);
 
-/// @brief Wait while *word == expected. @return whether somebody woke it; false: another value, time is over
+/// @brief Wait while *word == expected. @return whether it was woken; false: another value, time is over
 /// (sim_self->timed_out), or nothing at all
 bool sim_futex_wait(const uint32_t *word, uint32_t expected, sim_ps_t until_ps);
 void sim_futex_wake(const void *word, uint32_t count);
@@ -36,7 +36,7 @@ bool sim_was_unmapped(const void *memory);
 extern bool sim_may_pin;
 /// Periods in which the control group's time was used up.
 extern uint64_t sim_throttled;
-/// Who is told of a finding; NULL = a line on stdout.
+/// Called with each finding; NULL = print a line on stdout.
 extern void (*sim_on_finding)(const char *text);
 /// Ends the host's process: what the simulated program did makes no sense.
 _Noreturn void sim_finding(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -12,7 +12,7 @@
 #include "sim_libc.h"
 #include "sim_seam_points.h"
 
-/// 0 = free, 1 = taken, 2 = taken, and somebody may wait
+/// 0 = free, 1 = taken, 2 = taken, and a thread may wait
 typedef struct {
   uint32_t state;
 } mutex_t;

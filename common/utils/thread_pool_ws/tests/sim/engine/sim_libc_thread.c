@@ -166,7 +166,7 @@ int __wrap_prctl(int option, unsigned long arg)
   if (option == PR_SET_TIMERSLACK)
     sim_self->slack_ns = arg;
   else if (option == PR_GET_TSC)
-    *(int *)arg = PR_TSC_SIGSEGV; // the time stamp counter is the host's: nobody may read it
+    *(int *)arg = PR_TSC_SIGSEGV; // the time stamp counter is the host's: it must not be read
   return 0;
 }
 

@@ -24,7 +24,7 @@ void sim_schedule_remove(sim_thread_t *thread, sim_ps_t now_ps);
 /// @brief Count what a thread has run in this turn.
 void sim_schedule_account(sim_thread_t *thread, sim_ps_t now_ps);
 
-/// @brief A turn on @p cpu may be over.
+/// @brief A time slice on @p cpu may be over.
 void sim_schedule_slice(uint32_t cpu, sim_ps_t now_ps);
 
 #endif

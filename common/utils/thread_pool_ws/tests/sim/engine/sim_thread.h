@@ -99,7 +99,7 @@ static inline void sim_charge(sim_ps_t ps)
   sim_quota_left_ps -= ps;
 }
 
-/// @brief Let everybody go first who is due before the running thread.
+/// @brief Let all threads that are due before the running thread go first.
 void sim_give_way(void);
 
 static inline void sim_step(sim_ps_t ps)
@@ -111,7 +111,7 @@ static inline void sim_step(sim_ps_t ps)
     sim_give_way();
 }
 
-/// @brief The running thread sleeps until it is woken, or until @p until_ps (0 = for ever). @return whether
+/// @brief The running thread sleeps until it is woken, or until @p until_ps (0 = no limit). @return whether
 /// it was woken
 bool sim_sleep(sim_ps_t until_ps);
 

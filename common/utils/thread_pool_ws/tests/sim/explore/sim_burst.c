@@ -122,7 +122,7 @@ static ws_group_t *carried(sim_end_t end, goal_t *goal)
                                                       : NULL;
 }
 
-/// The pool did not take the task: nobody else will complete it.
+/// The pool did not take the task: no other thread will complete it.
 static void refuse(const sim_burst_t *burst, sim_end_t end, goal_t *goal, sim_record_t *record)
 {
   sim_record_answer(record, false);
@@ -249,8 +249,8 @@ static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t d
   return first;
 }
 
-/// Tasks of another group, and on top of them tasks of nobody. Those that wait for that group occupy a worker
-/// each, and one must be left.
+/// Tasks of another group, and on top of them tasks without a group. Those that wait for that group occupy a
+/// worker each, and one must be left.
 static goal_t *push_earlier(const sim_burst_t *burst, uint32_t index, uint32_t depth)
 {
   if (burst->earlier == 0 || depth != burst->depth || sim_pool[index]->workers <= sim_scene->actors)

@@ -53,7 +53,7 @@ typedef enum {
   SIM_END_KINDS
 } sim_end_t;
 
-/// What the thread tells the pool about the burst.
+/// The thread's hint to the pool about the burst.
 typedef enum {
   SIM_HINT_NONE,
   SIM_HINT_PREWAKE,
@@ -72,7 +72,7 @@ typedef struct {
   uint32_t every;       ///< one task in so many is of that kind; the others compute
   sim_task_kind_t leaf; ///< kind of the innermost tasks of SIM_TASK_NEST
   uint32_t depth, fan;  ///< of what tasks push
-  uint32_t cover;       ///< tasks of nobody that are pushed on top of a burst before it is waited for
+  uint32_t cover;       ///< tasks without a group that are pushed on top of a burst before it is waited for
   uint32_t earlier; ///< tasks that were pushed before, and that the burst's only task waits for; 0 = not so
   double work_us;   ///< mean, and mean time of a sleep
   uint32_t repeat;  ///< bursts
@@ -151,7 +151,7 @@ typedef struct {
   double stop_us;       ///< so long after they have begun
   bool stops_backwards; ///< the last pool first
   bool destroys;        ///< without a stop before
-  bool changes_masks;   ///< somebody does, while it runs
+  bool changes_masks;   ///< another thread does, while it runs
   bool looks_hot;       ///< are the workers of busy-polling pools awake
   bool looks_quiet;     ///< before the stop: is the pool quiet when everything has run
   uint32_t rounds;      ///< times that all of this happens

@@ -160,7 +160,7 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
   }
 }
 
-/// Bursts that come when the guard lies down, or when pages are given back.
+/// Bursts that come when the guard becomes dormant, or when pages are given back.
 static void draw_rare_burst(sim_burst_t *burst)
 {
   const bool trims = one_in(2);
@@ -238,7 +238,7 @@ static bool is_crowded(const sim_scenario_t *scenario)
                  scenario->changes_masks);
 }
 
-/// Real-time workers that busy-poll need CPUs of their own, for good: on others they starve everybody.
+/// Real-time workers that busy-poll need CPUs of their own all the time: on others they starve all threads.
 static void tame(sim_scenario_t *scenario)
 {
   if (!is_crowded(scenario))

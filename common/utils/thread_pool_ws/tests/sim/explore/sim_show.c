@@ -86,7 +86,7 @@ static void show_burst(const sim_burst_t *burst)
   if (burst->depth > 0)
     printf(", depth %u, %u each, the innermost: one %s", burst->depth, burst->fan, kinds[burst->leaf]);
   if (burst->cover > 0)
-    printf("; %u tasks of nobody on top", burst->cover);
+    printf("; %u tasks without a group on top", burst->cover);
   if (burst->earlier > 0)
     printf("; it waits for %u pushed before", burst->earlier);
   if (burst->repeat > 1)

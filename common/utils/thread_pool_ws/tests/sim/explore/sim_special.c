@@ -69,8 +69,8 @@ void sim_special_spinners(sim_scenario_t *scenario)
   }
 }
 
-/// More tasks than CPUs, that come while the guard lies down; and so few calls that none of them calls a
-/// guard which an earlier one has missed.
+/// More tasks than CPUs, that come while the guard becomes dormant; and so few calls that none of them calls
+/// a guard which an earlier one has missed.
 static void lulls_action(sim_action_t *action)
 {
   const uint32_t cpus = sim_machine.cpus;

@@ -12,7 +12,7 @@ void sim_special_crowd(sim_scenario_t *scenario);
 /// @brief Few workers that spin, and are handed tasks; others take their CPUs while they do.
 void sim_special_spinners(sim_scenario_t *scenario);
 
-/// @brief Bursts of long tasks that come while a slow guard lies down.
+/// @brief Bursts of long tasks that come while a slow guard becomes dormant.
 void sim_special_lulls(sim_scenario_t *scenario);
 
 /// @brief Tasks wait for a group whose tasks lie under others in the queue of the same thread, while thieves
@@ -22,7 +22,7 @@ void sim_special_digs(sim_scenario_t *scenario);
 /// @brief Tasks that end their thread, often as the last of their pool, or after its stop.
 void sim_special_exits(sim_scenario_t *scenario);
 
-/// @brief The pools lie behind a shim. They do not busy-poll for ever, and OAI's tasks do not end their
+/// @brief The pools lie behind a shim. They do not busy-poll without end, and OAI's tasks do not end their
 /// threads.
 void sim_special_shim(sim_scenario_t *scenario);
 

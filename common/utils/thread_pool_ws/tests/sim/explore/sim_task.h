@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_task.h
-/// What a task does between its begin and its end, whoever pushed it.
+/// The steps of a task between its begin and its end, for tasks of all threads.
 #ifndef SIM_TASK_H
 #define SIM_TASK_H
 

@@ -77,7 +77,7 @@ def _kernel(measured: Measured) -> list[str]:
     return [
         "[kernel]",
         _line("clock_ns", round(costs["clock_ns"], 1), "measured: clock_gettime(CLOCK_MONOTONIC)"),
-        _line("syscall_ns", round(call_ns), "measured: a futex wake that finds nobody"),
+        _line("syscall_ns", round(call_ns), "measured: a futex wake without a waiting thread"),
         _line("wake_busy_ns", round(busy_ns), "measured: a futex wake of a batch thread of the caller's CPU"),
         _line("switch_ns", round(switch_ns), "measured: two threads of a CPU in turns, less their calls"),
         _line("migrate_ns", 1500, "estimate: first misses in the caches of another core"),

@@ -22,7 +22,7 @@ extern "C" {
 bool has_cap_sys_nice(void);
 
 /// @brief Start a thread.
-/// @param name      longer than the system takes: the thread has none, and nobody is told
+/// @param name      if longer than the system allows, the thread has none, without a message
 /// @param affinity  processor, -1 = any; ignored without CAP_SYS_NICE
 /// @param priority  of SCHED_RR; ignored without CAP_SYS_NICE
 void threadCreate(pthread_t *t, void *(*func)(void *), void *param, char *name, int affinity, int priority);

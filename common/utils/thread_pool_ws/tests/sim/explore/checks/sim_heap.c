@@ -73,7 +73,7 @@ void *sim_heap_memalign(size_t alignment, size_t bytes)
   (void)alignment; // at most a page's
   unsigned char *memory = sim_heap_malloc(bytes);
   for (size_t i = 0; i < bytes; i++)
-    memory[i] = 0xA5; // nobody promises zeros
+    memory[i] = 0xA5; // malloc does not promise zeros
   return memory;
 }
 

@@ -42,7 +42,7 @@ _Noreturn static void complain(uint32_t index, const char *when, uint32_t awake,
               counted->waiters, counted->armed);
 }
 
-/// A worker in a mode in which it gets up by itself is armed, but asleep.
+/// A worker in a mode with timer wakes is armed, but asleep.
 static bool is_quiet(const ws_pool_t *pool)
 {
   const counted_t counted = count(pool);
@@ -57,7 +57,7 @@ static uint32_t armed_workers(const ws_pool_t *pool)
   return armed;
 }
 
-/// A sleeper whose time has come, and that may not get up, is disarmed a moment before it is counted so.
+/// A sleeper whose time has come, and that may not wake, is disarmed a moment before it is counted so.
 static void check_armed(const ws_pool_t *pool, uint32_t index)
 {
   const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;

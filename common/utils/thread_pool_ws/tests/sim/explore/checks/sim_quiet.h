@@ -6,7 +6,7 @@
 
 #include "sim_scenario.h"
 
-/// @brief Everything has run: within a time all workers sleep, and nobody is counted anywhere.
+/// @brief Check, when everything has run: within a time all workers sleep, and no count includes one.
 void sim_quiet_check(ws_pool_t *pool, uint32_t index);
 
 /// @brief The pool has stopped: do its statistics add up?

@@ -53,7 +53,7 @@ void sim_record_answer(sim_record_t *record, bool accepted);
 void sim_record_begin(sim_record_t *record);
 void sim_record_end(sim_record_t *record);
 
-/// @brief Somebody has waited for these, by @p how: all of them have run.
+/// @brief A thread has waited for these, by @p how: all of them have run.
 void sim_record_check(uint32_t first, uint32_t count, const char *how);
 
 /// @brief A pool has stopped, and everything that pushed to it has ended. @param counted  tasks that the pool

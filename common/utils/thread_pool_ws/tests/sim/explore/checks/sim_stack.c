@@ -44,7 +44,7 @@ void sim_stack_check(const sim_record_t *record)
   if (sim_scene->fault.map_share > 0)
     return; // a join that has no memory for what lies above its task runs that
   if (frame && frame->in == SIM_IN_WAIT && !belongs_to(record, frame->goal))
-    sim_finding("stranger: a thread that waits for a group runs task %u, which is not of it",
+    sim_finding("unrelated task: a thread that waits for a group runs task %u, which is not of it",
                 (uint32_t)(record - sim_record));
 }
 

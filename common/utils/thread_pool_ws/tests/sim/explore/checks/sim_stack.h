@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_stack.h
 /// What each thread is in the middle of: tasks that it runs inside each other, and waits. A thread that waits
-/// for a group runs tasks of that group, and what those have pushed, never a stranger's.
+/// for a group runs tasks of that group, and tasks that those have pushed, never an unrelated task.
 #ifndef SIM_STACK_H
 #define SIM_STACK_H
 

@@ -95,7 +95,7 @@ static bool anybody_hides(void)
 static bool guard_runs(const ws_pool_t *pool)
 {
   if (!pool->guarded)
-    return pool->workers > 1 && !anybody_waits_for_cpu() && !anybody_hides(); // nobody needs it
+    return pool->workers > 1 && !anybody_waits_for_cpu() && !anybody_hides(); // no thread needs it
   return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 

@@ -27,7 +27,7 @@ static uint32_t goals_used;
 static void make(uint32_t index)
 {
   char params[SIM_SHIM_PARAMS_BYTES];
-  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // nobody reads it before the init
+  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // it is not read before the init
   sim_shim_make_begin(index, params);
   initNamedTpool(params, &tpool[index], false, index % 2 == 0 ? NULL : params);
   sim_shim_make_end(index, tpool[index].ws);

@@ -38,13 +38,13 @@ static struct {
 static void make(uint32_t index)
 {
   char params[SIM_SHIM_PARAMS_BYTES];
-  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // nobody reads it before the init
+  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // it is not read before the init
   sim_shim_make_begin(index, params);
   initNamedTpool(params, &tpool[index], index == 1, index % 2 == 0 ? NULL : params);
   sim_shim_make_end(index, tpool[index].ws);
 }
 
-/// What waits for results of the pool is told that none come any more.
+/// Wake the threads that wait for results of the pool: none come any more.
 static void abort_pool(uint32_t index)
 {
   const int ended = abortTpool(&tpool[index]);
@@ -214,7 +214,7 @@ static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
   sim_fifos_free(fifo);
 }
 
-/// Each element from that of record @p first on was pulled once, or freed by whoever dropped it.
+/// Each element from that of record @p first on was pulled once, or freed by the thread that dropped it.
 static void check_elements(uint32_t first)
 {
   for (uint32_t i = first; i < sim_records; i++) {

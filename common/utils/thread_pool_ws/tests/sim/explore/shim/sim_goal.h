@@ -9,13 +9,13 @@
 
 /// How tasks complete their answer (sim_burst_t.end, outermost tasks only):
 /// GROUP each completes one; TAG the last one that runs completes all of them; EVENT the thread that pushes
-/// completes some, too; POOL the thread arms another answer in between; NOTHING nobody joins.
+/// completes some, too; POOL the thread arms another answer in between; NOTHING there is no join.
 typedef struct {
   uint32_t id;
   sim_end_t end;
   uint32_t tasks, left;
   uint32_t first;      ///< record
-  task_ans_t *answers; ///< NULL = tasks that answer to nobody
+  task_ans_t *answers; ///< NULL = tasks without an answer
   task_ans_t *other;   ///< POOL
 } sim_goal_t;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file thread-pool.h
-/// OAI's FIFO pool (shape A: v2.0.0, v2.1.0, v2.2.0) on the work-stealing pool. Stands before OAI's own
-/// header of this path, with its guard and what callers expect it to include. Semantics: shim/README.md.
-///
-/// The FIFOs are queues of their own right: modules that are loaded later use them without any pool, so their
-/// functions are inline and call nothing of the pool's library.
+/// OAI's FIFO pool (shape A: v2.0.0, v2.1.0, v2.2.0) on the work-stealing pool. Found before OAI's own header
+/// of this path; has the same include guard, and includes the headers that callers expect. Semantics:
+/// shim/README.md.
+/// The FIFOs are independent queues: modules that are loaded later use them without a pool, so their
+/// functions are inline and do not call the pool's library.
 ///
 /// An element's way:  new -> pushTpool -> its job runs -> response FIFO -> pull -> del, or pushed again
 ///                                                     -> no response FIFO: deleted
@@ -86,8 +86,8 @@ extern "C" {
 /// The element is the pool's until it is pulled from its response FIFO. Any thread, jobs included.
 void pushTpool(tpool_t *t, notifiedFIFO_elt_t *msg);
 
-/// @brief Wait for the next result in @p responseFifo, whoever put it there, and run jobs meanwhile that the
-/// calling thread has pushed with this response FIFO.
+/// @brief Wait for the next result in @p responseFifo, from any thread. Meanwhile run jobs that the calling
+/// thread has pushed with this response FIFO.
 /// @return NULL when the FIFO was aborted
 notifiedFIFO_elt_t *pullTpool(notifiedFIFO_t *responseFifo, tpool_t *t);
 
@@ -96,7 +96,7 @@ notifiedFIFO_elt_t *tryPullTpool(notifiedFIFO_t *responseFifo, tpool_t *t);
 
 /// @brief Delete what is queued without running it, and the results of what runs. Does not wait for that:
 /// a job may wait for a FIFO that is aborted only later. Pushes run inline from now on.
-/// @return threads + elements deleted, about
+/// @return number of threads + elements deleted, approximately
 int abortTpool(tpool_t *t);
 
 /// @brief Start the threads that @p params names: comma-separated cores, -1 = float; with an entry n none.
@@ -109,7 +109,8 @@ void initNamedTpool(char *params, tpool_t *pool, bool performanceMeas, char *nam
 /// @brief Start @p nbThreads threads that float; 0 = jobs run in the push.
 void initFloatingCoresTpool(int nbThreads, tpool_t *pool, bool performanceMeas, char *name);
 
-/// A worker that waits in a FIFO hands its place to another. Weak: absent in a process without the pool.
+/// While a worker waits in a FIFO, another worker may run in its place. Weak: absent in a process without the
+/// pool.
 __attribute__((weak)) void ws_blocking_begin(void);
 __attribute__((weak)) void ws_blocking_end(void);
 
@@ -157,7 +158,7 @@ static inline void initNotifiedFIFO_nothreadSafe(notifiedFIFO_t *nf)
   nf->abortFIFO = false;
 }
 
-/// @brief Ready for use. There is nothing to undo it.
+/// @brief Make @p nf ready for use. There is no function to undo this.
 static inline void initNotifiedFIFO(notifiedFIFO_t *nf)
 {
   mutexinit(nf->lockF);
@@ -187,8 +188,8 @@ static inline notifiedFIFO_elt_t *pullNotifiedFIFO_nothreadSafe(notifiedFIFO_t *
   return first;
 }
 
-/// @brief Append, and wake one thread that waits. Everything happens under the lock: the FIFO may be gone as
-/// soon as somebody else can have it. An aborted FIFO takes nothing.
+/// @brief Append, and wake one thread that waits. All steps are under the lock: once another thread can take
+/// it, the FIFO may be gone. An aborted FIFO refuses elements.
 static inline void pushNotifiedFIFO(notifiedFIFO_t *nf, notifiedFIFO_elt_t *msg)
 {
   mutexlock(nf->lockF);
@@ -219,7 +220,7 @@ static inline notifiedFIFO_elt_t *pullNotifiedFIFO(notifiedFIFO_t *nf)
   return msg;
 }
 
-/// @brief Take the oldest element if there is one and nobody holds the lock. @return NULL otherwise
+/// @brief Take the oldest element if there is one and no thread holds the lock. @return NULL otherwise
 static inline notifiedFIFO_elt_t *pollNotifiedFIFO(notifiedFIFO_t *nf)
 {
   if (mutextrylock(nf->lockF) != 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file thread-pool.h
-/// OAI's task pool (shapes B1, B2, B2+) on the work-stealing pool. Stands before OAI's own header of this
-/// path, with its guard and what callers expect it to include; task.h and pthread_utils.h stay OAI's.
-/// Semantics: shim/README.md.
+/// OAI's task pool (shapes B1, B2, B2+) on the work-stealing pool. Found before OAI's own header of this
+/// path; has the same include guard, and includes the headers that callers expect. task.h and pthread_utils.h
+/// are OAI's. Semantics: shim/README.md.
 #ifndef THREAD_POOL_H
 #define THREAD_POOL_H
 
@@ -54,8 +54,8 @@ static inline void pushTpool_batch(tpool_t *tpool, task_t task, bool is_last)
 }
 #endif
 
-/// @brief Run what is queued, end the threads, free the pool. One caller, not a task. What is pushed later,
-/// or at the same time, runs at the latest inside its push.
+/// @brief Run the queued tasks, end the threads, free the pool. One caller, not a task. A task that is pushed
+/// later, or at the same time, runs at the latest inside its push.
 void abortTpool(tpool_t *tpool);
 
 /// @brief Start the threads that @p params names: comma-separated cores, -1 = float, n = none.

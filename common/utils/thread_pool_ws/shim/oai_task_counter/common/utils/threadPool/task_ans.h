@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_ans.h
-/// OAI's join counter (shapes B2, B2+) on a join group. Stands before OAI's own header of this path, with its
-/// guard and what callers expect of it. Semantics: shim/README.md.
+/// OAI's join counter (shapes B2, B2+) on a join group. Found before OAI's own header of this path; has the
+/// same include guard, and includes the headers that callers expect. Semantics: shim/README.md.
 #ifndef TASK_ANSWER_THREAD_POOL_H
 #define TASK_ANSWER_THREAD_POOL_H
 
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/// Lives where the caller likes, also on its stack: nobody touches it after the join. Nothing to free.
+/// May live anywhere, also on the caller's stack: no thread touches it after the join. Need not be freed.
 typedef struct {
   const void *outer_group; ///< what its thread had armed before
   struct ws_tpool_s *outer_tpool; ///< and where it had pushed for that
@@ -44,11 +44,12 @@ typedef struct {
   task_ans_t *ans;
 } thread_info_tm_t;
 
-/// @brief Arm for @p num_jobs completions. What the calling thread pushes from now on, until it arms another
-/// or joins this one, is what its join helps with.
+/// @brief Arm for @p num_jobs completions. The join runs tasks that the calling thread pushes from now on,
+/// until it arms another answer or joins this one.
 void init_task_ans(task_ans_t *ans, unsigned int num_jobs);
 
-/// @brief Wait for the completions; run tasks of this group meanwhile. Sees what all completers wrote.
+/// @brief Wait for the completions; run tasks of this group meanwhile. The caller sees what all completers
+/// wrote.
 void join_task_ans(task_ans_t *ans);
 
 /// @brief Complete @p num_completed_jobs. Any thread.
