@@ -266,14 +266,9 @@ def error_lines(summaries: Summaries) -> Iterator[str]:
 
 
 def host_lines(host: dict[str, Any]) -> Iterator[str]:
-    yield (
-        f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
-        f"governor {host['governor'] or 'unknown'}, "
-        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start"
-    )
-    for name, title in TEXT.items():
+    for name, title in (TEXT | {"commit": "commit", "load": "load at the start"}).items():
         if text := fact_text(host.get(name)):
-            yield f"  {title}: {text}"
+            yield f"{title}: {text}"
     yield f"rounds {host['rounds']}, seed {host['seed']}, length {host['scale']:.2f} of full"
     for what in ("missing", "skipped"):
         yield from (f"{what}: {name} ({reason})" for name, reason in host[what].items())

@@ -101,7 +101,10 @@ def test_modules_that_a_failing_program_lacks_are_named(sweep, tmp_path):
     folder = a_program(tmp_path / "c", "sys.exit('cannot open libldpc.so')")
     (folder / "libdfts.so").touch()
     said = one_line(sweep(OAI, None, "--new", folder).output)
-    assert f"--new {folder}/nr_ulsim fails. Beside it are no libldpc.so, libparams_libconfig.so" in said
+    assert (
+        f"--new {folder}/nr_ulsim fails. It loads libldpc.so, libparams_libconfig.so, not found beside it"
+        in said
+    )
     assert f"cmake --build {folder} --target ldpc params_libconfig" in said
 
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A sentence a case, and hosts side by side."""
+"""A sentence a case."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Iterator, NamedTuple, Sequence
 
 from nrbench.sweep.cells import CaseResult, Cell
-from nrbench.sweep.show import Table, plain_columns
 from nrbench.sweep.table import interval_text, number
 from nrbench.sweep.verdicts import FASTER, FEW, NONE, SAME
 
@@ -15,11 +14,6 @@ RULE = (
     "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
     "interval. Both pools have the same number of threads. In thread_pool_ws the thread that waits runs "
     "tasks, too."
-)
-SIDE_BY_SIDE = (
-    "Ratio to the old pool of the same host with its 95 % interval, and the number of threads: the most that "
-    "do not exceed that host's cores. Whole RX where it was measured. Absolute times of different hosts show "
-    "nothing about the pools and are not compared."
 )
 
 
@@ -85,32 +79,3 @@ def _compared(result: CaseResult) -> Sequence[str]:
     if group.baseline is None:
         return ()
     return group.ours or [variant for variant in group.variants if variant != group.baseline]
-
-
-def _overview_cell(result: CaseResult | None, variant: str) -> str:
-    threads = chosen_threads(result) if result else None
-    if result is None or result.main is None or threads is None:
-        return ""
-    cell = result.get(threads, variant, result.main.key)
-    if cell is None or cell.ratio is None:
-        return NONE
-    return f"{cell.ratio.value:.2f} {interval_text(cell.ratio.interval)} at {threads}"
-
-
-def overview(results: Sequence[CaseResult]) -> Table | None:
-    """Ratios of all hosts beside each other; None with one host, or with nothing to compare."""
-    labels = {result.group.key.host: result.group.host.label for result in results}
-    cases: dict[tuple[str, ...], dict[str, CaseResult]] = defaultdict(dict)
-    for result in results:
-        cases[result.group.key[1:]][result.group.key.host] = result
-    rows = [
-        [next(iter(by_host.values())).group.key.name, variant,
-         *(_overview_cell(by_host.get(host), variant) for host in labels)]
-        for by_host in cases.values()
-        for variant in dict.fromkeys(name for result in by_host.values() for name in _compared(result))
-    ]  # fmt: skip
-    if len(labels) < 2 or not rows:
-        return None
-    return Table(
-        "Hosts side by side", plain_columns("case", "variant", *labels.values()), rows, [SIDE_BY_SIDE]
-    )

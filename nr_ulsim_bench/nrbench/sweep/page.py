@@ -13,7 +13,7 @@ from nrbench.html import environment
 from nrbench.sweep.cells import CaseResult
 from nrbench.sweep.facts import build_text, host_facts, torn_rounds
 from nrbench.sweep.frame import keys_of
-from nrbench.sweep.headline import RULE, Headline, headlines, overview
+from nrbench.sweep.headline import RULE, Headline, headlines
 from nrbench.sweep.record import Run
 from nrbench.sweep.rounds import Merged
 from nrbench.sweep.show import Table, plain_columns
@@ -131,7 +131,6 @@ def write(
         .get_template("page.html.j2")
         .render(
             hosts=list(host_parts(results, pictures)),
-            overview=overview(results),
             warnings=warnings,
             failures=failures(merge.runs),
             words=filter(None, [option_table(merge.runs), pool_table(merge.runs)]),

@@ -15,7 +15,7 @@ from nrbench.sweep import page, plots
 from nrbench.sweep.cells import CaseResult, case_results
 from nrbench.sweep.facts import labelled, mixtures
 from nrbench.sweep.frame import CPU, OF_CONFIGURATION, WALL, to_frame
-from nrbench.sweep.headline import RULE, headlines, overview
+from nrbench.sweep.headline import RULE, headlines
 from nrbench.sweep.pools import wrong_pools
 from nrbench.sweep.record import ResultsError, Run, read_runs
 from nrbench.sweep.rounds import Merged, Source, merged, results_file
@@ -41,7 +41,7 @@ def screen(
             yield from parts(table)
         if short and len(result.group.variants) > MANY:
             yield indented(REST + "\n", "dim")
-    for table in filter(None, [overview(results), *failures(runs)]):
+    for table in failures(runs):
         yield from parts(table)
     yield from (Text(f"WARNING: {warning}", style="yellow") for warning in warnings)
     yield Text("Summary", style="bold")
