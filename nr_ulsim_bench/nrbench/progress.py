@@ -34,6 +34,7 @@ class Progress:
         self.last_shown = -LOG_PERIOD_S
         self.done = 0
         self.done_planned_s = 0.0
+        self.interrupted = False
         self.bar: Bar | None = None
         if self.out.isatty():
             columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
@@ -72,3 +73,12 @@ class Progress:
     def finish(self) -> None:
         if self.bar:
             self.bar.stop()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> bool:
+        """An interruption by the user ends the work, and is no error."""
+        self.finish()
+        self.interrupted = error is KeyboardInterrupt
+        return self.interrupted

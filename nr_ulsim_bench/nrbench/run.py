@@ -40,8 +40,7 @@ class Runner:
 
     def run(self, plan: Plan) -> str | None:
         """@return what was left out and why, if anything"""
-        progress = Progress(len(plan.steps), plan.seconds)
-        try:
+        with Progress(len(plan.steps), plan.seconds) as progress:
             for number, measurement in plan.steps:
                 if progress.elapsed_s > self.budget_s:
                     return (
@@ -51,9 +50,5 @@ class Runner:
                 self.write({**measurement.labels(), "round": number, **self._measure(measurement)})
                 what = f"{measurement.bench} {measurement.case} {measurement.backend}"
                 progress.step(measurement.seconds, what)
-        except KeyboardInterrupt:
-            return f"interrupted: {progress.done} of {progress.count} measurements taken"
-        finally:
-            progress.finish()
-            self.out.flush()
-        return None
+        taken = f"{progress.done} of {progress.count} measurements taken"
+        return f"interrupted: {taken}" if progress.interrupted else None

@@ -33,8 +33,7 @@ def ask(program: Path, words: Sequence[str], limit_s: float) -> list[dict[str, A
 
 
 def measure(program: Path, cases: Sequence[Case], out: IO[str]) -> None:
-    progress = Progress(len(cases), sum(case.seconds for case in cases))
-    try:
+    with Progress(len(cases), sum(case.seconds for case in cases)) as progress:
         for case in cases:
             answers = ask(program, case.words, 60 + 4 * case.seconds)
             if "killed" in answers[0].get("error", ""):  # once more: a host may have stopped the machine
@@ -42,10 +41,8 @@ def measure(program: Path, cases: Sequence[Case], out: IO[str]) -> None:
             for answer in answers:
                 out.write(json.dumps({**case.labels(), **answer}) + "\n")
             progress.step(case.seconds, f"prewake {case.kind} {case.env} {case.scenario}")
-    except KeyboardInterrupt:
+    if progress.interrupted:
         say(f"interrupted: {progress.done} of {progress.count} cases taken")
-    finally:
-        progress.finish()
 
 
 def run(program: Path, options: Options, out: Path) -> None:

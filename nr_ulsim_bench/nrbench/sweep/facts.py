@@ -56,10 +56,6 @@ def _mixtures(
             yield f"{name}: {len(values)} different {what} taken together: {' | '.join(values)}"
 
 
-def _same(number: float | None) -> str:
-    return "unknown" if number is None else f"{number:g}"
-
-
 def _changed_hosts(runs: Sequence[Run]) -> Iterator[str]:
     first: dict[str, Host] = {}
     changed: Counter[str] = Counter()
@@ -82,10 +78,8 @@ def mixtures(runs: Sequence[Run]) -> list[str]:
         return f"{case(run)}, {run.variant}, {run.threads} threads"
 
     return [
-        *_mixtures(good, "programs", lambda r: f"{case(r)}, {r.pool}", lambda r: build_text(r.build)),
         *_mixtures(good, "lists of options", row, lambda r: " ".join(r.options)),
-        *_mixtures(good, "numbers of slots", case, lambda r: _same(r.trials)),
-        *_mixtures(good, "SNR (dB)", case, lambda r: _same(r.snr_db)),
+        *_mixtures(good, "SNR (dB)", case, lambda r: f"{r.snr_db:g}" if r.snr_db is not None else "unknown"),
         *_changed_hosts(runs),
     ]
 

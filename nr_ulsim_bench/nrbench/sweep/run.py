@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections import Counter
 from pathlib import Path
@@ -77,8 +78,7 @@ class Runner:
         """Until all is done, or the user interrupts."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         writer = Writer(self.path)
-        progress = Progress(len(self.steps), self.planned_s)
-        try:
+        with contextlib.closing(writer), Progress(len(self.steps), self.planned_s) as progress:
             for repeat, setting in self.steps:
                 progress.show(str(setting))
                 run = self._run_of(repeat, setting)
@@ -86,8 +86,4 @@ class Runner:
                 self.runs.append(run)
                 self.taken.append(run)
                 progress.step(setting.guess_s, str(setting))
-        except KeyboardInterrupt:
-            self.interrupted = True
-        finally:
-            progress.finish()
-            writer.close()
+        self.interrupted = progress.interrupted
