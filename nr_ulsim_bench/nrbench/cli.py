@@ -15,25 +15,29 @@ from nrbench import bench, host
 from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.needed import STATUS
+from nrbench.places import DATA, PROGRAMS
 from nrbench.plan import PARTS
 from nrbench.prewake import run as prewake
 from nrbench.prewake.plan import KINDS
 from nrbench.prewake.plan import Options as PrewakeOptions
 from nrbench.sweep import scenario
-from nrbench.sweep.cli import Class, Data, Out, Seed, make_command, words
+from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
-
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / "data"
-PROGRAMS = ROOT.parent / "build-bench" / "nr_ulsim_bench" / "bin"  # where ci/bench builds
 
 PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, bench.TRACE, bench.SCALE)
 Part = Enum("Part", {name: name for name in PARTS_AND_MORE})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
 
 Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
-Program = Annotated[Path, typer.Option(help="ws-bench, its modules beside it", show_default=False)]
-WakeProgram = Annotated[Path, typer.Option(help="ws-prewake (where ci/bench builds)", show_default=False)]
+Program = Annotated[
+    Path,
+    typer.Option(
+        help="ws-bench, its modules beside it (default: the one that ci/bench builds)", show_default=False
+    ),
+]
+WakeProgram = Annotated[
+    Path, typer.Option(help="ws-prewake (default: the one that ci/bench builds)", show_default=False)
+]
 Only = Annotated[list[Part] | None, typer.Option(help="this part only; repeatable")]
 Classes = Annotated[list[Class] | None, typer.Option("--class", help="this class only; repeatable")]
 Rounds = Annotated[int | None, typer.Option(min=1, help="rounds of every part")]
@@ -41,7 +45,9 @@ Backends = Annotated[str | None, typer.Option(help="these pools only, such as ws
 Budget = Annotated[float | None, typer.Option(help="seconds for the parts slot, stream, coliseum and wake")]
 Kinds = Annotated[list[Kind] | None, typer.Option(help="this kind of measurement only; repeatable")]
 Envs = Annotated[list[str] | None, typer.Option(help="kind regret, in this environment only; repeatable")]
-Seconds = Annotated[float | None, typer.Option(help="length of one measurement of regret (5.8, quick 4.5)")]
+Seconds = Annotated[
+    float | None, typer.Option(help="length of one measurement of kind regret (default: 5.8; quick: 4.5)")
+]
 Scenarios = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,7 +56,7 @@ Scenarios = Annotated[
 ]
 
 app = typer.Typer(
-    help=__doc__,
+    help="Benchmarks of thread_pool_ws against OAI's pool and others.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -95,7 +101,9 @@ def run(
     data: Data = DATA,
     out: Out = Path("out"),
 ) -> int:
-    """Measure the pools that are built in, part by part, then report: what ci/bench does."""
+    """Measure all built-in pools, then report.
+
+    ci/bench runs this command after it has built the pools."""
     parts, chosen = _values(only), _values(classes)
     request = bench.Request(program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget)
     return bench.run(request)
@@ -113,7 +121,7 @@ def run_prewake(
     data: Data = DATA,
     out: Out = Path("out"),
 ) -> None:
-    """Measure pre-wake alone, against leads set by hand, then report."""
+    """Measure pre-wake against leads set by hand, then report."""
     kinds, realtime = _values(kind) or KINDS, host.realtime_allowed()
     options = PrewakeOptions(
         host.cores(), data, quick, tuple(env or ()), tuple(scenario or ()), kinds, seconds, realtime, seed
@@ -121,7 +129,7 @@ def run_prewake(
     prewake.run(program, options, out)
 
 
-command(make_command(PROGRAMS / "ws-bench", DATA))
+command(sweep)
 command(compare)
 command(doctor)
 
@@ -130,7 +138,7 @@ command(doctor)
 def scenarios(
     name: Annotated[str | None, typer.Argument(help="show the cases of this scenario, or of a file")] = None,
 ) -> None:
-    """List the scenarios that come with the tool, or the cases of one."""
+    """List the scenarios, or the cases of one."""
     if name is None:
         for each in scenario.names():
             loaded = scenario.load(each)
@@ -149,10 +157,12 @@ def report(
     threshold: Threshold = 0.0,
     out: Annotated[
         Path | None,
-        typer.Option(help="folder of the report (out/report); without files: of the results (out)"),
+        typer.Option(help="folder of the report (default: out/report; without files: out)"),
     ] = None,
 ) -> None:
-    """Report on sweeps: tables, plots and one HTML page. Without files: on all results in a folder."""
+    """Report on sweeps: tables, plots, an HTML page.
+
+    Without files: report on the results of all parts of ci/bench in a folder."""
     if not files:
         bench.report_again(out or Path("out"))
         return

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Callable
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
+from nrbench.places import DATA, PROGRAMS
 from nrbench.plan import CLASSES
 from nrbench.sweep import nr_ulsim, replay
 from nrbench.sweep.options import Options
@@ -23,28 +25,42 @@ Cases = Annotated[
     str | None,
     typer.Option(help="scenarios or their files, or SCENARIO:CASE,CASE; without builds: recorded slots"),
 ]
-Threads = Annotated[str | None, typer.Option(help="of the pool, such as 1,2,4,8 (the scenario's)")]
-Spin = Annotated[str | None, typer.Option(help="pre-wake: off, auto, fixed:MICROSECONDS (the scenario's)")]
-Repeats = Annotated[int | None, typer.Option(help="rounds; verdicts need 5 (the scenario's)", min=1)]
-Trials = Annotated[int | None, typer.Option(help="slots a run (the scenario's)", min=2)]
+Threads = Annotated[
+    str | None, typer.Option(help="numbers of threads, such as 1,2,4,8 (default: the scenario's)")
+]
+Spin = Annotated[
+    str | None, typer.Option(help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: the scenario's)")
+]
+Repeats = Annotated[int | None, typer.Option(help="rounds; verdicts need 5 (default: the scenario's)", min=1)]
+Trials = Annotated[int | None, typer.Option(help="slots a run (default: the scenario's)", min=2)]
 Limit = Annotated[
-    float | None, typer.Option(help="seconds after which a run counts as hung (the scenario's)", min=0.1)
+    float | None,
+    typer.Option(help="seconds after which a run counts as hung (default: the scenario's)", min=0.1),
 ]
 Cpus = Annotated[str | None, typer.Option(help="bind the runs to these CPUs, such as 2-5")]
 Env = Annotated[list[str] | None, typer.Option(help="NAME=VALUE for runs with the new pool; repeatable")]
 Seed = Annotated[int, typer.Option(help="seed of the order within the rounds")]
 NoiseSeed = Annotated[int | None, typer.Option(help="seed of nr_ulsim's noise (OAI_RNGSEED)", min=1)]
 Oai = Annotated[str | None, typer.Option(help="version of OAI, if its sources do not show it: v2.3.0")]
-Label = Annotated[str | None, typer.Option(help="name of this machine in reports (CPU model and count)")]
+Label = Annotated[
+    str | None, typer.Option(help="name of this machine in reports (default: CPU model and count)")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="put earlier results aside instead of going on")]
 AnyPool = Annotated[
     bool, typer.Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="show the runs, in order, and run nothing")]
 Backends = Annotated[str | None, typer.Option(help="without builds: these pools only, such as ws,onetbb")]
-SchedClass = Annotated[Class | None, typer.Option("--class", help="without builds: scheduling class (other)")]
-Program = Annotated[Path, typer.Option(help="without builds: ws-bench (ci/bench's)", show_default=False)]
-Data = Annotated[Path, typer.Option(help="folder of recorded slots (this project's)", show_default=False)]
+SchedClass = Annotated[
+    Class | None, typer.Option("--class", help="without builds: scheduling class (default: other)")
+]
+Program = Annotated[
+    Path,
+    typer.Option(help="without builds: ws-bench (default: the one that ci/bench builds)", show_default=False),
+]
+Data = Annotated[
+    Path, typer.Option(help="folder of recorded slots (default: this project's)", show_default=False)
+]
 Out = Annotated[Path, typer.Option(help="folder of results")]
 
 
@@ -76,49 +92,52 @@ def pair(word: str) -> tuple[str, str]:
     return name, value
 
 
-def make_command(program: Path, data: Path) -> Callable[..., int]:
-    """@param program, data  defaults of the options of that name"""
+def _options(given: Namespace) -> Options:
+    of_builds = ("trials", "limit", "env", "noise_seed", "oai", "any_pool")
+    of_slots = ("backends", "sched_class")
+    has_build = bool(given.old or given.new)
+    for name in of_slots if has_build else of_builds:
+        if getattr(given, name):
+            option = name.removeprefix("sched_").replace("_", "-")
+            raise ValueError(f"--{option} is only for sweeps {'without' if has_build else 'with'} builds")
+    return Options(
+        given.program, given.data, given.out, given.old, given.new, given.cases,
+        numbers(given.threads, "--threads"), spin_modes(given.spin), given.repeats, given.trials, given.limit,
+        given.cpus, tuple(pair(word) for word in given.env or ()), given.seed, given.noise_seed, given.oai,
+        given.label, given.fresh, given.any_pool, given.dry_run, words(given.backends),
+        given.sched_class.value if given.sched_class else None,
+    )  # fmt: skip
 
-    def sweep(
-        old: Old = None,
-        new: New = None,
-        cases: Cases = None,
-        threads: Threads = None,
-        spin: Spin = None,
-        repeats: Repeats = None,
-        trials: Trials = None,
-        limit: Limit = None,
-        cpus: Cpus = None,
-        env: Env = None,
-        seed: Seed = 1,
-        noise_seed: NoiseSeed = None,
-        oai: Oai = None,
-        label: Label = None,
-        fresh: Fresh = False,
-        any_pool: AnyPool = False,
-        dry_run: DryRun = False,
-        backends: Backends = None,
-        sched_class: SchedClass = None,
-        program: Program = program,
-        data: Data = data,
-        out: Out = Path("out/sweep"),
-    ) -> int:
-        """Compare OAI's pool with this one over thread counts: nr_ulsim of two builds, or recorded slots.
 
-        Each run is written at once. After an interruption the same command goes on. Exit status: 0; 1 = some
-        runs gave no figures, each is named; 2 = the sweep could not be done; 130 = interrupted."""
-        of_builds = {"trials": trials, "limit": limit, "env": env, "noise-seed": noise_seed, "oai": oai,
-                     "any-pool": any_pool}  # fmt: skip
-        of_slots = {"backends": backends, "class": sched_class}
-        has_build = bool(old or new)
-        for name, value in (of_slots if has_build else of_builds).items():
-            if value:
-                raise ValueError(f"--{name} is only for sweeps {'without' if has_build else 'with'} builds")
-        options = Options(
-            program, data, out, old, new, cases, numbers(threads, "--threads"), spin_modes(spin), repeats,
-            trials, limit, cpus, tuple(pair(word) for word in env or ()), seed, noise_seed, oai, label, fresh,
-            any_pool, dry_run, words(backends), sched_class.value if sched_class else None,
-        )  # fmt: skip
-        return nr_ulsim.run(options) if has_build else replay.run(options)
+def sweep(
+    ctx: typer.Context,
+    old: Old = None,
+    new: New = None,
+    cases: Cases = None,
+    threads: Threads = None,
+    spin: Spin = None,
+    repeats: Repeats = None,
+    trials: Trials = None,
+    limit: Limit = None,
+    cpus: Cpus = None,
+    env: Env = None,
+    seed: Seed = 1,
+    noise_seed: NoiseSeed = None,
+    oai: Oai = None,
+    label: Label = None,
+    fresh: Fresh = False,
+    any_pool: AnyPool = False,
+    dry_run: DryRun = False,
+    backends: Backends = None,
+    sched_class: SchedClass = None,
+    program: Program = PROGRAMS / "ws-bench",
+    data: Data = DATA,
+    out: Out = Path("out/sweep"),
+) -> int:
+    """Compare OAI's pool with this one.
 
-    return sweep
+    Over thread counts: nr_ulsim of two builds (--old, --new), or recorded slots. Each run is written at once.
+    After an interruption the same command goes on. Exit status: 0; 1 = some runs gave no figures, each is
+    named; 2 = the sweep could not be done; 130 = interrupted."""
+    options = _options(Namespace(**ctx.params))
+    return nr_ulsim.run(options) if old or new else replay.run(options)

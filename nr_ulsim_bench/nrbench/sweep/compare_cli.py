@@ -18,7 +18,9 @@ Results = Annotated[Path, typer.Argument(help="results (*.ndjson), or their fold
 
 
 def compare(before: Results, after: Results, threshold: Threshold = 0.0) -> int:
-    """Compare two results: a verdict for each case, pool, number of threads and figure.
+    """Compare two results of sweeps.
+
+    Each case, pool, number of threads and figure has a verdict.
 
     Exit status: 0; 1 = a time is slower, or is only in the first file, or more of a row's runs fail; 2 = the
     files cannot be compared."""

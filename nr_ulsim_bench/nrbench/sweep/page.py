@@ -73,7 +73,7 @@ def measured(merge: Merged) -> dict[str, str]:
         rounds[run.host.label].add((run.sweep, run.repeat))
     found = {
         "what": _each(KINDS[run.kind] for run in runs),
-        "runs": f"{len(runs)}, of them {sum(run.status == 'ok' for run in runs)} with a result",
+        "runs": f"{len(runs)} runs, {sum(run.status == 'ok' for run in runs)} of them with a result",
         "rounds": ", ".join(f"{len(of_host)} on {label}" for label, of_host in rounds.items()),
         "failed runs taken again": str(len(merge.replaced) or ""),
         "rounds not taken in one go": ", ".join(
@@ -94,12 +94,13 @@ def measured(merge: Merged) -> dict[str, str]:
 
 
 def option_table(runs: Sequence[Run]) -> Table:
-    """The command line and the environment of each case."""
+    """The command line and the environment of each case. The number of threads, -C, goes with the row."""
     rows: dict[tuple[str, ...], None] = {}
     named = zip((key.name for key in keys_of(runs)), runs)
     for name, run in sorted(named, key=lambda of: (of[0], of[1].variant, of[1].threads)):
         settings = " ".join(f"{word}={value}" for word, value in sorted(run.environment.items()))
-        rows[name, run.pool, " ".join(run.options), settings] = None
+        options = " ".join(run.options).replace(f"-C{run.threads}", "-C<threads>")
+        rows[name, run.pool, options, settings] = None
     columns = plain_columns("case", "runs of", "options", "environment")
     return Table("Options", columns, [list(row) for row in rows], [])
 
