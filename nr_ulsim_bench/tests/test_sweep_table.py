@@ -4,7 +4,7 @@
 import csv
 
 import pytest
-from sweep_runs import rounds, run, sweep
+from sweep_runs import HOST, rounds, run, sweep
 
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
@@ -191,6 +191,16 @@ def test_many_variants_become_rows():
     ]
     assert [row[0] for row in tables[0].rows] == pools
     assert [column.name for column in tables[0].columns] == ["variant", "1", "2", "4"]
+
+
+def test_a_narrow_terminal_gets_every_cell():
+    (result,) = case_results(sweep(hosts=[HOST], cases=["a"], repeats=5))
+    for table in case_tables(result, 80):
+        lines = to_text(parts(table), 80).splitlines()
+        assert max(map(len, lines)) <= 80
+        shown = "".join("".join(lines).split())
+        wanted = [word for row in table.rows for cell in row for word in cell.split()]
+        assert all(number in shown for number in wanted if number.strip("[],±").replace(".", "").isdecimal())
 
 
 def test_all_lines_fit():
