@@ -24,9 +24,6 @@ class Backend:
     def environment(self, mode: str) -> tuple[str, ...]:
         return dict(self.modes)[mode]
 
-    def has_mode(self, mode: str) -> bool:
-        return mode in dict(self.modes)
-
 
 _BUILT_IN = "part of this benchmark: build it"
 _BY_OPTION = (("default", ()), ("hot", ()))

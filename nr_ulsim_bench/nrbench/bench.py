@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
@@ -14,11 +13,13 @@ from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
 from nrbench.prewake import plan as prewake_plan
 from nrbench.prewake import run as prewake
+from nrbench.progress import say
 from nrbench.run import Runner
 from nrbench.scale import run as scale
-from nrbench.stats import Line, Summaries, read_lines, summarize
-from nrbench.sweep import replay
-from nrbench.sweep.session import INTERRUPTED
+from nrbench.stats import Line, read_lines, summarize
+from nrbench.sweep import options as sweep_options
+from nrbench.sweep import replay, session
+from nrbench.sweep.record import RUNS
 from nrbench.table import full_report
 from nrbench.tracecost import plan as tracecost_plan
 from nrbench.tracecost import run as tracecost
@@ -47,6 +48,7 @@ class Request:
 
 
 def choose_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Those that can be measured, and for each of the others why not."""
     classes = tuple(name for name in CLASSES if not wanted or name in wanted)
     if host.realtime_allowed():
         return classes, {}
@@ -54,14 +56,16 @@ def choose_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, st
     return tuple(c for c in classes if c == "other"), {f"class {c}": reason for c in classes if c != "other"}
 
 
+def nothing_to_measure(reasons: dict[str, str]) -> BenchError:
+    return BenchError("nothing to measure: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+
+
 def prepare(request: Request, driver: Driver) -> tuple[dict[str, Any], Plan, float]:
     pools, missing = driver.chosen(request.backends)
     classes, skipped = choose_classes(request.classes)
     parts = tuple(part for part in PARTS if not request.only or part in request.only)
     if not pools or not classes:
-        raise BenchError(
-            "nothing to measure: " + "; ".join(f"{n}: {r}" for n, r in {**missing, **skipped}.items())
-        )
+        raise nothing_to_measure({**missing, **skipped})
     budget_s = request.budget_s or (QUICK_BUDGET_S if request.quick else BUDGET_S)
     machine = Machine(host.cores(), tuple(pools), driver.calibrate())
     chosen = bool(request.backends)
@@ -87,8 +91,7 @@ def run_pools(request: Request) -> None:
             about, plan, budget_s = prepare(request, driver)
             runner = Runner(driver, results, budget_s)
             runner.write(about)
-            minutes = plan.seconds / 60
-            print(f"nrbench: {len(plan.steps)} measurements, about {minutes:.1f} minutes", file=sys.stderr)
+            say(f"{len(plan.steps)} measurements, about {plan.seconds / 60:.1f} minutes")
             cut = runner.run(plan)
         finally:
             driver.close()
@@ -99,44 +102,35 @@ def run_pools(request: Request) -> None:
 
 def run_replay(request: Request, by_name: bool) -> int:
     """The sweep over thread counts without OAI; among other parts with fewer recorded slots and pools."""
-    out = request.out / "replay"
-    (out / replay.RUNS).unlink(missing_ok=True)
-    options = replay.Options(
+    options = sweep_options.Options(
         program=request.program,
         data=request.data,
-        out=out,
-        sched_class=request.classes[0] if request.classes else replay.CLASS,
+        out=request.out / REPLAY,
+        sched_class=next(iter(request.classes), None),
         backends=request.backends or (replay.OLD_AND_NEW if request.quick else ()),
         short=request.quick or not by_name,
-        repeats=request.rounds or (3 if request.quick else replay.REPEATS),
+        repeats=request.rounds or (3 if request.quick else None),
         seed=request.seed,
     )
+    (options.out / RUNS).unlink(missing_ok=True)
     return replay.run(options)
 
 
 def run_trace(request: Request) -> None:
-    """Only when it is asked for by name: in the normal class, unless others are named."""
+    """In the normal class, unless others are named."""
     classes, skipped = choose_classes(request.classes or ["other"])
     if not classes:
-        raise BenchError("; ".join(f"{name}: {reason}" for name, reason in skipped.items()))
+        raise nothing_to_measure(skipped)
     options = tracecost_plan.Options(host.cores(), classes, request.quick, request.rounds, request.seed)
     tracecost.run(request.program, options, request.out)
 
 
 def run_prewake(request: Request, quick: bool) -> None:
+    realtime = host.realtime_allowed() and set(request.classes or CLASSES) != {"other"}
     options = prewake_plan.Options(
-        cores=host.cores(),
-        data=request.data,
-        quick=quick,
-        realtime=host.realtime_allowed() and set(request.classes or CLASSES) != {"other"},
-        seed=request.seed,
+        host.cores(), request.data, quick=quick, realtime=realtime, seed=request.seed
     )
     prewake.run(request.program.with_name("ws-prewake"), options, request.out)
-
-
-def run_scale(request: Request) -> int:
-    """Nothing is measured on this machine: it only computes."""
-    return scale.run(scale.Options(request.quick, request.backends, request.rounds), request.out)
 
 
 def run(request: Request) -> int:
@@ -146,13 +140,13 @@ def run(request: Request) -> int:
     @return exit status: see sweep.session.carry_out()
     """
     only = set(request.only)
-    status = 0
+    status = session.OK
     if not only or only & set(PARTS):
         run_pools(request)
     if REPLAY in only or not only:
         print()
         status = run_replay(request, by_name=REPLAY in only)
-    if status == INTERRUPTED:
+    if status == session.INTERRUPTED:
         return status
     if TRACE in only:
         run_trace(request)
@@ -160,8 +154,8 @@ def run(request: Request) -> int:
     if PREWAKE in only or (everything and request.program.with_name("ws-prewake").is_file()):
         print()
         run_prewake(request, request.quick or PREWAKE not in only)
-    if SCALE in only:
-        status = max(status, run_scale(request))
+    if SCALE in only:  # computes only: nothing is measured on this machine
+        status = max(status, scale.run(request.out, request.quick, request.backends, request.rounds))
     return status
 
 
@@ -171,15 +165,14 @@ def report_lines(lines: list[Line], out: Path) -> None:
     if about.get("bench") != "host":
         raise BenchError(f"{out / RESULTS}: the first line does not describe the host")
     summaries = summarize(lines)
-    text = list(full_report(about, summaries))
-    text += [
-        "",
-        "What it must show:",
-        *(f"  {verdict}" for verdict in all_verdicts(summaries, about["cores"])),
-    ]
-    print("\n".join(text))
-    (out / REPORT).write_text("\n".join(text) + "\n")
-    names = draw(about, summaries, out)
+    verdicts = [f"  {verdict}" for verdict in all_verdicts(summaries, about["cores"])]
+    text = "\n".join([*full_report(about, summaries), "", "Verdicts:", *verdicts])
+    print(text)
+    (out / REPORT).write_text(text + "\n")
+    with matplotlib_apart():
+        from nrbench.plots import draw_all  # loads for a second, which --help should not wait for
+
+        names = draw_all(about, summaries, out)
     print(f"\nwritten to {out}/: {' '.join([RESULTS, REPORT, *names])}")
 
 
@@ -187,8 +180,8 @@ def report_again(out: Path) -> None:
     """On the results of every part that are in a folder."""
     parts = {
         RESULTS: lambda: report_lines(read_lines(out / RESULTS), out),
-        f"replay/{replay.RUNS}": lambda: replay.report_again(out / "replay"),
-        replay.RUNS: lambda: replay.report_again(out),
+        f"{REPLAY}/{RUNS}": lambda: session.report_again(out / REPLAY),
+        RUNS: lambda: session.report_again(out),
         prewake.RESULTS: lambda: prewake.report_again(out),
         tracecost.RESULTS: lambda: tracecost.report_again(out),
         scale.RESULTS: lambda: scale.report_again(out),
@@ -198,14 +191,3 @@ def report_again(out: Path) -> None:
         raise BenchError(f"{out}: holds none of {', '.join(parts)}")
     for name in there:
         parts[name]()
-
-
-def draw(about: Line, summaries: Summaries, out: Path) -> list[str]:
-    """@return names of the plots"""
-    with matplotlib_apart():
-        try:
-            from nrbench.plots import draw_all  # loads for a second, which --help should not wait for
-        except ModuleNotFoundError as error:
-            print(f"\nnrbench: no plots: the Python package {error.name} is missing", file=sys.stderr)
-            return []
-        return draw_all(about, summaries, out)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Iterator
 
 from nrbench.backends import ALONE, OWN
-from nrbench.plan import FIB_CASES
+from nrbench.plan import CLASSES, FIB_CASES
 from nrbench.stats import Key, Summaries, round_ratios, select
 from nrbench.sweep.bootstrap import Interval, median_interval
 
@@ -33,7 +33,7 @@ class ContestRatio:
 
     @property
     def holds(self) -> bool | None:
-        """Not slower by more than the tie. None = the rounds do not tell: the tie lies in the interval."""
+        """Not slower by more than the tie. None = undecided: the tie lies in the interval."""
         if self.interval is None or self.interval.low <= TIE < self.interval.high:
             return None
         return self.interval.high <= TIE
@@ -42,27 +42,14 @@ class ContestRatio:
         return f"{self.key} against {self.rival.pool()}: {self.percent} %"
 
 
-def fair_key(summaries: Summaries, sched_class: str, case: str) -> Key | None:
-    """The own pool with the fewest workers: as many computing threads as cores."""
-    own = select(
-        summaries,
-        bench="coliseum",
-        backend=OWN,
-        mode="default",
-        case=case,
-        sched_class=sched_class,
-        hog=False,
-    )
-    return min(own, key=lambda key: key.workers, default=None)
-
-
 def contest_ratios(summaries: Summaries, name: str) -> Iterator[ContestRatio]:
-    """Against each other pool in each class and case. `alone` has no queue: no rival in CPU time."""
-    classes = dict.fromkeys(key.sched_class for key in select(summaries, bench="coliseum"))
-    for sched_class, case in ((c, case) for c in classes for case in FIB_CASES):
-        key = fair_key(summaries, sched_class, case)
-        rivals = select(summaries, bench="coliseum", case=case, sched_class=sched_class, hog=False)
-        for rival, summary in rivals.items() if key else ():
+    """Against each other pool in each class and case: the own pool with the fewest workers, which are as many
+    computing threads as cores. `alone` has no queue: no rival in CPU time."""
+    for sched_class, case in ((c, case) for c in CLASSES for case in FIB_CASES):
+        every = select(summaries, bench="coliseum", case=case, sched_class=sched_class, hog=False)
+        own = select(every, backend=OWN, mode="default")
+        key = min(own, key=lambda key: key.workers, default=None)
+        for rival, summary in every.items() if key else ():
             if key is None or rival.backend == OWN or (name == "cpu_s" and rival.backend == ALONE):
                 continue
             ratios = round_ratios(summaries[key], summary, name)

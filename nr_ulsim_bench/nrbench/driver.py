@@ -18,7 +18,7 @@ class BenchError(RuntimeError):
 
 
 def quiet_environment() -> dict[str, str]:
-    """The caller's, without settings of pool and noise: a measurement sets what it means to."""
+    """The caller's, without settings of pool and noise: a measurement sets its own."""
     own = ("TPOOL_WS_", "OAI_RNGSEED")
     return {name: value for name, value in os.environ.items() if not name.startswith(own)}
 
@@ -50,8 +50,7 @@ class Driver:
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write("\t".join(words) + "\n")
-            answer = self.process.stdout.readline()
-            return dict(json.loads(answer))
+            return dict(json.loads(self.process.stdout.readline()))
         except (BrokenPipeError, json.JSONDecodeError) as error:
             self.close()
             return {"error": f"ws-bench gave no answer: {error}"}
@@ -62,41 +61,31 @@ class Driver:
             self.process.wait()
             self.process = None
 
-    def present(self) -> tuple[list[Present], dict[str, str]]:
-        """The pools that load, and for each of the others why it does not."""
+    def chosen(self, wanted: Sequence[str] = ()) -> tuple[list[Present], dict[str, str]]:
+        """The pools that load, and for each of the others why it does not. Unknown names are an error.
+
+        @param wanted  these only; empty = all"""
+        names = [backend.name for backend in BACKENDS]
+        for name in wanted:
+            if name not in names:
+                raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(names))}")
         pools, missing = [], {}
         for backend in BACKENDS:
+            if wanted and backend.name not in wanted:
+                continue
             info = self.ask(["bench=info", f"backend={backend.name}"])
-            if "error" in info:
-                built = (self.program.parent / f"libbench_{backend.name}.so").exists()
-                missing[backend.name] = info["error"] if built else f"not built; get it: {backend.install}"
+            if "error" not in info:
+                about = (info[name] for name in ("version", "waiter_helps", "has_workers", "nests"))
+                pools.append(Present(backend, *about))
+            elif (self.program.parent / f"libbench_{backend.name}.so").exists():
+                missing[backend.name] = info["error"]
             else:
-                pools.append(
-                    Present(
-                        backend, info["version"], info["waiter_helps"], info["has_workers"], info["nests"]
-                    )
-                )
+                missing[backend.name] = f"not built; get it: {backend.install}"
         return pools, missing
-
-    def chosen(self, wanted: Sequence[str]) -> tuple[list[Present], dict[str, str]]:
-        """present(), of which a user wants some; empty = all. A name that nobody knows is an error."""
-        pools, missing = self.present()
-        known = {pool.backend.name for pool in pools} | set(missing)
-        for name in wanted:
-            if name not in known:
-                raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(known))}")
-        return [pool for pool in pools if not wanted or pool.backend.name in wanted], {
-            name: reason for name, reason in missing.items() if not wanted or name in wanted
-        }
 
     def calibrate(self) -> Calibration:
         answers = [self.ask(["bench=calibrate"]) for _ in range(5)]
         for answer in answers:
             if "error" in answer:
                 raise BenchError(f"ws-bench cannot measure its own work: {answer['error']}")
-        return Calibration(
-            **{
-                name: min(answer[name] for answer in answers)
-                for name in ("fib17_ns", "fib18_ns", "fib19_ns", "nested_ns")
-            }
-        )
+        return Calibration(*(min(a[name] for a in answers) for name in Calibration._fields))

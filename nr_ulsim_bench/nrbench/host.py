@@ -12,7 +12,7 @@ import platform
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from nrbench import wakefacts
 from nrbench.system import CAP_SYS_NICE, CPU, Cpus, System, format_cpus, parse_cpus, quota
@@ -26,35 +26,17 @@ _DYNAMIC = ("none", "voluntary", "full", "lazy")
 _NO_CPUS: Cpus = frozenset()
 MANAGED_IRQ_SINCE = (5, 6)  # a kernel that does not know a flag of isolcpus ignores all of it
 OAI_PRIORITY = 97  # of OAI's workers; its other threads are below
-# What pages and tables call the fields of machine().
-TEXT = {
-    "cpu": "CPU",
-    "cores": "CPUs usable",
-    "cores_online": "CPUs online",
-    "threads_per_core": "hardware threads a core",
-    "smt": "SMT active",
-    "architecture": "architecture",
-    "kernel": "kernel",
-    "kernel_version": "kernel version",
-    "command_line": "kernel command line",
-    "preemption": "preemption of the kernel",
-    "virtual": "virtual machine",
-    "hypervisor": "hypervisor",
-    "halt_polling": "halt polling",
-    "vcpu_packing": "vCPU packing",
-    "clocksource": "clocksource",
-    "governor": "frequency governor",
-    "frequency_driver": "frequency driver",
-    "idle_driver": "idle driver",
-    "idle_governor": "idle governor",
-    "idle_states": "idle states",
-    "isolated": "isolcpus",
-    "nohz_full": "nohz_full",
-    "rcu_nocbs": "rcu_nocbs",
-    "mask": "affinity mask",
-    "quota_cpus": "CPUs granted by quota",
-    "rt_runtime_us": "sched_rt_runtime_us",
-}
+
+
+def fact_text(value: Any) -> str:
+    """Of a field of machine(), for people. Empty: unknown, or there is none."""
+    if isinstance(value, (list, tuple)):
+        off = {True: ", disabled", False: ""}
+        states = (f"{s['name']} ({s['exit_latency_us']} µs{off[s['disabled']]})" for s in value)
+        return ", ".join(states)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 class Idle(NamedTuple):
@@ -246,39 +228,59 @@ def identifier(system: System) -> str:
     return hashlib.sha256(_APPLICATION + "\0".join(words).encode()).hexdigest()[:8]
 
 
+def _usable(system: System) -> int:
+    mask, bound = system.affinity(), quota(system)
+    return min(len(mask), max(1, math.ceil(bound.cpus))) if bound else len(mask)
+
+
+def _first(system: System) -> int:
+    """The CPU that stands for all of them."""
+    return min(system.affinity())
+
+
+def _quota_cpus(system: System) -> float | None:
+    bound = quota(system)
+    return bound.cpus if bound else None
+
+
+# By field of machine(): its name on pages and in tables, and where it comes from.
+FACTS: dict[str, tuple[str, Callable[[System], Any]]] = {
+    "cpu": ("CPU", cpu_model),
+    "cores": ("CPUs usable", _usable),
+    "cores_online": ("CPUs online", lambda s: len(s.online())),
+    "threads_per_core": ("hardware threads a core", lambda s: threads_per_core(s, _first(s))),
+    "smt": ("SMT active", wakefacts.smt),
+    "architecture": ("architecture", architecture),
+    "kernel": ("kernel", kernel_release),
+    "kernel_version": ("kernel version", wakefacts.kernel_version),
+    "command_line": ("kernel command line", wakefacts.command_line),
+    "preemption": ("preemption of the kernel", preemption),
+    "virtual": ("virtual machine", is_virtual),
+    "hypervisor": ("hypervisor", wakefacts.hypervisor),
+    "halt_polling": ("halt polling", wakefacts.halt_polling),
+    "vcpu_packing": ("vCPU packing", wakefacts.vcpu_packing),
+    "clocksource": ("clocksource", wakefacts.clocksource),
+    "governor": ("frequency governor", lambda s: governor(s, _first(s))),
+    "frequency_driver": (
+        "frequency driver",
+        lambda s: s.text(f"{CPU}/cpu{_first(s)}/cpufreq/scaling_driver"),
+    ),
+    "idle_driver": ("idle driver", lambda s: s.text(f"{CPU}/cpuidle/current_driver")),
+    "idle_governor": ("idle governor", wakefacts.idle_governor),
+    "idle_states": ("idle states", lambda s: [state._asdict() for state in idle_states(s, _first(s))]),
+    "isolated": ("isolcpus", isolated),
+    "nohz_full": ("nohz_full", nohz_full),
+    "rcu_nocbs": ("rcu_nocbs", rcu_nocbs),
+    "mask": ("affinity mask", lambda s: format_cpus(s.affinity())),
+    "quota_cpus": ("CPUs granted by quota", _quota_cpus),
+    "rt_runtime_us": ("sched_rt_runtime_us", lambda s: s.number("/proc/sys/kernel/sched_rt_runtime_us")),
+}
+TEXT = {name: title for name, (title, _) in FACTS.items()}
+
+
 def machine(system: System) -> dict[str, Any]:
-    """All that decides about figures and is the same in every kind of result. None = it cannot be told."""
-    mask, online, bound = system.affinity(), system.online(), quota(system)
-    first = min(mask)
-    return {
-        "cpu": cpu_model(system),
-        "cores": min(len(mask), max(1, math.ceil(bound.cpus))) if bound else len(mask),
-        "cores_online": len(online),
-        "threads_per_core": threads_per_core(system, first),
-        "smt": wakefacts.smt(system),
-        "architecture": architecture(system),
-        "kernel": kernel_release(system),
-        "kernel_version": wakefacts.kernel_version(system),
-        "command_line": wakefacts.command_line(system),
-        "preemption": preemption(system),
-        "virtual": is_virtual(system),
-        "hypervisor": wakefacts.hypervisor(system),
-        "halt_polling": wakefacts.halt_polling(system),
-        "vcpu_packing": wakefacts.vcpu_packing(system),
-        "clocksource": wakefacts.clocksource(system),
-        "governor": governor(system, first),
-        "frequency_driver": system.text(f"{CPU}/cpu{first}/cpufreq/scaling_driver"),
-        "idle_driver": system.text(f"{CPU}/cpuidle/current_driver"),
-        "idle_governor": wakefacts.idle_governor(system),
-        "idle_states": [state._asdict() for state in idle_states(system, first)],
-        "isolated": isolated(system),
-        "nohz_full": nohz_full(system),
-        "rcu_nocbs": rcu_nocbs(system),
-        "mask": format_cpus(mask),
-        "quota_cpus": bound.cpus if bound else None,
-        "rt_runtime_us": system.number("/proc/sys/kernel/sched_rt_runtime_us"),
-        "load": load(system),
-    }
+    """All that decides about figures and is the same in every kind of result. None = unknown."""
+    return {name: find(system) for name, (_, find) in FACTS.items()} | {"load": load(system)}
 
 
 def describe(label: str | None = None, system: System = REAL) -> Host:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass, field
-from typing import Iterator, Sequence
+from typing import Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, OWN, Present
 from nrbench.cases import SLOT_CASES, TINY_CASE, period_us
+from nrbench.stats import LABELS
 
 PARTS = ("slot", "stream", "coliseum", "wake")
 CLASSES = ("other", "rr", "rrall")
@@ -37,9 +38,8 @@ CONTEST_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc", "glib", "asio", "e
 CONTEST_REALTIME_RIVALS = ("mutex-per-worker", "onetbb", "asio")
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One line of the results, before it is taken."""
+class Measurement(NamedTuple):
+    """One line of the results, before it is taken; its first fields are those of stats.Key."""
 
     bench: str
     case: str
@@ -52,19 +52,11 @@ class Measurement:
     seconds: float
 
     def labels(self) -> dict[str, object]:
-        return {
-            "bench": self.bench,
-            "case": self.case,
-            "backend": self.backend,
-            "workers": self.workers,
-            "class": self.sched_class,
-            "mode": self.mode,
-            "hog": self.hog,
-        }
+        idle = [int(word.partition("=")[2]) for word in self.words if word.startswith("idle_us=")]
+        return dict(zip(LABELS, self)) | ({"idle_us": idle[0]} if idle else {})
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(NamedTuple):
     """Lengths of the coliseum's work on this machine, in ns."""
 
     fib17_ns: float
@@ -123,41 +115,29 @@ class Config:
     hog: bool = False
 
     def measurement(self, bench: str, case: str, words: Sequence[str], seconds: float) -> Measurement:
-        environment = tuple(f"env={word}" for word in self.pool.backend.environment(self.mode))
+        backend = self.pool.backend
+        environment = tuple(f"env={word}" for word in backend.environment(self.mode))
+        settings = (backend.name, self.workers, self.sched_class, self.mode, self.hog)
         head = (
-            f"backend={self.pool.backend.name}",
+            f"backend={backend.name}",
             f"workers={self.workers}",
             f"class={self.sched_class}",
             f"mode={self.mode}",
             f"hog={int(self.hog)}",
         )
-        return Measurement(
-            bench,
-            case,
-            self.pool.backend.name,
-            self.workers,
-            self.sched_class,
-            self.mode,
-            self.hog,
-            head + environment + tuple(words),
-            seconds + OVERHEAD_S,
-        )
+        return Measurement(bench, case, *settings, (*head, *environment, *words), seconds + OVERHEAD_S)
 
 
-def _own_workers(options: Options, cores: int, sched_class: str) -> list[int]:
-    fair = max(1, cores - 1)
-    if options.quick:
-        return [fair] if sched_class != "other" else sorted({fair, cores})
-    return sorted({1, fair, 8} if sched_class != "other" else {1, 2, 8, fair, cores})
-
-
-def _rival_workers(options: Options, pool: Present, cores: int, sched_class: str, mode: str) -> list[int]:
-    """As many threads as cores; in the normal class a pool whose waiter helps with one too many, too."""
+def _workers(options: Options, pool: Present, cores: int, sched_class: str, mode: str) -> list[int]:
+    """As many threads as cores; in the normal class a pool whose waiter helps with one too many, too. The own
+    pool with still other numbers."""
     if not pool.has_workers:
         return [1]
-    fair = pool.fair_workers(cores)
-    crowd = sched_class == "other" and mode == "default" and not options.quick
-    return sorted({fair, cores} if crowd else {fair})
+    fair, normal = pool.fair_workers(cores), sched_class == "other"
+    if pool.backend.name == OWN and mode == "default":
+        more = {cores} if normal else set()
+        return sorted({fair} | more if options.quick else {1, 8, fair} | more | ({2} if normal else set()))
+    return sorted({fair, cores} if normal and mode == "default" and not options.quick else {fair})
 
 
 def _takes_part(options: Options, pool: Present, rivals: Sequence[str]) -> bool:
@@ -172,17 +152,11 @@ def _modes(options: Options, pool: Present, sched_class: str) -> list[str]:
 def slot_configs(machine: Machine, options: Options) -> Iterator[Config]:
     realtime = () if options.quick else REALTIME_RIVALS
     for pool in machine.pools:
-        own = pool.backend.name == OWN
         for sched_class in options.classes:
             if sched_class != "other" and not _takes_part(options, pool, realtime):
                 continue
             for mode in _modes(options, pool, sched_class):
-                workers = (
-                    _own_workers(options, machine.cores, sched_class)
-                    if own and mode == "default"
-                    else _rival_workers(options, pool, machine.cores, sched_class, mode)
-                )
-                for count in workers:
+                for count in _workers(options, pool, machine.cores, sched_class, mode):
                     yield Config(pool, count, sched_class, mode)
 
 
@@ -269,13 +243,8 @@ def _contest(config: Config, machine: Machine, case: str, tasks: int, core_s: fl
 def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
     slots = max(10, round(30 * scale))
     for config in slot_configs(machine, options):
-        if (
-            not config.pool.has_workers
-            or config.workers != 1
-            and config.pool.waiter_helps
-            or not config.pool.waiter_helps
-            and config.workers != config.pool.fair_workers(machine.cores)
-        ):
+        wanted = 1 if config.pool.waiter_helps else config.pool.fair_workers(machine.cores)
+        if not config.pool.has_workers or config.workers != wanted:
             continue
         for idle_us in QUICK_IDLE_US if options.quick else IDLE_US:
             words = ["bench=wake", f"idle_us={idle_us}", f"slots={slots}", "warm=3"]
@@ -308,11 +277,10 @@ def _assemble(machine: Machine, options: Options, rounds: dict[str, int], scale:
     order = random.Random(options.seed)
     measurements = {part: list(PLANNERS[part](machine, options, scale)) for part in options.parts}
     for number in range(max(rounds[part] for part in options.parts)):
-        this_round = _units(
-            [m for part in options.parts if number < rounds[part] for m in measurements[part]]
-        )
-        order.shuffle(this_round)
-        for unit in this_round:
+        due = [m for part in options.parts if number < rounds[part] for m in measurements[part]]
+        units = _units(due)
+        order.shuffle(units)
+        for unit in units:
             order.shuffle(unit)
             plan.steps += [(number, measurement) for measurement in unit]
     return plan
@@ -338,5 +306,5 @@ def make_plan(machine: Machine, options: Options) -> Plan:
             rounds = {part: max(least[part], rounds[part] - 1) for part in rounds}
             plan = _assemble(machine, options, rounds, plan.scale)
         else:
-            break  # the run itself stops at the budget, and says what it left out
+            break  # the run itself stops at the budget, and reports what it left out
     return plan

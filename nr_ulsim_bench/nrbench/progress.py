@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
+from datetime import timedelta
 from typing import TextIO
 
 from rich.console import Console
@@ -15,8 +16,8 @@ LOG_PERIOD_S = 15.0
 
 
 def clock_text(seconds: float) -> str:
-    hours, minutes = divmod(int(seconds) // 60, 60)
-    return f"{hours}:{minutes:02d}:{int(seconds) % 60:02d}" if hours else f"{minutes}:{int(seconds) % 60:02d}"
+    """As 4:05 or 1:04:05."""
+    return str(timedelta(seconds=int(seconds))).removeprefix("0:").removeprefix("0")
 
 
 def say(text: str) -> None:
@@ -33,6 +34,7 @@ class Progress:
         self.last_shown = -LOG_PERIOD_S
         self.done = 0
         self.done_planned_s = 0.0
+        self.interrupted = False
         self.bar: Bar | None = None
         if self.out.isatty():
             columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
@@ -45,14 +47,11 @@ class Progress:
     def elapsed_s(self) -> float:
         return time.monotonic() - self.begin
 
-    def left_s(self) -> float:
-        """From how the estimates of what is done have held so far."""
-        if self.done_planned_s <= 0:
-            return self.planned_s
-        return (self.planned_s - self.done_planned_s) * self.elapsed_s / self.done_planned_s
-
     def _times(self) -> str:
-        return f"elapsed {clock_text(self.elapsed_s)}  left {clock_text(self.left_s())}"
+        """What is left, by how the estimates of what is done have held so far."""
+        elapsed_s, left_s = self.elapsed_s, self.planned_s - self.done_planned_s
+        left_s *= elapsed_s / self.done_planned_s if self.done_planned_s > 0 else 1
+        return f"elapsed {clock_text(elapsed_s)}  left {clock_text(left_s)}"
 
     def show(self, what: str) -> None:
         """What is being done now."""
@@ -69,9 +68,17 @@ class Progress:
         if not self.bar and due:
             self.last_shown = self.elapsed_s
             share = f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %"
-            self.out.write(f"{share}  {self._times()}  {what}"[:110] + "\n")
-            self.out.flush()
+            print(f"{share}  {self._times()}  {what}"[:110], file=self.out, flush=True)
 
     def finish(self) -> None:
         if self.bar:
             self.bar.stop()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> bool:
+        """An interruption by the user ends the work, and is no error."""
+        self.finish()
+        self.interrupted = error is KeyboardInterrupt
+        return self.interrupted

@@ -35,33 +35,20 @@ class Runner:
         if self.timeouts[measurement] >= TIMEOUTS_MAX:
             return {"error": f"left out: {TIMEOUTS_MAX} rounds before did not end in time"}
         answer = self.driver.ask([*measurement.words, f"limit_s={time_limit_s(measurement):.2f}"])
-        if "error" in answer and "killed" in answer["error"]:
-            self.timeouts[measurement] += 1
+        self.timeouts[measurement] += "killed" in answer.get("error", "")
         return answer
 
     def run(self, plan: Plan) -> str | None:
         """@return what was left out and why, if anything"""
-        progress = Progress(len(plan.steps), plan.seconds)
-        try:
+        with Progress(len(plan.steps), plan.seconds) as progress:
             for number, measurement in plan.steps:
                 if progress.elapsed_s > self.budget_s:
                     return (
                         f"stopped after {progress.elapsed_s:.0f} s: {progress.done} of {progress.count}"
                         " measurements taken (the machine is slower than planned; --budget gives more time)"
                     )
-                answer = self._measure(measurement)
-                extra = {"idle_us": _word(measurement, "idle_us")} if measurement.bench == "wake" else {}
-                self.write({**measurement.labels(), **extra, "round": number, **answer})
-                progress.step(
-                    measurement.seconds, f"{measurement.bench} {measurement.case} {measurement.backend}"
-                )
-        except KeyboardInterrupt:
-            return f"interrupted: {progress.done} of {progress.count} measurements taken"
-        finally:
-            progress.finish()
-            self.out.flush()
-        return None
-
-
-def _word(measurement: Measurement, name: str) -> int:
-    return next(int(word.partition("=")[2]) for word in measurement.words if word.startswith(f"{name}="))
+                self.write({**measurement.labels(), "round": number, **self._measure(measurement)})
+                what = f"{measurement.bench} {measurement.case} {measurement.backend}"
+                progress.step(measurement.seconds, what)
+        taken = f"{progress.done} of {progress.count} measurements taken"
+        return f"interrupted: {taken}" if progress.interrupted else None

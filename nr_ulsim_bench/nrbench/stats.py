@@ -13,6 +13,9 @@ from typing import Any, Iterable, NamedTuple
 Line = dict[str, Any]
 
 
+LABELS = ("bench", "case", "backend", "workers", "class", "mode", "hog")  # in lines, as in Key
+
+
 class Key(NamedTuple):
     """What is the same in all rounds."""
 
@@ -36,7 +39,7 @@ class Summary:
     """Medians over the rounds that gave a result, and the errors of those that did not."""
 
     medians: dict[str, float] = field(default_factory=dict)
-    by_round: dict[str, dict[int, float]] = field(default_factory=dict)
+    by_round: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
     rounds: int = 0
     errors: list[str] = field(default_factory=list)
 
@@ -64,38 +67,20 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
-def key_of(line: Line) -> Key:
-    return Key(
-        line["bench"],
-        line["case"],
-        line["backend"],
-        line["workers"],
-        line["class"],
-        line["mode"],
-        line["hog"],
-    )
-
-
 def summarize(lines: Iterable[Line]) -> Summaries:
-    groups: dict[Key, list[Line]] = defaultdict(list)
-    for line in lines:
-        if line["bench"] != "host":
-            groups[key_of(line)].append(line)
-    return {key: _summarize_group(group) for key, group in groups.items()}
-
-
-def _summarize_group(group: list[Line]) -> Summary:
-    summary = Summary(errors=[line["error"] for line in group if "error" in line])
-    good = [line for line in group if "error" not in line]
-    summary.rounds = len(good)
-    if good:
-        labels = {"bench", "case", "backend", "workers", "class", "mode", "hog", "round"}
-        for name in {name for line in good for name in line} - labels:
-            having = [line for line in good if isinstance(line.get(name), (int, float))]
-            if having:
-                summary.by_round[name] = {line["round"]: line[name] for line in having}
-                summary.medians[name] = statistics.median(line[name] for line in having)
-    return summary
+    found: Summaries = defaultdict(Summary)
+    for line in (line for line in lines if line["bench"] != "host"):
+        summary = found[Key(*(line[name] for name in LABELS))]
+        if "error" in line:
+            summary.errors.append(line["error"])
+            continue
+        summary.rounds += 1
+        for name in line.keys() - {*LABELS, "round"}:
+            if isinstance(line[name], (int, float)):
+                summary.by_round[name][line["round"]] = line[name]
+    for summary in found.values():
+        summary.medians = {name: statistics.median(v.values()) for name, v in summary.by_round.items()}
+    return dict(found)
 
 
 def round_ratios(of: Summary, to: Summary, name: str) -> list[float]:
@@ -104,14 +89,16 @@ def round_ratios(of: Summary, to: Summary, name: str) -> list[float]:
     return [upper[number] / lower[number] for number in sorted(upper.keys() & lower.keys())]
 
 
-def select(summaries: Summaries, **wanted: Any) -> Summaries:
-    """Those with a result whose key has the wanted values; a tuple, list or set of values = any of them."""
+def matching(summaries: Summaries, **wanted: Any) -> Summaries:
+    """Those whose key has the wanted values; a tuple of values = any of them."""
 
     def matches(key: Key) -> bool:
-        for name, value in wanted.items():
-            have = getattr(key, name)
-            if have not in value if isinstance(value, (tuple, list, set)) else have != value:
-                return False
-        return True
+        values = ((getattr(key, name), value) for name, value in wanted.items())
+        return all(have in value if isinstance(value, tuple) else have == value for have, value in values)
 
-    return {key: summary for key, summary in summaries.items() if summary.rounds and matches(key)}
+    return {key: summary for key, summary in summaries.items() if matches(key)}
+
+
+def select(summaries: Summaries, **wanted: Any) -> Summaries:
+    """Of matching(), those with a result."""
+    return {key: summary for key, summary in matching(summaries, **wanted).items() if summary.rounds}

@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any, Callable, Iterator, Sequence
 
 from nrbench.backends import BACKENDS, OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.contest import contest_ratios
-from nrbench.host import TEXT
+from nrbench.host import TEXT, fact_text
 from nrbench.plan import (
     CLASSES,
     FIB_CASES,
@@ -23,7 +23,7 @@ from nrbench.plan import (
     STREAM_PERIOD_NS,
     STREAM_RING,
 )
-from nrbench.stats import Key, Summaries, Summary, select
+from nrbench.stats import Key, Summaries, Summary, matching, select
 from nrbench.sweep.bootstrap import CONFIDENCE
 from nrbench.verdict import slot_target
 
@@ -32,7 +32,11 @@ CLASS_TEXT = {
     "rr": "workers real-time, producer normal",
     "rrall": "workers and producer real-time",
 }
+OTHERS = "the others"
+START = f"the first {START_S * 1000:.0f} ms of a pool's life"
 _ORDER = {backend.name: index for index, backend in enumerate(BACKENDS)}
+Helps = dict[str, bool]  # by pool, whether its waiter runs tasks
+Column = tuple[str, str, Callable[[Summary], str]]  # heading, case, text of a cell
 
 
 def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -54,120 +58,118 @@ def pool_rows(summaries: Summaries) -> list[Key]:
     return sorted(first, key=pool_order)
 
 
-def _grid(
-    summaries: Summaries, cases: Sequence[str], cell: Callable[[Summary], str], helps: dict[str, bool]
-) -> Iterator[str]:
-    rows = [["pool", "waiter", *cases]]
-    for row in pool_rows(summaries):
-        cells = []
-        for case in cases:
-            summary = summaries.get(row._replace(case=case))
-            cells.append("" if summary is None else cell(summary) if summary.rounds else _short(summary))
-        rows.append([row.pool(), "helps" if helps.get(row.backend) else "sleeps", *cells])
-    yield from layout(rows)
+def cases_of(summaries: Summaries) -> list[str]:
+    """Slot cases that were measured, in the order of the list."""
+    return [case for case in SLOT_CASES if any(key.case == case for key in summaries)]
 
 
-def _short(summary: Summary) -> str:
+def _failure(summary: Summary) -> str:
     text = summary.errors[0] if summary.errors else ""
     return "n/a" if text.startswith("n/a") else "hung" if "killed" in text or "left out" in text else "error"
 
 
-def _slot_cell(summary: Summary) -> str:
-    return f"{summary['ratio_p50']:.2f}/{summary['ratio_p99']:.2f} [{summary.cpu_per_work:.1f}]"
+def _cell(summary: Summary | None, text: Callable[[Summary], str]) -> str:
+    if summary is None:
+        return ""
+    return text(summary) if summary.rounds else _failure(summary)
 
 
-def _every(summaries: Summaries, **wanted: Any) -> Summaries:
-    """Like select(), with those that gave no result."""
-    return {
-        key: s
-        for key, s in summaries.items()
-        if all(getattr(key, name) == value for name, value in wanted.items())
-    }
+def _tables(title: str, chosen: Summaries, columns: Sequence[Column], helps: Helps) -> Iterator[str]:
+    """One for each class: a row a pool and setting."""
+    if chosen:
+        yield f"\n{title}"
+    for sched_class in CLASSES:
+        of_class = matching(chosen, sched_class=sched_class)
+        if not of_class:
+            continue
+        rows = [[CLASS_TEXT[sched_class], "waiter", *(heading for heading, _, _ in columns)]]
+        for row in pool_rows(of_class):
+            cells = [_cell(of_class.get(row._replace(case=case)), text) for _, case, text in columns]
+            rows.append([row.pool(), "helps" if helps.get(row.backend) else "sleeps", *cells])
+        yield ""
+        yield from layout(rows)
 
 
-def _start_cell(summary: Summary) -> str:
-    return f"{summary['start_ratio_p50']:.2f}/{summary['start_ratio_p99']:.2f}"
+def _of_cases(cases: Sequence[str], text: Callable[[Summary], str]) -> list[Column]:
+    return [(case, case, text) for case in cases]
 
 
 def settled_text(summaries: Summaries) -> str:
     """As "0.5 s (ws), 0.1 s (the others)": how long after the first slot those that count begin."""
     seconds: dict[str, float] = {}
     for key, summary in select(summaries, bench="slot").items():
-        name, settled_s = OWN if key.backend == OWN else "the others", summary.get("settled_s")
+        name, settled_s = OWN if key.backend == OWN else OTHERS, summary.get("settled_s")
         if settled_s is not None:  # results of an older version count from the 11th slot on
             seconds[name] = min(seconds.get(name, math.inf), settled_s)
     return ", ".join(f"{value:.1f} s ({name})" for name, value in sorted(seconds.items(), reverse=True))
 
 
-def cases_of(summaries: Summaries) -> list[str]:
-    """Slot cases that were measured, in the order of the list."""
-    return [case for case in SLOT_CASES if any(key.case == case for key in summaries)]
+def _slot_text(summary: Summary) -> str:
+    return f"{summary['ratio_p50']:.2f}/{summary['ratio_p99']:.2f} [{summary.cpu_per_work:.1f}]"
 
 
-def slot_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
+def slot_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
     settled = settled_text(summaries)
     part = f"Slots in the steady state, from {settled} after a pool's first slot on" if settled else "Slots"
-    for sched_class in CLASSES:
-        for hog in (False, True):
-            chosen = _every(summaries, bench="slot", sched_class=sched_class, hog=hog)
-            if chosen:
-                yield (
-                    f"\n{part}, {CLASS_TEXT[sched_class]}{', one CPU hog' if hog else ''}: "
-                    "makespan p50/p99 as ratio to the bound [CPU time / work]"
-                )
-                yield from _grid(chosen, cases_of(chosen), _slot_cell, helps)
+    for hog in (False, True):
+        chosen = matching(summaries, bench="slot", hog=hog)
+        title = f"{part}{', one CPU hog' if hog else ''}: makespan p50/p99 as ratio to the bound "
+        title += "[CPU time / work]"
+        yield from _tables(title, chosen, _of_cases(cases_of(chosen), _slot_text), helps)
 
 
 def drift_lines(summaries: Summaries) -> Iterator[str]:
     """Whether the pools had settled, over all slot measurements of a kind."""
-    drifts: dict[str, list[float]] = {"ws": [], "the others": []}
+    drifts: dict[str, list[float]] = {OWN: [], OTHERS: []}
     for key, summary in select(summaries, bench="slot", hog=False).items():
-        if summary.get("drift") is not None:
-            drifts["ws" if key.backend == OWN else "the others"].append(summary["drift"])
-    said = [
-        f"{name} {low:.2f}, {middle:.2f}, {high:.2f}"
+        if "drift" in summary.medians:
+            drifts[OWN if key.backend == OWN else OTHERS].append(summary["drift"])
+    texts = [
+        f"{name} {', '.join(f'{quartile:.2f}' for quartile in statistics.quantiles(values, n=4))}"
         for name, values in drifts.items()
         if len(values) > 1
-        for low, middle, high in [statistics.quantiles(values, n=4)]
     ]
-    if said:
+    if texts:
         yield (
             "\nSettled? Median makespan of the second half of the slots that count / that of the first half, "
-            f"quartiles over the cases: {'; '.join(said)}"
+            f"quartiles over the cases: {'; '.join(texts)}"
         )
 
 
-def start_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
+def start_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
     """Of the same processes; the threads have been started before."""
-    for sched_class in CLASSES:
-        chosen = _every(summaries, bench="slot", sched_class=sched_class, hog=False)
-        chosen = {k: s for k, s in chosen.items() if s.get("start_ratio_p50") is not None}
-        if chosen:
-            yield (
-                f"\nStart: the slots of the first {START_S * 1000:.0f} ms of a pool's life, "
-                f"{CLASS_TEXT[sched_class]}: makespan p50/p99 as ratio to the bound"
-            )
-            yield from _grid(chosen, cases_of(chosen), _start_cell, helps)
+    chosen = {
+        key: summary
+        for key, summary in matching(summaries, bench="slot", hog=False).items()
+        if "start_ratio_p50" in summary.medians
+    }
+    columns = _of_cases(cases_of(chosen), lambda s: f"{s['start_ratio_p50']:.2f}/{s['start_ratio_p99']:.2f}")
+    title = f"Start: the slots of {START}: makespan p50/p99 as ratio to the bound"
+    yield from _tables(title, chosen, columns, helps)
 
 
 def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
-    rows = [
-        ["case", "class", "workers", "bound", "wake", "target p50", "p50", "target p99", "p99", "list limit"]
-    ]
+    heads = (
+        "case",
+        "class",
+        "workers",
+        "bound",
+        "wake",
+        "target p50",
+        "p50",
+        "target p99",
+        "p99",
+        "list limit",
+    )
+    rows = [list(heads)]
     own = select(summaries, bench="slot", backend=OWN, mode="default", hog=False, workers=(1, 2))
     for key in sorted(own, key=lambda key: (SLOT_CASES.index(key.case), key.sched_class, key.workers)):
         target = slot_target(summaries, key, own[key], cores)
         if target:
-            values = (
-                target.bound_us,
-                target.wake_us,
-                target.p50_us,
-                own[key]["makespan_p50_us"],
-                target.p99_us,
-                own[key]["makespan_p99_us"],
-                target.list_limit_us,
-            )
-            rows.append([key.case, key.sched_class, str(key.workers), *(f"{value:.1f}" for value in values)])
+            p50, p99 = own[key]["makespan_p50_us"], own[key]["makespan_p99_us"]
+            values = (target.bound_us, target.wake_us, target.p50_us, p50, target.p99_us, p99)
+            texts = (f"{value:.1f}" for value in (*values, target.list_limit_us))
+            rows.append([key.case, key.sched_class, str(key.workers), *texts])
     if len(rows) > 1:
         yield (
             "\nThe own pool against its targets, in us (list limit: ideal scheduling of whole tasks when the"
@@ -176,165 +178,100 @@ def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
         yield from layout(rows)
 
 
-def stream_tables(summaries: Summaries) -> Iterator[str]:
+def stream_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
     """CPU time without the producer's, which polls all the time."""
-    chosen = _every(summaries, bench="stream")
-    if chosen:
-        yield (
-            f"\nStream: {STREAM_CASE} us every {STREAM_PERIOD_NS / 1000:.1f} us, never joined, the "
-            "producer polls: push to start p50/p99 in us [CPUs beside the producer's]; start: the "
-            f"first {START_S * 1000:.0f} ms of its life; overtaken: begun after {STREAM_RING} later pushes"
-        )
-    for sched_class in CLASSES:
-        of_class = {key: s for key, s in chosen.items() if key.sched_class == sched_class}
-        rows = [[CLASS_TEXT[sched_class], "steady state", "start", "overtaken, %"]]
-        for key in pool_rows(of_class):
-            summary = of_class[key._replace(case=STREAM_CASE)]
-            if not summary.rounds:
-                rows.append([key.pool(), _short(summary), "", ""])
-                continue
-            cpus = max(0.0, summary["cpu_s"] / summary["wall_s"] - 1)
-            rows.append(
-                [
-                    key.pool(),
-                    f"{summary['lag_p50_us']:.1f}/{summary['lag_p99_us']:.1f} [{cpus:.2f}]",
-                    f"{summary['start_lag_p50_us']:.1f}/{summary['start_lag_p99_us']:.1f}",
-                    f"{100 * summary['overtaken'] / summary['slots']:.1f}",
-                ]
-            )
-        if of_class:
-            yield from layout(rows)
+
+    def steady(s: Summary) -> str:
+        cpus = max(0.0, s["cpu_s"] / s["wall_s"] - 1)
+        return f"{s['lag_p50_us']:.1f}/{s['lag_p99_us']:.1f} [{cpus:.2f}]"
+
+    columns: list[Column] = [
+        ("steady state", STREAM_CASE, steady),
+        ("start", STREAM_CASE, lambda s: f"{s['start_lag_p50_us']:.1f}/{s['start_lag_p99_us']:.1f}"),
+        ("overtaken, %", STREAM_CASE, lambda s: f"{100 * s['overtaken'] / s['slots']:.1f}"),
+    ]
+    title = (
+        f"Stream: {STREAM_CASE} us every {STREAM_PERIOD_NS / 1000:.1f} us, never joined, the producer polls: "
+        f"push to start p50/p99 in us [CPUs beside the producer's]; start: {START}; "
+        f"overtaken: begun after {STREAM_RING} later pushes"
+    )
+    yield from _tables(title, matching(summaries, bench="stream"), columns, helps)
 
 
-def coliseum_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
-    for sched_class in CLASSES:
-        chosen = _every(summaries, bench="coliseum", sched_class=sched_class, hog=False)
-        if not chosen:
-            continue
-        yield (
-            f"\nColiseum, {CLASS_TEXT[sched_class]}: wall time as ratio to work/cores [CPU time / work]; "
-            "empty in ns a task (% run inside the push)"
-        )
-        yield from _grid(chosen, [*FIB_CASES, "nested", "empty"], _contest_cell, helps)
-
-
-def contest_ratio_tables(summaries: Summaries) -> Iterator[str]:
-    """What the verdict takes: the own pool against each other one, round by round."""
-    for sched_class in CLASSES:
-        found = [r for r in contest_ratios(summaries, "wall_s") if r.key.sched_class == sched_class]
-        if not found:
-            continue
-        cases = [case for case in FIB_CASES if any(ratio.key.case == case for ratio in found)]
-        rows = [[f"{found[0].key.pool()} against", *cases]]
-        for rival in sorted({ratio.rival._replace(case="") for ratio in found}, key=pool_order):
-            cells = {r.key.case: r.percent for r in found if r.rival._replace(case="") == rival}
-            rows.append([rival.pool(), *(cells.get(case, "") for case in cases)])
-        yield (
-            f"\nColiseum, {CLASS_TEXT[sched_class]}: wall time of this pool against another's, in percent: "
-            f"median of the rounds' ratios [{CONFIDENCE:.0%} interval]"
-        )
-        yield from layout(rows)
-
-
-def _contest_cell(summary: Summary) -> str:
+def _contest_text(summary: Summary) -> str:
     if summary["work_s"] == 0:
         inline = 100 * summary["inline_tasks"] / summary["tasks"]
         return f"{summary['ns_per_task']:.1f} ({inline:.0f} %)"
     return f"{summary['wall_s'] / summary['ideal_s']:.2f} [{summary.cpu_per_work:.2f}]"
 
 
-def _wake_cell(summary: Summary) -> str:
-    other = 100 * summary["other_cpu_starts"] / summary["slots"]
-    return f"{summary['p50_us']:.1f}/{summary['p99_us']:.1f} [{other:.0f}]"
+def coliseum_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
+    title = (
+        "Coliseum: wall time as ratio to work/cores [CPU time / work]; empty in ns a task "
+        "(% run inside the push)"
+    )
+    columns = _of_cases([*FIB_CASES, "nested", "empty"], _contest_text)
+    yield from _tables(title, matching(summaries, bench="coliseum", hog=False), columns, helps)
 
 
-def wake_tables(summaries: Summaries, helps: dict[str, bool]) -> Iterator[str]:
-    cases = [f"idle{idle_us}us" for idle_us in IDLE_US]
-    for sched_class in CLASSES:
-        chosen = {
-            key: summary
-            for key, summary in _every(summaries, bench="wake", sched_class=sched_class).items()
-            if key.case != IDLE_CASE
-        }
-        if chosen:
-            title = f"Push to start of the task after idleness, {CLASS_TEXT[sched_class]}"
-            yield f"\n{title}: p50/p99 in us [% on another CPU]"
-            yield from _grid(chosen, cases, _wake_cell, helps)
-    idle = _every(summaries, bench="wake", case=IDLE_CASE)
-    if idle:
-        yield "\nIdle pool, from 100 ms after the last task, for 200 ms: CPU time in us, context switches"
-        yield from _grid(
-            idle, [IDLE_CASE], lambda s: f"{s['cpu_s'] * 1e6:.0f}, {s['ctx_switches']:.0f}", helps
+def contest_ratio_tables(summaries: Summaries) -> Iterator[str]:
+    """What the verdict takes: the own pool against each other one, round by round."""
+    ratios = list(contest_ratios(summaries, "wall_s"))
+    if ratios:
+        yield (
+            "\nColiseum: wall time of this pool against another's, in percent: "
+            f"median of the rounds' ratios [{CONFIDENCE:.0%} interval]"
         )
+    for sched_class in CLASSES:
+        found = [ratio for ratio in ratios if ratio.key.sched_class == sched_class]
+        cells: dict[Key, dict[str, str]] = defaultdict(dict)
+        for ratio in found:
+            cells[ratio.rival._replace(case="")][ratio.key.case] = ratio.percent
+        cases = [case for case in FIB_CASES if any(case in row for row in cells.values())]
+        rows = [
+            [rival.pool(), *(cells[rival].get(c, "") for c in cases)]
+            for rival in sorted(cells, key=pool_order)
+        ]
+        if found:
+            yield ""
+            yield from layout([[f"{CLASS_TEXT[sched_class]}, {found[0].key.pool()} against", *cases], *rows])
+
+
+def wake_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
+    def text(s: Summary) -> str:
+        return f"{s['p50_us']:.1f}/{s['p99_us']:.1f} [{100 * s['other_cpu_starts'] / s['slots']:.0f}]"
+
+    wakes = matching(summaries, bench="wake")
+    idle = matching(wakes, case=IDLE_CASE)
+    wakes = {key: summary for key, summary in wakes.items() if key not in idle}
+    title = "Push to start of the task after idleness: p50/p99 in us [% on another CPU]"
+    yield from _tables(title, wakes, _of_cases([f"idle{us}us" for us in IDLE_US], text), helps)
+    title = "Idle pool, from 100 ms after the last task, for 200 ms: CPU time in us, context switches"
+    columns = _of_cases([IDLE_CASE], lambda s: f"{s['cpu_s'] * 1e6:.0f}, {s['ctx_switches']:.0f}")
+    yield from _tables(title, idle, columns, helps)
 
 
 def error_lines(summaries: Summaries) -> Iterator[str]:
     """Measurements that failed, summed by pool, class and cause."""
-    causes: dict[tuple[str, str], Counter[str]] = {}
+    causes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for key, summary in summaries.items():
+        pool = f"{key.bench} {key.sched_class} {key.pool()}{' with a hog' if key.hog else ''}"
         for error in summary.errors:
             if not error.startswith("n/a"):
-                who = f"{key.bench} {key.sched_class} {key.pool()}{' with a hog' if key.hog else ''}"
-                causes.setdefault((who, re.sub(r"\d+\.\d+ s", "its time limit", error)), Counter())[
-                    key.case
-                ] += 1
+                causes[pool, re.sub(r"\d+\.\d+ s", "its time limit", error)][key.case] += 1
     if causes:
         yield "\nMeasurements without a result:"
-    for (who, error), cases in sorted(causes.items()):
-        yield f"  {who}: {', '.join(f'{case} x{count}' for case, count in sorted(cases.items()))}: {error}"
-
-
-# What decides how long a wake takes, in the order of the report.
-WAKE_FACTS = (
-    "hypervisor",
-    "preemption",
-    "halt_polling",
-    "vcpu_packing",
-    "idle_driver",
-    "idle_governor",
-    "idle_states",
-    "clocksource",
-    "smt",
-    "quota_cpus",
-    "rt_runtime_us",
-    "kernel_version",
-    "command_line",
-)
-
-
-def _fact(value: Any) -> str:
-    if isinstance(value, list):
-        off = {True: " off", False: ""}
-        return ", ".join(f"{s['name']} ({s['exit_latency_us']} us{off[s['disabled']]})" for s in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "unknown" if value is None else str(value)
-
-
-def wake_fact_lines(host: dict[str, Any]) -> Iterator[str]:
-    """Results of an older version lack them."""
-    if "halt_polling" in host:
-        yield "What decides about wakes here:"
-    for name in WAKE_FACTS:
-        if name in host:
-            value = (
-                "none" if name in ("hypervisor", "quota_cpus") and host[name] is None else _fact(host[name])
-            )
-            yield f"  {TEXT[name]}: {value}"
+    for (pool, error), cases in sorted(causes.items()):
+        yield f"  {pool}: {', '.join(f'{case} x{count}' for case, count in sorted(cases.items()))}: {error}"
 
 
 def host_lines(host: dict[str, Any]) -> Iterator[str]:
-    yield (
-        f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
-        f"governor {host['governor'] or 'unknown'}, "
-        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start"
-    )
-    yield from wake_fact_lines(host)
+    for name, title in (TEXT | {"commit": "commit", "load": "load at the start"}).items():
+        if text := fact_text(host.get(name)):
+            yield f"{title}: {text}"
     yield f"rounds {host['rounds']}, seed {host['seed']}, length {host['scale']:.2f} of full"
-    for name, reason in host["missing"].items():
-        yield f"missing: {name} ({reason})"
-    for name, reason in host["skipped"].items():
-        yield f"skipped: {name} ({reason})"
+    for what in ("missing", "skipped"):
+        yield from (f"{what}: {name} ({reason})" for name, reason in host[what].items())
 
 
 def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
@@ -344,7 +281,7 @@ def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
     yield from drift_lines(summaries)
     yield from start_tables(summaries, helps)
     yield from target_table(summaries, host["cores"])
-    yield from stream_tables(summaries)
+    yield from stream_tables(summaries, helps)
     yield from coliseum_tables(summaries, helps)
     yield from contest_ratio_tables(summaries)
     yield from wake_tables(summaries, helps)

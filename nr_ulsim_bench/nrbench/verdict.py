@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Iterable, Iterator
+from typing import Callable, Iterable, Iterator, NamedTuple
 
 from nrbench.backends import ALONE, OWN
 from nrbench.cases import TINY_CASE, bound_us, list_limit_us, period_us
@@ -22,8 +22,7 @@ EMPTY_NS_MAX = 60.0
 IDLE_CPU_US_MAX = 50.0
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     """One case of a check: value ÷ limit, and the words for it. Above 1 it fails."""
 
     ratio: float
@@ -43,8 +42,8 @@ class Verdict:
         return f"{word}  {self.name}: {self.detail}"
 
 
-def judge(name: str, scores: Iterable[Score]) -> Verdict:
-    scores = list(scores)
+def judge(name: str, found: Iterable[Score]) -> Verdict:
+    scores = list(found)
     if not scores:
         return Verdict(name, None, "not measured")
     worst = max(scores, key=lambda score: score.ratio)
@@ -52,9 +51,9 @@ def judge(name: str, scores: Iterable[Score]) -> Verdict:
     return Verdict(name, good == len(scores), f"{good} of {len(scores)} cases; worst: {worst.text}")
 
 
-def judge_ratios(name: str, ratios: Iterable[ContestRatio]) -> Verdict:
+def judge_ratios(name: str, found: Iterable[ContestRatio]) -> Verdict:
     """By intervals: FAIL when one lies beyond the tie as a whole, OPEN when the tie is inside of one."""
-    ratios = list(ratios)
+    ratios = list(found)
     if not ratios:
         return Verdict(name, None, "not measured")
     count = {holds: sum(ratio.holds is holds for ratio in ratios) for holds in (True, False, None)}
@@ -66,7 +65,7 @@ def judge_ratios(name: str, ratios: Iterable[ContestRatio]) -> Verdict:
 
 @dataclass(frozen=True)
 class SlotTarget:
-    """What a slot case may take, from the wake latency that this machine had in this run."""
+    """How long a slot case may take, from the wake latency that this machine had in this run."""
 
     bound_us: float
     wake_us: float
@@ -82,14 +81,14 @@ def wake_us(summaries: Summaries, sched_class: str, idle_us: float) -> float | N
     """Median time of the own pool to a start on another CPU, after the idle time nearest to the one wanted.
 
     A worker that the kernel lets run on the producer's CPU starts sooner, but brings no second CPU. If that
-    was always so in a class, another class tells how long a wake takes.
+    was always so in a class, the wakes of another class are taken.
     """
     wakes = select(summaries, bench="wake", backend=OWN, mode="default", workers=1)
-    wakes = {key: summary for key, summary in wakes.items() if summary.get("other_cpu_p50_us") is not None}
-    same_class = {key: summary for key, summary in wakes.items() if key.sched_class == sched_class}
+    wakes = {key: summary for key, summary in wakes.items() if "other_cpu_p50_us" in summary.medians}
     if not wakes:
         return None
-    nearest = min((same_class or wakes).values(), key=lambda summary: abs(summary["idle_us"] - idle_us))
+    of_class = select(wakes, sched_class=sched_class) or wakes
+    nearest = min(of_class.values(), key=lambda summary: abs(summary["idle_us"] - idle_us))
     return nearest["other_cpu_p50_us"]
 
 
@@ -101,7 +100,7 @@ def slot_target(summaries: Summaries, key: Key, summary: Summary, cores: int) ->
     used = min(cores, key.workers + 1)
     bound = bound_us(key.case, used)
     p50 = P50_FACTOR * (bound + wake * (used - 1) / used) + P50_SLACK_US
-    call = min(wake, summary.get("push_us") or 0.0)  # a push that was itself interrupted tells nothing
+    call = min(wake, summary.get("push_us") or 0.0)  # not the time of an interruption of the push
     return SlotTarget(bound, wake, p50, list_limit_us(key.case, used, wake, call))
 
 
@@ -111,29 +110,39 @@ def _own_slots(summaries: Summaries, mode: str, workers: tuple[int, ...]) -> Sum
     return {key: summary for key, summary in own.items() if key.case != TINY_CASE}
 
 
-def _against_target(summaries: Summaries, cores: int, field: str) -> Iterator[Score]:
-    for key, summary in _own_slots(summaries, "default", (1, 2)).items():
-        target = slot_target(summaries, key, summary, cores)
-        if target:
-            limit = target.p50_us if field == "p50" else target.p99_us
-            value = summary[f"makespan_{field}_us"]
-            yield Score(value / limit, f"{key}: {value:.1f} us, limit {limit:.1f} us")
+def _time(key: Key, value_us: float, limit_us: float) -> Score:
+    return Score(value_us / limit_us, f"{key}: {value_us:.1f} us, limit {limit_us:.1f} us")
 
 
-def _against_list_limit(summaries: Summaries, cores: int) -> Iterator[Score]:
-    for key, summary in _own_slots(summaries, "default", (1, 2)).items():
-        target = slot_target(summaries, key, summary, cores)
-        if target:
-            limit = P50_FACTOR * target.list_limit_us + P50_SLACK_US
-            value = summary["makespan_p50_us"]
-            yield Score(value / limit, f"{key}: {value:.1f} us, limit {limit:.1f} us")
+def _none(count: float, text: str) -> Score:
+    """It must not happen."""
+    return Score(0.0 if count == 0 else 1 + count, text)
+
+
+def target_verdicts(summaries: Summaries, own: Summaries, cores: int) -> Iterator[Verdict]:
+    targets = [(key, s, slot_target(summaries, key, s, cores)) for key, s in own.items()]
+    found = [(key, s, target) for key, s, target in targets if target]
+    yield judge(
+        "slot p50 within 1.03 x (bound + wake share) + 2 us",
+        (_time(key, s["makespan_p50_us"], target.p50_us) for key, s, target in found),
+    )
+    yield judge(
+        "slot p99 within 1.25 x that",
+        (_time(key, s["makespan_p99_us"], target.p99_us) for key, s, target in found),
+    )
+    yield judge(
+        "slot p50 within 1.03 x (whole tasks, after this machine's wake and its call) + 2 us",
+        (
+            _time(key, s["makespan_p50_us"], P50_FACTOR * target.list_limit_us + P50_SLACK_US)
+            for key, s, target in found
+        ),
+    )
 
 
 def _against_alone(summaries: Summaries, own: Summaries, margin: float) -> Iterator[Score]:
     for key, summary in own.items():
-        for alone in select(
-            summaries, bench="slot", backend=ALONE, case=key.case, sched_class=key.sched_class, hog=False
-        ).values():
+        same = {"bench": "slot", "case": key.case, "sched_class": key.sched_class, "hog": False}
+        for alone in select(summaries, backend=ALONE, **same).values():
             value, limit = summary["makespan_p50_us"], alone["makespan_p50_us"]
             yield Score(value / (margin * limit), f"{key}: {value:.1f} us, alone {limit:.1f} us")
 
@@ -143,21 +152,12 @@ def _against_two_workers(summaries: Summaries) -> Iterator[Score]:
         two = summaries.get(key._replace(workers=2))
         if two and two.rounds:
             value, base = summary["makespan_p50_us"], two["makespan_p50_us"]
-            yield Score(
-                value / base / OVERSUBSCRIBED_FACTOR, f"{key}: {value:.1f} us, with 2 workers {base:.1f} us"
-            )
+            text = f"{key}: {value:.1f} us, with 2 workers {base:.1f} us"
+            yield Score(value / base / OVERSUBSCRIBED_FACTOR, text)
 
 
-def _cpu_budget(summaries: Summaries) -> Iterator[Score]:
-    for key, summary in _own_slots(summaries, "default", (1, 2)).items():
-        yield Score(
-            summary.cpu_per_work / CPU_PER_WORK_MAX, f"{key}: CPU time {summary.cpu_per_work:.2f} x the work"
-        )
-
-
-def _rivals(summaries: Summaries, key: Key) -> Summaries:
-    same = select(summaries, bench=key.bench, case=key.case, sched_class=key.sched_class, hog=key.hog)
-    return {other: summary for other, summary in same.items() if other.backend != OWN}
+def _is_frugal(summary: Summary) -> bool:
+    return summary.cpu_per_work <= CPU_PER_WORK_MAX
 
 
 def _against_rivals(
@@ -165,77 +165,46 @@ def _against_rivals(
 ) -> Iterator[Score]:
     """The own pool against the best of the rivals admitted, in the same case and class."""
     for key, summary in own.items():
+        same = select(summaries, bench=key.bench, case=key.case, sched_class=key.sched_class, hog=key.hog)
         rivals = {
-            other: rival
-            for other, rival in _rivals(summaries, key).items()
-            if admit(rival) and rival.get(field) is not None
+            other: rival[field]
+            for other, rival in same.items()
+            if other.backend != OWN and admit(rival) and field in rival.medians
         }
         if rivals:
-            best_key, best = min(rivals.items(), key=lambda item: item[1][field])
-            text = f"{key}: {summary[field]:.4g}, {best_key.pool()} {best[field]:.4g} ({field})"
-            yield Score(summary[field] / (tie * best[field]), text)
+            best = min(rivals, key=lambda other: rivals[other])
+            text = f"{key}: {summary[field]:.4g}, {best.pool()} {rivals[best]:.4g} ({field})"
+            yield Score(summary[field] / (tie * rivals[best]), text)
 
 
-def slot_verdicts(summaries: Summaries, cores: int) -> list[Verdict]:
-    own = _own_slots(summaries, "default", (1, 2))
-    frugal = lambda summary: summary.cpu_per_work <= CPU_PER_WORK_MAX  # noqa: E731
-    hot = _own_slots(summaries, "hot", (1, 2))
+def slot_verdicts(summaries: Summaries, cores: int) -> Iterator[Verdict]:
+    own, hot = (_own_slots(summaries, mode, (1, 2)) for mode in ("default", "hot"))
     tiny = select(summaries, bench="slot", backend=OWN, mode="default", hog=False, case=TINY_CASE)
-    return [
-        judge("slot p50 within 1.03 x (bound + wake share) + 2 us", _against_target(summaries, cores, "p50")),
-        judge("slot p99 within 1.25 x that", _against_target(summaries, cores, "p99")),
-        judge(
-            "slot p50 within 1.03 x (whole tasks, after this machine's wake and its call) + 2 us",
-            _against_list_limit(summaries, cores),
+    yield from target_verdicts(summaries, own, cores)
+    yield judge("slot never slower than no pool", _against_alone(summaries, own, 1.0))
+    tiny_scores = _against_alone(summaries, tiny, TINY_FACTOR)
+    yield judge(f"slot {TINY_CASE} within {TINY_FACTOR} x no pool", tiny_scores)
+    yield judge("slot with 4 and 8 workers within 3 % of 2", _against_two_workers(summaries))
+    yield judge(
+        "slot CPU time within 2.5 x the work",
+        (
+            Score(s.cpu_per_work / CPU_PER_WORK_MAX, f"{key}: CPU time {s.cpu_per_work:.2f} x the work")
+            for key, s in own.items()
         ),
-        judge("slot never slower than no pool", _against_alone(summaries, own, 1.0)),
-        judge(
-            f"slot {TINY_CASE} within {TINY_FACTOR} x no pool", _against_alone(summaries, tiny, TINY_FACTOR)
-        ),
-        judge("slot with 4 and 8 workers within 3 % of 2", _against_two_workers(summaries)),
-        judge("slot CPU time within 2.5 x the work", _cpu_budget(summaries)),
-        judge(
-            "slot p50 better than every pool within that CPU budget",
-            _against_rivals(summaries, own, "makespan_p50_us", 1.0, frugal),
-        ),
-        judge(
-            "slot p99 better than every pool within that CPU budget",
-            _against_rivals(summaries, own, "makespan_p99_us", 1.0, frugal),
-        ),
-        judge(
-            "slot hot: p50 within 1 % of the best pool of any budget",
-            _against_rivals(summaries, hot, "makespan_p50_us", TIE_FACTOR, lambda summary: True),
-        ),
-    ]
-
-
-def _overtaken(summaries: Summaries) -> Iterator[Score]:
-    for key, summary in select(summaries, bench="stream", backend=OWN, mode="default").items():
-        count = summary["overtaken"]
-        yield Score(
-            0.0 if count == 0 else 1 + count, f"{key}: {count:.0f} of {summary['slots']:.0f} tasks overtaken"
+    )
+    for field in ("p50", "p99"):
+        yield judge(
+            f"slot {field} better than every pool within that CPU budget",
+            _against_rivals(summaries, own, f"makespan_{field}_us", 1.0, _is_frugal),
         )
+    yield judge(
+        "slot hot: p50 within 1 % of the best pool of any budget",
+        _against_rivals(summaries, hot, "makespan_p50_us", TIE_FACTOR, lambda summary: True),
+    )
 
 
-def _own_contests(summaries: Summaries, cases: tuple[str, ...]) -> Summaries:
-    return select(summaries, bench="coliseum", backend=OWN, mode="default", case=cases, workers=(1, 2))
-
-
-def _empty_cost(summaries: Summaries) -> Iterator[Score]:
-    for key, summary in _own_contests(summaries, ("empty",)).items():
-        yield Score(summary["ns_per_task"] / EMPTY_NS_MAX, f"{key}: {summary['ns_per_task']:.1f} ns a task")
-
-
-def _empty_inline(summaries: Summaries) -> Iterator[Score]:
-    for key, summary in _own_contests(summaries, ("empty",)).items():
-        inline = summary["inline_tasks"]
-        yield Score(
-            0.0 if inline == 0 else 1 + inline, f"{key}: {inline:.0f} of {summary['tasks']:.0f} tasks inline"
-        )
-
-
-def _nested(summaries: Summaries) -> Iterator[Score]:
-    for key, summary in _own_contests(summaries, ("nested",)).items():
+def _nested(summaries: Summaries, own: Summaries) -> Iterator[Score]:
+    for key, summary in own.items():
         for rival_key, rival in select(
             summaries,
             bench="coliseum",
@@ -248,29 +217,40 @@ def _nested(summaries: Summaries) -> Iterator[Score]:
             yield Score(value / limit, f"{key}: {value:.0f} ns a task, {rival_key.pool()} {limit:.0f} ns")
 
 
-def coliseum_verdicts(summaries: Summaries) -> list[Verdict]:
-    return [
-        judge_ratios(
-            "coliseum not 1 % slower than any pool, by 95 % intervals: wall time",
-            contest_ratios(summaries, "wall_s"),
+def coliseum_verdicts(summaries: Summaries) -> Iterator[Verdict]:
+    for name, words in (("wall_s", "wall time"), ("cpu_s", "CPU time")):
+        question = f"coliseum not 1 % slower than any pool, by 95 % intervals: {words}"
+        yield judge_ratios(question, contest_ratios(summaries, name))
+    own = select(summaries, bench="coliseum", backend=OWN, mode="default", workers=(1, 2))
+    empty = select(own, case="empty")
+    yield judge(
+        "coliseum empty task within 60 ns",
+        (
+            Score(s["ns_per_task"] / EMPTY_NS_MAX, f"{key}: {s['ns_per_task']:.1f} ns a task")
+            for key, s in empty.items()
         ),
-        judge_ratios(
-            "coliseum not 1 % slower than any pool, by 95 % intervals: CPU time",
-            contest_ratios(summaries, "cpu_s"),
+    )
+    yield judge(
+        "coliseum no empty task run inside a push",
+        (
+            _none(s["inline_tasks"], f"{key}: {s['inline_tasks']:.0f} of {s['tasks']:.0f} tasks inline")
+            for key, s in empty.items()
         ),
-        judge("coliseum empty task within 60 ns", _empty_cost(summaries)),
-        judge("coliseum no empty task run inside a push", _empty_inline(summaries)),
-        judge("coliseum nested fib not slower than oneTBB", _nested(summaries)),
-    ]
+    )
+    nested = _nested(summaries, select(own, case="nested"))
+    yield judge("coliseum nested fib not slower than oneTBB", nested)
+
+
+def _overtaken(summaries: Summaries) -> Iterator[Score]:
+    for key, s in select(summaries, bench="stream", backend=OWN, mode="default").items():
+        yield _none(s["overtaken"], f"{key}: {s['overtaken']:.0f} of {s['slots']:.0f} tasks overtaken")
 
 
 def _idle(summaries: Summaries) -> Iterator[Score]:
-    for key, summary in select(summaries, bench="wake", case=IDLE_CASE, backend=OWN, mode="default").items():
-        cpu_us, switches = summary["cpu_s"] * 1e6, summary["ctx_switches"]
-        ratio = cpu_us / IDLE_CPU_US_MAX if switches == 0 else 1 + switches
-        yield Score(
-            ratio, f"{key}: {cpu_us:.0f} us of CPU time and {switches:.0f} context switches in 200 ms"
-        )
+    for key, s in select(summaries, bench="wake", case=IDLE_CASE, backend=OWN, mode="default").items():
+        cpu_us, switches = s["cpu_s"] * 1e6, s["ctx_switches"]
+        text = f"{key}: {cpu_us:.0f} us of CPU time and {switches:.0f} context switches in 200 ms"
+        yield _none(switches, text) if switches else Score(cpu_us / IDLE_CPU_US_MAX, text)
 
 
 def all_verdicts(summaries: Summaries, cores: int) -> list[Verdict]:

@@ -7,7 +7,6 @@ import contextlib
 import platform
 import re
 import subprocess
-from typing import Iterator
 
 from nrbench.system import CPU, System
 
@@ -42,17 +41,11 @@ def command_line(system: System) -> str | None:
     return " ".join(map(_without_value, words[: words.index("--")] if "--" in words else words))
 
 
-def _halt_polling(system: System) -> Iterator[str]:
-    for folder in _HALT_POLLING:
-        for name in system.names(folder):
-            value = system.text(f"{folder}/{name}")
-            if "halt_poll" in name and value is not None:
-                yield f"{name}={value}"
-
-
 def halt_polling(system: System) -> str | None:
     """How long an idle CPU looks for work before it halts: parameters of a guest, and of a host."""
-    return " ".join(_halt_polling(system)) or None
+    files = {name: f"{folder}/{name}" for folder in _HALT_POLLING for name in system.names(folder)}
+    values = {name: system.text(file) for name, file in files.items() if "halt_poll" in name}
+    return " ".join(f"{name}={value}" for name, value in values.items() if value is not None) or None
 
 
 def vcpu_packing(system: System) -> str | None:

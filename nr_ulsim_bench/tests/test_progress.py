@@ -19,13 +19,13 @@ def clock(monkeypatch):
 
 def test_what_is_left_comes_from_how_the_estimates_held(clock):
     bar = Progress(4, 40.0, io.StringIO())
-    assert bar.left_s() == 40
+    assert bar._times() == "elapsed 0:00  left 0:40"
     clock[0] += 20  # twice as long as planned
     bar.step(10, "first")
-    assert bar.left_s() == pytest.approx(60)
+    assert bar._times() == "elapsed 0:20  left 1:00"
     clock[0] += 5
     bar.step(10, "second")
-    assert bar.left_s() == pytest.approx(25)
+    assert bar._times() == "elapsed 0:25  left 0:25"
 
 
 def test_a_log_gets_a_line_now_and_then_and_at_the_end(clock):

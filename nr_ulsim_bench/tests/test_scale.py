@@ -78,8 +78,7 @@ def program(tmp_path, status=0):
 
 def test_the_report_is_printed_and_kept(tmp_path, capsys):
     out = tmp_path / "out"
-    options = run.Options(quick=True, pools=("ws", "glib"), runs=2)
-    assert run.run(options, out, program(tmp_path)) == 0
+    assert run.run(out, True, ("ws", "glib"), 2, program(tmp_path)) == 0
     text = (out / run.REPORT).read_text()
     assert text == f"asked: scale --quick --pool ws --runs 2 --out {out / run.RESULTS}\n"
     assert capsys.readouterr().out.startswith(text)
@@ -88,11 +87,11 @@ def test_the_report_is_printed_and_kept(tmp_path, capsys):
 
 
 def test_runs_that_failed_are_an_exit_status(tmp_path):
-    assert run.run(run.Options(), tmp_path, program(tmp_path, status=1)) == 1
+    assert run.run(tmp_path, False, (), None, program(tmp_path, status=1)) == 1
 
 
 def test_without_an_answer(tmp_path):
     with pytest.raises(BenchError, match="ended with exit status 2"):
-        run.run(run.Options(), tmp_path, program(tmp_path, status=2))
+        run.run(tmp_path, False, (), None, program(tmp_path, status=2))
     with pytest.raises(BenchError, match="in this project's tree only"):
-        run.run(run.Options(), tmp_path, tmp_path / "none")
+        run.run(tmp_path, False, (), None, tmp_path / "none")

@@ -71,10 +71,10 @@ def test_runs_that_fail_are_named_the_rest_goes_on_and_the_exit_status_says_so(b
         (("--cases", "quick:none"), "quick: has no case 'none'; there are: prb106-mcs9"),
         (("--threads", "1,x"), "--threads 1,x: 'x' is no number from 1 to 1024"),
         (("--spin", "warm"), "--spin warm: a mode is off, auto or fixed:MICROSECONDS"),
-        (("--spin", "hot"), "--spin hot: OAI's settings do not have it"),
+        (("--spin", "hot"), "--spin hot: OAI's settings have no such mode"),
         (("--env", "A"), "--env A: not NAME=VALUE"),
         (("--cpus", "4095"), "CPUs [4095]: Invalid argument"),
-        (("--backends", "ws"), "--backends says nothing with --old or --new"),
+        (("--backends", "ws"), "--backends is only for sweeps without builds"),
     ],
 )
 def test_wrong_words_are_explained_in_one_line(builds, words, error):

@@ -6,7 +6,15 @@ from sweep_runs import HOST, OTHER_HOST, rounds, run
 from typer import Typer
 from typer.testing import CliRunner
 
-from nrbench.sweep.compare import CANNOT, NOT_WORSE, SOME_WORSE, compare, comparison_tables, summary
+from nrbench.sweep.compare import (
+    CANNOT,
+    NOT_WORSE,
+    SOME_WORSE,
+    compare,
+    comparison_tables,
+    only_on_one_side,
+    summary,
+)
 from nrbench.sweep.compare_cli import compare as command
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import ResultsError, to_line
@@ -34,11 +42,11 @@ def rx_row(comparison):
 def test_verdict_and_status(factor, verdict, status):
     comparison = compare(times(), times(factor))
     row = rx_row(comparison)
-    assert (row.before, row.after) == (106, 106 * factor)
+    assert (row.old.median, row.new.median) == (106, 106 * factor)
     assert row.ratio.value == pytest.approx(factor)
     assert (row.verdict, comparison.status) == (verdict, status)
     assert not row.ratio.paired
-    assert (comparison.only_before, comparison.only_after, comparison.warnings) == ([], [], [])
+    assert (comparison.missing, comparison.added, comparison.warnings) == ([], [], [])
 
 
 def test_the_threshold_is_for_what_does_not_matter():
@@ -118,7 +126,7 @@ def test_times_of_runs_that_did_not_decode_do_not_count():
         "new", "auto", repeat=9, status="failed", error="not decoded", figures={RX: 9000.0}, cpu_s=90.0
     )
     row = rx_row(compare(times(), [*times(), slow]))
-    assert (row.after, row.new.failed) == (106, 1)
+    assert (row.new.median, row.new.failed) == (106, 1)
 
 
 def test_rows_are_of_one_version():
@@ -126,9 +134,9 @@ def test_rows_are_of_one_version():
         return times(factor, sweep=sweep * 12, build={"sha256": sweep * 12, "oai": oai})
 
     comparison = compare([*of("v2.1.0", "a"), *of("v2.3.0", "b", 2.0)], of("v2.3.0", "c", 2.0))
-    assert rx_row(comparison).key.case == "273 PRB, OAI v2.3.0"
-    assert (rx_row(comparison).before, rx_row(comparison).after) == (212, 212)
-    assert {key.case for key in comparison.missing} == {"273 PRB, OAI v2.1.0"}
+    assert rx_row(comparison).key.case == "slides / 273 PRB, OAI v2.3.0"
+    assert (rx_row(comparison).old.median, rx_row(comparison).new.median) == (212, 212)
+    assert {key.case for key in comparison.missing} == {"slides / 273 PRB, OAI v2.1.0"}
     with pytest.raises(ResultsError, match="^before: holds several builds"):
         compare([*of("v2.1.0", "a"), *of("v2.1.0", "b")], of("v2.1.0", "c"))
 
@@ -142,8 +150,10 @@ def test_more_cpu_time_is_said_but_does_not_count():
 def test_rows_of_one_side_are_listed():
     comparison = compare(times() + times(threads=4), times() + times(case="other"))
     figures = "symbol processing, ULSCH decoding, whole RX, CPU time"
-    assert comparison.only_before == [f"slides / 273 PRB, new auto, 4 threads: {figures}"]
-    assert comparison.only_after == [f"slides / other, new auto, 2 threads: {figures}"]
+    assert list(only_on_one_side(comparison)) == [
+        f"only before: slides / 273 PRB, new auto, 4 threads: {figures}",
+        f"only after: slides / other, new auto, 2 threads: {figures}",
+    ]
     nothing = compare(times(), times(case="other"))
     assert (nothing.rows, nothing.status) == ([], CANNOT)
     assert summary(nothing) == "nothing to compare: no row is on both sides"
@@ -177,7 +187,7 @@ def test_inline_runs_are_no_row():
 def test_a_run_that_was_taken_again_counts_once():
     first = [entry.model_copy(update={"status": "hang", "figures": {}}) for entry in times()]
     row = rx_row(compare(first + times(), times()))
-    assert (row.before, row.old.taken, row.old.failed) == (106, 7, 0)
+    assert (row.old.median, row.old.taken, row.old.failed) == (106, 7, 0)
 
 
 def test_several_hosts_cannot_be_compared():

@@ -8,7 +8,7 @@ from sweep_runs import HOST, rounds, run, sweep
 
 from nrbench.sweep import plots
 from nrbench.sweep.cells import case_results
-from nrbench.sweep.figures import RX, SYMBOLS
+from nrbench.sweep.figures import RX
 
 
 @pytest.fixture(autouse=True)
@@ -54,14 +54,6 @@ def test_times_are_medians_over_threads(result):
     assert [label.get_text() for label in axis.get_xticklabels()] == ["1", "2", "3", "4", "8"]
     assert axis.get_ylim()[0] == 0
     assert len(axis.collections) == 3  # a band each
-
-
-def test_bands_are_the_intervals(result):
-    axis = drawn(result)["symbol processing"]
-    interval = result.get(1, "old", SYMBOLS).interval
-    corners = axis.collections[0].get_paths()[0].vertices
-    at_one = sorted({round(y, 6) for x, y in corners if x == 1})
-    assert at_one == pytest.approx(list(interval), abs=1e-5)
 
 
 def test_speed_up_is_over_inline(result):
@@ -128,9 +120,3 @@ def test_the_same_runs_make_the_same_svg(tmp_path):
         paths = plots.draw_all(case_results([run()]), tmp_path / name)
         texts.append(paths[0].with_suffix(".svg").read_bytes())
     assert texts[0] == texts[1]
-
-
-def test_file_names():
-    assert plots.file_name("a b/../c: é") == "a-b-..-c"
-    assert plots.file_name("///") == "case"
-    assert len(plots.file_name("x" * 500)) <= 120

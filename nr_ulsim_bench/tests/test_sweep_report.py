@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from sweep_runs import HOST, OTHER_HOST, at, build, rounds, run, sweep
 
-from nrbench.sweep import page, report
+from nrbench.sweep import report
 from nrbench.sweep.record import ResultsError, to_line
 from nrbench.sweep.report import report_files, write_report
 
@@ -79,7 +79,6 @@ def test_the_page_says_it_first(two_hosts):
     body = found.texts["body"]
     order = (
         "Summary",
-        "Hosts side by side",
         "1 of 141 runs gave no result",
         "How it was measured",
         "Options",
@@ -88,7 +87,6 @@ def test_the_page_says_it_first(two_hosts):
     assert places == sorted(places)
     assert "times as fast as old at 4 threads" in found.texts["ul"]
     assert "killed after 60 s" in found.texts["td"]
-    assert "are not compared" in found.texts["p"]
     for host in (HOST, OTHER_HOST):
         assert found.texts["h2"].count(host.label) == 2
     assert "C1 (2 µs), C6 (133 µs)" in found.texts["td"]
@@ -98,7 +96,6 @@ def test_the_page_says_it_first(two_hosts):
 def test_the_text_has_the_same_tables(two_hosts):
     text = (two_hosts[0] / "report.txt").read_text(encoding="utf-8")
     assert text.count("Whole RX, against old and the bound") == 4
-    assert "Hosts side by side" in text
     assert text.rindex("Summary") > text.rindex("gave no result")
     assert max(len(line) for line in text.splitlines()) <= 110
 
@@ -136,7 +133,7 @@ def test_settings_do_not_make_a_program_another_one(tmp_path, capsys):
     write_report(runs, tmp_path)
     assert "WARNING" not in capsys.readouterr().out
     _, found = read_page(tmp_path)
-    assert "1 workers" in found.texts["td"] and "-C2" in found.texts["td"]
+    assert "1 workers" in found.texts["td"] and found.texts["td"].count("-C<threads>") == 1
 
 
 @pytest.mark.parametrize(
@@ -173,20 +170,18 @@ def test_hosts_of_one_label_are_told_apart(tmp_path, capsys):
     assert f"{HOST.label} ({HOST.id})" in shown and f"{HOST.label} (99999999)" in shown
 
 
-def test_mixed_programs_and_options_are_said(tmp_path, capsys):
+def test_mixed_options_and_changed_hosts_are_reported(tmp_path, capsys):
     runs = [
         run(),
-        run(repeat=1, build={"sha256": "3" * 12}),
-        run(repeat=2, options=("-m", "9")),
-        run(repeat=3, host=HOST.model_copy(update={"governor": "powersave"})),
+        run(repeat=1, options=("-m", "9")),
+        run(repeat=2, host=HOST.model_copy(update={"governor": "powersave"})),
     ]
     write_report(runs, tmp_path)
     shown = " ".join(capsys.readouterr().out.split())  # lines are broken anywhere
-    assert "2 different programs taken together" in shown
     assert "2 different lists of options taken together: -m 28 | -m 9" in shown
     assert "frequency governor" in shown and "changed between runs (1 of them)" in shown
     _, found = read_page(tmp_path)
-    assert "2 different programs taken together" in found.texts["p"]
+    assert "2 different lists of options taken together" in found.texts["p"]
 
 
 def write_runs(path, runs):
@@ -226,7 +221,7 @@ def test_failed_runs_that_were_taken_again_are_no_failures_but_are_said(tmp_path
     write_report([bad, *rounds([100, 110], "old"), *rounds([50, 60])], tmp_path)
     shown = " ".join(capsys.readouterr().out.split())
     assert "gave no result" not in shown
-    assert f"1 failed runs were taken again, so that they count no more: {HOST.label}, old, hang ×1" in shown
+    assert f"1 failed runs were taken again and no longer count: {HOST.label}, old, hang ×1" in shown
     assert [row["failed"] for row in rx_rows(tmp_path)] == ["0", "0"]
 
 
@@ -263,11 +258,10 @@ def test_changes_of_a_host_are_told_in_the_order_of_time(tmp_path, capsys):
 
 
 def test_what_differs_within_a_table_is_said(tmp_path, capsys):
-    runs = [run(snr_db=20.0), run(repeat=1, snr_db=21.5), run(repeat=2, snr_db=20.0, trials=300)]
+    runs = [run(snr_db=20.0), run(repeat=1, snr_db=21.5)]
     write_report(runs, tmp_path)
     shown = " ".join(capsys.readouterr().out.split())
     assert "2 different SNR (dB) taken together: 20 | 21.5" in shown
-    assert "2 different numbers of slots taken together: 100 | 300" in shown
 
 
 def test_a_report_is_written_before_it_is_shown(tmp_path, monkeypatch):
@@ -309,18 +303,6 @@ def test_bad_files_are_named(tmp_path):
         report_files([tmp_path / "none.ndjson"], tmp_path / "out")
     with pytest.raises(ResultsError, match="runs.ndjson: No such file"):
         report_files([tmp_path], tmp_path / "out")
-
-
-def test_pictures_that_make_the_page_too_large_are_left_out(tmp_path, monkeypatch):
-    runs = [run(case=case) for case in ("a", "b")]
-    write_report(runs, tmp_path)
-    pictures = [reference for reference in read_page(tmp_path)[1].references if reference.startswith("data:")]
-    assert len(pictures) == 2
-    monkeypatch.setattr(page, "EMBEDDED_MAX", sum(map(len, pictures)) - 1)
-    write_report(runs, tmp_path)
-    text, found = read_page(tmp_path)
-    assert sum(reference.startswith("data:") for reference in found.references) == 1
-    assert "it is in Model-A-4-CPUs-slides-b.png" in text
 
 
 def test_of_many_variants_a_terminal_gets_the_main_figure_and_the_files_get_all(tmp_path, capsys):

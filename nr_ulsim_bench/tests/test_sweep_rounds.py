@@ -47,11 +47,6 @@ def test_of_a_run_that_failed_and_was_taken_again_the_result_counts(turned):
     assert (result.runs, result.replaced) == ([good], [bad])
 
 
-def test_of_two_failures_the_later_counts():
-    first, second = failed(began=at(0)), failed(began=at(HOUR))
-    assert merged([("a", [second]), ("b", [first])]).runs == [second]
-
-
 def test_two_results_of_one_run_are_an_error_that_names_files_and_times():
     one, other = run(began=at(0)), run(began=at(7))
     said = "^x.ndjson and y.ndjson: two results of one run .*slides / 273 PRB, new, 2 threads, repeat 0.*"

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from sweep_runs import HOST
 
-from nrbench.sweep.plan import Setting
+from nrbench.sweep.plan import Setting, Sweep
 from nrbench.sweep.record import Build, ResultsError, read_runs
-from nrbench.sweep.run import Runner, Sweep, Taken
+from nrbench.sweep.run import Runner
 from nrbench.sweep.store import Writer, locked, put_aside
 
 PROGRAM = "0123456789ab"
@@ -22,7 +22,13 @@ SETTINGS = [
 
 
 def fine(setting):
-    return Taken("ok", build=Build(sha256=PROGRAM), figures={"rx_us": 1.5})
+    return {"status": "ok", "build": Build(sha256=PROGRAM), "figures": {"rx_us": 1.5}}
+
+
+def ran(sweep, path):
+    runner = Runner(sweep, path)
+    runner.run()
+    return runner
 
 
 def a_sweep(take=fine, settings=SETTINGS, repeats=3, sweep_id="aaaaaaaaaaaa"):
@@ -44,12 +50,12 @@ def interrupting(after):
 
 def test_an_interrupted_sweep_goes_on_where_it_ended(tmp_path):
     path = tmp_path / "out" / "runs.ndjson"
-    result = Runner(a_sweep(interrupting(after=5)), path).run()
+    result = ran(a_sweep(interrupting(after=5)), path)
     assert result.interrupted and len(result.taken) == 5 and len(read_runs(path)) == 5
     rest = Runner(a_sweep(), path)
     assert len(rest.steps) == 7
-    result = rest.run()
-    assert not result.interrupted and len(result.taken) == 7 and len(result.runs) == 12
+    rest.run()
+    assert not rest.interrupted and len(rest.taken) == 7 and len(rest.runs) == 12
     places = Counter((run.pool, run.threads, run.repeat) for run in read_runs(path))
     assert len(places) == 12 and set(places.values()) == {1}
     assert Runner(a_sweep(), path).steps == []
@@ -89,9 +95,10 @@ def test_results_of_another_sweep_are_not_mixed_in(tmp_path):
 
 def test_what_fails_twice_is_left_out_and_the_rest_goes_on(tmp_path):
     def take(setting):
-        return Taken("hang", "no end within 3 s") if setting.threads == 2 else fine(setting)
+        hung = {"status": "hang", "error": "no end within 3 s"}
+        return hung if setting.threads == 2 else fine(setting)
 
-    result = Runner(a_sweep(take, repeats=4), tmp_path / "runs.ndjson").run()
+    result = ran(a_sweep(take, repeats=4), tmp_path / "runs.ndjson")
     states = Counter((run.threads, run.status) for run in result.runs)
     assert states == {(1, "ok"): 8, (2, "hang"): 4, (2, "missing"): 4}
     assert len(result.failed) == 8
@@ -138,14 +145,14 @@ def test_what_fails_now_and_then_is_not_left_out(tmp_path):
 
     def take(setting):
         count[setting] += 1
-        return Taken("crash", "ended by SIGSEGV") if count[setting] % 3 else fine(setting)
+        return {"status": "crash", "error": "ended by SIGSEGV"} if count[setting] % 3 else fine(setting)
 
-    result = Runner(a_sweep(take, SETTINGS[:1], repeats=12), tmp_path / "runs.ndjson").run()
+    result = ran(a_sweep(take, SETTINGS[:1], repeats=12), tmp_path / "runs.ndjson")
     assert Counter(run.status for run in result.runs) == {"crash": 2, "missing": 10}
     again = Runner(a_sweep(lambda setting: fine(setting), SETTINGS[:1], repeats=1), tmp_path / "runs.ndjson")
     again.run()
     count.clear()
-    result = Runner(a_sweep(take, SETTINGS[:1], repeats=12), tmp_path / "runs.ndjson").run()
+    result = ran(a_sweep(take, SETTINGS[:1], repeats=12), tmp_path / "runs.ndjson")
     assert Counter(run.status for run in result.taken) == {"crash": 8, "ok": 3}
 
 
@@ -160,7 +167,7 @@ def test_one_sweep_at_a_time_writes_to_a_folder(tmp_path):
 
 def test_a_full_disk_is_named_and_what_is_there_is_kept(tmp_path):
     path = tmp_path / "runs.ndjson"
-    run = Runner(a_sweep(repeats=1), path).run().runs[0]
+    run = ran(a_sweep(repeats=1), path).runs[0]
     writer = Writer(path)
     writer.close()
     writer.out = open("/dev/full", "wb", buffering=0)

@@ -71,7 +71,7 @@ def test_a_signal_ends_it_with_a_report(sweep, number, tmp_path):
     process.send_signal(number)
     _, said = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
-    assert "interrupted: 1 of 4 runs taken; the same command goes on" in said
+    assert "interrupted: 1 of 4 runs taken; the same command takes the rest" in said
     assert is_gone(run)
     assert len(read_runs(tmp_path / "out" / "runs.ndjson")) == 1
     assert (tmp_path / "out" / "report.html").is_file()

@@ -34,12 +34,12 @@ def take(folder, pool="new", limit_s=60.0, environment=(), cpus=None, options=("
 def test_a_run_gives_figures_costs_and_what_was_run(tmp_path):
     folder = a_program(tmp_path, printing("v2.3.0-new-2-layers.txt"))
     taken = take(folder)
-    assert taken.status == "ok" and taken.error is None
-    assert taken.figures["rx_us"] > taken.figures["decoding_us"] > 0
-    assert taken.wall_s > 0 and taken.cpu_s > 0 and taken.rss_mib > 1
-    assert taken.build.oai == "v2.3.0" and taken.build.pool.startswith("thread_pool_ws ")
-    assert taken.build.sha256 == hashlib.sha256((folder / "nr_ulsim").read_bytes()).hexdigest()[:12]
-    assert taken.snr_db == 40
+    assert taken["status"] == "ok" and taken["error"] is None
+    assert taken["figures"]["rx_us"] > taken["figures"]["decoding_us"] > 0
+    assert taken["wall_s"] > 0 and taken["cpu_s"] > 0 and taken["rss_mib"] > 1
+    assert taken["build"].oai == "v2.3.0" and taken["build"].pool.startswith("thread_pool_ws ")
+    assert taken["build"].sha256 == hashlib.sha256((folder / "nr_ulsim").read_bytes()).hexdigest()[:12]
+    assert taken["snr_db"] == 40
 
 
 @pytest.mark.parametrize(
@@ -59,22 +59,22 @@ def test_a_run_gives_figures_costs_and_what_was_run(tmp_path):
 )
 def test_a_run_that_fails_says_how(tmp_path, body, status, error):
     taken = take(a_program(tmp_path, body))
-    assert taken.status == status
-    assert re.search(error, taken.error), taken.error
-    assert taken.build is not None and taken.wall_s > 0
+    assert taken["status"] == status
+    assert re.search(error, taken["error"]), taken["error"]
+    assert taken["build"] is not None and taken["wall_s"] > 0
 
 
 def test_a_run_that_hangs_says_its_last_words(tmp_path):
     body = "print('slot 7'); sys.stdout.flush(); import time; time.sleep(1000)"
     taken = take(a_program(tmp_path, body), limit_s=3)
-    assert taken.status == "hang" and taken.error == "no end within 3 s; killed. Last line: slot 7"
+    assert taken["status"] == "hang" and taken["error"] == "no end within 3 s; killed. Last line: slot 7"
 
 
 def test_a_run_that_writes_without_end_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "FILE_MAX_BYTES", 1 << 20)
     body = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nwhile True: print('x' * 10000)"
     taken = take(a_program(tmp_path, body))
-    assert taken.status == "failed" and taken.error.startswith("it wrote more than ")
+    assert taken["status"] == "failed" and taken["error"].startswith("it wrote more than ")
 
 
 def test_a_library_beside_the_program_is_part_of_it(tmp_path):
@@ -94,7 +94,7 @@ def test_the_program_sees_its_folder_its_options_and_only_the_settings_of_the_sw
         "sys.exit(0 if (here, mine, options) == (True, {'TPOOL_WS_REPORT': '1'}, ['-P', '-C2']) else 9)"
     )
     taken = take(a_program(tmp_path, body), environment=(("TPOOL_WS_REPORT", "1"),))
-    assert taken.status == "unparsable", taken.error
+    assert taken["status"] == "unparsable", taken["error"]
 
 
 @pytest.mark.parametrize(

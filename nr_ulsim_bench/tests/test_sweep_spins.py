@@ -70,7 +70,3 @@ def test_few_repeats_have_no_intervals_and_it_is_said():
     (table,) = spin_tables(result_of({"off": OFF, "auto": {1: 0.8, 2: 0.8}}, repeats=3))
     assert table.rows[0][3] == "0.80 -"
     assert "no intervals below 5 repeats" in table.notes
-
-
-def test_one_mode_alone_has_no_table():
-    assert list(spin_tables(result_of({"auto": OFF}))) == []

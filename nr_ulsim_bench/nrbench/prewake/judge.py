@@ -6,10 +6,10 @@ from __future__ import annotations
 import random
 import statistics
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 Line = dict[str, Any]
+Modes = dict[str, Line]
 Costs = Mapping[str, Sequence[float]]
 
 REGRET_MAX = 1.10
@@ -35,38 +35,34 @@ class CaseKey(NamedTuple):
     workers: int
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The modes of one call, or why there are none."""
 
-    modes: dict[str, Line]
-    reason: str | None = None
+    modes: Modes
+    reason: str | None
 
 
 Results = dict[CaseKey, Result]
 
 
 def collect(lines: Iterable[Line]) -> Results:
-    modes: dict[CaseKey, dict[str, Line]] = defaultdict(dict)
+    modes: dict[CaseKey, Modes] = defaultdict(dict)
     reasons: dict[CaseKey, str] = {}
-    for line in lines:
-        if line.get("bench") != "prewake":
-            continue
-        key = CaseKey(line["kind"], line["env"], line["scenario"], line["workers"])
-        if "mode" in line and line.get("slots") != 0:
-            modes[key][line["mode"]] = line
-        elif "mode" in line:
+    for line in (line for line in lines if line.get("bench") == "prewake"):
+        key = CaseKey(*(line[name] for name in CaseKey._fields))
+        if "mode" not in line:
+            reasons[key] = line.get("skipped") or line.get("error") or "no answer"
+        elif line.get("slots") == 0:
             reasons[key] = "no slot had a burst"
         else:
-            reasons[key] = line.get("skipped") or line.get("error") or "no answer"
+            modes[key][line["mode"]] = line
     return {key: Result(modes.get(key, {}), reasons.get(key)) for key in modes.keys() | reasons.keys()}
 
 
-def constants(modes: dict[str, Line]) -> Costs:
+def constants(modes: Modes) -> Costs:
     """What somebody can set by hand: a lead, or none at all."""
-    return {
-        name: line["round_cost_us"] for name, line in modes.items() if name == "off" or name[:6] == "fixed:"
-    }
+    by_hand = {name: line for name, line in modes.items() if name == "off" or name[:6] == "fixed:"}
+    return {name: line["round_cost_us"] for name, line in by_hand.items()}
 
 
 def best_constant(costs: Costs) -> str:
@@ -88,8 +84,7 @@ def tuned_cost(costs: Costs) -> float:
     return statistics.fmean(paid)
 
 
-@dataclass(frozen=True)
-class Regret:
+class Regret(NamedTuple):
     best: str
     best_cost_us: float
     tuned_cost_us: float
@@ -110,31 +105,22 @@ class Regret:
 
 
 def quiet_rounds(line: Line) -> list[int]:
-    every = list(range(len(line["round_cost_us"])))
+    every = range(len(line["round_cost_us"]))
     others = line.get("round_others", [0.0] * len(every))
     quiet = [i for i in every if others[i] <= OTHERS_MAX]
-    return quiet if len(quiet) >= QUIET_ROUNDS_MIN else every
+    return quiet if len(quiet) >= QUIET_ROUNDS_MIN else list(every)
 
 
-def regret(modes: dict[str, Line]) -> Regret | None:
+def regret(modes: Modes) -> Regret | None:
     if not {"auto", "off"} <= modes.keys() or len(constants(modes)) < 2:
         return None
-    rounds = quiet_rounds(modes["auto"])
+    rounds, every = quiet_rounds(modes["auto"]), modes["auto"]["round_cost_us"]
     costs = {name: [series[i] for i in rounds] for name, series in constants(modes).items()}
-    auto = [modes["auto"]["round_cost_us"][i] for i in rounds]
-    low, high = interval(auto, costs)
+    auto = [every[i] for i in rounds]
     best = best_constant(costs)
-    return Regret(
-        best,
-        statistics.fmean(costs[best]),
-        tuned_cost(costs),
-        statistics.fmean(auto),
-        statistics.fmean(costs["off"]),
-        low,
-        high,
-        len(rounds),
-        len(modes["auto"]["round_cost_us"]),
-    )
+    means = (statistics.fmean(costs[best]), tuned_cost(costs), statistics.fmean(auto))
+    off = statistics.fmean(costs["off"])
+    return Regret(best, *means, off, *interval(auto, costs), len(rounds), len(every))
 
 
 def interval(auto: Sequence[float], costs: Costs) -> tuple[float, float]:
@@ -149,11 +135,9 @@ def interval(auto: Sequence[float], costs: Costs) -> tuple[float, float]:
     return ratios[RESAMPLES // 20], ratios[-RESAMPLES // 20 - 1]
 
 
-@dataclass(frozen=True)
-class Cut:
-    """By how much auto shortens what off has."""
+class Cut(NamedTuple):
+    """By how much auto shortens a time of off."""
 
-    field: str
     off_p50_us: float
     auto_p50_us: float
     off_p99_us: float
@@ -175,23 +159,21 @@ class Cut:
         return self.p50 >= P50_CUT_MIN and self.p99 >= P99_CUT_MIN
 
 
-def cut(modes: dict[str, Line], field: str) -> Cut | None:
-    if "auto" not in modes or "off" not in modes:
+def cut(modes: Modes, field: str) -> Cut | None:
+    if not {"auto", "off"} <= modes.keys():
         return None
-    values = [modes[mode][f"{field}_{p}_us"] for p in ("p50", "p99") for mode in ("off", "auto")]
-    return Cut(field, *values)
+    return Cut(*(modes[mode][f"{field}_{p}_us"] for p in ("p50", "p99") for mode in ("off", "auto")))
 
 
-def cpu_kept(modes: dict[str, Line], cap_percent: float) -> bool:
+def cpu_kept(modes: Modes, cap_percent: float) -> bool:
     """By the pool's own count at the cap at most, and in no block, of some 40 ms, above it by over a tenth.
 
     And by the kernel's: what workers take beyond their tasks, less what they take so with `off`.
     """
     auto = modes["auto"]
+    extra = auto["worker_extra_percent"] - modes["off"]["worker_extra_percent"]
     counted = auto["spin_percent"] <= cap_percent and auto["spin_percent_max"] <= 1.1 * cap_percent
-    return bool(
-        counted and auto["worker_extra_percent"] - modes["off"]["worker_extra_percent"] <= cap_percent
-    )
+    return bool(counted and extra <= cap_percent)
 
 
 def steady_limit_us(bound_us: float) -> float:
@@ -203,9 +185,8 @@ def steady_passed(auto: Line) -> bool:
     return bool(in_time and auto["cpu_per_work"] <= STEADY_CPU_MAX)
 
 
-@dataclass(frozen=True)
-class Recovery:
-    """After a step: the lateness that it comes to, and how long it is above that."""
+class Recovery(NamedTuple):
+    """After a step: the lateness that it settles at, and how long it is above that."""
 
     first_us: float
     settled_us: float
@@ -230,9 +211,7 @@ def idle_passed(line: Line) -> bool:
     return bool(line["cpu_us"] <= IDLE_CPU_US_MAX and line["ctx_switches"] == 0)
 
 
-def canary_passed(modes: dict[str, Line], cap_percent: float) -> bool | None:
+def canary_passed(modes: Modes, cap_percent: float) -> bool:
     """What off leaves to a normal thread, less the cap, and two hundredths for the measurement."""
-    if not {"off", "auto"} <= modes.keys():
-        return None
     pairs = zip(modes["off"]["canary_share"], modes["auto"]["canary_share"])
     return all(auto >= max(CANARY_SHARE_MIN, off - cap_percent / 100 - 0.02) for off, auto in pairs)

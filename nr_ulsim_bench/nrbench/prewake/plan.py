@@ -6,7 +6,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, NamedTuple
+
+from nrbench.prewake.judge import CaseKey
 
 CAP_PERCENT, PRICE = 10, 9
 KINDS = ("regret", "steady", "step", "idle", "canary")
@@ -14,17 +16,14 @@ KINDS = ("regret", "steady", "step", "idle", "canary")
 OVERHEAD_S = 0.1
 
 
-@dataclass(frozen=True)
-class Environment:
+class Environment(NamedTuple):
     """What is different about the machine."""
 
     name: str
-    text: str
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(NamedTuple):
     """What the radio does."""
 
     name: str
@@ -40,8 +39,7 @@ class Scenario:
         return *timing, work, *self.extra
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """One call of ws-prewake."""
 
     kind: str  # of KINDS
@@ -52,13 +50,7 @@ class Case:
     seconds: float
 
     def labels(self) -> dict[str, object]:
-        return {
-            "bench": "prewake",
-            "kind": self.kind,
-            "env": self.env,
-            "scenario": self.scenario,
-            "workers": self.workers,
-        }
+        return {"bench": "prewake", **{name: getattr(self, name) for name in CaseKey._fields}}
 
 
 @dataclass(frozen=True)
@@ -79,22 +71,14 @@ def environments(cores: int, realtime: bool = True) -> list[Environment]:
     the producer's CPU must not sleep with them."""
     other_machine = (*(("class=rrall",) if realtime else ()), "pin=1")
     return [
-        Environment("normal", "normal class", ()),
-        Environment("realtime", "producer and workers SCHED_RR", ("class=rrall",)),
-        Environment("hog", "one core busy with a normal process", ("hog=1",)),
-        Environment(
-            "quota", f"control group with {0.6 * cores:g} CPUs' time", (f"quota_percent={60 * cores}",)
-        ),
-        Environment("latency0", "cpu_dma_latency held at 0: CPUs do not sleep deeply", ("dma_latency=0",)),
-        Environment("slack1", "timer slack 1 ns instead of 50 us", ("slack_ns=1",)),
-        Environment("wake5", "5 us added to each wake", (*other_machine, "inject_us=5")),
-        Environment("wake30", "30 us added to each wake", (*other_machine, "inject_us=30")),
-        Environment("wake100", "100 us added to each wake", (*other_machine, "inject_us=100")),
-        Environment(
-            "wake20or80",
-            "20 us added, in one wake of five 80 us",
-            (*other_machine, "inject_us=20", "bimodal=20"),
-        ),
+        Environment("normal", ()),
+        Environment("realtime", ("class=rrall",)),
+        Environment("hog", ("hog=1",)),
+        Environment("quota", (f"quota_percent={60 * cores}",)),
+        Environment("latency0", ("dma_latency=0",)),  # CPUs do not sleep deeply
+        Environment("slack1", ("slack_ns=1",)),  # instead of 50 us
+        *(Environment(f"wake{us}", (*other_machine, f"inject_us={us}")) for us in (5, 30, 100)),
+        Environment("wake20or80", (*other_machine, "inject_us=20", "bimodal=20")),  # 80 in one wake of five
     ]
 
 

@@ -7,14 +7,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+from matplotlib.axes import Axes
 
-matplotlib.use("Agg")  # there may be no display
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-
-from nrbench.prewake.judge import Line, Results  # noqa: E402
-from nrbench.prewake.plan import environments  # noqa: E402
+from nrbench.drawing import legend, plt, save
+from nrbench.prewake.judge import Line, Results
+from nrbench.prewake.plan import environments
 
 COLUMNS = 4
 
@@ -23,21 +20,18 @@ def _point(line: Line) -> tuple[float, float]:
     return line["cpu_us"] - line["work_us"], line["lateness_mean_us"]
 
 
-def _draw_scenario(axis: Axes, name: str, modes: dict[str, Line], color: Any) -> Any:
+def _draw_scenario(axis: Axes, name: str, modes: dict[str, Line], color: Any) -> None:
     leads = sorted((line for mode, line in modes.items() if mode[:6] == "fixed:"), key=lambda a: a["lead_us"])
     points = [_point(line) for line in leads]
     xs, ys = [x for x, _ in points], [y for _, y in points]
-    (handle,) = axis.plot(xs, ys, "-o", color=color, markersize=3, linewidth=1, label=name)
-    for line, (x, y) in zip(leads, points):
-        if line in leads[::3]:
-            axis.annotate(
-                f"{line['lead_us']:g}", (x, y), fontsize=6, textcoords="offset points", xytext=(2, 2)
-            )
+    axis.plot(xs, ys, "-o", color=color, markersize=3, linewidth=1, label=name)
+    for line, point in list(zip(leads, points))[::3]:
+        place: Any = {"textcoords": "offset points", "xytext": (2, 2)}
+        axis.annotate(f"{line['lead_us']:g}", point, fontsize=6, **place)
     for mode, marker, size in (("off", "s", 7), ("auto", "*", 13)):
         if mode in modes:
-            x, y = _point(modes[mode])
-            axis.plot(x, y, marker, color=color, markersize=size, markeredgecolor="black", zorder=3)
-    return handle
+            look: Any = {"markersize": size, "markeredgecolor": "black", "zorder": 3}
+            axis.plot(*_point(modes[mode]), marker, color=color, **look)
 
 
 def draw_environments(results: Results, path: Path) -> list[str]:
@@ -47,16 +41,13 @@ def draw_environments(results: Results, path: Path) -> list[str]:
     if not names:
         return []
     rows, columns = math.ceil(len(names) / COLUMNS), min(COLUMNS, len(names))
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(4.2 * columns, 3.6 * rows), squeeze=False, layout="constrained"
-    )
+    size = (4.2 * columns, 3.6 * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
     scenarios = sorted({key.scenario for key in regret})
-    handles: dict[str, Any] = {}
     for axis, name in zip(axes.flat, names):
         for key in sorted(key for key in regret if key.env == name):
-            color = plt.get_cmap("tab10")(scenarios.index(key.scenario) % 10)
-            handle = _draw_scenario(axis, key.scenario, regret[key].modes, color)
-            handles.setdefault(key.scenario, handle)
+            color = f"C{scenarios.index(key.scenario)}"
+            _draw_scenario(axis, key.scenario, regret[key].modes, color)
         axis.set_title(name, fontsize=10)
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
@@ -66,7 +57,5 @@ def draw_environments(results: Results, path: Path) -> list[str]:
     figure.supxlabel("CPU time a slot beyond the work, us", fontsize=9)
     figure.supylabel("lateness, mean, us", fontsize=9)
     figure.suptitle("Curves: fixed leads, us; squares: off; stars: auto, to lie on its curve or below")
-    figure.legend(handles.values(), handles.keys(), loc="outside right upper", frameon=False)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-    return [path.name]
+    legend(figure, 1, "outside right upper")
+    return [save(figure, path, dpi=130)]

@@ -22,7 +22,8 @@ RESAMPLES = 5000
 N_MIN = 5
 SEED = 1
 
-Values = Sequence[float] | NDArray[np.float64]
+Array = NDArray[np.float64]
+Values = Sequence[float] | Array
 
 
 class Interval(NamedTuple):
@@ -36,12 +37,12 @@ class Interval(NamedTuple):
 def student_quantile(probability: float, degrees: int) -> float:
     """Of Student's distribution with at least 4 degrees of freedom, to three digits."""
     z = NormalDist().inv_cdf(probability)
-    return (
-        z
-        + (z**3 + z) / (4 * degrees)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * degrees**3)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
+    return z + math.fsum(term / float(degrees) ** power for power, term in enumerate(terms, start=1))
 
 
 def tail(count: int) -> float:
@@ -55,48 +56,29 @@ def _picks(count: int, seed: int) -> NDArray[np.intp]:
     return np.random.default_rng((seed, count)).integers(0, count, (RESAMPLES, count))
 
 
-def _medians(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    resampled = np.sort(values[_picks(len(values), seed)], axis=1)  # for few values faster than a partition
-    middle = len(values) // 2
-    if len(values) % 2:
-        return resampled[:, middle]
-    return (resampled[:, middle - 1] + resampled[:, middle]) / 2
+def _medians(values: Values, seed: int) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    return np.asarray(np.median(array[_picks(len(array), seed)], axis=1))
 
 
-def _interval(statistics: NDArray[np.float64], count: int) -> Interval:
+def _interval(statistics: Array, count: int) -> Interval:
     cut = tail(count)
     low, high = np.quantile(statistics, [cut, 1 - cut])
     return Interval(float(low), float(high))
 
 
-def _positive(values: Values, what: str) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not (np.isfinite(array).all() and (array > 0).all()):
-        raise ValueError(f"{what}: a ratio needs finite values above 0, got {values!r}")
-    return array
-
-
-def median_interval(values: Values, seed: int = SEED) -> Interval | None:
+def median_interval(values: Values) -> Interval | None:
     """None: too few values."""
-    array = np.asarray(values, dtype=np.float64)
-    return _interval(_medians(array, seed), len(array)) if len(array) >= N_MIN else None
+    return _interval(_medians(values, SEED), len(values)) if len(values) >= N_MIN else None
 
 
-def paired_ratio_interval(old: Values, new: Values, seed: int = SEED) -> Interval | None:
-    """Of median(new) / median(old), where old[i] and new[i] are of the same round: rounds are resampled, so
-    what hits both alike widens nothing. None: too few rounds."""
-    before, after = _positive(old, "old"), _positive(new, "new")
-    if len(before) != len(after):
-        raise ValueError(f"pairs wanted, got {len(before)} and {len(after)} values")
-    if len(before) < N_MIN:
-        return None
-    return _interval(_medians(after, seed) / _medians(before, seed), len(before))
+def ratio_interval(old: Values, new: Values, paired: bool) -> Interval | None:
+    """Of median(new) / median(old), all of them above 0. None: too few values on one side.
 
-
-def ratio_interval(old: Values, new: Values, seed: int = SEED) -> Interval | None:
-    """Of median(new) / median(old), taken apart from each other. None: too few values on one side."""
-    before, after = _positive(old, "old"), _positive(new, "new")
-    fewest = min(len(before), len(after))
+    @param paired  old[i] and new[i] are of the same round. Rounds are then resampled, so that what hits both
+                   alike widens nothing.
+    """
+    fewest = min(len(old), len(new))
     if fewest < N_MIN:
         return None
-    return _interval(_medians(after, seed) / _medians(before, seed + 1), fewest)
+    return _interval(_medians(new, SEED) / _medians(old, SEED if paired else SEED + 1), fewest)

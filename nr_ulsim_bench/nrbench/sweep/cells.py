@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tables, plots and the page say of a figure of a variant: computed once, shown by all of them."""
+"""What tables, plots and the page show of a figure of a variant: computed once for all of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import pandas as pd
 
-from nrbench.sweep.bootstrap import N_MIN, Interval, median_interval, paired_ratio_interval, ratio_interval
-from nrbench.sweep.figures import MAIN, TITLES, Figure
+from nrbench.sweep.bootstrap import N_MIN, Interval, median_interval, ratio_interval
+from nrbench.sweep.figures import MAIN, RX, TITLES, Figure
 from nrbench.sweep.frame import BOUND_KEYS, CPU, WALL, Group, groups
 from nrbench.sweep.record import Run
-from nrbench.sweep.verdicts import Verdict, judge
+from nrbench.sweep.verdicts import NONE, SAME, Verdict, judge
 
-COST = (Figure(CPU, "CPU time"), Figure(WALL, "wall time"))
+CPU_TIME = Figure(CPU, "CPU time")
+COST = (CPU_TIME, Figure(WALL, "wall time"))
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,13 @@ class Ratio:
 
     @property
     def verdict(self) -> Verdict:
-        return judge(self.value, self.interval, self.repeats, self.threshold)
+        return judge(self.interval, self.repeats, self.threshold)
 
 
 @dataclass(frozen=True)
 class Cell:
     count: int
-    failed: int
-    causes: tuple[str, ...]
+    causes: tuple[str, ...]  # of the runs that failed
     median: float | None
     half_iqr: float | None
     interval: Interval | None
@@ -48,6 +48,16 @@ class Cell:
     @property
     def over_bound(self) -> float | None:
         return self.median / self.bound if self.median is not None and self.bound else None
+
+    @property
+    def is_below_bound(self) -> bool:
+        """By more than the last digit of tables."""
+        return self.over_bound is not None and self.over_bound < 0.995
+
+    @property
+    def word(self) -> str:
+        """Of the verdict."""
+        return self.ratio.verdict.word if self.ratio else NONE
 
 
 class Place(NamedTuple):
@@ -71,10 +81,9 @@ def ratio_of(
     before, after = (old.loc[shared], new.loc[shared]) if paired else (old, new)
     if not len(before) or not len(after) or min(before.min(), after.min()) <= 0:
         return None
-    between = paired_ratio_interval if paired else ratio_interval
     return Ratio(
         float(after.median() / before.median()),
-        between(before.to_numpy(), after.to_numpy()),
+        ratio_interval(before.to_numpy(), after.to_numpy(), paired),
         min(len(before), len(after)),
         paired,
         threshold,
@@ -88,60 +97,63 @@ class CaseResult:
     group: Group
     threshold: float = 0.0
 
+    def _there(self, figures: Sequence[Figure]) -> tuple[Figure, ...]:
+        """Those that any run with a result has."""
+        good = self.group.frame[self.group.frame["status"] == "ok"]
+        return tuple(figure for figure in figures if figure.key in good and good[figure.key].notna().any())
+
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
-        """The main figures that any run of the case has."""
-        return tuple(figure for figure in MAIN if self._has(figure.key))
+        return self._there(MAIN)
 
     @cached_property
     def others(self) -> tuple[Figure, ...]:
         """The remaining ones, bounds excepted."""
-        main = {figure.key for figure in MAIN}
-        known = [*TITLES, *(str(name) for name in self.group.frame if str(name).endswith("_us"))]
-        names = [name for name in dict.fromkeys(known) if name not in main and name not in BOUND_KEYS]
-        return tuple(Figure(name, TITLES.get(name, name)) for name in names if self._has(name))
+        names = [*TITLES, *(str(name) for name in self.group.frame if str(name).endswith("_us"))]
+        left_out = {*BOUND_KEYS, *(figure.key for figure in MAIN)}
+        rest = (name for name in dict.fromkeys(names) if name not in left_out)
+        return self._there([Figure(name, TITLES.get(name, name)) for name in rest])
 
     @cached_property
     def costs(self) -> tuple[Figure, ...]:
-        return tuple(figure for figure in COST if self._has(figure.key))
+        return self._there(COST)
 
-    def _has(self, column: str) -> bool:
-        frame = self.group.frame
-        return column in frame and bool((frame[column].notna() & (frame["status"] == "ok")).any())
+    @property
+    def compared(self) -> tuple[Figure, ...]:
+        """Those of which ratios are shown."""
+        return (*self.figures, *(figure for figure in self.costs if figure == CPU_TIME))
+
+    @property
+    def main(self) -> Figure | None:
+        """What a case is summed up by: whole RX, else the last figure that it has."""
+        return next((f for f in self.figures if f.key == RX), next(reversed(self.figures), None))
 
     @cached_property
     def cells(self) -> Mapping[Place, Cell]:
         """Only of what was run; a cell whose runs all failed is there, without a median."""
-        found = {}
-        for threads in self.group.threads:
-            bounds = self.group.bounds(threads)
-            for variant in self.group.variants:
-                if (variant, threads) not in self.group.parts:
-                    continue
-                for figure in (*self.figures, *self.others, *self.costs):
-                    place = Place(threads, variant, figure.key)
-                    found[place] = self._cell(place, bounds.get(figure.key))
-        return found
+        return {
+            Place(threads, variant, figure.key): self._cell(threads, variant, figure.key)
+            for threads in self.group.threads
+            for variant in self.group.variants
+            if (variant, threads) in self.group.parts
+            for figure in (*self.figures, *self.others, *self.costs)
+        }
 
-    def _cell(self, place: Place, bound: float | None) -> Cell:
-        part = self.group.parts[place.variant, place.threads]
-        values = self.group.values(place.variant, place.threads, place.column)
-        bad = part[part["status"] != "ok"]
-        count = len(values)
+    def _cell(self, threads: int, variant: str, column: str) -> Cell:
+        group = self.group
+        part, values = group.parts[variant, threads], group.values(variant, threads, column)
         ratio = None
-        if self.group.baseline not in (None, place.variant):
-            old = self.group.values(str(self.group.baseline), place.threads, place.column)
-            ratio = ratio_of(old, values, self.threshold)
+        if group.baseline not in (None, variant):
+            ratio = ratio_of(group.values(str(group.baseline), threads, column), values, self.threshold)
         return Cell(
-            count,
-            len(bad),
-            tuple(str(status) for status in bad["status"]),
-            float(values.median()) if count else None,
-            float(values.quantile(0.75) - values.quantile(0.25)) / 2 if count > 1 else None,
+            len(values),
+            tuple(str(status) for status in part["status"] if status != "ok"),
+            float(values.median()) if len(values) else None,
+            float(values.quantile(0.75) - values.quantile(0.25)) / 2 if len(values) > 1 else None,
             median_interval(values.to_numpy()),
             ratio,
-            bound,
-            bool(part["derived"].str.split(" ").map(lambda names: place.column in names).any()),
+            group.bounds(threads).get(column),
+            any(column in names.split(" ") for names in part["derived"]),
         )
 
     @cached_property
@@ -151,16 +163,35 @@ class CaseResult:
     def get(self, threads: int, variant: str, column: str) -> Cell | None:
         return self.cells.get(Place(threads, variant, column))
 
-    def row_cells(self, column: str) -> list[Cell]:
-        return [cell for place, cell in self.cells.items() if place.column == column]
+    def column(self, column: str, variant: str | None = None) -> list[tuple[int, Cell]]:
+        """Cells of a figure, of one variant or of all, each with its number of threads."""
+        return [
+            (place.threads, cell)
+            for place, cell in self.cells.items()
+            if place.column == column and variant in (None, place.variant)
+        ]
 
-    def line(self, variant: str, column: str) -> Iterator[tuple[int, Cell]]:
-        """Cells of a variant that have a median, by number of threads."""
-        for threads in self.group.threads:
-            cell = self.get(threads, variant, column)
-            if cell is not None and cell.median is not None:
-                yield threads, cell
+    def line(self, variant: str, column: str) -> list[tuple[int, Cell]]:
+        """Cells of a variant that have a median."""
+        return [(threads, cell) for threads, cell in self.column(column, variant) if cell.median is not None]
 
 
-def case_results(runs: Sequence[Run], threshold: float = 0.0) -> list[CaseResult]:
-    return [CaseResult(group, threshold) for group in groups(runs)]
+def case_results(
+    runs: Sequence[Run], threshold: float = 0.0, names: Sequence[str] | None = None
+) -> list[CaseResult]:
+    return [CaseResult(group, threshold) for group in groups(runs, names)]
+
+
+def verdict_text(verdict: Verdict | None, column: str) -> str:
+    """CPU time is not faster or slower, but less or more."""
+    text = NONE if verdict is None else str(verdict)
+    return text.replace("faster", "less").replace("slower", "more") if column in (CPU, WALL) else text
+
+
+def told_apart(ratio: Ratio, column: str) -> str:
+    """The verdict where chance does not explain the ratio; else empty."""
+    return "" if ratio.interval is None or ratio.verdict.word == SAME else verdict_text(ratio.verdict, column)
+
+
+def any_unpaired(ratios: Sequence[Ratio | None]) -> bool:
+    return any(ratio is not None and not ratio.paired for ratio in ratios)

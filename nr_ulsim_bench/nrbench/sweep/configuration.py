@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Mapping, NamedTuple, Sequence
+from collections import defaultdict
+from typing import Iterable, NamedTuple, Sequence
 
 from nrbench.sweep.record import INLINE, ResultsError, Run
 
-OF_EACH_RUN = ("TPOOL_WS_SPIN", "OAI_RNGSEED")  # told by the variant and by the seed
-SHARED = (
-    "oai",
-    "environment",
-    "seed",
-)  # told wherever a report has several; hosts with another one beside it
+OF_EACH_RUN = ("TPOOL_WS_SPIN", "OAI_RNGSEED")  # shown by the variant and by the seed
+SHARED = ("oai", "environment", "seed")  # compared between hosts, too; each host may have CPUs of its own
 ALL_POOLS = "program"  # of recorded slots
 Programs = dict[str, frozenset[str]]  # hashes by pool
-SweepKey = tuple[str, str, str]  # host, kind, sweep
 
 
 class Configuration(NamedTuple):
@@ -29,6 +25,14 @@ class Configuration(NamedTuple):
     programs: tuple[tuple[str, str], ...]  # by pool
     began: str  # its first run
 
+    def fact(self, name: str) -> str:
+        return {
+            "oai": f"OAI {self.oai}" if self.oai else "OAI of an unknown version",
+            "cpus": f"CPUs {self.cpus}" if self.cpus else "not bound to CPUs",
+            "environment": self.environment or "nothing set for the pool",
+            "seed": f"noise seed {self.seed}" if self.seed else "noise not seeded",
+        }[name]
+
 
 class _Sweeps(NamedTuple):
     """Sweeps whose runs may be put together: the same version and environment, and no pool has two builds."""
@@ -39,136 +43,108 @@ class _Sweeps(NamedTuple):
     began: list[str]
 
     def takes(self, other: _Sweeps) -> bool:
-        """A sweep without a pool that the others have is welcome: --old and --new may have been run apart."""
-        return (self.oai, self.environment) == (other.oai, other.environment) and all(
-            self.programs[pool] == hashes for pool, hashes in other.programs.items() if pool in self.programs
+        """A sweep may lack a pool that the others have: --old and --new may have been run apart."""
+        return self[:2] == other[:2] and all(
+            self.programs.get(pool, hashes) == hashes for pool, hashes in other.programs.items()
         )
-
-
-def sweep_key(run: Run) -> SweepKey:
-    return run.host.id, run.kind, run.sweep
-
-
-def _settings(run: Run) -> str:
-    return " ".join(
-        f"{name}={value}" for name, value in sorted(run.environment.items()) if name not in OF_EACH_RUN
-    )
 
 
 def _of_sweep(runs: Sequence[Run]) -> _Sweeps:
     versions = {run.build.oai for run in runs if run.build and run.build.oai}
-    programs: dict[str, set[str]] = {}
+    settings = {
+        " ".join(f"{name}={run.environment[name]}" for name in sorted({*run.environment} - {*OF_EACH_RUN}))
+        for run in runs
+    }
+    programs: dict[str, set[str]] = defaultdict(set)
     for run in runs:
         if run.pool != INLINE and run.program:  # inline runs are of both builds
-            pool = run.pool if run.kind == "nr_ulsim" else ALL_POOLS
-            programs.setdefault(pool, set()).add(run.program)
+            programs[run.pool if run.kind == "nr_ulsim" else ALL_POOLS].add(run.program)
     return _Sweeps(
         " and ".join(sorted(versions)),
-        " | ".join(sorted({text for run in runs if (text := _settings(run))})),
+        " | ".join(sorted(settings - {""})),
         {pool: frozenset(hashes) for pool, hashes in programs.items()},
         [min(run.began for run in runs)],
     )
 
 
-def _together(runs: Sequence[Run]) -> dict[SweepKey, _Sweeps]:
-    by_sweep: dict[SweepKey, list[Run]] = {}
-    for run in runs:
-        by_sweep.setdefault(sweep_key(run), []).append(run)
-    found: dict[SweepKey, _Sweeps] = {}
-    for key, members in by_sweep.items():
-        one = _of_sweep(members)
-        earlier = (there for (host, kind, _), there in found.items() if (host, kind) == key[:2])
-        kept = next((there for there in earlier if there.takes(one)), None)
-        found[key] = kept or one
-        if kept:
-            kept.programs.update(one.programs)
-            kept.began.extend(one.began)
-    return found
-
-
 def configurations(runs: Sequence[Run]) -> list[Configuration]:
     """One a run."""
-    sweeps = _together(runs)
-    found = []
+    by_sweep: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        of = sweeps[sweep_key(run)]
-        programs = tuple((pool, " and ".join(sorted(hashes))) for pool, hashes in sorted(of.programs.items()))
-        seed = "" if run.seed is None else str(run.seed)
-        found.append(Configuration(of.oai, run.cpus or "", of.environment, seed, programs, min(of.began)))
-    return found
+        by_sweep[run.host.id, run.kind, run.sweep].append(run)
+    of_sweep: dict[tuple[str, str, str], _Sweeps] = {}
+    for key, members in by_sweep.items():
+        one = _of_sweep(members)
+        earlier = (sweeps for other, sweeps in of_sweep.items() if other[:2] == key[:2])
+        of_sweep[key] = together = next((sweeps for sweeps in earlier if sweeps.takes(one)), one)
+        together.programs.update(one.programs)
+        together.began.extend(one.began)
+    return [_of_run(run, of_sweep[run.host.id, run.kind, run.sweep]) for run in runs]
 
 
-def _builds(one: Configuration, others: Sequence[Configuration]) -> str:
-    """The programs that tell it from the others, with the day on which it was first run."""
-    pools = [
-        pool for pool, text in one.programs if any(dict(other.programs).get(pool) != text for other in others)
-    ]
-    hashes = dict(one.programs)
-    return ", ".join(f"{pool} {hashes[pool]}" for pool in pools) + f" of {one.began[:10]}"
+def _of_run(run: Run, sweeps: _Sweeps) -> Configuration:
+    programs = tuple((pool, " and ".join(sorted(hashes))) for pool, hashes in sorted(sweeps.programs.items()))
+    seed = "" if run.seed is None else str(run.seed)
+    return Configuration(sweeps.oai, run.cpus or "", sweeps.environment, seed, programs, min(sweeps.began))
 
 
-def _facts(one: Configuration) -> dict[str, str]:
-    return {
-        "oai": f"OAI {one.oai}" if one.oai else "OAI of an unknown version",
-        "cpus": f"CPUs {one.cpus}" if one.cpus else "not bound to CPUs",
-        "environment": one.environment or "nothing set for the pool",
-        "seed": f"noise seed {one.seed}" if one.seed else "noise not seeded",
-    }
+def _builds(one: Configuration, others: Iterable[Configuration]) -> str:
+    """The programs that differ from the others', with the day on which they were first run."""
+    of_others = [dict(other.programs) for other in others if other != one]
+    own = [f"{pool} {text}" for pool, text in one.programs if any(o.get(pool) != text for o in of_others)]
+    return f"{', '.join(own)} of {one.began[:10]}"
 
 
-def _told(of_hosts: Mapping[str, Sequence[Configuration]]) -> list[str]:
-    """Facts of which the configurations of a case have several. Each host may have CPUs of its own."""
-    every = [one for members in of_hosts.values() for one in members]
-    names = [name for name in SHARED if len({getattr(one, name) for one in every}) > 1]
-    if any(len({one.cpus for one in members}) > 1 for members in of_hosts.values()):
-        names.append("cpus")
-    return names
+def _differing(names: Iterable[str], members: Iterable[Configuration]) -> list[str]:
+    return [name for name in names if len({getattr(one, name) for one in members}) > 1]
 
 
-def _text(one: Configuration, told: Sequence[str]) -> str:
-    return "".join(f", {_facts(one)[name]}" for name in told)
+def _text(one: Configuration, names: Iterable[str]) -> str:
+    return "".join(f", {one.fact(name)}" for name in names)
 
 
-def labels(
-    of_hosts: Mapping[str, Sequence[Configuration]],
-) -> Iterator[tuple[tuple[str, Configuration], str]]:
-    """What is added to a case's name, by host and configuration; nothing where there is but one.
+Members = dict[Configuration, None]  # each once, in the order of the runs
+Cases = dict[tuple[str, str, str], dict[str, Members]]  # by case, then by host or side
 
-    @param of_hosts  the configurations of a case by host, each once
+
+def _case(run: Run) -> tuple[str, str, str]:
+    return run.kind, run.scenario, run.case
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """What is added to the case's name of each run; empty where a case has one configuration only."""
+    of_runs = configurations(runs)
+    cases: Cases = defaultdict(lambda: defaultdict(dict))
+    for run, one in zip(runs, of_runs):
+        cases[_case(run)][run.host.id][one] = None
+    return [_label(one, run.host.id, cases[_case(run)]) for run, one in zip(runs, of_runs)]
+
+
+def _label(one: Configuration, host: str, of_hosts: dict[str, Members]) -> str:
+    names = _differing(SHARED, [other for members in of_hosts.values() for other in members])
+    names += ["cpus"] if any(_differing(["cpus"], members) for members in of_hosts.values()) else []
+    alike = [other for other in of_hosts[host] if other != one and other[:4] == one[:4]]
+    return _text(one, names) + (f", {_builds(one, alike)}" if alike else "")
+
+
+def labels_of_sides(sides: dict[str, Sequence[Run]]) -> list[list[str]]:
     """
-    told = _told(of_hosts)
-    for host, members in of_hosts.items():
-        for one in members:
-            alike = [other for other in members if other != one and other[:4] == one[:4]]
-            yield (host, one), _text(one, told) + (f", {_builds(one, alike)}" if alike else "")
-
-
-def labels_of_sides(sides: Mapping[str, Sequence[Run]]) -> list[list[str]]:
-    """
-    What is added to the case's name of each run, for sides that are compared. The same facts are told on all
-    of them: those of which one side has several. Not the programs: other ones may be what is compared.
+    What is added to the case's name of each run, for sides that are compared. All sides show the same facts:
+    those of which one side has several. Not the programs: other ones may be what is compared.
 
     Raises ResultsError if a side has runs of one configuration with two builds of a pool.
     """
     of_runs = {side: configurations(runs) for side, runs in sides.items()}
-    cases: dict[tuple[str, ...], dict[str, dict[Configuration, None]]] = {}
+    cases: Cases = defaultdict(lambda: defaultdict(dict))
     for side, runs in sides.items():
         for run, one in zip(runs, of_runs[side]):
-            cases.setdefault(_case(run), {}).setdefault(side, {})[one] = None
-    told: dict[tuple[str, ...], list[str]] = {}
+            cases[_case(run)][side][one] = None
+    names = {}
     for case, by_side in cases.items():
-        found = [name for side, members in by_side.items() for name in _told({side: list(members)})]
-        told[case] = list(dict.fromkeys(found))
+        several = [name for members in by_side.values() for name in _differing((*SHARED, "cpus"), members)]
+        names[case] = list(dict.fromkeys(several))
         for side, members in by_side.items():
-            _check_builds(side, list(members), told[case])
-    return [[_text(one, told[_case(run)]) for run, one in zip(sides[side], of_runs[side])] for side in sides]
-
-
-def _case(run: Run) -> tuple[str, ...]:
-    return run.kind, run.scenario, run.case
-
-
-def _check_builds(side: str, members: Sequence[Configuration], told: Sequence[str]) -> None:
-    if len({_text(one, told) for one in members}) < len(members):
-        texts = " and ".join(_builds(one, [other for other in members if other != one]) for one in members)
-        raise ResultsError(f"{side}: holds several builds ({texts}); compare one at a time")
+            if len({_text(one, names[case]) for one in members}) < len(members):
+                builds = " and ".join(_builds(one, members) for one in members)
+                raise ResultsError(f"{side}: holds several builds ({builds}); compare one at a time")
+    return [[_text(one, names[_case(run)]) for run, one in zip(sides[s], of_runs[s])] for s in sides]

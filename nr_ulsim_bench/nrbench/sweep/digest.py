@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which program was it? A digest of files."""
+"""Which program was it? The first twelve hex digits of a digest."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ import hashlib
 from pathlib import Path
 
 
-def sha256_of_program(program: Path) -> str:
-    """With the shared objects beside it, which are part of what runs."""
-    return sha256_of(program, *sorted(program.parent.glob("*.so*")))
-
-
 def sha256_of(*paths: Path) -> str:
-    """Of files one after the other; first twelve hex digits."""
+    """Of files one after the other."""
     digest = hashlib.sha256()
     for path in paths:
-        if path.is_file():
-            with open(path, "rb") as file:
-                for block in iter(lambda: file.read(1 << 20), b""):
-                    digest.update(block)
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def sha256_of_program(program: Path) -> str:
+    """With the shared objects beside it, which are part of what runs."""
+    return sha256_of(program, *sorted(path for path in program.parent.glob("*.so*") if path.is_file()))

@@ -4,53 +4,30 @@
 from __future__ import annotations
 
 import base64
+from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 from typing import Iterator, Mapping, NamedTuple, Sequence
 
 from nrbench.html import environment
 from nrbench.sweep.cells import CaseResult
-from nrbench.sweep.contents import case_tables
 from nrbench.sweep.facts import build_text, host_facts, torn_rounds
 from nrbench.sweep.frame import keys_of
-from nrbench.sweep.headline import RULE, Headline, headlines, overview
+from nrbench.sweep.headline import RULE, Headline, headlines
 from nrbench.sweep.record import Run
 from nrbench.sweep.rounds import Merged
-from nrbench.sweep.table import Column, Table, failures
+from nrbench.sweep.show import Table, plain_columns
+from nrbench.sweep.spins import case_tables
+from nrbench.sweep.table import failures
 
 WIDTH_HTML = 140
-EMBEDDED_MAX = 6_000_000  # bytes of pictures; a page that can be mailed
-PICTURE = (
-    "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical "
-    "line: the number of cores. Speed-up: over inline runs, in which one thread runs all tasks;"
-    " ideal is one for each thread that can compute, the one that waits included, and no more than cores. "
-    "Every run: as a share of the old pool's median at that number of threads."
-)
-
-
-class Heading(NamedTuple):
-    title: str
-    span: int
-
-
-class Shown(NamedTuple):
-    """A table with its two lines of headings."""
-
-    table: Table
-    headings: list[Heading]  # empty: none of the columns are grouped
-
-    @property
-    def left(self) -> set[int]:
-        """Columns of words."""
-        named = ("variant", "verdict", "case", "host", "cause", "", "options", "runs of", "line")
-        return {index for index, column in enumerate(self.table.columns) if column.name in named}
+KINDS = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
 
 
 class Case(NamedTuple):
     name: str
-    tables: list[Shown]
+    tables: list[Table]
     picture: str | None  # data URI
-    picture_file: str | None
 
 
 class HostPart(NamedTuple):
@@ -60,101 +37,87 @@ class HostPart(NamedTuple):
     facts: list[tuple[str, str]]
 
 
-def shown(table: Table) -> Shown:
-    runs = [
-        Heading(title, len(list(columns))) for title, columns in groupby(table.columns, lambda c: c.group)
-    ]
-    return Shown(table, runs if any(run.title for run in runs) else [])
-
-
-def data_uri(path: Path) -> str:
-    kind = "svg+xml" if path.suffix == ".svg" else path.suffix.removeprefix(".")
+def data_uri(png: Path | None) -> str | None:
+    """Of a picture, the smaller one of PNG and SVG."""
+    if png is None:
+        return None
+    path = min((png, png.with_suffix(".svg")), key=lambda path: path.stat().st_size)
+    kind = "svg+xml" if path.suffix == ".svg" else "png"
     return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def embedded(pictures: Mapping[int, Path]) -> dict[int, str]:
-    """The smaller of PNG and SVG of each, as long as there is room."""
-    found: dict[int, str] = {}
-    total = 0
-    for index, png in pictures.items():
-        there = [path for path in (png, png.with_suffix(".svg")) if path.is_file()]
-        smallest = data_uri(min(there, key=lambda path: path.stat().st_size))
-        total += len(smallest)
-        if total > EMBEDDED_MAX:
-            break
-        found[index] = smallest
-    return found
-
-
-def _case(result: CaseResult, picture: str | None, file: Path | None) -> Case:
-    tables = [shown(table) for table in case_tables(result, WIDTH_HTML)]
-    return Case(result.group.key.name, tables, picture, file.name if file else None)
-
-
 def host_parts(results: Sequence[CaseResult], pictures: Mapping[int, Path]) -> Iterator[HostPart]:
-    inside = embedded(pictures)
     for host, members in groupby(enumerate(results), lambda pair: pair[1].group.host):
         cases = list(members)
         yield HostPart(
             host.label,
             [headline for _, result in cases for headline in headlines(result)],
-            [_case(result, inside.get(index), pictures.get(index)) for index, result in cases],
+            [
+                Case(result.group.key.name, [*case_tables(result, WIDTH_HTML)], data_uri(pictures.get(index)))
+                for index, result in cases
+            ],
             host_facts(host),
         )
 
 
-def measured(merge: Merged) -> list[tuple[str, str]]:
+def _each(texts: Iterator[str | None]) -> str:
+    return ", ".join(dict.fromkeys(text for text in texts if text))
+
+
+def measured(merge: Merged) -> dict[str, str]:
     """How the runs were taken."""
     runs = merge.runs
     began = sorted(run.began for run in runs)
-    repeats: dict[str, set[tuple[str, int]]] = {}
+    rounds: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for run in runs:
-        repeats.setdefault(run.host.label, set()).add((run.sweep, run.repeat))
-    kinds = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
-    found = [
-        ("what", ", ".join(kinds[kind] for kind in dict.fromkeys(run.kind for run in runs))),
-        ("runs", f"{len(runs)}, of them {sum(run.status == 'ok' for run in runs)} with a result"),
-        ("rounds", ", ".join(f"{len(rounds)} on {label}" for label, rounds in repeats.items())),
-        *([("failed runs taken again", str(len(merge.replaced)))] if merge.replaced else []),
-        *(
-            ("rounds not taken in one go", f"{count} on {label}")
-            for label, count in torn_rounds(runs).items()
+        rounds[run.host.label].add((run.sweep, run.repeat))
+    found = {
+        "what": _each(KINDS[run.kind] for run in runs),
+        "runs": f"{len(runs)} runs, {sum(run.status == 'ok' for run in runs)} of them with a result",
+        "rounds": ", ".join(f"{len(of_host)} on {label}" for label, of_host in rounds.items()),
+        "failed runs taken again": str(len(merge.replaced) or ""),
+        "rounds not taken in one go": ", ".join(
+            f"{count} on {label}" for label, count in torn_rounds(runs).items()
         ),
-        ("first and last run began", f"{began[0]} and {began[-1]}"),
-        ("sweeps", ", ".join(dict.fromkeys(run.sweep for run in runs))),
-        ("version of the tool", ", ".join(dict.fromkeys(run.bench_commit or "unknown" for run in runs))),
-    ]
-    programs = dict.fromkeys((run.pool, build_text(run.build)) for run in runs if run.build is not None)
-    found += [(f"pool {pool}", text) for pool, text in programs]
-    bound = dict.fromkeys(run.cpus for run in runs if run.cpus)
-    return found + ([("bound to CPUs", ", ".join(bound))] if bound else [])
+        "first and last run began": f"{began[0]} and {began[-1]}",
+        "sweeps": _each(run.sweep for run in runs),
+        "version of the tool": _each(run.bench_commit or "unknown" for run in runs),
+        **{
+            f"pool {pool}": " | ".join(
+                dict.fromkeys(build_text(r.build) for r in runs if r.pool == pool and r.build)
+            )
+            for pool in dict.fromkeys(run.pool for run in runs)
+        },
+        "bound to CPUs": _each(run.cpus for run in runs),
+    }
+    return {name: text for name, text in found.items() if text}
 
 
 def option_table(runs: Sequence[Run]) -> Table:
-    """What was on the command line and in the environment, as it was."""
+    """The command line and the environment of each case. The number of threads, -C, goes with the row."""
     rows: dict[tuple[str, ...], None] = {}
     named = zip((key.name for key in keys_of(runs)), runs)
     for name, run in sorted(named, key=lambda of: (of[0], of[1].variant, of[1].threads)):
-        environment_text = " ".join(f"{word}={value}" for word, value in sorted(run.environment.items()))
-        rows[name, run.pool, " ".join(run.options), environment_text] = None
-    heads = ("case", "runs of", "options", "environment")
-    return Table("Options", [Column("", head) for head in heads], [list(row) for row in rows], [])
+        settings = " ".join(f"{word}={value}" for word, value in sorted(run.environment.items()))
+        options = " ".join(run.options).replace(f"-C{run.threads}", "-C<threads>")
+        rows[name, run.pool, options, settings] = None
+    columns = plain_columns("case", "runs of", "options", "environment")
+    return Table("Options", columns, [list(row) for row in rows], [])
 
 
 def pool_table(runs: Sequence[Run]) -> Table | None:
     """The lines that pools print when they start; None if none does."""
-    said: dict[str, tuple[set[str], set[int]]] = {}
+    lines: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         if run.build and run.build.pool:
-            variants, threads = said.setdefault(run.build.pool, (set(), set()))
-            variants.add(run.variant)
-            threads.add(run.threads)
+            lines[run.build.pool].append(run)
     rows = [
-        [", ".join(sorted(variants)), ", ".join(map(str, sorted(threads))), text]
-        for text, (variants, threads) in said.items()
-    ]
-    heads = [Column("", head) for head in ("variant", "threads", "line")]
-    return Table("Lines that the pools print when they start", heads, sorted(rows), []) if rows else None
+        [", ".join(sorted({run.variant for run in of_line})),
+         ", ".join(map(str, sorted({run.threads for run in of_line}))), line]
+        for line, of_line in lines.items()
+    ]  # fmt: skip
+    columns = plain_columns("variant", "threads", "line")
+    return Table("Lines that the pools print when they start", columns, sorted(rows), []) if rows else None
 
 
 def write(
@@ -164,18 +127,16 @@ def write(
     pictures: Mapping[int, Path],
     warnings: Sequence[str],
 ) -> None:
-    runs = merge.runs
-    side_by_side = overview(results)
-    pools = pool_table(runs)
-    template = environment(Path(__file__).parent).get_template("page.html.j2")
-    page = template.render(
-        hosts=list(host_parts(results, pictures)),
-        overview=shown(side_by_side) if side_by_side else None,
-        warnings=warnings,
-        failures=[shown(table) for table in failures(runs)],
-        words=[shown(table) for table in (option_table(runs), pools) if table],
-        measured=measured(merge),
-        rule=RULE,
-        picture_words=PICTURE,
+    page = (
+        environment(Path(__file__).parent)
+        .get_template("page.html.j2")
+        .render(
+            hosts=list(host_parts(results, pictures)),
+            warnings=warnings,
+            failures=failures(merge.runs),
+            words=filter(None, [option_table(merge.runs), pool_table(merge.runs)]),
+            measured=measured(merge),
+            rule=RULE,
+        )
     )
     path.write_text(page, encoding="utf-8")

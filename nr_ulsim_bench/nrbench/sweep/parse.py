@@ -44,13 +44,12 @@ SPREAD = re.compile(
 )
 POINT = re.compile(r"SNR (-?\d+\.\d+): n_errors \((\d+)/(\d+)[^\n]*?false_positive \d+/(\d+)")
 POOL = re.compile(r"thread_pool_ws \d[^\n]*?\bpool [^\n]*")
-SEED = re.compile(r"Initializing random number generator, seed (\d+)")
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 DECODED, END = "PUSCH test OK", "Num RB:"
 
 
 class OutputError(ValueError):
-    """Not the output of a complete run with statistics; says what is missing."""
+    """Not the output of a complete run with statistics; names what is missing."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,7 @@ class Output:
     decoded: bool
     oai: str | None  # the first known version that prints these lines
     pool: str | None
-    seed: int | None
     snr_db: float
-    points: int
 
 
 class _Time(NamedTuple):
@@ -90,7 +87,6 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     version = _version(times)
     figures, derived = _figures(times, version)
     figures.update(_spread(block))
-    seed = SEED.search(text)
     return Output(
         figures=figures,
         derived=derived,
@@ -99,9 +95,7 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
         decoded=DECODED in block,
         oai=version,
         pool=pool_of(text),
-        seed=int(seed[1]) if seed else None,
         snr_db=float(point[1]),
-        points=len(points),
     )
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from dataclasses import dataclass, field
-from typing import Any, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
-from nrbench.sweep.record import Host, Run, identity
+from nrbench.sweep.record import Host, Kind, Run, identity
+
+Taken = dict[str, Any]  # what a run gave: fields of a Run
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Setting:
     pool: str
     spin: str | None
     threads: int
-    program: str = field(default="", metadata={"text": "sha256 of the program, as in Build"})
+    program: str = ""  # sha256, as in Build
     environment: tuple[tuple[str, str], ...] = ()
     cpus: str | None = None
     seed: int | None = None
@@ -36,6 +38,18 @@ class Setting:
 
     def __str__(self) -> str:
         return f"{self.scenario}:{self.case} {self.variant} {self.threads} threads"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Which sweep, and how to take a run of it."""
+
+    id: str
+    kind: Kind
+    host: Host
+    settings: Sequence[Setting]
+    seed: int
+    take: Callable[[Setting], Taken]
 
 
 def sweep_id(host: Host, kind: str, what: dict[str, Any]) -> str:
@@ -56,8 +70,5 @@ def in_order(settings: Sequence[Setting], seed: int) -> Iterator[tuple[int, Sett
 def still_to_do(settings: Sequence[Setting], seed: int, runs: Iterable[Run]) -> list[tuple[int, Setting]]:
     """Failed runs are tried again."""
     there = {identity(run, run.repeat) for run in runs if run.status == "ok"}
-    return [
-        (repeat, setting)
-        for repeat, setting in in_order(settings, seed)
-        if identity(setting, repeat) not in there
-    ]
+    steps = in_order(settings, seed)
+    return [(repeat, setting) for repeat, setting in steps if identity(setting, repeat) not in there]

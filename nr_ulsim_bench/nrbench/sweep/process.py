@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of a program: what it printed, how it ended, what it cost. One that hangs is killed."""
+"""One run of a program: its output, how it ended, what it cost. A program that hangs is killed."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -11,7 +12,6 @@ import subprocess
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Iterable, Iterator, Mapping, Sequence
@@ -26,23 +26,25 @@ class Ended:
     """How a run ended."""
 
     output: str
-    exit_code: int | None  # None = ended by a signal
-    signal_name: str | None
+    exit_code: int  # negative: ended by a signal
     hung: bool
     wall_s: float
-    user_s: float
-    system_s: float
-    rss_mib: float
-    ctx_voluntary: int
-    ctx_involuntary: int
+    usage: resource.struct_rusage
 
     @property
     def last_line(self) -> str:
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         return lines[-1][:200] if lines else "no output"
 
+    @property
+    def signal_name(self) -> str | None:
+        if self.exit_code >= 0:
+            return None
+        names = {number.value: number.name for number in signal.Signals}
+        return names.get(-self.exit_code, f"signal {-self.exit_code}")
 
-@contextmanager
+
+@contextlib.contextmanager
 def bound_to(cpus: Iterable[int] | None) -> Iterator[None]:
     """Processes started inside inherit the affinity."""
     if not cpus:
@@ -67,17 +69,8 @@ def _tail(out: IO[bytes]) -> str:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # one of the real-time signals that have no name
-        return f"signal {number}"
 
 
 def _in_child() -> None:
@@ -132,16 +125,4 @@ def run_program(
                 preexec_fn=_in_child,
             )
         usage, hung = _wait(process, limit_s)
-        wall_s, code, output = time.monotonic() - begin, process.returncode, _tail(out)
-    return Ended(
-        output=output,
-        exit_code=code if code >= 0 else None,
-        signal_name=_signal_name(-code) if code < 0 else None,
-        hung=hung,
-        wall_s=wall_s,
-        user_s=usage.ru_utime,
-        system_s=usage.ru_stime,
-        rss_mib=usage.ru_maxrss / 1024,
-        ctx_voluntary=usage.ru_nvcsw,
-        ctx_involuntary=usage.ru_nivcsw,
-    )
+        return Ended(_tail(out), process.returncode, hung, time.monotonic() - begin, usage)

@@ -15,12 +15,13 @@ from nrbench.system import format_cpus, parse_cpus
 Kind = Literal["nr_ulsim", "replay"]
 Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
 Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
 FigureName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+_us$")]
 RUNS = "runs.ndjson"  # the results file of a sweep
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
 
 
-def _cpus(text: str) -> str:
+def normal_cpus(text: str) -> str:
     return format_cpus(parse_cpus(text))
 
 
@@ -33,10 +34,6 @@ def moment(text: str) -> datetime.datetime:
 def _moment(text: str) -> str:
     moment(text)
     return text
-
-
-Moment = Annotated[str, AfterValidator(_moment)]
-Cpus = Annotated[str, AfterValidator(_cpus)]  # a list as in 0-3,8
 
 
 class ResultsError(ValueError):
@@ -54,101 +51,95 @@ class IdleState(_Strict):
 
 
 class Host(_Strict):
-    """The machine, as far as it decides about the figures. No name of the host or of its user."""
+    """The machine, as far as it decides about the figures: host.TEXT explains the fields. No name of the host
+    or of its user. None: unknown, or not recorded by an older version."""
 
-    label: str = Field(description="what reports call it; by default the CPU model and the number of CPUs")
-    id: str = Field(description="tells two machines of one model apart; eight hex digits, not traceable")
+    label: str  # in reports; by default the CPU model and the number of CPUs
+    id: str  # tells two machines of one model apart; eight hex digits, not traceable
     cpu: str
-    cores: int = Field(description="CPUs that a run may use: affinity mask and quota")
+    cores: int
     cores_online: int
     threads_per_core: int | None = None
-    smt: bool | None = Field(default=None, description="whether cores have two threads that run")
+    smt: bool | None = None
     architecture: str
     kernel: str
-    kernel_version: str | None = Field(default=None, description="as uname -v")
-    command_line: str | None = Field(
-        default=None,
-        description="of the kernel, without names of disks and hosts",
-    )
-    preemption: str | None = Field(
-        default=None, description="of the kernel: none, voluntary, full, lazy or rt"
-    )
+    kernel_version: str | None = None
+    command_line: str | None = None
+    preemption: str | None = None
     virtual: bool
     hypervisor: str | None = None
-    halt_polling: str | None = Field(default=None, description="parameters of a guest's and of a host's")
-    vcpu_packing: str | None = Field(default=None, description="sched_vcpu_pack; None = not in this kernel")
+    halt_polling: str | None = None
+    vcpu_packing: str | None = None
     clocksource: str | None = None
     governor: str | None = None
     frequency_driver: str | None = None
     idle_driver: str | None = None
     idle_governor: str | None = None
     idle_states: tuple[IdleState, ...] = ()
-    isolated: str | None = Field(default=None, description="CPUs of isolcpus")
+    isolated: str | None = None
     nohz_full: str | None = None
     rcu_nocbs: str | None = None
-    mask: str = Field(description="CPUs of the affinity mask, as in 0-3,8")
-    quota_cpus: float | None = Field(
-        default=None, description="CPUs that a control group grants; None = no limit"
-    )
+    mask: str
+    quota_cpus: float | None = None
     rt_runtime_us: int | None = None
-    rt_allowed: bool = Field(description="whether threads may be real-time")
-    load: float = Field(description="of one minute, when the sweep began")
+    rt_allowed: bool  # whether threads may be real-time
+    load: float  # of one minute, when the sweep began
 
 
 class Build(_Strict):
     """What was run."""
 
-    oai: str | None = Field(default=None, description="version of OAI, as far as it can be told")
-    commit: str | None = Field(default=None, description="of OAI's sources, if they are a git checkout")
-    sha256: str = Field(description="of the program and the libraries beside it, first twelve hex digits")
-    pool: str | None = Field(default=None, description="what the pool says of itself; OAI's own says nothing")
+    oai: str | None = None  # version of OAI, if known
+    commit: str | None = None  # of OAI's sources, if they are a git checkout
+    sha256: str  # of the program and the libraries beside it, first twelve hex digits
+    pool: str | None = None  # the line that the pool prints about itself; OAI's own prints none
 
 
 class Run(_Strict):
-    """One run. A run that gave no figures says why in `error`."""
+    """One run. A run that gave no figures has the reason in `error`."""
 
     format: Literal[1] = 1
     kind: Kind
-    sweep: str = Field(description="twelve hex digits that the runs of one plan share")
-    repeat: int = Field(ge=0)
-    began: Moment = Field(description="UTC, ISO 8601")
+    sweep: str  # twelve hex digits that the runs of one plan share
+    repeat: Count
+    began: Annotated[str, AfterValidator(_moment)]  # UTC, ISO 8601
     host: Host
     bench_commit: str | None = None
     scenario: str
     case: str
-    options: tuple[str, ...] = Field(description="of nr_ulsim; or the file of recorded slots")
-    pool: str = Field(description="old, new, inline; or the name of a built-in pool")
-    spin: str | None = Field(
-        default=None, description="off, auto, fixed:N, hot; None = this pool knows no pre-wake"
-    )
-    threads: int = Field(ge=0, description="of the pool; 0 = inline")
-    cpus: Cpus | None = Field(default=None, description="that the run was bound to; None = not bound")
+    options: tuple[str, ...]  # of nr_ulsim; or the file of recorded slots
+    pool: str  # old, new, inline; or the name of a built-in pool
+    spin: str | None = None  # off, auto, fixed:N, hot; None: this pool has no pre-wake
+    threads: Count  # of the pool; 0: inline
+    cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # None: not bound
     seed: int | None = None
-    environment: dict[str, str] = Field(default_factory=dict, description="what was set for the run")
+    environment: dict[str, str] = {}  # what was set for the run
     build: Build | None = None
     status: Status
     error: str | None = None
-    snr_db: float | None = Field(
-        default=None, allow_inf_nan=False, description="at which the slots were decoded"
-    )
-    trials: int | None = Field(default=None, description="slots that the means are over")
-    errors: int | None = Field(default=None, description="slots that were not decoded in their first round")
-    figures: dict[FigureName, Time] = Field(default_factory=dict, description="by the names in figures.py")
-    derived: tuple[str, ...] = Field(default=(), description="figures that the program did not print itself")
+    snr_db: float | None = Field(None, allow_inf_nan=False)  # at which the slots were decoded
+    trials: int | None = None  # slots that the means are over
+    errors: int | None = None  # slots that were not decoded in their first round
+    figures: dict[FigureName, Time] = {}  # by the names in figures.py
+    derived: tuple[str, ...] = ()  # figures that the program did not print itself
     wall_s: Time | None = None
-    cpu_s: Time | None = Field(default=None, description="user and system time of all threads")
-    rss_mib: Time | None = Field(default=None, description="most memory in use")
+    cpu_s: Time | None = None  # user and system time of all threads
+    rss_mib: Time | None = None  # most memory in use
     ctx_voluntary: int | None = None
     ctx_involuntary: int | None = None
 
     @property
     def variant(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         return self.pool if self.spin is None else f"{self.pool} {self.spin}"
 
     @property
     def program(self) -> str:
         return self.build.sha256 if self.build else ""
+
+    @property
+    def time(self) -> datetime.datetime:
+        return moment(self.began)
 
 
 def identity(one: Any, repeat: int) -> tuple[object, ...]:
@@ -165,13 +156,12 @@ def to_line(run: Run) -> str:
     return run.model_dump_json() + "\n"
 
 
-def _run_of(line: bytes, where: str) -> Run:
-    try:
-        return Run.model_validate(json.loads(line))
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ResultsError(f"{where}: not a run of a sweep: {field}: {first['msg']}") from error
+def first_error(error: ValidationError) -> str:
+    """The field and what is wrong with it."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{field}: {message}" if field else message
 
 
 def read_runs(path: Path) -> list[Run]:
@@ -185,7 +175,9 @@ def read_runs(path: Path) -> list[Run]:
         if not line.strip():
             continue
         try:
-            runs.append(_run_of(line, f"{path}:{number}"))
+            runs.append(Run.model_validate(json.loads(line)))
+        except ValidationError as error:
+            raise ResultsError(f"{path}:{number}: not a run of a sweep: {first_error(error)}") from error
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             if number < len(lines):  # else no line end follows: it was being written
                 raise ResultsError(f"{path}:{number}: not JSON: {error}") from error

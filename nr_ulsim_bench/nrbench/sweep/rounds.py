@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Sequence
 
-from nrbench.sweep.record import RUNS, ResultsError, Run, identity, moment
+from nrbench.sweep.record import RUNS, ResultsError, Run, identity
 
 PAUSE_S = 60.0  # between two runs in which the machine did something else
 Source = tuple[str, Sequence[Run]]  # the file's name, and its runs
@@ -25,19 +24,6 @@ def results_file(path: Path) -> Path:
     return path / RUNS if path.is_dir() else path
 
 
-def _what(run: Run) -> str:
-    return f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads, repeat {run.repeat}"
-
-
-def _same_line(one: Run, other: Run) -> bool:
-    return (one.began, one.status, one.figures) == (other.began, other.status, other.figures)
-
-
-def _worth(run: Run) -> tuple[bool, datetime]:
-    """A result is worth more than a failure, a failure more than the one before."""
-    return run.status == "ok", began(run)
-
-
 def merged(sources: Sequence[Source]) -> Merged:
     """
     Every run once. Of a run that failed and was taken again, the last; of a line that is in two files, one.
@@ -47,34 +33,33 @@ def merged(sources: Sequence[Source]) -> Merged:
     kept: dict[tuple[object, ...], tuple[str, Run]] = {}
     repeated: Counter[str] = Counter()
     replaced: list[Run] = []
-    for name, runs in sources:
-        for run in runs:
-            key = (run.host.id, run.sweep, *identity(run, run.repeat))
-            if key not in kept:
-                kept[key] = (name, run)
-            elif _same_line(kept[key][1], run):
-                repeated[name] += 1
-            else:
-                _check_one_result(kept[key], (name, run))
-                worse, better = sorted((kept[key], (name, run)), key=lambda of: _worth(of[1]))
-                replaced.append(worse[1])
-                kept[key] = better
+    for name, run in ((name, run) for name, runs in sources for run in runs):
+        key = (run.host.id, run.sweep, *identity(run, run.repeat))
+        before, one = kept.setdefault(key, (name, run))
+        if one is run:
+            continue
+        if (one.began, one.status, one.figures) == (run.began, run.status, run.figures):
+            repeated[name] += 1
+            continue
+        if one.status == run.status == "ok":
+            raise _two_results((before, one), (name, run))
+        worse, better = sorted(
+            ((before, one), (name, run)), key=lambda of: (of[1].status == "ok", of[1].time)
+        )
+        replaced.append(worse[1])
+        kept[key] = better
     return Merged([run for _, run in kept.values()], repeated, replaced)
 
 
-def _check_one_result(first: tuple[str, Run], second: tuple[str, Run]) -> None:
+def _two_results(first: tuple[str, Run], second: tuple[str, Run]) -> ResultsError:
     (before, one), (name, other) = first, second
-    if one.status == other.status == "ok":
-        files = " and ".join(dict.fromkeys(part for part in (before, name) if part))
-        raise ResultsError(
-            f"{files}{': ' if files else ''}two results of one run of sweep {one.sweep} ({_what(one)}), "
-            f"begun {one.began} and {other.began}: two machines with one id, or two sweeps at once? "
-            "Report them apart"
-        )
-
-
-def began(run: Run) -> datetime:
-    return moment(run.began)
+    files = " and ".join(dict.fromkeys(part for part in (before, name) if part))
+    what = f"{one.scenario} / {one.case}, {one.variant}, {one.threads} threads, repeat {one.repeat}"
+    return ResultsError(
+        f"{files}{': ' if files else ''}two results of one run of sweep {one.sweep} ({what}), begun "
+        f"{one.began} and {other.began}. Were two machines with one id used, or two sweeps run at once? "
+        "Report the files apart"
+    )
 
 
 def passes(runs: Sequence[Run]) -> list[int]:
@@ -86,16 +71,15 @@ def passes(runs: Sequence[Run]) -> list[int]:
     """
     found = [0] * len(runs)
     last: dict[tuple[str, str], int] = {}
-    for index in sorted(range(len(runs)), key=lambda place: (began(runs[place]), runs[place].repeat)):
+    for index in sorted(range(len(runs)), key=lambda place: (runs[place].time, runs[place].repeat)):
         run = runs[index]
-        sweep = (run.host.id, run.sweep)
-        before = last.get(sweep)
+        before = last.get((run.host.id, run.sweep))
         if before is not None:
             found[index] = found[before] + _breaks(runs[before], run)
-        last[sweep] = index
+        last[run.host.id, run.sweep] = index
     return found
 
 
 def _breaks(before: Run, run: Run) -> bool:
-    pause_s = (began(run) - began(before)).total_seconds() - (before.wall_s or 0)
+    pause_s = (run.time - before.time).total_seconds() - (before.wall_s or 0)
     return run.repeat < before.repeat or pause_s > PAUSE_S

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fnmatch
 import math
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Iterator, Literal, TypeVar
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Iterator, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from nrbench.sweep.oai_version import reason_against
-from nrbench.system import parse_cpus
+from nrbench.sweep.record import first_error, normal_cpus
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,117 +34,69 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _name(text: str) -> str:
-    if not re.fullmatch(r"[\w.+-]+", text):
-        raise ValueError("a name is made of letters, digits and . _ + -")
-    return text
-
-
-def _spin(text: str) -> str:
-    if not re.fullmatch(r"off|auto|hot|fixed:[1-9]\d*", text):
-        raise ValueError("it is off, auto, hot or fixed:MICROSECONDS")
-    return text
-
-
-def _cpus(text: str) -> str:
-    parse_cpus(text)
-    return text
-
-
 def _versions(text: str) -> str:
     reason_against(text, None)
     return text
 
 
 Prb = Annotated[int, Field(ge=1, le=275)]
-Name = Annotated[str, AfterValidator(_name)]
-Spin = Annotated[str, AfterValidator(_spin)]
-# TOML has arrays, no tuples.
-Tuple = Field(strict=False)
-
-
+Name = Annotated[str, Field(pattern=r"^[\w.+-]+$")]
+Spin = Annotated[str, Field(pattern=r"^(off|auto|hot|fixed:[1-9]\d*)$")]
+Tuple = Field(strict=False)  # TOML has arrays, no tuples
 Model = TypeVar("Model", bound=_Strict)
 
 
-class Channel(_Strict):
+class Argument(_Strict):
+    """The value of an option that has several parts."""
+
+    def parts(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in type(self).model_fields)
+
+    def __str__(self) -> str:
+        return ",".join(str(part) for part in self.parts() if part is not None)
+
+
+class Channel(Argument):
     """A fading channel; without one it is white noise alone."""
 
-    model: Literal["A", "B", "C"] = Field(description="TDLA30, TDLB100, TDLC300")
+    model: Literal["A", "B", "C"]  # TDLA30, TDLB100, TDLC300
     correlation: Literal["low", "medium", "high"]
     doppler_hz: int | None = Field(None, ge=0)
 
-    def argument(self) -> str:
-        doppler = "" if self.doppler_hz is None else f",{self.doppler_hz}"
-        return f"{self.model},{self.correlation[0]}{doppler}"
+    def parts(self) -> tuple[object, ...]:
+        return self.model, self.correlation[0], self.doppler_hz
 
 
-class Estimation(_Strict):
+class Estimation(Argument):
     """How the channel is estimated."""
 
     frequency: Literal["linear", "average"] = "linear"
     time: Literal["last", "average"] = "last"
 
-    def argument(self) -> str:
-        return f"{int(self.frequency == 'average')},{int(self.time == 'average')}"
+    def parts(self) -> tuple[object, ...]:
+        return int(self.frequency == "average"), int(self.time == "average")
 
 
-class Dmrs(_Strict):
+class Dmrs(Argument):
     mapping_type: Literal["A", "B"]
-    additional: int = Field(ge=0, le=3, description="additional positions")
+    additional: int = Field(ge=0, le=3)  # positions
     config_type: Literal[1, 2]
-    cdm_groups: int = Field(ge=1, le=3, description="groups without data")
+    cdm_groups: int = Field(ge=1, le=3)  # without data
 
-    def argument(self) -> str:
-        return f"{int(self.mapping_type == 'B')},{self.additional},{self.config_type},{self.cdm_groups}"
-
-
-class Ptrs(_Strict):
-    time_density: int = Field(
-        ge=0, le=2, description="L_PTRS; the symbols are then processed without the pool"
-    )
-    frequency_density: Literal[2, 4] = Field(description="K_PTRS")
-
-    def argument(self) -> str:
-        return f"{self.time_density},{self.frequency_density}"
+    def parts(self) -> tuple[object, ...]:
+        return int(self.mapping_type == "B"), self.additional, self.config_type, self.cdm_groups
 
 
-# Option of nr_ulsim and field, in the order of the arguments.
-OPTIONS = (
-    ("-n", "trials"),
-    ("-u", "numerology"),
-    ("-R", "carrier_prb"),
-    ("-r", "prb"),
-    ("-w", "first_prb"),
-    ("-m", "mcs"),
-    ("-q", "mcs_table"),
-    ("-W", "layers"),
-    ("-y", "tx_antennas"),
-    ("-z", "rx_antennas"),
-    ("-a", "first_symbol"),
-    ("-b", "symbols"),
-    ("-U", "dmrs"),
-    ("-T", "ptrs"),
-    ("-Z", "transform_precoding"),
-    ("-g", "channel"),
-    ("-i", "estimation"),
-    ("-d", "delay_samples"),
-    ("-I", "ldpc_iterations"),
-    ("-v", "harq_rounds"),
-    ("-t", "throughput_percent"),
-    ("-E", "srs"),
-    ("-A", "antennas_per_thread"),
-    ("-s", "snr_db"),
-    ("-S", "snr_last_db"),
-)
-FLAGS = ("-Z",)  # without a value
+class Ptrs(Argument):
+    """The symbols are then processed without the pool."""
+
+    time_density: int = Field(ge=0, le=2)  # L_PTRS
+    frequency_density: Literal[2, 4]  # K_PTRS
 
 
-def _argument(option: str, value: Any) -> str:
-    if option in FLAGS:
-        return option
-    if isinstance(value, (Channel, Estimation, Dmrs, Ptrs)):
-        return option + value.argument()
-    return option + (f"{value:g}" if isinstance(value, float) else str(int(value)))
+def option(name: str, default: Any = None, **limits: Any) -> Any:
+    """A field that is an option of nr_ulsim; the arguments have the order of the fields."""
+    return Field(default, json_schema_extra={"option": name}, **limits)
 
 
 class Case(_Strict):
@@ -153,41 +104,34 @@ class Case(_Strict):
 
     name: Name
     note: str = ""
-    slow: bool = Field(False, description="takes more than a minute")
-    versions: Annotated[str, AfterValidator(_versions)] = Field("", description="of OAI, such as >=v2.3.0")
-    trials: int = Field(ge=2, description="slots; with 1 nr_ulsim never says that it decoded")
-    numerology: int | None = Field(None, ge=0, le=4)
-    carrier_prb: Prb | None = None
-    prb: Prb | None = Field(None, description="allocated")
-    first_prb: int | None = Field(None, ge=0, le=274)
-    mcs: int | None = Field(None, ge=0, le=28)
-    mcs_table: int | None = Field(None, ge=0, le=4)
-    layers: int | None = Field(None, ge=1, le=4)
-    tx_antennas: int | None = Field(None, ge=1, le=4)
-    rx_antennas: int | None = Field(None, ge=1, le=8)
-    first_symbol: int | None = Field(None, ge=0, le=12)
-    symbols: int | None = Field(None, ge=1, le=14)
-    dmrs: Dmrs | None = None
-    ptrs: Ptrs | None = None
-    transform_precoding: bool = Field(False, description="SC-FDMA")
-    channel: Channel | None = None
-    estimation: Estimation | None = None
-    delay_samples: int | None = Field(None, ge=0)
-    ldpc_iterations: int | None = Field(None, ge=1, le=255)
-    harq_rounds: int | None = Field(None, ge=1, le=15)
-    throughput_percent: float | None = Field(
-        None, ge=0, le=100, description="from which it counts as decoded"
-    )
-    srs: bool = Field(False, description="sounding reference signals as well")
-    antennas_per_thread: int | None = Field(
-        None, ge=1, le=8, description="of channel estimation; from v2.3.0 on"
-    )
-    snr_db: float | None = None
-    snr_last_db: float | None = Field(
-        None,
-        description=f"it is raised by {SNR_STEP_DB} dB until the slots are decoded; by default 10 dB in all",
-    )
-    extra: Annotated[tuple[str, ...], Tuple] = Field((), description="more options, as they are")
+    slow: bool = False  # takes more than a minute
+    versions: Annotated[str, AfterValidator(_versions)] = ""  # of OAI, such as >=v2.3.0
+    trials: int = option("-n", ..., ge=2)  # slots; with 1 nr_ulsim never prints that it decoded
+    numerology: int | None = option("-u", ge=0, le=4)
+    carrier_prb: Prb | None = option("-R")
+    prb: Prb | None = option("-r")  # allocated
+    first_prb: int | None = option("-w", ge=0, le=274)
+    mcs: int | None = option("-m", ge=0, le=28)
+    mcs_table: int | None = option("-q", ge=0, le=4)
+    layers: int | None = option("-W", ge=1, le=4)
+    tx_antennas: int | None = option("-y", ge=1, le=4)
+    rx_antennas: int | None = option("-z", ge=1, le=8)
+    first_symbol: int | None = option("-a", ge=0, le=12)
+    symbols: int | None = option("-b", ge=1, le=14)
+    dmrs: Dmrs | None = option("-U")
+    ptrs: Ptrs | None = option("-T")
+    transform_precoding: bool = option("-Z", False)  # SC-FDMA
+    channel: Channel | None = option("-g")
+    estimation: Estimation | None = option("-i")
+    delay_samples: int | None = option("-d", ge=0)
+    ldpc_iterations: int | None = option("-I", ge=1, le=255)
+    harq_rounds: int | None = option("-v", ge=1, le=15)
+    throughput_percent: float | None = option("-t", ge=0, le=100)  # from which it counts as decoded
+    srs: bool = option("-E", False)  # sounding reference signals as well
+    antennas_per_thread: int | None = option("-A", ge=1, le=8)  # of channel estimation; from v2.3.0 on
+    snr_db: float | None = option("-s")
+    snr_last_db: float | None = option("-S")  # raised by SNR_STEP_DB until decoded; by default 10 dB in all
+    extra: Annotated[tuple[str, ...], Tuple] = ()  # more options, as they are
 
     @model_validator(mode="after")
     def _fits(self) -> Case:
@@ -201,9 +145,9 @@ class Case(_Strict):
             raise ValueError("ptrs: not with transform_precoding")
         if self.snr_points == 0:
             raise ValueError("snr_last_db: below snr_db")
-        for option in self.extra:
-            if option.startswith(OWN_OPTIONS):
-                raise ValueError(f"extra: {option}: the sweep itself decides about {', '.join(OWN_OPTIONS)}")
+        for word in self.extra:
+            if word.startswith(OWN_OPTIONS):
+                raise ValueError(f"extra: {word}: the sweep itself sets {', '.join(OWN_OPTIONS)}")
         return self
 
     @property
@@ -215,28 +159,29 @@ class Case(_Strict):
 
     def options(self, threads: int) -> tuple[str, ...]:
         """@param threads  0 = without a pool"""
-        values = ((option, getattr(self, field)) for option, field in OPTIONS)
-        given = (
-            _argument(option, value) for option, value in values if value is not None and value is not False
-        )
-        return (*given, *self.extra, "-P", f"-C{threads}")
+        return (*self._given(), *self.extra, "-P", f"-C{threads}")
+
+    def _given(self) -> Iterator[str]:
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if not isinstance(field.json_schema_extra, dict) or value is None or value is False:
+                continue
+            text = "" if name == "transform_precoding" else "1" if value is True else str(value)
+            yield f"{field.json_schema_extra['option']}{f'{value:g}' if isinstance(value, float) else text}"
 
     def reason_against(self, oai: str | None) -> str | None:
         """Why this case cannot be run with a version of OAI; None = nothing is known against it."""
-        if self.antennas_per_thread is not None:
-            reason = reason_against(">=v2.3.0", oai)
-            if reason:
-                return f"antennas_per_thread: {reason}"
-        return reason_against(self.versions, oai)
+        reason = reason_against(">=v2.3.0", oai) if self.antennas_per_thread is not None else None
+        return f"antennas_per_thread: {reason}" if reason else reason_against(self.versions, oai)
 
 
 class SweepDefaults(_Strict):
-    """How a sweep is taken, where the command line does not say otherwise."""
+    """How a sweep is taken, where the command line does not set it."""
 
     threads: Annotated[tuple[Annotated[int, Field(ge=1, le=1024)], ...], Tuple] = (1, 2, 4)
     spin: Annotated[tuple[Spin, ...], Tuple] = ("off", "auto")
     repeats: Annotated[int, Field(ge=1)] = 5
-    cpus: Annotated[str, AfterValidator(_cpus)] | None = None  # to bind runs to, as in 0-3
+    cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # to bind runs to, as in 0-3
     seed: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None  # of the noise; the payload stays random
     limit_s: Annotated[float, Field(gt=0)] = 120.0  # a run that takes longer counts as hung
 
@@ -254,12 +199,16 @@ def names() -> list[str]:
 
 
 def _path_of(scenario: str) -> Path:
-    if scenario in names():
-        return INCLUDED / f"{scenario}.toml"
-    path = Path(scenario)
+    path = INCLUDED / f"{scenario}.toml" if scenario in names() else Path(scenario)
     if not path.is_file():
         raise ScenarioError(f"{scenario}: neither a file nor a scenario; there are: {', '.join(names())}")
     return path
+
+
+def _check_unique(where: object, what: str, seen: list[str]) -> None:
+    for name in seen:
+        if seen.count(name) > 1:
+            raise ScenarioError(f"{where}: two {what} are called {name}")
 
 
 def load(scenario: str | Path) -> Scenario:
@@ -278,26 +227,20 @@ def load(scenario: str | Path) -> Scenario:
         raise ScenarioError(f"{path}: a scenario has [[case]] tables, and may have one table [defaults]")
     if "name" in data or "cases" in data:
         raise ScenarioError(f"{path}: name, cases: the name is the file's, cases are [[case]] tables")
-    made = tuple(_case(path, number, defaults | case) for number, case in enumerate(cases, start=1))
-    seen = [case.name for case in made]
-    for name in seen:
-        if seen.count(name) > 1:
-            raise ScenarioError(f"{path}: two cases are called {name}")
+    filled = [defaults | case for case in cases]
+    made = tuple(
+        _validated(Case, f"{path}: case {fields.get('name', number)}", fields)
+        for number, fields in enumerate(filled, start=1)
+    )
+    _check_unique(path, "cases", [case.name for case in made])
     return _validated(Scenario, f"{path}", data | {"name": path.stem, "cases": made})
-
-
-def _case(path: Path, number: int, fields: dict[str, Any]) -> Case:
-    return _validated(Case, f"{path}: case {fields.get('name', number)}", fields)
 
 
 def _validated(model: type[Model], where: str, fields: dict[str, Any]) -> Model:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise ScenarioError(f"{where}: {f'{field}: ' if field else ''}{message}") from error
+        raise ScenarioError(f"{where}: {first_error(error)}") from error
 
 
 def select(cases: str) -> list[Scenario]:
@@ -311,10 +254,7 @@ def select(cases: str) -> list[Scenario]:
     for scenario, pattern in _wishes(cases):
         wanted.setdefault(scenario, []).append(pattern)
     chosen = [_narrowed(load(scenario), patterns) for scenario, patterns in wanted.items()]
-    seen = [scenario.name for scenario in chosen]
-    for name in seen:
-        if seen.count(name) > 1:
-            raise ScenarioError(f"{cases}: two scenarios are called {name}")
+    _check_unique(cases, "scenarios", [scenario.name for scenario in chosen])
     return chosen
 
 
@@ -345,6 +285,5 @@ def _narrowed(scenario: Scenario, patterns: list[str]) -> Scenario:
             there = ", ".join(case.name for case in scenario.cases)
             raise ScenarioError(f"{scenario.name}: has no case {pattern!r}; there are: {there}")
         wanted |= matching
-    return scenario.model_copy(
-        update={"cases": tuple(case for case in scenario.cases if case.name in wanted)}
-    )
+    cases = tuple(case for case in scenario.cases if case.name in wanted)
+    return scenario.model_copy(update={"cases": cases})

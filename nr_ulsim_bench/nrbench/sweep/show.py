@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables on the terminal, as plain text, and as CSV."""
+"""Tables of text, and how they look on the terminal and in the text file."""
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import sys
-from pathlib import Path
-from typing import Any, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Iterable, Iterator, NamedTuple
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -16,58 +15,68 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from nrbench.sweep.cells import CaseResult
-from nrbench.sweep.fit import WORDS, Fitted, fitted
-from nrbench.sweep.frame import CPU, OF_CONFIGURATION, WALL
-from nrbench.sweep.table import GAP, WIDTH, Table
-
-WIDTH_MIN, WIDTH_MAX = 40, 120
-STYLES = (("faster", "green"), ("less", "green"), ("slower", "red"), ("more", "red"), ("no result", "red"))
-CSV_HEAD = (
-    "host", "host_label", "kind", "scenario", "case", "configuration", *OF_CONFIGURATION, "began", "figure",
-    "unit", "threads", "cores", "variant", "baseline", "runs", "failed", "median", "half_iqr", "low", "high",
-    "derived", "ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict", "bound",
-    "over_bound",
-)  # fmt: skip
+WIDTH, WIDTH_MIN, WIDTH_MAX = 110, 80, 120
+WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment"}
+STYLES = {"faster": "green", "less": "green", "slower": "red", "more": "red", "no result": "red"}
 
 
-def _cell(text: str) -> Text:
-    return Text(text, style=next((style for word, style in STYLES if text == word), ""))
+class Column(NamedTuple):
+    """Columns with the same group stand below one heading."""
+
+    group: str
+    name: str
+
+    @property
+    def has_words(self) -> bool:
+        return self.name in WORDS
 
 
-def rich_table(fitting: Fitted) -> RichTable:
+class Table(NamedTuple):
+    title: str
+    columns: list[Column]
+    rows: list[list[str]]
+    notes: list[str]
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Headings above those of the columns, each with its number of columns; empty if there are none."""
+        runs = [(title, len(list(columns))) for title, columns in groupby(self.columns, lambda c: c.group)]
+        return runs if any(title for title, _ in runs) else []
+
+
+def plain_columns(*names: str) -> list[Column]:
+    return [Column("", name) for name in names]
+
+
+def rich_table(table: Table) -> RichTable:
     """A group's heading stands above its first column, a word a line."""
-    table, widths = fitting
-    shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
+    shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     lines = max(len(column.group.split()) for column in table.columns)
     seen = ""
-    for column, width in zip(table.columns, widths):
+    for column in table.columns:
         words = column.group.split() if column.group != seen else []
         seen = column.group
-        head = [*words, *[""] * (lines - len(words)), column.name]
-        shown.add_column(
-            Text("\n".join(head)),
-            justify="left" if column.name in WORDS else "right",
-            vertical="top",
-            overflow="fold",
-            width=width,
-        )
+        heading = Text("\n".join([*words, *[""] * (lines - len(words)), column.name]))
+        shown.add_column(heading, justify="left" if column.has_words else "right", overflow="fold")
     for row in table.rows:
-        shown.add_row(*(_cell(text) for text in row))
+        shown.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
     return shown
+
+
+def table_width(table: Table) -> int:
+    return Console(width=10_000).measure(rich_table(table)).maximum
 
 
 def indented(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style=style), (0, 0, 0, 2), expand=False)
 
 
-def parts(table: Table, width: int = WIDTH) -> Iterator[RenderableType]:
-    for fitting in fitted(table, width):
-        yield Text(fitting.table.title, style="bold")
-        yield rich_table(fitting)
-        for note in fitting.table.notes:
-            yield indented(note, "dim")
-        yield Text()
+def parts(table: Table) -> Iterator[RenderableType]:
+    yield Text(table.title, style="bold")
+    yield rich_table(table)
+    for note in table.notes:
+        yield indented(note, "dim")
+    yield Text()
 
 
 def console() -> Console:
@@ -85,44 +94,3 @@ def to_text(shown: Iterable[RenderableType], width: int = WIDTH) -> str:
     for part in shown:
         plain.print(part)
     return re.sub(r"[ ]+$", "", out.getvalue(), flags=re.MULTILINE)
-
-
-def csv_rows(result: CaseResult) -> Iterator[tuple[Any, ...]]:
-    group = result.group
-    for (threads, variant, column), cell in result.cells.items():
-        ratio = cell.ratio
-        yield (
-            group.key.host,
-            group.host.label,
-            *group.key[1:4],
-            group.key.configuration.removeprefix(", "),
-            *(group.frame[name].iloc[0] for name in OF_CONFIGURATION),
-            group.frame["began"].min(),
-            column,
-            "s" if column in (CPU, WALL) else "us",
-            threads,
-            group.cores(threads),
-            variant,
-            group.baseline,
-            cell.count,
-            cell.failed,
-            cell.median,
-            cell.half_iqr,
-            *(cell.interval or (None, None)),
-            int(cell.derived),
-            *((None,) * 5 if ratio is None else (ratio.value, *(ratio.interval or (None, None)),
-              ratio.repeats, int(ratio.paired))),
-            None if ratio is None else str(ratio.verdict),
-            cell.bound,
-            cell.over_bound,
-        )  # fmt: skip
-
-
-def to_csv(results: Sequence[CaseResult], path: Path) -> None:
-    """A line a figure, variant and number of threads; with all figures, not only those of the tables."""
-    with open(path, "w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out)
-        writer.writerow(CSV_HEAD)
-        for result in results:
-            for row in csv_rows(result):
-                writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row])

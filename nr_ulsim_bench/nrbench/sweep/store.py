@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 from contextlib import contextmanager
@@ -22,19 +23,23 @@ def locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ResultsError(f"{folder}: another sweep is writing its results there") from error
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+    except BlockingIOError as error:
+        raise ResultsError(f"{folder}: another sweep is writing its results there") from error
     finally:
         os.close(handle)
 
 
-def _check_cases(path: Path, settings: Sequence[Setting], runs: Sequence[Run]) -> None:
-    """One name must not stand for two things in a report."""
+def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Run]:
+    """Runs of this sweep that an earlier call took. One name must not stand for two things in a report."""
+    runs = read_runs(path) if path.exists() else []
     words = {(s.scenario, s.case, s.threads): (*s.options, f"seed={s.seed}") for s in settings}
     for run in runs:
+        if run.sweep != sweep:
+            raise ResultsError(
+                f"{path}: holds a sweep of another machine, other programs or other options ({WAY_OUT})"
+            )
         before = (*run.options, f"seed={run.seed}")
         now = words.get((run.scenario, run.case, run.threads), before)
         if now != before:
@@ -42,27 +47,12 @@ def _check_cases(path: Path, settings: Sequence[Setting], runs: Sequence[Run]) -
                 f"{path}: {run.scenario}:{run.case} was run with {' '.join(before)}, "
                 f"not with {' '.join(now)} ({WAY_OUT})"
             )
-
-
-def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Run]:
-    """Runs of this sweep that an earlier call took."""
-    if not path.exists():
-        return []
-    runs = read_runs(path)
-    for run in runs:
-        if run.sweep != sweep:
-            raise ResultsError(
-                f"{path}: holds a sweep of another machine, other programs or other options ({WAY_OUT})"
-            )
-    _check_cases(path, settings, runs)
     return runs
 
 
 def end_last_line(path: Path) -> None:
     """So that more can be appended: a line that was cut short goes from the file."""
-    if not path.exists():
-        return
-    text = path.read_bytes()
+    text = path.read_bytes() if path.exists() else b""
     whole = text.rfind(b"\n") + 1
     if whole == len(text):
         return
@@ -71,19 +61,15 @@ def end_last_line(path: Path) -> None:
     except ValueError:  # it was cut off; read_runs has left it out
         os.truncate(path, whole)
     else:
-        with open(path, "ab") as out:
-            out.write(b"\n")
+        path.write_bytes(text + b"\n")
 
 
 def put_aside(path: Path) -> Path | None:
     """@return where the results that were there are now"""
     if not path.exists():
         return None
-    for number in range(1, 10000):
-        aside = path.with_name(f"{path.stem}.{number}{path.suffix}")
-        if not aside.exists():
-            return path.rename(aside)
-    raise ResultsError(f"{path.parent}: too many results put aside")
+    names = (path.with_name(f"{path.stem}.{number}{path.suffix}") for number in itertools.count(1))
+    return path.rename(next(name for name in names if not name.exists()))
 
 
 class Writer:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all plots share. Import matplotlib by this module: there may be no display."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
+
+__all__ = ["legend", "plain_numbers", "plt", "save"]
+
+
+def plain_numbers(axis: Any) -> None:
+    """Of an XAxis or YAxis: no powers of ten, and no numbers at minor ticks."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def legend(figure: Figure, columns: int, place: Any = "outside lower center", **look: Any) -> None:
+    """One for all panels, each label once."""
+    handles: dict[str, Any] = {}
+    for axis in figure.axes:
+        for handle, label in zip(*axis.get_legend_handles_labels()):
+            handles.setdefault(label, handle)
+    figure.legend(handles.values(), handles.keys(), loc=place, ncol=columns, frameon=False, **look)
+
+
+def save(figure: Figure, path: Path, dpi: int) -> str:
+    """@return the file's name"""
+    figure.savefig(path, dpi=dpi)
+    plt.close(figure)
+    return path.name
