@@ -81,7 +81,6 @@ def test_what_has_no_end_is_limited(stream, limit, monkeypatch):
     monkeypatch.setattr("nrbench.trace.analysis.PENDING_MAX", 2000)
     monkeypatch.setattr("nrbench.trace.state.GROUPS_MAX", 50)
     monkeypatch.setattr("nrbench.trace.ledger.MARKS_MAX", 2000)
-    monkeypatch.setattr("nrbench.trace.ledger.BUFFER_MAX", 500)
     assert peak_objects(stream(60_000)) < 8000
 
 

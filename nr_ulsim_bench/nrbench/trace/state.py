@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Callable, NamedTuple, TypeVar
 
+from nrbench.trace.figures import Tally
+
 GROUPS_MAX = 4096
 
 # What a thread is in: the top of its stack.
@@ -71,8 +73,7 @@ class Phase:
     __slots__ = (
         "name", "func", "pool", "pid", "tid", "begin_ns", "frame", "slot", "id", "depth",
         "pushed_before", "run_before", "own_run_before", "own_wait_before", "pools", "groups", "tasks",
-        "outstanding", "not_begun", "joined_at", "last_ran", "lags", "times", "wakes", "stolen",
-        "by_timer", "is_open", "is_valid",
+        "outstanding", "not_begun", "joined_at", "last_ran", "tally", "is_open", "is_valid",
     )  # fmt: skip
 
     def __init__(self, name: str, pid: int, tid: int, begin_ns: int) -> None:
@@ -90,10 +91,7 @@ class Phase:
         self.not_begun = self.outstanding = 0  # of the tasks whose push is known: not begun, not ended
         self.joined_at: Moment | None = None  # a burst: a wait returned while the last tasks still ran
         self.last_ran = Moment(begin_ns, tid)
-        self.lags: list[int] = []
-        self.times: list[int] = []
-        self.wakes: list[int] = []
-        self.stolen = self.by_timer = 0
+        self.tally = Tally()
         self.is_open = True
         self.is_valid = True
 
@@ -192,7 +190,6 @@ class Pool:
     workers: int = 0  # 0 = not known
     cpus: int = 0
     worker_cpus: int = 0
-    began: bool = False  # its start is in the trace
     seen: set[int] = field(default_factory=set)
     wakes_sent: dict[int, tuple[int, int, Phase | None]] = field(default_factory=dict)
     pushes: int = 0
@@ -227,7 +224,7 @@ class Process:
         self.groups_done: dict[int, Moment] = {}  # when its counter went down last, if it has one
         self.by_group: dict[int, list[Phase]] = {}  # open bursts
         self.joined: dict[int, Moment] = {}  # groups that have been waited for
-        self.images: list[tuple[int, int, str, bool]] = []
+        self.images: dict[tuple[int, int, str, bool], None] = {}  # in order of appearance
         self.mark_count = 0
         self.cut_ns = 0  # history before that has been forgotten
 
