@@ -23,7 +23,7 @@ def target(root, changes, fixed=()):
 @pytest.mark.parametrize(
     "changes, level, seen",
     [
-        ({MASK: "0-7"}, Level.NOTE, "1 of 1 may land on 2-5: 24 (eth0-rx); now they do not"),
+        ({MASK: "0-7"}, Level.NOTE, "1 of 1 may land on 2-5: 24 (eth0-rx); none of these lands there now"),
         ({MASK: "0-7", EFFECTIVE: "3"}, Level.WARN, "1 of 1 may land on 2-5: 24 (eth0-rx)"),
         ({MASK: "0-7", EFFECTIVE: None}, Level.WARN, "1 of 1 may land on 2-5: 24 (eth0-rx)"),
         ({"/proc/irq/default_smp_affinity": "ff"}, Level.WARN,
@@ -63,15 +63,15 @@ BALANCE = BARE | {"/proc/77/comm": "irqbalance", "/proc/2/comm": "kthreadd"}
     [
         ({"/proc/77/comm": "x"}, Level.GOOD, "does not run"),
         ({}, Level.WARN, "runs, and may use 2-5"),
-        ({f"{CPU}/isolated": "2-5"}, Level.GOOD, "runs, and leaves 2-5 alone"),
-        ({f"{CPU}/isolated": "2-3", f"{CPU}/nohz_full": "4-5"}, Level.GOOD, "runs, and leaves 2-5 alone"),
+        ({f"{CPU}/isolated": "2-5"}, Level.GOOD, "runs, and does not use 2-5"),
+        ({f"{CPU}/isolated": "2-3", f"{CPU}/nohz_full": "4-5"}, Level.GOOD, "runs, and does not use 2-5"),
         ({"/etc/default/irqbalance": "#x\nIRQBALANCE_BANNED_CPULIST=7\n"}, Level.WARN,
          "runs, and may use 2-5"),
         ({"/etc/default/irqbalance": 'IRQBALANCE_BANNED_CPULIST="2-4"\n'}, Level.WARN, "runs, and may use 5"),
         ({"/etc/default/irqbalance": 'IRQBALANCE_BANNED_CPULIST="2-5,7"\n'}, Level.GOOD,
-         "runs, and leaves 2-5,7 alone"),
+         "runs, and does not use 2-5,7"),
         ({"/etc/sysconfig/irqbalance": "IRQBALANCE_BANNED_CPUS=0000003c\n"}, Level.GOOD,
-         "runs, and leaves 2-5 alone"),
+         "runs, and does not use 2-5"),
         # What it is told replaces what it would leave alone by itself.
         ({f"{CPU}/isolated": "2-5", "/etc/default/irqbalance": "IRQBALANCE_BANNED_CPULIST=7\n"}, Level.WARN,
          "runs, and may use 2-5"),

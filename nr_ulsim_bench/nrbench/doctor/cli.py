@@ -15,8 +15,9 @@ from rich.console import Console
 from nrbench import host
 from nrbench.doctor import apply as change
 from nrbench.doctor import checks, latency, report, wakes
-from nrbench.doctor.finding import Level, Target, sysctl
+from nrbench.doctor.finding import Level, Target
 from nrbench.doctor.isolation import LATE_TIMERS
+from nrbench.doctor.remedy import sysctl
 from nrbench.doctor.settings import Change, SettingsError, boot_parameters, plan
 from nrbench.system import System, format_cpus, parse_cpus
 

@@ -50,9 +50,13 @@ def _value(key: str, show: Callable[[float | None], str] = number) -> Cell:
     return lambda row: show(row[key])
 
 
+def _time(name: str, key: str) -> Cell:
+    return lambda row: us(row[name][f"{key}_us"])
+
+
 def _times(name: str, *keys: str, head: str = "") -> dict[str, Cell]:
     """A column for each key of a distribution."""
-    return {f"{head}{key}": lambda row, key=key: us(row[name][f"{key}_us"]) for key in keys}  # type: ignore[misc]
+    return {f"{head}{key}": _time(name, key) for key in keys}
 
 
 def _part(part: str) -> Cell:
