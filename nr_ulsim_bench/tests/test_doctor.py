@@ -43,10 +43,10 @@ def test_each_complaint_says_why_and_most_what_to_do(tmp_path):
 
 
 COMPLAINTS = [
-    ({"/proc/cmdline": "quiet", f"{CPU}/isolated": ""}, "isolcpus", Level.WARN, "not set for 2-5"),
+    ({"/proc/cmdline": "quiet", f"{CPU}/isolated": ""}, "isolcpus", Level.WARN, "not set for CPUs 2-5"),
     ({"/proc/cmdline": "quiet", f"{CPU}/isolated": "2-3"}, "isolcpus", Level.WARN, "lacks 4-5"),
     ({"/proc/irq/24/smp_affinity_list": "0-7", "/proc/irq/24/effective_affinity_list": "3"},
-     "interrupts", Level.WARN, "on 2-5: 24 (eth0-rx)"),
+     "interrupts", Level.WARN, "on CPUs 2-5: 24 (eth0-rx)"),
     ({"/proc/irq/default_smp_affinity": "ff"}, "interrupts", Level.WARN, "default_smp_affinity"),
     ({f"{KERNEL}/timer_migration": "1"}, "timer migration", Level.WARN, "nohz_full=2-5"),
     ({f"{CPU}/cpu2/topology/thread_siblings_list": "2,6"}, "SMT", Level.WARN, "2,6"),

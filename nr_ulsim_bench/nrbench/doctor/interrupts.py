@@ -47,23 +47,23 @@ def _remedies(target: Target, apply: bool, fixed: bool) -> tuple[Remedy, ...]:
 
 @check("interrupts")
 def interrupts(target: Target) -> Finding:
-    every = _interrupts(target.system)
+    every, workers = _interrupts(target.system), target.where(target.cpus)
     if not every:
         raise Unseen("/proc/irq is not visible, as in a container or for a plain user")
     movable = [irq for irq in every if irq.movable and irq.may & target.cpus]
     fixed = [irq for irq in every if not irq.movable and irq.lands & target.cpus]
     default = (target.system.mask("/proc/irq/default_smp_affinity") or frozenset()) & target.cpus
     if not movable and not fixed and not default:
-        return good(f"none of {len(every)} may land on {target.list}")
+        return good(f"none of {len(every)} may land on {workers}")
     landing = [irq for irq in movable if irq.lands & target.cpus]
     parts = []
     if movable:
-        parts.append(f"{len(movable)} of {len(every)} may land on {target.list}: {_shown(movable)}")
+        parts.append(f"{len(movable)} of {len(every)} may land on {workers}: {_shown(movable)}")
         parts += ["none of these lands there now"] * (not landing)
     if default:
         parts.append(f"those of new devices may land on {target.where(default)} (default_smp_affinity)")
     if fixed:
-        parts.append(f"{len(fixed)} cannot be moved from {target.list}: {_shown(fixed)}")
+        parts.append(f"{len(fixed)} cannot be moved from {workers}: {_shown(fixed)}")
     text = "; ".join(parts)
     why = "An interrupt, and the work that it causes, takes the CPU from a worker, real-time or not."
     if not target.others:

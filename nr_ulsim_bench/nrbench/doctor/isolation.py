@@ -28,7 +28,9 @@ def _boot_list(
     if not target.others:
         text = f"not used, and the workers may use every CPU ({target.list})"
         return note(text, why, advice("leave a CPU to the rest of the system: --cpus"))
-    missing = f"lacks {format_cpus(target.cpus - named)}" if named else f"not set for {target.list}"
+    missing = (
+        f"lacks {format_cpus(target.cpus - named)}" if named else f"not set for {target.where(target.cpus)}"
+    )
     if given is not None:
         missing += f": the kernel uses {named and found or 'nothing'} of {name}={given}"
     return Finding(absent, missing, why, (remedy,))
@@ -95,7 +97,7 @@ def workqueues(target: Target) -> Finding:
     path = "/sys/devices/virtual/workqueue/cpumask"
     mask = visible(target.system.mask(path), "the mask of unbound workqueues is not visible")
     if not mask & target.cpus:
-        return good(f"unbound work stays off {target.list}")
+        return good(f"unbound work stays off {target.where(target.cpus)}")
     text = f"unbound work of the kernel may run on {target.where(mask)}"
     why = "Writeback, crypto and drivers put work there. Its threads share the CPU with normal workers."
     return note(text, why, *([command(target.apply_command)] if target.others else []))

@@ -13,7 +13,6 @@ from nrbench.trace.bursts import Bursts
 from nrbench.trace.events import Event
 from nrbench.trace.figures import Figures
 from nrbench.trace.ledger import Ledger
-from nrbench.trace.slots import SlotName
 from nrbench.trace.state import (
     M_DONE,
     M_JOIN,
@@ -43,8 +42,8 @@ PENDING_MAX = 1 << 18  # tasks pushed and not yet run; more are counted only
 class Analysis:
     """Feed it with events in order of time, then finish() it. `cores`: CPUs of the machine; 0 = not known."""
 
-    def __init__(self, wanted: SlotName | None = None, cores: int = 0) -> None:
-        self.ledger = Ledger(wanted, cores)
+    def __init__(self, cores: int = 0) -> None:
+        self.ledger = Ledger(cores)
         self.bursts = Bursts(self.ledger)
         self.processes: dict[int, Process] = {}
         self.unmatched = 0  # tasks that ran and whose push is not known

@@ -183,7 +183,7 @@ class _Canvas:
         axis.set_xlim(self.begin_us, self.end_us)
         axis.set_ylim(len(self.rows) - 0.4, -len(self.lanes) - 0.6)
         axis.set_yticks(range(len(self.rows)), [self.row_name(row) for row in self.rows])
-        axis.set_xlabel("µs from the begin of the slot")
+        axis.set_xlabel("µs from the start of the slot")
         axis.grid(axis="x", alpha=0.25)
         axis.set_axisbelow(True)
         for side in ("top", "right", "left"):
@@ -195,8 +195,8 @@ class _Canvas:
         handles: list[Any] = [Patch(color=color, label=what) for what, color in self.colors.items()]
         handles += [
             Patch(facecolor="white", edgecolor=SLEEP, hatch="////", label="asleep"),
-            Patch(facecolor="#FBE9EB", edgecolor=RISING, hatch="////", label="woken, not up yet"),
-            Patch(facecolor="#ECECEC", edgecolor=WAIT, label="in a wait, no task"),
+            Patch(facecolor="#FBE9EB", edgecolor=RISING, hatch="////", label="woken, not running yet"),
+            Patch(facecolor="#ECECEC", edgecolor=WAIT, label="waits, runs no task"),
             Line2D([], [], color=WAKE, lw=1, marker=">", markersize=4, label="wake"),
             Line2D([], [], color="black", lw=0, marker="|", markersize=6, label="push"),
         ]

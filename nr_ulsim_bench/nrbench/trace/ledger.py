@@ -12,7 +12,7 @@ from typing import Callable
 from nrbench.trace.figures import Figures
 from nrbench.trace.lost import Lost
 from nrbench.trace.path import critical_path
-from nrbench.trace.slots import SlotName, Slots
+from nrbench.trace.slots import Slots
 from nrbench.trace.state import Mark, Moment, Phase, Process, Task, Thread
 
 KINDS_MAX = 64  # of bursts, in one process
@@ -25,11 +25,11 @@ class Ledger:
     """`on_long_history` is called with a process and the time when its history has become long: it may end
     phases. `cores`: CPUs of the machine that recorded; 0 = not known."""
 
-    def __init__(self, wanted: SlotName | None, cores: int = 0) -> None:
+    def __init__(self, cores: int = 0) -> None:
         self.on_long_history: Callable[[Process, int | None], None] = lambda process, now: None
         self.on_close: Callable[[Phase, Moment], None] = lambda phase, end: None
         self.figures: dict[tuple[int, object], Figures] = {}
-        self.slots = Slots(wanted)
+        self.slots = Slots()
         self.cores = cores
         self.lost = Lost()
         self.lost_events = self.lost_packets = 0

@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.needed import how_to_install, missing
@@ -19,7 +19,7 @@ from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER
 from nrbench.trace.reader import Trace
 from nrbench.trace.scene import Scene
-from nrbench.trace.slots import SlotName, parse_name
+from nrbench.trace.slots import SlotName, Window, parse_name
 from nrbench.trace.summary import Kind, Names, Summary, kinds, process_label, summarize
 from nrbench.trace.text import WIDTH, text
 
@@ -41,7 +41,7 @@ class Options:
 
 def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
     cores = about(options.trace).get("cores")
-    analysis = Analysis(wanted, cores if type(cores) is int else 0)
+    analysis = Analysis(cores if type(cores) is int else 0)
     analysis.feed(trace.events())
     analysis.finish()
     if options.process is not None:
@@ -53,8 +53,7 @@ def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
             f"{options.trace}: none of its {trace.event_count} events is of {PROVIDER}: the program was built"
             " without tracing, does not use the pool, or another session was recorded"
         )
-    if wanted is not None:
-        analysis.ledger.slots.chosen()  # raises if it is not in the trace
+    analysis.ledger.slots.chosen(wanted)  # raises if it is not in the trace
     return analysis
 
 
@@ -73,7 +72,7 @@ def report(options: Options) -> int:
     without = missing(("jinja2", "matplotlib")) if options.out is not None else []
     if without:  # before the trace is read, which takes long
         raise TraceError(how_to_install(without))
-    wanted = parse_name(options.slot) if options.slot is not None else None
+    wanted = parse_name(options.slot)
     with Trace(options.trace) as trace:
         begin = time.monotonic()
         analysis = read(trace, options, wanted)
@@ -124,7 +123,7 @@ def draw(trace: Trace, analysis: Analysis, names: Names, summary: Summary, optio
         with matplotlib_apart():
             from nrbench.trace import page
 
-            pictures = [*draw_pictures(trace, analysis, names, options.phases, out)]
+            pictures = [*draw_pictures(trace, analysis, names, options, out)]
         (out / "report.json").write_text(json.dumps(summary, indent=1) + "\n")
         page.write(out / "report.html", options.trace, summary, about(options.trace), pictures)
     except OSError as error:
@@ -134,34 +133,33 @@ def draw(trace: Trace, analysis: Analysis, names: Names, summary: Summary, optio
 
 
 def draw_pictures(
-    trace: Trace, analysis: Analysis, names: Names, wanted: Sequence[str], out: Path
+    trace: Trace, analysis: Analysis, names: Names, options: Options, out: Path
 ) -> Iterator[Picture]:
     """The slot, and the distributions of the figures in the tables, in the same colours."""
     from nrbench.trace import gantt, page, plots
 
     figures = analysis.figures
-    shown = [kind for kind in kinds(analysis, names, wanted) if plots.has_tail(figures[kind].durations)]
+    shown = [
+        kind for kind in kinds(analysis, names, options.phases) if plots.has_tail(figures[kind].durations)
+    ]
     colors = gantt.palette(dict.fromkeys([*shown, *kinds(analysis, names, ())]))
-    yield from draw_slot(trace, analysis, names, colors, out / "slot.png")
+    window = analysis.ledger.slots.chosen(parse_name(options.slot))
+    if window is not None:
+        yield draw_slot(trace, window, names, colors, out / "slot.png")
     curves = [plots.Curve(names.whole(*kind), figures[kind], colors[kind]) for kind in shown[: len(colors)]]
     if plots.draw_tails(curves, out / "tails.png"):
         yield page.Picture("Distributions", page.TAILS, out / "tails.png")
 
 
-def draw_slot(
-    trace: Trace, analysis: Analysis, names: Names, colors: Mapping[Kind, str], path: Path
-) -> Iterator[Picture]:
+def draw_slot(trace: Trace, window: Window, names: Names, colors: Mapping[Kind, str], path: Path) -> Picture:
     from nrbench.trace import gantt, page
 
-    window = analysis.ledger.slots.chosen()
-    if window is None:
-        return
     scene = Scene(window)
     scene.build(trace.events(scene.begin_ns, scene.end_ns))
     scene.add_sleepers(names.workers(window.pid))
     gantt.draw(scene, names, path, colors)
     title = f"Slot {window.name}" if window.name.frame >= 0 else str(window.name).capitalize()
-    yield page.Picture(title, page.SLOT, path)
+    return page.Picture(title, page.SLOT, path)
 
 
 def about(trace: Path) -> dict[str, Any]:
