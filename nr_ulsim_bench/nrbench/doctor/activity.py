@@ -24,7 +24,8 @@ def _ticks(target: Target) -> np.ndarray:
     found = [list(map(int, row[1 : FIELDS + 1])) for row in rows if row[0] in wanted and len(row) > FIELDS]
     if not found:
         raise Unseen("/proc/stat does not show the workers' CPUs")
-    return np.sum(found, axis=0)
+    total: np.ndarray = np.sum(found, axis=0)
+    return total
 
 
 @check("steal time")

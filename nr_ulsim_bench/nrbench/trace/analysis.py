@@ -14,19 +14,10 @@ from nrbench.trace.events import Event
 from nrbench.trace.figures import Figures
 from nrbench.trace.ledger import Ledger
 from nrbench.trace.state import (
-    M_DONE,
-    M_JOIN,
-    M_JOINED,
-    M_PARK,
-    M_PHASE,
-    M_PUSH,
-    M_RAN,
-    M_RUN,
-    M_UNPARK,
-    M_WAKE,
     RUNNING,
     WAITING,
     Join,
+    Marks,
     Moment,
     Phase,
     Process,
@@ -146,7 +137,7 @@ class Analysis:
             task.owner = owner
             owner.tasks += 1
             owner.pools.add(number)
-        self.ledger.mark(process, thread, now, M_PUSH, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.PUSH, None, thread.in_what())
 
     def _pushed_task(self, process: Process, now: int, key: TaskKey) -> Task | None:
         """First in, first out. What was pushed before events were lost may have been run among them."""
@@ -181,24 +172,24 @@ class Analysis:
         if task.owner is not None:
             self.ledger.task_begins(task.owner, task, thread)
         thread.by_timer = False
-        self.ledger.mark(process, thread, now, M_RUN, task, was_in)
+        self.ledger.mark(process, thread, now, Marks.RUN, task, was_in)
 
     def _run_end(self, process: Process, thread: Thread, now: int, arg: int) -> None:
         thread.settle(now)
         task = thread.leave(Task, lambda task: task.arg == arg)
         if task is None:  # it began before the trace did
-            self.ledger.mark(process, thread, now, M_RAN, None, RUNNING)
+            self.ledger.mark(process, thread, now, Marks.RAN, None, RUNNING)
             return
         moment = Moment(now, thread.tid)
         note_group(process.groups_ran, task.group, moment)
-        self.ledger.mark(process, thread, now, M_RAN, task, RUNNING)
+        self.ledger.mark(process, thread, now, Marks.RAN, task, RUNNING)
         if task.owner is not None:
             self.ledger.task_ends(task.owner, task, moment)
             self.bursts.ran(process, task.owner, now)
 
     def _complete(self, process: Process, thread: Thread, now: int, group: int) -> None:
         note_group(process.groups_done, group, Moment(now, thread.tid))
-        self.ledger.mark(process, thread, now, M_DONE, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.DONE, None, thread.in_what())
 
     def _what_ended(self, process: Process, group: int, now: int) -> Moment | None:
         """What a wait that returns has waited for: the group's count that went down last, or its last task.
@@ -216,7 +207,7 @@ class Analysis:
         if not running:
             return ran
         first = min(running, key=lambda thread: thread.since_ns)
-        self.ledger.mark(process, first, now, M_DONE, None, RUNNING)
+        self.ledger.mark(process, first, now, Marks.DONE, None, RUNNING)
         return Moment(now, first.tid)
 
     def _join_begin(self, process: Process, thread: Thread, now: int, number: int, group: int) -> None:
@@ -225,20 +216,20 @@ class Analysis:
         thread.settle(now)
         was_in = thread.in_what()
         thread.stack.append(Join(group))
-        self.ledger.mark(process, thread, now, M_JOIN, None, was_in)
+        self.ledger.mark(process, thread, now, Marks.JOIN, None, was_in)
 
     def _join_end(self, process: Process, thread: Thread, now: int, number: int, group: int) -> None:
         thread.settle(now)
         thread.leave(Join, lambda join: join.group == group)
         last = self._what_ended(process, group, now)
-        self.ledger.mark(process, thread, now, M_JOINED, last, WAITING)
+        self.ledger.mark(process, thread, now, Marks.JOINED, last, WAITING)
         self.bursts.joined(process, number, group, Moment(now, thread.tid))
 
     def _wake(self, process: Process, thread: Thread, now: int, number: int, worker: int) -> None:
         pool = process.pool(number)
         pool.wakes += 1
         pool.wakes_sent[worker] = (now, thread.tid, self._woken_for(process, thread, number))
-        self.ledger.mark(process, thread, now, M_WAKE, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.WAKE, None, thread.in_what())
 
     def _woken_for(self, process: Process, thread: Thread, pool: int) -> Phase | None:
         """The phase whose tasks a wake is for: the waker's own, or the one that the waker itself was woken
@@ -264,7 +255,7 @@ class Analysis:
             thread.woken_for = owner
             if owner is not None:
                 owner.tally.wakes.add(now - sent_ns)
-        self.ledger.mark(process, thread, now, M_UNPARK, waker, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.UNPARK, waker, thread.in_what())
 
     def _park(self, process: Process, thread: Thread, now: int, number: int, worker: int) -> None:
         pool = process.pool(number)
@@ -275,7 +266,7 @@ class Analysis:
             thread.stack.clear()
         pool.wakes_sent.pop(worker, None)
         thread.by_timer, thread.woken_for = False, None
-        self.ledger.mark(process, thread, now, M_PARK, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.PARK, None, thread.in_what())
 
     def _phase_begin(self, process: Process, thread: Thread, now: int, name: str, *numbers: int) -> None:
         thread.heal_joins(now)
@@ -290,14 +281,14 @@ class Analysis:
         phase.frame, phase.slot, phase.id = numbers
         thread.phases.append(phase)
         self.ledger.open(process, thread, phase)
-        self.ledger.mark(process, thread, now, M_PHASE, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.PHASE, None, thread.in_what())
 
     def _phase_end(self, process: Process, thread: Thread, now: int, name: str, *numbers: int) -> None:
         phase = thread.open_phase(name)
         if phase is None:
             self.ledger.of(process.pid, name).left_out += 1
             return
-        self.ledger.mark(process, thread, now, M_PHASE, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.PHASE, None, thread.in_what())
         if thread.pushed - phase.pushed_before != numbers[-1]:
             phase.is_valid = False
         self.ledger.close(process, phase, Moment(now, thread.tid))

@@ -26,7 +26,7 @@ def _index(field_class: Any, name: str) -> int:
     return list(field_class).index(name)
 
 
-def _getter(field: Any) -> Callable[[Any], int | str]:
+def _getter(field: Any) -> Any:
     if isinstance(field, bt2._StringFieldConst):
         return native.field_string_get_value
     if isinstance(field, bt2._SignedIntegerFieldConst):

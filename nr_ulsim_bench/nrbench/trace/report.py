@@ -49,6 +49,8 @@ def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
     if not any(process.pools for process in analysis.processes.values()):
         if trace.warnings:
             raise TraceError(f"{options.trace}: no event of the pool was read. {'. '.join(trace.warnings)}")
+        if trace.event_count == 0:
+            raise TraceError(f"{options.trace}: the trace is empty: no event was recorded")
         raise TraceError(
             f"{options.trace}: none of its {trace.event_count} events is of {PROVIDER}: the program was built"
             " without tracing, does not use the pool, or another session was recorded"

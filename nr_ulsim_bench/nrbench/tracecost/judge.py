@@ -25,7 +25,8 @@ def measurements(lines: Sequence[Line], bench: str, cases: Sequence[str] = ()) -
     table = pd.DataFrame(taken, columns=None if taken else ["class", "case", "state", "round"])
     order = {case: index for index, case in enumerate(cases)}
     place = table["case"].map(lambda case: order.get(case, len(order)))
-    return table.assign(place=place).sort_values(["class", "place"], kind="stable")
+    ordered: pd.DataFrame = table.assign(place=place).sort_values(["class", "place"], kind="stable")
+    return ordered
 
 
 class Ratio(NamedTuple):
@@ -72,13 +73,14 @@ def event_costs(lines: Sequence[Line]) -> pd.DataFrame:
     taken = [line for line in lines if line.get("bench") == "trace-cost" and "error" not in line]
     columns = ["what", "recorded", "ns_min", "ns_p50"]
     groups = pd.DataFrame(taken, columns=columns).groupby(["what", "recorded"])
-    return groups.agg({"ns_min": "min", "ns_p50": "median"})
+    costs: pd.DataFrame = groups.agg({"ns_min": "min", "ns_p50": "median"})
+    return costs
 
 
 def recorded_costs(costs: pd.DataFrame) -> dict[str, float]:
     """Median ns of each kind of event while a session records."""
-    medians = costs["ns_p50"].items()
-    return {what: float(ns) for (what, recorded), ns in medians if recorded and what != "loop"}
+    medians: dict[Any, float] = costs["ns_p50"].to_dict()
+    return {what: ns for (what, recorded), ns in medians.items() if recorded and what != "loop"}
 
 
 def event_word(costs: pd.DataFrame) -> str:

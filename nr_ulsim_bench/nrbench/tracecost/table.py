@@ -79,6 +79,10 @@ def task_table(tasks: pd.DataFrame) -> Iterator[str]:
         yield from layout([["", "untraced", "off", "%"], *rows])
 
 
+def _cost(cost: Any) -> str:
+    return f"{cost['ns_min']:.1f} / {cost['ns_p50']:.1f}"
+
+
 def cost_table(costs: pd.DataFrame) -> Iterator[str]:
     if costs.empty:
         return
@@ -86,7 +90,7 @@ def cost_table(costs: pd.DataFrame) -> Iterator[str]:
     rows = [["", "no session", "a session records"]]
     for what, name in EVENTS.items():
         keys = [(what, recorded) for recorded in (False, True)]
-        cells = ["{:.1f} / {:.1f}".format(*costs.loc[key]) if key in costs.index else "" for key in keys]
+        cells = [_cost(costs.loc[key]) if key in costs.index else "" for key in keys]
         rows.append([name, *cells])
     yield from layout(rows)
 
