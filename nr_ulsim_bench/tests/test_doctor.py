@@ -43,10 +43,10 @@ def test_each_complaint_says_why_and_most_what_to_do(tmp_path):
 
 
 COMPLAINTS = [
-    ({"/proc/cmdline": "quiet", f"{CPU}/isolated": ""}, "isolcpus", Level.WARN, "not set for 2-5"),
+    ({"/proc/cmdline": "quiet", f"{CPU}/isolated": ""}, "isolcpus", Level.WARN, "not set for CPUs 2-5"),
     ({"/proc/cmdline": "quiet", f"{CPU}/isolated": "2-3"}, "isolcpus", Level.WARN, "lacks 4-5"),
     ({"/proc/irq/24/smp_affinity_list": "0-7", "/proc/irq/24/effective_affinity_list": "3"},
-     "interrupts", Level.WARN, "on 2-5: 24 (eth0-rx)"),
+     "interrupts", Level.WARN, "on CPUs 2-5: 24 (eth0-rx)"),
     ({"/proc/irq/default_smp_affinity": "ff"}, "interrupts", Level.WARN, "default_smp_affinity"),
     ({f"{KERNEL}/timer_migration": "1"}, "timer migration", Level.WARN, "nohz_full=2-5"),
     ({f"{CPU}/cpu2/topology/thread_siblings_list": "2,6"}, "SMT", Level.WARN, "2,6"),
@@ -74,7 +74,7 @@ COMPLAINTS = [
     ({"/proc/self/status": "CapEff:\t0\n", "/proc/self/limits": "Max realtime priority     96   96\n"},
      "real-time class", Level.BAD, "refused (RLIMIT_RTPRIO 96)"),
     ({"/proc/cmdline": "isolcpus=managed_irq,2-5", f"{CPU}/isolated": "\n"}, "isolcpus", Level.WARN,
-     "the kernel makes nothing of isolcpus=managed_irq,2-5"),
+     "the kernel uses nothing of isolcpus=managed_irq,2-5"),
     ({"/proc/self/limits": "Max locked memory         65536   65536\n", "/proc/self/status": "CapEff:\t0\n"},
      "locked memory", Level.WARN, "64 KiB"),
     ({"/sys/devices/system/node/node1/cpulist": "8-9", f"{KERNEL}/numa_balancing": "1"},
@@ -144,7 +144,7 @@ NOTES = [
     ({f"{CPU}/cpu3/power/pm_qos_resume_latency_us": "n/a"}, "resume latency", "CPU 3 no idle state"),
     ({"/sys/fs/cgroup/user.slice/cpu.max": "800000 100000"}, "CPU quota", "8 CPUs in each 100 ms"),
     ({"/proc/cmdline": "nohz_full=2-5", f"{CPU}/nohz_full": "(null)\n"}, "nohz_full",
-     "the kernel makes nothing of nohz_full=2-5"),
+     "the kernel uses nothing of nohz_full=2-5"),
     ({"/boot/config-6.8.0-rt": "CONFIG_HZ=250\n"}, "rcu_nocbs", "built without"),
     (
         {"/sys/fs/cgroup/user.slice/cpuset.cpus.partition": "isolated\n"},
@@ -175,7 +175,7 @@ GOOD = [
     (C6_ALLOWED | _limits("169"), "idle states", "POLL 0 us, C1 1 us (intel_idle)"),
     ({f"{CPU}/cpu2/cpuidle/state1/latency": "10"}, "idle states", "C1 10 us"),
     ({f"{KERNEL}/osrelease": "5.15.0"}, "real-time throttling", "off"),
-    ({"/proc/cmdline": "isolcpus=2-N", f"{CPU}/isolated": None}, "isolcpus", "2-7, which has all"),
+    ({"/proc/cmdline": "isolcpus=2-N", f"{CPU}/isolated": None}, "isolcpus", "2-7, which includes all"),
     ({"/proc/sys/vm/stat_interval": "10"}, "vm.stat_interval", "10 s"),
     ({"/sys/devices/system/node/node1/cpulist": "8-9", f"{KERNEL}/numa_balancing": "0"}, "NUMA", "of 2"),
 ]  # fmt: skip
@@ -326,7 +326,7 @@ def test_holders_of_cpu_dma_latency_are_named(tmp_path):
     assert one(findings, "idle states").level is Level.NOTE
     device.write_bytes((2_000_000_000).to_bytes(4, "little"))
     findings = checks.examine(Target(system, WORKERS), measure=False)["Frequency and idle states"]
-    assert one(findings, "cpu_dma_latency").seen.startswith("nobody holds it")
+    assert one(findings, "cpu_dma_latency").seen.startswith("no program holds it")
 
 
 def test_this_machine_can_be_examined():

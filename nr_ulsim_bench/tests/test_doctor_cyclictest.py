@@ -8,40 +8,9 @@ import pytest
 
 from nrbench.doctor import cyclictest, latency
 from nrbench.doctor.finding import Target
-from nrbench.doctor.wakes import WakesError
 from nrbench.system import System, parse_cpus
 
-HISTOGRAM = """\
-# /dev/cpu_dma_latency set to 0us
-# Histogram
-000000 000000
-000002 000010
-000003 000085
-000009 000004
-# Total: 000000099
-# Min Latencies: 00002
-# Avg Latencies: 00003
-# Max Latencies: 05000
-# Histogram Overflows: 00001
-# Histogram Overflow at cycle number:
-# Thread 0: 00042
-"""
-
-
-def test_cyclictests_histogram_is_read():
-    cycles = cyclictest.parse_cyclictest(HISTOGRAM)
-    assert (cycles.samples, cycles.p50_us, cycles.p99_us, cycles.max_us) == (100, 3, 9, 5000)
-
-
-def test_a_cyclictest_that_says_nothing_is_an_error():
-    with pytest.raises(WakesError, match="no histogram"):
-        cyclictest.parse_cyclictest("unable to change scheduling policy!\n")
-
-
-def test_cycles_that_are_all_above_the_histogram_are_as_late_as_the_latest():
-    text = "# Total: 000000000\n# Max Latencies: 05000\n# Histogram Overflows: 00100\n"
-    cycles = cyclictest.parse_cyclictest(text)
-    assert (cycles.samples, cycles.p50_us, cycles.p99_us, cycles.max_us) == (100, 5000, 5000, 5000)
+LINE = "T: 0 (  714) P:97 I:1000 C:   1000 Min:      2 Act:    3 Avg:    4 Max:      50"
 
 
 @pytest.fixture
@@ -69,13 +38,12 @@ def test_programs_that_are_missing_are_said_and_no_error(commands):
     assert "not there/ws-wakes is not built" in findings[0].seen
 
 
-def test_cyclictest_runs_with_idle_states_as_they_are_and_as_it_comes(commands, tmp_path, monkeypatch):
+def test_cyclictest_runs_with_idle_states_as_they_are_and_without_options(commands, tmp_path, monkeypatch):
     log = tmp_path / "calls"
     program = (
         "import sys",
         f"open({str(log)!r}, 'a').write(' '.join(sys.argv[1:]) + '\\n')",
-        f"text = {HISTOGRAM!r}",
-        "print(text if '--latency=1000000' in sys.argv else text.replace('000003 0', '000001 0'))",
+        f"print({LINE!r} if '--latency=1000000' in sys.argv else {LINE.replace('4', '1')!r})",
     )
     commands("cyclictest", "\n".join(program))
     monkeypatch.setattr(cyclictest.os, "access", lambda *args: True)
@@ -83,10 +51,17 @@ def test_cyclictest_runs_with_idle_states_as_they_are_and_as_it_comes(commands, 
     first, second = log.read_text().splitlines()
     assert "--latency=1000000" in first and "--latency" not in second
     assert "-p 97" in first and "-a 1" in first
-    assert "idle states as they are: 3 us" in finding.seen and "as it comes: 1 us" in finding.seen
+    assert "idle states as they are: 4 us late in the mean, 50 us at most" in finding.seen
+    assert "without options: 1 us" in finding.seen
 
 
 def test_a_cyclictest_that_fails_is_said(commands):
     commands("cyclictest", "import sys; sys.exit('no permission')")
     (finding,) = cyclictest.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
     assert not finding.checked and "cyclictest: no permission" in finding.seen
+
+
+def test_a_cyclictest_that_prints_nothing_is_said(commands):
+    commands("cyclictest", "")
+    (finding,) = cyclictest.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
+    assert not finding.checked and "printed no latencies" in finding.seen

@@ -23,14 +23,18 @@ def target(root, changes, fixed=()):
 @pytest.mark.parametrize(
     "changes, level, seen",
     [
-        ({MASK: "0-7"}, Level.NOTE, "1 of 1 may land on 2-5: 24 (eth0-rx); now they do not"),
-        ({MASK: "0-7", EFFECTIVE: "3"}, Level.WARN, "1 of 1 may land on 2-5: 24 (eth0-rx)"),
-        ({MASK: "0-7", EFFECTIVE: None}, Level.WARN, "1 of 1 may land on 2-5: 24 (eth0-rx)"),
+        (
+            {MASK: "0-7"},
+            Level.NOTE,
+            "1 of 1 may land on CPUs 2-5: 24 (eth0-rx); none of these lands there now",
+        ),
+        ({MASK: "0-7", EFFECTIVE: "3"}, Level.WARN, "1 of 1 may land on CPUs 2-5: 24 (eth0-rx)"),
+        ({MASK: "0-7", EFFECTIVE: None}, Level.WARN, "1 of 1 may land on CPUs 2-5: 24 (eth0-rx)"),
         ({"/proc/irq/default_smp_affinity": "ff"}, Level.WARN,
          "those of new devices may land on CPUs 2-5 (default_smp_affinity)"),
-        ({"/proc/irq/0/smp_affinity_list": "0-7"}, Level.GOOD, "none of 1 may land on 2-5"),
+        ({"/proc/irq/0/smp_affinity_list": "0-7"}, Level.GOOD, "none of 1 may land on CPUs 2-5"),
         ({"/sys/kernel/irq/24/actions": "\n", MASK: "0-7", "/proc/irq/9/smp_affinity_list": "0",
-          "/sys/kernel/irq/9/actions": "acpi\n"}, Level.GOOD, "none of 1 may land on 2-5"),
+          "/sys/kernel/irq/9/actions": "acpi\n"}, Level.GOOD, "none of 1 may land on CPUs 2-5"),
     ],
     ids=["elsewhere now", "there now", "not told where", "of new devices", "no handler", "handlers by /sys"],
 )  # fmt: skip
@@ -41,7 +45,7 @@ def test_where_interrupts_may_land(tmp_path, changes, level, seen):
 
 def test_what_cannot_be_moved_is_kept_away_by_managed_irq(tmp_path):
     (finding,) = interrupts(target(tmp_path, BARE | {MASK: "3", EFFECTIVE: "3"}, fixed=[24]))
-    assert finding.level is Level.WARN and finding.seen == "1 cannot be moved from 2-5: 24 (eth0-rx)"
+    assert finding.level is Level.WARN and finding.seen == "1 cannot be moved from CPUs 2-5: 24 (eth0-rx)"
     assert [remedy.text for remedy in finding.remedies] == [
         "isolcpus=managed_irq,domain,2-5",
         "irqaffinity=0-1,6-7",
@@ -63,15 +67,15 @@ BALANCE = BARE | {"/proc/77/comm": "irqbalance", "/proc/2/comm": "kthreadd"}
     [
         ({"/proc/77/comm": "x"}, Level.GOOD, "does not run"),
         ({}, Level.WARN, "runs, and may use 2-5"),
-        ({f"{CPU}/isolated": "2-5"}, Level.GOOD, "runs, and leaves 2-5 alone"),
-        ({f"{CPU}/isolated": "2-3", f"{CPU}/nohz_full": "4-5"}, Level.GOOD, "runs, and leaves 2-5 alone"),
+        ({f"{CPU}/isolated": "2-5"}, Level.GOOD, "runs, and does not use 2-5"),
+        ({f"{CPU}/isolated": "2-3", f"{CPU}/nohz_full": "4-5"}, Level.GOOD, "runs, and does not use 2-5"),
         ({"/etc/default/irqbalance": "#x\nIRQBALANCE_BANNED_CPULIST=7\n"}, Level.WARN,
          "runs, and may use 2-5"),
         ({"/etc/default/irqbalance": 'IRQBALANCE_BANNED_CPULIST="2-4"\n'}, Level.WARN, "runs, and may use 5"),
         ({"/etc/default/irqbalance": 'IRQBALANCE_BANNED_CPULIST="2-5,7"\n'}, Level.GOOD,
-         "runs, and leaves 2-5,7 alone"),
+         "runs, and does not use 2-5,7"),
         ({"/etc/sysconfig/irqbalance": "IRQBALANCE_BANNED_CPUS=0000003c\n"}, Level.GOOD,
-         "runs, and leaves 2-5 alone"),
+         "runs, and does not use 2-5"),
         # What it is told replaces what it would leave alone by itself.
         ({f"{CPU}/isolated": "2-5", "/etc/default/irqbalance": "IRQBALANCE_BANNED_CPULIST=7\n"}, Level.WARN,
          "runs, and may use 2-5"),

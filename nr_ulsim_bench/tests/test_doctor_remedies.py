@@ -50,21 +50,21 @@ REMEDIES = [
     ("SMT", _siblings("2,6", "3,7"), [
         f"now: echo 0 > {CPU}/cpu6/online; echo 0 > {CPU}/cpu7/online", "boot: nosmt"]),
     ("SMT", _siblings("1-2"), [f"now: echo 0 > {CPU}/cpu1/online"]),  # nosmt would take CPU 2
-    ("SMT", _siblings("2-3", "4,6"), ["advice: choose one CPU a core: --cpus 2,4-5"]),
+    ("SMT", _siblings("2-3", "4,6"), ["advice: choose one CPU of each core: --cpus 2,4-5"]),
     ("SMT", _siblings("0,2"), [
-        "advice: CPUs of another core than CPU 0's, which cannot be taken offline: --cpus"]),
+        "advice: choose CPUs of another core than CPU 0, which cannot be taken offline: --cpus"]),
     ("idle states", C6, [
         "now: cpupower -c 2-5 idle-set -D 10",
         f"now: for n in 2 3 4 5; do echo n/a > {CPU}/cpu$n/power/pm_qos_resume_latency_us; done",
         "boot: intel_idle.max_cstate=1",
-        "advice: pre-wake, which needs none of it: the measured wakes below say what each would gain"]),
+        "advice: or leave it to pre-wake: the measured wakes below show the gain of each"]),
     ("frequency governor", {f"{CPU}/cpu2/cpufreq/scaling_governor": "powersave"}, [
         "now: cpupower -c 2-5 frequency-set -g performance", "boot: cpufreq.default_governor=performance"]),
     ("clocksource", HPET, [f"now: echo tsc > {CLOCK}/current_clocksource"]),
     ("clocksource", HPET | {f"{CLOCK}/available_clocksource": "hpet acpi_pm"}, [
-        "advice: see with dmesg | grep -i clocksource why the kernel trusts no faster one"]),
+        "advice: find out with dmesg | grep -i clocksource why the kernel offers no faster one"]),
     ("swap", {"/proc/swaps": "head\n/dev/sda2 partition 4194304 2048 -2\n"}, [
-        "now: swapoff -a", "advice: take the swap lines out of /etc/fstab"]),
+        "now: swapoff -a", "advice: remove the swap lines from /etc/fstab"]),
 ]  # fmt: skip
 
 
@@ -92,11 +92,15 @@ def test_what_to_do(tmp_path, check, changes, expected):
         (
             "real-time throttling",
             OLD | {f"{KERNEL}/sched_rt_runtime_us": "950000"},
-            "runs away then hangs its CPU",
+            "in an endless loop then hangs its CPU",
         ),
         ("nohz_full", BARE, "unless kernel.timer_migration=0"),
         ("swap", {"/proc/swaps": "head\n/dev/sda2 partition 4194304 2048 -2\n"}, "if memory suffices"),
-        ("mitigations", {f"{CPU}/vulnerabilities/meltdown": "Mitigation: PTI"}, "nobody else's programs"),
+        (
+            "mitigations",
+            {f"{CPU}/vulnerabilities/meltdown": "Mitigation: PTI"},
+            "all programs are trusted",
+        ),
     ],
 )
 def test_what_may_do_harm_says_so(tmp_path, check, changes, note):

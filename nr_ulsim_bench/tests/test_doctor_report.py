@@ -38,7 +38,7 @@ def test_the_report_is_plain_text_where_there_is_no_terminal(tmp_path):
     system = machine_tree.tuned(tmp_path, changes)
     text = examine("--root", system.root, "--quick", "--cpus", "2-5").output
     assert text.startswith("Some CPU, 8 CPUs, Linux 6.8.0-rt. CPUs of the workers: 2-5\n")
-    assert "note vm.stat_interval: 1 s\n     So often" in text
+    assert "note vm.stat_interval: 1 s\n     At this interval" in text
     assert "?    isolcpus: cannot be checked here: /proc/cmdline is not readable\n" in text
     assert "\x1b" not in text and not any(row.endswith(" ") for row in text.splitlines())
     assert text.splitlines()[-1].startswith("0 bad, 0 warn, ")

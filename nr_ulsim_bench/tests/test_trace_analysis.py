@@ -12,7 +12,7 @@ SP, UD = (1, SYMBOL_PROCESSING), (1, ULSCH_DECODING)
 
 def values(times):
     """(count, sum, maximum) of a distribution, ns."""
-    return times.count, times.sum_ns, times.max_ns
+    return times.count, sum(times.ns), max(times.ns, default=0)
 
 
 def phase_with_a_woken_worker() -> Log:

@@ -5,7 +5,6 @@ import importlib.util
 import json
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,29 +80,31 @@ def lines_of(case, state, p50s, slots=100, sched_class="other"):
     ]
 
 
+def compared(lines, field="makespan_p50_us"):
+    return judge.compare(judge.measurements(lines, "trace"), field, "off", "untraced")
+
+
 def test_what_the_machine_does_in_a_round_cancels():
     base = [40, 80, 41, 55, 40, 90]
-    lines = lines_of("12x6", "untraced", base) + lines_of("12x6", "off", [1.004 * us for us in base])
-    found = judge.compare(judge.collect(lines), [("12x6", "other")], "makespan_p50_us", "off", "untraced")
+    found = compared(
+        lines_of("12x6", "untraced", base) + lines_of("12x6", "off", [1.004 * us for us in base])
+    )
     assert (found.value, found.low, found.high) == pytest.approx((1.004,) * 3)
     assert found.rounds == 6
     assert judge.word(found, 1.01) == "PASS" and judge.word(found, 1.003) == "MISS"
-    assert judge.word(replace(found, rounds=4), 1.01) == "OPEN"
+    assert judge.word(found._replace(rounds=4), 1.01) == "OPEN"
 
 
 def test_a_limit_inside_the_interval_is_open():
     lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [38, 39, 40, 41, 42, 43])
-    found = judge.compare(judge.collect(lines), [("12x6", "other")], "cpu_s", "off", "untraced")
+    found = compared(lines, "cpu_s")
     assert found.low < 1.01 < found.high
     assert judge.word(found, 1.01) == "OPEN" and judge.word(None, 1.01) == "----"
 
 
 def test_a_round_in_which_the_machine_did_something_else_does_not_count():
-    lines = lines_of("12x6", "untraced", [40] * 7) + lines_of("12x6", "off", [40] * 6 + [400])
-    slots = judge.collect(lines)
-    found = judge.compare(slots, [("12x6", "other")], "makespan_p50_us", "off", "untraced")
+    found = compared(lines_of("12x6", "untraced", [40] * 7) + lines_of("12x6", "off", [40] * 6 + [400]))
     assert found.value == 1
-    assert judge.median(slots["12x6", "other"], "off", "makespan_p50_us") == 40
 
 
 @pytest.mark.parametrize(
@@ -123,22 +124,24 @@ def test_the_whole_interval_decides(value, low, high, wanted):
 @pytest.mark.parametrize("rounds, others, reached", [(17, 5, True), (13, 3, False)])
 def test_95_percent_lie_in_the_interval(rounds, others, reached):
     """The median of rounds drawn anew is that of the others in 3.6 and in 1.6 % of all draws."""
-    for other in (2.0, 0.5):
-        found = judge.ratio([{i: other if i < others else 1.0 for i in range(rounds)}])
+    for other in (80, 20):
+        p50s = [other if i < others else 40 for i in range(rounds)]
+        found = compared(lines_of("12x6", "untraced", [40] * rounds) + lines_of("12x6", "off", p50s))
         assert found.value == 1 and found.rounds == rounds
-        assert sorted((found.low, found.high)) == sorted((1.0, other if reached else 1.0))
+        assert sorted((found.low, found.high)) == pytest.approx(sorted((1.0, other / 40 if reached else 1.0)))
 
 
 def test_cases_count_alike_and_rounds_that_one_lacks_are_left_out():
-    slow, quick = {0: 1.02, 1: 1.02, 2: 1.02}, {0: 1 / 1.02, 1: 1 / 1.02}
-    found = judge.ratio([slow, quick, {}])
+    lines = lines_of("a", "untraced", [1] * 3) + lines_of("a", "off", [1.02] * 3)
+    lines += lines_of("b", "untraced", [1.02] * 2) + lines_of("b", "off", [1] * 2) + lines_of("c", "off", [9])
+    found = compared(lines)
     assert found.value == pytest.approx(1) and found.rounds == 2
-    assert judge.ratio([]) is None and judge.ratio([{0: 1.0}, {1: 1.0}]) is None
+    assert compared([]) is None and compared(lines_of("a", "off", [1])) is None
 
 
 def test_a_measurement_that_failed_is_no_figure():
-    lines = [*lines_of("12x6", "off", [40]), {**lines_of("12x6", "off", [1])[0], "error": "killed"}]
-    assert judge.collect(lines)["12x6", "other"]["off"]["makespan_p50_us"] == {0: 40}
+    failed = {"bench": "trace", "error": "killed"}
+    assert len(judge.measurements([*lines_of("12x6", "off", [40]), failed], "trace")) == 1
 
 
 def cost_line(what, recorded, ns_min, ns_p50):
@@ -156,15 +159,15 @@ def test_the_dearest_event_is_judged_and_only_while_recorded():
     lines = [cost_line("phase", True, 80, 90), cost_line("phase", True, 70, 110)]
     lines += [cost_line("loop", True, 1, 999)]
     costs = judge.event_costs([*lines, cost_line("run_begin", False, 1, 999)])
-    assert costs["phase", True] == judge.EventCost(70, 100, 110, 2)
+    assert list(costs.loc[("phase", True)]) == [70, 100]
     assert judge.event_word(costs) == "PASS"
     assert judge.event_word(judge.event_costs([cost_line("run_begin", True, 100, 151)])) == "MISS"
-    assert judge.event_word({}) == "----"
+    assert judge.event_word(judge.event_costs([])) == "----"
 
 
 def test_one_disturbed_run_is_not_what_an_event_costs():
     costs = judge.event_costs([cost_line("phase", True, 80, p50) for p50 in (90, 91, 5000)])
-    assert costs["phase", True].p50 == 91 and judge.event_word(costs) == "PASS"
+    assert costs.loc[("phase", True), "ns_p50"] == 91 and judge.event_word(costs) == "PASS"
 
 
 def host_line():
@@ -280,16 +283,16 @@ def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
         reason = "python3-bt2 is not installed"
     if reason:
         pytest.skip(reason)
-    with open(tmp_path / "log", "w") as log, session.Recording() as recording:
+    with open(tmp_path / "log", "w") as log, session.recording() as recording:
         driver = Driver(BIN / "ws-bench", log)
         words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
         answer = driver.ask(words)
         driver.close()
         recording.stop()
-        with Trace(recording.folder) as trace:
+        with Trace(recording.out) as trace:
             events = list(trace.events())
     assert "error" not in answer
-    if recording.discarded:
+    if session.discarded(recording):
         pytest.skip("the buffers were full: the machine is busy")
     [counts] = session.events_a_slot(events)
     assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17
@@ -299,4 +302,4 @@ def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
     ends = [fields for fields in ends if fields[0] == ev.SYMBOL_PROCESSING]
     assert all(fields[-1] == 12 for fields in ends)
     assert ends[-1][1:3] == (1, 4)
-    assert not recording.folder.exists()
+    assert not recording.out.exists()

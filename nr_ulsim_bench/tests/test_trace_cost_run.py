@@ -9,6 +9,7 @@ import pytest
 from nrbench.driver import BenchError
 from nrbench.stats import read_lines
 from nrbench.trace.errors import TraceError
+from nrbench.trace.lttng import Losses
 from nrbench.tracecost import cost, plan, run, session
 from nrbench.tracecost.plan import Options
 from nrbench.tracecost.table import report
@@ -63,15 +64,14 @@ class FakeRecording:
     folder = None  # where the programs are
     lost = 0
 
-    def __init__(self):
-        self.discarded = 0
+    losses = None
 
     def __enter__(self):
         (self.folder / "own").touch()
         return self
 
     def stop(self):
-        self.discarded = self.lost
+        self.losses = Losses(self.lost, 0)
 
     def __exit__(self, *_):
         (self.folder / "own").unlink()
@@ -83,7 +83,7 @@ def folder(tmp_path, monkeypatch):
     install(tmp_path / "ws-bench", BENCH_PROGRAM)
     monkeypatch.setattr(FakeRecording, "folder", tmp_path)
     monkeypatch.setattr(FakeRecording, "lost", 0)
-    monkeypatch.setattr(session, "Recording", FakeRecording)
+    monkeypatch.setattr(session, "recording", FakeRecording)
     monkeypatch.setattr(run.Runner, "count_events", lambda self: None)
     return tmp_path
 

@@ -25,7 +25,7 @@ class Daemons:
         self.program = shutil.copy(shutil.which("sleep"), folder / daemon.NAME)
         monkeypatch.setattr(daemon, "run_folder", lambda: folder)
         monkeypatch.setattr(daemon, "END_S", 0.0)  # a child stays in /proc until it is waited for
-        monkeypatch.setattr(daemon, "run_lttng", lambda *_: self.list())
+        monkeypatch.setattr(lttng, "run_lttng", lambda *_: self.list())
 
     def list(self) -> str:
         if self.listed is None:

@@ -78,12 +78,17 @@ def test_a_length_that_is_damaged_takes_no_more_memory_than_is_allowed(tmp_path,
     # What came before, in whole batches; Babeltrace 2.1 reads a batch ahead.
     assert len(events) == count and count in (2 * 512, 3 * 512)
     (warning,) = warnings
-    assert f"stopped after {count} events: it crashed, or wanted more than 64 MiB of memory (SIG" in warning
+    assert (
+        f"stopped after {count} events: the reading process crashed, or needed more than 64 MiB of memory "
+        "(SIG" in warning
+    )
 
 
 def test_the_same_before_any_event(tmp_path, monkeypatch):
     monkeypatch.setattr(apart, "DATA_BYTES", 64 << 20)
-    with pytest.raises(TraceError, match="cannot read it: it crashed, or wanted more than 64 MiB"):
+    with pytest.raises(
+        TraceError, match="cannot read it: the reading process crashed, or needed more than 64 MiB"
+    ):
         read(trace(tmp_path, build_id(1, DAMAGED)))
 
 
@@ -146,49 +151,10 @@ def test_a_counter_that_goes_back(kind, at, counts, total):
     assert all(event[1] == 10 and event[4] == 20 and event[11 - at] == 0 for event in lost)
 
 
-def test_a_folder_that_may_not_be_read_is_not_an_empty_one(tmp_path, monkeypatch):
-    scan = os.scandir
-
-    def refuse(path):
-        if Path(path).name == "ust":
-            raise PermissionError(13, "Permission denied", str(path))
-        return scan(path)
-
-    trace(tmp_path, *many(1))
-    monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(TraceError, match="/ust: Permission denied"):
-        ctf_files.find(tmp_path)
-
-
 def test_a_folder_into_which_nothing_was_recorded(tmp_path):
     (tmp_path / ctf_files.RECORD_FILE).write_text("{}")
-    with pytest.raises(TraceError, match="nothing was recorded into it"):
+    with pytest.raises(TraceError, match="nothing was recorded into this folder"):
         ctf_files.find(tmp_path)
-
-
-def test_empty_metadata_beside_events(tmp_path):
-    trace(tmp_path, *many(1))
-    (tmp_path / "ust" / "metadata").write_text("")
-    with pytest.raises(TraceError, match="there are events: the disk was full"):
-        ctf_files.check_metadata(tmp_path / "ust")
-    (tmp_path / "ust" / "stream_0").unlink()
-    with pytest.raises(TraceError, match="no traced program has run"):
-        ctf_files.check_metadata(tmp_path / "ust")
-
-
-@pytest.mark.parametrize(
-    "error, said",
-    [
-        (ImportError("libbabeltrace2-ctf-writer.so.1: cannot open"), "cannot be loaded: libbabeltrace2"),
-        (ModuleNotFoundError("No module named 'bt2'"), "are missing: Debian and Ubuntu package"),
-    ],
-)
-def test_babeltrace_cannot_be_imported(monkeypatch, tmp_path, error, said):
-    from nrbench.trace.reader import Trace
-
-    break_import(monkeypatch, "bt2", error)
-    with pytest.raises(TraceError, match=said):
-        Trace(tmp_path)
 
 
 def test_a_package_of_the_report_cannot_be_imported(monkeypatch, capsys):

@@ -71,7 +71,7 @@ def test_a_row_for_each_thread_and_bars_in_us(drawn):
     assert boxes(axis, BLUE) == [(0, 600, -1), (0, 600, 0), (210, 190, 0), (330, 200, 1)]
     assert texts(axis) == ["symbol processing  600.0 µs", "190.0", "200.0"]
     assert axis.get_title(loc="left") == "slot 7.3, 600.0 µs"
-    assert axis.get_xlabel() == "µs from the begin of the slot"
+    assert axis.get_xlabel() == "µs from the start of the slot"
     assert axis.get_xlim() == pytest.approx((-12, 660))
 
 

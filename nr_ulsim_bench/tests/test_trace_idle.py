@@ -7,7 +7,6 @@ import pytest
 from trace_log import MAIN, W0, W1, Log, analyse, only
 
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
-from nrbench.trace.report import about, recorded_cores
 from nrbench.trace.summary import Names, summarize
 from nrbench.trace.text import tables
 
@@ -51,17 +50,8 @@ def test_without_a_number_of_cpus_there_is_no_idle_share():
     summary = summarize(analysis, Names(analysis), set())
     assert json.loads(json.dumps(summary))["phases"][0]["idle_share"] is None
     phases = next(tables(summary))
-    assert phases.rows[1][-1] == "-" and "-: how many is not known" in phases.note
+    assert phases.rows[1][-1] == "-" and "-: their number is not known" in phases.note
     assert summary["phases"][0]["duration"]["max_us"] == 0.1
-
-
-@pytest.mark.parametrize(
-    "recorded, cores", [('{"cores": 2}', 2), ("{}", 0), ('{"cores": "2"}', 0), ('{"cores": -1}', 0), ("[", 0)]
-)
-def test_the_number_of_cpus_is_beside_the_trace(tmp_path, recorded, cores):
-    (tmp_path / "recorded.json").write_text(recorded)
-    assert recorded_cores(about(tmp_path)) == cores
-    assert recorded_cores(about(tmp_path / "none")) == 0
 
 
 def two_phases_at_once(cpus: int) -> Log:
@@ -95,14 +85,6 @@ def test_phases_of_two_threads_count_each_others_tasks(cpus, first_room, second_
     # both tasks, and 0..25 and 95..100 of its thread; the first thread ran no task
     assert (second.busy_ns, second.room_ns) == (40 + 50 + 30, second_room)
     assert first.idle_share == pytest.approx(max(0, 1 - 110 / first_room))
-
-
-def test_the_note_says_that_any_task_of_the_pool_counts():
-    analysis = analyse(two_phases_at_once(1))
-    phases = next(tables(summarize(analysis, Names(analysis), set())))
-    assert [row[-1] for row in phases.rows if "processing" in row[0]] == ["0.0%"]
-    assert "any task of the pool, also of phases at the same time" in phases.note
-    assert "0 at the least" in phases.note
 
 
 def test_a_task_that_was_there_before_and_goes_on_afterwards_counts_for_the_time_of_the_phase():

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stretches of time in which events were lost: what touches them, how many there are, and how long a search
-takes."""
+"""Stretches of time in which events were lost."""
 
 import random
 
 import pytest
 from trace_log import W0, Log, analyse, burst, only
 
-from nrbench.trace import lost
 from nrbench.trace.lost import Lost
 
 
@@ -50,36 +48,6 @@ def test_it_is_as_if_all_were_looked_at():
         begin = numbers.randrange(10_000)
         end = begin + numbers.randrange(100)
         assert found.between(begin, end) is any(b <= end and e >= begin for b, e in stretches)
-
-
-def test_their_number_is_limited(monkeypatch):
-    monkeypatch.setattr(lost, "STRETCHES_MAX", 8)
-    found = of(*((100 * i, 100 * i + 10) for i in range(1000)))
-    assert found.count == 1000 and len(found._begins) == len(found._ends) <= 8
-    assert found.between(99_905, 99_950) and not found.between(99_911, 99_999)
-    assert not found.between(99_811, 99_899)  # the last ones are all there
-    assert found.between(50_020, 50_030)  # of the first ones it is no longer known
-
-
-def test_what_is_asked_of_many_stretches_reads_few_of_them(monkeypatch):
-    """16000 stretches, each with a burst behind it: the number of comparisons, not of seconds."""
-    compared = 0
-
-    class Time(int):
-        def __lt__(self, other: int) -> bool:
-            nonlocal compared
-            compared += 1
-            return int(self) < int(other)
-
-        def __gt__(self, other: int) -> bool:
-            nonlocal compared
-            compared += 1
-            return int(self) > int(other)
-
-    found = of(*((Time(100 * i), Time(100 * i + 10)) for i in range(16_000)))
-    compared = 0
-    assert all(not found.between(100 * i + 20, 100 * i + 90) for i in range(16_000))
-    assert compared <= 16_000 * 15
 
 
 def test_bursts_between_stretches_and_across_them():

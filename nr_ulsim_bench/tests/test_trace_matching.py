@@ -25,7 +25,7 @@ def test_only_who_is_woken_has_a_wake_latency(how, count):
     log.wake(100)
     log.unpark(140, how=how)
     wakes = figures_of_wakes(log)
-    assert (wakes.count, wakes.sum_ns) == (count, 40 * count)
+    assert (wakes.count, sum(wakes.ns)) == (count, 40 * count)
 
 
 def test_a_wake_is_for_one_rise():
@@ -55,7 +55,7 @@ def test_a_wake_is_for_the_worker_that_it_names():
     log.unpark(190, W1)
     log.unpark(400, W0)
     wakes = figures_of_wakes(log)
-    assert (wakes.count, wakes.sum_ns, wakes.max_ns) == (2, 90 + 250, 250)
+    assert (wakes.count, sum(wakes.ns), max(wakes.ns)) == (2, 90 + 250, 250)
 
 
 def test_equal_tasks_run_in_the_order_of_their_pushes():
@@ -69,8 +69,8 @@ def test_equal_tasks_run_in_the_order_of_their_pushes():
     log.run(2010, 2020, 1, MAIN)
     log.end(3000, tasks=3)
     lags = only(analyse(log)).lags
-    assert (lags.count, lags.sum_ns) == (3, 1000 + 1010 + 1010)
-    assert lags.max_ns == 1010  # last in, first out: 2000
+    assert (lags.count, sum(lags.ns)) == (3, 1000 + 1010 + 1010)
+    assert max(lags.ns) == 1010  # last in, first out: 2000
 
 
 def test_equal_tasks_of_two_owners_go_to_the_owner_that_pushed_first():
@@ -85,5 +85,5 @@ def test_equal_tasks_of_two_owners_go_to_the_owner_that_pushed_first():
     log.end(1000, tasks=1, tid=W1)
     log.end(1000, tasks=1, name="ulsch_decoding")
     first, second = analyse(log).figures.values()
-    assert (first.lags.sum_ns, first.times.sum_ns) == (590, 10)
-    assert (second.lags.sum_ns, second.times.sum_ns) == (150, 30)
+    assert (sum(first.lags.ns), sum(first.times.ns)) == (590, 10)
+    assert (sum(second.lags.ns), sum(second.times.ns)) == (150, 30)

@@ -74,7 +74,7 @@ def model(tmp_path):
     return Model(tmp_path)
 
 
-WHOLE = ["create", "--mi=xml", "enable-channel", "enable-event", "enable-event", "add-context", "start"]
+WHOLE = ["create", "enable-channel", "enable-event", "enable-event", "add-context", "start"]
 END = ["stop", "--mi=xml", "destroy"]
 TIMED_END = ["regenerate", *END]
 
@@ -141,8 +141,8 @@ def test_what_is_wrong_before_anything_is_started(model):
 
     assert "no-such-program: command not found" in error("--", "no-such-program")
     assert "nothing to record" in error()
-    assert "'3k' is no power of two" in error("--subbuf-size", "3k", "--", "true")
-    assert "'0' is no positive number" in error("--seconds", "0")
+    assert "'3k': expected a power of two" in error("--subbuf-size", "3k", "--", "true")
+    assert "'0': expected a positive number" in error("--seconds", "0")
     assert "letters, digits" in error("--name", "a b", "--", "true")
     (model.out).mkdir()
     (model.out / "something").touch()
@@ -165,7 +165,7 @@ def test_buffers_of_each_process_need_that_much_each(model, words, said):
 
 
 @pytest.mark.parametrize(
-    "words, said", [([], "8 x 1024 KiB a CPU"), (["--per-process"], " KiB a CPU and process")]
+    "words, said", [([], " KiB for each CPU"), (["--per-process"], " KiB for each CPU and process")]
 )
 def test_the_size_of_the_buffers_is_written_down(model, words, said):
     model.record(*words, "--", "true")

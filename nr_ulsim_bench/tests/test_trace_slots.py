@@ -24,8 +24,8 @@ def test_a_slot_is_from_the_first_begin_to_the_last_end():
     slot(log, 2000, 1, 3, (10, 70))
     slot(log, 3000, 1, 4)
     slots = analyse(log).ledger.slots
-    assert slots.counts == {1: 3}
-    assert slots.worst == (SlotName(1, 3, 0), 1, 2000, 2085)
+    assert len(slots.slots) == 3
+    assert slots.longest[:4] == (SlotName(1, 3, 0), 1, 2000, 2085)
 
 
 def test_users_of_a_slot_one_after_another_are_one_slot():
@@ -33,7 +33,7 @@ def test_users_of_a_slot_one_after_another_are_one_slot():
     end = slot(log, 1000, 1, 2, id=0)
     end = slot(log, end + 5, 1, 2, id=1)
     slots = analyse(log).ledger.slots
-    assert slots.counts == {1: 1} and slots.worst.end_ns == end
+    assert len(slots.slots) == 1 and slots.longest.end_ns == end
 
 
 def test_slots_that_overlap_in_two_threads():
@@ -42,16 +42,16 @@ def test_slots_that_overlap_in_two_threads():
     log.begin(150, SYMBOL_PROCESSING, 1, 3)
     log.end(300, 0, ULSCH_DECODING, 1, 2, tid=7)
     log.end(320, 0, SYMBOL_PROCESSING, 1, 3)
-    assert analyse(log).ledger.slots.worst == (SlotName(1, 2, 0), 1, 100, 300)
+    assert analyse(log).ledger.slots.longest[:4] == (SlotName(1, 2, 0), 1, 100, 300)
 
 
 def test_a_simulator_that_repeats_one_slot():
     log = Log()
     for at in (0, 100, 200):
         slot(log, at, 0, 8)
-    analysis = analyse(log, wanted=SlotName(0, 8, 2))
-    assert analysis.ledger.slots.counts == {1: 3}
-    assert analysis.ledger.slots.chosen() == (SlotName(0, 8, 2), 1, 200, 235)
+    analysis = analyse(log)
+    assert len(analysis.ledger.slots.slots) == 3
+    assert analysis.ledger.slots.chosen(SlotName(0, 8, 2))[:4] == (SlotName(0, 8, 2), 1, 200, 235)
 
 
 def test_a_phase_that_never_ends_does_not_swallow_later_slots():
@@ -60,9 +60,9 @@ def test_a_phase_that_never_ends_does_not_swallow_later_slots():
     log.begin(5, "other", 0, 8, tid=7)  # its end never comes
     for at in (100, 200, 300):
         slot(log, at, 0, 8, (10, at // 10))
-    slots = analyse(log, wanted=SlotName(0, 8, 3)).ledger.slots
-    assert slots.counts == {1: 4}
-    assert slots.chosen() == slots.worst == (SlotName(0, 8, 3), 1, 300, 345)
+    slots = analyse(log).ledger.slots
+    assert len(slots.slots) == 4
+    assert slots.chosen(SlotName(0, 8, 3)) == slots.longest == (SlotName(0, 8, 3), 1, 300, 345, True)
 
 
 def test_a_slot_with_a_phase_that_never_ends_is_not_the_longest():
@@ -70,10 +70,10 @@ def test_a_slot_with_a_phase_that_never_ends_is_not_the_longest():
     slot(log, 1000, 1, 2, (10, 500))
     log.begin(1001, "other", 1, 2, tid=7)
     slot(log, 3000, 1, 3)
-    slots = analyse(log, wanted=SlotName(1, 2, 0)).ledger.slots
-    assert slots.counts == {1: 2}
-    assert slots.worst == (SlotName(1, 3, 0), 1, 3000, 3035)
-    assert slots.chosen() == (SlotName(1, 2, 0), 1, 1000, 1515)
+    slots = analyse(log).ledger.slots
+    assert len(slots.slots) == 2
+    assert slots.longest[:4] == (SlotName(1, 3, 0), 1, 3000, 3035)
+    assert slots.chosen(SlotName(1, 2, 0))[:4] == (SlotName(1, 2, 0), 1, 1000, 1515)
 
 
 def test_slots_given_up_because_too_many_are_open(monkeypatch):
@@ -84,7 +84,7 @@ def test_slots_given_up_because_too_many_are_open(monkeypatch):
         log.begin(100 * i + 1, "other", 0, 8, tid=1000 + i)
     analysis = analyse(log)
     assert analysis.figures[1, "other"].unfinished == 10
-    assert analysis.ledger.slots.counts == {1: 10} and analysis.ledger.slots.worst is None
+    assert len(analysis.ledger.slots.slots) == 10 and analysis.ledger.slots.longest is None
 
 
 def test_a_simulator_whose_repeated_slots_overlap():
@@ -94,10 +94,10 @@ def test_a_simulator_whose_repeated_slots_overlap():
         log.end(at + 10, 0, SYMBOL_PROCESSING, 0, 8)
         log.begin(at + 20, ULSCH_DECODING, 0, 8, tid=tid)
         log.end(at + 130, 0, ULSCH_DECODING, 0, 8, tid=tid)
-    slots = analyse(log, wanted=SlotName(0, 8, 1)).ledger.slots
-    assert slots.counts == {1: 2}
-    assert slots.worst == (SlotName(0, 8, 0), 1, 0, 130)
-    assert slots.chosen() == (SlotName(0, 8, 1), 1, 100, 230)
+    slots = analyse(log).ledger.slots
+    assert len(slots.slots) == 2
+    assert slots.longest[:4] == (SlotName(0, 8, 0), 1, 0, 130)
+    assert slots.chosen(SlotName(0, 8, 1))[:4] == (SlotName(0, 8, 1), 1, 100, 230)
 
 
 def test_frames_that_wrap():
@@ -107,10 +107,10 @@ def test_frames_that_wrap():
         slot(log, number * period, number // slots_per_frame % 1024, number % slots_per_frame)
     later = (2 * 1024 - 1) * slots_per_frame * period
     slot(log, later, 1023, 0, (10, 90))
-    slots = analyse(log, wanted=parse_name("1023.0#1")).ledger.slots
-    assert slots.counts == {1: 41}
-    assert slots.chosen().begin_ns == later
-    assert slots.worst.name == SlotName(1023, 0, 1)
+    slots = analyse(log).ledger.slots
+    assert len(slots.slots) == 41
+    assert slots.chosen(parse_name("1023.0#1")).begin_ns == later
+    assert slots.longest.name == SlotName(1023, 0, 1)
 
 
 def test_a_slot_with_lost_events_is_not_the_longest():
@@ -118,16 +118,16 @@ def test_a_slot_with_lost_events_is_not_the_longest():
     slot(log, 1000, 1, 2, (10, 500))
     slot(log, 3000, 1, 3)
     log.lost(1400, 1410)
-    assert analyse(log).ledger.slots.worst.name == SlotName(1, 3, 0)
+    assert analyse(log).ledger.slots.longest.name == SlotName(1, 3, 0)
 
 
 def test_without_phases_bursts_are_counted():
     log = Log()
     end = burst(log, at=10)
     second = burst(log, at=end + 10, tasks=5)
-    slots = analyse(log, wanted=parse_name("#0")).ledger.slots
-    assert slots.worst == (SlotName(-1, -1, 1), 1, end + 10, second)
-    assert slots.chosen() == (SlotName(-1, -1, 0), 1, 10, end)
+    slots = analyse(log).ledger.slots
+    assert slots.longest[:4] == (SlotName(-1, -1, 1), 1, end + 10, second)
+    assert slots.chosen(parse_name("#0"))[:4] == (SlotName(-1, -1, 0), 1, 10, end)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_is_not_there_is_explained(wanted, said):
     log = Log()
     slot(log, 0, 1, 2)
     with pytest.raises(TraceError, match=said):
-        analyse(log, wanted=parse_name(wanted)).ledger.slots.chosen()
+        analyse(log).ledger.slots.chosen(parse_name(wanted))
 
 
 def two_processes() -> tuple[Log, Log]:
@@ -183,9 +183,9 @@ def two_processes() -> tuple[Log, Log]:
     ],
 )
 def test_a_slot_or_burst_of_one_of_two_processes(wanted, pids, window):
-    analysis = analyse(*two_processes(), wanted=parse_name(wanted))
+    analysis = analyse(*two_processes())
     analysis.keep(pids)
-    assert analysis.ledger.slots.chosen() == window
+    assert analysis.ledger.slots.chosen(parse_name(wanted))[:4] == window
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_slot_or_burst_of_one_of_two_processes(wanted, pids, window):
     ],
 )
 def test_what_is_not_in_one_of_two_processes_is_explained(wanted, pids, said):
-    analysis = analyse(*two_processes(), wanted=parse_name(wanted))
+    analysis = analyse(*two_processes())
     analysis.keep(pids)
     with pytest.raises(TraceError, match=said):
-        analysis.ledger.slots.chosen()
+        analysis.ledger.slots.chosen(parse_name(wanted))

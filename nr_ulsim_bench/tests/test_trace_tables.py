@@ -66,11 +66,11 @@ def a_slot(log: Log, number: int) -> None:
 GOLDEN = """
 Phases
                    count  left out    p50    p99    max   mean  tasks each   idle
-symbol_processing    200         3  279.6  366.6  368.8  289.7         3.2  78.1%
+symbol_processing    200         3  279.4  366.4  368.8  289.7         3.2  78.1%
 
 Tasks
                    tasks  lag p50  lag p99  time p50  time p99  stolen
-symbol_processing    650     17.0     76.3      7.20     274.7   30.8%
+symbol_processing    650     17.0     76.2      7.20     274.5   30.8%
 
 Wakes
                    woken   p50   p99   max  own timer
@@ -91,7 +91,7 @@ def test_a_golden_text():
     lines = list(text(summary_of(many_slots())))
     shown = "\n".join(line for line in lines if not line.startswith("  ") or line.startswith("     "))
     assert shown.split("\n", 1)[1].strip() == GOLDEN.strip() + "\n\nlongest slot 199.3: 368.8 us"
-    assert shown.startswith("LOST: 11 events in 2 stretches of time: 3 phases are left out, and the numbers")
+    assert shown.startswith("LOST: 11 events in 2 stretches of time. 3 phases are left out, and the numbers")
 
 
 def test_the_summary_tells_lags_from_times_and_ways_to_get_up():
@@ -118,23 +118,22 @@ def losses_of(*stretches, of: Log | None = None) -> list[str]:
 @pytest.mark.parametrize(
     "stretches, said",
     [
-        ([(1300, 1310, 77)], "77 events in 1 stretch of time: 1 phase is left out"),
-        ([(1300, 1310, 77), (9000, 9001, 1)], "78 events in 2 stretches of time: 1 phase is left out"),
-        ([(9000, 9010, 1)], "1 event in 1 stretch of time: 0 phases are left out"),
+        ([(1300, 1310, 77)], "77 events in 1 stretch of time. 1 phase is left out"),
+        ([(1300, 1310, 77), (9000, 9001, 1)], "78 events in 2 stretches of time. 1 phase is left out"),
+        ([(9000, 9010, 1)], "1 event in 1 stretch of time. 0 phases are left out"),
         ([(1300, 1310, 0, 3)], "3 packets in 1 stretch"),
         ([(1300, 1310, 2, 1), (1400, 1401, 0, 3)], "2 events and 4 packets in 2 stretches"),
         (
             [(1300, 1310, 9), (1400, 1410, None)],
-            "at least 9 events, of 1 stretch the number is not known, in 2 stretches of time: 1 phase is",
+            "at least 9 events in 2 stretches of time. 1 phase is",
         ),
-        ([(1300, 1310, None)], "events in 1 stretch of time: 1 phase is left out"),
+        ([(1300, 1310, None)], "an unknown number of events in 1 stretch of time. 1 phase is left out"),
     ],
 )
 def test_losses_are_counted_in_the_first_line(stretches, said):
     line = losses_of(*stretches)[0]
     assert line.startswith(f"LOST: {said}")
-    is_counted = stretches != [(1300, 1310, None)]
-    assert ("--subbuf-size" in line) == is_counted
+    assert "--subbuf-size" in line
 
 
 def test_nothing_is_said_of_losses_where_there_are_none():

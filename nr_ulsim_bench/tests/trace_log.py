@@ -9,7 +9,6 @@ from nrbench.trace import events as ev
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.events import SYMBOL_PROCESSING, Event
 from nrbench.trace.figures import Figures, Path
-from nrbench.trace.slots import SlotName
 from nrbench.trace.summary import Names, Summary, summarize
 
 POOL, FUNC, GROUP = 1, 0x1000, 0x70
@@ -87,8 +86,8 @@ class Log:
         return sorted(self.events, key=lambda event: event[1])
 
 
-def analyse(*logs: Log, wanted: SlotName | None = None, cores: int = 0) -> Analysis:
-    analysis = Analysis(wanted, cores)
+def analyse(*logs: Log, cores: int = 0) -> Analysis:
+    analysis = Analysis(cores)
     analysis.feed(sorted((event for log in logs for event in log.events), key=lambda event: event[1]))
     analysis.finish()
     return analysis

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from nrbench.doctor import interrupts, isolation, kernel, memory, power, scheduling
+from nrbench.doctor import activity, interrupts, isolation, kernel, memory, power, scheduling
 from nrbench.doctor.finding import Check, Finding, Target
 
 AREAS: dict[str, tuple[Check, ...]] = {
-    "Who may run, and where": scheduling.CHECKS,
+    "Scheduling": scheduling.CHECKS,
     "Isolation": isolation.CHECKS + interrupts.CHECKS,
     "Frequency and idle states": power.CHECKS,
     "Memory": memory.CHECKS,
@@ -18,10 +18,8 @@ Findings = dict[str, list[Finding]]
 
 
 def examine(target: Target, measure: bool = True) -> Findings:
-    """Findings by area. `measure`: also what takes a second."""
-    areas = dict(AREAS)
-    if measure:
-        areas[ACTIVITY] = scheduling.SLOW_CHECKS
+    """Findings by area. `measure`: also the checks that take a second."""
+    areas = AREAS | ({ACTIVITY: activity.CHECKS} if measure else {})
     return {
         area: [finding for check in checks for finding in check(target)] for area, checks in areas.items()
     }

@@ -15,8 +15,9 @@ from rich.console import Console
 from nrbench import host
 from nrbench.doctor import apply as change
 from nrbench.doctor import checks, latency, report, wakes
-from nrbench.doctor.finding import Level, Target, sysctl
+from nrbench.doctor.finding import Level, Target
 from nrbench.doctor.isolation import LATE_TIMERS
+from nrbench.doctor.remedy import sysctl
 from nrbench.doctor.settings import Change, SettingsError, boot_parameters, plan
 from nrbench.system import System, format_cpus, parse_cpus
 
@@ -39,7 +40,7 @@ def _target(system: System, cpus: str | None) -> Target:
 
 
 def _show_results(results: Iterable[change.Result]) -> bool:
-    """As they come. True: all went well."""
+    """Prints each result as it comes. @return whether all went well"""
     good = True
     for result in results:
         detail = f": {result.detail}" if result.detail else ""
@@ -68,14 +69,14 @@ def _apply(target: Target, undo_file: Path | None, yes: bool) -> int:
         typer.echo(f"\nTo take it back: nrbench doctor --undo {path}")
         good = _show_results(change.apply(target.system, changes, path.absolute()))
     if "irqbalance" in target.system.process_names():
-        typer.echo("\nirqbalance runs and will move interrupts again: systemctl stop irqbalance")
+        typer.echo("\nirqbalance runs and will move interrupts back. Stop it: systemctl stop irqbalance")
     parameters = boot_parameters(target)
-    typer.echo(f"\nBoot parameters, which are never written here:\n  {parameters}")
+    typer.echo(f"\nBoot parameters, which this program never writes:\n  {parameters}")
     if "nohz_full=" in parameters:
-        typer.echo(f"With nohz_full {LATE_TIMERS}, and that at each boot:")
+        typer.echo(f"With nohz_full {LATE_TIMERS}. Set that at each boot:")
         typer.echo(f"  {sysctl('kernel.timer_migration', 0)[1].text}")
     if not yes:
-        typer.echo("\nNothing was written. With --yes it is.")
+        typer.echo("\nNothing was written. Add --yes to write it.")
     return 0 if good else 1
 
 
@@ -92,27 +93,32 @@ def _examine(target: Target, program: Path, measure: bool, as_json: bool) -> int
 
 
 CpusOption = Annotated[
-    str | None, typer.Option(help="CPUs that the pool is to have, as in 2-5,8; default: the affinity mask")
+    str | None, typer.Option(help="CPUs of the pool's workers, as in 2-5,8; default: the affinity mask")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="For machines")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the findings as JSON")]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", "--no-measure", help="Only look; measure nothing, which takes seconds")
+    bool, typer.Option("--quick", "--no-measure", help="Skip the measurements, which take seconds")
 ]
 WakesOption = Annotated[
     Path,
-    typer.Option("--wakes", metavar="PATH", show_default=False, help="ws-wakes; default: of ci/bench"),
+    typer.Option(
+        "--wakes",
+        metavar="PATH",
+        show_default=False,
+        help="The program ws-wakes; default: where ci/bench builds it",
+    ),
 ]
 ApplyOption = Annotated[
     bool,
-    typer.Option("--apply", help="Keep other work off --cpus; without --yes only says what it would write"),
+    typer.Option("--apply", help="Keep other work off --cpus; without --yes it prints what it would write"),
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="The same as --apply without --yes")]
-YesOption = Annotated[bool, typer.Option("--yes", help="With --apply: write it. Needs root")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Same as --apply without --yes")]
+YesOption = Annotated[bool, typer.Option("--yes", help="With --apply: write the settings; needs root")]
 UndoFileOption = Annotated[
-    Path | None, typer.Option(help="With --apply --yes: where old values are kept; a new file")
+    Path | None, typer.Option(help="With --apply --yes: new file for the values before")
 ]
 UndoOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Restore the values before --apply. Needs root")
+    Path | None, typer.Option(metavar="FILE", help="Restore the values in this undo file; needs root")
 ]
 RootOption = Annotated[Path, typer.Option(hidden=True, help="Where /proc and /sys are; for tests")]
 
@@ -129,9 +135,10 @@ def doctor(
     undo: UndoOption = None,
     root: RootOption = Path("/"),
 ) -> None:
-    """Examine this host as a real-time engineer would, explain each finding, and say what pre-wake can gain.
+    """Examine this host for real-time work, explain each finding, and show the possible gain of pre-wake.
 
-    Exit status: 0 nothing is bad, 1 something is bad or could not be set, 2 it could not be done.
+    Exit status: 0 nothing is bad; 1 something is bad, or could not be set or restored; 2 wrong options, no
+    valid undo file, or not root.
     """
     system = System(root)
     if yes and (dry_run or not apply) or undo is not None and (apply or dry_run):

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a check found, and what the checks look at."""
+"""The findings of checks, and the machine that they examine."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Literal
+from typing import TypeVar
 
-from nrbench.system import Cpus, System, format_cpus
+from nrbench.doctor.remedy import Remedy
+from nrbench.system import Cpus, System, format_cpus, parse_cpus
+
+T = TypeVar("T")
 
 
 class Level(str, Enum):
@@ -21,59 +24,58 @@ class Level(str, Enum):
     BAD = "bad"
 
 
-RemedyKind = Literal["command", "boot", "advice"]
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """A command for root's shell, boot parameters, or advice in words."""
-
-    text: str
-    kind: RemedyKind
-    lasts: bool  # over a reboot
-    note: str = ""  # when it is right, or what it costs
-
-
-def command(text: str, note: str = "", lasts: bool = False) -> Remedy:
-    return Remedy(text, "command", lasts, note)
-
-
-def boot(parameters: str, note: str = "") -> Remedy:
-    return Remedy(parameters, "boot", True, note)
-
-
-def sysctl(name: str, value: int, note: str = "") -> tuple[Remedy, Remedy]:
-    setting = f"{name}={value}"
-    lasting = f"echo {name} = {value} > /etc/sysctl.d/90-realtime-{name.rpartition('.')[2]}.conf"
-    return command(f"sysctl -w {setting}", note), command(lasting, note, lasts=True)
-
-
-def advice(text: str) -> Remedy:
-    """Nothing that a reboot could undo."""
-    return Remedy(text, "advice", True)
-
-
 @dataclass(frozen=True)
 class Finding:
-    check: str
     level: Level
     seen: str
     why: str = ""
     remedies: tuple[Remedy, ...] = ()
-    checked: bool = True  # False: it could not be looked at here, and `seen` says why
+    check: str = ""
+    checked: bool = True  # False: `seen` is the reason why it cannot be checked here
+
+
+def good(seen: str, why: str = "") -> Finding:
+    return Finding(Level.GOOD, seen, why)
+
+
+def note(seen: str, why: str = "", *remedies: Remedy) -> Finding:
+    return Finding(Level.NOTE, seen, why, remedies)
+
+
+def warn(seen: str, why: str, *remedies: Remedy) -> Finding:
+    return Finding(Level.WARN, seen, why, remedies)
+
+
+def bad(seen: str, why: str, *remedies: Remedy) -> Finding:
+    return Finding(Level.BAD, seen, why, remedies)
+
+
+class Unseen(Exception):
+    """Something cannot be checked here. Its message is the reason."""
 
 
 def unseen(check: str, reason: str) -> Finding:
-    return Finding(check, Level.NOTE, f"cannot be checked here: {reason}", checked=False)
+    return Finding(Level.NOTE, f"cannot be checked here: {reason}", check=check, checked=False)
+
+
+def listed(text: str | None) -> Cpus:
+    return parse_cpus(text) if text else frozenset()
+
+
+def visible(value: T | None, reason: str) -> T:
+    """The value. None raises Unseen."""
+    if value is None:
+        raise Unseen(reason)
+    return value
 
 
 @dataclass(frozen=True)
 class Target:
-    """The machine, and the CPUs that the workers of a pool are to have."""
+    """The machine, and the CPUs for the workers of a pool."""
 
     system: System
     cpus: Cpus
-    wait: Callable[[float], None] = field(default=time.sleep)  # how a check lets time pass
+    wait: Callable[[float], None] = field(default=time.sleep)  # tests replace it
 
     @property
     def list(self) -> str:
@@ -81,7 +83,7 @@ class Target:
 
     @property
     def others(self) -> Cpus:
-        """CPUs that are left for the rest of the system."""
+        """CPUs for the rest of the system."""
         return self.system.online() - self.cpus
 
     @property
@@ -90,9 +92,26 @@ class Target:
         return f'sudo "$(command -v nrbench)" doctor --cpus {self.list} --apply --yes'
 
     def where(self, cpus: Iterable[int]) -> str:
-        """The worker CPUs among some, for a text."""
+        """The workers' CPUs among these, as text."""
         found = frozenset(cpus) & self.cpus
         return f"CPU{'s' if len(found) > 1 else ''} {format_cpus(found)}"
 
 
 Check = Callable[[Target], list[Finding]]
+
+
+def check(name: str) -> Callable[[Callable[[Target], Finding | list[Finding]]], Check]:
+    """Makes a check of a function: names its findings, and turns Unseen into one."""
+
+    def decorate(look: Callable[[Target], Finding | list[Finding]]) -> Check:
+        def run(target: Target) -> list[Finding]:
+            try:
+                found = look(target)
+            except Unseen as error:
+                return [unseen(name, str(error))]
+            findings = [found] if isinstance(found, Finding) else found
+            return [finding if finding.check else replace(finding, check=name) for finding in findings]
+
+        return run
+
+    return decorate

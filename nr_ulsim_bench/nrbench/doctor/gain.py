@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What measured wakes mean: what pre-wake or held idle states can gain on this host."""
+"""What measured wakes mean: the possible gain of pre-wake, and of idle states that are held off."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from nrbench.doctor.finding import Finding, Level, advice, unseen
+from nrbench.doctor.finding import Finding, Level, note, unseen
 from nrbench.doctor.power import DMA_LATENCY
+from nrbench.doctor.remedy import advice
 from nrbench.doctor.wakes import TAIL_SAMPLES, Series, Wakes
 
-SLOT_US = 1000  # the gap that verdicts speak of: a slot of 1 ms
-NEAR = 0.1  # two medians that are nearer than this share, or 2 us, are not told apart by so few samples
+SLOT_US = 1000  # the verdicts are on a pause of one slot, 1 ms
+NEAR = 0.1  # medians that differ by less than this share, or 2 us, count as equal: the samples are few
 NEAR_US = 2.0
-LITTLE_US = 5.0  # less than this is not worth a worker's time
+LITTLE_US = 5.0  # a gain below this is not worth a worker's time
 
 
 def same(one_us: float, other_us: float) -> bool:
@@ -29,24 +31,26 @@ def _tail(series: Series) -> str:
 
 
 def _holding(asleep: Series, held: Series | None, awake_us: float) -> str:
-    """What /dev/cpu_dma_latency held at 0 would gain of what pre-wake can gain."""
+    """The share of pre-wake's possible gain that /dev/cpu_dma_latency held at 0 would bring."""
     if held is None:
         return "Whether holding idle states off would gain as much could not be measured."
     gain_us, possible_us = asleep.p50_us - held.p50_us, asleep.p50_us - awake_us
     numbers = f"with {DMA_LATENCY} held at 0 the wake takes {_us(held.p50_us)} ({_tail(held)})"
     if same(asleep.p50_us, held.p50_us):
-        seen = f"Holding idle states off gains nothing that so short a measurement shows: {numbers}."
-        return f"{seen} On a busy machine it cannot: CPUs that work have no idle state to leave."
+        return (
+            f"Holding idle states off gains nothing that so short a measurement shows: {numbers}. On a busy "
+            "machine it cannot gain anything: CPUs that work have no idle state to leave."
+        )
     if gain_us < 0:
         return f"Holding idle states off makes it slower here: {numbers}."
     if gain_us >= 0.8 * possible_us:
-        return f"Holding idle states off gains about as much, for the energy of all CPUs: {numbers}."
+        return f"Holding idle states off gains about as much, but costs energy on all CPUs: {numbers}."
     share = 100 * gain_us / possible_us
-    return f"Holding idle states off gains {share:.0f} % of that: {numbers}; the rest is the kernel's way."
+    return f"Holding idle states off gains {share:.0f} % of that: {numbers}; the kernel takes the rest."
 
 
 def _burst(wakes: Wakes, gap_us: int, held: str) -> Finding | None:
-    """What the first task of a burst waits for, and what can be done about it."""
+    """How long the first task of a burst waits for a worker, and what helps."""
     sched_class = wakes.best_class
     asleep, look = (wakes.find(kind, sched_class, gap_us) for kind in ("futex", "look"))
     look = look or next((series for series in wakes.series if series.kind == "look"), None)
@@ -60,35 +64,32 @@ def _burst(wakes: Wakes, gap_us: int, held: str) -> Finding | None:
         f"{_us(asleep.call_us)}; a worker that is awake sees work in {_us(look.p50_us)}"
     )
     slow = asleep.tail_us >= SLOT_US / 10
+    why = f"Pre-wake can typically gain {_us(gain_us)} a burst"
     if gain_us < LITTLE_US:
-        why = f"Pre-wake can typically gain {_us(gain_us)} a burst: next to nothing; its gate will stay shut."
+        why += ": next to nothing, so it will not wake workers early."
         if slow:
-            why += " But some wakes are late: something else has the CPU then, or an idle state."
-        return Finding("wake latency", Level.WARN if slow else Level.GOOD, seen, why + held)
-    why = f"Pre-wake can typically gain {_us(gain_us)} a burst, and the cost of the call. " + _holding(
-        asleep, wakes.find("futex", sched_class, gap_us, hold=True), look.p50_us
-    )
-    remedies = (
-        advice("pre-wake is on as it comes (TPOOL_WS_SPIN=auto); TPOOL_WS_REPORT=1 shows what it does"),
-    )
-    return Finding("wake latency", Level.WARN if slow else Level.NOTE, seen, why + held, remedies)
+            why += " But some wakes are late: another program has the CPU then, or an idle state is deep."
+        return Finding(Level.WARN if slow else Level.GOOD, seen, why + held)
+    why += ", and the cost of the call. "
+    why += _holding(asleep, wakes.find("futex", sched_class, gap_us, hold=True), look.p50_us)
+    on = advice("pre-wake is on by default (TPOOL_WS_SPIN=auto); TPOOL_WS_REPORT=1 shows what it does")
+    return Finding(Level.WARN if slow else Level.NOTE, seen, why + held, (on,))
 
 
 def _timers(wakes: Wakes, gap_us: int) -> Finding | None:
     series = wakes.find("timer", wakes.best_class, gap_us)
     if series is None:
         return None
-    seen = f"{_us(series.p50_us)} late ({_tail(series)})"
     why = (
-        "Pre-wake gets workers up by their own timers and learns how late these are: it is the spread that "
-        "costs CPU time or lateness, not the median."
+        "Pre-wake wakes workers with their own timers and learns how late these are. Their spread costs CPU "
+        "time or lateness, not their median."
     )
     level = Level.WARN if series.tail_us >= SLOT_US / 5 else Level.NOTE
-    return Finding("own timer", level, seen, why)
+    return Finding(level, f"{_us(series.p50_us)} late ({_tail(series)})", why, check="own timer")
 
 
 def _growth(wakes: Wakes) -> Finding | None:
-    """How the wake depends on how long the worker slept: deep idle states, or a host that takes the CPU."""
+    """How the wake depends on the length of the sleep: deep idle states, or a host that takes the CPU."""
     found = [s for s in wakes.series if (s.kind, s.sched_class, s.hold) == ("futex", wakes.best_class, False)]
     if len(found) < 2:
         return None
@@ -96,19 +97,23 @@ def _growth(wakes: Wakes) -> Finding | None:
     why = (
         "The longer a CPU sleeps, the deeper: TDD patterns with few uplink slots wake slower than full load."
     )
-    return Finding("wake by pause", Level.NOTE, f"p50 {steps}", why)
+    return replace(note(f"p50 {steps}", why), check="wake by pause")
 
 
 def judge(wakes: Wakes, held_us: int | None = None, holders: str = "") -> Iterator[Finding]:
-    """`held_us`: what cpu_dma_latency was held at while it was measured, and by whom."""
+    """`held_us`: the limit at which `holders` held cpu_dma_latency meanwhile."""
     held = (
-        f" {DMA_LATENCY} was already held at {held_us} us by {holders}: this is the gain in that state, and "
+        ""
+        if held_us is None
+        else (
+            f" {DMA_LATENCY} was already held at {held_us} us by {holders}: this is the gain in that state. "
+            "Without that program wakes may be slower."
+        )
     )
-    held = f"{held}without that program wakes may be slower." if held_us is not None else ""
     gaps = sorted({series.gap_us for series in wakes.series if series.kind == "futex"})
     gap_us = min(gaps, key=lambda gap: abs(gap - SLOT_US), default=SLOT_US)
     for finding in (_burst(wakes, gap_us, held), _timers(wakes, gap_us), _growth(wakes)):
         if finding:
-            yield finding
+            yield finding if finding.check else replace(finding, check="wake latency")
     for reason in wakes.skipped:
         yield unseen("wake latency", reason)

@@ -3,173 +3,165 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from nrbench import host
-from nrbench.doctor.finding import Finding, Level, Remedy, Target, advice, boot, command, sysctl, unseen
+from nrbench.doctor.finding import Finding, Level, Target, bad, check, good, listed, note, visible, warn
+from nrbench.doctor.remedy import Remedy, advice, boot, command, sysctl
 from nrbench.doctor.settings import isolcpus_parameter
-from nrbench.system import CPU, Cpus, format_cpus, hierarchies, parse_cpus
+from nrbench.system import CPU, Cpus, format_cpus, hierarchies
 
 LATE_TIMERS = "pre-wake's timers become late, unless kernel.timer_migration=0"
 _GROUP = (
-    "Isolation by control groups (cpuset partitions, cset shield) leaves threads of the kernel where they "
-    "are; srsRAN took its own option for it out again."
+    "Isolation by control groups (cpuset partitions, cset shield) does not move threads of the kernel away; "
+    "srsRAN removed its own option for it."
 )
-
-
-def listed(text: str | None) -> Cpus:
-    with contextlib.suppress(ValueError):
-        return parse_cpus(text or "")
-    return frozenset()
 
 
 def _boot_list(
     target: Target, name: str, found: str | None, why: str, absent: Level, remedy: Remedy
 ) -> Finding:
-    """A boot parameter that is to name all CPUs of the workers."""
+    """A boot parameter that should name all CPUs of the workers."""
     named, given = listed(found), target.system.boot_parameter(name)
-    if not named and target.system.text("/proc/cmdline") is None:
-        return unseen(name, "/proc/cmdline is not readable")
+    if not named:
+        visible(target.system.text("/proc/cmdline"), "/proc/cmdline is not readable")
     if target.cpus <= named:
-        return Finding(name, Level.GOOD, f"{found}, which has all of the workers' CPUs {target.list}")
+        return good(f"{found}, which includes all of the workers' CPUs {target.list}")
     if not target.others:
         text = f"not used, and the workers may use every CPU ({target.list})"
-        choose = advice("leave a CPU to the rest of the system, and say so: --cpus")
-        return Finding(name, Level.NOTE, text, why, (choose,))
-    missing = f"lacks {format_cpus(target.cpus - named)}" if named else f"not set for {target.list}"
+        return note(text, why, advice("leave a CPU to the rest of the system: --cpus"))
+    missing = (
+        f"lacks {format_cpus(target.cpus - named)}" if named else f"not set for {target.where(target.cpus)}"
+    )
     if given is not None:
-        missing += f": the kernel makes {named and found or 'nothing'} of {name}={given}"
-    return Finding(name, absent, missing, why, (remedy,))
+        missing += f": the kernel uses {named and found or 'nothing'} of {name}={given}"
+    return Finding(absent, missing, why, (remedy,))
 
 
-def isolcpus(target: Target) -> list[Finding]:
-    why = f"Any thread of the system may be put on a worker's CPU, and then a slot waits for it. {_GROUP}"
-    if host.managed_irq(target.system) and not host.isolated(target.system):
-        why = f"Alone, managed_irq keeps only interrupts away: with any flag, domain has to be one. {why}"
-    found, remedy = host.isolated(target.system), boot(isolcpus_parameter(target))
-    findings = [_boot_list(target, "isolcpus", found, why, Level.WARN, remedy)]
-    for hierarchy in hierarchies(target.system, "cpuset"):
-        for folder in hierarchy.folders():
-            if (target.system.text(f"{folder}/cpuset.cpus.partition") or "").startswith("isolated"):
-                findings.append(
-                    Finding("cpuset partition", Level.NOTE, f"{folder} is an isolated partition", _GROUP)
-                )
-    return findings
+@check("isolcpus")
+def isolcpus(target: Target) -> Finding:
+    why = f"The kernel may put any thread on a worker's CPU, and then a slot waits for that thread. {_GROUP}"
+    found = host.isolated(target.system)
+    if host.managed_irq(target.system) and not found:
+        why = f"managed_irq alone keeps only interrupts away. Add the flag domain to it. {why}"
+    return _boot_list(target, "isolcpus", found, why, Level.WARN, boot(isolcpus_parameter(target)))
 
 
-def mask_in_isolcpus(target: Target) -> list[Finding]:
+@check("cpuset partition")
+def partition(target: Target) -> list[Finding]:
+    folders = [folder for group in hierarchies(target.system, "cpuset") for folder in group.folders()]
+    states = {folder: target.system.text(f"{folder}/cpuset.cpus.partition") or "" for folder in folders}
+    isolated = (folder for folder, state in states.items() if state.startswith("isolated"))
+    return [note(f"{folder} is an isolated partition", _GROUP) for folder in isolated]
+
+
+@check("affinity mask")
+def mask_in_isolcpus(target: Target) -> Finding | list[Finding]:
     isolated = listed(host.isolated(target.system))
     mask = target.system.affinity() & target.system.online()
     why = (
-        "The kernel does not balance threads over isolated CPUs: all that share a mask of several of them, "
-        "as taskset gives it, stay on one CPU."
+        "The kernel does not balance threads over isolated CPUs. Threads whose mask has several of them, as "
+        "after taskset, all stay on one CPU."
     )
-    pin = advice(f"pin each worker by itself: OAI's --thread-pool {','.join(map(str, sorted(target.cpus)))}")
+    pin = advice(f"pin each worker: OAI's --thread-pool {','.join(map(str, sorted(target.cpus)))}")
     if len(mask) > 1 and mask <= isolated:
-        return [Finding("affinity mask", Level.BAD, f"{format_cpus(mask)}, all inside isolcpus", why, (pin,))]
+        return bad(f"{format_cpus(mask)}, all inside isolcpus", why, pin)
     if len(target.cpus & isolated) > 1:
         text = f"the workers' CPUs {target.list} are isolated: only pinned threads use more than one of them"
-        return [Finding("affinity mask", Level.NOTE, text, why, (pin,))]
+        return note(text, why, pin)
     return []
 
 
-def nohz_full(target: Target) -> list[Finding]:
+@check("nohz_full")
+def nohz_full(target: Target) -> Finding:
     why = (
-        "The timer tick interrupts a worker 100 to 1000 times a second. Without it, each system call costs a "
-        "little more."
+        "The timer tick interrupts a worker 100 to 1000 times a second. Without it system calls take longer."
     )
     if host.built_without(target.system, "NO_HZ_FULL"):
-        return [Finding("nohz_full", Level.NOTE, "this kernel is built without it", why)]
+        return note("this kernel is built without it", why)
     remedy = boot(f"nohz_full={target.list}", LATE_TIMERS)
-    return [_boot_list(target, "nohz_full", host.nohz_full(target.system), why, Level.NOTE, remedy)]
+    return _boot_list(target, "nohz_full", host.nohz_full(target.system), why, Level.NOTE, remedy)
 
 
-def rcu_nocbs(target: Target) -> list[Finding]:
+@check("rcu_nocbs")
+def rcu_nocbs(target: Target) -> Finding:
     why = "The kernel frees memory in callbacks on the CPU that asked for it, in bursts of unknown length."
     if host.built_without(target.system, "RCU_NOCB_CPU"):
-        return [Finding("rcu_nocbs", Level.NOTE, "this kernel is built without it", why)]
-    found = listed(host.rcu_nocbs(target.system)) | listed(
-        host.nohz_full(target.system)
-    )  # which brings it along
+        return note("this kernel is built without it", why)
+    # nohz_full implies it
+    found = listed(host.rcu_nocbs(target.system)) | listed(host.nohz_full(target.system))
     remedy = boot(f"rcu_nocbs={target.list}")
-    return [_boot_list(target, "rcu_nocbs", format_cpus(found), why, Level.NOTE, remedy)]
+    return _boot_list(target, "rcu_nocbs", format_cpus(found), why, Level.NOTE, remedy)
 
 
-def workqueues(target: Target) -> list[Finding]:
-    mask = target.system.mask("/sys/devices/virtual/workqueue/cpumask")
-    if mask is None:
-        return [unseen("workqueues", "no mask of unbound workqueues is visible")]
+@check("workqueues")
+def workqueues(target: Target) -> Finding:
+    path = "/sys/devices/virtual/workqueue/cpumask"
+    mask = visible(target.system.mask(path), "the mask of unbound workqueues is not visible")
     if not mask & target.cpus:
-        return [Finding("workqueues", Level.GOOD, f"unbound work stays off {target.list}")]
+        return good(f"unbound work stays off {target.where(target.cpus)}")
     text = f"unbound work of the kernel may run on {target.where(mask)}"
-    why = "Writeback, crypto and drivers put work there, in threads that a normal worker has to share with."
-    remedies = (command(target.apply_command),) if target.others else ()
-    return [Finding("workqueues", Level.NOTE, text, why, remedies)]
+    why = "Writeback, crypto and drivers put work there. Its threads share the CPU with normal workers."
+    return note(text, why, *([command(target.apply_command)] if target.others else []))
 
 
-def timer_migration(target: Target) -> list[Finding]:
-    value = target.system.number("/proc/sys/kernel/timer_migration")
+@check("timer migration")
+def timer_migration(target: Target) -> Finding:
+    name = "kernel.timer_migration"
+    value = visible(target.system.number("/proc/sys/kernel/timer_migration"), f"{name} is not visible")
     tickless = listed(host.nohz_full(target.system)) & target.cpus
-    if value is None:
-        return [unseen("timer migration", "kernel.timer_migration is not visible")]
-    if value == 0 or not tickless:
-        text = f"kernel.timer_migration={value}" + (
-            "" if value == 0 else ", and no worker's CPU is nohz_full"
-        )
-        return [Finding("timer migration", Level.GOOD, text)]
-    text = f"kernel.timer_migration=1 and nohz_full={format_cpus(tickless)}"
+    if value == 0:
+        return good(f"{name}=0")
+    if not tickless:
+        return good(f"{name}={value}, and no worker's CPU is nohz_full")
     why = (
-        "Timers of threads on nohz_full CPUs move to another CPU, which must send an interrupt: those by "
-        "which pre-wake gets workers up become late at times."
+        "Timers of threads on nohz_full CPUs move to another CPU, which must send an interrupt. The timers "
+        "with which pre-wake wakes workers are then late at times."
     )
-    return [Finding("timer migration", Level.WARN, text, why, sysctl("kernel.timer_migration", 0))]
+    return warn(f"{name}=1 and nohz_full={format_cpus(tickless)}", why, *sysctl(name, 0))
 
 
-def _cores(target: Target) -> dict[Cpus, Cpus] | None:
-    """Of each core of the workers all CPUs that are online, and the workers' among them."""
+def _cores(target: Target) -> dict[Cpus, Cpus]:
+    """For each core of the workers: its CPUs that are online, and the workers' CPUs among them."""
     cores: dict[Cpus, Cpus] = {}
     for cpu in sorted(target.cpus):
-        siblings = target.system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list")
-        if siblings is None:
-            return None
+        siblings = visible(
+            target.system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list"),
+            f"the topology of CPUs {target.list} is not visible",
+        )
         cores[siblings & target.system.online() | {cpu}] = siblings & target.cpus | {cpu}
     return cores
 
 
 def _smt_remedies(target: Target, cores: dict[Cpus, Cpus]) -> tuple[Remedy, ...]:
-    """None that takes a CPU of the workers offline."""
+    """None of them takes a CPU of the workers offline."""
     if any(len(workers) > 1 for workers in cores.values()):
         chosen = format_cpus(min(workers) for workers in cores.values())
-        return (advice(f"choose one CPU a core: --cpus {chosen}"),)
+        return (advice(f"choose one CPU of each core: --cpus {chosen}"),)
     idle = sorted(frozenset().union(*cores) - target.cpus)
     if 0 in idle:  # it cannot be taken offline
-        return (advice("CPUs of another core than CPU 0's, which cannot be taken offline: --cpus"),)
+        return (advice("choose CPUs of another core than CPU 0, which cannot be taken offline: --cpus"),)
     off = "; ".join(f"echo 0 > {CPU}/cpu{cpu}/online" for cpu in idle)
-    remedies: tuple[Remedy, ...] = (command(off, "takes the siblings from everybody"),)
+    remedies: tuple[Remedy, ...] = (command(off, "takes the siblings away from all programs"),)
     if all(workers == {min(core)} for core, workers in cores.items()):
-        remedies += (boot("nosmt", "no core has siblings then, the other programs' neither"),)
+        remedies += (boot("nosmt", "disables the siblings of all cores"),)
     return remedies
 
 
-def smt(target: Target) -> list[Finding]:
-    cores = _cores(target)
-    if cores is None:
-        return [unseen("SMT", f"no topology of CPUs {target.list} is visible")]
-    shared = {core: workers for core, workers in cores.items() if len(core) > 1}
+@check("SMT")
+def smt(target: Target) -> Finding:
+    shared = {core: workers for core, workers in _cores(target).items() if len(core) > 1}
     if not shared:
-        text = "each worker's CPU is a core of its own" + (
-            ", as far as this virtual machine is told" if host.is_virtual(target.system) else ""
-        )
-        return [Finding("SMT", Level.GOOD, text)]
+        seen = ", as far as this virtual machine shows" if host.is_virtual(target.system) else ""
+        return good(f"each worker's CPU is a core of its own{seen}")
     both = sum(len(workers) > 1 for workers in shared.values())
     text = f"siblings share a core: {'; '.join(format_cpus(core) for core in list(shared)[:8])}"
-    text += f"; both are workers' in {both}" if both else ""
-    why = "A thread on the sibling has its share of the core, and slows the worker, also when it only spins."
-    return [Finding("SMT", Level.WARN, text, why, _smt_remedies(target, cores))]
+    text += f"; in {both} of them several workers" if both else ""
+    why = "A thread on the sibling uses part of the core and slows the worker, even when it only busy-polls."
+    return warn(text, why, *_smt_remedies(target, _cores(target)))
 
 
 CHECKS = (
     isolcpus,
+    partition,
     mask_in_isolcpus,
     nohz_full,
     rcu_nocbs,

@@ -17,7 +17,7 @@ def examine(target: Target, program: Path) -> list[Finding]:
     findings = []
     if busy:
         reason = f"{', '.join(busy)} would be delayed by a measurement in the real-time class"
-        findings.append(unseen("wake latency", f"{reason}; what follows is of the normal class"))
+        findings.append(unseen("wake latency", f"{reason}; the measurements below are of the normal class"))
     held_us = held_latency_us(target.system)
     by = holders(target.system) if held_us is not None else ""
     try:

@@ -5,71 +5,74 @@ from __future__ import annotations
 
 import os
 import struct
-from collections import Counter
 
 from nrbench import host
-from nrbench.doctor.finding import Finding, Level, Remedy, Target, advice, boot, command, unseen
+from nrbench.doctor.finding import Finding, Level, Target, Unseen, check, good, note, visible, warn
+from nrbench.doctor.remedy import Remedy, advice, boot, command
 from nrbench.system import CPU, System
 
 DMA_LATENCY = "/dev/cpu_dma_latency"
-NO_CONSTRAINT_US = 2_000_000_000  # what the kernel says when nobody asks for anything
+NO_CONSTRAINT_US = 2_000_000_000  # the kernel's value when no program holds it
 SHALLOW_US = 10  # an exit latency that no slot minds
 MAX_CSTATE = {"intel_idle": "intel_idle.max_cstate=1", "acpi_idle": "processor.max_cstate=1"}
 # Drivers whose "powersave" follows the load; with others it is the lowest frequency.
 DYNAMIC_DRIVERS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")
 
 
-def _values(target: Target, name: str) -> Counter[str]:
-    texts = (target.system.text(f"{CPU}/cpu{cpu}/cpufreq/{name}") for cpu in target.cpus)
-    return Counter(text for text in texts if text)
+def _values(target: Target, name: str) -> list[str]:
+    """Of the workers' CPUs, each value once."""
+    texts = {target.system.text(f"{CPU}/cpu{cpu}/cpufreq/{name}") for cpu in target.cpus}
+    return sorted(text for text in texts if text)
 
 
-def governor(target: Target) -> list[Finding]:
+@check("frequency governor")
+def governor(target: Target) -> Finding:
     governors = _values(target, "scaling_governor")
     if not governors:
         virtual = host.is_virtual(target.system)
-        reason = "the host of this virtual machine decides" if virtual else "no cpufreq driver is visible"
-        return [unseen("frequency governor", reason)]
-    driver = next(iter(_values(target, "scaling_driver")), "unknown driver")
-    text = f"{', '.join(sorted(governors))} ({driver})"
-    if set(governors) == {"performance"}:
-        return [Finding("frequency governor", Level.GOOD, text)]
+        raise Unseen(
+            "the host of this virtual machine decides" if virtual else "no cpufreq driver is visible"
+        )
+    driver = (_values(target, "scaling_driver") or ["unknown driver"])[0]
+    text = f"{', '.join(governors)} ({driver})"
+    if governors == ["performance"]:
+        return good(text)
     why = "A CPU that was idle between slots begins the next one slowly, and is fast when the slot is over."
     fixed = "powersave" in governors and driver not in DYNAMIC_DRIVERS
     remedies = (
         command(f"cpupower -c {target.list} frequency-set -g performance"),
         boot("cpufreq.default_governor=performance"),
     )
-    return [Finding("frequency governor", Level.BAD if fixed else Level.WARN, text, why, remedies)]
+    return Finding(Level.BAD if fixed else Level.WARN, text, why, remedies)
 
 
-def boost(target: Target) -> list[Finding]:
-    on, turbo_off = (
-        target.system.number(f"{CPU}/{name}") for name in ("cpufreq/boost", "intel_pstate/no_turbo")
-    )
-    if on is None and turbo_off is None:
-        return [unseen("boost", "no such setting is visible")]
-    boosts = on == 1 if on is not None else turbo_off == 0
-    if boosts:
-        why = "Faster while few cores work; the frequency depends on what the others do, and figures vary."
-        return [Finding("boost", Level.NOTE, "on", why)]
-    return [Finding("boost", Level.NOTE, "off", "All slots at the same, lower, frequency: steady, not fast.")]
+@check("boost")
+def boost(target: Target) -> Finding:
+    on = target.system.number(f"{CPU}/cpufreq/boost")
+    if on is None:
+        on = visible(target.system.number(f"{CPU}/intel_pstate/no_turbo"), "no such setting is visible") == 0
+    if on:
+        return note(
+            "on", "Faster while few cores work. The frequency depends on the other cores: times vary."
+        )
+    return note("off", "All slots run at the same, lower, frequency: steady, but not fast.")
 
 
-def preference(target: Target) -> list[Finding]:
+@check("energy preference")
+def preference(target: Target) -> Finding | list[Finding]:
     name = "energy_performance_preference"
     found = _values(target, name)
     if not found:
-        return []  # the driver has no such thing
+        return []  # the driver has no such setting
     if set(found) <= {"performance", "0"}:
-        return [Finding("energy preference", Level.GOOD, ", ".join(sorted(found)))]
-    why = "The CPU itself picks its frequency by this, and prefers saving energy to being fast at once."
+        return good(", ".join(found))
+    why = "The CPU picks its frequency by this. It prefers saving energy to being fast at once."
     write = f"for cpu in {CPU}/cpu*/cpufreq/{name}; do echo performance > $cpu; done"
-    return [Finding("energy preference", Level.WARN, ", ".join(sorted(found)), why, (command(write),))]
+    return warn(", ".join(found), why, command(write))
 
 
 def held_latency_us(system: System) -> int | None:
-    """What programs hold all CPUs to through cpu_dma_latency; None = nobody does, or it cannot be read."""
+    """The exit latency to which programs limit all CPUs; None = no program does, or it cannot be read."""
     try:
         (value_us,) = struct.unpack("i", system.path(DMA_LATENCY).read_bytes()[:4])
     except (OSError, struct.error):
@@ -99,15 +102,16 @@ def _idle_remedies(target: Target, driver: str) -> tuple[Remedy, ...]:
     remedies = [command(f"cpupower -c {target.list} idle-set -D {SHALLOW_US}"), command(limit)]
     if driver in MAX_CSTATE:
         remedies.append(boot(MAX_CSTATE[driver], "of all CPUs"))
-    prewake = "pre-wake, which needs none of it: the measured wakes below say what each would gain"
-    return (*remedies, advice(prewake))
+    measured = advice("or leave it to pre-wake: the measured wakes below show the gain of each")
+    return (*remedies, measured)
 
 
-def idle_states(target: Target) -> list[Finding]:
+@check("idle states")
+def idle_states(target: Target) -> Finding:
+    if not any(host.idle_states(target.system, cpu) for cpu in target.cpus):
+        raise Unseen("the kernel has no cpuidle driver")
     used = {cpu: _used(target.system, cpu) for cpu in sorted(target.cpus)}
     driver = target.system.text(f"{CPU}/cpuidle/current_driver") or "unknown driver"
-    if not any(host.idle_states(target.system, cpu) for cpu in target.cpus):
-        return [unseen("idle states", "the kernel has no cpuidle driver")]
     deepest_us = {cpu: max((s.exit_latency_us for s in states), default=0) for cpu, states in used.items()}
     worst_us = max(deepest_us.values())
     worst = [cpu for cpu, us in deepest_us.items() if us == worst_us]
@@ -115,18 +119,19 @@ def idle_states(target: Target) -> list[Finding]:
     text = f"{states} ({driver})" + (f" on {target.where(worst)}" if len(worst) < len(used) else "")
     held_us = held_latency_us(target.system)
     if host.is_virtual(target.system):
-        why = "The host has idle states that a virtual machine does not see: only measuring tells."
-        return [Finding("idle states", Level.NOTE, text, why)]
+        return note(
+            text, "The host has idle states that a virtual machine does not see: only measuring shows."
+        )
     if held_us is not None and held_us <= SHALLOW_US:
         why = "When the program that holds cpu_dma_latency ends, deeper ones are used again."
-        return [Finding("idle states", Level.NOTE, f"{text}, as long as {held_us} us are held", why)]
+        return note(f"{text}, as long as {held_us} us are held", why)
     if worst_us <= SHALLOW_US:
-        return [Finding("idle states", Level.GOOD, text)]
+        return good(text)
     why = (
-        f"A worker that slept between slots may start {worst_us} us late, because its CPU has to come back "
-        "from its idle state. Neither isolation nor real-time priority changes that."
+        f"A worker that slept between slots may start {worst_us} us late, because its CPU must leave its "
+        "idle state first. Neither isolation nor real-time priority changes that."
     )
-    return [Finding("idle states", Level.WARN, text, why, _idle_remedies(target, driver))]
+    return warn(text, why, *_idle_remedies(target, driver))
 
 
 def holders(system: System) -> str:
@@ -144,36 +149,39 @@ def holders(system: System) -> str:
     return ", ".join(sorted(set(found))) or "a program that is not visible"
 
 
-def dma_latency(target: Target) -> list[Finding]:
-    name = "cpu_dma_latency"
+@check("cpu_dma_latency")
+def dma_latency(target: Target) -> Finding:
     try:
         target.system.path(DMA_LATENCY).read_bytes()
     except OSError as error:
-        return [unseen(name, f"{DMA_LATENCY}: {error.strerror}")]
+        raise Unseen(f"{DMA_LATENCY}: {error.strerror}") from error
     value_us = held_latency_us(target.system)
-    may_hold = target.system.is_real and os.access(DMA_LATENCY, os.W_OK)
-    who = "this user may hold it" if may_hold else "only its owner may hold it"
-    if value_us is None:
+    if value_us is not None:
         why = (
-            "Holding it open with a small number keeps all CPUs out of deep idle states, for the energy that "
-            "costs. OAI held it at 2 us up to v2.1.0 and no longer does; cyclictest does while it runs."
+            "CPUs stay out of deeper idle states while that program runs; afterwards wakes are slower again."
         )
-        return [Finding(name, Level.NOTE, f"nobody holds it; {who}", why)]
-    why = "CPUs stay out of deeper idle states as long as it runs; afterwards wakes are slower again."
-    return [Finding(name, Level.NOTE, f"held at {value_us} us by {holders(target.system)}", why)]
+        return note(f"held at {value_us} us by {holders(target.system)}", why)
+    may_hold = target.system.is_real and os.access(DMA_LATENCY, os.W_OK)
+    allowed = "this user may hold it" if may_hold else "only its owner may hold it"
+    why = (
+        "A program that holds it open with a small number keeps all CPUs out of deep idle states, which "
+        "costs energy. OAI held it at 2 us up to v2.1.0 and no longer does; cyclictest does while it runs."
+    )
+    return note(f"no program holds it; {allowed}", why)
 
 
-def resume_latency(target: Target) -> list[Finding]:
-    """The same, for one CPU: "0" is no limit there, "n/a" is none at all."""
+@check("resume latency")
+def resume_latency(target: Target) -> Finding | list[Finding]:
+    """The same limit for one CPU. "0" means no limit, "n/a" means no idle state at all."""
     found = {}
     for cpu in sorted(target.cpus):
         text = target.system.text(f"{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us")
         if text not in (None, "0"):
-            found[cpu] = text
+            found[cpu] = "no idle state" if text == "n/a" else f"{text} us"
     if not found:
         return []
-    text = ", ".join(f"CPU {cpu} {'no idle state' if text == 'n/a' else text}" for cpu, text in found.items())
-    return [Finding("resume latency", Level.NOTE, f"limited: {text}", "Deeper states are not used there.")]
+    text = ", ".join(f"CPU {cpu} {limit}" for cpu, limit in found.items())
+    return note(f"limited: {text}", "Deeper states are not used there.")
 
 
 CHECKS = (governor, boost, preference, idle_states, dma_latency, resume_latency)

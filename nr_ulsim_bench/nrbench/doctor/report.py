@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import asdict
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from nrbench.doctor.checks import Findings
-from nrbench.doctor.finding import Finding, Level, Remedy
+from nrbench.doctor.finding import Finding, Level
+from nrbench.doctor.remedy import Remedy
 from nrbench.sweep.record import Host
 
 STYLES = {Level.GOOD: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.BAD: "bold red"}
@@ -26,7 +26,7 @@ def worst(findings: Findings) -> Level:
 
 
 def _print(console: Console, text: Text, indent: str = "") -> None:
-    """Wrapped here, because rich leaves blanks at the ends of lines that it wraps."""
+    """Wraps here, because rich leaves blanks at the ends of the lines that it wraps."""
     for line in text.wrap(console, console.width - len(indent)):
         line.rstrip()
         console.print(Text(indent) + line, soft_wrap=True)
@@ -42,7 +42,7 @@ def _line(finding: Finding) -> Text:
 
 
 def _print_remedy(console: Console, remedy: Remedy) -> None:
-    """What is to be pasted has a line of its own, which is never wrapped."""
+    """A command to paste has a line of its own, which is never wrapped."""
     if remedy.kind == "advice":
         _print(console, Text(f"do: {remedy.text}"), INDENT)
         return
@@ -70,25 +70,13 @@ def show(console: Console, host: Host, cpus: str, findings: Findings) -> None:
 def summary(findings: Findings) -> str:
     every = [finding for group in findings.values() for finding in group]
     counts = Counter(finding.level for finding in every if finding.checked)
-    unseen = sum(not finding.checked for finding in every)
+    unseen = len(every) - counts.total()
     parts = [f"{counts[level]} {level.value}" for level in (Level.BAD, Level.WARN, Level.NOTE, Level.GOOD)]
     return f"{', '.join(parts)}; {unseen} could not be checked"
 
 
-def _as_dict(area: str, finding: Finding) -> dict[str, Any]:
-    return {
-        "area": area,
-        "check": finding.check,
-        "level": finding.level.value,
-        "checked": finding.checked,
-        "seen": finding.seen,
-        "why": finding.why,
-        "remedies": [asdict(remedy) for remedy in finding.remedies],
-    }
-
-
 def to_json(host: Host, cpus: str, findings: Findings) -> str:
-    listed = [_as_dict(area, finding) for area, group in findings.items() for finding in group]
+    listed = [{"area": area} | asdict(finding) for area, group in findings.items() for finding in group]
     answer = {
         "doctor": 1,
         "worst": worst(findings).value,

@@ -7,9 +7,10 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+
+from pydantic import BaseModel, Field, ValidationError
 
 from nrbench.doctor.finding import Target
 from nrbench.system import CPU, System
@@ -24,22 +25,21 @@ KERNEL_THREAD = 0x00200000  # of a thread's flags
 
 
 class WakesError(Exception):
-    """There is no measurement, and why."""
+    """There is no measurement. Its message is the reason."""
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(BaseModel):
     """One line of ws-wakes."""
 
     kind: str
-    sched_class: str
+    sched_class: str = Field(alias="class")
     gap_us: int
     hold: bool
     samples: int
     p50_us: float
     p99_us: float
     max_us: float
-    call_us: float | None = None  # what waking cost the caller, median
+    call_us: float | None = Field(None, alias="call_p50_us")  # median time of the call that wakes
 
     @property
     def tail_us(self) -> float:
@@ -47,8 +47,7 @@ class Series:
         return self.p99_us if self.samples >= TAIL_SAMPLES else self.max_us
 
 
-@dataclass(frozen=True)
-class Wakes:
+class Wakes(NamedTuple):
     series: tuple[Series, ...]
     skipped: tuple[str, ...]  # what could not be measured, and why
 
@@ -59,22 +58,8 @@ class Wakes:
 
     @property
     def best_class(self) -> str:
-        """That of OAI's workers where it is allowed."""
+        """The class of OAI's workers where it is allowed."""
         return "fifo" if any(series.sched_class == "fifo" for series in self.series) else "other"
-
-
-def _series(line: dict[str, Any]) -> Series:
-    return Series(
-        kind=line["kind"],
-        sched_class=line["class"],
-        gap_us=line["gap_us"],
-        hold=line["hold"],
-        samples=line["samples"],
-        p50_us=line["p50_us"],
-        p99_us=line["p99_us"],
-        max_us=line["max_us"],
-        call_us=line.get("call_p50_us"),
-    )
 
 
 def parse(text: str) -> Wakes:
@@ -89,28 +74,29 @@ def parse(text: str) -> Wakes:
                 idle = ", idle states held off" if line["hold"] else ""
                 skipped[f"{line['kind']}, {line['class']}{idle}: {line['skipped']}"] = None
             else:
-                series.append(_series(line))
-        except (KeyError, TypeError, ValueError) as error:
-            raise WakesError(f"ws-wakes said what is not understood: {row[:200]!r}") from error
+                series.append(Series.model_validate(line))
+        except (KeyError, TypeError, ValueError, ValidationError) as error:
+            raise WakesError(f"ws-wakes printed an unknown line: {row[:200]!r}") from error
     return Wakes(tuple(series), tuple(skipped))
 
 
 def output(words: list[str]) -> str:
+    """Standard output of a program."""
+    name = Path(words[0]).name
     try:
         answer = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise WakesError(f"{Path(words[0]).name}: {error}") from error
+        raise WakesError(f"{name}: {error}") from error
     if answer.returncode < 0:
-        limit = "it ended itself because it took too long, or was killed"
-        raise WakesError(f"{Path(words[0]).name}: signal {-answer.returncode}: {limit}")
+        raise WakesError(f"{name}: ended by signal {-answer.returncode}: it took too long, or was killed")
     if answer.returncode != 0:
         reason = (answer.stderr or answer.stdout).strip() or f"status {answer.returncode}"
-        raise WakesError(f"{Path(words[0]).name}: {reason[:300]}")
+        raise WakesError(f"{name}: {reason[:300]}")
     return answer.stdout
 
 
 def _realtime_ticks(system: System) -> dict[str, int]:
-    """Time that each real-time thread has had a CPU, without those of the kernel and this process."""
+    """CPU time of each real-time thread, without those of the kernel and this process."""
     ticks = {}
     for pid in filter(str.isdigit, system.names("/proc")):
         for thread in system.names(f"/proc/{pid}/task") if pid != str(os.getpid()) else ():
@@ -123,7 +109,7 @@ def _realtime_ticks(system: System) -> dict[str, int]:
 
 
 def busy_realtime(target: Target) -> list[str]:
-    """Programs whose real-time threads work: those of a measurement would delay them."""
+    """Programs with busy real-time threads, which the threads of a measurement would delay."""
     before = _realtime_ticks(target.system)
     if not before:
         return []
@@ -139,7 +125,7 @@ def _node(system: System, cpu: int) -> str:
 
 
 def chosen_cpus(target: Target) -> list[str]:
-    """Who is woken: the last of the workers' CPUs. By whom: another core of its node, at best a worker's."""
+    """The last of the workers' CPUs is woken, by another core of its node, a worker's if possible."""
     system, cpu = target.system, max(target.cpus)
     siblings = system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list") or frozenset()
 
@@ -153,6 +139,6 @@ def chosen_cpus(target: Target) -> list[str]:
 
 def measure(target: Target, program: Path, sched_class: str = "all") -> Wakes:
     if not os.access(program, os.X_OK):
-        raise WakesError(f"{program} is not built; ci/bench builds it, or name it: --wakes PATH")
+        raise WakesError(f"{program} is not built; build it with ci/bench, or name another one: --wakes PATH")
     size = [f"samples={SAMPLES}", f"measure_ms={MEASURE_MS}", f"class={sched_class}"]
     return parse(output([str(program), *size, *chosen_cpus(target)]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records traces of thread_pool_ws with LTTng and says what they show. `tpool-ws-trace --help`.
+"""Records traces of thread_pool_ws with LTTng and reports on them. `tpool-ws-trace --help`.
 
-`events` is what the rest speaks; `reader` makes it of a trace, `analysis` makes figures of it, `summary` and
-what follows show them. Nothing but `reader` and `decode` knows Babeltrace.
+`reader` turns a trace into the events of `events`, `analysis` makes figures of them, `summary` and `report`
+show these. Only `reader` and `decode` use Babeltrace.
 """

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From events to figures, one event at a time, in bounded memory.
+"""From events to figures, one event at a time. All times in ns.
 
-What is kept grows with the number of threads, pools and kinds of phases, and with what goes on at one time,
-not with the length of the trace. All times in ns.
+Of a long trace only the times of tasks and phases are kept, not the events.
 """
 
 from __future__ import annotations
@@ -14,21 +13,11 @@ from nrbench.trace.bursts import Bursts
 from nrbench.trace.events import Event
 from nrbench.trace.figures import Figures
 from nrbench.trace.ledger import Ledger
-from nrbench.trace.slots import SlotName
 from nrbench.trace.state import (
-    M_DONE,
-    M_JOIN,
-    M_JOINED,
-    M_PARK,
-    M_PHASE,
-    M_PUSH,
-    M_RAN,
-    M_RUN,
-    M_UNPARK,
-    M_WAKE,
     RUNNING,
     WAITING,
     Join,
+    Marks,
     Moment,
     Phase,
     Process,
@@ -44,14 +33,12 @@ PENDING_MAX = 1 << 18  # tasks pushed and not yet run; more are counted only
 class Analysis:
     """Feed it with events in order of time, then finish() it. `cores`: CPUs of the machine; 0 = not known."""
 
-    def __init__(self, wanted: SlotName | None = None, cores: int = 0) -> None:
-        self.ledger = Ledger(wanted, cores)
+    def __init__(self, cores: int = 0) -> None:
+        self.ledger = Ledger(cores)
         self.bursts = Bursts(self.ledger)
         self.processes: dict[int, Process] = {}
         self.unmatched = 0  # tasks that ran and whose push is not known
-        self.events = 0
-        self._handlers: list[Callable[[Event], None]] = [self._nothing] * ev.KIND_COUNT
-        for number, handler in {
+        self._handlers: dict[int, Callable[..., None]] = {
             ev.POOL_START: self._pool_start,
             ev.POOL_STOP: self._pool_stop,
             ev.PUSH: self._push,
@@ -69,22 +56,22 @@ class Analysis:
             ev.PHASE_END: self._phase_end,
             ev.PROGRAM: self._program,
             ev.IMAGE: self._image,
-            ev.LOST: self._lost,
-        }.items():
-            self._handlers[number] = handler
+        }
 
     @property
     def figures(self) -> dict[tuple[int, object], Figures]:
         return self.ledger.figures
 
     def feed(self, stream: Iterable[Event]) -> None:
-        handlers, count = self._handlers, 0
-        try:
-            for event in stream:
-                count += 1
-                handlers[event[0]](event)
-        finally:
-            self.events += count
+        handlers, processes = self._handlers, self.processes
+        for kind, now, pid, tid, *fields in stream:
+            if kind == ev.LOST:
+                self.ledger.lose(now, *fields)
+                continue
+            process = processes.get(pid)
+            if process is None:
+                process = processes[pid] = Process(pid)
+            handlers[kind](process, process.thread(tid), now, *fields)
 
     def finish(self) -> None:
         """The trace has ended."""
@@ -100,56 +87,44 @@ class Analysis:
         self.ledger.figures = {key: value for key, value in self.figures.items() if key[0] in pids}
         self.ledger.slots.keep(pids)
 
-    def _process(self, pid: int) -> Process:
-        process = self.processes.get(pid)
-        if process is None:
-            process = self.processes[pid] = Process(pid)
-        return process
+    def _program(self, process: Process, thread: Thread, now: int, name: str) -> None:
+        process.name = name
 
-    def _nothing(self, event: Event) -> None:
-        pass
+    def _image(
+        self, process: Process, thread: Thread, now: int, base: int, size: int, path: str, is_pic: int
+    ) -> None:
+        process.images[base, size, path, bool(is_pic)] = None
 
-    def _program(self, event: Event) -> None:
-        self._process(event[2]).name = event[4]
+    def _pool_start(
+        self, process: Process, thread: Thread, now: int, number: int, name: str, *sizes: int
+    ) -> None:
+        pool = process.pool(number)
+        pool.name = name
+        pool.workers, pool.cpus, pool.worker_cpus = sizes
 
-    def _image(self, event: Event) -> None:
-        images = self._process(event[2]).images
-        image = (event[4], event[5], event[6], bool(event[7]))
-        if image not in images:
-            images.append(image)
+    def _pool_stop(self, process: Process, thread: Thread, now: int, number: int) -> None:
+        process.retire(number)
 
-    def _lost(self, event: Event) -> None:
-        self.ledger.lose(event[1], event[4], event[5], event[6])
+    def _steal(self, process: Process, thread: Thread, now: int, number: int) -> None:
+        process.pool(number).steals += 1
 
-    def _pool_start(self, event: Event) -> None:
-        pool = self._process(event[2]).pool(event[4])
-        _, _, _, _, _, pool.name, pool.workers, pool.cpus, pool.worker_cpus = event
-        pool.began = True
-
-    def _pool_stop(self, event: Event) -> None:
-        self._process(event[2]).retire(event[4])
-
-    def _steal(self, event: Event) -> None:
-        self._process(event[2]).pool(event[4]).steals += 1
-
-    def _prewake(self, event: Event) -> None:
-        pool = self._process(event[2]).pool(event[4])
-        if event[5] < 0:
+    def _prewake(self, process: Process, thread: Thread, now: int, number: int, worker: int) -> None:
+        pool = process.pool(number)
+        if worker < 0:
             pool.hints += 1
         else:
             pool.plans += 1
 
-    def _push(self, event: Event) -> None:
-        _, now, pid, tid, number, func, arg, group = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _push(
+        self, process: Process, thread: Thread, now: int, number: int, func: int, arg: int, group: int
+    ) -> None:
         pool = process.pool(number)
         pool.pushes += 1
         thread.pushed += 1
         if thread.stack and type(thread.stack[-1]) is Join:
             thread.heal_joins(now)
         task = Task(number, func, arg, group)
-        task.push_ns, task.push_tid = now, tid
+        task.push_ns, task.push_tid = now, thread.tid
         owner = thread.owner()
         if owner is None and not thread.stack:
             owner = self.bursts.of_push(process, thread, task)
@@ -162,7 +137,7 @@ class Analysis:
             task.owner = owner
             owner.tasks += 1
             owner.pools.add(number)
-        self.ledger.mark(process, thread, now, M_PUSH, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.PUSH, None, thread.in_what())
 
     def _pushed_task(self, process: Process, now: int, key: TaskKey) -> Task | None:
         """First in, first out. What was pushed before events were lost may have been run among them."""
@@ -171,10 +146,17 @@ class Analysis:
                 return task
         return None
 
-    def _run_begin(self, event: Event) -> None:
-        _, now, pid, tid, number, worker, func, arg, group = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _run_begin(
+        self,
+        process: Process,
+        thread: Thread,
+        now: int,
+        number: int,
+        worker: int,
+        func: int,
+        arg: int,
+        group: int,
+    ) -> None:
         pool = process.pool(number)
         pool.runs += 1
         if worker >= 0:
@@ -186,34 +168,28 @@ class Analysis:
         thread.settle(now)
         was_in = thread.in_what()
         thread.stack.append(task)
-        task.begin_ns, task.tid = now, tid
+        task.begin_ns, task.tid = now, thread.tid
         if task.owner is not None:
-            self.ledger.task_begins(task, thread)
+            self.ledger.task_begins(task.owner, task, thread)
         thread.by_timer = False
-        self.ledger.mark(process, thread, now, M_RUN, task, was_in)
+        self.ledger.mark(process, thread, now, Marks.RUN, task, was_in)
 
-    def _run_end(self, event: Event) -> None:
-        _, now, pid, tid, arg = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _run_end(self, process: Process, thread: Thread, now: int, arg: int) -> None:
         thread.settle(now)
         task = thread.leave(Task, lambda task: task.arg == arg)
         if task is None:  # it began before the trace did
-            self.ledger.mark(process, thread, now, M_RAN, None, RUNNING)
+            self.ledger.mark(process, thread, now, Marks.RAN, None, RUNNING)
             return
-        moment = Moment(now, tid)
+        moment = Moment(now, thread.tid)
         note_group(process.groups_ran, task.group, moment)
-        self.ledger.mark(process, thread, now, M_RAN, task, RUNNING)
+        self.ledger.mark(process, thread, now, Marks.RAN, task, RUNNING)
         if task.owner is not None:
-            self.ledger.task_ends(task, moment)
+            self.ledger.task_ends(task.owner, task, moment)
             self.bursts.ran(process, task.owner, now)
 
-    def _complete(self, event: Event) -> None:
-        _, now, pid, tid, group = event
-        process = self._process(pid)
-        thread = process.thread(tid)
-        note_group(process.groups_done, group, Moment(now, tid))
-        self.ledger.mark(process, thread, now, M_DONE, None, thread.in_what())
+    def _complete(self, process: Process, thread: Thread, now: int, group: int) -> None:
+        note_group(process.groups_done, group, Moment(now, thread.tid))
+        self.ledger.mark(process, thread, now, Marks.DONE, None, thread.in_what())
 
     def _what_ended(self, process: Process, group: int, now: int) -> Moment | None:
         """What a wait that returns has waited for: the group's count that went down last, or its last task.
@@ -231,38 +207,29 @@ class Analysis:
         if not running:
             return ran
         first = min(running, key=lambda thread: thread.since_ns)
-        self.ledger.mark(process, first, now, M_DONE, None, RUNNING)
+        self.ledger.mark(process, first, now, Marks.DONE, None, RUNNING)
         return Moment(now, first.tid)
 
-    def _join_begin(self, event: Event) -> None:
-        _, now, pid, tid, _, group = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _join_begin(self, process: Process, thread: Thread, now: int, number: int, group: int) -> None:
         thread.heal_joins(now)
         self.bursts.joins(process, group)
         thread.settle(now)
         was_in = thread.in_what()
         thread.stack.append(Join(group))
-        self.ledger.mark(process, thread, now, M_JOIN, None, was_in)
+        self.ledger.mark(process, thread, now, Marks.JOIN, None, was_in)
 
-    def _join_end(self, event: Event) -> None:
-        _, now, pid, tid, pool, group = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _join_end(self, process: Process, thread: Thread, now: int, number: int, group: int) -> None:
         thread.settle(now)
         thread.leave(Join, lambda join: join.group == group)
         last = self._what_ended(process, group, now)
-        self.ledger.mark(process, thread, now, M_JOINED, last, WAITING)
-        self.bursts.joined(process, pool, group, Moment(now, tid))
+        self.ledger.mark(process, thread, now, Marks.JOINED, last, WAITING)
+        self.bursts.joined(process, number, group, Moment(now, thread.tid))
 
-    def _wake(self, event: Event) -> None:
-        _, now, pid, tid, number, worker = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _wake(self, process: Process, thread: Thread, now: int, number: int, worker: int) -> None:
         pool = process.pool(number)
         pool.wakes += 1
-        pool.wakes_sent[worker] = (now, tid, self._woken_for(process, thread, number))
-        self.ledger.mark(process, thread, now, M_WAKE, None, thread.in_what())
+        pool.wakes_sent[worker] = (now, thread.tid, self._woken_for(process, thread, number))
+        self.ledger.mark(process, thread, now, Marks.WAKE, None, thread.in_what())
 
     def _woken_for(self, process: Process, thread: Thread, pool: int) -> Phase | None:
         """The phase whose tasks a wake is for: the waker's own, or the one that the waker itself was woken
@@ -276,10 +243,7 @@ class Analysis:
             owner = next((phase for phase in reversed(process.open) if pool in phase.pools), None)
         return owner
 
-    def _unpark(self, event: Event) -> None:
-        _, now, pid, tid, number, worker, how = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _unpark(self, process: Process, thread: Thread, now: int, number: int, worker: int, how: int) -> None:
         pool = process.pool(number)
         thread.identify(number, worker, pool)
         pool.unparks[min(how, 2)] += 1
@@ -290,13 +254,10 @@ class Analysis:
             waker = Moment(sent_ns, by)
             thread.woken_for = owner
             if owner is not None:
-                self.ledger.woke(owner, now - sent_ns)
-        self.ledger.mark(process, thread, now, M_UNPARK, waker, thread.in_what())
+                owner.tally.wakes.add(now - sent_ns)
+        self.ledger.mark(process, thread, now, Marks.UNPARK, waker, thread.in_what())
 
-    def _park(self, event: Event) -> None:
-        _, now, pid, tid, number, worker = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _park(self, process: Process, thread: Thread, now: int, number: int, worker: int) -> None:
         pool = process.pool(number)
         pool.parks += 1
         thread.identify(number, worker, pool)
@@ -305,35 +266,29 @@ class Analysis:
             thread.stack.clear()
         pool.wakes_sent.pop(worker, None)
         thread.by_timer, thread.woken_for = False, None
-        self.ledger.mark(process, thread, now, M_PARK, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.PARK, None, thread.in_what())
 
-    def _phase_begin(self, event: Event) -> None:
-        _, now, pid, tid, name, frame, slot, number = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _phase_begin(self, process: Process, thread: Thread, now: int, name: str, *numbers: int) -> None:
         thread.heal_joins(now)
         phase = thread.open_phase(name)
         if phase is not None:
-            if (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
+            if (phase.frame, phase.slot) == numbers[:2]:  # another transport block of it
                 thread.phases.remove(phase)
                 thread.phases.append(phase)
                 return
             self.ledger.abandon(process, phase)
-        phase = Phase(name, pid, tid, now)
-        phase.frame, phase.slot, phase.id = frame, slot, number
+        phase = Phase(name, process.pid, thread.tid, now)
+        phase.frame, phase.slot, phase.id = numbers
         thread.phases.append(phase)
         self.ledger.open(process, thread, phase)
-        self.ledger.mark(process, thread, now, M_PHASE, None, thread.in_what())
+        self.ledger.mark(process, thread, now, Marks.PHASE, None, thread.in_what())
 
-    def _phase_end(self, event: Event) -> None:
-        _, now, pid, tid, name, _, _, _, tasks = event
-        process = self._process(pid)
-        thread = process.thread(tid)
+    def _phase_end(self, process: Process, thread: Thread, now: int, name: str, *numbers: int) -> None:
         phase = thread.open_phase(name)
         if phase is None:
-            self.ledger.of(pid, name).left_out += 1
+            self.ledger.of(process.pid, name).left_out += 1
             return
-        self.ledger.mark(process, thread, now, M_PHASE, None, thread.in_what())
-        if thread.pushed - phase.pushed_before != tasks:
+        self.ledger.mark(process, thread, now, Marks.PHASE, None, thread.in_what())
+        if thread.pushed - phase.pushed_before != numbers[-1]:
             phase.is_valid = False
-        self.ledger.close(process, phase, Moment(now, tid))
+        self.ledger.close(process, phase, Moment(now, thread.tid))

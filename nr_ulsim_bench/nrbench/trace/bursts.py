@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bursts: what a thread pushes to a pool outside any phase, all of one function, until somebody waits.
+"""Bursts: the tasks of one function that a thread pushes to a pool outside any phase, until a thread waits.
 
-A burst ends with the first return from a wait for its group at which all its tasks have run. One that nobody
-waits for in that way ends with its last task, when nothing more has been pushed for a while. A group that has
-been waited for before will be waited for again: then a long pause between two pushes, of a thread that lost
-its CPU, is part of the burst.
+A burst ends with the first return from a wait for its group after all its tasks have run. If no thread waits
+for it, it ends with its last task, when no task has been pushed for a while. A group that has been waited
+for will be waited for again: a long pause between two pushes, of a thread that lost its CPU, is then part of
+the burst.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from nrbench.trace.ledger import Ledger
 from nrbench.trace.state import Moment, Phase, Process, Task, Thread, note_group
 
-GAP_NS = 100_000  # all tasks of an unjoined burst have run for so long: what is pushed now is another
-LATE_NS = 10_000  # a task that has said that it is done ends so soon after the wait for it
+GAP_NS = 100_000  # after all tasks of an unjoined burst have run, a push this much later starts another
+LATE_NS = 10_000  # a task that completed before its end ends at most this long after the wait
 
 
 class Bursts:
@@ -43,7 +43,7 @@ class Bursts:
         return burst
 
     def joins(self, process: Process, group: int) -> None:
-        """A wait begins: what seemed to be the last wait for the group was not."""
+        """A wait begins, so the wait before was not the last one for the group."""
         for burst in process.by_group.get(group, ()):
             burst.joined_at = None
 

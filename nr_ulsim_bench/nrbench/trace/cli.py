@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traces of thread_pool_ws: `record` makes one with LTTng, `report` says what it shows."""
+"""Traces of thread_pool_ws: `record` makes one with LTTng, `report` shows where the time went."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import argparse
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Sequence
+from typing import Callable, Sequence
 
 from nrbench.trace.errors import TraceError
 from nrbench.trace.lttng import Buffers
@@ -17,29 +18,26 @@ PROGRAM = "tpool-ws-trace"
 UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-def parse_size(text: str) -> int:
-    """Bytes, a power of two as LTTng wants it."""
-    match = re.fullmatch(r"(\d+)([kMG]?)", text)
-    size = int(match[1]) * UNITS[match[2]] if match else 0
-    if size < 4096 or size & (size - 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is no power of two from 4k; for example 512k, 1M")
-    return size
+def power_of_two(least: int, example: str) -> Callable[[str], int]:
+    """LTTng wants the size and the number of its buffers so."""
 
+    def parse(text: str) -> int:
+        match = re.fullmatch(r"(\d+)([kMG]?)", text)
+        value = int(match[1]) * UNITS[match[2]] if match else 0
+        if value < least or value & (value - 1):
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: expected a power of two from {least}, for example {example}"
+            )
+        return value
 
-def parse_count(text: str) -> int:
-    if not text.isdigit() or int(text) < 2 or int(text) & (int(text) - 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is no power of two from 2")
-    return int(text)
+    return parse
 
 
 def parse_seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number of seconds")
-    return seconds
+    with suppress(ValueError):
+        if 0 < float(text) < 1e6:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r}: expected a positive number of seconds")
 
 
 def parse_name(text: str) -> str:
@@ -49,80 +47,76 @@ def parse_name(text: str) -> str:
 
 
 def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    record = commands.add_parser(
+    add = commands.add_parser(
         "record",
-        help="run a command, or wait, and record what the pools of this user's programs do",
+        help="record the thread pools of all programs of this user, while a command runs or for some seconds",
         usage=f"{PROGRAM} record [options] [-- command [argument...]]",
-    )
-    record.add_argument(
-        "--out", type=Path, metavar="DIR", help="new or empty folder (default: trace-<date>-<time>)"
-    )
-    record.add_argument("--name", type=parse_name, help="of LTTng's session (default: tpool-ws-<process id>)")
-    record.add_argument(
+    ).add_argument
+    add("--out", type=Path, metavar="DIR", help="new or empty folder (default: trace-<date>-<time>)")
+    add("--name", type=parse_name, help="name of the LTTng session (default: tpool-ws-<process id>)")
+    add(
         "--seconds",
         type=parse_seconds,
         metavar="N",
-        help="without a command: how long; with one: the most that is recorded of it",
+        help="length of the recording; required without a command. With a command: its longest length",
     )
-    _add_buffers(record)
-    record.add_argument(
-        "--per-process",
-        action="store_true",
-        help="buffers of their own for each process: when one that crashes must not take the others' events; "
-        "each process needs the memory of all buffers",
-    )
-    record.add_argument(
+    add(
         "--follow-forks",
         action="store_true",
         help="also record children that a traced program forks without exec (preloads liblttng-ust-fork)",
     )
-    record.add_argument("command_line", nargs="*", metavar="command", help=argparse.SUPPRESS)
+    add_buffers(add)
+    add("command_line", nargs="*", metavar="command", help=argparse.SUPPRESS)
 
 
-def _add_buffers(record: argparse.ArgumentParser) -> None:
+def add_buffers(add: Callable[..., object]) -> None:
     defaults = Buffers()
-    record.add_argument(
+    add(
         "--subbuf-size",
-        type=parse_size,
+        type=power_of_two(4096, "512k, 1M"),
         default=defaults.subbuf_bytes,
         metavar="BYTES",
-        help="of one buffer, a power of two (default: 1M)",
+        help="size of one buffer, a power of two (default: 1M)",
     )
-    record.add_argument(
+    add(
         "--num-subbuf",
-        type=parse_count,
+        type=power_of_two(2, "8"),
         default=defaults.count,
         metavar="N",
-        help=f"buffers a CPU, a power of two (default: {defaults.count})",
+        help="number of buffers for each CPU, a power of two (default: %(default)s)",
+    )
+    add(
+        "--per-process",
+        action="store_true",
+        help="separate buffers for each process: if one crashes, the events of the others are kept; each "
+        "process needs the memory of all buffers",
     )
 
 
 def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    report = commands.add_parser(
-        "report", help="tables of a recorded trace; with --out also pictures and a page"
+    help_text = "print the tables of a recorded trace; with --out also write pictures and a page"
+    add = commands.add_parser("report", help=help_text).add_argument
+    add("trace", type=Path, metavar="TRACE_DIR", help="folder of the recording")
+    add(
+        "--out", type=Path, metavar="DIR", help="write report.html, report.json and pictures into this folder"
     )
-    report.add_argument("trace", type=Path, metavar="TRACE_DIR", help="what was recorded into")
-    report.add_argument(
-        "--out", type=Path, metavar="DIR", help="write report.html, report.json and pictures there"
-    )
-    report.add_argument(
+    add(
         "--slot",
         metavar="FRAME.SLOT[#n]",
-        help="draw this slot, the n-th of that name from 0, or #n, a burst (default: the longest)",
+        help=(
+            "draw this slot; #n is the n-th of that name, from 0. #n alone is a burst (default: the "
+            "longest slot)"
+        ),
     )
-    report.add_argument(
+    add(
         "--phase",
         action="append",
         default=[],
         metavar="NAME",
-        help="only symbol_processing, ulsch_decoding, burst, or a part of a name; may be given several times",
+        help="show only symbol_processing, ulsch_decoding, burst, or names with this part; repeatable",
     )
-    report.add_argument(
-        "--process",
-        metavar="NAME|ID",
-        help="only processes of that name or id (default: all of the trace)",
-    )
-    report.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add("--process", metavar="NAME|ID", help="show only processes of that name or id (default: all)")
+    add("--json", action="store_true", help="print the figures as JSON")
 
 
 def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -166,6 +160,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TraceError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 141
+    except OSError as error:
+        with suppress(OSError):
+            sys.stdout.close()  # or the interpreter writes again when it ends
+        if isinstance(error, BrokenPipeError):
+            return 141
+        print(f"{PROGRAM}: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        return 2

@@ -9,12 +9,10 @@ import contextlib
 import os
 import signal
 import time
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Iterator
 
-from nrbench.trace.errors import TraceError
-from nrbench.trace.lttng import run_lttng
+from nrbench.trace.lttng import listed
 
 NAME = "lttng-sessiond"
 ROOTS_FOLDER = Path("/var/run/lttng")
@@ -29,7 +27,7 @@ def run_folder() -> Path:
 
 
 def running() -> int | None:
-    """@return the process number of this user's daemon; None where none runs"""
+    """@return the process id of this user's daemon; None where none runs"""
     try:
         pid = int((run_folder() / f"{NAME}.pid").read_text())
         comm = Path("/proc", str(pid), "comm").read_text()
@@ -39,31 +37,22 @@ def running() -> int | None:
 
 
 def _is_needed() -> bool:
-    """Whether somebody has a session; also when that cannot be told."""
-    try:
-        root = ElementTree.fromstring(run_lttng("--mi=xml", "list"))
-    except (TraceError, ElementTree.ParseError):
-        return True
-    return any(element.tag.rpartition("}")[2] == "session" for element in root.iter())
-
-
-def _end(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGTERM)
-    except OSError:
-        return
-    end = time.monotonic() + END_S
-    while running() == pid and time.monotonic() < end:
-        time.sleep(0.02)
+    """Whether a session exists; also when LTTng does not answer."""
+    elements = listed("list")
+    return elements is None or any(tag == "session" for tag, _ in elements)
 
 
 @contextlib.contextmanager
 def ends_with_block() -> Iterator[None]:
-    """A daemon that runs before is left alone, and one that others record with."""
+    """Ends a daemon that was started in the block, unless it has sessions of others."""
     was_running = running() is not None
     try:
         yield
     finally:
         pid = running()
         if not was_running and pid is not None and not _is_needed():
-            _end(pid)
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
+            end = time.monotonic() + END_S
+            while running() == pid and time.monotonic() < end:
+                time.sleep(0.02)

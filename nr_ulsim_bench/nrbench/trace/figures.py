@@ -12,16 +12,29 @@ Path = dict[str, int]  # ns by part
 
 
 @dataclass
-class Figures:
-    """What is said of a kind of phase. Only phases all of whose events are there are counted."""
+class Tally:
+    """Of the tasks and wakes of one phase, or of all phases of a kind."""
 
-    durations: Times = field(default_factory=Times)
     lags: Times = field(default_factory=Times)
     times: Times = field(default_factory=Times)
     wakes: Times = field(default_factory=Times)
-    tasks: int = 0
     stolen: int = 0
     by_timer: int = 0
+
+    def add(self, other: Tally) -> None:
+        self.lags.add(*other.lags.ns)
+        self.times.add(*other.times.ns)
+        self.wakes.add(*other.wakes.ns)
+        self.stolen += other.stolen
+        self.by_timer += other.by_timer
+
+
+@dataclass
+class Figures(Tally):
+    """Of a kind of phase. Only phases all of whose events are in the trace are counted."""
+
+    durations: Times = field(default_factory=Times)
+    tasks: int = 0
     left_out: int = 0  # events were lost while they ran, or their begin is not in the trace
     unfinished: int = 0  # no end
     not_joined: int = 0  # bursts that nobody waited for: they end with their last task

@@ -67,15 +67,13 @@ class _Canvas:
         return self.names.symbols.name(self.scene.window.pid, func) if func else "other task"
 
     def color(self, owner: Phase | None, func: int) -> str:
-        """That of its kind; of what has no kind, one that is left."""
+        """The colour of its kind. A task without a phase gets one that is not used yet."""
         what = self.what(owner, func)
         if what not in self.colors:
-            kind = (
-                None if owner is None else (owner.pid, (owner.pool, func)) if owner.is_burst else owner.kind
-            )
             taken = {*self.palette.values(), *self.colors.values()}
             left = next((color for color in COLORS if color not in taken), OTHER)
-            self.colors[what] = left if kind is None else self.palette.get(kind, left)
+            kind = (owner.pid, (owner.pool, func)) if owner and owner.is_burst else owner and owner.kind
+            self.colors[what] = self.palette.get(kind, left) if kind else left
         return self.colors[what]
 
     def box(self, begin_ns: int, end_ns: int, y: float, height: float, **style: Any) -> tuple[float, float]:
@@ -90,16 +88,8 @@ class _Canvas:
         room = (right - left) / (self.end_us - self.begin_us) * 14 * 72 * 0.85  # points
         text = next((text for text in texts if len(text) * size * 0.6 < room), None)
         if text is not None:
-            self.axis.text(
-                (left + right) / 2,
-                y,
-                text,
-                ha="center",
-                va="center",
-                fontsize=size,
-                color="white",
-                clip_on=True,
-            )
+            place: dict[str, Any] = {"ha": "center", "va": "center", "clip_on": True}
+            self.axis.text((left + right) / 2, y, text, fontsize=size, color="white", **place)
 
     def draw_phases(self) -> None:
         for index, lane in enumerate(self.lanes):
@@ -137,40 +127,19 @@ class _Canvas:
         self.axis.vlines(pushes, y - 0.46, y - 0.33, color="black", lw=0.6, zorder=5)
 
     def draw_bar(self, bar: Bar, y: int, has_label: bool) -> None:
-        left, right = self.box(
-            bar.begin_ns,
-            bar.end_ns,
-            y,
-            bar_height(bar.depth),
-            facecolor=self.color(bar.owner, bar.func),
-            edgecolor="white",
-            lw=0.6,
-            zorder=3 + bar.depth * 0.1,
-        )
+        style = {"edgecolor": "white", "lw": 0.6, "zorder": 3 + bar.depth * 0.1}
+        color = self.color(bar.owner, bar.func)
+        left, right = self.box(bar.begin_ns, bar.end_ns, y, bar_height(bar.depth), facecolor=color, **style)
         if has_label:
             self.label(left, right, y, 6.5, f"{(bar.end_ns - bar.begin_ns) / 1e3:.1f}")
 
     def draw_arrows(self) -> None:
-        for arrow in self.scene.arrows:
-            x = self.us(arrow.arrived.time)
-            if not (
-                self.begin_us <= x <= self.end_us and {arrow.sent.tid, arrow.arrived.tid} <= set(self.places)
-            ):
-                continue
-            self.axis.annotate(
-                "",
-                (x, self.places[arrow.arrived.tid]),
-                (max(self.us(arrow.sent.time), self.begin_us), self.places[arrow.sent.tid]),
-                arrowprops={
-                    "arrowstyle": "-|>",
-                    "color": WAKE,
-                    "lw": 1.0,
-                    "alpha": 0.85,
-                    "shrinkA": 0,
-                    "shrinkB": 0,
-                },
-                zorder=6,
-            )
+        style = {"arrowstyle": "-|>", "color": WAKE, "lw": 1.0, "alpha": 0.85, "shrinkA": 0, "shrinkB": 0}
+        for sent, arrived in self.scene.arrows:
+            x = self.us(arrived.time)
+            if self.begin_us <= x <= self.end_us and {sent.tid, arrived.tid} <= self.places.keys():
+                begin = (max(self.us(sent.time), self.begin_us), self.places[sent.tid])
+                self.axis.annotate("", (x, self.places[arrived.tid]), begin, arrowprops=style, zorder=6)
 
     def row_name(self, row: Row) -> str:
         process = self.names.processes.get(self.scene.window.pid)
@@ -183,7 +152,7 @@ class _Canvas:
         axis.set_xlim(self.begin_us, self.end_us)
         axis.set_ylim(len(self.rows) - 0.4, -len(self.lanes) - 0.6)
         axis.set_yticks(range(len(self.rows)), [self.row_name(row) for row in self.rows])
-        axis.set_xlabel("µs from the begin of the slot")
+        axis.set_xlabel("µs from the start of the slot")
         axis.grid(axis="x", alpha=0.25)
         axis.set_axisbelow(True)
         for side in ("top", "right", "left"):
@@ -195,8 +164,8 @@ class _Canvas:
         handles: list[Any] = [Patch(color=color, label=what) for what, color in self.colors.items()]
         handles += [
             Patch(facecolor="white", edgecolor=SLEEP, hatch="////", label="asleep"),
-            Patch(facecolor="#FBE9EB", edgecolor=RISING, hatch="////", label="woken, not up yet"),
-            Patch(facecolor="#ECECEC", edgecolor=WAIT, label="in a wait, no task"),
+            Patch(facecolor="#FBE9EB", edgecolor=RISING, hatch="////", label="woken, not running yet"),
+            Patch(facecolor="#ECECEC", edgecolor=WAIT, label="waits, runs no task"),
             Line2D([], [], color=WAKE, lw=1, marker=">", markersize=4, label="wake"),
             Line2D([], [], color="black", lw=0, marker="|", markersize=6, label="push"),
         ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps the books of phases: opens them, gathers what belongs to them, and enters them when they have ended.
+"""Opens phases, collects their figures, and counts them when they have ended.
 
-A phase is entered only if all its events are there: none was lost while it ran, and its thread pushed as many
-tasks as the program itself has counted.
+A phase is counted only if all its events are in the trace: none was lost while it ran, and its thread pushed
+as many tasks as the program itself has counted.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from typing import Callable
 from nrbench.trace.figures import Figures
 from nrbench.trace.lost import Lost
 from nrbench.trace.path import critical_path
-from nrbench.trace.slots import SlotName, Slots
+from nrbench.trace.slots import Slots
 from nrbench.trace.state import Mark, Moment, Phase, Process, Task, Thread
 
 KINDS_MAX = 64  # of bursts, in one process
 OTHERS = "others"  # bursts of further kinds
-BUFFER_MAX = 1 << 16  # times of one phase that wait for its end
 MARKS_MAX = 1 << 17  # of history, in one process
 OPEN_MAX = 1024  # phases at one time in one process; more have lost their end
 
 
 class Ledger:
-    """`on_long_history` is called with a process and the time when phases have gone on for long: it may end
-    some. `cores`: CPUs of the machine that recorded; 0 = not known."""
+    """`on_long_history` is called with a process and the time when its history has become long: it may end
+    phases. `cores`: CPUs of the machine that recorded; 0 = not known."""
 
-    def __init__(self, wanted: SlotName | None, cores: int = 0) -> None:
+    def __init__(self, cores: int = 0) -> None:
         self.on_long_history: Callable[[Process, int | None], None] = lambda process, now: None
         self.on_close: Callable[[Phase, Moment], None] = lambda phase, end: None
         self.figures: dict[tuple[int, object], Figures] = {}
-        self.slots = Slots(wanted)
+        self.slots = Slots()
         self.cores = cores
         self.lost = Lost()
         self.lost_events = self.lost_packets = 0
@@ -150,7 +149,8 @@ class Ledger:
         duration_ns = end.time - phase.begin_ns
         figures.durations.add(duration_ns)
         figures.tasks += phase.tasks
-        self._flush(phase, figures)
+        figures.add(phase.tally)
+        phase.tally = figures  # for tasks that are still to run
         ran_ns = ran_in(process, phase, end.time)
         cpus = cpus_for(process, phase, ran_ns, self.cores)
         if cpus:
@@ -159,46 +159,19 @@ class Ledger:
         if phase.begin_ns >= process.cut_ns:
             figures.add_path(critical_path(process, end.tid, phase.begin_ns, end.time))
 
-    @staticmethod
-    def _flush(phase: Phase, figures: Figures) -> None:
-        figures.stolen += phase.stolen
-        figures.by_timer += phase.by_timer
-        phase.stolen = phase.by_timer = 0
-        for values, times in (
-            (phase.lags, figures.lags),
-            (phase.times, figures.times),
-            (phase.wakes, figures.wakes),
-        ):
-            times.add_all(values)
-            values.clear()
+    # What belongs to a phase, while it is open or later
 
-    # What belongs to a phase, in its lifetime or later
-
-    def _gather(self, phase: Phase, values: list[int], value_ns: int) -> None:
-        if not phase.is_open and not phase.is_valid:
-            return
-        values.append(value_ns)
-        if not phase.is_open or len(values) > BUFFER_MAX:
-            self._flush(phase, self.of_phase(phase))
-
-    def task_begins(self, task: Task, thread: Thread) -> None:
-        phase = task.owner
-        assert phase is not None
+    def task_begins(self, phase: Phase, task: Task, thread: Thread) -> None:
         if task.push_ns >= 0:
             phase.not_begun -= 1
-        phase.stolen += task.push_tid != task.tid
-        phase.by_timer += thread.by_timer
-        self._gather(phase, phase.lags, task.begin_ns - task.push_ns)
+        phase.tally.stolen += task.push_tid != task.tid
+        phase.tally.by_timer += thread.by_timer
+        phase.tally.lags.add(task.begin_ns - task.push_ns)
 
-    def task_ends(self, task: Task, moment: Moment) -> None:
-        phase = task.owner
-        assert phase is not None
-        self._gather(phase, phase.times, moment.time - task.begin_ns)
+    def task_ends(self, phase: Phase, task: Task, moment: Moment) -> None:
+        phase.tally.times.add(moment.time - task.begin_ns)
         phase.outstanding -= 1
         phase.last_ran = moment
-
-    def woke(self, phase: Phase, latency_ns: int) -> None:
-        self._gather(phase, phase.wakes, latency_ns)
 
 
 def forget_before(process: Process, limit_ns: int) -> None:

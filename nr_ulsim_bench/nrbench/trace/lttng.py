@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,19 +22,21 @@ CHANNEL = "tpool_ws"
 SHARED_MEMORY = Path("/dev/shm")
 POSSIBLE_CPUS = Path("/sys/devices/system/cpu/possible")
 WAIT_S = 120.0
-ENDING = "another instance is running"  # said by a new daemon while the one before still ends
+ENDING = "another instance is running"  # error of a new daemon while the one before still ends
 ENDING_LOOKS, ENDING_S = 60, 0.5
 DUMP_WAIT_S = 10.0
 DUMP_S = 0.2  # in which the programs write down their state
-OWN_NAME = "tpool-ws-"  # and the recorder's process id
-FULL_BYTES = 1 << 20  # a disk with less has no room for the next sub-buffer
 NOT_INSTALLED = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
 STATES = ("procname", "bin_info")  # others have arrays, whose length nobody checks when a trace is damaged
 OVERFLOW = 1 << 63  # LTTng adds it where a count seems to have shrunk
+DAEMON_HELP = (
+    "Start a session daemon by hand to see its errors: lttng-sessiond --verbose. A daemon that runs as "
+    "root serves root and the group 'tracing'. $LTTNG_HOME or $HOME must be writable"
+)
 
 
 def possible_cpus() -> int:
-    """LTTng makes buffers for CPUs that may be plugged in later, too."""
+    """CPUs that may be plugged in later are counted: LTTng makes buffers for them, too."""
     try:
         last = re.search(r"(\d+)\s*$", POSSIBLE_CPUS.read_text())
     except OSError:
@@ -62,7 +65,7 @@ class Losses:
 
 
 def run_lttng(*words: str, wait_s: float = WAIT_S) -> str:
-    """@return its standard output. In a session of its own: a Ctrl-C is not for it."""
+    """@return its standard output. It runs in a session of its own, which Ctrl-C does not reach."""
     try:
         answer = subprocess.run(
             ["lttng", *words],
@@ -70,7 +73,7 @@ def run_lttng(*words: str, wait_s: float = WAIT_S) -> str:
             text=True,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=let_through,  # a daemon that it starts must not inherit what is held here
+            preexec_fn=let_through,  # a daemon that it starts must not inherit the held signals
             timeout=wait_s,
         )
     except FileNotFoundError:
@@ -85,73 +88,46 @@ def run_lttng(*words: str, wait_s: float = WAIT_S) -> str:
 
 
 def _explain(words: tuple[str, ...], text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = next(
-        (line for line in lines if line.startswith(("Error", "error"))),
-        lines[-1] if lines else "no reason given",
-    )
-    message = f"'lttng {words[0]}' failed: {said}"
-    if "session daemon" in text or "sessiond" in text:
-        message += (
-            ". Start a session daemon by hand and see what it says: lttng-sessiond --verbose; one that "
-            "runs as root is for root and the group 'tracing'; $LTTNG_HOME or $HOME must be writable"
-        )
-    return message
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
+    reason = next((line for line in lines if line.lower().startswith("error")), lines[-1])
+    message = f"'lttng {words[0]}' failed: {reason}"
+    return f"{message}. {DAEMON_HELP}" if "session daemon" in text or "sessiond" in text else message
 
 
-def check_installed() -> None:
-    if shutil.which("lttng") is None:
-        raise TraceError(NOT_INSTALLED)
-
-
-def free_memory() -> int | None:
-    """Bytes for buffers; None where shared memory is not a folder."""
-    return shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else None
-
-
-def is_full(folder: Path) -> bool:
-    """Whether there is no room left on its disk."""
+def listed(*words: str) -> list[tuple[str, str]] | None:
+    """Tags and texts of LTTng's XML answer; None if there is no answer."""
     try:
-        return shutil.disk_usage(folder).free < FULL_BYTES
-    except OSError:
-        return False
+        root = ElementTree.fromstring(run_lttng("--mi=xml", *words))
+    except (TraceError, ElementTree.ParseError):
+        return None
+    return [(element.tag.rpartition("}")[2], element.text or "") for element in root.iter()]
 
 
 def check_memory(buffers: Buffers, per_process: bool = False) -> None:
-    """The buffers lie in shared memory, of which containers have little; without room there would be no
-    event. With `per_process` there must be room for one process; how many will come is not known."""
-    free = free_memory()
-    if free is not None and buffers.bytes > free:
+    """The buffers lie in shared memory, of which containers have little. Without room nothing is recorded.
+
+    With `per_process` there must be room for one process; how many there will be is not known.
+    """
+    free = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else buffers.bytes
+    if buffers.bytes > free:
         each = " for each process" if per_process else ""
         raise TraceError(
             f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {buffers.bytes >> 20} MiB{each} "
-            f"({buffers.count} of {buffers.subbuf_bytes >> 10} KiB a CPU): smaller --subbuf-size or --num-"
-            "subbuf, or, in a container, --shm-size"
+            f"({buffers.count} of {buffers.subbuf_bytes >> 10} KiB for each CPU). Use a smaller "
+            "--subbuf-size or --num-subbuf, or give a container more: --shm-size"
         )
 
 
-def left_behind() -> list[str]:
-    """Sessions of recorders that are no more: one that was killed cannot end its own."""
-    try:
-        root = ElementTree.fromstring(run_lttng("--mi=xml", "list"))
-    except (TraceError, ElementTree.ParseError):
-        return []
-    names = {element.text or "" for element in root.iter() if element.tag.rpartition("}")[2] == "name"}
-    numbers = {name: name.removeprefix(OWN_NAME) for name in names if name.startswith(OWN_NAME)}
-    return sorted(name for name, pid in numbers.items() if pid.isdigit() and not Path("/proc", pid).exists())
-
-
 class Session:
-    """A recording session. Whatever happens inside `with`, it is stopped and destroyed."""
+    """A recording session. It is stopped and destroyed when its block ends, also by an error."""
 
     def __init__(self, name: str, out: Path, buffers: Buffers, per_process: bool = False) -> None:
         self.name, self.out, self.buffers, self.per_process = name, out, buffers, per_process
-        self.losses: Losses | None = None
-        self.left_behind: list[str] = []
+        self.losses: Losses | None = None  # counted by LTTng; None if it does not answer
         self._recording = False
 
     def _create(self) -> None:
-        """Starts a daemon where none runs. One that is just ending lets no other start."""
+        """Starts a daemon where none runs. A daemon that still ends prevents that for a while."""
         for look in range(ENDING_LOOKS):
             try:
                 run_lttng("create", self.name, f"--output={self.out.resolve()}")
@@ -164,10 +140,9 @@ class Session:
     def __enter__(self) -> Session:
         self._create()
         try:
-            self.left_behind = left_behind()
             self._configure()
         except BaseException:
-            self._destroy()
+            run_lttng("destroy", self.name)
             raise
         return self
 
@@ -189,12 +164,11 @@ class Session:
         self._recording = True
 
     def stop(self) -> None:
-        """No event is recorded from now on; all that were are on disk."""
-        if not self._recording:
-            return
-        self._recording = False
-        self._run("stop", self.name)
-        self.losses = self._read_losses()
+        """Ends the recording. All events are on disk when this returns."""
+        if self._recording:
+            self._recording = False
+            run_lttng("stop", self.name)
+            self._read_losses()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
@@ -202,38 +176,20 @@ class Session:
         try:
             self.stop()
         finally:
-            self._destroy()
-
-    def _destroy(self) -> None:
-        self._run("destroy", self.name)
-
-    def _run(self, *words: str) -> None:
-        try:
-            run_lttng(*words)
-        except TraceError as error:
-            if is_full(self.out):
-                raise TraceError(f"{error}. The disk of {self.out} is full") from None
-            raise
+            run_lttng("destroy", self.name)
 
     def dump_state(self) -> None:
-        """Programs say again what they have loaded: libraries that came later have no names otherwise."""
-        if not self._recording:
-            return
-        try:
-            run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=DUMP_WAIT_S)
-        except TraceError:
-            return  # a trace without those names is of use, too
-        time.sleep(DUMP_S)
+        """Programs report again what they have loaded. If that fails, the trace lacks only some names."""
+        if self._recording:
+            with suppress(TraceError):
+                run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=DUMP_WAIT_S)
+                time.sleep(DUMP_S)
 
-    def _read_losses(self) -> Losses | None:
-        """What the consumer has counted; None = it cannot be asked."""
-        try:
-            root = ElementTree.fromstring(run_lttng("--mi=xml", "list", self.name, f"--channel={CHANNEL}"))
-        except (TraceError, ElementTree.ParseError):
-            return None
-        sums = {"discarded_events": 0, "lost_packets": 0}
-        for element in root.iter():
-            tag = element.tag.rpartition("}")[2]
-            if tag in sums and element.text:
-                sums[tag] += int(element.text) % OVERFLOW
-        return Losses(sums["discarded_events"], sums["lost_packets"])
+    def _read_losses(self) -> None:
+        elements = listed("list", self.name, f"--channel={CHANNEL}")
+        if elements is not None:
+            events, packets = (
+                sum(int(text) % OVERFLOW for tag, text in elements if tag == name and text)
+                for name in ("discarded_events", "lost_packets")
+            )
+            self.losses = Losses(events, packets)

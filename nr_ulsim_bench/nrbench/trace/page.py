@@ -13,12 +13,12 @@ from nrbench.trace.summary import Summary
 from nrbench.trace.text import losses, tables
 
 SLOT = (
-    "A row for each thread: tasks as bars with their length in µs, a task that runs inside another one "
-    "smaller on top of it. Above them the phases, from begin to end; the phase's own thread shows as a "
-    "thin line in its colour where it neither runs tasks nor waits. A wake's arrow goes from the call that"
-    " wakes to the first thing the worker does."
+    "Each thread has a row. Tasks are bars with their length in µs; a task that runs inside another one is "
+    "smaller, on top of it. The phases are above the threads. A thin line in the colour of a phase is the "
+    "phase's own thread while it neither runs tasks nor waits. The arrow of a wake goes from the call that "
+    "wakes to the worker's first instruction."
 )
-TAILS = "How many of all are at least that long. A point at the right end is the longest of all."
+TAILS = "Share of all that are at least that long. The point at the right end is the longest."
 LABELS = {
     **host.TEXT,
     "load": "load after recording",

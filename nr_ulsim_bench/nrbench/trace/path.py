@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The critical path of a phase: why it did not end earlier.
+"""The critical path of a phase: the reasons why it did not end earlier.
 
 Walks back from the end: a wait ended because a task ended, a task began because its thread had nothing to do
-before or because it had just been pushed, a worker was there because somebody had woken it. Each stretch of
+before or because it had just been pushed, a worker ran because a thread had woken it. Each stretch of
 time on that way belongs to one part of PATH_PARTS, and the parts add up to the phase's duration.
 """
 
@@ -12,25 +12,10 @@ from bisect import bisect_left
 from typing import cast
 
 from nrbench.trace.figures import PATH_PARTS, Path
-from nrbench.trace.state import (
-    IDLE,
-    M_DONE,
-    M_JOIN,
-    M_JOINED,
-    M_PUSH,
-    M_RUN,
-    M_UNPARK,
-    M_WAKE,
-    RUNNING,
-    WAITING,
-    Mark,
-    Moment,
-    Process,
-    Task,
-)
+from nrbench.trace.state import IDLE, RUNNING, WAITING, Mark, Marks, Moment, Process, Task
 
 STEPS_MAX = 1_000_000
-CALLS = (M_PUSH, M_WAKE)
+CALLS = (Marks.PUSH, Marks.WAKE)
 
 
 class _Walk:
@@ -80,11 +65,11 @@ class _Walk:
         _, mark, about, was_in = self.marks[self.at]
         if was_in == RUNNING:
             self.back("run")
-        elif mark == M_RUN:
+        elif mark == Marks.RUN:
             self.began(cast(Task, about))
-        elif mark == M_UNPARK:
+        elif mark == Marks.UNPARK:
             self.got_up(cast("Moment | None", about))
-        elif mark == M_JOINED:
+        elif mark == Marks.JOINED:
             self.joined(cast("Moment | None", about))
         elif was_in == WAITING or not self.is_home():
             self.back("find")
@@ -98,15 +83,15 @@ class _Walk:
             self.cause = pushed
         if task.push_tid not in (-1, self.tid) and task.push_ns > self.before():
             self.spend("find", task.push_ns)
-            self.go(pushed, M_PUSH)
+            self.go(pushed, Marks.PUSH)
         else:
             self.back("find")
 
     def got_up(self, waker: Moment | None) -> None:
-        """Woken by somebody; or, too late for the push, by its own timer."""
-        mark = M_WAKE
+        """A thread woke the worker; or its own timer, too late for the push."""
+        mark = Marks.WAKE
         if waker is None:
-            waker, mark = self.cause, M_PUSH
+            waker, mark = self.cause, Marks.PUSH
         if waker is None or waker.time > self.now:
             self.back("wake")
             return
@@ -120,13 +105,13 @@ class _Walk:
             return
         self.spend("finish", last.time)
         self.go(last, None)
-        if self.at > 0 and self.marks[self.at][1] == M_DONE and self.marks[self.at][3] != RUNNING:
+        if self.at > 0 and self.marks[self.at][1] == Marks.DONE and self.marks[self.at][3] != RUNNING:
             self.back("finish")  # it has ended before, and says so for several tasks at once
 
     def outside(self, mark: int) -> None:
         """The phase's thread neither ran a task nor waited. From a push to its next push, wake or wait:
         push."""
-        pushing = self.at > 0 and self.marks[self.at - 1][1] in CALLS and mark in (*CALLS, M_JOIN)
+        pushing = self.at > 0 and self.marks[self.at - 1][1] in CALLS and mark in (*CALLS, Marks.JOIN)
         self.back("push" if pushing else "serial")
 
     def rest(self) -> None:

@@ -34,13 +34,11 @@ def has_tail(times: Times) -> bool:
 
 
 def _curve(axis: Axes, times: Times, label: str, color: str) -> None:
-    points = list(times.tail())
-    if not points:
+    if not times.count:
         return
-    x = [point[0] for point in points]
-    y = [point[1] for point in points]
+    x, y = times.tail()
     axis.plot(x, y, drawstyle="steps-pre", color=color, lw=1.6, label=label)
-    axis.plot(x[-1], y[-1], "o", color=color, markersize=3)
+    axis.plot(x[-1:], y[-1:], "o", color=color, markersize=3)
 
 
 def _finish(axis: Axes, title: str) -> None:

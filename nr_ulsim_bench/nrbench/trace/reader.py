@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A recorded trace as a stream of event tuples, by Babeltrace 2.
 
-Babeltrace believes every length that a damaged trace names, and aborts where it finds no memory. So it reads
-in a process of its own (`apart`).
+Babeltrace trusts every length in a damaged trace, and aborts when it gets no memory. So it reads in a process
+of its own (`apart`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator
 
 from nrbench.trace import apart, ctf_files
 from nrbench.trace.errors import TraceError
@@ -20,47 +20,28 @@ NO_BT2 = (
     "the Python bindings of Babeltrace 2 are missing: Debian and Ubuntu package python3-bt2, for the system's"
     " Python (a virtual environment needs --system-site-packages)"
 )
-NO_CONTEXT = (
-    "its events do not say which thread made them; record with 'tpool-ws-trace record', or add the contexts:"
-    " lttng add-context -u -t vpid -t vtid"
-)
-FOR_EVER = 2**63
+FOREVER = 2**63
 BATCH = 512  # events
 
 
-class Batch(NamedTuple):
-    """What the reading process has found since the last one. `error` ends the reading; `of_no_use` if what
-    has been read before is of no use."""
-
-    events: list[Event]
-    total: int  # of all kinds, from the begin
-    epoch_ns: int
-    error: str | None = None
-    of_no_use: bool = False
-
-
 class Trace:
-    """A folder that was recorded into. A context manager: a cut trace is repaired in a temporary folder."""
+    """A recorded trace. A context manager: a cut trace is repaired in a temporary folder."""
 
-    def __init__(self, path: Path, fast: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.warnings: list[str] = []
         self.event_count = 0  # of all kinds, of the last reading
-        self._fast = fast
         self._cut: list[Event] = []
         self._epoch_ns = 0  # of the trace's clock
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary = tempfile.TemporaryDirectory(prefix="tpool-ws-trace-")
         try:
             import bt2
-        except ModuleNotFoundError as error:
-            raise TraceError(f"{NO_BT2}. ({error})") from error
         except ImportError as error:
-            raise TraceError(f"the Python bindings of Babeltrace 2 cannot be loaded: {error}") from error
+            raise TraceError(f"{NO_BT2}. ({error})") from error
         self._bt2: Any = bt2
-        try:
-            self._folders = [self._usable(folder) for folder in ctf_files.find(path)]
-        except OSError as error:
-            raise TraceError(f"{error.filename or path}: {error.strerror}") from error
+        self._folders = [
+            self._usable(folder, str(number)) for number, folder in enumerate(ctf_files.find(path))
+        ]
 
     def __enter__(self) -> Trace:
         return self
@@ -68,10 +49,9 @@ class Trace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        if self._temporary is not None:
-            self._temporary.cleanup()
+        self._temporary.cleanup()
 
-    def _usable(self, folder: Path) -> Path:
+    def _usable(self, folder: Path, number: str) -> Path:
         ctf_files.check_metadata(folder)
         cuts = ctf_files.cut_streams(folder)
         if not cuts:
@@ -81,17 +61,15 @@ class Trace:
                 f"{cut.file}: is cut off or damaged: {cut.good_bytes} of {cut.all_bytes} bytes can be read;"
                 " what happened on that CPU afterwards is missing"
             )
-            self._cut.append((LOST, cut.end_ns, 0, 0, FOR_EVER, None, 0))
-        if self._temporary is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="tpool-ws-trace-")
-        number = len(list(Path(self._temporary.name).iterdir()))
-        return ctf_files.repaired(folder, cuts, Path(self._temporary.name) / str(number))
+            self._cut.append((LOST, cut.end_ns, 0, 0, FOREVER, None, 0))
+        return ctf_files.repaired(folder, cuts, Path(self._temporary.name) / number)
 
     def events(self, begin_ns: int | None = None, end_ns: int | None = None) -> Iterator[Event]:
-        """All that is of use, in order of time. An error in the middle ends it and adds a warning.
+        """The events that the report uses, in order of time. An error in the middle adds a warning and ends
+        it.
 
-        With times, those between them and up to a second more at either side; only after a reading of the
-        whole.
+        With times: those between them and up to a second more at either side. Requires that the whole trace
+        has been read before.
         """
         self.event_count = 0
         limits = {}
@@ -99,29 +77,23 @@ class Trace:
             limits = {"begin": self._second(begin_ns), "end": self._second(end_ns) + 1}
         yield from self._cut
         try:
-            for item in apart.items(lambda: map(tuple, self._batches(limits))):
-                batch = Batch(*item)
-                self.event_count, self._epoch_ns = batch.total, batch.epoch_ns
-                yield from batch.events
-                if batch.error is not None:
-                    self._stopped(batch.error, batch.of_no_use)
+            for events, count, epoch_ns in apart.items(lambda: self._batches(limits)):
+                self.event_count, self._epoch_ns = count, epoch_ns
+                yield from events
         except apart.Died as error:
-            self._stopped(str(error))
-
-    def _stopped(self, why: str, of_no_use: bool = False) -> None:
-        if of_no_use or self.event_count == 0:
-            raise TraceError(f"{self.path}: {why if of_no_use else f'Babeltrace cannot read it: {why}'}")
-        self.warnings.append(
-            f"{self.path}: damaged: Babeltrace stopped after {self.event_count} events: {why}"
-        )
+            if self.event_count == 0:
+                raise TraceError(f"{self.path}: Babeltrace cannot read it: {error}") from None
+            self.warnings.append(
+                f"{self.path}: damaged: Babeltrace stopped after {self.event_count} events: {error}"
+            )
 
     @property
     def recorded(self) -> float:
-        """When the last program was seen by the recorder, s of the epoch, by the files' dates."""
+        """When the recorder saw a program for the last time, in s of the epoch, by the dates of the files."""
         return max((folder / "metadata").stat().st_mtime for folder in self._folders)
 
     def _sources(self) -> list[Any]:
-        """Said outright what they are: when Babeltrace is to find out, it aborts at some damaged files."""
+        """Names their format: Babeltrace aborts at some damaged files when it has to detect it."""
         spec = self._bt2.ComponentSpec.from_named_plugin_and_component_class
         return [spec("ctf", "fs", {"inputs": [str(folder)]}) for folder in self._folders]
 
@@ -129,29 +101,25 @@ class Trace:
         """The second, of the calendar's time, in which a time of the trace lies."""
         return (time_ns + self._epoch_ns) // 10**9
 
-    def _batches(self, limits: dict[str, int]) -> Iterator[Batch]:
-        """In the reading process: the events, and at last why there are no more if that is an error."""
-        from nrbench.trace.decode import NoContext
-
+    def _batches(self, limits: dict[str, int]) -> Iterator[tuple[list[Event], int, int]]:
+        """In the reading process: events, the number of all events so far, and the epoch of the clock."""
         events: list[Event] = []
-        error, of_no_use = None, False
         try:
             messages = self._bt2.TraceCollectionMessageIterator(self._sources(), **limits)
             for event in self._decoded(messages):
                 events.append(event)
                 if len(events) == BATCH:
-                    yield Batch(events, self.event_count, self._epoch_ns)
+                    yield events, self.event_count, self._epoch_ns
                     events = []
-        except NoContext:
-            error, of_no_use = NO_CONTEXT, True
-        except (self._bt2._Error, RuntimeError, ValueError, OSError) as fault:
-            error = _reason(fault)
-        yield Batch(events, self.event_count, self._epoch_ns, error, of_no_use)
+        except (self._bt2._Error, RuntimeError, ValueError, OSError) as error:
+            yield events, self.event_count, self._epoch_ns
+            raise apart.Died(_reason(error)) from error
+        yield events, self.event_count, self._epoch_ns
 
     def _decoded(self, messages: Any) -> Iterator[Event]:
         from nrbench.trace.decode import Decoder
 
-        decode = Decoder(self._fast)
+        decode = Decoder()
         is_event = self._bt2._EventMessageConst
         for message in messages:
             if type(message) is is_event:
@@ -177,7 +145,7 @@ class Trace:
 
 
 def _signed(count: int) -> int:
-    """LTTng counts modulo 2^64, and its counter may go back: what was too many is taken off later."""
+    """LTTng counts modulo 2^64, and corrects a count that was too high by a later negative one."""
     return count - (1 << 64) if count >= 1 << 63 else count
 
 

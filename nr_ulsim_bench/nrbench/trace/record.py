@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Record: a session around a command, or around what runs already."""
+"""Records a command, or for some seconds all programs of this user, in an LTTng session."""
 
 from __future__ import annotations
 
 import datetime
-import errno
 import json
 import os
 import shlex
@@ -13,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Sequence
@@ -21,12 +21,16 @@ from nrbench import host
 from nrbench.trace import ctf_files, daemon, signals
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER
-from nrbench.trace.lttng import Buffers, Losses, Session, check_installed, check_memory, free_memory, is_full
+from nrbench.trace.lttng import Buffers, Losses, Session, check_memory
 
 RECORD_FILE = ctf_files.RECORD_FILE
-GRACE_S = 10.0  # for a command to end after it has been told to
-LOOK_S = 1.0
-DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after its begin; nr_ulsim takes a second to load its decoder
+FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub-buffer
+GRACE_S = 10.0  # for the command to end after a signal
+DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after the start; nr_ulsim takes a second to load its decoder
+REMEDY = (
+    "Check that the program was built with tracing (its configuration finds liblttng-ust-dev), that "
+    "liblttng-ust is on this machine, that the program runs as this user, and that it uses the pool"
+)
 
 
 @dataclass(frozen=True)
@@ -49,74 +53,51 @@ def default_out() -> Path:
 
 
 def check(options: Options) -> None:
-    """What can be known before anything is started."""
+    """Finds errors before anything is started."""
     if not options.command and options.seconds is None:
-        raise TraceError(
-            "nothing to record: name a command after --, or --seconds to record what runs already"
-        )
+        raise TraceError("nothing to record: name a command after --, or use --seconds")
     if options.command and shutil.which(options.command[0]) is None:
-        raise TraceError(f"{options.command[0]}: command not found, or it may not be executed")
-    check_installed()
+        raise TraceError(f"{options.command[0]}: command not found, or not executable")
     check_memory(options.buffers, options.per_process)
 
 
 def make_folder(out: Path) -> bool:
-    """It is there, empty, and can be written to. @return whether it had to be made"""
-    try:
-        if out.exists() and not out.is_dir():
-            raise TraceError(f"--out {out}: is a file")
-        if out.is_dir() and any(out.iterdir()):
-            raise TraceError(f"--out {out}: the folder is not empty; name another one")
-        is_new = not out.exists()
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TraceError(f"--out {out}: {error.strerror}") from error
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise TraceError(f"--out {out}: {os.strerror(errno.EACCES)}")
+    """Raises if the folder is not empty. @return whether it is new"""
+    is_new = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    if any(out.iterdir()):
+        raise TraceError(f"--out {out}: the folder is not empty; name another one")
     return is_new
 
 
 def record(options: Options) -> int:
-    """@return the command's exit status; 2 if it succeeded and nothing of the pool has been recorded"""
+    """@return the command's exit status; 2 if the command succeeded and no event of the pool was recorded"""
     check(options)
     is_new = make_folder(options.out)
     try:
-        # until the session is gone; only the wait for the command can be broken off
+        # Signals are held until the session is destroyed. They interrupt only the wait for the command.
         with signals.held(), daemon.ends_with_block():
             with Session(options.name, options.out, options.buffers, options.per_process) as session:
-                _say_left_behind(session)
                 say(f"recording into {options.out}")
-                watch = Watch(session)
-                status = _run(options, watch)
+                process = _start(options) if options.command else None
+                status = _run(options, session, process)
                 session.stop()
     except BaseException:
         if is_new:
-            _remove_empty(options.out)
+            with suppress(OSError):
+                options.out.rmdir()  # unless something was recorded
         raise
-    _write_about(options, session.losses, watch.pid)
-    _warn_of_memory(options, watch)
+    _write_about(options, session.losses, process.pid if process else None)
     return _judge(options, session.losses, status)
 
 
-def _remove_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        return  # something is in it
-
-
-def _say_left_behind(session: Session) -> None:
-    for name in session.left_behind:
-        say(f"a recorder that was killed has left its session behind; end it: lttng destroy {name}")
-
-
 def _write_about(options: Options, losses: Losses | None, pid: int | None) -> None:
-    """What the report says of the machine and the recording."""
+    """Describes the machine and the recording for the report."""
     about = host.facts() | {
         "command": shlex.join(options.command),
         "pid": pid,
         "seconds": options.seconds,
-        "buffers": f"{options.buffers.count} x {options.buffers.subbuf_bytes >> 10} KiB a CPU"
+        "buffers": f"{options.buffers.count} x {options.buffers.subbuf_bytes >> 10} KiB for each CPU"
         + (" and process" if options.per_process else ""),
         "lost_events": losses.events if losses else None,
         "lost_packets": losses.packets if losses else None,
@@ -126,65 +107,33 @@ def _write_about(options: Options, losses: Losses | None, pid: int | None) -> No
     try:
         path.write_text(json.dumps(about, indent=1) + "\n")
     except OSError as error:
-        say(f"{path}: {error.strerror}; the report will not say how this was recorded")
+        say(f"{path}: {error.strerror}; the report will not describe the machine and the recording")
 
 
-def _warn_of_memory(options: Options, watch: Watch) -> None:
-    """A process without buffers is not in the trace, and nothing else says so."""
-    if options.per_process and watch.least_memory < options.buffers.bytes:
-        say(
-            f"shared memory had {watch.least_memory >> 20} MiB left, a process' buffers need "
-            f"{options.buffers.bytes >> 20} MiB: processes may be missing. Smaller --subbuf-size or "
-            "--num-subbuf helps"
-        )
+def _wait(session: Session, process: subprocess.Popen[bytes] | None, seconds: float | None) -> signals.Event:
+    """As signals.wait(). Meanwhile programs report at DUMPS_S the libraries that they have loaded.
+
+    The names of functions in libraries that a program loads with dlopen() come from these reports.
+    """
+    begin = time.monotonic()
+    for at_s in DUMPS_S:
+        if seconds is not None and at_s >= seconds:
+            break
+        event = signals.wait(process, begin + at_s - time.monotonic())
+        if event != signals.Event():
+            return event
+        session.dump_state()
+    return signals.wait(process, None if seconds is None else begin + seconds - time.monotonic())
 
 
-class Watch:
-    """A session while the command runs. Programs say from time to time what they have loaded: a library that
-    comes later than a program's first event, with dlopen, has its names from that. So a command that ends
-    within the first second has none of those."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.pid: int | None = None
-        self.least_memory = sys.maxsize
-        self._begin = time.monotonic()
-        self._dumps = list(DUMPS_S)
-
-    def wait(self, process: subprocess.Popen[bytes] | None, seconds: float | None) -> signals.Event:
-        """As signals.wait()."""
-        end = None if seconds is None else time.monotonic() + seconds
-        while True:
-            left = LOOK_S if end is None else end - time.monotonic()
-            if left <= 0:
-                return signals.Event()
-            event = signals.wait(process, min(left, LOOK_S))
-            self._look()
-            if event != signals.Event():
-                return event
-            self._ask()
-
-    def _look(self) -> None:
-        free = free_memory()
-        if free is not None:
-            self.least_memory = min(self.least_memory, free)
-
-    def _ask(self) -> None:
-        if self._dumps and time.monotonic() - self._begin >= self._dumps[0]:
-            del self._dumps[0]
-            self.session.dump_state()
-
-
-def _run(options: Options, watch: Watch) -> int:
-    """The command, or the time. @return the exit status"""
-    process = _start(options) if options.command else None
-    watch.pid = process.pid if process is not None else None
+def _run(options: Options, session: Session, process: subprocess.Popen[bytes] | None) -> int:
+    """Waits for the command, or for the time. @return the exit status"""
     try:
-        event = watch.wait(process, options.seconds)
+        event = _wait(session, process, options.seconds)
         if event.status is None and (process is None or event.signal is None):
-            watch.session.dump_state()
+            session.dump_state()
         if process is not None and event == signals.Event():
-            watch.session.stop()
+            session.stop()
             say(f"{options.seconds:g} s are recorded; waiting for the command to end")
             event = signals.wait(process, None)
         if event.status is not None:
@@ -208,7 +157,7 @@ def _start(options: Options) -> subprocess.Popen[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes] | None, number: int) -> int:
-    """Pass a signal on; a Ctrl-C has most likely reached the command by itself."""
+    """Passes a signal on. A Ctrl-C has most likely reached the command already."""
     if process is None:
         return 0 if number == signal.SIGINT else 128 + number  # Ctrl-C is a way to end such a recording
     if number == signal.SIGINT:
@@ -218,14 +167,14 @@ def _end(process: subprocess.Popen[bytes] | None, number: int) -> int:
     process.send_signal(number)
     status = _status(process, GRACE_S)
     if status is None:
-        say(f"the command has not ended {GRACE_S:g} s after the signal; it is killed")
+        say(f"the command has not ended {GRACE_S:g} s after the signal; killing it")
         process.kill()
         status = _status(process, None)
     return status or 0
 
 
 def _status(process: subprocess.Popen[bytes], seconds: float | None) -> int | None:
-    """Its exit status, whatever signals come; None if it goes on after that time."""
+    """The exit status; further signals are ignored. None if the command still runs after that time."""
     end = None if seconds is None else time.monotonic() + seconds
     while True:
         event = signals.wait(process, None if end is None else end - time.monotonic())
@@ -234,16 +183,14 @@ def _status(process: subprocess.Popen[bytes], seconds: float | None) -> int | No
 
 
 def _judge(options: Options, losses: Losses | None, status: int) -> int:
-    """Say what has been recorded."""
-    if is_full(options.out):
-        say(f"the disk of {options.out} is full: the trace is not whole")
+    """Says whether the recording is complete."""
+    if shutil.disk_usage(options.out).free < FULL_BYTES:
+        say(f"the disk of {options.out} is full: the trace is not complete")
     missing = what_is_missing(options.out)
     if missing:
-        say(f"{options.out}: {missing}")
+        say(f"{options.out}: {missing}. {REMEDY}")
         return status or 2
-    if losses is None:
-        say("whether events were lost is not known; the report says it")
-    elif losses.events or losses.packets:
+    if losses is not None and (losses.events or losses.packets):
         say(
             f"{losses.events} events and {losses.packets} packets were LOST: the buffers were full. Record "
             f"again with larger ones: --subbuf-size={options.buffers.subbuf_bytes * 2 >> 10}k or more "
@@ -254,16 +201,9 @@ def _judge(options: Options, losses: Losses | None, status: int) -> int:
 
 
 def what_is_missing(out: Path) -> str | None:
-    """Why there is no event of the pool in a folder, if so."""
-    remedy = (
-        "Was the program built with tracing (liblttng-ust-dev there when it was configured; its log says so)?"
-        " Is liblttng-ust on this machine? Does it run as this user? Does it use the pool?"
-    )
-    try:
-        if not ctf_files.trace_folders(out):
-            return f"nothing was recorded: no program with LTTng tracepoints has run. {remedy}"
-        if not ctf_files.provider_declared(out, PROVIDER):
-            return f"no event of {PROVIDER} was recorded: programs with other tracepoints have run. {remedy}"
-    except TraceError as error:
-        return str(error)
+    """Why a folder has no event of the pool; None if it may have some."""
+    if not ctf_files.trace_folders(out):
+        return "nothing was recorded: no program with LTTng tracepoints ran"
+    if not ctf_files.provider_declared(out, PROVIDER):
+        return f"no event of {PROVIDER} was recorded: only programs with other tracepoints ran"
     return None

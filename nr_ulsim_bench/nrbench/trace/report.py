@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Report: reads a trace once for the figures, and once more, a short stretch of it, for the picture of a
-slot."""
+"""The report. Reads a trace for the figures, and a short stretch again for the picture of a slot."""
 
 from __future__ import annotations
 
@@ -8,21 +7,19 @@ import json
 import shutil
 import sys
 import time
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.needed import how_to_install, missing
-from nrbench.trace import hist
 from nrbench.trace.analysis import Analysis
+from nrbench.trace.ctf_files import RECORD_FILE
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import PROVIDER
 from nrbench.trace.reader import Trace
-from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.scene import Scene
-from nrbench.trace.slots import SlotName, parse_name
+from nrbench.trace.slots import SlotName, Window, parse_name
 from nrbench.trace.summary import Kind, Names, Summary, kinds, process_label, summarize
 from nrbench.trace.text import WIDTH, text
 
@@ -43,7 +40,8 @@ class Options:
 
 
 def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
-    analysis = Analysis(wanted, recorded_cores(about(options.trace)))
+    cores = about(options.trace).get("cores")
+    analysis = Analysis(cores if type(cores) is int else 0)
     analysis.feed(trace.events())
     analysis.finish()
     if options.process is not None:
@@ -57,11 +55,12 @@ def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
             f"{options.trace}: none of its {trace.event_count} events is of {PROVIDER}: the program was built"
             " without tracing, does not use the pool, or another session was recorded"
         )
+    analysis.ledger.slots.chosen(wanted)  # raises if it is not in the trace
     return analysis
 
 
 def keep(analysis: Analysis, wanted: str) -> None:
-    """Forget all processes but those of that name or id."""
+    """Drops all processes but those of that name or id."""
     known = {process.pid: process.name for process in analysis.processes.values() if process.pools}
     chosen = {pid for pid, name in known.items() if wanted in (str(pid), name)}
     if not chosen:
@@ -72,46 +71,40 @@ def keep(analysis: Analysis, wanted: str) -> None:
 
 def report(options: Options) -> int:
     """@return 0; 2 if the trace was damaged and only a part of it is in the report"""
-    hist.check()
     without = missing(("jinja2", "matplotlib")) if options.out is not None else []
-    if without:  # told before a long reading, not after it
+    if without:  # before the trace is read, which takes long
         raise TraceError(how_to_install(without))
-    wanted = parse_name(options.slot) if options.slot is not None else None
+    wanted = parse_name(options.slot)
     with Trace(options.trace) as trace:
         begin = time.monotonic()
         analysis = read(trace, options, wanted)
-        if wanted is not None:
-            analysis.ledger.slots.chosen()  # is it there?
         seconds = time.monotonic() - begin
         names = Names(analysis, trace.recorded)
         summary = summarize(analysis, names, options.phases)
         summary["events"] = trace.event_count
-        summary["warnings"] = list(trace.warnings)  # the second reading comes upon the same again
-        summary["notes"] = recorded_command(analysis, about(options.trace))
+        summary["warnings"] = list(trace.warnings)  # the second reading finds the same again
+        summary["notes"] = recorded_command(analysis, about(options.trace).get("pid"))
         if options.phases and not summary["phases"]:
             known = ", ".join(sorted({names.whole(*key) for key in analysis.figures}))
             raise TraceError(
-                f"--phase {' '.join(options.phases)}: the trace has no such phase; there are: {known}"
+                f"--phase {' '.join(options.phases)}: no such phase in the trace; there are: {known}"
             )
         show(summary, options)
-        rate = trace.event_count / max(seconds, 1e-3) / 1e3
-        print(
-            f"{trace.event_count} events read in {seconds:.1f} s ({rate:.0f} 000 a second)", file=sys.stderr
-        )
+        print(f"{trace.event_count} events read in {seconds:.1f} s", file=sys.stderr)
         if options.out is not None:
             draw(trace, analysis, names, summary, options)
         return 2 if summary["warnings"] else 0
 
 
-def recorded_command(analysis: Analysis, found: dict[str, Any]) -> list[str]:
-    """Which process it is, where the trace has several."""
+def recorded_command(analysis: Analysis, pid: object) -> list[str]:
+    """Names the process of the recorded command, where the trace has several."""
     pools = {process.pid: process for process in analysis.processes.values() if process.pools}
-    pid = found.get("pid")
     if type(pid) is not int or pid not in pools or len(pools) == 1:
         return []
+    label = process_label(pools[pid], alone=False)
     return [
-        f"The trace has {len(pools)} processes with a pool. The recorded command is"
-        f" {process_label(pools[pid], alone=False)}: --process {pid} shows it alone"
+        f"The trace has {len(pools)} processes with a pool. The recorded command is {label}: "
+        f"--process {pid} shows it alone"
     ]
 
 
@@ -119,92 +112,60 @@ def show(summary: Summary, options: Options) -> None:
     width = WIDTH
     if sys.stdout.isatty():
         width = max(shutil.get_terminal_size((WIDTH, 0)).columns, NARROWEST)
-    said = json.dumps(summary, indent=1) if options.as_json else "\n".join(text(summary, width))
-    try:
-        print(said, flush=True)
-    except OSError as error:
-        with suppress(OSError):
-            sys.stdout.close()  # or the interpreter tries again when it ends
-        if isinstance(error, BrokenPipeError):
-            raise
-        raise TraceError(f"standard output: {error.strerror}") from error
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """What goes wrong then is told in one line."""
-    try:
-        yield
-    except OSError as error:
-        raise TraceError(f"--out {path}: {error.strerror or error}") from error
+    shown = json.dumps(summary, indent=1) if options.as_json else "\n".join(text(summary, width))
+    print(shown, flush=True)
 
 
 def draw(trace: Trace, analysis: Analysis, names: Names, summary: Summary, options: Options) -> None:
-    """Pictures, page and JSON."""
+    """Writes the pictures, the page and the JSON file."""
     out = options.out
     assert out is not None
-    with writing(out):
+    try:
         out.mkdir(parents=True, exist_ok=True)
-    with matplotlib_apart():
-        try:
+        with matplotlib_apart():
             from nrbench.trace import page
 
-            pictures = [*draw_pictures(trace, analysis, names, options.phases, out)]
-        except ModuleNotFoundError as error:
-            raise TraceError(
-                f"no pictures: the Python package {error.name} is missing; run ci/setup bench"
-            ) from error
-    with writing(out / "report.json"):
+            pictures = [*draw_pictures(trace, analysis, names, options, out)]
         (out / "report.json").write_text(json.dumps(summary, indent=1) + "\n")
-    with writing(out / "report.html"):
         page.write(out / "report.html", options.trace, summary, about(options.trace), pictures)
-    print(
-        f"written to {out}/: report.html report.json {' '.join(p.path.name for p in pictures)}",
-        file=sys.stderr,
-    )
+    except OSError as error:
+        raise TraceError(f"--out {out}: {error.strerror or error}") from error
+    written = " ".join(picture.path.name for picture in pictures)
+    print(f"written to {out}/: report.html report.json {written}", file=sys.stderr)
 
 
 def draw_pictures(
-    trace: Trace, analysis: Analysis, names: Names, wanted: Sequence[str], out: Path
+    trace: Trace, analysis: Analysis, names: Names, options: Options, out: Path
 ) -> Iterator[Picture]:
-    """The slot, and the distributions of what the tables have, in the same colours."""
+    """The slot, and the distributions of the figures in the tables, in the same colours."""
     from nrbench.trace import gantt, page, plots
 
     figures = analysis.figures
-    shown = [kind for kind in kinds(analysis, names, wanted) if plots.has_tail(figures[kind].durations)]
+    shown = [
+        kind for kind in kinds(analysis, names, options.phases) if plots.has_tail(figures[kind].durations)
+    ]
     colors = gantt.palette(dict.fromkeys([*shown, *kinds(analysis, names, ())]))
-    yield from draw_slot(trace, analysis, names, colors, out / "slot.png")
+    window = analysis.ledger.slots.chosen(parse_name(options.slot))
+    if window is not None:
+        yield draw_slot(trace, window, names, colors, out / "slot.png")
     curves = [plots.Curve(names.whole(*kind), figures[kind], colors[kind]) for kind in shown[: len(colors)]]
-    with writing(out / "tails.png"):
-        if plots.draw_tails(curves, out / "tails.png"):
-            yield page.Picture("Distributions", page.TAILS, out / "tails.png")
+    if plots.draw_tails(curves, out / "tails.png"):
+        yield page.Picture("Distributions", page.TAILS, out / "tails.png")
 
 
-def draw_slot(
-    trace: Trace, analysis: Analysis, names: Names, colors: Mapping[Kind, str], path: Path
-) -> Iterator[Picture]:
+def draw_slot(trace: Trace, window: Window, names: Names, colors: Mapping[Kind, str], path: Path) -> Picture:
     from nrbench.trace import gantt, page
 
-    window = analysis.ledger.slots.chosen()
-    if window is None:
-        return
     scene = Scene(window)
     scene.build(trace.events(scene.begin_ns, scene.end_ns))
     scene.add_sleepers(names.workers(window.pid))
-    with writing(path):
-        gantt.draw(scene, names, path, colors)
-    what = "Burst" if window.name.frame < 0 else "Slot"
-    yield page.Picture(f"{what} {window.name}".replace("Burst burst", "Burst"), page.SLOT, path)
-
-
-def recorded_cores(found: dict[str, Any]) -> int:
-    """CPUs that the recorder could use; 0 = not known."""
-    cores = found.get("cores")
-    return cores if type(cores) is int and cores > 0 else 0
+    gantt.draw(scene, names, path, colors)
+    title = f"Slot {window.name}" if window.name.frame >= 0 else str(window.name).capitalize()
+    return page.Picture(title, page.SLOT, path)
 
 
 def about(trace: Path) -> dict[str, Any]:
-    """What `record` has written down beside the trace."""
+    """The description that `record` has written beside the trace."""
     try:
         found = json.loads((trace / RECORD_FILE).read_text())
     except (OSError, ValueError):

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nrbench.trace.errors import TraceError
 from nrbench.trace.state import Phase
@@ -15,7 +16,7 @@ AGAIN_NS = 10**9  # the same numbers after a second are another slot: frames wra
 
 
 class SlotName(NamedTuple):
-    """FRAME.SLOT, the occurrence-th of that name in the trace; without them the occurrence-th burst."""
+    """FRAME.SLOT, and which of that name in the trace. With frame and slot -1: which burst."""
 
     frame: int
     slot: int
@@ -26,7 +27,9 @@ class SlotName(NamedTuple):
         return f"burst #{self.occurrence}" if self.frame < 0 else f"{self.frame}.{self.slot}{number}"
 
 
-def parse_name(text: str) -> SlotName:
+def parse_name(text: str | None) -> SlotName | None:
+    if text is None:
+        return None
     match = re.fullmatch(r"(?:(\d+)\.(\d+))?(?:#(\d+))?", text.strip())
     if not match or not text.strip():
         raise TraceError(
@@ -39,12 +42,13 @@ def parse_name(text: str) -> SlotName:
 
 
 class Window(NamedTuple):
-    """A stretch of a trace, ns."""
+    """A slot or a burst as a stretch of the trace."""
 
     name: SlotName
     pid: int
     begin_ns: int
     end_ns: int
+    is_valid: bool = True  # all its events are in the trace
 
     @property
     def duration_ns(self) -> int:
@@ -58,42 +62,27 @@ class _Slot:
     begin_ns: int
     end_ns: int
     open_count: int = 0
-    is_current: bool = True  # what begins next under these numbers belongs to it
+    is_current: bool = True  # a phase that begins next under these numbers belongs to it
     is_valid: bool = True
     ended: set[tuple[str, int]] = field(default_factory=set)
 
 
-def _keep_longest(by_process: dict[int, Window], window: Window) -> None:
-    longest = by_process.get(window.pid)
-    if longest is None or window.duration_ns > longest.duration_ns:
-        by_process[window.pid] = window
-
-
-def _counted(counts: dict[int, int], what: str) -> str:
+def _counted(windows: list[Window], what: str) -> str:
     """How many there are in each process."""
-
-    def where(pid: int) -> str:
-        return "there are" if len(counts) == 1 else f"process {pid} has"
-
-    return "; ".join(f"{where(pid)} {count} {what}, #0 to #{count - 1}" for pid, count in counts.items())
+    counts = Counter(window.pid for window in windows)
+    where = {pid: "there are" if len(counts) == 1 else f"process {pid} has" for pid in counts}
+    return "; ".join(f"{where[pid]} {count} {what}, #0 to #{count - 1}" for pid, count in counts.items())
 
 
 @dataclass
 class Slots:
-    """Finds the longest slot, and one that is asked for; in traces without phases, the longest burst.
+    """All slots and bursts. Each process numbers its own."""
 
-    Each process has its own: what is asked for may be in several, and is looked for in all until keep().
-    """
-
-    wanted: SlotName | None = None
-    found: dict[int, Window] = field(default_factory=dict)  # by process
-    counts: dict[int, int] = field(default_factory=dict)  # by process
-    _worst: dict[int, Window] = field(default_factory=dict)  # by process
-    _worst_burst: dict[int, Window] = field(default_factory=dict)
+    slots: list[Window] = field(default_factory=list)
+    bursts: list[Window] = field(default_factory=list)
     _current: dict[tuple[int, int, int], _Slot] = field(default_factory=dict)
     _of: dict[Phase, _Slot] = field(default_factory=dict)  # of open phases
-    _seen: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    _bursts: dict[int, int] = field(default_factory=dict)  # by process
+    _numbers: Counter[tuple[int, int, int]] = field(default_factory=Counter)
 
     def begin(self, phase: Phase) -> None:
         key = (phase.pid, phase.frame, phase.slot)
@@ -102,21 +91,23 @@ class Slots:
             self._retire(key)
             slot = None
         if slot is None:
-            number = self._seen.get(key, 0)
-            self._seen[key] = number + 1
-            name = SlotName(phase.frame, phase.slot, number)
-            slot = _Slot(name, phase.pid, phase.begin_ns, phase.begin_ns)
+            slot = _Slot(self._name(*key), phase.pid, phase.begin_ns, phase.begin_ns)
             self._current[key] = slot
             if len(self._current) > OPEN_MAX:
                 self._retire(next(iter(self._current)))
         slot.open_count += 1
         self._of[phase] = slot
 
+    def _name(self, pid: int, frame: int, slot: int) -> SlotName:
+        """With the next number of that name in the process."""
+        self._numbers[pid, frame, slot] += 1
+        return SlotName(frame, slot, self._numbers[pid, frame, slot] - 1)
+
     @staticmethod
     def _is_over(slot: _Slot, phase: Phase) -> bool:
-        """The same phase again is the next slot of these numbers: a simulator repeats one slot.
+        """A phase that begins again starts the next slot of these numbers, even while others of it are open.
 
-        Whatever else of the slot goes on: that may have lost its end.
+        A simulator repeats one slot, and the end of a phase may be lost.
         """
         return (phase.name, phase.id) in slot.ended or phase.begin_ns - slot.end_ns > AGAIN_NS
 
@@ -129,7 +120,7 @@ class Slots:
         self._leave(phase, slot, is_valid)
 
     def abandon(self, phase: Phase) -> None:
-        """Its end does not come."""
+        """The end of the phase is not in the trace."""
         slot = self._of.get(phase)
         if slot is not None:
             self._leave(phase, slot, False)
@@ -142,70 +133,59 @@ class Slots:
             self._enter(slot)
 
     def burst(self, phase: Phase, end_ns: int, is_valid: bool) -> None:
-        number = self._bursts.get(phase.pid, 0)
-        self._bursts[phase.pid] = number + 1
-        window = Window(SlotName(-1, -1, number), phase.pid, phase.begin_ns, end_ns)
-        if is_valid:
-            _keep_longest(self._worst_burst, window)
-        if self.wanted == window.name:
-            self.found[window.pid] = window
+        name = self._name(phase.pid, -1, -1)
+        self.bursts.append(Window(name, phase.pid, phase.begin_ns, end_ns, is_valid))
 
     def _retire(self, key: tuple[int, int, int]) -> None:
-        """No other phase belongs to it; those that go on still do."""
+        """Later phases do not belong to it; those that are open still do."""
         slot = self._current.pop(key)
         slot.is_current = False
         if slot.open_count == 0:
             self._enter(slot)
 
     def _enter(self, slot: _Slot) -> None:
-        window = Window(slot.name, slot.pid, slot.begin_ns, slot.end_ns)
-        if slot.end_ns == slot.begin_ns:
-            return  # no phase of it has ended
-        self.counts[window.pid] = self.counts.get(window.pid, 0) + 1
-        if slot.is_valid:
-            _keep_longest(self._worst, window)
-        if self.wanted == slot.name:
-            self.found[window.pid] = window
+        if slot.end_ns > slot.begin_ns:  # a phase of it has ended
+            self.slots.append(Window(slot.name, slot.pid, slot.begin_ns, slot.end_ns, slot.is_valid))
 
     def finish(self) -> None:
-        """All phases have ended or been abandoned."""
+        """Requires that all phases have ended or been abandoned."""
         for key in list(self._current):
             self._retire(key)
 
     def keep(self, pids: set[int]) -> None:
-        """Forget all other processes."""
-        by_process: dict[int, Any]
-        for by_process in (self.found, self.counts, self._worst, self._worst_burst, self._bursts):
-            for pid in by_process.keys() - pids:
-                del by_process[pid]
-        self._seen = {key: count for key, count in self._seen.items() if key[0] in pids}
+        """Drops all other processes."""
+        self.slots = [window for window in self.slots if window.pid in pids]
+        self.bursts = [window for window in self.bursts if window.pid in pids]
 
     @property
-    def worst(self) -> Window | None:
-        """The longest slot; the longest burst, if there are no slots."""
-        windows = (self._worst or self._worst_burst).values()
-        return max(windows, key=lambda window: window.duration_ns, default=None)
+    def longest(self) -> Window | None:
+        """The longest slot; the longest burst if there are no slots."""
+        for windows in (self.slots, self.bursts):
+            valid = [window for window in windows if window.is_valid]
+            if valid:
+                return max(valid, key=lambda window: window.duration_ns)
+        return None
 
-    def chosen(self) -> Window | None:
-        """The window to draw, of several processes the earliest; raise if what was asked for is not there."""
-        if self.wanted is None:
-            return self.worst
-        if not self.found:
-            raise TraceError(f"--slot {self.wanted}: {self._what_there_is()}")
-        return min(self.found.values(), key=lambda window: window.begin_ns)
+    def chosen(self, wanted: SlotName | None) -> Window | None:
+        """The window to draw, of several processes the earliest. None is the longest.
 
-    def _what_there_is(self) -> str:
-        assert self.wanted is not None
-        if self.wanted.frame < 0:
-            return _counted(self._bursts, "bursts outside phases") or "there are no bursts outside phases"
-        name = (self.wanted.frame, self.wanted.slot)
-        counts = {pid: count for (pid, *numbers), count in self._seen.items() if tuple(numbers) == name}
-        if counts:
-            return _counted(counts, "slots of that name")
-        names = dict.fromkeys(key[1:] for key in self._seen)
+        Raises TraceError if the wanted one is not in the trace.
+        """
+        if wanted is None:
+            return self.longest
+        found = [window for window in (*self.slots, *self.bursts) if window.name == wanted]
+        if not found:
+            raise TraceError(f"--slot {wanted}: {self._alternatives(wanted)}")
+        return min(found, key=lambda window: window.begin_ns)
+
+    def _alternatives(self, wanted: SlotName) -> str:
+        if wanted.frame < 0:
+            return _counted(self.bursts, "bursts outside phases") or "there are no bursts outside phases"
+        same = [window for window in self.slots if window.name[:2] == wanted[:2]]
+        if same:
+            return _counted(same, "slots of that name")
+        names = dict.fromkeys(window.name[:2] for window in self.slots)
+        if not names:
+            return "there are no phases, so no slots; name a burst: #n"
         some = ", ".join(f"{frame}.{slot}" for frame, slot in list(names)[:5])
-        return (
-            f"no such slot; there are {len(names)} others: {some} ..."
-            if names
-            else ("there are no phases, so no slots; name a burst: #n")
-        )
+        return f"no such slot; there are {len(names)} others: {some} ..."

@@ -7,24 +7,20 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Callable, NamedTuple, TypeVar
 
+from nrbench.trace.figures import Tally
+
 GROUPS_MAX = 4096
 
 # What a thread is in: the top of its stack.
 IDLE, RUNNING, WAITING = range(3)
 
-# Marks in a thread's history, for the critical path.
-(
-    M_PUSH,
-    M_WAKE,
-    M_RUN,
-    M_RAN,
-    M_JOIN,
-    M_JOINED,
-    M_PARK,
-    M_UNPARK,
-    M_PHASE,
-    M_DONE,
-) = range(10)
+
+class Marks:
+    """Kinds of marks in a thread's history, for the critical path."""
+
+    PUSH, WAKE, RUN, RAN, JOIN, JOINED, PARK, UNPARK, PHASE, DONE = range(10)
+
+
 # (time, mark, what it refers to, what the thread was in before)
 Mark = tuple[int, int, object, int]
 
@@ -36,27 +32,26 @@ class Moment(NamedTuple):
     tid: int
 
 
+@dataclass(slots=True, eq=False)
 class Task:
     """Pushed, then run. A frame of a thread's stack while it runs."""
 
-    __slots__ = ("pool", "func", "arg", "group", "push_ns", "push_tid", "owner", "begin_ns", "tid")
+    pool: int
+    func: int
+    arg: int
+    group: int
+    push_ns: int = -1  # not known
+    push_tid: int = -1
+    owner: Phase | None = None
+    begin_ns: int = 0
+    tid: int = 0
 
-    def __init__(self, pool: int, func: int, arg: int, group: int) -> None:
-        self.pool, self.func, self.arg, self.group = pool, func, arg, group
-        self.push_ns = -1  # not known
-        self.push_tid = -1
-        self.owner: Phase | None = None
-        self.begin_ns = 0
-        self.tid = 0
 
-
+@dataclass(slots=True, eq=False)
 class Join:
     """A wait. A frame of a thread's stack."""
 
-    __slots__ = ("group",)
-
-    def __init__(self, group: int) -> None:
-        self.group = group
+    group: int
 
 
 Frame = Task | Join
@@ -64,38 +59,38 @@ F = TypeVar("F", Task, Join)
 TaskKey = tuple[int, int, int]  # pool, function, argument
 
 
+@dataclass(slots=True, eq=False)
 class Phase:
     """A phase of a slot, or a burst: the tasks that a thread pushes outside any phase until it has joined
     them."""
 
-    __slots__ = (
-        "name", "func", "pool", "pid", "tid", "begin_ns", "frame", "slot", "id", "depth",
-        "pushed_before", "run_before", "own_run_before", "own_wait_before", "pools", "groups", "tasks",
-        "outstanding", "not_begun", "joined_at", "last_ran", "lags", "times", "wakes", "stolen",
-        "by_timer", "is_open", "is_valid",
-    )  # fmt: skip
+    name: str
+    pid: int
+    tid: int
+    begin_ns: int
+    func: int = 0  # of a burst
+    pool: int = 0  # of a burst
+    frame: int = -1  # of a phase
+    slot: int = -1
+    id: int = -1
+    depth: int = 0
+    pushed_before: int = 0
+    run_before: dict[int, dict[int, int]] = field(default_factory=dict)  # by pool and thread
+    own_run_before: dict[int, int] = field(default_factory=dict)
+    own_wait_before: int = 0
+    pools: set[int] = field(default_factory=set)
+    groups: set[int] = field(default_factory=set)
+    tasks: int = 0
+    not_begun: int = 0  # of the tasks whose push is known
+    outstanding: int = 0  # not ended
+    joined_at: Moment | None = None  # a burst: a wait returned while the last tasks still ran
+    last_ran: Moment = Moment(0, 0)
+    tally: Tally = field(default_factory=Tally)
+    is_open: bool = True
+    is_valid: bool = True
 
-    def __init__(self, name: str, pid: int, tid: int, begin_ns: int) -> None:
-        self.name, self.pid, self.tid, self.begin_ns = name, pid, tid, begin_ns
-        self.func = self.pool = 0  # of a burst
-        self.frame = self.slot = self.id = -1  # of a phase
-        self.depth = 0
-        self.pushed_before = 0
-        self.run_before: dict[int, dict[int, int]] = {}  # by pool and thread
-        self.own_run_before: dict[int, int] = {}
-        self.own_wait_before = 0
-        self.pools: set[int] = set()
-        self.groups: set[int] = set()
-        self.tasks = 0
-        self.not_begun = self.outstanding = 0  # of the tasks whose push is known: not begun, not ended
-        self.joined_at: Moment | None = None  # a burst: a wait returned while the last tasks still ran
-        self.last_ran = Moment(begin_ns, tid)
-        self.lags: list[int] = []
-        self.times: list[int] = []
-        self.wakes: list[int] = []
-        self.stolen = self.by_timer = 0
-        self.is_open = True
-        self.is_valid = True
+    def __post_init__(self) -> None:
+        self.last_ran = Moment(self.begin_ns, self.tid)
 
     @property
     def is_burst(self) -> bool:
@@ -107,25 +102,21 @@ class Phase:
         return self.pid, (self.pool, self.func) if self.is_burst else self.name
 
 
+@dataclass(slots=True, eq=False)
 class Thread:
-    __slots__ = (
-        "tid", "pool", "worker", "stack", "since_ns", "run_ns", "wait_ns", "pushed", "phases", "bursts",
-        "marks", "by_timer", "woken_for",
-    )  # fmt: skip
-
-    def __init__(self, tid: int) -> None:
-        self.tid = tid
-        self.pool = self.worker = -1  # while it is no worker
-        self.stack: list[Frame] = []
-        self.since_ns = 0  # the top of the stack is what it is
-        self.run_ns: dict[int, int] = {}  # by pool: in a task, nothing on top of it
-        self.wait_ns = 0
-        self.pushed = 0
-        self.phases: list[Phase] = []  # open, the last begun at the end
-        self.bursts: dict[tuple[int, int], Phase] = {}
-        self.marks: list[Mark] = []
-        self.by_timer = False  # got up by its own timer and has run nothing since
-        self.woken_for: Phase | None = None
+    tid: int
+    pool: int = -1  # while it is no worker
+    worker: int = -1
+    stack: list[Frame] = field(default_factory=list)
+    since_ns: int = 0  # when the top of the stack changed
+    run_ns: dict[int, int] = field(default_factory=dict)  # by pool: in a task, with nothing on top of it
+    wait_ns: int = 0
+    pushed: int = 0
+    phases: list[Phase] = field(default_factory=list)  # open; the last begun at the end
+    bursts: dict[tuple[int, int], Phase] = field(default_factory=dict)
+    marks: list[Mark] = field(default_factory=list)
+    by_timer: bool = False  # its own timer woke it, and it has run no task since
+    woken_for: Phase | None = None
 
     def open_phase(self, name: str) -> Phase | None:
         return next((phase for phase in self.phases if phase.name == name), None)
@@ -192,7 +183,6 @@ class Pool:
     workers: int = 0  # 0 = not known
     cpus: int = 0
     worker_cpus: int = 0
-    began: bool = False  # its start is in the trace
     seen: set[int] = field(default_factory=set)
     wakes_sent: dict[int, tuple[int, int, Phase | None]] = field(default_factory=dict)
     pushes: int = 0
@@ -209,27 +199,22 @@ class Pool:
         return self.workers or len(self.seen)
 
 
+@dataclass(slots=True, eq=False)
 class Process:
-    __slots__ = (
-        "pid", "name", "threads", "pools", "pending", "pending_count", "open", "groups_ran",
-        "groups_done", "by_group", "joined", "images", "mark_count", "cut_ns",
-    )  # fmt: skip
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.name = ""
-        self.threads: dict[int, Thread] = {}
-        self.pools: dict[int, Pool] = {}
-        self.pending: dict[TaskKey, Task | deque[Task]] = {}
-        self.pending_count = 0
-        self.open: dict[Phase, None] = {}  # in order of their begin
-        self.groups_ran: dict[int, Moment] = {}  # the last task of a group that ended
-        self.groups_done: dict[int, Moment] = {}  # when its counter went down last, if it has one
-        self.by_group: dict[int, list[Phase]] = {}  # open bursts
-        self.joined: dict[int, Moment] = {}  # groups that have been waited for
-        self.images: list[tuple[int, int, str, bool]] = []
-        self.mark_count = 0
-        self.cut_ns = 0  # history before that has been forgotten
+    pid: int
+    name: str = ""
+    threads: dict[int, Thread] = field(default_factory=dict)
+    pools: dict[int, Pool] = field(default_factory=dict)
+    pending: dict[TaskKey, Task | deque[Task]] = field(default_factory=dict)
+    pending_count: int = 0
+    open: dict[Phase, None] = field(default_factory=dict)  # in order of their begin
+    groups_ran: dict[int, Moment] = field(default_factory=dict)  # the last task of a group that ended
+    groups_done: dict[int, Moment] = field(default_factory=dict)  # the last count-down of a group
+    by_group: dict[int, list[Phase]] = field(default_factory=dict)  # open bursts
+    joined: dict[int, Moment] = field(default_factory=dict)  # groups that have been waited for
+    images: dict[tuple[int, int, str, bool], None] = field(default_factory=dict)  # in order of appearance
+    mark_count: int = 0
+    cut_ns: int = 0  # history before that has been dropped
 
     def thread(self, tid: int) -> Thread:
         thread = self.threads.get(tid)

@@ -160,8 +160,8 @@ def summarize(analysis: Analysis, names: Names, wanted: Collection[str]) -> Summ
             for process in analysis.processes.values()
             for number, pool in sorted(process.pools.items())
         ],
-        "slots": sum(ledger.slots.counts.values()),
-        "longest_slot": slot_summary(ledger.slots.worst),
+        "slots": len(ledger.slots.slots),
+        "longest_slot": slot_summary(ledger.slots.longest),
         "lost_events": ledger.lost_events,
         "lost_packets": ledger.lost_packets,
         "lost_stretches": ledger.lost.count,

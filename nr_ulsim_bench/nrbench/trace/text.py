@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Callable, Iterator, NamedTuple
 
 from nrbench.table import layout
 from nrbench.trace.figures import PATH_PARTS
 from nrbench.trace.summary import Summary
 
-Row = list[str]
 WIDTH = 108  # where there is no terminal
 
 
 class Table(NamedTuple):
     title: str
-    rows: list[Row]  # the first is the head
+    rows: list[list[str]]  # the first is the head
     note: str
 
 
@@ -40,137 +39,125 @@ def number(value: float | None) -> str:
 
 
 def missing(phase: Summary) -> int:
-    """How many of the kind are in no figure."""
+    """How many phases of this kind are in no figure."""
     return int(phase["left_out"] + phase["unfinished"])
 
 
-def _phase_row(phase: Summary) -> Row:
-    time = phase["duration"]
-    return [
-        phase["name"],
-        number(phase["count"]),
-        number(missing(phase)),
-        *(us(time[key]) for key in ("p50_us", "p99_us", "max_us", "mean_us")),
-        number(phase["tasks_each"]),
-        percent(phase["idle_share"]),
-    ]
+Cell = Callable[[Summary], str]
 
 
-def _task_row(phase: Summary) -> Row:
-    return [
-        phase["name"],
-        number(phase["tasks"]),
-        *(us(phase[times][key]) for times in ("start_lag", "task_time") for key in ("p50_us", "p99_us")),
-        percent(phase["steal_share"]),
-    ]
+def _value(key: str, show: Callable[[float | None], str] = number) -> Cell:
+    return lambda row: show(row[key])
 
 
-def _wake_row(phase: Summary) -> Row:
-    wake = phase["wake_latency"]
-    return [
-        phase["name"],
-        number(wake["count"]),
-        *(us(wake[key]) for key in ("p50_us", "p99_us", "max_us")),
-        number(phase["by_own_timer"]),
-    ]
+def _time(name: str, key: str) -> Cell:
+    return lambda row: us(row[name][f"{key}_us"])
 
 
-def _path_row(phase: Summary) -> Row:
-    path = phase["critical_path"]
-    cells = (
-        "-"
-        if path["mean_us"][part] is None
-        else f"{us(path['mean_us'][part])} ({percent(path['share'][part])})"
-        for part in PATH_PARTS
-    )
-    return [phase["name"], number(path["count"]), *cells]
+def _times(name: str, *keys: str, head: str = "") -> dict[str, Cell]:
+    """A column for each key of a distribution."""
+    return {f"{head}{key}": _time(name, key) for key in keys}
 
 
-def _pool_row(pool: Summary) -> Row:
-    up = pool["unparks"]
-    keys = ("workers", "cpus", "worker_cpus", "pushes", "steals", "parks", "wakes")
-    return [
-        pool["name"],
-        *(number(pool[key]) for key in keys),
-        *(number(up[key]) for key in ("woken", "by_own_timer", "did_not_sleep")),
-        f"{pool['prewake_plans']}+{pool['prewake_hints']}",
-    ]
+def _part(part: str) -> Cell:
+    def cell(phase: Summary) -> str:
+        path = phase["critical_path"]
+        mean_us = path["mean_us"][part]
+        return "-" if mean_us is None else f"{us(mean_us)} ({percent(path['share'][part])})"
+
+    return cell
 
 
+PHASES: dict[str, Cell] = {
+    "count": _value("count"),
+    "left out": lambda phase: number(missing(phase)),
+    **_times("duration", "p50", "p99", "max", "mean"),
+    "tasks each": _value("tasks_each"),
+    "idle": _value("idle_share", percent),
+}
+TASKS: dict[str, Cell] = {
+    "tasks": _value("tasks"),
+    **_times("start_lag", "p50", "p99", head="lag "),
+    **_times("task_time", "p50", "p99", head="time "),
+    "stolen": _value("steal_share", percent),
+}
+WAKES: dict[str, Cell] = {
+    "woken": lambda phase: number(phase["wake_latency"]["count"]),
+    **_times("wake_latency", "p50", "p99", "max"),
+    "own timer": _value("by_own_timer"),
+}
+PATH: dict[str, Cell] = {
+    "count": lambda phase: number(phase["critical_path"]["count"]),
+    **{part: _part(part) for part in PATH_PARTS},
+}
+POOLS: dict[str, Cell] = {
+    "workers": _value("workers"),
+    "CPUs": _value("cpus"),
+    "for workers": _value("worker_cpus"),
+    "pushed": _value("pushes"),
+    **{key: _value(key) for key in ("steals", "parks", "wakes")},
+    "woken": lambda pool: number(pool["unparks"]["woken"]),
+    "own timer": lambda pool: number(pool["unparks"]["by_own_timer"]),
+    "did not sleep": lambda pool: number(pool["unparks"]["did_not_sleep"]),
+    "prewake": lambda pool: f"{pool['prewake_plans']}+{pool['prewake_hints']}",
+}
+COLUMNS = {"Phases": PHASES, "Tasks": TASKS, "Wakes": WAKES, "Critical path": PATH, "Pools": POOLS}
 NOTES = {
     "Phases": (
-        "Times in us. left out: events were lost while it ran, its begin or end is missing, or its tasks do "
-        "not add up. idle: 1 - (tasks + the phase's own thread when it does not wait) / (duration x CPUs that"
-        " could have worked), 0 at the least. That is any task of the pool, also of phases at the same time; "
-        "it counts as busy also where it loses its CPU. CPUs: one for each worker, the phase's own thread and"
-        " others that ran such tasks, as many as there are; -: how many is not known."
+        "Times in us. left out: phases that are in no figure, because events were lost meanwhile, the "
+        "start or end is missing, or the number of tasks does not match. idle: 1 - (time in tasks + time "
+        "of the phase's own thread outside its wait) / (duration x CPUs that could have worked); at least "
+        "0. All tasks of the pool count, also those of other phases, and also while they have lost their "
+        "CPU. The CPUs that could have worked: one for each worker, for the phase's own thread and for "
+        "others that ran such tasks, at most as many as there are. -: their number is not known."
     ),
     "Tasks": (
-        "Times in us. lag: from the push to the begin of the task, so also the time behind other tasks in the"
-        " queue. time: from begin to end, with the tasks that it runs itself while it waits. stolen: run by "
-        "another thread than the one that pushed it."
+        "Times in us. lag: from the push to the start of the task, including the time behind other tasks "
+        "in the queue. time: from start to end, including tasks that it runs while it waits. stolen: "
+        "share of tasks that another thread ran than the one that pushed them."
     ),
     "Wakes": (
-        "Times in us, from the call that wakes to the first thing that the worker does. own timer: workers "
-        "that ran their first task after a wake by their own timer (pre-wake)."
+        "Times in us, from the call that wakes a worker to the worker's first instruction. own timer: "
+        "workers that were woken by their own timer (pre-wake) and then ran a task."
     ),
     "Critical path": (
-        "Mean us a phase, and share. Back from the end, what each moment waited for. serial: the phase's own "
-        "thread neither pushes, runs tasks nor waits. push: it pushes or wakes. wake: from the call that "
-        "wakes a worker to its first step. find: a thread searches for its next task. run: tasks. finish: "
-        "from the end of the last task to the return of the wait."
+        "Mean us a phase, and share. The path goes back from the end of the phase; at each moment it "
+        "shows what the phase waited for. serial: the phase's own thread neither pushes, runs tasks nor "
+        "waits. push: that thread pushes tasks or wakes workers. wake: from the call that wakes a worker "
+        "to its first instruction. find: a thread searches for its next task. run: tasks. finish: from "
+        "the end of the last task to the return of the wait."
     ),
     "Pools": (
-        "Over the whole trace, not only in phases. did not sleep: a task came before the worker slept. "
-        "prewake: plans of workers + hints of the program."
+        "Over the whole trace, not only in phases. for workers: CPUs that workers may use. did not sleep: "
+        "a task came before the worker slept. prewake: timers set by workers + hints of the program."
     ),
 }
-HEADS: dict[str, tuple[Row, Callable[[Any], Row]]] = {
-    "Phases": (["", "count", "left out", "p50", "p99", "max", "mean", "tasks each", "idle"], _phase_row),
-    "Tasks": (["", "tasks", "lag p50", "lag p99", "time p50", "time p99", "stolen"], _task_row),
-    "Wakes": (["", "woken", "p50", "p99", "max", "own timer"], _wake_row),
-    "Critical path": (["", "count", *PATH_PARTS], _path_row),
-    "Pools": (
-        [
-            "", "workers", "CPUs", "for workers", "pushed", "steals", "parks", "wakes", "woken", "own timer",
-            "did not sleep", "prewake",
-        ],
-        _pool_row,
-    ),
-}  # fmt: skip
 
 
 def tables(summary: Summary) -> Iterator[Table]:
-    for title, (head, row) in HEADS.items():
-        things = summary["pools" if title == "Pools" else "phases"]
-        if things:
-            table = Table(title, [head, *(row(thing) for thing in things)], NOTES[title])
-            yield _unknown_told(table, things) if title == "Critical path" else table
-
-
-def _unknown_told(table: Table, phases: list[Summary]) -> Table:
-    """The column `unknown`, the last, where anything is in it."""
-    if any(phase["critical_path"]["mean_us"]["unknown"] for phase in phases):
-        return table._replace(note=f"{table.note} unknown: what is not in the trace.")
-    return table._replace(rows=[row[:-1] for row in table.rows])
+    for title, columns in COLUMNS.items():
+        things = summary["pools" if columns is POOLS else "phases"]
+        note = NOTES[title]
+        if columns is PATH:
+            if any(phase["critical_path"]["mean_us"]["unknown"] for phase in things):
+                note += " unknown: what is not in the trace."
+            else:
+                columns = {head: cell for head, cell in PATH.items() if head != "unknown"}
+        rows = [[thing["name"], *(cell(thing) for cell in columns.values())] for thing in things]
+        if rows:
+            yield Table(title, [["", *columns], *rows], note)
 
 
 def losses(summary: Summary) -> list[str]:
-    """What is not in the trace; empty if all is."""
+    """Sentences on what the trace lacks; empty if nothing was lost."""
     said = []
     if summary["lost_stretches"]:
         stretches = many(summary["lost_stretches"], "stretch", "stretches")
-        left_out = sum(map(missing, summary["phases"]))
-        consequence = (
-            f"in {stretches} of time: {many(left_out, 'phase is', 'phases are')} left out, and the numbers of"
-            " pools are too small"
+        left_out = many(sum(map(missing, summary["phases"])), "phase is", "phases are")
+        said.append(
+            f"LOST: {_counted_losses(summary)} in {stretches} of time. {left_out} left out, and the "
+            "numbers of pools are too small. Larger buffers help: record --subbuf-size, --num-subbuf"
         )
-        counted = _counted_losses(summary)
-        if counted:
-            remedy = "Larger buffers help: record --subbuf-size, --num-subbuf"
-            said.append(f"LOST: {counted} {consequence}. {remedy}")
-        else:
-            said.append(f"LOST: events {consequence}")
     if summary["tasks_without_push"]:
         tasks = many(summary["tasks_without_push"], "task", "tasks")
         said.append(f"{tasks} ran whose push is not in the trace or was not kept")
@@ -178,20 +165,15 @@ def losses(summary: Summary) -> list[str]:
 
 
 def _counted_losses(summary: Summary) -> str:
-    """How much is missing; empty if of no stretch the number is known."""
-    parts = [
-        many(summary[f"lost_{one}s"], one, f"{one}s")
-        for one in ("event", "packet")
-        if summary[f"lost_{one}s"]
-    ]
-    counted, uncounted = " and ".join(parts), summary["lost_uncounted"]
-    if not counted or not uncounted:
-        return counted
-    return f"at least {counted}, of {many(uncounted, 'stretch', 'stretches')} the number is not known,"
+    kinds = [(summary[f"lost_{kind}s"], kind) for kind in ("event", "packet")]
+    counted = " and ".join(many(count, kind, f"{kind}s") for count, kind in kinds if count)
+    if not counted:
+        return "an unknown number of events"
+    return f"at least {counted}" if summary["lost_uncounted"] else counted
 
 
 def text(summary: Summary, width: int = WIDTH) -> Iterator[str]:
-    """@param width of what can be wrapped"""
+    """@param width of the notes, which are wrapped"""
     yield from (f"WARNING: {warning}" for warning in summary["warnings"])
     yield from summary["notes"]
     yield from losses(summary)

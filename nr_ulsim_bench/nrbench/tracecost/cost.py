@@ -12,18 +12,18 @@ from nrbench.tracecost.judge import Line
 
 NAME = "ws-trace-cost"
 LIMIT_S = 60
-BRIEFLY = ("events=1", "pause_us=0")  # some milliseconds, to see what it is built with and who records
+BRIEFLY = ("events=1", "pause_us=0")  # some milliseconds, to see its build and whether a session records
 
 
 class ForeignSession(Exception):
-    """Somebody else's: nothing is measured without a session while it is there, nor with one session."""
+    """A session that is not of this run. While it exists, no state can be measured."""
 
     def __init__(self) -> None:
         super().__init__("another LTTng session records this user's programs: see `lttng list`")
 
 
 def ask(program: Path, words: Sequence[str] = BRIEFLY) -> list[Line]:
-    """Its answers; one with "error" if there are none."""
+    """The program's answers. One with "error" if it gave none."""
     try:
         done = subprocess.run(
             [str(program), *words], capture_output=True, text=True, timeout=LIMIT_S, check=True
@@ -34,6 +34,6 @@ def ask(program: Path, words: Sequence[str] = BRIEFLY) -> list[Line]:
 
 
 def refuse_foreign(answers: Sequence[Line]) -> None:
-    """For answers that were given while there was no session of this run."""
+    """Raises ForeignSession. Requires that no session of this run existed."""
     if any(answer.get("recorded") for answer in answers):
         raise ForeignSession

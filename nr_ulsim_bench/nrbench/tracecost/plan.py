@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured in each round, and in which order."""
+"""The measurements of each round, and their order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKEND = {"untraced": UNTRACED, "off": OWN, "recorded": OWN}
 ROUNDS, QUICK_ROUNDS = 20, 6
 STRETCH_S = 0.2  # of one measurement
 SLOTS_MIN = 16
-TASK_CASES = {"empty": 400_000, "nested": 200}  # tasks that do next to nothing, for the price of each
+TASK_CASES = {"empty": 400_000, "nested": 200}  # tasks that do next to nothing, for the cost of each
 TASKS_S = 0.04
 COUNT_SLOTS = 50  # of a case, to count the events of a slot
 COST_ROUNDS = 5  # in which the cost of an event is measured too
@@ -93,7 +93,7 @@ def stretch(options: Options, case: str, sched_class: str, state: str, slots: in
 
 
 def counted(options: Options) -> list[Stretch]:
-    """One of each case, while a session records, for the number of its events."""
+    """One for each case while a session records, to count its events."""
     return [stretch(options, case, options.classes[0], "recorded", COUNT_SLOTS) for case in BURST_CASES]
 
 
@@ -106,7 +106,7 @@ class Round:
 
 
 def make_rounds(options: Options, states: Sequence[str] = STATES) -> list[Round]:
-    """In a round a case is measured untraced and off one right after the other, in an order drawn anew."""
+    """In each round a case is measured untraced and off, one right after the other, in a random order."""
     order = random.Random(options.seed)
     rounds = []
     for number in range(options.round_count):

@@ -51,19 +51,20 @@ class Runner:
     def quiet(self, this: Round, progress: Progress) -> None:
         self.take(this.number, this.quiet, progress)
         measured = this.number < plan.COST_ROUNDS
-        # After the part: a session that came during it is seen, unless it is gone again.
+        # Afterwards, so that a session that has started meanwhile is seen.
         cost.refuse_foreign(self.event_cost(this.number) if measured else cost.ask(self.cost_program))
 
     def recorded(self, this: Round, progress: Progress) -> None:
         if not this.recorded:
             return
-        with session.Recording() as of_round:
+        with session.recording() as of_round:
             self.take(this.number, this.recorded, progress)
             if this.number < plan.COST_ROUNDS:
                 self.event_cost(this.number)
             of_round.stop()
-            if of_round.discarded:
-                self.write({"bench": "trace-lost", "discarded": of_round.discarded})
+            lost = session.discarded(of_round)
+            if lost:
+                self.write({"bench": "trace-lost", "discarded": lost})
 
     def round(self, this: Round, progress: Progress) -> None:
         parts = (self.recorded, self.quiet) if this.recorded_first else (self.quiet, self.recorded)
@@ -73,14 +74,15 @@ class Runner:
     def count_events(self) -> None:
         stretches = plan.counted(self.options)
         try:
-            with session.Recording() as counting:
+            with session.recording() as counting:
                 for stretch in stretches:
                     self.driver.ask(stretch.words)
                 counting.stop()
-                with Trace(counting.folder) as trace:
+                with Trace(counting.out) as trace:
                     counts = session.events_a_slot(trace.events())
-            if counting.discarded:
-                raise TraceError(f"{counting.discarded} events found no room")
+            lost = session.discarded(counting)
+            if lost:
+                raise TraceError(f"{lost} events found no room in the buffers")
             if len(counts) != len(stretches):
                 raise TraceError(f"{len(counts)} of {len(stretches)} cases are in the trace")
         except TraceError as error:
@@ -114,7 +116,7 @@ class Runner:
             progress.finish()
 
     def states(self) -> tuple[str, ...]:
-        """Those that this machine and this build have; says why others are left out."""
+        """The states that can be measured here. Writes why others are left out."""
         for module in (OWN, UNTRACED):
             info = self.driver.ask(["bench=info", f"backend={module}"])
             if "error" in info:
@@ -135,7 +137,7 @@ class Runner:
 
 def run(program: Path, options: Options, out: Path) -> None:
     if not program.with_name(cost.NAME).is_file():
-        raise BenchError(f"{program.with_name(cost.NAME)}: no such file; it is built with the pool")
+        raise BenchError(f"{program.with_name(cost.NAME)}: no such file; build it with ci/bench")
     out.mkdir(parents=True, exist_ok=True)
     ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     # No session is left behind.
