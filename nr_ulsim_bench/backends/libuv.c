@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libuv's worker threads. Each task needs a request of its own, and its end is a callback on the producer's
-// loop: both are part of the price.
+// loop: both are part of the cost.
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>

@@ -12,7 +12,6 @@ from typing import Iterable
 
 # By module, as pip calls them; the same list as in pyproject.toml.
 PACKAGES = {
-    "hdrh": "hdrhistogram",
     "jinja2": "jinja2",
     "matplotlib": "matplotlib",
     "numpy": "numpy",

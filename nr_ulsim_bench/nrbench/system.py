@@ -116,7 +116,7 @@ class System:
         return self.path(name).exists()
 
     def is_writable(self, name: str) -> bool:
-        """For somebody; root may open other files of the kernel for writing, too, to be refused then."""
+        """For a normal user. Root may open every file, and some of them refuse what is written."""
         try:
             return bool(self.path(name).stat().st_mode & 0o222)
         except OSError:

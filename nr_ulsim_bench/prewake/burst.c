@@ -4,7 +4,7 @@
 // Lateness: a burst of n tasks wants min(workers, cores - 1, n - 1) CPUs beside the producer's. For each of
 // them the time from the first push to its first task, the mean over them; one that got no task counts with
 // the whole makespan. No lag is longer than the tasks take one after the other: what is beyond is no waking,
-// but somebody who took the producer's own CPU. CPUs, not workers: a worker that the kernel lets run on the
+// but another thread on the producer's own CPU. CPUs, not workers: a worker that the kernel lets run on the
 // producer's own CPU starts at once, but nothing is gained. A burst of one task, which wants no other CPU, is
 // as late as that task.
 #include <sched.h>

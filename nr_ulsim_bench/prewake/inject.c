@@ -28,7 +28,7 @@ uint64_t inject_cpu_ns(void)
   return atomic_load_explicit(&cpu_ns, memory_order_relaxed);
 }
 
-/// A CPU that wakes slowly does so by the clock on the wall, whoever else would like to have it.
+/// A CPU that wakes slowly does so by the clock on the wall, though other threads want it.
 static void stay_asleep(uint64_t wanted_ns)
 {
   const uint64_t end_ns = clock_now_ns() + wanted_ns;

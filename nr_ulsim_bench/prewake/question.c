@@ -18,7 +18,7 @@
 const char question_usage[] =
     "usage: ws-prewake [bench=compare|step|idle|canary] [key=value]...   one JSON object a line, one a mode\n"
     "       ws-prewake class=other workers=1 bursts=12x6 pattern=DDDDU slot_us=500 jitter_us=5\n"
-    "keys:  modes=off,hot,auto,fixed:20 (leads in us)   cap=10 (percent)   price=9\n"
+    "keys:  modes=off,hot,auto,fixed:20 (leads in us)   cap=10 (percent)   spin_price=9\n"
     "       bursts=12x6+22x28 (tasks x us, chained) or file=PATH (recorded slots)   workers=1\n"
     "       slot_us=500   pattern=DDDDU (U: burst, D: none)   occupancy=100 (percent of U)   jitter_us=0\n"
     "       drift_ppm=0   seed=1   warm_ms=1000   measure_ms=5000   block_ms=40   limit_s=S\n"
@@ -28,7 +28,7 @@ const char question_usage[] =
     "compare: modes take turns in blocks in one pool. step: auto alone, from its first burst; then wakes\n"
     "become slower by inject_us, then quicker again, the grid jumps, the pattern changes: measure_ms each.\n"
     "idle: CPU time of a pool that has stopped working. canary: what real-time workers leave to a normal\n"
-    "thread on each CPU. Times are in us; cost_us is a slot's: lateness + (CPU time - work) / price.\n";
+    "thread on each CPU. Times are in us; cost_us is a slot's: lateness + (CPU time - work) / spin_price.\n";
 
 static bool parse_mode(const char *text, spin_mode_t *mode)
 {
@@ -110,7 +110,7 @@ static const word_key_t keys[] = {
     {"bench", WORD_ONE_OF(question_t, ask, "compare", "step", "idle", "canary")},
     {"modes", .kind = KEY_FUNC, .parse = parse_modes},
     {"cap", NUMBER(cap_percent, 100)},
-    {"price", NUMBER(price, 100)},
+    {"spin_price", NUMBER(spin_price, 100)},
     {"slot_us", NUMBER(slot_us, 1000000)},
     {"pattern", .kind = KEY_FUNC, .parse = parse_pattern},
     {"next_pattern", .kind = KEY_FUNC, .parse = parse_next_pattern},
@@ -143,9 +143,9 @@ static const char *explain(const question_t *question)
 {
   if (question->work.burst_count > 0 && question->work.file[0])
     return "request: bursts and file exclude each other";
-  if (question->slot_us == 0 || question->block_ms == 0 || question->price == 0 ||
+  if (question->slot_us == 0 || question->block_ms == 0 || question->spin_price == 0 ||
       question->work.workers == 0 || question->slack_ns == 0)
-    return "request: slot_us, block_ms, price, workers and slack_ns must be at least 1";
+    return "request: slot_us, block_ms, spin_price, workers and slack_ns must be at least 1";
   return NULL;
 }
 
@@ -154,7 +154,7 @@ bool question_parse(char *line, question_t *question, char *error, uint32_t erro
   *question = (question_t){
       .work = {.workers = 1},
       .cap_percent = 10,
-      .price = 9, // as the pool has it by default
+      .spin_price = 9, // as the pool has it by default
       .slot_us = 500,
       .pattern = "U",
       .next_pattern = "U",

@@ -26,7 +26,7 @@ typedef struct {
   spin_mode_t modes[QUESTION_MODES_MAX]; ///< one that stands here twice gets twice the time
   uint32_t mode_count;
   uint32_t cap_percent; ///< spin_cpu_max_percent of all but the fixed leads
-  uint32_t price;       ///< spin_price
+  uint32_t spin_price;  ///< of the pool
 
   uint64_t slot_us;
   char pattern[QUESTION_PATTERN_CHARS]; ///< a character a slot: U = a burst may come, D = none

@@ -98,13 +98,13 @@ void series_add_block(series_t *series, const bench_run_t *bench, const reading_
   }
 }
 
-/// The price holds for one worker: a microsecond of its lateness against microseconds of its own CPU time.
+/// spin_price holds for one worker: a microsecond of its lateness against microseconds of its own CPU time.
 static double cost_us(const bench_run_t *bench, const cost_t *cost)
 {
   const double slots = (double)cost->slots;
   const double extra_us = (cost->cpu_s * 1e6 - (double)cost->work_ns * 1e-3) / slots;
   const uint32_t helpers = bench->helpers ? bench->helpers : 1;
-  return (double)cost->lateness_ns * 1e-3 / slots + extra_us / helpers / bench->question->price;
+  return (double)cost->lateness_ns * 1e-3 / slots + extra_us / helpers / bench->question->spin_price;
 }
 
 void series_end_round(series_t *series, const bench_run_t *bench)

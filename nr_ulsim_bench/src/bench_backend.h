@@ -47,7 +47,7 @@ typedef struct {
   void (*wait)(void *pool);
   /// Inside a task: spawn @p child, run @p own here, join the child. NULL = the pool cannot do that
   void (*fork_join)(void *pool, const bench_task_t *child, const bench_task_t *own);
-  /// Tell whoever traces that the calling thread begins a phase, before its first push, and ends it, after
+  /// Tell a tracer that the calling thread begins a phase, before its first push, and ends it, after
   /// its wait(). Never with BENCH_PHASE_NONE. Both or neither are NULL; NULL = this pool has no such events
   void (*phase_begin)(bench_phase_t phase, uint32_t frame, uint32_t slot);
   void (*phase_end)(bench_phase_t phase);

@@ -71,7 +71,7 @@ static uint32_t nested_spawns(uint32_t n)
   return n <= NESTED_CUTOFF ? 0 : 1 + nested_spawns(n - 1) + nested_spawns(n - 2);
 }
 
-/// @return shortest of several runs: what the CPU can do when nobody disturbs it
+/// @return shortest of several runs: what the CPU can do undisturbed
 static double fib_ns(uint32_t n)
 {
   uint64_t best_ns = UINT64_MAX;

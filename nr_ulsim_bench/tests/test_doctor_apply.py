@@ -24,7 +24,7 @@ UNTOUCHED = {
     IRQ.format(24): "0-7\n",
     **{IRQ.format(irq): f"{cpus}\n" for irq, cpus in ((25, "3"), (26, "0,6"), (27, "2,7"), (28, "4-15"))},
     **{f"/proc/irq/{irq}/disk/.keep": "" for irq in (25, 26, 27, 28)},
-    IRQ.format(29): "0-7\n",  # nobody handles it
+    IRQ.format(29): "0-7\n",  # it has no handler
     "/proc/irq/default_smp_affinity": "ff\n",
     f"{WORKQUEUE}/cpumask": "ff\n",
     f"{WORKQUEUE}/writeback/cpumask": "00000000,000000ff\n",

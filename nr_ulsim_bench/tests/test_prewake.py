@@ -49,7 +49,7 @@ def test_the_full_plan_covers_what_is_to_be_shown():
     words = {word for case in plan if case.kind == "regret" for word in case.words}
     wanted = {"class=rrall", "hog=1", "quota_percent=120", "dma_latency=0", "slack_ns=1", "jitter_us=0"}
     wanted |= {"jitter_us=5", "jitter_us=20", "jitter_us=50", "slot_us=500", "slot_us=1000"}
-    wanted |= {"inject_us=5", "inject_us=30", "inject_us=100", "bimodal=20", "cap=10", "price=9"}
+    wanted |= {"inject_us=5", "inject_us=30", "inject_us=100", "bimodal=20", "cap=10", "spin_price=9"}
     assert wanted <= words
     assert {case.kind for case in plan} == set(KINDS)
     steady = [case for case in plan if case.kind == "steady"]
@@ -276,7 +276,7 @@ def test_idle_and_canary_answer_for_each_mode():
         ("modes=off,fixed", "request: 'modes' with value 'off,fixed' is not understood"),
         ("pattern=DD", "request: 'pattern' with value 'DD' is not understood"),
         ("period_us=500", "request: 'period_us' with value '500' is not understood"),
-        ("workers=0", "request: slot_us, block_ms, price, workers and slack_ns must be at least 1"),
+        ("workers=0", "request: slot_us, block_ms, spin_price, workers and slack_ns must be at least 1"),
         ("file=none.slots", "none.slots: No such file or directory"),
     ],
 )

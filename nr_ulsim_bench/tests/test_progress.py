@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much is left, and how that is shown where nobody watches."""
+"""How much is left, and how that is shown without a terminal."""
 
 import io
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenario files: the included ones are what OAI's CI runs, and a wrong file says what is wrong with it."""
+"""Scenario files: the included ones are what OAI's CI runs, and a wrong file gets a message that names the error."""
 
 import getopt
 
@@ -272,7 +272,7 @@ def test_requirements_on_versions():
     assert reason_against("==v2.1.0", "v2.1.0") is None
     for version in ("v2.1.0-dirty", "v2.1.0-12-g0123abc", "v2.1.0-12-g0123abc-dirty", "2024.w12-1-gabc"):
         assert reason_against(">=v2.2.0", version) == f"needs OAI >= v2.2.0, this is {version}"
-    assert reason_against(">=v2.2.0", "8bf6d5d7da-dirty") is None  # no tag: nobody knows
+    assert reason_against(">=v2.2.0", "8bf6d5d7da-dirty") is None  # no tag: unknown
     for requirement in ("v2.3.0", ">=2.3.0", ">=v2.1.0,", ">=v1.0.0"):
         with pytest.raises(ValueError, match="is no requirement on a version"):
             reason_against(requirement, None)

@@ -16,7 +16,7 @@ def values(times):
 
 
 def phase_with_a_woken_worker() -> Log:
-    """Two tasks; the joiner runs one, a worker that sleeps gets up for the other and ends last."""
+    """Two tasks; the joiner runs one, a worker that sleeps wakes for the other and ends last."""
     log = Log()
     log.pool()
     log.park(50)
@@ -119,7 +119,7 @@ def test_a_wake_by_a_worker_is_followed_to_the_one_that_woke_it():
     log.run(1230, 1490, 1, W1)
     log.end(1500, tasks=2)
     figures = only(analyse(log))
-    # push 1000..1010, W0 gets up until 1100, looks until it wakes W1 at 1110, that gets up until 1210
+    # push 1000..1010, W0 wakes until 1100, looks until it wakes W1 at 1110, that wakes until 1210
     assert path_of(figures) == {"push": 10, "wake": 90 + 100, "find": 10 + 20, "run": 260, "finish": 10}
     assert values(figures.wakes) == (2, 190, 100)
 
@@ -205,7 +205,7 @@ def test_a_second_begin_is_another_block_of_the_same_phase():
 
 
 def test_a_begin_in_another_slot_begins_anew():
-    """Of the first slot the end is missing, though no event was lost: a way out that nobody marked."""
+    """Of the first slot the end is missing, though no event was lost: a way out without a mark."""
     log = Log()
     log.pool()
     log.begin(0, slot=3)

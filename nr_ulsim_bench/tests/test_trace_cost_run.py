@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tracing costs: which part runs inside a session, and what a session of somebody else does to a run."""
+"""What tracing costs: which part runs inside a session, and what a session of another program does to a run."""
 
 import io
 import stat
@@ -21,7 +21,7 @@ VOID = [
 ]
 ROUNDS = plan.COST_ROUNDS + 3
 
-# A session is a file beside the programs: "own" is this run's, "foreign" somebody else's.
+# A session is a file beside the programs: "own" is this run's, "foreign" another program's.
 COST_PROGRAM = """#!/bin/sh
 cd "$(dirname "$0")"
 recorded=false

@@ -130,7 +130,7 @@ def test_pools_of_one_name_in_two_processes_need_no_number():
 
 
 def test_a_pool_without_workers_is_described_all_the_same():
-    """Tasks that run inline: nobody is woken, nothing is stolen, and the thread itself is busy."""
+    """Tasks that run inline: no worker is woken, nothing is stolen, and the thread itself is busy."""
     summary = summary_of(in_pools((0, "")))
     (phase,), (pool,) = summary["phases"], summary["pools"]
     assert (pool["workers"], pool["cpus"], pool["pushes"], pool["runs"]) == (0, None, 1, 1)

@@ -10,7 +10,7 @@ from nrbench.trace.summary import Names, summarize
 
 
 def late_tasks(counted: int = 4) -> Log:
-    """Four tasks, of which the phase's thread runs one in time. When the phase is over, a worker that got up
+    """Four tasks, of which the phase's thread runs one in time. When the phase is over, a worker that woke
     by its own timer runs two, and the phase's thread the last one."""
     log = Log()
     log.pool()

@@ -106,28 +106,30 @@ def test_the_numbers_are_those_of_the_program(recorded):
         assert phase["task_time"]["count"] == phase["start_lag"]["count"] == phase["tasks"]
 
 
-def test_events_are_those_that_the_documented_interface_reads(recorded):
-    import bt2
-
-    from nrbench.trace.events import KINDS
+def events_of(trace: Path) -> list[tuple]:
     from nrbench.trace.reader import Trace
 
-    def plain(event, time_ns):
-        kind, context = KINDS[event.name], event.common_context_field
-        fields = (event.payload_field[name] for name in kind.fields)
-        values = (str(field) if isinstance(field, bt2._StringFieldConst) else int(field) for field in fields)
-        phase = (kind.phase,) if kind.phase else ()
-        return (kind.number, time_ns, int(context["vpid"]), int(context["vtid"]), *phase, *values)
+    with Trace(trace) as read:
+        events = list(read.events())
+        assert read.event_count >= len(events) > 0
+    return events
 
-    messages = bt2.TraceCollectionMessageIterator(str(recorded[0]))
-    events = [message for message in messages if type(message) is bt2._EventMessageConst]
-    with Trace(recorded[0]) as trace:
-        assert list(trace.events()) == [
-            plain(message.event, message.default_clock_snapshot.value)
-            for message in events
-            if message.event.name in KINDS
-        ]
-        assert trace.event_count == len(events) > 0
+
+@pytest.mark.parametrize("native", [None, object()], ids=["not there", "without its functions"])
+def test_events_are_those_that_the_documented_interface_reads(recorded, monkeypatch, native):
+    from nrbench.trace import decode
+
+    fast = events_of(recorded[0])
+    monkeypatch.setattr(decode, "native", native)
+    assert events_of(recorded[0]) == fast
+
+
+def test_a_fast_way_that_reads_something_else_is_left(recorded, monkeypatch):
+    from nrbench.trace import decode
+
+    fast = events_of(recorded[0])
+    monkeypatch.setattr(decode, "_decoder", lambda kind, event: lambda message: (kind.number, 0))
+    assert events_of(recorded[0]) == fast
 
 
 def test_the_page_and_the_pictures(recorded, tmp_path):
@@ -207,7 +209,7 @@ def test_what_runs_already(tmp_path):
 def test_a_program_that_uses_no_pool(tmp_path):
     command = [TOOL, "record", "--out", tmp_path / "t", "--", sys.executable, "-c", "print(1)"]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if answer.returncode == 0:  # somebody else's program used one
+    if answer.returncode == 0:  # another program used one
         pid = json.loads((tmp_path / "t" / "recorded.json").read_text())["pid"]
         assert "no such process" in run(TOOL, "report", tmp_path / "t", "--process", pid, status=2).stderr
     else:
@@ -244,7 +246,7 @@ def test_libraries_that_are_loaded_later_have_names(tmp_path):
 
 
 @pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, to be somebody else"
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, to be another user"
 )
 def test_no_session_daemon_can_be_started():
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/nonexistent"]

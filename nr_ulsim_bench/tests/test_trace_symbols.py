@@ -72,7 +72,7 @@ def test_a_process_own_images_come_before_those_of_others(image, tmp_path):
     both = [process((BASE, SIZE, str(other), True), pid=7), process((BASE, SIZE, image, True))]
     assert Symbols(both, RECORDED).name(1, BASE) == "program+0x0"
     assert Symbols(both, RECORDED).name(7, BASE) == "other+0x0"
-    assert Symbols(both, RECORDED).name(8, BASE) == "other+0x0"  # a child of whom no image is known
+    assert Symbols(both, RECORDED).name(8, BASE) == "other+0x0"  # a child without a known image
 
 
 def functions(path: str) -> list[tuple[int, int, str]]:

@@ -19,7 +19,7 @@ GROUP = 0x70
 
 
 def many_slots() -> Log:
-    """The later the longer. In every third one a worker gets up by itself, in the others it is woken.
+    """The later the longer. In every third one a timer wakes a worker, in the others it is woken.
     In two events are lost, and the last has no end."""
     log = Log()
     log.pool(workers=3, cpus=4, name="cell")
@@ -38,7 +38,7 @@ def many_slots() -> Log:
     for _ in range(8):
         log.add(ev.STEAL, at, W0, POOL)
     for _ in range(3):
-        log.wake(at, worker=1)  # that has not got up when the trace ends
+        log.wake(at, worker=1)  # that is not awake when the trace ends
     return log
 
 

@@ -136,7 +136,7 @@ def _held_us():
 def test_idle_states_are_held_off_when_asked_for_only(start):
     before_us = _held_us()
     if before_us == 0:
-        pytest.skip("somebody else holds them off")
+        pytest.skip("another program holds them off")
     free = start("kind=timer", "class=other", "hold=no")
     assert _until(lambda: _threads(free)) and _held_us() == before_us
     held = start("kind=timer", "class=other", "hold=yes")

@@ -40,7 +40,7 @@ def _target(system: System, cpus: str | None) -> Target:
 
 
 def _show_results(results: Iterable[change.Result]) -> bool:
-    """Prints each result as it comes. @return whether all went well"""
+    """Prints each result at once. @return whether all went well"""
     good = True
     for result in results:
         detail = f": {result.detail}" if result.detail else ""

@@ -63,7 +63,7 @@ def _change(system: System, path: str, kind: Kind, new: str) -> Iterator[Change]
 
 
 def interrupt_actions(system: System, irq: str) -> str:
-    """Names of those who handle it; "" = nobody does."""
+    """Names of its handlers; "" = none."""
     names = system.text(f"/sys/kernel/irq/{irq}/actions")
     if names is not None:
         return names.strip(",")
@@ -72,7 +72,7 @@ def interrupt_actions(system: System, irq: str) -> str:
 
 
 def interrupt_numbers(system: System) -> list[str]:
-    """Of interrupts that somebody handles."""
+    """Of interrupts with a handler."""
     return [name for name in system.names("/proc/irq") if name.isdigit() and interrupt_actions(system, name)]
 
 

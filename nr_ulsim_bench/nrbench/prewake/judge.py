@@ -60,7 +60,7 @@ def collect(lines: Iterable[Line]) -> Results:
 
 
 def constants(modes: Modes) -> Costs:
-    """What somebody can set by hand: a lead, or none at all."""
+    """A setting that an operator can choose: a lead, or none at all."""
     by_hand = {name: line for name, line in modes.items() if name == "off" or name[:6] == "fixed:"}
     return {name: line["round_cost_us"] for name, line in by_hand.items()}
 

@@ -10,7 +10,7 @@ from typing import Iterator, NamedTuple
 
 from nrbench.prewake.judge import CaseKey
 
-CAP_PERCENT, PRICE = 10, 9
+CAP_PERCENT, SPIN_PRICE = 10, 9
 KINDS = ("regret", "steady", "step", "idle", "canary")
 # Making the pool, warming up, ending; beside what is measured.
 OVERHEAD_S = 0.1
@@ -67,7 +67,7 @@ class Options:
 
 
 def environments(cores: int, realtime: bool = True) -> list[Environment]:
-    """Injected latencies are for workers on CPUs of their own, and of a class that nobody takes those from:
+    """Injected latencies are for workers on CPUs of their own, and of a class that keeps them:
     the producer's CPU must not sleep with them."""
     other_machine = (*(("class=rrall",) if realtime else ()), "pin=1")
     return [
@@ -138,7 +138,7 @@ def regret_cases(options: Options) -> Iterator[Case]:
 
 
 def _policy(options: Options) -> tuple[str, ...]:
-    return f"cap={CAP_PERCENT}", f"price={PRICE}", f"seed={options.seed}"
+    return f"cap={CAP_PERCENT}", f"spin_price={SPIN_PRICE}", f"seed={options.seed}"
 
 
 STEADY_WORK = ("12x6", "4x20", "22x28", "12x6+22x28")

@@ -14,7 +14,7 @@ from nrbench.table import layout
 
 Row = list[str]
 REGRET = (
-    "Regret: cost of a slot in us (lateness + CPU time beyond the work / price).\n"
+    "Regret: cost of a slot in us (lateness + CPU time beyond the work / spin_price).\n"
     "  best: the lead, or off, with the least cost; tuned: chosen in half of the rounds, paid in the other\n"
     "  ratio: auto / tuned, with its 90 % interval; rounds: without those in which other programs had more "
     f"than {judge.OTHERS_MAX:g} CPUs\n  PASS: ratio up to {judge.REGRET_MAX:g}"

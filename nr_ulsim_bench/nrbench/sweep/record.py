@@ -157,7 +157,7 @@ def to_line(run: Run) -> str:
 
 
 def first_error(error: ValidationError) -> str:
-    """The field and what is wrong with it."""
+    """The field and the error in it."""
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")

@@ -49,7 +49,7 @@ class Runner:
         return [run for run in self.taken if run.status != "ok"]
 
     def _take(self, setting: Setting) -> Taken:
-        """A setting that never succeeds is not tried for ever; one that fails now and then is."""
+        """A setting that never succeeds is given up; one that fails now and then is not."""
         if self.failures[setting] >= FAILURES_MAX and setting not in self.has_succeeded:
             error = f"left out: {FAILURES_MAX} runs of it failed and none succeeded"
             return {"status": "missing", "error": error}

@@ -37,7 +37,7 @@ class Figures(Tally):
     tasks: int = 0
     left_out: int = 0  # events were lost while they ran, or their begin is not in the trace
     unfinished: int = 0  # no end
-    not_joined: int = 0  # bursts that nobody waited for: they end with their last task
+    not_joined: int = 0  # bursts that no thread waited for: they end with their last task
     busy_ns: int = 0
     room_ns: int = 0  # duration x CPUs that could have worked
     path_count: int = 0

@@ -27,7 +27,7 @@ ENDING_LOOKS, ENDING_S = 60, 0.5
 DUMP_WAIT_S = 10.0
 DUMP_S = 0.2  # in which the programs write down their state
 NOT_INSTALLED = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
-STATES = ("procname", "bin_info")  # others have arrays, whose length nobody checks when a trace is damaged
+STATES = ("procname", "bin_info")  # others have arrays, whose length is not checked when a trace is damaged
 OVERFLOW = 1 << 63  # LTTng adds it where a count seems to have shrunk
 DAEMON_HELP = (
     "Start a session daemon by hand to see its errors: lttng-sessiond --verbose. A daemon that runs as "

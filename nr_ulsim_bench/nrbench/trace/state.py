@@ -277,7 +277,7 @@ class Process:
 
 
 def note_group(groups: dict[int, Moment], group: int, moment: Moment) -> None:
-    """Of the groups that were last heard of."""
+    """Of the groups with the latest events."""
     groups.pop(group, None)
     groups[group] = moment
     if len(groups) > GROUPS_MAX:
