@@ -146,7 +146,7 @@ void bench_close(bench_run_t *bench)
 
 bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode)
 {
-  // A fixed lead stands for an operator's tuning without a view of CPU time: no cap. Its CPU time is in its cost.
+  // A fixed lead stands for tuning by hand without a view of CPU time: no cap. Its CPU time is in its cost.
   const uint32_t cap = mode->spin == WS_SPIN_FIXED ? 100 : bench->question->cap_percent;
   if (ws_pool_set_spin(bench->pool, mode->spin, mode->lead_ns) == 0 &&
       ws_pool_set_spin_cpu_max(bench->pool, cap) == 0)

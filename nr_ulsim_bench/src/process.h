@@ -19,8 +19,8 @@ void process_end(pid_t process);
 
 /// @brief Let the kernel kill this process when process_set_limit() has run out.
 /// A parent that waits for the moment could not, when real-time workers spin on every CPU, and a parent that
-/// outranks them can spin itself: reaping a process waits for a thread that looks at it in /proc, which may be one
-/// that the parent keeps off the CPU.
+/// outranks them can spin itself: reaping a process waits for a thread that looks at it in /proc, which may
+/// be one that the parent keeps off the CPU.
 /// @return false with errno set
 bool process_limit(timer_t *timer, double limit_s);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenario files: the included ones are what OAI's CI runs, and a wrong file gets a message that names the error."""
+"""Scenario files: the included ones are what OAI's CI runs, and a message names the error in a file."""
 
 import getopt
 

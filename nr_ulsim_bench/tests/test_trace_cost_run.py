@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tracing costs: which part runs inside a session, and what a session of another program does to a run."""
+"""What tracing costs: which part runs inside a session, and what a foreign session does to a run."""
 
 import io
 import stat

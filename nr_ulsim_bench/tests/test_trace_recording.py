@@ -77,7 +77,7 @@ def test_that_this_fails_is_of_no_consequence(model):
     assert answer.returncode == 0 and model.told() == [*WHOLE, "regenerate", *END]
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, to be another user")
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv")
 def test_another_users_folders():
     folder = Path(tempfile.mkdtemp())  # pytest's own are closed to others
     (folder / "closed" / "t").mkdir(parents=True)

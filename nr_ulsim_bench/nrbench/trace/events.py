@@ -47,7 +47,7 @@ class Kind(NamedTuple):
     phase: str | None = None
 
 
-# Fields that the report does not use are not decoded: that would be most of the time it takes to read a trace.
+# Fields that the report does not use are not decoded: they would take most of the reading time.
 KINDS: dict[str, Kind] = {
     f"{PROVIDER}:pool_start": Kind(POOL_START, ("pool", "name", "workers", "cpus", "worker_cpus")),
     f"{PROVIDER}:pool_stop": Kind(POOL_STOP, ("pool",)),
