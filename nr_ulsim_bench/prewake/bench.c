@@ -48,7 +48,7 @@ static bool make_pool(bench_run_t *bench)
   settings.name = WORKER_NAME;
   settings.workers = workers;
   settings.spin_cpu_max_percent = question->cap_percent;
-  settings.spin_price = question->price;
+  settings.spin_price = question->spin_price;
   if (question->pin && cores) {
     settings.cores = cores;
     settings.core_count = workers;
