@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_window.c
+/// The window of samples against a plain list of the last 64: quantiles, what is missing and too much, the
+/// best wait against every wait there is, what 32 bits cannot hold.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../base/ws_window.h"
+#include "../../support/ws_test.h"
+
+/// The reference: samples in order of arrival, of which the last WS_WINDOW_SAMPLES count.
+typedef struct {
+  uint32_t count;
+  int64_t sample[WS_WINDOW_SAMPLES];
+} list_t;
+
+static int64_t cut(int64_t ns)
+{
+  return ns > INT32_MAX ? INT32_MAX : ns < INT32_MIN ? INT32_MIN : ns;
+}
+
+static void list_add(list_t *list, int64_t ns)
+{
+  if (list->count == WS_WINDOW_SAMPLES)
+    memmove(&list->sample[0], &list->sample[1], --list->count * sizeof(list->sample[0]));
+  list->sample[list->count++] = cut(ns);
+}
+
+static int64_t list_quantile(const list_t *list, uint32_t permille)
+{
+  int64_t best = INT64_MAX;
+  for (uint32_t i = 0; i < list->count; i++) {
+    uint32_t reached = 0;
+    for (uint32_t j = 0; j < list->count; j++)
+      reached += list->sample[j] <= list->sample[i];
+    if (reached * 1000 >= permille * list->count && list->sample[i] < best)
+      best = list->sample[i];
+  }
+  return list->count ? best : 0;
+}
+
+static double list_above(const list_t *list, int64_t ns, int64_t most_ns)
+{
+  double sum = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    sum += fmin(fmax(0, (double)(list->sample[i] - ns)), (double)most_ns);
+  return list->count ? sum / list->count : 0;
+}
+
+static double list_below(const list_t *list, int64_t ns)
+{
+  double sum = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    sum += fmax(0, (double)(ns - list->sample[i]));
+  return list->count ? sum / list->count : 0;
+}
+
+static uint32_t list_reached(const list_t *list, int64_t ns)
+{
+  uint32_t reached = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    reached += list->sample[i] <= ns;
+  return reached;
+}
+
+/// A sample: often one of few values, so that there are equal ones; sometimes none that 32 bits hold.
+static int64_t any_sample(uint64_t *state)
+{
+  const int64_t random = (int64_t)test_random(state);
+  switch (test_random(state) % 8) {
+    case 0: return random;
+    case 1: return random % 3000000000;
+    case 2:
+    case 3: return random % 5;
+    default: return random % 100000;
+  }
+}
+
+static void as_a_plain_list_of_the_last(void)
+{
+  uint64_t state = test_seed();
+  uint32_t wrong = 0;
+  for (uint32_t round = 0; round < 20; round++) {
+    ws_window_t window = {0};
+    list_t list = {0};
+    for (uint32_t i = 0; i < 300; i++) {
+      const int64_t ns = any_sample(&state), at = cut(any_sample(&state));
+      ws_window_add(&window, ns);
+      list_add(&list, ns);
+      wrong += window.count != list.count;
+      const uint32_t permille = (uint32_t)(test_random(&state) % 1001);
+      wrong += ws_window_quantile(&window, permille) != list_quantile(&list, permille);
+      const int64_t most = (int64_t)(test_random(&state) % 200000);
+      wrong += fabs((double)ws_window_above(&window, at, most) - list_above(&list, at, most)) > 1;
+      wrong += fabs((double)ws_window_above(&window, at, INT64_MAX) - list_above(&list, at, INT64_MAX)) > 1;
+      wrong += fabs((double)ws_window_below(&window, at) - list_below(&list, at)) > 1;
+      wrong += fabs(ws_window_reached(&window, at) * list.count - list_reached(&list, at)) > 1e-9;
+    }
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+}
+
+static void nothing_is_known(void)
+{
+  const ws_window_t window = {0};
+  CU_ASSERT_EQUAL(ws_window_quantile(&window, 500), 0);
+  CU_ASSERT_EQUAL(ws_window_above(&window, -10, 100), 0);
+  CU_ASSERT_EQUAL(ws_window_below(&window, 10), 0);
+  CU_ASSERT_EQUAL(ws_window_best_wait(&window, -7, 100, 0.5, 1000), -7);
+  CU_ASSERT_TRUE(ws_window_reached(&window, 1000) <= 0);
+}
+
+static void what_is_old_is_gone(void)
+{
+  ws_window_t window = {0};
+  ws_window_add(&window, INT64_MAX);
+  for (uint32_t i = 1; i < WS_WINDOW_SAMPLES; i++)
+    ws_window_add(&window, 5);
+  CU_ASSERT_EQUAL(ws_window_quantile(&window, 1000), INT32_MAX);
+  ws_window_add(&window, 5);
+  CU_ASSERT_EQUAL(ws_window_quantile(&window, 1000), 5);
+  CU_ASSERT_EQUAL(window.count, WS_WINDOW_SAMPLES);
+}
+
+static void cut_to_32_bits(void)
+{
+  ws_window_t window = {0};
+  ws_window_add(&window, INT64_MIN);
+  ws_window_add(&window, INT64_MAX);
+  CU_ASSERT_EQUAL(ws_window_quantile(&window, 0), INT32_MIN);
+  CU_ASSERT_EQUAL(ws_window_quantile(&window, 500), INT32_MIN);
+  CU_ASSERT_EQUAL(ws_window_quantile(&window, 501), INT32_MAX);
+  CU_ASSERT_EQUAL(ws_window_quantile(&window, 5000), INT32_MAX); // more than all of them
+  CU_ASSERT_EQUAL(ws_window_above(&window, INT32_MIN, INT64_MAX), UINT32_MAX / 2); // no overflow
+  CU_ASSERT_EQUAL(ws_window_below(&window, INT32_MAX), UINT32_MAX / 2);
+}
+
+typedef struct {
+  int64_t from_ns, bound_ns, miss_ns;
+  double absent;
+} wait_case_t;
+
+static int ascending(const void *left, const void *right)
+{
+  const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
+/// @return the one more event beyond the latest; the bound when the wait can reach none
+static int64_t one_more(const list_t *list, const wait_case_t *how)
+{
+  int64_t reachable[WS_WINDOW_SAMPLES], count = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->sample[i] > how->from_ns && list->sample[i] <= how->bound_ns)
+      reachable[count++] = list->sample[i];
+  qsort(reachable, (size_t)count, sizeof(reachable[0]), ascending);
+  const int64_t at = count > 0 ? 2 * reachable[count - 1] - reachable[count / 2] : INT64_MAX;
+  return at < how->bound_ns ? at : how->bound_ns;
+}
+
+/// @return what a wait from from_ns to @p end_ns costs over all samples, and for the one more
+static double wait_cost(const list_t *list, const wait_case_t *how, int64_t more_ns, int64_t end_ns)
+{
+  const double all = (double)(end_ns - how->from_ns);
+  double cost = how->absent * list->count * all;
+  cost += more_ns <= end_ns ? (double)(more_ns - how->from_ns) : all + (double)how->miss_ns;
+  for (uint32_t i = 0; i < list->count; i++) {
+    const int64_t at = list->sample[i];
+    if (at > how->from_ns && at <= end_ns)
+      cost += (double)(at - how->from_ns);
+    else if (at > end_ns)
+      cost += all + (at <= how->bound_ns ? (double)how->miss_ns : 0);
+  }
+  return cost;
+}
+
+/// Every end from from_ns to the bound.
+static double least_cost(const list_t *list, const wait_case_t *how, int64_t more_ns)
+{
+  double least = wait_cost(list, how, more_ns, how->from_ns);
+  for (int64_t end_ns = how->from_ns; end_ns <= how->bound_ns; end_ns++)
+    least = fmin(least, wait_cost(list, how, more_ns, end_ns));
+  return least;
+}
+
+static bool can_reach_any(const list_t *list, const wait_case_t *how)
+{
+  bool any = false;
+  for (uint32_t i = 0; i < list->count; i++)
+    any |= list->sample[i] > how->from_ns && list->sample[i] <= how->bound_ns;
+  return any;
+}
+
+static bool is_best(const list_t *list, const wait_case_t *how, int64_t end_ns)
+{
+  if (!can_reach_any(list, how))
+    return end_ns == how->from_ns;
+  const int64_t more_ns = one_more(list, how);
+  return end_ns >= how->from_ns && end_ns <= how->bound_ns
+         && wait_cost(list, how, more_ns, end_ns) <= least_cost(list, how, more_ns) + 1e-6;
+}
+
+static void best_wait_is_the_best_of_all(void)
+{
+  uint64_t state = test_seed();
+  uint32_t wrong = 0, none = 0, some = 0;
+  for (uint32_t round = 0; round < 2000; round++) {
+    ws_window_t window = {0};
+    list_t list = {0};
+    const uint32_t samples = 1 + (uint32_t)(test_random(&state) % 70);
+    const int64_t span = 1 + (int64_t)(test_random(&state) % 150);
+    for (uint32_t i = 0; i < samples; i++) {
+      const int64_t ns = (int64_t)(test_random(&state) % (uint64_t)(2 * span)) - span;
+      ws_window_add(&window, ns);
+      list_add(&list, ns);
+    }
+    const wait_case_t how = {.from_ns = (int64_t)(test_random(&state) % 200) - 120,
+                             .bound_ns = (int64_t)(test_random(&state) % 200) - 40,
+                             .miss_ns = (int64_t)(test_random(&state) % 300),
+                             .absent = (double)(test_random(&state) % 16) / 8};
+    const int64_t end_ns = ws_window_best_wait(&window, how.from_ns, how.bound_ns, how.absent, how.miss_ns);
+    wrong += !is_best(&list, &how, end_ns);
+    none += end_ns == how.from_ns;
+    some += end_ns > how.from_ns;
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  CU_ASSERT_TRUE(none > 100 && some > 100); // both kinds of answer were seen
+}
+
+static void a_wait_that_costs_more_than_a_miss_is_none(void)
+{
+  ws_window_t window = {0};
+  for (uint32_t i = 0; i < WS_WINDOW_SAMPLES; i++)
+    ws_window_add(&window, 1000);
+  CU_ASSERT_EQUAL(ws_window_best_wait(&window, 0, 2000, 0, 999), 0);
+  CU_ASSERT_EQUAL(ws_window_best_wait(&window, 0, 2000, 0, 1001), 1000);
+  CU_ASSERT_EQUAL(ws_window_best_wait(&window, 0, 999, 0, 100000), 0); // beyond the bound
+  CU_ASSERT_EQUAL(ws_window_best_wait(&window, 0, 2000, 1, 1900), 0); // every other time it does not come
+  CU_ASSERT_EQUAL(ws_window_best_wait(&window, 0, 2000, 1, 2001), 1000);
+}
+
+TEST_MAIN("window", TEST_CASE(as_a_plain_list_of_the_last), TEST_CASE(nothing_is_known),
+          TEST_CASE(what_is_old_is_gone), TEST_CASE(cut_to_32_bits), TEST_CASE(best_wait_is_the_best_of_all),
+          TEST_CASE(a_wait_that_costs_more_than_a_miss_is_none))

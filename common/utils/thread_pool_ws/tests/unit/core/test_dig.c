@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_dig.c
+/// Waits inside waits on one thread, each with its mark in the thread's queue: whatever an inner wait digs
+/// out, and whatever thieves take meanwhile, an outer wait finds no unrelated task above its mark.
+#include "../../../core/ws_dig.h"
+
+#include "../../../core/ws_find.h"
+#include "../../../pool/ws_lane.h"
+#include "../../../pool/ws_queue.h"
+#include "../../support/ws_test.h"
+
+enum { DEPTH_MAX = 6, STEPS = 200000, CAPACITY = 64 };
+
+typedef struct {
+  ws_pool_t *pool; ///< without workers: no other thread looks at the lane
+  ws_here_t here;
+  ws_mark_t mark[DEPTH_MAX];
+  uint32_t depth; ///< waits that have begun
+  alignas(4) ws_group_t group[DEPTH_MAX + 1]; ///< told apart by their addresses
+} scene_t;
+
+static scene_t scene;
+
+static void begin(void)
+{
+  ws_settings_t settings = test_settings(0);
+  settings.queue_capacity = CAPACITY;
+  scene = (scene_t){.pool = test_create(&settings)};
+  scene.here = ws_here(scene.pool);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(scene.here.queue);
+}
+
+static void end(void)
+{
+  scene.here.queue->mark = NULL;
+  ws_task_t task;
+  while (ws_deque_take(&scene.here.queue->deque, &task))
+    continue;
+  test_destroy(scene.pool);
+}
+
+/// A task that carries @p group and knows how many waits had begun when it was pushed.
+static void push(ws_group_t *group)
+{
+  const ws_task_t task = {.func = test_empty_task, .arg = (void *)(uintptr_t)scene.depth, .group = group};
+  if (ws_deque_has_room(&scene.here.queue->deque, 1))
+    ws_deque_push(&scene.here.queue->deque, &task, 1);
+}
+
+/// As a wait outside of the pool's workers does: weak tags only inside a task.
+static bool take_under(const ws_group_t *group, ws_task_t *task)
+{
+  return ws_queue_take_under(scene.here.queue, group, ws_takes_weak(scene.here), 1024, task);
+}
+
+static void begin_wait(void)
+{
+  ws_mark_t *mark = &scene.mark[scene.depth++];
+  *mark = (ws_mark_t){.index = ws_queue_end(scene.here.queue), .outer = scene.here.queue->mark};
+  scene.here.queue->mark = mark;
+}
+
+static void end_wait(void)
+{
+  scene.here.queue->mark = scene.here.queue->mark->outer;
+  scene.depth--;
+}
+
+static void steal_all_but(uint64_t left)
+{
+  ws_steal_memo_t memo = {0};
+  ws_task_t task;
+  while (ws_deque_size(&scene.here.queue->deque) > left)
+    ws_deque_steal(&scene.here.queue->deque, &memo, &task);
+}
+
+/// @return how many queued tasks lie above a wait's mark though they were pushed before that wait began
+static uint32_t strangers(void)
+{
+  const ws_deque_t *deque = &scene.here.queue->deque;
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: one thread, here and below
+  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: as ring
+  uint32_t found = 0;
+  for (uint64_t index = ws_load_relaxed(&deque->top); index != bottom; index++) { // relaxed: as ring
+    const ws_cell_t *cell = &ring->cell[index & ring->mask];
+    const uintptr_t pushed_at = (uintptr_t)ws_load_relaxed(&cell->arg); // relaxed: as ring
+    for (uint32_t wait = 0; wait < scene.depth; wait++)
+      found += (int64_t)(index - scene.mark[wait].index) >= 0 && pushed_at <= wait;
+  }
+  return found;
+}
+
+/// The wait inside digs for a task that a thief has just taken, with all that lay below it.
+static void dig_that_comes_too_late(void)
+{
+  begin();
+  ws_task_t task;
+  push(&scene.group[0]);
+  push(&scene.group[0]);
+  begin_wait();
+  begin_wait();
+  CU_ASSERT_FALSE(take_under(&scene.group[2], &task));
+  CU_ASSERT_EQUAL(ws_deque_size(&scene.here.queue->deque), 2);
+  CU_ASSERT_EQUAL(strangers(), 0);
+  end_wait();
+  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // they are still unrelated
+  end_wait();
+  end();
+}
+
+/// The wait around the one that digs still finds what was pushed since it began, and nothing else.
+static void outer_wait_finds_its_own(void)
+{
+  begin();
+  ws_task_t task;
+  push(&scene.group[1]);
+  push(&scene.group[0]);
+  begin_wait();
+  push(&scene.group[3]);
+  begin_wait();
+  CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // from under two others
+  CU_ASSERT_PTR_EQUAL(task.group, &scene.group[1]);
+  CU_ASSERT_EQUAL(strangers(), 0);
+  end_wait();
+  CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[2], &task));
+  CU_ASSERT_PTR_EQUAL(task.group, &scene.group[3]);
+  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[2], &task));
+  end_wait();
+  end();
+}
+
+/// A task that knows its number.
+static void push_number(uintptr_t number, ws_group_t *group)
+{
+  const ws_task_t task = {.func = test_empty_task, .arg = (void *)number, .group = group};
+  ws_deque_push(&scene.here.queue->deque, &task, 1);
+}
+
+/// @return whether the queue holds the tasks @p first to @p last without @p missing, in their order
+static bool holds(uintptr_t first, uintptr_t last, uintptr_t missing)
+{
+  const ws_deque_t *deque = &scene.here.queue->deque;
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: one thread, here and below
+  uint64_t index = ws_load_relaxed(&deque->top); // relaxed: as ring
+  bool good = true;
+  for (uintptr_t number = first; number <= last; number++)
+    if (number != missing)
+      good &= ws_load_relaxed(&ring->cell[index++ & ring->mask].arg) == (void *)number; // relaxed: as ring
+  return good && index == ws_load_relaxed(&deque->bottom); // relaxed: as ring
+}
+
+/// From the top, from the middle, from the bottom; without success, when the last of them is taken, too.
+static void the_others_keep_their_order(void)
+{
+  ws_task_t task;
+  for (uintptr_t wanted = 0; wanted <= 5; wanted++) {
+    begin();
+    for (uintptr_t number = 1; number <= 5; number++)
+      push_number(number, &scene.group[number == wanted]);
+    CU_ASSERT_EQUAL(take_under(&scene.group[1], &task), wanted != 0);
+    if (wanted != 0)
+      CU_ASSERT_PTR_EQUAL(task.arg, (void *)wanted);
+    CU_ASSERT_TRUE(holds(1, 5, wanted));
+    end();
+  }
+}
+
+/// A ring that is full, and tasks that come to lie one index higher, round its end.
+static void a_full_ring_keeps_its_order(void)
+{
+  ws_task_t task;
+  begin();
+  for (uintptr_t number = 1; number <= CAPACITY; number++)
+    push_number(number, &scene.group[0]);
+  CU_ASSERT_FALSE(take_under(&scene.group[1], &task));
+  CU_ASSERT_TRUE(holds(1, CAPACITY, 0));
+  CU_ASSERT_FALSE(take_under(&scene.group[1], &task));
+  CU_ASSERT_TRUE(holds(1, CAPACITY, 0));
+  end();
+}
+
+static void step(uint64_t *random)
+{
+  ws_task_t task;
+  ws_group_t *group = &scene.group[test_random(random) % (DEPTH_MAX + 1)];
+  switch (test_random(random) % 8) {
+  case 0:
+    if (scene.depth < DEPTH_MAX)
+      begin_wait();
+    break;
+  case 1:
+    if (scene.depth > 0)
+      end_wait();
+    break;
+  case 2:
+    steal_all_but(test_random(random) % 8);
+    break;
+  case 3:
+    if (scene.depth > 0)
+      take_under(group, &task); // a task of the group may be there, or have gone
+    break;
+  case 4:
+    if (scene.depth > 0)
+      ws_find_own(scene.pool, scene.here, group, &task);
+    break;
+  default:
+    push(group);
+  }
+}
+
+static void no_stranger_above_a_mark(void)
+{
+  begin();
+  uint64_t random = test_seed();
+  uint32_t wrong = 0;
+  for (uint32_t i = 0; i < STEPS; i++) {
+    step(&random);
+    wrong += strangers() > 0;
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  end();
+}
+
+static struct {
+  ws_pool_t *pool;
+  ws_group_t below, wanted;
+  sem_t stranger_ran, over;
+  bool in_time;
+} buried;
+
+static void post(void *sem)
+{
+  sem_post(sem);
+}
+
+/// Found under the unrelated task. Empties the own queue: the unrelated one is in the aside queue only, and
+/// blocks until another worker has run it.
+static void need_the_stranger(void *unused)
+{
+  (void)unused;
+  ws_group_wait(&buried.below, buried.pool);
+  ws_blocking_begin();
+  buried.in_time = test_sem_wait(&buried.stranger_ran);
+  ws_blocking_end();
+}
+
+static void bury(void *unused)
+{
+  (void)unused;
+  ws_group_init(&buried.below, 1);
+  ws_group_init(&buried.wanted, 1);
+  test_push(buried.pool, test_empty_task, NULL, &buried.below);
+  test_push(buried.pool, need_the_stranger, NULL, &buried.wanted);
+  test_push(buried.pool, post, &buried.stranger_ran, NULL);
+  ws_group_wait(&buried.wanted, buried.pool);
+  sem_post(&buried.over);
+}
+
+/// On one CPU the second worker sleeps until the first one blocks.
+static void what_lies_aside_is_found_by_others(void)
+{
+  test_use_cpus(1);
+  buried.pool = test_pool(2);
+  sem_init(&buried.stranger_ran, 0, 0);
+  sem_init(&buried.over, 0, 0);
+  CU_ASSERT_TRUE(test_until_quiet(buried.pool));
+  test_push(buried.pool, bury, NULL, NULL);
+  CU_ASSERT_TRUE(test_sem_wait(&buried.over));
+  CU_ASSERT_TRUE(buried.in_time);
+  test_destroy(buried.pool);
+  sem_destroy(&buried.stranger_ran);
+  sem_destroy(&buried.over);
+  test_use_cpus(0);
+}
+
+TEST_MAIN("dig", TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
+          TEST_CASE(the_others_keep_their_order), TEST_CASE(a_full_ring_keeps_its_order),
+          TEST_CASE(no_stranger_above_a_mark),
+          TEST_CASE(what_lies_aside_is_found_by_others))

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_report.c
+/// The page that a pool prints about itself: complete for any pool, within its bounds for any numbers
+/// (--wrap=ws_pool_prewake_stats), and printed at the stop only for who asked for it.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../support/ws_test.h"
+
+#define LINES_MAX 40u
+#define COLUMNS_MAX 100u
+
+static struct {
+  uint32_t count, too_long;
+  char text[LINES_MAX + 1][COLUMNS_MAX + 1];
+} page;
+
+static struct {
+  bool given; ///< by the test instead of by the pool
+  ws_prewake_stats_t stats;
+} prewake;
+
+void __real_ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+void __wrap_ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+
+void __wrap_ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+{
+  if (prewake.given)
+    *stats = prewake.stats;
+  else
+    __real_ws_pool_prewake_stats(pool, stats);
+}
+
+static void keep(void *arg, const char *text)
+{
+  if (arg != &page || page.count >= LINES_MAX || strlen(text) > COLUMNS_MAX || strchr(text, '\n'))
+    page.too_long++;
+  else
+    snprintf(page.text[page.count], sizeof(page.text[0]), "%s", text);
+  page.count++;
+}
+
+static void take_page(ws_pool_t *pool)
+{
+  memset(&page, 0, sizeof(page));
+  ws_pool_report(pool, keep, &page);
+  CU_ASSERT_EQUAL(page.too_long, 0);
+  CU_ASSERT_TRUE(page.count > 0 && page.count <= LINES_MAX);
+}
+
+/// @return whether a line holds both
+static bool page_has(const char *head, const char *text)
+{
+  for (uint32_t i = 0; i < page.count && i < LINES_MAX; i++)
+    if (strstr(page.text[i], head) && strstr(page.text[i], text))
+      return true;
+  printf("\n  no line with \"%s\" and \"%s\" ", head, text);
+  return false;
+}
+
+/// No quotient of nothing by nothing.
+static bool page_has_numbers_only(void)
+{
+  for (uint32_t i = 0; i < page.count && i < LINES_MAX; i++)
+    if (strstr(page.text[i], "nan") || strstr(page.text[i], "inf"))
+      return false;
+  return true;
+}
+
+static bool is_complete(void)
+{
+  static const char *const head[] = {
+      "report",    "  spin ",      "  poll step ", "  workers ", "  queues ",   "  watchdog ", "  bursts ",
+      "  period ", "  state ",     "  pre-wakes ", "  lead ",    "  busy-poll ", "  cut short ", "  slept ",
+      "  < 250 us ", "  < 1 ms ",  "  < 4 ms ",    "  < 16 ms ", "  longer ",   "  thread ",   "  outside ",
+  };
+  bool complete = true;
+  for (size_t i = 0; i < TEST_COUNT(head); i++)
+    complete &= page_has(head[i], "");
+  return complete;
+}
+
+static void a_pool_that_ran(void)
+{
+  ws_pool_t *pool = test_pool(3);
+  ws_au64_t count = {0};
+  for (uint32_t round = 0; round < 20; round++) {
+    ws_group_t group;
+    ws_group_init(&group, 25);
+    for (uint32_t i = 0; i < 25; i++)
+      test_push(pool, test_count_task, &count, &group);
+    ws_group_wait(&group, pool);
+  }
+  take_page(pool);
+  CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
+  CU_ASSERT_TRUE(page_has("workers", "3 of 3") && page_has("worker 2", ""));
+  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
+  take_page(pool); // also when it has stopped
+  CU_ASSERT_TRUE(is_complete());
+  uint64_t run = 0, tasks;
+  for (uint32_t i = 0; i < page.count; i++)
+    if (sscanf(page.text[i], "  worker %*u %lu", &tasks) == 1
+        || sscanf(page.text[i], "  outside %lu", &tasks) == 1)
+      run += tasks;
+  CU_ASSERT_EQUAL(run, 500);
+  test_destroy(pool);
+}
+
+static void a_pool_without_workers(void)
+{
+  ws_pool_t *pool = test_pool(0);
+  take_page(pool);
+  CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
+  CU_ASSERT_TRUE(page_has("workers", "0 of 0"));
+  test_push(pool, test_empty_task, NULL, NULL);
+  take_page(pool);
+  CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
+  test_destroy(pool);
+}
+
+static void many_workers_are_summed(void)
+{
+  ws_pool_t *pool = test_pool(20);
+  take_page(pool);
+  CU_ASSERT_TRUE(page_has("worker 7", "") && page_has("12 more", ""));
+  test_destroy(pool);
+}
+
+static void each_mode_is_named(void)
+{
+  static const char *const named[] = {
+      [WS_SPIN_OFF] = "off",
+      [WS_SPIN_FIXED] = "fixed, 12.5 us ahead; busy-polls at most 13 % of a core each",
+      [WS_SPIN_AUTO] = "auto, busy-polls at most 13 % of a core each; 1 us late weighs as 7 us of CPU time",
+      [WS_SPIN_HOT] = "hot: workers busy-poll without a limit",
+  };
+  for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_HOT; spin++) {
+    ws_settings_t settings = test_settings(0);
+    settings.spin = (ws_spin_t)spin;
+    settings.spin_lead_ns = 12500;
+    settings.spin_price = 7;
+    settings.spin_cpu_max_percent = 13;
+    ws_pool_t *pool = test_create(&settings);
+    take_page(pool);
+    CU_ASSERT_TRUE(page_has("  spin ", named[spin]));
+    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_FIXED, 33000), 0);
+    take_page(pool);
+    CU_ASSERT_TRUE(page_has("  spin ", "fixed, 33.0 us")); // what holds now
+    test_destroy(pool);
+  }
+}
+
+static const ws_prewake_stats_t some_stats = {
+    .bursts = 2000,
+    .expected_bursts = 1900,
+    .absent_bursts = 17,
+    .period_ns = 500000,
+    .period_bursts = 2,
+    .level = 1,
+    .level_changes = 3,
+    .hits = 1801,
+    .lates = 55,
+    .misses = 19,
+    .unused = 5,
+    .lead_p50_ns = 22500,
+    .lead_p99_ns = 61000,
+    .spin_ns = 2u * 2000 * 25000,
+    .capped_spins = 41,
+    .preempted_spins = 42,
+    .throttled_looks = 43,
+    .wake[WS_WAKE_PUSH][2] = {.wakes = 1234, .p50_ns = 31200, .p99_ns = 88800},
+    .wake[WS_WAKE_TIMER][4] = {.wakes = 99, .p50_ns = 11100, .p99_ns = 22200},
+};
+
+static void what_prewake_says_is_shown(void)
+{
+  prewake.given = true;
+  prewake.stats = some_stats;
+  ws_pool_t *pool = test_pool(2);
+  take_page(pool);
+  CU_ASSERT_TRUE(is_complete());
+  CU_ASSERT_TRUE(page_has("bursts", "2000 after a pause, 1900 of them when expected (95.0 %)"));
+  CU_ASSERT_TRUE(page_has("bursts", "17 expected, did not come"));
+  CU_ASSERT_TRUE(page_has("period", "500.0 us with 2 bursts"));
+  CU_ASSERT_TRUE(page_has("state", "workers: busy-poll after a burst, then sleep; changed 3 times"));
+  CU_ASSERT_TRUE(page_has("pre-wakes", "in time 1801, too late 55, for no burst 19; found no task left 5"));
+  CU_ASSERT_TRUE(page_has("lead", "p50 22.5 us, p99 61.0 us"));
+  CU_ASSERT_TRUE(page_has("busy-poll", "25.0 us a burst, 10.0 % of a core"));
+  CU_ASSERT_TRUE(page_has("cut short", "41") && page_has("cut short", "42") && page_has("cut short", "43"));
+  CU_ASSERT_TRUE(page_has("< 4 ms", "1234     31.2     88.8"));
+  CU_ASSERT_TRUE(page_has("longer", "99     11.1     22.2"));
+  prewake.given = false;
+  test_destroy(pool);
+}
+
+static void no_number_breaks_the_page(void)
+{
+  prewake.given = true;
+  memset(&prewake.stats, 0xff, sizeof(prewake.stats));
+  ws_pool_t *pool = test_pool(2);
+  take_page(pool);
+  CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
+  prewake.given = false;
+  test_destroy(pool);
+}
+
+static int stop_with_report(void *report)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.report = *(bool *)report;
+  ws_pool_t *pool = test_create(&settings);
+  char text[8192] = "";
+  int ends[2];
+  const int saved = dup(2);
+  if (pipe(ends) < 0 || saved < 0 || dup2(ends[1], 2) < 0)
+    return TEST_CHILD_SKIP;
+  ws_pool_stop(pool, WS_STOP_ABORT);
+  test_destroy(pool); // stopped already: says nothing again
+  dup2(saved, 2);
+  close(ends[1]);
+  size_t length = 0;
+  for (ssize_t got; (got = read(ends[0], text + length, sizeof(text) - 1 - length)) > 0;)
+    length += (size_t)got;
+  const char *first = strstr(text, "thread_pool_ws: report of pool ");
+  const bool once = first && strstr(text, "  outside ") && !strstr(strchr(first, '\n'), "report of pool ");
+  return (settings.report ? once : length == 0) ? 0 : 1;
+}
+
+static void printed_at_the_stop_if_asked_for(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(stop_with_report, &(bool){true}), 0);
+  CU_ASSERT_EQUAL(test_in_child(stop_with_report, &(bool){false}), 0);
+}
+
+TEST_MAIN("report", TEST_CASE(a_pool_that_ran), TEST_CASE(a_pool_without_workers),
+          TEST_CASE(many_workers_are_summed), TEST_CASE(each_mode_is_named),
+          TEST_CASE(what_prewake_says_is_shown), TEST_CASE(no_number_breaks_the_page),
+          TEST_CASE(printed_at_the_stop_if_asked_for))

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_stats.c
+/// The counters add up, a snapshot may be taken at any time, and it never takes more room than it was given.
+#include <string.h>
+
+#include "../../support/ws_test.h"
+
+typedef struct {
+  ws_pool_t *pool;
+  ws_au32_t over;
+  ws_au32_t fell;
+} reader_t;
+
+/// Counters only grow, for every reader at every moment.
+static void *read_on(void *reader_arg)
+{
+  reader_t *reader = reader_arg;
+  ws_worker_stats_t last[4] = {0}, now[4];
+  while (!ws_load_acquire(&reader->over)) {
+    ws_stats_t total;
+    const uint32_t filled = ws_pool_stats(reader->pool, &total, now, 4);
+    for (uint32_t i = 0; i < filled; i++)
+      if (now[i].run_tasks < last[i].run_tasks || now[i].stolen_tasks < last[i].stolen_tasks
+          || now[i].parks < last[i].parks || now[i].wakes_sent < last[i].wakes_sent)
+        ws_add_relaxed(&reader->fell, 1);
+    memcpy(last, now, sizeof(last));
+  }
+  return NULL;
+}
+
+static void counters_add_up(void)
+{
+  reader_t reader = {.pool = test_pool(3)};
+  ws_au64_t count = {0};
+  test_threads_t threads = {0};
+  test_spawn(&threads, read_on, &reader);
+  for (uint32_t round = 0; round < 200; round++) {
+    ws_group_t group;
+    ws_group_init(&group, 50);
+    for (uint32_t i = 0; i < 50; i++)
+      test_push(reader.pool, test_count_task, &count, &group);
+    ws_group_wait(&group, reader.pool);
+  }
+  CU_ASSERT_EQUAL(ws_pool_wait(reader.pool), 0);
+  ws_store_release(&reader.over, 1);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&reader.fell), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 10000);
+  CU_ASSERT_EQUAL(TEST_SUM(reader.pool, run_tasks), 10000);
+  CU_ASSERT_EQUAL(TEST_SUM(reader.pool, inline_tasks), 0);
+  CU_ASSERT_TRUE(TEST_SUM(reader.pool, stolen_tasks) <= 10000);
+  const ws_stats_t stats = test_stats(reader.pool);
+  CU_ASSERT_EQUAL(stats.queued_tasks, 0);
+  CU_ASSERT_EQUAL(stats.skipped_tasks, 0);
+  CU_ASSERT_EQUAL(stats.workers_requested, 3);
+  CU_ASSERT_TRUE(stats.outside.high_water_tasks <= 50 && stats.outside.high_water_tasks > 0);
+  CU_ASSERT_EQUAL(stats.outside.cpu, -1);
+  test_destroy(reader.pool);
+}
+
+static void fills_no_more_than_asked_for(void)
+{
+  ws_pool_t *pool = test_pool(3);
+  ws_worker_stats_t worker[5];
+  ws_stats_t total;
+  memset(worker, 0x5a, sizeof(worker));
+  const ws_worker_stats_t untouched = worker[4];
+  CU_ASSERT_EQUAL(ws_pool_stats(pool, &total, NULL, 0), 0);
+  CU_ASSERT_EQUAL(ws_pool_stats(pool, &total, worker, 2), 2);
+  CU_ASSERT_EQUAL(memcmp(&worker[2], &untouched, sizeof(untouched)), 0);
+  CU_ASSERT_EQUAL(ws_pool_stats(pool, &total, worker, 5), 3);
+  CU_ASSERT_EQUAL(memcmp(&worker[3], &untouched, sizeof(untouched)), 0);
+  CU_ASSERT_EQUAL(worker[0].cpu, -1);
+  test_destroy(pool);
+}
+
+static void readable_after_the_stop(void)
+{
+  ws_pool_t *pool = test_pool(2);
+  ws_au64_t count = {0};
+  for (uint32_t i = 0; i < 30; i++)
+    test_push(pool, test_count_task, &count, NULL);
+  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
+  CU_ASSERT_EQUAL(TEST_SUM(pool, run_tasks), 30);
+  CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 0);
+  test_destroy(pool);
+}
+
+static void what_runs_and_waits_is_shown(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  test_gate_t gate;
+  test_gate_init(&gate);
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  for (uint32_t i = 0; i < 7; i++)
+    test_push(pool, test_empty_task, NULL, NULL);
+  const ws_stats_t stats = test_stats(pool);
+  CU_ASSERT_EQUAL(stats.workers_active, 1);
+  CU_ASSERT_EQUAL(stats.workers_awake, 1);
+  CU_ASSERT_EQUAL(stats.queued_tasks, 7);
+  CU_ASSERT_EQUAL(stats.lanes_used, 1);
+  test_gate_let(&gate, 1);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  CU_ASSERT_EQUAL(test_stats(pool).workers_active, 0);
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
+TEST_MAIN("stats", TEST_CASE(counters_add_up), TEST_CASE(fills_no_more_than_asked_for),
+          TEST_CASE(readable_after_the_stop), TEST_CASE(what_runs_and_waits_is_shown))

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_near.c
+/// Timers wake workers near the thread that pushes first. Linked with --wrap: eight CPUs, and caches as the
+/// test says.
+#include "../../../pool/ws_near.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../../../prewake/ws_prewake.h"
+#include "../../../prewake/ws_prewake_state.h"
+#include "../../support/ws_test.h"
+
+#define CPUS 8u
+#define WORKERS 6u
+
+bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
+bool __wrap_ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
+uint64_t __wrap_ws_os_now_ns(void);
+
+static struct ws_pool_s pool;
+static ws_worker_t workers[WORKERS];
+static ws_prewake_pool_t prewake;
+static ws_prewake_worker_t worker_prewake[WORKERS];
+static uint32_t cpus_a_cache; ///< 0 = the system does not say
+static int32_t level; ///< of the last-level cache
+static uint64_t now_ns;
+
+bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
+{
+  unsigned cpu;
+  int index;
+  if (cpus_a_cache == 0
+      || sscanf(path, "/sys/devices/system/cpu/cpu%u/cache/index%d/shared_cpu_list", &cpu, &index) != 2
+      || index != level)
+    return false;
+  const unsigned first = cpu / cpus_a_cache * cpus_a_cache;
+  snprintf(text, bytes, "%u-%u\n", first, first + cpus_a_cache - 1);
+  return true;
+}
+
+bool __wrap_ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu)
+{
+  (void)set;
+  return cpu < CPUS;
+}
+
+uint64_t __wrap_ws_os_now_ns(void)
+{
+  return now_ns;
+}
+
+/// Worker i sleeps on CPU i; the producer runs on CPU 6.
+static void begin(uint32_t share, int32_t index)
+{
+  memset(&pool, 0, sizeof(pool));
+  memset(workers, 0, sizeof(workers));
+  memset(&prewake, 0, sizeof(prewake));
+  memset(worker_prewake, 0, sizeof(worker_prewake));
+  pool.prewake = &prewake;
+  for (uint32_t i = 0; i < WORKERS; i++)
+    workers[i].prewake = &worker_prewake[i];
+  cpus_a_cache = share;
+  level = index;
+  now_ns = 1000000;
+  pool.worker = workers;
+  pool.workers = WORKERS;
+  pool.mask_words = 1;
+  pool.cpus = pool.worker_cpus = CPUS;
+  pool.mask.bytes = 8;
+  ws_store_relaxed(&pool.producer_cpu, 1 + 6);
+  ws_near_plan(&pool);
+  for (uint32_t i = 0; i < WORKERS; i++) {
+    workers[i].pool = &pool;
+    workers[i].index = i;
+    ws_store_relaxed(&workers[i].seen_cpu, 1 + i);
+    ws_near_moved(&workers[i]);
+  }
+}
+
+static uint32_t near_mask(void)
+{
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < WORKERS; i++)
+    mask |= (uint32_t)ws_near_is(&pool, &workers[i]) << i;
+  return mask;
+}
+
+static void by_last_level_cache(void)
+{
+  begin(4, 3);
+  CU_ASSERT_EQUAL(pool.caches, 2);
+  CU_ASSERT_EQUAL(near_mask(), 0x30); // on CPUs 4 and 5
+  CU_ASSERT_EQUAL(ws_near_count(&pool), 2);
+  begin(2, 2); // no third level
+  CU_ASSERT_EQUAL(pool.caches, 4);
+  CU_ASSERT_EQUAL(near_mask(), 0);
+  CU_ASSERT_EQUAL(ws_near_count(&pool), 0);
+}
+
+static void all_are_near_where_it_is_not_known(void)
+{
+  begin(0, 3);
+  CU_ASSERT_EQUAL(near_mask(), 0x3f);
+  CU_ASSERT_EQUAL(ws_near_count(&pool), WORKERS);
+  begin(8, 3);
+  CU_ASSERT_EQUAL(near_mask(), 0x3f);
+  begin(4, 3);
+  ws_store_relaxed(&pool.producer_cpu, 0); // no thread has pushed yet
+  CU_ASSERT_EQUAL(near_mask(), 0x3f);
+  CU_ASSERT_EQUAL(ws_near_count(&pool), WORKERS);
+}
+
+static void a_worker_that_moves_is_counted_there(void)
+{
+  begin(4, 3);
+  ws_store_relaxed(&workers[0].seen_cpu, 1 + 7);
+  ws_near_moved(&workers[0]);
+  ws_near_moved(&workers[0]);
+  CU_ASSERT_EQUAL(ws_near_count(&pool), 3);
+  CU_ASSERT_TRUE(ws_near_is(&pool, &workers[0]));
+  ws_store_relaxed(&workers[5].seen_cpu, 1 + 1);
+  ws_near_moved(&workers[5]);
+  CU_ASSERT_EQUAL(ws_near_count(&pool), 2);
+}
+
+/// A burst is announced; at most @p most workers may be awake. @return which of them set a timer
+static uint32_t planned(uint32_t most)
+{
+  pool.capped = true;
+  pool.cpus = most;
+  ws_store_relaxed(&pool.expected_ns, now_ns + 1000000);
+  ws_store_relaxed(&pool.spin_cpus, CPUS);
+  pool.settings.spin_price = 9;
+  ws_store_relaxed(&pool.spin_cpu_max_percent, 100);
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < WORKERS; i++) {
+    workers[i].slept_ns = now_ns;
+    mask |= (uint32_t)(ws_prewake_plan(&workers[i]).rise_ns != 0) << i;
+  }
+  return mask;
+}
+
+static void near_ones_get_up_first(void)
+{
+  begin(4, 3);
+  CU_ASSERT_EQUAL(planned(2), 0x30); // though the far ones asked before them
+  begin(4, 3);
+  CU_ASSERT_EQUAL(planned(3), 0x31); // one far worker beside them
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 1);
+  for (uint32_t i = 0; i < WORKERS; i++)
+    ws_prewake_disarm(&workers[i]);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.armed), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 0);
+  begin(0, 3);
+  CU_ASSERT_EQUAL(planned(2), 0x3);
+}
+
+TEST_MAIN("near", TEST_CASE(by_last_level_cache), TEST_CASE(all_are_near_where_it_is_not_known),
+          TEST_CASE(a_worker_that_moves_is_counted_there), TEST_CASE(near_ones_get_up_first))

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_lead.c
+/// The lead, against the best lead there is, over many machines drawn at random: it is
+/// chosen from a window of samples and judged on others. And the gate: for which bursts it allows a timer.
+#include <math.h>
+#include <string.h>
+
+#include "../../../prewake/ws_lead.h"
+#include "../../support/ws_series.h"
+#include "../../support/ws_test.h"
+
+#define MACHINES 300u
+#define FRESH 4000u
+#define NO_BOUND 1e18
+
+/// How long this machine takes to wake a worker, and how its bursts jitter.
+typedef struct {
+  double median_ns, spread; ///< of W: log-uniform around its median
+  double second, factor; ///< share of the wakes that take so many times as long
+  double jitter_ns; ///< J is uniform in +-this
+  double price, occupancy;
+} machine_t;
+
+static machine_t any_machine(uint64_t *random)
+{
+  static const double prices[] = {1, 2, 5, 5, 10, 20};
+  machine_t machine = {.median_ns = 2000 * pow(100, series_uniform(random)), // 2 .. 200 us
+                       .spread = 1 + series_uniform(random),
+                       .jitter_ns = 50000 * series_uniform(random),
+                       .price = prices[test_random(random) % TEST_COUNT(prices)],
+                       .occupancy = 1};
+  if (series_uniform(random) < 0.4) {
+    machine.second = 0.3 * series_uniform(random);
+    machine.factor = 3 + 9 * series_uniform(random);
+  }
+  return machine;
+}
+
+static double any_waking_ns(const machine_t *machine, uint64_t *random)
+{
+  const double ns = machine->median_ns * pow(machine->spread, 2 * series_uniform(random) - 1);
+  return series_uniform(random) < machine->second ? ns * machine->factor : ns;
+}
+
+static double any_late_ns(const machine_t *machine, uint64_t *random)
+{
+  return machine->jitter_ns * (2 * series_uniform(random) - 1);
+}
+
+/// What a worker has learnt on a machine, and bursts that come after that.
+typedef struct {
+  machine_t machine;
+  ws_lead_t lead;
+  ws_window_t late;
+  ws_lead_case_t how;
+  double waking_ns[FRESH], late_ns[FRESH];
+  bool comes[FRESH];
+} trial_t;
+
+static void draw(trial_t *trial, const machine_t *machine, uint64_t *random)
+{
+  memset(trial, 0, sizeof(*trial));
+  trial->machine = *machine;
+  double sum = 0;
+  for (uint32_t i = 0; i < WS_WINDOW_SAMPLES; i++) {
+    const double waking_ns = any_waking_ns(machine, random), late_ns = any_late_ns(machine, random);
+    ws_lead_learn(&trial->lead, (int64_t)(waking_ns - late_ns), true, true, true);
+    ws_window_add(&trial->late, (int64_t)late_ns);
+    sum += waking_ns;
+  }
+  for (uint32_t i = 0; i < FRESH; i++) {
+    trial->waking_ns[i] = any_waking_ns(machine, random);
+    trial->late_ns[i] = any_late_ns(machine, random);
+    trial->comes[i] = series_uniform(random) < machine->occupancy;
+  }
+  trial->how = (ws_lead_case_t){.price = machine->price,
+                                .occupancy = machine->occupancy,
+                                .late = &trial->late,
+                                .react_ns = sum / WS_WINDOW_SAMPLES,
+                                .spin_ns_max = NO_BOUND};
+}
+
+/// The newsvendor's cost of a lead, over the bursts to come.
+static double lead_cost(const trial_t *trial, double lead_ns)
+{
+  double sum = 0;
+  for (uint32_t i = 0; i < FRESH; i++) {
+    const double off_ns = trial->waking_ns[i] - trial->late_ns[i] - lead_ns;
+    sum += off_ns > 0 ? trial->machine.price * off_ns : -off_ns;
+  }
+  return sum / FRESH;
+}
+
+static double least_lead_cost(const trial_t *trial)
+{
+  double least = lead_cost(trial, 0);
+  const double from_ns = -trial->machine.jitter_ns, to_ns = 30 * trial->machine.median_ns - from_ns;
+  const double step_ns = (to_ns - from_ns) / 600;
+  for (double lead_ns = from_ns; lead_ns < to_ns; lead_ns += step_ns)
+    least = fmin(least, lead_cost(trial, lead_ns));
+  return least;
+}
+
+static trial_t trial;
+
+static void the_lead_costs_little_more_than_the_best(void)
+{
+  uint64_t random = series_seed();
+  double sum = 0, worst = 0;
+  uint32_t far = 0;
+  for (uint32_t i = 0; i < MACHINES; i++) {
+    const machine_t machine = any_machine(&random);
+    draw(&trial, &machine, &random);
+    const ws_lead_choice_t choice = ws_lead_choose(&trial.lead, &trial.how);
+    const double ratio = lead_cost(&trial, (double)choice.lead_ns) / least_lead_cost(&trial);
+    sum += ratio;
+    far += ratio > 1.25;
+    worst = fmax(worst, ratio);
+  }
+  printf("mean %.3f of the least cost, worst %.2f, %u of %u above 1.25 ", sum / MACHINES, worst, far,
+         MACHINES);
+  CU_ASSERT_TRUE(sum / MACHINES < 1.10);
+  CU_ASSERT_TRUE(far < MACHINES / 20);
+}
+
+/// The cost of each period: lateness times spin_price, and CPU time without work.
+static double policy_cost(const trial_t *from, double lead_ns, double wait_ns)
+{
+  const double react_ns = from->how.react_ns, price = from->machine.price;
+  double sum = 0;
+  for (uint32_t i = 0; i < FRESH; i++) {
+    const double awake_ns = from->waking_ns[i] - lead_ns, late_ns = from->late_ns[i];
+    if (!from->comes[i])
+      sum += fmax(0, wait_ns - awake_ns) + react_ns;
+    else if (awake_ns > late_ns)
+      sum += price * fmin(awake_ns - late_ns, react_ns);
+    else if (late_ns <= wait_ns)
+      sum += late_ns - awake_ns;
+    else
+      sum += fmax(0, wait_ns - awake_ns) + (price + 1) * react_ns;
+  }
+  return sum / FRESH;
+}
+
+/// The cost without timer wakes.
+static double asleep_cost(const trial_t *from)
+{
+  double sum = 0;
+  for (uint32_t i = 0; i < FRESH; i++)
+    sum += from->comes[i] ? from->machine.price * from->how.react_ns : 0;
+  return sum / FRESH;
+}
+
+static double least_cost(const trial_t *from)
+{
+  const double jitter_ns = from->machine.jitter_ns;
+  const double far_ns = 2 * from->machine.median_ns * (1 + from->machine.factor) + 2 * jitter_ns;
+  double least = asleep_cost(from);
+  for (uint32_t lead = 0; lead < 40; lead++)
+    for (uint32_t wait = 0; wait < 6; wait++)
+      least = fmin(least, policy_cost(from, far_ns * lead / 40 - jitter_ns,
+                                      jitter_ns * (wait < 5 ? 1 - wait / 2. : 1.5)));
+  return least;
+}
+
+/// The whole decision: whether to set a timer, how early, how long to wait; also for bursts that do not all
+/// come.
+static void getting_up_is_worth_it(void)
+{
+  uint64_t random = series_seed();
+  double ratios = 0, worst_loss = 0;
+  uint32_t opened = 0, lost = 0;
+  for (uint32_t i = 0; i < MACHINES; i++) {
+    machine_t machine = any_machine(&random);
+    machine.occupancy = i % 2 ? 1 : 0.1 + 0.9 * series_uniform(&random);
+    draw(&trial, &machine, &random);
+    const ws_lead_choice_t choice = ws_lead_choose(&trial.lead, &trial.how);
+    const double asleep = asleep_cost(&trial);
+    const bool open = ws_lead_gate(&trial.lead, &choice);
+    const double cost = open ? policy_cost(&trial, (double)choice.lead_ns, (double)choice.wait_ns) : asleep;
+    ratios += cost / least_cost(&trial);
+    opened += open;
+    lost += cost > 1.05 * asleep;
+    worst_loss = fmax(worst_loss, cost / asleep);
+  }
+  printf("mean %.3f of the least cost; %u of %u set a timer, for %u it is a loss, at worst %.2f times ",
+         ratios / MACHINES, opened, MACHINES, lost, worst_loss);
+  CU_ASSERT_TRUE(ratios / MACHINES < 1.15);
+  CU_ASSERT_TRUE(opened > MACHINES / 4 && opened < MACHINES);
+  CU_ASSERT_TRUE(lost <= MACHINES / 50);
+}
+
+/// @return whether a worker sets a timer on a machine with these numbers, when all is learnt
+static bool opens(double waking_us, double jitter_us, double occupancy, double price)
+{
+  uint64_t random = series_seed();
+  const machine_t machine = {.median_ns = 1000 * waking_us,
+                             .spread = 1.2,
+                             .jitter_ns = 1000 * jitter_us,
+                             .price = price,
+                             .occupancy = occupancy};
+  draw(&trial, &machine, &random);
+  const ws_lead_choice_t choice = ws_lead_choose(&trial.lead, &trial.how);
+  return ws_lead_gate(&trial.lead, &choice);
+}
+
+static void the_gate(void)
+{
+  CU_ASSERT_TRUE(opens(50, 5, 1, 5)); // a slow machine, regular bursts
+  CU_ASSERT_TRUE(opens(50, 20, 0.9, 5));
+  CU_ASSERT_FALSE(opens(2, 50, 1, 5)); // it wakes faster than the burst can be known
+  CU_ASSERT_TRUE(opens(2, 1, 1, 5));
+  CU_ASSERT_FALSE(opens(3, 10, 0.2, 5)); // seldom, and little to win
+  CU_ASSERT_FALSE(opens(50, 20, 0.05, 5)); // nearly never
+  CU_ASSERT_TRUE(opens(100, 5, 0.5, 20)); // every other time, but it matters
+}
+
+static void who_finds_nothing_stays_asleep(void)
+{
+  CU_ASSERT_TRUE(opens(50, 5, 1, 5));
+  ws_lead_choice_t choice;
+  uint32_t bursts = 0;
+  uint64_t random = series_seed();
+  do {
+    const int64_t early_ns = 40000 + (int64_t)(test_random(&random) % 20000);
+    ws_lead_learn(&trial.lead, early_ns, true, false, true); // others had taken all
+    choice = ws_lead_choose(&trial.lead, &trial.how);
+  } while (ws_lead_gate(&trial.lead, &choice) && ++bursts < 200);
+  CU_ASSERT_TRUE(bursts > 4 && bursts < 100);
+  const double useful = trial.lead.useful;
+  ws_lead_learn(&trial.lead, 50000, true, false, false); // it was too late to say so
+  CU_ASSERT_TRUE(trial.lead.useful >= useful && trial.lead.useful <= useful);
+  for (bursts = 0; !ws_lead_gate(&trial.lead, &choice) && bursts < 100; bursts++) {
+    ws_lead_learn(&trial.lead, 50000, true, true, true);
+    choice = ws_lead_choose(&trial.lead, &trial.how);
+  }
+  CU_ASSERT_TRUE(bursts < 64);
+}
+
+static void the_gate_has_inertia(void)
+{
+  ws_lead_t lead = {0};
+  ws_lead_choice_t choice = {.cost_ns = 800, .gain_ns = 99};
+  CU_ASSERT_FALSE(ws_lead_gate(&lead, &choice));
+  choice.gain_ns = 101;
+  CU_ASSERT_TRUE(ws_lead_gate(&lead, &choice));
+  choice.gain_ns = -99;
+  CU_ASSERT_TRUE(ws_lead_gate(&lead, &choice));
+  choice.gain_ns = -101;
+  CU_ASSERT_FALSE(ws_lead_gate(&lead, &choice));
+  choice.gain_ns = 99;
+  CU_ASSERT_FALSE(ws_lead_gate(&lead, &choice));
+}
+
+static void no_more_cpu_than_allowed(void)
+{
+  uint64_t random = series_seed();
+  uint32_t over = 0, shorter = 0, open_without = 0;
+  for (uint32_t i = 0; i < MACHINES; i++) {
+    machine_t machine = any_machine(&random);
+    machine.occupancy = i % 2 ? 1 : 0.1 + 0.9 * series_uniform(&random);
+    draw(&trial, &machine, &random);
+    const ws_lead_choice_t freely = ws_lead_choose(&trial.lead, &trial.how);
+    trial.how.spin_ns_max = freely.cost_ns * series_uniform(&random);
+    const ws_lead_choice_t bounded = ws_lead_choose(&trial.lead, &trial.how);
+    over += ws_lead_gate(&trial.lead, &bounded) && bounded.cost_ns > trial.how.spin_ns_max;
+    shorter += bounded.lead_ns <= freely.lead_ns;
+    trial.how.spin_ns_max = 0;
+    const ws_lead_choice_t none = ws_lead_choose(&trial.lead, &trial.how);
+    open_without += ws_lead_gate(&trial.lead, &none) && none.cost_ns > 0;
+  }
+  CU_ASSERT_EQUAL(over, 0);
+  CU_ASSERT_EQUAL(shorter, MACHINES);
+  CU_ASSERT_EQUAL(open_without, 0);
+}
+
+static void a_lead_that_is_given(void)
+{
+  CU_ASSERT_TRUE(opens(50, 5, 1, 5));
+  const ws_lead_choice_t best = ws_lead_choose(&trial.lead, &trial.how);
+  const ws_lead_choice_t same = ws_lead_judge(&trial.lead, &trial.how, best.lead_ns);
+  CU_ASSERT_TRUE(memcmp(&best, &same, sizeof(best)) == 0);
+  const ws_lead_choice_t early = ws_lead_judge(&trial.lead, &trial.how, best.lead_ns + 1000000);
+  CU_ASSERT_EQUAL(early.lead_ns, best.lead_ns + 1000000);
+  CU_ASSERT_TRUE(early.cost_ns > best.cost_ns + 900000 && early.gain_ns < 0);
+  const ws_lead_choice_t late = ws_lead_judge(&trial.lead, &trial.how, 0);
+  CU_ASSERT_TRUE(late.gain_ns < best.gain_ns && late.cost_ns < best.cost_ns);
+}
+
+/// A timer that was learnt from before there were enough samples must not keep pushes from filling them up.
+static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
+{
+  ws_lead_t lead = {0};
+  ws_lead_learn(&lead, 20000, true, true, true);
+  for (uint32_t i = 1; i < WS_LEAD_SAMPLES_MIN; i++)
+    ws_lead_learn(&lead, 20000, false, true, false);
+  CU_ASSERT_EQUAL(lead.early.count, WS_LEAD_SAMPLES_MIN);
+  ws_lead_learn(&lead, 20000, false, true, false);
+  CU_ASSERT_EQUAL(lead.early.count, WS_LEAD_SAMPLES_MIN); // from now on timers only
+}
+
+TEST_MAIN("lead", TEST_CASE(few_samples_of_a_timer_are_filled_up_by_pushes),
+          TEST_CASE(the_lead_costs_little_more_than_the_best), TEST_CASE(getting_up_is_worth_it),
+          TEST_CASE(the_gate), TEST_CASE(who_finds_nothing_stays_asleep), TEST_CASE(the_gate_has_inertia),
+          TEST_CASE(no_more_cpu_than_allowed), TEST_CASE(a_lead_that_is_given))

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_predict.c
+/// When the next burst comes: as exactly as the jitter allows, again so after jumps, pauses, stops and
+/// changes of the pattern, at any time of the clock; nothing is predicted of bursts at random.
+#include <math.h>
+#include <string.h>
+
+#include "../../../prewake/ws_predict.h"
+#include "../../support/ws_series.h"
+#include "../../support/ws_test.h"
+
+#define US 1000
+#define MS 1000000
+#define JITTER_NS (30 * US)
+#define MANY 2000u ///< bursts until all has settled
+
+static const char *const pattern[] = {"U", "DDDDU", "DDDDDDDDUU", "DDDSUUDDSU"};
+
+/// The results of some bursts.
+typedef struct {
+  uint32_t bursts, expected;
+  double error_ns; ///< mean of those that were expected
+} outcome_t;
+
+static outcome_t feed(ws_predict_t *model, series_t *series, uint32_t bursts)
+{
+  outcome_t outcome = {.bursts = bursts};
+  double sum = 0;
+  for (uint32_t i = 0; i < bursts; i++) {
+    const ws_arrived_t arrived = ws_predict_arrival(model, series_next(series));
+    if (arrived.phase < 0)
+      continue;
+    outcome.expected++;
+    sum += fabs((double)arrived.late_ns);
+  }
+  outcome.error_ns = outcome.expected ? sum / outcome.expected : 0;
+  return outcome;
+}
+
+/// The pattern, or a multiple of it, is known.
+static bool is_locked(const ws_predict_t *model, const series_t *series)
+{
+  if (model->phases == 0)
+    return false;
+  const double gap_ns = series_period_ns(series) / series_bursts(series);
+  return fabs(model->period_ns / model->phases - gap_ns) < 0.02 * gap_ns;
+}
+
+/// The mean deviation of what is uniform in +-jitter is half of it; nothing can predict better.
+static bool is_exact(const outcome_t *outcome, int64_t jitter_ns)
+{
+  const bool exact = outcome->expected == outcome->bursts
+                     && outcome->error_ns < 1.12 * (double)jitter_ns / 2 + 30;
+  if (!exact)
+    printf("\n  %u of %u expected, mean error %.0f ns, jitter +-%ld ns ", outcome->expected, outcome->bursts,
+           outcome->error_ns, (long)jitter_ns);
+  return exact;
+}
+
+/// Until each burst is expected again, and exactly; the pattern may be known with a phase that comes no more,
+/// or as twice the shortest. @return bursts that it took, or more than @p limit
+static uint32_t until_exact(ws_predict_t *model, series_t *series, uint32_t limit)
+{
+  for (uint32_t bursts = 0; bursts <= limit; bursts += 16) {
+    const outcome_t outcome = feed(model, series, 16);
+    if (outcome.expected == 16 && outcome.error_ns < 1.5 * (double)series->jitter_ns / 2 + 30)
+      return bursts;
+  }
+  return limit + 1;
+}
+
+static ws_predict_t model;
+static series_t series;
+
+static void settle(const char *slots, int64_t jitter_ns, uint64_t seed)
+{
+  memset(&model, 0, sizeof(model));
+  series = series_of(slots, jitter_ns, seed);
+  CU_ASSERT_TRUE(until_exact(&model, &series, 200) <= 200);
+  feed(&model, &series, MANY);
+}
+
+static void as_exactly_as_the_jitter_allows(void)
+{
+  for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
+    for (int64_t jitter_ns = 0; jitter_ns <= 50 * US; jitter_ns += 10 * US) {
+      settle(pattern[i], jitter_ns, series_seed() + i);
+      const outcome_t outcome = feed(&model, &series, MANY);
+      CU_ASSERT_TRUE(is_exact(&outcome, jitter_ns) && is_locked(&model, &series));
+      CU_ASSERT_TRUE(model.locks <= 2);
+    }
+  }
+}
+
+static void known_after_few_bursts(void)
+{
+  for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
+    memset(&model, 0, sizeof(model));
+    series = series_of(pattern[i], 10 * US, series_seed());
+    feed(&model, &series, 16);
+    CU_ASSERT_TRUE(is_locked(&model, &series));
+    CU_ASSERT_EQUAL(feed(&model, &series, 16).expected, 16);
+  }
+}
+
+/// A clock that has run for long: in a double its nanoseconds are not lost.
+static void after_any_uptime(void)
+{
+  static const uint64_t start_ns[] = {UINT64_C(5000000), UINT64_C(4320000000000000),
+                                      UINT64_C(8640000000000000)};
+  for (uint32_t i = 0; i < TEST_COUNT(start_ns); i++) {
+    memset(&model, 0, sizeof(model));
+    series = series_of("DDDSUUDDSU", 0, series_seed());
+    series.start_ns = start_ns[i]; // 5 ms, 50 days, 100 days
+    feed(&model, &series, MANY);
+    const outcome_t outcome = feed(&model, &series, MANY);
+    CU_ASSERT_EQUAL(outcome.expected, MANY);
+    CU_ASSERT_TRUE(outcome.error_ns < 5);
+  }
+}
+
+/// The radio's clock is another: the prediction neither lags nor runs away.
+static void drift_leaves_no_bias(void)
+{
+  static const double ppm[] = {-50, -20, 0, 20, 50};
+  for (uint32_t i = 0; i < TEST_COUNT(ppm); i++) {
+    memset(&model, 0, sizeof(model));
+    series = series_of("DDDDU", 10 * US, series_seed());
+    series.ppm = ppm[i];
+    feed(&model, &series, MANY);
+    double sum = 0;
+    for (uint32_t k = 0; k < MANY; k++)
+      sum += (double)ws_predict_arrival(&model, series_next(&series)).late_ns;
+    CU_ASSERT_TRUE(fabs(sum / MANY) < 500);
+  }
+}
+
+static void jumps_of_the_phase(void)
+{
+  static const int64_t jump_ns[] = {100 * US, -100 * US, 200 * US, 5 * MS, 5200 * US, 17 * MS + 300 * US};
+  for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
+    for (uint32_t j = 0; j < TEST_COUNT(jump_ns); j++) {
+      settle(pattern[i], JITTER_NS, series_seed() + j);
+      series_shift(&series, jump_ns[j]);
+      CU_ASSERT_TRUE(until_exact(&model, &series, 160) <= 160);
+      feed(&model, &series, MANY);
+      const outcome_t outcome = feed(&model, &series, MANY);
+      CU_ASSERT_TRUE(is_exact(&outcome, JITTER_NS));
+    }
+  }
+}
+
+static void another_pattern(void)
+{
+  for (uint32_t from = 0; from < TEST_COUNT(pattern); from++) {
+    for (uint32_t to = 0; to < TEST_COUNT(pattern); to++) {
+      settle(pattern[from], JITTER_NS, series_seed() + from);
+      const uint64_t now_ns = series.last_ns;
+      series = series_of(pattern[to], JITTER_NS, series_seed());
+      series.start_ns = now_ns + SERIES_SLOT_NS + JITTER_NS;
+      const uint32_t took = until_exact(&model, &series, 400);
+      CU_ASSERT_TRUE(took <= 400);
+      if (took > 400)
+        printf("\n  from %s to %s ", pattern[from], pattern[to]);
+    }
+  }
+}
+
+/// Nothing comes for a while, then all goes on: whether in step or not, whether a prediction was asked for
+/// meanwhile.
+static void pauses_and_stops(void)
+{
+  static const uint64_t pause_ns[] = {20 * MS, UINT64_C(1000) * MS, UINT64_C(10000) * MS + 137 * US,
+                                      UINT64_C(3600000) * MS};
+  for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
+    for (uint32_t j = 0; j < 2 * TEST_COUNT(pause_ns); j++) {
+      settle(pattern[i], JITTER_NS, series_seed() + j);
+      if (j & 1)
+        ws_predict_expire(&model, series.last_ns + pause_ns[j / 2] / 2);
+      series_shift(&series, (int64_t)pause_ns[j / 2]);
+      const uint32_t took = until_exact(&model, &series, 240);
+      CU_ASSERT_TRUE(took <= 240);
+      if (took > 240)
+        printf("\n  %s, pause %.0f ms ", pattern[i], (double)pause_ns[j / 2] / MS);
+    }
+  }
+}
+
+static void who_stays_away_is_not_expected(void)
+{
+  settle("DDDSUUDDSU", JITTER_NS, series_seed());
+  double before = 1;
+  uint32_t absent = 0;
+  for (uint32_t period = 1; period <= 64; period++) {
+    const uint64_t now_ns = series.last_ns + (uint64_t)(period * series_period_ns(&series));
+    absent += ws_predict_expire(&model, now_ns);
+    CU_ASSERT_TRUE(model.phase[1].occupancy <= before);
+    before = model.phase[1].occupancy;
+    for (uint32_t i = 0; i < model.phases; i++)
+      CU_ASSERT_TRUE(ws_predict_next(&model, i, now_ns) > now_ns);
+  }
+  CU_ASSERT_TRUE(absent >= 3 * 63 && absent <= 3 * 64);
+  for (uint32_t i = 0; i < model.phases; i++)
+    CU_ASSERT_TRUE(model.phase[i].occupancy < 0.02);
+  series_shift(&series, (int64_t)(64 * series_period_ns(&series)));
+  feed(&model, &series, 3 * 64);
+  for (uint32_t i = 0; i < model.phases; i++)
+    CU_ASSERT_TRUE(model.phase[i].occupancy > 0.95);
+}
+
+/// A fifth of the bursts is missing.
+static void how_often_each_comes(void)
+{
+  for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
+    memset(&model, 0, sizeof(model));
+    series = series_of(pattern[i], JITTER_NS, series_seed());
+    series.present = 0.8;
+    feed(&model, &series, MANY);
+    const uint32_t locks = model.locks;
+    double sum = 0, error_ns = 0;
+    uint32_t expected = 0;
+    for (uint32_t k = 0; k < MANY; k++) {
+      const ws_arrived_t arrived = ws_predict_arrival(&model, series_next(&series));
+      expected += arrived.phase >= 0;
+      error_ns += fabs((double)arrived.late_ns);
+      for (uint32_t phase = 0; phase < model.phases; phase++)
+        sum += model.phase[phase].occupancy / model.phases;
+    }
+    CU_ASSERT_TRUE(expected >= 0.99 * MANY);
+    CU_ASSERT_TRUE(error_ns / MANY < 1.2 * JITTER_NS / 2);
+    CU_ASSERT_TRUE(fabs(sum / MANY - 0.8) < 0.05);
+    CU_ASSERT_TRUE(locks <= 8 && model.locks - locks <= 2);
+    printf("\n  %-10s: %u expected, mean error %.0f ns, occupancy %.3f, %u + %u locks ", pattern[i],
+           expected, error_ns / MANY, sum / MANY, locks, model.locks - locks);
+  }
+}
+
+/// Bursts that follow from one whose clock jitters are predicted from it, not from their own clock.
+static void what_follows_from_each_other(void)
+{
+  memset(&model, 0, sizeof(model));
+  series = series_of("DDU", 50 * US, series_seed());
+  series.chain = 2;
+  series.chain_ns = 150 * US;
+  series.chain_jitter_ns = 4 * US;
+  feed(&model, &series, MANY);
+  CU_ASSERT_TRUE(is_locked(&model, &series));
+  double error_ns[WS_PHASES_MAX] = {0};
+  for (uint32_t i = 0; i < MANY; i++) {
+    const ws_arrived_t arrived = ws_predict_arrival(&model, series_next(&series));
+    if (arrived.phase >= 0)
+      error_ns[arrived.phase] += fabs((double)arrived.late_ns) / (MANY / 3.);
+  }
+  uint32_t clocked = 0, causal = 0;
+  for (uint32_t i = 0; i < model.phases; i++) {
+    clocked += error_ns[i] > 20 * US;
+    causal += error_ns[i] < 8 * US;
+  }
+  for (uint32_t i = 0; i < model.phases; i++)
+    printf("%.1f us ", error_ns[i] / US);
+  CU_ASSERT_EQUAL(clocked, 1);
+  CU_ASSERT_EQUAL(causal, 2);
+}
+
+static void nothing_is_known(void)
+{
+  memset(&model, 0, sizeof(model));
+  CU_ASSERT_EQUAL(ws_predict_gap_ns(&model), 0);
+  CU_ASSERT_EQUAL(ws_predict_expire(&model, UINT64_MAX / 2), 0);
+  CU_ASSERT_EQUAL(ws_predict_arrival(&model, 1000).phase, -1);
+  CU_ASSERT_EQUAL(model.phases, 0);
+}
+
+/// Poisson arrivals: at most a handful of starts look like a pattern for a moment, and that is over soon.
+static void bursts_at_random_have_no_pattern(void)
+{
+  uint64_t random = series_seed();
+  uint32_t locks = 0, locked = 0, expected = 0;
+  for (uint32_t round = 0; round < 1000; round++) {
+    double at_ns = 1e12;
+    memset(&model, 0, sizeof(model));
+    for (uint32_t i = 0; i < 300; i++) {
+      at_ns += 1 - log(1 - series_uniform(&random)) * SERIES_SLOT_NS;
+      expected += ws_predict_arrival(&model, (uint64_t)at_ns).phase >= 0;
+    }
+    locks += model.locks;
+    locked += model.phases > 0;
+  }
+  printf("%u locks in 1000 starts, %u of 300000 bursts expected ", locks, expected);
+  CU_ASSERT_TRUE(locks <= 3);
+  CU_ASSERT_TRUE(expected <= 60);
+  CU_ASSERT_EQUAL(locked, 0);
+}
+
+/// Every slot becomes every n-th: the grid of before still explains all of them, but too much else.
+static void too_fine_a_grid_is_left(void)
+{
+  static const uint32_t every[] = {2, 3, 5, 8, 12};
+  for (uint32_t i = 0; i < TEST_COUNT(every); i++) {
+    uint64_t now_ns = 1000 * SERIES_SLOT_NS;
+    model = (ws_predict_t){0};
+    for (uint32_t burst = 0; burst < 200; burst++)
+      ws_predict_arrival(&model, now_ns += SERIES_SLOT_NS);
+    for (uint32_t burst = 0; burst < 600; burst++)
+      ws_predict_arrival(&model, now_ns += every[i] * SERIES_SLOT_NS);
+    CU_ASSERT_EQUAL(model.phases, 1);
+    CU_ASSERT_TRUE(fabs(model.period_ns - every[i] * (double)SERIES_SLOT_NS) < 1000);
+  }
+}
+
+TEST_MAIN("predict", TEST_CASE(too_fine_a_grid_is_left), TEST_CASE(as_exactly_as_the_jitter_allows),
+          TEST_CASE(known_after_few_bursts),
+          TEST_CASE(after_any_uptime), TEST_CASE(drift_leaves_no_bias), TEST_CASE(jumps_of_the_phase),
+          TEST_CASE(another_pattern), TEST_CASE(pauses_and_stops), TEST_CASE(who_stays_away_is_not_expected),
+          TEST_CASE(how_often_each_comes), TEST_CASE(what_follows_from_each_other),
+          TEST_CASE(nothing_is_known), TEST_CASE(bursts_at_random_have_no_pattern))

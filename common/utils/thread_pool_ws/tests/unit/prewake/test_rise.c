@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_rise.c
+/// When a timer wakes a worker, in each mode, and when not. In a world of its own (ws_world.h).
+#include "../../../prewake/ws_prewake.h"
+#include "../../support/ws_world.h"
+
+static void at_the_time_announced(void)
+{
+  world_begin(WS_SPIN_OFF);
+  for (uint32_t i = 0; i < 20; i++)
+    world_spun_in(3 * MS);
+  world.late_ns = 0;
+  ws_pool_prewake_at(&world_pool, 1, world.now_ns + 2 * MS);
+  world_gap(2 * MS, 50 * US);
+  CU_ASSERT_EQUAL(world.rises, 1);
+  CU_ASSERT_TRUE(world.late_ns < 1 * US);
+  world_gap(2 * MS, 50 * US); // it has passed
+  CU_ASSERT_EQUAL(world.rises, 1);
+}
+
+static void off_does_not_get_up(void)
+{
+  world_begin(WS_SPIN_OFF);
+  series_t series = world_slots(5 * US);
+  const uint64_t late_ns = world_bursts(&series, 200);
+  CU_ASSERT_EQUAL(world.rises, 0);
+  CU_ASSERT_TRUE(late_ns >= 200 * world.waking_ns);
+}
+
+static void auto_gets_up_after_a_few_bursts(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  series_t series = world_slots(5 * US);
+  world_bursts(&series, 40);
+  CU_ASSERT_TRUE(world.rises > 0);
+  const uint32_t before = world.rises;
+  const uint64_t spun = world_spun(), start_ns = world.now_ns;
+  const uint64_t late_ns = world_bursts(&series, 400);
+  CU_ASSERT_TRUE(world.rises - before > 380 && world.rises - before < 420);
+  CU_ASSERT_TRUE(late_ns / 400 < world.waking_ns / 10);
+  CU_ASSERT_TRUE((world_spun() - spun) * 10 < world.now_ns - start_ns);
+  const ws_counters_t *count = &world_worker.queue.count;
+  CU_ASSERT_TRUE(world_count(&count->hits) + world_count(&count->lates) > 380);
+  CU_ASSERT_TRUE(world_count(&count->misses) < 40);
+}
+
+/// A case in which no timer is worth its cost: wakes are short, and the bursts come at random.
+static void auto_stays_asleep_where_it_pays_not(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  world.waking_ns = 2 * US;
+  series_t series = world_slots(100 * US);
+  world_bursts(&series, 400);
+  CU_ASSERT_TRUE(world.rises < 20);
+}
+
+static void no_more_bursts(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  series_t series = world_slots(5 * US);
+  world_bursts(&series, 200);
+  const uint32_t before = world.rises;
+  world_gap(10000 * MS, 50 * US);
+  CU_ASSERT_TRUE(world.rises - before < 100);
+  CU_ASSERT_TRUE(world_count(&world_worker.queue.count.misses) < 110);
+}
+/// If no spinning is allowed, the timer fires when the burst comes, not before.
+static void a_cap_of_nothing(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 0), 0);
+  series_t series = world_slots(5 * US);
+  world_bursts(&series, 200);
+  CU_ASSERT_EQUAL(world_spun(), 0);
+  CU_ASSERT_TRUE(world.rises <= 200);
+}
+
+/// For each of them it is awake.
+static void each_burst_of_a_pattern(void)
+{
+  static const char *const patterns[] = {"DDDSUUDDSU", "DDDDDDDDUU"};
+  for (uint32_t i = 0; i < TEST_COUNT(patterns); i++) {
+    world_begin(WS_SPIN_AUTO);
+    series_t series = series_of(patterns[i], 5 * US, series_seed());
+    series.start_ns = world.now_ns + SLOT_NS;
+    world_bursts(&series, 150);
+    const uint32_t before = world.rises;
+    CU_ASSERT_TRUE(world_bursts(&series, 200) / 200 < world.waking_ns / 10);
+    CU_ASSERT_TRUE(world.rises - before > 190 && world.rises - before < 210);
+  }
+}
+
+/// Even for a fixed lead no timer is set when no bursts come.
+static void fixed_stops_when_bursts_do(void)
+{
+  world_begin(WS_SPIN_FIXED);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_FIXED, 30 * US), 0);
+  series_t series = world_slots(0);
+  world_bursts(&series, 100);
+  uint32_t rises = 0;
+  for (uint64_t alarm_ns; rises < 1000 && (alarm_ns = world_plan()) != 0; rises++) {
+    world.now_ns = alarm_ns > world.now_ns ? alarm_ns : world.now_ns + US;
+    world_wake(WS_WAKE_TIMER);
+    world.now_ns += 200 * US; // it looks, and gives up
+  }
+  CU_ASSERT_TRUE(rises > 0 && rises < 200);
+}
+
+static void fixed_gets_up_when_told(void)
+{
+  static const uint64_t leads_ns[] = {0, 30 * US, 100 * US};
+  for (uint32_t i = 0; i < TEST_COUNT(leads_ns); i++) {
+    world_begin(WS_SPIN_FIXED);
+    CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_FIXED, leads_ns[i]), 0);
+    series_t series = world_slots(0);
+    world_bursts(&series, 60);
+    const uint64_t alarm_ns = world_plan();
+    CU_ASSERT_TRUE(world_about(alarm_ns + leads_ns[i], series.last_ns + SLOT_NS));
+  }
+}
+
+static bool plans(void)
+{
+  const bool planned = world_plan() != 0;
+  ws_prewake_disarm(&world_worker);
+  return planned;
+}
+
+static void a_new_mode_holds_at_once(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  series_t series = world_slots(5 * US);
+  world_bursts(&series, 100);
+  CU_ASSERT_TRUE(plans());
+  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_OFF, 0), 0);
+  CU_ASSERT_FALSE(plans());
+  const uint32_t before = world.rises;
+  world_bursts(&series, 20);
+  CU_ASSERT_EQUAL(world.rises, before);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_AUTO, 0), 0);
+  CU_ASSERT_TRUE(plans()); // what was learnt stays
+  world_bursts(&series, 20);
+  CU_ASSERT_TRUE(world.rises > before + 15);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_HOT, 0), 0);
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS));
+}
+
+static void hot_leaves_no_debt(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world_spun_in(1000 * MS);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_AUTO, 0), 0);
+  world_spun_in(20 * MS);
+  ws_pool_prewake(&world_pool, 1, 200 * US);
+  CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
+}
+
+TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_does_not_get_up),
+          TEST_CASE(auto_gets_up_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
+          TEST_CASE(no_more_bursts), TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
+          TEST_CASE(fixed_gets_up_when_told), TEST_CASE(fixed_stops_when_bursts_do),
+          TEST_CASE(a_new_mode_holds_at_once),
+          TEST_CASE(hot_leaves_no_debt))

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_config.c
+/// Settings from texts and from the environment: what is read, what is refused, how that is said, and that a
+/// wrong text never leaves a mode that was not asked for.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../support/ws_test.h"
+
+#define LEAD_UNTOUCHED 777u
+#define PERCENT_UNTOUCHED 33u
+
+static bool privileged; ///< the process has more rights than its user
+
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name);
+
+char *__wrap_secure_getenv(const char *name)
+{
+  return privileged ? NULL : __real_secure_getenv(name);
+}
+
+static ws_settings_t fresh(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.spin = WS_SPIN_HOT; // what no text can give
+  settings.spin_lead_ns = LEAD_UNTOUCHED;
+  settings.spin_cpu_max_percent = PERCENT_UNTOUCHED;
+  return settings;
+}
+
+static bool gives(const char *text, ws_spin_t spin, uint64_t lead_ns)
+{
+  ws_settings_t settings = fresh();
+  return ws_settings_spin_text(&settings, text) == 0 && settings.spin == spin
+         && settings.spin_lead_ns == lead_ns && test_warnings.count == 0;
+}
+
+static void modes_that_are_read(void)
+{
+  CU_ASSERT_TRUE(gives("off", WS_SPIN_OFF, LEAD_UNTOUCHED));
+  CU_ASSERT_TRUE(gives("auto", WS_SPIN_AUTO, LEAD_UNTOUCHED));
+  CU_ASSERT_TRUE(gives(" \tAuTo \r\n", WS_SPIN_AUTO, LEAD_UNTOUCHED));
+  CU_ASSERT_TRUE(gives("OFF", WS_SPIN_OFF, LEAD_UNTOUCHED));
+  CU_ASSERT_TRUE(gives("fixed:40", WS_SPIN_FIXED, 40000));
+  CU_ASSERT_TRUE(gives("FIXED:0", WS_SPIN_FIXED, 0));
+  CU_ASSERT_TRUE(gives("fixed:12.5", WS_SPIN_FIXED, 12500));
+  CU_ASSERT_TRUE(gives("fixed:0.001", WS_SPIN_FIXED, 1));
+  CU_ASSERT_TRUE(gives("fixed:3.14159265358979", WS_SPIN_FIXED, 3141));
+  CU_ASSERT_TRUE(gives("fixed:0000000000012", WS_SPIN_FIXED, 12000));
+  CU_ASSERT_TRUE(gives("fixed:10000", WS_SPIN_FIXED, 10000000));
+  CU_ASSERT_TRUE(gives("fixed:10000.000", WS_SPIN_FIXED, 10000000));
+}
+
+static void wrong_modes_are_off_and_said(void)
+{
+  static const char *const wrong[] = {
+      "", " ", "\n", ",", "=", "0", "1", "on", "hot", "of", "offf", "off off", "off,", "auto:", "auto:5",
+      "autoo", "aut", "au to", "fixed", "fixed:", "fixed: ", "fixed: 40", "fixed :40", "fixed=40", "fixed40",
+      "fixed:-1", "fixed:+1", "fixed:-0", "fixed:.5", "fixed:5.", "fixed:5.5.", "fixed:1.2.3", "fixed:5,5",
+      "fixed:1e3", "fixed:0x10", "fixed:40us", "fixed:40 us", "fixed:nan", "fixed:inf", "fixed:10001",
+      "fixed:10000.5", "fixed:4294967296", "fixed:4294967336", "fixed:18446744073709551616",
+      "fixed:99999999999999999999999999999999999999999999999999999999999999999999999", "fixed:40\x01",
+      "fixed:4\xc2\xa0", "\xff\xfe", "%s%n", "fixed:%d", "off;auto", "spin=auto", "\"auto\"",
+      "a text that is a good deal longer than what a warning shows of it, so that it is cut somewhere"};
+  for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+    ws_settings_t settings = fresh();
+    const bool refused = ws_settings_spin_text(&settings, wrong[i]) == -EINVAL
+                         && settings.spin == WS_SPIN_OFF && settings.spin_lead_ns == LEAD_UNTOUCHED;
+    char shown[41];
+    snprintf(shown, sizeof(shown), "%s", wrong[i]);
+    const bool said = test_warnings.count == 1 && test_warnings_with(shown) == 1
+                      && test_warnings_with("fixed:<us> with 0 to 10000)") == 1
+                      && test_warnings_with("pre-wake is off") == 1;
+    if (!refused || !said)
+      printf("\n  \"%s\" ", wrong[i]);
+    CU_ASSERT_TRUE(refused && said);
+  }
+}
+
+/// Texts by chance: whatever is accepted is one of the modes, whatever is not is off.
+static void texts_by_chance(void)
+{
+  static const char alphabet[] = "offautoixed:0123456789.. -OA\t";
+  static const char *const heads[] = {"", "fixed:", "off", "auto"};
+  uint64_t state = test_seed();
+  uint32_t wrong = 0, accepted = 0;
+  for (uint32_t round = 0; round < 50000; round++) {
+    char text[32];
+    size_t length = (size_t)snprintf(text, sizeof(text), "%s", heads[test_random(&state) % 4]);
+    for (uint64_t more = test_random(&state) % 8; more > 0; more--)
+      text[length++] = alphabet[test_random(&state) % (sizeof(alphabet) - 1)];
+    text[length] = '\0';
+    ws_settings_t settings = fresh();
+    const int result = ws_settings_spin_text(&settings, text);
+    accepted += result == 0;
+    wrong += settings.spin == WS_SPIN_HOT || settings.spin_lead_ns > 10000000
+             || result != (test_warnings.count == 1 ? -EINVAL : 0)
+             || (result < 0 && settings.spin != WS_SPIN_OFF);
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  CU_ASSERT_TRUE(accepted > 1000);
+}
+
+static bool gives_percent(const char *text, uint32_t percent)
+{
+  ws_settings_t settings = fresh();
+  return ws_settings_spin_cpu_max_text(&settings, text) == 0 && settings.spin_cpu_max_percent == percent
+         && settings.spin == WS_SPIN_HOT && test_warnings.count == 0;
+}
+
+static void percentages(void)
+{
+  CU_ASSERT_TRUE(gives_percent("0", 0));
+  CU_ASSERT_TRUE(gives_percent("7", 7));
+  CU_ASSERT_TRUE(gives_percent(" 100 ", 100));
+  CU_ASSERT_TRUE(gives_percent("050", 50));
+  static const char *const wrong[] = {"", " ", "-1", "+5", "101", "5%", "5.0", "5 5", "0x5", "ten", "1e1",
+                                      "4294967296", "4294967306", "18446744073709551626", "5,"};
+  for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+    ws_settings_t settings = fresh();
+    CU_ASSERT_EQUAL(ws_settings_spin_cpu_max_text(&settings, wrong[i]), -EINVAL);
+    CU_ASSERT_TRUE(settings.spin == WS_SPIN_OFF && settings.spin_cpu_max_percent == 0);
+    CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with(wrong[i]) == 1);
+  }
+}
+
+/// @brief Set variables, NULL = none. @return the settings that they give
+static ws_settings_t environment(const char *spin, const char *cpu_max, const char *report)
+{
+  const char *const value[] = {spin, cpu_max, report};
+  static const char *const name[] = {"TPOOL_WS_SPIN", "TPOOL_WS_SPIN_CPU_MAX", "TPOOL_WS_REPORT"};
+  ws_settings_t settings = fresh();
+  for (size_t i = 0; i < TEST_COUNT(name); i++)
+    if (value[i])
+      setenv(name[i], value[i], 1);
+  ws_settings_environment(&settings);
+  for (size_t i = 0; i < TEST_COUNT(name); i++)
+    unsetenv(name[i]);
+  return settings;
+}
+
+static void variables_that_are_read(void)
+{
+  ws_settings_t settings = environment("fixed:25", "40", "1");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_FIXED && settings.spin_lead_ns == 25000);
+  CU_ASSERT_TRUE(settings.spin_cpu_max_percent == 40 && settings.report);
+  CU_ASSERT_EQUAL(test_warnings.count, 0);
+  settings = environment("auto", NULL, "0");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && settings.spin_cpu_max_percent == PERCENT_UNTOUCHED);
+  CU_ASSERT_TRUE(!settings.report && test_warnings.count == 0);
+}
+
+static void unset_or_empty_changes_nothing(void)
+{
+  for (uint32_t empty = 0; empty < 2; empty++) {
+    const char *text = empty ? "" : NULL;
+    const ws_settings_t settings = environment(text, text, text);
+    CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && settings.spin_lead_ns == LEAD_UNTOUCHED);
+    CU_ASSERT_TRUE(settings.spin_cpu_max_percent == PERCENT_UNTOUCHED && !settings.report);
+    CU_ASSERT_EQUAL(test_warnings.count, 0);
+  }
+}
+
+static void wrong_variables_are_named(void)
+{
+  ws_settings_t settings = environment("always", NULL, NULL);
+  CU_ASSERT_EQUAL(settings.spin, WS_SPIN_OFF);
+  CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("TPOOL_WS_SPIN=\"always\"") == 1);
+  settings = environment("auto", "1000", NULL); // the limit was wrong: no spinning without one
+  CU_ASSERT_EQUAL(settings.spin, WS_SPIN_OFF);
+  CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("TPOOL_WS_SPIN_CPU_MAX=\"1000\"") == 1);
+  settings = environment("auto", "5", "yes");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && !settings.report);
+  CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("TPOOL_WS_REPORT=\"yes\"") == 1);
+}
+
+static void mistyped_names_are_warned_about(void)
+{
+  setenv("TPOOL_WS_SPINN", "auto", 1);
+  setenv("TPOOL_WS_", "x", 1);
+  setenv("TPOOL_W", "x", 1);
+  setenv("NOT_TPOOL_WS_SPIN", "x", 1);
+  const ws_settings_t settings = environment("auto", NULL, NULL);
+  unsetenv("TPOOL_WS_SPINN");
+  unsetenv("TPOOL_WS_");
+  unsetenv("TPOOL_W");
+  unsetenv("NOT_TPOOL_WS_SPIN");
+  CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(test_warnings.count, 2);
+  CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_SPINN: unknown"), 1);
+}
+
+static void not_read_with_more_rights_than_the_user(void)
+{
+  privileged = true;
+  const ws_settings_t settings = environment("auto", "100", "1");
+  privileged = false;
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && !settings.report);
+}
+
+static void defaults_do_not_read_it(void)
+{
+  setenv("TPOOL_WS_SPIN", "off", 1);
+  setenv("TPOOL_WS_REPORT", "1", 1);
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  unsetenv("TPOOL_WS_SPIN");
+  unsetenv("TPOOL_WS_REPORT");
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && !settings.report);
+}
+
+TEST_MAIN("config", TEST_CASE(modes_that_are_read), TEST_CASE(wrong_modes_are_off_and_said),
+          TEST_CASE(texts_by_chance), TEST_CASE(percentages), TEST_CASE(variables_that_are_read),
+          TEST_CASE(unset_or_empty_changes_nothing), TEST_CASE(wrong_variables_are_named),
+          TEST_CASE(mistyped_names_are_warned_about), TEST_CASE(not_read_with_more_rights_than_the_user),
+          TEST_CASE(defaults_do_not_read_it))

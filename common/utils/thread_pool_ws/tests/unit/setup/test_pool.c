@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_pool.c
+/// Settings and their bounds, CPUs that cannot be had, many pools, many workers.
+#include <errno.h>
+#include <string.h>
+
+#include "../../support/ws_test.h"
+
+static void refuse(const char *field, const ws_settings_t *settings)
+{
+  ws_pool_t *pool = (void *)&pool; // must be set to NULL
+  CU_ASSERT_EQUAL(ws_pool_create(&pool, settings), -EINVAL);
+  CU_ASSERT_PTR_NULL(pool);
+  CU_ASSERT_EQUAL(test_warnings.count, 1);
+  CU_ASSERT_EQUAL(test_warnings_with(field), 1);
+  memset(&test_warnings, 0, sizeof(test_warnings));
+}
+
+#define REFUSE(field, bad)                        \
+  do {                                            \
+    ws_settings_t settings = test_settings(1);    \
+    settings.field = bad;                         \
+    refuse(#field, &settings);                    \
+  } while (0)
+
+static void values_out_of_range_are_named(void)
+{
+  REFUSE(workers, WS_WORKERS_MAX + 1);
+  REFUSE(workers, UINT32_MAX);
+  REFUSE(queue_capacity, 0);
+  REFUSE(queue_capacity, 1);
+  REFUSE(queue_capacity, (1u << 20) + 1);
+  REFUSE(lanes, WS_LANES_MAX + 1);
+  REFUSE(full, (ws_full_t)(WS_FULL_FAIL + 1));
+  REFUSE(full, (ws_full_t)-1);
+  REFUSE(spin, (ws_spin_t)(WS_SPIN_HOT + 1));
+  REFUSE(sched_class, (ws_class_t)(WS_CLASS_FIFO + 1));
+  REFUSE(core_count, 1); // without cores
+  for (uint32_t i = 0; i < 2; i++) {
+    ws_settings_t settings = test_settings(1);
+    settings.sched_class = i ? WS_CLASS_RR : WS_CLASS_FIFO;
+    settings.sched_priority = i ? 0 : 100;
+    refuse("sched_priority", &settings);
+  }
+}
+
+static void priority_is_ignored_where_it_means_nothing(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.sched_priority = 1000;
+  test_destroy(test_create(&settings));
+  settings.sched_class = WS_CLASS_OTHER;
+  test_destroy(test_create(&settings));
+  CU_ASSERT_EQUAL(test_warnings.count, 0);
+}
+
+/// A pool of these settings runs what it is given.
+static ws_stats_t try_pool(const ws_settings_t *settings)
+{
+  ws_pool_t *pool = test_create(settings);
+  ws_au64_t count = {0};
+  ws_group_t group;
+  ws_group_init(&group, 100);
+  for (uint32_t i = 0; i < 100; i++)
+    test_push(pool, test_count_task, &count, &group);
+  ws_group_wait(&group, pool);
+  CU_ASSERT_EQUAL(test_value(&count), 100);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  const ws_stats_t stats = test_stats(pool);
+  test_destroy(pool);
+  return stats;
+}
+
+static void bounds_are_allowed(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.queue_capacity = 2;
+  settings.lanes = 0;
+  settings.name = NULL;
+  try_pool(&settings);
+  settings.lanes = WS_LANES_MAX;
+  settings.queue_capacity = 3; // rounded up
+  try_pool(&settings);
+  settings.lanes = 1;
+  settings.queue_capacity = 1u << 20;
+  try_pool(&settings);
+  for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_HOT; spin++) {
+    settings = test_settings(2);
+    settings.spin = (ws_spin_t)spin;
+    settings.spin_ns_max = spin ? 0 : WS_SPIN_NS_MAX;
+    settings.join_spin_ns_max = 0;
+    try_pool(&settings);
+  }
+  CU_ASSERT_EQUAL(test_warnings.count, 0);
+}
+
+static void defaults_are_those_of_the_header(void)
+{
+  ws_settings_t settings;
+  memset(&settings, 0xa5, sizeof(settings));
+  ws_settings_default(&settings);
+  CU_ASSERT_STRING_EQUAL(settings.name, "ws");
+  CU_ASSERT_EQUAL(settings.workers, test_cpus());
+  CU_ASSERT_PTR_NULL(settings.cores);
+  CU_ASSERT_EQUAL(settings.core_count, 0);
+  CU_ASSERT_EQUAL(settings.pin_step, 0);
+  CU_ASSERT_EQUAL(settings.sched_class, WS_CLASS_INHERIT);
+  CU_ASSERT_EQUAL(settings.queue_capacity, 1024);
+  CU_ASSERT_EQUAL(settings.lanes, 32);
+  CU_ASSERT_EQUAL(settings.full, WS_FULL_GROW);
+  CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
+}
+
+static void cpus_that_cannot_be_had(void)
+{
+  const uint32_t cpus = test_use_cpus(1);
+  const int32_t cores[5] = {100000, 0, 0, -1, -7};
+  ws_settings_t settings = test_settings(5);
+  settings.cores = cores;
+  settings.core_count = 5;
+  const ws_stats_t stats = try_pool(&settings);
+  CU_ASSERT_EQUAL(test_warnings_with("worker 0 cannot run on CPU 100000"), 1);
+  CU_ASSERT_EQUAL(test_warnings_with("cores[2] = 0 is also cores[1]"), 1);
+  CU_ASSERT_EQUAL(test_warnings_with("cores[4] = -7"), 1);
+  CU_ASSERT_EQUAL(test_warnings.count, 3);
+  CU_ASSERT_EQUAL(stats.workers, 5);
+  CU_ASSERT_EQUAL(stats.workers_pinned, 2);
+  CU_ASSERT_EQUAL(stats.cpus, cpus);
+  test_use_cpus(0);
+}
+
+static void more_workers_than_cores_float(void)
+{
+  const int32_t cores[1] = {0};
+  ws_settings_t settings = test_settings(3);
+  settings.cores = cores;
+  settings.core_count = 1;
+  CU_ASSERT_EQUAL(try_pool(&settings).workers_pinned, 1);
+  settings.workers = 0;
+  CU_ASSERT_EQUAL(try_pool(&settings).workers_pinned, 0);
+  CU_ASSERT_EQUAL(test_warnings.count, 0);
+}
+
+typedef struct {
+  ws_pool_t *pool;
+  ws_au32_t over;
+  ws_au64_t count, pushed;
+} busy_t;
+
+static void *keep_busy(void *busy_arg)
+{
+  busy_t *busy = busy_arg;
+  while (!ws_load_acquire(&busy->over)) {
+    ws_group_t group;
+    ws_group_init(&group, 10);
+    for (uint32_t i = 0; i < 10; i++)
+      test_push(busy->pool, test_count_task, &busy->count, &group);
+    ws_group_wait(&group, busy->pool);
+    ws_add_relaxed(&busy->pushed, 10);
+  }
+  return NULL;
+}
+
+static void pools_come_and_go_while_others_run(void)
+{
+  busy_t busy = {.pool = test_pool(2)};
+  test_threads_t threads = {0};
+  for (uint32_t i = 0; i < 2; i++)
+    test_spawn(&threads, keep_busy, &busy);
+  for (uint32_t round = 0; round < 60; round++) {
+    const ws_settings_t settings = test_settings(round % 4);
+    try_pool(&settings);
+  }
+  ws_store_release(&busy.over, 1);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(test_value(&busy.count), test_value(&busy.pushed));
+  test_destroy(busy.pool);
+}
+
+/// Workers beyond the first word of the mask of sleepers: all must be able to run at once.
+static void one_hundred_and_thirty_workers(void)
+{
+  enum { WORKERS = 130 };
+  ws_settings_t settings = test_settings(WORKERS);
+  settings.queue_capacity = 16;
+  ws_pool_t *pool = test_create(&settings);
+  CU_ASSERT_EQUAL(test_stats(pool).workers, WORKERS);
+  test_gate_t gate;
+  test_gate_init(&gate);
+  for (uint32_t round = 0; round < 2; round++) {
+    for (uint32_t i = 0; i < WORKERS; i++)
+      test_push(pool, test_gate_task, &gate, NULL);
+    CU_ASSERT_TRUE(test_gate_await(&gate, WORKERS));
+    test_gate_let(&gate, WORKERS);
+    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+    CU_ASSERT_TRUE(test_until_quiet(pool)); // later a worker may wake to give back the grown queue's memory
+  }
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+  settings = test_settings(128);
+  try_pool(&settings);
+}
+
+static void destroy_of_nothing(void)
+{
+  ws_pool_destroy(NULL);
+}
+
+TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named),
+          TEST_CASE(priority_is_ignored_where_it_means_nothing),
+          TEST_CASE(bounds_are_allowed), TEST_CASE(defaults_are_those_of_the_header),
+              TEST_CASE(cpus_that_cannot_be_had),
+          TEST_CASE(more_workers_than_cores_float), TEST_CASE(pools_come_and_go_while_others_run),
+          TEST_CASE(one_hundred_and_thirty_workers), TEST_CASE(destroy_of_nothing))

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_start.c
+/// Starting threads: names, scheduling classes with and without the privilege, threads that cannot be had.
+#define _GNU_SOURCE
+#include "../../../setup/ws_settings.h"
+#include "../../../setup/ws_start.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../../support/ws_test.h"
+
+/// Linked with --wrap=pthread_create: from the given thread on there are no more. Counted: calls that got
+/// one.
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
+static uint32_t threads_left = UINT32_MAX;
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
+{
+  if (threads_left == 0)
+    return EAGAIN;
+  threads_left--;
+  return __real_pthread_create(thread, attr, body, arg);
+}
+
+/// Memory that pools have mapped and not given back (--wrap of ws_os_map and ws_os_unmap).
+void *__real_ws_os_map(size_t bytes);
+void *__wrap_ws_os_map(size_t bytes);
+void __real_ws_os_unmap(void *memory, size_t bytes);
+void __wrap_ws_os_unmap(void *memory, size_t bytes);
+static ws_au64_t mapped_bytes;
+
+void *__wrap_ws_os_map(size_t bytes)
+{
+  ws_add_relaxed(&mapped_bytes, bytes);
+  return __real_ws_os_map(bytes);
+}
+
+void __wrap_ws_os_unmap(void *memory, size_t bytes)
+{
+  if (memory)
+    ws_add_relaxed(&mapped_bytes, 0 - (uint64_t)bytes);
+  __real_ws_os_unmap(memory, bytes);
+}
+
+/// @return how many threads of this process are called @p name
+static uint32_t threads_called(const char *name)
+{
+  uint32_t found = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+    char path[300], comm[32] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+    FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
+    if (!file)
+      continue;
+    if (fgets(comm, sizeof(comm), file)) {
+      comm[strcspn(comm, "\n")] = '\0';
+      found += strcmp(comm, name) == 0;
+    }
+    fclose(file);
+  }
+  if (tasks)
+    closedir(tasks);
+  return found;
+}
+
+/// A thread that was joined is in /proc for a moment longer, under an emulator for a long one.
+static bool has_none(void *name)
+{
+  return threads_called(name) == 0;
+}
+
+static bool none_called(const char *name)
+{
+  char wanted[32];
+  snprintf(wanted, sizeof(wanted), "%s", name);
+  return test_until(has_none, wanted);
+}
+
+static void names_are_cut_indices_never(void)
+{
+  char name[16];
+  ws_thread_name(name, "ws", 0);
+  CU_ASSERT_STRING_EQUAL(name, "ws0");
+  ws_thread_name(name, "a_very_long_name_of_a_pool", 7);
+  CU_ASSERT_STRING_EQUAL(name, "a_very_long_na7");
+  ws_thread_name(name, "a_very_long_name_of_a_pool", 1023);
+  CU_ASSERT_STRING_EQUAL(name, "a_very_long1023");
+  ws_thread_name(name, "", 5);
+  CU_ASSERT_STRING_EQUAL(name, "5");
+}
+
+static void threads_carry_their_names(void)
+{
+  char name[] = "a_very_long_name_of_a_pool";
+  ws_settings_t settings = test_settings(101);
+  settings.name = name;
+  settings.queue_capacity = 4;
+  ws_pool_t *pool = test_create(&settings);
+  memset(name, 'x', sizeof(name) - 1); // the pool must not need it any more
+  CU_ASSERT_EQUAL(threads_called("a_very_long_na0"), 1);
+  CU_ASSERT_EQUAL(threads_called("a_very_long_n99"), 1);
+  CU_ASSERT_EQUAL(threads_called("a_very_long_100"), 1);
+  CU_ASSERT_EQUAL(threads_called("ws_guard"), 1);
+  test_destroy(pool);
+  CU_ASSERT_TRUE(none_called("a_very_long_na0"));
+  CU_ASSERT_TRUE(none_called("ws_guard"));
+}
+
+static void run_hundred(ws_pool_t *pool)
+{
+  ws_au64_t count = {0};
+  ws_group_t group;
+  ws_group_init(&group, 100);
+  for (uint32_t i = 0; i < 100; i++)
+    test_push(pool, test_count_task, &count, &group);
+  ws_group_wait(&group, pool);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 100);
+}
+
+static void as_many_workers_as_threads_can_be_had(void)
+{
+  for (uint32_t k = 0; k <= 3; k++) {
+    ws_settings_t settings = test_settings(6);
+    threads_left = k;
+    ws_pool_t *pool = test_create(&settings);
+    threads_left = UINT32_MAX;
+    const ws_stats_t stats = test_stats(pool);
+    CU_ASSERT_EQUAL(stats.workers, k);
+    CU_ASSERT_EQUAL(stats.workers_requested, 6);
+    CU_ASSERT_EQUAL(test_warnings_with("of 6 workers could be started"), 1);
+    run_hundred(pool);
+    CU_ASSERT_EQUAL(TEST_SUM(pool, inline_tasks), k ? 0 : 100);
+    test_destroy(pool);
+  }
+}
+
+typedef struct {
+  ws_pool_t *pool;
+  pthread_barrier_t together;
+} crowd_t;
+
+static void *push_in_a_crowd(void *crowd_arg)
+{
+  crowd_t *crowd = crowd_arg;
+  ws_group_t group;
+  ws_group_init(&group, 20);
+  for (uint32_t i = 0; i < 20; i++)
+    test_push(crowd->pool, test_empty_task, NULL, &group);
+  ws_group_wait(&group, crowd->pool);
+  pthread_barrier_wait(&crowd->together);
+  return NULL;
+}
+
+/// Missing workers, more lanes than at the start, grown queues: all memory is given back.
+static void memory_is_given_back(void)
+{
+  const uint64_t before = test_value(&mapped_bytes);
+  crowd_t crowd;
+  ws_settings_t settings = test_settings(4);
+  settings.lanes = 1;
+  settings.queue_capacity = 2;
+  threads_left = 2;
+  crowd.pool = test_create(&settings);
+  threads_left = UINT32_MAX;
+  pthread_barrier_init(&crowd.together, NULL, 6);
+  test_threads_t threads = {0};
+  for (uint32_t i = 0; i < 6; i++)
+    test_spawn(&threads, push_in_a_crowd, &crowd);
+  test_join(&threads);
+  CU_ASSERT_TRUE(test_value(&mapped_bytes) > before);
+  test_destroy(crowd.pool);
+  pthread_barrier_destroy(&crowd.together);
+  CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
+}
+
+/// 0 = as told, 1 = not, TEST_CHILD_SKIP
+static int be_real_time(void *unused)
+{
+  (void)unused;
+  const struct sched_param param = {.sched_priority = 1};
+  if (sched_setscheduler(0, SCHED_RR, &param) < 0)
+    return TEST_CHILD_SKIP;
+  const struct sched_param none = {0};
+  sched_setscheduler(0, SCHED_OTHER, &none);
+  for (uint32_t i = 0; i < 2; i++) {
+    ws_settings_t settings = test_settings(2);
+    settings.sched_class = i ? WS_CLASS_FIFO : WS_CLASS_RR;
+    settings.sched_priority = 5;
+    ws_pool_t *pool = test_create(&settings);
+    run_hundred(pool);
+    const ws_stats_t stats = test_stats(pool);
+    ws_worker_stats_t worker[2];
+    ws_stats_t total;
+    ws_pool_stats(pool, &total, worker, 2);
+    test_destroy(pool);
+    if (stats.workers_realtime != 2 || !worker[0].realtime || !worker[1].realtime || test_warnings.count != 0)
+      return 1;
+  }
+  return 0;
+}
+
+static void real_time_class_with_privilege(void)
+{
+  const int code = test_in_child(be_real_time, NULL);
+  if (code == TEST_CHILD_SKIP)
+    printf("(skipped: no privilege) ");
+  else
+    CU_ASSERT_EQUAL(code, 0);
+}
+
+static int be_nobody(void *unused)
+{
+  (void)unused;
+  const struct rlimit none = {0};
+  setrlimit(RLIMIT_RTPRIO, &none);
+  if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+    return TEST_CHILD_SKIP;
+  const struct sched_param param = {.sched_priority = 1};
+  if (sched_setscheduler(0, SCHED_RR, &param) == 0)
+    return TEST_CHILD_SKIP;
+  ws_settings_t settings = test_settings(3);
+  settings.sched_class = WS_CLASS_FIFO;
+  settings.sched_priority = 10;
+  ws_pool_t *pool = test_create(&settings);
+  ws_au64_t count = {0};
+  for (uint32_t i = 0; i < 100; i++)
+    test_push(pool, test_count_task, &count, NULL);
+  ws_pool_wait(pool);
+  const ws_stats_t stats = test_stats(pool);
+  test_destroy(pool);
+  for (uint32_t i = 0; i < test_warnings.count && i < TEST_WARNINGS_MAX; i++)
+    printf("\n  warned: %s ", test_warnings.text[i]);
+  const bool warned = test_warnings.count == 1 && test_warnings_with("class FIFO, priority 10") == 1;
+  return warned && test_value(&count) == 100 && stats.workers == 3 && stats.workers_realtime == 0 ? 0 : 1;
+}
+
+static void real_time_class_without_privilege(void)
+{
+  const int code = test_in_child(be_nobody, NULL);
+  if (code == TEST_CHILD_SKIP)
+    printf("(skipped: the privilege cannot be dropped) ");
+  else
+    CU_ASSERT_EQUAL(code, 0);
+}
+
+/// The host's way to make threads: as told, but for the CPU when it may not.
+typedef struct {
+  uint32_t asked, fails_at;
+  bool may_pin;
+  int32_t cpu[4];
+} host_t;
+
+static int host_thread(void *host_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg), void *arg)
+{
+  host_t *host = host_arg;
+  if (index == host->fails_at)
+    return EAGAIN;
+  pthread_t thread;
+  const int error = pthread_create(&thread, NULL, func, arg);
+  if (error)
+    return error;
+  pthread_setname_np(thread, "host");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET((size_t)(cpu < 0 ? 0 : cpu), &set);
+  if (cpu >= 0 && host->may_pin)
+    pthread_setaffinity_np(thread, sizeof(set), &set);
+  host->cpu[index] = cpu;
+  host->asked++;
+  return 0;
+}
+
+static void host_creates_the_threads(void)
+{
+  for (uint32_t may_pin = 0; may_pin < 2; may_pin++) {
+    host_t host = {.fails_at = UINT32_MAX, .may_pin = may_pin};
+    ws_cpuset_t mask = {0};
+    CU_ASSERT_EQUAL_FATAL(ws_os_process_cpus(&mask), 0);
+    int32_t core = 0;
+    while (!ws_os_cpuset_has(&mask, (uint32_t)core))
+      core++;
+    ws_os_cpuset_free(&mask);
+    const int32_t cores[] = {-1, core};
+    ws_settings_t settings = test_settings(2);
+    settings.cores = cores;
+    settings.core_count = 2;
+    settings.sched_class = WS_CLASS_FIFO; // not looked at
+    settings.sched_priority = 1;
+    settings.thread_create = host_thread;
+    settings.create_arg = &host;
+    ws_pool_t *pool = test_create(&settings);
+    CU_ASSERT_EQUAL(host.asked, 2);
+    CU_ASSERT_TRUE(host.cpu[0] == -1 && host.cpu[1] == core);
+    CU_ASSERT_EQUAL(threads_called("host"), 2);
+    const bool pinned = may_pin || test_cpus() == 1;
+    CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, pinned);
+    CU_ASSERT_EQUAL(test_stats(pool).workers_realtime, 0);
+    CU_ASSERT_EQUAL(test_warnings.count, !pinned);
+    run_hundred(pool);
+    test_destroy(pool);
+    CU_ASSERT_TRUE(none_called("host"));
+  }
+}
+
+static void host_refuses_a_thread(void)
+{
+  host_t host = {.fails_at = 2};
+  ws_settings_t settings = test_settings(4);
+  settings.thread_create = host_thread;
+  settings.create_arg = &host;
+  ws_pool_t *pool = test_create(&settings);
+  CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
+  CU_ASSERT_EQUAL(test_warnings_with("of 4 workers could be started"), 1);
+  run_hundred(pool);
+  test_destroy(pool);
+}
+
+TEST_MAIN("start", TEST_CASE(host_creates_the_threads), TEST_CASE(host_refuses_a_thread),
+          TEST_CASE(real_time_class_with_privilege), TEST_CASE(real_time_class_without_privilege),
+          TEST_CASE(names_are_cut_indices_never), TEST_CASE(threads_carry_their_names),
+          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back))

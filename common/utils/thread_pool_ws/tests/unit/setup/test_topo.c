@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_topo.c
+/// Where workers are pinned, how many CPUs count, in which order a worker steals; machines with over 1024
+/// CPUs.
+#define _GNU_SOURCE
+#include "../../../setup/ws_topo.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../support/ws_test.h"
+
+/// Linked with --wrap=sched_getaffinity: a kernel with room for 4096 CPUs, of which the process may use this
+/// one too.
+int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
+int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
+static int32_t far_cpu = -1;
+
+int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+  if (far_cpu < 0)
+    return __real_sched_getaffinity(pid, bytes, set);
+  if (bytes < 4096 / 8) {
+    errno = EINVAL;
+    return -1;
+  }
+  memset(set, 0, bytes);
+  CPU_SET_S(0, bytes, set);
+  CPU_SET_S((size_t)far_cpu, bytes, set);
+  return 0;
+}
+
+/// Linked with --wrap=ws_os_quota_cpus.
+uint32_t __real_ws_os_quota_cpus(void);
+uint32_t __wrap_ws_os_quota_cpus(void);
+static uint32_t quota = UINT32_MAX;
+
+uint32_t __wrap_ws_os_quota_cpus(void)
+{
+  return quota;
+}
+
+static ws_cpuset_t set_of(const uint32_t *cpu, uint32_t count)
+{
+  ws_cpuset_t set = {.bytes = 256, .mask = calloc(1, 256)};
+  for (uint32_t i = 0; i < count; i++)
+    set.mask[cpu[i] / 64] |= 1ul << (cpu[i] % 64);
+  return set;
+}
+
+static void cpu_sets_of_any_size(void)
+{
+  static const uint32_t cpu[] = {0, 63, 64, 1500};
+  ws_cpuset_t set = set_of(cpu, 4);
+  CU_ASSERT_EQUAL(ws_os_cpuset_count(&set), 4);
+  for (uint32_t i = 0; i < 4; i++)
+    CU_ASSERT_TRUE(ws_os_cpuset_has(&set, cpu[i]));
+  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, 1));
+  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, 2047));
+  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, 2048));
+  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, UINT32_MAX));
+  ws_os_cpuset_free(&set);
+  CU_ASSERT_PTR_NULL(set.mask);
+}
+
+/// Whatever the step, no CPU is used twice before all have been used once, and the second one is a step
+/// further.
+static void each_step_uses_every_cpu(void)
+{
+  static const uint32_t cpu[] = {2, 3, 5, 7, 11, 13, 17, 19};
+  for (uint32_t count = 1; count <= 8; count++) {
+    for (uint32_t step = 1; step <= 9; step++) {
+      ws_cpuset_t mask = set_of(cpu, count);
+      ws_settings_t settings = test_settings(2 * count);
+      settings.pin_step = step;
+      int32_t plan[16];
+      uint32_t used[20] = {0};
+      ws_topo_plan(&settings, &mask, plan);
+      for (uint32_t i = 0; i < count; i++)
+        used[plan[i] >= 0 && plan[i] < 20 ? plan[i] : 0]++;
+      uint32_t once = 0;
+      for (uint32_t i = 0; i < count; i++)
+        once += used[cpu[i]] == 1;
+      CU_ASSERT_EQUAL(once, count);
+      CU_ASSERT_EQUAL(plan[0], (int32_t)cpu[0]);
+      if (count > step)
+        CU_ASSERT_EQUAL(plan[1], (int32_t)cpu[step]);
+      ws_os_cpuset_free(&mask);
+    }
+  }
+}
+
+static void without_a_step_workers_float(void)
+{
+  static const uint32_t cpu[] = {0, 1};
+  ws_cpuset_t mask = set_of(cpu, 2);
+  const ws_settings_t settings = test_settings(4);
+  int32_t plan[4];
+  ws_topo_plan(&settings, &mask, plan);
+  for (uint32_t i = 0; i < 4; i++)
+    CU_ASSERT_EQUAL(plan[i], -1);
+  ws_os_cpuset_free(&mask);
+}
+
+static void cpus_that_count(void)
+{
+  static const uint32_t cpu[] = {0, 1, 2, 3};
+  static const int32_t inside[] = {0, -1, 3}, outside[] = {9, 9, 1500, 0};
+  ws_cpuset_t mask = set_of(cpu, 4);
+  CU_ASSERT_EQUAL(ws_topo_cpus(&mask, inside, 3), 4);
+  CU_ASSERT_EQUAL(ws_topo_cpus(&mask, outside, 4), 6);
+  quota = 3;
+  CU_ASSERT_EQUAL(ws_topo_cpus(&mask, outside, 4), 3);
+  quota = UINT32_MAX;
+  ws_cpuset_t none = set_of(cpu, 0);
+  CU_ASSERT_EQUAL(ws_topo_cpus(&none, inside, 0), 1);
+  ws_os_cpuset_free(&mask);
+  ws_os_cpuset_free(&none);
+}
+
+static void quota_bounds_the_pools_cpus(void)
+{
+  quota = 1;
+  ws_pool_t *pool = test_pool(2);
+  CU_ASSERT_EQUAL(test_stats(pool).cpus, 1);
+  test_destroy(pool);
+  quota = UINT32_MAX;
+}
+
+/// Each worker's victims: every other worker, once.
+static void check_victims(const struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    uint64_t seen = 0;
+    for (uint32_t k = 0; k + 1 < pool->workers; k++)
+      seen |= UINT64_C(1) << pool->worker[i].victims[k];
+    CU_ASSERT_EQUAL(seen, ((UINT64_C(1) << pool->workers) - 1) & ~(UINT64_C(1) << i));
+  }
+}
+
+static void every_other_worker_is_a_victim_once(void)
+{
+  for (uint32_t workers = 1; workers <= 9; workers++) {
+    for (uint32_t step = 0; step <= 1; step++) {
+      ws_settings_t settings = test_settings(workers);
+      settings.pin_step = step; // pinned: hwloc's order
+      ws_pool_t *pool = test_create(&settings);
+      check_victims(pool);
+      if (!step && workers > 2)
+        CU_ASSERT_EQUAL(pool->worker[1].victims[0], 2); // floating: in turn from the own index on
+      CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, step ? workers : 0);
+      test_destroy(pool);
+    }
+  }
+}
+
+static void workers_on_one_cpu_come_first(void)
+{
+  if (test_cpus() < 2)
+    return;
+  const int32_t cores[4] = {0, 1, 0, 1};
+  ws_settings_t settings = test_settings(4);
+  settings.cores = cores;
+  settings.core_count = 4;
+  ws_pool_t *pool = test_create(&settings);
+  if (test_stats(pool).workers_pinned == 4) {
+    check_victims(pool);
+#ifdef WS_TEST_HWLOC
+    bool smt = pool->worker[0].victims[0] == 1; // the other CPU of the same core is as near
+    CU_ASSERT_TRUE(smt || pool->worker[0].victims[0] == 2);
+#endif
+  }
+  test_destroy(pool);
+}
+
+static void machine_with_over_1024_cpus(void)
+{
+  far_cpu = 1500;
+  ws_settings_t settings = test_settings(2);
+  ws_settings_t defaults;
+  ws_settings_default(&defaults);
+  CU_ASSERT_EQUAL(defaults.workers, 2);
+  settings.pin_step = 1; // the second worker is asked to run on CPU 1500, which does not exist here
+  ws_pool_t *pool = test_create(&settings);
+  CU_ASSERT_EQUAL(test_stats(pool).cpus, 2);
+  CU_ASSERT_TRUE(ws_os_cpuset_has(&pool->mask, 1500));
+  CU_ASSERT_EQUAL(test_warnings_with("CPU 1500"), 1);
+  ws_au64_t count = {0};
+  for (uint32_t i = 0; i < 50; i++)
+    test_push(pool, test_count_task, &count, NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 50);
+  test_destroy(pool);
+  far_cpu = -1;
+}
+
+TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
+          TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
+              TEST_CASE(quota_bounds_the_pools_cpus),
+          TEST_CASE(every_other_worker_is_a_victim_once), TEST_CASE(workers_on_one_cpu_come_first),
+          TEST_CASE(machine_with_over_1024_cpus))

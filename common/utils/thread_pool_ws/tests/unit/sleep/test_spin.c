@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_spin.c
+/// How long a worker looks for work after it has run out of it, and within which bounds. In a world of its
+/// own (ws_world.h).
+#include <string.h>
+
+#include "../../../prewake/ws_prewake.h"
+#include "../../../sleep/ws_budget.h"
+#include "../../../sleep/ws_hot.h"
+#include "../../../sleep/ws_spin.h"
+#include "../../support/ws_world.h"
+
+/// Gaps that would have the worker spin without end, if there were no cap.
+static uint64_t adverse_gap_ns(uint32_t kind, uint64_t *random)
+{
+  switch (kind) {
+    case 0: return SLOT_NS;
+    case 1: return 50 * US + test_random(random) % (3 * MS);
+    case 2: return test_random(random) % (50 * US);
+    case 3: return 12 * MS; // what was saved up in it is spent at once
+    default: return test_random(random) % 8 ? 2 * US : 30 * MS;
+  }
+}
+
+static void no_more_than_the_cap(void)
+{
+  static const uint32_t caps[] = {0, 1, 5, 10, 50, 100};
+  uint64_t random = series_seed();
+  for (uint32_t i = 0; i < TEST_COUNT(caps); i++) {
+    for (uint32_t kind = 0; kind < 10; kind++) {
+      world_begin(WS_SPIN_AUTO);
+      CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, caps[i]), 0);
+      ws_store_relaxed(&world_pool.phases, kind < 5); // it wants to spin always, or as it has learnt
+      const uint64_t start_ns = world.now_ns;
+      while (world.now_ns - start_ns < 1000 * MS)
+        world_gap(adverse_gap_ns(kind % 5, &random), test_random(&random) % (20 * US));
+      const uint64_t allowed_ns = (world.now_ns - start_ns + 10 * MS) / 100 * caps[i];
+      CU_ASSERT_TRUE(world_spun() <= allowed_ns + TURN_NS + 2 * LOOK_NS);
+      if (kind > 0 || caps[i] == 100)
+        continue;
+      CU_ASSERT_TRUE(10 * world_spun() >= 9 * allowed_ns); // and all of it
+      CU_ASSERT_TRUE(world_count(&world_worker.queue.count.capped) > 0);
+    }
+  }
+}
+
+static void all_of_the_core_when_allowed(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0);
+  ws_pool_phase_begin(&world_pool, 1);
+  for (uint32_t i = 0; i < 100; i++)
+    CU_ASSERT_TRUE(world_about(world_spun_in(5 * MS), 5 * MS));
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.capped), 0);
+}
+
+static void hot(void)
+{
+  world_begin(WS_SPIN_HOT);
+  for (uint32_t i = 0; i < 20; i++)
+    CU_ASSERT_TRUE(world_about(world_spun_in(100 * MS), 100 * MS));
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.capped), 0);
+  world.may = false; // no CPU to spare
+  CU_ASSERT_EQUAL(world_spun_in(SLOT_NS), 0);
+  world.may = true;
+  world.producer_here = true; // it would keep the producer off
+  CU_ASSERT_EQUAL(world_spun_in(SLOT_NS), 0);
+}
+
+static void during_a_phase(void)
+{
+  world_begin(WS_SPIN_OFF);
+  for (uint32_t i = 0; i < 20; i++)
+    world_spun_in(3 * MS);
+  CU_ASSERT_TRUE(world_spun_in(SLOT_NS) < 2 * US); // nothing has followed so far
+  ws_pool_phase_begin(&world_pool, 1);
+  ws_pool_phase_begin(&world_pool, 1);
+  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US));
+  ws_pool_phase_end(&world_pool);
+  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US)); // the other one goes on
+  ws_pool_phase_end(&world_pool);
+  CU_ASSERT_TRUE(world_spun_in(SLOT_NS) < 2 * US);
+}
+
+static void until_the_time_announced(void)
+{
+  world_begin(WS_SPIN_OFF);
+  for (uint32_t i = 0; i < 20; i++)
+    world_spun_in(3 * MS);
+  ws_pool_prewake(&world_pool, 1, 200 * US);
+  CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
+  ws_pool_prewake(&world_pool, 1, 200 * US);
+  CU_ASSERT_TRUE(world_about(world_spun_in(100 * US), 100 * US));
+}
+
+/// After each burst it looks for what follows, unless nothing ever does.
+static void looks_for_what_follows(void)
+{
+  uint64_t random = series_seed();
+  world_begin(WS_SPIN_OFF);
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), world_pool.settings.spin_ns_max)); // nothing is known
+  for (uint32_t i = 0; i < 40; i++)
+    world_spun_in(1 * MS + test_random(&random) % (3 * MS));
+  CU_ASSERT_TRUE(world_spun_in(3 * MS) < 2 * US);
+  for (uint32_t i = 0; i < 70; i++) { // now each burst has a second phase
+    world_spun_in(10 * US);
+    world_spun_in(1 * MS + test_random(&random) % (3 * MS));
+  }
+  CU_ASSERT_TRUE(world_about(world_spun_in(10 * US), 10 * US));
+  CU_ASSERT_TRUE(world_spun_in(3 * MS) < world_pool.settings.spin_ns_max + 2 * US);
+}
+
+static void a_spin_that_is_interrupted_ends(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  world.taken_ns = 400 * US;
+  CU_ASSERT_TRUE(world_spun_in(3 * MS) < 2 * US); // in the time of the interruption it had no CPU
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 1);
+  world_begin(WS_SPIN_HOT);
+  world.taken_ns = 400 * US;
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS - 400 * US)); // hot spinning was asked for
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
+}
+
+/// @return bursts until the level is @p wanted, @p disturbed = each spin is interrupted
+static uint32_t until_level(uint32_t wanted, bool disturbed)
+{
+  uint32_t gaps = 0;
+  for (; ws_load_relaxed(&world_prewake.level) != wanted && gaps < 2000000; gaps++) {
+    ws_pool_prewake(&world_pool, 1, 100 * US); // or it would soon not spin at all
+    world.taken_ns = disturbed ? 400 * US : 0;
+    world_gap(SLOT_NS, 50 * US);
+  }
+  return gaps;
+}
+
+static void trouble_lowers_the_level_and_its_absence_raises_it(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0); // or the interruptions use it up
+  const uint32_t first = until_level(1, true);
+  CU_ASSERT_TRUE(first > 1 && first < 20); // not for one stall
+  CU_ASSERT_TRUE(until_level(0, true) < 20);
+  const uint32_t once = until_level(WS_LEVEL_TOP, false);
+  uint32_t last = once;
+  for (uint32_t round = 0; round < 8; round++) {
+    until_level(0, true);
+    const uint32_t clean = until_level(WS_LEVEL_TOP, false);
+    CU_ASSERT_TRUE(clean >= last && clean < 10000); // each time it takes longer, within bounds
+    last = clean;
+  }
+  CU_ASSERT_TRUE(last > 3 * once);
+  for (uint32_t i = 0; i < 100; i++) // long without: it is forgotten
+    world_gap(1000 * MS, 50 * US);
+  until_level(0, true);
+  CU_ASSERT_TRUE(until_level(WS_LEVEL_TOP, false) < last / 2);
+}
+
+static void what_each_level_leaves(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  series_t series = world_slots(5 * US);
+  world_bursts(&series, 100);
+  CU_ASSERT_TRUE(world_plan() != 0);
+  ws_prewake_disarm(&world_worker);
+  ws_store_relaxed(&world_prewake.clean_ns, UINT64_MAX);
+  for (uint32_t level = 0; level < WS_LEVEL_TOP; level++) {
+    ws_store_relaxed(&world_prewake.level, level);
+    CU_ASSERT_EQUAL(world_plan(), 0);
+    memset(world_worker_prewake.follows, 0, sizeof(world_worker_prewake.follows));
+    CU_ASSERT_EQUAL(world_spun_in(SLOT_NS) > 1 * US, level > 0);
+  }
+}
+
+/// A process that was stopped while it spun is not charged for that.
+static void a_debt_is_bounded(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  ws_spin_allow(&world_worker, world.now_ns);
+  ws_spin_pay(&world_worker, UINT64_C(3600000000000));
+  CU_ASSERT_TRUE(ws_spin_allow(&world_worker, world.now_ns) <= 0);
+  CU_ASSERT_TRUE(ws_spin_forecast(&world_worker, world.now_ns + 30000 * US) > 0);
+}
+
+/// A thread of normal class on its CPU gets a tenth of it, and waits for a millisecond at most.
+static void hot_and_real_time_it_rests(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world_worker.realtime = true;
+  uint64_t rested_ns = 0;
+  for (uint32_t i = 0; i < 100; i++) {
+    world_worker.rose_ns = world.now_ns;
+    world.visible_ns = world.now_ns + 100 * MS;
+    const uint64_t before_ns = world_spun();
+    CU_ASSERT_FALSE(ws_spin(&world_worker, true)); // it parks
+    CU_ASSERT_TRUE(world_about(world_spun() - before_ns, 900 * US));
+    const uint64_t retry_ns = ws_hot_retry_ns(&world_worker) - world.now_ns;
+    CU_ASSERT_TRUE(world_about(retry_ns, 100 * US));
+    rested_ns += retry_ns;
+    world.now_ns += retry_ns;
+  }
+  CU_ASSERT_TRUE(11 * rested_ns > world_spun());
+}
+
+/// When a hot worker that had to park tries again.
+static void hot_it_tries_again(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world_pool.workers = 3; // of which none is parked
+  CU_ASSERT_TRUE(ws_hot_retry_ns(&world_worker) <= world.now_ns + LOOK_NS); // nothing is in the way any more
+  world.producer_here = true;
+  CU_ASSERT_TRUE(world_about(ws_hot_retry_ns(&world_worker) - world.now_ns, 4 * MS));
+  ws_store_relaxed(&world_pool.sleepers[0], 7); // together as often as one alone
+  CU_ASSERT_TRUE(world_about(ws_hot_later_ns(&world_pool) - world.now_ns, 12 * MS));
+  ws_store_relaxed(&world_pool.state, WS_DRAINING);
+  CU_ASSERT_EQUAL(ws_hot_retry_ns(&world_worker), 0);
+  ws_store_relaxed(&world_pool.state, WS_RUNNING);
+  ws_store_relaxed(&world_pool.spin, WS_SPIN_AUTO);
+  CU_ASSERT_EQUAL(ws_hot_retry_ns(&world_worker), 0);
+}
+
+/// A producer comes to the CPU on which the worker spins.
+static void hot_it_leaves_a_producers_cpu(void)
+{
+  world_begin(WS_SPIN_HOT);
+  world.visible_ns = world.now_ns + 100 * MS;
+  world.comes_ns = world.now_ns + 5 * MS;
+  CU_ASSERT_FALSE(ws_spin(&world_worker, true));
+  CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
+}
+
+TEST_MAIN("spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_again),
+          TEST_CASE(hot_it_leaves_a_producers_cpu), TEST_CASE(no_more_than_the_cap),
+          TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
+          TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
+          TEST_CASE(a_spin_that_is_interrupted_ends),
+          TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it),
+          TEST_CASE(what_each_level_leaves), TEST_CASE(a_debt_is_bounded))

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_events_idle.c
+/// What the events say of workers that sleep and wake, of pools that begin and end, of hints and of phases
+/// (docs/tracing.md). Linked with the core that records (ws_recorder.h), and with --wrap of where it must be
+/// held or told what to do.
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "../../../include/ws_trace.h"
+#include "../../../prewake/ws_prewake.h"
+#include "../../../prewake/ws_prewake_state.h"
+#include "../../../sleep/ws_wake.h"
+#include "../../support/ws_scene.h"
+
+#define RISE_NS 1000 // has passed
+#define BURST_NS 3000
+
+void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
+void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
+ws_plan_t __real_ws_prewake_plan(ws_worker_t *worker);
+ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker);
+bool __real_ws_may_rise(const struct ws_pool_s *pool);
+bool __wrap_ws_may_rise(const struct ws_pool_s *pool);
+void __real_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
+void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
+int __real_pthread_join(pthread_t thread, void **result);
+int __wrap_pthread_join(pthread_t thread, void **result);
+
+static struct {
+  test_gate_t published;
+  ws_aptr_t looked_at; ///< the pool, for looks of its workers
+  ws_au32_t looks, wrong; ///< of a look
+  ws_au32_t stands; ///< 1 = the next worker that parks stands in the gate
+  ws_au32_t plans; ///< 1 = the next worker that parks plans a timer wake
+  ws_au32_t rises; ///< 1 = it has, and may
+  ws_au32_t ends; ///< 1 = when the worker has ended, the late push goes on
+} idle;
+
+/// The calling thread's push stands before its task is published, and after.
+static _Thread_local bool is_late;
+
+void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+{
+  WS_PROBE(futex_wake, (uintptr_t)word);
+  __real_ws_os_futex_wake(word, count);
+}
+
+ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker)
+{
+  const ws_plan_t plan = __real_ws_prewake_plan(worker);
+  const bool is_told = ws_xchg_acq_rel(&idle.plans, 0) == 1;
+  ws_store_release(&idle.rises, is_told);
+  if (is_told)
+    worker->prewake->plan = (ws_plan_t){.rise_ns = RISE_NS, .expected_ns = BURST_NS, .phase = -1};
+  return is_told ? worker->prewake->plan : plan;
+}
+
+bool __wrap_ws_may_rise(const struct ws_pool_s *pool)
+{
+  return ws_load_acquire(&idle.rises) || __real_ws_may_rise(pool);
+}
+
+void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  __real_ws_prewake_arrived(pool, now_ns);
+  if (is_late)
+    test_gate_task(&idle.published);
+}
+
+/// Then the late push's task is there when the stop looks once more.
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+  const ws_pool_t *pool = ws_load_acquire(&idle.looked_at);
+  const bool is_worker = pool && pthread_equal(thread, pool->worker[0].thread);
+  const int error = __real_pthread_join(thread, result);
+  if (is_worker && ws_xchg_acq_rel(&idle.ends, 0) == 1) {
+    test_gate_let(&scene.gate, 1);
+    ws_add_relaxed(&idle.wrong, !test_gate_await(&idle.published, 1));
+  }
+  return error;
+}
+
+static void begin_with(const ws_settings_t *settings, void (*look)(const recorded_t *recorded))
+{
+  memset(&idle, 0, sizeof(idle));
+  test_gate_init(&idle.published);
+  scene_begin(settings, look);
+  ws_store_release(&idle.looked_at, scene.pool);
+}
+
+static void end(void)
+{
+  ws_store_release(&idle.looked_at, NULL);
+  scene_end();
+  test_gate_destroy(&idle.published);
+}
+
+/// Every worker can be woken, and none looks any more.
+static bool is_at_rest(void *unused)
+{
+  (void)unused;
+  return ws_awake(scene.pool) == 0 && ws_load_acquire(&scene.pool->searching) == 0;
+}
+
+static void begin_at_rest(uint32_t workers, void (*look)(const recorded_t *recorded))
+{
+  const ws_settings_t settings = test_settings(workers);
+  begin_with(&settings, look);
+  CU_ASSERT_TRUE_FATAL(test_until(is_at_rest, NULL));
+}
+
+static bool has_run(void *arg)
+{
+  return recorder_find("run_end", F_END_ARG, ADDRESS(arg));
+}
+
+/// Push a task, which a worker runs.
+static void run_told(uint32_t arg)
+{
+  push_told(arg, NULL);
+  CU_ASSERT_TRUE_FATAL(test_until(has_run, &scene.arg[arg]));
+}
+
+static void look_at_park(const recorded_t *recorded)
+{
+  const ws_pool_t *pool = ws_load_acquire(&idle.looked_at);
+  if (!pool || strcmp(recorded->event, "park") != 0)
+    return;
+  ws_add_relaxed(&idle.looks, 1);
+  ws_add_relaxed(&idle.wrong, recorded->field[F_WORKER] != 0 || ws_is_parked(pool, 0));
+  if (ws_xchg_acq_rel(&idle.stands, 0) == 1)
+    test_gate_task(&scene.gate);
+}
+
+static void a_park_is_told_before_the_sleep_begins(void)
+{
+  begin_at_rest(1, look_at_park);
+  const uint32_t before = ws_load_relaxed(&idle.looks);
+  run_told(0);
+  CU_ASSERT_TRUE(test_until(is_at_rest, NULL));
+  CU_ASSERT_TRUE(ws_load_relaxed(&idle.looks) > before);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&idle.wrong), 0);
+  CU_ASSERT_TRUE(RECORDED(recorder_next(NULL, "park"), scene.id, 0));
+  end();
+}
+
+static void a_wake_is_told_before_the_call(void)
+{
+  begin_at_rest(1, NULL);
+  const ws_au32_t *token = &scene.pool->worker[0].token;
+  run_told(0);
+  const recorded_t *wake = recorder_next(NULL, "wake"), *unpark = recorder_next(NULL, "unpark");
+  CU_ASSERT_TRUE(RECORDED(wake, scene.id, 0, -1)); // this thread is no worker
+  CU_ASSERT_TRUE(RECORDED(unpark, scene.id, 0, 0));
+  CU_ASSERT_TRUE(IN_ORDER(recorder_next(NULL, "park"), recorder_next(NULL, "push"), wake,
+                          recorder_find("futex_wake", 0, ADDRESS(token)), recorder_next(NULL, "run_begin")));
+  CU_ASSERT_TRUE(IN_ORDER(wake, unpark, recorder_next(NULL, "steal")));
+  CU_ASSERT_EQUAL(recorder_count("wake"), 1);
+  CU_ASSERT_EQUAL(recorder_count("unpark"), 1);
+  end();
+}
+
+/// The other worker has to be woken for it.
+static void have_another_run(void *unused)
+{
+  (void)unused;
+  test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
+  test_gate_task(&scene.gate);
+}
+
+static void a_wake_names_the_worker_that_wakes(void)
+{
+  begin_at_rest(2, NULL);
+  ws_store_relaxed(&scene.pool->lifted, 1); // both may be awake, however few CPUs there are
+  test_push(scene.pool, have_another_run, NULL, NULL);
+  CU_ASSERT_TRUE_FATAL(test_until(has_run, &scene.arg[0]));
+  const recorded_t *first = recorder_next(NULL, "wake");
+  CU_ASSERT_TRUE_FATAL(first != NULL);
+  const int64_t waker = first->field[F_WORKER];
+  CU_ASSERT_TRUE(waker == 0 || waker == 1);
+  CU_ASSERT_TRUE(RECORDED(first, scene.id, waker, -1));
+  CU_ASSERT_TRUE(RECORDED(recorder_next(first, "wake"), scene.id, 1 - waker, waker));
+  CU_ASSERT_TRUE(RECORDED(recorder_find("unpark", F_WORKER, 1 - waker), scene.id, 1 - waker, 0));
+  CU_ASSERT_TRUE(RECORDED(recorder_find("steal", F_WORKER, 1 - waker), scene.id, 1 - waker, waker));
+  end();
+}
+
+static void who_sees_work_before_it_sleeps_says_so(void)
+{
+  begin_at_rest(1, look_at_park);
+  ws_store_release(&idle.stands, 1);
+  push_told(0, NULL);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1)); // it has run the task, and is about to park
+  push_told(1, NULL);
+  test_gate_let(&scene.gate, 1);
+  CU_ASSERT_TRUE_FATAL(test_until(has_run, &scene.arg[1]));
+  const recorded_t *unpark = recorder_find("unpark", F_HOW, 2);
+  CU_ASSERT_TRUE(RECORDED(unpark, scene.id, 0, 2));
+  CU_ASSERT_TRUE(IN_ORDER(recorder_find("run_end", F_END_ARG, ADDRESS(&scene.arg[0])),
+                          recorder_find("push", F_ARG, ADDRESS(&scene.arg[1])), unpark,
+                          recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[1]))));
+  CU_ASSERT_EQUAL(recorder_count("wake"), 1); // for the first task
+  CU_ASSERT_EQUAL(recorder_count("unpark"), 2);
+  end();
+}
+
+static bool has_risen(void *unused)
+{
+  (void)unused;
+  return recorder_count_with("unpark", F_HOW, 1) > 0;
+}
+
+static void who_gets_up_by_its_own_timer_says_so_and_why(void)
+{
+  begin_at_rest(1, NULL);
+  ws_store_release(&idle.plans, 1);
+  push_told(0, NULL);
+  CU_ASSERT_TRUE_FATAL(test_until(has_risen, NULL));
+  const recorded_t *plan = recorder_next(NULL, "prewake"), *unpark = recorder_find("unpark", F_HOW, 1);
+  CU_ASSERT_TRUE(RECORDED(plan, scene.id, 0, 0, RISE_NS, BURST_NS));
+  CU_ASSERT_TRUE(RECORDED(unpark, scene.id, 0, 1));
+  CU_ASSERT_TRUE(IN_ORDER(recorder_next(NULL, "unpark"), plan, recorder_next(plan, "park"), unpark));
+  CU_ASSERT_EQUAL(recorder_count("prewake"), 1); // a park without a plan tells none
+  CU_ASSERT_EQUAL(recorder_count("wake"), 1);
+  end();
+}
+
+/// In a worker: who hints is told of no hint.
+static void hint(void *pool)
+{
+  ws_pool_phase_begin(pool, 4);
+  ws_pool_phase_end(pool);
+}
+
+static void a_hint_is_one_event_of_what_was_hinted(void)
+{
+  begin_at_rest(1, NULL);
+  ws_pool_prewake(scene.pool, 3, 1000);
+  CU_ASSERT_TRUE(IN_ORDER(recorder_next(NULL, "prewake"), recorder_next(NULL, "wake")));
+  const uint64_t at_ns = test_now_ns() + 1000000;
+  ws_pool_prewake_at(scene.pool, 2, at_ns);
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_push(scene.pool, hint, scene.pool, &group);
+  ws_group_wait(&group, NULL);
+  CU_ASSERT_TRUE(RECORDED(recorder_find("prewake", 2, 3), scene.id, -1, 3, 0, 0));
+  CU_ASSERT_TRUE(RECORDED(recorder_find("prewake", 2, 2), scene.id, -1, 2, 0, (int64_t)at_ns));
+  CU_ASSERT_TRUE(RECORDED(recorder_find("prewake", 2, 4), scene.id, -1, 4, 0, 0));
+  CU_ASSERT_EQUAL(recorder_count_with("prewake", F_WORKER, -1), 3);
+  end();
+}
+
+static int two_threads(void *create_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg), void *arg)
+{
+  (void)create_arg;
+  (void)cpu;
+  pthread_t thread;
+  return index < 2 ? pthread_create(&thread, NULL, func, arg) : EAGAIN;
+}
+
+static void expect_start(const char *name, uint32_t workers)
+{
+  const recorded_t *start = recorder_next(NULL, "pool_start");
+  CU_ASSERT_TRUE_FATAL(RECORDED(start, scene.id, 0, workers, scene.pool->cpus, scene.pool->worker_cpus));
+  CU_ASSERT_STRING_EQUAL(start->text, name);
+  CU_ASSERT_TRUE(IN_ORDER(start, recorder_next(NULL, "park")));
+  CU_ASSERT_EQUAL(recorder_count("pool_start"), 1);
+}
+
+static void a_pool_starts_with_its_name_and_what_it_got(void)
+{
+  ws_settings_t settings = test_settings(3);
+  settings.name = "some name";
+  settings.thread_create = two_threads;
+  begin_with(&settings, NULL);
+  CU_ASSERT_TRUE(test_until(is_at_rest, NULL));
+  expect_start("some name", 2);
+  end();
+  const int32_t cpu = ws_os_cpu(), both[2] = {cpu, cpu};
+  settings = test_settings(2);
+  settings.name = "";
+  settings.cores = both;
+  settings.core_count = 2;
+  begin_with(&settings, NULL);
+  CU_ASSERT_TRUE(test_until(is_at_rest, NULL));
+  CU_ASSERT_EQUAL(scene.pool->worker_cpus, 1);
+  expect_start("", 2);
+  end();
+}
+
+static void a_stop_wakes_everybody_in_nobodys_name(void)
+{
+  begin_at_rest(2, NULL);
+  const int64_t token[2] = {ADDRESS(&scene.pool->worker[0].token), ADDRESS(&scene.pool->worker[1].token)};
+  end();
+  for (int64_t worker = 0; worker < 2; worker++) {
+    const recorded_t *wake = recorder_find("wake", F_WORKER, worker);
+    const recorded_t *unpark = recorder_find("unpark", F_WORKER, worker);
+    const recorded_t *stop = recorder_next(NULL, "pool_stop");
+    CU_ASSERT_TRUE(RECORDED(wake, scene.id, worker, -1));
+    CU_ASSERT_TRUE(RECORDED(unpark, scene.id, worker, 0));
+    CU_ASSERT_TRUE(IN_ORDER(wake, recorder_find("futex_wake", 0, token[worker]), stop));
+    CU_ASSERT_TRUE(IN_ORDER(wake, unpark, stop));
+  }
+  CU_ASSERT_EQUAL(recorder_count("wake"), 2);
+  CU_ASSERT_TRUE(RECORDED(recorder_next(NULL, "pool_stop"), scene.id));
+  CU_ASSERT_EQUAL(recorder_count("pool_stop"), 1);
+}
+
+static void look_at_late_push(const recorded_t *recorded)
+{
+  if (is_late && strcmp(recorded->event, "push") == 0)
+    test_gate_task(&scene.gate);
+}
+
+static void *push_late(void *unused)
+{
+  is_late = true;
+  push_told(0, NULL);
+  return unused;
+}
+
+static void a_pool_has_stopped_when_its_last_task_has_run(void)
+{
+  begin_at_rest(1, look_at_late_push);
+  test_threads_t threads = {0};
+  test_spawn(&threads, push_late, NULL);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
+  ws_store_release(&idle.ends, 1);
+  CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_DRAIN), 0); // its last look finds the task, and runs it
+  CU_ASSERT_EQUAL(ws_load_relaxed(&idle.wrong), 0);
+  test_gate_let(&idle.published, 1);
+  test_join(&threads);
+  end();
+  const recorded_t *run = recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[0]));
+  CU_ASSERT_TRUE_FATAL(run && pthread_equal(run->thread, pthread_self()));
+  CU_ASSERT_TRUE(IN_ORDER(recorder_next(NULL, "push"), run, recorder_next(NULL, "run_end"),
+                          recorder_next(NULL, "pool_stop")));
+  CU_ASSERT_EQUAL(recorder_count("pool_stop"), 1);
+}
+
+static void a_phase_says_frame_slot_id_and_tasks(void)
+{
+  begin_at_rest(1, NULL);
+  ws_trace_phase_begin(WS_TRACE_SYMBOL_PROCESSING, 1023, 19, 7);
+  push_told(0, NULL);
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 5, 4, 3);
+  push_told(1, NULL);
+  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+  ws_trace_phase_end(WS_TRACE_SYMBOL_PROCESSING);
+  end();
+  const recorded_t *symbols = recorder_next(NULL, "symbol_processing_begin");
+  const recorded_t *symbols_end = recorder_next(NULL, "symbol_processing_end");
+  const recorded_t *decoding = recorder_next(NULL, "ulsch_decoding_begin");
+  const recorded_t *decoding_end = recorder_next(NULL, "ulsch_decoding_end");
+  CU_ASSERT_TRUE(RECORDED(symbols, 1023, 19, 7));
+  CU_ASSERT_TRUE(RECORDED(symbols_end, 1023, 19, 7, 2));
+  CU_ASSERT_TRUE(RECORDED(decoding, 5, 4, 3));
+  CU_ASSERT_TRUE(RECORDED(decoding_end, 5, 4, 3, 1));
+  const recorded_t *first = recorder_next(NULL, "push");
+  CU_ASSERT_TRUE(IN_ORDER(symbols, first, decoding, recorder_next(first, "push"), decoding_end, symbols_end));
+}
+
+TEST_MAIN("events_idle", TEST_CASE(a_park_is_told_before_the_sleep_begins),
+          TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_wake_names_the_worker_that_wakes),
+          TEST_CASE(who_sees_work_before_it_sleeps_says_so),
+          TEST_CASE(who_gets_up_by_its_own_timer_says_so_and_why),
+          TEST_CASE(a_hint_is_one_event_of_what_was_hinted),
+          TEST_CASE(a_pool_starts_with_its_name_and_what_it_got),
+          TEST_CASE(a_stop_wakes_everybody_in_nobodys_name),
+          TEST_CASE(a_pool_has_stopped_when_its_last_task_has_run),
+          TEST_CASE(a_phase_says_frame_slot_id_and_tasks))
