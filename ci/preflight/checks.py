@@ -230,8 +230,10 @@ def check_cpm(tree: Tree) -> Iterator[Row]:
             continue
         cache = Path(os.environ.get("CPM_SOURCE_CACHE") or "~/.cache/cpm").expanduser()
         script = cache / "cpm" / f"CPM_{version[1]}.cmake"
-        yield row(script.exists(), "CPM", f"{script}" if script.exists() else
-                  f"no {script}: the configuration will download it",
+        there = script.is_file() and script.stat().st_size > 0  # a download that failed leaves an empty file
+        lack = "empty" if script.exists() else "not there"
+        yield row(there, "CPM", f"{script}" if there else
+                  f"{script} is {lack}: the configuration will download it",
                   "have network, or set CPM_SOURCE_CACHE to a folder that holds it", "note")  # fmt: skip
 
 

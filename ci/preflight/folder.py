@@ -24,6 +24,11 @@ def is_configured(build_dir: Path) -> bool:
     return bool(read(build_dir / "CMakeCache.txt"))
 
 
+def has_own_pool(build_dir: Path) -> bool:
+    """Configured without the hook."""
+    return is_configured(build_dir) and not cached(build_dir, VARIABLE)
+
+
 def copies(build_dir: Path) -> list[str]:
     """Patched copies of OAI's files, by their paths in OAI's tree."""
     folder = build_dir / COPIES

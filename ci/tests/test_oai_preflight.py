@@ -241,8 +241,12 @@ class PreflightTest(unittest.TestCase):
         (tree / "cmake_targets" / "CPM.cmake").write_text(script)
         self.assertIn("the configuration will download it", self.preflight(tree)[1])
         (self.top / "cache" / "cpm").mkdir(parents=True)
-        (self.top / "cache" / "cpm" / "CPM_0.40.2.cmake").touch()
-        self.assertIn("ok CPM", self.preflight(tree, CPM_SOURCE_CACHE=str(self.top / "cache"))[1])
+        copy = self.top / "cache" / "cpm" / "CPM_0.40.2.cmake"
+        copy.touch()
+        cache = str(self.top / "cache")
+        self.assertIn("is empty: the configuration", self.preflight(tree, CPM_SOURCE_CACHE=cache)[1])
+        copy.write_text("# CPM\n")
+        self.assertIn("ok CPM", self.preflight(tree, CPM_SOURCE_CACHE=cache)[1])
 
     def test_missing_sources(self) -> None:
         tree = self.oai(
@@ -362,7 +366,10 @@ class PreflightTest(unittest.TestCase):
         build.mkdir()
         cache = build / "CMakeCache.txt"
         cache.write_text("CMAKE_BUILD_TYPE:STRING=\n")
-        self.assertIn("configured with OAI's own pool", self.preflight(tree, "--build-dir", build)[1])
+        said = self.preflight(tree, "--build-dir", build)[1]
+        self.assertIn("configured with OAI's own pool", said)
+        self.assertIn("keeps OAI's own pool. To build this pool, name another folder: --build-dir", said)
+        self.assertNotIn(f"-B {build}", said)
         cache.write_text("CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n")
         self.assertIn("configured with the hook /a/hook.cmake", self.preflight(tree, "--build-dir", build)[1])
 

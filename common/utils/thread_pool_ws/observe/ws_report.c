@@ -71,22 +71,35 @@ static void say_total(const out_t *out, const ws_stats_t *total)
   say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
 }
 
-static void say_pattern(const out_t *out, const ws_prewake_stats_t *stats)
+/// @return what the workers do now
+static const char *behaviour(ws_spin_t spin, const ws_prewake_stats_t *stats)
 {
   static const char *const level[] = {
       "sleep at once without work",
       "busy-poll after a burst, then sleep",
       "wake ahead of expected bursts",
   };
+  if (spin == WS_SPIN_OFF)
+    return "sleep until a push wakes them";
+  if (spin == WS_SPIN_HOT)
+    return "busy-poll";
+  if (spin == WS_SPIN_AUTO && stats->level == 2 && stats->period_ns == 0)
+    return "busy-poll after a burst; no period is learnt, so none wakes ahead";
+  return stats->level < 3 ? level[stats->level] : "?";
+}
+
+static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats_t *stats)
+{
   say(out, "  bursts     %llu after a pause, %llu of them when expected (%.1f %%); %llu expected, did not "
       "come",
       (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
       100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
   if (stats->period_ns > 0)
-    say(out, "  period     %.1f us with %u bursts", us(stats->period_ns), stats->period_bursts);
+    say(out, "  period     %.1f us with %u burst%s", us(stats->period_ns), stats->period_bursts,
+        stats->period_bursts == 1 ? "" : "s");
   else
     say(out, "  period     none found");
-  say(out, "  state      workers: %s; changed %llu times", stats->level < 3 ? level[stats->level] : "?",
+  say(out, "  state      workers: %s; changed %llu times", behaviour(spin, stats),
       (ull_t)stats->level_changes);
 }
 
@@ -171,7 +184,7 @@ void ws_pool_report(ws_pool_t *pool, void (*line)(void *arg, const char *text), 
   ws_pool_prewake_stats(pool, &prewake);
   say_mode(&out, pool);
   say_total(&out, &total);
-  say_pattern(&out, &prewake);
+  say_pattern(&out, (ws_spin_t)ws_load_relaxed(&pool->spin), &prewake); // relaxed: statistic
   say_prewake(&out, &prewake, total.workers);
   say_latencies(&out, &prewake);
   say_threads(&out, &total, worker, count);

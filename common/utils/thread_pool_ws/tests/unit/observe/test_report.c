@@ -194,6 +194,27 @@ static void what_prewake_says_is_shown(void)
   test_destroy(pool);
 }
 
+static void the_state_fits_the_mode(void)
+{
+  prewake.given = true;
+  prewake.stats = some_stats;
+  prewake.stats.level = 2;
+  ws_pool_t *pool = test_pool(2);
+  take_page(pool);
+  CU_ASSERT_TRUE(page_has("state", "workers: wake ahead of expected bursts"));
+  prewake.stats.period_ns = 0;
+  take_page(pool);
+  CU_ASSERT_TRUE(page_has("state", "no period is learnt, so none wakes ahead"));
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
+  take_page(pool);
+  CU_ASSERT_TRUE(page_has("state", "workers: sleep until a push wakes them"));
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_HOT, 0), 0);
+  take_page(pool);
+  CU_ASSERT_TRUE(page_has("state", "workers: busy-poll; changed"));
+  prewake.given = false;
+  test_destroy(pool);
+}
+
 static void no_number_breaks_the_page(void)
 {
   prewake.given = true;
@@ -235,5 +256,5 @@ static void printed_at_the_stop_if_asked_for(void)
 
 TEST_MAIN("report", TEST_CASE(a_pool_that_ran), TEST_CASE(a_pool_without_workers),
           TEST_CASE(many_workers_are_summed), TEST_CASE(each_mode_is_named),
-          TEST_CASE(what_prewake_says_is_shown), TEST_CASE(no_number_breaks_the_page),
-          TEST_CASE(printed_at_the_stop_if_asked_for))
+          TEST_CASE(what_prewake_says_is_shown), TEST_CASE(the_state_fits_the_mode),
+          TEST_CASE(no_number_breaks_the_page), TEST_CASE(printed_at_the_stop_if_asked_for))
