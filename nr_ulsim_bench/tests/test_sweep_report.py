@@ -313,3 +313,10 @@ def test_of_many_variants_a_terminal_gets_the_main_figure_and_the_files_get_all(
     for title, everywhere in (("Whole RX, against", True), ("ULSCH decoding, against", False)):
         assert title in kept and (title in shown) is everywhere
     assert "in report.txt and report.html only" in shown and "report.html only" not in kept
+
+
+def test_a_machine_that_was_busy_is_a_warning(tmp_path, capsys):
+    write_report([run("new", host=HOST.model_copy(update={"load": 4.0}))], tmp_path)
+    assert "WARNING" not in capsys.readouterr().out
+    write_report([run("new", host=HOST.model_copy(update={"load": 4.1}))], tmp_path)
+    assert "busy when the sweep began (load 4.1 on 8 CPUs)" in " ".join(capsys.readouterr().out.split())

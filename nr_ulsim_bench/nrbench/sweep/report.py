@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 import pandas as pd
 from rich.console import RenderableType
@@ -24,6 +24,7 @@ from nrbench.sweep.spins import MANY, case_tables
 from nrbench.sweep.table import failures
 from nrbench.sweep.verdicts import check_threshold
 
+BUSY = 0.5  # load of the last minute on each CPU
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
 
 
@@ -99,6 +100,15 @@ def _merge_notes(merge: Merged) -> Iterator[str]:
         yield f"{causes.total()} failed runs were taken again and no longer count: {failed}"
 
 
+def _busy(runs: Iterable[Run]) -> Iterator[str]:
+    for label, load, cpus in sorted({(run.host.label, run.host.load, run.host.cores_online) for run in runs}):
+        if load > BUSY * cpus:
+            yield (
+                f"{label}: the machine was busy when the sweep began (load {load:.1f} on {cpus} CPUs). Repeat the"
+                " sweep on an idle machine; nrbench doctor shows whether it is one"
+            )
+
+
 def _report(sources: Sequence[Source], out: Path, threshold: float) -> list[str]:
     """The files first: a terminal that goes away must not cost them."""
     merge = merged(sources)
@@ -106,7 +116,7 @@ def _report(sources: Sequence[Source], out: Path, threshold: float) -> list[str]
         raise ResultsError("no runs: there is nothing to report")
     merge = merge._replace(runs=labelled(merge.runs))
     results = case_results(merge.runs, check_threshold(threshold))
-    warnings = [*wrong_pools(merge.runs), *_merge_notes(merge), *mixtures(merge.runs)]
+    warnings = [*wrong_pools(merge.runs), *_busy(merge.runs), *_merge_notes(merge), *mixtures(merge.runs)]
     try:
         names = _write(merge, results, warnings, out)
     except OSError as error:
