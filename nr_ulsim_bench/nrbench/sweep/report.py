@@ -104,8 +104,8 @@ def _busy(runs: Iterable[Run]) -> Iterator[str]:
     for label, load, cpus in sorted({(run.host.label, run.host.load, run.host.cores_online) for run in runs}):
         if load > BUSY * cpus:
             yield (
-                f"{label}: the machine was busy when the sweep began (load {load:.1f} on {cpus} CPUs). Repeat the"
-                " sweep on an idle machine; nrbench doctor shows whether it is one"
+                f"{label}: the machine was busy when the sweep began (load {load:.1f} on {cpus} CPUs)."
+                " Repeat the sweep on an idle machine; nrbench doctor shows whether it is one"
             )
 
 
