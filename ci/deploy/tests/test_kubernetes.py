@@ -235,7 +235,7 @@ def test_the_post_renderer_refuses_manifests_without_the_gnb(template: Template)
     own = template(RADIO)
     own["metadata"]["name"] = "radio"
     refused = post_render(own)
-    assert refused.returncode != 0 and "set the name in" in refused.stderr and refused.stdout == ""
+    assert refused.returncode != 0 and "set its name in" in refused.stderr and refused.stdout == ""
 
 
 def test_helm_with_the_post_renderer(template: Template) -> None:
