@@ -30,6 +30,17 @@ need() {
 # need_program <program> <package>   skips the step without the program
 need_program() { command -v "$1" >/dev/null || skip "$1 is not installed: apt install $2"; }
 
+# check <name> <command>...   one case of a step; counts in its variables good and bad
+check() {
+  printf '== %s\n' "$1"
+  if "${@:2}"; then
+    good=$((good + 1))
+  else
+    bad=$((bad + 1))
+    printf 'FAILED: %s\n' "$1"
+  fi
+}
+
 # need_sanitizer <compiler> <sanitizers>   skips the step when the compiler cannot link with them
 need_sanitizer() {
   local probe="build-ci/sanitizer-probe" package="libgcc-$(gcc -dumpversion)-dev"

@@ -79,7 +79,7 @@ typedef struct {
 /// @return 0; -ENOENT if the caller has no other CPU; -EAGAIN or -errno: nothing has changed
 int ws_os_confine(ws_confine_t *confine, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
-/// since (taskset, a cpuset). Such a change is lost if it comes between this function's check and its call.
+/// since (taskset, a cpuset). A change between this function's check and its system call is lost.
 /// @threads  any; of two at once, one takes effect
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
 /// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.c
-/// ws_prewake.h: the events. What is learnt about bursts belongs to the pool (ws_rhythm.h), what is learnt
-/// about waking to the worker. When to wake: ws_plan.h.
+/// ws_prewake.h: the events. The pool keeps what it learns about bursts (ws_rhythm.h). Each worker keeps its
+/// own wake latencies. ws_plan.h decides when a worker wakes.
 #include "ws_prewake.h"
 
 #include <string.h>
