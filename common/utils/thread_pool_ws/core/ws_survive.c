@@ -7,34 +7,45 @@
 #include "../trace/ws_traced.h"
 #include "ws_root.h"
 
-static void remember(ws_frame_t *frame)
+/// The thread as it was before the body.
+typedef struct {
+  ws_frame_t *frame;
+  void *handler; ///< the C library's record of the cleanup handler
+  const ws_task_t *outer;
+  uint64_t laneless_in;
+  ws_group_t *root;
+  ws_mark_t *mark;
+  uint32_t depth, blocking;
+} before_t;
+
+static void remember(before_t *before)
 {
   const ws_self_t *self = ws_self();
-  const ws_queue_t *queue = frame->here.queue;
-  frame->outer = self->task;
-  frame->laneless_in = self->laneless_in;
-  frame->blocking = self->blocking;
+  const ws_queue_t *queue = before->frame->here.queue;
+  before->outer = self->task;
+  before->laneless_in = self->laneless_in;
+  before->blocking = self->blocking;
   if (!queue)
     return;
-  frame->root = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
-  frame->mark = queue->mark;
-  frame->depth = queue->depth;
+  before->root = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
+  before->mark = queue->mark;
+  before->depth = queue->depth;
 }
 
-/// The thread as it was before the body. @return whether it was in a task of this frame
-static bool restore(const ws_frame_t *frame)
+/// @return whether the thread was in a task of the frame
+static bool restore(const before_t *before)
 {
   ws_self_t *self = ws_self();
-  ws_queue_t *queue = frame->here.queue;
-  const bool in_task = self->task != frame->outer;
-  self->task = frame->outer;
-  self->laneless_in = frame->laneless_in;
-  while (self->blocking > frame->blocking)
+  ws_queue_t *queue = before->frame->here.queue;
+  const bool in_task = self->task != before->outer;
+  self->task = before->outer;
+  self->laneless_in = before->laneless_in;
+  while (self->blocking > before->blocking)
     ws_blocking_end();
   if (queue) {
-    queue->mark = frame->mark;
-    queue->depth = frame->depth;
-    ws_root_leave(queue, frame->root);
+    queue->mark = before->mark;
+    queue->depth = before->depth;
+    ws_root_leave(queue, before->root);
   }
   return in_task;
 }
@@ -43,19 +54,20 @@ static bool restore(const ws_frame_t *frame)
 // runs, the list of handlers still begins with those of the tasks that are gone. A handler that runs further
 // tasks must take the list back to its own place first, or the next end of the thread would jump into them.
 #if defined(__GLIBC__) && !defined(__EXCEPTIONS)
-#define KEEP_HANDLER(frame) ((frame)->handler = &__cancel_buf)
-#define DROP_HANDLER(frame) __pthread_unregister_cancel((frame)->handler)
+#define KEEP_HANDLER(before) ((before)->handler = &__cancel_buf)
+#define DROP_HANDLER(before) __pthread_unregister_cancel((before)->handler)
 #else
-#define KEEP_HANDLER(frame) ((void)(frame))
-#define DROP_HANDLER(frame) ((void)(frame))
+#define KEEP_HANDLER(before) ((void)(before))
+#define DROP_HANDLER(before) ((void)(before))
 #endif
 
 /// A cleanup handler.
-static void repair(void *frame_arg)
+static void repair(void *before_arg)
 {
-  ws_frame_t *frame = frame_arg;
-  DROP_HANDLER(frame);
-  if (restore(frame)) {
+  before_t *before = before_arg;
+  ws_frame_t *frame = before->frame;
+  DROP_HANDLER(before);
+  if (restore(before)) {
     ws_traced_run_end(frame->pool, &frame->task);
     frame->settle(frame);
   }
@@ -73,9 +85,10 @@ static void repair(void *frame_arg)
 #endif
 void ws_survive(ws_frame_t *frame)
 {
-  remember(frame);
-  pthread_cleanup_push(repair, frame);
-  KEEP_HANDLER(frame);
+  before_t before = {.frame = frame};
+  remember(&before);
+  pthread_cleanup_push(repair, &before);
+  KEEP_HANDLER(&before);
   frame->body(frame);
   pthread_cleanup_pop(0);
 }

@@ -26,13 +26,6 @@ struct ws_frame_s {
   // Used by body and settle.
   ws_task_t task; ///< that runs, the innermost of this frame
   bool helps; ///< the body has begun a helper's place and not ended it
-  // The thread as it was before the body.
-  void *handler; ///< the C library's record of the cleanup handler
-  const ws_task_t *outer;
-  uint64_t laneless_in;
-  ws_group_t *root;
-  ws_mark_t *mark;
-  uint32_t depth, blocking;
 };
 
 /// @brief Run the body of @p frame, to its end if it goes on.
