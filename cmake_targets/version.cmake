@@ -1,3 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The one place of the version: for the standalone build (top CMakeLists.txt) and for the hook into OAI's.
 set(WS_VERSION 0.1.0)
+
+# ws_version_full(<out>)   the version and this checkout's commit, 0.1.0+0123456; +0123456.dirty if files differ
+#   from the commit; without git, or in a copy that is no checkout, the version alone. CMake configures again
+#   when the commit changes.
+set(WS_VERSION_DIR "${CMAKE_CURRENT_LIST_DIR}")
+function(ws_version_full out)
+  set(${out} "${WS_VERSION}" PARENT_SCOPE)
+  set(git git -C "${WS_VERSION_DIR}/..")
+  # A copy inside another project's checkout has a prefix there.
+  execute_process(COMMAND ${git} rev-parse --show-prefix --absolute-git-dir
+    OUTPUT_VARIABLE place ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed)
+  if(failed OR NOT place MATCHES "^\n(.+)$")
+    return()
+  endif()
+  set(log "${CMAKE_MATCH_1}/logs/HEAD")
+  execute_process(COMMAND ${git} describe --always --dirty=.dirty --abbrev=7 --exclude=*
+    OUTPUT_VARIABLE commit ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed)
+  if(failed)
+    return()
+  endif()
+  if(EXISTS "${log}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${log}")
+  endif()
+  set(${out} "${WS_VERSION}+${commit}" PARENT_SCOPE)
+endfunction()

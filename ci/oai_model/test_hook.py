@@ -370,3 +370,12 @@ def test_the_unspecific_variable_works_too(new_build: NewBuild) -> None:
     build = new_build("B2")
     assert build.configure(f"-DCMAKE_PROJECT_INCLUDE={HOOK}") == 0, build.log
     assert "replaces OAI's thread pool" in build.log
+
+
+def test_the_version_names_the_commit(new_build: NewBuild) -> None:
+    build = new_build("B2")
+    assert build.with_hook() == 0, build.log
+    found = re.search(r"thread_pool_ws: version (\S+) replaces", build.log)
+    commit = run(["git", "-C", str(HOOK.parent), "rev-parse", "--short=7", "HEAD"])
+    expected = f"0.1.0+{commit.stdout.strip()}" if commit.returncode == 0 else "0.1.0"
+    assert found and found[1].removesuffix(".dirty") == expected

@@ -24,6 +24,11 @@ def is_configured(build_dir: Path) -> bool:
     return bool(read(build_dir / "CMakeCache.txt"))
 
 
+def has_build_files(build_dir: Path) -> bool:
+    """False after a configuration that failed: it leaves a cache, and no files of a generator."""
+    return any((build_dir / name).is_file() for name in ("build.ninja", "Makefile"))
+
+
 def has_own_pool(build_dir: Path) -> bool:
     """Configured without the hook."""
     return is_configured(build_dir) and not cached(build_dir, VARIABLE)
@@ -61,6 +66,8 @@ def states(build_dir: Path) -> Iterator[str]:
     if not is_configured(build_dir):
         yield f"{build_dir} is not configured yet"
         return
+    if not has_build_files(build_dir):
+        yield f"{build_dir} has a cache and no build files: its configuration failed, or did not end"
     hook = cached(build_dir, VARIABLE)
     if hook:
         yield f"{build_dir} is configured with the hook {hook}"

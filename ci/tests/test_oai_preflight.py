@@ -368,6 +368,9 @@ class PreflightTest(unittest.TestCase):
         cache.write_text("CMAKE_BUILD_TYPE:STRING=\n")
         said = self.preflight(tree, "--build-dir", build)[1]
         self.assertIn("configured with OAI's own pool", said)
+        self.assertIn("its configuration failed, or did not end", said)
+        (build / "build.ninja").touch()
+        self.assertNotIn("its configuration failed", self.preflight(tree, "--build-dir", build)[1])
         self.assertIn("keeps OAI's own pool. To build this pool, name another folder: --build-dir", said)
         self.assertNotIn(f"-B {build}", said)
         cache.write_text("CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n")

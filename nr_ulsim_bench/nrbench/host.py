@@ -114,6 +114,11 @@ def load(system: System) -> float:
     return round(float(match[0]), 2) if match else 0.0
 
 
+def is_busy(load: float, cpus: int) -> bool:
+    """Whether other programs use so much of the machine that a measurement shows them."""
+    return load > 0.25 * cpus
+
+
 def idle_states(system: System, cpu: int = 0) -> list[Idle]:
     """Those of a CPU; empty where the kernel has no cpuidle for it."""
     states = []

@@ -179,7 +179,7 @@ def preemption(target: Target) -> Finding:
 def load(target: Target) -> Finding:
     average, cpus = host.load(target.system), len(target.system.online())
     text = f"{average:g} over one minute, {cpus} CPUs"
-    if average <= 0.25 * cpus:
+    if not host.is_busy(average, cpus):
         return good(text)
     return warn(text, "Other programs run here: measure when it is quiet, or isolate the workers' CPUs.")
 

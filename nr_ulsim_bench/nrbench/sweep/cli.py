@@ -31,7 +31,9 @@ Threads = Annotated[
 Spin = Annotated[
     str | None, typer.Option(help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: the scenario's)")
 ]
-Repeats = Annotated[int | None, typer.Option(help="rounds; verdicts need 5 (default: the scenario's)", min=1)]
+Repeats = Annotated[
+    int | None, typer.Option(help="runs of each setting; verdicts need 5 (default: the scenario's)", min=1)
+]
 Trials = Annotated[int | None, typer.Option(help="slots a run (default: the scenario's)", min=2)]
 Limit = Annotated[
     float | None,

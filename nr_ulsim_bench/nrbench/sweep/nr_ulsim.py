@@ -81,6 +81,9 @@ def _builds(options: Options) -> dict[str, Simulator]:
     versions = {build.build.oai for build in builds.values() if build.build.oai}
     if len(versions) > 1:
         say(f"--old and --new are of different versions of OAI: {', '.join(sorted(versions))}")
+    for side in (OLD, NEW):
+        if side not in builds:
+            say(f"no --{side}: there will be no comparison, unless {options.out} holds runs of that pool")
     if len(builds) > 1 and len({build.build.sha256 for build in builds.values()}) == 1:
         paths = ", ".join(f"--{side} {build.program}" for side, build in builds.items())
         refuse(f"one and the same program is given twice: {paths}", options.any_pool)

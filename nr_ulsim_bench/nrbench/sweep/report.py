@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Sequence
 
@@ -11,6 +12,7 @@ import pandas as pd
 from rich.console import RenderableType
 from rich.text import Text
 
+from nrbench.host import is_busy
 from nrbench.sweep import page, plots
 from nrbench.sweep.cells import CaseResult, case_results
 from nrbench.sweep.facts import labelled, mixtures
@@ -24,7 +26,6 @@ from nrbench.sweep.spins import MANY, case_tables
 from nrbench.sweep.table import failures
 from nrbench.sweep.verdicts import check_threshold
 
-BUSY = 0.5  # load of the last minute on each CPU
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
 
 
@@ -102,21 +103,24 @@ def _merge_notes(merge: Merged) -> Iterator[str]:
 
 def _busy(runs: Iterable[Run]) -> Iterator[str]:
     for label, load, cpus in sorted({(run.host.label, run.host.load, run.host.cores_online) for run in runs}):
-        if load > BUSY * cpus:
+        if is_busy(load, cpus):
             yield (
                 f"{label}: the machine was busy when the sweep began (load {load:.1f} on {cpus} CPUs)."
                 " Repeat the sweep on an idle machine; nrbench doctor shows whether it is one"
             )
 
 
-def _report(sources: Sequence[Source], out: Path, threshold: float) -> list[str]:
+def _report(
+    sources: Sequence[Source], out: Path, threshold: float, warnings: Sequence[str] = ()
+) -> list[str]:
     """The files first: a terminal that goes away must not cost them."""
     merge = merged(sources)
     if not merge.runs:
         raise ResultsError("no runs: there is nothing to report")
     merge = merge._replace(runs=labelled(merge.runs))
     results = case_results(merge.runs, check_threshold(threshold))
-    warnings = [*wrong_pools(merge.runs), *_busy(merge.runs), *_merge_notes(merge), *mixtures(merge.runs)]
+    found = (wrong_pools(merge.runs), _busy(merge.runs), _merge_notes(merge), mixtures(merge.runs))
+    warnings = [*warnings, *chain.from_iterable(found)]
     try:
         names = _write(merge, results, warnings, out)
     except OSError as error:
@@ -127,12 +131,15 @@ def _report(sources: Sequence[Source], out: Path, threshold: float) -> list[str]
     return names
 
 
-def write_report(runs: Sequence[Run], out: Path, threshold: float = 0.0) -> list[str]:
+def write_report(
+    runs: Sequence[Run], out: Path, threshold: float = 0.0, warnings: Sequence[str] = ()
+) -> list[str]:
     """Writes tables, CSV, pictures and the page; then prints the tables.
 
     @param threshold share by which a time must differ for a verdict
+    @param warnings shown before those that the runs themselves give rise to
     @return names of the files written"""
-    return _report([("", runs)], out, threshold)
+    return _report([("", runs)], out, threshold, warnings)
 
 
 def report_files(paths: Sequence[Path], out: Path, threshold: float = 0.0) -> list[str]:

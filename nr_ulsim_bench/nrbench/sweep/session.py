@@ -66,28 +66,29 @@ def carry_out(sweep: Sweep, options: Options) -> int:
 
 
 def _end(runner: Runner, out: Path) -> int:
+    taken, planned = len(runner.taken), len(runner.steps)
     if any(run.status == "ok" for run in runner.runs):
-        _report(runner.runs, out)
+        cut = f"The sweep was interrupted: {taken} of {planned} runs taken. The same command takes the rest"
+        _report(runner.runs, out, [cut] if runner.interrupted else [])
     failed = Counter(
         f"{run.scenario}:{run.case} {run.variant} {run.threads} threads: {run.status}: {run.error}"
         for run in runner.failed
     )
     for text, count in failed.items():
         say(f"{text}{f' ({count} times)' if count > 1 else ''}")
-    taken = len(runner.taken)
     if runner.interrupted:
-        say(f"interrupted: {taken} of {len(runner.steps)} runs taken; the same command takes the rest")
+        say(f"interrupted: {taken} of {planned} runs taken; the same command takes the rest")
         return INTERRUPTED
     if failed:
         say(f"{failed.total()} of {taken} runs gave no figures; the same command tries them again")
     return SOME_FAILED if failed else OK
 
 
-def _report(runs: Sequence[Run], out: Path) -> None:
+def _report(runs: Sequence[Run], out: Path, warnings: Sequence[str] = ()) -> None:
     with matplotlib_apart():
         from nrbench.sweep.report import write_report  # loads pandas and matplotlib: a second
 
-        names = write_report(runs, out)
+        names = write_report(runs, out, warnings=warnings)
     print(f"\nwritten to {out}/: {' '.join([RUNS, *names])}")
 
 
