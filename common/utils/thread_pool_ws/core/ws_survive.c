@@ -10,7 +10,6 @@
 /// The thread as it was before the body.
 typedef struct {
   ws_frame_t *frame;
-  void *handler; ///< the C library's record of the cleanup handler
   const ws_task_t *outer;
   uint64_t laneless_in;
   ws_group_t *root;
@@ -54,11 +53,11 @@ static bool restore(const before_t *before)
 // runs, the list of handlers still begins with those of the tasks that are gone. A handler that runs further
 // tasks must take the list back to its own place first, or the next end of the thread would jump into them.
 #if defined(__GLIBC__) && !defined(__EXCEPTIONS)
-#define KEEP_HANDLER(before) ((before)->handler = &__cancel_buf)
-#define DROP_HANDLER(before) __pthread_unregister_cancel((before)->handler)
+#define KEEP_HANDLER(frame) ((frame)->handler = &__cancel_buf)
+#define DROP_HANDLER(frame) __pthread_unregister_cancel((frame)->handler)
 #else
-#define KEEP_HANDLER(before) ((void)(before))
-#define DROP_HANDLER(before) ((void)(before))
+#define KEEP_HANDLER(frame) ((void)(frame))
+#define DROP_HANDLER(frame) ((void)(frame))
 #endif
 
 /// A cleanup handler.
@@ -66,7 +65,7 @@ static void repair(void *before_arg)
 {
   before_t *before = before_arg;
   ws_frame_t *frame = before->frame;
-  DROP_HANDLER(before);
+  DROP_HANDLER(frame);
   if (restore(before)) {
     ws_traced_run_end(frame->pool, &frame->task);
     frame->settle(frame);
@@ -88,7 +87,7 @@ void ws_survive(ws_frame_t *frame)
   before_t before = {.frame = frame};
   remember(&before);
   pthread_cleanup_push(repair, &before);
-  KEEP_HANDLER(&before);
+  KEEP_HANDLER(frame); // not in before: a local variable that changes after setjmp is lost
   frame->body(frame);
   pthread_cleanup_pop(0);
 }

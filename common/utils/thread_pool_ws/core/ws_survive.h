@@ -26,6 +26,8 @@ struct ws_frame_s {
   // Used by body and settle.
   ws_task_t task; ///< that runs, the innermost of this frame
   bool helps; ///< the body has begun a helper's place and not ended it
+  // Used by ws_survive.c.
+  void *handler; ///< the C library's record of the cleanup handler
 };
 
 /// @brief Run the body of @p frame, to its end if it goes on.
