@@ -8,9 +8,11 @@ set(WS_CORE_SOURCES
   os/ws_os_quota.c
   os/ws_relax.c
   queue/ws_deque.c
+  pool/ws_grouped.c
   pool/ws_inbox.c
   pool/ws_lane.c
   pool/ws_near.c
+  pool/ws_priority.c
   pool/ws_process.c
   pool/ws_queue.c
   pool/ws_queues.c
@@ -39,6 +41,7 @@ set(WS_CORE_SOURCES
   sleep/ws_watch.c
   observe/ws_report.c
   observe/ws_stats.c
+  core/ws_age.c
   core/ws_dig.c
   core/ws_find.c
   core/ws_group.c

@@ -30,6 +30,7 @@ typedef struct {
 #define ws_add_relaxed(a, x) __atomic_fetch_add(&(a)->v, (x), __ATOMIC_RELAXED)
 #define ws_add_release(a, x) __atomic_fetch_add(&(a)->v, (x), __ATOMIC_RELEASE)
 #define ws_add_acq_rel(a, x) __atomic_fetch_add(&(a)->v, (x), __ATOMIC_ACQ_REL)
+#define ws_sub_relaxed(a, x) __atomic_fetch_sub(&(a)->v, (x), __ATOMIC_RELAXED)
 #define ws_sub_acq_rel(a, x) __atomic_fetch_sub(&(a)->v, (x), __ATOMIC_ACQ_REL)
 #define ws_or_acq_rel(a, x) __atomic_fetch_or(&(a)->v, (x), __ATOMIC_ACQ_REL)
 #define ws_and_acq_rel(a, x) __atomic_fetch_and(&(a)->v, (x), __ATOMIC_ACQ_REL)

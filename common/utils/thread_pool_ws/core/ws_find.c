@@ -3,8 +3,10 @@
 /// ws_find.h: the whole scheduling policy, and what a joining thread may run.
 #include "ws_find.h"
 
+#include "../pool/ws_priority.h"
 #include "../pool/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "ws_age.h"
 #include "ws_dig.h"
 #include "ws_steal.h"
 
@@ -31,7 +33,7 @@ static bool take_own(const struct ws_pool_s *pool, ws_here_t here, ws_task_t *ta
                                            : ws_queue_take_oldest(here.queue, task);
 }
 
-bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+static bool find_normal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (take_own(pool, here, task))
     return true;
@@ -40,6 +42,32 @@ bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
     return false;
   ws_count(&here.queue->count.stolen, 1);
   return true;
+}
+
+static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_priority_t priority, ws_task_t *task)
+{
+  int32_t victim;
+  if (!ws_priority_take(pool, here, priority, task, &victim))
+    return false;
+  if (victim < 0)
+    return true;
+  ws_count(&here.queue->count.stolen, 1);
+  ws_traced_steal(pool, here, victim);
+  return true;
+}
+
+static bool find_by_priority(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  return ws_steal_starved(pool, here, task) || ws_age_take(pool, here, task)
+         || find_of(pool, here, WS_PRIORITY_HIGH, task) || find_normal(pool, here, task)
+         || find_of(pool, here, WS_PRIORITY_LOW, task);
+}
+
+bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->prioritized))) // relaxed: a hint; ws_park looks after a fence
+    return find_by_priority(pool, here, task);
+  return find_normal(pool, here, task);
 }
 
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
@@ -66,11 +94,14 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
 
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
+  const bool others = WS_UNLIKELY(ws_priority_queues(here.queue) != NULL), weak = ws_takes_weak(here);
+  if (others && ws_priority_take_of(pool, here.queue, WS_PRIORITY_HIGH, group, weak, task))
+    return true;
   const bool found = find_own(pool, here, group, task);
   const uint64_t end = ws_queue_end(here.queue);
   if ((int64_t)(end - here.queue->mark->index) < 0)
     here.queue->mark->index = end;
-  return found;
+  return found || (others && ws_priority_take_of(pool, here.queue, WS_PRIORITY_LOW, group, weak, task));
 }
 
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)

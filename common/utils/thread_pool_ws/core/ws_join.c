@@ -4,6 +4,7 @@
 #include "../pool/ws_group_word.h"
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_priority.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_helper.h"
@@ -74,6 +75,13 @@ static void finish_other(join_t *join)
   join->others++;
 }
 
+static void begin_mark(ws_queue_t *queue, ws_mark_t *mark)
+{
+  mark->index = ws_queue_end(queue);
+  if (WS_UNLIKELY(ws_priority_queues(queue) != NULL))
+    ws_priority_mark(queue, mark);
+}
+
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
 static bool run_own(join_t *join)
 {
@@ -92,7 +100,7 @@ static bool run_own(join_t *join)
     ws_run(pool, here.queue, task);
     finish_other(join);
     if (!goal->group)
-      here.queue->mark->index = ws_queue_end(here.queue); // tasks that it pushed need not lead to the event
+      begin_mark(here.queue, here.queue->mark); // tasks that it pushed need not lead to the event
   }
   count(join);
   return ran;
@@ -157,7 +165,9 @@ static void help(ws_frame_t *frame)
   join_t *join = (join_t *)frame;
   const ws_here_t here = frame->here;
   frame->helps = ws_helper_begin(frame->pool, here); // once, however deep it joins
-  ws_mark_t mark = {.index = ws_queue_end(here.queue), .outer = here.queue->mark};
+  ws_mark_t mark;
+  mark.outer = here.queue->mark;
+  begin_mark(here.queue, &mark);
   here.queue->mark = &mark;
   while (!is_reached(join->goal)) {
     if (run_own(join) || spin(join))

@@ -6,6 +6,7 @@
 
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_priority.h"
 #include "../pool/ws_queue.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
@@ -19,12 +20,19 @@ static bool refused(const struct ws_pool_s *pool, ws_here_t here)
   return !ws_is_inside(pool, here);
 }
 
+/// Take a task that this thread may have pushed.
+static bool take_late(ws_frame_t *frame)
+{
+  ws_queue_t *queue = frame->here.queue;
+  if (!queue)
+    return ws_shared_take(&frame->pool->shared, &frame->task);
+  return ws_queue_take(queue, &frame->task) || ws_priority_take_any(frame->pool, queue, &frame->task);
+}
+
 static void settle_all(ws_frame_t *frame)
 {
-  const ws_here_t here = frame->here;
-  while (here.queue ? ws_queue_take(here.queue, &frame->task)
-                    : ws_shared_take(&frame->pool->shared, &frame->task))
-    ws_run_late(frame->pool, here, &frame->task);
+  while (take_late(frame))
+    ws_run_late(frame->pool, frame->here, &frame->task);
 }
 
 /// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
@@ -101,6 +109,8 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
   ws_count_pushed(pool, NULL, 1);
   ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
   if (cell) {
+    if (WS_UNLIKELY(ws_load_relaxed(&pool->prioritized))) // relaxed: a preference
+      ws_store_relaxed(&cell->pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
     ws_shared_publish(cell, index, task);
     return true;
@@ -108,6 +118,14 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
   ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not pushed
   ws_note_idle(pool); // a waiter may have seen the sum too high
   return false;
+}
+
+static bool grow(ws_queue_t *queue)
+{
+  if (!ws_queue_grow(queue))
+    return false;
+  ws_count(&queue->count.growths, 1);
+  return true;
 }
 
 /// There is no lane, or the queue is full. @return 0 = queued or run; -EAGAIN
@@ -122,11 +140,8 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       here.queue = ws_lane_add(pool, true);
   }
   if (here.queue) {
-    while (full == WS_FULL_GROW && !ws_queue_has_room(here.queue, 1)) {
-      if (!ws_queue_grow(here.queue))
-        break;
-      ws_count(&here.queue->count.growths, 1);
-    }
+    while (full == WS_FULL_GROW && !ws_queue_has_room(here.queue, 1) && grow(here.queue))
+      ;
     if (ws_queue_has_room(here.queue, 1)) {
       publish(pool, here, task, 1);
       announce(pool, here);
@@ -139,9 +154,62 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   return 0;
 }
 
+/// Push a task of high or low priority.
+static int push_other(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+{
+  ws_store_relaxed(&pool->prioritized, 1); // relaxed: before the fence of announce [PARK_DEKKER]
+  if (!here.queue)
+    here.queue = ws_lane_add(pool, true);
+  if (!here.queue) // no memory for one
+    return push_slow(pool, here, task, full);
+  ws_deque_t *deque = ws_priority_room(pool, here.queue, task->priority, full == WS_FULL_GROW);
+  if (!deque && full == WS_FULL_FAIL)
+    return -EAGAIN;
+  if (!deque) {
+    ws_run_inline(pool, here, task);
+    return 0;
+  }
+  ws_traced_push(pool, here, task, 1);
+  ws_count_pushed(pool, here.queue, 1);
+  ws_priority_push(pool, deque, task, ws_os_now_ns());
+  announce(pool, here);
+  return 0;
+}
+
+/// Push a normal task to a pool that uses priorities: note the time of the push.
+static int push_stamped(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+{
+  while (here.queue && !ws_queue_has_room(here.queue, 1) && full == WS_FULL_GROW && grow(here.queue))
+    ;
+  if (!here.queue || !ws_queue_has_room(here.queue, 1))
+    return push_slow(pool, here, task, full);
+  ws_queue_stamp(here.queue, 0, ws_os_now_ns());
+  publish(pool, here, task, 1);
+  announce(pool, here);
+  return 0;
+}
+
+/// @return whether the pool uses priorities, or will from this task on
+static bool is_prioritized(const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  return (task->priority | ws_load_relaxed(&pool->prioritized)) != 0; // relaxed: a preference
+}
+
+static int push_prioritized(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+{
+  if (task->priority == WS_PRIORITY_NORMAL)
+    return push_stamped(pool, here, task, full);
+  return push_other(pool, here, task, full);
+}
+
+static bool is_task(const ws_task_t *task)
+{
+  return (task->func != NULL) & ((uint32_t)task->priority <= WS_PRIORITY_LOW); // & : one branch of the caller
+}
+
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
-  if (WS_UNLIKELY(!task->func))
+  if (WS_UNLIKELY(!is_task(task)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
@@ -151,6 +219,8 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
+  if (WS_UNLIKELY(is_prioritized(pool, task)))
+    return push_prioritized(pool, here, task, full);
   if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_slow(pool, here, task, full);
   if (WS_UNLIKELY(ws_inbox_is_wanted(pool)) && hand_over(pool, here, task))
@@ -170,25 +240,31 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task)
   return WS_LIKELY(pool != NULL) ? push(pool, &task, WS_FULL_FAIL) : -EINVAL;
 }
 
-static bool are_tasks(const ws_task_t *tasks, uint32_t count)
+/// @param priorities  out: not 0 if any is not normal
+static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *priorities)
 {
+  *priorities = 0;
   if (!tasks)
     return count == 0;
-  for (uint32_t i = 0; i < count; i++)
-    if (WS_UNLIKELY(!tasks[i].func))
+  for (uint32_t i = 0; i < count; i++) {
+    if (WS_UNLIKELY(!is_task(&tasks[i])))
       return false;
+    *priorities |= tasks[i].priority;
+  }
   return true;
 }
 
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
-  if (WS_UNLIKELY(!pool || !are_tasks(tasks, count)))
+  uint32_t priorities;
+  if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &priorities)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
-  const bool queued = pool->workers > 0 && here.queue && count > 0;
+  const bool prioritized = (priorities | ws_load_relaxed(&pool->prioritized)) != 0; // relaxed: a preference
+  const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!prioritized);
   uint32_t handed = 0;
   while (queued && handed < count && ws_inbox_is_wanted(pool) && hand_over(pool, here, &tasks[handed]))
     handed++;

@@ -99,16 +99,22 @@ static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
   return false;
 }
 
+bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  // relaxed: the guard has written it before it had a worker woken
+  if (WS_LIKELY(ws_load_relaxed(&pool->starved) == 0) || !ws_inbox_take_starved(pool, task))
+    return false;
+  ws_traced_steal(pool, here, WS_VICTIM_INBOX);
+  return true;
+}
+
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (steal_aside(pool, task))
     ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
   else if (ws_shared_take(&pool->shared, task))
     ws_traced_steal(pool, here, WS_VICTIM_SHARED);
-  // relaxed: the guard has written it before it had a worker woken
-  else if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_take_starved(pool, task))
-    ws_traced_steal(pool, here, WS_VICTIM_INBOX);
   else
-    return false;
+    return ws_steal_starved(pool, here, task);
   return true;
 }

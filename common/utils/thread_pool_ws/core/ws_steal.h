@@ -17,6 +17,9 @@ bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 /// queue's lines from the thread that fills it, at every task.
 bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
+/// @brief Take a task from the inbox of a worker that gets no CPU.
+bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+
 /// @brief Take a task that is in no thread's own queue: in an aside queue, in the shared queue, or in the
 /// inbox of a worker that gets no CPU.
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);

@@ -14,6 +14,7 @@
 
 #include "../observe/ws_report.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_priority.h"
 #include "../pool/ws_queue.h"
 #include "../pool/ws_queues.h"
 #include "../sleep/ws_guard.h"
@@ -141,6 +142,9 @@ static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
     ws_steal_t result;
     while ((result = ws_queue_steal(pool->queue[i], &memo, &task)) != WS_STEAL_EMPTY)
       if (result == WS_STEAL_GOT)
+        ws_run_late(pool, here, &task);
+    for (ws_priority_t priority = WS_PRIORITY_HIGH; priority <= WS_PRIORITY_LOW; priority++)
+      while (ws_priority_steal(pool, pool->queue[i], priority, &task))
         ws_run_late(pool, here, &task);
   }
   while (ws_shared_take(&pool->shared, &task))

@@ -47,6 +47,13 @@ extern "C" {
 
 typedef struct ws_pool_s ws_pool_t;
 
+/// A thread that looks for a task takes the highest priority first, wherever the task is queued. Tasks of one
+/// priority keep the order of their queue. A task that has waited longer than settings.age_ns_max is taken
+/// before newer tasks, whatever their priority. So each task runs, even if tasks of higher priority come
+/// without end. A thread that waits for a group reaches the group's tasks whatever their priority.
+/// The values are no ranks: normal is 0, so that a task without a priority is normal.
+typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priority_t;
+
 /// One task. Copied by a push; @c arg must stay valid until the task has run.
 /// A task should return. If its function ends the thread (pthread_exit), or the thread is cancelled at a
 /// cancellation point in it, the task counts as run and one unit of its group is completed. What happens to
@@ -60,6 +67,7 @@ typedef struct {
   void (*func)(void *arg);
   void *arg;
   ws_group_t *group; ///< one unit of it is completed after func returns; NULL = none; see ws_group_tag()
+  ws_priority_t priority; ///< default (0) WS_PRIORITY_NORMAL
 } ws_task_t;
 
 /// What a push does if the caller's queue is full.
@@ -140,6 +148,10 @@ typedef struct {
   /// false: newest first, which keeps the queue short when tasks push tasks. Other threads always steal the
   /// oldest.
   bool fifo;
+  /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
+  /// that look for tasks, sixteen times in that time. Without effect in a pool in which all tasks are normal.
+  /// 0 .. 1,000,000,000; 0 = the oldest task first, whatever its priority. Default 10,000,000
+  uint64_t age_ns_max;
   bool report; ///< print a page of statistics on stderr when the pool stops (ws_pool_report). Default false
   /// The host's function to create threads. It decides on name, class and pinning; the settings for name and
   /// class are ignored. Default NULL: pthread_create.
@@ -191,19 +203,21 @@ int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 /// on any worker, on a thread that waits for its group, or inside the push if the queue is full
 /// (settings.full).
 /// @return 0 = the task will run or has run; -EAGAIN = the queue is full (WS_FULL_FAIL only);
-///         -ECANCELED = the pool was stopped; -EINVAL = @p pool or the task's func is NULL.
-///         On error nothing is queued. The task's group keeps waiting for its unit: call
-///         ws_group_complete(), or push again
+///         -ECANCELED = the pool was stopped; -EINVAL = @p pool or the task's func is NULL, or its
+///         priority is none of the three. On error nothing is queued. The task's group keeps waiting
+///         for its unit: call ws_group_complete(), or push again
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
 /// @progress  lock-free unless it runs the task; at most one futex call; never allocates, except that a full
-///            queue may grow and that a thread's first push to a pool claims its lane
+///            queue may grow, that a thread's first push to a pool claims its lane, and that its first push
+///            of a priority other than normal maps two more queues
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.
 /// @return the number of accepted tasks, from the front: fewer than @p count under WS_FULL_FAIL, or if the
 ///         pool is stopped during the call; -ECANCELED = the pool was stopped before; -EINVAL = @p pool,
-///         @p tasks or a task's func is NULL. On error no task is accepted
+///         @p tasks or a task's func is NULL, or a priority is none of the three. On error no task is
+///         accepted
 /// Otherwise as ws_pool_push().
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count);
 

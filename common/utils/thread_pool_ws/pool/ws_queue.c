@@ -3,65 +3,27 @@
 /// ws_queue.h: the operations that look at a task's group, and the rare ones.
 #include "ws_queue.h"
 
-static bool take_newest_of(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
-{
-  return ws_deque_peek(deque, task) && ws_group_is(task->group, group, weak) && ws_deque_take(deque, task);
-}
+#include "ws_grouped.h"
+#include "ws_priority.h"
 
 bool ws_queue_take_of(ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task)
 {
-  ws_deque_t *deque = &queue->deque;
-  ws_steal_memo_t memo = {0};
-  uint64_t index;
-  if (take_newest_of(deque, group, weak, task))
-    return true;
-  while (ws_deque_steal_peek(deque, &memo, task, &index) && ws_group_is(task->group, group, weak))
-    if (ws_deque_steal_commit(deque, index))
-      return true;
-  return false;
+  return ws_grouped_take(&queue->deque, group, weak, task);
 }
 
 bool ws_queue_holds(const ws_queue_t *queue, const ws_group_t *group, bool weak)
 {
-  const ws_ring_t *ring = ws_load_relaxed(&queue->deque.ring); // relaxed: only the owner writes it
-  const uint64_t bottom = ws_queue_end(queue), size = ws_queue_size(queue);
-  for (uint64_t i = 1; i <= size; i++)
-    // relaxed: only the owner writes it
-    if (ws_group_is(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group, weak))
-      return true;
-  return false;
-}
-
-/// Push once more the @p count tasks that were taken from index @p first on, in their order. Their cells
-/// still hold them, for nothing was pushed since. They come to lie one index lower, the same, or one higher:
-/// so each is read before the one below it is written.
-static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count)
-{
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  ws_task_t task, next;
-  ws_cell_read(&ring->cell[first & ring->mask], &next);
-  for (uint64_t i = 1; i <= count; i++) {
-    task = next;
-    ws_cell_read(&ring->cell[(first + i) & ring->mask], &next);
-    ws_deque_push(deque, &task, 1); // there is room: it lay here before
-  }
+  return ws_grouped_holds(&queue->deque, group, weak);
 }
 
 bool ws_queue_take_under(ws_queue_t *queue, const ws_group_t *group, bool weak, uint32_t depth_max,
                          ws_task_t *task)
 {
-  uint32_t lifted = 0;
-  bool found = false;
-  const uint64_t before = ws_queue_end(queue);
-  while (!found && lifted < depth_max && ws_deque_take(&queue->deque, task)) {
-    found = ws_group_is(task->group, group, weak);
-    lifted += !found;
-  }
-  put_back(&queue->deque, before - lifted, lifted);
-  const uint64_t end = ws_queue_end(queue);
+  ws_moved_t moved;
+  const bool found = ws_grouped_take_under(&queue->deque, group, weak, depth_max, task, &moved);
   for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    if ((int64_t)(mark->index - (before - lifted)) >= 0)
-      mark->index += end - before;
+    if ((int64_t)(mark->index - moved.from) >= 0)
+      mark->index += moved.by;
   return found;
 }
 
@@ -72,7 +34,8 @@ bool ws_queue_grow(ws_queue_t *queue)
 
 bool ws_queue_shrink(ws_queue_t *queue)
 {
-  return ws_deque_shrink(&queue->deque);
+  const bool others = ws_priority_queues(queue) && ws_priority_shrink(queue);
+  return ws_deque_shrink(&queue->deque) || others;
 }
 
 void ws_queue_touch(ws_queue_t *queue)
@@ -103,7 +66,8 @@ uint64_t ws_queue_steps(const ws_queue_t *queue)
   uint64_t steps = ws_load_relaxed(&queue->count.run); // relaxed: compared with itself
   steps += ws_load_relaxed(&queue->count.stolen); // relaxed: as run
   steps += ws_load_relaxed(&queue->deque.takes); // relaxed: as run
-  return steps + ws_load_relaxed(&queue->deque.top); // relaxed: as run
+  steps += ws_load_relaxed(&queue->deque.top); // relaxed: as run
+  return steps + ws_priority_steps(queue);
 }
 
 bool ws_aside_put(ws_worker_t *worker, const ws_task_t *task)
@@ -112,6 +76,8 @@ bool ws_aside_put(ws_worker_t *worker, const ws_task_t *task)
   while (!ws_deque_has_room(&worker->aside, 1))
     if (!ws_deque_grow(&worker->aside))
       return false;
+  if (WS_UNLIKELY(ws_load_relaxed(&worker->pool->prioritized))) // relaxed: a preference
+    ws_deque_stamp(&worker->aside, 0, ws_os_now_ns());
   ws_deque_push(&worker->aside, task, 1);
   return true;
 }
@@ -136,23 +102,15 @@ bool ws_aside_steal(ws_worker_t *worker, ws_task_t *task)
   return steal_oldest(&worker->aside, task);
 }
 
-static bool trim(ws_deque_t *deque, bool now)
-{
-  if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
-    return false;
-  if (now)
-    ws_deque_trim(deque);
-  return true;
-}
-
 bool ws_queue_trim(ws_queue_t *queue, bool now)
 {
-  return trim(&queue->deque, now);
+  const bool others = ws_priority_queues(queue) && ws_priority_trim(queue, now);
+  return ws_deque_is_loose(&queue->deque, now) || others;
 }
 
 bool ws_aside_trim(ws_worker_t *worker, bool now)
 {
-  return trim(&worker->aside, now);
+  return ws_deque_is_loose(&worker->aside, now);
 }
 
 void ws_aside_shrink(ws_worker_t *worker)
@@ -173,6 +131,7 @@ void ws_aside_init(ws_worker_t *worker, ws_cell_t *cells, uint64_t capacity)
 void ws_queue_free(ws_queue_t *queue)
 {
   ws_deque_free(&queue->deque);
+  ws_priority_free(queue);
 }
 
 void ws_aside_free(ws_worker_t *worker)
@@ -182,12 +141,22 @@ void ws_aside_free(ws_worker_t *worker)
 
 uint64_t ws_queue_grown_bytes(const ws_queue_t *queue)
 {
-  return ws_load_relaxed(&queue->deque.grown_bytes); // relaxed: a statistic
+  return ws_load_relaxed(&queue->deque.grown_bytes) + ws_priority_bytes(queue); // relaxed: a statistic
 }
 
 uint64_t ws_aside_grown_bytes(const ws_worker_t *worker)
 {
   return ws_load_relaxed(&worker->aside.grown_bytes); // relaxed: a statistic
+}
+
+uint64_t ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns)
+{
+  return ws_deque_waited_ns(&queue->deque, now_ns);
+}
+
+uint64_t ws_aside_waited_ns(const ws_worker_t *worker, uint64_t now_ns)
+{
+  return ws_deque_waited_ns(&worker->aside, now_ns);
 }
 
 uint64_t ws_queue_high_water(const ws_queue_t *queue)

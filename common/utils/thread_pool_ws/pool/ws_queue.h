@@ -100,6 +100,15 @@ bool ws_queue_steal_under(ws_queue_t *queue, const ws_group_t *group, bool weak,
 /// @return whether it has pages to give back to the kernel. @param now  give them back
 bool ws_queue_trim(ws_queue_t *queue, bool now);
 
+/// @return how long the oldest task has waited, about; 0 if there is none. For pools that use priorities
+uint64_t ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns);
+
+/// @brief Note the time of the next push, and of the @p next ones after it. @threads  owner
+static inline void ws_queue_stamp(ws_queue_t *queue, uint64_t next, uint64_t now_ns)
+{
+  ws_deque_stamp(&queue->deque, next, now_ns);
+}
+
 /// @return a number that grows when a task of the queue is begun or finished
 uint64_t ws_queue_steps(const ws_queue_t *queue);
 
@@ -116,6 +125,8 @@ void ws_aside_shrink(ws_worker_t *worker);
 
 /// @brief As ws_queue_trim.
 bool ws_aside_trim(ws_worker_t *worker, bool now);
+
+uint64_t ws_aside_waited_ns(const ws_worker_t *worker, uint64_t now_ns);
 
 static inline uint64_t ws_aside_size(const ws_worker_t *worker)
 {

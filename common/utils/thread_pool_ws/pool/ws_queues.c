@@ -4,6 +4,7 @@
 #include "ws_queues.h"
 
 #include "ws_inbox.h"
+#include "ws_priority.h"
 #include "ws_queue.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
@@ -15,6 +16,9 @@ bool ws_work_visible(struct ws_pool_s *pool)
     for (uint32_t i = 0; i < pool->workers; i++)
       if (ws_aside_size(&pool->worker[i]) > 0)
         return true;
+  // relaxed: as above
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->prioritized)) && ws_priority_queued(pool) > 0)
+    return true;
   if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_count(pool, true) > 0) // relaxed: as above
     return true;
   return ws_shared_visible(&pool->shared);
@@ -28,7 +32,7 @@ uint64_t ws_queued(struct ws_pool_s *pool)
     queued += ws_queue_size(pool->queue[i]);
   for (uint32_t i = 0; i < pool->workers; i++)
     queued += ws_aside_size(&pool->worker[i]);
-  return queued;
+  return queued + ws_priority_queued(pool);
 }
 
 bool ws_queues_trim(struct ws_pool_s *pool, bool now)

@@ -30,6 +30,10 @@
 #define WS_CPUS_MAX 1024u
 #define WS_CACHES_MAX 64u
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
+/// Priorities other than normal.
+#define WS_OTHER_PRIORITIES 2u
+/// Bound of settings.age_ns_max.
+#define WS_AGE_NS_MAX 1000000000
 
 typedef struct ws_worker_s ws_worker_t;
 
@@ -45,7 +49,12 @@ typedef struct {
 typedef struct ws_mark_s {
   uint64_t index; ///< P tasks from here on were pushed since
   struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
+  /// P the same in the queues of the other priorities, [priority - 1]; not set while the owner has none
+  uint64_t other_index[WS_OTHER_PRIORITIES];
 } ws_mark_t;
+
+/// The queues of one thread for tasks that are not of normal priority (ws_priority.h).
+typedef struct ws_priority_queues_s ws_priority_queues_t;
 
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 typedef struct ws_queue_s ws_queue_t;
@@ -67,6 +76,7 @@ struct ws_queue_s {
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
   ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
+  ws_aptr_t others; ///< O ws_priority_queues_t; NULL = the owner has pushed tasks of normal priority only
   // The owner's place (ws_helper.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
@@ -189,6 +199,7 @@ struct ws_pool_s {
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
+  ws_au32_t prioritized; ///< S 1 = a task that is not of normal priority has been pushed
   ws_au32_t aside_used; ///< S 1 = some join has put tasks aside since the pool was made
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
@@ -213,6 +224,11 @@ struct ws_pool_s {
   ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
   ws_au32_t ended_threads; ///< S times that a task ended its worker's thread
+
+  /// S tasks in the queues of the other priorities, [priority - 1]: counted before they are pushed
+  alignas(WS_SPACING) ws_au64_t others_queued[WS_OTHER_PRIORITIES];
+  ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
+  ws_au64_t aged; ///< S tasks taken because they had waited too long
 
   /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];

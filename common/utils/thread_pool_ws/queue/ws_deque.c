@@ -90,6 +90,9 @@ bool ws_deque_grow(ws_deque_t *deque)
     ws_task_t task;
     ws_cell_read(&ring->cell[i & ring->mask], &task);
     ws_cell_write(&next->cell[i & next->mask], &task);
+    // relaxed: a preference
+    const uint64_t pushed_ns = ws_load_relaxed(&ring->cell[i & ring->mask].pushed_ns);
+    ws_store_relaxed(&next->cell[i & next->mask].pushed_ns, pushed_ns); // relaxed: a preference
   }
   ws_store_release(&deque->ring, next); // [edge DEQ_GROW release] the copied cells before the ring
   deque->level++;
@@ -107,6 +110,15 @@ bool ws_deque_shrink(ws_deque_t *deque)
   ws_store_relaxed(&deque->grown_bytes, 0); // relaxed: a statistic
   // [edge DEQ_LOOSE release] no more writes to the bigger rings
   ws_store_release(&deque->loose, WS_LOOSE_PAGES);
+  return true;
+}
+
+bool ws_deque_is_loose(ws_deque_t *deque, bool now)
+{
+  if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
+    return false;
+  if (now)
+    ws_deque_trim(deque);
   return true;
 }
 

@@ -33,7 +33,7 @@ typedef struct {
   ws_aptr_t func;
   ws_aptr_t arg;
   ws_aptr_t group;
-  uint64_t meta; ///< not used yet: room for priority, node and key. Two cells fill a line exactly
+  ws_au64_t pushed_ns; ///< when it was pushed, in pools that use priorities. Only a preference
 } ws_cell_t;
 
 typedef struct {
@@ -89,6 +89,9 @@ bool ws_deque_shrink(ws_deque_t *deque);
 /// @brief Give loose pages back to the kernel.
 /// @threads  any
 void ws_deque_trim(ws_deque_t *deque);
+/// @return whether there are loose pages. @param now  give them back
+/// @threads  any
+bool ws_deque_is_loose(ws_deque_t *deque, bool now);
 
 static inline void ws_cell_write(ws_cell_t *cell, const ws_task_t *task)
 {
@@ -103,6 +106,27 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
   task->func = (void (*)(void *))(uintptr_t)ws_load_relaxed(&cell->func);
   task->arg = ws_load_relaxed(&cell->arg); // relaxed: as func
   task->group = ws_load_relaxed(&cell->group); // relaxed: as func
+  task->priority = WS_PRIORITY_NORMAL; // of a queue with another priority the caller knows
+}
+
+/// @brief Note the time of the next push. @param next  0 for the next task, 1 for the one after that, …
+static inline void ws_deque_stamp(ws_deque_t *deque, uint64_t next, uint64_t now_ns)
+{
+  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  ws_store_relaxed(&ring->cell[(bottom + next) & ring->mask].pushed_ns, now_ns); // relaxed: a preference
+}
+
+/// @return how long the oldest task has waited, about; 0 if there is none
+static inline uint64_t ws_deque_waited_ns(const ws_deque_t *deque, uint64_t now_ns)
+{
+  const uint64_t top = ws_load_acquire(&deque->top); // [edge DEQ_REUSE acquire] the ring is not older
+  if ((int64_t)(ws_load_acquire(&deque->bottom) - top) <= 0) // [edge DEQ_PUBLISH acquire] its cell
+    return 0;
+  const ws_ring_t *ring = ws_load_acquire(&deque->ring); // [edge DEQ_GROW acquire] holds [top, bottom)
+  // relaxed: a preference
+  const uint64_t pushed_ns = ws_load_relaxed(&ring->cell[top & ring->mask].pushed_ns);
+  return (int64_t)(now_ns - pushed_ns) > 0 ? now_ns - pushed_ns : 0;
 }
 
 /// @return tasks in the deque, approximately: exact for the owner while no thread steals

@@ -23,6 +23,7 @@
 
 typedef struct {
   ws_au64_t turn;
+  ws_au64_t pushed_ns; ///< as in ws_cell_t
   ws_task_t task; ///< plain: owned by the thread that the field turn names
 } ws_shared_cell_t;
 
@@ -101,6 +102,17 @@ static inline bool ws_shared_visible(const ws_shared_t *shared)
   const uint64_t head = ws_load_relaxed(&shared->head);
   const ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
   return (int64_t)(ws_load_relaxed(&cell->turn) - (head + 1)) >= 0; // relaxed: as head
+}
+
+/// @return how long the oldest task has waited, about; 0 if there is none
+static inline uint64_t ws_shared_waited_ns(const ws_shared_t *shared, uint64_t now_ns)
+{
+  const uint64_t head = ws_load_relaxed(&shared->head); // relaxed: a preference
+  const ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
+  if (!ws_shared_visible(shared))
+    return 0;
+  const uint64_t pushed_ns = ws_load_relaxed(&cell->pushed_ns); // relaxed: a preference
+  return (int64_t)(now_ns - pushed_ns) > 0 ? now_ns - pushed_ns : 0;
 }
 
 static inline uint64_t ws_shared_size(const ws_shared_t *shared)

@@ -68,14 +68,15 @@ static int create_thread(void *threads_arg, uint32_t index, int32_t unused, void
 /// Precedence: parameter string, environment, default.
 /// @param shown    the pool's name, for traces
 /// @param threads  must live until the pool is created
+/// @param priority  out: of the pool's tasks
 static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *params, const char *shown,
-                          threads_t *threads)
+                          threads_t *threads, ws_priority_t *priority)
 {
   ws_settings_default(settings);
   settings->warn = ws_tpool_warn_once; // all pools read the same environment
   ws_settings_environment(settings);
   settings->warn = ws_tpool_warn;
-  ws_tpool_params_apply(params, settings);
+  ws_tpool_params_apply(params, settings, priority);
   settings->workers = params->count;
   // Without the capability threadCreate pins no thread. warn_of_lost_priority reports that once a process.
   // The pool would report it once more, for each pool.
@@ -202,7 +203,7 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
     ws_settings_t settings;
     check_cores(params, shown);
     threads_t threads = {.name = threads_name, .cores = params->cores};
-    fill_settings(&settings, params, shown, &threads);
+    fill_settings(&settings, params, shown, &threads, &tpool->priority);
     tpool->hints = settings.spin != WS_SPIN_OFF;
     const bool report = settings.report;
     settings.report = false; // it is printed here, where the pool's name is known

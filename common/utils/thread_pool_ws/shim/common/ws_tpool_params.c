@@ -45,7 +45,7 @@ static void complain(char *message, size_t bytes, uint32_t position, const char 
 
 static bool is_option(const char *begin, const char *end)
 {
-  return end - begin >= 4 && strncasecmp(begin, "spin", 4) == 0;
+  return end - begin >= 4 && (strncasecmp(begin, "spin", 4) == 0 || strncasecmp(begin, "prio", 4) == 0);
 }
 
 static void keep_option(ws_tpool_params_t *params, const char *begin, const char *end)
@@ -117,6 +117,28 @@ static bool is_named(const char *option, const char *name)
   return strlen(name) == length && strncasecmp(option, name, length) == 0;
 }
 
+/// @return whether @p option concerns the priority; if it is invalid, a warning names it
+static bool read_priority(const ws_settings_t *settings, const char *option, ws_priority_t *priority)
+{
+  static const char *const names[] = {"normal", "high", "low"};
+  if (strncasecmp(option, "prio", 4) != 0)
+    return false;
+  const char *text = strchr(option, '=') ? strchr(option, '=') + 1 : "";
+  while (is_blank(*text))
+    text++;
+  for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    if (is_named(option, "prio") && strcasecmp(text, names[i]) == 0) {
+      *priority = (ws_priority_t)i;
+      return true;
+    }
+  char message[160];
+  snprintf(message, sizeof(message),
+           "entry \"%.40s\": unknown (prio=high|normal|low); the pool's tasks have normal priority", option);
+  settings->warn(settings->warn_arg, message);
+  *priority = WS_PRIORITY_NORMAL;
+  return true;
+}
+
 static int apply_option(ws_settings_t *settings, const char *option)
 {
   if (is_named(option, "spin"))
@@ -131,11 +153,13 @@ static int apply_option(ws_settings_t *settings, const char *option)
   return -EINVAL;
 }
 
-void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings)
+void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings, ws_priority_t *priority)
 {
   bool wrong = false;
+  *priority = WS_PRIORITY_NORMAL;
   for (size_t next = 0; next < params->option_bytes; next += strlen(params->options + next) + 1)
-    wrong |= apply_option(settings, params->options + next) < 0;
+    if (!read_priority(settings, params->options + next, priority))
+      wrong |= apply_option(settings, params->options + next) < 0;
   if (wrong)
     settings->spin = WS_SPIN_OFF; // also if a later entry was valid
 }

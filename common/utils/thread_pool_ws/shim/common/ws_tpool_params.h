@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_params.h
-/// OAI's parameter string: a list of cores, one thread for each entry. This pool adds entries for pre-wake.
+/// OAI's parameter string: a list of cores, one thread for each entry. This pool adds entries for pre-wake
+/// and for the priority of its tasks.
 #ifndef WS_TPOOL_PARAMS_H
 #define WS_TPOOL_PARAMS_H
 
@@ -15,20 +16,22 @@ typedef struct {
   uint32_t *entry; ///< malloc'ed; which entry each core is, from 1; NULL: the list was not given as text
   uint32_t count; ///< threads
   bool says_inline; ///< an entry begins with n or N
-  char *options; ///< malloc'ed; the entries that begin with "spin", one after the other, each with its 0
+  char *options; ///< malloc'ed; the entries that begin with "spin" or "prio", each with its 0
   size_t option_bytes; ///< of all of them
 } ws_tpool_params_t;
 
 /// @brief Read a comma-separated list of cores. An entry is a core's number, -1 for a thread that floats, or
 /// begins with n or N: no thread for it. Blanks around an entry and empty entries are skipped, as OAI does.
-/// An entry that begins with "spin" is no thread and is kept for ws_tpool_params_apply().
+/// An entry that begins with "spin" or "prio" is no thread and is kept for ws_tpool_params_apply().
 /// @param message  out, of @p message_bytes: which entry is wrong and why
 /// @return 0; -EINVAL with @p message set; -ENOMEM
 int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *message, size_t message_bytes);
 
 /// @brief Apply the entries spin=off|auto|fixed:<us> and spin_cpu_max=<percent>, in any case; of several the
 /// last. If an entry is invalid, a warning names it and spin is off; the process continues.
-void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings);
+/// @param priority  out: that of the pool's tasks: prio=high|normal|low; normal without one, and if an entry is
+///                  invalid, with a warning
+void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings, ws_priority_t *priority);
 
 /// @brief Prepare @p count threads that float.
 /// @return 0; -ENOMEM

@@ -98,6 +98,7 @@ static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
         .func = run_element,
         .arg = elt,
         .group = elt->reponseFifo ? ws_group_tag(elt->reponseFifo) : NULL,
+        .priority = ws->priority,
     };
     queued = ws_pool_push(ws->pool, task) == 0;
   }

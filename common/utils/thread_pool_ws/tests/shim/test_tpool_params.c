@@ -170,6 +170,8 @@ static void strings_by_chance(void)
   CU_ASSERT_TRUE(accepted > 1000);
 }
 
+static ws_priority_t priority;
+
 /// @brief Read and apply @p text, which must hold two floating threads.
 static ws_settings_t applied(const char *text)
 {
@@ -180,7 +182,7 @@ static ws_settings_t applied(const char *text)
   const int result = ws_tpool_params_read(&params, text, message, sizeof(message));
   CU_ASSERT_EQUAL_FATAL(result, 0);
   CU_ASSERT_TRUE(params.count == 2 && params.cores[0] == -1 && params.cores[1] == -1 && !params.says_inline);
-  ws_tpool_params_apply(&params, &settings);
+  ws_tpool_params_apply(&params, &settings, &priority);
   ws_tpool_params_free(&params);
   return settings;
 }
@@ -222,8 +224,32 @@ static void wrong_entries_of_ours_are_named_and_turn_it_off(void)
   }
 }
 
+static void entries_of_priority(void)
+{
+  static const struct {
+    const char *text;
+    ws_priority_t priority;
+  } good[] = {{"-1,-1", WS_PRIORITY_NORMAL},           {"-1,prio=high,-1", WS_PRIORITY_HIGH},
+              {"PRIO = Low ,-1,-1", WS_PRIORITY_LOW},  {"prio=low,-1,-1,prio=normal", WS_PRIORITY_NORMAL},
+              {"-1,-1,prio=low,spin=off", WS_PRIORITY_LOW}};
+  for (size_t i = 0; i < TEST_COUNT(good); i++) {
+    const ws_settings_t settings = applied(good[i].text);
+    CU_ASSERT_EQUAL(priority, good[i].priority);
+    CU_ASSERT_EQUAL(settings.spin, strstr(good[i].text, "spin") ? WS_SPIN_OFF : WS_SPIN_HOT);
+    CU_ASSERT_EQUAL(test_warnings.count, 0);
+  }
+  static const char *const wrong[] = {"prio=", "prio=urgent", "prio", "priority=high", "prio:low"};
+  for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+    char text[100];
+    snprintf(text, sizeof(text), "prio=low,-1,%s,-1", wrong[i]);
+    CU_ASSERT_EQUAL(applied(text).spin, WS_SPIN_HOT); // pre-wake has nothing to do with it
+    CU_ASSERT_EQUAL(priority, WS_PRIORITY_NORMAL);
+    CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with(wrong[i]) == 1);
+  }
+}
+
 TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),
           TEST_CASE(a_long_entry_is_cut_in_the_message), TEST_CASE(a_thousand_entries), TEST_CASE(floating),
           TEST_CASE(a_list_in_short), TEST_CASE(entries_are_numbered_as_they_stand),
           TEST_CASE(strings_by_chance), TEST_CASE(entries_of_ours_anywhere),
-          TEST_CASE(wrong_entries_of_ours_are_named_and_turn_it_off))
+          TEST_CASE(wrong_entries_of_ours_are_named_and_turn_it_off), TEST_CASE(entries_of_priority))

@@ -184,6 +184,12 @@ static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, 
   }
 }
 
+static ws_priority_t priority_of(uint32_t record)
+{
+  const uint64_t hash = (record + sim_scene->seed) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
+  return sim_scene->prioritized ? (ws_priority_t)(hash % (WS_PRIORITY_LOW + 1)) : WS_PRIORITY_NORMAL;
+}
+
 static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
                      goal_t *goal)
 {
@@ -191,7 +197,10 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
   sim_frame_t frame = {.in = SIM_IN_PUSH, .outer = *sim_stack()};
   *sim_stack() = &frame;
   for (uint32_t i = 0; i < count; i++)
-    task[i] = (ws_task_t){.func = run_task, .arg = &sim_record[first + i], .group = carried(end, goal)};
+    task[i] = (ws_task_t){.func = run_task,
+                          .arg = &sim_record[first + i],
+                          .group = carried(end, goal),
+                          .priority = priority_of(first + i)};
   sim_task_before_call();
   if (burst->by == SIM_BY_BATCH)
     push_batch(pool, task, first, count, burst, end, goal);

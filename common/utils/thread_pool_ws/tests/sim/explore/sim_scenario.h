@@ -144,6 +144,8 @@ typedef struct {
   double push_starves; ///< share of pushes before which a spinning worker with an open inbox loses its CPU
   double guard_slow_us; ///< each of a guard's steps takes longer by this, where threads are of unlike speed
   bool together;   ///< threads that push begin at the same moment
+  bool prioritized; ///< tasks of all three priorities
+  double age_us;   ///< settings.age_ns_max
   bool exits;      ///< there are tasks that end their thread
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];

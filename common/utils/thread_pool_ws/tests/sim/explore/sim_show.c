@@ -137,6 +137,8 @@ void sim_scenario_show(const sim_scenario_t *scenario)
     show_outside(&scenario->outside[i]);
   const char *left = scenario->shape == SIM_SHAPE_CORE ? "destroyed without a stop" : "never stopped";
   printf("end       %s", scenario->destroys ? left : "stopped");
+  if (scenario->prioritized)
+    printf("; tasks of all priorities, old after %.0f us", scenario->age_us);
   if (scenario->call_stalls > 0)
     printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
   if (scenario->guard_slow_us > 0)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_grouped.c
+/// ws_grouped.h.
+#include "ws_grouped.h"
+
+#include "ws_group_word.h"
+
+static bool take_newest(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
+{
+  return ws_deque_peek(deque, task) && ws_group_is(task->group, group, weak) && ws_deque_take(deque, task);
+}
+
+bool ws_grouped_take(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  uint64_t index;
+  if (take_newest(deque, group, weak, task))
+    return true;
+  while (ws_deque_steal_peek(deque, &memo, task, &index) && ws_group_is(task->group, group, weak))
+    if (ws_deque_steal_commit(deque, index))
+      return true;
+  return false;
+}
+
+bool ws_grouped_holds(const ws_deque_t *deque, const ws_group_t *group, bool weak)
+{
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const uint64_t bottom = ws_load_relaxed(&deque->bottom), size = ws_deque_size(deque); // relaxed: as ring
+  for (uint64_t i = 1; i <= size; i++)
+    // relaxed: only the owner writes it
+    if (ws_group_is(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group, weak))
+      return true;
+  return false;
+}
+
+/// A task, and when it was pushed.
+typedef struct {
+  ws_task_t task;
+  uint64_t pushed_ns;
+} lifted_t;
+
+static void read_cell(const ws_ring_t *ring, uint64_t index, lifted_t *lifted)
+{
+  const ws_cell_t *cell = &ring->cell[index & ring->mask];
+  ws_cell_read(cell, &lifted->task);
+  lifted->pushed_ns = ws_load_relaxed(&cell->pushed_ns); // relaxed: a preference
+}
+
+/// Push once more the @p count tasks that were taken from index @p first on, in their order. Their cells
+/// still hold them, for nothing was pushed since. They come to lie one index lower, the same, or one higher:
+/// so each is read before the one below it is written.
+static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count)
+{
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  lifted_t lifted, next;
+  read_cell(ring, first, &next);
+  for (uint64_t i = 1; i <= count; i++) {
+    lifted = next;
+    read_cell(ring, first + i, &next);
+    ws_deque_stamp(deque, 0, lifted.pushed_ns);
+    ws_deque_push(deque, &lifted.task, 1); // there is room: it lay here before
+  }
+}
+
+bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, uint32_t depth_max,
+                           ws_task_t *task, ws_moved_t *moved)
+{
+  uint32_t lifted = 0;
+  bool found = false;
+  const uint64_t before = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  while (!found && lifted < depth_max && ws_deque_take(deque, task)) {
+    found = ws_group_is(task->group, group, weak);
+    lifted += !found;
+  }
+  moved->from = before - lifted;
+  put_back(deque, moved->from, lifted);
+  moved->by = ws_load_relaxed(&deque->bottom) - before; // relaxed: only the owner writes it
+  return found;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_age.c
+/// A task that has waited too long goes first.
+///
+/// The clock is virtual: it advances by 1 ns at each look, and when a test advances it. Linked with --wrap of
+/// ws_os_now_ns.
+#include "../../support/ws_letters.h"
+
+#define AGE_NS 1000000000u
+
+static ws_au64_t clock_ns;
+
+uint64_t __wrap_ws_os_now_ns(void);
+
+uint64_t __wrap_ws_os_now_ns(void)
+{
+  return AGE_NS + ws_add_relaxed(&clock_ns, 1);
+}
+
+static ws_pool_t *pool;
+static test_gate_t gate;
+
+static void create(uint32_t workers, bool fifo, ws_full_t full)
+{
+  ws_settings_t settings = test_settings(workers);
+  settings.spin = WS_SPIN_OFF;
+  settings.fifo = fifo;
+  settings.full = full;
+  settings.age_ns_max = AGE_NS;
+  settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
+  pool = test_create(&settings);
+  test_letters_forget();
+  test_gate_init(&gate);
+}
+
+static void destroy(void)
+{
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
+/// The worker is inside a task until release().
+static void hold(void)
+{
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+}
+
+/// Let the worker go, and wait without helping until that many tasks have run.
+static void release(uint32_t count)
+{
+  test_gate_let(&gate, 1);
+  CU_ASSERT_TRUE(test_letters_await(count));
+}
+
+static ws_au32_t flood_on, flood_tasks;
+
+static void push_from_a_task(void *letters)
+{
+  test_letters_push(pool, letters, NULL);
+}
+
+/// A task that has waited for the bound goes before newer ones; the oldest first.
+static void an_old_task_goes_first(void)
+{
+  create(1, true, WS_FULL_GROW);
+  hold();
+  test_letters_push(pool, "aA1", NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS / 2);
+  test_letters_push(pool, "bB2", NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS / 2 + AGE_NS / 8);
+  release(6);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "aA1B2b");
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 3);
+  destroy();
+}
+
+/// A normal task without a lane lies in the shared queue, and a task that a join has put aside in a third
+/// place: both grow old, too.
+static void a_task_grows_old_wherever_it_lies(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = 0;
+  settings.age_ns_max = AGE_NS;
+  settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
+  settings.full = WS_FULL_FAIL; // the main thread gets no lane
+  pool = test_create(&settings);
+  test_letters_forget();
+  test_gate_init(&gate);
+  test_push(pool, push_from_a_task, (void *)(uintptr_t)"A", NULL); // from here on priorities are used
+  CU_ASSERT_TRUE(test_letters_await(1));
+  hold();
+  test_letters_push(pool, "1", NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
+  const uint64_t aged = test_stats(pool).aged_tasks;
+  release(2);
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, aged + 1);
+  destroy();
+}
+
+static void flood(void *unused)
+{
+  (void)unused;
+  ws_add_relaxed(&flood_tasks, 1);
+  ws_add_relaxed(&clock_ns, AGE_NS / 64);
+  if (ws_load_relaxed(&flood_on)
+      && ws_pool_push(pool, (ws_task_t){flood, NULL, NULL, WS_PRIORITY_HIGH}) != 0)
+    ws_add_relaxed(&test_refused, 1);
+}
+
+static void end_flood(void *count)
+{
+  ws_store_relaxed((ws_au32_t *)count, ws_load_relaxed(&flood_tasks));
+  ws_store_release(&flood_on, 0);
+}
+
+static void no_task_waits_for_ever(void)
+{
+  for (ws_priority_t priority = WS_PRIORITY_NORMAL; priority <= WS_PRIORITY_LOW; priority++) {
+    if (priority == WS_PRIORITY_HIGH)
+      continue;
+    create(1, false, WS_FULL_GROW);
+    hold();
+    ws_au32_t count = {0};
+    ws_store_relaxed(&flood_on, 1);
+    ws_store_relaxed(&flood_tasks, 0);
+    CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){flood, NULL, NULL, WS_PRIORITY_HIGH}), 0);
+    CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){end_flood, &count, NULL, priority}), 0);
+    test_gate_let(&gate, 1);
+    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+    const uint32_t before = ws_load_relaxed(&count);
+    CU_ASSERT_TRUE(before >= 64 && before <= 64 + 64 / 16 + 1);
+    destroy();
+  }
+}
+
+TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(a_task_grows_old_wherever_it_lies),
+          TEST_CASE(no_task_waits_for_ever))

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_priority.c
+/// Three priorities: the order of tasks, and waits.
+///
+/// The clock is virtual: it advances by 1 ns at each look, and when a test advances it. Linked with --wrap of
+/// ws_os_now_ns.
+#include "../../support/ws_letters.h"
+
+#define AGE_NS 1000000000u
+
+static ws_au64_t clock_ns;
+
+uint64_t __wrap_ws_os_now_ns(void);
+
+uint64_t __wrap_ws_os_now_ns(void)
+{
+  return AGE_NS + ws_add_relaxed(&clock_ns, 1);
+}
+
+static ws_pool_t *pool;
+static test_gate_t gate;
+
+static void create(uint32_t workers, bool fifo, ws_full_t full)
+{
+  ws_settings_t settings = test_settings(workers);
+  settings.spin = WS_SPIN_OFF;
+  settings.fifo = fifo;
+  settings.full = full;
+  settings.age_ns_max = AGE_NS;
+  settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
+  pool = test_create(&settings);
+  test_letters_forget();
+  test_gate_init(&gate);
+}
+
+static void destroy(void)
+{
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
+/// The worker is inside a task until release().
+static void hold(void)
+{
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+}
+
+/// Let the worker go, and wait without helping until that many tasks have run.
+static void release(uint32_t count)
+{
+  test_gate_let(&gate, 1);
+  CU_ASSERT_TRUE(test_letters_await(count));
+}
+
+static ws_au32_t wrong_priorities;
+
+static void a_worker_takes_the_highest_first(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  test_letters_push(pool, "a1Ab2Bc3C", NULL);
+  CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 9);
+  release(9);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "ABC123abc"); // a thief takes the oldest of each
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 0);
+  destroy();
+}
+
+static void push_from_a_task(void *letters)
+{
+  test_letters_push(pool, letters, NULL);
+}
+
+static void own_tasks_keep_the_order_of_their_queue(void)
+{
+  static const char *const expected[2] = {"CBA321cba", "ABC123abc"};
+  for (uint32_t fifo = 0; fifo < 2; fifo++) {
+    create(1, fifo, WS_FULL_GROW);
+    test_push(pool, push_from_a_task, (void *)(uintptr_t)"a1Ab2Bc3C", NULL);
+    CU_ASSERT_TRUE(test_letters_await(9));
+    CU_ASSERT_STRING_EQUAL(test_letters_ran(), expected[fifo]);
+    destroy();
+  }
+}
+
+/// A thread outside that waits runs its group's tasks, highest first, and leaves others where they are.
+static void a_wait_reaches_its_tasks(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  ws_group_t group;
+  ws_group_init(&group, 5);
+  test_letters_push(pool, "a1A", &group);
+  test_letters_push(pool, "xyz789XYZ", NULL);
+  test_letters_push(pool, "bB", &group);
+  test_letters_push(pool, "uvw456UVW", NULL);
+  ws_group_wait(&group, pool);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "AB1ab");
+  CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 18);
+  test_letters_forget();
+  release(18);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "XYZUVW789456xyzuvw"); // the order is as before
+  destroy();
+}
+
+static void push_and_wait(void *depth_arg)
+{
+  const uint32_t depth = *(const uint32_t *)depth_arg;
+  if (depth == 0)
+    return;
+  const uint32_t next = depth - 1;
+  ws_group_t group;
+  ws_group_init(&group, 3);
+  for (uint32_t i = 0; i < 3; i++) {
+    test_push(pool, test_empty_task, NULL, NULL); // unrelated
+    const ws_task_t task = {push_and_wait, (void *)(uintptr_t)&next, &group, (ws_priority_t)i};
+    if (ws_pool_push(pool, task) != 0)
+      ws_add_relaxed(&test_refused, 1);
+    test_letters_push(pool, "aA", NULL); // unrelated
+  }
+  ws_group_wait(&group, pool);
+}
+
+/// The pool's only worker waits for tasks of every priority, at every depth, below unrelated ones.
+static void nested_waits_reach_their_tasks(void)
+{
+  create(1, false, WS_FULL_GROW);
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_push(pool, push_and_wait, &(uint32_t){5}, &group);
+  while (!ws_group_done(&group)) // does not help
+    test_sleep_ms(1);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_letters_count(), 6 * (1 + 3 + 9 + 27 + 81));
+  CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 0);
+  destroy();
+}
+
+static void complete_the_other(void *group)
+{
+  ws_group_complete(group, 1);
+}
+
+/// A task of the group that pushes a task without a group, which the group waits for.
+static void leave_the_rest_to(ws_priority_t priority, ws_group_t *group)
+{
+  const ws_task_t task = {complete_the_other, group, NULL, priority};
+  if (ws_pool_push(pool, task) != 0)
+    ws_add_relaxed(&test_refused, 1);
+}
+
+static void leave_to_high(void *group)
+{
+  leave_the_rest_to(WS_PRIORITY_HIGH, group);
+}
+
+static void leave_to_low(void *group)
+{
+  leave_the_rest_to(WS_PRIORITY_LOW, group);
+}
+
+static void wait_for_the_rest(void *leave)
+{
+  ws_group_t group;
+  ws_group_init(&group, 2);
+  test_push(pool, *(void (**)(void *))leave, &group, &group);
+  ws_group_wait(&group, pool);
+}
+
+/// A wait runs what its tasks have pushed, also of another priority: the only worker waits. With the first
+/// push of that priority before the wait, and within it.
+static void a_wait_runs_what_its_tasks_push(void)
+{
+  void (*leave[2])(void *) = {leave_to_high, leave_to_low};
+  for (uint32_t i = 0; i < 4; i++) {
+    create(1, false, WS_FULL_GROW);
+    if (i >= 2)
+      test_push(pool, push_from_a_task, (void *)(uintptr_t)"aA", NULL);
+    ws_group_t group;
+    ws_group_init(&group, 1);
+    test_push(pool, wait_for_the_rest, &leave[i % 2], &group);
+    ws_group_wait(&group, NULL); // does not help
+    destroy();
+  }
+}
+
+static void check_priority(void *priority)
+{
+  const ws_task_t *task = ws_current_task();
+  if (!task || task->priority != *(const ws_priority_t *)priority)
+    ws_add_relaxed(&wrong_priorities, 1);
+}
+
+static void a_task_knows_its_priority(void)
+{
+  create(2, false, WS_FULL_GROW);
+  static const ws_priority_t priorities[3] = {WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW};
+  for (uint32_t i = 0; i < 300; i++) {
+    const ws_priority_t *priority = &priorities[i % 3];
+    const ws_task_t task = {check_priority, (void *)(uintptr_t)priority, NULL, *priority};
+    CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  }
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&wrong_priorities), 0);
+  destroy();
+}
+
+TEST_MAIN("priority", TEST_CASE(a_worker_takes_the_highest_first),
+          TEST_CASE(own_tasks_keep_the_order_of_their_queue), TEST_CASE(a_wait_reaches_its_tasks),
+          TEST_CASE(nested_waits_reach_their_tasks), TEST_CASE(a_wait_runs_what_its_tasks_push),
+          TEST_CASE(a_task_knows_its_priority))

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_priority_ends.c
+/// Tasks of three priorities: wrong ones, full queues, no memory, the end of pools and threads. The clock is
+/// virtual, as in test_priority.c, so that no task grows old. Linked with --wrap of ws_os_now_ns and
+/// ws_os_map.
+#include <errno.h>
+#include <string.h>
+
+#include "../../support/ws_letters.h"
+
+#define AGE_NS 1000000000u
+
+static ws_au64_t clock_ns;
+
+uint64_t __wrap_ws_os_now_ns(void);
+
+uint64_t __wrap_ws_os_now_ns(void)
+{
+  return AGE_NS + ws_add_relaxed(&clock_ns, 1);
+}
+
+static ws_au32_t no_memory; ///< bool: no more memory can be mapped
+
+void *__real_ws_os_map(size_t bytes);
+void *__wrap_ws_os_map(size_t bytes);
+
+void *__wrap_ws_os_map(size_t bytes)
+{
+  return ws_load_relaxed(&no_memory) ? NULL : __real_ws_os_map(bytes);
+}
+
+static ws_pool_t *pool;
+static test_gate_t gate;
+
+static void create(uint32_t workers, bool fifo, ws_full_t full)
+{
+  ws_settings_t settings = test_settings(workers);
+  settings.spin = WS_SPIN_OFF;
+  settings.fifo = fifo;
+  settings.full = full;
+  settings.age_ns_max = AGE_NS;
+  settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
+  pool = test_create(&settings);
+  test_letters_forget();
+  test_gate_init(&gate);
+}
+
+static void destroy(void)
+{
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
+/// The worker is inside a task until release().
+static void hold(void)
+{
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+}
+
+/// Let the worker go, and wait without helping until that many tasks have run.
+static void release(uint32_t count)
+{
+  test_gate_let(&gate, 1);
+  CU_ASSERT_TRUE(test_letters_await(count));
+}
+
+static void settings_and_tasks_are_checked(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.age_ns_max = 1000000001;
+  CU_ASSERT_EQUAL(ws_pool_create(&pool, &settings), -EINVAL);
+  CU_ASSERT_EQUAL(test_warnings_with("age_ns_max"), 1);
+  create(1, false, WS_FULL_GROW);
+  static const char letter = 'A';
+  ws_task_t tasks[3];
+  for (uint32_t i = 0; i < 3; i++)
+    tasks[i] = (ws_task_t){test_letter_task, (void *)(uintptr_t)&letter, NULL, (ws_priority_t)i};
+  CU_ASSERT_EQUAL(ws_pool_push_batch(pool, tasks, 3), 3);
+  tasks[2].priority = (ws_priority_t)3;
+  CU_ASSERT_EQUAL(ws_pool_push(pool, tasks[2]), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_try_push(pool, tasks[2]), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_push_batch(pool, tasks, 3), -EINVAL);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_letters_count(), 3);
+  destroy();
+}
+
+/// Queues of each priority grow, refuse, or run inline, as the setting says.
+static void full_queues(void)
+{
+  char letters[301];
+  memset(letters, 'a', 300);
+  letters[300] = '\0';
+  create(1, false, WS_FULL_GROW);
+  hold();
+  const uint64_t bytes = test_stats(pool).queue_bytes;
+  test_letters_push(pool, letters, NULL);
+  CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 300);
+  CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);
+  CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
+  release(300);
+  destroy();
+
+  create(1, false, WS_FULL_FAIL);
+  hold();
+  const uint32_t capacity = (uint32_t)pool->settings.queue_capacity;
+  const ws_task_t task = {test_letter_task, letters, NULL, WS_PRIORITY_HIGH};
+  for (uint32_t i = 0; i < capacity; i++)
+    CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  CU_ASSERT_EQUAL(ws_pool_push(pool, task), -EAGAIN);
+  release(capacity);
+  destroy();
+
+  create(1, false, WS_FULL_INLINE);
+  hold();
+  for (uint32_t i = 0; i < capacity; i++)
+    CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  CU_ASSERT_EQUAL(test_letters_count(), 0);
+  CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  CU_ASSERT_EQUAL(test_letters_count(), 1);
+  CU_ASSERT_EQUAL(TEST_SUM(pool, inline_tasks), 1);
+  release(capacity + 1);
+  destroy();
+}
+
+static void without_memory_the_push_runs_the_task(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  ws_store_relaxed(&no_memory, 1);
+  test_letters_push(pool, "A", NULL);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A");
+  ws_store_relaxed(&no_memory, 0);
+  test_letters_push(pool, "B", NULL);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A");
+  release(2);
+  destroy();
+}
+
+static void stops_handle_every_priority(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  ws_group_t group;
+  ws_group_init(&group, 9);
+  test_letters_push(pool, "a1Ab2Bc3C", &group);
+  test_gate_let(&gate, 1);
+  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
+  CU_ASSERT_TRUE(ws_group_done(&group));
+  CU_ASSERT_EQUAL(test_letters_count(), 9);
+  destroy();
+}
+
+static void *abort_pool(void *skipped)
+{
+  *(int64_t *)skipped = ws_pool_stop(pool, WS_STOP_ABORT);
+  return NULL;
+}
+
+static bool is_aborted(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&pool->aborted) != 0;
+}
+
+static void an_abort_skips_every_priority(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  ws_group_t group;
+  ws_group_init(&group, 9);
+  test_letters_push(pool, "a1Ab2Bc3C", &group);
+  int64_t skipped = 0;
+  test_threads_t threads = {0};
+  test_spawn(&threads, abort_pool, &skipped);
+  CU_ASSERT_TRUE(test_until(is_aborted, NULL));
+  test_gate_let(&gate, 1);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(skipped, 9);
+  CU_ASSERT_TRUE(ws_group_done(&group));
+  CU_ASSERT_EQUAL(test_letters_count(), 0);
+  destroy();
+}
+
+static void *push_and_end(void *letters)
+{
+  test_letters_push(pool, letters, NULL);
+  return NULL;
+}
+
+static void tasks_of_an_ended_thread_run(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  for (uint32_t i = 0; i < 2; i++) { // the second thread inherits the lane
+    test_threads_t threads = {0};
+    test_spawn(&threads, push_and_end, (void *)(uintptr_t)"a1A");
+    test_join(&threads);
+  }
+  release(6);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "AA11aa");
+  destroy();
+}
+
+/// Workers sleep between the pushes: none may be overlooked, whatever its priority.
+static void sleeping_workers_are_woken(void)
+{
+  create(3, false, WS_FULL_GROW);
+  static const char *const letters[3] = {"a", "1", "A"};
+  for (uint32_t i = 1; i <= 300; i++) {
+    test_letters_push(pool, letters[i % 3], NULL);
+    CU_ASSERT_TRUE_FATAL(test_letters_await(i));
+    if (i % 10 == 0)
+      CU_ASSERT_TRUE(test_until_quiet(pool));
+  }
+  destroy();
+}
+
+TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues),
+          TEST_CASE(without_memory_the_push_runs_the_task), TEST_CASE(stops_handle_every_priority),
+          TEST_CASE(an_abort_skips_every_priority), TEST_CASE(tasks_of_an_ended_thread_run),
+          TEST_CASE(sleeping_workers_are_woken))
