@@ -29,8 +29,8 @@ int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *mess
 
 /// @brief Apply the entries spin=off|auto|fixed:<us> and spin_cpu_max=<percent>, in any case; of several the
 /// last. If an entry is invalid, a warning names it and spin is off; the process continues.
-/// @param priority  out: that of the pool's tasks: prio=high|normal|low; normal without one, and if an entry is
-///                  invalid, with a warning
+/// @param priority  out: that of the pool's tasks: prio=high|normal|low; normal without one, and if an entry
+///                  is invalid, with a warning
 void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings, ws_priority_t *priority);
 
 /// @brief Prepare @p count threads that float.

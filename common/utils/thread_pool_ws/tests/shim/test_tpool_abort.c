@@ -167,4 +167,5 @@ static void elements_have_the_priority_of_their_pool(void)
 }
 
 TEST_MAIN("tpool_abort", TEST_CASE(abort_sleeps_while_a_result_is_delivered),
-          TEST_CASE(two_aborts_at_once_end_the_pool_once), TEST_CASE(elements_have_the_priority_of_their_pool))
+          TEST_CASE(two_aborts_at_once_end_the_pool_once),
+          TEST_CASE(elements_have_the_priority_of_their_pool))

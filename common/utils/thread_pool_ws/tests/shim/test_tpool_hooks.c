@@ -118,7 +118,8 @@ static void tasks_have_the_priority_of_their_pool(void)
   static const struct {
     char params[16];
     ws_priority_t priority;
-  } pools[] = {{"-1", WS_PRIORITY_NORMAL}, {"-1,prio=low", WS_PRIORITY_LOW}, {"prio=high,-1", WS_PRIORITY_HIGH}};
+  } pools[] = {
+      {"-1", WS_PRIORITY_NORMAL}, {"-1,prio=low", WS_PRIORITY_LOW}, {"prio=high,-1", WS_PRIORITY_HIGH}};
   for (size_t i = 0; i < TEST_COUNT(pools); i++) {
     char params[16], name[] = "priority";
     memcpy(params, pools[i].params, sizeof(params));
