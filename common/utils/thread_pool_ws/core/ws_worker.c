@@ -11,6 +11,7 @@
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queues.h"
+#include "../pool/ws_state.h"
 #include "../pool/ws_warn.h"
 #include "../sleep/ws_hint.h"
 #include "../sleep/ws_park.h"
@@ -63,6 +64,8 @@ static bool run_all(work_t *work)
     if (here.worker->searching) {
       ws_spin_found(here.worker);
       ws_search_found(here.worker);
+    } else if (WS_UNLIKELY(!ran)) { // before its first search
+      ws_state_enter(here.worker, WS_WORKER_BUSY, ws_os_now_ns());
     }
     if (task->group != work->group)
       complete(work);

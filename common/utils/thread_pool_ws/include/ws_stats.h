@@ -15,6 +15,14 @@ extern "C" {
 
 struct ws_pool_s;
 
+/// What a worker does.
+typedef enum {
+  WS_WORKER_PARKED,    ///< it sleeps, or is on its way from or to sleep
+  WS_WORKER_SWITCHING, ///< it is awake and looks for a task
+  WS_WORKER_BUSY,      ///< it runs tasks, or waits inside one
+  WS_WORKER_STATES
+} ws_worker_state_t;
+
 /// Counters since the pool's creation: of one worker, or summed over all threads that are not workers
 /// (ws_stats_t.outside).
 typedef struct {
@@ -30,6 +38,9 @@ typedef struct {
   uint64_t placements;          ///< times the worker moved off the CPU of a thread that pushes
   int32_t cpu;                  ///< CPU to which the worker is pinned, -1 = floats
   bool realtime;                ///< the worker runs in a real-time class
+  ws_worker_state_t state;      ///< right now; PARKED for the threads outside, and after the pool's stop
+  uint64_t state_ns[WS_WORKER_STATES]; ///< [ws_worker_state_t] time in each state, the present one included;
+                                       ///< 0 for the threads outside
 } ws_worker_stats_t;
 
 typedef struct {

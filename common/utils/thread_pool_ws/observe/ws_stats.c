@@ -41,6 +41,20 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
     total->queue_bytes += ws_aside_grown_bytes(&pool->worker[i]);
 }
 
+/// The worker may change its state meanwhile: then the present state's time is about right.
+static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool running)
+{
+  const uint32_t state = ws_load_relaxed(&worker->state); // relaxed: statistics, here and below
+  const uint64_t since_ns = ws_load_relaxed(&worker->state_since_ns); // relaxed: statistic
+  for (uint32_t i = 0; i < WS_WORKER_STATES; i++)
+    stats->state_ns[i] = ws_load_relaxed(&worker->state_ns[i]); // relaxed: statistic
+  if (!running || since_ns == 0)
+    return;
+  const uint64_t now_ns = ws_os_now_ns();
+  stats->state = (ws_worker_state_t)state;
+  stats->state_ns[state] += (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
+}
+
 uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
                        uint32_t worker_max)
 {
@@ -74,6 +88,7 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
   for (uint32_t i = 0; i < filled; i++) {
     worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i].cpu, .realtime = pool->worker[i].realtime};
     add_counters(&worker[i], &pool->worker[i].queue);
+    add_states(&worker[i], &pool->worker[i], running);
   }
   return filled;
 }

@@ -173,6 +173,9 @@ struct ws_worker_s {
   int64_t allowance_ns; ///< P time that it may still spin
   uint64_t allowed_ns; ///< P when allowance_ns was computed
   ws_prewake_worker_t *prewake; ///< I the state of pre-wake for it
+  ws_au32_t state; ///< O ws_worker_state_t, for the statistics (ws_state.h)
+  ws_au64_t state_since_ns; ///< O when that began
+  ws_au64_t state_ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
 };
 
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED

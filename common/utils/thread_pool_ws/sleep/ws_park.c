@@ -7,6 +7,7 @@
 
 #include "../pool/ws_process.h"
 #include "../pool/ws_queues.h"
+#include "../pool/ws_state.h"
 #include "../prewake/ws_prewake.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
@@ -97,6 +98,7 @@ static void get_up(ws_worker_t *worker, end_t end)
     // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
     ws_store_relaxed(&worker->token, 0);
   worker->rose_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_SWITCHING, worker->rose_ns);
   worker->look_until_ns = ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH);
   ws_prewake_disarm(worker);
 }
@@ -111,6 +113,7 @@ void ws_park(ws_worker_t *worker)
   ws_trim_own(worker);
   ws_place_leave(worker);
   worker->slept_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_PARKED, worker->slept_ns);
   worker->called_ns = 0;
   ws_watch_tick(pool, worker->slept_ns);
   const ws_plan_t plan = ws_prewake_plan(worker);

@@ -13,6 +13,7 @@
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queues.h"
+#include "../pool/ws_state.h"
 #include "../prewake/ws_prewake.h"
 #include "ws_budget.h"
 #include "ws_hot.h"
@@ -31,6 +32,7 @@
 void ws_spin_found(ws_worker_t *worker)
 {
   worker->found_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_BUSY, worker->found_ns);
   ws_prewake_found(worker, worker->found_ns, worker->found_ns - worker->dry_ns);
 }
 
@@ -132,6 +134,7 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   uint64_t now_ns = ws_os_now_ns();
   if (ran) {
     worker->dry_ns = now_ns;
+    ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
     note_shyness(worker, now_ns);
     ws_watch_tick(pool, now_ns);
     worker->look_until_ns = ws_prewake_dry(worker, now_ns);
