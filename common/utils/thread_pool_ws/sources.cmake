@@ -12,6 +12,7 @@ set(WS_CORE_SOURCES
   pool/ws_inbox.c
   pool/ws_lane.c
   pool/ws_near.c
+  pool/ws_observer.c
   pool/ws_priority.c
   pool/ws_process.c
   pool/ws_queue.c

@@ -4,6 +4,7 @@
 #include "../pool/ws_group_word.h"
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_observer.h"
 #include "../pool/ws_priority.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_budget.h"
@@ -202,6 +203,7 @@ static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 
 static void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
+  ws_not_observing();
   if (!pool && ws_self()->worker)
     pool = ws_self()->worker->pool; // it may be the only thread that can
   ws_traced_join_begin(pool, goal->tag);

@@ -6,6 +6,7 @@
 
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_observer.h"
 #include "../pool/ws_priority.h"
 #include "../pool/ws_queue.h"
 #include "../prewake/ws_prewake.h"
@@ -209,6 +210,7 @@ static bool is_task(const ws_task_t *task)
 
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
+  ws_not_observing();
   if (WS_UNLIKELY(!is_task(task)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
@@ -257,6 +259,7 @@ static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *prioriti
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
   uint32_t priorities;
+  ws_not_observing();
   if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &priorities)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);

@@ -14,6 +14,7 @@
 
 #include "../observe/ws_report.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_observer.h"
 #include "../pool/ws_priority.h"
 #include "../pool/ws_queue.h"
 #include "../pool/ws_queues.h"
@@ -106,6 +107,7 @@ static void settle(ws_frame_t *frame)
 
 int ws_pool_wait(ws_pool_t *pool)
 {
+  ws_not_observing();
   if (!pool)
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
@@ -172,6 +174,7 @@ static void finish_stop(ws_frame_t *frame)
 
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 {
+  ws_not_observing();
   if (!pool || (uint32_t)how > WS_STOP_ABORT)
     return -EINVAL;
   const ws_here_t here = ws_here(pool);

@@ -108,6 +108,27 @@ typedef enum {
 typedef int (*ws_thread_create_t)(void *create_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg),
                                   void *arg);
 
+/// What an observer is called for.
+typedef enum {
+  WS_OBSERVED_START,  ///< the worker's thread has been set up; no task has run on it yet
+  WS_OBSERVED_STOP,   ///< the worker runs no task any more
+  WS_OBSERVED_PARK,   ///< the worker is about to sleep, because it has found no task
+  WS_OBSERVED_UNPARK, ///< the worker has been woken, and looks for a task next
+} ws_observed_t;
+
+/// One call of an observer.
+typedef struct {
+  ws_observed_t what;
+  uint32_t worker; ///< its index
+  int32_t cpu;     ///< CPU that it runs on right now; -1 = not known
+  int32_t node;    ///< NUMA node of that CPU; -1 = not known
+} ws_observation_t;
+
+/// Called on the worker's own thread. It may change what belongs to the thread (CPU affinity, floating-point
+/// mode, name, thread-local data), and count. It must not push, wait, stop or destroy a pool: a build without
+/// NDEBUG ends the process with a message then. It should be short: after UNPARK a task waits for the worker.
+typedef void (*ws_observer_t)(void *observer_arg, const ws_observation_t *observation);
+
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
   /// Workers are called "<name><index>", cut to 15 characters. Default "ws". The watchdog thread "ws_guard",
@@ -157,6 +178,10 @@ typedef struct {
   /// class are ignored. Default NULL: pthread_create.
   ws_thread_create_t thread_create;
   void *create_arg;
+  /// Called at the events of each worker. START has been called on every worker before ws_pool_create()
+  /// returns, STOP before ws_pool_stop() and ws_pool_destroy() do. Default NULL.
+  ws_observer_t observer;
+  void *observer_arg;
   /// Called with a one-line message, once per cause, when a resource (thread, CPU, class) could not be
   /// obtained or a setting is invalid. Default: print the line on stderr.
   void (*warn)(void *warn_arg, const char *message);

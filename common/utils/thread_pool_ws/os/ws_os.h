@@ -40,6 +40,8 @@ bool ws_os_thread_exists(int32_t tid);
 uint64_t ws_os_thread_cpu_ns(int32_t tid);
 /// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
 int32_t ws_os_cpu(void);
+/// CPU that the caller runs on right now, and its NUMA node; -1 = not known. A system call.
+void ws_os_place(int32_t *cpu, int32_t *node);
 int32_t ws_os_tid(void);
 
 /// Set the caller's timer slack: how much later than set its timers may end. 50 us by default; affects normal

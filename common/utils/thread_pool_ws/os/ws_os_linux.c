@@ -121,6 +121,14 @@ int32_t ws_os_cpu(void)
   return sched_getcpu();
 }
 
+void ws_os_place(int32_t *cpu, int32_t *node)
+{
+  unsigned on_cpu, on_node;
+  const bool known = syscall(SYS_getcpu, &on_cpu, &on_node, NULL) == 0;
+  *cpu = known ? (int32_t)on_cpu : -1;
+  *node = known ? (int32_t)on_node : -1;
+}
+
 int32_t ws_os_tid(void)
 {
   return (int32_t)syscall(SYS_gettid);

@@ -28,6 +28,7 @@ typedef struct {
   ws_queue_t *helps; ///< its lane in the pool that it helps in, the innermost of several; NULL = none
   uint32_t awake_places; ///< helper places that do not rest; not counted for a worker
   uint32_t blocking; ///< blocking sections that it is in
+  bool observing; ///< it is inside an observer
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools

@@ -13,6 +13,7 @@
 
 #include "../core/ws_worker.h"
 #include "../pool/ws_near.h"
+#include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queue.h"
 #include "../pool/ws_warn.h"
@@ -77,10 +78,12 @@ static void *worker_thread(void *worker_arg)
 {
   ws_worker_t *worker = worker_arg;
   set_up(worker);
+  ws_observe(worker, WS_OBSERVED_START);
   ws_add_release(&worker->pool->started, 1); // [edge START release] what set_up wrote
   ws_os_futex_wake(&worker->pool->started, INT_MAX);
   wait_for(&worker->pool->started, RELEASED);
   ws_worker_loop(worker);
+  ws_observe(worker, WS_OBSERVED_STOP);
   return NULL;
 }
 

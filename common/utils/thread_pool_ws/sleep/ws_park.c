@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queues.h"
 #include "../pool/ws_state.h"
@@ -101,6 +102,7 @@ static void get_up(ws_worker_t *worker, end_t end)
   ws_state_enter(worker, WS_WORKER_SWITCHING, worker->rose_ns);
   worker->look_until_ns = ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH);
   ws_prewake_disarm(worker);
+  ws_observe(worker, WS_OBSERVED_UNPARK);
 }
 
 void ws_park(ws_worker_t *worker)
@@ -111,6 +113,7 @@ void ws_park(ws_worker_t *worker)
   if (worker->searching)
     ws_search_leave(worker);
   ws_trim_own(worker);
+  ws_observe(worker, WS_OBSERVED_PARK);
   ws_place_leave(worker);
   worker->slept_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_PARKED, worker->slept_ns);

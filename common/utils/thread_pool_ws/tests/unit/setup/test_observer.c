@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_observer.c
+/// The observer is called on each worker: when it starts and stops, and around its sleeps. It may pin the
+/// worker. It must not use a pool.
+#define _GNU_SOURCE
+#include <sched.h>
+#include <string.h>
+
+#include "../../support/ws_test.h"
+
+enum { WORKERS = 3, LOG_MAX = 4096 };
+
+/// What was observed of a worker, in order.
+typedef struct {
+  char log[LOG_MAX];
+  uint32_t count;
+  ws_au32_t calls; ///< read by other threads
+  pthread_t thread;
+  uint32_t wrong; ///< calls on another thread, or with a wrong CPU, node or index
+} seen_t;
+static seen_t seen[WORKERS];
+static ws_au32_t arg_errors;
+
+static void observe(void *arg, const ws_observation_t *observation)
+{
+  if (arg != seen || observation->worker >= WORKERS) {
+    ws_add_relaxed(&arg_errors, 1);
+    return;
+  }
+  seen_t *its = &seen[observation->worker];
+  if (observation->what == WS_OBSERVED_START)
+    its->thread = pthread_self();
+  const bool placed = observation->cpu >= 0 && observation->cpu < CPU_SETSIZE && observation->node >= 0;
+  its->wrong += !pthread_equal(its->thread, pthread_self()) || !placed
+                || ws_worker_index() != (int32_t)observation->worker;
+  if (its->count < LOG_MAX)
+    its->log[its->count++] = "BEPU"[observation->what];
+  ws_add_release(&its->calls, 1);
+}
+
+static ws_pool_t *create(uint32_t workers, ws_observer_t observer)
+{
+  ws_settings_t settings = test_settings(workers);
+  settings.spin = WS_SPIN_OFF;
+  settings.observer = observer;
+  settings.observer_arg = seen;
+  memset(seen, 0, sizeof(seen));
+  return test_create(&settings);
+}
+
+/// Each worker: begins once, sleeps and wakes in turn, ends once.
+static void check_log(const seen_t *its)
+{
+  CU_ASSERT_TRUE_FATAL(its->count >= 2 && its->count < LOG_MAX);
+  CU_ASSERT_EQUAL(its->log[0], 'B');
+  CU_ASSERT_EQUAL(its->log[its->count - 1], 'E');
+  for (uint32_t i = 1; i + 1 < its->count; i++)
+    CU_ASSERT_EQUAL(its->log[i], i % 2 == 1 ? 'P' : 'U');
+  CU_ASSERT_EQUAL(its->wrong, 0);
+}
+
+static void events_come_in_order(void)
+{
+  for (uint32_t round = 0; round < 20; round++) {
+    ws_pool_t *pool = create(WORKERS, observe);
+    for (uint32_t i = 0; i < WORKERS; i++) { // before create returned
+      CU_ASSERT_TRUE(ws_load_acquire(&seen[i].calls) >= 1);
+      CU_ASSERT_EQUAL(seen[i].log[0], 'B');
+    }
+    ws_au64_t count = {0};
+    for (uint32_t burst = 0; burst < 5; burst++) {
+      for (uint32_t i = 0; i < 10; i++)
+        test_push(pool, test_count_task, &count, NULL);
+      CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+      CU_ASSERT_TRUE(test_until_quiet(pool));
+    }
+    CU_ASSERT_EQUAL(test_value(&count), 50);
+    if (round % 2 == 0) {
+      CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
+    } else {
+      test_destroy(pool);
+    }
+    for (uint32_t i = 0; i < WORKERS; i++)
+      check_log(&seen[i]);
+    if (round % 2 == 0)
+      test_destroy(pool);
+  }
+  CU_ASSERT_EQUAL(ws_load_relaxed(&arg_errors), 0);
+}
+
+static void pin_to_last(void *unused, const ws_observation_t *observation)
+{
+  (void)unused;
+  cpu_set_t all, last;
+  if (observation->what != WS_OBSERVED_START || sched_getaffinity(0, sizeof(all), &all) != 0)
+    return;
+  CPU_ZERO(&last);
+  for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--)
+    if (CPU_ISSET(cpu, &all)) {
+      CPU_SET(cpu, &last);
+      break;
+    }
+  sched_setaffinity(0, sizeof(last), &last);
+}
+
+static void count_cpus(void *count)
+{
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof(mask), &mask) == 0)
+    ws_store_release((ws_au64_t *)count, (uint64_t)CPU_COUNT(&mask));
+}
+
+/// The pool keeps the affinity that the observer has set, over sleeps.
+static void an_observer_may_pin(void)
+{
+  ws_pool_t *pool = create(1, pin_to_last);
+  for (uint32_t i = 0; i < 20; i++) {
+    ws_au64_t cpus = {0};
+    ws_group_t group;
+    ws_group_init(&group, 1);
+    test_push(pool, count_cpus, &cpus, &group);
+    ws_group_wait(&group, NULL); // does not help
+    CU_ASSERT_EQUAL(test_value(&cpus), 1);
+    CU_ASSERT_TRUE(test_until_quiet(pool));
+  }
+  test_destroy(pool);
+}
+
+#ifndef NDEBUG
+static ws_pool_t *other;
+static void (*misuse)(void);
+
+static void misuse_at_start(void *unused, const ws_observation_t *observation)
+{
+  (void)unused;
+  if (observation->what == WS_OBSERVED_START)
+    misuse();
+}
+
+static void push_misused(void)
+{
+  ws_pool_push(other, (ws_task_t){.func = test_empty_task});
+}
+
+static void wait_misused(void)
+{
+  ws_group_t group;
+  ws_group_init(&group, 0);
+  ws_group_wait(&group, other);
+}
+
+static void stop_misused(void)
+{
+  ws_pool_stop(other, WS_STOP_DRAIN);
+}
+
+static int create_misused(void *how)
+{
+  misuse = *(void (**)(void))how;
+  other = test_pool(1);
+  create(1, misuse_at_start);
+  return 0;
+}
+#endif
+
+static void misuse_ends_the_process(void)
+{
+#ifdef NDEBUG
+  printf("(skipped: checked in builds without NDEBUG) ");
+#else
+  void (*const ways[])(void) = {push_misused, wait_misused, stop_misused};
+  for (size_t i = 0; i < TEST_COUNT(ways); i++)
+    CU_ASSERT_EQUAL(test_in_child(create_misused, (void *)(uintptr_t)&ways[i]), 128 + 6); // SIGABRT
+#endif
+}
+
+TEST_MAIN("observer", TEST_CASE(events_come_in_order), TEST_CASE(an_observer_may_pin),
+          TEST_CASE(misuse_ends_the_process))
