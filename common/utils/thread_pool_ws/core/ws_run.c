@@ -9,6 +9,7 @@
 #include "../pool/ws_process.h"
 #include "../sleep/ws_helper.h"
 #include "../trace/ws_traced.h"
+#include "ws_keyed.h"
 #include "ws_root.h"
 #include "ws_survive.h"
 
@@ -40,6 +41,7 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
     call(pool, task);
     queue->depth--;
   } else {
+    ws_keyed_skip(task);
     ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
   }
 }
@@ -118,6 +120,7 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
     run_here(pool, here, task);
     return;
   }
+  ws_keyed_skip(task);
   ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
   ws_finish(pool, here, task);
 }

@@ -74,6 +74,7 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
       .queued_tasks = ws_queued(pool),
       .guard_looks = ws_load_relaxed(&pool->guard_looks), // relaxed: statistic
       .starved_searches = ws_load_relaxed(&pool->starved_searches), // relaxed: statistic
+      .cancelled_tasks = ws_load_relaxed(&pool->cancelled), // relaxed: statistic
       .aged_tasks = ws_load_relaxed(&pool->aged), // relaxed: statistic
       .skipped_tasks = ws_load_relaxed(&pool->skipped), // relaxed: statistic
       .outside = {.cpu = -1},

@@ -231,6 +231,7 @@ struct ws_pool_s {
   /// S tasks in the queues of the other priorities, [priority - 1]: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t others_queued[WS_OTHER_PRIORITIES];
   ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
+  ws_au64_t cancelled; ///< S tasks with a key that were skipped
   ws_au64_t aged; ///< S tasks taken because they had waited too long
 
   /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_key.h
+/// Cancel queued tasks: a task that carries a key does not run if the key was cancelled after its push and
+/// before its start. A cancel takes the same time, however many tasks are queued.
+///
+///   pushed --start--> started --> ended            a cancel has no effect any more
+///   pushed --cancel--> cancelled --a thread takes it--> skipped: on_cancel, then its group is completed
+///
+/// Races. Of a cancel and a start at the same moment one comes first: the task runs to its end, or is
+/// skipped. A push at the same moment comes before or after the cancel. ws_pool_wait(), a drain and an abort
+/// treat a skipped task as one that has run; an abort skips keyed tasks as well, and calls on_cancel.
+#ifndef WS_KEY_H
+#define WS_KEY_H
+
+#include "ws_pool.h"
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Cancels of one key whose tasks may be queued at the same time. A further cancel may wait for the tasks of
+/// a later one as well.
+#define WS_KEY_EPOCHS 16
+
+/// Opaque by convention. Must live until no task that carries it is queued, and no thread waits for it.
+typedef struct {
+  uint64_t epoch;                      ///< number of cancels
+  ws_group_t queued[WS_KEY_EPOCHS];    ///< [epoch % WS_KEY_EPOCHS] tasks that have not started
+  uint64_t cancelled[WS_KEY_EPOCHS];   ///< [epoch % WS_KEY_EPOCHS] epoch << 32 | its tasks that were skipped
+} ws_key_t;
+
+/// A task with a key. It is not copied: it must live until func or on_cancel is called. Both may free it.
+typedef struct {
+  ws_key_t *key;
+  void (*func)(void *arg);
+  void (*on_cancel)(void *arg); ///< called in place of func if the task is skipped; NULL = nothing
+  void *arg;
+  ws_group_t *group;      ///< as in ws_task_t; completed also if the task is skipped
+  ws_priority_t priority; ///< as in ws_task_t
+  // Set by the push.
+  ws_pool_t *pool;
+  uint64_t epoch;
+} ws_keyed_t;
+
+/// @brief Set up a key. @threads  the caller only: no other thread may use it before this returns
+void ws_key_init(ws_key_t *key);
+
+/// @brief Push a task that carries a key. ws_current_task() in it has the address of @p task as its arg.
+/// @return as ws_pool_push(); -EINVAL also if @p task, its key or its func is NULL. On error neither func nor
+///         on_cancel is called
+/// @threads   as ws_pool_push()
+int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task);
+
+/// @brief Cancel the tasks that carry @p key and have not started. Later pushes may use the key again.
+/// Does nothing if an argument is NULL.
+/// @threads   any; several at once
+/// @ordering  [edge KEY_EPOCH] writes before the call are visible to on_cancel
+/// @progress  wait-free
+void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
+
+/// @brief The same; then wait until each of those tasks has been skipped. Tasks that had started may still
+/// run. The caller does not help.
+/// @return the number of tasks that this cancel has skipped; -EINVAL if an argument is NULL; -EDEADLK inside
+///         a task, which may occupy the thread that would skip them: nothing is cancelled then
+/// @threads   any thread outside a task; several at once
+int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
