@@ -104,7 +104,7 @@ static void flood(void *unused)
   ws_add_relaxed(&flood_tasks, 1);
   ws_add_relaxed(&clock_ns, AGE_NS / 64);
   if (ws_load_relaxed(&flood_on)
-      && ws_pool_push(pool, (ws_task_t){flood, NULL, NULL, WS_PRIORITY_HIGH}) != 0)
+      && ws_pool_push(pool, (ws_task_t){.func = flood, .priority = WS_PRIORITY_HIGH}) != 0)
     ws_add_relaxed(&test_refused, 1);
 }
 
@@ -124,8 +124,9 @@ static void no_task_waits_for_ever(void)
     ws_au32_t count = {0};
     ws_store_relaxed(&flood_on, 1);
     ws_store_relaxed(&flood_tasks, 0);
-    CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){flood, NULL, NULL, WS_PRIORITY_HIGH}), 0);
-    CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){end_flood, &count, NULL, priority}), 0);
+    CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){.func = flood, .priority = WS_PRIORITY_HIGH}), 0);
+    CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){.func = end_flood, .arg = &count, .priority = priority}),
+                                                   0);
     test_gate_let(&gate, 1);
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
     const uint32_t before = ws_load_relaxed(&count);

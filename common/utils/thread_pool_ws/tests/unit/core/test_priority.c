@@ -114,7 +114,8 @@ static void push_and_wait(void *depth_arg)
   ws_group_init(&group, 3);
   for (uint32_t i = 0; i < 3; i++) {
     test_push(pool, test_empty_task, NULL, NULL); // unrelated
-    const ws_task_t task = {push_and_wait, (void *)(uintptr_t)&next, &group, (ws_priority_t)i};
+    const ws_task_t task = {.func = push_and_wait, .arg = (void *)(uintptr_t)&next, .group = &group,
+                            .priority = (ws_priority_t)i};
     if (ws_pool_push(pool, task) != 0)
       ws_add_relaxed(&test_refused, 1);
     test_letters_push(pool, "aA", NULL); // unrelated
@@ -145,7 +146,7 @@ static void complete_the_other(void *group)
 /// A task of the group that pushes a task without a group, which the group waits for.
 static void leave_the_rest_to(ws_priority_t priority, ws_group_t *group)
 {
-  const ws_task_t task = {complete_the_other, group, NULL, priority};
+  const ws_task_t task = {.func = complete_the_other, .arg = group, .priority = priority};
   if (ws_pool_push(pool, task) != 0)
     ws_add_relaxed(&test_refused, 1);
 }
@@ -198,7 +199,8 @@ static void a_task_knows_its_priority(void)
   static const ws_priority_t priorities[3] = {WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW};
   for (uint32_t i = 0; i < 300; i++) {
     const ws_priority_t *priority = &priorities[i % 3];
-    const ws_task_t task = {check_priority, (void *)(uintptr_t)priority, NULL, *priority};
+    const ws_task_t task = {.func = check_priority, .arg = (void *)(uintptr_t)priority,
+                            .priority = *priority};
     CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   }
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);

@@ -75,7 +75,8 @@ static void settings_and_tasks_are_checked(void)
   static const char letter = 'A';
   ws_task_t tasks[3];
   for (uint32_t i = 0; i < 3; i++)
-    tasks[i] = (ws_task_t){test_letter_task, (void *)(uintptr_t)&letter, NULL, (ws_priority_t)i};
+    tasks[i] = (ws_task_t){.func = test_letter_task, .arg = (void *)(uintptr_t)&letter,
+                           .priority = (ws_priority_t)i};
   CU_ASSERT_EQUAL(ws_pool_push_batch(pool, tasks, 3), 3);
   tasks[2].priority = (ws_priority_t)3;
   CU_ASSERT_EQUAL(ws_pool_push(pool, tasks[2]), -EINVAL);
@@ -105,7 +106,7 @@ static void full_queues(void)
   create(1, false, WS_FULL_FAIL);
   hold();
   const uint32_t capacity = (uint32_t)pool->settings.queue_capacity;
-  const ws_task_t task = {test_letter_task, letters, NULL, WS_PRIORITY_HIGH};
+  const ws_task_t task = {.func = test_letter_task, .arg = letters, .priority = WS_PRIORITY_HIGH};
   for (uint32_t i = 0; i < capacity; i++)
     CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   CU_ASSERT_EQUAL(ws_pool_push(pool, task), -EAGAIN);

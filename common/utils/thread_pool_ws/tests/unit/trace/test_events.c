@@ -69,7 +69,8 @@ static void a_task_that_runs_in_its_push_has_the_same_events(void)
 {
   begin(0);
   push_told(0, NULL);
-  const ws_task_t batch[2] = {{told_task, &scene.arg[1], NULL}, {told_task, &scene.arg[2], NULL}};
+  const ws_task_t batch[2] = {{.func = told_task, .arg = &scene.arg[1]}, {.func = told_task,
+                              .arg = &scene.arg[2]}};
   CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, 2), 2);
   ws_trace_run(told_task, &scene.arg[3]);
   scene_end();
@@ -146,7 +147,7 @@ static void a_batch_is_an_event_a_task_in_its_order(void)
   scene_hold();
   ws_task_t batch[SCENE_TASKS];
   for (uint32_t i = 0; i < SCENE_TASKS; i++)
-    batch[i] = (ws_task_t){told_task, &scene.arg[i], i % 2 ? &scene.group : NULL};
+    batch[i] = (ws_task_t){.func = told_task, .arg = &scene.arg[i], .group = i % 2 ? &scene.group : NULL};
   ws_group_init(&scene.group, SCENE_TASKS / 2);
   CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, SCENE_TASKS), SCENE_TASKS);
   CU_ASSERT_EQUAL(looked.looks, 1 + SCENE_TASKS);

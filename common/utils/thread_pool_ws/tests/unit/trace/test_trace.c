@@ -170,8 +170,8 @@ static void refuse(uint32_t lanes)
   int64_t taken = 0;
   begin(WS_TRACE_SYMBOL_PROCESSING);
   for (uint32_t i = 0; i < 10; i++) {
-    taken += ws_pool_push(pool, (ws_task_t){test_count_task, &run, NULL}) == 0;
-    taken += ws_pool_try_push(pool, (ws_task_t){test_count_task, &run, NULL}) == 0;
+    taken += ws_pool_push(pool, (ws_task_t){.func = test_count_task, .arg = &run}) == 0;
+    taken += ws_pool_try_push(pool, (ws_task_t){.func = test_count_task, .arg = &run}) == 0;
   }
   CU_ASSERT_TRUE(taken > 0 && taken < 20);
   CU_ASSERT_EQUAL(end(WS_TRACE_SYMBOL_PROCESSING), taken);
@@ -280,7 +280,8 @@ static void tell(void *arg)
   ws_group_init(&group, told->children);
   begin(WS_TRACE_ULSCH_DECODING);
   for (uint32_t i = 0; i < told->children; i++)
-    if (ws_pool_push(told->pool, (ws_task_t){test_count_task, &told->run, &group}) != 0)
+    if (ws_pool_push(told->pool, (ws_task_t){.func = test_count_task, .arg = &told->run,
+                                             .group = &group}) != 0)
       ws_add_relaxed(&test_refused, 1);
   ws_group_wait(&group, told->pool);
   told->tasks = end(WS_TRACE_ULSCH_DECODING);
