@@ -5,15 +5,17 @@ set(WS_CORE_SOURCES
   base/ws_window.c
   os/ws_os_affinity.c
   os/ws_os_linux.c
+  os/ws_os_node.c
   os/ws_os_quota.c
   os/ws_relax.c
   queue/ws_deque.c
   pool/ws_grouped.c
   pool/ws_inbox.c
+  pool/ws_kind.c
   pool/ws_lane.c
   pool/ws_near.c
+  pool/ws_nodes.c
   pool/ws_observer.c
-  pool/ws_priority.c
   pool/ws_process.c
   pool/ws_queue.c
   pool/ws_queues.c
@@ -55,6 +57,7 @@ set(WS_CORE_SOURCES
   core/ws_wait.c
   core/ws_worker.c
   setup/ws_config.c
+  setup/ws_numa.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_start.c

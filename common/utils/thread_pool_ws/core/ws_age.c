@@ -3,7 +3,7 @@
 /// ws_age.h.
 #include "ws_age.h"
 
-#include "../pool/ws_priority.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../trace/ws_traced.h"
 
@@ -12,9 +12,9 @@
 
 /// The oldest task that was seen.
 typedef struct {
-  enum { NONE, IN_QUEUE, IN_OTHERS, ASIDE, SHARED } where;
+  enum { NONE, IN_QUEUE, OF_KIND, ASIDE, SHARED } where;
   uint32_t index; ///< of the queue, or of the worker
-  ws_priority_t priority;
+  ws_kind_t kind;
   uint64_t waited_ns;
 } oldest_t;
 
@@ -30,29 +30,29 @@ static oldest_t find_oldest(struct ws_pool_s *pool, uint64_t now_ns)
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++) {
     const ws_queue_t *queue = pool->queue[i];
-    compare(&oldest, (oldest_t){IN_QUEUE, i, WS_PRIORITY_NORMAL, ws_queue_waited_ns(queue, now_ns)});
-    for (ws_priority_t k = WS_PRIORITY_HIGH; k <= WS_PRIORITY_LOW; k++)
-      compare(&oldest, (oldest_t){IN_OTHERS, i, k, ws_priority_waited_ns(queue, k, now_ns)});
+    compare(&oldest, (oldest_t){IN_QUEUE, i, WS_KIND_NONE, ws_queue_waited_ns(queue, now_ns)});
+    for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
+      compare(&oldest, (oldest_t){OF_KIND, i, kind, ws_kind_waited_ns(queue, kind, now_ns)});
   }
   for (uint32_t i = 0; i < pool->workers; i++)
-    compare(&oldest, (oldest_t){ASIDE, i, WS_PRIORITY_NORMAL, ws_aside_waited_ns(&pool->worker[i], now_ns)});
-  compare(&oldest, (oldest_t){SHARED, 0, WS_PRIORITY_NORMAL, ws_shared_waited_ns(&pool->shared, now_ns)});
+    compare(&oldest, (oldest_t){ASIDE, i, WS_KIND_NONE, ws_aside_waited_ns(pool->worker[i], now_ns)});
+  compare(&oldest, (oldest_t){SHARED, 0, WS_KIND_NONE, ws_shared_waited_ns(&pool->shared, now_ns)});
   return oldest;
 }
 
 /// Another thread may have taken the task meanwhile: then the next of the same queue is taken.
 static bool take(struct ws_pool_s *pool, ws_here_t here, const oldest_t *oldest, ws_task_t *task)
 {
-  const bool in_queue = oldest->where == IN_QUEUE || oldest->where == IN_OTHERS;
+  const bool in_queue = oldest->where == IN_QUEUE || oldest->where == OF_KIND;
   ws_queue_t *queue = in_queue ? pool->queue[oldest->index] : NULL;
   int32_t victim = (int32_t)oldest->index;
   bool taken = false;
   if (oldest->where == IN_QUEUE)
     taken = ws_queue_take_oldest(queue, task);
-  else if (oldest->where == IN_OTHERS)
-    taken = ws_priority_steal(pool, queue, oldest->priority, task);
+  else if (oldest->where == OF_KIND)
+    taken = ws_kind_steal(pool, queue, oldest->kind, task);
   else if (oldest->where == ASIDE && (victim = WS_VICTIM_ASIDE))
-    taken = ws_aside_steal(&pool->worker[oldest->index], task);
+    taken = ws_aside_steal(pool->worker[oldest->index], task);
   else if (oldest->where == SHARED && (victim = WS_VICTIM_SHARED))
     taken = ws_shared_take(&pool->shared, task);
   if (taken && queue != here.queue) {

@@ -3,7 +3,8 @@
 /// ws_find.h: the whole scheduling policy, and what a joining thread may run.
 #include "ws_find.h"
 
-#include "../pool/ws_priority.h"
+#include "../pool/ws_kind.h"
+#include "../pool/ws_nodes.h"
 #include "../pool/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_age.h"
@@ -33,10 +34,8 @@ static bool take_own(const struct ws_pool_s *pool, ws_here_t here, ws_task_t *ta
                                            : ws_queue_take_oldest(here.queue, task);
 }
 
-static bool find_normal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (take_own(pool, here, task))
-    return true;
   if (!ws_steal_known(pool, here, task) && !steal_elsewhere(pool, here, task)
       && !ws_steal_again(pool, here, task) && !ws_steal_stray(pool, here, task))
     return false;
@@ -44,10 +43,10 @@ static bool find_normal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_priority_t priority, ws_task_t *task)
+static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)
 {
   int32_t victim;
-  if (!ws_priority_take(pool, here, priority, task, &victim))
+  if (!ws_kind_take(pool, here, kind, task, &victim))
     return false;
   if (victim < 0)
     return true;
@@ -56,18 +55,30 @@ static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_priority_t priori
   return true;
 }
 
-static bool find_by_priority(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+/// Find a task for one of the nodes [first, end), from near to far.
+static bool find_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t *nodes, uint32_t first,
+                          uint32_t end, ws_task_t *task)
 {
+  for (uint32_t i = first; i < end && nodes && i < pool->nodes.count; i++)
+    if (find_of(pool, here, WS_KIND_NODE + nodes[i], task))
+      return true;
+  return false;
+}
+
+static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const uint8_t *nodes = ws_nodes_here(&pool->nodes);
   return ws_steal_starved(pool, here, task) || ws_age_take(pool, here, task)
-         || find_of(pool, here, WS_PRIORITY_HIGH, task) || find_normal(pool, here, task)
-         || find_of(pool, here, WS_PRIORITY_LOW, task);
+         || find_of(pool, here, WS_KIND_HIGH, task) || take_own(pool, here, task)
+         || find_of_nodes(pool, here, nodes, 0, 1, task) || steal_any(pool, here, task)
+         || find_of_nodes(pool, here, nodes, 1, WS_NODES_MAX, task) || find_of(pool, here, WS_KIND_LOW, task);
 }
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->prioritized))) // relaxed: a hint; ws_park looks after a fence
-    return find_by_priority(pool, here, task);
-  return find_normal(pool, here, task);
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used))) // relaxed: a hint; ws_park looks after a fence
+    return find_by_kind(pool, here, task);
+  return take_own(pool, here, task) || steal_any(pool, here, task);
 }
 
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
@@ -92,16 +103,27 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
   return found;
 }
 
+/// Take a task of the group that is for a node, from near to far, or else of low priority.
+static bool take_of_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+{
+  const bool weak = ws_takes_weak(here);
+  const uint8_t *nodes = ws_nodes_here(&pool->nodes);
+  for (uint32_t i = 0; nodes && i < pool->nodes.count; i++)
+    if (ws_kind_take_of(pool, here.queue, WS_KIND_NODE + nodes[i], group, weak, task))
+      return true;
+  return ws_kind_take_of(pool, here.queue, WS_KIND_LOW, group, weak, task);
+}
+
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  const bool others = WS_UNLIKELY(ws_priority_queues(here.queue) != NULL), weak = ws_takes_weak(here);
-  if (others && ws_priority_take_of(pool, here.queue, WS_PRIORITY_HIGH, group, weak, task))
+  const bool kinds = WS_UNLIKELY(ws_kind_queues(here.queue) != NULL), weak = ws_takes_weak(here);
+  if (kinds && ws_kind_take_of(pool, here.queue, WS_KIND_HIGH, group, weak, task))
     return true;
   const bool found = find_own(pool, here, group, task);
   const uint64_t end = ws_queue_end(here.queue);
   if ((int64_t)(end - here.queue->mark->index) < 0)
     here.queue->mark->index = end;
-  return found || (others && ws_priority_take_of(pool, here.queue, WS_PRIORITY_LOW, group, weak, task));
+  return found || (kinds && take_of_kinds(pool, here, group, task));
 }
 
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)

@@ -5,7 +5,7 @@
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_priority.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_helper.h"
@@ -79,8 +79,8 @@ static void finish_other(join_t *join)
 static void begin_mark(ws_queue_t *queue, ws_mark_t *mark)
 {
   mark->index = ws_queue_end(queue);
-  if (WS_UNLIKELY(ws_priority_queues(queue) != NULL))
-    ws_priority_mark(queue, mark);
+  if (WS_UNLIKELY(ws_kind_queues(queue) != NULL))
+    ws_kind_mark(queue, mark);
 }
 
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran

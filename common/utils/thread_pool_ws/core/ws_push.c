@@ -7,7 +7,7 @@
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_priority.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
@@ -27,7 +27,7 @@ static bool take_late(ws_frame_t *frame)
   ws_queue_t *queue = frame->here.queue;
   if (!queue)
     return ws_shared_take(&frame->pool->shared, &frame->task);
-  return ws_queue_take(queue, &frame->task) || ws_priority_take_any(frame->pool, queue, &frame->task);
+  return ws_queue_take(queue, &frame->task) || ws_kind_take_any(frame->pool, queue, &frame->task);
 }
 
 static void settle_all(ws_frame_t *frame)
@@ -53,8 +53,8 @@ static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
     ws_prewake_arrived(pool, 0);
 }
 
-/// The steps after the publication of tasks.
-static void announce(struct ws_pool_s *pool, ws_here_t here)
+/// The steps after the publication of tasks. @param kind  of the tasks, or WS_KIND_NONE
+static void announce_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   note_arrival(pool, here);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
@@ -62,7 +62,12 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
     settle_late(pool, here);
   else
-    ws_post(pool, here);
+    ws_post(pool, here, kind);
+}
+
+static void announce(struct ws_pool_s *pool, ws_here_t here)
+{
+  announce_kind(pool, here, WS_KIND_NONE);
 }
 
 /// Hand a task to a worker that spins, unless the caller has older tasks queued. @return whether it is pushed
@@ -110,7 +115,7 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
   ws_count_pushed(pool, NULL, 1);
   ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
   if (cell) {
-    if (WS_UNLIKELY(ws_load_relaxed(&pool->prioritized))) // relaxed: a preference
+    if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used))) // relaxed: a preference
       ws_store_relaxed(&cell->pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
     ws_shared_publish(cell, index, task);
@@ -155,15 +160,15 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   return 0;
 }
 
-/// Push a task of high or low priority.
-static int push_other(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
+                     ws_full_t full)
 {
-  ws_store_relaxed(&pool->prioritized, 1); // relaxed: before the fence of announce [PARK_DEKKER]
+  ws_store_relaxed(&pool->kinds_used, 1); // relaxed: before the fence of announce [PARK_DEKKER]
   if (!here.queue)
     here.queue = ws_lane_add(pool, true);
   if (!here.queue) // no memory for one
     return push_slow(pool, here, task, full);
-  ws_deque_t *deque = ws_priority_room(pool, here.queue, task->priority, full == WS_FULL_GROW);
+  ws_deque_t *deque = ws_kind_room(pool, here.queue, kind, full == WS_FULL_GROW);
   if (!deque && full == WS_FULL_FAIL)
     return -EAGAIN;
   if (!deque) {
@@ -172,12 +177,12 @@ static int push_other(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   }
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
-  ws_priority_push(pool, deque, task, ws_os_now_ns());
-  announce(pool, here);
+  ws_kind_push(pool, deque, kind, task, ws_os_now_ns());
+  announce_kind(pool, here, kind);
   return 0;
 }
 
-/// Push a normal task to a pool that uses priorities: note the time of the push.
+/// Push a task of no kind to a pool that uses kinds: note the time of the push.
 static int push_stamped(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
   while (here.queue && !ws_queue_has_room(here.queue, 1) && full == WS_FULL_GROW && grow(here.queue))
@@ -190,17 +195,18 @@ static int push_stamped(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
   return 0;
 }
 
-/// @return whether the pool uses priorities, or will from this task on
-static bool is_prioritized(const struct ws_pool_s *pool, const ws_task_t *task)
+/// @return whether the pool uses kinds, or may from this task on
+static bool may_have_kinds(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  return (task->priority | ws_load_relaxed(&pool->prioritized)) != 0; // relaxed: a preference
+  return (task->priority | task->node | ws_load_relaxed(&pool->kinds_used)) != 0; // relaxed: a preference
 }
 
-static int push_prioritized(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+static int push_with_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
-  if (task->priority == WS_PRIORITY_NORMAL)
+  const ws_kind_t kind = ws_kind_of(pool, task);
+  if (kind == WS_KIND_NONE)
     return push_stamped(pool, here, task, full);
-  return push_other(pool, here, task, full);
+  return push_kind(pool, here, task, kind, full);
 }
 
 static bool is_task(const ws_task_t *task)
@@ -221,8 +227,8 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
-  if (WS_UNLIKELY(is_prioritized(pool, task)))
-    return push_prioritized(pool, here, task, full);
+  if (WS_UNLIKELY(may_have_kinds(pool, task)))
+    return push_with_kinds(pool, here, task, full);
   if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_slow(pool, here, task, full);
   if (WS_UNLIKELY(ws_inbox_is_wanted(pool)) && hand_over(pool, here, task))
@@ -242,32 +248,32 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task)
   return WS_LIKELY(pool != NULL) ? push(pool, &task, WS_FULL_FAIL) : -EINVAL;
 }
 
-/// @param priorities  out: not 0 if any is not normal
-static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *priorities)
+/// @param sorted  out: not 0 if any has a priority or a node
+static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *sorted)
 {
-  *priorities = 0;
+  *sorted = 0;
   if (!tasks)
     return count == 0;
   for (uint32_t i = 0; i < count; i++) {
     if (WS_UNLIKELY(!is_task(&tasks[i])))
       return false;
-    *priorities |= tasks[i].priority;
+    *sorted |= tasks[i].priority | tasks[i].node;
   }
   return true;
 }
 
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
-  uint32_t priorities;
+  uint32_t sorted;
   ws_not_observing();
-  if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &priorities)))
+  if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &sorted)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
-  const bool prioritized = (priorities | ws_load_relaxed(&pool->prioritized)) != 0; // relaxed: a preference
-  const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!prioritized);
+  const bool has_kinds = (sorted | ws_load_relaxed(&pool->kinds_used)) != 0; // relaxed: a preference
+  const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
   while (queued && handed < count && ws_inbox_is_wanted(pool) && hand_over(pool, here, &tasks[handed]))
     handed++;

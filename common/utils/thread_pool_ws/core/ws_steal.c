@@ -94,7 +94,7 @@ static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
   if (!ws_load_relaxed(&pool->aside_used)) // relaxed: a hint; ws_park looks after a fence
     return false;
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_aside_size(&pool->worker[i]) > 0 && ws_aside_steal(&pool->worker[i], task))
+    if (ws_aside_size(pool->worker[i]) > 0 && ws_aside_steal(pool->worker[i], task))
       return true;
   return false;
 }

@@ -15,7 +15,7 @@
 #include "../observe/ws_report.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_priority.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../pool/ws_queues.h"
 #include "../sleep/ws_guard.h"
@@ -128,11 +128,11 @@ static void end_workers(struct ws_pool_s *pool)
   for (uint32_t i = 0; i < pool->workers; i++) {
     if (!ws_claim(pool, i))
       continue;
-    ws_traced_wake(&pool->worker[i], NULL);
-    ws_token(&pool->worker[i]);
+    ws_traced_wake(pool->worker[i], NULL);
+    ws_token(pool->worker[i]);
   }
   for (uint32_t i = 0; i < pool->workers; i++)
-    pthread_join(pool->worker[i].thread, NULL);
+    pthread_join(pool->worker[i]->thread, NULL);
 }
 
 static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
@@ -145,8 +145,8 @@ static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
     while ((result = ws_queue_steal(pool->queue[i], &memo, &task)) != WS_STEAL_EMPTY)
       if (result == WS_STEAL_GOT)
         ws_run_late(pool, here, &task);
-    for (ws_priority_t priority = WS_PRIORITY_HIGH; priority <= WS_PRIORITY_LOW; priority++)
-      while (ws_priority_steal(pool, pool->queue[i], priority, &task))
+    for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
+      while (ws_kind_steal(pool, pool->queue[i], kind, &task))
         ws_run_late(pool, here, &task);
   }
   while (ws_shared_take(&pool->shared, &task))

@@ -54,6 +54,9 @@ typedef struct ws_pool_s ws_pool_t;
 /// The values are no ranks: normal is 0, so that a task without a priority is normal.
 typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priority_t;
 
+/// A task without a hint for a NUMA node; see ws_task_t.node.
+#define WS_NODE_ANY 0u
+
 /// One task. Copied by a push; @c arg must stay valid until the task has run.
 /// A task should return. If its function ends the thread (pthread_exit), or the thread is cancelled at a
 /// cancellation point in it, the task counts as run and one unit of its group is completed. What happens to
@@ -68,6 +71,12 @@ typedef struct {
   void *arg;
   ws_group_t *group; ///< one unit of it is completed after func returns; NULL = none; see ws_group_tag()
   ws_priority_t priority; ///< default (0) WS_PRIORITY_NORMAL
+  /// Where the task's data lies: WS_NODE_ANY (0, default), or ws_node_hint() of a NUMA node (ws_node.h).
+  /// Workers on a CPU of that node take the task first; if they are busy, others take it. So a wrong hint
+  /// costs time, and nothing else. The hint has no effect if the node's number is unknown, if the task is
+  /// not of normal priority, if all workers' CPUs belong to one node, or in a build without hwloc. A node
+  /// without a worker's CPU is served by the nearest node with one.
+  uint32_t node;
 } ws_task_t;
 
 /// What a push does if the caller's queue is full.

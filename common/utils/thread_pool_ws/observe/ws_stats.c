@@ -38,7 +38,7 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
     }
   }
   for (uint32_t i = 0; i < pool->workers; i++)
-    total->queue_bytes += ws_aside_grown_bytes(&pool->worker[i]);
+    total->queue_bytes += ws_aside_grown_bytes(pool->worker[i]);
 }
 
 /// The worker may change its state meanwhile: then the present state's time is about right.
@@ -87,9 +87,9 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
   const uint32_t wanted = worker ? worker_max : 0;
   const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
   for (uint32_t i = 0; i < filled; i++) {
-    worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i].cpu, .realtime = pool->worker[i].realtime};
-    add_counters(&worker[i], &pool->worker[i].queue);
-    add_states(&worker[i], &pool->worker[i], running);
+    worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i]->cpu, .realtime = pool->worker[i]->realtime};
+    add_counters(&worker[i], &pool->worker[i]->queue);
+    add_states(&worker[i], pool->worker[i], running);
   }
   return filled;
 }

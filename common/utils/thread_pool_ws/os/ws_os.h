@@ -90,6 +90,16 @@ uint32_t ws_os_quota_cpus(void);
 /// used up.
 uint64_t ws_os_throttled(void);
 
+/// Online NUMA nodes of the machine; 1 if not known.
+uint32_t ws_os_node_count(void);
+/// NUMA node of the page at each address; -ENOENT if it has no memory yet, -EFAULT if it is not mapped.
+/// @return 0 or -errno
+int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
+/// Move the pages in which @p memory lies to the caller's NUMA node, if the kernel can. Those that have no
+/// memory yet get it at their first touch.
+void ws_os_bring(void *memory, size_t bytes);
+size_t ws_os_page_bytes(void);
+
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none
 void *ws_os_map(size_t bytes);
 void ws_os_unmap(void *memory, size_t bytes);

@@ -85,7 +85,7 @@ ws_worker_t *ws_inbox_claim(struct ws_pool_s *pool)
 {
   for (uint32_t word = 0; word < pool->mask_words; word++) {
     for (uint64_t mask = ws_load_relaxed(&pool->waiting[word]); mask; mask &= mask - 1) { // relaxed: a hint
-      ws_worker_t *worker = &pool->worker[word * 64 + (uint32_t)__builtin_ctzll(mask)];
+      ws_worker_t *worker = pool->worker[word * 64 + (uint32_t)__builtin_ctzll(mask)];
       if (take_bit(worker))
         return worker;
     }
@@ -122,7 +122,7 @@ bool ws_inbox_take_back(struct ws_pool_s *pool, ws_here_t here, const ws_group_t
 {
   if (here.queue->looked_at >= pool->workers)
     here.queue->looked_at = 0;
-  ws_inbox_t *inbox = &pool->worker[here.queue->looked_at++].inbox;
+  ws_inbox_t *inbox = &pool->worker[here.queue->looked_at++]->inbox;
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] the group
   return state_of(word) == WS_INBOX_FULL
          // relaxed: if it is another task's, the state has changed, too
@@ -137,9 +137,9 @@ static bool is_starved(const ws_worker_t *worker)
 bool ws_inbox_take_starved(struct ws_pool_s *pool, ws_task_t *task)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {
-    ws_inbox_t *inbox = &pool->worker[i].inbox;
+    ws_inbox_t *inbox = &pool->worker[i]->inbox;
     const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
-    if (is_starved(&pool->worker[i]) && state_of(word) == WS_INBOX_FULL && take(inbox, word, task))
+    if (is_starved(pool->worker[i]) && state_of(word) == WS_INBOX_FULL && take(inbox, word, task))
       return true;
   }
   return false;
@@ -149,6 +149,6 @@ uint32_t ws_inbox_count(const struct ws_pool_s *pool, bool starved_only)
 {
   uint32_t count = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    count += ws_inbox_is_full(&pool->worker[i]) && (!starved_only || is_starved(&pool->worker[i]));
+    count += ws_inbox_is_full(pool->worker[i]) && (!starved_only || is_starved(pool->worker[i]));
   return count;
 }

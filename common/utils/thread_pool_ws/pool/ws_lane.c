@@ -3,6 +3,7 @@
 /// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
+#include "ws_nodes.h"
 #include "ws_queue.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
@@ -13,7 +14,7 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
 
 /// The lane belongs to the caller from now on: touch its memory on this CPU, but no more of it than a new
 /// lane has. An owner that was ended by another thread may have left a grown ring behind.
-static void settle(ws_queue_t *lane)
+static void settle(const struct ws_pool_s *pool, ws_queue_t *lane)
 {
   lane->depth = 0;
   lane->helps_in = NULL;
@@ -24,6 +25,7 @@ static void settle(ws_queue_t *lane)
   if (ws_queue_size(lane) == 0)
     ws_store_release(&lane->root, NULL); // [edge ROOT release] before the heir's tasks
   ws_queue_shrink(lane);
+  ws_nodes_bring(&pool->nodes, lane, lane->bytes);
   ws_queue_touch(lane);
 }
 
@@ -36,9 +38,12 @@ static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_ma
   if (!may_map || index >= pool->workers + WS_LANES_MAX)
     return NULL;
   const uint64_t capacity = pool->settings.queue_capacity;
-  ws_queue_t *lane = ws_os_map(sizeof(ws_queue_t) + capacity * sizeof(ws_cell_t));
-  if (lane)
+  const size_t bytes = sizeof(ws_queue_t) + capacity * sizeof(ws_cell_t);
+  ws_queue_t *lane = ws_os_map(bytes);
+  if (lane) {
+    lane->bytes = bytes;
     ws_queue_init(lane, (ws_cell_t *)(lane + 1), capacity);
+  }
   return lane;
 }
 
@@ -59,7 +64,7 @@ static ws_queue_t *inherit(struct ws_pool_s *pool)
     if (owner != 0 && ws_tid_of(owner) != ws_tid_of(id) && ws_os_thread_exists(ws_tid_of(owner)))
       continue;
     if (ws_cas_acq_rel(&pool->queue[i]->owner, &owner, id)) { // [edge LANE_OWNER acquire]
-      settle(pool->queue[i]);
+      settle(pool, pool->queue[i]);
       remember(self, pool, pool->queue[i]);
       return pool->queue[i];
     }
@@ -92,7 +97,7 @@ ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
   }
   pthread_mutex_unlock(&pool->lane_lock);
   if (lane) {
-    settle(lane);
+    settle(pool, lane);
     remember(self, pool, lane);
   }
   return lane;
@@ -113,7 +118,7 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
     uint64_t nobody = 0;
     if (ws_load_relaxed(&pool->queue[i]->owner) == 0 // relaxed: the CAS decides
         && ws_cas_acq_rel(&pool->queue[i]->owner, &nobody, id)) { // [edge LANE_OWNER acquire]
-      settle(pool->queue[i]);
+      settle(pool, pool->queue[i]);
       remember(self, pool, pool->queue[i]);
       return pool->queue[i];
     }

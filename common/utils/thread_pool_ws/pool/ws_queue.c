@@ -4,7 +4,7 @@
 #include "ws_queue.h"
 
 #include "ws_grouped.h"
-#include "ws_priority.h"
+#include "ws_kind.h"
 
 bool ws_queue_take_of(ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task)
 {
@@ -34,7 +34,7 @@ bool ws_queue_grow(ws_queue_t *queue)
 
 bool ws_queue_shrink(ws_queue_t *queue)
 {
-  const bool others = ws_priority_queues(queue) && ws_priority_shrink(queue);
+  const bool others = ws_kind_queues(queue) && ws_kind_shrink(queue);
   return ws_deque_shrink(&queue->deque) || others;
 }
 
@@ -67,7 +67,7 @@ uint64_t ws_queue_steps(const ws_queue_t *queue)
   steps += ws_load_relaxed(&queue->count.stolen); // relaxed: as run
   steps += ws_load_relaxed(&queue->deque.takes); // relaxed: as run
   steps += ws_load_relaxed(&queue->deque.top); // relaxed: as run
-  return steps + ws_priority_steps(queue);
+  return steps + ws_kind_steps(queue);
 }
 
 bool ws_aside_put(ws_worker_t *worker, const ws_task_t *task)
@@ -76,7 +76,7 @@ bool ws_aside_put(ws_worker_t *worker, const ws_task_t *task)
   while (!ws_deque_has_room(&worker->aside, 1))
     if (!ws_deque_grow(&worker->aside))
       return false;
-  if (WS_UNLIKELY(ws_load_relaxed(&worker->pool->prioritized))) // relaxed: a preference
+  if (WS_UNLIKELY(ws_load_relaxed(&worker->pool->kinds_used))) // relaxed: a preference
     ws_deque_stamp(&worker->aside, 0, ws_os_now_ns());
   ws_deque_push(&worker->aside, task, 1);
   return true;
@@ -104,13 +104,13 @@ bool ws_aside_steal(ws_worker_t *worker, ws_task_t *task)
 
 bool ws_queue_trim(ws_queue_t *queue, bool now)
 {
-  const bool others = ws_priority_queues(queue) && ws_priority_trim(queue, now);
-  return ws_deque_is_loose(&queue->deque, now) || others;
+  const bool others = ws_kind_queues(queue) && ws_kind_trim(queue, now);
+  return ws_deque_has_loose(&queue->deque, now) || others;
 }
 
 bool ws_aside_trim(ws_worker_t *worker, bool now)
 {
-  return ws_deque_is_loose(&worker->aside, now);
+  return ws_deque_has_loose(&worker->aside, now);
 }
 
 void ws_aside_shrink(ws_worker_t *worker)
@@ -131,7 +131,7 @@ void ws_aside_init(ws_worker_t *worker, ws_cell_t *cells, uint64_t capacity)
 void ws_queue_free(ws_queue_t *queue)
 {
   ws_deque_free(&queue->deque);
-  ws_priority_free(queue);
+  ws_kind_free(queue);
 }
 
 void ws_aside_free(ws_worker_t *worker)
@@ -141,7 +141,7 @@ void ws_aside_free(ws_worker_t *worker)
 
 uint64_t ws_queue_grown_bytes(const ws_queue_t *queue)
 {
-  return ws_load_relaxed(&queue->deque.grown_bytes) + ws_priority_bytes(queue); // relaxed: a statistic
+  return ws_load_relaxed(&queue->deque.grown_bytes) + ws_kind_bytes(queue); // relaxed: a statistic
 }
 
 uint64_t ws_aside_grown_bytes(const ws_worker_t *worker)

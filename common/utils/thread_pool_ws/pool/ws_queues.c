@@ -4,7 +4,7 @@
 #include "ws_queues.h"
 
 #include "ws_inbox.h"
-#include "ws_priority.h"
+#include "ws_kind.h"
 #include "ws_queue.h"
 
 bool ws_work_visible(struct ws_pool_s *pool)
@@ -14,10 +14,10 @@ bool ws_work_visible(struct ws_pool_s *pool)
       return true;
   if (ws_load_relaxed(&pool->aside_used)) // relaxed: after the caller's fence [PARK_DEKKER]
     for (uint32_t i = 0; i < pool->workers; i++)
-      if (ws_aside_size(&pool->worker[i]) > 0)
+      if (ws_aside_size(pool->worker[i]) > 0)
         return true;
   // relaxed: as above
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->prioritized)) && ws_priority_queued(pool) > 0)
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used)) && ws_kind_queued(pool) > 0)
     return true;
   if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_count(pool, true) > 0) // relaxed: as above
     return true;
@@ -31,8 +31,8 @@ uint64_t ws_queued(struct ws_pool_s *pool)
   for (uint32_t i = 0; i < queues; i++)
     queued += ws_queue_size(pool->queue[i]);
   for (uint32_t i = 0; i < pool->workers; i++)
-    queued += ws_aside_size(&pool->worker[i]);
-  return queued + ws_priority_queued(pool);
+    queued += ws_aside_size(pool->worker[i]);
+  return queued + ws_kind_queued(pool);
 }
 
 bool ws_queues_trim(struct ws_pool_s *pool, bool now)
@@ -42,6 +42,6 @@ bool ws_queues_trim(struct ws_pool_s *pool, bool now)
   for (uint32_t i = 0; i < queues; i++)
     due |= ws_queue_trim(pool->queue[i], now);
   for (uint32_t i = 0; i < pool->workers; i++)
-    due |= ws_aside_trim(&pool->worker[i], now);
+    due |= ws_aside_trim(pool->worker[i], now);
   return due;
 }

@@ -30,10 +30,14 @@
 #define WS_CPUS_MAX 1024u
 #define WS_CACHES_MAX 64u
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
-/// Priorities other than normal.
-#define WS_OTHER_PRIORITIES 2u
+/// NUMA nodes with workers that a pool tells apart, and numbers of nodes that it knows (ws_nodes.h).
+#define WS_NODES_MAX 16u
+#define WS_NODE_NUMBERS 1024u
 /// Bound of settings.age_ns_max.
 #define WS_AGE_NS_MAX 1000000000
+
+/// Tasks of a kind lie in queues of their own (ws_kind.h). WS_KIND_NODE + i: tasks for node i of the pool.
+enum { WS_KIND_HIGH, WS_KIND_LOW, WS_KIND_NODE, WS_KINDS_MAX = WS_KIND_NODE + WS_NODES_MAX };
 
 typedef struct ws_worker_s ws_worker_t;
 
@@ -49,12 +53,11 @@ typedef struct {
 typedef struct ws_mark_s {
   uint64_t index; ///< P tasks from here on were pushed since
   struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
-  /// P the same in the queues of the other priorities, [priority - 1]; not set while the owner has none
-  uint64_t other_index[WS_OTHER_PRIORITIES];
+  uint64_t kind_index[WS_KINDS_MAX]; ///< P the same in the queue of each kind; not set while there are none
 } ws_mark_t;
 
-/// The queues of one thread for tasks that are not of normal priority (ws_priority.h).
-typedef struct ws_priority_queues_s ws_priority_queues_t;
+/// The queues of one thread for tasks of a kind (ws_kind.h).
+typedef struct ws_kind_queues_s ws_kind_queues_t;
 
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 typedef struct ws_queue_s ws_queue_t;
@@ -76,11 +79,12 @@ struct ws_queue_s {
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
   ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
-  ws_aptr_t others; ///< O ws_priority_queues_t; NULL = the owner has pushed tasks of normal priority only
+  ws_aptr_t kinds; ///< O ws_kind_queues_t; NULL = the owner has pushed no task of a kind
   // The owner's place (ws_helper.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
+  size_t bytes; ///< I from the beginning of the queue's, or its worker's, structure to the end of its first ring
 };
 
 /// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
@@ -178,6 +182,14 @@ struct ws_worker_s {
   ws_au64_t state_ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
 };
 
+/// The NUMA nodes on which workers may run, numbered from 0 (ws_nodes.h).
+typedef struct {
+  uint32_t count; ///< below 2: nodes make no difference
+  uint8_t of_cpu[WS_CPUS_MAX]; ///< node of each CPU
+  uint8_t of_number[WS_NODE_NUMBERS]; ///< node that serves the system's node of that number
+  uint8_t near[WS_NODES_MAX][WS_NODES_MAX]; ///< near[i]: all nodes, from the nearest to node i, which is i
+} ws_nodes_t;
+
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
 typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
 
@@ -202,7 +214,7 @@ struct ws_pool_s {
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
-  ws_au32_t prioritized; ///< S 1 = a task that is not of normal priority has been pushed
+  ws_au32_t kinds_used; ///< S 1 = a task of a kind has been pushed
   ws_au32_t aside_used; ///< S 1 = some join has put tasks aside since the pool was made
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
@@ -228,8 +240,8 @@ struct ws_pool_s {
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
   ws_au32_t ended_threads; ///< S times that a task ended its worker's thread
 
-  /// S tasks in the queues of the other priorities, [priority - 1]: counted before they are pushed
-  alignas(WS_SPACING) ws_au64_t others_queued[WS_OTHER_PRIORITIES];
+  /// S tasks in the queues of each kind: counted before they are pushed
+  alignas(WS_SPACING) ws_au64_t kinds_queued[WS_KINDS_MAX];
   ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
   ws_au64_t cancelled; ///< S tasks with a key that were skipped
   ws_au64_t aged; ///< S tasks taken because they had waited too long
@@ -257,8 +269,10 @@ struct ws_pool_s {
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   uint32_t caches; ///< I last-level caches of these; 0 = not known
   uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
+  uint32_t kinds; ///< I kinds that the pool has: high, low, and its nodes if there are several
+  ws_nodes_t nodes; ///< I
   sigset_t signals; ///< I blocked in the thread that created the pool
-  ws_worker_t *worker; ///< I
+  ws_worker_t **worker; ///< I
   ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   ws_shared_t shared;

@@ -31,7 +31,7 @@ static void add_latencies(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
     for (uint32_t gap = 0; gap < WS_WAKE_GAPS; gap++) {
       ws_histogram_sum_t sum = {0};
       for (uint32_t i = 0; i < pool->workers; i++)
-        ws_histogram_merge(&sum, &pool->worker[i].prewake->woken[by][gap]);
+        ws_histogram_merge(&sum, &pool->worker[i]->prewake->woken[by][gap]);
       stats->wake[by][gap] = latency(&sum);
     }
   }
@@ -54,8 +54,8 @@ void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
       .throttled_looks = ws_load_relaxed(&its->throttled_looks), // relaxed: statistic
   };
   for (uint32_t i = 0; i < pool->workers; i++) {
-    add_outcomes(stats, &pool->worker[i].queue.count);
-    ws_histogram_merge(&leads, &pool->worker[i].prewake->leads);
+    add_outcomes(stats, &pool->worker[i]->queue.count);
+    ws_histogram_merge(&leads, &pool->worker[i]->prewake->leads);
   }
   stats->lead_p50_ns = ws_histogram_quantile(&leads, 500);
   stats->lead_p99_ns = ws_histogram_quantile(&leads, 990);

@@ -113,15 +113,6 @@ bool ws_deque_shrink(ws_deque_t *deque)
   return true;
 }
 
-bool ws_deque_is_loose(ws_deque_t *deque, bool now)
-{
-  if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
-    return false;
-  if (now)
-    ws_deque_trim(deque);
-  return true;
-}
-
 void ws_deque_trim(ws_deque_t *deque)
 {
   uint32_t loose = WS_LOOSE_PAGES;

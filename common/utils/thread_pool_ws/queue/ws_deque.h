@@ -91,7 +91,14 @@ bool ws_deque_shrink(ws_deque_t *deque);
 void ws_deque_trim(ws_deque_t *deque);
 /// @return whether there are loose pages. @param now  give them back
 /// @threads  any
-bool ws_deque_is_loose(ws_deque_t *deque, bool now);
+static inline bool ws_deque_has_loose(ws_deque_t *deque, bool now)
+{
+  if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
+    return false;
+  if (now)
+    ws_deque_trim(deque);
+  return true;
+}
 
 static inline void ws_cell_write(ws_cell_t *cell, const ws_task_t *task)
 {
@@ -106,7 +113,8 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
   task->func = (void (*)(void *))(uintptr_t)ws_load_relaxed(&cell->func);
   task->arg = ws_load_relaxed(&cell->arg); // relaxed: as func
   task->group = ws_load_relaxed(&cell->group); // relaxed: as func
-  task->priority = WS_PRIORITY_NORMAL; // of a queue with another priority the caller knows
+  task->priority = WS_PRIORITY_NORMAL; // if the queue is of a kind, the caller knows that
+  task->node = WS_NODE_ANY;
 }
 
 /// @brief Note the time of the next push. @param next  0 for the next task, 1 for the one after that, …

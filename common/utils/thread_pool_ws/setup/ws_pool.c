@@ -11,6 +11,8 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../trace/ws_traced.h"
+#include "ws_numa.h"
+#include "ws_numa.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
@@ -30,34 +32,64 @@ static void *carve(arena_t *arena, size_t bytes)
   return arena->next ? arena->next + offset : NULL; // a first pass without memory only counts
 }
 
+/// Threads whose structures begin at different places of their first page, so that they do not all fall into
+/// the same set of a cache.
+#define COLOURS 16u
+
+/// Begin the piece of thread @p index, on a page of its own: the thread can bring it to its node.
+static void begin_piece(arena_t *arena, uint32_t index)
+{
+  const size_t page_bytes = ws_os_page_bytes();
+  arena->used = (arena->used + page_bytes - 1) / page_bytes * page_bytes + index % COLOURS * WS_SPACING;
+}
+
+static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
+{
+  const uint64_t capacity = pool->settings.queue_capacity;
+  begin_piece(arena, index);
+  ws_worker_t *worker = carve(arena, sizeof(ws_worker_t));
+  uint32_t *victims = carve(arena, pool->requested * sizeof(uint32_t));
+  ws_prewake_worker_t *prewake = carve(arena, ws_prewake_worker_bytes());
+  ws_cell_t *aside = carve(arena, ASIDE_CAPACITY * sizeof(ws_cell_t));
+  ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
+  if (!worker)
+    return;
+  worker->victims = victims;
+  worker->prewake = prewake;
+  worker->queue.bytes = (size_t)((char *)(cells + capacity) - (char *)worker);
+  ws_aside_init(worker, aside, ASIDE_CAPACITY);
+  ws_queue_init(&worker->queue, cells, capacity);
+  pool->worker[index] = worker;
+  pool->queue[index] = &worker->queue;
+}
+
+static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
+{
+  const uint64_t capacity = pool->settings.queue_capacity;
+  begin_piece(arena, index);
+  ws_queue_t *lane = carve(arena, sizeof(ws_queue_t));
+  ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
+  if (!lane)
+    return;
+  lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
+  ws_queue_init(lane, cells, capacity);
+  pool->queue[pool->requested + index] = lane;
+}
+
 /// Place every structure of the pool in @p arena; with memory, also set it up.
 static void lay_out(struct ws_pool_s *pool, arena_t *arena)
 {
   const ws_settings_t *settings = &pool->settings;
-  const uint64_t capacity = settings->queue_capacity;
-  const uint32_t workers = pool->requested;
-  pool->queue = carve(arena, (workers + WS_LANES_MAX) * sizeof(ws_queue_t *));
-  pool->worker = carve(arena, workers * sizeof(ws_worker_t));
+  pool->queue = carve(arena, (pool->requested + WS_LANES_MAX) * sizeof(ws_queue_t *));
+  pool->worker = carve(arena, pool->requested * sizeof(ws_worker_t *));
   pool->prewake = carve(arena, ws_prewake_pool_bytes());
-  ws_queue_t *lanes = carve(arena, settings->lanes * sizeof(ws_queue_t));
-  ws_shared_cell_t *shared = carve(arena, capacity * sizeof(ws_shared_cell_t));
+  ws_shared_cell_t *shared = carve(arena, settings->queue_capacity * sizeof(ws_shared_cell_t));
   if (shared)
-    ws_shared_init(&pool->shared, shared, capacity);
-  for (uint32_t i = 0; i < workers + settings->lanes; i++) {
-    ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
-    ws_cell_t *aside = i < workers ? carve(arena, ASIDE_CAPACITY * sizeof(ws_cell_t)) : NULL;
-    uint32_t *victims = i < workers ? carve(arena, workers * sizeof(uint32_t)) : NULL;
-    void *prewake = i < workers ? carve(arena, ws_prewake_worker_bytes()) : NULL;
-    if (!arena->next)
-      continue;
-    pool->queue[i] = i < workers ? &pool->worker[i].queue : &lanes[i - workers];
-    ws_queue_init(pool->queue[i], cells, capacity);
-    if (i < workers) {
-      ws_aside_init(&pool->worker[i], aside, ASIDE_CAPACITY);
-      pool->worker[i].victims = victims;
-      pool->worker[i].prewake = prewake;
-    }
-  }
+    ws_shared_init(&pool->shared, shared, settings->queue_capacity);
+  for (uint32_t i = 0; i < pool->requested; i++)
+    lay_out_worker(pool, arena, i);
+  for (uint32_t i = 0; i < settings->lanes; i++)
+    lay_out_lane(pool, arena, i);
 }
 
 static int allocate(struct ws_pool_s *pool)
@@ -81,10 +113,10 @@ static void free_pool(struct ws_pool_s *pool)
   for (uint32_t i = 0; i < queues; i++) {
     ws_queue_free(pool->queue[i]);
     if (i >= in_block)
-      ws_os_unmap(pool->queue[i], sizeof(ws_queue_t) + pool->settings.queue_capacity * sizeof(ws_cell_t));
+      ws_os_unmap(pool->queue[i], pool->queue[i]->bytes);
   }
   for (uint32_t i = 0; i < pool->requested && pool->block; i++)
-    ws_aside_free(&pool->worker[i]);
+    ws_aside_free(pool->worker[i]);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
   pthread_mutex_destroy(&pool->lane_lock);
@@ -109,6 +141,8 @@ static int set_up(struct ws_pool_s *pool)
   if (result == 0 && cpu) {
     ws_topo_plan(&pool->settings, &pool->mask, cpu);
     ws_near_plan(pool);
+    ws_numa_plan(pool, cpu);
+    ws_numa_plan(pool, cpu);
     ws_start_workers(pool, cpu);
     pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
     pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);

@@ -13,6 +13,7 @@
 
 #include "../core/ws_worker.h"
 #include "../pool/ws_near.h"
+#include "../pool/ws_nodes.h"
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queue.h"
@@ -58,6 +59,7 @@ static void set_up(ws_worker_t *worker)
   set_class(worker);
   worker->slack_ns = ws_os_timer_slack(1);
   worker->realtime = is_realtime();
+  ws_nodes_bring(&worker->pool->nodes, worker, worker->queue.bytes);
   ws_queue_touch(&worker->queue);
   ws_store_relaxed(&worker->state_since_ns, ws_os_now_ns()); // relaxed: a statistic
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
@@ -127,7 +129,7 @@ static bool is_pinned(const ws_worker_t *worker)
 static void check_pins(struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->workers && pool->settings.thread_create; i++) {
-    ws_worker_t *worker = &pool->worker[i];
+    ws_worker_t *worker = pool->worker[i];
     if (worker->cpu >= 0 && !is_pinned(worker))
       worker->pin_error = -EPERM;
   }
@@ -159,7 +161,7 @@ static void warn_class(struct ws_pool_s *pool, int error)
 static void report(struct ws_pool_s *pool, int32_t *cpu)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {
-    ws_worker_t *worker = &pool->worker[i];
+    ws_worker_t *worker = pool->worker[i];
     if (worker->pin_error) {
       warn_pin(worker);
       worker->cpu = cpu[i] = -1;
@@ -189,7 +191,7 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
   pthread_sigmask(SIG_BLOCK, NULL, &pool->signals);
   uint32_t running = 0;
   for (; running < pool->requested; running++) {
-    ws_worker_t *worker = &pool->worker[running];
+    ws_worker_t *worker = pool->worker[running];
     worker->cpu = cpu[running];
     worker->index = running;
     worker->pool = pool;

@@ -119,7 +119,7 @@ static uint32_t pinned_workers(const struct ws_pool_s *pool)
 {
   uint32_t pinned = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    pinned += pool->worker[i].cpu >= 0;
+    pinned += pool->worker[i]->cpu >= 0;
   return pinned;
 }
 
@@ -130,7 +130,7 @@ static void order_victims(struct ws_pool_s *pool, uint32_t index, const uint8_t 
   for (uint8_t level = 0; level < NEAR_LEVELS; level++)
     for (uint32_t step = 1; step < pool->workers; step++)
       if (away[(index + step) % pool->workers] == level)
-        pool->worker[index].victims[count++] = (index + step) % pool->workers;
+        pool->worker[index]->victims[count++] = (index + step) % pool->workers;
 }
 
 void ws_topo_victims(struct ws_pool_s *pool)
@@ -149,7 +149,7 @@ void ws_topo_victims(struct ws_pool_s *pool)
   for (uint32_t i = 0; i < pool->workers; i++) {
 #ifdef WS_HWLOC
     for (uint32_t other = 0; loaded && other < pool->workers; other++)
-      away[other] = distance(topology, pool->worker[i].cpu, pool->worker[other].cpu);
+      away[other] = distance(topology, pool->worker[i]->cpu, pool->worker[other]->cpu);
 #endif
     order_victims(pool, i, away);
   }

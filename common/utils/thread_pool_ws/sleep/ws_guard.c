@@ -75,7 +75,7 @@ static uint32_t sleeping_workers(struct ws_pool_s *pool)
 {
   uint32_t sleeping = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    sleeping += !ws_is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i].tid);
+    sleeping += !ws_is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i]->tid);
   return sleeping;
 }
 
@@ -118,7 +118,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
 {
   uint32_t starved = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
-    ws_worker_t *worker = &pool->worker[i];
+    ws_worker_t *worker = pool->worker[i];
     if (ws_is_parked(pool, i) || !is_starved(worker, look))
       continue;
     if (ws_load_relaxed(&worker->trust) == WS_TRUST_NOT) // relaxed: a preference

@@ -49,5 +49,5 @@ void ws_hot_begin(struct ws_pool_s *pool)
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
   for (uint32_t i = 0; i < pool->workers; i++)
     if (ws_claim(pool, i))
-      ws_token(&pool->worker[i]);
+      ws_token(pool->worker[i]);
 }

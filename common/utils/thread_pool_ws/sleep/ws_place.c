@@ -80,7 +80,7 @@ void ws_place_beside_workers(const struct ws_pool_s *pool)
     return;
   const uint32_t own = ws_os_cpuset_count(&all);
   for (uint32_t i = 0; i < pool->workers; i++) {
-    if (ws_os_thread_cpus(pool->worker[i].tid, &cpus) < 0)
+    if (ws_os_thread_cpus(pool->worker[i]->tid, &cpus) < 0)
       continue;
     for (size_t word = 0; word < cpus.bytes / sizeof(long) && cpus.bytes == all.bytes; word++)
       all.mask[word] |= cpus.mask[word];

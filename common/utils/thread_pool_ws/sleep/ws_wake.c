@@ -4,6 +4,7 @@
 #include "ws_wake.h"
 
 #include "../pool/ws_near.h"
+#include "../pool/ws_nodes.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queues.h"
 #include "../prewake/ws_prewake.h"
@@ -26,7 +27,7 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
 {
   if (!ws_take_bit(pool, worker))
     return false;
-  ws_search_claimed(&pool->worker[worker]);
+  ws_search_claimed(pool->worker[worker]);
   return true;
 }
 
@@ -41,9 +42,17 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(&worker->token, 1);
 }
 
-/// Choose a sleeper to wake. Best is one that got a CPU lately, is not on the caller's CPU, and has a timer
-/// set. Of several the lowest, so that the same few workers stay warm. @return its index, or UINT32_MAX
-static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
+/// @return whether the worker is near the task's data: for a task without a node, near its producer
+static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_kind_t kind)
+{
+  if (WS_LIKELY(!ws_kind_has_node(kind)))
+    return ws_near_is(pool, worker);
+  return ws_nodes_has(pool, worker, kind - WS_KIND_NODE);
+}
+
+/// Choose a sleeper to wake. Best is one that got a CPU lately, is not on the caller's CPU, is near, and has a
+/// timer set. Of several the lowest, so that the same few workers stay warm. @return its index, or UINT32_MAX
+static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind)
 {
   const bool armed = ws_load_relaxed(&pool->armed) > 0; // relaxed: a preference
   const uint64_t now_ns = ws_load_relaxed(&pool->shunned) ? ws_os_now_ns() : 0; // relaxed: a preference
@@ -52,11 +61,11 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu)
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
-      const ws_worker_t *worker = &pool->worker[index];
+      const ws_worker_t *worker = pool->worker[index];
       const bool elsewhere = ws_load_relaxed(&worker->seen_cpu) != cpu; // relaxed: a preference
       const bool rises = armed && ws_load_relaxed(&worker->alarm_ns) != 0; // relaxed: a preference
       const bool shunned = now_ns != 0 && ws_search_is_shunned(worker, now_ns);
-      const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * ws_near_is(pool, worker) + rises;
+      const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * is_near(pool, worker, kind) + rises;
       if (merit > most) {
         most = merit;
         best = index;
@@ -84,27 +93,37 @@ static void call(struct ws_pool_s *pool, ws_worker_t *worker)
   ws_store_relaxed(&pool->wake_call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
 }
 
-bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
+static bool wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
   ws_place_note(pool, here, cpu);
   for (;;) {
-    const uint32_t chosen = choose_sleeper(pool, cpu);
+    const uint32_t chosen = choose_sleeper(pool, cpu, kind);
     if (chosen == UINT32_MAX)
       return false;
     if (!ws_claim(pool, chosen))
       continue;
-    ws_traced_wake(&pool->worker[chosen], here.worker);
-    call(pool, &pool->worker[chosen]);
+    ws_traced_wake(pool->worker[chosen], here.worker);
+    call(pool, pool->worker[chosen]);
     if (here.queue)
       ws_count(&here.queue->count.wakes_sent, 1);
     return true;
   }
 }
 
+bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
+{
+  return wake_sleeper(pool, here, WS_KIND_NONE);
+}
+
+static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+{
+  return ws_working(pool) < ws_awake_limit(pool) && wake_sleeper(pool, here, kind);
+}
+
 bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
 {
-  return ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here);
+  return wake_one(pool, here, WS_KIND_NONE);
 }
 
 /// A task is queued and a worker sleeps: make the guard STANDING (ws_guard.c), also while a worker searches.
@@ -122,12 +141,12 @@ void ws_need_guard(struct ws_pool_s *pool)
     call_guard(pool);
 }
 
-void ws_post(struct ws_pool_s *pool, ws_here_t here)
+void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   if (!ws_has_sleepers(pool))
     return;
   if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
-    ws_wake_one(pool, here);
+    wake_one(pool, here, kind);
   ws_need_guard(pool);
 }
 
@@ -159,5 +178,5 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
   if (ws_has_sleepers(pool) && ws_work_visible(pool))
-    ws_post(pool, here);
+    ws_post(pool, here, WS_KIND_NONE);
 }

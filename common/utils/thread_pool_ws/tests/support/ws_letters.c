@@ -6,13 +6,14 @@
 #include <string.h>
 
 static char ran[4096];
-static ws_au32_t ran_count;
+static ws_au32_t begun, ended;
 
 void test_letter_task(void *letter)
 {
-  const uint32_t index = ws_add_acq_rel(&ran_count, 1);
+  const uint32_t index = ws_add_relaxed(&begun, 1);
   if (index < sizeof(ran) - 1)
     ran[index] = *(const char *)letter;
+  ws_add_acq_rel(&ended, 1);
 }
 
 const char *test_letters_ran(void)
@@ -23,12 +24,13 @@ const char *test_letters_ran(void)
 
 uint32_t test_letters_count(void)
 {
-  return ws_load_acquire(&ran_count);
+  return ws_load_acquire(&ended);
 }
 
 void test_letters_forget(void)
 {
-  ws_store_relaxed(&ran_count, 0);
+  ws_store_relaxed(&begun, 0);
+  ws_store_relaxed(&ended, 0);
   memset(ran, 0, sizeof(ran));
 }
 

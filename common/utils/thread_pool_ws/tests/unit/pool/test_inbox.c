@@ -16,6 +16,7 @@
 
 static struct ws_pool_s pool;
 static ws_worker_t workers[WORKERS];
+static ws_worker_t *worker_of[WORKERS];
 
 /// Whose inbox a push fills; NULL = that of a worker that waits.
 static ws_worker_t *claimed;
@@ -32,10 +33,11 @@ static void begin(void)
 {
   memset(&pool, 0, sizeof(pool));
   memset(workers, 0, sizeof(workers));
-  pool.worker = workers;
+  pool.worker = worker_of;
   pool.workers = WORKERS;
   pool.mask_words = 1;
   for (uint32_t i = 0; i < WORKERS; i++) {
+    worker_of[i] = &workers[i];
     workers[i].pool = &pool;
     workers[i].index = i;
   }

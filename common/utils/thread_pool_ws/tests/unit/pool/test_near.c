@@ -20,6 +20,7 @@ uint64_t __wrap_ws_os_now_ns(void);
 
 static struct ws_pool_s pool;
 static ws_worker_t workers[WORKERS];
+static ws_worker_t *worker_of[WORKERS];
 static ws_prewake_pool_t prewake;
 static ws_prewake_worker_t worker_prewake[WORKERS];
 static uint32_t cpus_a_cache; ///< 0 = the system does not say
@@ -63,7 +64,7 @@ static void begin(uint32_t share, int32_t index)
   cpus_a_cache = share;
   level = index;
   now_ns = 1000000;
-  pool.worker = workers;
+  pool.worker = worker_of;
   pool.workers = WORKERS;
   pool.mask_words = 1;
   pool.cpus = pool.worker_cpus = CPUS;
@@ -71,6 +72,7 @@ static void begin(uint32_t share, int32_t index)
   ws_store_relaxed(&pool.producer_cpu, 1 + 6);
   ws_near_plan(&pool);
   for (uint32_t i = 0; i < WORKERS; i++) {
+    worker_of[i] = &workers[i];
     workers[i].pool = &pool;
     workers[i].index = i;
     ws_store_relaxed(&workers[i].seen_cpu, 1 + i);

@@ -67,7 +67,7 @@ static bool is_settled(void)
 {
   bool settled = test_until_quiet(pool) && ws_load_relaxed(&pool->searching) == 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    settled &= ws_load_relaxed(&pool->worker[i].token) == 0;
+    settled &= ws_load_relaxed(&pool->worker[i]->token) == 0;
   return settled;
 }
 
@@ -264,7 +264,7 @@ static void *change_cpus(void *stop)
       if ((round / 2 + (uint32_t)cpu) % 2)
         CPU_CLR((size_t)cpu, &some);
     for (uint32_t i = 0; i < pool->workers; i++)
-      sched_setaffinity(pool->worker[i].tid, sizeof(some), &some);
+      sched_setaffinity(pool->worker[i]->tid, sizeof(some), &some);
     sched_setaffinity(getpid(), sizeof(some), &some); // the thread that pushes
     test_sleep_ms(3);
   }

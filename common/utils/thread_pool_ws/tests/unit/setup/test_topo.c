@@ -135,7 +135,7 @@ static void check_victims(const struct ws_pool_s *pool)
   for (uint32_t i = 0; i < pool->workers; i++) {
     uint64_t seen = 0;
     for (uint32_t k = 0; k + 1 < pool->workers; k++)
-      seen |= UINT64_C(1) << pool->worker[i].victims[k];
+      seen |= UINT64_C(1) << pool->worker[i]->victims[k];
     CU_ASSERT_EQUAL(seen, ((UINT64_C(1) << pool->workers) - 1) & ~(UINT64_C(1) << i));
   }
 }
@@ -149,7 +149,7 @@ static void every_other_worker_is_a_victim_once(void)
       ws_pool_t *pool = test_create(&settings);
       check_victims(pool);
       if (!step && workers > 2)
-        CU_ASSERT_EQUAL(pool->worker[1].victims[0], 2); // floating: in turn from the own index on
+        CU_ASSERT_EQUAL(pool->worker[1]->victims[0], 2); // floating: in turn from the own index on
       CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, step ? workers : 0);
       test_destroy(pool);
     }
@@ -168,8 +168,8 @@ static void workers_on_one_cpu_come_first(void)
   if (test_stats(pool).workers_pinned == 4) {
     check_victims(pool);
 #ifdef WS_TEST_HWLOC
-    bool smt = pool->worker[0].victims[0] == 1; // the other CPU of the same core is as near
-    CU_ASSERT_TRUE(smt || pool->worker[0].victims[0] == 2);
+    bool smt = pool->worker[0]->victims[0] == 1; // the other CPU of the same core is as near
+    CU_ASSERT_TRUE(smt || pool->worker[0]->victims[0] == 2);
 #endif
   }
   test_destroy(pool);

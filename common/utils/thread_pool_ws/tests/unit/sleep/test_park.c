@@ -159,7 +159,7 @@ static void books_are_balanced_at_rest(void)
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->waiters), 0);
     for (uint32_t i = 0; i < 3; i++)
-      CU_ASSERT_EQUAL(ws_load_relaxed(&pool->worker[i].token), 0);
+      CU_ASSERT_EQUAL(ws_load_relaxed(&pool->worker[i]->token), 0);
   }
   test_destroy(pool);
 }

@@ -164,29 +164,29 @@ static void check_books(void)
 static uint32_t held_worker(void)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (is_held_tid(pool->worker[i].tid))
+    if (is_held_tid(pool->worker[i]->tid))
       return i;
   return UINT32_MAX;
 }
 
 static uint64_t parks_of(uint32_t worker)
 {
-  return ws_load_relaxed(&pool->worker[worker].queue.count.parks);
+  return ws_load_relaxed(&pool->worker[worker]->queue.count.parks);
 }
 
 /// Both workers sleep in the kernel: the next token ends a sleep, where the seam is.
 static bool both_sleep(void *unused)
 {
   (void)unused;
-  return ws_is_parked(pool, 0) && ws_is_parked(pool, 1) && __real_ws_os_thread_sleeps(pool->worker[0].tid)
-         && __real_ws_os_thread_sleeps(pool->worker[1].tid);
+  return ws_is_parked(pool, 0) && ws_is_parked(pool, 1) && __real_ws_os_thread_sleeps(pool->worker[0]->tid)
+         && __real_ws_os_thread_sleeps(pool->worker[1]->tid);
 }
 
 static bool held_is_starved(void *unused)
 {
   (void)unused;
   const uint32_t held = held_worker();
-  return held != UINT32_MAX && ws_load_acquire(&pool->worker[held].trust) == WS_TRUST_STARVED;
+  return held != UINT32_MAX && ws_load_acquire(&pool->worker[held]->trust) == WS_TRUST_STARVED;
 }
 
 /// The guard judges workers only while tasks wait. So the first task ends only when the guard has judged the
@@ -224,9 +224,9 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
   check_books();
 
   // It is woken after the other. No task is queued, so the guard wakes no worker.
-  CU_ASSERT_NOT_EQUAL(ws_load_relaxed(&pool->worker[held].shun_until_ns), 0);
-  ws_store_relaxed(&pool->worker[held].shun_until_ns, UINT64_MAX); // it has not ended by now
-  ws_store_relaxed(&pool->worker[1 - held].shun_until_ns, 0); // the guard may have suspected that one, too
+  CU_ASSERT_NOT_EQUAL(ws_load_relaxed(&pool->worker[held]->shun_until_ns), 0);
+  ws_store_relaxed(&pool->worker[held]->shun_until_ns, UINT64_MAX); // it has not ended by now
+  ws_store_relaxed(&pool->worker[1 - held]->shun_until_ns, 0); // the guard may have suspected that one, too
   const uint64_t held_parks = parks_of(held), other_parks = parks_of(1 - held);
   CU_ASSERT_TRUE(ws_wake_sleeper(pool, (ws_here_t){0}));
   CU_ASSERT_TRUE(test_until_quiet(pool));
@@ -242,7 +242,7 @@ static void a_shunned_worker_is_woken_when_it_is_the_last(void)
   CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
   ws_store_relaxed(&pool->shunned, 1);
   for (uint32_t i = 0; i < 2; i++)
-    ws_store_relaxed(&pool->worker[i].shun_until_ns, UINT64_MAX);
+    ws_store_relaxed(&pool->worker[i]->shun_until_ns, UINT64_MAX);
   test_gate_t gate;
   test_gate_init(&gate);
   for (uint32_t i = 0; i < 2; i++)

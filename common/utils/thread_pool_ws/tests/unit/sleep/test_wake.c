@@ -187,7 +187,7 @@ static void a_worker_near_the_producer_is_woken(void)
   begin(WS_SPIN_OFF);
   CU_ASSERT_TRUE(test_until_quiet(pool));
   for (uint32_t i = 0; i < WORKERS; i++)
-    ws_store_relaxed(&pool->worker[i].seen_cpu, WS_CPUS_MAX - (i == 2));
+    ws_store_relaxed(&pool->worker[i]->seen_cpu, WS_CPUS_MAX - (i == 2));
   ws_store_release(&guard_held, 1); // it would wake another one if this machine is busy
   test_push(pool, note_worker, &ran, NULL);
   CU_ASSERT_TRUE(test_until(has_run, &ran)); // ws_pool_wait would run it here

@@ -71,7 +71,7 @@ void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 int __wrap_pthread_join(pthread_t thread, void **result)
 {
   const ws_pool_t *pool = ws_load_acquire(&idle.looked_at);
-  const bool is_worker = pool && pthread_equal(thread, pool->worker[0].thread);
+  const bool is_worker = pool && pthread_equal(thread, pool->worker[0]->thread);
   const int error = __real_pthread_join(thread, result);
   if (is_worker && ws_xchg_acq_rel(&idle.ends, 0) == 1) {
     test_gate_let(&scene.gate, 1);
@@ -147,7 +147,7 @@ static void a_park_is_told_before_the_sleep_begins(void)
 static void a_wake_is_told_before_the_call(void)
 {
   begin_at_rest(1, NULL);
-  const ws_au32_t *token = &scene.pool->worker[0].token;
+  const ws_au32_t *token = &scene.pool->worker[0]->token;
   run_told(0);
   const recorded_t *wake = recorder_next(NULL, "wake"), *unpark = recorder_next(NULL, "unpark");
   CU_ASSERT_TRUE(RECORDED(wake, scene.id, 0, -1)); // this thread is no worker
@@ -291,7 +291,7 @@ static void a_pool_starts_with_its_name_and_what_it_got(void)
 static void a_stop_wakes_everybody_in_nobodys_name(void)
 {
   begin_at_rest(2, NULL);
-  const int64_t token[2] = {ADDRESS(&scene.pool->worker[0].token), ADDRESS(&scene.pool->worker[1].token)};
+  const int64_t token[2] = {ADDRESS(&scene.pool->worker[0]->token), ADDRESS(&scene.pool->worker[1]->token)};
   end();
   for (int64_t worker = 0; worker < 2; worker++) {
     const recorded_t *wake = recorder_find("wake", F_WORKER, worker);

@@ -51,7 +51,7 @@ static bool finds_idle_cpu(const sim_thread_t *thread)
 static bool parked_worker_could_run(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_is_parked(pool, i) && finds_idle_cpu(sim_thread[pool->worker[i].tid - 1]))
+    if (ws_is_parked(pool, i) && finds_idle_cpu(sim_thread[pool->worker[i]->tid - 1]))
       return true;
   return false;
 }
@@ -103,7 +103,7 @@ static bool guard_runs(const ws_pool_t *pool)
 static bool is_handed_to_waiting(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_inbox_is_full(&pool->worker[i]) && sim_thread[pool->worker[i].tid - 1]->state == SIM_READY)
+    if (ws_inbox_is_full(pool->worker[i]) && sim_thread[pool->worker[i]->tid - 1]->state == SIM_READY)
       return true;
   return false;
 }
@@ -116,7 +116,7 @@ static bool is_left(const ws_pool_t *pool)
 static bool worker_searches(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (pool->worker[i].searching && sim_thread[pool->worker[i].tid - 1]->state == SIM_RUNNING)
+    if (pool->worker[i]->searching && sim_thread[pool->worker[i]->tid - 1]->state == SIM_RUNNING)
       return true;
   return false;
 }
@@ -227,7 +227,7 @@ static void look_for_places(uint32_t index, sim_ps_t now_ps)
   const ws_pool_t *pool = sim_pool[index];
   const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
   for (uint32_t i = 0; looks && i < pool->workers; i++)
-    if (sleeps_on(&seen[index][i], sim_thread[pool->worker[i].tid - 1], holds_place(pool, &pool->worker[i])))
+    if (sleeps_on(&seen[index][i], sim_thread[pool->worker[i]->tid - 1], holds_place(pool, pool->worker[i])))
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
 }
 

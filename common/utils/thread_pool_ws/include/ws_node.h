@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_node.h
+/// NUMA: on which node memory lies, for the hint ws_task_t.node.
+///
+/// @code
+///   ws_pool_push(pool, (ws_task_t){.func = scan, .arg = block, .node = ws_node_hint(ws_node_of(block))});
+/// @endcode
+#ifndef WS_NODE_H
+#define WS_NODE_H
+
+#include "ws_pool.h"
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// @return the hint for a node of that number; WS_NODE_ANY for a negative one, which ws_node_of() returns on
+///         error
+static inline uint32_t ws_node_hint(int32_t node)
+{
+  return node >= 0 ? (uint32_t)node + 1 : WS_NODE_ANY;
+}
+
+/// @return online NUMA nodes of the machine; 1 if the kernel does not tell
+/// @threads  any
+uint32_t ws_node_count(void);
+
+/// @brief The NUMA node of the memory at @p address. A system call (move_pages(2), a query).
+/// @return the kernel's number of the node; -ENOENT = the page has no memory yet: nothing has written to it;
+///         -EFAULT = nothing is mapped there; -EPERM = the process may not ask (a container's filter of system
+///         calls), and the machine has several nodes
+/// @threads  any
+int32_t ws_node_of(const void *address);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

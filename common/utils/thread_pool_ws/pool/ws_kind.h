@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_kind.h
+/// Tasks of a kind: of high priority, of low priority, or for a NUMA node. Each thread that pushes such tasks
+/// has one more queue for each kind; all are made at its first such push. Other tasks stay where they are,
+/// and cost nothing more. pool->kinds_used says whether the pool has any of these queues.
+///
+/// Roles    As in ws_queue.h: the owner pushes, any thread takes. Which kind is looked at first is the policy
+///          of ws_find.c; what waited too long goes first (ws_age.h).
+/// Count    pool->kinds_queued is raised before a task is pushed and lowered after it was taken: if it is 0,
+///          no queue of that kind holds a task. It only saves looks. Whether a worker may sleep is decided by
+///          the queues themselves.
+#ifndef WS_KIND_H
+#define WS_KIND_H
+
+#include "ws_types.h"
+
+/// WS_KIND_HIGH, WS_KIND_LOW, or WS_KIND_NODE + node of the pool; WS_KIND_NONE: the task is of no kind.
+typedef uint32_t ws_kind_t;
+#define WS_KIND_NONE UINT32_MAX
+
+static inline bool ws_kind_has_node(ws_kind_t kind)
+{
+  return kind - WS_KIND_NODE < WS_NODES_MAX;
+}
+
+struct ws_kind_queues_s {
+  uint32_t count; ///< I kinds
+  size_t bytes; ///< I of this mapping, cells included
+  ws_deque_t deque[]; ///< [kind]
+};
+
+/// @return the queues of a thread's kinds, NULL = it has none
+static inline ws_kind_queues_t *ws_kind_queues(const ws_queue_t *queue)
+{
+  return ws_load_acquire(&queue->kinds); // [edge KIND_QUEUES acquire] their fields
+}
+
+/// @return the kind of a task that is pushed. A priority goes before a node
+ws_kind_t ws_kind_of(const struct ws_pool_s *pool, const ws_task_t *task);
+
+// Owner.
+
+/// @brief Room for one more task of @p kind. @param grow  make room if there is none
+/// @return NULL = the queue is full, or there is no memory
+ws_deque_t *ws_kind_room(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, bool grow);
+
+/// @brief Push a task into the queue that ws_kind_room() gave.
+void ws_kind_push(struct ws_pool_s *pool, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task,
+                  uint64_t now_ns);
+
+/// @brief Begin a wait's mark: tasks that are pushed from now on are the wait's.
+void ws_kind_mark(const ws_queue_t *queue, ws_mark_t *mark);
+
+/// @brief Take a task of @p kind that a wait for @p group may run: one of the group, at any depth, or one
+/// that was pushed since the wait's mark. @param weak  or one with a weak tag of the group
+bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group,
+                     bool weak, ws_task_t *task);
+
+/// @brief Take the newest task of any kind.
+bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task);
+
+/// @brief As ws_queue_shrink.
+bool ws_kind_shrink(ws_queue_t *queue);
+
+// Any thread.
+
+/// @brief Take a task of @p kind: from the caller's own queue, or steal one.
+/// @param victim  out: index of the queue from which it was stolen, -1 = the caller's own
+bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task, int32_t *victim);
+
+/// @brief Steal the oldest task of @p kind from one queue.
+bool ws_kind_steal(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_task_t *task);
+
+/// @return how long that task has waited, about; 0 if there is none
+uint64_t ws_kind_waited_ns(const ws_queue_t *queue, ws_kind_t kind, uint64_t now_ns);
+
+/// @return tasks in these queues of all threads, about
+uint64_t ws_kind_queued(struct ws_pool_s *pool);
+
+/// @brief As ws_queue_trim.
+bool ws_kind_trim(ws_queue_t *queue, bool now);
+
+/// @return as ws_queue_steps, ws_queue_grown_bytes
+uint64_t ws_kind_steps(const ws_queue_t *queue);
+uint64_t ws_kind_bytes(const ws_queue_t *queue);
+
+/// @brief Unmap the queues. @threads  one, when no other uses the pool any more
+void ws_kind_free(ws_queue_t *queue);
+
+#endif
