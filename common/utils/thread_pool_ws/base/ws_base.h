@@ -14,6 +14,8 @@
 
 #define WS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/// A function for the unlikely case: kept apart, so that it costs its caller no register.
+#define WS_SELDOM __attribute__((noinline))
 
 /// A broken invariant or a misuse that would corrupt memory: say where, and end the process.
 #define WS_ASSERT(cond)                                                                                  \

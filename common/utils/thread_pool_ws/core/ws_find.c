@@ -65,7 +65,7 @@ static bool find_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t 
   return false;
 }
 
-static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
   return ws_steal_starved(pool, here, task) || ws_age_take(pool, here, task)
@@ -90,7 +90,8 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
   return own->late_pauses == 0 && ws_queue_is_known(&own->memo, pool->queue[own->victim]);
 }
 
-static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+static inline bool find_of_group(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group,
+                                 ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
   if (ws_queue_take_of(own, group, ws_takes_weak(here), task))
@@ -103,10 +104,22 @@ static bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *g
   return found;
 }
 
-/// Take a task of the group that is for a node, from near to far, or else of low priority.
-static bool take_of_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+static inline bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+{
+  const bool found = find_of_group(pool, here, group, task);
+  const uint64_t end = ws_queue_end(here.queue);
+  if ((int64_t)(end - here.queue->mark->index) < 0)
+    here.queue->mark->index = end;
+  return found;
+}
+
+/// As find_own, and also in the queues of kinds: high priority, none, nodes from near to far, low priority.
+WS_SELDOM static bool find_own_by_kind(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group,
+                                       ws_task_t *task)
 {
   const bool weak = ws_takes_weak(here);
+  if (ws_kind_take_of(pool, here.queue, WS_KIND_HIGH, group, weak, task) || find_own(pool, here, group, task))
+    return true;
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
   for (uint32_t i = 0; nodes && i < pool->nodes.count; i++)
     if (ws_kind_take_of(pool, here.queue, WS_KIND_NODE + nodes[i], group, weak, task))
@@ -116,14 +129,9 @@ static bool take_of_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_group
 
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  const bool kinds = WS_UNLIKELY(ws_kind_queues(here.queue) != NULL), weak = ws_takes_weak(here);
-  if (kinds && ws_kind_take_of(pool, here.queue, WS_KIND_HIGH, group, weak, task))
-    return true;
-  const bool found = find_own(pool, here, group, task);
-  const uint64_t end = ws_queue_end(here.queue);
-  if ((int64_t)(end - here.queue->mark->index) < 0)
-    here.queue->mark->index = end;
-  return found || (kinds && take_of_kinds(pool, here, group, task));
+  if (WS_UNLIKELY(ws_kind_queues(here.queue) != NULL))
+    return find_own_by_kind(pool, here, group, task);
+  return find_own(pool, here, group, task);
 }
 
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)

@@ -53,21 +53,22 @@ static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
     ws_prewake_arrived(pool, 0);
 }
 
-/// The steps after the publication of tasks. @param kind  of the tasks, or WS_KIND_NONE
-static void announce_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+/// The first step after the publication of tasks. @return whether a worker may have to be woken
+static inline bool has_arrived(struct ws_pool_s *pool, ws_here_t here)
 {
   note_arrival(pool, here);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
-    settle_late(pool, here);
-  else
-    ws_post(pool, here, kind);
+  if (WS_LIKELY(ws_load_relaxed(&pool->state) != WS_STOPPED)) // relaxed: after the fence
+    return true;
+  settle_late(pool, here);
+  return false;
 }
 
 static void announce(struct ws_pool_s *pool, ws_here_t here)
 {
-  announce_kind(pool, here, WS_KIND_NONE);
+  if (has_arrived(pool, here))
+    ws_post(pool, here);
 }
 
 /// Hand a task to a worker that spins, unless the caller has older tasks queued. @return whether it is pushed
@@ -178,7 +179,8 @@ static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
   ws_kind_push(pool, deque, kind, task, ws_os_now_ns());
-  announce_kind(pool, here, kind);
+  if (has_arrived(pool, here))
+    ws_post_kind(pool, here, kind);
   return 0;
 }
 
@@ -201,7 +203,13 @@ static bool may_have_kinds(const struct ws_pool_s *pool, const ws_task_t *task)
   return (task->priority | task->node | ws_load_relaxed(&pool->kinds_used)) != 0; // relaxed: a preference
 }
 
-static int push_with_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+static bool is_task(const ws_task_t *task)
+{
+  return task->func && (uint32_t)task->priority <= WS_PRIORITY_LOW;
+}
+
+WS_SELDOM static int push_with_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
+                                     ws_full_t full)
 {
   const ws_kind_t kind = ws_kind_of(pool, task);
   if (kind == WS_KIND_NONE)
@@ -209,15 +217,11 @@ static int push_with_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_task
   return push_kind(pool, here, task, kind, full);
 }
 
-static bool is_task(const ws_task_t *task)
-{
-  return (task->func != NULL) & ((uint32_t)task->priority <= WS_PRIORITY_LOW); // & : one branch of the caller
-}
-
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
+  const bool has_kinds = may_have_kinds(pool, task);
   ws_not_observing();
-  if (WS_UNLIKELY(!is_task(task)))
+  if (WS_UNLIKELY(!task->func || (has_kinds && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by settle_late
@@ -227,7 +231,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
-  if (WS_UNLIKELY(may_have_kinds(pool, task)))
+  if (WS_UNLIKELY(has_kinds))
     return push_with_kinds(pool, here, task, full);
   if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_slow(pool, here, task, full);

@@ -34,16 +34,21 @@ static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
   self->task = outer;
 }
 
+WS_SELDOM static void skip(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  ws_keyed_skip(task);
+  ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
+}
+
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
-  if (WS_LIKELY(!ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
-    queue->depth++;
-    call(pool, task);
-    queue->depth--;
-  } else {
-    ws_keyed_skip(task);
-    ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
+    skip(pool, task);
+    return;
   }
+  queue->depth++;
+  call(pool, task);
+  queue->depth--;
 }
 
 void ws_count_run(ws_queue_t *queue, uint32_t tasks)

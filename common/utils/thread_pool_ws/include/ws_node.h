@@ -22,14 +22,14 @@ static inline uint32_t ws_node_hint(int32_t node)
   return node >= 0 ? (uint32_t)node + 1 : WS_NODE_ANY;
 }
 
-/// @return online NUMA nodes of the machine; 1 if the kernel does not tell
+/// @return online NUMA nodes of the machine; 1 if unknown
 /// @threads  any
 uint32_t ws_node_count(void);
 
 /// @brief The NUMA node of the memory at @p address. A system call (move_pages(2), a query).
 /// @return the kernel's number of the node; -ENOENT = the page has no memory yet: nothing has written to it;
-///         -EFAULT = nothing is mapped there; -EPERM = the process may not ask (a container's filter of system
-///         calls), and the machine has several nodes
+///         -EFAULT = nothing is mapped there; -EPERM = the process may not ask (for example a container that
+///         filters system calls), and the machine has several nodes
 /// @threads  any
 int32_t ws_node_of(const void *address);
 

@@ -75,7 +75,8 @@ void ws_kind_mark(const ws_queue_t *queue, ws_mark_t *mark)
 {
   const ws_kind_queues_t *queues = ws_kind_queues(queue);
   for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-    mark->kind_index[kind] = ws_load_relaxed(&queues->deque[kind].bottom); // relaxed: only the owner writes it
+    // relaxed: only the owner writes it
+    mark->kind_index[kind] = ws_load_relaxed(&queues->deque[kind].bottom);
 }
 
 /// A task has been taken from a queue of @p kind.

@@ -84,7 +84,7 @@ struct ws_queue_s {
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
-  size_t bytes; ///< I from the beginning of the queue's, or its worker's, structure to the end of its first ring
+  size_t bytes; ///< I of the piece of memory that begins with this structure
 };
 
 /// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;

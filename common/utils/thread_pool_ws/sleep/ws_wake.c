@@ -50,8 +50,9 @@ static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_
   return ws_nodes_has(pool, worker, kind - WS_KIND_NODE);
 }
 
-/// Choose a sleeper to wake. Best is one that got a CPU lately, is not on the caller's CPU, is near, and has a
-/// timer set. Of several the lowest, so that the same few workers stay warm. @return its index, or UINT32_MAX
+/// Choose a sleeper to wake. Best is one that got a CPU lately, is not on the caller's CPU, is near, and has
+/// a timer set. Of several the lowest, so that the same few workers stay warm.
+/// @return its index, or UINT32_MAX
 static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind)
 {
   const bool armed = ws_load_relaxed(&pool->armed) > 0; // relaxed: a preference
@@ -141,13 +142,23 @@ void ws_need_guard(struct ws_pool_s *pool)
     call_guard(pool);
 }
 
-void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   if (!ws_has_sleepers(pool))
     return;
   if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
     wake_one(pool, here, kind);
   ws_need_guard(pool);
+}
+
+void ws_post(struct ws_pool_s *pool, ws_here_t here)
+{
+  post(pool, here, WS_KIND_NONE);
+}
+
+void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+{
+  post(pool, here, kind);
 }
 
 void ws_search_found(ws_worker_t *worker)
@@ -178,5 +189,5 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
   if (ws_has_sleepers(pool) && ws_work_visible(pool))
-    ws_post(pool, here, WS_KIND_NONE);
+    ws_post(pool, here);
 }

@@ -8,9 +8,11 @@
 #include "../pool/ws_kind.h"
 
 /// @brief Work is queued: wake one parked worker if no worker searches, and make the guard STANDING. Call
-/// after a fence that follows the publication of the work. @param kind  of the work: if it is for a node, a
-/// worker of that node is preferred
-void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
+/// after a fence that follows the publication of the work.
+void ws_post(struct ws_pool_s *pool, ws_here_t here);
+
+/// @brief The same for tasks of @p kind. If it is a node, a worker on that node is preferred.
+void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
 /// @brief Make the guard STANDING. Call after a fence that follows the publication of the work.
 void ws_need_guard(struct ws_pool_s *pool);

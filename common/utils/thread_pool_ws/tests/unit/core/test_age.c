@@ -114,6 +114,12 @@ static void end_flood(void *count)
   ws_store_release(&flood_on, 0);
 }
 
+static bool flood_is_over(void *unused)
+{
+  (void)unused;
+  return !ws_load_acquire(&flood_on);
+}
+
 static void no_task_waits_for_ever(void)
 {
   for (ws_priority_t priority = WS_PRIORITY_NORMAL; priority <= WS_PRIORITY_LOW; priority++) {
@@ -125,9 +131,11 @@ static void no_task_waits_for_ever(void)
     ws_store_relaxed(&flood_on, 1);
     ws_store_relaxed(&flood_tasks, 0);
     CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){.func = flood, .priority = WS_PRIORITY_HIGH}), 0);
-    CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){.func = end_flood, .arg = &count, .priority = priority}),
-                                                   0);
+    const ws_task_t end = {.func = end_flood, .arg = &count, .priority = priority};
+    CU_ASSERT_EQUAL(ws_pool_push(pool, end), 0);
     test_gate_let(&gate, 1);
+    // this thread must not help: it would find that task early
+    CU_ASSERT_TRUE(test_until(flood_is_over, NULL));
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
     const uint32_t before = ws_load_relaxed(&count);
     CU_ASSERT_TRUE(before >= 64 && before <= 64 + 64 / 16 + 1);

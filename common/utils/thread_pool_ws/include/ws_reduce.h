@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_reduce.h
+/// A parallel reduction: combine the results of the pieces of a range.
+///
+/// @code
+///   static void add(void *arg, uint64_t first, uint64_t end, void *sum)   // of one piece
+///   static void combine(void *arg, void *left, const void *right)         // of two neighbours
+///   double sum = 0;
+///   const ws_reduce_t sum_of = {.piece = add, .combine = combine, .arg = x, .bytes = sizeof(sum)};
+///   ws_reduce(pool, &sum_of, 0, n, &sum);
+/// @endcode
+#ifndef WS_REDUCE_H
+#define WS_REDUCE_H
+
+#include <stddef.h>
+
+#include "ws_pool.h"
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Most bytes of a result.
+#define WS_REDUCE_BYTES_MAX 256
+
+typedef struct {
+  /// Add the elements [first, end) to @p result. Called by several threads at once, for different pieces.
+  void (*piece)(void *arg, uint64_t first, uint64_t end, void *result);
+  /// Set @p left to the combination of both. The elements of @p left come directly before those of @p right:
+  /// the operation must be associative, but need not be commutative.
+  void (*combine)(void *arg, void *left, const void *right);
+  void *arg;
+  size_t bytes;        ///< of a result: 1 .. WS_REDUCE_BYTES_MAX; aligned like max_align_t
+  const void *neutral; ///< where a piece's result begins; NULL = all bytes 0
+  /// Elements of a piece, about: between half of it and all of it. 0 = chosen from the time that the first
+  /// elements take, so that a piece takes 10 us or more and each thread gets many. With 0 the pieces differ
+  /// from call to call, and so do the last digits of a floating-point sum.
+  uint64_t grain;
+} ws_reduce_t;
+
+/// @brief Reduce the range [first, end) on the threads of @p pool and the caller.
+/// @param pool    NULL = on the caller alone
+/// @param result  in: where the first piece begins, usually the neutral value; out: the result
+/// @return 0; -EINVAL = @p how, a function of it or @p result is NULL, or its bytes are out of range.
+///         If a piece cannot be pushed (the pool was stopped, its queue is full), the caller runs it
+/// @threads   any, also inside a task
+/// @ordering  as ws_group_wait(): the caller sees what the pieces wrote
+int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t end, void *result);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

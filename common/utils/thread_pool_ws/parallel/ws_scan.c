@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_scan.c
+/// ws_scan.h.
+#include "../include/ws_scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../include/ws_group.h"
+#include "../include/ws_node.h"
+#include "../pool/ws_types.h"
+
+/// One block's task.
+typedef struct {
+  const ws_scan_t *scan;
+  uint32_t index;
+} block_t;
+
+static void scan_block(void *block_arg)
+{
+  const block_t *block = block_arg;
+  block->scan->scan(block->scan->arg, block->scan->block[block->index], block->index);
+}
+
+/// @param node  out: of each block
+static void find_nodes(const struct ws_pool_s *pool, const ws_scan_t *scan, int32_t *node)
+{
+  if (!scan->no_hints && pool->nodes.count >= 2 && ws_os_nodes_of(scan->count, scan->block, node) == 0)
+    return;
+  for (uint32_t i = 0; i < scan->count; i++)
+    node[i] = -1;
+}
+
+static void run(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, const int32_t *node)
+{
+  ws_group_t group;
+  ws_group_init(&group, scan->count);
+  for (uint32_t i = 0; i < scan->count; i++) {
+    block[i] = (block_t){.scan = scan, .index = i};
+    const ws_task_t task = {
+        .func = scan_block, .arg = &block[i], .group = &group, .node = ws_node_hint(node[i])};
+    if (ws_pool_push(pool, task) == 0)
+      continue;
+    scan_block(&block[i]);
+    ws_group_complete(&group, 1);
+  }
+  ws_group_wait(&group, pool);
+}
+
+int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)
+{
+  if (!pool || !scan || !scan->scan || (!scan->block && scan->count > 0))
+    return -EINVAL;
+  block_t *block = malloc(scan->count * sizeof(block_t) + 1);
+  int32_t *node = malloc(scan->count * sizeof(int32_t) + 1);
+  if (block && node) {
+    find_nodes(pool, scan, node);
+    run(pool, scan, block, node);
+  }
+  const int result = block && node ? 0 : -ENOMEM;
+  free(block);
+  free(node);
+  return result;
+}
