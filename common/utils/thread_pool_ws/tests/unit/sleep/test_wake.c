@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
+#include "../../../include/ws_node.h"
 #include "../../../pool/ws_process.h"
 #include "../../support/ws_test.h"
 
@@ -195,5 +196,25 @@ static void a_worker_near_the_producer_is_woken(void)
   end(0);
 }
 
+/// Node 1 has the last CPU that can be. Of the sleepers worker 1 alone was seen there.
+static void a_worker_of_the_tasks_node_is_woken(void)
+{
+  static ws_au32_t ran;
+  begin(WS_SPIN_OFF);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  pool->kinds = WS_KIND_NODE + 2;
+  pool->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
+  pool->nodes.of_cpu[WS_CPUS_MAX - 1] = pool->nodes.of_number[1] = 1;
+  for (uint32_t i = 0; i < WORKERS; i++)
+    ws_store_relaxed(&pool->worker[i]->seen_cpu, WS_CPUS_MAX - (i != 1));
+  ws_store_release(&guard_held, 1); // it would wake another one if this machine is busy
+  const ws_task_t task = {.func = note_worker, .arg = &ran, .node = ws_node_hint(1)};
+  CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  CU_ASSERT_TRUE(test_until(has_run, &ran)); // ws_pool_wait would run it here
+  CU_ASSERT_EQUAL(ws_load_acquire(&ran), 1 + 1);
+  end(0);
+}
+
 TEST_MAIN("wake", TEST_CASE(a_woken_worker_wakes_two), TEST_CASE(no_more_are_woken_than_tasks_wait),
-          TEST_CASE(the_last_searcher_wakes_another), TEST_CASE(a_worker_near_the_producer_is_woken))
+          TEST_CASE(the_last_searcher_wakes_another), TEST_CASE(a_worker_near_the_producer_is_woken),
+          TEST_CASE(a_worker_of_the_tasks_node_is_woken))

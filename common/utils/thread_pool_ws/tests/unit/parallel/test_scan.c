@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_scan.c
+/// ws_scan.h: each block is scanned once, with the hint of the node on which the kernel says that it lies.
+///
+/// The machine pretends to have two nodes.
+/// Linked with --wrap of ws_numa_plan, ws_os_nodes_of and ws_pool_push.
+#include "../../../include/ws_node.h"
+#include "../../../include/ws_scan.h"
+#include "../../../pool/ws_types.h"
+#include "../../support/ws_test.h"
+
+#include <errno.h>
+
+#define BLOCKS 600u
+
+static char array[BLOCKS][16];
+static void *block[BLOCKS];
+static ws_au32_t scanned[BLOCKS], wrong;
+static int kernel_says; ///< 0, or why it does not tell
+static uint32_t hints[3], asked;
+static bool refuse;
+
+void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu);
+int __wrap_ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
+int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+
+void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
+{
+  (void)cpu;
+  of->kinds = WS_KIND_NODE + 2;
+  of->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
+  of->nodes.of_number[1] = 1;
+}
+
+/// Every third block has no memory yet; the others lie on both nodes by turns.
+int __wrap_ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
+{
+  asked++;
+  for (uint32_t i = 0; i < count; i++)
+    node[i] = address[i] != block[i] ? 999 : i % 3 == 2 ? -ENOENT : (int32_t)(i % 3);
+  return kernel_says;
+}
+
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+{
+  hints[task.node < 3 ? task.node : 0]++;
+  return refuse ? -ECANCELED : __real_ws_pool_push(pool, task);
+}
+
+static void scan_block(void *arg, void *which, uint32_t index)
+{
+  if (arg != &array || which != block[index])
+    ws_add_relaxed(&wrong, 1);
+  ws_add_relaxed(&scanned[index], 1);
+}
+
+static void scan(ws_pool_t *pool, uint32_t count, bool no_hints)
+{
+  const ws_scan_t how = {
+      .block = block, .count = count, .scan = scan_block, .arg = &array, .no_hints = no_hints};
+  for (uint32_t i = 0; i < BLOCKS; i++) {
+    block[i] = array[i];
+    ws_store_relaxed(&scanned[i], 0);
+  }
+  memset(hints, 0, sizeof(hints));
+  asked = 0;
+  CU_ASSERT_EQUAL(ws_scan(pool, &how), 0);
+  for (uint32_t i = 0; i < BLOCKS; i++)
+    CU_ASSERT_EQUAL(ws_load_relaxed(&scanned[i]), i < count);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&wrong), 0);
+}
+
+static void each_block_on_its_node(void)
+{
+  ws_pool_t *pool = test_pool(2);
+  scan(pool, BLOCKS, false);
+  CU_ASSERT_EQUAL(asked, 1);
+  CU_ASSERT_EQUAL(hints[WS_NODE_ANY], BLOCKS / 3);
+  CU_ASSERT_EQUAL(hints[ws_node_hint(0)], BLOCKS / 3);
+  CU_ASSERT_EQUAL(hints[ws_node_hint(1)], BLOCKS / 3);
+  scan(pool, 1, false);
+  scan(pool, 0, false);
+  test_destroy(pool);
+}
+
+static void without_hints(void)
+{
+  ws_pool_t *pool = test_pool(2);
+  scan(pool, BLOCKS, true);
+  CU_ASSERT_EQUAL(asked, 0);
+  CU_ASSERT_EQUAL(hints[WS_NODE_ANY], BLOCKS);
+  kernel_says = -EPERM;
+  scan(pool, BLOCKS, false);
+  kernel_says = 0;
+  CU_ASSERT_EQUAL(hints[WS_NODE_ANY], BLOCKS);
+  test_destroy(pool);
+}
+
+static void the_caller_scans_what_the_pool_does_not_take(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  refuse = true;
+  scan(pool, BLOCKS, false);
+  refuse = false;
+  test_destroy(pool);
+}
+
+static void wrong_arguments(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  const ws_scan_t how = {.block = block, .count = 1, .scan = scan_block};
+  CU_ASSERT_EQUAL(ws_scan(NULL, &how), -EINVAL);
+  CU_ASSERT_EQUAL(ws_scan(pool, NULL), -EINVAL);
+  CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.block = block, .count = 1}), -EINVAL);
+  CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.count = 1, .scan = scan_block}), -EINVAL);
+  CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.scan = scan_block}), 0);
+  test_destroy(pool);
+}
+
+TEST_MAIN("scan", TEST_CASE(each_block_on_its_node), TEST_CASE(without_hints),
+          TEST_CASE(the_caller_scans_what_the_pool_does_not_take), TEST_CASE(wrong_arguments))
