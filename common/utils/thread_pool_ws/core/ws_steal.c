@@ -24,6 +24,10 @@ static void make_no_haste(ws_queue_t *own)
 /// succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
 #define LATE_PAUSES_MAX 4096u
+/// Bound on one such wait, for a machine or a thread whose pauses are long: pushes rely on a thief that waits.
+#define LATE_NS_MAX 200000u
+/// Pauses between two looks at the clock.
+#define LATE_CLOCK_PAUSES 16u
 
 /// @return a random number of [0, bound), different for each thread and each call
 static uint32_t random_below(ws_here_t here, uint32_t bound)
@@ -41,10 +45,13 @@ static uint32_t random_below(ws_here_t here, uint32_t bound)
 static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
 {
   const uint32_t pauses = random_below(here, here.queue->late_pauses), each = pauses / LATE_LOOKS + 16;
+  const uint64_t begun_ns = pauses >= LATE_CLOCK_PAUSES ? ws_os_now_ns() : 0;
   for (uint32_t pause = 1; pause <= pauses; pause++) {
     ws_pause();
     if (pause % each == 0 && ws_queue_size(queue) == 0)
       return false;
+    if (pause % LATE_CLOCK_PAUSES == 0 && ws_os_now_ns() - begun_ns > LATE_NS_MAX)
+      break;
   }
   return true;
 }
