@@ -58,6 +58,7 @@ set(WS_CORE_SOURCES
   core/ws_worker.c
   setup/ws_config.c
   setup/ws_numa.c
+  setup/ws_numa_read.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_start.c

@@ -190,6 +190,13 @@ static ws_priority_t priority_of(uint32_t record)
   return sim_scene->prioritized ? (ws_priority_t)(hash % (WS_PRIORITY_LOW + 1)) : WS_PRIORITY_NORMAL;
 }
 
+/// Numbers of nodes that there may be, of one that there is not, and none.
+static uint32_t node_of(uint32_t record)
+{
+  const uint64_t hash = (record + sim_scene->seed) * UINT64_C(0xD1B54A32D192ED03) >> 40;
+  return sim_scene->hinted ? (uint32_t)(hash % 5) : WS_NODE_ANY;
+}
+
 static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
                      goal_t *goal)
 {
@@ -200,7 +207,8 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
     task[i] = (ws_task_t){.func = run_task,
                           .arg = &sim_record[first + i],
                           .group = carried(end, goal),
-                          .priority = priority_of(first + i)};
+                          .priority = priority_of(first + i),
+                          .node = node_of(first + i)};
   sim_task_before_call();
   if (burst->by == SIM_BY_BATCH)
     push_batch(pool, task, first, count, burst, end, goal);

@@ -145,6 +145,7 @@ typedef struct {
   double guard_slow_us; ///< each of a guard's steps takes longer by this, where threads are of unlike speed
   bool together;   ///< threads that push begin at the same moment
   bool prioritized; ///< tasks of all three priorities
+  bool hinted; ///< tasks with hints for NUMA nodes
   double age_us;   ///< settings.age_ns_max
   bool exits;      ///< there are tasks that end their thread
   uint32_t outsides;

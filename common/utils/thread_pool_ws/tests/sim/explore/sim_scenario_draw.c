@@ -300,12 +300,13 @@ static bool no_worker_floats(const sim_pool_plan_t *pool)
   return !floats;
 }
 
-/// Of the seed alone: nothing else is drawn otherwise than without it.
-static void draw_priorities(sim_scenario_t *scenario)
+/// Of the seed alone: nothing else is drawn otherwise than without them.
+static void draw_kinds(sim_scenario_t *scenario)
 {
   static const double age_us[] = {0, 20, 300, 10000};
   const uint64_t hash = scenario->seed * UINT64_C(0x9E3779B97F4A7C15) >> 32;
   scenario->prioritized = hash % 4 == 0;
+  scenario->hinted = hash / 16 % 4 == 0;
   scenario->age_us = age_us[hash / 4 % 4];
 }
 
@@ -342,7 +343,7 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   tame(scenario);
   look_hot(scenario);
   shorten(scenario);
-  draw_priorities(scenario);
+  draw_kinds(scenario);
   for (uint32_t i = 0; i < scenario->pools; i++) // last: nothing else is drawn otherwise than without it
     scenario->pool[i].confined = no_worker_floats(&scenario->pool[i]) && one_in(2);
 }

@@ -138,7 +138,11 @@ void sim_scenario_show(const sim_scenario_t *scenario)
   const char *left = scenario->shape == SIM_SHAPE_CORE ? "destroyed without a stop" : "never stopped";
   printf("end       %s", scenario->destroys ? left : "stopped");
   if (scenario->prioritized)
-    printf("; tasks of all priorities, old after %.0f us", scenario->age_us);
+    printf("; tasks of all priorities");
+  if (scenario->hinted)
+    printf("; hints for nodes");
+  if (scenario->prioritized || scenario->hinted)
+    printf("; old after %.0f us", scenario->age_us);
   if (scenario->call_stalls > 0)
     printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
   if (scenario->guard_slow_us > 0)
