@@ -24,7 +24,7 @@ static void make_no_haste(ws_queue_t *own)
 /// succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
 #define LATE_PAUSES_MAX 4096u
-/// Bound on one such wait, for a machine or a thread whose pauses are long: pushes rely on a thief that waits.
+/// Bound on one such wait where pauses take long: pushes rely on a thief that waits.
 #define LATE_NS_MAX 200000u
 /// Pauses between two looks at the clock.
 #define LATE_CLOCK_PAUSES 16u
