@@ -27,8 +27,8 @@ static inline uint32_t ws_node_hint(int32_t node)
 uint32_t ws_node_count(void);
 
 /// @brief The NUMA node of the memory at @p address. A system call (move_pages(2), a query).
-/// @return the kernel's number of the node; -ENOENT = the page has no memory yet: nothing has written to it;
-///         -EFAULT = nothing is mapped there; -EPERM = the process may not ask (for example a container that
+/// @return the kernel's number of the node; -ENOENT or -EFAULT = the page has no memory yet, because nothing
+///         has written to it, or nothing is mapped there; -EPERM = the process may not ask (for example a container that
 ///         filters system calls), and the machine has several nodes
 /// @threads  any
 int32_t ws_node_of(const void *address);

@@ -92,12 +92,14 @@ uint64_t ws_os_throttled(void);
 
 /// Online NUMA nodes of the machine; 1 if not known.
 uint32_t ws_os_node_count(void);
-/// NUMA node of the page at each address; -ENOENT if it has no memory yet, -EFAULT if it is not mapped.
+/// NUMA node of the page at each address; -ENOENT or -EFAULT if it has no memory yet, or is not mapped.
 /// @return 0 or -errno
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
 /// Move the pages in which @p memory lies to the caller's NUMA node, if the kernel can. Those that have no
 /// memory yet get it at their first touch.
 void ws_os_bring(void *memory, size_t bytes);
+/// The same for the part of the caller's stack that is in use. @threads  not the process's first
+void ws_os_bring_stack(void);
 size_t ws_os_page_bytes(void);
 
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none

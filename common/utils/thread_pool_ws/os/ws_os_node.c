@@ -3,6 +3,7 @@
 /// ws_os.h: NUMA nodes of memory.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -69,4 +70,16 @@ void ws_os_bring(void *memory, size_t bytes)
     }
     move_pages(count, pages, to, status); // a page that stays where it is works as well
   }
+}
+
+void ws_os_bring_stack(void)
+{
+  pthread_attr_t attributes;
+  void *lowest;
+  size_t bytes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+    return;
+  if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0)
+    ws_os_bring(&attributes, (size_t)((char *)lowest + bytes - (char *)&attributes));
+  pthread_attr_destroy(&attributes);
 }

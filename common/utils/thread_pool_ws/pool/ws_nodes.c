@@ -80,3 +80,9 @@ void ws_nodes_bring(const ws_nodes_t *nodes, void *memory, size_t bytes)
   if (nodes->count >= 2)
     ws_os_bring(memory, bytes);
 }
+
+void ws_nodes_bring_stack(const ws_nodes_t *nodes)
+{
+  if (nodes->count >= 2)
+    ws_os_bring_stack();
+}

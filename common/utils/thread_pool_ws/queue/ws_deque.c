@@ -34,9 +34,11 @@ void ws_deque_free(ws_deque_t *deque)
 void ws_deque_touch(ws_deque_t *deque)
 {
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  if (ws_deque_size(deque) == 0)
-    for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
-      ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: empty, so no thief can use what it reads
+  if (ws_deque_size(deque) > 0)
+    return;
+  for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
+    ws_store_relaxed(&ring->cell[i].arg, NULL); // relaxed: empty, so no thief can use what it reads
+  ws_store_relaxed(&ring->cell[ring->mask].arg, NULL); // relaxed: as above; the ring may end in one more page
 }
 
 /// Map the ring above the present one unless an earlier growth did.

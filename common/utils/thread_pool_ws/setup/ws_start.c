@@ -60,6 +60,7 @@ static void set_up(ws_worker_t *worker)
   worker->slack_ns = ws_os_timer_slack(1);
   worker->realtime = is_realtime();
   ws_nodes_bring(&worker->pool->nodes, worker, worker->queue.bytes);
+  ws_nodes_bring_stack(&worker->pool->nodes); // its creator has touched it
   ws_queue_touch(&worker->queue);
   ws_store_relaxed(&worker->state_since_ns, ws_os_now_ns()); // relaxed: a statistic
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference

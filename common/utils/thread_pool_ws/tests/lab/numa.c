@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file numa.c
+/// A pool on a machine with several NUMA nodes: where its memory lies, and which node runs which task.
+///
+/// ci/lab numa runs it in virtual machines. On a machine with one node it is skipped.
+/// WS_LAB_NODES, WS_LAB_CPU_NODES: nodes that the machine must have, and those with CPUs; unset = any number
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../include/ws_node.h"
+#include "../../include/ws_scan.h"
+#include "../../pool/ws_nodes.h"
+#include "../support/ws_test.h"
+
+#define WORKERS_MAX 64u
+#define NODES_MAX 8u
+#define BLOCK_BYTES 65536u
+#define BLOCKS 48u
+
+/// The machine: CPU and node of each worker. One CPU of each node is left to other threads.
+static int32_t core[WORKERS_MAX];
+static int32_t node_of_worker[WORKERS_MAX];
+static uint32_t workers, cpu_nodes;
+static uint32_t workers_of[NODES_MAX];
+static cpu_set_t all_cpus;
+
+static bool use_cpu(uint32_t cpu)
+{
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+static void use_all_cpus(void)
+{
+  sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
+}
+
+static int32_t node_of_cpu(uint32_t cpu)
+{
+  int32_t here, node = -1;
+  if (use_cpu(cpu))
+    ws_os_place(&here, &node);
+  use_all_cpus();
+  return node;
+}
+
+static void read_machine(void)
+{
+  bool left[NODES_MAX] = {false};
+  sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
+  for (uint32_t cpu = 0; cpu < CPU_SETSIZE && workers < WORKERS_MAX; cpu++) {
+    if (!CPU_ISSET(cpu, &all_cpus))
+      continue;
+    const int32_t node = node_of_cpu(cpu);
+    if (node < 0 || node >= (int32_t)NODES_MAX)
+      continue;
+    cpu_nodes += !left[node];
+    if (left[node]) {
+      core[workers] = (int32_t)cpu;
+      node_of_worker[workers++] = node;
+      workers_of[node]++;
+    }
+    left[node] = true;
+  }
+}
+
+static ws_pool_t *pool;
+
+static void create(void)
+{
+  ws_settings_t settings = test_settings(workers);
+  settings.cores = core;
+  settings.core_count = workers;
+  settings.age_ns_max = WS_AGE_NS_MAX;
+  pool = test_create(&settings);
+  CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, workers);
+}
+
+static uint32_t from_environment(const char *name, uint32_t otherwise)
+{
+  const char *text = getenv(name);
+  return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+static void the_nodes_are_known(void)
+{
+  create();
+  CU_ASSERT_EQUAL(ws_node_count(), from_environment("WS_LAB_NODES", ws_node_count()));
+  CU_ASSERT_EQUAL(cpu_nodes, from_environment("WS_LAB_CPU_NODES", cpu_nodes));
+  CU_ASSERT_EQUAL(pool->nodes.count, cpu_nodes);
+  for (uint32_t i = 0; i < workers; i++)
+    CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool->nodes, core[i]),
+                    ws_nodes_of_hint(&pool->nodes, ws_node_hint(node_of_worker[i])));
+  test_destroy(pool);
+}
+
+/// A task that stays until each worker is in one.
+typedef struct {
+  int32_t hint;
+  int32_t ran_on, stack_on; ///< nodes
+} visit_t;
+
+static visit_t visit[WORKERS_MAX];
+static ws_au32_t visitors;
+static test_gate_t gate;
+
+static bool all_are_in(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&visitors) == workers;
+}
+
+static void visit_task(void *visit_arg)
+{
+  visit_t *mine = visit_arg;
+  mine->ran_on = node_of_worker[ws_worker_index()];
+  mine->stack_on = ws_node_of(&mine);
+  ws_add_acq_rel(&visitors, 1);
+  test_until(all_are_in, NULL);
+}
+
+/// Each worker stands in the gate; then there are as many tasks for each node as it has workers.
+static void let_all_visit(void)
+{
+  test_gate_init(&gate);
+  ws_store_relaxed(&visitors, 0);
+  for (uint32_t i = 0; i < workers; i++)
+    test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, workers));
+  for (uint32_t i = 0; i < workers; i++) {
+    visit[i] = (visit_t){.hint = node_of_worker[i]};
+    const ws_task_t task = {.func = visit_task, .arg = &visit[i], .node = ws_node_hint(visit[i].hint)};
+    CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  }
+  test_gate_let(&gate, workers);
+  CU_ASSERT_TRUE(test_until(all_are_in, NULL)); // this thread must not help
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  test_gate_destroy(&gate);
+}
+
+static void check_node(const char *what, const void *memory, int32_t node)
+{
+  const int32_t found = ws_node_of(memory);
+  if (found != node)
+    printf("  %s: on node %d, not %d\n", what, found, node);
+  CU_ASSERT_EQUAL(found, node);
+}
+
+static void a_workers_memory_lies_on_its_node(void)
+{
+  create();
+  let_all_visit();
+  for (uint32_t i = 0; i < workers; i++) {
+    const ws_worker_t *worker = pool->worker[i];
+    const int32_t node = node_of_worker[i];
+    check_node("its first word", worker, node);
+    check_node("its last words", worker + 1, node);
+    check_node("victims", worker->victims, node);
+    check_node("pre-wake", worker->prewake, node);
+    check_node("the end of its ring", (const char *)worker + worker->queue.bytes - 1, node);
+    CU_ASSERT_EQUAL(visit[i].stack_on, visit[i].ran_on);
+  }
+  test_destroy(pool);
+}
+
+static void *push_once(void *cpu)
+{
+  CU_ASSERT_TRUE(use_cpu(*(const uint32_t *)cpu));
+  test_push(pool, test_empty_task, NULL, NULL);
+  const ws_queue_t *lane = pool->queue[pool->workers + 0];
+  check_node("the lane", lane, node_of_worker[workers - 1]);
+  check_node("the end of its ring", (const char *)lane + lane->bytes - 1, node_of_worker[workers - 1]);
+  return NULL;
+}
+
+static void a_lanes_memory_lies_on_its_first_threads_node(void)
+{
+  uint32_t cpu = (uint32_t)core[workers - 1];
+  create();
+  test_threads_t threads = {0};
+  test_spawn(&threads, push_once, &cpu);
+  test_join(&threads);
+  test_destroy(pool);
+}
+
+static void each_node_runs_its_tasks(void)
+{
+  uint32_t rounds = 0;
+  for (uint32_t tries = 0; tries < 20 && rounds < 5; tries++) {
+    create();
+    let_all_visit();
+    const bool in_time = test_stats(pool).aged_tasks == 0; // else a task was taken because of its age
+    for (uint32_t i = 0; i < workers && in_time; i++)
+      CU_ASSERT_EQUAL(visit[i].ran_on, visit[i].hint);
+    rounds += in_time;
+    test_destroy(pool);
+  }
+  CU_ASSERT_EQUAL(rounds, 5);
+}
+
+static void *new_block(uint32_t node)
+{
+  enum { BIND = 2 }; // MPOL_BIND of the kernel
+  const unsigned long nodes = 1ul << node;
+  void *block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CU_ASSERT_PTR_NOT_EQUAL_FATAL(block, MAP_FAILED);
+  CU_ASSERT_EQUAL(syscall(SYS_mbind, block, BLOCK_BYTES, BIND, &nodes, 8 * sizeof(nodes), 0), 0);
+  memset(block, 1, BLOCK_BYTES);
+  CU_ASSERT_EQUAL(ws_node_of(block), (int32_t)node);
+  return block;
+}
+
+static ws_au64_t sum;
+
+static void add_block(void *unused, void *block, uint32_t index)
+{
+  uint64_t of_block = index;
+  (void)unused;
+  for (uint32_t i = 0; i < BLOCK_BYTES; i++)
+    of_block += ((const unsigned char *)block)[i];
+  ws_add_relaxed(&sum, of_block);
+}
+
+/// Blocks on every node, also on one that has no CPU.
+static void a_scan_of_all_nodes(void)
+{
+  static void *block[BLOCKS];
+  for (uint32_t i = 0; i < BLOCKS; i++)
+    block[i] = new_block(i % ws_node_count());
+  create();
+  ws_store_relaxed(&sum, 0);
+  CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.block = block, .count = BLOCKS, .scan = add_block}), 0);
+  CU_ASSERT_EQUAL(test_value(&sum), (uint64_t)BLOCKS * BLOCK_BYTES + BLOCKS * (BLOCKS - 1) / 2);
+  CU_ASSERT_TRUE(cpu_nodes < 2 || ws_load_relaxed(&pool->kinds_used));
+  test_destroy(pool);
+  for (uint32_t i = 0; i < BLOCKS; i++)
+    munmap(block[i], BLOCK_BYTES);
+}
+
+static void hints_for_every_node(ws_pool_t *on)
+{
+  ws_au64_t count = {0};
+  for (uint32_t i = 0; i < 100; i++) {
+    const ws_task_t task = {.func = test_count_task, .arg = &count, .node = i % (ws_node_count() + 2)};
+    CU_ASSERT_EQUAL(ws_pool_push(on, task), 0);
+  }
+  CU_ASSERT_EQUAL(ws_pool_wait(on), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 100);
+}
+
+/// The process may use the first node's CPUs only: hints for others make no difference.
+static void a_mask_leaves_nodes_out(void)
+{
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  for (uint32_t i = 0; i < workers; i++)
+    if (node_of_worker[i] == node_of_worker[0])
+      CPU_SET((size_t)core[i], &first);
+  CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(first), &first), 0);
+  ws_settings_t settings = test_settings(workers_of[node_of_worker[0]]);
+  pool = test_create(&settings);
+  CU_ASSERT_EQUAL(pool->nodes.count, 1);
+  hints_for_every_node(pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->kinds_queued[WS_KIND_NODE]), 0);
+  test_destroy(pool);
+  use_all_cpus();
+}
+
+static void workers_that_float(void)
+{
+  ws_settings_t settings = test_settings(workers);
+  pool = test_create(&settings);
+  CU_ASSERT_EQUAL(pool->nodes.count, cpu_nodes);
+  hints_for_every_node(pool);
+  test_destroy(pool);
+}
+
+static void skip_unless_possible(void)
+{
+  if (ws_os_node_count() >= 2)
+    read_machine();
+  if (cpu_nodes >= 2 && workers >= cpu_nodes)
+    return;
+  printf("skipped: this machine has not two NUMA nodes with two CPUs each; ci/lab numa has\n");
+  exit(77);
+}
+
+int main(void)
+{
+  static const test_case_t cases[] = {
+      TEST_CASE(the_nodes_are_known), TEST_CASE(a_workers_memory_lies_on_its_node),
+      TEST_CASE(a_lanes_memory_lies_on_its_first_threads_node), TEST_CASE(each_node_runs_its_tasks),
+      TEST_CASE(a_scan_of_all_nodes), TEST_CASE(a_mask_leaves_nodes_out), TEST_CASE(workers_that_float)};
+  skip_unless_possible();
+  return test_main("lab numa", cases, TEST_COUNT(cases));
+}
