@@ -36,13 +36,16 @@ endfunction()
 
 # Compile options and the rest for our sources in <target>. When OAI's own sources remain beside ours (UTIL),
 # they go on our files, which works because that target is of this directory; else on the target, which then
-# holds ours only.
-function(ws_set_flags target others sources definitions includes options)
+# holds ours only. Where it can, the version goes on the one file that prints it: else each commit of this
+# project would compile all files.
+function(ws_set_flags target others sources version definitions includes options)
   get_property(directory TARGET ${target} PROPERTY SOURCE_DIR)
   if(others AND directory STREQUAL CMAKE_CURRENT_SOURCE_DIR)
     set(where SOURCE ${sources})
+    set_property(SOURCE "${WS_MODULE_DIR}/shim/common/ws_tpool.c" APPEND PROPERTY COMPILE_DEFINITIONS "${version}")
   else()
     set(where TARGET ${target})
+    list(APPEND definitions "${version}")
   endif()
   set_property(${where} APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
   set_property(${where} APPEND PROPERTY INCLUDE_DIRECTORIES ${includes})
@@ -61,7 +64,7 @@ function(ws_hook_finish)
     hwloc_cflags hwloc_libs)
   ws_find_library(lttng-ust 2.13 liblttng-ust-dev THREAD_POOL_WS_LTTNG "no LTTng tracepoints"
     lttng_cflags lttng_libs)
-  set(definitions "WS_SHIM_SHAPE=\"${shape}\"" "WS_VERSION=\"${version}\"")
+  set(definitions "WS_SHIM_SHAPE=\"${shape}\"")
   set(with "without hwloc")
   if(hwloc_libs)
     list(APPEND definitions WS_HWLOC=1)
@@ -85,7 +88,7 @@ function(ws_hook_finish)
   get_property(others TARGET ${target} PROPERTY SOURCES)
   list(FILTER others EXCLUDE REGEX "${WS_POOL_FILES}")
   set_property(TARGET ${target} PROPERTY SOURCES ${others} ${ours})
-  ws_set_flags(${target} "${others}" "${ours}" "${definitions}" "${includes}"
+  ws_set_flags(${target} "${others}" "${ours}" "WS_VERSION=\"${version}\"" "${definitions}" "${includes}"
     "${hwloc_cflags};${lttng_cflags}")
 
   ws_patches_apply(patches)

@@ -76,7 +76,7 @@ def test_a_signal_ends_it_with_a_report(sweep, number, tmp_path):
     assert len(read_runs(tmp_path / "out" / "runs.ndjson")) == 1
     assert (tmp_path / "out" / "report.html").is_file()
     report = (tmp_path / "out" / "report.txt").read_text().split()
-    assert "WARNING: The sweep was interrupted: 1 of 4 runs taken." in " ".join(report)
+    assert "WARNING: interrupted: 1 of 4 runs taken;" in " ".join(report)
 
 
 def test_a_sweep_that_is_killed_takes_its_program_with_it(sweep, tmp_path):

@@ -67,8 +67,8 @@ def carry_out(sweep: Sweep, options: Options) -> int:
 
 def _end(runner: Runner, out: Path) -> int:
     taken, planned = len(runner.taken), len(runner.steps)
+    cut = f"interrupted: {taken} of {planned} runs taken; the same command takes the rest"
     if any(run.status == "ok" for run in runner.runs):
-        cut = f"The sweep was interrupted: {taken} of {planned} runs taken. The same command takes the rest"
         _report(runner.runs, out, [cut] if runner.interrupted else [])
     failed = Counter(
         f"{run.scenario}:{run.case} {run.variant} {run.threads} threads: {run.status}: {run.error}"
@@ -77,7 +77,7 @@ def _end(runner: Runner, out: Path) -> int:
     for text, count in failed.items():
         say(f"{text}{f' ({count} times)' if count > 1 else ''}")
     if runner.interrupted:
-        say(f"interrupted: {taken} of {planned} runs taken; the same command takes the rest")
+        say(cut)
         return INTERRUPTED
     if failed:
         say(f"{failed.total()} of {taken} runs gave no figures; the same command tries them again")
