@@ -34,7 +34,7 @@ static void observe(void *tracker_arg, const ws_observation_t *observation)
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
   pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-  tracker->workers_in++;
+  atomic_fetch_add(&tracker->workers_in, 1);
 }
 
 /// Add the heights of the intervals [first, end), each at its midpoint.
@@ -70,7 +70,7 @@ int main(void)
   }
   ws_stats_t stats;
   ws_pool_stats(pool, &stats, NULL, 0);
-  while (tracker.workers_in < stats.workers) // until all workers are in
+  while (atomic_load(&tracker.workers_in) < stats.workers) // until all workers are in
     sched_yield();
   double width = 1.0 / INTERVALS, sum = 0;
   const ws_reduce_t heights = {.piece = add_heights, .combine = add, .arg = &width, .bytes = sizeof sum};

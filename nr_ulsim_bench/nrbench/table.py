@@ -48,6 +48,21 @@ def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         )
 
 
+def host_line(host: dict[str, Any]) -> str:
+    """In one line, for parts with a report of their own."""
+    return (
+        f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
+        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start, "
+        f"{host['rounds']} rounds, seed {host['seed']}"
+    )
+
+
+def busy_lines(host: dict[str, Any]) -> Iterator[str]:
+    """A note, if other programs were running at the start."""
+    if is_busy(host["load"], host["cores"]):
+        yield f"note: load {host['load']} at the start: the figures show other programs, too"
+
+
 def pool_order(key: Key) -> tuple[int, str, int]:
     return _ORDER.get(key.backend, len(_ORDER)), key.mode, key.workers
 
