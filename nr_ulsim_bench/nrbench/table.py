@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Sequence
 from nrbench.backends import BACKENDS, OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.contest import contest_ratios
-from nrbench.host import TEXT, fact_text
+from nrbench.host import TEXT, fact_text, is_busy
 from nrbench.plan import (
     CLASSES,
     FIB_CASES,

@@ -174,6 +174,14 @@ static const char *measure(bench_t *bench)
   return NULL;
 }
 
+static bool makes_sense(const bench_t *bench)
+{
+  const request_t *const request = &bench->request;
+  return request->block_bytes >= BLOCK_BYTES_MIN && request->block_bytes % BLOCK_BYTES_MIN == 0 &&
+         request->bytes / request->block_bytes >= 2 * bench->nodes.count && request->scanners > 0 &&
+         request->passes > 0;
+}
+
 int main(int argc, char **argv)
 {
   static bench_t bench;
@@ -192,11 +200,8 @@ int main(int argc, char **argv)
   words_join(argc, argv, line, sizeof line);
   if (!words_parse(line, parse_word, &bench.request, error, sizeof error))
     return fail(error);
-  const request_t *const request = &bench.request;
-  if (request->block_bytes < BLOCK_BYTES_MIN || request->block_bytes % BLOCK_BYTES_MIN != 0 ||
-      request->bytes / request->block_bytes < 2 * bench.nodes.count || request->scanners == 0 ||
-      request->passes == 0)
-    return fail("request: blocks are a multiple of 4096 bytes, at least two for each node; nothing else is 0");
+  if (!makes_sense(&bench))
+    return fail("request: blocks are a multiple of 4096 bytes, two or more a node; scanners, passes: above 0");
   const char *const failed = measure(&bench);
   ws_pool_destroy(bench.pool);
   triad_free(&bench.triad);

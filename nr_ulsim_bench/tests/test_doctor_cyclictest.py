@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from nrbench.doctor import cyclictest, latency
 from nrbench.doctor.finding import Target
 from nrbench.system import System, parse_cpus

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import machine_tree
 import pytest
-from typer import Typer
-from typer.testing import CliRunner
-
 from nrbench.doctor import cli
 from nrbench.system import CPU
+from typer import Typer
+from typer.testing import CliRunner
 
 
 def examine(*words):

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from nrbench.backends import BACKENDS
 from nrbench.driver import Driver
 

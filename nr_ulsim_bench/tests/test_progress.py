@@ -4,7 +4,6 @@
 import io
 
 import pytest
-
 from nrbench import progress
 from nrbench.progress import Progress, clock_text
 

@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-
 from nrbench.sweep.bootstrap import (
     Interval,
     median_interval,

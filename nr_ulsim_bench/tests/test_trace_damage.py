@@ -8,7 +8,6 @@ import types
 from pathlib import Path
 
 import pytest
-
 from nrbench.trace import apart, cli, ctf_files, lttng
 from nrbench.trace.errors import TraceError
 

@@ -4,7 +4,6 @@
 import math
 
 import pytest
-
 from nrbench.trace.hist import Times
 
 

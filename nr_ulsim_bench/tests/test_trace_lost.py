@@ -4,9 +4,8 @@
 import random
 
 import pytest
-from trace_log import W0, Log, analyse, burst, only
-
 from nrbench.trace.lost import Lost
+from trace_log import W0, Log, analyse, burst, only
 
 
 def of(*stretches: tuple[int, int]) -> Lost:

@@ -2,7 +2,6 @@
 """The curves of distributions: their points, and whose they are."""
 
 import pytest
-
 from nrbench.trace.figures import Figures
 
 plots = pytest.importorskip("nrbench.trace.plots")

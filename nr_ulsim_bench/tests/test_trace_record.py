@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from nrbench.trace.lttng import possible_cpus
 
 ROOT = Path(__file__).resolve().parent.parent

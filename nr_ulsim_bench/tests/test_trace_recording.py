@@ -12,9 +12,8 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from test_trace_record import END, WHOLE, Model
-
 from nrbench.trace import record
+from test_trace_record import END, WHOLE, Model
 
 Usage = namedtuple("Usage", "total used free")
 

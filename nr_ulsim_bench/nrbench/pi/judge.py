@@ -16,11 +16,12 @@ from nrbench.claims import Ratio, Rounds, at_most_word, equal_word, round_ratio
 from nrbench.pi.plan import PINNED, RIVALS
 from nrbench.pi.variance import f_test, welch_test
 from nrbench.stats import Line
-from nrbench.sweep.bootstrap import N_MIN, RESAMPLES, SEED, Interval
+from nrbench.sweep.bootstrap import RESAMPLES, SEED, Interval
 
 NOT_SLOWER = 1.01  # slower by less than that is no loss
 EQUAL_MEANS = 1.02
 SIGNIFICANT = 0.05
+RESAMPLED_MIN = 20  # runs; fewer do not show how the times are distributed
 
 Array = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ def resampled_ratio(of: Rounds, to: Rounds, figure: Callable[[Array], Array]) ->
         return None
     upper, lower = (np.array([rounds[number] for number in numbers]) for rounds in (of, to))
     value = float(figure(upper) / figure(lower))
-    if len(numbers) < N_MIN:
+    if len(numbers) < RESAMPLED_MIN:
         return Ratio(value, None)
     picks = np.random.default_rng(SEED).integers(0, len(numbers), (RESAMPLES, len(numbers)))
     low, high = np.quantile(figure(upper[picks]) / figure(lower[picks]), [0.025, 0.975])

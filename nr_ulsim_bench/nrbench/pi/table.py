@@ -46,7 +46,7 @@ def report(results: Results) -> Iterator[str]:
     host = results.host
     yield host_line(host)
     yield (
-        f"pi by {host['intervals']} intervals, {results.threads} threads compute; a process for each run times"
+        f"pi by {host['intervals']} intervals, {results.threads} threads compute; a process a run times"
         f" one reduction after {host['warm']} others; largest error {results.error_max:.1g}"
     )
     rows = list(_rows(results))

@@ -34,7 +34,7 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
     """Regularised: 0 at x = 0, 1 at x = 1. a and b are above 0."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
-    if x >= (a + 1) / (a + b + 2):
+    if x > (a + 1) / (a + b + 2):
         return 1 - incomplete_beta(1 - x, b, a)
     beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     return math.exp(a * math.log(x) + b * math.log1p(-x) - beta) / a * _fraction(x, a, b)

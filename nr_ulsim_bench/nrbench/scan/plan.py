@@ -58,7 +58,7 @@ def free_bytes(system: System) -> int | None:
 
 
 def table_bytes(system: System, quick: bool) -> tuple[int, str | None]:
-    """@return a multiple of the block, and what is wrong with the size, if anything"""
+    """@return a multiple of the block, and why it is not as large as it should be, if so"""
     caches = CACHES * last_level_bytes(system)
     wanted = max(QUICK_BYTES if quick else BYTES, caches)
     free = free_bytes(system)

@@ -23,7 +23,7 @@ RESULTS, REPORT, PLOT = "scan.ndjson", "scan.txt", "scan.png"
 
 
 def facts(options: Options, system: System) -> Line:
-    """Of the machine and of the table. "note": what is wrong with its size."""
+    """Of the machine and of the table."""
     size, note = plan.table_bytes(system, options.quick)
     return host.facts() | {
         "seed": options.seed,

@@ -20,7 +20,7 @@ TITLES = {
     "triad": "triad, floating",
     "triad-pinned": "triad, pinned",
 }
-ELSEWHERE = (2.33, 4.15, 4.5)  # by those who proposed the four steps, on a machine with several nodes
+ELSEWHERE = (2.33, 4.15, 4.5)  # times (a), by the source of the four steps
 
 
 def _rows(results: Results, names: tuple[str, ...], scanners: int) -> Iterator[list[str]]:
@@ -62,10 +62,11 @@ def report(results: Results) -> Iterator[str]:
     yield from _table(results, "Scan of the table", STEPS)
     several = results.contended
     if several:
-        title = f"With contention: {several} threads outside the pool scan it at once, each all of it; GB/s of all"
+        title = f"With contention: {several} threads outside the pool each scan it all, at once; sum in GB/s"
         yield from _table(results, title, STEPS, several)
     if results.nodes > 1:
-        yield f"Reported for this table elsewhere: (b) {ELSEWHERE[0]}, (c) {ELSEWHERE[1]}, (d) {ELSEWHERE[2]} x (a)"
+        ratios = ", ".join(f"({step}) {ratio}" for step, ratio in zip("bcd", ELSEWHERE))
+        yield f"Reported elsewhere, on a machine with several nodes: {ratios}"
     title = "The memory as STREAM measures it, with as many threads and no pool"
     yield from _table(results, title, (*READS, *TRIADS))
     yield from ["", "Verdicts:", *(f"  {verdict}" for verdict in verdicts(results)), *notes(results)]
