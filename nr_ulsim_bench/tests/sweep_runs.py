@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
+
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.record import Host, IdleState, Run
 

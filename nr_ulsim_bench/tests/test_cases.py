@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
+
 from nrbench.cases import bound_us, list_limit_us, parse_case, period_us, work_us
 
 

@@ -2,6 +2,7 @@
 """Claims about ratios need an interval on one side of the limit."""
 
 import pytest
+
 from nrbench.claims import Ratio, at_least_word, at_most_word, equal_word, round_ratio
 from nrbench.sweep.bootstrap import Interval
 

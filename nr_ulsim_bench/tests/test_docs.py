@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
+
 from nrbench import cli
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,6 +5,7 @@ import os
 
 import machine_tree
 import pytest
+
 from nrbench import host
 from nrbench.doctor import checks, memory
 from nrbench.doctor.finding import Level, Target

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import machine_tree
 import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
 from nrbench.doctor import apply as writer
 from nrbench.doctor import cli
 from nrbench.doctor.finding import Target
 from nrbench.doctor.settings import CPU, Change, SettingsError, boot_parameters, plan, same
 from nrbench.system import System, parse_cpus
-from typer import Typer
-from typer.testing import CliRunner
 
 WORKERS = parse_cpus("2-5")
 IRQ = "/proc/irq/{}/smp_affinity_list"

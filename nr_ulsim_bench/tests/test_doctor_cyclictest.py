@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from nrbench.doctor import cyclictest, latency
 from nrbench.doctor.finding import Target
 from nrbench.system import System, parse_cpus

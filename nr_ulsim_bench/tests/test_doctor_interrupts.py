@@ -3,6 +3,7 @@
 
 import machine_tree
 import pytest
+
 from nrbench.doctor.finding import Level, Target
 from nrbench.doctor.interrupts import interrupts, irqbalance
 from nrbench.system import CPU, parse_cpus

@@ -3,6 +3,7 @@
 
 import machine_tree
 import pytest
+
 from nrbench.doctor import checks
 from nrbench.doctor.finding import Target
 from nrbench.system import CPU, parse_cpus

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import machine_tree
 import pytest
-from nrbench.doctor import cli
-from nrbench.system import CPU
 from typer import Typer
 from typer.testing import CliRunner
+
+from nrbench.doctor import cli
+from nrbench.system import CPU
 
 
 def examine(*words):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import machine_tree
 import pytest
+
 from nrbench.doctor import gain, latency, wakes
 from nrbench.doctor.finding import Level, Target
 from nrbench.system import CPU, parse_cpus

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from nrbench.needed import PACKAGES, missing, require
 
 ROOT = Path(__file__).parent.parent

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
+
 from nrbench import bench
 from nrbench.pi import plan
 from nrbench.pi.judge import collect, verdicts

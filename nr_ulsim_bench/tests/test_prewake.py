@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
 from nrbench import bench, cli
 from nrbench.bench import report_again
 from nrbench.prewake import judge
@@ -13,7 +15,6 @@ from nrbench.prewake.plan import KINDS, STEPS, Options, make_plan, parse_scenari
 from nrbench.prewake.run import ask
 from nrbench.prewake.table import report
 from nrbench.stats import read_lines
-from typer.testing import CliRunner
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"

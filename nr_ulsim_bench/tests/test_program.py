@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from nrbench.backends import BACKENDS
 from nrbench.driver import Driver
 

@@ -4,6 +4,7 @@
 import io
 
 import pytest
+
 from nrbench import progress
 from nrbench.progress import Progress, clock_text
 

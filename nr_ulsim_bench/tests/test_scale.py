@@ -5,6 +5,7 @@ import json
 
 import pytest
 from matplotlib import pyplot as plt
+
 from nrbench.driver import BenchError
 from nrbench.scale import plot, run
 from nrbench.stats import read_lines

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from machine_tree import CPUS, tuned
+
 from nrbench import bench
 from nrbench.scan import plan
 from nrbench.scan.judge import collect, verdicts

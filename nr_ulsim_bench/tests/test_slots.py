@@ -2,6 +2,7 @@
 from pathlib import Path
 
 import pytest
+
 from nrbench.slots import SlotFileError, parse_line, read_slot_file
 
 HERE = Path(__file__).parent

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+
 from nrbench.sweep.bootstrap import (
     Interval,
     median_interval,

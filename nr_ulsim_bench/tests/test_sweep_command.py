@@ -6,10 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from nrbench import cli
-from nrbench.sweep.record import read_runs
 from sweep_tools import a_program
 from typer.testing import CliRunner
+
+from nrbench import cli
+from nrbench.sweep.record import read_runs
 
 OUTPUTS = Path(__file__).parent / "outputs"
 BUILD = os.environ.get("WS_BENCH_BUILD", "")

@@ -2,6 +2,10 @@
 """Two result files against each other."""
 
 import pytest
+from sweep_runs import HOST, OTHER_HOST, rounds, run
+from typer import Typer
+from typer.testing import CliRunner
+
 from nrbench.sweep.compare import (
     CANNOT,
     NOT_WORSE,
@@ -14,9 +18,6 @@ from nrbench.sweep.compare import (
 from nrbench.sweep.compare_cli import compare as command
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import ResultsError, to_line
-from sweep_runs import HOST, OTHER_HOST, rounds, run
-from typer import Typer
-from typer.testing import CliRunner
 
 TIMES = [100, 102, 104, 106, 108, 110, 112]
 

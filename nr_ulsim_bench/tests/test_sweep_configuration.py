@@ -2,10 +2,11 @@
 """What may stand in one table: one version of OAI, one set of programs, CPUs, environment and seed."""
 
 import pytest
+from sweep_runs import OTHER_HOST, run
+
 from nrbench.sweep.configuration import labels_of_sides
 from nrbench.sweep.frame import groups
 from nrbench.sweep.record import ResultsError
-from sweep_runs import OTHER_HOST, run
 
 
 def of(pool, sweep, program, oai="v2.1.0", threads=2, **changes):

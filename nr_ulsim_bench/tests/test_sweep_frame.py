@@ -2,10 +2,11 @@
 """Runs as a frame, by host and case; the old variant; the bound."""
 
 import pytest
+from sweep_runs import HOST, OTHER_HOST, rounds, run
+
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.frame import cores_of, groups, to_frame
-from sweep_runs import HOST, OTHER_HOST, rounds, run
 
 WORK = {SYMBOLS: 300.0, DECODING: 900.0, RX: 1380.0}
 

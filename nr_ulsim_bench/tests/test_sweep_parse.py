@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+
 from nrbench.sweep.figures import TITLES
 from nrbench.sweep.parse import OutputError, parse
 

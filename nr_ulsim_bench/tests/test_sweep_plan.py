@@ -4,10 +4,11 @@
 from collections import Counter
 from dataclasses import replace
 
+from sweep_runs import HOST
+
 from nrbench.sweep.plan import Setting, Sweep, in_order, still_to_do
 from nrbench.sweep.record import Build, identity
 from nrbench.sweep.run import Runner
-from sweep_runs import HOST
 
 SETTINGS = [
     Setting("scenario", case, ("-n1", f"-C{threads}"), pool, None, threads, program=pool, repeats=6)

@@ -4,10 +4,11 @@
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
+from sweep_runs import HOST, rounds, run, sweep
+
 from nrbench.sweep import plots
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import RX
-from sweep_runs import HOST, rounds, run, sweep
 
 
 @pytest.fixture(autouse=True)

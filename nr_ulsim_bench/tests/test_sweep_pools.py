@@ -6,12 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nrbench import cli
-from nrbench.sweep.parse import pool_of
-from nrbench.sweep.pools import wrong_pools
 from sweep_runs import NEW_POOL, build, rounds
 from sweep_tools import a_program
 from typer.testing import CliRunner
+
+from nrbench import cli
+from nrbench.sweep.parse import pool_of
+from nrbench.sweep.pools import wrong_pools
 
 OUTPUTS = Path(__file__).parent / "outputs"
 OAI, OURS = OUTPUTS / "v2.3.0-old-2-threads.txt", OUTPUTS / "v2.3.0-new-2-layers.txt"

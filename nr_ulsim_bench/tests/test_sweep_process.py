@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_program
 
 

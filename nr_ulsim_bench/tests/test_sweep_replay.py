@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+
 from nrbench.backends import BACKENDS, Present
 from nrbench.slots import Phase, SlotFile
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS

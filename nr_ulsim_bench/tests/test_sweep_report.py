@@ -5,11 +5,12 @@ import csv
 from html.parser import HTMLParser
 
 import pytest
+from rich.console import Console
+from sweep_runs import HOST, OTHER_HOST, at, build, rounds, run, sweep
+
 from nrbench.sweep import report
 from nrbench.sweep.record import ResultsError, to_line
 from nrbench.sweep.report import report_files, write_report
-from rich.console import Console
-from sweep_runs import HOST, OTHER_HOST, at, build, rounds, run, sweep
 
 VOID = {"meta", "img", "br"}
 

@@ -2,6 +2,8 @@
 """Every run once, none lost; and what is a round only if it was taken as one."""
 
 import pytest
+from sweep_runs import HOST, OTHER_HOST, at, rounds, run
+
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.facts import torn_rounds
 from nrbench.sweep.figures import RX
@@ -9,7 +11,6 @@ from nrbench.sweep.record import ResultsError
 from nrbench.sweep.rounds import merged, passes
 from nrbench.sweep.spins import OVER_ALL, ratio_over_all, spin_tables
 from nrbench.sweep.table import UNPAIRED, ratio_tables
-from sweep_runs import HOST, OTHER_HOST, at, rounds, run
 
 HOUR = 3600
 

@@ -6,11 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from sweep_runs import HOST
+
 from nrbench.sweep.plan import Setting, Sweep
 from nrbench.sweep.record import Build, ResultsError, read_runs
 from nrbench.sweep.run import Runner
 from nrbench.sweep.store import Writer, locked, put_aside
-from sweep_runs import HOST
 
 PROGRAM = "0123456789ab"
 SETTINGS = [

@@ -4,6 +4,7 @@
 import getopt
 
 import pytest
+
 from nrbench.sweep.oai_version import reason_against
 from nrbench.sweep.scenario import Case, ScenarioError, load, names, select
 

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from nrbench.sweep.record import read_runs
 from sweep_tools import a_program
+
+from nrbench.sweep.record import read_runs
 
 ROOT = Path(__file__).parent.parent
 OUTPUT = Path(__file__).parent / "outputs" / "v2.1.0-new-2-threads.txt"

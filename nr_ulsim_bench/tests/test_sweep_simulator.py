@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from sweep_tools import a_program
+
 from nrbench.sweep import process
 from nrbench.sweep.plan import Setting
 from nrbench.sweep.simulator import BuildError, Simulate, find
-from sweep_tools import a_program
 
 OUTPUTS = Path(__file__).parent / "outputs"
 

@@ -2,11 +2,12 @@
 """Pre-wake modes against each other, on times that are known."""
 
 import pytest
+from sweep_runs import rounds
+
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import RX
 from nrbench.sweep.spins import OVER_ALL, ratio_over_all, spin_tables
 from nrbench.sweep.table import UNPAIRED
-from sweep_runs import rounds
 
 NOISE = [1.0, 1.02, 0.98, 1.01, 0.99, 1.005, 0.995]
 

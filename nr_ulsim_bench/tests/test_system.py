@@ -6,6 +6,7 @@ import re
 
 import machine_tree
 import pytest
+
 from nrbench import host
 from nrbench.system import CPU, System, format_cpus, format_mask, parse_cpus, parse_mask, quota
 

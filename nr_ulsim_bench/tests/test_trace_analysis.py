@@ -2,9 +2,10 @@
 """The figures of synthetic event streams, to the nanosecond."""
 
 import pytest
+from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse, only, path_of
+
 from nrbench.trace import events as ev
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
-from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse, only, path_of
 
 SP, UD = (1, SYMBOL_PROCESSING), (1, ULSCH_DECODING)
 

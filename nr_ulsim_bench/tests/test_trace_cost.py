@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from nrbench.cases import BURST_CASES
 from nrbench.driver import Driver
 from nrbench.trace import events as ev

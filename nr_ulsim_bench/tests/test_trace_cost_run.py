@@ -5,6 +5,7 @@ import io
 import stat
 
 import pytest
+
 from nrbench.driver import BenchError
 from nrbench.stats import read_lines
 from nrbench.trace.errors import TraceError

@@ -8,9 +8,10 @@ import sys
 import time
 
 import pytest
+from test_trace_lttng import REASON, record
+
 from nrbench.trace import daemon, lttng
 from nrbench.trace.errors import TraceError
-from test_trace_lttng import REASON, record
 
 NONE = "<command><output><sessions/></output></command>"
 ONE = "<command><output><sessions><session><name>s</name></session></sessions></output></command>"

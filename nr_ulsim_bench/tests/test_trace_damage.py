@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 
 import pytest
+
 from nrbench.trace import apart, cli, ctf_files, lttng
 from nrbench.trace.errors import TraceError
 

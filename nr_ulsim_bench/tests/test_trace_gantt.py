@@ -2,11 +2,12 @@
 """What stands where in the picture of a slot."""
 
 import pytest
-from nrbench.trace.events import SYMBOL_PROCESSING
-from nrbench.trace.summary import Names
 from test_trace_analysis import phase_with_a_woken_worker
 from test_trace_scene import scene_of
 from trace_log import FUNC, MAIN, POOL, W0, Log, analyse, burst
+
+from nrbench.trace.events import SYMBOL_PROCESSING
+from nrbench.trace.summary import Names
 
 gantt = pytest.importorskip("nrbench.trace.gantt")
 BLUE, ORANGE, GREEN = gantt.COLORS[:3]

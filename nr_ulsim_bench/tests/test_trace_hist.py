@@ -4,6 +4,7 @@
 import math
 
 import pytest
+
 from nrbench.trace.hist import Times
 
 

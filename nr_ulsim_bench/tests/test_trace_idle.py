@@ -4,10 +4,11 @@
 import json
 
 import pytest
+from trace_log import MAIN, W0, W1, Log, analyse, only
+
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
 from nrbench.trace.summary import Names, summarize
 from nrbench.trace.text import tables
-from trace_log import MAIN, W0, W1, Log, analyse, only
 
 
 def phase_of_three_threads(log: Log) -> Log:

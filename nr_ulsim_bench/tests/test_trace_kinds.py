@@ -2,12 +2,13 @@
 """Which kinds of phases a report has, in which order, and what they and their pools are called."""
 
 import pytest
+from test_trace_analysis import phase_with_a_woken_worker
+from trace_log import FUNC, MAIN, POOL, W0, Log, analyse, burst, summary_of
+
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
 from nrbench.trace.ledger import KINDS_MAX
 from nrbench.trace.summary import Names, kinds
 from nrbench.trace.text import tables
-from test_trace_analysis import phase_with_a_woken_worker
-from trace_log import FUNC, MAIN, POOL, W0, Log, analyse, burst, summary_of
 
 
 def bursts_of_kinds(count: int, pid: int = 1, at: int = 0) -> Log:

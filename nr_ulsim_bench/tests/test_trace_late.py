@@ -2,10 +2,11 @@
 """Tasks that begin after the phase that pushed them has ended."""
 
 import pytest
+from trace_log import MAIN, W0, Log, analyse, only
+
 from nrbench.trace import events as ev
 from nrbench.trace.events import ULSCH_DECODING
 from nrbench.trace.summary import Names, summarize
-from trace_log import MAIN, W0, Log, analyse, only
 
 
 def late_tasks(counted: int = 4) -> Log:

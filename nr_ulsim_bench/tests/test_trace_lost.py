@@ -4,8 +4,9 @@
 import random
 
 import pytest
-from nrbench.trace.lost import Lost
 from trace_log import W0, Log, analyse, burst, only
+
+from nrbench.trace.lost import Lost
 
 
 def of(*stretches: tuple[int, int]) -> Lost:

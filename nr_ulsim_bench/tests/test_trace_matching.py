@@ -2,8 +2,9 @@
 """Which push belongs to which run, and which wake to which rise."""
 
 import pytest
-from nrbench.trace import events as ev
 from trace_log import MAIN, W0, W1, Log, analyse, only
+
+from nrbench.trace import events as ev
 
 
 def figures_of_wakes(log: Log):

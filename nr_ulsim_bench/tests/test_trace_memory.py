@@ -4,9 +4,10 @@
 import gc
 
 import pytest
+from trace_log import FUNC, GROUP, MAIN, POOL, W0, Log, burst
+
 from nrbench.trace import events as ev
 from nrbench.trace.analysis import Analysis
-from trace_log import FUNC, GROUP, MAIN, POOL, W0, Log, burst
 
 SLOT_NS = 500_000
 

@@ -2,6 +2,7 @@
 """The curves of distributions: their points, and whose they are."""
 
 import pytest
+
 from nrbench.trace.figures import Figures
 
 plots = pytest.importorskip("nrbench.trace.plots")

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from nrbench.trace.lttng import possible_cpus
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,8 +12,9 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from nrbench.trace import record
 from test_trace_record import END, WHOLE, Model
+
+from nrbench.trace import record
 
 Usage = namedtuple("Usage", "total used free")
 

@@ -7,12 +7,13 @@ import struct
 from pathlib import Path
 
 import pytest
+from test_trace_analysis import phase_with_a_woken_worker
+from trace_log import Log, burst, summary_of
+
 from nrbench.trace import cli, ctf_files, report
 from nrbench.trace import events as ev
 from nrbench.trace.errors import TraceError
 from nrbench.trace.text import text
-from test_trace_analysis import phase_with_a_woken_worker
-from trace_log import Log, burst, summary_of
 
 
 def test_the_summary_has_the_figures_in_us():

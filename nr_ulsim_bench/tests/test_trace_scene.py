@@ -2,12 +2,13 @@
 """What a picture of a slot shows, and that it can be drawn."""
 
 import pytest
+from test_trace_analysis import phase_with_a_woken_worker
+from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse
+
 from nrbench.trace import events as ev
 from nrbench.trace.scene import Scene
 from nrbench.trace.slots import SlotName, Window
 from nrbench.trace.summary import Names
-from test_trace_analysis import phase_with_a_woken_worker
-from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse
 
 
 def scene_of(log: Log, begin: int, end: int) -> Scene:

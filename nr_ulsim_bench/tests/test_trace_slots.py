@@ -2,10 +2,11 @@
 """Which slot is which, and which is the longest."""
 
 import pytest
+from trace_log import MAIN, Log, analyse, burst
+
 from nrbench.trace.errors import TraceError
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
 from nrbench.trace.slots import SlotName, parse_name
-from trace_log import MAIN, Log, analyse, burst
 
 
 def slot(log: Log, at: int, frame: int, slot: int, lengths=(10, 20), id: int = 0, tid: int = MAIN) -> int:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from nrbench.trace import symbols
 from nrbench.trace.state import Process
 from nrbench.trace.symbols import Symbols, function_at

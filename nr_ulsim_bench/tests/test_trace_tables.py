@@ -2,11 +2,12 @@
 """What the tables of a report say, to the character, and what it says of losses."""
 
 import pytest
+from test_trace_analysis import phase_with_a_woken_worker
+from trace_log import MAIN, POOL, W0, Log, summary_of
+
 from nrbench.trace import events as ev
 from nrbench.trace.events import ULSCH_DECODING
 from nrbench.trace.text import Table, losses, tables, text
-from test_trace_analysis import phase_with_a_woken_worker
-from trace_log import MAIN, POOL, W0, Log, summary_of
 
 
 def table_of(summary, title: str) -> Table:

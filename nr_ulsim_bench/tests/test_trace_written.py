@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from trace_log import FUNC, POOL, Log, LogTrace, burst
+
 from nrbench.trace import cli, report
 from nrbench.trace import events as ev
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
-from trace_log import FUNC, POOL, Log, LogTrace, burst
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "t"  # of the trace; it is not looked at

@@ -3,11 +3,12 @@ import json
 
 import machine_tree
 import pytest
+from sweep_runs import HOST
+
 from nrbench import host, wakefacts
 from nrbench.sweep.facts import host_differences
 from nrbench.sweep.record import Host
 from nrbench.system import CPU, System
-from sweep_runs import HOST
 
 GUEST = {
     "/proc/cmdline": "quiet root=UUID=12-34 ip=10.0.0.7::eth0 sched_vcpu_pack=15 luks.uuid=9 init=/a -- -k\n",

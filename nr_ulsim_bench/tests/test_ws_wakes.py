@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from nrbench import host
 from nrbench.doctor import latency, wakes
 from nrbench.doctor.finding import Target
