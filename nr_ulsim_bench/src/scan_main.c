@@ -201,7 +201,7 @@ int main(int argc, char **argv)
   if (!words_parse(line, parse_word, &bench.request, error, sizeof error))
     return fail(error);
   if (!makes_sense(&bench))
-    return fail("request: blocks are a multiple of 4096 bytes, two or more a node; scanners, passes: above 0");
+    return fail("request: blocks of N x 4096 bytes, two or more a node; scanners and passes above 0");
   const char *const failed = measure(&bench);
   ws_pool_destroy(bench.pool);
   triad_free(&bench.triad);

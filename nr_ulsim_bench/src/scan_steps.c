@@ -51,14 +51,15 @@ static void scan_node(scan_t *scan, uint32_t node)
 static void scan_node_by_node(scan_t *scan)
 {
   const nodes_t *const nodes = scan->table->nodes;
+  cpu_set_t before;
+  sched_getaffinity(0, sizeof before, &before);
   for (uint32_t n = 0; n < nodes->count; n++) {
     const uint32_t node = (scan->index + n) % nodes->count;
     if (nodes->count > 1)
       nodes_move(&nodes->node[node].cpus);
     scan_node(scan, node);
   }
-  if (nodes->count > 1)
-    nodes_move(&nodes->all);
+  nodes_move(&before);
 }
 
 static void scan_table(void *scanners_arg, uint32_t index)
