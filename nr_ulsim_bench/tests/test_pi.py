@@ -82,6 +82,8 @@ def test_the_f_test_is_two_sided_and_has_no_order():
     assert f_test(one, other).p == pytest.approx(f_test(other, one).p)
     assert f_test(one, other).p == pytest.approx(2 * f_above(9, 4, 4))
     assert f_test(one, one).p == pytest.approx(1.0)
+    far = [1e6 * value for value in one]
+    assert 0 < f_test(one, far).p < 1e-20 and f_test(far, one).p == pytest.approx(f_test(one, far).p)
     assert f_test(one, [1.0]) is None and f_test(one, [2.0, 2.0]) is None
 
 

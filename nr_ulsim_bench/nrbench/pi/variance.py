@@ -64,7 +64,8 @@ def f_test(first: Sequence[float], second: Sequence[float]) -> Outcome | None:
         return None
     value = variances[0] / variances[1]
     above = f_above(value, len(first) - 1, len(second) - 1)
-    return Outcome(value, min(1.0, 2 * min(above, 1 - above)))
+    below = f_above(1 / value, len(second) - 1, len(first) - 1)  # not 1 - above, which may round to 0
+    return Outcome(value, min(1.0, 2 * min(above, below)))
 
 
 def welch_test(first: Sequence[float], second: Sequence[float]) -> Outcome | None:
