@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ci/bench runs: pools against pools, recorded slots, pre-wake, cost of tracing, simulated scaling."""
+"""What ci/bench runs: pools against pools, recorded slots, pre-wake, tracing, scaling, scans, reduction."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import Any, Sequence
 from nrbench import host
 from nrbench.driver import BenchError, Driver
 from nrbench.matplotlib_home import matplotlib_apart
+from nrbench.pi import plan as pi_plan
+from nrbench.pi import run as pi
 from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
 from nrbench.prewake import plan as prewake_plan
 from nrbench.prewake import run as prewake
 from nrbench.progress import say
 from nrbench.run import Runner
 from nrbench.scale import run as scale
+from nrbench.scan import plan as scan_plan
+from nrbench.scan import run as scan
 from nrbench.stats import Line, read_lines, summarize
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay, session
@@ -26,7 +30,7 @@ from nrbench.tracecost import run as tracecost
 from nrbench.verdict import all_verdicts
 
 # Parts with programs or reports of their own
-PREWAKE, TRACE, REPLAY, SCALE = "prewake", "trace", "replay", "scale"
+PREWAKE, TRACE, REPLAY, SCALE, SCAN, PI = "prewake", "trace", "replay", "scale", "scan", "pi"
 BUDGET_S, QUICK_BUDGET_S = 430.0, 90.0
 RESULTS, REPORT = "results.ndjson", "report.txt"
 
@@ -133,9 +137,34 @@ def run_prewake(request: Request, quick: bool) -> None:
     prewake.run(request.program.with_name("ws-prewake"), options, request.out)
 
 
+def run_scan(request: Request) -> None:
+    options = scan_plan.Options(request.quick, request.rounds, request.seed)
+    scan.run(request.program.with_name(scan.NAME), options, request.out)
+
+
+def run_pi(request: Request) -> None:
+    options = pi_plan.Options(host.cores(), request.quick, request.rounds, request.seed, request.backends)
+    pi.run(request.program.with_name(pi.NAME), options, request.out)
+
+
+def run_named(request: Request) -> int:
+    """
+    The parts that are run only if they are asked for by name.
+
+    @return exit status
+    """
+    only = set(request.only)
+    for part, run_part in ((TRACE, run_trace), (SCAN, run_scan), (PI, run_pi)):
+        if part in only:
+            run_part(request)
+    if SCALE in only:  # computes only: nothing is measured on this machine
+        return scale.run(request.out, request.quick, request.backends, request.rounds)
+    return session.OK
+
+
 def run(request: Request) -> int:
     """
-    All parts; pre-wake among them shortly, unless it is asked for by name; tracing and scaling only then.
+    All parts; pre-wake among them shortly, unless it is asked for by name. See run_named() for the others.
 
     @return exit status: see sweep.session.carry_out()
     """
@@ -148,15 +177,11 @@ def run(request: Request) -> int:
         status = run_replay(request, by_name=REPLAY in only)
     if status == session.INTERRUPTED:
         return status
-    if TRACE in only:
-        run_trace(request)
     everything = not (only or request.quick or request.backends)
     if PREWAKE in only or (everything and request.program.with_name("ws-prewake").is_file()):
         print()
         run_prewake(request, request.quick or PREWAKE not in only)
-    if SCALE in only:  # computes only: nothing is measured on this machine
-        status = max(status, scale.run(request.out, request.quick, request.backends, request.rounds))
-    return status
+    return max(status, run_named(request))
 
 
 def report_lines(lines: list[Line], out: Path) -> None:
@@ -185,6 +210,8 @@ def report_again(out: Path) -> None:
         prewake.RESULTS: lambda: prewake.report_again(out),
         tracecost.RESULTS: lambda: tracecost.report_again(out),
         scale.RESULTS: lambda: scale.report_again(out),
+        scan.RESULTS: lambda: scan.report_again(out),
+        pi.RESULTS: lambda: pi.report_again(out),
     }
     there = [name for name in parts if (out / name).is_file()]
     if not there:

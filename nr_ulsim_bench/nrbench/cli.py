@@ -24,7 +24,7 @@ from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
 
-PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, bench.TRACE, bench.SCALE)
+PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, bench.TRACE, bench.SCALE, bench.SCAN, bench.PI)
 Part = Enum("Part", {name: name for name in PARTS_AND_MORE})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Sequence
 from nrbench.backends import BACKENDS, OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.contest import contest_ratios
-from nrbench.host import TEXT, fact_text
+from nrbench.host import TEXT, fact_text, is_busy
 from nrbench.plan import (
     CLASSES,
     FIB_CASES,
@@ -46,6 +46,21 @@ def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join(
             [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
         )
+
+
+def host_line(host: dict[str, Any]) -> str:
+    """In one line, for parts with a report of their own."""
+    return (
+        f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
+        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start, "
+        f"{host['rounds']} rounds, seed {host['seed']}"
+    )
+
+
+def busy_lines(host: dict[str, Any]) -> Iterator[str]:
+    """A note, if other programs were running at the start."""
+    if is_busy(host["load"], host["cores"]):
+        yield f"note: load {host['load']} at the start: the figures show other programs, too"
 
 
 def pool_order(key: Key) -> tuple[int, str, int]:

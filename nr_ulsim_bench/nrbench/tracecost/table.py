@@ -8,7 +8,7 @@ from typing import Any, Iterator, Sequence
 
 import pandas as pd
 
-from nrbench.table import layout
+from nrbench.table import host_line, layout
 from nrbench.tracecost.judge import (
     EVENT_NS_MAX,
     FIELDS,
@@ -112,14 +112,6 @@ def _notes(lines: Sequence[Line]) -> Iterator[str]:
         yield f"{lost} events found no room in the buffers, so the recorded figures are too low"
     for error, count in sorted(Counter(line["error"] for line in lines if "error" in line).items()):
         yield f"without a result: {count} measurements: {error}"
-
-
-def host_line(host: dict[str, Any]) -> str:
-    return (
-        f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
-        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start, "
-        f"{host['rounds']} rounds, seed {host['seed']}"
-    )
 
 
 def report(lines: Sequence[Line]) -> list[str]:

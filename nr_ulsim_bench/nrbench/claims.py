@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+Ratios of two measurements that were taken in the same rounds, and what they allow to claim.
+
+PASS: the whole interval keeps the limit. MISS: no part of it does. OPEN: the rounds do not tell, or there are
+too few of them. ----: there are no figures.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Mapping, NamedTuple
+
+from nrbench.sweep.bootstrap import Interval, median_interval
+
+Rounds = Mapping[int, float]  # value by round
+
+
+class Ratio(NamedTuple):
+    value: float
+    interval: Interval | None  # 95 %; None = too few rounds
+
+    def __str__(self) -> str:
+        if self.interval is None:
+            return f"{self.value:.3f} [?]"
+        return f"{self.value:.3f} [{self.interval.low:.3f}, {self.interval.high:.3f}]"
+
+
+def round_ratio(of: Rounds, to: Rounds) -> Ratio | None:
+    """Median over the rounds of the ratio in a round. None: no round has both."""
+    ratios = [of[number] / to[number] for number in sorted(of.keys() & to.keys())]
+    return Ratio(statistics.median(ratios), median_interval(ratios)) if ratios else None
+
+
+def _within_word(ratio: Ratio | None, low: float, high: float) -> str:
+    if ratio is None:
+        return "----"
+    interval = ratio.interval
+    if interval is None:
+        return "OPEN"
+    if low <= interval.low and interval.high <= high:
+        return "PASS"
+    return "MISS" if interval.high < low or interval.low > high else "OPEN"
+
+
+def equal_word(ratio: Ratio | None, most: float) -> str:
+    """@param most  the ratio up to which two values count as equal"""
+    return _within_word(ratio, 1 / most, most)
+
+
+def at_least_word(ratio: Ratio | None, limit: float) -> str:
+    return _within_word(ratio, limit, math.inf)
+
+
+def at_most_word(ratio: Ratio | None, limit: float) -> str:
+    return _within_word(ratio, 0.0, limit)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pi_sum.h"
+
+double pi_sum(uint64_t intervals, uint64_t first, uint64_t end)
+{
+  const double width = 1.0 / (double)intervals;
+  double sum = 0;
+  for (uint64_t i = first; i < end; i++) {
+    const double x = ((double)i + 0.5) * width;
+    sum += 4 / (1 + x * x);
+  }
+  return sum;
+}

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part pi: tests of variances against known values, verdicts on made-up rounds; ws-pi itself."""
+
+import json
+import os
+import random
+import subprocess
+from pathlib import Path
+from statistics import NormalDist
+
+import pytest
+
+from nrbench import bench
+from nrbench.pi import plan
+from nrbench.pi.judge import collect, verdicts
+from nrbench.pi.plan import Options
+from nrbench.pi.table import report
+from nrbench.pi.variance import f_above, f_test, incomplete_beta, t_outside, welch_test
+
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
+needs_program = pytest.mark.skipif(
+    not (BUILD and (PROGRAMS / "ws-pi").is_file()), reason="WS_BENCH_BUILD names no build of ws-pi"
+)
+HOST = {
+    "bench": "host",
+    "cpu": "Some CPU",
+    "cores": 2,
+    "kernel": "6.8",
+    "commit": None,
+    "load": 0.0,
+    "rounds": 200,
+    "seed": 1,
+    "intervals": 2000000,
+    "warm": 2,
+    "missing": {"openmp-llvm": "not built"},
+}
+
+
+@pytest.mark.parametrize(
+    "x, a, b, value",
+    [
+        (0.0, 2, 3, 0.0),
+        (1.0, 2, 3, 1.0),
+        (0.3, 1, 1, 0.3),
+        (0.5, 7, 7, 0.5),
+        (0.25, 2, 2, 0.15625),  # 3 x^2 - 2 x^3
+        (0.2, 1, 5, 1 - 0.8**5),
+        (0.9, 5, 1, 0.9**5),
+        (0.5, 0.5, 0.5, 0.5),
+        (0.25, 0.5, 0.5, 1 / 3),  # 2 / pi * asin(sqrt(x))
+    ],
+)
+def test_the_incomplete_beta_function(x, a, b, value):
+    assert incomplete_beta(x, a, b) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "value, upper, lower, p",
+    [
+        (161.448, 1, 1, 0.05),  # from printed tables of the distribution
+        (19.0, 2, 2, 0.05),
+        (4.2565, 2, 9, 0.05),
+        (2.9782, 10, 10, 0.05),
+        (4.8491, 10, 10, 0.01),
+        (1.3519, 120, 120, 0.05),
+        (1.0, 199, 199, 0.5),
+    ],
+)
+def test_the_f_distribution(value, upper, lower, p):
+    assert f_above(value, upper, lower) == pytest.approx(p, rel=2e-4)
+
+
+@pytest.mark.parametrize("value, degrees, p", [(12.7062, 1, 0.05), (2.2281, 10, 0.05), (2.5758, 1e7, 0.01)])
+def test_students_distribution(value, degrees, p):
+    assert t_outside(value, degrees) == pytest.approx(p, rel=2e-4)
+
+
+def test_the_f_test_is_two_sided_and_has_no_order():
+    one, other = [1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 4.0, 7.0, 10.0, 13.0]
+    assert f_test(one, other).value == pytest.approx(1 / 9)
+    assert f_test(one, other).p == pytest.approx(f_test(other, one).p)
+    assert f_test(one, other).p == pytest.approx(2 * f_above(9, 4, 4))
+    assert f_test(one, one).p == pytest.approx(1.0)
+    far = [1e6 * value for value in one]
+    assert 0 < f_test(one, far).p < 1e-20 and f_test(far, one).p == pytest.approx(f_test(one, far).p)
+    assert f_test(one, [1.0]) is None and f_test(one, [2.0, 2.0]) is None
+
+
+def test_welchs_test():
+    found = welch_test([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])  # as many, of the same variance: 4 degrees
+    assert found.value == pytest.approx(-3.674, abs=1e-3)
+    assert found.p == pytest.approx(t_outside(3.6742346, 4))
+
+
+def times_ms(mean, deviation, rounds, jitter):
+    """Normally distributed, as exactly as so few can be; in an order of their own."""
+    times = [NormalDist(mean, deviation).inv_cdf((number + 0.5) / rounds) for number in range(rounds)]
+    return jitter.sample(times, rounds)
+
+
+def lines_of(pinned=(10.0, 0.1), rival=(10.5, 0.1), rounds=200, outliers=0):
+    """(mean, standard deviation) in ms; floating has (10, 0.2)."""
+    jitter = random.Random(1)
+    lines = []
+    for how, (mean, deviation) in {"ws": (10.0, 0.2), "ws-pinned": pinned, "onetbb": rival}.items():
+        for number, time_ms in enumerate(times_ms(mean, deviation, rounds, jitter)):
+            late_ms = 5 if how == "ws" and number < outliers else 0
+            labels = {"bench": "pi", "how": how, "round": number, "threads": 2}
+            lines.append(labels | {"version": "1", "pi_error": 1e-14, "ns": (time_ms + late_ms) * 1e6})
+    return [HOST, *lines]
+
+
+def words_of(lines):
+    return [verdict.split()[0] for verdict in verdicts(collect(lines))]
+
+
+def test_less_deviation_equal_means_and_a_slower_rival():
+    assert words_of(lines_of()) == ["PASS", "PASS", "PASS"]
+    first = next(iter(verdicts(collect(lines_of()))))
+    assert "standard deviation -50 %" in first and first.endswith(": significant")
+
+
+def test_more_deviation_other_means_and_a_faster_rival():
+    assert words_of(lines_of(pinned=(11.0, 0.4), rival=(9.0, 0.1))) == ["MISS", "MISS", "MISS"]
+
+
+def test_no_claim_without_significance():
+    lines = lines_of(pinned=(10.0, 0.19), rival=(9.95, 0.5), rounds=20)
+    assert words_of(lines)[0] == "OPEN" and words_of(lines)[2] == "OPEN"
+    assert next(iter(verdicts(collect(lines)))).endswith(": no claim")
+
+
+def test_one_outlier_is_no_claim_although_the_f_test_says_so():
+    lines = lines_of(pinned=(10.0, 0.2), outliers=1)
+    results = collect(lines)
+    floating, pinned = (list(results.ms[how].values()) for how in ("ws", "ws-pinned"))
+    assert f_test(floating, pinned).p < 0.001
+    assert words_of(lines)[0] == "OPEN"
+
+
+def test_few_runs_leave_everything_open():
+    assert set(words_of(lines_of(rounds=3))) == {"OPEN"}
+
+
+def test_the_report_names_all_that_took_part_and_what_did_not():
+    lines = [*lines_of(), {"bench": "pi", "how": "onetbb", "round": 200, "error": "killed"}]
+    text = "\n".join(report(collect(lines)))
+    for part in ("pinned by an observer", "oneTBB", "missing: openmp-llvm (not built)", "onetbb: killed"):
+        assert part in text
+    assert "OpenMP reduction" not in text
+
+
+def test_a_report_without_figures():
+    assert "\n".join(report(collect([HOST]))).count("----") == 2
+
+
+def test_each_round_has_every_library_once():
+    options = Options(cores=2, rounds=30, seed=5)
+    rounds = plan.make_rounds(options, options.names)
+    assert all(sorted(names) == sorted(options.names) for names in rounds)
+    assert len({tuple(names) for names in rounds}) > 10
+    assert rounds == plan.make_rounds(options, options.names)
+
+
+def test_rivals_may_be_chosen():
+    assert Options(cores=2, backends=("ws", "onetbb")).names == ["ws", "ws-pinned", "onetbb"]
+
+
+def ask(*words):
+    done = subprocess.run([PROGRAMS / "ws-pi", *words], capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+@needs_program
+@pytest.mark.parametrize("name", list(plan.WORDS))
+@pytest.mark.parametrize("workers", [0, 3])
+def test_each_library_computes_pi(name, workers):
+    words = plan.WORDS[name]
+    if not (PROGRAMS / f"libpi_{words[0].partition('=')[2]}.so").is_file():
+        pytest.skip(f"{name} was not built")
+    status, answer = ask(*words, "intervals=1000000", "warm=1", f"workers={workers}")
+    assert status == 0 and answer["pi_error"] < 1e-10 and answer["threads"] == workers + 1
+
+
+@needs_program
+@pytest.mark.parametrize("word", ["how=none", "how=../x", "intervals=10", "pin_step=-1", "x"])
+def test_ws_pi_explains_what_it_does_not_understand(word):
+    status, answer = ask(word)
+    assert status == 1 and answer["error"]
+
+
+@needs_program
+def test_a_quick_run_writes_results_report_and_plot(tmp_path, capsys):
+    request = bench.Request(PROGRAMS / "ws-bench", tmp_path, tmp_path, ("pi",), quick=True, rounds=5)
+    assert bench.run(request) == 0
+    assert sorted(os.listdir(tmp_path)) == ["pi.ndjson", "pi.png", "pi.txt"]
+    text = capsys.readouterr().out
+    assert "ws_reduce, floating" in text and "without a result" not in text
+    bench.report_again(tmp_path)
+    assert capsys.readouterr().out == text

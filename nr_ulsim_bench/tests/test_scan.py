@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part scan: the size of the table, its report and verdicts on made-up rounds; ws-scan itself."""
+
+import json
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from machine_tree import CPUS, tuned
+
+from nrbench import bench
+from nrbench.scan import plan
+from nrbench.scan.judge import best_reads, collect, verdicts
+from nrbench.scan.plan import MIB, Options, table_bytes
+from nrbench.scan.table import report
+from nrbench.system import CPU
+
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
+needs_program = pytest.mark.skipif(
+    not (BUILD and (PROGRAMS / "ws-scan").is_file()), reason="WS_BENCH_BUILD names no build of ws-scan"
+)
+HOST = {
+    "bench": "host",
+    "cpu": "Some CPU",
+    "cores": 2,
+    "kernel": "6.8",
+    "commit": None,
+    "load": 0.0,
+    "rounds": 9,
+    "seed": 1,
+    "bytes": 256 * MIB,
+    "block_bytes": MIB,
+    "passes": 3,
+    "last_level_bytes": 32 * MIB,
+    "note": None,
+}
+GB_PER_S = {"one": 10.0, "nodes": 10.0, "parallel": 18.0, "hints": 18.0, "read": 18.2, "triad": 16.0}
+
+
+def lines_of(gb_per_s=None, rounds=9, nodes=1, noise=0.005, **more):
+    """One line for each case and round, alone; the steps with contention too."""
+    jitter = random.Random(1)
+    lines = []
+    for number in range(rounds):
+        for step, value in {**GB_PER_S, **(gb_per_s or {})}.items():
+            for scanners in (1, 4) if step in ("one", "nodes", "parallel", "hints") else (1,):
+                lines.append(
+                    {"bench": "scan", "round": number, "step": step, "scanners": scanners, "threads": 2}
+                    | {"nodes": nodes, "misplaced_blocks": 0, "bytes": 256 * MIB}
+                    | {"gb_per_s": value * (1 + noise * jitter.uniform(-1, 1))}
+                    | more
+                )
+    return [HOST, *lines]
+
+
+def words_of(lines):
+    return [verdict.split()[0] for verdict in verdicts(collect(lines))]
+
+
+def test_equal_steps_and_the_bandwidth_of_the_memory_pass():
+    assert words_of(lines_of()) == ["PASS", "PASS"]
+
+
+def test_a_scan_that_is_slower_than_the_memory_misses():
+    assert words_of(lines_of({"read": 22.0})) == ["PASS", "MISS"]
+
+
+def test_the_faster_of_pinned_and_floating_is_what_counts():
+    assert words_of(lines_of({"read": 12.0, "read-pinned": 22.0}))[1] == "MISS"
+    assert words_of(lines_of({"read": 18.2, "read-pinned": 12.0}))[1] == "PASS"
+
+
+def test_in_each_round_the_faster_read_counts():
+    results = collect(lines_of({"read-pinned": 18.2}, noise=0.1))
+    for number, gb_per_s in best_reads(results).items():
+        assert gb_per_s == max(results.rounds(name)[number] for name in ("read", "read-pinned"))
+
+
+def test_noise_and_few_rounds_leave_the_verdicts_open():
+    assert words_of(lines_of({"read": 19.0}, noise=0.3)) == ["OPEN", "OPEN"]
+    assert words_of(lines_of(rounds=4)) == ["OPEN", "OPEN"]
+
+
+def test_on_several_nodes_hints_have_to_gain_something():
+    assert words_of(lines_of({"hints": 20.0}, nodes=4))[0] == "PASS"
+    assert words_of(lines_of({"hints": 16.0}, nodes=4))[0] == "MISS"
+    assert words_of(lines_of(nodes=4))[0] == "OPEN"
+
+
+def test_the_report_has_all_tables():
+    text = "\n".join(report(collect(lines_of())))
+    for part in ("(a) one thread", "4 threads outside the pool", "read, floating", "triad, floating"):
+        assert part in text
+    assert "1.8" in next(line for line in text.splitlines() if line.startswith("(c) "))
+    assert "Reported elsewhere" not in text and "note" not in text
+    assert "(d) 4.5" in "\n".join(report(collect(lines_of(nodes=2))))
+
+
+def test_errors_and_notes_are_named():
+    lines = [HOST | {"note": "the table is small", "load": 2.0}, {"bench": "scan", "round": 0, "error": "no"}]
+    text = "\n".join(report(collect(lines)))
+    assert "without a result: 1 times: ws-scan: no" in text
+    assert "the table is small" in text and "load 2.0" in text
+    assert text.count("----") == 2
+
+
+def caches(l3="32768K"):
+    """Each CPU has a cache of its own; four share one of the last level."""
+    files = {}
+    for cpu in range(CPUS):
+        folder = f"{CPU}/cpu{cpu}/cache"
+        shared = "0-3" if cpu < 4 else "4-7"
+        for index, (level, size, cpus) in enumerate([(1, "32K", str(cpu)), (3, l3, shared)]):
+            files |= {
+                f"{folder}/index{index}/level": f"{level}\n",
+                f"{folder}/index{index}/size": f"{size}\n",
+                f"{folder}/index{index}/shared_cpu_list": f"{cpus}\n",
+            }
+    return files
+
+
+def machine(tmp_path, free_kib, **files):
+    return tuned(tmp_path, {**caches(**files), "/proc/meminfo": f"MemAvailable: {free_kib} kB\n"})
+
+
+def test_all_caches_of_the_last_level_count(tmp_path):
+    assert plan.last_level_bytes(machine(tmp_path, 1)) == 64 * MIB
+
+
+@pytest.mark.parametrize(
+    "free_gib, quick, l3, mib, noted",
+    [
+        (64, False, "32768K", 1024, False),
+        (64, True, "32768K", 256, False),
+        (64, True, "256M", 2048, False),  # four times both caches
+        (1, True, "32768K", 128, True),
+    ],
+)
+def test_the_table_is_larger_than_the_caches_if_memory_allows(tmp_path, free_gib, quick, l3, mib, noted):
+    size, note = table_bytes(machine(tmp_path, free_gib << 20, l3=l3), quick)
+    assert size == mib * MIB and (note is not None) == noted
+
+
+def test_unknown_caches_are_noted(tmp_path):
+    assert "not known" in table_bytes(tuned(tmp_path, {}), True)[1]
+
+
+def test_each_round_has_a_seed_of_its_own():
+    words = [plan.words(Options(seed=3), number, MIB) for number in range(3)]
+    assert len({tuple(words_of_round) for words_of_round in words}) == 3
+
+
+def ask(*words):
+    done = subprocess.run([PROGRAMS / "ws-scan", *words], capture_output=True, text=True, check=False)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@needs_program
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_ws_scan_reads_each_block_in_every_case(workers):
+    words = [f"bytes={7 * MIB}", "block_bytes=65536", "scanners=3", "passes=2", f"workers={workers}"]
+    status, answers = ask(*words)
+    assert status == 0 and len(answers) == 12
+    assert not [answer for answer in answers if "error" in answer]
+    assert all(answer["ns"] > 0 and answer["threads"] == workers + 1 for answer in answers)
+    contended = [answer for answer in answers if answer["scanners"] == 3]
+    assert len(contended) == 4 and all(answer["bytes"] == 3 * 7 * MIB for answer in contended)
+
+
+@needs_program
+@pytest.mark.parametrize("word", ["block_bytes=100", "bytes=4096", "scanners=0", "passes=0", "x=1"])
+def test_ws_scan_explains_what_it_does_not_understand(word):
+    status, (answer,) = ask(word)
+    assert status == 1 and answer["error"].startswith("request: ")
+
+
+@needs_program
+def test_a_quick_run_writes_results_report_and_plot(tmp_path, capsys):
+    request = bench.Request(PROGRAMS / "ws-bench", tmp_path, tmp_path, ("scan",), quick=True, rounds=1)
+    assert bench.run(request) == 0
+    assert sorted(os.listdir(tmp_path)) == ["scan.ndjson", "scan.png", "scan.txt"]
+    text = capsys.readouterr().out
+    assert "Verdicts:" in text and "without a result" not in text
+    bench.report_again(tmp_path)
+    assert capsys.readouterr().out == text
