@@ -147,24 +147,16 @@ def run_pi(request: Request) -> None:
     pi.run(request.program.with_name(pi.NAME), options, request.out)
 
 
-def run_named(request: Request) -> int:
-    """
-    The parts that are run only if they are asked for by name.
-
-    @return exit status
-    """
-    only = set(request.only)
+def run_named(request: Request) -> None:
+    """The measurements that are made only if they are asked for by name."""
     for part, run_part in ((TRACE, run_trace), (SCAN, run_scan), (PI, run_pi)):
-        if part in only:
+        if part in request.only:
             run_part(request)
-    if SCALE in only:  # computes only: nothing is measured on this machine
-        return scale.run(request.out, request.quick, request.backends, request.rounds)
-    return session.OK
 
 
 def run(request: Request) -> int:
     """
-    All parts; pre-wake among them shortly, unless it is asked for by name. See run_named() for the others.
+    All parts; pre-wake among them shortly, unless it is asked for by name; the others only then.
 
     @return exit status: see sweep.session.carry_out()
     """
@@ -181,7 +173,10 @@ def run(request: Request) -> int:
     if PREWAKE in only or (everything and request.program.with_name("ws-prewake").is_file()):
         print()
         run_prewake(request, request.quick or PREWAKE not in only)
-    return max(status, run_named(request))
+    run_named(request)
+    if SCALE in only:  # computes only: nothing is measured on this machine
+        status = max(status, scale.run(request.out, request.quick, request.backends, request.rounds))
+    return status
 
 
 def report_lines(lines: list[Line], out: Path) -> None:

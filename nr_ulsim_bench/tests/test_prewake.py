@@ -198,6 +198,8 @@ def test_the_command_line_takes_the_part_alone(tmp_path, monkeypatch):
         (["--only", "replay", "--quick"], ["short replay"]),
         (["--only", "prewake"], ["full prewake"]),
         (["--only", "prewake", "--only", "wake", "--quick"], ["pools", "quick prewake"]),
+        (["--only", "scan"], ["scan"]),
+        (["--only", "pi", "--only", "scan", "--only", "trace"], ["trace", "scan", "pi"]),
     ],
 )
 def test_a_run_of_everything_has_the_short_versions(words, parts, tmp_path, monkeypatch):
@@ -209,7 +211,8 @@ def test_a_run_of_everything_has_the_short_versions(words, parts, tmp_path, monk
     def note_replay(asked):
         ran.append("short replay" if asked.short else "full replay")
 
-    monkeypatch.setattr(bench, "run_pools", lambda request: ran.append("pools"))
+    for part in ("pools", "trace", "scan", "pi"):
+        monkeypatch.setattr(bench, f"run_{part}", lambda request, part=part: ran.append(part))
     monkeypatch.setattr(bench.prewake, "run", note_prewake)
     monkeypatch.setattr(bench.replay, "run", note_replay)
     (tmp_path / "ws-prewake").touch()
