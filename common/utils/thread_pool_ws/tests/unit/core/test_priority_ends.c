@@ -153,6 +153,27 @@ static void full_queues(void)
   destroy();
 }
 
+/// A thread that pushes and never waits: its queues have their first size again after some pushes.
+static void grown_queues_shrink(void)
+{
+  char letters[301];
+  memset(letters, 'a', 300);
+  letters[300] = '\0';
+  create(1, false, WS_FULL_GROW);
+  hold();
+  test_letters_push(pool, "a", NULL);
+  const uint64_t bytes = test_stats(pool).queue_bytes;
+  test_letters_push(pool, letters, NULL);
+  CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
+  release(301);
+  for (uint32_t i = 302; i < 302 + 1024; i++) {
+    test_letters_push(pool, "a", NULL);
+    CU_ASSERT_TRUE_FATAL(test_letters_await(i));
+  }
+  CU_ASSERT_EQUAL(test_stats(pool).queue_bytes, bytes);
+  destroy();
+}
+
 static void without_memory_the_push_runs_the_task(void)
 {
   create(1, false, WS_FULL_GROW);
@@ -272,7 +293,7 @@ static void tasks_that_a_wait_moves_are_not_forgotten(void)
   destroy();
 }
 
-TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues),
+TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues), TEST_CASE(grown_queues_shrink),
           TEST_CASE(without_memory_the_push_runs_the_task), TEST_CASE(stops_handle_every_priority),
           TEST_CASE(an_abort_skips_every_priority), TEST_CASE(tasks_of_an_ended_thread_run),
           TEST_CASE(sleeping_workers_are_woken), TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten))
