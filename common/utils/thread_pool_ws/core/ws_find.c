@@ -6,6 +6,7 @@
 #include "../pool/ws_kind.h"
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_queue.h"
+#include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
 #include "ws_age.h"
 #include "ws_dig.h"
@@ -113,18 +114,27 @@ static inline bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_gro
   return found;
 }
 
+static bool find_own_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, const ws_group_t *group,
+                        ws_task_t *task)
+{
+  bool hid = false;
+  const bool found = ws_kind_take_of(pool, here.queue, kind, group, ws_takes_weak(here), task, &hid);
+  if (hid)
+    ws_fill_place(pool, here); // a worker may have gone to sleep meanwhile
+  return found;
+}
+
 /// As find_own, and also in the queues of kinds: high priority, none, nodes from near to far, low priority.
 WS_SELDOM static bool find_own_by_kind(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group,
                                        ws_task_t *task)
 {
-  const bool weak = ws_takes_weak(here);
-  if (ws_kind_take_of(pool, here.queue, WS_KIND_HIGH, group, weak, task) || find_own(pool, here, group, task))
+  if (find_own_of(pool, here, WS_KIND_HIGH, group, task) || find_own(pool, here, group, task))
     return true;
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
   for (uint32_t i = 0; nodes && i < pool->nodes.count; i++)
-    if (ws_kind_take_of(pool, here.queue, WS_KIND_NODE + nodes[i], group, weak, task))
+    if (find_own_of(pool, here, WS_KIND_NODE + nodes[i], group, task))
       return true;
-  return ws_kind_take_of(pool, here.queue, WS_KIND_LOW, group, weak, task);
+  return find_own_of(pool, here, WS_KIND_LOW, group, task);
 }
 
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)

@@ -29,9 +29,11 @@ static void count_cancelled(ws_key_t *key, uint64_t epoch)
 {
   ws_au64_t *word = cancelled_in(key, epoch);
   uint64_t seen = ws_load_relaxed(word), next; // relaxed: the CAS decides
-  do
+  do {
+    if ((int32_t)((uint32_t)(seen >> 32) - (uint32_t)epoch) > 0)
+      return; // a later epoch has the word
     next = epoch << 32 | (count_of(seen, epoch) + 1);
-  while (!ws_cas_acq_rel(word, &seen, next)); // [edge KEY_EPOCH acq_rel] a count: the completion orders it
+  } while (!ws_cas_acq_rel(word, &seen, next)); // [edge KEY_EPOCH acq_rel] a count: the completion orders it
 }
 
 static ws_group_t *queued_in(ws_key_t *key, uint64_t epoch)
@@ -89,10 +91,9 @@ void ws_keyed_run(void *keyed_arg)
   func(arg);
 }
 
-void ws_keyed_skip(const ws_task_t *task)
+void ws_keyed_skip(void *keyed)
 {
-  if (task->func == ws_keyed_run)
-    skip(task->arg);
+  skip(keyed);
 }
 
 int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)

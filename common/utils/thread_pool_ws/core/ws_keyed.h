@@ -9,7 +9,7 @@
 /// The function of each task with a key.
 void ws_keyed_run(void *keyed);
 
-/// @brief The pool aborts, and skips the task: if it has a key, count and call on_cancel.
-void ws_keyed_skip(const ws_task_t *task);
+/// The function that an abort calls in its place: count, and call on_cancel.
+void ws_keyed_skip(void *keyed);
 
 #endif

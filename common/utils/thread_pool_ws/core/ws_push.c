@@ -96,6 +96,16 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 /// After this many pushed tasks a grown queue is checked: it may be empty.
 #define SHRINK_EVERY 1024u
 
+/// Note that @p count tasks are pushed. For threads that push and never wait.
+static inline void shrink_now_and_then(ws_queue_t *queue, uint64_t count)
+{
+  queue->since_shrink += count;
+  if (WS_LIKELY(queue->since_shrink < SHRINK_EVERY))
+    return;
+  queue->since_shrink = 0;
+  ws_queue_shrink(queue);
+}
+
 /// Move @p count tasks into the caller's queue, which has room for them.
 static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
 {
@@ -103,11 +113,7 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
   ws_traced_push(pool, here, tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
-  queue->since_shrink += count;
-  if (WS_UNLIKELY(queue->since_shrink >= SHRINK_EVERY)) { // for threads that push and never wait
-    queue->since_shrink = 0;
-    ws_queue_shrink(queue);
-  }
+  shrink_now_and_then(queue, count);
 }
 
 static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
@@ -169,6 +175,7 @@ static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     here.queue = ws_lane_add(pool, true);
   if (!here.queue) // no memory for one
     return push_slow(pool, here, task, full);
+  shrink_now_and_then(here.queue, 1); // before the push: a queue that holds a task cannot shrink
   ws_deque_t *deque = ws_kind_room(pool, here.queue, kind, full == WS_FULL_GROW);
   if (!deque && full == WS_FULL_FAIL)
     return -EAGAIN;

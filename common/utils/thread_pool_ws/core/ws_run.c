@@ -34,16 +34,29 @@ static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
   self->task = outer;
 }
 
-WS_SELDOM static void skip(struct ws_pool_s *pool, const ws_task_t *task)
+/// Count a task that an abort skips. @return whether it has a key: then @p notice is to run in its place
+static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
-  ws_keyed_skip(task);
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
+  *notice = *task;
+  notice->func = ws_keyed_skip;
+  return task->func == ws_keyed_run;
+}
+
+WS_SELDOM static void skip(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
+{
+  ws_task_t notice;
+  if (!has_notice(pool, task, &notice))
+    return;
+  queue->depth++;
+  call(pool, &notice);
+  queue->depth--;
 }
 
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
   if (WS_UNLIKELY(ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
-    skip(pool, task);
+    skip(pool, queue, task);
     return;
   }
   queue->depth++;
@@ -125,9 +138,11 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
     run_here(pool, here, task);
     return;
   }
-  ws_keyed_skip(task);
-  ws_add_relaxed(&pool->skipped, 1); // relaxed: a statistic by now
-  ws_finish(pool, here, task);
+  ws_task_t notice;
+  if (has_notice(pool, task, &notice))
+    run_here(pool, here, &notice);
+  else
+    ws_finish(pool, here, task);
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

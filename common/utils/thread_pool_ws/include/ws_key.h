@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /// Cancels of one key whose tasks may be queued at the same time. A further cancel may wait for the tasks of
-/// a later one as well.
+/// a later one as well, and may then return too small a number.
 #define WS_KEY_EPOCHS 16
 
 /// Opaque by convention. Must live until no task that carries it is queued, and no thread waits for it.
@@ -34,7 +34,8 @@ typedef struct {
 typedef struct {
   ws_key_t *key;
   void (*func)(void *arg);
-  void (*on_cancel)(void *arg); ///< called in place of func if the task is skipped; NULL = nothing
+  /// Called in place of func if the task is skipped, and like func inside a task. Must return. NULL = nothing.
+  void (*on_cancel)(void *arg);
   void *arg;
   ws_group_t *group;      ///< as in ws_task_t; completed also if the task is skipped
   ws_priority_t priority; ///< as in ws_task_t
@@ -61,8 +62,9 @@ void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
 
 /// @brief The same; then wait until each of those tasks has been skipped. Tasks that had started may still
 /// run. The caller does not help.
-/// @return the number of tasks that this cancel has skipped; -EINVAL if an argument is NULL; -EDEADLK inside
-///         a task, which may occupy the thread that would skip them: nothing is cancelled then
+/// @return the number of tasks that were pushed since the cancel before and have been skipped, by this cancel
+///         or an abort; -EINVAL if an argument is NULL; -EDEADLK inside a task, which may occupy the thread
+///         that would skip them: nothing is cancelled then
 /// @threads   any thread outside a task; several at once
 int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key);
 

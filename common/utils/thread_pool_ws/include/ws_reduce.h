@@ -43,7 +43,8 @@ typedef struct {
 /// @param pool    NULL = on the caller alone
 /// @param result  in: where the first piece begins, usually the neutral value; out: the result
 /// @return 0; -EINVAL = @p how, a function of it or @p result is NULL, or its bytes are out of range.
-///         If a piece cannot be pushed (the pool was stopped, its queue is full), the caller runs it
+///         If a piece cannot be pushed (the pool was stopped, its queue is full), or is skipped because the
+///         pool is aborted meanwhile, the caller runs it
 /// @threads   any, also inside a task
 /// @ordering  as ws_group_wait(): the caller sees what the pieces wrote
 int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t end, void *result);

@@ -16,7 +16,7 @@ extern "C" {
 /// A partitioned array. The blocks may lie anywhere.
 typedef struct {
   void *const *block; ///< the address of each block
-  uint32_t count;     ///< blocks
+  uint32_t count;     ///< blocks; 0 .. WS_GROUP_UNITS_MAX
   /// Called once for each block, by several threads at once.
   void (*scan)(void *arg, void *block, uint32_t index);
   void *arg;
@@ -26,8 +26,9 @@ typedef struct {
 /// @brief Scan all blocks on the threads of @p pool and the caller; return when all have been scanned.
 /// On a machine with several NUMA nodes the kernel is asked once where the blocks lie (move_pages(2)). If it
 /// does not answer, the tasks carry no hint.
-/// @return 0; -EINVAL = @p pool, @p scan or its function is NULL, or block is NULL and count is not 0;
-///         -ENOMEM: no block has been scanned. A block whose task cannot be pushed is scanned by the caller
+/// @return 0; -EINVAL = @p pool, @p scan or its function is NULL, or block is NULL and count is not 0, or
+///         count is too large; -ENOMEM: no block has been scanned. The caller scans a block whose task cannot
+///         be pushed, or is skipped because the pool is aborted meanwhile
 /// @threads   any, also inside a task
 /// @ordering  as ws_group_wait()
 int ws_scan(ws_pool_t *pool, const ws_scan_t *scan);

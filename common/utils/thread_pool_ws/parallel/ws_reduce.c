@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
   const plan_t *plan;
   uint64_t first, end;
+  bool done; ///< false after the join: an abort has skipped the task
   union {
     char bytes[WS_REDUCE_BYTES_MAX];
     max_align_t align;
@@ -46,6 +47,7 @@ static void run_half(void *half_arg)
   else
     memset(half->result.bytes, 0, how->bytes);
   reduce(half->plan, half->first, half->end, half->result.bytes);
+  half->done = true;
 }
 
 static void reduce(const plan_t *plan, uint64_t first, uint64_t end, void *result)
@@ -59,6 +61,7 @@ static void reduce(const plan_t *plan, uint64_t first, uint64_t end, void *resul
   right.plan = plan;
   right.first = first + (end - first) / 2;
   right.end = end;
+  right.done = false;
   ws_group_t group;
   ws_group_init(&group, 1);
   const ws_task_t task = {.func = run_half, .arg = &right, .group = &group};
@@ -66,7 +69,7 @@ static void reduce(const plan_t *plan, uint64_t first, uint64_t end, void *resul
   reduce(plan, first, right.first, result);
   if (pushed)
     ws_group_wait(&group, plan->pool);
-  else
+  if (!right.done)
     run_half(&right);
   how->combine(how->arg, result, right.result.bytes);
 }

@@ -14,12 +14,14 @@
 typedef struct {
   const ws_scan_t *scan;
   uint32_t index;
+  bool done; ///< false after the join: an abort has skipped the task
 } block_t;
 
 static void scan_block(void *block_arg)
 {
-  const block_t *block = block_arg;
+  block_t *block = block_arg;
   block->scan->scan(block->scan->arg, block->scan->block[block->index], block->index);
+  block->done = true;
 }
 
 /// @param node  out: of each block
@@ -39,20 +41,24 @@ static void run(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, const in
     block[i] = (block_t){.scan = scan, .index = i};
     const ws_task_t task = {
         .func = scan_block, .arg = &block[i], .group = &group, .node = ws_node_hint(node[i])};
-    if (ws_pool_push(pool, task) == 0)
-      continue;
-    scan_block(&block[i]);
-    ws_group_complete(&group, 1);
+    if (ws_pool_push(pool, task) < 0) {
+      scan_block(&block[i]);
+      ws_group_complete(&group, 1);
+    }
   }
   ws_group_wait(&group, pool);
+  for (uint32_t i = 0; i < scan->count; i++)
+    if (!block[i].done)
+      scan_block(&block[i]);
 }
 
 int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)
 {
-  if (!pool || !scan || !scan->scan || (!scan->block && scan->count > 0))
+  if (!pool || !scan || !scan->scan || (!scan->block && scan->count > 0)
+      || scan->count > WS_GROUP_UNITS_MAX)
     return -EINVAL;
-  block_t *block = malloc(scan->count * sizeof(block_t) + 1);
-  int32_t *node = malloc(scan->count * sizeof(int32_t) + 1);
+  block_t *block = calloc(scan->count + 1, sizeof(block_t));
+  int32_t *node = calloc(scan->count + 1, sizeof(int32_t));
   if (block && node) {
     find_nodes(pool, scan, node);
     run(pool, scan, block, node);

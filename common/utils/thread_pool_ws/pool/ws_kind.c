@@ -98,15 +98,17 @@ static bool take_under(ws_queue_t *queue, ws_deque_t *deque, ws_kind_t kind, con
 }
 
 bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group,
-                     bool weak, ws_task_t *task)
+                     bool weak, ws_task_t *task, bool *hid)
 {
   ws_deque_t *deque = &ws_kind_queues(queue)->deque[kind];
   uint64_t *begin = &queue->mark->kind_index[kind];
   bool found = ws_grouped_take(deque, group, weak, task);
   if (!found && (int64_t)(ws_load_relaxed(&deque->bottom) - *begin) > 0) // relaxed: only the owner writes it
     found = ws_deque_take(deque, task);
-  if (!found && ws_grouped_holds(deque, group, weak))
+  if (!found && ws_grouped_holds(deque, group, weak)) {
     found = take_under(queue, deque, kind, group, weak, task);
+    *hid = true;
+  }
   const uint64_t end = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
   if ((int64_t)(end - *begin) < 0)
     *begin = end;

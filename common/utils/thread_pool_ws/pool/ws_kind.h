@@ -53,8 +53,9 @@ void ws_kind_mark(const ws_queue_t *queue, ws_mark_t *mark);
 
 /// @brief Take a task of @p kind that a wait for @p group may run: one of the group, at any depth, or one
 /// that was pushed since the wait's mark. @param weak  or one with a weak tag of the group
+/// @param hid  out: set to true if other tasks could not be seen for a moment (ws_fill_place)
 bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group,
-                     bool weak, ws_task_t *task);
+                     bool weak, ws_task_t *task, bool *hid);
 
 /// @brief Take the newest task of any kind.
 bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task);

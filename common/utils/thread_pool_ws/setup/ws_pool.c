@@ -12,7 +12,6 @@
 #include "../sleep/ws_guard.h"
 #include "../trace/ws_traced.h"
 #include "ws_numa.h"
-#include "ws_numa.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
@@ -141,7 +140,6 @@ static int set_up(struct ws_pool_s *pool)
   if (result == 0 && cpu) {
     ws_topo_plan(&pool->settings, &pool->mask, cpu);
     ws_near_plan(pool);
-    ws_numa_plan(pool, cpu);
     ws_numa_plan(pool, cpu);
     ws_start_workers(pool, cpu);
     pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_priority_ends.c
 /// Tasks of three priorities: wrong ones, full queues, no memory, the end of pools and threads. The clock is
-/// virtual, as in test_priority.c, so that no task grows old. Linked with --wrap of ws_os_now_ns and
-/// ws_os_map.
+/// virtual, as in test_priority.c, so that no task grows old. Linked with --wrap of ws_os_now_ns, ws_os_map,
+/// ws_work_visible and ws_kind_take.
 #include <errno.h>
 #include <string.h>
 
+#include "../../../pool/ws_kind.h"
+#include "../../../pool/ws_queues.h"
 #include "../../support/ws_letters.h"
 
 #define AGE_NS 1000000000u
@@ -27,6 +29,32 @@ void *__wrap_ws_os_map(size_t bytes);
 void *__wrap_ws_os_map(size_t bytes)
 {
   return ws_load_relaxed(&no_memory) ? NULL : __real_ws_os_map(bytes);
+}
+
+static ws_au32_t blind; ///< bool: workers see no task
+
+static bool sees_nothing(void)
+{
+  return ws_worker_index() >= 0 && ws_load_relaxed(&blind);
+}
+
+bool __real_ws_work_visible(struct ws_pool_s *of);
+bool __wrap_ws_work_visible(struct ws_pool_s *of);
+
+bool __wrap_ws_work_visible(struct ws_pool_s *of)
+{
+  return !sees_nothing() && __real_ws_work_visible(of);
+}
+
+bool __real_ws_kind_take(struct ws_pool_s *of, ws_here_t here, ws_kind_t kind, ws_task_t *task,
+                         int32_t *victim);
+bool __wrap_ws_kind_take(struct ws_pool_s *of, ws_here_t here, ws_kind_t kind, ws_task_t *task,
+                         int32_t *victim);
+
+bool __wrap_ws_kind_take(struct ws_pool_s *of, ws_here_t here, ws_kind_t kind, ws_task_t *task,
+                         int32_t *victim)
+{
+  return !sees_nothing() && __real_ws_kind_take(of, here, kind, task, victim);
 }
 
 static ws_pool_t *pool;
@@ -125,6 +153,27 @@ static void full_queues(void)
   destroy();
 }
 
+/// A thread that pushes and never waits: its queues have their first size again after some pushes.
+static void grown_queues_shrink(void)
+{
+  char letters[301];
+  memset(letters, 'a', 300);
+  letters[300] = '\0';
+  create(1, false, WS_FULL_GROW);
+  hold();
+  test_letters_push(pool, "a", NULL);
+  const uint64_t bytes = test_stats(pool).queue_bytes;
+  test_letters_push(pool, letters, NULL);
+  CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
+  release(301);
+  for (uint32_t i = 302; i < 302 + 1024; i++) {
+    test_letters_push(pool, "a", NULL);
+    CU_ASSERT_TRUE_FATAL(test_letters_await(i));
+  }
+  CU_ASSERT_EQUAL(test_stats(pool).queue_bytes, bytes);
+  destroy();
+}
+
 static void without_memory_the_push_runs_the_task(void)
 {
   create(1, false, WS_FULL_GROW);
@@ -218,7 +267,33 @@ static void sleeping_workers_are_woken(void)
   destroy();
 }
 
-TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues),
+static void await_three_letters(void *seen)
+{
+  ws_store_relaxed((ws_au32_t *)seen, test_letters_await(3));
+}
+
+/// A wait lifts unrelated tasks off its own and puts them back. A worker that looks meanwhile sees none and
+/// goes to sleep: it is woken for them, because the wait may last for long.
+static void tasks_that_a_wait_moves_are_not_forgotten(void)
+{
+  create(1, false, WS_FULL_GROW);
+  ws_store_relaxed(&blind, 1); // as if the worker looked while the tasks are lifted
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  ws_au32_t seen = {0};
+  test_letters_push(pool, "A", NULL);
+  const ws_task_t task = {.func = await_three_letters, .arg = &seen, .group = &group,
+                          .priority = WS_PRIORITY_HIGH};
+  CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  test_letters_push(pool, "BC", NULL);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  ws_store_relaxed(&blind, 0);
+  ws_group_wait(&group, pool);
+  CU_ASSERT_TRUE(ws_load_relaxed(&seen));
+  destroy();
+}
+
+TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues), TEST_CASE(grown_queues_shrink),
           TEST_CASE(without_memory_the_push_runs_the_task), TEST_CASE(stops_handle_every_priority),
           TEST_CASE(an_abort_skips_every_priority), TEST_CASE(tasks_of_an_ended_thread_run),
-          TEST_CASE(sleeping_workers_are_woken))
+          TEST_CASE(sleeping_workers_are_woken), TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten))

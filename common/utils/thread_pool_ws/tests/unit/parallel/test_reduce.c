@@ -167,6 +167,48 @@ static void a_pool_that_is_full_or_stopped(void)
   test_destroy(pool);
 }
 
+static void *abort_pool(void *pool)
+{
+  ws_pool_stop(pool, WS_STOP_ABORT);
+  return NULL;
+}
+
+static bool is_aborted(void *pool)
+{
+  return ws_load_acquire(&((ws_pool_t *)pool)->aborted) != 0;
+}
+
+static test_gate_t gate;
+static test_threads_t aborting;
+
+/// The caller runs the first piece, with all others queued behind a task: now the pool is aborted.
+static void add_after_an_abort(void *factor_arg, uint64_t first, uint64_t end, void *result)
+{
+  if (first == 0) {
+    test_spawn(&aborting, abort_pool, outer_pool);
+    CU_ASSERT_TRUE(test_until(is_aborted, outer_pool));
+    test_gate_let(&gate, 1);
+  }
+  add(factor_arg, first, end, result);
+}
+
+/// An abort skips queued halves: the caller runs them.
+static void a_pool_that_is_aborted_meanwhile(void)
+{
+  outer_pool = test_pool(1);
+  test_gate_init(&gate);
+  test_push(outer_pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  begin(10, 1);
+  sum_of.piece = add_after_an_abort;
+  check(outer_pool, 0, 100);
+  sum_of.piece = add;
+  test_join(&aborting);
+  CU_ASSERT_TRUE(test_stats(outer_pool).skipped_tasks > 0);
+  test_destroy(outer_pool);
+  test_gate_destroy(&gate);
+}
+
 static void add_doubles(void *unused, uint64_t first, uint64_t end, void *sum)
 {
   (void)unused;
@@ -214,6 +256,6 @@ static void wrong_arguments(void)
 
 TEST_MAIN("reduce", TEST_CASE(each_range_and_grain), TEST_CASE(at_the_ends_of_the_numbers),
           TEST_CASE(the_grain_follows_the_cost), TEST_CASE(inside_tasks),
-          TEST_CASE(a_pool_that_is_full_or_stopped),
+          TEST_CASE(a_pool_that_is_full_or_stopped), TEST_CASE(a_pool_that_is_aborted_meanwhile),
           TEST_CASE(without_a_neutral_value_pieces_begin_with_zero),
           TEST_CASE(wrong_arguments))

@@ -48,8 +48,34 @@ int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
   return refuse ? -ECANCELED : __real_ws_pool_push(pool, task);
 }
 
+static ws_pool_t *to_abort; ///< by the next block that is scanned; NULL = none
+static test_threads_t aborting;
+static test_gate_t gate;
+
+static void *abort_pool(void *pool)
+{
+  ws_pool_stop(pool, WS_STOP_ABORT);
+  return NULL;
+}
+
+static bool is_aborted(void *pool)
+{
+  return ws_load_acquire(&((ws_pool_t *)pool)->aborted) != 0;
+}
+
+static void abort_now(void)
+{
+  ws_pool_t *pool = to_abort;
+  to_abort = NULL;
+  test_spawn(&aborting, abort_pool, pool);
+  CU_ASSERT_TRUE(test_until(is_aborted, pool));
+  test_gate_let(&gate, 1);
+}
+
 static void scan_block(void *arg, void *which, uint32_t index)
 {
+  if (to_abort)
+    abort_now();
   if (arg != &array || which != block[index])
     ws_add_relaxed(&wrong, 1);
   ws_add_relaxed(&scanned[index], 1);
@@ -106,6 +132,21 @@ static void the_caller_scans_what_the_pool_does_not_take(void)
   test_destroy(pool);
 }
 
+/// An abort skips queued blocks: the caller scans them.
+static void a_pool_that_is_aborted_meanwhile(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  test_gate_init(&gate);
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1)); // so the caller scans the first block
+  to_abort = pool;
+  scan(pool, BLOCKS, false);
+  test_join(&aborting);
+  CU_ASSERT_EQUAL(test_stats(pool).skipped_tasks, BLOCKS - 1);
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
 static void wrong_arguments(void)
 {
   ws_pool_t *pool = test_pool(1);
@@ -115,8 +156,11 @@ static void wrong_arguments(void)
   CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.block = block, .count = 1}), -EINVAL);
   CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.count = 1, .scan = scan_block}), -EINVAL);
   CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.scan = scan_block}), 0);
+  const ws_scan_t too_many = {.block = block, .count = WS_GROUP_UNITS_MAX + 1, .scan = scan_block};
+  CU_ASSERT_EQUAL(ws_scan(pool, &too_many), -EINVAL);
   test_destroy(pool);
 }
 
 TEST_MAIN("scan", TEST_CASE(each_block_on_its_node), TEST_CASE(without_hints),
-          TEST_CASE(the_caller_scans_what_the_pool_does_not_take), TEST_CASE(wrong_arguments))
+          TEST_CASE(the_caller_scans_what_the_pool_does_not_take),
+          TEST_CASE(a_pool_that_is_aborted_meanwhile), TEST_CASE(wrong_arguments))
