@@ -7,9 +7,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulate.calibrate import Measured
 from simulate.machine import MACHINES, MachineError, find_machine, read_machine
 from simulate.machinefile import ascending, machine_text, mean_of
+from simulate.measured import Measured
 from simulate.workload import WorkloadError, benchmark_period_us, default_period_us, workload_words
 
 SPREAD = [1000.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0]
