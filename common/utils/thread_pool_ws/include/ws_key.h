@@ -34,7 +34,8 @@ typedef struct {
 typedef struct {
   ws_key_t *key;
   void (*func)(void *arg);
-  /// Called in place of func if the task is skipped, and like func inside a task. Must return. NULL = nothing.
+  /// Called in place of func if the task is skipped, and like func inside a task. It must return. NULL =
+  /// nothing.
   void (*on_cancel)(void *arg);
   void *arg;
   ws_group_t *group;      ///< as in ws_task_t; completed also if the task is skipped

@@ -72,12 +72,78 @@ static void an_old_task_goes_first(void)
   release(6);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "aA1B2b");
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 3);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  CU_ASSERT_EQUAL(TEST_SUM(pool, stolen_tasks), 7);
   destroy();
 }
 
-/// A normal task without a lane lies in the shared queue, and a task that a join has put aside in a third
-/// place: both grow old, too.
-static void a_task_grows_old_wherever_it_lies(void)
+static void push_and_age(void *letters)
+{
+  test_letters_push(pool, letters, NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
+}
+
+static void own_old_tasks_are_not_stolen(void)
+{
+  create(1, false, WS_FULL_GROW);
+  test_push(pool, push_and_age, (void *)(uintptr_t)"a1A", NULL);
+  CU_ASSERT_TRUE(test_letters_await(3));
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a1A");
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 3);
+  CU_ASSERT_EQUAL(TEST_SUM(pool, stolen_tasks), 1); // the task that has pushed them
+  destroy();
+}
+
+/// A wait moves a task, and the task keeps its time.
+static void a_moved_task_grows_old_as_before(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_letters_push(pool, "a", NULL);
+  const ws_task_t task = {.func = test_empty_task, .group = &group, .priority = WS_PRIORITY_LOW};
+  CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+  ws_add_relaxed(&clock_ns, AGE_NS / 2);
+  test_letters_push(pool, "b", NULL);
+  ws_group_wait(&group, pool);
+  test_letters_push(pool, "1", NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS / 2 + AGE_NS / 8);
+  release(3);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a1b");
+  destroy();
+}
+
+/// A wait of the only worker puts an unrelated task aside; time passes before the wait is over.
+static void wait_below_an_unrelated_task(void *unused)
+{
+  (void)unused;
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_letters_push(pool, "1", NULL);
+  test_push(pool, test_empty_task, NULL, &group);
+  test_letters_push(pool, "2", NULL);
+  ws_group_wait(&group, pool);
+  ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
+  test_letters_push(pool, "A", NULL);
+}
+
+static void a_task_put_aside_grows_old(void)
+{
+  create(1, false, WS_FULL_GROW);
+  test_letters_push(pool, "A", NULL); // from here on priorities are used
+  CU_ASSERT_TRUE(test_letters_await(1));
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  test_letters_forget();
+  test_push(pool, wait_below_an_unrelated_task, NULL, NULL);
+  CU_ASSERT_TRUE(test_letters_await(3));
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "12A");
+  destroy();
+}
+
+/// A normal task without a lane lies in the shared queue: it grows old, too.
+static void a_task_in_the_shared_queue_grows_old(void)
 {
   ws_settings_t settings = test_settings(1);
   settings.lanes = 0;
@@ -89,19 +155,37 @@ static void a_task_grows_old_wherever_it_lies(void)
   test_gate_init(&gate);
   test_push(pool, push_from_a_task, (void *)(uintptr_t)"A", NULL); // from here on priorities are used
   CU_ASSERT_TRUE(test_letters_await(1));
+  const uint64_t aged = test_stats(pool).aged_tasks;
   hold();
   test_letters_push(pool, "1", NULL);
-  ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
-  const uint64_t aged = test_stats(pool).aged_tasks;
   release(2);
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, aged); // not yet
+  hold();
+  test_letters_push(pool, "2", NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
+  release(3);
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, aged + 1);
   destroy();
+}
+
+static ws_au32_t end_count;
+static ws_priority_t end_priority;
+
+static void end_flood(void *count);
+
+/// Half the bound after the first look, so that the time of the looks matters.
+static void push_the_end(void)
+{
+  const ws_task_t end = {.func = end_flood, .arg = &end_count, .priority = end_priority};
+  if (ws_pool_push(pool, end) != 0)
+    ws_add_relaxed(&test_refused, 1);
 }
 
 static void flood(void *unused)
 {
   (void)unused;
-  ws_add_relaxed(&flood_tasks, 1);
+  if (ws_add_relaxed(&flood_tasks, 1) == 32)
+    push_the_end();
   ws_add_relaxed(&clock_ns, AGE_NS / 64);
   if (ws_load_relaxed(&flood_on)
       && ws_pool_push(pool, (ws_task_t){.func = flood, .priority = WS_PRIORITY_HIGH}) != 0)
@@ -127,21 +211,21 @@ static void no_task_waits_for_ever(void)
       continue;
     create(1, false, WS_FULL_GROW);
     hold();
-    ws_au32_t count = {0};
+    end_priority = priority;
     ws_store_relaxed(&flood_on, 1);
     ws_store_relaxed(&flood_tasks, 0);
     CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){.func = flood, .priority = WS_PRIORITY_HIGH}), 0);
-    const ws_task_t end = {.func = end_flood, .arg = &count, .priority = priority};
-    CU_ASSERT_EQUAL(ws_pool_push(pool, end), 0);
     test_gate_let(&gate, 1);
     // this thread must not help: it would find that task early
     CU_ASSERT_TRUE(test_until(flood_is_over, NULL));
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-    const uint32_t before = ws_load_relaxed(&count);
+    const uint32_t before = ws_load_relaxed(&end_count) - 32;
     CU_ASSERT_TRUE(before >= 64 && before <= 64 + 64 / 16 + 1);
     destroy();
   }
 }
 
-TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(a_task_grows_old_wherever_it_lies),
+TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(own_old_tasks_are_not_stolen),
+          TEST_CASE(a_moved_task_grows_old_as_before), TEST_CASE(a_task_put_aside_grows_old),
+          TEST_CASE(a_task_in_the_shared_queue_grows_old),
           TEST_CASE(no_task_waits_for_ever))

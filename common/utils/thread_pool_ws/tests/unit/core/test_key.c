@@ -234,74 +234,6 @@ static void an_abort_tells_of_each_task(void)
   end();
 }
 
-static ws_au32_t outside_a_task, not_refused;
-
-static void look_around(void *unused)
-{
-  if (!ws_current_task())
-    ws_add_relaxed(&outside_a_task, 1);
-  if (ws_pool_cancel_wait(pool, &key) != -EDEADLK || ws_pool_wait(pool) != -EDEADLK)
-    ws_add_relaxed(&not_refused, 1);
-  count_cancel(unused);
-}
-
-static bool a_task_waits(void *unused)
-{
-  (void)unused;
-  return ws_load_acquire(&pool->waiters) > 0;
-}
-
-/// on_cancel is inside a task, whoever calls it: a wait there would wait for itself.
-static void on_cancel_cannot_wait(void)
-{
-  for (uint32_t round = 0; round < 3; round++) { // the worker skips, or the stopping thread; a cancel
-    begin(1, WS_FULL_GROW);
-    hold();
-    push(&key, TASKS, NULL);
-    for (uint32_t i = 0; i < TASKS; i++)
-      tasks[i].on_cancel = look_around;
-    int64_t skipped = 0;
-    test_threads_t threads = {0};
-    if (round == 2)
-      ws_pool_cancel(pool, &key);
-    else
-      test_spawn(&threads, abort_pool, &skipped);
-    CU_ASSERT_TRUE(round == 2 || test_until(is_aborted, NULL));
-    CU_ASSERT_TRUE(round != 1 || test_until(a_task_waits, NULL)); // it has skipped them by now
-    test_gate_let(&gate, 1);
-    test_join(&threads);
-    CU_ASSERT_TRUE(round != 2 || ws_pool_wait(pool) == 0);
-    CU_ASSERT_EQUAL(test_value(&cancels), TASKS);
-    CU_ASSERT_EQUAL(skipped, round == 2 ? 0 : TASKS);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&outside_a_task), 0);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&not_refused), 0);
-    end();
-  }
-}
-
-/// Two cancels share a word of the key, and tasks of both are queued: the later one's number is right, though
-/// its task goes first.
-static void an_early_cancel_does_not_take_the_count_of_a_later_one(void)
-{
-  begin(1, WS_FULL_GROW);
-  hold();
-  ws_keyed_t early = {.key = &key, .func = test_count_task, .arg = &runs}, late = early;
-  late.priority = WS_PRIORITY_HIGH;
-  CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &early), 0);
-  for (uint32_t i = 0; i < WS_KEY_EPOCHS; i++)
-    ws_pool_cancel(pool, &key);
-  CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &late), 0);
-  waiter_t waiter = {0};
-  test_threads_t threads = {0};
-  test_spawn(&threads, cancel_and_wait, &waiter);
-  CU_ASSERT_TRUE(test_until(is_cancelled, &(uint64_t){WS_KEY_EPOCHS + 1}));
-  test_gate_let(&gate, 1);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(waiter.result, 1);
-  CU_ASSERT_EQUAL(test_value(&runs), 0);
-  end();
-}
-
 static void a_drain_skips_what_was_cancelled(void)
 {
   begin(1, WS_FULL_GROW);
@@ -418,5 +350,4 @@ static void all_at_once(void)
 TEST_MAIN("key", TEST_CASE(queued_tasks_are_skipped), TEST_CASE(a_join_skips_too), TEST_CASE(keys_are_apart),
           TEST_CASE(a_wait_returns_what_was_skipped), TEST_CASE(what_has_started_goes_on),
           TEST_CASE(cancels_without_end), TEST_CASE(an_abort_tells_of_each_task),
-          TEST_CASE(on_cancel_cannot_wait), TEST_CASE(an_early_cancel_does_not_take_the_count_of_a_later_one),
           TEST_CASE(a_drain_skips_what_was_cancelled), TEST_CASE(wrong_calls), TEST_CASE(all_at_once))

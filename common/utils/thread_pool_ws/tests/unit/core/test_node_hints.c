@@ -3,7 +3,8 @@
 /// Tasks with a hint for a NUMA node, on a machine that pretends to have two.
 ///
 /// CPU 0 belongs to node 0 and CPU 1 to node 1. Each test says on which CPU the worker is; the main thread is
-/// on CPU 0. The clock is virtual. Linked with --wrap of ws_numa_plan, ws_os_cpu and ws_os_now_ns.
+/// on CPU 0. The clock is virtual. Linked with --wrap of ws_numa_plan, ws_os_cpu, ws_os_now_ns and
+/// ws_os_futex_wake.
 #include "../../../include/ws_node.h"
 #include "../../../pool/ws_types.h"
 #include "../../support/ws_letters.h"
@@ -11,6 +12,7 @@
 #define AGE_NS 1000000000u
 
 static ws_au64_t clock_ns;
+#define CPU_IS_INDEX UINT32_MAX ///< worker i is on CPU i, and the main thread elsewhere
 static ws_au32_t worker_cpu;
 
 uint64_t __wrap_ws_os_now_ns(void);
@@ -24,7 +26,10 @@ uint64_t __wrap_ws_os_now_ns(void)
 
 int32_t __wrap_ws_os_cpu(void)
 {
-  return ws_worker_index() >= 0 ? (int32_t)ws_load_relaxed(&worker_cpu) : 0;
+  const uint32_t cpu = ws_load_relaxed(&worker_cpu);
+  if (cpu == CPU_IS_INDEX)
+    return ws_worker_index() >= 0 ? ws_worker_index() : 7;
+  return ws_worker_index() >= 0 ? (int32_t)cpu : 0;
 }
 
 void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
@@ -40,6 +45,19 @@ void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
 
 static ws_pool_t *pool;
 static test_gate_t gate;
+static _Thread_local bool pushing;
+static uint32_t woken; ///< 1 + index of the worker that the push has woken; 0 = none
+
+void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
+void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
+
+void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+{
+  for (uint32_t i = 0; pushing && i < pool->workers; i++)
+    if (word == &pool->worker[i]->token)
+      woken = i + 1;
+  __real_ws_os_futex_wake(word, count);
+}
 
 static void create(uint32_t cpu, bool fifo)
 {
@@ -120,6 +138,26 @@ static void own_tasks_go_first(void)
     CU_ASSERT_STRING_EQUAL(test_letters_ran(), expected[fifo]);
     destroy();
   }
+}
+
+/// Of two workers that sleep, the one on the task's node is woken.
+static void a_sleeper_on_the_node_is_woken(void)
+{
+  ws_settings_t settings = test_settings(2);
+  settings.spin = WS_SPIN_OFF;
+  ws_store_relaxed(&worker_cpu, CPU_IS_INDEX);
+  pool = test_create(&settings);
+  test_letters_forget();
+  for (uint32_t i = 0; i < 6; i++) {
+    CU_ASSERT_TRUE(test_until_quiet(pool));
+    woken = 0;
+    pushing = true;
+    push(i % 2 == 0 ? "A" : "a", NULL);
+    pushing = false;
+    CU_ASSERT_EQUAL(woken, i % 2 == 0 ? 2 : 1);
+    CU_ASSERT_TRUE(test_letters_await(i + 1));
+  }
+  test_destroy(pool);
 }
 
 static void a_priority_goes_before_a_node(void)
@@ -244,6 +282,7 @@ static void no_node_waits_for_ever(void)
 }
 
 TEST_MAIN("node hints", TEST_CASE(a_worker_takes_its_node_first), TEST_CASE(own_tasks_go_first),
-          TEST_CASE(a_priority_goes_before_a_node), TEST_CASE(a_wrong_hint_makes_no_difference),
+          TEST_CASE(a_sleeper_on_the_node_is_woken), TEST_CASE(a_priority_goes_before_a_node),
+          TEST_CASE(a_wrong_hint_makes_no_difference),
           TEST_CASE(a_wait_reaches_its_tasks), TEST_CASE(a_batch_keeps_its_hints),
           TEST_CASE(a_stop_settles_them), TEST_CASE(no_node_waits_for_ever))

@@ -80,6 +80,8 @@ static void own_tasks_keep_the_order_of_their_queue(void)
     test_push(pool, push_from_a_task, (void *)(uintptr_t)"a1Ab2Bc3C", NULL);
     CU_ASSERT_TRUE(test_letters_await(9));
     CU_ASSERT_STRING_EQUAL(test_letters_ran(), expected[fifo]);
+    CU_ASSERT_TRUE(test_until_quiet(pool));
+    CU_ASSERT_EQUAL(TEST_SUM(pool, stolen_tasks), 1); // the task that has pushed them
     destroy();
   }
 }

@@ -115,7 +115,7 @@ static void settings_and_tasks_are_checked(void)
   destroy();
 }
 
-/// Queues of each priority grow, refuse, or run inline, as the setting says.
+/// Queues of each priority grow, ...
 static void full_queues(void)
 {
   char letters[301];
@@ -129,8 +129,14 @@ static void full_queues(void)
   CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);
   CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
   release(300);
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 0); // a task keeps its time when its queue grows
   destroy();
+}
 
+/// ... refuse, or run inline, as the setting says.
+static void full_queues_without_growth(void)
+{
+  char letters[] = "A";
   create(1, false, WS_FULL_FAIL);
   hold();
   const uint32_t capacity = (uint32_t)pool->settings.queue_capacity;
@@ -138,7 +144,11 @@ static void full_queues(void)
   for (uint32_t i = 0; i < capacity; i++)
     CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   CU_ASSERT_EQUAL(ws_pool_push(pool, task), -EAGAIN);
-  release(capacity);
+  const ws_task_t normal = {.func = test_letter_task, .arg = letters};
+  for (uint32_t i = 0; i < capacity; i++)
+    CU_ASSERT_EQUAL(ws_pool_push(pool, normal), 0);
+  CU_ASSERT_EQUAL(ws_pool_push(pool, normal), -EAGAIN);
+  release(2 * capacity);
   destroy();
 
   create(1, false, WS_FULL_INLINE);
@@ -267,6 +277,21 @@ static void sleeping_workers_are_woken(void)
   destroy();
 }
 
+/// The shared queue knows no priorities.
+static void a_thread_without_a_lane_gets_one(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = 0;
+  pool = test_create(&settings);
+  test_letters_forget();
+  test_gate_init(&gate);
+  hold();
+  test_letters_push(pool, "a1A", NULL);
+  release(3);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A1a");
+  destroy();
+}
+
 static void await_three_letters(void *seen)
 {
   ws_store_relaxed((ws_au32_t *)seen, test_letters_await(3));
@@ -293,7 +318,9 @@ static void tasks_that_a_wait_moves_are_not_forgotten(void)
   destroy();
 }
 
-TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues), TEST_CASE(grown_queues_shrink),
+TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues),
+          TEST_CASE(full_queues_without_growth), TEST_CASE(grown_queues_shrink),
           TEST_CASE(without_memory_the_push_runs_the_task), TEST_CASE(stops_handle_every_priority),
           TEST_CASE(an_abort_skips_every_priority), TEST_CASE(tasks_of_an_ended_thread_run),
-          TEST_CASE(sleeping_workers_are_woken), TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten))
+          TEST_CASE(sleeping_workers_are_woken), TEST_CASE(a_thread_without_a_lane_gets_one),
+          TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten))

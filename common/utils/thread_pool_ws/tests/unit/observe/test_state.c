@@ -113,6 +113,30 @@ static void a_worker_that_spins_is_switching(void)
   test_destroy(pool);
 }
 
+static ws_au32_t woken_state; ///< 1 + state of the worker when it was woken last
+
+static void note_state(void *unused, const ws_observation_t *seen)
+{
+  (void)unused;
+  if (seen->what == WS_OBSERVED_UNPARK)
+    ws_store_release(&woken_state, 1 + ws_load_relaxed(&pool->worker[0]->state));
+}
+
+/// A worker that has been woken has no task yet.
+static void a_worker_that_wakes_is_switching(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.spin = WS_SPIN_OFF;
+  settings.observer = note_state;
+  pool = test_create(&settings);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  ws_store_relaxed(&woken_state, 0);
+  test_push(pool, test_empty_task, NULL, NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  test_destroy(pool);
+  CU_ASSERT_EQUAL(ws_load_acquire(&woken_state), 1 + WS_WORKER_SWITCHING);
+}
+
 /// The sum of the states is the worker's age.
 static void the_states_add_up(void)
 {
@@ -139,4 +163,5 @@ static void the_states_add_up(void)
 }
 
 TEST_MAIN("state", TEST_CASE(a_task_makes_its_worker_busy), TEST_CASE(the_first_task_counts),
-          TEST_CASE(a_worker_that_spins_is_switching), TEST_CASE(the_states_add_up))
+          TEST_CASE(a_worker_that_spins_is_switching), TEST_CASE(a_worker_that_wakes_is_switching),
+          TEST_CASE(the_states_add_up))

@@ -124,7 +124,30 @@ static void more_nodes_than_a_pool_tells_apart(void)
   CU_ASSERT_EQUAL(of_number(WS_NODES_MAX + 3), 0);
 }
 
+/// The second node's number is the first that a pool does not know.
+static void a_number_beyond_those_known(void)
+{
+  begin(2, WS_NODE_NUMBERS);
+  ws_nodes_plan(&nodes, &machine, usable);
+  CU_ASSERT_EQUAL(nodes.count, 2);
+  CU_ASSERT_EQUAL(of_number(0), 0);
+  CU_ASSERT_EQUAL(of_number(WS_NODE_NUMBERS), WS_NODE_NONE);
+  CU_ASSERT_EQUAL(nodes.near[0][0], 0);
+  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&nodes, CPUS_A_NODE), 1);
+}
+
+/// Firmware that calls a node far from itself: its own workers come first all the same.
+static void a_node_is_nearest_to_itself(void)
+{
+  begin(3, 1);
+  machine.distance[1][1] = 1000;
+  ws_nodes_plan(&nodes, &machine, usable);
+  CU_ASSERT_EQUAL(nodes.near[1][0], 1);
+  CU_ASSERT_EQUAL(of_number(1), 1);
+}
+
 TEST_MAIN("nodes", TEST_CASE(nodes_with_their_own_cpus), TEST_CASE(one_node_makes_no_difference),
           TEST_CASE(the_nearest_come_first), TEST_CASE(equal_distances_are_taken_in_turn),
           TEST_CASE(a_node_without_workers_is_served_by_the_nearest),
-          TEST_CASE(more_nodes_than_a_pool_tells_apart))
+          TEST_CASE(more_nodes_than_a_pool_tells_apart), TEST_CASE(a_number_beyond_those_known),
+          TEST_CASE(a_node_is_nearest_to_itself))
