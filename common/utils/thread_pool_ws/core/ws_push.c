@@ -172,7 +172,7 @@ static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
 {
   ws_store_relaxed(&pool->kinds_used, 1); // relaxed: before the fence of announce [PARK_DEKKER]
   if (!here.queue)
-    here.queue = ws_lane_add(pool, true);
+    here.queue = ws_lane_add(pool, !pool->settings.reserve);
   if (!here.queue) // no memory for one
     return push_slow(pool, here, task, full);
   shrink_now_and_then(here.queue, 1); // before the push: a queue that holds a task cannot shrink

@@ -38,9 +38,12 @@ static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
 static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
+  const bool keyed = task->func == ws_keyed_run;
+  if (!keyed && pool->settings.skipped)
+    pool->settings.skipped(pool->settings.skipped_arg, task);
   *notice = *task;
   notice->func = ws_keyed_skip;
-  return task->func == ws_keyed_run;
+  return keyed;
 }
 
 WS_SELDOM static void skip(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)

@@ -182,6 +182,11 @@ typedef struct {
   /// that look for tasks, sixteen times in that time. Without effect in a pool in which all tasks are normal.
   /// 0 .. 1,000,000,000; 0 = the oldest task first, whatever its priority. Default 10,000,000
   uint64_t age_ns_max;
+  /// Map at creation the queues of all kinds for each worker and each lane. With WS_FULL_FAIL or
+  /// WS_FULL_INLINE no push allocates or maps memory then: threads beyond the lanes share one queue, in which
+  /// priorities and hints have no effect. Default false: a thread's queues of kinds are mapped at its first
+  /// push of a kind.
+  bool reserve;
   bool report; ///< print a page of statistics on stderr when the pool stops (ws_pool_report). Default false
   /// The host's function to create threads. It decides on name, class and pinning; the settings for name and
   /// class are ignored. Default NULL: pthread_create.
@@ -191,6 +196,10 @@ typedef struct {
   /// returns, STOP before ws_pool_stop() and ws_pool_destroy() do. Default NULL.
   ws_observer_t observer;
   void *observer_arg;
+  /// Called for each task that an abort skips, on the thread that skips it, before the task's group is
+  /// completed. It must return. Not called for tasks with a key, which have on_cancel. Default NULL.
+  void (*skipped)(void *skipped_arg, const ws_task_t *task);
+  void *skipped_arg;
   /// Called with a one-line message, once per cause, when a resource (thread, CPU, class) could not be
   /// obtained or a setting is invalid. Default: print the line on stderr.
   void (*warn)(void *warn_arg, const char *message);

@@ -47,6 +47,11 @@ static ws_kind_queues_t *make(const struct ws_pool_s *pool, ws_queue_t *queue)
   return queues;
 }
 
+bool ws_kind_reserve(const struct ws_pool_s *pool, ws_queue_t *queue)
+{
+  return ws_kind_queues(queue) || make(pool, queue);
+}
+
 ws_deque_t *ws_kind_room(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, bool grow)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);

@@ -44,6 +44,9 @@ ws_kind_t ws_kind_of(const struct ws_pool_s *pool, const ws_task_t *task);
 /// @return NULL = the queue is full, or there is no memory
 ws_deque_t *ws_kind_room(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, bool grow);
 
+/// @brief Make the queues now. @return false = there is no memory. @threads  the owner, or before it has begun
+bool ws_kind_reserve(const struct ws_pool_s *pool, ws_queue_t *queue);
+
 /// @brief Push a task into the queue that ws_kind_room() gave.
 void ws_kind_push(struct ws_pool_s *pool, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task,
                   uint64_t now_ns);

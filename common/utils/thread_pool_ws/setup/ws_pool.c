@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../os/ws_relax.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queue.h"
@@ -101,15 +102,16 @@ static int allocate(struct ws_pool_s *pool)
     return -ENOMEM;
   arena = (arena_t){.next = pool->block};
   lay_out(pool, &arena);
+  pool->workers = pool->requested; // until their threads are started
   ws_prewake_begin(pool);
   return 0;
 }
 
 static void free_pool(struct ws_pool_s *pool)
 {
-  const uint32_t in_block = pool->workers + pool->settings.lanes;
-  const uint32_t queues = pool->block ? ws_queue_count(pool) : 0;
-  for (uint32_t i = 0; i < queues; i++) {
+  const uint32_t in_block = pool->block ? pool->workers + pool->settings.lanes : 0;
+  const uint32_t queues = ws_queue_count(pool) > in_block ? ws_queue_count(pool) : in_block;
+  for (uint32_t i = 0; i < queues; i++) { // also lanes that no thread has used: they may be reserved
     ws_queue_free(pool->queue[i]);
     if (i >= in_block)
       ws_os_unmap(pool->queue[i], pool->queue[i]->bytes);
@@ -126,9 +128,20 @@ static void free_pool(struct ws_pool_s *pool)
 static void close_gap(struct ws_pool_s *pool)
 {
   const uint32_t missing = pool->requested - pool->workers;
+  for (uint32_t i = 0; i < missing; i++)
+    ws_queue_free(pool->queue[pool->workers + i]);
   for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
     pool->queue[pool->workers + i] = pool->queue[pool->requested + i];
   ws_store_release(&pool->queues, pool->workers); // [edge LANE_TABLE release] lanes come into use one by one
+}
+
+/// Make the queues of kinds of all workers and lanes.
+static bool reserve(const struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->requested + pool->settings.lanes; i++)
+    if (!ws_kind_reserve(pool, pool->queue[i]))
+      return false;
+  return true;
 }
 
 static int set_up(struct ws_pool_s *pool)
@@ -141,6 +154,10 @@ static int set_up(struct ws_pool_s *pool)
     ws_topo_plan(&pool->settings, &pool->mask, cpu);
     ws_near_plan(pool);
     ws_numa_plan(pool, cpu);
+    if (pool->settings.reserve && !reserve(pool))
+      result = -ENOMEM;
+  }
+  if (result == 0 && cpu) {
     ws_start_workers(pool, cpu);
     pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
     pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);

@@ -60,11 +60,21 @@ bool __wrap_ws_kind_take(struct ws_pool_s *of, ws_here_t here, ws_kind_t kind, w
 static ws_pool_t *pool;
 static test_gate_t gate;
 
+static ws_au32_t told;
+
+static void note_skipped(void *tells, const ws_task_t *task)
+{
+  if (tells == &told && task->func == test_letter_task && !ws_current_task())
+    ws_add_relaxed(&told, 1);
+}
+
 static void create(uint32_t workers, bool fifo, ws_full_t full)
 {
   ws_settings_t settings = test_settings(workers);
   settings.spin = WS_SPIN_OFF;
   settings.fifo = fifo;
+  settings.skipped = note_skipped;
+  settings.skipped_arg = &told;
   settings.full = full;
   settings.age_ns_max = AGE_NS;
   settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
@@ -233,11 +243,13 @@ static void an_abort_skips_every_priority(void)
   test_letters_push(pool, "a1Ab2Bc3C", &group);
   int64_t skipped = 0;
   test_threads_t threads = {0};
+  ws_store_relaxed(&told, 0);
   test_spawn(&threads, abort_pool, &skipped);
   CU_ASSERT_TRUE(test_until(is_aborted, NULL));
   test_gate_let(&gate, 1);
   test_join(&threads);
   CU_ASSERT_EQUAL(skipped, 9);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&told), 9);
   CU_ASSERT_TRUE(ws_group_done(&group));
   CU_ASSERT_EQUAL(test_letters_count(), 0);
   destroy();

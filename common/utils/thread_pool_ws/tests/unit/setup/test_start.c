@@ -36,9 +36,13 @@ void *__wrap_ws_os_map(size_t bytes);
 void __real_ws_os_unmap(void *memory, size_t bytes);
 void __wrap_ws_os_unmap(void *memory, size_t bytes);
 static ws_au64_t mapped_bytes;
+static uint32_t maps_left = UINT32_MAX;
 
 void *__wrap_ws_os_map(size_t bytes)
 {
+  if (maps_left == 0)
+    return NULL;
+  maps_left--;
   ws_add_relaxed(&mapped_bytes, bytes);
   return __real_ws_os_map(bytes);
 }
@@ -180,6 +184,34 @@ static void memory_is_given_back(void)
   CU_ASSERT_TRUE(test_value(&mapped_bytes) > before);
   test_destroy(crowd.pool);
   pthread_barrier_destroy(&crowd.together);
+  CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
+}
+
+/// Missing workers, and memory that ends at each of the mappings.
+static void reserved_memory_is_given_back(void)
+{
+  const uint64_t before = test_value(&mapped_bytes);
+  ws_settings_t settings = test_settings(3);
+  settings.lanes = 2;
+  settings.reserve = true;
+  threads_left = 2;
+  ws_pool_t *pool = test_create(&settings);
+  threads_left = UINT32_MAX;
+  run_hundred(pool);
+  test_destroy(pool);
+  CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
+  uint32_t refused = 0;
+  for (maps_left = 0;; maps_left = ++refused) {
+    const int result = ws_pool_create(&pool, &settings);
+    maps_left = UINT32_MAX;
+    if (result == 0)
+      break;
+    CU_ASSERT_EQUAL(result, -ENOMEM);
+    CU_ASSERT_PTR_NULL(pool);
+    CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
+  }
+  CU_ASSERT_EQUAL(refused, 1 + 3 + 2); // the pool, and the queues of kinds of each worker and lane
+  test_destroy(pool);
   CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
 }
 
@@ -328,4 +360,4 @@ static void host_refuses_a_thread(void)
 TEST_MAIN("start", TEST_CASE(host_creates_the_threads), TEST_CASE(host_refuses_a_thread),
           TEST_CASE(real_time_class_with_privilege), TEST_CASE(real_time_class_without_privilege),
           TEST_CASE(names_are_cut_indices_never), TEST_CASE(threads_carry_their_names),
-          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back))
+          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back), TEST_CASE(reserved_memory_is_given_back))
