@@ -7,6 +7,7 @@
 uint32_t __wrap_ws_os_node_count(void);
 bool __wrap_ws_numa_read(ws_machine_nodes_t *machine);
 void __wrap_ws_os_bring(void *memory, size_t bytes);
+void __wrap_ws_os_bring_stack(void);
 
 uint32_t __wrap_ws_os_node_count(void)
 {
@@ -31,4 +32,9 @@ void __wrap_ws_os_bring(void *memory, size_t bytes)
 {
   (void)memory;
   (void)bytes;
+}
+
+/// The C library does not know the stack of a simulated thread.
+void __wrap_ws_os_bring_stack(void)
+{
 }
