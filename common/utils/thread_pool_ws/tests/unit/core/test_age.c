@@ -158,6 +158,7 @@ static void a_task_in_the_shared_queue_grows_old(void)
   const uint64_t aged = test_stats(pool).aged_tasks;
   hold();
   test_letters_push(pool, "1", NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS / 4); // a look is due
   release(2);
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, aged); // not yet
   hold();

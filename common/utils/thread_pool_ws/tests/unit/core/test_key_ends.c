@@ -16,7 +16,9 @@ static ws_au64_t runs, cancels;
 /// A worker inside a task, until the gate is open.
 static void begin(void)
 {
-  pool = test_pool(1);
+  ws_settings_t settings = test_settings(1);
+  settings.age_ns_max = 1000000000;
+  pool = test_create(&settings);
   test_gate_init(&gate);
   ws_key_init(&key);
   ws_store_relaxed(&runs, 0);
@@ -107,7 +109,9 @@ static void on_cancel_cannot_wait(void)
 static void an_early_cancel_does_not_take_the_count_of_a_later_one(void)
 {
   begin();
-  ws_keyed_t early = {.key = &key, .func = test_count_task, .arg = &runs}, late = early;
+  ws_keyed_t early = {
+      .key = &key, .func = test_count_task, .arg = &runs, .priority = WS_PRIORITY_LOW};
+  ws_keyed_t late = early;
   late.priority = WS_PRIORITY_HIGH;
   CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &early), 0);
   for (uint32_t i = 0; i < WS_KEY_EPOCHS; i++)
