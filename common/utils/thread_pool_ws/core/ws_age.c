@@ -18,8 +18,10 @@ typedef struct {
   uint64_t waited_ns;
 } oldest_t;
 
-static void compare(oldest_t *oldest, oldest_t other)
+/// @param most_ns  time since the pool began to note when tasks are pushed: earlier tasks count from then on
+static void compare(oldest_t *oldest, oldest_t other, uint64_t most_ns)
 {
+  other.waited_ns = other.waited_ns < most_ns ? other.waited_ns : most_ns;
   if (other.waited_ns > oldest->waited_ns)
     *oldest = other;
 }
@@ -27,16 +29,18 @@ static void compare(oldest_t *oldest, oldest_t other)
 static oldest_t find_oldest(struct ws_pool_s *pool, uint64_t now_ns)
 {
   oldest_t oldest = {.waited_ns = pool->settings.age_ns_max};
+  const uint64_t since_ns = ws_load_relaxed(&pool->kinds_since_ns); // relaxed: a preference
+  const uint64_t most_ns = (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++) {
     const ws_queue_t *queue = pool->queue[i];
-    compare(&oldest, (oldest_t){IN_QUEUE, i, WS_KIND_NONE, ws_queue_waited_ns(queue, now_ns)});
+    compare(&oldest, (oldest_t){IN_QUEUE, i, WS_KIND_NONE, ws_queue_waited_ns(queue, now_ns)}, most_ns);
     for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
-      compare(&oldest, (oldest_t){OF_KIND, i, kind, ws_kind_waited_ns(queue, kind, now_ns)});
+      compare(&oldest, (oldest_t){OF_KIND, i, kind, ws_kind_waited_ns(queue, kind, now_ns)}, most_ns);
   }
   for (uint32_t i = 0; i < pool->workers; i++)
-    compare(&oldest, (oldest_t){ASIDE, i, WS_KIND_NONE, ws_aside_waited_ns(pool->worker[i], now_ns)});
-  compare(&oldest, (oldest_t){SHARED, 0, WS_KIND_NONE, ws_shared_waited_ns(&pool->shared, now_ns)});
+    compare(&oldest, (oldest_t){ASIDE, i, WS_KIND_NONE, ws_aside_waited_ns(pool->worker[i], now_ns)}, most_ns);
+  compare(&oldest, (oldest_t){SHARED, 0, WS_KIND_NONE, ws_shared_waited_ns(&pool->shared, now_ns)}, most_ns);
   return oldest;
 }
 

@@ -242,6 +242,7 @@ struct ws_pool_s {
 
   /// S tasks in the queues of each kind: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t kinds_queued[WS_KINDS_MAX];
+  ws_au64_t kinds_since_ns; ///< S when kinds_used was set: tasks pushed before have no time
   ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
   ws_au64_t cancelled; ///< S tasks with a key that were skipped
   ws_au64_t aged; ///< S tasks taken because they had waited too long

@@ -77,6 +77,20 @@ static void an_old_task_goes_first(void)
   destroy();
 }
 
+/// A task that was pushed before the pool's first task of a priority grows old from that one's push on.
+static void a_task_without_a_time_grows_old(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  test_letters_push(pool, "1A", NULL);
+  ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
+  test_letters_push(pool, "B", NULL);
+  release(3);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "1AB");
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 2);
+  destroy();
+}
+
 static void push_and_age(void *letters)
 {
   test_letters_push(pool, letters, NULL);
@@ -226,7 +240,8 @@ static void no_task_waits_for_ever(void)
   }
 }
 
-TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(own_old_tasks_are_not_stolen),
+TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(a_task_without_a_time_grows_old),
+          TEST_CASE(own_old_tasks_are_not_stolen),
           TEST_CASE(a_moved_task_grows_old_as_before), TEST_CASE(a_task_put_aside_grows_old),
           TEST_CASE(a_task_in_the_shared_queue_grows_old),
           TEST_CASE(no_task_waits_for_ever))

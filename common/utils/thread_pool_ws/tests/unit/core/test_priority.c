@@ -67,6 +67,18 @@ static void a_worker_takes_the_highest_first(void)
   destroy();
 }
 
+/// The pool's first task of a priority goes before normal ones that were pushed when times were not noted.
+static void the_first_of_high_priority_goes_first(void)
+{
+  create(1, false, WS_FULL_GROW);
+  hold();
+  test_letters_push(pool, "12A", NULL);
+  release(3);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A12");
+  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 0);
+  destroy();
+}
+
 static void push_from_a_task(void *letters)
 {
   test_letters_push(pool, letters, NULL);
@@ -211,6 +223,7 @@ static void a_task_knows_its_priority(void)
 }
 
 TEST_MAIN("priority", TEST_CASE(a_worker_takes_the_highest_first),
+          TEST_CASE(the_first_of_high_priority_goes_first),
           TEST_CASE(own_tasks_keep_the_order_of_their_queue), TEST_CASE(a_wait_reaches_its_tasks),
           TEST_CASE(nested_waits_reach_their_tasks), TEST_CASE(a_wait_runs_what_its_tasks_push),
           TEST_CASE(a_task_knows_its_priority))
