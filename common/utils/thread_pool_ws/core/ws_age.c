@@ -38,8 +38,10 @@ static oldest_t find_oldest(struct ws_pool_s *pool, uint64_t now_ns)
     for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
       compare(&oldest, (oldest_t){OF_KIND, i, kind, ws_kind_waited_ns(queue, kind, now_ns)}, most_ns);
   }
-  for (uint32_t i = 0; i < pool->workers; i++)
-    compare(&oldest, (oldest_t){ASIDE, i, WS_KIND_NONE, ws_aside_waited_ns(pool->worker[i], now_ns)}, most_ns);
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const uint64_t waited_ns = ws_aside_waited_ns(pool->worker[i], now_ns);
+    compare(&oldest, (oldest_t){ASIDE, i, WS_KIND_NONE, waited_ns}, most_ns);
+  }
   compare(&oldest, (oldest_t){SHARED, 0, WS_KIND_NONE, ws_shared_waited_ns(&pool->shared, now_ns)}, most_ns);
   return oldest;
 }
