@@ -151,7 +151,8 @@ bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gro
   for (uint32_t i = 0; i < queues; i++) {
     ws_queue_t *queue = pool->queue[i];
     if (queue == here.queue || !ws_queue_is_below(queue, group, weak)
-        || !ws_queue_steal_under(queue, group, weak, task))
+        || !(ws_queue_steal_under(queue, group, weak, task)
+             || ws_kind_steal_under(pool, queue, group, weak, task)))
       continue;
     ws_count(&here.queue->count.stolen, 1);
     ws_traced_steal(pool, here, (int32_t)i);

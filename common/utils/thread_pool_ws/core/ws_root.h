@@ -5,14 +5,22 @@
 #ifndef WS_ROOT_H
 #define WS_ROOT_H
 
+#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
+
+/// @return whether the caller has tasks queued that belong to the present root, or to none
+static inline bool ws_root_holds(const ws_queue_t *queue)
+{
+  return ws_queue_size(queue) != 0
+         || (WS_UNLIKELY(ws_kind_queues(queue) != NULL) && ws_kind_holds_any(queue));
+}
 
 /// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before
 static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 {
   ws_group_t *before = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
   // While the queue holds older tasks it keeps its root: they do not belong to this one.
-  if (ws_queue_size(queue) == 0)
+  if (!ws_root_holds(queue))
     // [edge ROOT release] before the tasks that will be pushed under it
     ws_store_release(&queue->root, group);
   return before;
@@ -23,7 +31,7 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 static inline void ws_root_end(ws_queue_t *queue)
 {
   // relaxed: only the owner writes it
-  if (ws_queue_size(queue) != 0 && ws_load_relaxed(&queue->root) != NULL)
+  if (ws_load_relaxed(&queue->root) != NULL && ws_root_holds(queue))
     ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
 }
 

@@ -29,7 +29,8 @@ uint32_t ws_node_count(void);
 /// @brief The NUMA node of the memory at @p address. A system call (move_pages(2), a query).
 /// @return the kernel's number of the node; -ENOENT or -EFAULT = the page has no memory yet, because nothing
 ///         has written to it, or nothing is mapped there; -EPERM = the process may not ask (for example a
-///         container that filters system calls), and the machine has several nodes
+///         container that filters system calls), or -ENOSYS = the kernel cannot, and the machine has several
+///         nodes
 /// @threads  any
 int32_t ws_node_of(const void *address);
 

@@ -253,7 +253,8 @@ int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
 /// @progress  lock-free unless it runs the task; at most one futex call; never allocates, except that a full
 ///            queue may grow, that a thread's first push to a pool claims its lane, and that its first push
-///            of a priority other than normal maps two more queues
+///            of a priority or a hint maps one more queue for each kind of task; a thread without a lane
+///            gets one then
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.

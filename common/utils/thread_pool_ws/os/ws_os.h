@@ -95,11 +95,19 @@ uint32_t ws_os_node_count(void);
 /// NUMA node of the page at each address; -ENOENT or -EFAULT if it has no memory yet, or is not mapped.
 /// @return 0 or -errno
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
-/// Move the pages in which @p memory lies to the caller's NUMA node, if the kernel can. Those that have no
-/// memory yet get it at their first touch.
-void ws_os_bring(void *memory, size_t bytes);
-/// The same for the part of the caller's stack that is in use. @threads  not the process's first
-void ws_os_bring_stack(void);
+/// Have the kernel take the memory of these pages from @p node, as long as it has some. Pages that have
+/// memory already stay where they are. @return false = the kernel refuses
+bool ws_os_prefer(void *memory, size_t bytes, uint32_t node);
+/// From which NUMA nodes the kernel takes a thread's new memory. A new thread has its creator's.
+typedef struct {
+  int mode;
+  unsigned long nodes[1024 / (8 * sizeof(unsigned long))];
+} ws_os_policy_t;
+/// The caller's. @return false = the kernel refuses
+bool ws_os_policy_read(ws_os_policy_t *policy);
+void ws_os_policy_set(const ws_os_policy_t *policy);
+/// The caller's new memory comes from @p node, as long as it has some.
+void ws_os_policy_prefer(uint32_t node);
 size_t ws_os_page_bytes(void);
 
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none

@@ -3,7 +3,6 @@
 /// ws_os.h: NUMA nodes of memory.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +10,9 @@
 #include "ws_os.h"
 
 #define PAGES_AT_ONCE 256u
-enum { MOVE_OWN = 1 << 1 }; // MPOL_MF_MOVE of the kernel: pages that only this process maps
+#define BITS_PER_LONG (8 * sizeof(unsigned long))
+#define NODE_BITS (8 * sizeof(((ws_os_policy_t *)NULL)->nodes))
+enum { PREFERRED = 1 }; // MPOL_PREFERRED of the kernel
 
 size_t ws_os_page_bytes(void)
 {
@@ -33,9 +34,18 @@ uint32_t ws_os_node_count(void)
   return count > 0 ? count : 1;
 }
 
-static long move_pages(uint32_t count, void **pages, const int *to, int *status)
+/// Ask the kernel where pages lie. It moves none.
+static long find_pages(uint32_t count, void **pages, int *node)
 {
-  return syscall(SYS_move_pages, 0, (unsigned long)count, pages, to, status, to ? MOVE_OWN : 0);
+  return syscall(SYS_move_pages, 0, (unsigned long)count, pages, NULL, node, 0);
+}
+
+static ws_os_policy_t prefer(uint32_t node)
+{
+  ws_os_policy_t policy = {.mode = PREFERRED};
+  if (node < NODE_BITS - 1)
+    policy.nodes[node / BITS_PER_LONG] = 1ul << (node % BITS_PER_LONG);
+  return policy;
 }
 
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
@@ -46,40 +56,34 @@ int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
     const uint32_t part = count - done < PAGES_AT_ONCE ? count - done : PAGES_AT_ONCE;
     for (uint32_t i = 0; i < part; i++)
       pages[i] = (void *)((uintptr_t)address[done + i] & page_mask);
-    if (move_pages(part, pages, NULL, node + done) < 0)
+    if (find_pages(part, pages, node + done) < 0)
       return -errno;
     done += part;
   }
   return 0;
 }
 
-void ws_os_bring(void *memory, size_t bytes)
+bool ws_os_prefer(void *memory, size_t bytes, uint32_t node)
 {
-  void *pages[PAGES_AT_ONCE];
-  int to[PAGES_AT_ONCE], status[PAGES_AT_ONCE];
-  int32_t cpu, node;
-  const size_t page_bytes = ws_os_page_bytes();
-  uintptr_t next = (uintptr_t)memory & ~(uintptr_t)(page_bytes - 1);
-  const uintptr_t end = (uintptr_t)memory + bytes;
-  ws_os_place(&cpu, &node);
-  while (node >= 0 && next < end) {
-    uint32_t count = 0;
-    for (; count < PAGES_AT_ONCE && next < end; next += page_bytes) {
-      pages[count] = (void *)next;
-      to[count++] = node;
-    }
-    move_pages(count, pages, to, status); // a page that stays where it is works as well
-  }
+  const uintptr_t page_mask = ~(uintptr_t)(ws_os_page_bytes() - 1);
+  const uintptr_t first = (uintptr_t)memory & page_mask;
+  const uintptr_t end = ((uintptr_t)memory + bytes + ~page_mask) & page_mask;
+  const ws_os_policy_t policy = prefer(node);
+  return syscall(SYS_mbind, first, end - first, policy.mode, policy.nodes, NODE_BITS, 0) == 0;
 }
 
-void ws_os_bring_stack(void)
+bool ws_os_policy_read(ws_os_policy_t *policy)
 {
-  pthread_attr_t attributes;
-  void *lowest;
-  size_t bytes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
-    return;
-  if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0)
-    ws_os_bring(&attributes, (size_t)((char *)lowest + bytes - (char *)&attributes));
-  pthread_attr_destroy(&attributes);
+  return syscall(SYS_get_mempolicy, &policy->mode, policy->nodes, NODE_BITS, NULL, 0) == 0;
+}
+
+void ws_os_policy_set(const ws_os_policy_t *policy)
+{
+  syscall(SYS_set_mempolicy, policy->mode, policy->nodes, NODE_BITS);
+}
+
+void ws_os_policy_prefer(uint32_t node)
+{
+  const ws_os_policy_t policy = prefer(node);
+  ws_os_policy_set(&policy);
 }

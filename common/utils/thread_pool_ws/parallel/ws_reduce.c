@@ -14,7 +14,7 @@
 #define PIECE_NS_MIN 10000u
 /// The first elements are timed until they have taken this time, ...
 #define PROBE_NS 2000u
-/// ... but no more than this part of the range, so that the other threads do not wait for long.
+/// ... but no run begins after this part of the range, so that the other threads do not wait for long.
 #define PROBE_PART 64u
 /// Pieces that each thread gets at most: the last ones end at about the same time.
 #define PIECES_PER_THREAD 32u

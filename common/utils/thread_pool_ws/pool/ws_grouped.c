@@ -77,3 +77,20 @@ bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak
   moved->by = ws_load_relaxed(&deque->bottom) - before; // relaxed: only the owner writes it
   return found;
 }
+
+bool ws_grouped_steal_under(ws_deque_t *deque, const ws_aptr_t *root, const ws_group_t *group, bool weak,
+                            ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  uint64_t index;
+  // The task lay there while the root was this group, if the root is read after the task and the CAS finds
+  // it still there: to change its root the owner must empty its deques, which moves top on.
+  while (ws_deque_steal_peek(deque, &memo, task, &index)) {
+    // [edge ROOT acquire] not older than the task
+    if (!ws_group_is(ws_load_acquire(root), group, weak))
+      return false;
+    if (ws_deque_steal_commit(deque, index))
+      return true;
+  }
+  return false;
+}

@@ -25,4 +25,9 @@ bool ws_grouped_holds(const ws_deque_t *deque, const ws_group_t *group, bool wea
 bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, uint32_t depth_max,
                            ws_task_t *task, ws_moved_t *moved);
 
+/// @brief Steal the oldest task while @p root is @p group. @param weak  or a weak tag of it
+/// @param root  of the queues of the deque's owner (ws_root.h). @threads  any
+bool ws_grouped_steal_under(ws_deque_t *deque, const ws_aptr_t *root, const ws_group_t *group, bool weak,
+                            ws_task_t *task);
+
 #endif

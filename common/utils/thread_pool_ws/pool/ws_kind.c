@@ -186,6 +186,27 @@ bool ws_kind_steal(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws
   return true;
 }
 
+bool ws_kind_steal_under(struct ws_pool_s *pool, ws_queue_t *queue, const ws_group_t *group, bool weak,
+                         ws_task_t *task)
+{
+  ws_kind_queues_t *queues = ws_kind_queues(queue);
+  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
+    if (ws_grouped_steal_under(&queues->deque[kind], &queue->root, group, weak, task)) {
+      note_taken(pool, kind, task);
+      return true;
+    }
+  return false;
+}
+
+bool ws_kind_holds_any(const ws_queue_t *queue)
+{
+  const ws_kind_queues_t *queues = ws_kind_queues(queue);
+  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
+    if (ws_deque_size(&queues->deque[kind]) > 0)
+      return true;
+  return false;
+}
+
 uint64_t ws_kind_waited_ns(const ws_queue_t *queue, ws_kind_t kind, uint64_t now_ns)
 {
   const ws_kind_queues_t *queues = ws_kind_queues(queue);
@@ -230,6 +251,17 @@ uint64_t ws_kind_bytes(const ws_queue_t *queue)
   for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
     bytes += ws_load_relaxed(&queues->deque[kind].grown_bytes); // relaxed: a statistic
   return bytes;
+}
+
+uint64_t ws_kind_high_water(const ws_queue_t *queue)
+{
+  const ws_kind_queues_t *queues = ws_kind_queues(queue);
+  uint64_t most = 0;
+  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++) {
+    const uint64_t tasks = ws_load_relaxed(&queues->deque[kind].high_water); // relaxed: a statistic
+    most = tasks > most ? tasks : most;
+  }
+  return most;
 }
 
 void ws_kind_free(ws_queue_t *queue)

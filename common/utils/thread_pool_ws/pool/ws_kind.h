@@ -44,7 +44,8 @@ ws_kind_t ws_kind_of(const struct ws_pool_s *pool, const ws_task_t *task);
 /// @return NULL = the queue is full, or there is no memory
 ws_deque_t *ws_kind_room(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, bool grow);
 
-/// @brief Make the queues now. @return false = there is no memory. @threads  the owner, or before it has begun
+/// @brief Make the queues now. @return false = there is no memory
+/// @threads  the owner, or the creator before it has begun
 bool ws_kind_reserve(const struct ws_pool_s *pool, ws_queue_t *queue);
 
 /// @brief Push a task into the queue that ws_kind_room() gave.
@@ -75,6 +76,13 @@ bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_tas
 /// @brief Steal the oldest task of @p kind from one queue.
 bool ws_kind_steal(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_task_t *task);
 
+/// @brief Steal a task of any kind while the queue's root is @p group. @param weak  or a weak tag of it
+bool ws_kind_steal_under(struct ws_pool_s *pool, ws_queue_t *queue, const ws_group_t *group, bool weak,
+                         ws_task_t *task);
+
+/// @return whether the owner has tasks of any kind queued, about: exact for the owner while no thread steals
+bool ws_kind_holds_any(const ws_queue_t *queue);
+
 /// @return how long that task has waited, about; 0 if there is none
 uint64_t ws_kind_waited_ns(const ws_queue_t *queue, ws_kind_t kind, uint64_t now_ns);
 
@@ -87,6 +95,9 @@ bool ws_kind_trim(ws_queue_t *queue, bool now);
 /// @return as ws_queue_steps, ws_queue_grown_bytes
 uint64_t ws_kind_steps(const ws_queue_t *queue);
 uint64_t ws_kind_bytes(const ws_queue_t *queue);
+
+/// @return as ws_queue_high_water
+uint64_t ws_kind_high_water(const ws_queue_t *queue);
 
 /// @brief Unmap the queues. @threads  one, when no other uses the pool any more
 void ws_kind_free(ws_queue_t *queue);

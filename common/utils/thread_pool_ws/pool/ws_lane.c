@@ -3,7 +3,6 @@
 /// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
-#include "ws_nodes.h"
 #include "ws_queue.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
@@ -14,7 +13,7 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
 
 /// The lane belongs to the caller from now on: touch its memory on this CPU, but no more of it than a new
 /// lane has. An owner that was ended by another thread may have left a grown ring behind.
-static void settle(const struct ws_pool_s *pool, ws_queue_t *lane)
+static void settle(ws_queue_t *lane)
 {
   lane->depth = 0;
   lane->helps_in = NULL;
@@ -25,7 +24,6 @@ static void settle(const struct ws_pool_s *pool, ws_queue_t *lane)
   if (ws_queue_size(lane) == 0)
     ws_store_release(&lane->root, NULL); // [edge ROOT release] before the heir's tasks
   ws_queue_shrink(lane);
-  ws_nodes_bring(&pool->nodes, lane, lane->bytes);
   ws_queue_touch(lane);
 }
 
@@ -64,7 +62,7 @@ static ws_queue_t *inherit(struct ws_pool_s *pool)
     if (owner != 0 && ws_tid_of(owner) != ws_tid_of(id) && ws_os_thread_exists(ws_tid_of(owner)))
       continue;
     if (ws_cas_acq_rel(&pool->queue[i]->owner, &owner, id)) { // [edge LANE_OWNER acquire]
-      settle(pool, pool->queue[i]);
+      settle(pool->queue[i]);
       remember(self, pool, pool->queue[i]);
       return pool->queue[i];
     }
@@ -97,7 +95,7 @@ ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
   }
   pthread_mutex_unlock(&pool->lane_lock);
   if (lane) {
-    settle(pool, lane);
+    settle(lane);
     remember(self, pool, lane);
   }
   return lane;
@@ -118,7 +116,7 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
     uint64_t nobody = 0;
     if (ws_load_relaxed(&pool->queue[i]->owner) == 0 // relaxed: the CAS decides
         && ws_cas_acq_rel(&pool->queue[i]->owner, &nobody, id)) { // [edge LANE_OWNER acquire]
-      settle(pool, pool->queue[i]);
+      settle(pool->queue[i]);
       remember(self, pool, pool->queue[i]);
       return pool->queue[i];
     }

@@ -65,24 +65,14 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
   nodes->count = chosen.count;
   if (chosen.count < 2)
     return;
-  for (uint32_t node = 0; node < chosen.count; node++)
+  for (uint32_t node = 0; node < chosen.count; node++) {
+    nodes->number[node] = machine->number[chosen.of_pool[node]];
     order(&chosen, node, nodes->near[node]);
+  }
   for (uint32_t node = 0; node < machine->count; node++)
     if (machine->number[node] < WS_NODE_NUMBERS)
       nodes->of_number[machine->number[node]] = nearest(&chosen, node);
   for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
     if (machine->of_cpu[cpu] > 0)
       nodes->of_cpu[cpu] = nearest(&chosen, machine->of_cpu[cpu] - 1u);
-}
-
-void ws_nodes_bring(const ws_nodes_t *nodes, void *memory, size_t bytes)
-{
-  if (nodes->count >= 2)
-    ws_os_bring(memory, bytes);
-}
-
-void ws_nodes_bring_stack(const ws_nodes_t *nodes)
-{
-  if (nodes->count >= 2)
-    ws_os_bring_stack();
 }

@@ -22,12 +22,6 @@ typedef struct {
 /// @brief Choose the pool's nodes. @param usable  [cpu] whether a worker may run there
 void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const bool *usable);
 
-/// @brief Move the caller's stack to the node of its CPU, if there are several. @threads  a worker
-void ws_nodes_bring_stack(const ws_nodes_t *nodes);
-
-/// @brief Move memory to the node of the caller's CPU, if there are several.
-void ws_nodes_bring(const ws_nodes_t *nodes, void *memory, size_t bytes);
-
 /// @return node of the pool for a task's hint; WS_NODE_NONE = the hint makes no difference
 static inline uint32_t ws_nodes_of_hint(const ws_nodes_t *nodes, uint32_t hint)
 {

@@ -45,18 +45,7 @@ void ws_queue_touch(ws_queue_t *queue)
 
 bool ws_queue_steal_under(ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task)
 {
-  ws_steal_memo_t memo = {0};
-  uint64_t index;
-  // The task lay there while the root was this group, if the root is read after the task and the CAS finds
-  // it still there: to change its root the owner must empty its deque, which moves top on.
-  while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
-    // [edge ROOT acquire] not older than the task
-    if (!ws_group_is(ws_load_acquire(&queue->root), group, weak))
-      return false;
-    if (ws_deque_steal_commit(&queue->deque, index))
-      return true;
-  }
-  return false;
+  return ws_grouped_steal_under(&queue->deque, &queue->root, group, weak, task);
 }
 
 uint64_t ws_queue_steps(const ws_queue_t *queue)
@@ -161,5 +150,7 @@ uint64_t ws_aside_waited_ns(const ws_worker_t *worker, uint64_t now_ns)
 
 uint64_t ws_queue_high_water(const ws_queue_t *queue)
 {
-  return ws_load_relaxed(&queue->deque.high_water); // relaxed: a statistic
+  const uint64_t high_water = ws_load_relaxed(&queue->deque.high_water); // relaxed: a statistic
+  const uint64_t of_kinds = ws_kind_high_water(queue);
+  return high_water > of_kinds ? high_water : of_kinds;
 }

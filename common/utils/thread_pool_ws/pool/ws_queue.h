@@ -143,7 +143,7 @@ void ws_aside_init(ws_worker_t *worker, ws_cell_t *cells, uint64_t capacity);
 void ws_queue_free(ws_queue_t *queue);
 void ws_aside_free(ws_worker_t *worker);
 
-/// @return bytes beyond the first capacity; most tasks held, to within an eighth
+/// @return bytes beyond the first capacity; most tasks held by one of its queues, to within an eighth
 uint64_t ws_queue_grown_bytes(const ws_queue_t *queue);
 uint64_t ws_aside_grown_bytes(const ws_worker_t *worker);
 uint64_t ws_queue_high_water(const ws_queue_t *queue);

@@ -185,6 +185,7 @@ struct ws_worker_s {
 /// The NUMA nodes on which workers may run, numbered from 0 (ws_nodes.h).
 typedef struct {
   uint32_t count; ///< below 2: nodes make no difference
+  uint32_t number[WS_NODES_MAX]; ///< that the system gives each
   uint8_t of_cpu[WS_CPUS_MAX]; ///< node of each CPU
   uint8_t of_number[WS_NODE_NUMBERS]; ///< node that serves the system's node of that number
   uint8_t near[WS_NODES_MAX][WS_NODES_MAX]; ///< near[i]: all nodes, from the nearest to node i, which is i
@@ -272,6 +273,8 @@ struct ws_pool_s {
   uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
   uint32_t kinds; ///< I kinds that the pool has: high, low, and its nodes if there are several
   ws_nodes_t nodes; ///< I
+  ws_os_policy_t policy; ///< I memory policy of the thread that created the pool
+  bool has_policy; ///< I policy is known: workers' threads are made with another one
   sigset_t signals; ///< I blocked in the thread that created the pool
   ws_worker_t **worker; ///< I
   ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change

@@ -7,16 +7,21 @@
 #include <hwloc.h>
 #include <hwloc/distances.h>
 
+/// The set of a node that has memory only holds the CPUs near it. A CPU belongs to the node with the fewest.
 static void read_nodes(hwloc_topology_t topology, ws_machine_nodes_t *machine)
 {
+  int fewest[WS_CPUS_MAX] = {0};
   hwloc_obj_t node = NULL;
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node))
          && machine->count < WS_MACHINE_NODES_MAX) {
     const uint32_t index = machine->count++;
     machine->number[index] = node->os_index;
+    const int cpus = hwloc_bitmap_weight(node->cpuset);
     for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
-      if (hwloc_bitmap_isset(node->cpuset, cpu) && machine->of_cpu[cpu] == 0)
+      if (hwloc_bitmap_isset(node->cpuset, cpu) && (fewest[cpu] == 0 || cpus < fewest[cpu])) {
+        fewest[cpu] = cpus;
         machine->of_cpu[cpu] = (uint8_t)(index + 1);
+      }
   }
 }
 

@@ -23,6 +23,7 @@
 typedef struct {
   char *next;
   size_t used;
+  const int32_t *cpu; ///< of each worker, -1 = it floats
 } arena_t;
 
 static void *carve(arena_t *arena, size_t bytes)
@@ -36,7 +37,7 @@ static void *carve(arena_t *arena, size_t bytes)
 /// the same set of a cache.
 #define COLOURS 16u
 
-/// Begin the piece of thread @p index, on a page of its own: the thread can bring it to its node.
+/// Begin the piece of thread @p index, on a page of its own: it can lie on the thread's node.
 static void begin_piece(arena_t *arena, uint32_t index)
 {
   const size_t page_bytes = ws_os_page_bytes();
@@ -54,9 +55,11 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
   if (!worker)
     return;
+  const size_t bytes = (size_t)((char *)(cells + capacity) - (char *)worker);
+  ws_numa_place(pool, arena->cpu[index], worker, bytes);
   worker->victims = victims;
   worker->prewake = prewake;
-  worker->queue.bytes = (size_t)((char *)(cells + capacity) - (char *)worker);
+  worker->queue.bytes = bytes;
   ws_aside_init(worker, aside, ASIDE_CAPACITY);
   ws_queue_init(&worker->queue, cells, capacity);
   pool->worker[index] = worker;
@@ -92,7 +95,8 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
     lay_out_lane(pool, arena, i);
 }
 
-static int allocate(struct ws_pool_s *pool)
+/// @param cpu  of each worker, -1 = it floats
+static int allocate(struct ws_pool_s *pool, const int32_t *cpu)
 {
   arena_t arena = {0};
   lay_out(pool, &arena);
@@ -100,7 +104,7 @@ static int allocate(struct ws_pool_s *pool)
   pool->block = ws_os_map(pool->block_bytes);
   if (!pool->block)
     return -ENOMEM;
-  arena = (arena_t){.next = pool->block};
+  arena = (arena_t){.next = pool->block, .cpu = cpu};
   lay_out(pool, &arena);
   pool->workers = pool->requested; // until their threads are started
   ws_prewake_begin(pool);
@@ -144,31 +148,38 @@ static bool reserve(const struct ws_pool_s *pool)
   return true;
 }
 
+/// Plan the CPUs and nodes, and map the memory.
+static int plan(struct ws_pool_s *pool, int32_t *cpu)
+{
+  ws_topo_plan(&pool->settings, &pool->mask, cpu);
+  ws_near_plan(pool);
+  ws_numa_plan(pool, cpu);
+  const int result = allocate(pool, cpu);
+  return result == 0 && pool->settings.reserve && !reserve(pool) ? -ENOMEM : result;
+}
+
+static void start(struct ws_pool_s *pool, int32_t *cpu)
+{
+  ws_start_workers(pool, cpu);
+  pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
+  pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
+  pool->mask_words = (pool->workers + 63) / 64;
+  ws_store_relaxed(&pool->spin_cpus, pool->cpus); // relaxed: the pool is not published yet
+  ws_topo_victims(pool);
+  close_gap(pool);
+  ws_guard_start(pool);
+}
+
 static int set_up(struct ws_pool_s *pool)
 {
-  int result = ws_os_process_cpus(&pool->mask);
-  if (result == 0)
-    result = allocate(pool);
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
-  if (result == 0 && cpu) {
-    ws_topo_plan(&pool->settings, &pool->mask, cpu);
-    ws_near_plan(pool);
-    ws_numa_plan(pool, cpu);
-    if (pool->settings.reserve && !reserve(pool))
-      result = -ENOMEM;
-  }
-  if (result == 0 && cpu) {
-    ws_start_workers(pool, cpu);
-    pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
-    pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
-    pool->mask_words = (pool->workers + 63) / 64;
-    ws_store_relaxed(&pool->spin_cpus, pool->cpus); // relaxed: the pool is not published yet
-    ws_topo_victims(pool);
-    close_gap(pool);
-    ws_guard_start(pool);
-  }
+  int result = cpu ? ws_os_process_cpus(&pool->mask) : -ENOMEM;
+  if (result == 0)
+    result = plan(pool, cpu);
+  if (result == 0)
+    start(pool, cpu);
   free(cpu);
-  return result < 0 || cpu ? result : -ENOMEM;
+  return result;
 }
 
 int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)

@@ -13,11 +13,11 @@
 
 #include "../core/ws_worker.h"
 #include "../pool/ws_near.h"
-#include "../pool/ws_nodes.h"
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queue.h"
 #include "../pool/ws_warn.h"
+#include "ws_numa.h"
 #include "ws_settings.h"
 
 /// Causes that are warned about once a pool.
@@ -50,6 +50,7 @@ static bool is_realtime(void)
 static void set_up(ws_worker_t *worker)
 {
   ws_self_t *self = ws_self();
+  ws_numa_end_thread(worker->pool, worker->cpu);
   self->worker = worker;
   worker->tid = ws_os_tid();
   worker->thread = pthread_self();
@@ -59,8 +60,6 @@ static void set_up(ws_worker_t *worker)
   set_class(worker);
   worker->slack_ns = ws_os_timer_slack(1);
   worker->realtime = is_realtime();
-  ws_nodes_bring(&worker->pool->nodes, worker, worker->queue.bytes);
-  ws_nodes_bring_stack(&worker->pool->nodes); // its creator has touched it
   ws_queue_touch(&worker->queue);
   ws_store_relaxed(&worker->state_since_ns, ws_os_now_ns()); // relaxed: a statistic
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
@@ -109,7 +108,9 @@ static int create_thread(ws_worker_t *worker)
 /// @return whether the thread runs
 static bool start(ws_worker_t *worker)
 {
+  ws_numa_begin_thread(worker->pool, worker->cpu);
   const int error = create_thread(worker);
+  ws_numa_end_thread(worker->pool, worker->cpu);
   if (error)
     ws_warn(&worker->pool->settings, "only %u of %u workers could be started: %s", worker->index,
             worker->pool->requested, strerror(error));

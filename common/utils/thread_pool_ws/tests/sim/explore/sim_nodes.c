@@ -6,8 +6,8 @@
 
 uint32_t __wrap_ws_os_node_count(void);
 bool __wrap_ws_numa_read(ws_machine_nodes_t *machine);
-void __wrap_ws_os_bring(void *memory, size_t bytes);
-void __wrap_ws_os_bring_stack(void);
+bool __wrap_ws_os_prefer(void *memory, size_t bytes, uint32_t node);
+bool __wrap_ws_os_policy_read(ws_os_policy_t *policy);
 
 uint32_t __wrap_ws_os_node_count(void)
 {
@@ -28,13 +28,16 @@ bool __wrap_ws_numa_read(ws_machine_nodes_t *machine)
   return true;
 }
 
-void __wrap_ws_os_bring(void *memory, size_t bytes)
+bool __wrap_ws_os_prefer(void *memory, size_t bytes, uint32_t node)
 {
   (void)memory;
   (void)bytes;
+  (void)node;
+  return false;
 }
 
-/// The C library does not know the stack of a simulated thread.
-void __wrap_ws_os_bring_stack(void)
+bool __wrap_ws_os_policy_read(ws_os_policy_t *policy)
 {
+  (void)policy;
+  return false;
 }

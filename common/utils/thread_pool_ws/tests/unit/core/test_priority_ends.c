@@ -330,9 +330,56 @@ static void tasks_that_a_wait_moves_are_not_forgotten(void)
   destroy();
 }
 
+static ws_au32_t below_ran;
+
+static void run_below(void *unused)
+{
+  (void)unused;
+  ws_store_release(&below_ran, 1);
+}
+
+static bool has_run_below(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&below_ran) != 0;
+}
+
+typedef struct {
+  ws_group_t group;
+  ws_priority_t priority;
+} family_t;
+
+/// Waits for its child in a way that the pool cannot see.
+static void push_below(void *family_arg)
+{
+  family_t *family = family_arg;
+  const ws_task_t child = {.func = run_below, .group = &family->group, .priority = family->priority};
+  if (ws_pool_push(pool, child) != 0)
+    ws_add_relaxed(&test_refused, 1);
+  test_until(has_run_below, NULL);
+}
+
+/// The pool's only worker does not run the child: the thread that waits for the group does.
+static void a_wait_reaches_tasks_of_the_workers_queues(void)
+{
+  for (ws_priority_t priority = WS_PRIORITY_NORMAL; priority <= WS_PRIORITY_LOW; priority++) {
+    create(1, false, WS_FULL_GROW);
+    family_t family = {.priority = priority};
+    ws_group_init(&family.group, 2);
+    ws_store_relaxed(&below_ran, 0);
+    test_push(pool, push_below, &family, &family.group);
+    while (TEST_SUM(pool, stolen_tasks) == 0) // the worker has begun
+      test_sleep_ms(1);
+    ws_group_wait(&family.group, pool);
+    CU_ASSERT_TRUE(has_run_below(NULL));
+    destroy();
+  }
+}
+
 TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues),
           TEST_CASE(full_queues_without_growth), TEST_CASE(grown_queues_shrink),
           TEST_CASE(without_memory_the_push_runs_the_task), TEST_CASE(stops_handle_every_priority),
           TEST_CASE(an_abort_skips_every_priority), TEST_CASE(tasks_of_an_ended_thread_run),
           TEST_CASE(sleeping_workers_are_woken), TEST_CASE(a_thread_without_a_lane_gets_one),
-          TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten))
+          TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten),
+          TEST_CASE(a_wait_reaches_tasks_of_the_workers_queues))

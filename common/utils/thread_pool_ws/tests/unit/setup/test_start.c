@@ -360,4 +360,5 @@ static void host_refuses_a_thread(void)
 TEST_MAIN("start", TEST_CASE(host_creates_the_threads), TEST_CASE(host_refuses_a_thread),
           TEST_CASE(real_time_class_with_privilege), TEST_CASE(real_time_class_without_privilege),
           TEST_CASE(names_are_cut_indices_never), TEST_CASE(threads_carry_their_names),
-          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back), TEST_CASE(reserved_memory_is_given_back))
+          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back),
+          TEST_CASE(reserved_memory_is_given_back))
