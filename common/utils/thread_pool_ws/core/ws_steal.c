@@ -20,8 +20,8 @@ static void make_no_haste(ws_queue_t *own)
 
 /// Backoff: each try of a thief takes the queue's cache line from the thief that will succeed. A thief that
 /// was too late waits a random time before its next try. The bound on that time, in pauses, doubles each time
-/// that the thief is too late again, to at most twice the greatest number, and is divided by four each time it
-/// succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
+/// that the thief is too late again, to twice the greatest number at most. It is divided by four each time
+/// that the thief succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
 #define LATE_PAUSES_MAX 4096u
 /// Bound on one such wait where pauses take long: pushes rely on a thief that waits.

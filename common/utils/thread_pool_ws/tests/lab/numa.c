@@ -160,6 +160,7 @@ static void check_node(const char *what, const void *memory, int32_t node)
   CU_ASSERT_EQUAL(found, node);
 }
 
+/// The first case: later threads may be given the stacks of earlier ones, which lie where they are.
 static void a_workers_memory_lies_on_its_node(void)
 {
   create();
@@ -303,7 +304,7 @@ static void skip_unless_possible(void)
 int main(void)
 {
   static const test_case_t cases[] = {
-      TEST_CASE(the_nodes_are_known), TEST_CASE(a_workers_memory_lies_on_its_node),
+      TEST_CASE(a_workers_memory_lies_on_its_node), TEST_CASE(the_nodes_are_known),
       TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node), TEST_CASE(each_node_runs_its_tasks),
       TEST_CASE(a_scan_of_all_nodes), TEST_CASE(a_mask_leaves_nodes_out), TEST_CASE(workers_that_float)};
   skip_unless_possible();
