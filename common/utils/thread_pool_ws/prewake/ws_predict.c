@@ -327,5 +327,5 @@ uint64_t ws_predict_gap_min_ns(const ws_predict_t *model)
   double least_ns = model->period_ns;
   for (uint32_t i = 0; i < model->phases; i++)
     least_ns = model->phase[i].since_ns < least_ns ? model->phase[i].since_ns : least_ns;
-  return (uint64_t)least_ns;
+  return least_ns > 0 ? (uint64_t)least_ns : 0; // below 0: two phases have passed each other
 }

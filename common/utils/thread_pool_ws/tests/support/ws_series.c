@@ -66,7 +66,7 @@ static uint64_t next_slot(series_t *series)
         || series_uniform(&series->random) >= series->present)
       continue;
     const double drift_ns = (double)slot * SERIES_SLOT_NS * series->ppm / 1e6;
-    series->nominal_ns = series->start_ns + slot * SERIES_SLOT_NS + (uint64_t)drift_ns;
+    series->nominal_ns = series->start_ns + slot * SERIES_SLOT_NS + (uint64_t)(int64_t)drift_ns;
     return jittered(series, series->nominal_ns, series->jitter_ns);
   }
 }
