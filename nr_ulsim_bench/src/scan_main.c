@@ -39,7 +39,7 @@ static const word_key_t keys[] = {
     {"seed", WORD_NUMBER(request_t, seed, UINT32_MAX)},
 };
 
-/// What is measured: a step, or a kernel of STREAM.
+/// One measurement: a step of the scan, or a kernel of STREAM.
 typedef struct {
   const char *name;
   enum { CASE_SCAN, CASE_CONTENDED, CASE_READ, CASE_TRIAD } kind;

@@ -60,3 +60,15 @@ void test_letters_push(ws_pool_t *pool, const char *letters, ws_group_t *group)
       ws_add_relaxed(&test_refused, 1);
   }
 }
+
+void test_letters_hold(ws_pool_t *pool, test_gate_t *gate)
+{
+  test_push(pool, test_gate_task, gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(gate, 1));
+}
+
+void test_letters_release(test_gate_t *gate, uint32_t count)
+{
+  test_gate_let(gate, 1);
+  CU_ASSERT_TRUE(test_letters_await(count));
+}

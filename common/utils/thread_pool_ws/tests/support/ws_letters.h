@@ -18,4 +18,9 @@ void test_letters_forget(void);
 /// @brief Wait until @p count tasks have run. @return false after the deadline
 bool test_letters_await(uint32_t count);
 
+/// @brief Have a worker stand in the gate until test_letters_release().
+void test_letters_hold(ws_pool_t *pool, test_gate_t *gate);
+/// @brief Let the worker go, and wait without helping until @p count tasks have run.
+void test_letters_release(test_gate_t *gate, uint32_t count);
+
 #endif

@@ -39,20 +39,6 @@ static void destroy(void)
   test_gate_destroy(&gate);
 }
 
-/// The worker is inside a task until release().
-static void hold(void)
-{
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-}
-
-/// Let the worker go, and wait without helping until that many tasks have run.
-static void release(uint32_t count)
-{
-  test_gate_let(&gate, 1);
-  CU_ASSERT_TRUE(test_letters_await(count));
-}
-
 static ws_au32_t flood_on, flood_tasks;
 
 static void push_from_a_task(void *letters)
@@ -64,12 +50,12 @@ static void push_from_a_task(void *letters)
 static void an_old_task_goes_first(void)
 {
   create(1, true, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "aA1", NULL);
   ws_add_relaxed(&clock_ns, AGE_NS / 2);
   test_letters_push(pool, "bB2", NULL);
   ws_add_relaxed(&clock_ns, AGE_NS / 2 + AGE_NS / 8);
-  release(6);
+  test_letters_release(&gate, 6);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "aA1B2b");
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 3);
   CU_ASSERT_TRUE(test_until_quiet(pool));
@@ -81,11 +67,11 @@ static void an_old_task_goes_first(void)
 static void a_task_without_a_time_grows_old(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "1A", NULL);
   ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
   test_letters_push(pool, "B", NULL);
-  release(3);
+  test_letters_release(&gate, 3);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "1AB");
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 2);
   destroy();
@@ -113,7 +99,7 @@ static void own_old_tasks_are_not_stolen(void)
 static void a_moved_task_grows_old_as_before(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_group_t group;
   ws_group_init(&group, 1);
   test_letters_push(pool, "a", NULL);
@@ -124,7 +110,7 @@ static void a_moved_task_grows_old_as_before(void)
   ws_group_wait(&group, pool);
   test_letters_push(pool, "1", NULL);
   ws_add_relaxed(&clock_ns, AGE_NS / 2 + AGE_NS / 8);
-  release(3);
+  test_letters_release(&gate, 3);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a1b");
   destroy();
 }
@@ -170,15 +156,15 @@ static void a_task_in_the_shared_queue_grows_old(void)
   test_push(pool, push_from_a_task, (void *)(uintptr_t)"A", NULL); // from here on priorities are used
   CU_ASSERT_TRUE(test_letters_await(1));
   const uint64_t aged = test_stats(pool).aged_tasks;
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "1", NULL);
   ws_add_relaxed(&clock_ns, AGE_NS / 4); // a look is due
-  release(2);
+  test_letters_release(&gate, 2);
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, aged); // not yet
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "2", NULL);
   ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
-  release(3);
+  test_letters_release(&gate, 3);
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, aged + 1);
   destroy();
 }
@@ -225,7 +211,7 @@ static void no_task_waits_for_ever(void)
     if (priority == WS_PRIORITY_HIGH)
       continue;
     create(1, false, WS_FULL_GROW);
-    hold();
+    test_letters_hold(pool, &gate);
     end_priority = priority;
     ws_store_relaxed(&flood_on, 1);
     ws_store_relaxed(&flood_tasks, 0);

@@ -78,18 +78,6 @@ static void destroy(void)
   test_gate_destroy(&gate);
 }
 
-static void hold(void)
-{
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-}
-
-static void release(uint32_t count)
-{
-  test_gate_let(&gate, 1);
-  CU_ASSERT_TRUE(test_letters_await(count));
-}
-
 /// a, b, c: for node 0. A, B, C: for node 1. Digits: for any.
 static uint32_t hint_of(char letter)
 {
@@ -113,10 +101,10 @@ static void a_worker_takes_its_node_first(void)
   static const char *const expected[2] = {"abc123ABC", "ABC123abc"};
   for (uint32_t cpu = 0; cpu < 2; cpu++) {
     create(cpu, false);
-    hold();
+    test_letters_hold(pool, &gate);
     push("a1Ab2Bc3C", NULL);
     CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 9);
-    release(9);
+    test_letters_release(&gate, 9);
     CU_ASSERT_STRING_EQUAL(test_letters_ran(), expected[cpu]);
     destroy();
   }
@@ -163,12 +151,12 @@ static void a_sleeper_on_the_node_is_woken(void)
 static void a_priority_goes_before_a_node(void)
 {
   create(1, false);
-  hold();
+  test_letters_hold(pool, &gate);
   push("A", NULL);
   const ws_task_t high = {.func = test_letter_task, .arg = (void *)(uintptr_t)"!",
                           .priority = WS_PRIORITY_HIGH, .node = ws_node_hint(0)};
   CU_ASSERT_EQUAL(ws_pool_push(pool, high), 0);
-  release(2);
+  test_letters_release(&gate, 2);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "!A");
   destroy();
 }
@@ -177,13 +165,13 @@ static void a_wrong_hint_makes_no_difference(void)
 {
   static const uint32_t wrong[] = {77, WS_NODE_NUMBERS, WS_NODE_NUMBERS + 1, UINT32_MAX};
   create(1, false);
-  hold();
+  test_letters_hold(pool, &gate);
   for (uint32_t i = 0; i < TEST_COUNT(wrong); i++) {
     const ws_task_t task = {
         .func = test_letter_task, .arg = (void *)(uintptr_t)&"wxyz"[i], .node = wrong[i]};
     CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   }
-  release(4);
+  test_letters_release(&gate, 4);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "wxyz");
   destroy();
 }
@@ -192,7 +180,7 @@ static void a_wrong_hint_makes_no_difference(void)
 static void a_wait_reaches_its_tasks(void)
 {
   create(1, false);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_group_t group;
   ws_group_init(&group, 5);
   push("a1A", &group);
@@ -203,7 +191,7 @@ static void a_wait_reaches_its_tasks(void)
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "1abAB");
   CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 18);
   test_letters_forget();
-  release(18);
+  test_letters_release(&gate, 18);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "XYZUVW789456xyzuvw");
   destroy();
 }
@@ -211,13 +199,13 @@ static void a_wait_reaches_its_tasks(void)
 static void a_batch_keeps_its_hints(void)
 {
   create(1, false);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_task_t tasks[3];
   for (uint32_t i = 0; i < 3; i++)
     tasks[i] = (ws_task_t){
         .func = test_letter_task, .arg = (void *)(uintptr_t)&"a1A"[i], .node = hint_of("a1A"[i])};
   CU_ASSERT_EQUAL(ws_pool_push_batch(pool, tasks, 3), 3);
-  release(3);
+  test_letters_release(&gate, 3);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A1a");
   destroy();
 }
@@ -228,7 +216,7 @@ static void a_stop_settles_them(void)
     create(1, false);
     ws_group_t group;
     ws_group_init(&group, 3);
-    hold();
+    test_letters_hold(pool, &gate);
     push("aA1", &group);
     test_gate_let(&gate, 1);
     CU_ASSERT_TRUE(ws_pool_stop(pool, how) >= 0);
@@ -266,7 +254,7 @@ static bool flood_is_over(void *unused)
 static void no_node_waits_for_ever(void)
 {
   create(1, false);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_au32_t count = {0};
   ws_store_relaxed(&flood_on, 1);
   ws_store_relaxed(&flood_tasks, 0);

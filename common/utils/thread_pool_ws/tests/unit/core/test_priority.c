@@ -39,29 +39,15 @@ static void destroy(void)
   test_gate_destroy(&gate);
 }
 
-/// The worker is inside a task until release().
-static void hold(void)
-{
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-}
-
-/// Let the worker go, and wait without helping until that many tasks have run.
-static void release(uint32_t count)
-{
-  test_gate_let(&gate, 1);
-  CU_ASSERT_TRUE(test_letters_await(count));
-}
-
 static ws_au32_t wrong_priorities;
 
 static void a_worker_takes_the_highest_first(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "a1Ab2Bc3C", NULL);
   CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 9);
-  release(9);
+  test_letters_release(&gate, 9);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "ABC123abc"); // a thief takes the oldest of each
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 0);
   destroy();
@@ -71,9 +57,9 @@ static void a_worker_takes_the_highest_first(void)
 static void the_first_of_high_priority_goes_first(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "12A", NULL);
-  release(3);
+  test_letters_release(&gate, 3);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A12");
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 0);
   destroy();
@@ -102,7 +88,7 @@ static void own_tasks_keep_the_order_of_their_queue(void)
 static void a_wait_reaches_its_tasks(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_group_t group;
   ws_group_init(&group, 5);
   test_letters_push(pool, "a1A", &group);
@@ -113,7 +99,7 @@ static void a_wait_reaches_its_tasks(void)
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "AB1ab");
   CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 18);
   test_letters_forget();
-  release(18);
+  test_letters_release(&gate, 18);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "XYZUVW789456xyzuvw"); // the order is as before
   destroy();
 }

@@ -89,20 +89,6 @@ static void destroy(void)
   test_gate_destroy(&gate);
 }
 
-/// The worker is inside a task until release().
-static void hold(void)
-{
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-}
-
-/// Let the worker go, and wait without helping until that many tasks have run.
-static void release(uint32_t count)
-{
-  test_gate_let(&gate, 1);
-  CU_ASSERT_TRUE(test_letters_await(count));
-}
-
 static void settings_and_tasks_are_checked(void)
 {
   ws_settings_t settings = test_settings(1);
@@ -132,13 +118,13 @@ static void full_queues(void)
   memset(letters, 'a', 300);
   letters[300] = '\0';
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   const uint64_t bytes = test_stats(pool).queue_bytes;
   test_letters_push(pool, letters, NULL);
   CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 300);
   CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);
   CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
-  release(300);
+  test_letters_release(&gate, 300);
   CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 0); // a task keeps its time when its queue grows
   destroy();
 }
@@ -148,7 +134,7 @@ static void full_queues_without_growth(void)
 {
   char letters[] = "A";
   create(1, false, WS_FULL_FAIL);
-  hold();
+  test_letters_hold(pool, &gate);
   const uint32_t capacity = (uint32_t)pool->settings.queue_capacity;
   const ws_task_t task = {.func = test_letter_task, .arg = letters, .priority = WS_PRIORITY_HIGH};
   for (uint32_t i = 0; i < capacity; i++)
@@ -158,18 +144,18 @@ static void full_queues_without_growth(void)
   for (uint32_t i = 0; i < capacity; i++)
     CU_ASSERT_EQUAL(ws_pool_push(pool, normal), 0);
   CU_ASSERT_EQUAL(ws_pool_push(pool, normal), -EAGAIN);
-  release(2 * capacity);
+  test_letters_release(&gate, 2 * capacity);
   destroy();
 
   create(1, false, WS_FULL_INLINE);
-  hold();
+  test_letters_hold(pool, &gate);
   for (uint32_t i = 0; i < capacity; i++)
     CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   CU_ASSERT_EQUAL(test_letters_count(), 0);
   CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   CU_ASSERT_EQUAL(test_letters_count(), 1);
   CU_ASSERT_EQUAL(TEST_SUM(pool, inline_tasks), 1);
-  release(capacity + 1);
+  test_letters_release(&gate, capacity + 1);
   destroy();
 }
 
@@ -180,12 +166,12 @@ static void grown_queues_shrink(void)
   memset(letters, 'a', 300);
   letters[300] = '\0';
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "a", NULL);
   const uint64_t bytes = test_stats(pool).queue_bytes;
   test_letters_push(pool, letters, NULL);
   CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
-  release(301);
+  test_letters_release(&gate, 301);
   for (uint32_t i = 302; i < 302 + 1024; i++) {
     test_letters_push(pool, "a", NULL);
     CU_ASSERT_TRUE_FATAL(test_letters_await(i));
@@ -197,21 +183,21 @@ static void grown_queues_shrink(void)
 static void without_memory_the_push_runs_the_task(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_store_relaxed(&no_memory, 1);
   test_letters_push(pool, "A", NULL);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A");
   ws_store_relaxed(&no_memory, 0);
   test_letters_push(pool, "B", NULL);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A");
-  release(2);
+  test_letters_release(&gate, 2);
   destroy();
 }
 
 static void stops_handle_every_priority(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_group_t group;
   ws_group_init(&group, 9);
   test_letters_push(pool, "a1Ab2Bc3C", &group);
@@ -237,7 +223,7 @@ static bool is_aborted(void *unused)
 static void an_abort_skips_every_priority(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   ws_group_t group;
   ws_group_init(&group, 9);
   test_letters_push(pool, "a1Ab2Bc3C", &group);
@@ -264,13 +250,13 @@ static void *push_and_end(void *letters)
 static void tasks_of_an_ended_thread_run(void)
 {
   create(1, false, WS_FULL_GROW);
-  hold();
+  test_letters_hold(pool, &gate);
   for (uint32_t i = 0; i < 2; i++) { // the second thread inherits the lane
     test_threads_t threads = {0};
     test_spawn(&threads, push_and_end, (void *)(uintptr_t)"a1A");
     test_join(&threads);
   }
-  release(6);
+  test_letters_release(&gate, 6);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "AA11aa");
   destroy();
 }
@@ -297,9 +283,9 @@ static void a_thread_without_a_lane_gets_one(void)
   pool = test_create(&settings);
   test_letters_forget();
   test_gate_init(&gate);
-  hold();
+  test_letters_hold(pool, &gate);
   test_letters_push(pool, "a1A", NULL);
-  release(3);
+  test_letters_release(&gate, 3);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A1a");
   destroy();
 }
