@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 from nrbench.driver import BenchError, quiet_environment
 
@@ -31,3 +31,14 @@ def ask(program: Path, words: Sequence[str], limit_s: float) -> list[dict[str, A
     if done.returncode < 0:
         return [{"error": f"ended by signal {-done.returncode}"}]
     return answers or [{"error": f"no answer: {done.stderr.strip()[-200:]}"}]
+
+
+def write_report(path: Path, lines: Iterable[str]) -> None:
+    """Also to the terminal."""
+    text = "\n".join(lines)
+    print(text)
+    path.write_text(text + "\n")
+
+
+def say_written(out: Path, names: Sequence[str]) -> None:
+    print(f"\nwritten to {out}/: {' '.join(names)}")

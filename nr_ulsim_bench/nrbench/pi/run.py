@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Sequence
 
 from nrbench import host
-from nrbench.answers import ask, require
+from nrbench.answers import ask, require, say_written, write_report
 from nrbench.backends import BACKENDS, OWN
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.pi import plan
@@ -68,11 +68,8 @@ def run(program: Path, options: Options, out: Path) -> None:
 
 def report_again(out: Path) -> None:
     results = collect(read_lines(out / RESULTS))
-    text = "\n".join(report(results))
-    print(text)
-    (out / REPORT).write_text(text + "\n")
+    write_report(out / REPORT, report(results))
     with matplotlib_apart():
         from nrbench.pi.plot import draw_times  # loads for a second
 
-        names = [RESULTS, REPORT, *draw_times(results, out / PLOT)]
-    print(f"\nwritten to {out}/: {' '.join(names)}")
+        say_written(out, [RESULTS, REPORT, *draw_times(results, out / PLOT)])

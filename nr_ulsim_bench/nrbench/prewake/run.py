@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, Sequence
 
 from nrbench import host
-from nrbench.driver import BenchError
+from nrbench.answers import require, say_written, write_report
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.prewake.judge import collect
 from nrbench.prewake.plan import Case, Options, make_plan
@@ -46,8 +46,7 @@ def measure(program: Path, cases: Sequence[Case], out: IO[str]) -> None:
 
 
 def run(program: Path, options: Options, out: Path) -> None:
-    if not program.is_file():
-        raise BenchError(f"{program}: no such file; it is built with the pool")
+    require(program)
     cases = make_plan(options)
     say(f"prewake: {len(cases)} cases, about {sum(case.seconds for case in cases) / 60:.1f} minutes")
     out.mkdir(parents=True, exist_ok=True)
@@ -59,11 +58,8 @@ def run(program: Path, options: Options, out: Path) -> None:
 
 def report_again(out: Path) -> None:
     results = collect(read_lines(out / RESULTS))
-    text = "\n".join(report(results))
-    print(text)
-    (out / REPORT).write_text(text + "\n")
+    write_report(out / REPORT, report(results))
     with matplotlib_apart():
         from nrbench.prewake.plot import draw_environments  # loads for a second
 
-        names = [RESULTS, REPORT, *draw_environments(results, out / PLOT)]
-    print(f"\nwritten to {out}/: {' '.join(names)}")
+        say_written(out, [RESULTS, REPORT, *draw_environments(results, out / PLOT)])

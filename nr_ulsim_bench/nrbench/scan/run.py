@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from nrbench import host
-from nrbench.answers import ask, require
+from nrbench.answers import ask, require, say_written, write_report
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.progress import Progress, say
 from nrbench.scan import plan
@@ -62,11 +62,8 @@ def run(program: Path, options: Options, out: Path) -> None:
 
 def report_again(out: Path) -> None:
     results = collect(read_lines(out / RESULTS))
-    text = "\n".join(report(results))
-    print(text)
-    (out / REPORT).write_text(text + "\n")
+    write_report(out / REPORT, report(results))
     with matplotlib_apart():
         from nrbench.scan.plot import draw_scans  # loads for a second
 
-        names = [RESULTS, REPORT, *draw_scans(results, out / PLOT)]
-    print(f"\nwritten to {out}/: {' '.join(names)}")
+        say_written(out, [RESULTS, REPORT, *draw_scans(results, out / PLOT)])
