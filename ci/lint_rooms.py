@@ -3,8 +3,9 @@
 """The rooms of the module: which room may include which.
 
 Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with a door
-is entered by that header alone), public (public headers need only each other and the standard), private
-(headers of rooms stay in the module's own sources), stdatomic (one includer), oai-name (shim only).
+is entered by that header alone), facade (api/ uses the public headers and base/), public (public headers need
+only each other and the standard), private (headers of rooms stay in the module's own sources), stdatomic (one
+includer), oai-name (shim only).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from lintkit import C_SUFFIXES, MODULE, ROOMS, CText, Finding, line_of, main, re
 
 # The only header of a room that other rooms may include.
 DOORS = {"prewake": "prewake/ws_prewake.h"}
+# The interfaces of other pools are written against the public headers; of the rooms they use only this one.
+FACADES = ("api", "base")
 # Headers of a room above that a room may include all the same.
 UPWARD = {("prewake", "sleep/ws_budget.h")}
 STDATOMIC_INCLUDER = "base/ws_atomic.h"
@@ -27,7 +30,9 @@ STDATOMIC_INCLUDER = "base/ws_atomic.h"
 # through the header of its pool that the shim's stands for.
 STDATOMIC_FREE = ("tests/model/*", "tests/host/*", "shim/*/task_ans.h")
 # The suite that runs on OAI's pool and on ours speaks OAI's language, and so do the stand-ins for its tree.
-OAI_FREE = ("shim/*", "tests/contract/*", "tests/host/*", "tests/shim/*", "tests/sim/explore/shim/*")
+# The interfaces of other pools have names of their own.
+OAI_FREE = ("shim/*", "tests/contract/*", "tests/host/*", "tests/shim/*", "tests/sim/explore/shim/*",
+            "api/*", "tests/unit/api/*")  # fmt: skip
 OAI_NAMES = re.compile(
     r"\b(?:(?:push|pull|tryPull|abort|init|initNamed|initFloatingCores)Tpool\w*|tpool_\w+"
     r"|\w*[nN]otifiedFIFO\w*|\w*notified_fifo\w*|(?:\w+_)?task_ans(?:_t)?|threadPool)\b"
@@ -62,6 +67,8 @@ def check_rooms(name: str, found: str) -> Iterator[tuple[str, str]]:
         return
     if ROOMS.index(there) > ROOMS.index(here) and (here, found) not in UPWARD:
         yield "room", f"{here}/ includes {found} of {there}/, a room above it"
+    if here == FACADES[0] and there != FACADES[1]:
+        yield "facade", f"{here}/ includes {found}; it uses the public headers and {FACADES[1]}/"
     if found != DOORS.get(there, found):
         yield "door", f"{found} is {there}/'s own; other rooms include {DOORS[there]}"
 

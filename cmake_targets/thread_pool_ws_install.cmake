@@ -1,31 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake --install: headers, static and shared library, files for find_package and pkg-config. cpack: Debian packages.
-# Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static.
+# Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static; with the
+# interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
 set(ws_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/thread_pool_ws)
 
-# The objects of the static library, which are position-independent, and export what the public headers declare.
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "")
-add_library(thread_pool_ws_shared SHARED ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
-add_library(thread_pool_ws::thread_pool_ws ALIAS thread_pool_ws_shared)
-set_target_properties(thread_pool_ws_shared PROPERTIES OUTPUT_NAME thread_pool_ws EXPORT_NAME thread_pool_ws
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_include_directories(thread_pool_ws_shared PUBLIC
-  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
-  $<INSTALL_INTERFACE:include/thread_pool_ws>)
-target_link_libraries(thread_pool_ws_shared PRIVATE
-  -Wl,--whole-archive $<BUILD_INTERFACE:thread_pool_ws> -Wl,--no-whole-archive
-  -Wl,--version-script=${ws_templates}/exports.map) # the tracepoints' own symbols stay inside
-set_target_properties(thread_pool_ws_shared PROPERTIES LINK_DEPENDS ${ws_templates}/exports.map)
-target_link_libraries(thread_pool_ws_shared PUBLIC Threads::Threads)
-
-install(TARGETS thread_pool_ws thread_pool_ws_shared EXPORT thread_pool_ws
+install(TARGETS thread_pool_ws thread_pool_ws_shared thread_pool_ws_api thread_pool_ws_api_shared EXPORT thread_pool_ws
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
   DESTINATION include/thread_pool_ws COMPONENT development FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
+  DESTINATION include/thread_pool_ws/api COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
 
@@ -49,10 +37,11 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfi
   COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH WS_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # wherever it is installed
 configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
+configure_file(${ws_templates}/thread_pool_ws_api.pc.in thread_pool_ws_api.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws.pc
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws.pc ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws_api.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 set(CPACK_GENERATOR DEB)

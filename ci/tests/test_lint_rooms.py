@@ -50,6 +50,10 @@ class RoomsTest(TreeTest):
         self.expect("@/shim/tpool.c", '#include "../queue/ws_deque.h"\n', "tpool.c:1 private")
         self.expect("@/tests/unit/test_deque.c", '#include "../../queue/ws_deque.h"\n')
 
+    def test_the_interfaces_of_other_pools_use_the_public_headers(self) -> None:
+        self.expect("@/api/tpool.c", '#include "ws_pool.h"\n#include "../base/ws_atomic.h"\n')
+        self.expect("@/api/tpool.c", '#include "../queue/ws_deque.h"\n', "tpool.c:1 facade")
+
     def test_one_file_includes_stdatomic(self) -> None:
         self.expect("@/queue/ws_deque.c", "#include <stdatomic.h>\n", "ws_deque.c:1 stdatomic")
         self.expect("@/tests/unit/test_deque.c", "#include <stdatomic.h>\n", "test_deque.c:1 stdatomic")

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Target thread_pool_ws_shared: the pool as a shared library.
+# The objects of the static library, which are position-independent, and export what the public headers declare.
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "")
+add_library(thread_pool_ws_shared SHARED ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
+add_library(thread_pool_ws::thread_pool_ws ALIAS thread_pool_ws_shared)
+set_target_properties(thread_pool_ws_shared PROPERTIES OUTPUT_NAME thread_pool_ws EXPORT_NAME thread_pool_ws
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+target_include_directories(thread_pool_ws_shared PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:include/thread_pool_ws>)
+target_link_libraries(thread_pool_ws_shared PRIVATE
+  -Wl,--whole-archive $<BUILD_INTERFACE:thread_pool_ws> -Wl,--no-whole-archive
+  -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/install/exports.map) # the tracepoints' own symbols stay inside
+set_target_properties(thread_pool_ws_shared PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/install/exports.map)
+target_link_libraries(thread_pool_ws_shared PUBLIC Threads::Threads)

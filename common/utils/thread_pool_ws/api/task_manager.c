@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file task_manager.c
+/// A manager is a pool. The user's function is the function of the pool's task, so a task costs as much as in
+/// the core.
+#include "task_manager.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ws_pool.h"
+
+/// A call that cannot be carried out and has no error code.
+__attribute__((noreturn, cold)) static void refuse(const char *function, const char *reason)
+{
+  fprintf(stderr, "%s: %s\n", function, reason);
+  abort();
+}
+
+static ws_pool_t *live_pool(const task_manager_t *man, const char *function)
+{
+  if (!man)
+    refuse(function, "man is NULL");
+  if (!man->pool)
+    refuse(function, "man has been freed");
+  return man->pool;
+}
+
+static void clean_skipped(void *man_arg, const ws_task_t *task)
+{
+  task_manager_t *man = man_arg;
+  if (!man->clean)
+    return;
+  pthread_mutex_lock(&man->cleaning); // several workers may skip tasks at once
+  man->clean(task->arg);
+  pthread_mutex_unlock(&man->cleaning);
+}
+
+void init_task_manager(task_manager_t *man, uint32_t num_threads)
+{
+  if (!man)
+    refuse(__func__, "man is NULL");
+  if (num_threads == 0)
+    refuse(__func__, "num_threads is 0");
+  *man = (task_manager_t){0};
+  pthread_mutex_init(&man->cleaning, NULL);
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.name = "manager";
+  settings.workers = num_threads;
+  settings.skipped = clean_skipped;
+  settings.skipped_arg = man;
+  ws_settings_environment(&settings);
+  const int error = ws_pool_create(&man->pool, &settings); // an invalid number has a warning
+  if (error < 0)
+    refuse(__func__, strerror(-error));
+}
+
+void free_task_manager(task_manager_t *man, void (*clean)(void *args))
+{
+  ws_pool_t *pool = live_pool(man, __func__);
+  man->clean = clean;
+  if (ws_pool_stop(pool, WS_STOP_ABORT) == -EDEADLK)
+    refuse(__func__, "called inside a task of man");
+  ws_pool_destroy(pool);
+  pthread_mutex_destroy(&man->cleaning);
+  man->pool = NULL;
+}
+
+void async_task_manager(task_manager_t *man, task_t task)
+{
+  const int error =
+      ws_pool_push(live_pool(man, __func__), (ws_task_t){.func = task.func, .arg = task.args});
+  if (__builtin_expect(error < 0, 0))
+    refuse(__func__, error == -EINVAL ? "task.func is NULL" : "free_task_manager() is under way");
+}
+
+void wait_all_task_manager(task_manager_t *man)
+{
+  if (ws_pool_wait(live_pool(man, __func__)) < 0)
+    refuse(__func__, "called inside a task of man");
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_task_manager.c
+/// The interface task_manager: as a program would use it by the description in its header, its end with tasks
+/// that never ran, and its refusals.
+#define _GNU_SOURCE
+#include "../../../api/task_manager.h"
+
+#include "api_death.h"
+
+#define TASKS 500u
+
+static void add_one(void *counter)
+{
+  ws_add_relaxed((ws_au64_t *)counter, 1);
+}
+
+static void runs_each_task_once(void)
+{
+  static ws_au64_t ran[TASKS];
+  for (uint32_t threads = 1; threads <= 4; threads++) {
+    memset(ran, 0, sizeof ran);
+    task_manager_t man;
+    init_task_manager(&man, threads);
+    for (uint32_t round = 1; round <= 3; round++) {
+      for (uint32_t i = 0; i < TASKS; i++)
+        async_task_manager(&man, (task_t){.args = &ran[i], .func = add_one});
+      wait_all_task_manager(&man);
+      for (uint32_t i = 0; i < TASKS; i++)
+        CU_ASSERT_EQUAL_FATAL(test_value(&ran[i]), round);
+    }
+    free_task_manager(&man, NULL);
+    CU_ASSERT_PTR_NULL(man.pool);
+  }
+}
+
+static task_manager_t tree;
+static ws_au64_t leaves;
+
+static void grow(void *depth_arg)
+{
+  const uintptr_t depth = (uintptr_t)depth_arg;
+  if (depth == 0)
+    add_one(&leaves);
+  for (uint32_t i = 0; i < 2 && depth > 0; i++)
+    async_task_manager(&tree, (task_t){.args = (void *)(depth - 1), .func = grow});
+}
+
+static void waits_for_tasks_of_tasks(void)
+{
+  leaves = (ws_au64_t){0};
+  init_task_manager(&tree, 2);
+  async_task_manager(&tree, (task_t){.args = (void *)(uintptr_t)10, .func = grow});
+  wait_all_task_manager(&tree);
+  CU_ASSERT_EQUAL(test_value(&leaves), 1u << 10);
+  free_task_manager(&tree, NULL);
+}
+
+/// One worker stands in a task until all other tasks have been cleaned.
+static struct {
+  task_manager_t man;
+  sem_t entered, cleaned_all;
+  ws_au32_t cleaned[TASKS + 1];
+  ws_au64_t count;
+  ws_au32_t inside;
+  ws_au32_t overlaps, ran, late;
+} ending;
+
+static void clean(void *index_arg)
+{
+  if (ws_add_relaxed(&ending.inside, 1) != 0)
+    ws_add_relaxed(&ending.overlaps, 1);
+  ws_add_relaxed(&ending.cleaned[(uintptr_t)index_arg], 1);
+  if (ws_add_relaxed(&ending.count, 1) + 1 == TASKS)
+    sem_post(&ending.cleaned_all);
+  ws_sub_relaxed(&ending.inside, 1);
+}
+
+static void never(void *unused)
+{
+  (void)unused;
+  ws_add_relaxed(&ending.ran, 1);
+}
+
+/// Returns when all tasks queued so far have been cleaned; may push one more task then.
+static void stand(void *pushes_one)
+{
+  sem_post(&ending.entered);
+  if (!test_sem_wait(&ending.cleaned_all))
+    ws_add_relaxed(&ending.late, 1);
+  if (pushes_one)
+    async_task_manager(&ending.man, (task_t){.args = (void *)(uintptr_t)TASKS, .func = never});
+}
+
+/// Returns when the end has taken all tasks off the queues.
+static void stand_until_empty(void *unused)
+{
+  (void)unused;
+  sem_post(&ending.entered);
+  test_patience_t patience = {0};
+  while (test_stats(ending.man.pool).queued_tasks > 0)
+    if (!test_is_patient(&patience)) {
+      ws_add_relaxed(&ending.late, 1);
+      break;
+    }
+}
+
+static void set_ending(void)
+{
+  memset(&ending, 0, sizeof ending);
+  sem_init(&ending.entered, 0, 0);
+  sem_init(&ending.cleaned_all, 0, 0);
+  init_task_manager(&ending.man, 1);
+}
+
+static void free_cleans_what_never_ran(void)
+{
+  for (uint32_t pushes_one = 0; pushes_one <= 1; pushes_one++) {
+    const uint32_t last = TASKS + pushes_one;
+    set_ending();
+    async_task_manager(&ending.man, (task_t){.args = pushes_one ? &ending : NULL, .func = stand});
+    CU_ASSERT_FATAL(test_sem_wait(&ending.entered));
+    for (uintptr_t i = 0; i < TASKS; i++)
+      async_task_manager(&ending.man, (task_t){.args = (void *)i, .func = never});
+    free_task_manager(&ending.man, clean);
+    CU_ASSERT_EQUAL(test_value(&ending.count), last);
+    for (uint32_t i = 0; i < last; i++)
+      CU_ASSERT_EQUAL_FATAL(ws_load_relaxed(&ending.cleaned[i]), 1);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ending.overlaps), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ending.ran), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ending.late), 0);
+  }
+}
+
+static void free_without_clean_drops(void)
+{
+  set_ending();
+  async_task_manager(&ending.man, (task_t){.func = stand_until_empty});
+  CU_ASSERT_FATAL(test_sem_wait(&ending.entered));
+  for (uintptr_t i = 0; i < TASKS; i++)
+    async_task_manager(&ending.man, (task_t){.args = (void *)i, .func = never});
+  free_task_manager(&ending.man, NULL);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ending.ran), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ending.late), 0);
+  CU_ASSERT_EQUAL(test_value(&ending.count), 0);
+}
+
+static void init_null(void)
+{
+  init_task_manager(NULL, 1);
+}
+
+static void init_none(void)
+{
+  task_manager_t man;
+  init_task_manager(&man, 0);
+}
+
+static void init_too_many(void)
+{
+  task_manager_t man;
+  init_task_manager(&man, 1025);
+}
+
+static void async_null(void)
+{
+  async_task_manager(NULL, (task_t){.func = add_one});
+}
+
+static void async_without_func(void)
+{
+  task_manager_t man;
+  init_task_manager(&man, 1);
+  async_task_manager(&man, (task_t){0});
+}
+
+static void free_twice(void)
+{
+  task_manager_t man;
+  init_task_manager(&man, 1);
+  free_task_manager(&man, NULL);
+  free_task_manager(&man, NULL);
+}
+
+static void wait_null(void)
+{
+  wait_all_task_manager(NULL);
+}
+
+static void wait_in_task(void *man)
+{
+  wait_all_task_manager(man);
+}
+
+static void free_in_task(void *man)
+{
+  free_task_manager(man, NULL);
+}
+
+static void run_inside(void (*func)(void *))
+{
+  task_manager_t man;
+  init_task_manager(&man, 1);
+  async_task_manager(&man, (task_t){.args = &man, .func = func});
+  wait_all_task_manager(&man);
+}
+
+static void wait_inside(void)
+{
+  run_inside(wait_in_task);
+}
+
+static void free_inside(void)
+{
+  run_inside(free_in_task);
+}
+
+static void invalid_use_ends_the_process(void)
+{
+  CU_ASSERT(dies_with(init_null, "init_task_manager: man is NULL"));
+  CU_ASSERT(dies_with(init_none, "init_task_manager: num_threads is 0"));
+  CU_ASSERT(dies_with(init_too_many, "init_task_manager: Invalid argument"));
+  CU_ASSERT(dies_with(init_too_many, "workers"));
+  CU_ASSERT(dies_with(async_null, "async_task_manager: man is NULL"));
+  CU_ASSERT(dies_with(async_without_func, "async_task_manager: task.func is NULL"));
+  CU_ASSERT(dies_with(free_twice, "free_task_manager: man has been freed"));
+  CU_ASSERT(dies_with(wait_null, "wait_all_task_manager: man is NULL"));
+  CU_ASSERT(dies_with(wait_inside, "wait_all_task_manager: called inside a task of man"));
+  CU_ASSERT(dies_with(free_inside, "free_task_manager: called inside a task of man"));
+}
+
+TEST_MAIN("task_manager", TEST_CASE(runs_each_task_once), TEST_CASE(waits_for_tasks_of_tasks),
+          TEST_CASE(free_cleans_what_never_ran), TEST_CASE(free_without_clean_drops),
+          TEST_CASE(invalid_use_ends_the_process))
