@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 OWN = "ws"
 ALONE = "alone"
+FACADES = ("ws-task-manager",)
 
 _PASSIVE = ("OMP_WAIT_POLICY=passive", "KMP_BLOCKTIME=0")
 _ACTIVE = ("OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite", "KMP_BLOCKTIME=infinite")
@@ -20,11 +21,13 @@ class Backend:
     install: str
     modes: tuple[tuple[str, tuple[str, ...]], ...] = (("default", ()),)
     settle_s: float = 0.1  # after its first slot until its figures no longer change
+    facade: bool = False  # the own pool by the interface of another one
 
     def environment(self, mode: str) -> tuple[str, ...]:
         return dict(self.modes)[mode]
 
 
+_FACADE = "this project: build the target thread_pool_ws_api"
 _BUILT_IN = "part of this benchmark: build it"
 _BY_OPTION = (("default", ()), ("hot", ()))
 _BY_ENVIRONMENT = (("default", _PASSIVE), ("hot", _ACTIVE))
@@ -32,6 +35,7 @@ _BY_ENVIRONMENT = (("default", _PASSIVE), ("hot", _ACTIVE))
 BACKENDS: tuple[Backend, ...] = (
     # pre-wake learns for 0.1 to 0.2 s; no other pool here learns anything
     Backend(OWN, "this project: build the target thread_pool_ws", _BY_OPTION, settle_s=0.5),
+    *(Backend(name, _FACADE, facade=True) for name in FACADES),
     Backend(ALONE, _BUILT_IN),
     Backend("mutex-queue", _BUILT_IN),
     Backend("mutex-per-worker", _BUILT_IN),

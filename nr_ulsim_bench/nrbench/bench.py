@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
@@ -27,10 +28,12 @@ from nrbench.sweep.record import RUNS
 from nrbench.table import full_report
 from nrbench.tracecost import plan as tracecost_plan
 from nrbench.tracecost import run as tracecost
+from nrbench.usage_table import counters_source
 from nrbench.verdict import all_verdicts
 
 # Parts with programs or reports of their own
 PREWAKE, TRACE, REPLAY, SCALE, SCAN, PI = "prewake", "trace", "replay", "scale", "scan", "pi"
+FULL_PARTS = {"coliseum"}  # that have a --full
 BUDGET_S, QUICK_BUDGET_S = 430.0, 90.0
 RESULTS, REPORT = "results.ndjson", "report.txt"
 
@@ -49,6 +52,7 @@ class Request:
     seed: int = 1
     backends: tuple[str, ...] = ()
     budget_s: float | None = None
+    full: bool = False
 
 
 def choose_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -70,10 +74,13 @@ def prepare(request: Request, driver: Driver) -> tuple[dict[str, Any], Plan, flo
     parts = tuple(part for part in PARTS if not request.only or part in request.only)
     if not pools or not classes:
         raise nothing_to_measure({**missing, **skipped})
-    budget_s = request.budget_s or (QUICK_BUDGET_S if request.quick else BUDGET_S)
+    usual_s = math.inf if request.full else QUICK_BUDGET_S if request.quick else BUDGET_S
+    budget_s = request.budget_s or usual_s
     machine = Machine(host.cores(), tuple(pools), driver.calibrate())
     chosen = bool(request.backends)
-    options = Options(parts, request.quick, classes, request.rounds, request.seed, budget_s, chosen)
+    options = Options(
+        parts, request.quick, classes, request.rounds, request.seed, budget_s, chosen, request.full
+    )
     plan = make_plan(machine, options)
     about = host.facts() | {
         "seed": request.seed,
@@ -161,6 +168,8 @@ def run(request: Request) -> int:
     @return exit status: see sweep.session.carry_out()
     """
     only = set(request.only)
+    if request.full and (not only or only - FULL_PARTS or request.quick):
+        raise BenchError(f"--full: needs --only {' or --only '.join(sorted(FULL_PARTS))}, and no --quick")
     status = session.OK
     if not only or only & set(PARTS):
         run_pools(request)
@@ -186,7 +195,7 @@ def report_lines(lines: list[Line], out: Path) -> None:
         raise BenchError(f"{out / RESULTS}: the first line does not describe the host")
     summaries = summarize(lines)
     verdicts = [f"  {verdict}" for verdict in all_verdicts(summaries, about["cores"])]
-    text = "\n".join([*full_report(about, summaries), "", "Verdicts:", *verdicts])
+    text = "\n".join([*full_report(about, summaries, counters_source(lines)), "", "Verdicts:", *verdicts])
     print(text)
     (out / REPORT).write_text(text + "\n")
     with matplotlib_apart():

@@ -29,6 +29,7 @@ Part = Enum("Part", {name: name for name in PARTS_AND_MORE})  # type: ignore[mis
 Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
 
 Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
+Full = Annotated[bool, typer.Option("--full", help="coliseum: the sizes of the slides' contest, 1.5 hours")]
 Program = Annotated[
     Path,
     typer.Option(
@@ -94,6 +95,7 @@ def run(
     only: Only = None,
     classes: Classes = None,
     quick: Quick = False,
+    full: Full = False,
     rounds: Rounds = None,
     seed: Seed = 1,
     backends: Backends = None,
@@ -105,7 +107,9 @@ def run(
 
     ci/bench runs this command after it has built the pools."""
     parts, chosen = _values(only), _values(classes)
-    request = bench.Request(program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget)
+    request = bench.Request(
+        program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget, full
+    )
     return bench.run(request)
 
 

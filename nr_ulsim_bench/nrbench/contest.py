@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Iterator
 
-from nrbench.backends import ALONE, OWN
+from nrbench.backends import ALONE, FACADES, OWN
 from nrbench.plan import CLASSES, FIB_CASES
 from nrbench.stats import Key, Summaries, round_ratios, select
 from nrbench.sweep.bootstrap import Interval, median_interval
@@ -50,7 +50,11 @@ def contest_ratios(summaries: Summaries, name: str) -> Iterator[ContestRatio]:
         own = select(every, backend=OWN, mode="default")
         key = min(own, key=lambda key: key.workers, default=None)
         for rival, summary in every.items() if key else ():
-            if key is None or rival.backend == OWN or (name == "cpu_s" and rival.backend == ALONE):
+            if (
+                key is None
+                or rival.backend in (OWN, *FACADES)
+                or (name == "cpu_s" and rival.backend == ALONE)
+            ):
                 continue
             ratios = round_ratios(summaries[key], summary, name)
             if ratios:

@@ -35,6 +35,9 @@ HOG_CASES = ("12x6", "22x28")
 HOG_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
 REALTIME_RIVALS = ("mutex-queue", "mutex-per-worker", "onetbb", "openmp-gcc")
 CONTEST_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc", "glib", "asio", "eigen")
+# The contest that the slides show. The number of threads does not count the one that pushes and waits.
+FULL_TASKS = 1024 * 1024
+FULL_WORKERS = (4, 8)
 CONTEST_REALTIME_RIVALS = ("mutex-per-worker", "onetbb", "asio")
 
 
@@ -54,6 +57,9 @@ class Measurement(NamedTuple):
     def labels(self) -> dict[str, object]:
         idle = [int(word.partition("=")[2]) for word in self.words if word.startswith("idle_us=")]
         return dict(zip(LABELS, self)) | ({"idle_us": idle[0]} if idle else {})
+
+    def with_word(self, word: str) -> Measurement:
+        return self._replace(words=(*self.words, word))
 
 
 class Calibration(NamedTuple):
@@ -82,6 +88,7 @@ class Options:
     seed: int = 1
     budget_s: float = 430.0
     chosen: bool = False  # the pools were chosen by name: then all of them are measured everywhere
+    full: bool = False  # the coliseum in the sizes of the contest that the slides show
 
 
 @dataclass
@@ -149,9 +156,14 @@ def _modes(options: Options, pool: Present, sched_class: str) -> list[str]:
     return ["default"] if briefly else [mode for mode, _ in pool.backend.modes]
 
 
+def _cores_of(machine: Machine, options: Options) -> tuple[Present, ...]:
+    """The pools, each by its own interface only, unless they were chosen by name."""
+    return tuple(pool for pool in machine.pools if options.chosen or not pool.backend.facade)
+
+
 def slot_configs(machine: Machine, options: Options) -> Iterator[Config]:
     realtime = () if options.quick else REALTIME_RIVALS
-    for pool in machine.pools:
+    for pool in _cores_of(machine, options):
         for sched_class in options.classes:
             if sched_class != "other" and not _takes_part(options, pool, realtime):
                 continue
@@ -161,7 +173,7 @@ def slot_configs(machine: Machine, options: Options) -> Iterator[Config]:
 
 
 def hog_configs(machine: Machine, options: Options) -> Iterator[Config]:
-    for pool in machine.pools:
+    for pool in _cores_of(machine, options):
         if not options.quick and "other" in options.classes and _takes_part(options, pool, HOG_RIVALS):
             yield Config(pool, machine.cores if pool.has_workers else 1, "other", "default", hog=True)
 
@@ -188,7 +200,7 @@ def plan_slot(machine: Machine, options: Options, scale: float) -> Iterator[Meas
 
 def stream_configs(machine: Machine, options: Options) -> Iterator[Config]:
     """As many threads as cores: the producer polls on one, and no waiter helps."""
-    for pool in machine.pools:
+    for pool in _cores_of(machine, options):
         for sched_class in options.classes:
             rivals = HOG_RIVALS[: 1 if options.quick else None]
             if (options.quick or sched_class != "other") and not _takes_part(options, pool, rivals):
@@ -210,10 +222,15 @@ def plan_stream(machine: Machine, options: Options, scale: float) -> Iterator[Me
 
 
 def contest_configs(machine: Machine, options: Options) -> Iterator[Config]:
-    """As many computing threads as cores, and the own pool with one more."""
+    """As many computing threads as cores, and the own pool with one more. Its facades, if there is time."""
+    alone = options.chosen or len(options.parts) == 1
     for pool in machine.pools:
         for sched_class in options.classes:
             normal = sched_class == "other"
+            if pool.backend.facade:
+                if alone and normal:
+                    yield Config(pool, pool.fair_workers(machine.cores), sched_class, "default")
+                continue
             if not _takes_part(options, pool, CONTEST_RIVALS if normal else CONTEST_REALTIME_RIVALS):
                 continue
             fair = pool.fair_workers(machine.cores) if pool.has_workers else 1
@@ -223,8 +240,14 @@ def contest_configs(machine: Machine, options: Options) -> Iterator[Config]:
 
 
 def plan_coliseum(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
+    if options.full:
+        yield from plan_full(machine)
+        return
     core_s = 0.3 * scale
     for config in contest_configs(machine, options):
+        if config.sched_class == "other" and not options.quick:
+            tasks = max(1000, round(core_s * 1e9 / machine.calibration.task_ns("fib19")))
+            yield _usage(config, machine, tasks, core_s)
         for case in FIB_CASES if config.sched_class == "other" and not options.quick else FIB_CASES[:1]:
             tasks = max(1000, round(core_s * 1e9 / machine.calibration.task_ns(case)))
             yield _contest(config, machine, case, tasks, core_s)
@@ -238,6 +261,22 @@ def _contest(config: Config, machine: Machine, case: str, tasks: int, core_s: fl
     parallel = config.workers + config.pool.waiter_helps if config.pool.has_workers else 1
     seconds = core_s / min(machine.cores, parallel)
     return config.measurement("coliseum", case, ["bench=coliseum", f"work={case}", f"tasks={tasks}"], seconds)
+
+
+def _usage(config: Config, machine: Machine, tasks: int, core_s: float) -> Measurement:
+    """What fib19 costs, by the kernel's counters. A measurement of its own, because they take time, too."""
+    return _contest(config, machine, "fib19", tasks, core_s)._replace(bench="usage").with_word("counters=1")
+
+
+def plan_full(machine: Machine) -> Iterator[Measurement]:
+    for pool in (pool for pool in machine.pools if pool.has_workers):
+        for workers in FULL_WORKERS:
+            config = Config(pool, workers, "other", "default")
+            for case in FIB_CASES:
+                core_s = FULL_TASKS * machine.calibration.task_ns(case) * 1e-9
+                yield _contest(config, machine, case, FULL_TASKS, core_s)._replace(bench="contest")
+            core_s = FULL_TASKS * machine.calibration.task_ns("fib19") * 1e-9
+            yield _usage(config, machine, FULL_TASKS, core_s)
 
 
 def plan_wake(machine: Machine, options: Options, scale: float) -> Iterator[Measurement]:
@@ -258,6 +297,7 @@ ROUNDS = {"slot": 3, "stream": 3, "coliseum": 9, "wake": 2}
 QUICK_ROUNDS = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
 ROUNDS_MIN = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
 ALONE_ROUNDS = {"coliseum": 25}  # of a part that is measured by itself, and has time for more
+FULL_ROUNDS = {"coliseum": 5}  # the fewest that give an interval
 SCALE_MIN = 0.4
 # The rest of the budget is for a machine that is slower than the estimates.
 PLANNED_SHARE = 0.93
@@ -267,8 +307,8 @@ def _units(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
     """What is compared within a round at a percent is measured one right after the other."""
     units: dict[object, list[Measurement]] = {}
     for m in measurements:
-        contest = m.bench == "coliseum"
-        units.setdefault((m.case, m.sched_class) if contest else m, []).append(m)
+        contest = m.bench in ("coliseum", "usage", "contest")
+        units.setdefault((m.bench, m.case, m.sched_class) if contest else m, []).append(m)
     return list(units.values())
 
 
@@ -291,6 +331,8 @@ def _wanted_rounds(options: Options) -> dict[str, int]:
         return {part: options.rounds for part in ROUNDS}
     if options.quick:
         return dict(QUICK_ROUNDS)
+    if options.full:
+        return FULL_ROUNDS
     return ROUNDS | (ALONE_ROUNDS if len(options.parts) == 1 else {})
 
 
@@ -299,7 +341,7 @@ def make_plan(machine: Machine, options: Options) -> Plan:
     rounds = _wanted_rounds(options)
     least = {part: min(rounds[part], ROUNDS_MIN[part]) for part in rounds}
     plan = _assemble(machine, options, rounds, 0.5 if options.quick else 1.0)
-    while plan.seconds > PLANNED_SHARE * options.budget_s:
+    while not options.full and plan.seconds > PLANNED_SHARE * options.budget_s:
         if plan.scale > SCALE_MIN:
             plan = _assemble(machine, options, rounds, max(SCALE_MIN, plan.scale * 0.9))
         elif options.rounds is None and any(rounds[part] > least[part] for part in options.parts):

@@ -10,7 +10,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
-from nrbench.backends import ALONE, BACKENDS, OWN
+from nrbench.backends import ALONE, BACKENDS, FACADES, OWN
 from nrbench.drawing import legend, plain_numbers, plt, save
 from nrbench.plan import CLASSES
 from nrbench.stats import Key, Summaries, select
@@ -20,11 +20,13 @@ from nrbench.verdict import CPU_PER_WORK_MAX
 RATIO_MAX = 4.0
 DPI = 130
 _PALETTE = [c for i, c in enumerate(matplotlib.color_sequences["tab20"]) if i not in (6, 7)]  # without reds
-_RIVALS = [backend.name for backend in BACKENDS if backend.name not in (OWN, ALONE)]
+_RIVALS = [backend.name for backend in BACKENDS if backend.name not in (OWN, ALONE, *FACADES)]
 
 
 def color_of(backend: str) -> Any:
-    """The own pool red, no pool black, each rival its own colour in all plots."""
+    """The own pool red, its other interfaces pale, no pool black, each rival its own colour in all plots."""
+    if backend in FACADES:
+        return "#ff9896"
     if backend in (OWN, ALONE):
         return "#d62728" if backend == OWN else "black"
     return _PALETTE[_RIVALS.index(backend) % len(_PALETTE)]

@@ -9,7 +9,7 @@ import statistics
 from collections import Counter, defaultdict
 from typing import Any, Callable, Iterator, Sequence
 
-from nrbench.backends import BACKENDS, OWN
+from nrbench.backends import BACKENDS, FACADES, OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.contest import contest_ratios
 from nrbench.host import TEXT, fact_text, is_busy
@@ -25,6 +25,7 @@ from nrbench.plan import (
 )
 from nrbench.stats import Key, Summaries, Summary, matching, select
 from nrbench.sweep.bootstrap import CONFIDENCE
+from nrbench.usage_table import HEADS, facade_lines, full_rows, usage_rows
 from nrbench.verdict import slot_target
 
 CLASS_TEXT = {
@@ -252,6 +253,21 @@ def contest_ratio_tables(summaries: Summaries) -> Iterator[str]:
             yield from layout([[f"{CLASS_TEXT[sched_class]}, {found[0].key.pool()} against", *cases], *rows])
 
 
+def usage_tables(summaries: Summaries, source: str) -> Iterator[str]:
+    if rows := usage_rows(summaries, pool_order):
+        yield f"\nColiseum, fib19: what it cost, as perf stat shows it ({source})\n"
+        yield from layout([["pool", "tasks", *HEADS], *rows])
+
+
+def full_contest_tables(summaries: Summaries) -> Iterator[str]:
+    if rows := full_rows(summaries, pool_order):
+        yield (
+            "\nContest of the slides, 1024 x 1024 tasks: seconds, and this pool's time / that time with as "
+            f"many workers [{CONFIDENCE:.0%} interval]\n"
+        )
+        yield from layout([["pool", *FIB_CASES], *rows])
+
+
 def wake_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
     def text(s: Summary) -> str:
         return f"{s['p50_us']:.1f}/{s['p99_us']:.1f} [{100 * s['other_cpu_starts'] / s['slots']:.0f}]"
@@ -289,7 +305,8 @@ def host_lines(host: dict[str, Any]) -> Iterator[str]:
         yield from (f"{what}: {name} ({reason})" for name, reason in host[what].items())
 
 
-def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
+def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") -> Iterator[str]:
+    """@param source  of the figures of usage_tables()"""
     helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
     yield from host_lines(host)
     yield from slot_tables(summaries, helps)
@@ -299,5 +316,8 @@ def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
     yield from stream_tables(summaries, helps)
     yield from coliseum_tables(summaries, helps)
     yield from contest_ratio_tables(summaries)
+    yield from facade_lines(summaries, FACADES)
+    yield from full_contest_tables(summaries)
+    yield from usage_tables(summaries, source)
     yield from wake_tables(summaries, helps)
     yield from error_lines(summaries)

@@ -6,11 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator, NamedTuple
 
-from nrbench.backends import ALONE, OWN
+from nrbench.backends import ALONE, FACADES, OWN
 from nrbench.cases import TINY_CASE, bound_us, list_limit_us, period_us
 from nrbench.contest import ContestRatio, contest_ratios
 from nrbench.plan import IDLE_CASE
 from nrbench.stats import Key, Summaries, Summary, select
+from nrbench.sweep.bootstrap import median_interval
+from nrbench.usage_table import FACADE_NS_MAX, facade_costs, facade_text
 
 CPU_PER_WORK_MAX = 2.5
 P50_FACTOR, P50_SLACK_US = 1.03, 2.0
@@ -217,6 +219,18 @@ def _nested(summaries: Summaries, own: Summaries) -> Iterator[Score]:
             yield Score(value / limit, f"{key}: {value:.0f} ns a task, {rival_key.pool()} {limit:.0f} ns")
 
 
+def facade_verdict(summaries: Summaries, name: str) -> Verdict:
+    """By the interval, as in judge_ratios()."""
+    question = f"interface {name}: an empty task costs at most {FACADE_NS_MAX:.0f} ns more than by the core's"
+    costs = facade_costs(summaries, name)
+    if not costs:
+        return Verdict(question, None, "not measured")
+    interval = median_interval(costs)
+    if interval is None or interval.low <= FACADE_NS_MAX < interval.high:
+        return Verdict(question, None, facade_text(costs), is_open=True)
+    return Verdict(question, interval.high <= FACADE_NS_MAX, facade_text(costs))
+
+
 def coliseum_verdicts(summaries: Summaries) -> Iterator[Verdict]:
     for name, words in (("wall_s", "wall time"), ("cpu_s", "CPU time")):
         question = f"coliseum not 1 % slower than any pool, by 95 % intervals: {words}"
@@ -239,6 +253,7 @@ def coliseum_verdicts(summaries: Summaries) -> Iterator[Verdict]:
     )
     nested = _nested(summaries, select(own, case="nested"))
     yield judge("coliseum nested fib not slower than oneTBB", nested)
+    yield from (facade_verdict(summaries, name) for name in FACADES)
 
 
 def _overtaken(summaries: Summaries) -> Iterator[Score]:

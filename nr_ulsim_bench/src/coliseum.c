@@ -137,11 +137,22 @@ static void report_contest(session_t *session, usage_t cost, uint64_t tasks, dou
   report_t *const report = session->report;
   report_number(report, "wall_s", cost.wall_s);
   report_number(report, "cpu_s", cost.cpu_s);
+  report_number(report, "user_s", cost.user_s);
+  report_number(report, "system_s", cost.system_s);
   report_count(report, "ctx_switches", cost.ctx_switches);
+  report_count(report, "involuntary_switches", cost.involuntary_switches);
+  if (session->request->counters)
+    counters_stop(&session->counters, report);
   report_count(report, "tasks", tasks);
   report_number(report, "ns_per_task", cost.wall_s * 1e9 / (double)tasks);
   report_number(report, "work_s", work_ns * 1e-9);
   report_number(report, "ideal_s", work_ns * 1e-9 / session->cores);
+}
+
+static void start_counters(session_t *session)
+{
+  if (session->request->counters)
+    counters_start(&session->counters);
 }
 
 static void measure_flat(session_t *session)
@@ -152,6 +163,7 @@ static void measure_flat(session_t *session)
   contest_t contest;
   prepare_contest(&contest, session->request->work);
   push_and_wait(session, contest.tasks, 3, warm_count);
+  start_counters(session);
   const usage_t begin = usage_now(USAGE_PROCESS);
   const uint64_t inline_tasks = push_and_wait(session, contest.tasks, 3, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
@@ -176,6 +188,7 @@ static void measure_nested(session_t *session)
   }
   const double work_ns = fib_ns(NESTED_ROOT) * count;
   push_and_wait(session, tasks, 1, 1);
+  start_counters(session);
   const usage_t begin = usage_now(USAGE_PROCESS);
   push_and_wait(session, tasks, count, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);

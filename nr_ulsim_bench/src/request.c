@@ -70,6 +70,7 @@ static const word_key_t keys[] = {
     {"file", WORD_TEXT(request_t, file)},
     {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "fib19x1-3", "nested")},
     {"tasks", WORD_NUMBER(request_t, tasks, 100000000)},
+    {"counters", WORD_NUMBER(request_t, counters, 1)},
     {"idle_us", WORD_NUMBER(request_t, idle_us, 10000000)},
 };
 

@@ -173,6 +173,8 @@ void serve(session_t *session, const request_t *request, report_t *report)
       .rt_priority = realtime_workers ? RT_PRIORITY : 0,
       .tasks_max = tasks_max(request),
   };
+  if (request->counters)
+    counters_open(&session->counters);
   session->pool = session->backend->create(&settings);
   if (!session->pool)
     report_error(report, "backend '%s' cannot create a pool of %u workers", request->backend,

@@ -5,6 +5,7 @@
 #define BENCH_SESSION_H
 
 #include "bench_backend.h"
+#include "counters.h"
 #include "report.h"
 #include "request.h"
 
@@ -16,6 +17,7 @@ typedef struct {
   report_t *report;
   const bench_backend_t *backend;
   void *pool;
+  counters_t counters; ///< if requested; opened before the pool is created
   uint32_t cores; ///< CPUs that this process may use
 } session_t;
 

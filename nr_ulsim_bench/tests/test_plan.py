@@ -2,10 +2,10 @@
 from dataclasses import replace
 from itertools import groupby
 
-from nrbench.backends import BACKENDS, Present
+from nrbench.backends import BACKENDS, FACADES, Present
 from nrbench.plan import Calibration, Machine, Options, make_plan, slot_configs
 
-HELPERS = {"ws", "alone", "onetbb", "openmp-gcc", "openmp-llvm", "dispenso", "enkits"}
+HELPERS = {"ws", *FACADES, "alone", "onetbb", "openmp-gcc", "openmp-llvm", "dispenso", "enkits"}
 OPTIONAL = {"bs", "taskflow", "dispenso", "enkits"}
 
 
@@ -69,7 +69,7 @@ def test_tiny_tasks_are_compared_with_no_pool_in_all_classes_quick_or_not():
 
 def test_what_the_coliseum_compares_is_measured_one_right_after_the_other():
     steps = make_plan(machine(), Options(parts=("coliseum",), rounds=2)).steps
-    runs = [key for key, _ in groupby((n, m.case, m.sched_class) for n, m in steps)]
+    runs = [key for key, _ in groupby((n, m.bench, m.case, m.sched_class) for n, m in steps)]
     assert len(runs) == len(set(runs))
 
 
@@ -133,3 +133,30 @@ def test_a_hog_runs_in_the_normal_class_only():
 def test_nested_work_is_for_pools_that_join_inside_tasks():
     nested = {m.backend for _, m in make_plan(machine(), Options()).steps if m.case == "nested"}
     assert nested == {"ws", "alone", "onetbb", "openmp-gcc"}
+
+
+def coliseum(**options):
+    return [m for _, m in make_plan(machine(), Options(parts=("coliseum",), **options)).steps]
+
+
+def test_other_interfaces_of_this_pool_take_part_in_the_coliseum_by_itself_only():
+    assert not set(FACADES) & {m.backend for _, m in make_plan(machine(), Options()).steps}
+    facades = [m for m in coliseum() if m.backend in FACADES]
+    assert {m.backend for m in facades} == set(FACADES)
+    assert {(m.sched_class, m.workers) for m in facades} == {("other", 1)}
+    assert "empty" in {m.case for m in facades}
+
+
+def test_what_a_pool_costs_is_counted_apart_from_its_times():
+    for m in coliseum():
+        assert ("counters=1" in m.words) == (m.bench == "usage")
+    assert {m.backend for m in coliseum() if m.bench == "usage"} >= {"ws", "alone", "glib", *FACADES}
+
+
+def test_the_full_contest_has_the_sizes_of_the_slides():
+    steps = coliseum(full=True)
+    assert {number(m, "tasks") for m in steps} == {1024 * 1024}
+    assert {m.workers for m in steps} == {4, 8}
+    assert {m.case for m in steps if m.bench == "contest"} == {"fib19", "fib17-19", "fib19x1-3"}
+    assert {m.backend for m in steps} >= {"ws", "glib", *FACADES}
+    assert len(steps) == 5 * 2 * 4 * len({m.backend for m in steps})

@@ -186,7 +186,8 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
     if not every:
         raise BenchError(f"{options.data}: no recorded slots (*.slots)")
     files = choose_files(every, options.cases, options.short)
-    pools, missing = driver.chosen((*options.backends, ALONE) if options.backends else ())
+    found, missing = driver.chosen((*options.backends, ALONE) if options.backends else ())
+    pools = [pool for pool in found if options.backends or not pool.backend.facade]
     for name, reason in missing.items():
         say(f"left out: {name}: {reason}")
     program = sha256_of_program(driver.program)
