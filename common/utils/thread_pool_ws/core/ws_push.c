@@ -96,7 +96,8 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 /// After this many pushed tasks a grown queue is checked: it may be empty.
 #define SHRINK_EVERY 1024u
 
-/// Note that @p count tasks are pushed. For threads that push and never wait.
+/// Note that @p count tasks are about to be pushed: a queue that holds a task cannot shrink. For threads that
+/// push and never wait. The caller sees to room after this.
 static inline void shrink_now_and_then(ws_queue_t *queue, uint64_t count)
 {
   queue->since_shrink += count;
@@ -113,7 +114,13 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
   ws_traced_push(pool, here, tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
-  shrink_now_and_then(queue, count);
+}
+
+/// Any ring has room for one task, if the one in use has.
+static inline void publish_one(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  shrink_now_and_then(here.queue, 1);
+  publish(pool, here, task, 1);
 }
 
 static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
@@ -156,7 +163,7 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     while (full == WS_FULL_GROW && !ws_queue_has_room(here.queue, 1) && grow(here.queue))
       ;
     if (ws_queue_has_room(here.queue, 1)) {
-      publish(pool, here, task, 1);
+      publish_one(pool, here, task);
       announce(pool, here);
       return 0;
     }
@@ -184,7 +191,7 @@ static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     here.queue = ws_lane_add(pool, !pool->settings.reserve);
   if (!here.queue) // no memory for one
     return push_slow(pool, here, task, full);
-  shrink_now_and_then(here.queue, 1); // before the push: a queue that holds a task cannot shrink
+  shrink_now_and_then(here.queue, 1);
   ws_deque_t *deque = ws_kind_room(pool, here.queue, kind, full == WS_FULL_GROW);
   if (!deque && full == WS_FULL_FAIL)
     return -EAGAIN;
@@ -207,6 +214,7 @@ static int push_stamped(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
     ;
   if (!here.queue || !ws_queue_has_room(here.queue, 1))
     return push_slow(pool, here, task, full);
+  shrink_now_and_then(here.queue, 1);
   ws_queue_stamp(here.queue, 0, ws_os_now_ns());
   publish(pool, here, task, 1);
   announce(pool, here);
@@ -253,7 +261,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     return push_slow(pool, here, task, full);
   if (WS_UNLIKELY(ws_inbox_is_wanted(pool)) && hand_over(pool, here, task))
     return 0;
-  publish(pool, here, task, 1);
+  publish_one(pool, here, task);
   announce(pool, here);
   return 0;
 }
@@ -299,6 +307,8 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     handed++;
   if (handed == count)
     return count;
+  if (WS_LIKELY(queued))
+    shrink_now_and_then(here.queue, count - handed);
   if (WS_LIKELY(queued && ws_queue_has_room(here.queue, count - handed))) {
     publish(pool, here, tasks + handed, count - handed);
     announce(pool, here);

@@ -176,17 +176,45 @@ static bool is_done(void *group)
 /// The workers are so quick that the join finds nothing to wait for.
 static void memory_comes_back_though_all_was_done(void)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.queue_capacity = 2;
-  ws_pool_t *pool = test_create(&settings);
+  held_t held;
+  hold(&held, WS_FULL_GROW, 2);
   ws_group_t group;
-  push_many(pool, &group);
+  ws_group_init(&group, 500);
+  for (uint32_t i = 0; i < 500; i++)
+    test_push(held.pool, test_count_task, &held.count, &group);
+  test_gate_let(&held.gate, 1);
   CU_ASSERT_TRUE(test_until(is_done, &group));
-  CU_ASSERT_TRUE(test_stats(pool).queue_bytes > 0);
-  ws_group_wait(&group, pool);
-  CU_ASSERT_EQUAL(test_stats(pool).queue_bytes, 0);
-  CU_ASSERT_TRUE(test_until(has_no_loose_pages, pool));
-  test_destroy(pool);
+  CU_ASSERT_TRUE(test_stats(held.pool).queue_bytes > 0);
+  ws_group_wait(&group, held.pool);
+  CU_ASSERT_EQUAL(test_stats(held.pool).queue_bytes, 0);
+  CU_ASSERT_TRUE(test_until(has_no_loose_pages, held.pool));
+  let_go(&held, 500);
+}
+
+
+/// A thread that pushes, and never waits in the pool. The worker is inside a task at each push, so the queue
+/// is empty before the push and holds a task after it.
+static void memory_comes_back_without_a_wait(uint32_t batch)
+{
+  held_t held;
+  hold(&held, WS_FULL_GROW, 2);
+  for (uint32_t i = 0; i < 500; i++)
+    test_push(held.pool, test_count_task, &held.count, NULL);
+  CU_ASSERT_TRUE(test_stats(held.pool).queue_bytes > 0);
+  const ws_task_t pair[2] = {{.func = test_empty_task}, {.func = test_gate_task, .arg = &held.gate}};
+  for (uint32_t i = 0; i < 1100; i++) {
+    CU_ASSERT_EQUAL_FATAL(ws_pool_push_batch(held.pool, pair + 2 - batch, batch), batch);
+    test_gate_let(&held.gate, 1);
+    CU_ASSERT_TRUE_FATAL(test_gate_await(&held.gate, 1));
+  }
+  CU_ASSERT_EQUAL(test_stats(held.pool).queue_bytes, 0);
+  let_go(&held, 500);
+}
+
+static void memory_comes_back_to_a_thread_that_only_pushes(void)
+{
+  memory_comes_back_without_a_wait(1);
+  memory_comes_back_without_a_wait(2);
 }
 
 /// The lane becomes loose when its thread joins last, with all workers parked long before.
@@ -236,4 +264,4 @@ TEST_MAIN("push", TEST_CASE(full_queue_grows), TEST_CASE(full_queue_runs_inline)
           TEST_CASE(try_push_never_grows_nor_runs), TEST_CASE(batch_under_each_policy),
           TEST_CASE(grown_memory_comes_back), TEST_CASE(memory_comes_back_though_all_was_done),
           TEST_CASE(memory_comes_back_though_all_are_parked),
-          TEST_CASE(no_workers_run_inline))
+          TEST_CASE(memory_comes_back_to_a_thread_that_only_pushes), TEST_CASE(no_workers_run_inline))
