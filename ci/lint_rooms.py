@@ -38,6 +38,10 @@ OAI_NAMES = re.compile(
     r"|\w*[nN]otifiedFIFO\w*|\w*notified_fifo\w*|(?:\w+_)?task_ans(?:_t)?|threadPool)\b"
 )
 STANDARD = re.compile(r"<(?:std\w+|c\w+|inttypes|limits|float|errno|string|time|assert)(?:\.h)?>")
+# What .hpp headers may include besides.
+STANDARD_CXX = re.compile(
+    r"<(?:atomic|exception|future|memory|new|optional|stop_token|system_error|type_traits|utility)>"
+)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|"[^"\n]+")', re.MULTILINE)
 
 
@@ -80,7 +84,10 @@ def check_include(name: str, target: str, files: set[str]) -> Iterator[tuple[str
         yield "stdatomic", f"only {STDATOMIC_INCLUDER} includes <stdatomic.h>; use its wrappers"
     if name.startswith("include/"):
         public = found is not None and found.startswith("include/")
-        if not public and not STANDARD.fullmatch(target):
+        standard = STANDARD.fullmatch(target) or (
+            name.endswith(".hpp") and STANDARD_CXX.fullmatch(target)
+        )
+        if not public and not standard:
             yield "public", f"a public header includes public and standard headers only, not {target}"
         return
     if found is None or found.startswith("include/"):

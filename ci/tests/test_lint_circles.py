@@ -19,6 +19,11 @@ class CirclesTest(TreeTest):
         files = {"@/core/ws_a.c": B, "@/core/ws_a.h": "", "@/core/ws_b.h": "", "@/core/ws_b.c": A}
         self.expect(files, "ws_a.c:1 circle")
 
+    def test_a_header_of_cxx_stands_for_itself(self) -> None:
+        files = {"@/include/ws_a.h": "", "@/include/ws_a.hpp": '#include "ws_a.h"\n#include "ws_b.hpp"\n'}
+        self.expect({**files, "@/include/ws_b.hpp": A})
+        self.expect({**files, "@/include/ws_b.hpp": '#include "ws_a.hpp"\n'}, "ws_a.hpp:2 circle")
+
     def test_through_others_and_other_folders(self) -> None:
         back = '\n#include "../core/ws_a.h"\n'
         files = {"@/core/ws_a.h": '#include "../sleep/ws_b.h"\n', "@/sleep/ws_b.h": C, "@/sleep/ws_c.h": back}

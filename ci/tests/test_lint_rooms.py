@@ -45,6 +45,9 @@ class RoomsTest(TreeTest):
         self.expect("@/include/ws_group.h", '#include <stdint.h>\n#include "ws_pool.h"\n')
         self.expect("@/include/ws_group.h", "#include <pthread.h>\n", "ws_group.h:1 public")
         self.expect("@/include/ws_group.h", '#include "../queue/ws_deque.h"\n', "ws_group.h:1 public")
+        self.expect("@/include/ws_group.h", "#include <future>\n", "ws_group.h:1 public")
+        self.expect("@/include/ws_group.hpp", "#include <future>\n#include <boost/asio.hpp>\n",
+                    "ws_group.hpp:2 public")  # fmt: skip
 
     def test_headers_of_rooms_stay_in_the_pool_and_its_tests(self) -> None:
         self.expect("@/shim/tpool.c", '#include "../queue/ws_deque.h"\n', "tpool.c:1 private")

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_except.hpp
+/// Errors of the C++ headers: exceptions. In a build with -fno-exceptions an error that a function cannot
+/// return ends the process, with a message that names the cause.
+#ifndef WS_EXCEPT_HPP
+#define WS_EXCEPT_HPP
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <system_error>
+#include <utility>
+#if __cplusplus >= 202002L && __has_include(<stop_token>)
+#include <stop_token>
+#endif
+
+#if defined(__cpp_exceptions)
+#define WS_EXCEPTIONS 1
+#else
+#define WS_EXCEPTIONS 0
+#endif
+#if defined(__cpp_lib_jthread)
+#define WS_STD_STOP 1
+#else
+#define WS_STD_STOP 0
+#endif
+
+// Files of one program may be built for different standards, and with or without exceptions. Their functions
+// of one name differ then, so each has a namespace of its own. ws::pool means the one of the file's own mode.
+#if WS_EXCEPTIONS && WS_STD_STOP
+#define WS_CXX_MODE cxx20
+#elif WS_EXCEPTIONS
+#define WS_CXX_MODE cxx17
+#elif WS_STD_STOP
+#define WS_CXX_MODE cxx20_noexcept
+#else
+#define WS_CXX_MODE cxx17_noexcept
+#endif
+
+namespace ws {
+inline namespace WS_CXX_MODE {
+
+/// In place of a result: the task has not run, because a stop was requested, or the pool was aborted, before
+/// it began.
+class cancelled : public std::exception {
+ public:
+  const char *what() const noexcept override { return "ws: the task was cancelled before it began"; }
+};
+
+namespace detail {
+
+/// Why a task does not run: its pool refused it (an errno value, positive), or ...
+constexpr int RUNS = 0;
+/// ... it was skipped after it had been accepted.
+constexpr int SKIPPED = -1;
+
+/// @brief Report @p error, a positive errno value, of @p what: throw std::system_error, or end the process.
+[[noreturn]] inline void fail(int error, const char *what)
+{
+#if WS_EXCEPTIONS
+  throw std::system_error(error, std::generic_category(), what);
+#else
+  std::fprintf(stderr, "%s: %s\n", what, std::generic_category().message(error).c_str());
+  std::abort();
+#endif
+}
+
+/// @return the exception for a future whose task does not run. Without exceptions a future cannot hold an
+/// error: the process ends
+inline std::exception_ptr reason(int error)
+{
+#if WS_EXCEPTIONS
+  if (error == SKIPPED)
+    return std::make_exception_ptr(cancelled());
+  return std::make_exception_ptr(
+      std::system_error(error, std::generic_category(), "ws::pool: the task was refused"));
+#else
+  fail(error == SKIPPED ? ECANCELED : error, "ws::pool: a task with a future does not run");
+#endif
+}
+
+/// @brief Call @p body. @return the exception that has left it; null = none
+template <typename Body>
+std::exception_ptr attempt(Body &&body)
+{
+#if WS_EXCEPTIONS
+  try {
+    std::forward<Body>(body)();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+#else
+  std::forward<Body>(body)();
+  return nullptr;
+#endif
+}
+
+inline void rethrow(const std::exception_ptr &error)
+{
+  if (error)
+    std::rethrow_exception(error);
+}
+
+} // namespace detail
+} // namespace WS_CXX_MODE
+} // namespace ws
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_parallel.hpp
+/// Loops and reductions over a range of whole numbers, on the threads of a pool and the caller.
+///
+/// @code
+///   ws::parallel_for(pool, 0, rows, [&](int row) { draw(row); });
+///   double sum = ws::parallel_reduce(pool, 0, n, 0.0, [&](int i) { return x[i] * y[i]; }, std::plus<>());
+/// @endcode
+#ifndef WS_PARALLEL_HPP
+#define WS_PARALLEL_HPP
+
+#include <optional>
+
+#include "ws_pool_owner.hpp"
+#include "ws_reduce.h"
+
+namespace ws {
+inline namespace WS_CXX_MODE {
+namespace detail {
+
+/// The first exception of a range, and whether the rest is to be skipped.
+struct range_state {
+  std::atomic<bool> over{false}, failed{false}, stopped{false};
+  std::exception_ptr error; ///< written by the thread that sets failed; read after the join
+
+  bool is_over() const noexcept { return over.load(std::memory_order_relaxed); } // relaxed: takes effect soon
+  void fail_with(std::exception_ptr thrown) noexcept
+  {
+    if (!thrown)
+      return;
+    if (!failed.exchange(true, std::memory_order_relaxed)) // relaxed: the first one wins
+      error = std::move(thrown);
+    over.store(true, std::memory_order_relaxed); // relaxed: the join orders it
+  }
+  void stop() noexcept
+  {
+    stopped.store(true, std::memory_order_relaxed); // relaxed: the join orders it
+    over.store(true, std::memory_order_relaxed);
+  }
+};
+
+/// A range of Index as ws_reduce() counts it: from 0. Differences wrap, so the whole range of a type is fine.
+template <typename Index>
+struct range {
+  static_assert(std::is_integral_v<Index>, "ws: a range has whole numbers");
+  Index first;
+  std::uint64_t count;
+
+  range(Index begin, Index end) noexcept
+      : first(begin),
+        count(begin < end ? static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin) : 0)
+  {
+  }
+  Index at(std::uint64_t offset) const noexcept
+  {
+    return static_cast<Index>(static_cast<std::uint64_t>(first) + offset);
+  }
+};
+
+template <typename Index, typename F, typename Token>
+struct loop : range_state {
+  range<Index> over_range;
+  F &f;
+  const Token &token;
+
+  loop(range<Index> of, F &body, const Token &stop) noexcept : over_range(of), f(body), token(stop) {}
+
+  void run(std::uint64_t first, std::uint64_t end)
+  {
+    for (std::uint64_t i = first; i < end; i++) {
+      if (token.stop_requested()) {
+        stop();
+        return;
+      }
+      f(over_range.at(i));
+    }
+  }
+  static void piece(void *self_arg, std::uint64_t first, std::uint64_t end, void *) noexcept
+  {
+    loop *self = static_cast<loop *>(self_arg);
+    if (!self->is_over())
+      self->fail_with(attempt([=] { self->run(first, end); }));
+  }
+  static void combine(void *, void *, const void *) noexcept {}
+};
+
+template <typename Index, typename F, typename Token>
+bool run_loop(ws_pool_t *pool, range<Index> of, F &f, std::uint64_t grain, const Token &token)
+{
+  using Loop = loop<Index, F, Token>;
+  Loop state(of, f, token);
+  ws_reduce_t how = {};
+  how.piece = Loop::piece;
+  how.combine = Loop::combine;
+  how.arg = &state;
+  how.bytes = 1;
+  how.grain = grain;
+  char unused = 0;
+  ws_reduce(pool, &how, 0, of.count, &unused);
+  rethrow(state.error);
+  return !state.stopped.load(std::memory_order_relaxed); // relaxed: after the join
+}
+
+/// The result of a piece in the memory of ws_reduce(), which begins as zeros: no value yet.
+template <typename T>
+struct partial {
+  T *value;
+  static constexpr bool is_inside = sizeof(T) + 2 * alignof(std::max_align_t) <= WS_REDUCE_BYTES_MAX
+                                    && alignof(T) <= alignof(std::max_align_t);
+  alignas(is_inside ? alignof(T) : 1) unsigned char memory[is_inside ? sizeof(T) : 1];
+
+  void begin(const T &identity)
+  {
+    if constexpr (is_inside)
+      value = ::new (static_cast<void *>(memory)) T(identity);
+    else
+      value = new T(identity);
+  }
+  void end() noexcept
+  {
+    if constexpr (is_inside) {
+      if (value)
+        value->~T();
+    } else {
+      delete value;
+    }
+    value = nullptr;
+  }
+};
+
+template <typename Index, typename T, typename Map, typename Combine>
+struct reduction : range_state {
+  range<Index> over_range;
+  const T &identity;
+  Map &map;
+  Combine &combine_two;
+
+  reduction(range<Index> of, const T &neutral, Map &of_one, Combine &of_two) noexcept
+      : over_range(of), identity(neutral), map(of_one), combine_two(of_two)
+  {
+  }
+
+  void run(std::uint64_t first, std::uint64_t end, partial<T> &into)
+  {
+    if (!into.value)
+      into.begin(identity);
+    for (std::uint64_t i = first; i < end; i++)
+      *into.value = combine_two(std::move(*into.value), map(over_range.at(i)));
+  }
+  static void piece(void *self_arg, std::uint64_t first, std::uint64_t end, void *into) noexcept
+  {
+    reduction *self = static_cast<reduction *>(self_arg);
+    if (!self->is_over())
+      self->fail_with(attempt([=] { self->run(first, end, *static_cast<partial<T> *>(into)); }));
+  }
+  static void combine(void *self_arg, void *left_arg, const void *right_arg) noexcept
+  {
+    reduction *self = static_cast<reduction *>(self_arg);
+    partial<T> *left = static_cast<partial<T> *>(left_arg);
+    // ws_reduce() does not use the right half any more
+    partial<T> *right = static_cast<partial<T> *>(const_cast<void *>(right_arg));
+    if (left->value && right->value && !self->is_over())
+      self->fail_with(attempt([=] {
+        *left->value = self->combine_two(std::move(*left->value), std::move(*right->value));
+      }));
+    right->end();
+  }
+};
+
+} // namespace detail
+
+/// @brief Call @p f(i) once for each i of [first, end), on the threads of @p pool and the caller.
+/// The first exception that leaves @p f is thrown to the caller, when all calls that had begun have ended;
+/// the rest of the range is skipped.
+/// @param f      called by several threads at once
+/// @param grain  numbers that one task takes, about: between half of it and all of it. 0 = chosen from the
+///               time that the first ones take (ws_reduce_t.grain). A pool of 0 workers runs all in one piece
+/// If the pool was stopped, the caller runs all.
+/// @threads   any, also inside a task, with one worker as well
+/// @ordering  the caller sees what the calls wrote
+template <typename Index, typename F>
+void parallel_for(pool &pool, Index first, Index end, F &&f, std::uint64_t grain = 0)
+{
+  detail::run_loop(pool.native(), detail::range<Index>(first, end), f, grain, detail::never_stops());
+}
+
+/// @brief The same, with a request to stop, which is looked at before each number.
+/// @return true = @p f was called for all; false = a stop was requested, and at least one was skipped.
+///         Nothing is thrown for a stop
+template <typename Index, typename F>
+[[nodiscard]] bool parallel_for(pool &pool, Index first, Index end, F &&f, const stop_token &token,
+                                std::uint64_t grain = 0)
+{
+  return detail::run_loop(pool.native(), detail::range<Index>(first, end), f, grain, token);
+}
+
+/// @brief Combine map(first), map(first + 1), ... map(end - 1).
+/// Each piece of the range begins with a copy of @p identity: value = combine(value, map(i)), i ascending.
+/// Results of neighbouring pieces are combined, left before right, along a tree that halves the range. So @p
+/// combine must be associative, and need not be commutative. With a @p grain above 0 the tree depends on the
+/// range and the grain only: equal calls round equally, on any pool with workers. With 0 the pieces, and the
+/// last digits of a floating-point sum, differ from call to call.
+/// @param identity  combine(identity, x) is x
+/// @param map       called by several threads at once, as is @p combine
+/// @param combine   takes two T as rvalues, returns a T
+/// @param grain     as for parallel_for()
+/// @throws the first exception of @p map, @p combine or T, as parallel_for()
+/// @threads   any, also inside a task, with one worker as well
+template <typename Index, typename T, typename Map, typename Combine>
+[[nodiscard]] T parallel_reduce(pool &pool, Index first, Index end, T identity, Map &&map, Combine &&combine,
+                                std::uint64_t grain = 0)
+{
+  using Reduction =
+      detail::reduction<Index, T, std::remove_reference_t<Map>, std::remove_reference_t<Combine>>;
+  using Partial = detail::partial<T>;
+  const detail::range<Index> of(first, end);
+  Reduction state(of, identity, map, combine);
+  ws_reduce_t how = {};
+  how.piece = Reduction::piece;
+  how.combine = Reduction::combine;
+  how.arg = &state;
+  how.bytes = sizeof(Partial);
+  how.grain = grain;
+  Partial result = {};
+  ws_reduce(pool.native(), &how, 0, of.count, &result);
+  std::optional<T> value;
+  if (result.value && !state.error)
+    state.fail_with(detail::attempt([&] { value.emplace(std::move(*result.value)); }));
+  result.end();
+  detail::rethrow(state.error);
+  return value ? std::move(*value) : identity;
+}
+
+} // namespace WS_CXX_MODE
+} // namespace ws
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_pool.hpp
+/// The pool from C++17 on. Header only: the functions of ws_pool.h with callables, futures and exceptions.
+///
+/// @code
+///   ws::pool pool(4);
+///   ws::future<int> answer = pool.submit([] { return 6 * 7; });
+///   ws::parallel_for(pool, 0, 1000, [&](int i) { y[i] = f(x[i]); });
+///   std::printf("%d\n", answer.get());
+/// @endcode
+///
+/// | header              | has                                                                     |
+/// |---------------------|-------------------------------------------------------------------------|
+/// | ws_pool_owner.hpp   | ws::pool: push, submit, get, wait, stop                                  |
+/// | ws_future.hpp       | ws::future; the rules for waiting inside a task                          |
+/// | ws_group.hpp        | ws::group: tasks that are waited for together                            |
+/// | ws_parallel.hpp     | ws::parallel_for, ws::parallel_reduce                                    |
+/// | ws_stop.hpp         | ws::stop_source, ws::stop_token                                          |
+/// | ws_record.hpp       | ws::node, ws::priority: hints for a task                                 |
+/// | ws_task.hpp         | ws::task: a callable without its type                                    |
+/// | ws_except.hpp       | ws::cancelled; builds without exceptions                                 |
+///
+/// Memory: each thread keeps blocks for the tasks and futures that it submits, as many as were in use at
+/// once, until it ends. A submit calls malloc only for further ones, and for a callable or a result above 200
+/// bytes or aligned more strictly than a pointer.
+///
+/// The pool's own functions (ws_pool_stats(), ws_pool_prewake(), ...) take pool.native().
+#ifndef WS_POOL_HPP
+#define WS_POOL_HPP
+
+#include "ws_group.hpp"
+#include "ws_parallel.hpp"
+#include "ws_pool_owner.hpp"
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_pool_owner.hpp
+/// ws::pool: a pool, created and destroyed with the object. Programs include ws_pool.hpp.
+#ifndef WS_POOL_OWNER_HPP
+#define WS_POOL_OWNER_HPP
+
+#include <cstring>
+#include <memory>
+
+#include "ws_future.hpp"
+
+namespace ws {
+inline namespace WS_CXX_MODE {
+namespace detail {
+
+/// What belongs to a pool beside its ws_pool_t. It has one address, also if the ws::pool is moved.
+struct pool_state {
+  ws_pool_t *native = nullptr;
+  ws_settings_t given; ///< the user's functions
+  std::atomic<bool> warned{false};
+  char cause[256] = ""; ///< the first warning
+
+  explicit pool_state(const ws_settings_t &settings) : given(settings) {}
+  pool_state(const pool_state &) = delete;
+  pool_state &operator=(const pool_state &) = delete;
+  ~pool_state() { ws_pool_destroy(native); }
+
+  static void skip(void *self_arg, const ws_task_t *task)
+  {
+    const pool_state *self = static_cast<pool_state *>(self_arg);
+    if (!record_skip(task) && self->given.skipped)
+      self->given.skipped(self->given.skipped_arg, task);
+  }
+
+  static void warn(void *self_arg, const char *message)
+  {
+    pool_state *self = static_cast<pool_state *>(self_arg);
+    // relaxed: create() reads cause when the threads have ended that could have written it
+    if (!self->warned.exchange(true, std::memory_order_relaxed))
+      std::snprintf(self->cause, sizeof(self->cause), "ws::pool: %s", message);
+    ws_settings_t settings = self->given;
+    if (!settings.warn)
+      ws_settings_default(&settings);
+    settings.warn(settings.warn_arg, message);
+  }
+
+  void create()
+  {
+    ws_settings_t settings = given;
+    settings.skipped = skip;
+    settings.skipped_arg = this;
+    settings.warn = warn;
+    settings.warn_arg = this;
+    const int error = ws_pool_create(&native, &settings);
+    if (error < 0)
+      fail(-error, cause[0] ? cause : "ws::pool: the pool cannot be created");
+  }
+};
+
+} // namespace detail
+
+/// A work-stealing pool: ws_pool.h.
+class pool {
+ public:
+  /// @brief Create a pool of @p workers threads, with default settings.
+  /// @throws std::system_error  as ws_pool_create(); its text names the setting in question. Without
+  ///         exceptions in the build the process ends with that text
+  /// @throws std::bad_alloc
+  explicit pool(std::uint32_t workers) : pool(settings_with(workers)) {}
+
+  /// @param settings  copied. Call ws_settings_default() first. The pool calls settings.skipped for tasks
+  ///                  only that were pushed with ws_pool_push()
+  explicit pool(const ws_settings_t &settings) : state_(std::make_unique<detail::pool_state>(settings))
+  {
+    state_->create();
+  }
+
+  /// Moves keep native(). A pool that was moved from has none: it may be destroyed or assigned to. Assigning
+  /// destroys the pool that was there before.
+  pool(pool &&) noexcept = default;
+  pool &operator=(pool &&) noexcept = default;
+
+  /// @brief Run all tasks that were pushed, then end the workers: ws_pool_destroy(). No other thread may use
+  /// the pool any more. In a task of the pool: ends the process with a message.
+  ~pool() = default;
+
+  ws_pool_t *native() const noexcept { return state_ ? state_->native : nullptr; }
+
+  /// @brief Push a callable without arguments; ignore what it returns. Once accepted, it runs exactly once,
+  /// or is destroyed if stop() skips it. An exception that leaves it ends the process (std::terminate), and
+  /// so does a callable that ends its thread (pthread_exit).
+  /// @param with  a ws::node or a ws::priority
+  /// @throws std::system_error  the pool refused the task: operation_canceled = it was stopped,
+  ///         resource_unavailable_try_again = the queue is full (WS_FULL_FAIL). The callable has been
+  ///         destroyed. Without exceptions in the build the process ends with a message: see try_push()
+  /// @threads   as ws_pool_push()
+  /// @ordering  as ws_pool_push()
+  /// @progress  as ws_pool_push(), and calls malloc only if more tasks of the calling thread are queued than
+  ///            ever before, or if the callable takes more than 200 bytes
+  template <typename F>
+  void push(F &&f, hint with = {})
+  {
+    const int error = push_by(std::forward<F>(f), with, ws_pool_push);
+    if (error < 0)
+      detail::fail(-error, "ws::pool::push");
+  }
+
+  /// @brief As push(), but does not throw, and does not wait for room: ws_pool_try_push().
+  /// @return 0, -EAGAIN, -ECANCELED, -EINVAL (the pool was moved from). On error the callable has been
+  ///          destroyed
+  template <typename F>
+  [[nodiscard]] int try_push(F &&f, hint with = {})
+  {
+    return push_by(std::forward<F>(f), with, ws_pool_try_push);
+  }
+
+  /// @brief Push a callable without arguments, and have what it returns or throws in a future.
+  /// A refused push gives a future that holds std::system_error, as push() throws. If an abort skips the
+  /// task, the future holds ws::cancelled. When the future is ready the callable has been destroyed.
+  /// Without exceptions in the build, a refused or skipped task ends the process with a message.
+  /// @return a std::future; see ws_future.hpp for waiting inside a task
+  /// @throws std::bad_alloc, or an exception of the callable's constructor
+  /// @threads   as push()
+  template <typename F, typename R = detail::result_of<F>>
+  future<R> submit(F &&f, hint with = {})
+  {
+    return submit_by<R>(std::forward<F>(f), detail::never_stops(), with);
+  }
+
+  /// @brief The same. If a stop is requested before the task begins, it does not run: the future gets
+  /// ws::cancelled.
+  template <typename F, typename R = detail::result_of<F>>
+  future<R> submit(F &&f, stop_token token, hint with = {})
+  {
+    return submit_by<R>(std::forward<F>(f), std::move(token), with);
+  }
+
+  /// @brief The same, with a promise of the caller.
+  /// @param promise  not NULL, without a result; must live until its future is ready
+  template <typename F, typename R = detail::result_of<F>>
+  void submit(F &&f, std::promise<R> *promise, hint with = {})
+  {
+    detail::push_promised<F, R>(native(), std::forward<F>(f), promise, detail::never_stops(), with, nullptr);
+  }
+
+  /// @brief Wait for a future. A task of this pool helps, or lets another worker run in its place: see
+  /// ws_future.hpp. @return future.get()
+  /// @param future  ws::future, std::future or std::shared_future
+  template <typename Future>
+  decltype(auto) get(Future &&future)
+  {
+    detail::await(native(), future);
+    return std::forward<Future>(future).get();
+  }
+
+  /// @brief Wait for all tasks, and help: ws_pool_wait().
+  /// @throws std::system_error  resource_deadlock_would_occur: called in a task of the pool
+  void wait()
+  {
+    const int error = ws_pool_wait(native());
+    if (error < 0)
+      detail::fail(-error, "ws::pool::wait");
+  }
+
+  /// @brief Refuse further tasks, and end the workers: ws_pool_stop(). WS_STOP_ABORT skips what is queued:
+  /// futures and groups of those tasks get ws::cancelled.
+  /// @return the number of tasks skipped, or an error as ws_pool_stop()
+  std::int64_t stop(ws_stop_t how) noexcept { return ws_pool_stop(native(), how); }
+
+ private:
+  static ws_settings_t settings_with(std::uint32_t workers) noexcept
+  {
+    ws_settings_t settings;
+    ws_settings_default(&settings);
+    settings.workers = workers;
+    return settings;
+  }
+
+  template <typename F>
+  int push_by(F &&f, hint with, detail::push_t how)
+  {
+    static_assert(detail::check_callable<std::decay_t<F>>());
+    return detail::push_body(native(), detail::forgotten<std::decay_t<F>>{std::forward<F>(f)}, with, nullptr,
+                             how);
+  }
+
+  template <typename R, typename F, typename Token>
+  future<R> submit_by(F &&f, Token token, hint with)
+  {
+    std::promise<R> promise(std::allocator_arg, detail::block_allocator<char>());
+    ws_group_t *tag = detail::new_tag();
+    future<R> result(promise.get_future(), tag);
+    detail::push_promised<F, R>(native(), std::forward<F>(f), std::move(promise), std::move(token), with,
+                                tag);
+    return result;
+  }
+
+  std::unique_ptr<detail::pool_state> state_;
+};
+
+} // namespace WS_CXX_MODE
+} // namespace ws
+
+#endif

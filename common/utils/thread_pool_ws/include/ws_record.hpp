@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_record.hpp
+/// From a callable to a ws_task_t and back: where the callable lies while it is queued. Internal to the C++
+/// headers.
+///
+/// A ws_task_t holds a function and one argument. The argument is a record: a block (ws_block.hpp) with the
+/// callable in it. A record lives from the push until its task has run, or was skipped or refused.
+#ifndef WS_RECORD_HPP
+#define WS_RECORD_HPP
+
+#include "ws_block.hpp"
+#include "ws_node.h"
+#include "ws_pool.h"
+#include "ws_task.hpp"
+
+namespace ws {
+inline namespace WS_CXX_MODE {
+
+/// A NUMA node on which a task's data lies: ws_task_t.node. Below 0 = not known.
+struct node {
+  std::int32_t number;
+};
+
+/// @return the node of the memory at @p address; not known on error. A system call: ws_node_of()
+/// @threads   any
+inline node node_of(const void *address) noexcept
+{
+  return {ws_node_of(address)};
+}
+
+enum class priority { normal = WS_PRIORITY_NORMAL, high = WS_PRIORITY_HIGH, low = WS_PRIORITY_LOW };
+
+/// A task's node or its priority, or none: ws_task_t.node has no effect beside a priority.
+class hint {
+ public:
+  hint() noexcept = default;
+  hint(ws::node where) noexcept : node_(ws_node_hint(where.number)) {} // not explicit: submit(f, ws::node{2})
+  hint(ws::priority rank) noexcept : priority_(static_cast<ws_priority_t>(rank)) {}
+
+  /// @return @p task with the hint
+  ws_task_t on(ws_task_t task) const noexcept
+  {
+    task.priority = priority_;
+    task.node = node_;
+    return task;
+  }
+
+ private:
+  ws_priority_t priority_ = WS_PRIORITY_NORMAL;
+  std::uint32_t node_ = WS_NODE_ANY;
+};
+
+namespace detail {
+
+/// A record without the type of its callable.
+struct record {
+  /// End the record: run the callable (RUNS), or report why it does not run (SKIPPED, or an errno value).
+  void (*settle)(record *self, int why) noexcept;
+};
+
+/// The function of each ws_task_t that these headers push. An exception that a callable's owner does not
+/// catch ends the process here (std::terminate), and so does a callable that ends its thread.
+inline void record_run(void *self_arg) noexcept
+{
+  record *self = static_cast<record *>(self_arg);
+  self->settle(self, RUNS);
+}
+
+/// @p Body has run() and drop(why). Both return what is to be called last, when the callable has been
+/// destroyed and its block can be used again.
+template <typename Body>
+struct record_of final : record {
+  explicit record_of(Body &&made) : record{settle_this}, body(std::move(made)) {}
+
+  static void settle_this(record *base, int why) noexcept
+  {
+    record_of *self = static_cast<record_of *>(base);
+    auto last = why == RUNS ? self->body.run() : self->body.drop(why);
+    unmake(self);
+    last();
+  }
+
+  Body body;
+};
+
+/// Nothing is left to do when the record has gone.
+struct no_last {
+  void operator()() const noexcept {}
+};
+
+using push_t = int (*)(ws_pool_t *pool, ws_task_t task);
+
+/// @brief Push @p body with a group or tag. @return as ws_pool_push(); on error the body has been dropped
+template <typename Body>
+int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, push_t push = ws_pool_push)
+{
+  record *made = make<record_of<std::decay_t<Body>>>(std::forward<Body>(body));
+  ws_task_t task = {};
+  task.func = record_run;
+  task.arg = made;
+  task.group = group;
+  const int error = push(pool, with.on(task));
+  if (error < 0)
+    made->settle(made, -error);
+  return error;
+}
+
+/// @brief Called in place of a task that an abort skips. @return whether the task was one of these headers
+inline bool record_skip(const ws_task_t *task) noexcept
+{
+  if (task->func != record_run)
+    return false;
+  record *self = static_cast<record *>(task->arg);
+  self->settle(self, SKIPPED);
+  return true;
+}
+
+/// A callable that is pushed and forgotten.
+template <typename F>
+struct forgotten {
+  F f;
+  no_last run()
+  {
+    static_cast<void>(std::move(f)());
+    return {};
+  }
+  no_last drop(int) noexcept { return {}; }
+};
+
+} // namespace detail
+} // namespace WS_CXX_MODE
+} // namespace ws
+
+#endif
