@@ -133,20 +133,15 @@ struct promised : Token {
   F f;
   Promise promise;
 
-  fulfilment<R, Promise> run()
+  fulfilment<R, Promise> last() { return {std::move(promise), {}}; }
+  void run(fulfilment<R, Promise> &last)
   {
     if (Token::stop_requested())
-      return drop(SKIPPED);
-    outcome<R> result;
-    result.of(std::move(f));
-    return {std::move(promise), std::move(result)};
+      drop(last, SKIPPED);
+    else
+      last.result.of(std::move(f));
   }
-  fulfilment<R, Promise> drop(int why)
-  {
-    outcome<R> result;
-    result.error = reason(why);
-    return {std::move(promise), std::move(result)};
-  }
+  void drop(fulfilment<R, Promise> &last, int why) { last.result.error = reason(why); }
 };
 
 template <typename F>

@@ -132,21 +132,22 @@ struct member : Token {
   group *of;
   F f;
 
-  no_last run()
+  no_last last() noexcept { return {}; }
+  void run(no_last last)
   {
-    if (Token::stop_requested())
-      return drop(SKIPPED);
+    if (Token::stop_requested()) {
+      drop(last, SKIPPED);
+      return;
+    }
     std::exception_ptr error = attempt([this] { static_cast<void>(std::move(f)()); });
     // relaxed: the first one wins; wait() reads after GROUP_DONE
     if (error && !of->failed_.exchange(true, std::memory_order_relaxed))
       of->error_ = std::move(error);
-    return {};
   }
-  no_last drop(int why) noexcept
+  void drop(no_last, int why) noexcept
   {
     if (why == SKIPPED)
       of->skipped_.store(true, std::memory_order_relaxed); // relaxed: GROUP_DONE orders it
-    return {};
   }
 };
 

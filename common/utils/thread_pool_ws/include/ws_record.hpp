@@ -66,8 +66,8 @@ inline void record_run(void *self_arg) noexcept
   self->settle(self, RUNS);
 }
 
-/// @p Body has run() and drop(why). Both return what is to be called last, when the callable has been
-/// destroyed and its block can be used again.
+/// @p Body has last(), which makes what is to be called last, when the callable has been destroyed and its
+/// block can be used again; run(last) and drop(last, why), one of which prepares that.
 template <typename Body>
 struct record_of final : record {
   explicit record_of(Body &&made) : record{settle_this}, body(std::move(made)) {}
@@ -75,7 +75,11 @@ struct record_of final : record {
   static void settle_this(record *base, int why) noexcept
   {
     record_of *self = static_cast<record_of *>(base);
-    auto last = why == RUNS ? self->body.run() : self->body.drop(why);
+    auto last = self->body.last();
+    if (why == RUNS)
+      self->body.run(last);
+    else
+      self->body.drop(last, why);
     unmake(self);
     last();
   }
@@ -119,12 +123,9 @@ inline bool record_skip(const ws_task_t *task) noexcept
 template <typename F>
 struct forgotten {
   F f;
-  no_last run()
-  {
-    static_cast<void>(std::move(f)());
-    return {};
-  }
-  no_last drop(int) noexcept { return {}; }
+  no_last last() noexcept { return {}; }
+  void run(no_last) { static_cast<void>(std::move(f)()); }
+  void drop(no_last, int) noexcept {}
 };
 
 } // namespace detail

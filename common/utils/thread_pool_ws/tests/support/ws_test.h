@@ -5,6 +5,7 @@
 ///
 /// CUnit belongs to the main thread: a task or a thread records what it saw, the test joins it and asserts
 /// then.
+/// C++ programs see the part that needs no header of the pool's rooms.
 /// No test asserts how long something took. A deadline (TEST_DEADLINE_S) only turns "never" into a failure.
 #ifndef WS_TEST_H
 #define WS_TEST_H
@@ -16,8 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../pool/ws_types.h"
 #include "../../include/ws_pool.h"
+#ifdef __cplusplus
+extern "C" {
+#else
+#include "../../pool/ws_types.h"
+#endif
 
 /// Seconds after which something that must happen at all is taken to never happen. A starved machine, or an
 /// emulated one, must not reach it.
@@ -69,6 +74,7 @@ extern test_warnings_t test_warnings;
 /// @return how many of the warnings hold @p text
 uint32_t test_warnings_with(const char *text);
 
+#ifndef __cplusplus
 /// @brief Push and count it as an error of the test when the pool does not take it. Main thread or a task.
 void test_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *group);
 /// Pushes of test_push that were refused.
@@ -79,6 +85,7 @@ void test_count_task(void *counter);
 /// A task: nothing.
 void test_empty_task(void *unused);
 uint64_t test_value(const ws_au64_t *counter);
+#endif
 
 /// Tasks that stand in a gate: each reports that it has begun, then waits until it is let go.
 typedef struct {
@@ -140,4 +147,7 @@ uint64_t test_sum(ws_pool_t *pool, size_t offset);
 /// @brief Wait until all workers are parked, no timer of theirs is set, and no counter moves any more.
 bool test_until_quiet(ws_pool_t *pool);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_cxx_stop.cpp
+/// Requests to stop: what has not begun does not run, counted at gates. Built for C++17, with the tokens of
+/// ws_stop.hpp, and for C++20, with those of the standard library.
+#include <vector>
+
+#include "cxx_scene.hpp"
+
+static_assert(WS_STD_STOP == (__cplusplus >= 202002L), "this build tests the other kind of token");
+
+static void sources_and_tokens()
+{
+  ws::stop_source source;
+  const ws::stop_source copy = source;
+  const ws::stop_token token = copy.get_token(), none;
+  CU_ASSERT_FALSE(token.stop_requested());
+  CU_ASSERT_TRUE(token.stop_possible());
+  CU_ASSERT_FALSE(none.stop_possible());
+  CU_ASSERT_TRUE(source.request_stop());
+  CU_ASSERT_FALSE(source.request_stop()); // the second request
+  CU_ASSERT_TRUE(token.stop_requested());
+  CU_ASSERT_TRUE(copy.stop_requested());
+  CU_ASSERT_FALSE(none.stop_requested());
+}
+
+static void stopped_submits_do_not_run()
+{
+  held_pool scene(1);
+  ws::stop_source source;
+  std::atomic<int> ran{0};
+  std::vector<ws::future<int>> stopped, others;
+  for (int i = 0; i < 10; i++) {
+    stopped.push_back(scene.pool.submit([&ran] { return ++ran; }, source.get_token()));
+    others.push_back(scene.pool.submit([] { return 3; }, ws::stop_token()));
+  }
+  source.request_stop();
+  scene.let();
+  for (ws::future<int> &future : stopped)
+    CU_ASSERT_TRUE(throws<ws::cancelled>([&] { future.get(); }));
+  for (ws::future<int> &future : others)
+    CU_ASSERT_EQUAL(future.get(), 3);
+  CU_ASSERT_EQUAL(ran, 0);
+}
+
+static void task_that_has_begun_ends()
+{
+  ws::pool pool(settings_of(1));
+  gate door;
+  ws::stop_source source;
+  ws::future<int> begun = pool.submit(
+      [&door] {
+        door.stand();
+        return 4;
+      },
+      source.get_token());
+  CU_ASSERT_TRUE_FATAL(door.await(1));
+  source.request_stop();
+  door.let(1);
+  CU_ASSERT_EQUAL(begun.get(), 4);
+}
+
+static void group_reports_skipped_tasks()
+{
+  held_pool scene(1);
+  ws::stop_source source;
+  ws::group group;
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 10; i++) {
+    group.run(scene.pool, [&ran] { ran++; });
+    group.run(scene.pool, [&ran] { ran += 100; }, source.get_token());
+  }
+  source.request_stop();
+  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { group.wait(); }));
+  CU_ASSERT_EQUAL(ran, 10);
+  CU_ASSERT_TRUE(group.wait()); // reported once
+  group.run(scene.pool, [] { throw 1; });
+  group.run(scene.pool, [] {}, source.get_token());
+  CU_ASSERT_TRUE(throws<int>([&] { group.wait(); })); // an exception goes before it
+}
+
+static void loop_that_is_stopped_before_it_begins()
+{
+  ws::pool pool(settings_of(2));
+  ws::stop_source source;
+  std::atomic<int> calls{0};
+  const auto body = [&calls](int) { calls++; };
+  CU_ASSERT_TRUE(ws::parallel_for(pool, 0, 100, body, source.get_token()));
+  CU_ASSERT_EQUAL(calls, 100);
+  source.request_stop();
+  CU_ASSERT_FALSE(ws::parallel_for(pool, 0, 100, body, source.get_token(), 3));
+  CU_ASSERT_TRUE(ws::parallel_for(pool, 0, 0, body, source.get_token())); // nothing to skip
+  CU_ASSERT_EQUAL(calls, 100);
+}
+
+/// The caller and the one worker stand in a call each when the stop is requested: no further call begins.
+static void loop_begins_no_further_call()
+{
+  ws::pool pool(settings_of(1));
+  gate door;
+  ws::stop_source source;
+  std::atomic<int> calls{0};
+  std::thread stopper([&] {
+    if (door.await(2))
+      source.request_stop();
+    door.let(1000);
+  });
+  const bool whole = ws::parallel_for(
+      pool, 0, 1000,
+      [&](int) {
+        calls++;
+        door.stand();
+      },
+      source.get_token(), 1);
+  stopper.join();
+  CU_ASSERT_FALSE(whole);
+  CU_ASSERT_EQUAL(calls, 2);
+}
+
+static void loop_in_one_piece_stops_between_numbers()
+{
+  ws::pool pool(settings_of(0));
+  ws::stop_source source;
+  int calls = 0;
+  const auto body = [&](int i) {
+    calls++;
+    if (i == 9)
+      source.request_stop();
+  };
+  CU_ASSERT_FALSE(ws::parallel_for(pool, 0, 1000, body, source.get_token()));
+  CU_ASSERT_EQUAL(calls, 10);
+}
+
+TEST_MAIN("cxx_stop", TEST_CASE(sources_and_tokens), TEST_CASE(stopped_submits_do_not_run),
+          TEST_CASE(task_that_has_begun_ends), TEST_CASE(group_reports_skipped_tasks),
+          TEST_CASE(loop_that_is_stopped_before_it_begins), TEST_CASE(loop_begins_no_further_call),
+          TEST_CASE(loop_in_one_piece_stops_between_numbers))
