@@ -10,6 +10,17 @@
 #include "../../include/ws_pool.hpp"
 #include "../support/ws_test.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define CXX_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CXX_TSAN 1
+#endif
+#endif
+#ifndef CXX_TSAN
+#define CXX_TSAN 0
+#endif
+
 inline ws_settings_t settings_of(std::uint32_t workers)
 {
   return test_settings(workers);

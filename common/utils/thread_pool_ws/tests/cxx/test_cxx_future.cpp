@@ -55,6 +55,10 @@ struct fragile {
 
 static void result_that_cannot_be_moved()
 {
+  if (CXX_TSAN) { // its pthread_once(), which std::promise uses, does not survive an exception
+    std::printf("skipped: thread sanitizer\n");
+    return;
+  }
   ws::pool pool(settings_of(1));
   int moves = 1; // one into the outcome, none into the promise
   CU_ASSERT_TRUE(throws<std::string>([&] { pool.submit([&moves] { return fragile(&moves); }).get(); }));

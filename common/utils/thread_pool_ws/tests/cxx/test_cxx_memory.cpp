@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_memory.cpp
-/// ws_block.hpp, ws_task.hpp: what is allocated. The program brings its own operator new, which counts.
+/// ws_block.hpp, ws_task.hpp: what is allocated. The program brings its own operator new, which counts. Sanitizers
+/// have an operator new of their own: with them nothing is counted, and they look for blocks that are lost.
 #include <array>
 #include <cstdlib>
 #include <vector>
@@ -9,6 +10,7 @@
 
 static std::atomic<long> allocations_made{0}, live{0};
 
+#if !TEST_SANITIZED
 static void *allocate(std::size_t bytes, std::size_t alignment)
 {
   allocations_made++;
@@ -49,6 +51,14 @@ void operator delete(void *memory, std::align_val_t) noexcept
 void operator delete(void *memory, std::size_t, std::align_val_t) noexcept
 {
   release(memory);
+}
+
+#endif
+
+/// @return whether a count is as expected, or there are no counts
+static bool is_count(long count, long expected)
+{
+  return TEST_SANITIZED || count == expected;
 }
 
 /// Allocations of @p body.
@@ -99,12 +109,12 @@ static void task_allocates_above_48_bytes()
     again[3] = task_of<512>(&calls);
   });
   CU_ASSERT_EQUAL(calls, 6);
-  CU_ASSERT_EQUAL(first[0], 0);
-  CU_ASSERT_EQUAL(first[1], 0);
-  CU_ASSERT_EQUAL(first[2], 2); // the thread's shelf for the size, and a block
-  CU_ASSERT_EQUAL(first[3], 1); // beyond the sizes of the shelves
-  CU_ASSERT_EQUAL(again[2], 0);
-  CU_ASSERT_EQUAL(again[3], 1);
+  CU_ASSERT_TRUE(is_count(first[0], 0));
+  CU_ASSERT_TRUE(is_count(first[1], 0));
+  CU_ASSERT_TRUE(is_count(first[2], 2)); // the thread's shelf for the size, and a block
+  CU_ASSERT_TRUE(is_count(first[3], 1)); // beyond the sizes of the shelves
+  CU_ASSERT_TRUE(is_count(again[2], 0));
+  CU_ASSERT_TRUE(is_count(again[3], 1));
 }
 
 struct alignas(64) line {
@@ -161,7 +171,7 @@ static void submits_in_the_steady_state_allocate_nothing()
     for (int round = 0; round < 10; round++)
       burst(scene.pool, futures, ran, BURST);
   });
-  CU_ASSERT_EQUAL(allocations, 0);
+  CU_ASSERT_TRUE(is_count(allocations, 0));
   CU_ASSERT_EQUAL(ran, 2 * (2 * BURST + 10 * BURST));
 }
 
@@ -185,7 +195,7 @@ static void blocks_outlive_their_thread()
   std::atomic<int> ran{0};
   on_new_thread([&ran] { push_and_end(ran); });
   CU_ASSERT_EQUAL(ran, 2 * BURST);
-  CU_ASSERT_EQUAL(live, before); // all threads have ended: nothing is left
+  CU_ASSERT_TRUE(is_count(live, before)); // all threads have ended: nothing is left
 }
 
 static void threads_return_blocks_at_once()
@@ -201,7 +211,7 @@ static void threads_return_blocks_at_once()
     }
   });
   CU_ASSERT_EQUAL(ran, 50 * BURST);
-  CU_ASSERT_EQUAL(live, before); // pool and thread have ended: nothing is left
+  CU_ASSERT_TRUE(is_count(live, before)); // pool and thread have ended: nothing is left
 }
 
 /// Destroyed after the thread's shelves: it was made before them.
@@ -225,7 +235,7 @@ static void submits_at_the_end_of_a_thread()
       pool.submit([] {}).get();
     });
   }
-  CU_ASSERT_EQUAL(live, before);
+  CU_ASSERT_TRUE(is_count(live, before));
 }
 
 TEST_MAIN("cxx_memory", TEST_CASE(task_allocates_above_48_bytes), TEST_CASE(task_of_strict_alignment),

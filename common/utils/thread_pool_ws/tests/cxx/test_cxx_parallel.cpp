@@ -106,7 +106,7 @@ static void sum_equals_serial()
   for (std::uint32_t workers = 0; workers <= 3; workers++) {
     ws::pool pool(settings_of(workers));
     const auto map = [](int i) { return static_cast<std::uint64_t>(i) * 3; };
-    for (std::uint64_t grain : {0, 1, 7, 20000})
+    for (std::uint64_t grain : {0u, 1u, 7u, 20000u})
       CU_ASSERT_EQUAL(
           ws::parallel_reduce(pool, -50, NUMBERS, std::uint64_t{0}, map, std::plus<>(), grain), serial);
     CU_ASSERT_EQUAL(ws::parallel_reduce(pool, 9, 9, std::uint64_t{5}, map, std::plus<>()), 5);
@@ -122,7 +122,7 @@ static void neighbours_are_combined_left_before_right()
     serial += std::to_string(i) + ' ';
   ws::pool pool(settings_of(2));
   const auto text = [](int i) { return std::to_string(i) + ' '; };
-  for (std::uint64_t grain : {0, 1, 9})
+  for (std::uint64_t grain : {0u, 1u, 9u})
     CU_ASSERT_TRUE(ws::parallel_reduce(pool, 0, 500, std::string(), text, std::plus<>(), grain) == serial);
   using Wide = std::array<int, 100>;
   const Wide wide = ws::parallel_reduce(
