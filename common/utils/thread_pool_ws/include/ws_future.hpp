@@ -144,8 +144,15 @@ struct promised : Token {
   void drop(fulfilment<R, Promise> &last, int why) { last.result.error = reason(why); }
 };
 
+/// What a callable returns. Not an alias of std::invoke_result_t: a callable that is refused is to be
+/// reported by check_callable(), not by "no matching function".
 template <typename F>
-using result_of = std::invoke_result_t<std::decay_t<F>>;
+struct returned {
+  static_assert(check_callable<std::decay_t<F>>());
+  using type = std::invoke_result_t<std::decay_t<F>>;
+};
+template <typename F>
+using result_of = typename returned<F>::type;
 
 /// Push a callable whose result goes into @p promise. Refused: the promise holds the error.
 template <typename F, typename R, typename Promise, typename Token>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_memory.cpp
-/// ws_block.hpp, ws_task.hpp: what is allocated. The program brings its own operator new, which counts. Sanitizers
-/// have an operator new of their own: with them nothing is counted, and they look for blocks that are lost.
+/// ws_block.hpp, ws_task.hpp: what is allocated. The program brings its own operator new, which counts.
+/// Sanitizers have an operator new of their own: with them nothing is counted, and they look for blocks that
+/// are lost.
 #include <array>
 #include <cstdlib>
 #include <vector>

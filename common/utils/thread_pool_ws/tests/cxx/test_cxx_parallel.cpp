@@ -113,8 +113,8 @@ static void sum_equals_serial()
   }
 }
 
-/// Joining texts is associative, not commutative. A std::string lies in the memory of the reduction; an array of
-/// 400 bytes does not fit.
+/// Joining texts is associative, not commutative. A std::string lies in the memory of the reduction; an array
+/// of 400 bytes does not fit.
 static void neighbours_are_combined_left_before_right()
 {
   std::string serial;

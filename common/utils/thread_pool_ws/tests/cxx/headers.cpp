@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file headers.cpp
+/// Uses each template of the C++ headers once: step 32-cxx compiles it for each standard and compiler.
+#include "ws_pool.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+int use_all(ws_settings_t settings);
+
+static int submits(ws::pool &pool, const ws::stop_source &source)
+{
+  int place = 0;
+  auto owned = std::make_unique<int>(1);
+  std::promise<std::string> promise;
+  pool.push([&place, owned = std::move(owned)] { place = *owned; }, ws::priority::low);
+  pool.submit([] { return std::string(); }, &promise, ws::node_of(&place));
+  pool.submit([&place]() -> int & { return place; }, source.get_token()).get() = 1;
+  std::future<int> converted = pool.submit([] { return 1; }, ws::node{0});
+  std::shared_future<void> shared = pool.submit([] {}).share();
+  pool.get(shared);
+  return pool.try_push(ws::task([] {})) + pool.get(converted);
+}
+
+static int joins(ws::pool &pool, const ws::stop_source &source)
+{
+  ws::group group;
+  group.run(pool, [] {}, ws::priority::high);
+  group.run(pool, [] { return 1; }, source.get_token());
+  const auto wide = ws::parallel_reduce(
+      pool, 0, 9, std::string(), [](int i) { return std::to_string(i); }, std::plus<>());
+  ws::parallel_for(pool, short{0}, short{9}, [](short) {});
+  const bool all = ws::parallel_for(pool, 0ul, 9ul, [](unsigned long) {}, source.get_token(), 1);
+  return (group.wait() && all ? 1 : 0) + static_cast<int>(wide.size());
+}
+
+int use_all(ws_settings_t settings)
+{
+  ws::stop_source source;
+  ws::pool pool(settings), other(std::move(pool));
+  pool = ws::pool(2);
+  const int both = submits(pool, source) + joins(other, source);
+  source.request_stop();
+  pool.wait();
+  return both + (pool.stop(WS_STOP_ABORT) < 0 ? 1 : 0);
+}
+
+#if defined(WS_TEST_FIBER) // must not compile
+void refused_fiber(ws::pool &pool)
+{
+  pool.submit([](ws::context &) {});
+}
+#elif defined(WS_TEST_EITHER) // callable both ways
+struct either {
+  void operator()() {}
+  void operator()(ws::context &) {}
+};
+void refused_either(ws::pool &pool, ws::group &group)
+{
+  group.run(pool, either());
+}
+#elif defined(WS_TEST_ARGUMENT)
+void refused_argument(ws::pool &pool)
+{
+  pool.push([](int) {});
+}
+#endif
