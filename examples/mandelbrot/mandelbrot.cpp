@@ -35,7 +35,8 @@ struct Image {
 
 static void draw_row(Image &image, int row)
 {
-  unsigned char *pixel = &image.pixels[static_cast<std::size_t>(row) * static_cast<std::size_t>(image.columns)];
+  const auto columns = static_cast<std::size_t>(image.columns);
+  unsigned char *pixel = &image.pixels[static_cast<std::size_t>(row) * columns];
   for (int column = 0; column < image.columns; column++) {
     const std::complex<double> c(3.0 * column / image.columns - 2.0, 2.0 * row / image.rows - 1.0);
     std::complex<double> z = 0;
@@ -128,8 +129,8 @@ static int run(const Options &options)
     return 0;
   }
   const bool equal = serial.pixels == image.pixels;
-  std::printf("%d of %d rows, %s: parallel %.3f s, serial %.3f s, the images are %s\n", drawn.load(), options.rows,
-              options.file.c_str(), parallel_s, serial_s, equal ? "equal" : "DIFFERENT");
+  std::printf("%d of %d rows, %s: parallel %.3f s, serial %.3f s, the images are %s\n", drawn.load(),
+              options.rows, options.file.c_str(), parallel_s, serial_s, equal ? "equal" : "DIFFERENT");
   return equal ? 0 : 1;
 }
 
@@ -157,8 +158,8 @@ int main(int argc, char **argv)
         return 2;
       i++;
     } else if (argument.rfind("--", 0) == 0) {
-      std::fprintf(stderr, "mandelbrot: unknown option %s; usage: mandelbrot [--rows N] [--stop-after N] [FILE]\n",
-                   argv[i]);
+      std::fprintf(stderr, "mandelbrot: unknown option %s; ", argv[i]);
+      std::fprintf(stderr, "usage: mandelbrot [--rows N] [--stop-after N] [FILE]\n");
       return 2;
     } else {
       options.file = argument;

@@ -118,8 +118,9 @@ static int run(const std::vector<std::string> &files, bool check)
     texts.push_back(generate());
 
   const std::vector<std::string_view> pieces = cut(texts);
-  const Counts counts = ws::parallel_reduce(
-      pool, std::size_t{0}, pieces.size(), Counts(), [&pieces](std::size_t i) { return count(pieces[i]); }, merge);
+  const auto count_piece = [&pieces](std::size_t i) { return count(pieces[i]); };
+  const Counts counts =
+      ws::parallel_reduce(pool, std::size_t{0}, pieces.size(), Counts(), count_piece, merge);
   print(counts);
   if (!check)
     return 0;

@@ -33,7 +33,7 @@ class group {
   /// (std::terminate), unless the destructor is called because of another exception: it is dropped then.
   ~group()
   {
-    ws_group_wait(&units_, in_.load(std::memory_order_relaxed)); // relaxed: see run()
+    join();
     if (std::uncaught_exceptions() <= uncaught_)
       detail::rethrow(error_);
   }
@@ -66,7 +66,7 @@ class group {
   /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
   bool wait()
   {
-    ws_group_wait(&units_, in_.load(std::memory_order_relaxed)); // relaxed: see run()
+    join();
     // relaxed: GROUP_DONE orders it
     const bool all_ran = !skipped_.exchange(false, std::memory_order_relaxed);
     failed_.store(false, std::memory_order_relaxed); // relaxed: no task of the group runs
@@ -82,14 +82,21 @@ class group {
   template <typename F, typename Token>
   friend struct detail::member;
 
+  /// The pool may have been destroyed if all tasks have ended.
+  void join() noexcept
+  {
+    // relaxed: a thread that waits has called run() itself, or has seen that a thread did
+    ws_pool_t *in = ws_group_done(&units_) ? nullptr : in_.load(std::memory_order_relaxed);
+    ws_group_wait(&units_, in);
+  }
+
   template <typename F, typename Token>
   void add(pool &pool, F &&f, Token token, hint with)
   {
     using Body = detail::member<std::decay_t<F>, Token>;
     static_assert(detail::check_callable<std::decay_t<F>>());
     Body body(*this, std::forward<F>(f), std::move(token));
-    // relaxed: a thread that waits has called run() itself, or has seen that a thread did
-    in_.store(pool.native(), std::memory_order_relaxed);
+    in_.store(pool.native(), std::memory_order_relaxed); // relaxed: see join()
     unit added(units_);
     const int error = detail::push_body(pool.native(), std::move(body), with, &units_);
     if (error < 0)

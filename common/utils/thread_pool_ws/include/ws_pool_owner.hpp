@@ -136,10 +136,13 @@ class pool {
   }
 
   /// @brief The same, with a promise of the caller.
-  /// @param promise  not NULL, without a result; must live until its future is ready
+  /// @param promise  without a result; must live until its future is ready
+  /// @throws std::system_error  invalid_argument: @p promise is NULL
   template <typename F, typename R = detail::result_of<F>>
   void submit(F &&f, std::promise<R> *promise, hint with = {})
   {
+    if (!promise)
+      detail::fail(EINVAL, "ws::pool::submit: the promise is NULL");
     detail::push_promised<F, R>(native(), std::forward<F>(f), promise, detail::never_stops(), with, nullptr);
   }
 

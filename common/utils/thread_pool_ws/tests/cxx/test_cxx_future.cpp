@@ -88,6 +88,8 @@ static void promise_of_the_caller()
   CU_ASSERT_TRUE(text.get_future().get() == "ours");
   pool.submit([]() -> std::string { throw 3; }, &failed);
   CU_ASSERT_TRUE(throws<int>([&] { failed.get_future().get(); }));
+  std::promise<int> *none = nullptr;
+  CU_ASSERT_EQUAL(error_of([&] { pool.submit([] { return 1; }, none); }), EINVAL);
 }
 
 /// The last task that this thread has pushed. The linker puts the second function in place of ws_pool_push().
@@ -197,5 +199,6 @@ static void abort_cancels_what_is_queued()
 
 TEST_MAIN("cxx_future", TEST_CASE(results), TEST_CASE(callables_that_only_move), TEST_CASE(exceptions),
           TEST_CASE(result_that_cannot_be_moved), TEST_CASE(callable_is_destroyed_before_the_future_is_ready),
-          TEST_CASE(promise_of_the_caller), TEST_CASE(hints_reach_the_task), TEST_CASE(nodes_of_memory), TEST_CASE(stopped_pool_refuses),
-          TEST_CASE(full_queue_refuses), TEST_CASE(abort_cancels_what_is_queued))
+          TEST_CASE(promise_of_the_caller), TEST_CASE(hints_reach_the_task), TEST_CASE(nodes_of_memory),
+          TEST_CASE(stopped_pool_refuses), TEST_CASE(full_queue_refuses),
+          TEST_CASE(abort_cancels_what_is_queued))

@@ -97,6 +97,19 @@ static void destructor_waits()
   opener.join();
 }
 
+static void group_outlives_its_pool()
+{
+  std::atomic<int> ran{0};
+  ws::group group, failed;
+  {
+    ws::pool pool(settings_of(2));
+    group.run(pool, [&ran] { ran++; });
+    failed.run(pool, [] { throw 1; });
+  }
+  CU_ASSERT_EQUAL(ran, 1);
+  CU_ASSERT_TRUE(throws<int>([&] { failed.wait(); }));
+}
+
 static void destructor_drops_an_exception_beside_another()
 {
   ws::pool pool(settings_of(2));
@@ -149,5 +162,6 @@ static void callable_that_cannot_be_copied()
 
 TEST_MAIN("cxx_group", TEST_CASE(lost_exceptions_end_the_process), TEST_CASE(wait_returns_after_all_tasks),
           TEST_CASE(nested_groups), TEST_CASE(tasks_add_to_their_group), TEST_CASE(first_exception_is_thrown),
-          TEST_CASE(destructor_waits), TEST_CASE(destructor_drops_an_exception_beside_another),
+          TEST_CASE(destructor_waits), TEST_CASE(group_outlives_its_pool),
+          TEST_CASE(destructor_drops_an_exception_beside_another),
           TEST_CASE(callable_that_cannot_be_copied))

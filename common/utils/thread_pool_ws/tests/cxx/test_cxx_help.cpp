@@ -102,7 +102,8 @@ static void futures_without_a_task()
   std::shared_future<int> shared = elsewhere.get_future().share();
   ws::future<int> sum = pool.submit([&pool, shared] {
     std::future<int> converted = pool.submit([] { return 1; });
-    return pool.get(converted) + pool.get(shared) + pool.get(std::async(std::launch::deferred, [] { return 4; }));
+    std::future<int> deferred = std::async(std::launch::deferred, [] { return 4; });
+    return pool.get(converted) + pool.get(shared) + pool.get(deferred);
   });
   elsewhere.set_value(2);
   CU_ASSERT_EQUAL(pool.get(std::move(sum)), 7);

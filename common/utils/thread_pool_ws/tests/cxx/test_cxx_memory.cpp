@@ -155,6 +155,11 @@ static void burst(ws::pool &pool, std::vector<ws::future<int>> &futures, std::at
   pool.wait();
 }
 
+static bool is_full(void *pool)
+{
+  return test_stats(static_cast<ws_pool_t *>(pool)).queued_tasks >= 4 * BURST;
+}
+
 static void submits_in_the_steady_state_allocate_nothing()
 {
   std::atomic<int> ran{0};
@@ -162,8 +167,7 @@ static void submits_in_the_steady_state_allocate_nothing()
   futures.reserve(2 * BURST);
   held_pool scene(2);
   std::thread opener([&scene] { // more blocks are in use at once now than later: 4 / 3 of them
-    test_until([](void *pool) { return test_stats(static_cast<ws_pool_t *>(pool)).queued_tasks >= 4 * BURST; },
-               scene.pool.native());
+    test_until(is_full, scene.pool.native());
     scene.let();
   });
   burst(scene.pool, futures, ran, 2 * BURST);
