@@ -3,19 +3,23 @@
 /// Results of tasks: ws::future, a std::future for which a task may wait.
 ///
 /// std::future::get() blocks its thread. Inside a task it blocks a worker; if all workers do that, the tasks
-/// that they wait for never run. The get() and wait() of ws::future help:
-/// - If the awaited task is still in the queue of the calling worker, the worker runs it. So a task may wait
-///   for any task that its own worker has pushed and no thread has begun, also in a pool of one worker. The
-///   worker runs no other task meanwhile, never an unrelated one. A thread that is no worker does the same
-///   only in pool::get(): it may run tasks, too, while it waits for a group.
-/// - Otherwise the thread spins for a bounded time and sleeps. While a worker sleeps here, another worker may
-///   run in its place. If every worker of a pool sleeps in this way for tasks in queues of other threads,
-///   those tasks never run. A pool with W workers is free of this deadlock if fewer than W of its tasks at
-///   once wait for futures of tasks that other threads pushed.
-/// - A future that was converted to std::future or std::shared_future, and any other std::future, is not
-///   helped with: pool::get() only lets another worker run in the caller's place.
-/// - wait_for() and wait_until() do not help.
-/// Waits in a circle (a task that waits for itself, or for a task that waits for it) never end.
+/// that they wait for never run. The get() and wait() of ws::future help, inside a task:
+/// - If no thread has begun the awaited task, the calling thread runs it, whatever queue it lies in. It then
+///   runs as a part of the calling task: ws_current_task() returns that one. The thread runs no other task.
+/// - If a thread has begun it, the caller spins for a bounded time and sleeps. While a worker sleeps here,
+///   another worker may run in its place.
+/// So these waits end, with any number of workers, unless they form a circle: a task that waits for itself,
+/// or for a task that waits for it. In this a task that waits for a group also waits for the tasks that the
+/// group's tasks have pushed, because it may run them. A task that holds a lock while it waits must not need
+/// tasks that take the lock.
+///
+/// A thread outside any task leaves the task to the workers. Only in pool::get() it helps: it runs the task
+/// if it has pushed it and no thread has begun it.
+///
+/// Not helped with: wait_for() and wait_until(), and in pool::get() a future that was converted to
+/// std::future or std::shared_future, and any other std::future. There pool::get() only lets another worker
+/// run in the caller's place. If every worker of a pool sleeps in this way for tasks that are queued, those
+/// tasks never run.
 #ifndef WS_FUTURE_HPP
 #define WS_FUTURE_HPP
 
@@ -33,27 +37,6 @@ template <typename R>
 class future;
 
 namespace detail {
-
-/// Identities of tasks for ws_group_tag(). They are no addresses: the highest bit is set. A thread takes many
-/// at once from the process's counter.
-constexpr std::uint64_t IDS_AT_ONCE = 4096;
-inline std::atomic<std::uint64_t> next_ids{0};
-struct id_range {
-  std::uint64_t next, end;
-};
-inline thread_local id_range own_ids = {0, 0};
-
-inline ws_group_t *new_tag() noexcept
-{
-  static_assert(sizeof(std::uintptr_t) == 8, "ws: 64-bit machines only");
-  if (own_ids.next == own_ids.end) {
-    // relaxed: only its value counts
-    own_ids.next = next_ids.fetch_add(IDS_AT_ONCE, std::memory_order_relaxed);
-    own_ids.end = own_ids.next + IDS_AT_ONCE;
-  }
-  const std::uintptr_t id = std::uintptr_t{1} << 63 | own_ids.next++ << 2;
-  return ws_group_tag(reinterpret_cast<const void *>(id));
-}
 
 /// What a callable returned or threw.
 template <typename R>
@@ -154,15 +137,47 @@ struct returned {
 template <typename F>
 using result_of = typename returned<F>::type;
 
-/// Push a callable whose result goes into @p promise. Refused: the promise holds the error.
-template <typename F, typename R, typename Promise, typename Token>
-void push_promised(ws_pool_t *pool, F &&f, Promise promise, Token token, hint with, ws_group_t *tag)
-{
-  using Body = promised<std::decay_t<F>, R, Promise, Token>;
-  static_assert(check_callable<std::decay_t<F>>());
-  std::decay_t<F> callable(std::forward<F>(f));
-  push_body(pool, Body(std::move(callable), std::move(promise), std::move(token)), with, tag);
-}
+/// For record::settle() of a task with a future: run it now, in place of the queue, if no thread has begun
+/// it.
+constexpr int CLAIMED = -2;
+/// The future has gone.
+constexpr int LEFT = -3;
+
+/// The record of a task with a future. It belongs to both the queue and the future. The task ends when the
+/// first of them begins it; the record, when both have left.
+template <typename Body>
+struct claimable_of final : record {
+  explicit claimable_of(Body &&made) : record{settle_this}, body(std::move(made)) {}
+  claimable_of(const claimable_of &) = delete;
+  claimable_of &operator=(const claimable_of &) = delete;
+  ~claimable_of() {} // the body has been destroyed
+
+  static void settle_this(record *base, int why) noexcept
+  {
+    claimable_of *self = static_cast<claimable_of *>(base);
+    // acq_rel: the thread that begins it sees the body, and one that comes later does not touch it
+    if (why != LEFT && !self->begun.exchange(true, std::memory_order_acq_rel))
+      self->finish(why == CLAIMED ? RUNS : why);
+    // acq_rel: the use by the one that leaves first comes before the end of the record
+    if (why != CLAIMED && self->left.exchange(true, std::memory_order_acq_rel))
+      unmake(self);
+  }
+  void finish(int why) noexcept
+  {
+    auto last = body.last();
+    if (why == RUNS)
+      body.run(last);
+    else
+      body.drop(last, why);
+    body.~Body();
+    last();
+  }
+
+  std::atomic<bool> begun{false}, left{false};
+  union {
+    Body body;
+  };
+};
 
 template <typename Future>
 bool is_ready(void *future) noexcept
@@ -175,18 +190,23 @@ void sleep_for(void *future) noexcept
   static_cast<Future *>(future)->wait();
 }
 
-/// Wait for a future of a task that carries @p tag, and help with that task.
+/// Wait for the future of @p task, and help with that task.
 template <typename R>
-void await(ws_pool_t *pool, const ws_group_t *tag, const std::future<R> &future)
+void await(ws_pool_t *pool, record *task, const std::future<R> &future)
 {
   using Future = const std::future<R>;
-  if (!future.valid() || is_ready<Future>(const_cast<std::future<R> *>(&future)))
+  void *const arg = const_cast<std::future<R> *>(&future);
+  if (!future.valid() || is_ready<Future>(arg))
     return; // get() and wait() report a future without a state
+  if (ws_current_task())
+    task->settle(task, CLAIMED);
+  if (is_ready<Future>(arg))
+    return;
   ws_event_t event = {};
   event.ready = is_ready<Future>;
   event.sleep = sleep_for<Future>;
-  event.arg = const_cast<std::future<R> *>(&future);
-  ws_pool_await(pool, tag, &event);
+  event.arg = arg;
+  ws_pool_await(pool, ws_group_tag(task), &event);
 }
 
 /// Wait for any other future, without help.
@@ -214,6 +234,20 @@ template <typename R>
 class future : public std::future<R> {
  public:
   future() noexcept = default;
+  future(future &&other) noexcept
+      : std::future<R>(std::move(other)), task_(std::exchange(other.task_, nullptr))
+  {
+  }
+  future &operator=(future &&other) noexcept
+  {
+    if (this != &other) {
+      leave();
+      std::future<R>::operator=(std::move(other));
+      task_ = std::exchange(other.task_, nullptr);
+    }
+    return *this;
+  }
+  ~future() { leave(); }
 
   /// @brief Wait, and help as described above. @return the result. Without exceptions in the build, a task
   /// that was refused or skipped has ended the process before.
@@ -222,22 +256,28 @@ class future : public std::future<R> {
     wait();
     return std::future<R>::get();
   }
-  void wait() const { wait_in(nullptr); } // a worker helps in its own pool, another thread only waits
+  void wait() const { wait_in(nullptr); }
 
-  /// @brief As wait(), and a thread that is no worker helps in @p pool.
+  /// @brief As wait(), and a thread outside any task helps in @p pool: pool::get().
   void wait_in(ws_pool_t *pool) const
   {
-    detail::await(pool, tag_, static_cast<const std::future<R> &>(*this));
+    detail::await(pool, task_, static_cast<const std::future<R> &>(*this));
   }
 
-  /// Used by pool::submit().
-  future(std::future<R> &&made, const ws_group_t *tag) noexcept
-      : std::future<R>(std::move(made)), tag_(tag)
+  /// Used by pool::submit(): of a task, which the future leaves in the end.
+  future(std::future<R> &&result, detail::record *task) noexcept
+      : std::future<R>(std::move(result)), task_(task)
   {
   }
 
  private:
-  const ws_group_t *tag_ = nullptr;
+  void leave() noexcept
+  {
+    if (task_)
+      task_->settle(task_, detail::LEFT);
+  }
+
+  detail::record *task_ = nullptr;
 };
 
 } // namespace WS_CXX_MODE

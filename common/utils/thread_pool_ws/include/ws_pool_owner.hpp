@@ -143,7 +143,10 @@ class pool {
   {
     if (!promise)
       detail::fail(EINVAL, "ws::pool::submit: the promise is NULL");
-    detail::push_promised<F, R>(native(), std::forward<F>(f), promise, detail::never_stops(), with, nullptr);
+    using Body = detail::promised<std::decay_t<F>, R, std::promise<R> *, detail::never_stops>;
+    static_assert(detail::check_callable<std::decay_t<F>>());
+    std::decay_t<F> callable(std::forward<F>(f));
+    detail::push_body(native(), Body(std::move(callable), std::move(promise), {}), with, nullptr);
   }
 
   /// @brief Wait for a future. A task of this pool helps, or lets another worker run in its place: see
@@ -190,11 +193,14 @@ class pool {
   template <typename R, typename F, typename Token>
   future<R> submit_by(F &&f, Token token, hint with)
   {
+    using Body = detail::promised<std::decay_t<F>, R, std::promise<R>, Token>;
+    std::decay_t<F> callable(std::forward<F>(f));
     std::promise<R> promise(std::allocator_arg, detail::block_allocator<char>());
-    ws_group_t *tag = detail::new_tag();
-    future<R> result(promise.get_future(), tag);
-    detail::push_promised<F, R>(native(), std::forward<F>(f), std::move(promise), std::move(token), with,
-                                tag);
+    std::future<R> plain = promise.get_future();
+    detail::record *task = detail::make<detail::claimable_of<Body>>(
+        Body(std::move(callable), std::move(promise), std::move(token)));
+    future<R> result(std::move(plain), task);
+    detail::push_record(native(), task, with, ws_group_tag(task));
     return result;
   }
 

@@ -94,11 +94,10 @@ struct no_last {
 
 using push_t = int (*)(ws_pool_t *pool, ws_task_t task);
 
-/// @brief Push @p body with a group or tag. @return as ws_pool_push(); on error the body has been dropped
-template <typename Body>
-int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, push_t push = ws_pool_push)
+/// @brief Push a record with a group or tag. @return as ws_pool_push(); on error the record has been settled
+inline int push_record(ws_pool_t *pool, record *made, hint with, ws_group_t *group,
+                       push_t push = ws_pool_push)
 {
-  record *made = make<record_of<std::decay_t<Body>>>(std::forward<Body>(body));
   ws_task_t task = {};
   task.func = record_run;
   task.arg = made;
@@ -107,6 +106,14 @@ int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, push_t
   if (error < 0)
     made->settle(made, -error);
   return error;
+}
+
+/// @brief Push @p body in a record of its own. @return as push_record()
+template <typename Body>
+int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, push_t push = ws_pool_push)
+{
+  using Record = record_of<std::decay_t<Body>>;
+  return push_record(pool, make<Record>(std::forward<Body>(body)), with, group, push);
 }
 
 /// @brief Called in place of a task that an abort skips. @return whether the task was one of these headers

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_help.cpp
-/// Waiting for futures inside tasks, also with one worker: the wait runs the awaited task, and no other.
+/// Waiting for futures inside tasks, also with one worker: the wait runs the awaited task wherever it is
+/// queued, and no other.
+#include <memory>
+
 #include "cxx_scene.hpp"
 
 static int fibonacci(ws::pool &pool, int n)
@@ -44,6 +47,63 @@ static void tasks_wait_for_their_siblings()
                          })
                          .get();
   CU_ASSERT_EQUAL(answer, 19);
+}
+
+/// The awaited task lies in the queue of another worker, which waits for this one: both workers would sleep
+/// if a wait ran tasks of its own queue only.
+static void awaited_task_of_another_queue()
+{
+  ws::pool pool(settings_of(2));
+  gate door;
+  const int answer = pool.submit([&pool, &door] {
+                           ws::future<int> second;
+                           ws::future<int> first = pool.submit([&second, &door] {
+                             door.stand();
+                             return second.get() + 1;
+                           });
+                           if (!door.await(1)) // the other worker runs it
+                             return 0;
+                           second = pool.submit([] { return 30; });
+                           door.let(1);
+                           return first.get();
+                         })
+                         .get();
+  CU_ASSERT_EQUAL(answer, 31);
+}
+
+/// The one worker runs a task that waits for one that a thread outside has pushed.
+static void awaited_task_of_a_thread_outside()
+{
+  held_pool scene(1);
+  ws::future<int> second;
+  ws::future<int> first = scene.pool.submit([&second] { return second.get() + 1; });
+  second = scene.pool.submit([] { return 40; });
+  scene.let();
+  CU_ASSERT_EQUAL(first.get(), 41);
+}
+
+/// The queue still has a task that a wait has run: it ends there, also in an abort, and is not cancelled.
+static void claimed_task_in_an_abort()
+{
+  ws::pool pool(settings_of(1));
+  gate door;
+  int value = 0;
+  auto owned = std::make_shared<int>(50);
+  pool.push([&] {
+    ws::future<int> claimed = pool.submit([owned] { return *owned; });
+    value = claimed.get();
+    door.stand(); // its record is still queued
+  });
+  CU_ASSERT_TRUE_FATAL(door.await(1));
+  std::thread opener([&] {
+    while (pool.try_push([] {}) == 0)
+      std::this_thread::yield();
+    door.let(1);
+  });
+  CU_ASSERT_TRUE(pool.stop(WS_STOP_ABORT) >= 1);
+  opener.join();
+  CU_ASSERT_EQUAL(value, 50);
+  CU_ASSERT_EQUAL(owned.use_count(), 1);
 }
 
 static void wait_runs_no_unrelated_task()
@@ -127,6 +187,8 @@ static void waits_across_pools()
 }
 
 TEST_MAIN("cxx_help", TEST_CASE(tasks_wait_for_their_tasks), TEST_CASE(future_of_a_future),
-          TEST_CASE(tasks_wait_for_their_siblings), TEST_CASE(wait_runs_no_unrelated_task),
-          TEST_CASE(waits_for_hinted_tasks), TEST_CASE(thread_outside_helps),
-          TEST_CASE(futures_without_a_task), TEST_CASE(future_without_a_state), TEST_CASE(waits_across_pools))
+          TEST_CASE(tasks_wait_for_their_siblings), TEST_CASE(awaited_task_of_another_queue),
+          TEST_CASE(awaited_task_of_a_thread_outside), TEST_CASE(claimed_task_in_an_abort),
+          TEST_CASE(wait_runs_no_unrelated_task), TEST_CASE(waits_for_hinted_tasks),
+          TEST_CASE(thread_outside_helps), TEST_CASE(futures_without_a_task),
+          TEST_CASE(future_without_a_state), TEST_CASE(waits_across_pools))
