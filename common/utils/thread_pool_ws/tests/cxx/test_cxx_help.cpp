@@ -154,6 +154,19 @@ static void thread_outside_helps()
   CU_ASSERT_EQUAL(others, 2);
 }
 
+/// The worker is let go when the waiting thread has had time to run the task itself.
+static void thread_outside_leaves_tasks_to_workers()
+{
+  held_pool scene(1);
+  ws::future<std::int32_t> index = scene.pool.submit([] { return ws_worker_index(); });
+  std::thread opener([&scene] {
+    test_sleep_ms(20);
+    scene.let();
+  });
+  CU_ASSERT_EQUAL(index.get(), 0);
+  opener.join();
+}
+
 /// Futures that do not know their task: another worker runs in the waiting one's place.
 static void futures_without_a_task()
 {
@@ -190,5 +203,6 @@ TEST_MAIN("cxx_help", TEST_CASE(tasks_wait_for_their_tasks), TEST_CASE(future_of
           TEST_CASE(tasks_wait_for_their_siblings), TEST_CASE(awaited_task_of_another_queue),
           TEST_CASE(awaited_task_of_a_thread_outside), TEST_CASE(claimed_task_in_an_abort),
           TEST_CASE(wait_runs_no_unrelated_task), TEST_CASE(waits_for_hinted_tasks),
-          TEST_CASE(thread_outside_helps), TEST_CASE(futures_without_a_task),
+          TEST_CASE(thread_outside_helps), TEST_CASE(thread_outside_leaves_tasks_to_workers),
+          TEST_CASE(futures_without_a_task),
           TEST_CASE(future_without_a_state), TEST_CASE(waits_across_pools))
