@@ -1,88 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rt_memory.c
-/// After a start and a warm-up burst no thread asks for memory: the program brings its own malloc, which
-/// counts. It counts in child processes, which have no threads but this one and the pool's: libraries may
-/// have threads of their own in the parent. Where a session daemon of the user runs, LTTng's listeners
-/// register there while the tests run, unless the program has waited for that (LTTNG_UST_REGISTER_TIMEOUT).
+/// After a start and a warm-up burst no thread asks for memory (ws_asked.h).
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "../../prewake/ws_period.h"
-#include "../support/ws_test.h"
-
-static ws_au32_t counting;
-static ws_au64_t calls;
-
-static void note_call(void)
-{
-  if (ws_load_relaxed(&counting))
-    ws_add_relaxed(&calls, 1);
-}
-
-#if !TEST_SANITIZED
-// The C library calls these instead of its own (glibc manual, "Replacing malloc").
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-void __libc_free(void *memory);
-
-void *malloc(size_t bytes)
-{
-  note_call();
-  return __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-  note_call();
-  return __libc_calloc(count, bytes);
-}
-
-void *realloc(void *memory, size_t bytes)
-{
-  note_call();
-  return __libc_realloc(memory, bytes);
-}
-
-void *memalign(size_t alignment, size_t bytes);
-void *memalign(size_t alignment, size_t bytes)
-{
-  note_call();
-  return __libc_memalign(alignment, bytes);
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes)
-{
-  note_call();
-  return __libc_memalign(alignment, bytes);
-}
-
-int posix_memalign(void **memory, size_t alignment, size_t bytes)
-{
-  note_call();
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory ? 0 : ENOMEM;
-}
-
-void free(void *memory)
-{
-  note_call();
-  __libc_free(memory);
-}
-#endif
-
-/// Linked with --wrap=ws_os_map: queues that grow take memory from there.
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
-
-void *__wrap_ws_os_map(size_t bytes)
-{
-  note_call();
-  return __real_ws_os_map(bytes);
-}
+#include "../support/ws_asked.h"
 
 static ws_pool_t *pool;
 
@@ -105,21 +28,13 @@ static void burst(void (*func)(void *))
   ws_group_wait(&group, pool);
 }
 
-/// @return how often memory was asked for since counting began, 100 = so often or more
-static int counted(void)
-{
-  const uint64_t count = test_value(&calls);
-  return count < 100 ? (int)count : 100;
-}
-
 static int count_one_allocation(void *unused)
 {
   (void)unused;
-  ws_store_relaxed(&counting, 1);
+  count_begin();
   void *volatile memory = malloc(10);
   free(memory);
-  ws_store_relaxed(&counting, 0);
-  return counted();
+  return count_end();
 }
 
 static void the_count_itself_works(void)
@@ -140,10 +55,10 @@ static int count_finding_a_period(void *unused)
   ws_pattern_t pattern;
   for (uint32_t i = 0; i < WS_ARRIVALS; i++)
     arrivals[i] = UINT64_C(1000000000) + i * UINT64_C(500000) + i % 3 * 1000;
-  ws_store_relaxed(&counting, 1);
+  count_begin();
   const bool found = ws_period_find(arrivals, WS_ARRIVALS, &pattern);
-  ws_store_relaxed(&counting, 0);
-  return found ? counted() : NOT_FOUND;
+  const int count = count_end();
+  return found ? count : NOT_FOUND;
 }
 
 /// Workers that have run out of work look for the period of the bursts. Whether they do so in the test below
@@ -158,16 +73,14 @@ static int count_after_warm_up(void *workers)
   pool = test_pool(*(uint32_t *)workers);
   burst(push_four);
   ws_pool_wait(pool);
-  ws_store_relaxed(&calls, 0);
-  ws_store_relaxed(&counting, 1);
+  count_begin();
   for (uint32_t round = 0; round < 2000; round++) {
     burst(round % 2 ? test_empty_task : push_four);
     if (round % 500 == 0)
       test_sleep_ms(20); // the workers park, the guard comes and goes
   }
   ws_pool_wait(pool);
-  ws_store_relaxed(&counting, 0);
-  const int count = counted();
+  const int count = count_end();
   test_destroy(pool);
   return count;
 }
@@ -190,7 +103,7 @@ static int count_with_reserved_queues(void *unused)
   settings.full = WS_FULL_FAIL;
   settings.lanes = 1;
   pool = test_create(&settings);
-  ws_store_relaxed(&counting, 1);
+  count_begin();
   ws_group_t group;
   ws_group_init(&group, 60);
   for (uint32_t i = 0; i < 60; i++) {
@@ -199,8 +112,7 @@ static int count_with_reserved_queues(void *unused)
       ws_group_complete(&group, 1);
   }
   ws_group_wait(&group, pool);
-  ws_store_relaxed(&counting, 0);
-  const int count = counted();
+  const int count = count_end();
   test_destroy(pool);
   return count;
 }

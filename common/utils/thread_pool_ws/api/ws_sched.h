@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_sched.h
+/// A scheduler whose capacity is fixed at its start. All memory is obtained then: a later call never
+/// allocates, and never fails for lack of memory. Tasks belong to the caller, and can be posted again when
+/// they are done. A task has no return value: its function stores results where its @c args point.
+///
+/// @code
+///   ws_sched_t *sched = sched_init(4, 64);   // 4 workers, at most 64 tasks posted and not done
+///   ws_sched_task_t task[2];
+///   for (uint32_t i = 0; i < 2; i++) {
+///     sched_task_init(&task[i], sort_half, &half[i], WS_PRIORITY_NORMAL);
+///     sched_post(sched, &task[i]);           // workers begin at once
+///   }
+///   sched_execute(sched);                    // helps until both are done
+///   sched_task_init(&task[0], merge, &halves, WS_PRIORITY_NORMAL);
+///   sched_post(sched, &task[0]);
+///   sched_execute(sched);
+///   sched_fini(sched);
+/// @endcode
+///
+/// No function of this header has the name of one of the system's <sched.h>. A program may include both.
+/// Memory is obtained as address space; the kernel may provide a page at its first use. For pages that are
+/// present from the start call mlockall(MCL_CURRENT | MCL_FUTURE) before sched_init().
+#ifndef WS_SCHED_H
+#define WS_SCHED_H
+
+#include <stdint.h>
+
+#include "ws_pool.h"
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ws_sched_s ws_sched_t;
+
+/// Largest capacity of a scheduler.
+#define WS_SCHED_CAPACITY_MAX (1u << 20)
+
+/// Number of threads (not workers) that have a queue of their own in a scheduler. The first such threads to
+/// post get one, each until it ends. See sched_post() for further threads.
+#define WS_SCHED_LANES 8u
+
+/// One task. The caller owns the memory. It must stay valid, and where it is, while the task is posted or
+/// runs. All fields are private: set by sched_task_init() only. A copy of a task is no task: posting it is
+/// -EINVAL.
+typedef struct {
+  void (*func)(void *args);
+  void *args;
+  ws_sched_t *sched;
+  uint64_t state;
+  ws_priority_t priority;
+} ws_sched_task_t;
+
+/// @brief Obtain all memory and start the workers. Returns when all have started.
+/// Pre-wake and the report are set by the environment: TPOOL_WS_SPIN and the other variables of
+/// ws_settings_environment().
+/// @param workers   number of worker threads, 1 .. 1024
+/// @param capacity  most tasks that are posted and not done at one time, 1 .. WS_SCHED_CAPACITY_MAX. The
+///                  memory is 96 bytes of capacity for each worker and each of the WS_SCHED_LANES, with the
+///                  capacity rounded up to a power of two, and 32 bytes more for each NUMA node beyond one
+/// @return NULL on error, with errno set:
+///         EINVAL  @p workers or @p capacity is out of its range
+///         ENOMEM  there is not enough memory for the capacity
+///         EAGAIN  a worker's thread could not be created
+/// @threads   any
+/// @progress  blocks; allocates
+ws_sched_t *sched_init(uint32_t workers, uint32_t capacity);
+
+/// @brief Prepare a task. A post of it calls @p func(@p args) once.
+/// @param task      not NULL; new memory, or a task that is not in use
+/// @param func      not NULL. It must return: if it ends its thread (pthread_exit), the task stays in use and
+///                  its place in the capacity is lost
+/// @param priority  of all posts of the task; what it means: ws_priority_t
+/// @return 0; -EINVAL = @p task or @p func is NULL, or @p priority is none of the three;
+///         -EBUSY = the task is posted or runs. On error the task is as before
+/// @threads   any; no other thread may use @p task before this returns
+/// @progress  wait-free
+int sched_task_init(ws_sched_task_t *task, void (*func)(void *args), void *args, ws_priority_t priority);
+
+/// @brief Post a task. A worker may run it at once; sched_execute() waits for it.
+/// The task is in use from now until its function has returned. A task of @p sched may post other tasks. It
+/// may not post itself: it is in use until its end.
+/// @return 0       the task will run once
+///         -EINVAL @p sched or @p task is NULL, or @p task was not prepared by sched_task_init()
+///         -EBUSY  the task is in use: posted or running
+///         -EAGAIN the capacity is used up. On error nothing is posted
+/// As many tasks as the capacity can be posted and not done. When sched_is_complete() has returned 1 for a
+/// task, or sched_execute() has returned, the place of the task is free. This holds for the workers and for
+/// the WS_SCHED_LANES threads that have queues of their own. Further threads share one queue:
+/// - in it tasks have no priority, and run in the order of their posts;
+/// - a post to it may return -EAGAIN although the capacity is not used up, if a thread has lost its CPU while
+///   it takes a task from the queue, until that thread goes on.
+/// @threads   any thread, any number at once, tasks included; not from a signal handler
+/// @ordering  [edge SCHED_DONE] writes before the call are visible to the task
+/// @progress  lock-free, at most one futex call; never allocates. A thread's first post locks a mutex
+int sched_post(ws_sched_t *sched, ws_sched_task_t *task);
+
+/// @brief Block until all tasks posted so far, and all tasks that those post, are done. The caller runs some
+/// of them meanwhile.
+/// @return 0; -EINVAL = @p sched is NULL; -EDEADLK = called inside a task of @p sched
+/// @threads   any thread but a task of @p sched; several at once
+/// @ordering  the caller sees what the tasks wrote
+/// @progress  blocks; no system call but futex; never allocates
+int sched_execute(ws_sched_t *sched);
+
+/// @return 1 = the task is not in use: its last run is over, or it has never been posted; 0 = it is posted or
+///         runs; -EINVAL = @p task is NULL or was not prepared by sched_task_init()
+/// @threads   any
+/// @ordering  [edge SCHED_DONE] after 1 the caller sees what the task wrote
+/// @progress  wait-free
+int sched_is_complete(const ws_sched_task_t *task);
+
+/// @brief Run all posted tasks, and those that they post, then end the workers and free the memory.
+/// @return 0; -EINVAL = @p sched is NULL; -EDEADLK = called inside a task of @p sched. On error nothing
+///         happens
+/// @threads   one caller; no other thread may use @p sched any more, except its own tasks
+/// @ordering  the caller sees what the tasks wrote
+/// @progress  blocks until the tasks are done; the caller helps
+int sched_fini(ws_sched_t *sched);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_ws_sched_full.c
+/// The capacity of the interface ws_sched: exactly so many tasks are posted and not done, for posts of a
+/// thread outside, of a task, and of more threads than there are lanes. Then all of it in random order.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../api/ws_sched.h"
+#include "../../support/ws_test.h"
+
+#define CAPACITY_MAX 130u
+
+/// A scheduler whose workers stand in a gate.
+static struct {
+  ws_sched_t *sched;
+  test_gate_t gate;
+  uint32_t workers;
+  ws_sched_task_t holder[4];
+  ws_sched_task_t task[CAPACITY_MAX + 1];
+  ws_au64_t ran[CAPACITY_MAX + 1];
+} full;
+
+static void hold(uint32_t workers, uint32_t capacity)
+{
+  memset(&full, 0, sizeof full);
+  full.workers = workers;
+  test_gate_init(&full.gate);
+  full.sched = sched_init(workers, capacity);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(full.sched);
+  for (uint32_t i = 0; i < workers; i++) {
+    sched_task_init(&full.holder[i], test_gate_task, &full.gate, WS_PRIORITY_NORMAL);
+    CU_ASSERT_EQUAL_FATAL(sched_post(full.sched, &full.holder[i]), 0);
+  }
+  CU_ASSERT_FATAL(test_gate_await(&full.gate, workers));
+  for (uint32_t i = 0; i <= CAPACITY_MAX; i++)
+    sched_task_init(&full.task[i], test_count_task, &full.ran[i], (ws_priority_t)(i % 3));
+}
+
+static void let_go(void)
+{
+  test_gate_let(&full.gate, full.workers);
+  CU_ASSERT_EQUAL(sched_execute(full.sched), 0);
+}
+
+static void end(void)
+{
+  CU_ASSERT_EQUAL(sched_fini(full.sched), 0);
+  test_gate_destroy(&full.gate);
+}
+
+/// @return how many of the first @p count tasks were posted, up to the first that was refused
+static uint32_t post_up_to(uint32_t count, int *error)
+{
+  uint32_t posted = 0;
+  while (posted < count && (*error = sched_post(full.sched, &full.task[posted])) == 0)
+    posted++;
+  return posted;
+}
+
+static void exactly_the_capacity(void)
+{
+  static const uint32_t capacity[] = {1, 2, 3, 4, 5, 17, 64, 130};
+  for (uint32_t c = 0; c < TEST_COUNT(capacity); c++)
+    for (uint32_t workers = 1; workers <= 3 && workers <= capacity[c]; workers++) {
+      const uint32_t rest = capacity[c] - workers; // the tasks in the gate are not done
+      int error = 0;
+      hold(workers, capacity[c]);
+      CU_ASSERT_EQUAL(post_up_to(rest + 1, &error), rest);
+      CU_ASSERT_EQUAL(error, -EAGAIN);
+      CU_ASSERT_EQUAL(sched_is_complete(&full.task[rest]), 1); // it is not in use
+      let_go();
+      for (uint32_t i = 0; i <= rest; i++)
+        CU_ASSERT_EQUAL(test_value(&full.ran[i]), i < rest);
+      CU_ASSERT_EQUAL(post_up_to(rest + 1, &error), rest + 1); // every place is free again
+      end();
+      CU_ASSERT_EQUAL(test_value(&full.ran[rest]), 1);
+    }
+}
+
+/// What a task saw that posted until it was refused.
+static struct {
+  uint32_t posted;
+  int error;
+} seen;
+
+static void post_inside(void *unused)
+{
+  (void)unused;
+  seen.posted = post_up_to(CAPACITY_MAX, &seen.error);
+  test_gate_task(&full.gate);
+}
+
+static void exactly_the_capacity_from_a_task(void)
+{
+  ws_sched_task_t poster;
+  hold(1, 40);
+  let_go();
+  sched_task_init(&poster, post_inside, NULL, WS_PRIORITY_NORMAL);
+  CU_ASSERT_EQUAL(sched_post(full.sched, &poster), 0);
+  CU_ASSERT_FATAL(test_gate_await(&full.gate, 1));
+  CU_ASSERT(seen.posted == 39 && seen.error == -EAGAIN); // the poster has a place itself
+  CU_ASSERT_EQUAL(sched_post(full.sched, &full.holder[0]), -EAGAIN);
+  let_go();
+  for (uint32_t i = 0; i < CAPACITY_MAX; i++)
+    CU_ASSERT_EQUAL(test_value(&full.ran[i]), i < 39);
+  end();
+}
+
+#define THREADS (WS_SCHED_LANES + 5)
+#define EACH 10u
+
+static struct {
+  ws_au32_t next, posted, refused, other;
+  test_gate_t gate; ///< a thread ends when all have posted: they need a lane each at the same time
+} crowd;
+
+static void *post_some(void *unused)
+{
+  (void)unused;
+  const uint32_t first = ws_add_relaxed(&crowd.next, 1) * EACH;
+  for (uint32_t i = first; i < first + EACH; i++) {
+    const int error = sched_post(full.sched, &full.task[i]);
+    ws_add_relaxed(error == 0 ? &crowd.posted : error == -EAGAIN ? &crowd.refused : &crowd.other, 1);
+  }
+  test_gate_task(&crowd.gate);
+  return NULL;
+}
+
+static void exactly_the_capacity_from_more_threads_than_lanes(void)
+{
+  const uint32_t capacity = THREADS * EACH - 7;
+  memset(&crowd, 0, sizeof crowd);
+  test_gate_init(&crowd.gate);
+  hold(2, capacity + 2);
+  test_threads_t threads = {0};
+  for (uint32_t i = 0; i < THREADS; i++)
+    test_spawn(&threads, post_some, NULL);
+  CU_ASSERT_FATAL(test_gate_await(&crowd.gate, THREADS));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.posted), capacity);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.refused), 7);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.other), 0);
+  let_go();
+  uint64_t ran = 0;
+  for (uint32_t i = 0; i <= CAPACITY_MAX; i++)
+    ran += test_value(&full.ran[i]);
+  CU_ASSERT_EQUAL(ran, capacity);
+  test_gate_let(&crowd.gate, THREADS);
+  test_join(&threads);
+  end();
+  test_gate_destroy(&crowd.gate);
+}
+
+static bool is_complete(void *task)
+{
+  return sched_is_complete(task) == 1;
+}
+
+/// With one place: a task that is complete has given its place back.
+static void a_complete_task_has_no_place(void)
+{
+  ws_sched_t *sched = sched_init(2, 1);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
+  ws_sched_task_t task[2];
+  ws_au64_t ran = {0};
+  for (uint32_t i = 0; i < 2; i++)
+    sched_task_init(&task[i], test_count_task, &ran, WS_PRIORITY_NORMAL);
+  for (uint32_t i = 0; i < 2000; i++) {
+    CU_ASSERT_EQUAL_FATAL(sched_post(sched, &task[i % 2]), 0);
+    CU_ASSERT_FATAL(test_until(is_complete, &task[i % 2]));
+    CU_ASSERT_EQUAL_FATAL(test_value(&ran), i + 1);
+  }
+  CU_ASSERT_EQUAL(sched_fini(sched), 0);
+}
+
+#define STRESS_TASKS 96u
+#define STRESS_POSTS 4000u
+
+static struct {
+  ws_sched_t *sched;
+  ws_sched_task_t task[STRESS_TASKS];
+  ws_au64_t posted[STRESS_TASKS], ran[STRESS_TASKS];
+  ws_au64_t at_once, most; ///< tasks that run at the same time
+  ws_au64_t seed, errors;
+} stress;
+
+static void post_any(uint64_t *random)
+{
+  const uint64_t index = test_random(random) % STRESS_TASKS;
+  const int error = sched_post(stress.sched, &stress.task[index]);
+  if (error == 0)
+    ws_add_relaxed(&stress.posted[index], 1);
+  else if (error != -EBUSY && error != -EAGAIN)
+    ws_add_relaxed(&stress.errors, 1);
+}
+
+static void count_and_sometimes_post(void *ran_arg)
+{
+  ws_au64_t *ran = ran_arg;
+  uint64_t random = ws_add_relaxed(&stress.seed, 1);
+  const uint64_t before = ws_add_relaxed(&stress.at_once, 1);
+  if (before + 1 > test_value(&stress.most))
+    ws_store_relaxed(&stress.most, before + 1);
+  ws_add_relaxed(ran, 1);
+  if (test_random(&random) % 4 == 0)
+    post_any(&random);
+  ws_sub_relaxed(&stress.at_once, 1);
+}
+
+static void *post_at_random(void *unused)
+{
+  (void)unused;
+  uint64_t random = ws_add_relaxed(&stress.seed, UINT64_C(1) << 32);
+  for (uint32_t i = 0; i < STRESS_POSTS; i++) {
+    post_any(&random);
+    if (test_random(&random) % 64 == 0 && sched_execute(stress.sched) != 0)
+      ws_add_relaxed(&stress.errors, 1);
+  }
+  return NULL;
+}
+
+/// Every place has come back: so many tasks that do not end can be posted, and no more.
+static void expect_places(uint32_t capacity)
+{
+  test_gate_t gate;
+  test_gate_init(&gate);
+  for (uint32_t i = 0; i <= capacity; i++) {
+    CU_ASSERT_EQUAL(sched_task_init(&stress.task[i], test_gate_task, &gate, WS_PRIORITY_NORMAL), 0);
+    CU_ASSERT_EQUAL(sched_post(stress.sched, &stress.task[i]), i < capacity ? 0 : -EAGAIN);
+  }
+  test_gate_let(&gate, capacity);
+  CU_ASSERT_EQUAL(sched_execute(stress.sched), 0);
+  test_gate_destroy(&gate);
+}
+
+static void random_posts_are_neither_lost_nor_doubled(void)
+{
+  static const uint32_t capacity[] = {1, 7, 64};
+  for (uint32_t c = 0; c < TEST_COUNT(capacity); c++) {
+    memset(&stress, 0, sizeof stress);
+    ws_store_relaxed(&stress.seed, test_seed() + c);
+    stress.sched = sched_init(c + 1, capacity[c]);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stress.sched);
+    for (uint32_t i = 0; i < STRESS_TASKS; i++)
+      sched_task_init(&stress.task[i], count_and_sometimes_post, &stress.ran[i], (ws_priority_t)(i % 3));
+    test_threads_t threads = {0};
+    for (uint32_t i = 0; i < WS_SCHED_LANES + 2; i++)
+      test_spawn(&threads, post_at_random, NULL);
+    test_join(&threads);
+    CU_ASSERT_EQUAL(sched_execute(stress.sched), 0);
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < STRESS_TASKS; i++) {
+      CU_ASSERT_EQUAL(test_value(&stress.ran[i]), test_value(&stress.posted[i]));
+      CU_ASSERT_EQUAL(sched_is_complete(&stress.task[i]), 1);
+      all += test_value(&stress.ran[i]);
+    }
+    CU_ASSERT(all >= WS_SCHED_LANES + 2);
+    CU_ASSERT(test_value(&stress.most) <= capacity[c]);
+    CU_ASSERT_EQUAL(test_value(&stress.errors), 0);
+    expect_places(capacity[c]);
+    CU_ASSERT_EQUAL(sched_fini(stress.sched), 0);
+  }
+}
+
+TEST_MAIN("ws_sched_full", TEST_CASE(exactly_the_capacity), TEST_CASE(exactly_the_capacity_from_a_task),
+          TEST_CASE(exactly_the_capacity_from_more_threads_than_lanes),
+          TEST_CASE(a_complete_task_has_no_place), TEST_CASE(random_posts_are_neither_lost_nor_doubled))

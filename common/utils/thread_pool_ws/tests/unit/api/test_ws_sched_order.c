@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_ws_sched_order.c
+/// Priorities of the interface ws_sched, and that the environment sets its pool up. The clock is virtual, so
+/// that no task is taken early because it has waited long. Linked with --wrap of ws_os_now_ns.
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../../api/ws_sched.h"
+#include "../../support/ws_letters.h"
+
+static ws_au64_t clock_ns;
+
+uint64_t __wrap_ws_os_now_ns(void);
+
+uint64_t __wrap_ws_os_now_ns(void)
+{
+  return UINT64_C(1000000000) + ws_add_relaxed(&clock_ns, 1);
+}
+
+static ws_priority_t priority_of(char letter)
+{
+  return isupper(letter) ? WS_PRIORITY_HIGH : islower(letter) ? WS_PRIORITY_LOW : WS_PRIORITY_NORMAL;
+}
+
+#define LETTERS 9u
+
+static void one_worker_takes_the_highest_first(void)
+{
+  static const char *const letter[LETTERS] = {"a", "1", "A", "b", "2", "B", "c", "3", "C"};
+  test_gate_t gate;
+  test_gate_init(&gate);
+  ws_sched_task_t holder, task[LETTERS];
+  ws_sched_t *sched = sched_init(1, LETTERS + 1);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
+  CU_ASSERT_EQUAL(sched_task_init(&holder, test_gate_task, &gate, WS_PRIORITY_NORMAL), 0);
+  CU_ASSERT_EQUAL(sched_post(sched, &holder), 0);
+  CU_ASSERT_FATAL(test_gate_await(&gate, 1));
+  test_letters_forget();
+  for (uint32_t i = 0; i < LETTERS; i++) {
+    sched_task_init(&task[i], test_letter_task, (void *)(uintptr_t)letter[i], priority_of(letter[i][0]));
+    CU_ASSERT_EQUAL(sched_post(sched, &task[i]), 0);
+  }
+  test_letters_release(&gate, LETTERS); // the thread outside does not help
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "ABC123abc");
+  CU_ASSERT_EQUAL(sched_fini(sched), 0);
+  test_gate_destroy(&gate);
+}
+
+/// Without timers: they would follow the clock above.
+static void priorities_without_timers(void)
+{
+  setenv("TPOOL_WS_SPIN", "off", 1);
+  one_worker_takes_the_highest_first();
+  unsetenv("TPOOL_WS_SPIN");
+}
+
+static int print_a_report(void *stderr_copy)
+{
+  dup2(*(int *)stderr_copy, STDERR_FILENO);
+  setenv("TPOOL_WS_REPORT", "1", 1);
+  setenv("TPOOL_WS_SPIN", "off", 1);
+  ws_sched_t *sched = sched_init(1, 1);
+  return sched ? sched_fini(sched) : 1;
+}
+
+static void the_environment_is_read(void)
+{
+  char text[200] = "";
+  int stderr_copy = memfd_create("stderr", 0);
+  CU_ASSERT_EQUAL(test_in_child(print_a_report, &stderr_copy), 0);
+  CU_ASSERT(pread(stderr_copy, text, sizeof text - 1, 0) > 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "spin       off"));
+  close(stderr_copy);
+}
+
+TEST_MAIN("ws_sched_order", TEST_CASE(priorities_without_timers), TEST_CASE(the_environment_is_read))
