@@ -11,6 +11,7 @@ import pytest
 
 from nrbench.trace import apart, cli, ctf_files, lttng
 from nrbench.trace.errors import TraceError
+from nrbench.trace.events import PROGRAM
 
 METADATA = """/* CTF 1.8 */
 typealias integer { size = 32; align = 8; signed = false; } := u32;
@@ -69,7 +70,7 @@ def read(folder: Path) -> tuple[list[tuple], list[str], int]:
 def test_a_whole_trace(tmp_path):
     events, warnings, count = read(trace(tmp_path, *many(), build_id(PROGRAMS, 8)))
     assert (len(events), count, warnings) == (PROGRAMS, PROGRAMS + 1, [])
-    assert events[7] == (15, 7, 5, 6, "ws")
+    assert events[7] == (PROGRAM, 7, 5, 6, "ws")
 
 
 def test_a_length_that_is_damaged_takes_no_more_memory_than_is_allowed(tmp_path, monkeypatch):

@@ -83,6 +83,10 @@ symbol_processing    200  6.00 (2.1%)  0.67 (0.2%)  27.4 (9.5%)  24.1 (8.3%)  22
 Pools
       workers  CPUs  for workers  pushed  steals  parks  wakes  woken  own timer  did not sleep  prewake
 cell        3     4            2     657       8    202    137    134         68              5      6+7
+
+Run time by task function
+        tasks    sum   p50    p99    max  4.10 .. 524.3
+0x1000    657  49115  7.20  276.1  280.8        █····▄▁
 """
 
 

@@ -12,6 +12,7 @@ from nrbench.trace import events as ev
 from nrbench.trace.bursts import Bursts
 from nrbench.trace.events import Event
 from nrbench.trace.figures import Figures
+from nrbench.trace.functions import Functions
 from nrbench.trace.ledger import Ledger
 from nrbench.trace.state import (
     RUNNING,
@@ -36,6 +37,7 @@ class Analysis:
     def __init__(self, cores: int = 0) -> None:
         self.ledger = Ledger(cores)
         self.bursts = Bursts(self.ledger)
+        self.functions = Functions()
         self.processes: dict[int, Process] = {}
         self.unmatched = 0  # tasks that ran and whose push is not known
         self._handlers: dict[int, Callable[..., None]] = {
@@ -48,6 +50,7 @@ class Analysis:
             ev.PREWAKE: self._prewake,
             ev.STEAL: self._steal,
             ev.RUN_BEGIN: self._run_begin,
+            ev.RUN_AS: self._run_as,
             ev.RUN_END: self._run_end,
             ev.COMPLETE: self._complete,
             ev.JOIN_BEGIN: self._join_begin,
@@ -86,6 +89,7 @@ class Analysis:
         self.processes = {pid: process for pid, process in self.processes.items() if pid in pids}
         self.ledger.figures = {key: value for key, value in self.figures.items() if key[0] in pids}
         self.ledger.slots.keep(pids)
+        self.functions.keep(pids)
 
     def _program(self, process: Process, thread: Thread, now: int, name: str) -> None:
         process.name = name
@@ -174,12 +178,18 @@ class Analysis:
         thread.by_timer = False
         self.ledger.mark(process, thread, now, Marks.RUN, task, was_in)
 
+    def _run_as(self, process: Process, thread: Thread, now: int, func: int) -> None:
+        if thread.stack and type(task := thread.stack[-1]) is Task:
+            task.calls = func
+
     def _run_end(self, process: Process, thread: Thread, now: int, arg: int) -> None:
         thread.settle(now)
         task = thread.leave(Task, lambda task: task.arg == arg)
         if task is None:  # it began before the trace did
             self.ledger.mark(process, thread, now, Marks.RAN, None, RUNNING)
             return
+        if not self.ledger.lost_between(task.begin_ns, now):
+            self.functions.add(process.pid, task.calls or task.func, task.own_ns)
         moment = Moment(now, thread.tid)
         note_group(process.groups_ran, task.group, moment)
         self.ledger.mark(process, thread, now, Marks.RAN, task, RUNNING)

@@ -23,6 +23,7 @@ STATEDUMP = "lttng_ust_statedump"
     PREWAKE,
     STEAL,
     RUN_BEGIN,
+    RUN_AS,
     RUN_END,
     COMPLETE,
     JOIN_BEGIN,
@@ -32,7 +33,7 @@ STATEDUMP = "lttng_ust_statedump"
     PROGRAM,
     IMAGE,
     LOST,
-) = range(KIND_COUNT := 18)
+) = range(KIND_COUNT := 19)
 
 SYMBOL_PROCESSING, ULSCH_DECODING = "symbol_processing", "ulsch_decoding"
 PHASES = (SYMBOL_PROCESSING, ULSCH_DECODING)
@@ -58,6 +59,7 @@ KINDS: dict[str, Kind] = {
     f"{PROVIDER}:prewake": Kind(PREWAKE, ("pool", "worker")),
     f"{PROVIDER}:steal": Kind(STEAL, ("pool",)),
     f"{PROVIDER}:run_begin": Kind(RUN_BEGIN, ("pool", "worker", "func", "arg", "group")),
+    f"{PROVIDER}:run_as": Kind(RUN_AS, ("func",)),
     f"{PROVIDER}:run_end": Kind(RUN_END, ("arg",)),
     f"{PROVIDER}:complete": Kind(COMPLETE, ("group",)),
     f"{PROVIDER}:join_begin": Kind(JOIN_BEGIN, ("pool", "group")),

@@ -45,6 +45,8 @@ class Task:
     owner: Phase | None = None
     begin_ns: int = 0
     tid: int = 0
+    own_ns: int = 0  # so far, without what it runs or waits for
+    calls: int = 0  # function that it really is, of a task of an interface on the pool
 
 
 @dataclass(slots=True, eq=False)
@@ -169,6 +171,7 @@ class Thread:
         if self.stack:
             top = self.stack[-1]
             if type(top) is Task:
+                top.own_ns += now - self.since_ns
                 self.run_ns[top.pool] = self.run_ns.get(top.pool, 0) + now - self.since_ns
             else:
                 self.wait_ns += now - self.since_ns

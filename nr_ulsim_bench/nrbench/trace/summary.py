@@ -8,6 +8,7 @@ from typing import Any, Collection
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.events import PHASES
 from nrbench.trace.figures import PATH_PARTS, Figures
+from nrbench.trace.functions import OTHERS as OTHER_FUNCTIONS
 from nrbench.trace.ledger import OTHERS
 from nrbench.trace.slots import Window
 from nrbench.trace.state import Pool, Process
@@ -54,6 +55,10 @@ class Names:
         pool, func = name
         task = self.symbols.name(pid, func)
         return f"{task}, inline" if pool == NO_POOL else f"{task} in {pool_label(self.processes[pid], pool)}"
+
+    def function(self, pid: int, func: int) -> str:
+        task = "other functions" if func == OTHER_FUNCTIONS else self.symbols.name(pid, func)
+        return " ".join(filter(None, [self.process(pid), task]))
 
     def process(self, pid: int) -> str:
         process = self.processes.get(pid)
@@ -160,6 +165,7 @@ def summarize(analysis: Analysis, names: Names, wanted: Collection[str]) -> Summ
             for process in analysis.processes.values()
             for number, pool in sorted(process.pools.items())
         ],
+        "functions": analysis.functions.summary(names.function),
         "slots": len(ledger.slots.slots),
         "longest_slot": slot_summary(ledger.slots.longest),
         "lost_events": ledger.lost_events,

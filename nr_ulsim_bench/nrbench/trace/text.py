@@ -7,6 +7,7 @@ import textwrap
 from typing import Callable, Iterator, NamedTuple
 
 from nrbench.table import layout
+from nrbench.trace import functions
 from nrbench.trace.figures import PATH_PARTS
 from nrbench.trace.summary import Summary
 
@@ -134,6 +135,14 @@ NOTES = {
 }
 
 
+FUNCTIONS = "Run time by task function"
+FUNCTIONS_NOTE = (
+    "Times in us, over the whole trace: from the start of a task's function to its end, without other tasks "
+    "that it runs and without its waits for them. The last column shows how many tasks took how long: a "
+    "character for each power of two of the time; the highest block is the most frequent one."
+)
+
+
 def tables(summary: Summary) -> Iterator[Table]:
     for title, columns in COLUMNS.items():
         things = summary["pools" if columns is POOLS else "phases"]
@@ -146,6 +155,9 @@ def tables(summary: Summary) -> Iterator[Table]:
         rows = [[thing["name"], *(cell(thing) for cell in columns.values())] for thing in things]
         if rows:
             yield Table(title, [["", *columns], *rows], note)
+    by_function = list(functions.cells(summary["functions"], us))
+    if by_function:
+        yield Table(FUNCTIONS, by_function, FUNCTIONS_NOTE)
 
 
 def losses(summary: Summary) -> list[str]:

@@ -18,6 +18,7 @@
 
 #include "../base/ws_atomic.h"
 #include "../base/ws_base.h"
+#include "ws_trace.h"
 
 struct ws_sched_s {
   alignas(WS_SPACING) ws_pool_t *pool;
@@ -117,6 +118,7 @@ static void run_sched_task(void *task_arg)
 {
   ws_sched_task_t *task = task_arg;
   ws_sched_t *sched = task->sched;
+  ws_trace_run_as(task->func, task->args);
   task->func(task->args);
   end_task(sched, task);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "../pool/ws_types.h"
+#include "../trace/ws_traced.h"
 
 /// The words of a key are plain in C++, so the atomic types are laid over them.
 static ws_au64_t *epoch_of(ws_key_t *key)
@@ -88,6 +89,7 @@ void ws_keyed_run(void *keyed_arg)
   void (*func)(void *) = keyed->func;
   void *arg = keyed->arg;
   leave(keyed->key, keyed->epoch, false);
+  ws_traced_run_as(func, arg);
   func(arg);
 }
 

@@ -43,6 +43,13 @@ void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
 /// @threads   @progress   as ws_trace_phase_begin()
 void ws_trace_phase_end(ws_trace_phase_t phase);
 
+/// @brief Record what the task that the calling thread runs really calls: event run_as. For an interface on
+/// the pool whose tasks all have the same function, which then calls the user's. Reports name the task by
+/// @p func. Outside a task the event has no meaning.
+/// @threads   any
+/// @progress  as ws_trace_phase_begin()
+void ws_trace_run_as(void (*func)(void *arg), void *arg);
+
 /// @brief Call func(arg), and record the events of a task that is pushed and run at once, with pool number 0.
 /// For a program that runs the tasks itself, because it has no pool or has closed it. Ignores a NULL func.
 /// @threads   any

@@ -46,6 +46,12 @@ LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, task, oai_tpool_ws, push,
 LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, task, oai_tpool_ws, run_begin,
   LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, func, uintptr_t, arg, uintptr_t, group))
 
+LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, run_as,
+  LTTNG_UST_TP_ARGS(uintptr_t, func, uintptr_t, arg),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer_hex(uint64_t, func, func)
+    lttng_ust_field_integer_hex(uint64_t, arg, arg)))
+
 LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, run_end,
   LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, arg),
   LTTNG_UST_TP_FIELDS(

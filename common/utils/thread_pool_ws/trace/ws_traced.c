@@ -28,6 +28,11 @@ void ws_trace_phase_end(ws_trace_phase_t phase)
   ws_traced_phase_ended(phase, its->frame, its->slot, its->id, (uint32_t)(self->pushed - its->pushed_before));
 }
 
+void ws_trace_run_as(void (*func)(void *arg), void *arg)
+{
+  ws_traced_run_as(func, arg);
+}
+
 void ws_trace_run(void (*func)(void *arg), void *arg)
 {
   if (!func)

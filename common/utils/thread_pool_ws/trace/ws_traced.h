@@ -65,6 +65,12 @@ static inline void ws_traced_run_begin(const struct ws_pool_s *pool, const ws_ta
            (uintptr_t)task->arg, ws_traced_group(task->group));
 }
 
+/// The function and argument of the running task are those of an interface on the pool; these are the user's.
+static inline void ws_traced_run_as(void (*func)(void *arg), const void *arg)
+{
+  WS_PROBE(run_as, (uintptr_t)func, (uintptr_t)arg);
+}
+
 static inline void ws_traced_run_end(const struct ws_pool_s *pool, const ws_task_t *task)
 {
   WS_PROBE(run_end, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->arg);

@@ -4,6 +4,7 @@
 /// Linked with the core that records (ws_recorder.h). test_events_idle.c has those of workers and pools.
 #include <errno.h>
 
+#include "../../../include/ws_key.h"
 #include "../../../include/ws_trace.h"
 #include "../../../pool/ws_group_word.h"
 #include "../../../pool/ws_queues.h"
@@ -77,6 +78,46 @@ static void a_task_that_runs_in_its_push_has_the_same_events(void)
   for (uint32_t arg = 0; arg < 3; arg++)
     expect_run(arg, scene.id, -1, NULL);
   expect_run(3, 0, -1, NULL);
+}
+
+/// The function of all tasks of an interface on the pool.
+static void run_users(void *arg)
+{
+  ws_trace_run_as(told_task, arg);
+  told_task(arg);
+}
+
+static void expect_users_function(uint32_t arg)
+{
+  const recorded_t *as = recorder_find("run_as", 1, ADDRESS(&scene.arg[arg]));
+  const recorded_t *func = recorder_find("func", 0, ADDRESS(&scene.arg[arg]));
+  const recorded_t *run = recorder_next(NULL, "run_begin");
+  const recorded_t *ran = recorder_next(NULL, "run_end");
+  CU_ASSERT_TRUE_FATAL(IN_ORDER(run, as, func, ran));
+  CU_ASSERT_TRUE(RECORDED(as, ADDRESS(told_task), ADDRESS(&scene.arg[arg])));
+  CU_ASSERT_TRUE(pthread_equal(run->thread, as->thread));
+  CU_ASSERT_EQUAL(recorder_count("run_as"), 1);
+}
+
+static void a_task_of_an_interface_tells_the_users_function(void)
+{
+  begin(1);
+  test_push(scene.pool, run_users, &scene.arg[0], NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  scene_end();
+  expect_users_function(0);
+}
+
+static void so_does_a_task_with_a_key(void)
+{
+  begin(1);
+  ws_key_t key;
+  ws_key_init(&key);
+  ws_keyed_t keyed = {.key = &key, .func = told_task, .arg = &scene.arg[1]};
+  CU_ASSERT_EQUAL(ws_pool_push_keyed(scene.pool, &keyed), 0);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  scene_end();
+  expect_users_function(1);
 }
 
 /// Push a task, and wait for it: no other thread can run it.
@@ -321,6 +362,7 @@ static void a_tag_is_told_as_the_address_that_it_is_made_of(void)
 
 TEST_MAIN("events", TEST_CASE(a_function_stands_between_its_begin_and_its_end),
           TEST_CASE(a_task_that_runs_in_its_push_has_the_same_events),
+          TEST_CASE(a_task_of_an_interface_tells_the_users_function), TEST_CASE(so_does_a_task_with_a_key),
           TEST_CASE(a_task_inside_another_is_nested), TEST_CASE(a_push_is_told_before_the_task_can_be_seen),
           TEST_CASE(a_batch_is_an_event_a_task_in_its_order), TEST_CASE(a_push_that_is_refused_is_none),
           TEST_CASE(completions_are_told_before_the_group_can_end),
