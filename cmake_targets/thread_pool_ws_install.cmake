@@ -13,7 +13,8 @@ install(TARGETS thread_pool_ws thread_pool_ws_shared thread_pool_ws_api thread_p
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
   DESTINATION include/thread_pool_ws COMPONENT development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
-  DESTINATION include/thread_pool_ws/api COMPONENT development FILES_MATCHING PATTERN "*.h")
+  DESTINATION include/thread_pool_ws/api COMPONENT development FILES_MATCHING PATTERN "*.h"
+  PATTERN private EXCLUDE)
 install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
 
