@@ -17,7 +17,7 @@
 /// A job that adds to a full buffer runs the new job itself, inside tpool_add(). So a job may add jobs, at
 /// any depth, with one thread and a buffer of one: no job waits for room that only a job can make. Two things
 /// follow.
-/// - The stack grows by the frames of the new job and by less than 200 bytes of the library's, at each level.
+/// - At each level the stack grows by the frames of the new job and by about 100 bytes (x86-64, optimised).
 /// - A job that adds itself again and again must use tpool_try_add(): while the buffer is full, each
 ///   tpool_add() would begin one more level, without end.
 ///
