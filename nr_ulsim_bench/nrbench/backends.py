@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 OWN = "ws"
 ALONE = "alone"
-FACADES = ("ws-task-manager",)
+FACADES = ("ws-task-manager", "ws-tpool", "ws-sched")
 
 _PASSIVE = ("OMP_WAIT_POLICY=passive", "KMP_BLOCKTIME=0")
 _ACTIVE = ("OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite", "KMP_BLOCKTIME=infinite")

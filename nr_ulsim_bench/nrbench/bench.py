@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ci/bench runs: pools against pools, recorded slots, pre-wake, tracing, scaling, scans, reduction."""
+"""What ci/bench runs: pools against pools, recorded slots, pre-wake, tracing, scaling, scans, reduction,
+demos."""
 
 from __future__ import annotations
 
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from nrbench import host
+from nrbench.demos import plan as demos_plan
+from nrbench.demos import run as demos
 from nrbench.driver import BenchError, Driver
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.pi import plan as pi_plan
 from nrbench.pi import run as pi
+from nrbench.places import EXAMPLES
 from nrbench.plan import CLASSES, PARTS, Machine, Options, Plan, make_plan
 from nrbench.prewake import plan as prewake_plan
 from nrbench.prewake import run as prewake
@@ -33,7 +37,8 @@ from nrbench.verdict import all_verdicts
 
 # Parts with programs or reports of their own
 PREWAKE, TRACE, REPLAY, SCALE, SCAN, PI = "prewake", "trace", "replay", "scale", "scan", "pi"
-FULL_PARTS = {"coliseum"}  # that have a --full
+DEMOS = "demos"
+FULL_PARTS = {"coliseum", DEMOS}  # that have a --full
 BUDGET_S, QUICK_BUDGET_S = 430.0, 90.0
 RESULTS, REPORT = "results.ndjson", "report.txt"
 
@@ -154,9 +159,14 @@ def run_pi(request: Request) -> None:
     pi.run(request.program.with_name(pi.NAME), options, request.out)
 
 
+def run_demos(request: Request) -> None:
+    options = demos_plan.Options(host.cores(), request.quick, request.full, request.rounds, request.seed)
+    demos.run(request.program.parents[1] / DEMOS, EXAMPLES, options, request.out)
+
+
 def run_named(request: Request) -> None:
     """The measurements that are made only if they are asked for by name."""
-    for part, run_part in ((TRACE, run_trace), (SCAN, run_scan), (PI, run_pi)):
+    for part, run_part in ((TRACE, run_trace), (SCAN, run_scan), (PI, run_pi), (DEMOS, run_demos)):
         if part in request.only:
             run_part(request)
 
@@ -216,6 +226,7 @@ def report_again(out: Path) -> None:
         scale.RESULTS: lambda: scale.report_again(out),
         scan.RESULTS: lambda: scan.report_again(out),
         pi.RESULTS: lambda: pi.report_again(out),
+        demos.RESULTS: lambda: demos.report_again(out),
     }
     there = [name for name in parts if (out / name).is_file()]
     if not there:

@@ -24,12 +24,21 @@ from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
 
-PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, bench.TRACE, bench.SCALE, bench.SCAN, bench.PI)
+PARTS_AND_MORE = (
+    *PARTS,
+    bench.REPLAY,
+    bench.PREWAKE,
+    bench.TRACE,
+    bench.SCALE,
+    bench.SCAN,
+    bench.PI,
+    bench.DEMOS,
+)
 Part = Enum("Part", {name: name for name in PARTS_AND_MORE})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
 
 Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
-Full = Annotated[bool, typer.Option("--full", help="coliseum: the sizes of the slides' contest, 1.5 hours")]
+Full = Annotated[bool, typer.Option("--full", help="coliseum, demos: the sizes of their sources, hours")]
 Program = Annotated[
     Path,
     typer.Option(
