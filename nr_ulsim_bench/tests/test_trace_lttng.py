@@ -51,6 +51,10 @@ def run(*words: object, status: int = 0, **more) -> subprocess.CompletedProcess:
     return answer
 
 
+def run_quietly(*words: str) -> bool:
+    return subprocess.run(words, capture_output=True).returncode == 0
+
+
 def record(out: Path, *words: object, **more) -> subprocess.CompletedProcess:
     return run(TOOL, "record", "--out", out, *words, **more)
 
@@ -91,6 +95,7 @@ def test_the_numbers_are_those_of_the_program(recorded):
     assert symbols["left_out"] == decoding["left_out"] == symbols["unfinished"] == 0
     (pool,) = summary["pools"]
     assert pool["workers"] == 1 and pool["pushes"] == pool["runs"] >= count * 34
+    assert sum(row["count"] for row in summary["functions"]) == pool["runs"]
     unparks = pool["unparks"]
     assert sum(unparks.values()) <= pool["parks"] <= sum(unparks.values()) + 1
     assert summary["lost_events"] == 0 and summary["warnings"] == []
@@ -104,6 +109,23 @@ def test_the_numbers_are_those_of_the_program(recorded):
         assert sum(path["mean_us"].values()) == pytest.approx(phase["duration"]["mean_us"])
         assert path["share"]["unknown"] < 0.01
         assert phase["task_time"]["count"] == phase["start_lag"]["count"] == phase["tasks"]
+
+
+def test_a_task_of_an_interface_has_the_users_function(tmp_path):
+    """Three tasks of the example on ws_sched: they all call add_up."""
+    program = tmp_path / "ws_sched"
+    root = TOOL.parent.parent
+    headers = root / "common/utils/thread_pool_ws"
+    archives = [next(Path(BUILD).rglob(f"libthread_pool_ws{part}.a")) for part in ("_api", "")]
+    packages = [name for name in ("lttng-ust", "hwloc") if run_quietly("pkg-config", "--exists", name)]
+    libraries = run("pkg-config", "--libs", *packages).stdout.split()
+    run(
+        "cc", root / "examples/interfaces/ws_sched.c", f"-I{headers}/include", f"-I{headers}/api",
+        *archives, *libraries, "-ldl", "-pthread", "-o", program,
+    )  # fmt: skip
+    record(tmp_path / "trace", "--", program)
+    (function,) = report(tmp_path / "trace", "--process", program.name)["functions"]
+    assert (function["name"], function["count"]) == ("add_up", 3)
 
 
 def events_of(trace: Path) -> list[tuple]:

@@ -91,10 +91,12 @@ int sched_task_init(ws_sched_task_t *task, void (*func)(void *args), void *args,
 /// the WS_SCHED_LANES threads that have queues of their own. Further threads share one queue:
 /// - in it tasks have no priority, and run in the order of their posts;
 /// - a post to it may return -EAGAIN although the capacity is not used up, if a thread has lost its CPU while
-///   it takes a task from the queue, until that thread goes on.
+///   it takes a task from the queue, until that thread goes on;
+/// - in sched_execute() they do not help, and only wait.
 /// @threads   any thread, any number at once, tasks included; not from a signal handler
 /// @ordering  [edge SCHED_DONE] writes before the call are visible to the task
-/// @progress  lock-free, at most one futex call; never allocates. A thread's first post locks a mutex
+/// @progress  lock-free, at most one futex call; never allocates. A thread's first post locks a mutex, and
+///            touches each page of its queue
 int sched_post(ws_sched_t *sched, ws_sched_task_t *task);
 
 /// @brief Block until all tasks posted so far, and all tasks that those post, are done. The caller runs some
