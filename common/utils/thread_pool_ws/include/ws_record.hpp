@@ -60,7 +60,8 @@ struct record {
 
 /// The function of each ws_task_t that these headers push. An exception that a callable's owner does not
 /// catch ends the process here (std::terminate), and so does a callable that ends its thread.
-inline void record_run(void *self_arg) noexcept
+/// Visible, so that it has one address, by which record_skip() recognises tasks of all shared libraries.
+[[gnu::visibility("default")]] inline void record_run(void *self_arg) noexcept
 {
   record *self = static_cast<record *>(self_arg);
   self->settle(self, RUNS);
