@@ -2,6 +2,7 @@
 // This project's pool by its interface ws_sched. A post needs a task of the caller's, which is prepared before
 // each post: a program would prepare some of its tasks once.
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench_backend.h"
 #include "ws_sched.h"
@@ -27,7 +28,9 @@ static void *create(const bench_settings_t *settings)
   if (!bench)
     return NULL;
   bench->count = most;
-  bench->task = calloc(most, sizeof bench->task[0]);
+  bench->task = aligned_alloc(64, most * sizeof bench->task[0]);
+  if (bench->task)
+    memset(bench->task, 0, most * sizeof bench->task[0]); // the program's own memory, used before
   bench->sched = bench->task ? sched_init(settings->workers, most) : NULL;
   if (bench->sched)
     return bench;

@@ -31,10 +31,9 @@ static ws_pool_t *live_pool(const task_manager_t *man, const char *function)
 static void clean_skipped(void *man_arg, const ws_task_t *task)
 {
   task_manager_t *man = man_arg;
-  if (!man->clean)
-    return;
-  pthread_mutex_lock(&man->cleaning); // several workers may skip tasks at once
-  man->clean(task->arg);
+  pthread_mutex_lock(&man->cleaning); // several workers may skip tasks at once; it also publishes clean
+  if (man->clean)
+    man->clean(task->arg);
   pthread_mutex_unlock(&man->cleaning);
 }
 
@@ -61,7 +60,9 @@ void init_task_manager(task_manager_t *man, uint32_t num_threads)
 void free_task_manager(task_manager_t *man, void (*clean)(void *args))
 {
   ws_pool_t *pool = live_pool(man, __func__);
+  pthread_mutex_lock(&man->cleaning);
   man->clean = clean;
+  pthread_mutex_unlock(&man->cleaning);
   if (ws_pool_stop(pool, WS_STOP_ABORT) == -EDEADLK)
     refuse(__func__, "called inside a task of man");
   ws_pool_destroy(pool);

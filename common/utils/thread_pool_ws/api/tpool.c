@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file tpool.c
-/// A pool of the core, and a room (tpool_room.h) that bounds its queued jobs. An add takes a number of the
-/// room, writes the job into the slot of that number, and pushes the slot. A job that begins leaves its slot
-/// and gives the number back.
+/// A pool of the core, and a room (tpool_room.h) that bounds its queued jobs. An add takes a place of the room
+/// and pushes a task; a job that begins gives its place back. The task holds all of the job: its argument, and
+/// its function in the place of the task's group, as a tag (ws_group_tag) that is no address. The pool is the
+/// one in which the thread that runs the task has entered.
 #define _GNU_SOURCE
 #include "tpool.h"
 
@@ -16,18 +17,12 @@
 
 #include "private/tpool_room.h"
 #include "ws_pool.h"
+#include "ws_trace.h"
 
 typedef struct {
   void (*func)(void *);
   void *arg;
 } job_t;
-
-/// A job that is queued.
-typedef struct {
-  alignas(64) ws_task_t task; ///< the core's: begin_job() with this slot. The same in all jobs of the slot
-  tpool *pool;
-  job_t job;
-} slot_t;
 
 /// A thread that runs jobs of a pool: a worker, or a thread for the time that it helps.
 typedef struct place_s {
@@ -40,7 +35,6 @@ typedef struct place_s {
 struct tpool_s {
   tpool_room_t room;
   ws_pool_t *core;
-  slot_t *slot; ///< [number - 1]
   place_t *worker;
   place_t *places; ///< of all threads
   pthread_mutex_t places_lock;
@@ -51,6 +45,19 @@ struct tpool_s {
 };
 
 static _Thread_local place_t *here; ///< the innermost of the calling thread
+static _Thread_local tpool *adding; ///< that the calling thread pushes to right now: the push may run the job
+
+/// No address has the highest bit, so no thread waits for such a tag.
+static ws_group_t *tag_of(void (*func)(void *))
+{
+  return ws_group_tag((const void *)((uintptr_t)1 << 63 | (uintptr_t)func << 2));
+}
+
+static job_t job_of(const ws_task_t *task)
+{
+  const uintptr_t tag = (uintptr_t)task->group;
+  return (job_t){.func = (void (*)(void *))((tag & ~((uintptr_t)1 << 63)) >> 2), .arg = task->arg};
+}
 
 static void enter(place_t *place, tpool *pool)
 {
@@ -108,36 +115,33 @@ static void run_elsewhere(tpool *pool, job_t job)
 
 static inline void run(tpool *pool, job_t job)
 {
-  if (__builtin_expect(here && here->pool == pool, 1))
+  if (WS_LIKELY(here && here->pool == pool))
     run_at(here, job);
   else
     run_elsewhere(pool, job);
 }
 
-static void give_back(slot_t *slot)
-{
-  tpool_room_give(&slot->pool->room, (uint32_t)(slot - slot->pool->slot) + 1);
-}
-
 /// The core's task.
-static void begin_job(void *slot_arg)
+static void begin_job(void *arg)
 {
-  slot_t *slot = slot_arg;
-  tpool *pool = slot->pool;
-  const job_t job = slot->job;
-  give_back(slot);
+  (void)arg;
+  const job_t job = job_of(ws_current_task());
+  tpool *pool = adding ? adding : here->pool;
+  adding = NULL;
+  tpool_room_give(&pool->room);
+  ws_trace_run_as(job.func, job.arg);
   run(pool, job);
 }
 
 static void drop_job(void *pool_arg, const ws_task_t *task)
 {
   tpool *pool = pool_arg;
-  slot_t *slot = task->arg;
+  const job_t job = job_of(task);
   pthread_mutex_lock(&pool->dropping); // also publishes dropped: the core's abort does not
   if (pool->dropped)
-    pool->dropped(pool->dropped_arg, slot->job.func, slot->job.arg);
+    pool->dropped(pool->dropped_arg, job.func, job.arg);
   pthread_mutex_unlock(&pool->dropping);
-  give_back(slot);
+  tpool_room_give(&pool->room);
 }
 
 /// Called on each worker.
@@ -179,7 +183,6 @@ static void free_all(tpool *pool)
   pthread_mutex_destroy(&pool->dropping);
   pthread_mutex_destroy(&pool->places_lock);
   free(pool->worker);
-  free(pool->slot);
   free(pool);
 }
 
@@ -195,14 +198,11 @@ static void init_places_lock(pthread_mutex_t *lock)
 
 static int set_up(tpool *pool, uint32_t threads, uint32_t buffer)
 {
-  *pool = (tpool){.slot = aligned_alloc(alignof(slot_t), buffer * sizeof *pool->slot),
-                  .worker = aligned_alloc(alignof(place_t), threads * sizeof *pool->worker)};
+  *pool = (tpool){.worker = aligned_alloc(alignof(place_t), threads * sizeof *pool->worker)};
   init_places_lock(&pool->places_lock);
   pthread_mutex_init(&pool->dropping, NULL);
-  if (!tpool_room_init(&pool->room, buffer) || !pool->slot || !pool->worker)
+  if (!tpool_room_init(&pool->room, buffer, threads) || !pool->worker)
     return -ENOMEM;
-  for (uint32_t i = 0; i < buffer; i++)
-    pool->slot[i] = (slot_t){.task = {.func = begin_job, .arg = &pool->slot[i]}, .pool = pool};
   return create_core(pool, threads, buffer);
 }
 
@@ -223,48 +223,48 @@ tpool *tpool_create(int thread_count, int buffer_size)
   return NULL;
 }
 
-static int push(tpool *pool, uint32_t number, job_t job)
+/// Push a job that has a place.
+static inline int push(tpool *pool, job_t job)
 {
-  slot_t *slot = &pool->slot[number - 1];
-  slot->job = job;
-  const int error = ws_pool_push(pool->core, slot->task);
-  if (__builtin_expect(error < 0, 0)) // -ECANCELED
-    give_back(slot);
+  const ws_task_t task = {.func = begin_job, .arg = job.arg, .group = tag_of(job.func)};
+  tpool *before = adding;
+  adding = pool;
+  const int error = ws_pool_push(pool->core, task);
+  adding = before;
+  if (WS_UNLIKELY(error < 0)) // -ECANCELED
+    tpool_room_give(&pool->room);
   return error;
 }
 
-__attribute__((noinline)) static int add_to_full(tpool *pool, job_t job)
+WS_SELDOM static int add_to_full(tpool *pool, job_t job)
 {
-  if (tpool_room_is_closed(&pool->room))
-    return -ECANCELED;
   if (ws_current_task()) { // a job must not wait for room: jobs make it
     run(pool, job);
     return 0;
   }
-  const uint32_t number = tpool_room_wait(&pool->room);
-  const int error = number ? push(pool, number, job) : -ECANCELED;
+  const int error = tpool_room_wait(&pool->room) ? push(pool, job) : -ECANCELED;
   tpool_room_leave(&pool->room); // the last access: the pool may be gone after it
   return error;
 }
 
 int tpool_add(tpool *pool, void (*func)(void *), void *arg)
 {
-  if (!pool || !func)
+  if (WS_UNLIKELY(!pool || !func))
     return -EINVAL;
-  const uint32_t number = tpool_room_take(&pool->room);
-  if (__builtin_expect(number == 0, 0))
+  if (WS_UNLIKELY(tpool_room_is_closed(&pool->room)))
+    return -ECANCELED;
+  if (WS_UNLIKELY(!api_places_take(&pool->room.places)))
     return add_to_full(pool, (job_t){func, arg});
-  return push(pool, number, (job_t){func, arg});
+  return push(pool, (job_t){func, arg});
 }
 
 int tpool_try_add(tpool *pool, void (*func)(void *), void *arg)
 {
   if (!pool || !func)
     return -EINVAL;
-  const uint32_t number = tpool_room_take(&pool->room);
-  if (number == 0)
-    return tpool_room_is_closed(&pool->room) ? -ECANCELED : -EAGAIN;
-  return push(pool, number, (job_t){func, arg});
+  if (tpool_room_is_closed(&pool->room))
+    return -ECANCELED;
+  return api_places_take(&pool->room.places) ? push(pool, (job_t){func, arg}) : -EAGAIN;
 }
 
 int tpool_wait(tpool *pool)

@@ -24,12 +24,10 @@ static void futex_wake(ws_au32_t *word, int threads)
   syscall(SYS_futex, &word->v, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
 }
 
-bool tpool_room_init(tpool_room_t *room, uint32_t count)
+bool tpool_room_init(tpool_room_t *room, uint32_t count, uint32_t workers)
 {
-  *room = (tpool_room_t){.word = {1}, .next = calloc(count + 1, sizeof *room->next)};
-  for (uint32_t number = 1; room->next && number < count; number++)
-    ws_store_relaxed(&room->next[number], number + 1); // relaxed: no other thread has the room yet
-  return room->next != NULL;
+  *room = (tpool_room_t){0};
+  return api_places_init(&room->places, count, workers);
 }
 
 void tpool_room_end(tpool_room_t *room)
@@ -39,19 +37,18 @@ void tpool_room_end(tpool_room_t *room)
     futex_wait(&room->sleepers, sleepers);
     sleepers = ws_load_acquire(&room->sleepers); // [edge ROOM_LEFT acquire]
   }
-  free(room->next);
+  api_places_free(&room->places);
 }
 
 static void wake(tpool_room_t *room, int threads)
 {
-  ws_add_release(&room->turns, 1); // [edge ROOM_TURN release] a thread that read the word before looks again
+  ws_add_release(&room->turns, 1); // [edge ROOM_TURN release] a thread that read turns before looks again
   futex_wake(&room->turns, threads);
 }
 
 bool tpool_room_close(tpool_room_t *room)
 {
-  // [edge ROOM acq_rel] after this no thread goes to sleep
-  if ((ws_or_acq_rel(&room->word, TPOOL_ROOM_CLOSED) & TPOOL_ROOM_CLOSED) != 0)
+  if (ws_xchg_acq_rel(&room->closed, 1) != 0) // [edge ROOM_TURN acq_rel] before turns
     return false;
   wake(room, INT_MAX);
   return true;
@@ -59,29 +56,20 @@ bool tpool_room_close(tpool_room_t *room)
 
 void tpool_room_signal(tpool_room_t *room)
 {
-  uint64_t word = ws_load_acquire(&room->word); // [edge ROOM acquire] sleepers, of those that set ASLEEP
-  if (ws_load_relaxed(&room->sleepers) != 0) // relaxed: after the word
-    wake(room, 1);
-  else if ((word & TPOOL_ROOM_ASLEEP) != 0) // [edge ROOM acq_rel] fails if a thread has joined the sleepers
-    ws_cas_acq_rel(&room->word, &word, (word & ~TPOOL_ROOM_ASLEEP) + TPOOL_ROOM_CHANGE);
+  wake(room, 1);
 }
 
-uint32_t tpool_room_wait(tpool_room_t *room)
+bool tpool_room_wait(tpool_room_t *room)
 {
-  ws_add_relaxed(&room->sleepers, 1); // relaxed: published with the word
+  ws_add_seq_cst(&room->sleepers, 1); // [edge ROOM_DEKKER acq_rel] before the sum of given
   for (;;) {
-    const uint32_t seen = ws_load_acquire(&room->turns); // [edge ROOM_TURN acquire] before the word
-    uint64_t word = ws_load_acquire(&room->word); // [edge ROOM acquire] next[]
-    if ((word & TPOOL_ROOM_CLOSED) != 0)
-      return 0;
-    if ((word & TPOOL_ROOM_NUMBER) != 0) {
-      if (tpool_room_claim(room, word))
-        return (uint32_t)(word & TPOOL_ROOM_NUMBER);
-      continue;
-    }
-    const uint64_t after = (word | TPOOL_ROOM_ASLEEP) + TPOOL_ROOM_CHANGE;
-    if (ws_cas_acq_rel(&room->word, &word, after)) // [edge ROOM acq_rel] the caller in sleepers
-      futex_wait(&room->turns, seen);
+    // [edge ROOM_TURN acquire] before closed and the places
+    const uint32_t seen = ws_load_acquire(&room->turns);
+    if (tpool_room_is_closed(room))
+      return false;
+    if (api_places_take(&room->places))
+      return true;
+    futex_wait(&room->turns, seen);
   }
 }
 

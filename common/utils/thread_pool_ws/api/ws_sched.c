@@ -4,7 +4,7 @@
 ///
 /// Invariant  Each queue of the pool has room for the capacity. A post first takes a place, a task gives its
 ///            place back after it has left its queue. So a thread's own queue has room for each task that has
-///            a place [edge SCHED_PLACE]. Only the queue that threads without a lane share may refuse one.
+///            a place [edge PLACE]. Only the queue that threads without a lane share may refuse one.
 /// State      A task's word holds the task's own address while the task is not in use, and that address + 1
 ///            while it is. So memory that was never prepared, and a copy of a task, are neither.
 /// Order      A task's end: place, then state. A thread that sees the task done finds its place free. After
@@ -16,13 +16,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "../base/ws_atomic.h"
-#include "../base/ws_base.h"
+#include "private/api_places.h"
 #include "ws_trace.h"
 
+#define WORKERS_MAX 1024u
+
 struct ws_sched_s {
-  alignas(WS_SPACING) ws_pool_t *pool;
-  alignas(WS_SPACING) ws_au32_t places; ///< tasks that can be posted now; written by every post and every end
+  api_places_t places; ///< of tasks that are posted and not done
+  ws_pool_t *pool;
 };
 
 static inline ws_au64_t *state_of(const ws_sched_task_t *task)
@@ -50,8 +51,6 @@ static bool has_all_workers(ws_pool_t *pool)
 /// @return 0 or a negative error number
 static int create_pool(ws_pool_t **pool, uint32_t workers, uint32_t capacity)
 {
-  if (workers == 0 || capacity == 0 || capacity > WS_SCHED_CAPACITY_MAX)
-    return -EINVAL;
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.name = "sched";
@@ -70,17 +69,27 @@ static int create_pool(ws_pool_t **pool, uint32_t workers, uint32_t capacity)
   return -EAGAIN;
 }
 
+static int create(ws_sched_t *sched, uint32_t workers, uint32_t capacity)
+{
+  if (workers == 0 || workers > WORKERS_MAX || capacity == 0 || capacity > WS_SCHED_CAPACITY_MAX)
+    return -EINVAL;
+  if (!api_places_init(&sched->places, capacity, workers))
+    return -ENOMEM;
+  const int error = create_pool(&sched->pool, workers, capacity);
+  if (error < 0)
+    api_places_free(&sched->places);
+  return error;
+}
+
 ws_sched_t *sched_init(uint32_t workers, uint32_t capacity)
 {
   ws_sched_t *sched = aligned_alloc(WS_SPACING, sizeof *sched);
-  const int error = sched ? create_pool(&sched->pool, workers, capacity) : -ENOMEM;
-  if (error < 0) {
-    free(sched);
-    errno = -error;
-    return NULL;
-  }
-  ws_store_relaxed(&sched->places, capacity); // relaxed: no other thread knows the scheduler yet
-  return sched;
+  const int error = sched ? create(sched, workers, capacity) : -ENOMEM;
+  if (error == 0)
+    return sched;
+  free(sched);
+  errno = -error;
+  return NULL;
 }
 
 int sched_task_init(ws_sched_task_t *task, void (*func)(void *args), void *args, ws_priority_t priority)
@@ -96,20 +105,9 @@ int sched_task_init(ws_sched_task_t *task, void (*func)(void *args), void *args,
   return 0;
 }
 
-/// @return false = the capacity is used up
-static inline bool take_place(ws_sched_t *sched)
-{
-  uint32_t places = ws_load_relaxed(&sched->places); // relaxed: the CAS decides
-  while (places > 0)
-    // [edge SCHED_PLACE acquire] the tasks of all places that are free have left their queues
-    if (ws_cas_acq_rel(&sched->places, &places, places - 1))
-      return true;
-  return false;
-}
-
 static inline void end_task(ws_sched_t *sched, ws_sched_task_t *task)
 {
-  ws_add_release(&sched->places, 1); // [edge SCHED_PLACE release] the task has left its queue
+  api_places_give(&sched->places);
   ws_store_release(state_of(task), idle(task)); // [edge SCHED_DONE release] what the task wrote
 }
 
@@ -131,7 +129,7 @@ int sched_post(ws_sched_t *sched, ws_sched_task_t *task)
   // [edge SCHED_DONE acquire] the fields; the last run has read them
   if (WS_UNLIKELY(!ws_cas_acq_rel(state_of(task), &state, in_use(task))))
     return state == in_use(task) ? -EBUSY : -EINVAL;
-  if (WS_UNLIKELY(!take_place(sched))) {
+  if (WS_UNLIKELY(!api_places_take(&sched->places))) {
     ws_store_release(state_of(task), idle(task)); // [edge SCHED_DONE release] nothing was posted
     return -EAGAIN;
   }
@@ -165,6 +163,7 @@ int sched_fini(ws_sched_t *sched)
   if (ws_pool_stop(sched->pool, WS_STOP_DRAIN) == -EDEADLK)
     return -EDEADLK;
   ws_pool_destroy(sched->pool);
+  api_places_free(&sched->places);
   free(sched);
   return 0;
 }

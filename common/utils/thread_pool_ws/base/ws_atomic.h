@@ -30,6 +30,8 @@ typedef struct {
 #define ws_add_relaxed(a, x) __atomic_fetch_add(&(a)->v, (x), __ATOMIC_RELAXED)
 #define ws_add_release(a, x) __atomic_fetch_add(&(a)->v, (x), __ATOMIC_RELEASE)
 #define ws_add_acq_rel(a, x) __atomic_fetch_add(&(a)->v, (x), __ATOMIC_ACQ_REL)
+#define ws_add_seq_cst(a, x) __atomic_fetch_add(&(a)->v, (x), __ATOMIC_SEQ_CST)
+#define ws_load_seq_cst(a) __atomic_load_n(&(a)->v, __ATOMIC_SEQ_CST)
 #define ws_sub_relaxed(a, x) __atomic_fetch_sub(&(a)->v, (x), __ATOMIC_RELAXED)
 #define ws_sub_acq_rel(a, x) __atomic_fetch_sub(&(a)->v, (x), __ATOMIC_ACQ_REL)
 #define ws_or_acq_rel(a, x) __atomic_fetch_or(&(a)->v, (x), __ATOMIC_ACQ_REL)

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room of the interface tpool (api/private/tpool_room.h, api/tpool_room.c). Threads add jobs to a buffer
-// and block while it is full; threads that begin jobs give the room back. The list of free numbers is their
-// count here; a compare-and-swap of the word fails if "change" has moved. The futex wakes any of the sleepers.
-// With CLOSE another thread closes the room at any moment, and no job begins after that.
+// The room of the interface tpool (api/private/api_places.h, tpool_room.h, api/tpool_room.c). Threads add jobs
+// to a buffer and block while it is full; threads that begin jobs give the places back, each by a count of its
+// own. A take that finds the buffer full by given_seen adds up these counts, one after the other. The futex
+// wakes any of the sleepers. With CLOSE another thread closes the room at any moment, and no job begins after
+// that. Sequentially consistent, as the accesses in question are.
 //
-// Checked: at most BUFFER jobs are queued, and every adder returns (valid end state).
-// Mutants: NO_SWAP (a thread that finds ASLEEP set sleeps without a change of the word), COUNT_FIRST (a give
-// reads sleepers before the word), CLEAR_BLIND (ASLEEP is cleared without a compare), CLEAR_EARLY (a give that
-// wakes one thread clears ASLEEP), SEEN_LATE (turns is read after the change of the word), NO_TURN (a wake does not change
-// turns), ONE_AT_CLOSE (the closing wakes one thread).
+// Checked: at most BUFFER jobs are queued. A take fails only if all places were taken at a moment during it.
+// Every adder returns (valid end state).
+// Mutants: GIVE_LATE (a give reads sleepers before it gives the place back, as without the seq_cst order),
+// SLEEP_LATE (a thread looks for a place before it adds itself to sleepers), SEEN_LATE (turns is read after
+// that look), NO_TURN (a wake does not change turns), ONE_AT_CLOSE (the closing wakes one thread), SEEN_MORE
+// (given_seen becomes more than the sum), TAKEN_LATE (taken is read after the sum).
 #ifndef ADDERS
 #define ADDERS 3
 #endif
@@ -18,16 +20,20 @@
 #ifndef BUFFER
 #define BUFFER 1
 #endif
-#ifndef BEGINNERS
 #define BEGINNERS 2
-#endif
-byte free = BUFFER, change;   // the word, with the next two
-bool asleep, closed;
+byte taken, given[BEGINNERS], given_seen;
+bool closed;
 byte turns, sleepers, queued, returned;
 bool sleeping[ADDERS];
+bool was_full[ADDERS];       // at a moment of the present take
 
-// A change of the word, if it is still that of the change c; else the thread looks again.
-#define SWAP(update) atomic { if :: change == c -> update; change++ :: else -> goto again fi }
+#define IS_FULL (taken - given[0] - given[1] >= BUFFER)
+
+#if ADDERS > 2
+#define NONE_SLEEPS (!sleeping[0] && !sleeping[1] && !sleeping[2])
+#else
+#define NONE_SLEEPS (!sleeping[0] && !sleeping[1])
+#endif
 
 inline wake_one()
 {
@@ -41,115 +47,180 @@ inline wake_one()
 #if ADDERS > 2
     :: sleeping[2] -> sleeping[2] = false
 #endif
-    :: else
+    :: NONE_SLEEPS
     fi
   }
 }
 
-inline wake_all()
+inline note_full()
 {
-  turns++;
-  d_step {
-    sleeping[0] = false;
-    sleeping[1] = false;
+  if
+  :: IS_FULL ->
+     was_full[0] = true; was_full[1] = true
 #if ADDERS > 2
-    sleeping[2] = false
+     ; was_full[2] = true
 #endif
-  }
+  :: else
+  fi
 }
 
-active [ADDERS] proctype adder()
+// got: out
+inline take()
 {
-  byte me = _pid;
-  byte c, seen, jobs;
-  bool none, shut;
+  atomic { was_full[me] = IS_FULL; mine = taken };
   do
-  :: jobs == JOBS -> break
-  :: jobs < JOBS ->
-     jobs++;
+  :: sum = given_seen;
      if
-     :: atomic { free > 0 && !closed -> free--; change++ }; goto got
-     :: sleepers++
-     fi;
-again:
-#ifndef SEEN_LATE
-     seen = turns;
+     :: mine - sum >= BUFFER ->
+        sum = given[0];
+        sum = sum + given[1];
+#ifdef TAKEN_LATE
+        mine = taken;
 #endif
-     atomic { c = change; none = free == 0; shut = closed };
-     if
-     :: shut -> sleepers--; break
-     :: !shut && !none -> SWAP(free--); sleepers--
-     :: !shut && none ->
-#ifdef NO_SWAP
-        if
-        :: asleep
-        :: else -> SWAP(asleep = true)
-        fi;
+#ifdef SEEN_MORE
+        given_seen = sum + 1;
 #else
-        SWAP(asleep = true);
+        atomic {
+          if
+          :: sum > given_seen -> given_seen = sum
+          :: else
+          fi
+        };
+#endif
+        if
+        :: mine - sum >= BUFFER -> got = false; break
+        :: else
+        fi
+     :: else
+     fi;
+     atomic {
+       if
+       :: taken == mine -> taken++; note_full(); got = true; mine = 255
+       :: else -> mine = taken; got = false
+       fi
+     };
+     if
+     :: got -> break
+     :: else
+     fi
+  od;
+  assert(got || was_full[me])
+}
+
+proctype adder(byte me)
+{
+  byte jobs, mine, sum, seen;
+  bool got, counted;
+  do
+  :: jobs < JOBS && !closed ->
+     take();
+     if
+     :: !got ->
+#ifndef SLEEP_LATE
+        sleepers++;
+#endif
+        do
+        ::
+#ifndef SEEN_LATE
+           seen = turns;
+#endif
+           if
+           :: closed -> break
+           :: else
+           fi;
+           take();
+           if
+           :: got -> break
+           :: else
+           fi;
+#ifdef SLEEP_LATE
+           if
+           :: !counted -> sleepers++; counted = true
+           :: else
+           fi;
 #endif
 #ifdef SEEN_LATE
-        seen = turns;
+           seen = turns;
 #endif
+           atomic {
+             if
+             :: turns == seen -> sleeping[me] = true
+             :: else
+             fi
+           };
+           !sleeping[me]
+        od;
+#ifdef SLEEP_LATE
         if
-        :: atomic { turns == seen -> sleeping[me] = true }; !sleeping[me]
-        :: turns != seen
-        fi;
-        goto again
+        :: counted -> sleepers--; counted = false
+        :: else
+        fi
+#else
+        sleepers--
+#endif
+     :: else
      fi;
-got:
-     queued++;
-     assert(queued <= BUFFER)
+     if
+     :: got -> atomic { queued++; assert(queued <= BUFFER) }; jobs++
+     :: else
+     fi
+  :: else -> break
   od;
   returned++
 }
 
-active [BEGINNERS] proctype beginner()
+proctype beginner(byte line)
 {
-  byte c, count;
-  bool may_sleep;
+  byte some;
   do
-  :: returned == ADDERS || closed -> break
-  :: atomic { queued > 0 && !closed -> queued-- };
-     atomic {
-       may_sleep = asleep;
-#ifdef CLEAR_EARLY
-       asleep = false;
-#endif
-       free++;
-       change++
-     };
+  :: !closed ->
      if
-     :: may_sleep ->
-#ifdef COUNT_FIRST
-        count = sleepers;
-        c = change;
+     :: atomic { queued > 0 -> queued-- };
+#ifdef GIVE_LATE
+        some = sleepers;
+        given[line]++;
 #else
-        c = change;
-        count = sleepers;
+        given[line]++;
+        some = sleepers;
 #endif
         if
-        :: count > 0 -> wake_one()
-        :: count == 0 ->
-#ifdef CLEAR_BLIND
-           atomic { asleep = false; change++ }
-#else
-           atomic { if :: change == c -> asleep = false; change++ :: else fi }
-#endif
+        :: some > 0 -> wake_one()
+        :: else
         fi
+     :: returned == ADDERS || closed
+     fi;
+     if
+     :: returned == ADDERS -> break
      :: else
      fi
+  :: else -> break
   od
 }
 
 #ifdef CLOSE
 active proctype closer()
 {
-  atomic { closed = true; change++ };
+  closed = true;
 #ifdef ONE_AT_CLOSE
   wake_one()
 #else
-  wake_all()
+  turns++;
+  atomic {
+    sleeping[0] = false; sleeping[1] = false
+#if ADDERS > 2
+    ; sleeping[2] = false
+#endif
+  }
 #endif
 }
 #endif
+
+init
+{
+  byte i;
+  atomic {
+    for (i : 0 .. ADDERS - 1) { run adder(i) };
+    run beginner(0);
+    run beginner(1)
+  }
+}

@@ -58,7 +58,7 @@ static void waits_for_tasks_of_tasks(void)
 /// One worker stands in a task until all other tasks have been cleaned.
 static struct {
   task_manager_t man;
-  sem_t entered, cleaned_all;
+  sem_t entered, pushed_all, cleaned_all;
   ws_au32_t cleaned[TASKS + 1];
   ws_au64_t count;
   ws_au32_t inside;
@@ -91,11 +91,13 @@ static void stand(void *pushes_one)
     async_task_manager(&ending.man, (task_t){.args = (void *)(uintptr_t)TASKS, .func = never});
 }
 
-/// Returns when the end has taken all tasks off the queues.
+/// Begins when all tasks are pushed, and returns when the end has taken them off the queues.
 static void stand_until_empty(void *unused)
 {
   (void)unused;
   sem_post(&ending.entered);
+  if (!test_sem_wait(&ending.pushed_all))
+    ws_add_relaxed(&ending.late, 1);
   test_patience_t patience = {0};
   while (test_stats(ending.man.pool).queued_tasks > 0)
     if (!test_is_patient(&patience)) {
@@ -108,6 +110,7 @@ static void set_ending(void)
 {
   memset(&ending, 0, sizeof ending);
   sem_init(&ending.entered, 0, 0);
+  sem_init(&ending.pushed_all, 0, 0);
   sem_init(&ending.cleaned_all, 0, 0);
   init_task_manager(&ending.man, 1);
 }
@@ -138,6 +141,7 @@ static void free_without_clean_drops(void)
   CU_ASSERT_FATAL(test_sem_wait(&ending.entered));
   for (uintptr_t i = 0; i < TASKS; i++)
     async_task_manager(&ending.man, (task_t){.args = (void *)i, .func = never});
+  sem_post(&ending.pushed_all);
   free_task_manager(&ending.man, NULL);
   CU_ASSERT_EQUAL(ws_load_relaxed(&ending.ran), 0);
   CU_ASSERT_EQUAL(ws_load_relaxed(&ending.late), 0);

@@ -25,8 +25,7 @@ static inline bool test_are_blocked(void *blocked_arg)
 {
   const test_blocked_t *blocked = blocked_arg;
   const tpool_room_t *room = test_room(blocked->pool);
-  return (ws_load_acquire(&room->word) & TPOOL_ROOM_ASLEEP) != 0
-         && ws_load_acquire(&room->sleepers) == blocked->threads;
+  return ws_load_acquire(&room->sleepers) == blocked->threads;
 }
 
 /// @return false when fewer than @p threads are blocked in tpool_add() within the deadline
