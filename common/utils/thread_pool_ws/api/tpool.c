@@ -178,8 +178,8 @@ static int create_core(tpool *pool, uint32_t threads, uint32_t buffer)
 
 static void free_all(tpool *pool)
 {
+  tpool_room_end(&pool->room); // first: a thread that has been blocked may still be in a push
   ws_pool_destroy(pool->core);
-  tpool_room_end(&pool->room);
   pthread_mutex_destroy(&pool->dropping);
   pthread_mutex_destroy(&pool->places_lock);
   free(pool->worker);
