@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This project's pool by its interface ws_sched. A post needs a task of the caller's, which is prepared before
-// each post: a program would prepare some of its tasks once.
+// This project's pool by its interface ws_sched. A post needs a task of the caller's, which is prepared
+// before each post: a program would prepare some of its tasks once.
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,8 @@ static void destroy(void *pool)
 
 static void *create(const bench_settings_t *settings)
 {
-  const uint32_t most = settings->tasks_max < WS_SCHED_CAPACITY_MAX ? settings->tasks_max : WS_SCHED_CAPACITY_MAX;
+  const uint32_t wanted = settings->tasks_max;
+  const uint32_t most = wanted < WS_SCHED_CAPACITY_MAX ? wanted : WS_SCHED_CAPACITY_MAX;
   bench_sched_t *const bench = calloc(1, sizeof *bench);
   if (!bench)
     return NULL;
@@ -44,7 +45,8 @@ static void push(void *pool, const bench_task_t *task)
   bench_sched_t *const bench = pool;
   ws_sched_task_t *const own = &bench->task[bench->next];
   bench->next = bench->next + 1 == bench->count ? 0 : bench->next + 1;
-  if (sched_task_init(own, task->func, task->arg, WS_PRIORITY_NORMAL) < 0 || sched_post(bench->sched, own) < 0)
+  if (sched_task_init(own, task->func, task->arg, WS_PRIORITY_NORMAL) < 0
+      || sched_post(bench->sched, own) < 0)
     abort(); // more tasks between two waits than announced
 }
 

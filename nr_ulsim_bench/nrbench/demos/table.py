@@ -39,8 +39,8 @@ def sort_table(lines: Sequence[Line]) -> Iterator[str]:
         return
     rounds = found[0]["rounds"]
     yield (
-        f"\nQuicksort of {found[0]['n']:,} numbers by recursion on tpool, medians of {rounds} rounds; time of "
-        "another sort / time on tpool [95 %]. The source: 43.4 s / 14.5 s = 2.99 on 6 cores\n"
+        f"\nQuicksort of {found[0]['n']:,} numbers by recursion on tpool, medians of {rounds} rounds; time "
+        "of another sort / time on tpool [95 %]. The source: 43.4 s / 14.5 s = 2.99 on 6 cores\n"
     )
     head = ["threads", "wall s", "CPU s", *RIVAL_SORTS]
     yield from layout([head, *(_sort_row(line) for line in found)])

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file tpool.c
-/// A pool of the core, and a room (tpool_room.h) that bounds its queued jobs. An add takes a place of the room
-/// and pushes a task; a job that begins gives its place back. The task holds all of the job: its argument, and
-/// its function in the place of the task's group, as a tag (ws_group_tag) that is no address. The pool is the
-/// one in which the thread that runs the task has entered.
+/// A pool of the core, and a room (tpool_room.h) that bounds its queued jobs. An add takes a place of the
+/// room and pushes a task; a job that begins gives its place back. The task holds all of the job: its
+/// argument, and its function in the place of the task's group, as a tag (ws_group_tag) that is no address.
+/// The pool is the one that the thread which runs the task has entered.
 #define _GNU_SOURCE
 #include "tpool.h"
 

@@ -51,7 +51,7 @@ typedef struct {
   ws_sched_t *sched;
   uint64_t state;
   ws_priority_t priority;
-  char unused[28]; ///< fills a cache line: threads that use neighbours in an array do not slow each other down
+  char unused[28]; ///< fills a cache line: threads that use neighbours in an array do not share one
 } ws_sched_task_t;
 
 /// @brief Obtain all memory and start the workers. Returns when all have started.

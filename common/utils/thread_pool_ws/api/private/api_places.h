@@ -5,8 +5,8 @@
 /// Threads that take places write one word, threads that give them back write other words, one for each
 /// worker. So a thread that posts and a thread that runs tasks share no line that both write at each task.
 ///
-/// Invariant    All counts only grow, and 0 <= taken - (sum of given) <= capacity. given_seen is a value that the
-///              sum has had, so taken - given_seen < capacity is enough to take a place.
+/// Invariant    All counts only grow, and 0 <= taken - (sum of given) <= capacity. given_seen is a value that
+///              the sum has had, so taken - given_seen < capacity is enough to take a place.
 /// Exact        A take fails only if all places were taken at one moment during the call: when it began to
 ///              add up given. At that moment taken was at least what the take had read before, and each count
 ///              of given was at most what the sum has of it.

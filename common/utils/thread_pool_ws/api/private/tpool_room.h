@@ -17,8 +17,8 @@
 
 typedef struct {
   api_places_t places;
-  alignas(WS_SPACING) ws_au32_t sleepers; ///< threads in tpool_room_wait(), until tpool_room_leave(); bit 31: the
-                                          ///< last must wake
+  /// Threads in tpool_room_wait(), until tpool_room_leave(); bit 31: the last must wake
+  alignas(WS_SPACING) ws_au32_t sleepers;
   ws_au32_t closed; ///< 1 = no place is taken any more
   ws_au32_t turns; ///< changes with each wake; blocked threads sleep on it
 } tpool_room_t;
@@ -43,7 +43,7 @@ void tpool_room_signal(tpool_room_t *room);
 
 static inline bool tpool_room_is_closed(const tpool_room_t *room)
 {
-  return ws_load_relaxed(&room->closed) != 0; // relaxed: closing takes effect soon; the core refuses late pushes
+  return ws_load_relaxed(&room->closed) != 0; // relaxed: takes effect soon; the core refuses late pushes
 }
 
 /// @brief Give a place back.
