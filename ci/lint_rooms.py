@@ -84,9 +84,7 @@ def check_include(name: str, target: str, files: set[str]) -> Iterator[tuple[str
         yield "stdatomic", f"only {STDATOMIC_INCLUDER} includes <stdatomic.h>; use its wrappers"
     if name.startswith("include/"):
         public = found is not None and found.startswith("include/")
-        standard = STANDARD.fullmatch(target) or (
-            name.endswith(".hpp") and STANDARD_CXX.fullmatch(target)
-        )
+        standard = STANDARD.fullmatch(target) or (name.endswith(".hpp") and STANDARD_CXX.fullmatch(target))
         if not public and not standard:
             yield "public", f"a public header includes public and standard headers only, not {target}"
         return
