@@ -42,6 +42,7 @@ struct tpool_s {
   pthread_mutex_t dropping; ///< the calls of dropped follow one another
   void (*dropped)(void *dropped_arg, void (*func)(void *), void *arg);
   void *dropped_arg;
+  int64_t drops; ///< jobs that were dropped; under dropping
 };
 
 static _Thread_local place_t *here; ///< the innermost of the calling thread
@@ -137,11 +138,15 @@ static void drop_job(void *pool_arg, const ws_task_t *task)
 {
   tpool *pool = pool_arg;
   const job_t job = job_of(task);
+  tpool *before = adding;
+  adding = NULL; // dropped may wait for another pool, and run jobs of that
   pthread_mutex_lock(&pool->dropping); // also publishes dropped: the core's abort does not
+  pool->drops++;
   if (pool->dropped)
     pool->dropped(pool->dropped_arg, job.func, job.arg);
   pthread_mutex_unlock(&pool->dropping);
-  tpool_room_give(&pool->room);
+  adding = before;
+  tpool_room_give(&pool->room); // the last: a shutdown waits for it
 }
 
 /// Called on each worker.
@@ -236,15 +241,34 @@ static inline int push(tpool *pool, job_t job)
   return error;
 }
 
+/// Also a cleanup handler.
+static void leave_blocked(void *place_arg)
+{
+  place_t *place = place_arg;
+  tpool *pool = place->pool;
+  leave(place);
+  tpool_room_leave(&pool->room); // the last access: the pool may be gone after it
+}
+
+/// The thread enters the pool meanwhile. If the core stops during the push, the push runs all jobs that it
+/// finds, those of other pushes too, and one of them may end the thread.
+static int add_blocked(tpool *pool, job_t job)
+{
+  int error;
+  place_t place;
+  enter(&place, pool);
+  pthread_cleanup_push(leave_blocked, &place);
+  error = tpool_room_wait(&pool->room) ? push(pool, job) : -ECANCELED;
+  pthread_cleanup_pop(1);
+  return error;
+}
+
 WS_SELDOM static int add_to_full(tpool *pool, job_t job)
 {
-  if (ws_current_task()) { // a job must not wait for room: jobs make it
-    run(pool, job);
-    return 0;
-  }
-  const int error = tpool_room_wait(&pool->room) ? push(pool, job) : -ECANCELED;
-  tpool_room_leave(&pool->room); // the last access: the pool may be gone after it
-  return error;
+  if (!ws_current_task())
+    return add_blocked(pool, job);
+  run(pool, job); // a job must not wait for room: jobs make it
+  return 0;
 }
 
 int tpool_add(tpool *pool, void (*func)(void *), void *arg)
@@ -292,7 +316,9 @@ static int64_t shut_down(tpool *pool, dropped_t dropped, void *dropped_arg)
   pool->dropped = dropped;
   pool->dropped_arg = dropped_arg;
   pthread_mutex_unlock(&pool->dropping);
-  return ws_pool_stop(pool->core, WS_STOP_ABORT);
+  ws_pool_stop(pool->core, WS_STOP_ABORT);
+  tpool_room_await_empty(&pool->room); // an add that was under way drops its job itself
+  return pool->drops;
 }
 
 int64_t tpool_shutdown(tpool *pool)

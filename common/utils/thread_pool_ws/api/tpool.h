@@ -87,14 +87,16 @@ int tpool_wait(tpool *pool);
 
 /// @brief End the pool in an orderly way: refuse further jobs, drop queued ones, let running ones end.
 /// Threads blocked in tpool_add() return -ECANCELED at once. To have queued jobs run, call tpool_wait()
-/// before.
+/// before. A job that a task of another pool runs inside tpool_add() is a part of that task: a shutdown does
+/// not wait for it.
 /// @return the number of jobs that were dropped. Each job that was added has run or is one of them
 ///         -EINVAL    @p pool is NULL
 ///         -EDEADLK   called inside a job of @p pool; nothing changes
 ///         -EALREADY  a shutdown has begun before; it may not be over yet
 /// @threads   any thread but the pool's jobs, while others add and wait
 /// @ordering  the caller sees what the jobs wrote
-/// @progress  blocks until the running jobs have ended
+/// @progress  blocks until the running jobs have ended, and adds that are under way have added their job or
+///            dropped it
 int64_t tpool_shutdown(tpool *pool);
 
 /// @brief End the pool at once: as tpool_shutdown(), but running jobs are asked to end early
@@ -116,7 +118,8 @@ bool tpool_is_stopping(const tpool *pool);
 /// @return the number of threads that run a job of @p pool right now, helping threads included; -EINVAL =
 /// @p pool is NULL. A thread counts once, however many jobs it runs inside each other
 /// @threads   any
-/// @progress  blocks while a thread enters or leaves tpool_wait(): a few instructions
+/// @progress  blocks while another thread enters or leaves tpool_wait(), or a tpool_add() that finds the
+///            buffer full: a few instructions
 int tpool_count_working_threads(tpool *pool);
 
 /// @brief Free the pool. Ignores NULL. If no shutdown came before, all queued jobs, and those that they add,

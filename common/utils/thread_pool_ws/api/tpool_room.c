@@ -73,6 +73,20 @@ bool tpool_room_wait(tpool_room_t *room)
   }
 }
 
+void tpool_room_await_empty(tpool_room_t *room)
+{
+  ws_add_seq_cst(&room->sleepers, 1); // [edge ROOM_DEKKER acq_rel] before the sum of given
+  for (;;) {
+    const uint32_t seen = ws_load_acquire(&room->turns); // [edge ROOM_TURN acquire] before the places
+    const uint64_t given = api_places_sum(&room->places); // before taken: equal numbers were so at one moment
+    // [edge PLACE acq_rel] a read-modify-write: a thread that takes a place later sees what the caller wrote
+    if (ws_add_acq_rel(&room->places.taken, 0) == given)
+      break;
+    futex_wait(&room->turns, seen);
+  }
+  tpool_room_leave(room);
+}
+
 void tpool_room_leave(tpool_room_t *room)
 {
   ws_au32_t *sleepers = &room->sleepers; // no access after the subtraction: the room may be gone

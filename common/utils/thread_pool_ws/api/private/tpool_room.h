@@ -17,7 +17,8 @@
 
 typedef struct {
   api_places_t places;
-  /// Threads in tpool_room_wait(), until tpool_room_leave(); bit 31: the last must wake
+  /// Threads in tpool_room_wait(), until tpool_room_leave(), or in tpool_room_await_empty(); bit 31: the last
+  /// must wake
   alignas(WS_SPACING) ws_au32_t sleepers;
   ws_au32_t closed; ///< 1 = no place is taken any more
   ws_au32_t turns; ///< changes with each wake; blocked threads sleep on it
@@ -37,6 +38,9 @@ bool tpool_room_close(tpool_room_t *room);
 /// last access to the room. @return whether it has taken a place
 bool tpool_room_wait(tpool_room_t *room);
 void tpool_room_leave(tpool_room_t *room);
+
+/// @brief Block until no place is taken. The room must be closed, so that no other thread blocks any more.
+void tpool_room_await_empty(tpool_room_t *room);
 
 /// @brief Wake one of the blocked threads.
 void tpool_room_signal(tpool_room_t *room);

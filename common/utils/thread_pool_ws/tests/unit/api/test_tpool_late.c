@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_tpool_late.c
+/// The interface tpool: adds that are under way while the pool ends. Linked with --wrap of ws_count_pushed
+/// and ws_survive: a thread can stand in its push, between the look at the pool's state and the publication
+/// of the task, and again between the publication and the look for tasks that no worker will take.
+#define _GNU_SOURCE
+#include "tpool_test.h"
+
+#include "../../../core/ws_run.h"
+#include "../../../core/ws_survive.h"
+
+/// A thread that adds one job and stands twice in its push.
+typedef struct {
+  test_adder_t adder;
+  sem_t before, publish, after, settle;
+  uint32_t stage;
+} slow_t;
+
+static _Thread_local slow_t *slow;
+static ws_aptr_t core;  ///< of the pushes that stand
+static sem_t stopped;   ///< posted when a ws_pool_stop() has returned
+static ws_au32_t lates; ///< threads that have stood until the deadline
+
+static void stand(sem_t *begun, sem_t *go_on)
+{
+  slow->stage++;
+  sem_post(begun);
+  if (!test_sem_wait(go_on))
+    ws_add_relaxed(&lates, 1);
+}
+
+void __real_ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
+void __wrap_ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
+
+void __wrap_ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
+{
+  if (slow && slow->stage == 0) {
+    ws_store_release(&core, pool);
+    stand(&slow->before, &slow->publish);
+  }
+  __real_ws_count_pushed(pool, queue, tasks);
+}
+
+void __real_ws_survive(ws_frame_t *frame);
+void __wrap_ws_survive(ws_frame_t *frame);
+
+void __wrap_ws_survive(ws_frame_t *frame)
+{
+  if (slow && slow->stage == 1)
+    stand(&slow->after, &slow->settle);
+  __real_ws_survive(frame);
+}
+
+int64_t __real_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
+int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
+
+int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
+{
+  const int64_t skipped = __real_ws_pool_stop(pool, how);
+  sem_post(&stopped);
+  return skipped;
+}
+
+static void *add_slowly(void *slow_arg)
+{
+  slow = slow_arg;
+  return test_add_one(&slow->adder);
+}
+
+static void spawn_slow(test_threads_t *threads, slow_t *of, test_adder_t adder)
+{
+  *of = (slow_t){.adder = adder};
+  sem_init(&of->before, 0, 0);
+  sem_init(&of->publish, 0, 0);
+  sem_init(&of->after, 0, 0);
+  sem_init(&of->settle, 0, 0);
+  test_spawn(threads, add_slowly, of);
+}
+
+/// A thread that ends a pool, and what it knows when its call has returned.
+typedef struct {
+  tpool *pool, *other;
+  ws_au64_t calls;
+  uint64_t known;
+  int64_t result;
+} ending_t;
+
+static void drop(void *ending_arg, void (*func)(void *), void *arg)
+{
+  ending_t *ending = ending_arg;
+  (void)func;
+  (void)arg;
+  ws_add_relaxed(&ending->calls, 1);
+  tpool_wait(ending->other);
+}
+
+static void *shut_down_now(void *ending_arg)
+{
+  ending_t *ending = ending_arg;
+  ending->result = tpool_shutdown_now(ending->pool, drop, ending);
+  ending->known = test_value(&ending->calls);
+  return NULL;
+}
+
+/// The push publishes its job when the core has stopped already: the job is added, so it is dropped, counted
+/// and reported before the shutdown returns. @p other: dropped waits for it
+static void shut_down_during_an_add(tpool *other)
+{
+  ws_au64_t ran = {0};
+  ending_t ending = {.pool = tpool_create(1, 3), .other = other};
+  slow_t adder;
+  test_threads_t adders = {0}, enders = {0};
+  test_gate_t gate;
+  test_gate_init(&gate);
+  sem_init(&stopped, 0, 0);
+  CU_ASSERT_EQUAL(tpool_add(ending.pool, test_gate_task, &gate), 0);
+  CU_ASSERT_FATAL(test_gate_await(&gate, 1)); // no worker waits for a task, so none is handed one
+  spawn_slow(&adders, &adder, (test_adder_t){.pool = ending.pool, .func = test_count_task, .arg = &ran});
+  CU_ASSERT_FATAL(test_sem_wait(&adder.before));
+  test_gate_let(&gate, 1);
+  test_spawn(&enders, shut_down_now, &ending);
+  CU_ASSERT_FATAL(test_sem_wait(&stopped));
+  sem_post(&adder.settle);
+  sem_post(&adder.publish);
+  test_join(&adders);
+  test_join(&enders);
+  CU_ASSERT_EQUAL(adder.adder.result, 0);
+  CU_ASSERT_EQUAL(test_value(&ran), 0);
+  CU_ASSERT_EQUAL(ending.result, 1);
+  CU_ASSERT_EQUAL(ending.known, 1);
+  tpool_destroy(ending.pool);
+  test_gate_destroy(&gate);
+}
+
+static void shutdown_knows_adds_under_way(void)
+{
+  shut_down_during_an_add(NULL);
+}
+
+static void open_gate(void *gate)
+{
+  test_gate_let(gate, 1);
+}
+
+/// The thread that drops a job does so in its push. It runs a job of another pool, whose worker stands: both
+/// pools keep their places.
+static void dropped_may_wait_for_another_pool(void)
+{
+  test_gate_t gate;
+  test_gate_init(&gate);
+  tpool *other = tpool_create(1, 1);
+  for (uint32_t round = 0; round < 3; round++) { // a lost place would show
+    CU_ASSERT_EQUAL(tpool_add(other, test_gate_task, &gate), 0);
+    CU_ASSERT_FATAL(test_gate_await(&gate, 1));
+    CU_ASSERT_EQUAL_FATAL(tpool_try_add(other, open_gate, &gate), 0);
+    shut_down_during_an_add(other);
+    CU_ASSERT_EQUAL(tpool_wait(other), 0);
+  }
+  tpool_destroy(other);
+  test_gate_destroy(&gate);
+}
+
+/// A thread that has a queue of its own in the pool, until it ends.
+typedef struct {
+  tpool *pool;
+  ws_au64_t *ran;
+  sem_t added, leave;
+} keeper_t;
+
+static void *keep_a_queue(void *keeper_arg)
+{
+  keeper_t *keeper = keeper_arg;
+  tpool_try_add(keeper->pool, test_count_task, keeper->ran);
+  sem_post(&keeper->added);
+  test_sem_wait(&keeper->leave);
+  return NULL;
+}
+
+static void end_thread(void *unused)
+{
+  (void)unused;
+  pthread_exit(NULL);
+}
+
+static void *destroy(void *pool)
+{
+  tpool_destroy(pool);
+  return NULL;
+}
+
+static bool is_stopped(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&((ws_pool_t *)ws_load_acquire(&core))->state) == WS_STOPPED;
+}
+
+/// After the core has stopped both adders publish to a queue that they share. Then the first runs both jobs.
+static void let_the_first_run_both(slow_t *adder, test_threads_t *first, test_threads_t *second)
+{
+  CU_ASSERT(test_until(is_stopped, NULL));
+  for (uint32_t i = 0; i < 2; i++) {
+    sem_post(&adder[i].publish);
+    CU_ASSERT(test_sem_wait(&adder[i].after));
+  }
+  sem_post(&adder[0].settle);
+  test_join(first);
+  sem_post(&adder[1].settle);
+  test_join(second);
+}
+
+#define QUEUES 32u ///< for threads outside, by default: those after them share one
+
+static void run_two_late(void (*func)(void *), tpool *pool, test_gate_t *gate, ws_au64_t *ran)
+{
+  slow_t adder[2];
+  test_threads_t first = {0}, second = {0}, ender = {0};
+  spawn_slow(&first, &adder[0], (test_adder_t){.pool = pool, .func = func, .arg = ran});
+  spawn_slow(&second, &adder[1], (test_adder_t){.pool = pool, .func = test_count_task, .arg = ran});
+  CU_ASSERT(test_until_blocked(pool, 2));
+  test_gate_let(gate, 1);
+  CU_ASSERT(test_sem_wait(&adder[0].before));
+  CU_ASSERT(test_sem_wait(&adder[1].before));
+  test_spawn(&ender, destroy, pool);
+  let_the_first_run_both(adder, &first, &second);
+  test_join(&ender);
+}
+
+/// @p func ends its thread, or counts
+static void destroy_while_two_add(void (*func)(void *), uint64_t wanted)
+{
+  ws_au64_t ran = {0};
+  test_gate_t gate;
+  test_gate_init(&gate);
+  tpool *pool = tpool_create(1, (int)QUEUES);
+  CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &gate), 0);
+  CU_ASSERT_FATAL(test_gate_await(&gate, 1));
+  test_threads_t keepers = {0};
+  keeper_t keeper[QUEUES];
+  for (uint32_t i = 0; i < QUEUES; i++) {
+    keeper[i] = (keeper_t){.pool = pool, .ran = &ran};
+    sem_init(&keeper[i].added, 0, 0);
+    sem_init(&keeper[i].leave, 0, 0);
+    test_spawn(&keepers, keep_a_queue, &keeper[i]);
+    CU_ASSERT_FATAL(test_sem_wait(&keeper[i].added));
+  }
+  run_two_late(func, pool, &gate, &ran);
+  CU_ASSERT_EQUAL(test_value(&ran), QUEUES + wanted);
+  for (uint32_t i = 0; i < QUEUES; i++)
+    sem_post(&keeper[i].leave);
+  test_join(&keepers);
+  test_gate_destroy(&gate);
+}
+
+static void one_adder_runs_both_jobs(void)
+{
+  destroy_while_two_add(test_count_task, 2);
+}
+
+static void a_job_ends_its_adder(void)
+{
+  destroy_while_two_add(end_thread, 1);
+}
+
+static void all_stood_until_let_go(void)
+{
+  CU_ASSERT_EQUAL(ws_load_relaxed(&lates), 0);
+}
+
+TEST_MAIN("tpool_late", TEST_CASE(shutdown_knows_adds_under_way),
+          TEST_CASE(dropped_may_wait_for_another_pool), TEST_CASE(one_adder_runs_both_jobs),
+          TEST_CASE(a_job_ends_its_adder), TEST_CASE(all_stood_until_let_go))
