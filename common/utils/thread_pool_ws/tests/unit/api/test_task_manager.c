@@ -148,6 +148,18 @@ static void free_without_clean_drops(void)
   CU_ASSERT_EQUAL(test_value(&ending.count), 0);
 }
 
+static void begin_and_end(void)
+{
+  task_manager_t man;
+  init_task_manager(&man, 1);
+  free_task_manager(&man, NULL);
+}
+
+static void the_environment_is_read(void)
+{
+  CU_ASSERT(reads_environment(begin_and_end));
+}
+
 static void init_null(void)
 {
   init_task_manager(NULL, 1);
@@ -234,4 +246,4 @@ static void invalid_use_ends_the_process(void)
 
 TEST_MAIN("task_manager", TEST_CASE(runs_each_task_once), TEST_CASE(waits_for_tasks_of_tasks),
           TEST_CASE(free_cleans_what_never_ran), TEST_CASE(free_without_clean_drops),
-          TEST_CASE(invalid_use_ends_the_process))
+          TEST_CASE(invalid_use_ends_the_process), TEST_CASE(the_environment_is_read))

@@ -213,12 +213,58 @@ static void counts_working_threads(void)
   test_gate_destroy(&gate);
 }
 
+static struct {
+  tpool *pool;
+  ws_au32_t next, wrong;
+  sem_t over;
+} order;
+
+static void expect_turn(void *index)
+{
+  if (ws_add_relaxed(&order.next, 1) != (uint32_t)(uintptr_t)index)
+    ws_add_relaxed(&order.wrong, 1);
+  if ((uintptr_t)index + 1 == JOBS)
+    sem_post(&order.over);
+}
+
+static void add_in_order(void *unused)
+{
+  (void)unused;
+  for (uintptr_t i = 0; i < JOBS; i++)
+    if (tpool_try_add(order.pool, expect_turn, (void *)i) != 0)
+      ws_add_relaxed(&order.wrong, 1);
+}
+
+/// Of a thread outside, and of a job. One thread runs them: this one only waits for the last.
+static void jobs_of_one_thread_begin_in_order(void)
+{
+  for (uint32_t inside = 0; inside <= 1; inside++) {
+    memset(&order, 0, sizeof order);
+    sem_init(&order.over, 0, 0);
+    test_gate_t gate;
+    test_gate_init(&gate);
+    order.pool = tpool_create(1, JOBS + 1);
+    CU_ASSERT_EQUAL(tpool_add(order.pool, test_gate_task, &gate), 0);
+    CU_ASSERT_FATAL(test_gate_await(&gate, 1));
+    if (inside)
+      CU_ASSERT_EQUAL(tpool_add(order.pool, add_in_order, NULL), 0);
+    if (!inside)
+      add_in_order(NULL);
+    test_gate_let(&gate, 1);
+    CU_ASSERT_FATAL(test_sem_wait(&order.over));
+    CU_ASSERT_EQUAL(ws_load_relaxed(&order.wrong), 0);
+    tpool_destroy(order.pool);
+    test_gate_destroy(&gate);
+    sem_destroy(&order.over);
+  }
+}
+
 /// A job that fills the buffer of its own pool and adds one more, which then runs inside it.
 typedef struct {
   tpool *pool;
   ws_au64_t ran;
   sem_t over;
-  int queued, nested, result;
+  int queued, nested, result, after;
 } nest_t;
 
 static void count_inside(void *nest_arg)
@@ -232,6 +278,7 @@ static void fill_and_add(void *nest_arg)
   nest_t *nest = nest_arg;
   nest->queued = tpool_try_add(nest->pool, test_count_task, &nest->ran);
   nest->nested = tpool_add(nest->pool, count_inside, nest);
+  nest->after = tpool_count_working_threads(nest->pool);
   sem_post(&nest->over);
 }
 
@@ -244,6 +291,7 @@ static void thread_counts_once(void)
   CU_ASSERT_EQUAL(nest.queued, 0);
   CU_ASSERT_EQUAL(nest.nested, 0);
   CU_ASSERT_EQUAL(nest.result, 1);
+  CU_ASSERT_EQUAL(nest.after, 1);
   tpool_destroy(nest.pool);
   CU_ASSERT_EQUAL(test_value(&nest.ran), 1);
   sem_destroy(&nest.over);
@@ -268,4 +316,4 @@ TEST_MAIN("tpool", TEST_CASE(runs_each_job_once), TEST_CASE(buffer_holds_its_siz
           TEST_CASE(blocked_add_returns_when_a_job_begins), TEST_CASE(all_blocked_adds_return),
           TEST_CASE(jobs_add_to_a_full_buffer), TEST_CASE(tasks_of_other_pools_run_it_themselves),
           TEST_CASE(counts_working_threads), TEST_CASE(thread_counts_once),
-          TEST_CASE(wait_in_a_job_is_refused))
+          TEST_CASE(wait_in_a_job_is_refused), TEST_CASE(jobs_of_one_thread_begin_in_order))

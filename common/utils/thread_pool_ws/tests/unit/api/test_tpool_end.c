@@ -39,6 +39,19 @@ int __wrap_ws_pool_push(ws_pool_t *core, ws_task_t task)
   return result;
 }
 
+static ws_au32_t early; ///< a core was freed while a thread was in tpool_add()
+
+void __real_ws_pool_destroy(ws_pool_t *core);
+void __wrap_ws_pool_destroy(ws_pool_t *core);
+
+void __wrap_ws_pool_destroy(ws_pool_t *core)
+{
+  tpool *pool = ws_load_acquire(&held);
+  if (pool && (ws_load_acquire(&test_room(pool)->sleepers) & INT32_MAX) != 0)
+    ws_add_relaxed(&early, 1);
+  __real_ws_pool_destroy(core);
+}
+
 static bool is_aborted(void *unused)
 {
   (void)unused;
@@ -272,6 +285,7 @@ static void destroy_runs_queued_jobs(void)
     tpool_destroy(full.pool);
     ws_store_release(&held, NULL);
     test_join(&threads);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&early), 0);
     CU_ASSERT_EQUAL(test_value(&full.ran), (uint64_t)buffer);
     for (uint32_t i = 0; i < ADDERS; i++)
       CU_ASSERT_EQUAL(adder[i].result, -ECANCELED);
@@ -348,8 +362,18 @@ static void destroy_in_a_job_ends_the_process(void)
   CU_ASSERT(dies_with(destroy_inside, "tpool_destroy: called inside a job of pool"));
 }
 
+static void begin_and_end(void)
+{
+  tpool_destroy(tpool_create(1, 1));
+}
+
+static void the_environment_is_read(void)
+{
+  CU_ASSERT(reads_environment(begin_and_end));
+}
+
 TEST_MAIN("tpool_end", TEST_CASE(destroy_in_a_job_ends_the_process), TEST_CASE(shutdown_drops_queued_jobs),
           TEST_CASE(shutdown_now_reports_queued_jobs), TEST_CASE(shutdown_now_needs_no_callback),
           TEST_CASE(running_jobs_are_asked_to_end), TEST_CASE(blocked_adders_return_at_a_shutdown),
           TEST_CASE(destroy_runs_queued_jobs), TEST_CASE(destroy_runs_jobs_of_jobs),
-          TEST_CASE(shutdown_in_a_job_is_refused))
+          TEST_CASE(shutdown_in_a_job_is_refused), TEST_CASE(the_environment_is_read))

@@ -261,6 +261,32 @@ static void a_job_ends_its_adder(void)
   destroy_while_two_add(end_thread, 1);
 }
 
+static struct {
+  tpool *pool;
+  test_gate_t gate; ///< in which its worker stands
+} other;
+
+static void wait_for_other(void *counter)
+{
+  tpool_wait(other.pool);
+  test_count_task(counter);
+}
+
+/// The thread that runs a late job in its push runs a job of another pool inside that.
+static void a_late_job_waits_for_another_pool(void)
+{
+  test_gate_init(&other.gate);
+  other.pool = tpool_create(1, 1);
+  CU_ASSERT_EQUAL(tpool_add(other.pool, test_gate_task, &other.gate), 0);
+  CU_ASSERT_FATAL(test_gate_await(&other.gate, 1));
+  CU_ASSERT_EQUAL_FATAL(tpool_try_add(other.pool, open_gate, &other.gate), 0);
+  destroy_while_two_add(wait_for_other, 2);
+  for (uint32_t round = 0; round < 2; round++)
+    CU_ASSERT_EQUAL(tpool_add(other.pool, test_empty_task, NULL), 0); // its place is free
+  tpool_destroy(other.pool);
+  test_gate_destroy(&other.gate);
+}
+
 static void all_stood_until_let_go(void)
 {
   CU_ASSERT_EQUAL(ws_load_relaxed(&lates), 0);
@@ -268,4 +294,5 @@ static void all_stood_until_let_go(void)
 
 TEST_MAIN("tpool_late", TEST_CASE(shutdown_knows_adds_under_way),
           TEST_CASE(dropped_may_wait_for_another_pool), TEST_CASE(one_adder_runs_both_jobs),
-          TEST_CASE(a_job_ends_its_adder), TEST_CASE(all_stood_until_let_go))
+          TEST_CASE(a_job_ends_its_adder), TEST_CASE(a_late_job_waits_for_another_pool),
+          TEST_CASE(all_stood_until_let_go))

@@ -4,11 +4,14 @@
 /// that was added has run, or was dropped and reported.
 #include "tpool_test.h"
 
+#include <sched.h>
+
 #define ADDERS_MAX 4u
 
 static struct {
   tpool *pool;
   ws_au64_t added, ran, reported, wrong;
+  ws_au32_t inside; ///< of report: its calls follow one another
   uint64_t end_at; ///< number of jobs run after which the end begins
   sem_t end;
   ws_au32_t over;
@@ -51,9 +54,12 @@ static void *add_until_the_end(void *seed_arg)
 static void report(void *reported, void (*func)(void *), void *arg)
 {
   (void)arg;
+  const uint32_t inside = ws_add_relaxed(&play.inside, 1);
   ws_add_relaxed((ws_au64_t *)reported, 1);
-  if (func != branch)
+  sched_yield();
+  if (func != branch || inside != 0)
     ws_add_relaxed(&play.wrong, 1);
+  ws_sub_relaxed(&play.inside, 1);
 }
 
 typedef enum { SHUTDOWN, SHUTDOWN_NOW, DESTROY, WAYS } way_t;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_ws_sched.c
 /// The interface ws_sched: as a program would use it by the description in its header, the life of a task,
-/// and what is refused. Linked with --wrap of ws_os_map and pthread_create, which can be made to fail.
+/// and what is refused. Linked with --wrap of ws_os_map, pthread_create and ws_pool_push, which can be made
+/// to fail.
 #define _GNU_SOURCE
 #include "../../../api/ws_sched.h"
 
@@ -36,6 +37,16 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     return EAGAIN;
   threads_left -= threads_left < UINT32_MAX;
   return __real_pthread_create(thread, attr, body, arg);
+}
+
+static bool refuses_push;
+
+int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+{
+  return refuses_push ? -EAGAIN : __real_ws_pool_push(pool, task);
 }
 
 /// A caller's arguments, with the result in them.
@@ -296,7 +307,26 @@ static void bad_input_is_refused(void)
   CU_ASSERT_EQUAL(sched_yield(), 0); // the system's
 }
 
+/// The queue that threads without one share may refuse a task that has a place.
+static void a_refused_post_keeps_no_place(void)
+{
+  item_t item = {.number = 5};
+  ws_sched_task_t task;
+  ws_sched_t *sched = sched_init(1, 1);
+  CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_NORMAL), 0);
+  refuses_push = true;
+  for (uint32_t round = 0; round < 3; round++) {
+    CU_ASSERT_EQUAL(sched_post(sched, &task), -EAGAIN);
+    CU_ASSERT_EQUAL(sched_is_complete(&task), 1);
+  }
+  refuses_push = false;
+  CU_ASSERT_EQUAL(sched_post(sched, &task), 0);
+  CU_ASSERT_EQUAL(sched_fini(sched), 0);
+  CU_ASSERT_EQUAL(item.runs, 1);
+}
+
 TEST_MAIN("ws_sched", TEST_CASE(runs_each_task_once), TEST_CASE(execute_waits_for_tasks_of_tasks),
           TEST_CASE(a_task_in_use_is_refused), TEST_CASE(tasks_post_each_other_and_not_themselves),
           TEST_CASE(fini_runs_what_is_posted), TEST_CASE(waits_inside_a_task_are_refused),
-          TEST_CASE(too_little_is_told_at_the_start), TEST_CASE(bad_input_is_refused))
+          TEST_CASE(too_little_is_told_at_the_start), TEST_CASE(bad_input_is_refused),
+          TEST_CASE(a_refused_post_keeps_no_place))

@@ -13,6 +13,23 @@
 
 #define CAPACITY_MAX 130u
 
+static ws_aptr_t watched;      ///< a task; NULL = none
+static ws_au32_t gives, early; ///< of its place; early: the task was complete before
+
+int32_t __real_ws_worker_index(void);
+int32_t __wrap_ws_worker_index(void);
+
+/// A place is given back by the number of the thread.
+int32_t __wrap_ws_worker_index(void)
+{
+  const ws_sched_task_t *task = ws_load_acquire(&watched);
+  if (task) {
+    ws_add_relaxed(&gives, 1);
+    ws_add_relaxed(&early, sched_is_complete(task) == 1);
+  }
+  return __real_ws_worker_index();
+}
+
 /// A scheduler whose workers stand in a gate.
 static struct {
   ws_sched_t *sched;
@@ -272,6 +289,56 @@ static void random_posts_are_neither_lost_nor_doubled(void)
   }
 }
 
+static void the_place_is_free_before_the_task_is_complete(void)
+{
+  ws_au64_t ran = {0};
+  ws_sched_task_t task;
+  ws_sched_t *sched = sched_init(1, 1);
+  sched_task_init(&task, test_count_task, &ran, WS_PRIORITY_NORMAL);
+  ws_store_release(&watched, &task);
+  CU_ASSERT_EQUAL(sched_post(sched, &task), 0);
+  CU_ASSERT_EQUAL(sched_execute(sched), 0);
+  ws_store_release(&watched, NULL);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&gives), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&early), 0);
+  CU_ASSERT_EQUAL(sched_fini(sched), 0);
+}
+
+static void open_gate(void *gate)
+{
+  test_gate_let(gate, 1);
+}
+
+/// All workers stand in the gate, so this returns only if the thread runs its task itself.
+static void *help_yourself(void *task)
+{
+  ws_add_relaxed(&crowd.posted, sched_post(full.sched, task) == 0);
+  ws_add_relaxed(&crowd.other, sched_execute(full.sched) != 0);
+  return NULL;
+}
+
+/// The last of the threads that have queues of their own helps. The others have posted and stay.
+static void the_last_lane_helps(void)
+{
+  memset(&crowd, 0, sizeof crowd);
+  test_gate_init(&crowd.gate);
+  hold(1, CAPACITY_MAX); // this thread has the first
+  test_threads_t threads = {0}, last = {0};
+  for (uint32_t i = 0; i < WS_SCHED_LANES - 2; i++)
+    test_spawn(&threads, post_some, NULL);
+  CU_ASSERT_FATAL(test_gate_await(&crowd.gate, WS_SCHED_LANES - 2));
+  sched_task_init(&full.task[CAPACITY_MAX], open_gate, &full.gate, WS_PRIORITY_NORMAL);
+  test_spawn(&last, help_yourself, &full.task[CAPACITY_MAX]);
+  test_join(&last);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.posted), (WS_SCHED_LANES - 2) * EACH + 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.other), 0);
+  test_gate_let(&crowd.gate, WS_SCHED_LANES - 2);
+  test_join(&threads);
+  end();
+  test_gate_destroy(&crowd.gate);
+}
+
 TEST_MAIN("ws_sched_full", TEST_CASE(exactly_the_capacity), TEST_CASE(exactly_the_capacity_from_a_task),
           TEST_CASE(exactly_the_capacity_from_more_threads_than_lanes),
-          TEST_CASE(a_complete_task_has_no_place), TEST_CASE(random_posts_are_neither_lost_nor_doubled))
+          TEST_CASE(a_complete_task_has_no_place), TEST_CASE(random_posts_are_neither_lost_nor_doubled),
+          TEST_CASE(the_place_is_free_before_the_task_is_complete), TEST_CASE(the_last_lane_helps))
