@@ -13,12 +13,13 @@ static const struct {
   uint32_t type;
   uint64_t config;
   double scale;
+  bool in_kernel; ///< counts what the kernel does: 0 in user mode only
 } counter[COUNTERS] = {
     {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1},
     {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1},
     {"perf_task_clock_s", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 1e-9},
-    {"perf_ctx_switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1},
-    {"perf_migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 1},
+    {"perf_ctx_switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1, true},
+    {"perf_migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 1, true},
 };
 
 /// What a read of a counter gives: the CPU may have counted for a part of the time only.
@@ -46,8 +47,8 @@ void counters_open(counters_t *counters)
   *counters = (counters_t){0};
   for (uint32_t i = 0; i < COUNTERS; i++) {
     const bool hardware = counter[i].type == PERF_TYPE_HARDWARE;
-    counters->fd[i] = open_counter(i, counters->user_only);
-    if (counters->fd[i] < 0 && (errno == EACCES || errno == EPERM)) {
+    counters->fd[i] = open_counter(i, counters->user_only && !counter[i].in_kernel);
+    if (counters->fd[i] < 0 && (errno == EACCES || errno == EPERM) && !counter[i].in_kernel) {
       counters->fd[i] = open_counter(i, true);
       counters->user_only |= hardware && counters->fd[i] >= 0;
     }
