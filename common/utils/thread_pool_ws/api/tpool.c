@@ -48,6 +48,8 @@ struct tpool_s {
 static _Thread_local place_t *here; ///< the innermost of the calling thread
 static _Thread_local tpool *adding; ///< that the calling thread pushes to right now: the push may run the job
 
+_Static_assert(sizeof(uintptr_t) == 8, "64-bit machines only: a tag holds an address and three bits more");
+
 /// No address has the highest bit, so no thread waits for such a tag.
 static ws_group_t *tag_of(void (*func)(void *))
 {
