@@ -53,11 +53,12 @@ static inline bool api_places_take(api_places_t *places)
   return false;
 }
 
-/// @brief Give a place back. A read-modify-write, because a worker of one pool may help in another, where it
-/// has the same number.
+/// @brief Give a place back. A read-modify-write, because a worker of one pool may help in another, where a
+/// worker has the same number.
 static inline void api_places_give(api_places_t *places)
 {
-  const uint32_t line = (uint32_t)(ws_worker_index() + 1) % places->lines;
+  const uint32_t own = (uint32_t)(ws_worker_index() + 1);
+  const uint32_t line = WS_LIKELY(own < places->lines) ? own : 0; // a division would be slow
   // [edge PLACE acq_rel] the place is not used any more; [edge ROOM_DEKKER acq_rel] before sleepers
   ws_add_seq_cst(&places->given[line].count, 1);
 }
