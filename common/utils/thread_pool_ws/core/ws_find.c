@@ -28,13 +28,6 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
   return false;
 }
 
-/// Take from the own queue. The tasks that pushed these tasks have ended, or will not join them here.
-static bool take_own(const struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
-{
-  return WS_LIKELY(!pool->settings.fifo) ? ws_queue_take(here.queue, task)
-                                           : ws_queue_take_oldest(here.queue, task);
-}
-
 static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (!ws_steal_known(pool, here, task) && !steal_elsewhere(pool, here, task)
@@ -42,6 +35,24 @@ static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
     return false;
   ws_count(&here.queue->count.stolen, 1);
   return true;
+}
+
+/// Take the oldest: by settings.fifo, or because a fiber has yielded to the others.
+WS_SELDOM static bool take_own_oldest(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  ws_queue_t *own = here.queue;
+  if (own->oldest_next != WS_OLDEST_ALWAYS)
+    own->oldest_next--;
+  const bool elsewhere = own->elsewhere_next;
+  own->elsewhere_next = false;
+  return (elsewhere && steal_any(pool, here, task)) || ws_queue_take_oldest(own, task);
+}
+
+/// Take from the own queue. The tasks that pushed these tasks have ended, or will not join them here.
+static bool take_own(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  return WS_LIKELY(here.queue->oldest_next == 0) ? ws_queue_take(here.queue, task)
+                                                 : take_own_oldest(pool, here, task);
 }
 
 static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)

@@ -12,7 +12,7 @@
 #include <limits.h>
 
 #include "../base/ws_base.h"
-#include "../os/ws_os.h"
+#include "../pool/ws_process.h"
 #include "../trace/ws_probe.h"
 
 #define SLEEPS 1u ///< bit 0 of the word
@@ -37,6 +37,15 @@ void ws_group_add(ws_group_t *group, uint32_t units)
   WS_ASSERT(before / UNIT + units <= WS_GROUP_UNITS_MAX);
 }
 
+/// The group may be gone: its address is all that is used.
+WS_SELDOM static void wake(ws_au32_t *word)
+{
+  ws_os_futex_wake(word, INT_MAX);
+  const ws_hooks_t *hooks = ws_process_hooks();
+  if (hooks)
+    hooks->completed(word);
+}
+
 void ws_group_complete(ws_group_t *group, uint32_t units)
 {
   ws_au32_t *word = word_of(group);
@@ -45,7 +54,12 @@ void ws_group_complete(ws_group_t *group, uint32_t units)
   const uint32_t before = ws_sub_acq_rel(word, units * UNIT);
   WS_ASSERT(before / UNIT >= units);
   if (before == (units * UNIT | SLEEPS))
-    ws_os_futex_wake(word, INT_MAX);
+    wake(word);
+}
+
+bool ws_group_announce(ws_group_t *group)
+{
+  return ws_or_acq_rel(word_of(group), SLEEPS) / UNIT != 0; // [edge GROUP_DONE acq_rel]
 }
 
 bool ws_group_done(const ws_group_t *group)

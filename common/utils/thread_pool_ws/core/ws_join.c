@@ -201,14 +201,28 @@ static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
   ws_survive(&join.frame);
 }
 
+/// A fiber parks instead. The thread may be another one afterwards: its own state is read anew.
+WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct ws_pool_s *pool,
+                                          const goal_t *goal)
+{
+  if (!hooks->wait(goal->group, goal->event))
+    return false;
+  ws_traced_join_end(pool, goal->tag);
+  return true;
+}
+
 static void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
   ws_not_observing();
   if (!pool && ws_self()->worker)
     pool = ws_self()->worker->pool; // it may be the only thread that can
   ws_traced_join_begin(pool, goal->tag);
-  if (!is_reached(goal))
+  if (!is_reached(goal)) {
+    const ws_hooks_t *hooks = ws_process_hooks();
+    if (hooks && has_waited_in_fiber(hooks, pool, goal))
+      return;
     wait_in(pool, goal);
+  }
     // also if the workers were so quick that the wait was over at once: the queue may have grown all the same
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
   if (here.queue)

@@ -2,6 +2,8 @@
 /// @file ws_push.c
 /// Life of a task, step 1: push. The task goes into the caller's own queue; then one decision which worker to
 /// wake (ws_wake.h). Next: ws_queue.h.
+#include "ws_push.h"
+
 #include <errno.h>
 
 #include "../pool/ws_inbox.h"
@@ -12,6 +14,7 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
+#include "ws_root.h"
 #include "ws_run.h"
 #include "ws_survive.h"
 
@@ -264,6 +267,21 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   publish_one(pool, here, task);
   announce(pool, here);
   return 0;
+}
+
+void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  const ws_here_t here = ws_here(pool);
+  if (here.queue)
+    ws_root_mix(here.queue, task->group);
+  if (may_have_kinds(pool, task)) {
+    push_with_kinds(pool, here, task, WS_FULL_GROW);
+  } else if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1))) {
+    push_slow(pool, here, task, WS_FULL_GROW);
+  } else {
+    publish(pool, here, task, 1);
+    announce(pool, here);
+  }
 }
 
 int ws_pool_push(ws_pool_t *pool, ws_task_t task)

@@ -35,6 +35,15 @@ static inline void ws_root_end(ws_queue_t *queue)
     ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
 }
 
+/// @brief A task of another group comes into the caller's queue, whose tasks are then no longer all below the
+/// root.
+static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
+{
+  const ws_group_t *root = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
+  if (root && (!group || !ws_group_is(group, root, true)))
+    ws_store_release(&queue->root, NULL); // [edge ROOT release] before that task
+}
+
 static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)
 {
   ws_store_release(&queue->root, before); // [edge ROOT release] what is still queued belongs to that one too

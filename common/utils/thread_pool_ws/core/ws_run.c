@@ -34,9 +34,13 @@ static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
   self->task = outer;
 }
 
-/// Count a task that an abort skips. @return whether it has a key: then @p notice is to run in its place
+/// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
+/// fiber's
 static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
+  const ws_hooks_t *hooks = ws_process_hooks();
+  if (hooks && hooks->aborts(task, notice))
+    return true; // the fiber has begun, or is counted there
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
   const bool keyed = task->func == ws_keyed_run;
   if (!keyed && pool->settings.skipped)

@@ -162,8 +162,11 @@ typedef struct {
 static void finish_stop(ws_frame_t *frame)
 {
   stop_t *stop = (stop_t *)frame;
+  const ws_hooks_t *hooks = ws_process_hooks();
   if (!stop->workers_ended) {
     wait_until_idle(frame);
+    if (hooks)
+      hooks->idle(frame->pool);
     end_workers(frame->pool);
     stop->workers_ended = true;
   }
@@ -186,6 +189,9 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   // [edge STOP acq_rel] aborted before the state
   if (!ws_cas_acq_rel(&pool->state, &running, how == WS_STOP_ABORT ? WS_ABORTING : WS_DRAINING))
     return -EALREADY;
+  const ws_hooks_t *hooks = ws_process_hooks();
+  if (how == WS_STOP_ABORT && hooks)
+    hooks->aborted(pool);
   stop_t stop = {
       .frame = {.pool = pool, .here = here, .body = finish_stop, .settle = settle, .goes_on = true}};
   ws_survive(&stop.frame);

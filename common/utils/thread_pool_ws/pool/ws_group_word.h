@@ -22,6 +22,9 @@ static inline bool ws_group_counts(const ws_group_t *group)
   return group && !((uintptr_t)group & 1);
 }
 
+/// @brief Have the last completion wake sleepers. @return whether units are left
+bool ws_group_announce(ws_group_t *group);
+
 /// @brief Sleep until the group is done. Neither helps nor spins.
 void ws_group_sleep(ws_group_t *group);
 

@@ -153,14 +153,13 @@ static bool steal_oldest(ws_deque_t *deque, ws_task_t *task)
   return result == WS_STEAL_GOT;
 }
 
-static bool take_from(const struct ws_pool_s *pool, ws_queue_t *queue, bool own, ws_kind_t kind,
-                      ws_task_t *task)
+static bool take_from(ws_queue_t *queue, bool own, ws_kind_t kind, ws_task_t *task)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   if (!queues)
     return false;
   ws_deque_t *deque = &queues->deque[kind];
-  return own && !pool->settings.fifo ? ws_deque_take(deque, task) : steal_oldest(deque, task);
+  return own && queue->oldest_next == 0 ? ws_deque_take(deque, task) : steal_oldest(deque, task);
 }
 
 bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task, int32_t *victim)
@@ -169,10 +168,10 @@ bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_tas
   if (ws_load_relaxed(&pool->kinds_queued[kind]) == 0)
     return false;
   *victim = -1;
-  bool found = take_from(pool, here.queue, true, kind, task);
+  bool found = take_from(here.queue, true, kind, task);
   // lanes first: they hold the bursts
   for (uint32_t i = ws_queue_count(pool); !found && i-- > 0; *victim = (int32_t)i)
-    found = pool->queue[i] != here.queue && take_from(pool, pool->queue[i], false, kind, task);
+    found = pool->queue[i] != here.queue && take_from(pool->queue[i], false, kind, task);
   if (found)
     note_taken(pool, kind, task);
   return found;
@@ -180,7 +179,7 @@ bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_tas
 
 bool ws_kind_steal(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_task_t *task)
 {
-  if (!take_from(pool, queue, false, kind, task))
+  if (!take_from(queue, false, kind, task))
     return false;
   note_taken(pool, kind, task);
   return true;

@@ -12,6 +12,7 @@ static struct {
   ws_au64_t thread_ids;
   alignas(WS_SPACING) ws_au32_t awake;
   ws_au32_t helpers;
+  ws_aptr_t hooks; ///< S const ws_hooks_t
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
   enum { KEY_UNKNOWN, KEY_MADE, KEY_NONE } key_state;
   bool watches_forks;
@@ -128,6 +129,16 @@ bool ws_process_awake_leave(uint32_t limit)
 uint32_t ws_process_awake(void)
 {
   return ws_load_relaxed(&process.awake); // relaxed: as above
+}
+
+void ws_process_hook(const ws_hooks_t *hooks)
+{
+  ws_store_release(&process.hooks, (void *)(uintptr_t)hooks); // [edge HOOKS release]
+}
+
+const ws_hooks_t *ws_process_hooks(void)
+{
+  return ws_load_acquire(&process.hooks); // [edge HOOKS acquire]
 }
 
 void ws_process_helpers_add(uint32_t count)

@@ -5,6 +5,7 @@
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
+#include "../include/ws_pool.h"
 #include "../include/ws_trace.h"
 #include "ws_types.h"
 
@@ -67,6 +68,26 @@ void ws_process_awake_sub(uint32_t count);
 uint32_t ws_process_awake(void);
 /// @brief Take the caller, a worker, off the count if there are more than @p limit. @return whether it was
 bool ws_process_awake_leave(uint32_t limit);
+
+/// What the core calls in a library above it, the fibers.
+typedef struct {
+  /// Wait for the group, or for the event, if the calling thread runs on a fiber's stack. @return false = it
+  /// does not
+  bool (*wait)(ws_group_t *group, const ws_event_t *event);
+  /// A group for which a fiber may wait is complete. It may be gone.
+  void (*completed)(const void *group);
+  /// A pool that aborts has taken a task from a queue. @return whether it is a fiber's: then @p instead runs
+  bool (*aborts)(const ws_task_t *task, ws_task_t *instead);
+  /// The pool begins to abort.
+  void (*aborted)(struct ws_pool_s *pool);
+  /// No task of the pool is left, and none can come. Returns when no thread is in the middle of a push there.
+  void (*idle)(struct ws_pool_s *pool);
+} ws_hooks_t;
+
+/// @brief Have the core call @p hooks from now on.
+void ws_process_hook(const ws_hooks_t *hooks);
+/// @return NULL = no fiber was ever made
+const ws_hooks_t *ws_process_hooks(void);
 
 /// Threads outside that are awake in a join, over all pools.
 void ws_process_helpers_add(uint32_t count);

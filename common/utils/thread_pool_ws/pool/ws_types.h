@@ -56,6 +56,9 @@ typedef struct ws_mark_s {
   uint64_t kind_index[WS_KINDS_MAX]; ///< P the same in the queue of each kind; not set while there are none
 } ws_mark_t;
 
+/// settings.fifo (ws_queue_s.oldest_next).
+#define WS_OLDEST_ALWAYS UINT32_MAX
+
 /// The queues of one thread for tasks of a kind (ws_kind.h).
 typedef struct ws_kind_queues_s ws_kind_queues_t;
 
@@ -79,6 +82,9 @@ struct ws_queue_s {
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
   ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
+  /// P the owner takes its oldest task that many times, then the newest again. WS_OLDEST_ALWAYS: always
+  uint32_t oldest_next;
+  bool elsewhere_next; ///< P before it does so, it looks once for a task of another thread
   ws_aptr_t kinds; ///< O ws_kind_queues_t; NULL = the owner has pushed no task of a kind
   // The owner's place (ws_helper.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL

@@ -62,6 +62,7 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   worker->queue.bytes = bytes;
   ws_aside_init(worker, aside, ASIDE_CAPACITY);
   ws_queue_init(&worker->queue, cells, capacity);
+  worker->queue.oldest_next = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->worker[index] = worker;
   pool->queue[index] = &worker->queue;
 }
@@ -76,6 +77,7 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
     return;
   lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
+  lane->oldest_next = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->queue[pool->requested + index] = lane;
 }
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_fiber.c
+/// ws_fiber.h.
+#include "../include/ws_fiber.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../core/ws_run.h"
+#include "../pool/ws_lane.h"
+#include "ws_fiber_hooks.h"
+#include "ws_fiber_process.h"
+#include "ws_fiber_run.h"
+#include "ws_overflow.h"
+#include "ws_stack.h"
+
+_Static_assert(WS_FIBER_STACK_BYTES_MIN == WS_STACK_BYTES_LEAST, "the smallest class of stacks");
+_Static_assert((WS_STACK_BYTES_LEAST << (WS_STACK_CLASSES - 1)) == WS_FIBER_STACK_BYTES_MAX, "the largest");
+
+void ws_fiber_options_default(ws_fiber_options_t *options)
+{
+  if (options)
+    *options = (ws_fiber_options_t){.stack_bytes = WS_FIBER_STACK_BYTES};
+}
+
+static void begin(void)
+{
+  ws_fiber_process_begin();
+  ws_overflow_begin();
+  ws_fiber_hook();
+}
+
+static bool is_valid(const ws_fiber_options_t *options)
+{
+  return options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN &&
+         options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW;
+}
+
+/// Make a fiber at the top of its stack. @return NULL = there is no memory
+static ws_fiber_t *make(ws_pool_t *pool, ws_group_t *group, const ws_fiber_options_t *options)
+{
+  ws_stack_t stack;
+  if (!ws_stack_get(options->stack_bytes, &stack))
+    return NULL;
+  char *top = stack.low + ws_stack_bytes(&stack) - sizeof(ws_fiber_t);
+  ws_fiber_t *fiber = (ws_fiber_t *)(void *)(top - (uintptr_t)top % WS_FIBER_ALIGNMENT);
+  *fiber = (ws_fiber_t){
+      .pool = pool, .group = group, .stack = stack, .cancel = options->cancel, .where = {WS_FIBER_QUEUED}};
+  fiber->task = (ws_task_t){.func = ws_fiber_run,
+                            .arg = fiber,
+                            .priority = options->priority,
+                            .node = options->node,
+                            .group = group ? ws_group_tag(group) : NULL};
+  strncpy(fiber->name, options->name ? options->name : "fiber", WS_FIBER_NAME_MAX);
+  return fiber;
+}
+
+int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
+                  const ws_fiber_options_t *options)
+{
+  static const ws_fiber_options_t by_default = {.stack_bytes = WS_FIBER_STACK_BYTES};
+  options = options ? options : &by_default;
+  if (!pool || !func || !is_valid(options) || pool->workers == 0 || pool->settings.full != WS_FULL_GROW)
+    return -EINVAL;
+  pthread_once(&ws_fiber_process.fiber_once, begin);
+  ws_fiber_t *fiber = make(pool, group, options);
+  if (!fiber)
+    return -ENOMEM;
+  fiber->func = func;
+  fiber->arg = arg;
+  const ws_stack_t stack = fiber->stack;
+  const ws_here_t here = ws_here(pool);
+  ws_count_pushed(pool, here.queue, 1); // until the fiber has ended, the pool is not idle
+  const int result = ws_pool_push(pool, fiber->task);
+  if (WS_LIKELY(result == 0))
+    return 0;
+  ws_stack_put(&stack);
+  ws_count_pushed(pool, here.queue, (uint64_t)-1);
+  ws_note_idle(pool); // a waiter may have seen the sum too high
+  return result;
+}
+
+bool ws_yield(void)
+{
+  ws_fiber_t *fiber = ws_fiber_here();
+  if (!fiber)
+    return false;
+  ws_fiber_leave(fiber, WS_WANTS_TURN);
+  return true;
+}
+
+const char *ws_fiber_name(void)
+{
+  const ws_fiber_t *fiber = ws_fiber_here();
+  return fiber ? fiber->name : NULL;
+}
+
+void ws_fiber_stats(ws_fiber_stats_t *stats)
+{
+  if (!stats)
+    return;
+  ws_fiber_process_begin();
+  *stats = (ws_fiber_stats_t){0};
+  for (uint32_t i = 0; i < WS_FIBER_COUNTERS; i++) {
+    const ws_fiber_counters_t *counters = &ws_fiber_process.counters[i];
+    stats->begun += ws_load_relaxed(&counters->begun);     // relaxed: a statistic
+    stats->ended += ws_load_relaxed(&counters->ended);     // relaxed: as above
+    stats->dropped += ws_load_relaxed(&counters->dropped); // relaxed: as above
+  }
+  stats->parked = ws_load_relaxed(&ws_fiber_process.parked); // relaxed: as above
+  ws_stack_count(stats);
+}

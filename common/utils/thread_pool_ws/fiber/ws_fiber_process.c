@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_fiber_process.c
+/// ws_fiber_process.h.
+#include "ws_fiber_process.h"
+
+#include <stdlib.h>
+
+#include "../os/ws_os.h"
+
+ws_fiber_process_t ws_fiber_process = {.once = PTHREAD_ONCE_INIT, .fiber_once = PTHREAD_ONCE_INIT};
+
+static _Thread_local ws_fiber_thread_t this_thread;
+
+__attribute__((noinline)) ws_fiber_thread_t *ws_fiber_thread(void)
+{
+  __asm__ volatile(""); // no caller may take the result for that of an earlier call
+  return &this_thread;
+}
+
+/// A thread of high priority must not wait for a holder of low priority that gets no CPU.
+static void init_lock(pthread_mutex_t *lock)
+{
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT); // refused: a lock without it
+  if (pthread_mutex_init(lock, &attributes) != 0)
+    pthread_mutex_init(lock, NULL);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+static void leave(void *unused)
+{
+  (void)unused;
+  ws_fiber_thread_end(ws_fiber_thread());
+}
+
+/// Half of the mappings that the kernel allows, two for each guard page.
+static uint64_t guards_max(void)
+{
+  char text[32];
+  const uint64_t by_default = 65530;
+  const uint64_t maps =
+      ws_os_read("/proc/sys/vm/max_map_count", text, sizeof text) ? strtoull(text, NULL, 10) : by_default;
+  return maps / 4;
+}
+
+static void begin(void)
+{
+  ws_fiber_process_t *process = &ws_fiber_process;
+  for (uint32_t i = 0; i < WS_LOT_BUCKETS; i++)
+    init_lock(&process->bucket[i].lock);
+  for (uint32_t i = 0; i < WS_CANCEL_LOCKS; i++)
+    init_lock(&process->cancel_lock[i]);
+  init_lock(&process->alarm_lock);
+  init_lock(&process->stack_lock);
+  init_lock(&process->stop_lock);
+  process->guards_max = guards_max();
+  process->has_key = pthread_key_create(&process->key, leave) == 0; // else a thread's stacks stay with it
+}
+
+void ws_fiber_process_begin(void)
+{
+  pthread_once(&ws_fiber_process.once, begin);
+}
+
+void ws_fiber_enroll(ws_fiber_thread_t *thread)
+{
+  ws_fiber_process_begin();
+  if (thread->number == 0)
+    thread->number = ws_add_relaxed(&ws_fiber_process.threads, 1) + 1; // relaxed: only spreads the threads
+  if (ws_fiber_process.has_key)
+    pthread_setspecific(ws_fiber_process.key, thread); // any value but NULL
+}
+
+ws_fiber_t *ws_fiber_here(void)
+{
+  const ws_rider_t *rider = ws_fiber_thread()->rider;
+  return rider && rider->task == ws_current_task() ? rider->fiber : NULL;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_fiber_process.h
+/// All mutable state of the library outside fibers: of the process, and of a thread. Made in
+/// ws_fiber_process.c, the only file with state of its own.
+#ifndef WS_FIBER_PROCESS_H
+#define WS_FIBER_PROCESS_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "../include/ws_sync.h"
+#include "ws_fiber_types.h"
+
+#define WS_LOT_BUCKETS 256u
+#define WS_RESUMERS 64u
+#define WS_CANCEL_LOCKS 16u
+#define WS_FIBER_COUNTERS 16u
+
+/// Records of one hash of an address, the oldest first.
+typedef struct {
+  alignas(WS_SPACING) pthread_mutex_t lock; ///< of the rest
+  ws_waiter_t *first, *last;
+} ws_bucket_t;
+
+/// A stack that no fiber uses. Lies at its top.
+typedef struct ws_free_stack_s ws_free_stack_t;
+struct ws_free_stack_s {
+  ws_stack_t stack;
+  ws_free_stack_t *newer, *older;
+  uint64_t freed_ns;
+};
+
+/// Several stacks in one mapping. Never unmapped.
+typedef struct ws_slab_s ws_slab_t;
+struct ws_slab_s {
+  ws_slab_t *next;
+  char *memory;
+  size_t slot_bytes;    ///< a stack and its guard page
+  uint32_t slots, used; ///< used: those that were handed out at least once
+  uint32_t size_class;
+};
+
+/// Stacks of one size. The newest is reused first.
+typedef struct {
+  ws_slab_t *open; ///< has stacks that were never used; NULL = none
+  ws_free_stack_t *newest, *oldest;
+  ws_free_stack_t *cold; ///< those whose pages were given back, as a list by older
+  uint64_t free;         ///< number of both
+} ws_shelf_t;
+
+/// Sums of what threads have done; a thread uses one of several, so that they share no line.
+typedef struct {
+  alignas(WS_SPACING) ws_au64_t begun; ///< S
+  ws_au64_t ended, dropped;            ///< S
+} ws_fiber_counters_t;
+
+typedef struct {
+  pthread_once_t once, fiber_once;
+  ws_bucket_t bucket[WS_LOT_BUCKETS];
+  pthread_mutex_t cancel_lock[WS_CANCEL_LOCKS];
+
+  pthread_mutex_t alarm_lock; ///< of the next fields
+  ws_waiter_t *alarms;        ///< heap of waits with a time limit, the earliest at its root
+  bool alarm_runs;            ///< the thread has been started
+  uint64_t trim_due_ns;       ///< when it looks for stacks to trim; 0 = not at all
+  ws_au32_t alarm_changed;    ///< S futex of that thread: a new earliest
+
+  pthread_mutex_t stack_lock; ///< of the next fields
+  ws_shelf_t shelf[WS_STACK_CLASSES];
+  ws_slab_t *slabs; ///< all, for statistics and debuggers
+  uint64_t stacks, unguarded, guards_max;
+  uint64_t used_max; ///< most bytes that a stack had used when it was trimmed
+
+  ws_au32_t resumers[WS_RESUMERS]; ///< S 2 for each thread in a resume, by the pool's id; 1 = a stop waits
+  pthread_mutex_t stop_lock;       ///< one stop waits at a time
+  ws_au64_t parked;                ///< S fibers in the lot
+  ws_fiber_counters_t counters[WS_FIBER_COUNTERS];
+  struct sigaction fault_before; ///< I how the program handled SIGSEGV
+  pthread_key_t key;             ///< its destructor runs when a thread that has used the library ends
+  bool has_key;
+  ws_au32_t threads; ///< S that have used the library
+} ws_fiber_process_t;
+
+extern ws_fiber_process_t ws_fiber_process;
+
+/// A thread's own state.
+typedef struct {
+  ws_rider_t *rider;          ///< the innermost; NULL = the thread runs no fiber
+  struct ws_cancel_s *cancel; ///< of waits outside fibers
+  uint32_t number;            ///< of threads that use the library, from 1; 0 = none yet
+  uint32_t switches;          ///< fibers that have stopped in the middle, on this thread
+  bool armed;                 ///< it has an alternate signal stack
+  void *alternate;            ///< the memory of its alternate signal stack; NULL = none of this library's
+  ws_free_stack_t *kept[WS_STACK_CLASSES]; ///< lists by older
+  uint32_t kept_count[WS_STACK_CLASSES];
+} ws_fiber_thread_t;
+
+/// @return the calling thread's state. A function of its own, and not inlined: a caller on a fiber's stack
+/// may be on another thread after each switch, and must not reuse the address from before.
+ws_fiber_thread_t *ws_fiber_thread(void);
+
+/// @brief Set up the process's state, once. @threads any
+void ws_fiber_process_begin(void);
+
+/// @brief The calling thread uses the library: number it, and have ws_fiber_thread_end() called at its end.
+void ws_fiber_enroll(ws_fiber_thread_t *thread);
+
+/// @brief The calling thread ends: stacks that it keeps go to the shared lists.
+void ws_fiber_thread_end(ws_fiber_thread_t *thread);
+
+/// @return counters for the calling thread
+static inline ws_fiber_counters_t *ws_fiber_counters(const ws_fiber_thread_t *thread)
+{
+  return &ws_fiber_process.counters[thread->number % WS_FIBER_COUNTERS];
+}
+
+/// @return the fiber whose code calls; NULL outside fibers, and in a task that runs nested on a fiber's stack
+ws_fiber_t *ws_fiber_here(void);
+
+#endif

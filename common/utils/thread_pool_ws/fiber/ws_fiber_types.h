@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_fiber_types.h
+/// A fiber, its stack, a thread that runs it, and a wait. LOT.md has the diagram of states.
+#ifndef WS_FIBER_TYPES_H
+#define WS_FIBER_TYPES_H
+
+#include "../include/ws_fiber.h"
+#include "../pool/ws_types.h"
+#include "ws_fcontext.h"
+
+typedef struct {
+  char *low; ///< lowest byte; the guard page lies below
+  uint32_t size_class;
+  bool guarded;
+} ws_stack_t;
+
+#define WS_STACK_BYTES_LEAST 16384u
+#define WS_STACK_CLASSES 13u ///< 16 KiB, doubled up to 64 MiB
+#define WS_STACK_IDLE_NS UINT64_C(1000000000)
+
+static inline size_t ws_stack_bytes(const ws_stack_t *stack)
+{
+  return (size_t)WS_STACK_BYTES_LEAST << stack->size_class;
+}
+
+typedef struct ws_fiber_s ws_fiber_t;
+typedef struct ws_waiter_s ws_waiter_t;
+
+/// Of a fiber's address: a fiber shares no line with its frames.
+#define WS_FIBER_ALIGNMENT 64u
+
+/// What a fiber wants that has left its stack (LOT.md, rule 1).
+typedef enum { WS_WANTS_TURN, WS_WANTS_PARK, WS_WANTS_END } ws_wants_t;
+
+/// Where a fiber is. For debuggers: no code of the library decides by it.
+enum { WS_FIBER_FREE, WS_FIBER_QUEUED, WS_FIBER_RUNNING, WS_FIBER_PARKED };
+
+/// The C++ run-time library's state of exceptions in flight, which it keeps for each thread.
+typedef struct {
+  void *caught;
+  unsigned int uncaught;
+} ws_exceptions_t;
+
+/// A thread that runs fibers, one after the other, on top of its own stack. Nested if a task that runs on a
+/// fiber's stack runs tasks itself.
+typedef struct ws_rider_s {
+  ws_fiber_t *fiber;     ///< that runs
+  const ws_task_t *task; ///< of the pool, in which it runs
+  struct ws_rider_s *outer;
+  ws_exceptions_t *exceptions; ///< the thread's; NULL = the program has no C++ exceptions
+  void *tsan;                  ///< ThreadSanitizer's name of the thread's own stack
+  void *asan_fake;             ///< AddressSanitizer's: fake stack, and place, of the thread's own stack
+  const void *asan_bottom;
+  size_t asan_bytes;
+} ws_rider_t;
+
+/// Lies at the top of its own stack. Only the thread that has the fiber uses it; LOT.md says which that is.
+struct ws_fiber_s {
+  fcontext_t context; ///< where it continues; NULL = it has not begun
+  fcontext_t home;    ///< the stack that it was entered from
+  ws_wants_t wants;
+  ws_waiter_t *waiter; ///< WS_WANTS_PARK: its record
+  void (*func)(void *arg);
+  void *arg;
+  struct ws_pool_s *pool;
+  ws_group_t *group;
+  ws_task_t task;             ///< that continues it
+  struct ws_cancel_s *cancel; ///< ends its waits; NULL = none
+  ws_stack_t stack;
+  ws_exceptions_t exceptions;
+  void *tsan;
+  void *asan_fake;
+  ws_au32_t where;   ///< S WS_FIBER_*
+  uint32_t valgrind; ///< its number of the stack
+  char name[WS_FIBER_NAME_MAX + 1];
+};
+
+/// Called under the lock of the address's bucket. @return whether the caller of ws_lot_park() may wait
+typedef bool (*ws_may_park_t)(void *arg);
+
+/// A wait. The fields in their groups are protected as LOT.md describes.
+struct ws_waiter_s {
+  ws_aptr_t address;                 ///< S
+  struct ws_waiter_s *next, *before; ///< in its bucket; next also in a list of removed records
+  enum { WS_WAITER_OUT, WS_WAITER_IN } where;
+  enum { WS_ENDED_NOT, WS_ENDED_WAKE, WS_ENDED_TIME, WS_ENDED_CANCEL } ended_by;
+  bool fixed;             ///< neither the time limit nor a cancel ends it any more
+  bool can_cancel;        ///< I
+  ws_fiber_t *fiber;      ///< I NULL = a thread waits
+  ws_au32_t woken;        ///< S futex of the thread: 1 = go on
+  ws_may_park_t may_park; ///< I
+  void *arg;              ///< I
+  // The alarms'.
+  uint64_t deadline_ns; ///< I UINT64_MAX = none
+  bool in_alarms;
+  struct ws_waiter_s *child, *sibling, *parent; ///< parent: or the sibling before
+  // The cancel token's.
+  struct ws_cancel_s *cancel; ///< I NULL = none
+  struct ws_waiter_s *cancel_next, *cancel_before;
+};
+
+#endif

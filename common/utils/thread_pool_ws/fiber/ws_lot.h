@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_lot.h
+/// The parking lot: where fibers, and threads, wait for an address. LOT.md describes the protocol.
+#ifndef WS_LOT_H
+#define WS_LOT_H
+
+#include "ws_fiber_types.h"
+
+/// @return the address under which to wait for an object whose last wake may come when its memory has a new
+/// use. A late wake then reaches no wait for that use, except one of such an object: its waits look again
+/// after each wake.
+static inline const void *ws_lot_brief(const void *object)
+{
+  return (const char *)object + 1;
+}
+
+/// @brief On the thread's own stack: enqueue the wait of a fiber that has left its stack.
+/// @return false = it must not wait, and continues at once; true = the fiber is no longer the caller's
+bool ws_lot_enter(ws_waiter_t *waiter);
+
+/// Called under the lock of the bucket, once. @param woken  records that are removed. @param more  others
+/// are left
+typedef void (*ws_settle_t)(void *arg, uint32_t woken, bool more);
+
+/// @brief Wake the @p count oldest waits for @p address.
+/// @param settle  NULL = none
+void ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg);
+
+/// Called under the locks of both buckets. @param count  waits that will move or wake. @return whether the
+/// first of them wakes
+typedef bool (*ws_grant_t)(void *arg, uint32_t count);
+
+/// @brief Have the @p count oldest waits for @p from wait for @p to, behind those that do already, and
+/// without their time limits. The first of them wakes instead if @p grant returns true. Not called if there
+/// is none.
+void ws_lot_move(const void *from, const void *to, uint32_t count, ws_grant_t grant, void *arg);
+
+/// @brief End a wait by its time limit or a cancel, unless it has ended. The caller holds the lock of the
+/// alarms or of the token.
+/// @return whether the record was removed: the caller must call ws_resume() without a lock
+bool ws_lot_end(ws_waiter_t *waiter, uint32_t ended_by);
+
+/// @brief End all waits of fibers of @p pool that can be cancelled.
+void ws_lot_abort(const struct ws_pool_s *pool);
+
+#endif

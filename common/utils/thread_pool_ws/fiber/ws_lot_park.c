@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_lot_park.c
+/// ws_lot_park.h.
+#include "ws_lot_park.h"
+
+#include <errno.h>
+
+#include "ws_alarm.h"
+#include "ws_cancel.h"
+#include "ws_fiber_process.h"
+#include "ws_fiber_run.h"
+
+/// A thread waits. The time limit is its own.
+static void block(ws_waiter_t *waiter)
+{
+  if (!ws_lot_enter(waiter))
+    return;
+  uint64_t deadline_ns = waiter->deadline_ns; // for the system call 0 means none
+  deadline_ns = deadline_ns == UINT64_MAX ? 0 : deadline_ns == 0 ? 1 : deadline_ns;
+  ws_blocking_begin();
+  while (!ws_load_acquire(&waiter->woken)) { // [edge LOT_WAKE acquire] afterwards the record is this thread's
+    const int result = ws_os_futex_wait_until(&waiter->woken, 0, deadline_ns);
+    if (result == -ETIMEDOUT && ws_lot_end(waiter, WS_ENDED_TIME))
+      break;
+  }
+  ws_blocking_end();
+}
+
+static int result_of(const ws_waiter_t *waiter)
+{
+  switch (waiter->ended_by) {
+    case WS_ENDED_WAKE:
+      return 0;
+    case WS_ENDED_TIME:
+      return -ETIMEDOUT;
+    case WS_ENDED_CANCEL:
+      return -ECANCELED;
+    default:
+      return -EAGAIN;
+  }
+}
+
+int ws_lot_park(const void *address, ws_may_park_t may_park, void *arg, uint64_t deadline_ns, bool can_cancel)
+{
+  ws_fiber_process_begin();
+  ws_fiber_t *fiber = ws_fiber_here();
+  ws_waiter_t waiter = {.address = {(void *)(uintptr_t)address},
+                        .fiber = fiber,
+                        .may_park = may_park,
+                        .arg = arg,
+                        .deadline_ns = deadline_ns,
+                        .can_cancel = can_cancel};
+  waiter.cancel = !can_cancel ? NULL : fiber ? fiber->cancel : ws_fiber_thread()->cancel;
+  if (waiter.cancel && !ws_cancel_enter(&waiter))
+    return -ECANCELED;
+  if (fiber && (deadline_ns == UINT64_MAX || ws_alarm_add(&waiter))) {
+    fiber->waiter = &waiter;
+    ws_fiber_leave(fiber, WS_WANTS_PARK);
+    if (deadline_ns != UINT64_MAX)
+      ws_alarm_remove(&waiter);
+  } else { // a thread; or the alarms have none, so the worker blocks
+    waiter.fiber = NULL;
+    block(&waiter);
+  }
+  if (waiter.cancel)
+    ws_cancel_leave(&waiter);
+  return result_of(&waiter);
+}

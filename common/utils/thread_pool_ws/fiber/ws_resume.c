@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_resume.c
+/// ws_resume.h.
+#include "ws_resume.h"
+
+#include "../core/ws_push.h"
+#include "../pool/ws_process.h"
+#include "ws_fiber_process.h"
+
+#define RESUMER 2u ///< one thread in a resume
+#define STOPS 1u   ///< a stop sleeps on the word
+
+static ws_au32_t *resumers_of(const struct ws_pool_s *pool)
+{
+  return &ws_fiber_process.resumers[pool->id % WS_RESUMERS];
+}
+
+/// A stop waits for the pool's own workers anyway.
+static bool counts(const struct ws_pool_s *pool)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  return !worker || worker->pool != pool;
+}
+
+void ws_resume_begin(const ws_waiter_t *waiter)
+{
+  if (!waiter->fiber)
+    return;
+  ws_sub_relaxed(&ws_fiber_process.parked, 1); // relaxed: a statistic
+  if (counts(waiter->fiber->pool))
+    // [edge RESUMERS acq_rel] while the fiber is parked
+    ws_add_acq_rel(resumers_of(waiter->fiber->pool), RESUMER);
+}
+
+static void resume_fiber(ws_fiber_t *fiber)
+{
+  struct ws_pool_s *pool = fiber->pool;
+  const ws_task_t task = fiber->task; // once it is pushed the fiber may run to its end
+  const bool counted = counts(pool);
+  ws_au32_t *resumers = resumers_of(pool);
+  ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
+  ws_push_again(pool, &task);
+  if (counted &&
+      ws_sub_acq_rel(resumers, RESUMER) == (RESUMER | STOPS)) // [edge RESUMERS acq_rel] after the push
+    ws_os_futex_wake(resumers, 1);
+}
+
+void ws_resume(ws_waiter_t *first)
+{
+  for (ws_waiter_t *waiter = first, *next; waiter; waiter = next) {
+    next = waiter->next; // once it is woken the record is gone
+    if (waiter->fiber) {
+      resume_fiber(waiter->fiber);
+      continue;
+    }
+    ws_au32_t *woken = &waiter->woken;
+    ws_store_release(woken, 1); // [edge LOT_WAKE release] how the wait has ended
+    ws_os_futex_wake(woken, 1);
+  }
+}
+
+void ws_resume_drain(const struct ws_pool_s *pool)
+{
+  ws_au32_t *resumers = resumers_of(pool);
+  pthread_mutex_lock(&ws_fiber_process.stop_lock);
+  uint32_t seen = ws_or_acq_rel(resumers, STOPS) | STOPS; // [edge RESUMERS acq_rel]
+  while (seen >= RESUMER) {
+    ws_os_futex_wait(resumers, seen, 0);
+    seen = ws_load_acquire(resumers); // [edge RESUMERS acquire]
+  }
+  ws_and_acq_rel(resumers, ~STOPS); // [edge RESUMERS acq_rel]
+  pthread_mutex_unlock(&ws_fiber_process.stop_lock);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_fiber.h
+/// Fibers: tasks with a stack of their own, which can stop in the middle and continue later on any worker.
+/// In a library of its own, thread_pool_ws_fiber, which needs Boost.Context's C functions.
+///
+/// @code
+///   ws_group_t group;
+///   ws_group_init(&group, 2);
+///   ws_fiber_push(pool, read_frames, &input, &group, NULL);
+///   ws_fiber_push(pool, decode_frames, &input, &group, NULL);
+///   ws_group_wait(&group, pool);
+/// @endcode
+///
+/// In a fiber these calls let the worker run other tasks meanwhile: ws_yield(), ws_group_wait(), the waits of
+/// ws_sync.h. Any other call that blocks, also a pthread mutex, blocks the worker. In ws_pool_await() a fiber
+/// runs no tasks: it calls the event's sleep() until the event is ready.
+///
+/// A fiber may continue on another thread after each of these calls. So across such a call its code
+/// - must not keep the address of thread-local data, nor of errno. The value of errno is kept;
+/// - must not hold a pthread mutex, nor be between ws_blocking_begin() and ws_blocking_end().
+/// Compilers may keep the address of thread-local data within a function: read such data in a function of its
+/// own, which is not inlined.
+///
+/// A C++ exception may be thrown and caught in a fiber, and a fiber may wait in a catch block. An exception
+/// that leaves the fiber's function ends the process (std::terminate). pthread_exit(), thread cancellation,
+/// and longjmp out of the fiber's function are not supported.
+///
+/// A fiber counts as a task of its pool until its function returns: ws_pool_wait() and WS_STOP_DRAIN wait for
+/// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: their groups are completed,
+/// they count as skipped, settings.skipped is not called. The others run to their end. Their waits that can
+/// be cancelled return -ECANCELED from then on.
+#ifndef WS_FIBER_H
+#define WS_FIBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ws_pool.h"
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Bounds and default of ws_fiber_options_t.stack_bytes.
+#define WS_FIBER_STACK_BYTES_MIN 16384u
+#define WS_FIBER_STACK_BYTES 65536u
+#define WS_FIBER_STACK_BYTES_MAX (64u << 20)
+/// Characters of a fiber's name that are kept.
+#define WS_FIBER_NAME_MAX 31
+
+struct ws_cancel_s;
+
+/// Call ws_fiber_options_default() first.
+typedef struct {
+  const char *name; ///< copied, cut to WS_FIBER_NAME_MAX characters; NULL (default) = "fiber"
+  /// Bytes of stack. Rounded up to a power of two; a little less is left for the function. Default 64 KiB.
+  uint32_t stack_bytes;
+  ws_priority_t priority; ///< as of a task, each time that the fiber is queued
+  uint32_t node;          ///< as of a task
+  /// Ends the fiber's waits (ws_sync.h). Must stay valid until the fiber has ended. Default NULL.
+  struct ws_cancel_s *cancel;
+} ws_fiber_options_t;
+
+/// @brief Fill @p options with the defaults named above. Ignores NULL.
+void ws_fiber_options_default(ws_fiber_options_t *options);
+
+/// @brief Push a fiber that runs @p func(@p arg).
+/// @param group    one unit is completed when @p func has returned; NULL = none. A thread that waits for the
+///                 group runs the fiber, too
+/// @param options  NULL = defaults. Not used after the call
+/// @return 0 = the fiber will run
+///         -EINVAL     @p pool or @p func is NULL; an option is out of its range; the pool has no workers; or
+///                     settings.full is not WS_FULL_GROW, without which a fiber that continues could be lost
+///         -ENOMEM     no memory for a stack
+///         -ECANCELED  the pool was stopped
+///         On error the group keeps waiting for the unit
+/// @threads   any thread, as ws_pool_push()
+/// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the fiber
+/// @progress  takes a lock when the calling thread keeps no stack, and maps memory when none is free
+int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
+                  const ws_fiber_options_t *options);
+
+/// @brief Let other tasks run: the calling fiber goes to the end of the worker's queue. Now and then the
+/// worker takes tasks of other threads first, so that each task runs even while fibers do nothing but yield.
+/// @return true; false outside a fiber: nothing happened
+/// @threads   any
+bool ws_yield(void);
+
+/// @return name of the fiber that calls; NULL outside a fiber, and in a task that runs on a fiber's stack
+const char *ws_fiber_name(void);
+
+/// Sums over the process since its start, unless noted otherwise.
+typedef struct {
+  uint64_t begun;                ///< fibers whose function was called
+  uint64_t ended;                ///< fibers whose function has returned
+  uint64_t dropped;              ///< fibers that an abort dropped before they began
+  uint64_t parked;               ///< fibers that wait right now
+  uint64_t stacks;               ///< stacks that exist right now
+  uint64_t stacks_free;          ///< of these, not in use; threads may keep a few more
+  uint64_t stacks_unguarded;     ///< of these, without a guard page: too many mappings (vm.max_map_count)
+  uint64_t stack_bytes_used_max; ///< most memory that one stack has used, in pages
+} ws_fiber_stats_t;
+
+/// @brief Fill @p stats. Ignores NULL.
+/// @threads   any
+/// @progress  takes locks, and a system call for each group of stacks: not for a hot path
+void ws_fiber_stats(ws_fiber_stats_t *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

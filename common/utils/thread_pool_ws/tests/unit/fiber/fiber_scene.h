@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file fiber_scene.h
+/// What the tests of fibers share: a pool, a gate, letters in the order in which fibers write them, and
+/// errors that fibers note, for CUnit is for the main thread only.
+#ifndef FIBER_SCENE_H
+#define FIBER_SCENE_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../../include/ws_fiber.h"
+#include "../../../include/ws_sync.h"
+#include "../../support/ws_test.h"
+
+#define LETTERS_MAX 256
+
+static struct {
+  ws_pool_t *pool;
+  ws_group_t group;
+  test_gate_t gate;
+  char letter[LETTERS_MAX];
+  ws_au32_t letters, value, errors;
+} scene;
+
+static inline void scene_begin(uint32_t workers)
+{
+  scene.pool = test_pool(workers);
+  ws_store_relaxed(&scene.letters, 0);
+  ws_store_relaxed(&scene.value, 0);
+  ws_store_relaxed(&scene.errors, 0);
+  memset(scene.letter, 0, sizeof scene.letter);
+  test_gate_init(&scene.gate);
+}
+
+static inline void scene_end(void)
+{
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.errors), 0);
+  test_gate_destroy(&scene.gate);
+  test_destroy(scene.pool);
+}
+
+static inline void write_letter(char letter)
+{
+  const uint32_t index = ws_add_acq_rel(&scene.letters, 1);
+  if (index + 1 < LETTERS_MAX)
+    scene.letter[index] = letter;
+}
+
+static inline void note(bool good)
+{
+  if (!good)
+    ws_add_relaxed(&scene.errors, 1);
+}
+
+static inline void push_fiber(void (*func)(void *), const void *arg, ws_group_t *group)
+{
+  note(ws_fiber_push(scene.pool, func, (void *)(uintptr_t)arg, group, NULL) == 0);
+}
+
+static inline bool is_done(void *group)
+{
+  return ws_group_done(group);
+}
+
+static inline uint64_t parked(void)
+{
+  ws_fiber_stats_t stats;
+  ws_fiber_stats(&stats);
+  return stats.parked;
+}
+
+static inline bool are_parked(void *count)
+{
+  return parked() == *(const uint64_t *)count;
+}
+
+/// @brief Wait until so many fibers are in the lot. @return false after the deadline
+static inline bool await_parked(uint64_t count)
+{
+  return test_until(are_parked, &count);
+}
+
+#endif
