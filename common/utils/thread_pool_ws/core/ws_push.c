@@ -269,21 +269,6 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   return 0;
 }
 
-void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
-{
-  const ws_here_t here = ws_here(pool);
-  if (here.queue)
-    ws_root_mix(here.queue, task->group);
-  if (may_have_kinds(pool, task)) {
-    push_with_kinds(pool, here, task, WS_FULL_GROW);
-  } else if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1))) {
-    push_slow(pool, here, task, WS_FULL_GROW);
-  } else {
-    publish(pool, here, task, 1);
-    announce(pool, here);
-  }
-}
-
 int ws_pool_push(ws_pool_t *pool, ws_task_t task)
 {
   return WS_LIKELY(pool != NULL) ? push(pool, &task, pool->settings.full) : -EINVAL;
@@ -338,4 +323,19 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
       return i > 0 || result == -EAGAIN ? (int64_t)i : result;
   }
   return count;
+}
+
+void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  const ws_here_t here = ws_here(pool);
+  if (here.queue)
+    ws_root_mix(here.queue, task->group);
+  if (may_have_kinds(pool, task)) {
+    push_with_kinds(pool, here, task, WS_FULL_GROW);
+  } else if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1))) {
+    push_slow(pool, here, task, WS_FULL_GROW);
+  } else {
+    publish(pool, here, task, 1);
+    announce(pool, here);
+  }
 }
