@@ -71,6 +71,16 @@ static inline void ws_fence_seq_cst(void)
 }
 #endif
 
+/// A fence directly after a read-modify-write of the same thread, which on x86 is one.
+static inline void ws_fence_seq_cst_after_rmw(void)
+{
+#if defined(__x86_64__) && !defined(WS_TSAN) && !defined(WS_SIMULATED)
+  __asm__ volatile("" ::: "memory");
+#else
+  ws_fence_seq_cst();
+#endif
+}
+
 /// The fence between two loads of a thief. x86 keeps loads in order, so there it binds the compiler only; the
 /// owner's ws_fence_seq_cst between its store and its load is what x86 needs (Chase and Lev 2005, section 3;
 /// Le et al. 2013).

@@ -9,6 +9,7 @@
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_queue.h"
+#include "../trace/ws_traced.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"
 #include "ws_lot.h"
@@ -112,15 +113,41 @@ static bool is_time_to_look(void)
   return ++ws_fiber_thread()->switches % LOOK_ELSEWHERE_EVERY == 0;
 }
 
-static void push_back(ws_fiber_t *fiber)
+static void push_back(ws_fiber_t *fiber, ws_here_t here, bool elsewhere)
 {
-  const ws_here_t here = ws_here(fiber->pool);
   const ws_task_t task = fiber->task; // once it is pushed the fiber may run to its end
-  const bool elsewhere = is_time_to_look();
   if (here.queue)
     favour_others(here.queue, &task, elsewhere || ws_queue_size(here.queue) == 0);
-  ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
   ws_push_again(fiber->pool, &task);
+}
+
+/// The thread runs another task without going back to its loop.
+static void ride(ws_rider_t *rider, const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  ws_traced_run_end(pool, rider->task);
+  rider->swapped = *task;
+  rider->task = &rider->swapped;
+  rider->fiber = task->arg;
+  ws_self()->task = rider->task; // the core takes it back after this task
+  ws_traced_run_begin(pool, rider->task);
+}
+
+/// The fiber lets others run. @return whether the rider goes on, with the fiber whose time it is now
+static bool pass(ws_rider_t *rider)
+{
+  ws_fiber_t *fiber = rider->fiber;
+  struct ws_pool_s *pool = fiber->pool;
+  const ws_here_t here = ws_here(pool);
+  const ws_task_t task = fiber->task;
+  const bool elsewhere = is_time_to_look();
+  ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
+  ws_task_t oldest;
+  const ws_swap_t swap = elsewhere ? WS_SWAP_NOT : ws_push_swap(pool, here, &task, &oldest);
+  if (swap == WS_SWAP_NOT)
+    push_back(fiber, here, elsewhere);
+  if (swap == WS_SWAP_TAKEN)
+    ride(rider, pool, &oldest);
+  return swap == WS_SWAP_TAKEN;
 }
 
 /// Free the fiber, complete its group, and take it off the pool's count of tasks.
@@ -140,13 +167,13 @@ static void end(ws_fiber_t *fiber)
     ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
 }
 
-/// The fiber has left its stack. @return whether it continues at once
-static bool carry_out(ws_fiber_t *fiber)
+/// The fiber has left its stack. @return whether the rider goes on, with the fiber that it has then
+static bool carry_out(ws_rider_t *rider)
 {
+  ws_fiber_t *fiber = rider->fiber;
   switch (fiber->wants) {
     case WS_WANTS_TURN:
-      push_back(fiber);
-      return false;
+      return pass(rider);
     case WS_WANTS_PARK: {
       struct ws_pool_s *pool = fiber->pool;
       const ws_task_t task = fiber->task;
@@ -176,7 +203,7 @@ void ws_fiber_run(void *fiber)
   thread->rider = &rider;
   do
     enter(&rider);
-  while (carry_out(rider.fiber));
+  while (carry_out(&rider));
   thread->rider = rider.outer;
 }
 
