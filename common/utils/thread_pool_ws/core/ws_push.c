@@ -339,34 +339,3 @@ void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
     announce(pool, here);
   }
 }
-
-/// The worker's queue is not empty, and the worker may run any task of it now.
-static bool may_swap(const struct ws_pool_s *pool, ws_here_t here)
-{
-  return here.worker && here.queue->depth == 1 && ws_queue_size(here.queue) > 0
-         && ws_queue_has_room(here.queue, 1)
-         // relaxed: preferences
-         && (ws_load_relaxed(&pool->kinds_used) | ws_load_relaxed(&pool->aborted)) == 0;
-}
-
-ws_swap_t ws_push_swap(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *oldest)
-{
-  ws_queue_t *queue = here.queue;
-  if (!may_swap(pool, here))
-    return WS_SWAP_NOT;
-  publish(pool, here, task, 1);
-  ws_root_end(queue); // what follows does not belong to the task's group
-  const bool took = ws_queue_take_oldest(queue, oldest);
-  // [edge PARK_DEKKER fence] the pushed task before sleepers: the take ends with a CAS, if it takes
-  took ? ws_fence_seq_cst_after_rmw() : ws_fence_seq_cst();
-  ws_post(pool, here);
-  if (!took)
-    return WS_SWAP_PUSHED; // thieves took all
-  if (WS_UNLIKELY(oldest->func != task->func)) {
-    ws_queue_push(queue, oldest, 1); // it is counted, and the queue has room: one was taken
-    announce(pool, here);
-    return WS_SWAP_PUSHED;
-  }
-  ws_count_run(queue, 1); // the run of the task that has stopped
-  return WS_SWAP_TAKEN;
-}

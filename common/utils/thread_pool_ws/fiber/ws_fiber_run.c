@@ -7,6 +7,7 @@
 
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
+#include "../core/ws_swap.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_queue.h"
 #include "../trace/ws_traced.h"
@@ -142,7 +143,7 @@ static bool pass(ws_rider_t *rider)
   const bool elsewhere = is_time_to_look();
   ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
   ws_task_t oldest;
-  const ws_swap_t swap = elsewhere ? WS_SWAP_NOT : ws_push_swap(pool, here, &task, &oldest);
+  const ws_swap_t swap = elsewhere ? WS_SWAP_NOT : ws_swap(pool, here, &task, &oldest);
   if (swap == WS_SWAP_NOT)
     push_back(fiber, here, elsewhere);
   if (swap == WS_SWAP_TAKEN)

@@ -46,7 +46,7 @@ typedef struct {
 typedef struct ws_rider_s {
   ws_fiber_t *fiber;     ///< that runs
   const ws_task_t *task; ///< of the pool, in which it runs
-  ws_task_t swapped;     ///< that task, when it was taken by ws_push_swap()
+  ws_task_t swapped;     ///< that task, when it was taken by ws_swap()
   struct ws_rider_s *outer;
   ws_exceptions_t *exceptions; ///< the thread's; NULL = the program has no C++ exceptions
   void *tsan;                  ///< ThreadSanitizer's name of the thread's own stack

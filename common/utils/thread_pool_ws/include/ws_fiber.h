@@ -21,6 +21,10 @@
 /// Compilers may keep the address of thread-local data within a function: read such data in a function of its
 /// own, which is not inlined.
 ///
+/// A plain task, or a thread, that waits for a group with fibers helps to run them, but a fiber may need
+/// tasks that the wait must not run. So wait in fibers, or have more workers than tasks that wait so: one
+/// worker must be left.
+///
 /// A C++ exception may be thrown and caught in a fiber, and a fiber may wait in a catch block. An exception
 /// that leaves the fiber's function ends the process (std::terminate). pthread_exit(), thread cancellation,
 /// and longjmp out of the fiber's function are not supported.

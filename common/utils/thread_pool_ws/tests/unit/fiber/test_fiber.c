@@ -71,6 +71,27 @@ static void test_yield_reaches_all(void)
   }
 }
 
+static void join_yielding(void *unused)
+{
+  (void)unused;
+  ws_group_t group;
+  ws_group_init(&group, 3);
+  push_fiber(set_value, NULL, &group);
+  push_fiber(yield_until_set, NULL, &group);
+  push_fiber(yield_until_set, NULL, &group);
+  ws_group_wait(&group, scene.pool); // takes the newest first
+}
+
+/// A plain task on the only worker waits for fibers that yield to an older one.
+static void test_yield_in_wait(void)
+{
+  scene_begin(1);
+  ws_group_init(&scene.group, 1);
+  test_push(scene.pool, join_yielding, NULL, &scene.group);
+  CU_ASSERT(test_until(is_done, &scene.group)); // a wait would help
+  scene_end();
+}
+
 // Functions of their own: the compiler may keep errno's address within one (ws_fiber.h).
 
 __attribute__((noinline)) static bool errno_is(int value)
@@ -289,6 +310,6 @@ static void test_drain(void)
   }
 }
 
-TEST_MAIN("fiber", TEST_CASE(test_order), TEST_CASE(test_yield_reaches_all), TEST_CASE(test_errno),
-          TEST_CASE(test_move), TEST_CASE(test_joins), TEST_CASE(test_stack_sizes), TEST_CASE(test_name),
-          TEST_CASE(test_bad_input), TEST_CASE(test_drain))
+TEST_MAIN("fiber", TEST_CASE(test_order), TEST_CASE(test_yield_reaches_all), TEST_CASE(test_yield_in_wait),
+          TEST_CASE(test_errno), TEST_CASE(test_move), TEST_CASE(test_joins), TEST_CASE(test_stack_sizes),
+          TEST_CASE(test_name), TEST_CASE(test_bad_input), TEST_CASE(test_drain))
