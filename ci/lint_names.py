@@ -4,7 +4,7 @@
 
 In the public headers: type, function, constant (begin with ws_ or WS_, types end in _t), unit (a time says
 its unit). In an archive, with --archive: symbol (external symbols begin with ws_), state (no mutable data at
-file scope outside ws_process.c and ws_relax.c), constructor (nothing runs before main).
+file scope outside the files of STATEFUL), constructor (nothing runs before main).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from lintkit import MODULE, ROOMS, Finding, line_of, read, repo_root, report, sp
 
 PREFIX = "ws_"
 # The only files with state of the process: the budget of spinners, the thread's own pointers; what the CPU's
-# pause takes.
-STATEFUL = ("ws_process.c", "ws_relax.c")
+# pause takes; all that fibers share.
+STATEFUL = ("ws_process.c", "ws_relax.c", "ws_fiber_process.c")
 MUTABLE = re.compile(r"^\.(?:data(?!\.rel\.ro)|bss|tdata|tbss|lbss|ldata)|^\*COM\*$")
 CONSTRUCTOR = re.compile(r"^\.(?:init_array|ctors|preinit_array)")
 

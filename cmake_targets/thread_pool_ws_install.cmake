@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake --install: headers, static and shared library, files for find_package and pkg-config. cpack: Debian packages.
 # Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static; with the
-# interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static.
+# interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static; with fibers, where Boost.Context was
+# found, thread_pool_ws::fiber_static, for programs that use the static library.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
@@ -15,6 +16,12 @@ install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
   DESTINATION include/thread_pool_ws/api COMPONENT development FILES_MATCHING PATTERN "*.h"
   PATTERN private EXCLUDE)
+if(TARGET thread_pool_ws_fiber)
+  install(TARGETS thread_pool_ws_fiber EXPORT thread_pool_ws
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/fiber/gdb/ws_fibers.py
+    DESTINATION share/thread_pool_ws/gdb COMPONENT development)
+endif()
 install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
 

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE // pthread_setname_np
 #include "ws_alarm.h"
 
+#include <unistd.h>
+
 #include "../os/ws_os.h"
 #include "ws_fiber_process.h"
 #include "ws_lot.h"
@@ -111,9 +113,20 @@ static void trim(uint64_t now_ns)
   pthread_mutex_unlock(&ws_fiber_process.alarm_lock);
 }
 
+/// The thread was made by some worker, which may be pinned: run where the process's first thread may.
+static void unpin(void)
+{
+  ws_cpuset_t set;
+  if (ws_os_thread_cpus(getpid(), &set) < 0)
+    return;
+  ws_os_allow(&set);
+  ws_os_cpuset_free(&set);
+}
+
 static void *run(void *unused)
 {
   (void)unused;
+  unpin();
   ws_fiber_process_t *process = &ws_fiber_process;
   for (;;) {
     const uint64_t now_ns = ws_os_now_ns();

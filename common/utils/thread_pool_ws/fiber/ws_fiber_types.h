@@ -57,6 +57,7 @@ typedef struct ws_rider_s {
 
 /// Lies at the top of its own stack. Only the thread that has the fiber uses it; LOT.md says which that is.
 struct ws_fiber_s {
+  ws_au32_t where;    ///< S WS_FIBER_*; first: a free stack's record lies over the end of this structure
   fcontext_t context; ///< where it continues; NULL = it has not begun
   fcontext_t home;    ///< the stack that it was entered from
   ws_wants_t wants;
@@ -71,7 +72,6 @@ struct ws_fiber_s {
   ws_exceptions_t exceptions;
   void *tsan;
   void *asan_fake;
-  ws_au32_t where;   ///< S WS_FIBER_*
   uint32_t valgrind; ///< its number of the stack
   char name[WS_FIBER_NAME_MAX + 1];
 };
