@@ -50,7 +50,7 @@ static ws_fiber_t *make(ws_pool_t *pool, ws_group_t *group, const ws_fiber_optio
                             .arg = fiber,
                             .priority = options->priority,
                             .node = options->node,
-                            .group = group ? ws_group_tag(group) : NULL};
+                            .group = group ? ws_group_tag(group) : options->tag};
   strncpy(fiber->name, options->name ? options->name : "fiber", WS_FIBER_NAME_MAX);
   return fiber;
 }

@@ -221,7 +221,13 @@ void ws_fiber_run_aborted(void *fiber_arg)
     ws_fiber_run(fiber);
     return;
   }
+  const ws_settings_t *settings = &fiber->pool->settings;
   ws_add_relaxed(&fiber->pool->skipped, 1); // relaxed: read after the workers have ended
+  if (settings->skipped)
+    settings->skipped(settings->skipped_arg, &(ws_task_t){.func = fiber->func, .arg = fiber->arg,
+                                                          .group = fiber->group,
+                                                          .priority = fiber->task.priority,
+                                                          .node = fiber->task.node});
   ws_add_relaxed(&ws_fiber_counters(ws_fiber_thread())->dropped, 1); // relaxed: a statistic
   end(fiber);
 }

@@ -125,8 +125,11 @@ inline shelf *shelf_open(unsigned index)
   return here.of[index];
 }
 
+// A fiber may have moved to another thread between two calls, and a compiler may keep the address of
+// thread-local data within a function: these functions are not inlined.
+
 /// @return a block's payload of at least @p bytes, aligned as a pointer
-inline void *block_take(std::size_t bytes)
+[[gnu::noinline]] inline void *block_take(std::size_t bytes)
 {
   bytes += sizeof(shelf *);
   const unsigned index = bytes <= LINE_BYTES ? 0 : bytes <= 2 * LINE_BYTES ? 1 : 2;
@@ -145,7 +148,7 @@ inline void *block_take(std::size_t bytes)
 }
 
 /// @threads   any
-inline void block_give(void *payload) noexcept
+[[gnu::noinline]] inline void block_give(void *payload) noexcept
 {
   shelf *home = home_of(payload);
   if (!home) {

@@ -30,9 +30,9 @@
 /// and longjmp out of the fiber's function are not supported.
 ///
 /// A fiber counts as a task of its pool until its function returns: ws_pool_wait() and WS_STOP_DRAIN wait for
-/// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: their groups are completed,
-/// they count as skipped, settings.skipped is not called. The others run to their end. Their waits that can
-/// be cancelled return -ECANCELED from then on.
+/// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: they count as skipped,
+/// settings.skipped is called with their function, argument and group, and their groups are completed. The
+/// others run to their end. Their waits that can be cancelled return -ECANCELED from then on.
 #ifndef WS_FIBER_H
 #define WS_FIBER_H
 
@@ -62,6 +62,8 @@ typedef struct {
   uint32_t stack_bytes;
   ws_priority_t priority; ///< as of a task, each time that the fiber is queued
   uint32_t node;          ///< as of a task
+  /// If the group is NULL: from ws_group_tag(id), a thread that waits for id may run the fiber. Default NULL.
+  ws_group_t *tag;
   /// Ends the fiber's waits (ws_sync.h). Must stay valid until the fiber has ended. Default NULL.
   struct ws_cancel_s *cancel;
 } ws_fiber_options_t;

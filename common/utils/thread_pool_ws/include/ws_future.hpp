@@ -132,7 +132,7 @@ struct promised : Token {
 template <typename F>
 struct returned {
   static_assert(check_callable<std::decay_t<F>>());
-  using type = std::invoke_result_t<std::decay_t<F>>;
+  using type = std::invoke_result_t<held<F>>;
 };
 template <typename F>
 using result_of = typename returned<F>::type;
@@ -179,6 +179,51 @@ struct claimable_of final : record {
   };
 };
 
+/// The record of a fiber with a future: nobody begins it but the fiber. It belongs to both, as above.
+template <typename Body>
+struct fiber_of final : record {
+  explicit fiber_of(Body &&made) : record{settle_this, wait_this}, body(std::move(made)) {}
+  fiber_of(const fiber_of &) = delete;
+  fiber_of &operator=(const fiber_of &) = delete;
+  ~fiber_of() {} // the body has been destroyed
+
+  static void settle_this(record *base, int why) noexcept
+  {
+    fiber_of *self = static_cast<fiber_of *>(base);
+    if (why == CLAIMED)
+      return;
+    if (why != LEFT)
+      self->finish(why);
+    // acq_rel: as in claimable_of
+    if (self->left.exchange(true, std::memory_order_acq_rel))
+      unmake(self);
+  }
+  static bool wait_this(record *base) noexcept
+  {
+    if (!ws_fiber_name())
+      return false;
+    ws_latch_wait(&static_cast<fiber_of *>(base)->done);
+    return true;
+  }
+  void finish(int why) noexcept
+  {
+    auto last = body.last();
+    if (why == RUNS)
+      body.run(last);
+    else
+      body.drop(last, why);
+    body.~Body();
+    last();
+    ws_latch_count_down(&done, 1);
+  }
+
+  std::atomic<bool> left{false};
+  ws_latch_t done = WS_LATCH_INIT(1);
+  union {
+    Body body;
+  };
+};
+
 template <typename Future>
 bool is_ready(void *future) noexcept
 {
@@ -200,6 +245,8 @@ void await(ws_pool_t *pool, record *task, const std::future<R> &future)
     return; // get() and wait() report a future without a state
   if (ws_current_task())
     task->settle(task, CLAIMED);
+  if (task->wait_in_fiber)
+    task->wait_in_fiber(task); // returns early if the wait is cancelled
   if (is_ready<Future>(arg))
     return;
   ws_event_t event = {};

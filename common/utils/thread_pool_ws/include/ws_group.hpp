@@ -93,12 +93,13 @@ class group {
   template <typename F, typename Token>
   void add(pool &pool, F &&f, Token token, hint with)
   {
-    using Body = detail::member<std::decay_t<F>, Token>;
+    using Body = detail::member<detail::held<F>, Token>;
     static_assert(detail::check_callable<std::decay_t<F>>());
-    Body body(*this, std::forward<F>(f), std::move(token));
+    Body body(*this, detail::hold(std::forward<F>(f)), std::move(token));
     in_.store(pool.native(), std::memory_order_relaxed); // relaxed: see join()
     unit added(units_);
-    const int error = detail::push_body(pool.native(), std::move(body), with, &units_);
+    const int error =
+        detail::push_body(pool.native(), std::move(body), with, &units_, detail::push_of<F>());
     if (error < 0)
       detail::fail(-error, "ws::group::run");
     added.kept = true;

@@ -17,6 +17,7 @@
 /// | ws_parallel.hpp     | ws::parallel_for, ws::parallel_reduce                                    |
 /// | ws_stop.hpp         | ws::stop_source, ws::stop_token                                          |
 /// | ws_record.hpp       | ws::node, ws::priority: hints for a task                                 |
+/// | ws_context.hpp      | ws::context: callables that run as fibers, and can yield                 |
 /// | ws_task.hpp         | ws::task: a callable without its type                                    |
 /// | ws_except.hpp       | ws::cancelled; builds without exceptions                                 |
 ///

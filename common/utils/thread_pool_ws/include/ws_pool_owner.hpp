@@ -143,10 +143,10 @@ class pool {
   {
     if (!promise)
       detail::fail(EINVAL, "ws::pool::submit: the promise is NULL");
-    using Body = detail::promised<std::decay_t<F>, R, std::promise<R> *, detail::never_stops>;
+    using Body = detail::promised<detail::held<F>, R, std::promise<R> *, detail::never_stops>;
     static_assert(detail::check_callable<std::decay_t<F>>());
-    std::decay_t<F> callable(std::forward<F>(f));
-    detail::push_body(native(), Body(std::move(callable), std::move(promise), {}), with, nullptr);
+    detail::push_body(native(), Body(detail::hold(std::forward<F>(f)), std::move(promise), {}), with, nullptr,
+                      detail::push_of<F>());
   }
 
   /// @brief Wait for a future. A task of this pool helps, or lets another worker run in its place: see
@@ -186,21 +186,23 @@ class pool {
   int push_by(F &&f, hint with, detail::push_t how)
   {
     static_assert(detail::check_callable<std::decay_t<F>>());
-    return detail::push_body(native(), detail::forgotten<std::decay_t<F>>{std::forward<F>(f)}, with, nullptr,
-                             how);
+    return detail::push_body(native(), detail::forgotten<detail::held<F>>{detail::hold(std::forward<F>(f))},
+                             with, nullptr, detail::push_of<F>(how));
   }
 
   template <typename R, typename F, typename Token>
   future<R> submit_by(F &&f, Token token, hint with)
   {
-    using Body = detail::promised<std::decay_t<F>, R, std::promise<R>, Token>;
-    std::decay_t<F> callable(std::forward<F>(f));
+    using Body = detail::promised<detail::held<F>, R, std::promise<R>, Token>;
+    using Record = std::conditional_t<detail::is_fiber<std::decay_t<F>>, detail::fiber_of<Body>,
+                                      detail::claimable_of<Body>>;
+    detail::held<F> callable = detail::hold(std::forward<F>(f));
     std::promise<R> promise(std::allocator_arg, detail::block_allocator<char>());
     std::future<R> plain = promise.get_future();
-    detail::record *task = detail::make<detail::claimable_of<Body>>(
-        Body(std::move(callable), std::move(promise), std::move(token)));
+    detail::record *task =
+        detail::make<Record>(Body(std::move(callable), std::move(promise), std::move(token)));
     future<R> result(std::move(plain), task);
-    detail::push_record(native(), task, with, ws_group_tag(task));
+    detail::push_record(native(), task, with, ws_group_tag(task), detail::push_of<F>());
     return result;
   }
 

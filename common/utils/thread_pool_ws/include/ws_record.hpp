@@ -56,6 +56,8 @@ namespace detail {
 struct record {
   /// End the record: run the callable (RUNS), or report why it does not run (SKIPPED, or an errno value).
   void (*settle)(record *self, int why) noexcept;
+  /// Of a fiber: wait for its end, if the caller is a fiber, too. @return whether it is. NULL: no fiber
+  bool (*wait_in_fiber)(record *self) noexcept = nullptr;
 };
 
 /// The function of each ws_task_t that these headers push. An exception that a callable's owner does not
@@ -94,6 +96,16 @@ struct no_last {
 };
 
 using push_t = int (*)(ws_pool_t *pool, ws_task_t task);
+
+/// @return how a callable of this type is pushed
+template <typename F>
+constexpr push_t push_of(push_t plain = ws_pool_push) noexcept
+{
+  if constexpr (is_fiber<std::decay_t<F>>)
+    return push_fiber;
+  else
+    return plain;
+}
 
 /// @brief Push a record with a group or tag. @return as ws_pool_push(); on error the record has been settled
 inline int push_record(ws_pool_t *pool, record *made, hint with, ws_group_t *group,

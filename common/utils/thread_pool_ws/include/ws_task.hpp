@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "ws_block.hpp"
+#include "ws_context.hpp"
 
 namespace ws {
 inline namespace WS_CXX_MODE {
-
-/// Reserved for tasks that can yield. In this version no function accepts a callable that takes one.
-class context;
 
 namespace detail {
 
@@ -22,9 +20,8 @@ namespace detail {
 template <typename F>
 constexpr bool check_callable() noexcept
 {
-  static_assert(!std::is_invocable_v<F, context &>,
-                "ws: a callable that takes ws::context & is a fiber; this version of the pool has none");
-  static_assert(std::is_invocable_v<F>, "ws: a task must be callable without arguments, once, as an rvalue");
+  static_assert(std::is_invocable_v<F> || std::is_invocable_v<F, context &>,
+                "ws: a task must be callable without arguments, or with a ws::context &, once, as an rvalue");
   static_assert(std::is_move_constructible_v<F>, "ws: a task must be movable");
   return true;
 }
@@ -46,6 +43,7 @@ class task {
   task(F &&callable) // not explicit: as std::function's
   {
     static_assert(detail::check_callable<Body>());
+    static_assert(!detail::is_fiber<Body>, "ws: a ws::task holds a callable without arguments, no fiber");
     if constexpr (is_inside<Body>)
       ::new (static_cast<void *>(buffer_)) Body(std::forward<F>(callable));
     else

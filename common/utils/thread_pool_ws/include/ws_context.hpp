@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_context.hpp
+/// ws::context: a callable that takes one runs as a fiber (ws_fiber.h), and may let others run meanwhile.
+///
+/// @code
+///   ws::group group;
+///   group.run(pool, [](ws::context &context) {
+///     while (!ready())
+///       context.yield();
+///   });
+/// @endcode
+///
+/// Every function of these headers that takes a callable without arguments as a task takes such a callable,
+/// too. A program that uses one links thread_pool_ws_fiber. In a fiber group.wait(), the future of another
+/// fiber and the waits of ws_sync.h let the worker run other tasks. Other waits, also for the future of a
+/// plain task that has begun, block the worker, and another worker may run in its place.
+/// The fiber's stack is WS_FIBER_STACK_BYTES. What ws_fiber.h says of thread-local data, errno and exceptions
+/// applies.
+#ifndef WS_CONTEXT_HPP
+#define WS_CONTEXT_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "ws_except.hpp"
+#include "ws_fiber.h"
+#include "ws_sync.h"
+
+namespace ws {
+inline namespace WS_CXX_MODE {
+
+namespace detail {
+template <typename F>
+struct fiber_call;
+}
+
+/// What a fiber may ask of its worker. Valid in the fiber only, which must not give it to other tasks.
+class context {
+ public:
+  context(const context &) = delete;
+  context &operator=(const context &) = delete;
+
+  /// @brief Let other tasks run: ws_yield().
+  void yield() noexcept { ws_yield(); }
+
+  /// @brief Let other tasks run for a time: ws_sleep_ns().
+  /// @return true; false: the pool was aborted, or the fiber's cancel token requested
+  template <typename Rep, typename Period>
+  bool sleep_for(std::chrono::duration<Rep, Period> time) noexcept
+  {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    return ws_sleep_ns(ns > 0 ? static_cast<std::uint64_t>(ns) : 0) == 0;
+  }
+
+ private:
+  template <typename F>
+  friend struct detail::fiber_call;
+  context() = default;
+};
+
+namespace detail {
+
+template <typename F>
+constexpr bool is_fiber = !std::is_invocable_v<F> && std::is_invocable_v<F, context &>;
+
+/// A callable that takes a context, as one without arguments.
+template <typename F>
+struct fiber_call {
+  F f;
+  decltype(auto) operator()() &&
+  {
+    context own;
+    return std::move(f)(own);
+  }
+};
+
+/// A callable as the records hold it.
+template <typename F>
+using held = std::conditional_t<is_fiber<std::decay_t<F>>, fiber_call<std::decay_t<F>>, std::decay_t<F>>;
+
+template <typename F>
+held<F> hold(F &&f)
+{
+  if constexpr (is_fiber<std::decay_t<F>>)
+    return held<F>{std::decay_t<F>(std::forward<F>(f))};
+  else
+    return std::forward<F>(f);
+}
+
+/// As ws_pool_push(). A tag stays a tag; a group is completed by the fiber's end.
+inline int push_fiber(ws_pool_t *pool, ws_task_t task)
+{
+  ws_fiber_options_t options;
+  ws_fiber_options_default(&options);
+  options.priority = task.priority;
+  options.node = task.node;
+  const bool is_tag = (reinterpret_cast<std::uintptr_t>(task.group) & 1) != 0;
+  options.tag = is_tag ? task.group : nullptr;
+  return ws_fiber_push(pool, task.func, task.arg, is_tag ? nullptr : task.group, &options);
+}
+
+} // namespace detail
+} // namespace WS_CXX_MODE
+} // namespace ws
+
+#endif
