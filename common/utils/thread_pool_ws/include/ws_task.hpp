@@ -22,6 +22,8 @@ constexpr bool check_callable() noexcept
 {
   static_assert(std::is_invocable_v<F> || std::is_invocable_v<F, context &>,
                 "ws: a task must be callable without arguments, or with a ws::context &, once, as an rvalue");
+  static_assert(!std::is_invocable_v<F> || !std::is_invocable_v<F, context &>,
+                "ws: a callable with and without a ws::context & is not told apart: is it a fiber?");
   static_assert(std::is_move_constructible_v<F>, "ws: a task must be movable");
   return true;
 }

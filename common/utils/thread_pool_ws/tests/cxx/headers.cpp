@@ -46,12 +46,17 @@ int use_all(ws_settings_t settings)
   return both + (pool.stop(WS_STOP_ABORT) < 0 ? 1 : 0);
 }
 
-#if defined(WS_TEST_FIBER) // must not compile
-void refused_fiber(ws::pool &pool)
+int fibers(ws::pool &pool, ws::stop_source &source)
 {
-  pool.submit([](ws::context &) {});
+  ws::group group;
+  group.run(pool, [](ws::context &context) { context.yield(); }, ws::priority::low);
+  pool.push([](ws::context &context) { context.sleep_for(std::chrono::milliseconds(1)); });
+  std::promise<int> promise;
+  pool.submit([](ws::context &) { return 1; }, &promise);
+  return pool.submit([](ws::context &) { return 1; }, source.get_token()).get() + (group.wait() ? 1 : 0);
 }
-#elif defined(WS_TEST_EITHER) // callable both ways
+
+#if defined(WS_TEST_EITHER) // must not compile: callable both ways
 struct either {
   void operator()() {}
   void operator()(ws::context &) {}
