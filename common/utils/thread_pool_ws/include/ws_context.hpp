@@ -14,8 +14,8 @@
 /// too. A program that uses one links thread_pool_ws_fiber. In a fiber group.wait(), the future of another
 /// fiber and the waits of ws_sync.h let the worker run other tasks. Other waits, also for the future of a
 /// plain task that has begun, block the worker, and another worker may run in its place.
-/// The fiber's stack is WS_FIBER_STACK_BYTES. What ws_fiber.h says of thread-local data, errno and exceptions
-/// applies.
+/// The fiber's stack is WS_FIBER_STACK_BYTES. The rules of ws_fiber.h for thread-local data, errno and
+/// exceptions apply.
 #ifndef WS_CONTEXT_HPP
 #define WS_CONTEXT_HPP
 

@@ -179,7 +179,7 @@ struct claimable_of final : record {
   };
 };
 
-/// The record of a fiber with a future: nobody begins it but the fiber. It belongs to both, as above.
+/// The record of a fiber with a future: only the fiber begins it. It belongs to both, as above.
 template <typename Body>
 struct fiber_of final : record {
   explicit fiber_of(Body &&made) : record{settle_this, wait_this}, body(std::move(made)) {}
