@@ -51,6 +51,12 @@ static void push_setter_below(void *unused)
   yield_until_set(unused);
 }
 
+static bool is_set(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.value);
+}
+
 /// The only worker is busy with fibers that yield. A task of each origin must still run.
 static void test_yield_reaches_all(void)
 {
@@ -63,9 +69,11 @@ static void test_yield_reaches_all(void)
     for (uint32_t j = 0; j < 3; j++)
       CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, yield_until_set, NULL, NULL, &options), 0);
     test_push(scene.pool, set_value, NULL, NULL); // in this thread's queue
+    CU_ASSERT(test_until(is_set, NULL));          // a wait would run the task itself
     ws_pool_wait(scene.pool);
     ws_store_relaxed(&scene.value, 0);
     CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, push_setter_below, NULL, NULL, &options), 0);
+    CU_ASSERT(test_until(is_set, NULL));
     ws_pool_wait(scene.pool);
     scene_end();
   }
