@@ -23,7 +23,7 @@
 ///
 /// A plain task, or a thread, that waits for a group with fibers helps to run them, but a fiber may need
 /// tasks that the wait must not run. So wait in fibers, or have more workers than tasks that wait so: one
-/// worker must be left.
+/// worker must be left. A fiber that yields in such a wait may let an unrelated fiber run there.
 ///
 /// A C++ exception may be thrown and caught in a fiber, and a fiber may wait in a catch block. An exception
 /// that leaves the fiber's function ends the process (std::terminate). pthread_exit(), thread cancellation,
