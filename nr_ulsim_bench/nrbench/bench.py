@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What ci/bench runs: pools against pools, recorded slots, pre-wake, tracing, scaling, scans, reduction,
-demos."""
+demos, latches."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from nrbench import host
 from nrbench.demos import plan as demos_plan
 from nrbench.demos import run as demos
 from nrbench.driver import BenchError, Driver
+from nrbench.latch import plan as latch_plan
+from nrbench.latch import run as latch
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.pi import plan as pi_plan
 from nrbench.pi import run as pi
@@ -37,7 +39,7 @@ from nrbench.verdict import all_verdicts
 
 # Parts with programs or reports of their own
 PREWAKE, TRACE, REPLAY, SCALE, SCAN, PI = "prewake", "trace", "replay", "scale", "scan", "pi"
-DEMOS = "demos"
+DEMOS, LATCH = "demos", "latch"
 FULL_PARTS = {"coliseum", DEMOS}  # that have a --full
 BUDGET_S, QUICK_BUDGET_S = 430.0, 90.0
 RESULTS, REPORT = "results.ndjson", "report.txt"
@@ -164,9 +166,21 @@ def run_demos(request: Request) -> None:
     demos.run(request.program.parents[1] / DEMOS, EXAMPLES, options, request.out)
 
 
+def run_latch(request: Request) -> None:
+    options = latch_plan.Options(host.cores(), request.quick, request.rounds, request.seed)
+    latch.run(request.program.with_name(latch.NAME), options, request.out)
+
+
 def run_named(request: Request) -> None:
     """The measurements that are made only if they are asked for by name."""
-    for part, run_part in ((TRACE, run_trace), (SCAN, run_scan), (PI, run_pi), (DEMOS, run_demos)):
+    named = (
+        (TRACE, run_trace),
+        (SCAN, run_scan),
+        (PI, run_pi),
+        (DEMOS, run_demos),
+        (LATCH, run_latch),
+    )
+    for part, run_part in named:
         if part in request.only:
             run_part(request)
 
@@ -227,6 +241,7 @@ def report_again(out: Path) -> None:
         scan.RESULTS: lambda: scan.report_again(out),
         pi.RESULTS: lambda: pi.report_again(out),
         demos.RESULTS: lambda: demos.report_again(out),
+        latch.RESULTS: lambda: latch.report_again(out),
     }
     there = [name for name in parts if (out / name).is_file()]
     if not there:

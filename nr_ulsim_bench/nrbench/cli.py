@@ -24,16 +24,8 @@ from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
 
-PARTS_AND_MORE = (
-    *PARTS,
-    bench.REPLAY,
-    bench.PREWAKE,
-    bench.TRACE,
-    bench.SCALE,
-    bench.SCAN,
-    bench.PI,
-    bench.DEMOS,
-)
+_NAMED = (bench.TRACE, bench.SCALE, bench.SCAN, bench.PI, bench.DEMOS, bench.LATCH)
+PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, *_NAMED)
 Part = Enum("Part", {name: name for name in PARTS_AND_MORE})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
 

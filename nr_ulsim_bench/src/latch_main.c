@@ -20,7 +20,7 @@ static const char usage[] =
     "keys:  how=threads        a thread for each client, pthread_rwlock_t\n"
     "           tasks          a plain task of the pool for each scan, pthread_rwlock_t\n"
     "           tasks-same     a plain task, with the latch of the fibers\n"
-    "           fibers         a fiber for each scan, which yields when it meets a held latch\n"
+    "           fibers         a fiber for each client, which yields when it meets a held latch\n"
     "           hints          as fibers, with the NUMA node of the table as a hint\n"
     "           cost-ws|cost-jump|cost-boost   no scans: what fibers of this library cost\n"
     "       scans=N            clients, each of which asks for one scan after the other\n"

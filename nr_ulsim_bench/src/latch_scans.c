@@ -85,20 +85,26 @@ static void *scan_in_thread(void *client)
   return NULL;
 }
 
-static void scan_in_pool(void *client);
+static void scan_in_task(void *client);
+
+static void scan_in_fiber(void *client)
+{
+  while (scan(client))
+    ws_yield(); // its next request is served after those of the others
+}
 
 static int ask(client_t *client)
 {
   const latch_how_t how = client->all->how.how;
   if (how != HOW_FIBERS && how != HOW_HINTS)
-    return ws_pool_push(client->all->pool, (ws_task_t){.func = scan_in_pool, .arg = client});
+    return ws_pool_push(client->all->pool, (ws_task_t){.func = scan_in_task, .arg = client});
   ws_fiber_options_t options;
   ws_fiber_options_default(&options);
   options.node = how == HOW_HINTS ? ws_node_hint(client->table->node) : WS_NODE_ANY;
-  return ws_fiber_push(client->all->pool, scan_in_pool, client, NULL, &options);
+  return ws_fiber_push(client->all->pool, scan_in_fiber, client, NULL, &options);
 }
 
-static void scan_in_pool(void *client_arg)
+static void scan_in_task(void *client_arg)
 {
   client_t *const client = client_arg;
   if (scan(client) && ask(client) != 0)

@@ -11,7 +11,7 @@ typedef enum {
   HOW_THREADS, ///< each client is a thread, pthread_rwlock_t
   HOW_TASKS,   ///< a scan is a plain task of the pool, pthread_rwlock_t
   HOW_SAME,    ///< a plain task, with the latch of the fibers, which blocks the worker
-  HOW_FIBERS,  ///< a fiber, which yields
+  HOW_FIBERS,  ///< each client is a fiber, which yields when it meets a held latch
   HOW_HINTS,   ///< a fiber with the table's node as a hint
 } latch_how_t;
 
