@@ -75,8 +75,9 @@ static bool report_ns(report_t *report, const char *key, double ns)
 void costs_measure(report_t *report, const cost_request_t *request)
 {
   const uint32_t count = request->count, tenth = count / 10;
-  const ping_t *const ping =
-      request->of == COST_WS ? &ping_ws : request->of == COST_JUMP ? &ping_jump : load_boost(report);
+  const ping_t *const ping = request->of == COST_WS     ? &ping_ws
+                             : request->of == COST_JUMP ? &ping_jump
+                                                        : load_boost(report);
   if (!ping)
     return;
   report_text(report, "version", ping->version);

@@ -30,7 +30,8 @@ static const char usage[] =
     "       hold=sleep|work    what a writer does meanwhile\n"
     "       hold_us=N gap_us=N how long it holds a block, and then none\n"
     "       warm_ms=N ms=N     time before the measurement, and of it\n"
-    "       count=N sleepers=N spread_ms=N   of cost-*: switches; fibers that sleep, until times so far apart\n";
+    "       count=N            of cost-*: switches\n"
+    "       sleepers=N spread_ms=N   of cost-*: fibers that sleep, until times so far apart\n";
 
 typedef struct {
   uint32_t how;

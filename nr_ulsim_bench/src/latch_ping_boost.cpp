@@ -101,5 +101,5 @@ bool sleeps(const std::uint64_t *deadline_ns, std::uint64_t *late_ns, std::uint3
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) const ping_t ping_boost = {
-    BOOST_LIB_VERSION, yields, hands_over, spawns, sleeps};
+extern "C" __attribute__((visibility("default")))
+const ping_t ping_boost = {BOOST_LIB_VERSION, yields, hands_over, spawns, sleeps};

@@ -7,13 +7,15 @@
 #include "ws_fiber.h"
 #include "ws_sync.h"
 
+#define AT_ONCE_MAX 100000u // sleepers
+
 /// Two fibers that take turns.
 typedef struct {
   ws_pool_t *pool;
   uint32_t count, at_once;
   ws_mutex_t mutex;
-  const void *last;   ///< fiber that locked last
-  uint32_t in_a_row;  ///< locks by the fiber that had locked before
+  const void *last;  ///< fiber that locked last
+  uint32_t in_a_row; ///< locks by the fiber that had locked before
   uint64_t begin_ns, end_ns;
   uint32_t begun, failed;
 } pair_t;
@@ -91,7 +93,7 @@ static void spawn_often(void *pair_arg)
   pair->end_ns = clock_now_ns();
 }
 
-/// Run @p func in so many fibers. The caller helps nobody, so that all of them run on the worker.
+/// Run @p func in so many fibers. The caller waits without a pool, so that all of them run on the worker.
 static double run(pair_t *pair, void (*func)(void *), uint32_t fibers)
 {
   pair->pool = make_pool();
@@ -136,8 +138,6 @@ static void sleep_once(void *sleeper_arg)
   ws_sleep_until(sleeper->deadline_ns);
   *sleeper->late_ns = clock_now_ns() - sleeper->deadline_ns;
 }
-
-#define AT_ONCE_MAX 100000u
 
 static bool ws_sleeps(const uint64_t *deadline_ns, uint64_t *late_ns, uint32_t count)
 {

@@ -216,8 +216,7 @@ latch_scanned_t latch_scans_read(const latch_scans_t *scans)
 void latch_scans_keep(latch_scans_t *scans, bool keep)
 {
   for (uint32_t i = 0; keep && i < scans->started; i++)
-    scans->client[i].blocks_before =
-        atomic_load_explicit(&scans->client[i].blocks, memory_order_relaxed);
+    scans->client[i].blocks_before = atomic_load_explicit(&scans->client[i].blocks, memory_order_relaxed);
   atomic_store_explicit(&scans->keep, keep, memory_order_relaxed);
 }
 

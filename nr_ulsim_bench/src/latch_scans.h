@@ -31,7 +31,7 @@ latch_scans_t *latch_scans_start(const latch_tables_t *tables, const nodes_t *no
 /// Sums over all clients since their start.
 typedef struct {
   uint64_t blocks, waits, wait_ns, wrong; ///< blocks summed up; latches that were held; sums that were wrong
-  uint64_t starved; ///< clients that have got no block since times were kept
+  uint64_t starved;                       ///< clients that have got no block since times were kept
 } latch_scanned_t;
 
 latch_scanned_t latch_scans_read(const latch_scans_t *scans);

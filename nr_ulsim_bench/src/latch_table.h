@@ -18,12 +18,12 @@ typedef struct {
 typedef struct {
   latch_block_t *block; ///< [blocks]
   char *memory;
-  uint64_t sum;  ///< of all words
-  int32_t node;  ///< the kernel's number
+  uint64_t sum; ///< of all words
+  int32_t node; ///< the kernel's number
 } latch_table_t;
 
 typedef struct {
-  latch_table_t *table; ///< [count]
+  latch_table_t *table;   ///< [count]
   uint32_t count, blocks; ///< tables, and blocks of each
   size_t block_bytes;
 } latch_tables_t;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -89,7 +90,8 @@ class Options:
         """Of the warm-up and of the measurement: with tasks that block, each client has two scans in each."""
         assert run.level is not None
         scan_ms = run.a_worker * run.level.round_trip_us() / 1000
-        return round(max(WARM_MS, 2 * scan_ms)), round(max(QUICK_MS if self.quick else MS, 2 * scan_ms))
+        least_ms = math.ceil(2 * scan_ms)
+        return max(WARM_MS, least_ms), max(QUICK_MS if self.quick else MS, least_ms)
 
     def seconds(self, run: Run) -> float:
         return PROCESS_S + (sum(self.spans_ms(run)) / 1000 if run.level else COSTS_S)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part latch: its plan, bounds and verdicts on made-up rounds; ws-latch itself."""
+
+import json
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nrbench import bench
+from nrbench.latch import plan
+from nrbench.latch.judge import Cell, bound, bound_share, collect, pays, verdicts
+from nrbench.latch.plan import BOOST, DEEP, FIBERS, HINTS, HOWS, MANY, NONE, SOURCE, Level, Options, Run
+from nrbench.latch.plot import draw_ratios
+from nrbench.latch.table import report
+
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
+needs_program = pytest.mark.skipif(
+    not (BUILD and (PROGRAMS / "ws-latch").is_file()), reason="WS_BENCH_BUILD names no build of ws-latch"
+)
+HOST = {
+    "bench": "host",
+    "cpu": "Some CPU",
+    "cores": 2,
+    "kernel": "6.8",
+    "commit": None,
+    "load": 0.0,
+    "rounds": 9,
+    "seed": 1,
+    "blocks": 16,
+    "block_bytes": 131072,
+    "missing": {},
+}
+HELD = {"threads": 250e3, "tasks": 10e3, "tasks-same": 10e3, "fibers": 240e3, "hints": 240e3}
+FREE = {"threads": 500e3, "tasks": 500e3, "tasks-same": 500e3, "fibers": 497e3, "hints": 497e3}
+COSTS = {"yield_ns": 50, "hand_over_ns": 200, "spawn_ns": 300, "spawn_many_ns": 100, "sleep_cpu_ms": 200}
+LATE = {"late_p50_us": 40, "late_p99_us": 90}
+ALL = {**COSTS, **LATE}
+
+
+def scan_line(level, how, number, per_s, **more):
+    waits = 0 if level.writers == 0 else 2 if how.startswith("tasks") else 60
+    return {
+        "bench": "latch",
+        "how": how,
+        "round": number,
+        "level": level._asdict(),
+        "a_worker": MANY,
+        "workers": 2,
+        "nodes": 1,
+        "work_us": 4.0,
+        "cpu_s": 1.0,
+        "block_count": per_s,
+        "blocks_per_s": per_s,
+        "starved": 0,
+        "waits_under_way": waits,
+        "wait_us": 600.0,
+        "hold_us": float(level.hold_us),
+        "scan_p50_us": 10.0,
+        "scan_p99_us": 20.0,
+        "scan_max_us": 30.0,
+    } | more
+
+
+def lines_of(held=None, free=None, costs=None, rounds=9, noise=0.005, **more):
+    jitter = random.Random(1)
+
+    def noisy(value):
+        return value * (1 + noise * jitter.uniform(-1, 1))
+
+    lines = []
+    for number in range(rounds):
+        for level, per_s in ((SOURCE, HELD | (held or {})), (NONE, FREE | (free or {}))):
+            lines += [scan_line(level, how, number, noisy(value), **more) for how, value in per_s.items()]
+        twice = {name: 2 * value for name, value in ALL.items()}
+        for how, values in (("cost-ws", ALL | (costs or {})), ("cost-boost", twice)):
+            about = {"bench": "latch", "how": how, "round": number, "version": "1", "sleepers": 10000}
+            lines.append(about | {name: noisy(value) for name, value in values.items()})
+    return [HOST, *lines]
+
+
+def words_of(lines):
+    return [verdict.split()[0] for verdict in verdicts(collect(lines))]
+
+
+def test_fibers_that_yield_reach_the_bound_and_cost_nothing_without_writers():
+    assert set(words_of(lines_of())) == {"PASS"}
+
+
+def test_fibers_that_are_slow_miss():
+    slow = lines_of({"fibers": 90e3}, {"fibers": 450e3}, {name: 3 * value for name, value in ALL.items()})
+    assert set(words_of(slow)) == {"MISS"}
+
+
+def test_few_rounds_leave_everything_open():
+    assert set(words_of(lines_of(rounds=3))) == {"OPEN"}
+
+
+def test_several_nodes_want_hints_to_help():
+    assert words_of(lines_of({"hints": 300e3}, nodes=2))[2] == "PASS"
+    assert words_of(lines_of({"hints": 200e3}, nodes=2))[2] == "MISS"
+
+
+def test_the_bound_is_the_smaller_of_waits_and_cpus():
+    """2 CPUs sum up a block in 4 µs: 500,000 a second. 32 clients a worker: 32 times as many as tasks."""
+    cell = Cell(SOURCE, MANY)
+    assert bound(collect(lines_of(rounds=1, noise=0)), cell) == {0: 320e3}
+    assert bound(collect(lines_of({"tasks": 20e3}, rounds=1, noise=0)), cell) == {0: 500e3}
+    assert bound_share(collect(lines_of(rounds=1, noise=0)), cell).value == pytest.approx(0.75)
+    assert bound(collect([HOST]), cell) == {} and bound_share(collect([HOST]), cell) is None
+
+
+def test_where_yielding_does_not_pay_the_report_says_so():
+    lines = lines_of(free={"fibers": 450e3})
+    assert pays(collect(lines), Cell(SOURCE, MANY)) == "PASS"
+    assert pays(collect(lines), Cell(NONE, MANY)) == "MISS"
+    text = "\n".join(report(collect(lines)))
+    assert "Yielding pays, (c) / (b): I/O, 1 ms, 32 a worker: 2" in text
+    assert "Yielding does not pay, (c) / (b): no writers, 32 a worker: 0.9" in text
+
+
+def test_the_report_has_waits_what_is_missing_and_what_failed():
+    lines = lines_of(starved=3)
+    lines[0] = HOST | {"missing": {BOOST: "not built"}}
+    lines.append({"bench": "latch", "how": FIBERS, "round": 9, "error": "killed"})
+    text = "\n".join(report(collect(lines)))
+    parts = ("(b) 2.0 of at most 2", "(c) 60.0 of at most 64", "missing: Boost.Fiber (not built)")
+    for part in (*parts, "1 times: fibers: killed", "up to 3 clients got no block"):
+        assert part in text
+
+
+def test_a_report_without_figures(tmp_path):
+    results = collect([HOST])
+    assert set(words_of([HOST])) == {"----"} and list(report(results))
+    assert draw_ratios(results, tmp_path / "latch.png") == [] and not list(tmp_path.iterdir())
+
+
+def test_each_round_has_every_way_at_every_level_and_every_library():
+    options = Options(cores=2, rounds=20, seed=5)
+    rounds = plan.make_rounds(options, {})
+    wanted = sorted([(str(cell), how) for cell in options.cells for how in HOWS])
+    for runs in rounds:
+        scans = [(str((run.level, run.a_worker)), run.how) for run in runs if run.level]
+        assert sorted(scans) == wanted
+        assert sorted(run.how for run in runs if not run.level) == sorted(plan.COSTS)
+    assert len({tuple(runs) for runs in rounds}) == 20 and rounds == plan.make_rounds(options, {})
+    assert all(run.how != BOOST for runs in plan.make_rounds(options, {BOOST: "no"}) for run in runs)
+
+
+def test_many_cpus_get_no_more_threads_than_can_be_made():
+    assert (SOURCE, DEEP) in Options(cores=2).cells
+    assert (SOURCE, DEEP) not in Options(cores=64).cells
+
+
+def test_tasks_that_block_have_time_for_two_scans_of_each_client():
+    options = Options(cores=2)
+    warm_ms, ms = options.spans_ms(Run(FIBERS, SOURCE, DEEP))
+    assert min(warm_ms, ms) >= 2 * DEEP * SOURCE.round_trip_us() / 1000 > plan.MS
+    assert options.spans_ms(Run(FIBERS, NONE, MANY)) == (plan.WARM_MS, plan.MS)
+
+
+def test_levels_have_names():
+    names = [level.name for level in plan.LEVELS]
+    assert names[:2] == ["no writers", "I/O, 0.02 ms"] and names[-1] == "CPU, 1 ms"
+    assert Level("sleep", 1000, 4) == SOURCE
+
+
+def ask(*words):
+    done = subprocess.run([PROGRAMS / "ws-latch", *words], capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+@needs_program
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("hold", ["sleep", "work"])
+def test_no_scan_sees_a_block_that_a_writer_holds(how, hold):
+    """The sum of a block is wrong while a writer holds it, and the program reports a sum that is wrong."""
+    small = ("scans=9", "workers=2", "tables=2", "blocks=3", "block_bytes=4096", "warm_ms=0", "ms=100")
+    status, answer = ask(f"how={how}", *small, "writers=2", f"hold={hold}", "hold_us=5", "gap_us=20")
+    assert status == 0 and answer["workers"] == 2 and "blocks_per_s" in answer
+
+
+@needs_program
+def test_without_writers_nothing_waits():
+    status, answer = ask("how=fibers", "scans=9", "workers=3", "writers=0", "warm_ms=0", "ms=20")
+    assert status == 0 and answer["waits"] == 0 and answer["holds"] == 0
+
+
+@needs_program
+@pytest.mark.parametrize("how", plan.COSTS)
+def test_each_library_has_its_costs(how):
+    if how == BOOST and not (PROGRAMS / "liblatch_boost.so").is_file():
+        pytest.skip("Boost.Fiber was not built")
+    status, answer = ask(f"how={how}", "count=20000", "sleepers=50", "spread_ms=5")
+    assert status == 0 and answer["yield_ns"] > 0
+    assert how == plan.JUMP or set(ALL) <= answer.keys()
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "word",
+    ["how=none", "scans=0", "workers=0", "tables=0", "blocks=0", "block_bytes=100", "hold=on", "ms=0", "x"],
+)
+def test_ws_latch_explains_what_it_does_not_understand(word):
+    status, answer = ask("how=fibers", word)
+    assert status == 1 and answer["error"]
+
+
+@needs_program
+def test_ws_latch_wants_a_block_for_each_writer_and_something_to_count():
+    assert ask("how=fibers", "tables=1", "blocks=2", "writers=3")[1]["error"].startswith("request: at least")
+    assert ask("how=cost-ws", "count=9")[1]["error"].startswith("request: count")
+
+
+@needs_program
+def test_a_quick_run_writes_results_report_and_plot(tmp_path, capsys, monkeypatch):
+    for name, value in {"QUICK_MS": 20, "WARM_MS": 5, "QUICK_COUNT": 1000, "BLOCK_BYTES": 4096}.items():
+        monkeypatch.setattr(plan, name, value)
+    request = bench.Request(PROGRAMS / "ws-bench", tmp_path, tmp_path, ("latch",), quick=True, rounds=1)
+    assert bench.run(request) == 0
+    assert sorted(os.listdir(tmp_path)) == ["latch.ndjson", "latch.png", "latch.txt"]
+    text = capsys.readouterr().out
+    assert "(c) fibers that yield" in text and "without a result" not in text
+    bench.report_again(tmp_path)
+    assert capsys.readouterr().out == text
+
+
+def test_ws_latch_may_be_missing(tmp_path):
+    request = bench.Request(tmp_path / "ws-bench", tmp_path, tmp_path, ("latch",))
+    with pytest.raises(bench.BenchError, match="libboost-context-dev"):
+        bench.run(request)
+
+
+def test_hints_are_a_way_of_their_own():
+    assert HINTS in HOWS and plan.words(Options(cores=4), Run(HINTS, SOURCE, MANY))[:3] == [
+        "how=hints",
+        "scans=128",
+        "workers=4",
+    ]
