@@ -128,7 +128,6 @@ static void begin_share(void *all_arg)
 static bool begin_in_pool(latch_scans_t *all)
 {
   const ws_task_t task = {.func = begin_share, .arg = all};
-  pthread_barrier_init(&all->all_workers, NULL, all->how.workers + 1);
   bool good = true;
   for (uint32_t i = 0; good && i < all->how.workers; i++)
     good = ws_pool_push(all->pool, task) == 0;
@@ -136,7 +135,6 @@ static bool begin_in_pool(latch_scans_t *all)
     abort(); // the others wait for it
   pthread_barrier_wait(&all->all_workers);
   pthread_barrier_wait(&all->all_workers);
-  pthread_barrier_destroy(&all->all_workers);
   return !atomic_load_explicit(&all->failed, memory_order_relaxed);
 }
 
@@ -149,7 +147,10 @@ static bool make_pool(latch_scans_t *all, const nodes_t *nodes)
   settings.workers = all->how.workers;
   settings.fifo = true;
   settings.pin_step = nodes->count > 1;
-  return ws_pool_create(&all->pool, &settings) == 0;
+  if (ws_pool_create(&all->pool, &settings) < 0)
+    return false;
+  pthread_barrier_init(&all->all_workers, NULL, all->how.workers + 1);
+  return true;
 }
 
 static void make_client(latch_scans_t *all, uint32_t index)
@@ -241,7 +242,10 @@ void latch_scans_free(latch_scans_t *scans)
 {
   if (!scans)
     return;
-  ws_pool_destroy(scans->pool);
+  if (scans->pool) {
+    ws_pool_destroy(scans->pool);
+    pthread_barrier_destroy(&scans->all_workers);
+  }
   free(scans->time_ns);
   free(scans->client);
   free(scans);
