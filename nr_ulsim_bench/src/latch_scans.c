@@ -17,6 +17,7 @@ typedef struct {
   uint64_t asked_ns;
   pthread_t thread;
   _Atomic uint64_t blocks, waits, wait_ns, wrong; ///< written by the present scan only
+  _Atomic uint64_t wait_begin_ns;                 ///< of the wait under way, 0 = none
   uint64_t blocks_before;                         ///< when times began to be kept
 } client_t;
 
@@ -42,7 +43,9 @@ static uint64_t scan_block(client_t *client, latch_block_t *block)
 {
   if (!latch_try_shared(&block->latch)) {
     const uint64_t begin_ns = clock_now_ns();
+    atomic_store_explicit(&client->wait_begin_ns, begin_ns, memory_order_relaxed);
     latch_lock_shared(&block->latch);
+    atomic_store_explicit(&client->wait_begin_ns, 0, memory_order_relaxed);
     add(&client->wait_ns, clock_now_ns() - begin_ns);
     add(&client->waits, 1);
   }
@@ -203,8 +206,11 @@ latch_scans_t *latch_scans_start(const latch_tables_t *tables, const nodes_t *no
 latch_scanned_t latch_scans_read(const latch_scans_t *scans)
 {
   latch_scanned_t sum = {0};
+  const uint64_t now_ns = clock_now_ns();
   for (uint32_t i = 0; i < scans->started; i++) {
     const client_t *const client = &scans->client[i];
+    const uint64_t begin_ns = atomic_load_explicit(&client->wait_begin_ns, memory_order_relaxed);
+    sum.wait_ns += begin_ns > 0 && begin_ns < now_ns ? now_ns - begin_ns : 0;
     sum.blocks += atomic_load_explicit(&client->blocks, memory_order_relaxed);
     sum.waits += atomic_load_explicit(&client->waits, memory_order_relaxed);
     sum.wait_ns += atomic_load_explicit(&client->wait_ns, memory_order_relaxed);

@@ -28,7 +28,7 @@ typedef struct latch_scans_s latch_scans_t;
 latch_scans_t *latch_scans_start(const latch_tables_t *tables, const nodes_t *nodes,
                                  const latch_scanning_t *how);
 
-/// Sums over all clients since their start.
+/// Sums over all clients since their start; wait_ns has the waits under way, too.
 typedef struct {
   uint64_t blocks, waits, wait_ns, wrong; ///< blocks summed up; latches that were held; sums that were wrong
   uint64_t starved;                       ///< clients that have got no block since times were kept

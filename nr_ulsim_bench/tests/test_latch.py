@@ -118,8 +118,8 @@ def test_where_yielding_does_not_pay_the_report_says_so():
     assert pays(collect(lines), Cell(SOURCE, MANY)) == "PASS"
     assert pays(collect(lines), Cell(NONE, MANY)) == "MISS"
     text = "\n".join(report(collect(lines)))
-    assert "Yielding pays, (c) / (b): I/O, 1 ms, 32 a worker: 2" in text
-    assert "Yielding does not pay, (c) / (b): no writers, 32 a worker: 0.9" in text
+    assert "Yielding pays, (c) / (b):\n  I/O, 1 ms, 32 clients a worker: 2" in text
+    assert "Yielding does not pay, (c) / (b):\n  no writers, 32 clients a worker: 0.9" in text
 
 
 def test_the_report_has_waits_what_is_missing_and_what_failed():

@@ -105,8 +105,8 @@ def _where_it_pays(results: Results) -> Iterator[str]:
     for word, title in words.items():
         cells = [cell for cell in _ordered(results) if pays(results, cell) == word]
         if cells:
-            names = (f"{c.level.name}, {c.a_worker} a worker: {results.ratio(c)}" for c in cells)
-            yield f"{title}, (c) / (b): " + "; ".join(names)
+            yield f"{title}, (c) / (b):"
+            yield from (f"  {c.level.name}, {c.a_worker} clients a worker: {results.ratio(c)}" for c in cells)
 
 
 def _ordered(results: Results) -> list[Cell]:
