@@ -172,6 +172,7 @@ static void use_half(void *unused)
 {
   (void)unused;
   volatile char used[WS_FIBER_STACK_BYTES / 2];
+  __asm__ volatile("" : : "r"(used) : "memory"); // else the compiler makes a few variables of it
   for (uint32_t i = 0; i < sizeof used; i += 1024)
     used[i] = 1;
   ws_latch_wait(&latch);
