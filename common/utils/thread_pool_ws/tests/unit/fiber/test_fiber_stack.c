@@ -172,7 +172,7 @@ static void use_half(void *unused)
 {
   (void)unused;
   static volatile size_t half = WS_FIBER_STACK_BYTES / 2;
-  const size_t bytes = half; // not a constant: else the memory may be split, or lie on a sanitizer's own stack
+  const size_t bytes = half; // no constant: else the memory may be split, or lie on a sanitizer's stack
   volatile char *used = __builtin_alloca(bytes);
   for (size_t i = 0; i < bytes; i += 1024)
     used[i] = 1;
