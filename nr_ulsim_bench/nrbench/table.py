@@ -64,6 +64,12 @@ def busy_lines(host: dict[str, Any]) -> Iterator[str]:
         yield f"note: load {host['load']} at the start: the figures show other programs, too"
 
 
+def failure_lines(errors: Sequence[str]) -> Iterator[str]:
+    """How often each error came, for parts with a report of their own."""
+    for error, count in sorted(Counter(errors).items()):
+        yield f"without a result: {count} times: {error}"
+
+
 def pool_order(key: Key) -> tuple[int, str, int]:
     return _ORDER.get(key.backend, len(_ORDER)), key.mode, key.workers
 

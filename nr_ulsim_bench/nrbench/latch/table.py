@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Iterator
 
 from nrbench.claims import Rounds, round_ratio
 from nrbench.latch.judge import COST_NAMES, Cell, Results, bound_share, median, pays, verdicts
 from nrbench.latch.plan import BOOST, COSTS, FIBERS, HINTS, HOWS, JUMP, SAME, TASKS, THREADS, WS
-from nrbench.table import busy_lines, host_line, layout
+from nrbench.table import busy_lines, failure_lines, host_line, layout
 
 TITLES = {
     THREADS: "(a) a thread a client, pthread_rwlock_t",
@@ -117,8 +116,7 @@ def notes(results: Results) -> Iterator[str]:
     yield from busy_lines(results.host)
     for name, reason in results.host["missing"].items():
         yield f"missing: {COST_TITLES[name]} ({reason})"
-    for error, count in sorted(Counter(results.errors).items()):
-        yield f"without a result: {count} times: {error}"
+    yield from failure_lines(results.errors)
 
 
 def report(results: Results) -> Iterator[str]:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from typing import Iterator
 
 from nrbench.backends import OWN
 from nrbench.claims import round_ratio
 from nrbench.pi.judge import Results, mean_and_deviation, verdicts
 from nrbench.pi.plan import PINNED, RIVALS
-from nrbench.table import busy_lines, host_line, layout
+from nrbench.table import busy_lines, failure_lines, host_line, layout
 
 TITLES = {
     OWN: "ws_reduce, floating",
@@ -38,8 +37,7 @@ def notes(results: Results) -> Iterator[str]:
     yield from busy_lines(results.host)
     for name, reason in results.host["missing"].items():
         yield f"missing: {name} ({reason})"
-    for error, count in sorted(Counter(results.errors).items()):
-        yield f"without a result: {count} times: {error}"
+    yield from failure_lines(results.errors)
 
 
 def report(results: Results) -> Iterator[str]:

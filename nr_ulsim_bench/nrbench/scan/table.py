@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Iterator
 
 from nrbench.claims import round_ratio
 from nrbench.scan.judge import READS, STEPS, TRIADS, Results, median, verdicts
-from nrbench.table import busy_lines, host_line, layout
+from nrbench.table import busy_lines, failure_lines, host_line, layout
 
 TITLES = {
     "one": "(a) one thread",
@@ -46,8 +45,7 @@ def notes(results: Results) -> Iterator[str]:
         yield f"note: {results.host['note']}"
     if results.misplaced:
         yield f"note: {results.misplaced} blocks do not lie on the node that they were written on"
-    for error, count in sorted(Counter(results.errors).items()):
-        yield f"without a result: {count} times: {error}"
+    yield from failure_lines(results.errors)
 
 
 def report(results: Results) -> Iterator[str]:
