@@ -143,25 +143,14 @@ constexpr int CLAIMED = -2;
 /// The future has gone.
 constexpr int LEFT = -3;
 
-/// The record of a task with a future. It belongs to both the queue and the future. The task ends when the
-/// first of them begins it; the record, when both have left.
+/// A record that belongs to both the queue and the future, until both have left. Its body ends before.
 template <typename Body>
-struct claimable_of final : record {
-  explicit claimable_of(Body &&made) : record{settle_this}, body(std::move(made)) {}
-  claimable_of(const claimable_of &) = delete;
-  claimable_of &operator=(const claimable_of &) = delete;
-  ~claimable_of() {} // the body has been destroyed
+struct shared_record : record {
+  shared_record(const record &verbs, Body &&made) : record(verbs), body(std::move(made)) {}
+  shared_record(const shared_record &) = delete;
+  shared_record &operator=(const shared_record &) = delete;
+  ~shared_record() {} // the body has been destroyed
 
-  static void settle_this(record *base, int why) noexcept
-  {
-    claimable_of *self = static_cast<claimable_of *>(base);
-    // acq_rel: the thread that begins it sees the body, and one that comes later does not touch it
-    if (why != LEFT && !self->begun.exchange(true, std::memory_order_acq_rel))
-      self->finish(why == CLAIMED ? RUNS : why);
-    // acq_rel: the use by the one that leaves first comes before the end of the record
-    if (why != CLAIMED && self->left.exchange(true, std::memory_order_acq_rel))
-      unmake(self);
-  }
   void finish(int why) noexcept
   {
     auto last = body.last();
@@ -172,30 +161,52 @@ struct claimable_of final : record {
     body.~Body();
     last();
   }
+  /// @return whether the other one has left before
+  bool leave() noexcept
+  {
+    // acq_rel: the use by the one that leaves first comes before the end of the record
+    return left.exchange(true, std::memory_order_acq_rel);
+  }
 
-  std::atomic<bool> begun{false}, left{false};
+  std::atomic<bool> left{false};
   union {
     Body body;
   };
 };
 
-/// The record of a fiber with a future: only the fiber begins it. It belongs to both, as above.
+/// The record of a task with a future. The task ends when the first of the two begins it.
 template <typename Body>
-struct fiber_of final : record {
-  explicit fiber_of(Body &&made) : record{settle_this, wait_this}, body(std::move(made)) {}
-  fiber_of(const fiber_of &) = delete;
-  fiber_of &operator=(const fiber_of &) = delete;
-  ~fiber_of() {} // the body has been destroyed
+struct claimable_of final : shared_record<Body> {
+  explicit claimable_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
+
+  static void settle_this(record *base, int why) noexcept
+  {
+    claimable_of *self = static_cast<claimable_of *>(base);
+    // acq_rel: the thread that begins it sees the body, and one that comes later does not touch it
+    if (why != LEFT && !self->begun.exchange(true, std::memory_order_acq_rel))
+      self->finish(why == CLAIMED ? RUNS : why);
+    if (why != CLAIMED && self->leave())
+      unmake(self);
+  }
+
+  std::atomic<bool> begun{false};
+};
+
+/// The record of a fiber with a future: only the fiber begins it.
+template <typename Body>
+struct fiber_of final : shared_record<Body> {
+  explicit fiber_of(Body &&made) : shared_record<Body>({settle_this, wait_this}, std::move(made)) {}
 
   static void settle_this(record *base, int why) noexcept
   {
     fiber_of *self = static_cast<fiber_of *>(base);
     if (why == CLAIMED)
       return;
-    if (why != LEFT)
+    if (why != LEFT) {
       self->finish(why);
-    // acq_rel: as in claimable_of
-    if (self->left.exchange(true, std::memory_order_acq_rel))
+      ws_latch_count_down(&self->done, 1);
+    }
+    if (self->leave())
       unmake(self);
   }
   static bool wait_this(record *base) noexcept
@@ -205,23 +216,8 @@ struct fiber_of final : record {
     ws_latch_wait(&static_cast<fiber_of *>(base)->done);
     return true;
   }
-  void finish(int why) noexcept
-  {
-    auto last = body.last();
-    if (why == RUNS)
-      body.run(last);
-    else
-      body.drop(last, why);
-    body.~Body();
-    last();
-    ws_latch_count_down(&done, 1);
-  }
 
-  std::atomic<bool> left{false};
   ws_latch_t done = WS_LATCH_INIT(1);
-  union {
-    Body body;
-  };
 };
 
 template <typename Future>
