@@ -69,6 +69,8 @@ static sim_ps_t log_uniform_ps(double us_min, double us_max)
 /// The thread stands still, and its CPU with it.
 static void stall(sim_ps_t ps)
 {
+  if (sim_self->generation != sim_generation)
+    sim_await_cpu();
   sim_self->stalled = true;
   sim_stalled++;
   sim_self->now_ps += ps;

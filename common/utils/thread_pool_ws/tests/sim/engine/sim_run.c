@@ -18,6 +18,7 @@ sim_cpu_t sim_cpu[SIM_CPUS_MAX];
 sim_thread_t *sim_self;
 uint64_t sim_points, sim_switches;
 sim_ps_t sim_ahead_ps;
+uint32_t sim_generation;
 
 void sim_threads_reset(void)
 {
@@ -77,13 +78,18 @@ static void leave(void)
   sim_self = self;
 }
 
+/// The event with which it goes on is the one of the CPU that takes it, or has taken it already.
+void sim_await_cpu(void)
+{
+  leave();
+}
+
 void sim_give_way(void)
 {
-  if (sim_self->state == SIM_RUNNING)
-    sim_event_add((sim_event_t){.at_ps = sim_self->now_ps,
-                                .kind = SIM_EVENT_RUN,
-                                .subject = sim_self->index,
-                                .generation = sim_self->generation});
+  sim_event_add((sim_event_t){.at_ps = sim_self->now_ps,
+                              .kind = SIM_EVENT_RUN,
+                              .subject = sim_self->index,
+                              .generation = sim_self->generation});
   leave();
 }
 
@@ -149,9 +155,12 @@ static void time_out(sim_thread_t *thread, sim_ps_t at_ps)
            sim_wake_draw(&sim_machine.timer, sim_idle_ps(cpu, at_ps), sim_random_unit()));
 }
 
-static void run(sim_thread_t *thread)
+static void run(sim_thread_t *thread, sim_ps_t at_ps)
 {
+  if (at_ps != thread->now_ps)
+    sim_finding("engine: thread %u is at another time than its event", thread->index + 1);
   sim_self = thread;
+  sim_generation = thread->generation;
   sim_disturb_begins();
   sim_fiber_run(&thread->fiber);
   sim_self = NULL;
@@ -170,7 +179,7 @@ static void happen(const sim_event_t *event)
     if (event->kind == SIM_EVENT_TIMEOUT)
       time_out(sim_thread[event->subject], event->at_ps);
     else
-      run(sim_thread[event->subject]);
+      run(sim_thread[event->subject], event->at_ps);
   }
 }
 

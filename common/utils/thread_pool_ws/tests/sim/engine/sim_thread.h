@@ -102,12 +102,21 @@ static inline void sim_charge(sim_ps_t ps)
 /// @brief Let all threads that are due before the running thread go first.
 void sim_give_way(void);
 
+/// The running thread's generation when it began to run: a thread of another one has lost its CPU since, by
+/// what it did itself (it woke a thread that goes first, or left the CPUs it may use).
+extern uint32_t sim_generation;
+
+/// @brief The running thread, which has lost its CPU, goes on when a CPU has taken it.
+void sim_await_cpu(void);
+
 static inline void sim_step(sim_ps_t ps)
 {
+  if (sim_self->generation != sim_generation)
+    sim_await_cpu();
   sim_charge(ps);
   if (sim_self->now_ps >= sim_detour_at_ps || sim_quota_left_ps <= 0)
     sim_disturb();
-  if (sim_event_soonest_ps < sim_self->now_ps - sim_ahead_ps || sim_self->state != SIM_RUNNING)
+  if (sim_event_soonest_ps < sim_self->now_ps - sim_ahead_ps)
     sim_give_way();
 }
 
