@@ -6,6 +6,9 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 test_seconds_max=300
+# A test of the library says that it takes two processors (PROCESSORS in CMake): this many let ctest run as
+# many tests side by side as there are CPUs. A step that wants each test alone sets 1.
+test_processors=$((2 * $(nproc)))
 # Presets that name no compiler take the machine's; a step that names gcc means it.
 GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
 WRAP=()
@@ -75,7 +78,7 @@ run_tests() {
   junit="$PWD/build-ci/$preset/junit.xml"
   rm -f "$junit"
   "${WRAP[@]}" ctest --test-dir "build-ci/$preset" --output-on-failure --no-tests=error \
-    --timeout "$test_seconds_max" --output-junit "$junit" "$@" || code=$?
+    --timeout "$test_seconds_max" --parallel "$test_processors" --output-junit "$junit" "$@" || code=$?
   [ -f "$junit" ] || return "$code"
   tests=$(junit_attribute "$junit" tests)
   bad=$(junit_attribute "$junit" failures)
@@ -109,7 +112,8 @@ probe_starts() {
   done
 }
 
-# pytest_counted <name> <folder, file or option>...   runs their tests, counts them
+# pytest_counted <name> <folder, file or option>...   runs their tests, counts them. With the option "-n <N>"
+# N processes share the tests.
 pytest_counted() {
   local junit="$PWD/build-ci/$1.xml" code tests bad skips
   mkdir -p build-ci && rm -f "$junit"

@@ -28,8 +28,9 @@ class Ratio(NamedTuple):
 
 
 def round_ratio(of: Rounds, to: Rounds) -> Ratio | None:
-    """Median over the rounds of the ratio in a round. None: no round has both."""
-    ratios = [of[number] / to[number] for number in sorted(of.keys() & to.keys())]
+    """Median over the rounds of the ratio in a round. None: no round has both. A round in which the divisor
+    is 0, because nothing was done in its time, has no ratio."""
+    ratios = [of[number] / to[number] for number in sorted(of.keys() & to.keys()) if to[number] != 0]
     return Ratio(statistics.median(ratios), median_interval(ratios)) if ratios else None
 
 

@@ -17,6 +17,11 @@ def test_rounds_that_only_one_side_has_do_not_count():
     assert round_ratio({0: 1.0}, {1: 1.0}) is None
 
 
+def test_a_round_in_which_nothing_was_done_has_no_ratio():
+    assert round_ratio({0: 4.0, 1: 6.0}, {0: 0.0, 1: 2.0}).value == 3.0
+    assert round_ratio({0: 4.0}, {0: 0.0}) is None
+
+
 def test_five_rounds_have_an_interval():
     found = round_ratio({n: 1.0 + n / 100 for n in range(5)}, dict.fromkeys(range(5), 1.0))
     assert found.value == pytest.approx(1.02)

@@ -12,9 +12,10 @@ from nrbench.sweep.figures import RX
 
 
 @pytest.fixture(autouse=True)
-def close_all():
+def all_are_closed():
+    before = plt.get_fignums()
     yield
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
 
 
 def drawn(result):
