@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_alarm.c
-/// ws_alarm.h: a pairing heap (Fredman et al. 1986) of records, and the thread. The heap's links lie in the
-/// records, so that no wait can fail for want of memory.
+/// ws_alarm.h: the thread. It is woken only for a time that is sooner than the one until which it sleeps. A
+/// wait that ends before its deadline leaves that time as it is, so that most time limits cause no wake.
 #define _GNU_SOURCE // pthread_setname_np
 #include "ws_alarm.h"
 
@@ -13,70 +13,17 @@
 #include "ws_resume.h"
 #include "ws_stack.h"
 
-/// The later of the two becomes the first child of the other.
-static ws_waiter_t *meld(ws_waiter_t *a, ws_waiter_t *b)
-{
-  if (!a || !b)
-    return a ? a : b;
-  ws_waiter_t *first = a->deadline_ns <= b->deadline_ns ? a : b, *later = first == a ? b : a;
-  later->sibling = first->child;
-  if (later->sibling)
-    later->sibling->parent = later;
-  later->parent = first;
-  first->child = later;
-  return first;
-}
+/// Waits that are ended under one hold of the lock: fibers that begin or end a wait need it, too.
+#define AT_ONCE 64u
 
-/// Meld siblings in pairs, then the pairs from the last to the first.
-static ws_waiter_t *meld_all(ws_waiter_t *sibling)
-{
-  ws_waiter_t *pairs = NULL;
-  while (sibling) {
-    ws_waiter_t *a = sibling, *b = a->sibling;
-    sibling = b ? b->sibling : NULL;
-    a->sibling = a->parent = NULL;
-    if (b)
-      b->sibling = b->parent = NULL;
-    ws_waiter_t *pair = meld(a, b);
-    pair->sibling = pairs;
-    pairs = pair;
-  }
-  ws_waiter_t *root = NULL;
-  while (pairs) {
-    ws_waiter_t *next = pairs->sibling;
-    pairs->sibling = NULL;
-    root = meld(root, pairs);
-    pairs = next;
-  }
-  return root;
-}
-
-/// The caller holds the lock.
-static void take_out(ws_waiter_t *waiter)
-{
-  ws_waiter_t *below = meld_all(waiter->child);
-  if (ws_fiber_process.alarms == waiter) {
-    ws_fiber_process.alarms = below;
-  } else {
-    if (waiter->parent->child == waiter)
-      waiter->parent->child = waiter->sibling;
-    else
-      waiter->parent->sibling = waiter->sibling;
-    if (waiter->sibling)
-      waiter->sibling->parent = waiter->parent;
-    ws_fiber_process.alarms = meld(ws_fiber_process.alarms, below);
-  }
-  waiter->child = waiter->sibling = waiter->parent = NULL;
-  waiter->in_alarms = false;
-}
-
-/// End all waits whose time is over. The caller holds the lock. @return records to resume
+/// End waits whose time is over. The caller holds the lock. @return records to resume
 static ws_waiter_t *end_due(uint64_t now_ns)
 {
+  ws_alarm_heap_t *heap = &ws_fiber_process.alarms;
   ws_waiter_t *removed = NULL, **last = &removed;
-  ws_waiter_t *waiter;
-  while ((waiter = ws_fiber_process.alarms) != NULL && waiter->deadline_ns <= now_ns) {
-    take_out(waiter);
+  for (uint32_t i = 0; i < AT_ONCE && ws_alarm_heap_first_ns(heap) <= now_ns; i++) {
+    ws_waiter_t *waiter = heap->entry[0].waiter;
+    ws_alarm_heap_remove(heap, waiter);
     if (!ws_lot_end(waiter, WS_ENDED_TIME))
       continue;
     *last = waiter;
@@ -86,12 +33,12 @@ static ws_waiter_t *end_due(uint64_t now_ns)
   return removed;
 }
 
-/// The caller holds the lock. @return when the thread has to do something; 0 = never
+/// The caller holds the lock. @return when the thread has to do something; UINT64_MAX = never
 static uint64_t next_ns(void)
 {
   const uint64_t trim_ns = ws_fiber_process.trim_due_ns;
-  const uint64_t wait_ns = ws_fiber_process.alarms ? ws_fiber_process.alarms->deadline_ns : 0;
-  return wait_ns == 0 || (trim_ns != 0 && trim_ns < wait_ns) ? trim_ns : wait_ns;
+  const uint64_t wait_ns = ws_alarm_heap_first_ns(&ws_fiber_process.alarms);
+  return trim_ns != 0 && trim_ns < wait_ns ? trim_ns : wait_ns;
 }
 
 /// The caller holds the lock. @return whether stacks may be idle for long
@@ -127,20 +74,22 @@ static void *run(void *unused)
 {
   (void)unused;
   unpin();
+  ws_os_timer_slack(1);
   ws_fiber_process_t *process = &ws_fiber_process;
   for (;;) {
     const uint64_t now_ns = ws_os_now_ns();
     pthread_mutex_lock(&process->alarm_lock);
     ws_waiter_t *removed = end_due(now_ns);
     const bool trims = take_trim(now_ns);
-    const uint64_t until_ns = next_ns();
+    const uint64_t until_ns = removed || trims ? 0 : next_ns(); // 0: it looks again before it sleeps
+    process->alarm_sleeps_until_ns = until_ns;
     const uint32_t seen = ws_load_relaxed(&process->alarm_changed); // relaxed: it changes under the lock
     pthread_mutex_unlock(&process->alarm_lock);
     ws_resume(removed);
     if (trims)
       trim(now_ns);
-    else if (!removed)
-      ws_os_futex_wait_until(&process->alarm_changed, seen, until_ns);
+    else if (until_ns != 0)
+      ws_os_futex_wait_until(&process->alarm_changed, seen, until_ns == UINT64_MAX ? 0 : until_ns);
   }
   return NULL;
 }
@@ -157,36 +106,38 @@ static bool start(void)
   return ws_fiber_process.alarm_runs;
 }
 
-/// The caller holds the lock. The thread must look again: what it waits for comes sooner.
-static void announce(void)
+/// The caller holds the lock. @return whether the thread must be woken: it sleeps for longer
+static bool announce(uint64_t at_ns)
 {
+  if (at_ns >= ws_fiber_process.alarm_sleeps_until_ns)
+    return false;
+  ws_fiber_process.alarm_sleeps_until_ns = at_ns;
   ws_add_relaxed(&ws_fiber_process.alarm_changed, 1); // relaxed: under the lock
+  return true;
+}
+
+static void wake(void)
+{
+  ws_os_futex_wake(&ws_fiber_process.alarm_changed, 1);
 }
 
 bool ws_alarm_add(ws_waiter_t *waiter)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
   pthread_mutex_lock(&process->alarm_lock);
-  const bool runs = start();
-  bool is_first = false;
-  if (runs) {
-    waiter->in_alarms = true;
-    process->alarms = meld(process->alarms, waiter);
-    is_first = process->alarms == waiter;
-    if (is_first)
-      announce();
-  }
+  const bool added = start() && ws_alarm_heap_add(&process->alarms, waiter);
+  const bool wakes = added && announce(waiter->deadline_ns);
   pthread_mutex_unlock(&process->alarm_lock);
-  if (is_first)
-    ws_os_futex_wake(&process->alarm_changed, 1);
-  return runs;
+  if (wakes)
+    wake();
+  return added;
 }
 
 void ws_alarm_remove(ws_waiter_t *waiter)
 {
   pthread_mutex_lock(&ws_fiber_process.alarm_lock);
-  if (waiter->in_alarms)
-    take_out(waiter);
+  if (waiter->alarm_place != 0)
+    ws_alarm_heap_remove(&ws_fiber_process.alarms, waiter);
   pthread_mutex_unlock(&ws_fiber_process.alarm_lock);
 }
 
@@ -194,12 +145,12 @@ void ws_alarm_trim(void)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
   pthread_mutex_lock(&process->alarm_lock);
-  const bool sooner = process->trim_due_ns == 0 && start();
-  if (sooner) {
+  bool wakes = false;
+  if (process->trim_due_ns == 0 && start()) {
     process->trim_due_ns = ws_os_now_ns() + WS_STACK_IDLE_NS;
-    announce();
+    wakes = announce(process->trim_due_ns);
   }
   pthread_mutex_unlock(&process->alarm_lock);
-  if (sooner)
-    ws_os_futex_wake(&process->alarm_changed, 1);
+  if (wakes)
+    wake();
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "../include/ws_sync.h"
+#include "ws_alarm_heap.h"
 #include "ws_fiber_types.h"
 
 #define WS_LOT_BUCKETS 256u
@@ -59,11 +60,12 @@ typedef struct {
   ws_bucket_t bucket[WS_LOT_BUCKETS];
   pthread_mutex_t cancel_lock[WS_CANCEL_LOCKS];
 
-  pthread_mutex_t alarm_lock; ///< of the next fields
-  ws_waiter_t *alarms;        ///< heap of waits with a time limit, the earliest at its root
-  bool alarm_runs;            ///< the thread has been started
-  uint64_t trim_due_ns;       ///< when it looks for stacks to trim; 0 = not at all
-  ws_au32_t alarm_changed;    ///< S futex of that thread: a new earliest
+  pthread_mutex_t alarm_lock;     ///< of the next fields
+  ws_alarm_heap_t alarms;         ///< waits of fibers with a time limit
+  bool alarm_runs;                ///< the thread has been started
+  uint64_t alarm_sleeps_until_ns; ///< the thread looks again then, or before
+  uint64_t trim_due_ns;           ///< when it looks for stacks to trim; 0 = not at all
+  ws_au32_t alarm_changed;        ///< S futex of that thread: it must look before
 
   pthread_mutex_t stack_lock; ///< of the next fields
   ws_shelf_t shelf[WS_STACK_CLASSES];

@@ -93,8 +93,7 @@ struct ws_waiter_s {
   void *arg;              ///< I
   // The alarms'.
   uint64_t deadline_ns; ///< I UINT64_MAX = none
-  bool in_alarms;
-  struct ws_waiter_s *child, *sibling, *parent; ///< parent: or the sibling before
+  uint32_t alarm_place; ///< in the heap, from 1; 0 = not in it
   // The cancel token's.
   struct ws_cancel_s *cancel; ///< I NULL = none
   struct ws_waiter_s *cancel_next, *cancel_before;

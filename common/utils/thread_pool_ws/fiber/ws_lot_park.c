@@ -56,7 +56,7 @@ int ws_lot_park(const void *address, ws_may_park_t may_park, void *arg, uint64_t
   if (fiber && (deadline_ns == UINT64_MAX || ws_alarm_add(&waiter))) {
     fiber->waiter = &waiter;
     ws_fiber_leave(fiber, WS_WANTS_PARK);
-    if (deadline_ns != UINT64_MAX)
+    if (deadline_ns != UINT64_MAX && waiter.ended_by != WS_ENDED_TIME)
       ws_alarm_remove(&waiter);
   } else { // a thread; or the alarms have none, so the worker blocks
     waiter.fiber = NULL;

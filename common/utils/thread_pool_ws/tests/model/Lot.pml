@@ -112,7 +112,7 @@ inline return_from_wait(f)
 {
 #ifndef KEEP_ALARM
   if
-  :: f == 0 -> lock(alarms); alarm_set = false; unlock(alarms)
+  :: f == 0 && ended_by[f] != TIME -> lock(alarms); alarm_set = false; unlock(alarms)
   :: else
   fi;
 #endif
@@ -198,7 +198,9 @@ active proctype alarm()
   do
   :: atomic { alarm_set && !alarms -> alarms = true };
      assert(record[0]);
+     alarm_set = false;
      lock(bucket);
+     assert(record[0]);
 #ifdef TWICE
      if
      :: record[0] && !queued[0] && !ended[0] && ended_by[0] != NOTHING -> resumers++; removed = true
@@ -216,7 +218,7 @@ active proctype alarm()
      unlock(bucket);
      unlock(alarms);
      if
-     :: removed -> resume(0)
+     :: removed -> assert(record[0]); resume(0)
      :: else
      fi;
      break

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_alarm.c
+/// Time limits: the heap of deadlines, and how often its thread is woken. Linked with --wrap=ws_os_map:
+/// memory runs out when the test says so; and with --wrap=ws_os_futex_wake: wakes of the alarm thread are
+/// counted.
+#include "../../../fiber/ws_fiber_process.h"
+#include "fiber_scene.h"
+
+#define HOUR_NS UINT64_C(3600000000000)
+
+void *__real_ws_os_map(size_t bytes);
+void *__wrap_ws_os_map(size_t bytes);
+void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
+void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
+
+static bool no_memory; ///< main thread only, while no other thread maps any
+static ws_au32_t wakes;
+
+void *__wrap_ws_os_map(size_t bytes)
+{
+  return no_memory ? NULL : __real_ws_os_map(bytes);
+}
+
+void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+{
+  if (word == &ws_fiber_process.alarm_changed)
+    ws_add_relaxed(&wakes, 1);
+  __real_ws_os_futex_wake(word, count);
+}
+
+#define WAITS 1000u
+
+static ws_waiter_t waits[WAITS];
+
+/// Every entry is not earlier than the one above it, and each record holds its place.
+static bool is_sound(const ws_alarm_heap_t *heap)
+{
+  for (uint32_t i = 0; i < heap->count; i++) {
+    if (heap->entry[i].deadline_ns < heap->entry[i > 0 ? (i - 1) / 4 : 0].deadline_ns)
+      return false;
+    if (heap->entry[i].waiter->alarm_place != i + 1)
+      return false;
+  }
+  return true;
+}
+
+/// Waits in and out of the heap in a random order, some of them with equal deadlines; then all by their time.
+static void test_heap(void)
+{
+  ws_alarm_heap_t heap = {0};
+  uint64_t random = test_seed();
+  uint32_t in = 0;
+  memset(waits, 0, sizeof waits);
+  CU_ASSERT_EQUAL(ws_alarm_heap_first_ns(&heap), UINT64_MAX);
+  for (uint32_t i = 0; i < 20 * WAITS; i++) {
+    ws_waiter_t *waiter = &waits[test_random(&random) % WAITS];
+    if (waiter->alarm_place != 0) {
+      ws_alarm_heap_remove(&heap, waiter);
+      in--;
+    } else {
+      waiter->deadline_ns = test_random(&random) % 500;
+      CU_ASSERT_FATAL(ws_alarm_heap_add(&heap, waiter));
+      in++;
+    }
+    if (i % 64 == 0 || heap.count < 8)
+      CU_ASSERT_FATAL(heap.count == in && is_sound(&heap));
+  }
+  CU_ASSERT(in > WAITS / 4);
+  for (uint64_t last_ns = 0; heap.count > 0; in--) {
+    CU_ASSERT(ws_alarm_heap_first_ns(&heap) >= last_ns);
+    last_ns = ws_alarm_heap_first_ns(&heap);
+    ws_alarm_heap_remove(&heap, heap.entry[0].waiter);
+  }
+  CU_ASSERT_EQUAL(in, 0);
+  ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
+}
+
+/// Without memory an addition fails, and the heap stays as it was.
+static void test_heap_no_memory(void)
+{
+  ws_alarm_heap_t heap = {0};
+  memset(waits, 0, sizeof waits);
+  no_memory = true;
+  CU_ASSERT_FALSE(ws_alarm_heap_add(&heap, &waits[0]));
+  no_memory = false;
+  uint32_t i = 0;
+  do {
+    waits[i].deadline_ns = WAITS - i;
+    CU_ASSERT_FATAL(ws_alarm_heap_add(&heap, &waits[i++]));
+  } while (heap.count < heap.room);
+  no_memory = true;
+  CU_ASSERT_FALSE(ws_alarm_heap_add(&heap, &waits[i]));
+  CU_ASSERT(heap.count == i && is_sound(&heap) && waits[i].alarm_place == 0);
+  no_memory = false;
+  CU_ASSERT(ws_alarm_heap_add(&heap, &waits[i]));
+  CU_ASSERT(heap.count == i + 1 && is_sound(&heap));
+  ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
+}
+
+static ws_sem_t ball[2], end;
+static uint64_t deadline_ns;
+
+/// Each of two fibers waits for the other, with a time limit that is not reached.
+static void play(void *side_arg)
+{
+  const uint32_t side = *(const uint32_t *)side_arg;
+  for (uint32_t i = 0; i < WAITS; i++) {
+    note(ws_sem_wait_until(&ball[side], deadline_ns + i) == 0);
+    ws_sem_post(&ball[1 - side], 1);
+  }
+  ws_add_acq_rel(&scene.value, 1);
+  note(ws_sem_wait(&end) == 0);
+}
+
+static void wait_once(void *at_ns)
+{
+  note(ws_sem_wait_until(&end, *(const uint64_t *)at_ns) == 0);
+}
+
+/// @return whether the alarm thread sleeps as long as it may
+static bool alarm_sleeps(void *at_ns)
+{
+  pthread_mutex_lock(&ws_fiber_process.alarm_lock);
+  const bool sleeps = ws_fiber_process.alarm_sleeps_until_ns == *(const uint64_t *)at_ns;
+  pthread_mutex_unlock(&ws_fiber_process.alarm_lock);
+  return sleeps;
+}
+
+static bool all_play(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.value) == 2 && parked() == 5;
+}
+
+/// The alarm thread is woken for a deadline that is sooner than all before, and for no other. No fiber ends
+/// before the count is read: a stack that is freed sets a time, too.
+static void test_woken_for_sooner_only(void)
+{
+  static const uint32_t side[] = {0, 1};
+  scene_begin(1);
+  end = ball[1] = (ws_sem_t)WS_SEM_INIT(0);
+  ball[0] = (ws_sem_t)WS_SEM_INIT(1);
+  const uint64_t now_ns = ws_os_now_ns();
+  const uint64_t at_ns[] = {now_ns + HOUR_NS, now_ns + 3 * HOUR_NS, now_ns + 2 * HOUR_NS};
+  deadline_ns = now_ns + 4 * HOUR_NS;
+  push_fiber(wait_once, &at_ns[0], NULL);
+  CU_ASSERT(await_parked(1));
+  CU_ASSERT(test_until(alarm_sleeps, (void *)(uintptr_t)&at_ns[0]));
+  ws_store_relaxed(&wakes, 0);
+  push_fiber(wait_once, &at_ns[1], NULL);
+  push_fiber(wait_once, &at_ns[2], NULL);
+  push_fiber(play, &side[0], NULL);
+  push_fiber(play, &side[1], NULL);
+  CU_ASSERT(test_until(all_play, NULL));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&wakes), 0);
+  deadline_ns = now_ns + HOUR_NS / 2;
+  push_fiber(wait_once, &deadline_ns, NULL);
+  CU_ASSERT(await_parked(6));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&wakes), 1);
+  ws_sem_post(&end, 6);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_EQUAL(ws_fiber_process.alarms.count, 0);
+  scene_end();
+}
+
+TEST_MAIN("alarm", TEST_CASE(test_heap), TEST_CASE(test_heap_no_memory),
+          TEST_CASE(test_woken_for_sooner_only))
