@@ -2,10 +2,7 @@
 /// @file ws_alarm.c
 /// ws_alarm.h: the thread. It is woken only for a time that is sooner than the one until which it sleeps. A
 /// wait that ends before its deadline leaves that time as it is, so that most time limits cause no wake.
-#define _GNU_SOURCE // pthread_setname_np
 #include "ws_alarm.h"
-
-#include <unistd.h>
 
 #include "../os/ws_os.h"
 #include "ws_fiber_process.h"
@@ -60,20 +57,10 @@ static void trim(uint64_t now_ns)
   pthread_mutex_unlock(&ws_fiber_process.alarm_lock);
 }
 
-/// The thread was made by some worker, which may be pinned: run where the process's first thread may.
-static void unpin(void)
-{
-  ws_cpuset_t set;
-  if (ws_os_thread_cpus(getpid(), &set) < 0)
-    return;
-  ws_os_allow(&set);
-  ws_os_cpuset_free(&set);
-}
-
 static void *run(void *unused)
 {
   (void)unused;
-  unpin();
+  ws_fiber_process_unpin();
   ws_os_timer_slack(1);
   ws_fiber_process_t *process = &ws_fiber_process;
   for (;;) {
@@ -97,12 +84,8 @@ static void *run(void *unused)
 /// The caller holds the lock.
 static bool start(void)
 {
-  pthread_t thread;
-  if (!ws_fiber_process.alarm_runs && ws_os_thread_create(&thread, run, NULL) == 0) {
-    pthread_setname_np(thread, "ws_alarm");
-    pthread_detach(thread);
-    ws_fiber_process.alarm_runs = true;
-  }
+  if (!ws_fiber_process.alarm_runs)
+    ws_fiber_process.alarm_runs = ws_fiber_process_thread("ws_alarm", run, NULL) == 0;
   return ws_fiber_process.alarm_runs;
 }
 

@@ -67,6 +67,9 @@ typedef struct {
   uint64_t trim_due_ns;           ///< when it looks for stacks to trim; 0 = not at all
   ws_au32_t alarm_changed;        ///< S futex of that thread: it must look before
 
+  pthread_mutex_t reactor_lock; ///< of the start of ws_reactor.c
+  ws_au32_t reactor;            ///< S its epoll descriptor, from 1; 0 = it has not begun
+
   pthread_mutex_t stack_lock; ///< of the next fields
   ws_shelf_t shelf[WS_STACK_CLASSES];
   ws_slab_t *slabs; ///< all, for statistics and debuggers
@@ -103,6 +106,13 @@ ws_fiber_thread_t *ws_fiber_thread(void);
 
 /// @brief Set up the process's state, once. @threads any
 void ws_fiber_process_begin(void);
+
+/// @brief Start a thread of the library's own, which never ends. @return 0 or -errno
+int ws_fiber_process_thread(const char *name, void *(*func)(void *arg), void *arg);
+
+/// @brief Such a thread calls this first. It was made by some worker, which may be pinned: have it run where
+/// the process's first thread may.
+void ws_fiber_process_unpin(void);
 
 /// @brief The calling thread uses the library: number it, and have ws_fiber_thread_end() called at its end.
 void ws_fiber_enroll(ws_fiber_thread_t *thread);

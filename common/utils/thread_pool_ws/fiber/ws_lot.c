@@ -153,6 +153,15 @@ void ws_lot_move(const void *from, const void *to, uint32_t count, ws_grant_t gr
   ws_resume(removed);
 }
 
+uint32_t ws_lot_bits(const void *address)
+{
+  uint32_t bits = 0;
+  const ws_waiter_t *waiter = first_of(bucket_of(address)->first, address);
+  for (; waiter; waiter = first_of(waiter->next, address))
+    bits |= *(const uint32_t *)waiter->arg;
+  return bits;
+}
+
 bool ws_lot_end(ws_waiter_t *waiter, uint32_t ended_by)
 {
   ws_bucket_t *bucket = lock_bucket_of(waiter);

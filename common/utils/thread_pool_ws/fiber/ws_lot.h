@@ -35,6 +35,11 @@ typedef bool (*ws_grant_t)(void *arg, uint32_t count);
 /// is none.
 void ws_lot_move(const void *from, const void *to, uint32_t count, ws_grant_t grant, void *arg);
 
+/// Called by the may_park() of a wait for @p address, under the lock of the bucket. The arg of each wait for
+/// it is a structure that begins with a uint32_t.
+/// @return the bits of all of them together
+uint32_t ws_lot_bits(const void *address);
+
 /// @brief End a wait by its time limit or a cancel, unless it has ended. The caller holds the lock of the
 /// alarms or of the token.
 /// @return whether the record was removed: the caller must call ws_resume() without a lock

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "ws_except.hpp"
+#include "ws_fd.h"
 #include "ws_fiber.h"
 #include "ws_sync.h"
 
@@ -52,6 +53,18 @@ class context {
   {
     const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
     return ws_sleep_ns(ns > 0 ? static_cast<std::uint64_t>(ns) : 0) == 0;
+  }
+
+  using clock = std::chrono::steady_clock; ///< CLOCK_MONOTONIC
+
+  /// @brief Let other tasks run until a descriptor is ready: ws_fd_wait_until().
+  /// @return events that are ready, or a negative error number, as there
+  int wait_fd(int fd, std::uint32_t events, clock::time_point until = clock::time_point::max()) noexcept
+  {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count();
+    const std::uint64_t deadline_ns = ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
+    const bool ends = until != clock::time_point::max();
+    return ws_fd_wait_until(fd, events, ends ? deadline_ns : WS_SYNC_NO_DEADLINE);
   }
 
  private:

@@ -12,8 +12,8 @@
 /// @endcode
 ///
 /// In a fiber these calls let the worker run other tasks meanwhile: ws_yield(), ws_group_wait(), the waits of
-/// ws_sync.h. Any other call that blocks, also a pthread mutex, blocks the worker. In ws_pool_await() a fiber
-/// runs no tasks: it calls the event's sleep() until the event is ready.
+/// ws_sync.h and ws_fd.h. Any other call that blocks, also a pthread mutex, blocks the worker. In
+/// ws_pool_await() a fiber runs no tasks: it calls the event's sleep() until the event is ready.
 ///
 /// A fiber may continue on another thread after each of these calls. So across such a call its code
 /// - must not keep the address of thread-local data, nor of errno. The value of errno is kept;

@@ -2,6 +2,10 @@
 /// @file test_cxx_fiber.cpp
 /// Callables that take a ws::context: they run as fibers, in every function that takes a callable, and their
 /// futures and groups can be waited for by threads, tasks and fibers, with one worker.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <stdexcept>
 #include <string>
 
@@ -100,6 +104,24 @@ void waits_of_a_fiber_give_the_worker_back()
   CU_ASSERT_EQUAL(passed.load(), 10);
 }
 
+/// A fiber reads what another one writes, on one worker.
+void descriptors_are_waited_for()
+{
+  ws::pool pool(settings_of(1));
+  int ends[2];
+  CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+  const auto past = std::chrono::steady_clock::time_point::min();
+  auto wait_for = [&](int fd) { return [fd](ws::context &context) { return context.wait_fd(fd, POLLIN); }; };
+  ws::future<int> ready = pool.submit(wait_for(ends[0]));
+  auto look = [&](ws::context &context) { return context.wait_fd(ends[0], POLLIN, past); };
+  CU_ASSERT_EQUAL(pool.submit(look).get(), -ETIMEDOUT);
+  CU_ASSERT_EQUAL(pool.submit(wait_for(-1)).get(), -EBADF);
+  CU_ASSERT_EQUAL(write(ends[1], "x", 1), 1);
+  CU_ASSERT_EQUAL(ready.get(), POLLIN);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 void pushes_and_hints_work()
 {
   ws::pool pool(settings_of(2));
@@ -171,5 +193,6 @@ void a_future_may_be_dropped()
 
 TEST_MAIN("cxx_fiber", TEST_CASE(fibers_take_turns), TEST_CASE(results_and_exceptions_reach_the_future),
           TEST_CASE(one_worker_is_enough), TEST_CASE(waits_of_a_fiber_give_the_worker_back),
-          TEST_CASE(pushes_and_hints_work), TEST_CASE(skipped_and_refused_fibers_are_reported),
+          TEST_CASE(descriptors_are_waited_for), TEST_CASE(pushes_and_hints_work),
+          TEST_CASE(skipped_and_refused_fibers_are_reported),
           TEST_CASE(a_future_may_be_dropped))

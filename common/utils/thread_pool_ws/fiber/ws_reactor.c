@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_reactor.c
+/// ws_reactor.h, with epoll. A descriptor stays registered, disarmed, until it is closed.
+#include "ws_reactor.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "../base/ws_base.h"
+#include "ws_fiber_process.h"
+#include "ws_lot.h"
+
+#define EVENTS_AT_ONCE 64
+
+static void *run(void *epoll_arg)
+{
+  const int epoll = (int)(intptr_t)epoll_arg;
+  struct epoll_event event[EVENTS_AT_ONCE];
+  ws_fiber_process_unpin();
+  for (;;) {
+    const int count = epoll_wait(epoll, event, EVENTS_AT_ONCE, -1);
+    if (count < 0 && errno != EINTR)
+      WS_ASSERT(!"the program has closed the epoll descriptor of ws_fd.h");
+    for (int i = 0; i < count; i++)
+      ws_lot_unpark(ws_reactor_address(event[i].data.fd), UINT32_MAX, NULL, NULL);
+  }
+  return NULL;
+}
+
+/// The caller holds the lock. @return 0 or -errno
+static int start(void)
+{
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll < 0)
+    return -errno;
+  const int result = ws_fiber_process_thread("ws_reactor", run, (void *)(intptr_t)epoll);
+  if (result == 0)
+    ws_store_relaxed(&ws_fiber_process.reactor, (uint32_t)epoll + 1); // relaxed: nothing else is read by it
+  else
+    close(epoll);
+  return result;
+}
+
+int ws_reactor_begin(void)
+{
+  ws_au32_t *reactor = &ws_fiber_process.reactor;
+  if (ws_load_relaxed(reactor) != 0) // relaxed: as above
+    return 0;
+  ws_fiber_process_begin();
+  pthread_mutex_lock(&ws_fiber_process.reactor_lock);
+  const int result = ws_load_relaxed(reactor) != 0 ? 0 : start(); // relaxed: under the lock
+  pthread_mutex_unlock(&ws_fiber_process.reactor_lock);
+  return result;
+}
+
+int ws_reactor_arm(int fd, uint32_t events)
+{
+  const int epoll = (int)ws_load_relaxed(&ws_fiber_process.reactor) - 1; // relaxed: as above
+  struct epoll_event event = {.events = events | EPOLLONESHOT, .data.fd = fd};
+  if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0)
+    return 0;
+  if (errno != ENOENT || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+    return -errno;
+  return 0;
+}
