@@ -13,12 +13,11 @@ void *__wrap_ws_os_map(size_t bytes);
 void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 
-static bool no_memory; ///< main thread only, while no other thread maps any
-static ws_au32_t wakes;
+static ws_au32_t no_memory, wakes;
 
 void *__wrap_ws_os_map(size_t bytes)
 {
-  return no_memory ? NULL : __real_ws_os_map(bytes);
+  return ws_load_relaxed(&no_memory) ? NULL : __real_ws_os_map(bytes);
 }
 
 void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
@@ -80,18 +79,18 @@ static void test_heap_no_memory(void)
 {
   ws_alarm_heap_t heap = {0};
   memset(waits, 0, sizeof waits);
-  no_memory = true;
+  ws_store_relaxed(&no_memory, 1);
   CU_ASSERT_FALSE(ws_alarm_heap_add(&heap, &waits[0]));
-  no_memory = false;
+  ws_store_relaxed(&no_memory, 0);
   uint32_t i = 0;
   do {
     waits[i].deadline_ns = WAITS - i;
     CU_ASSERT_FATAL(ws_alarm_heap_add(&heap, &waits[i++]));
   } while (heap.count < heap.room);
-  no_memory = true;
+  ws_store_relaxed(&no_memory, 1);
   CU_ASSERT_FALSE(ws_alarm_heap_add(&heap, &waits[i]));
   CU_ASSERT(heap.count == i && is_sound(&heap) && waits[i].alarm_place == 0);
-  no_memory = false;
+  ws_store_relaxed(&no_memory, 0);
   CU_ASSERT(ws_alarm_heap_add(&heap, &waits[i]));
   CU_ASSERT(heap.count == i + 1 && is_sound(&heap));
   ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
@@ -115,6 +114,25 @@ static void play(void *side_arg)
 static void wait_once(void *at_ns)
 {
   note(ws_sem_wait_until(&end, *(const uint64_t *)at_ns) == 0);
+}
+
+static void wait_without_memory(void *unused)
+{
+  (void)unused;
+  ws_store_relaxed(&no_memory, 1);
+  note(ws_sem_wait_until(&end, ws_os_now_ns() + 1000000) == -ETIMEDOUT);
+  ws_store_relaxed(&no_memory, 0);
+}
+
+/// Without memory for the time limit, the fiber's wait blocks its worker. The first case: the heap is empty.
+static void test_no_memory(void)
+{
+  scene_begin(1);
+  end = (ws_sem_t)WS_SEM_INIT(0);
+  push_fiber(wait_without_memory, NULL, NULL);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_EQUAL(ws_fiber_process.alarms.room, 0);
+  scene_end();
 }
 
 /// @return whether the alarm thread sleeps as long as it may
@@ -163,5 +181,5 @@ static void test_woken_for_sooner_only(void)
   scene_end();
 }
 
-TEST_MAIN("alarm", TEST_CASE(test_heap), TEST_CASE(test_heap_no_memory),
+TEST_MAIN("alarm", TEST_CASE(test_no_memory), TEST_CASE(test_heap), TEST_CASE(test_heap_no_memory),
           TEST_CASE(test_woken_for_sooner_only))
