@@ -10,6 +10,7 @@
 #include "../trace/ws_traced.h"
 #include "ws_age.h"
 #include "ws_dig.h"
+#include "ws_look.h"
 #include "ws_steal.h"
 
 /// Look in every queue but the one that served last: lanes, then workers from near to far.
@@ -90,6 +91,8 @@ bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used))) // relaxed: a hint; ws_park looks after a fence
     return find_by_kind(pool, here, task);
+  if (WS_UNLIKELY(here.queue->own_first-- == 0) && ws_look_now_and_then(pool, here, task))
+    return true;
   return take_own(pool, here, task) || steal_any(pool, here, task);
 }
 

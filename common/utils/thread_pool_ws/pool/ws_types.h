@@ -85,6 +85,12 @@ struct ws_queue_s {
   /// P the owner takes its oldest task that many times, then the newest again. WS_OLDEST_ALWAYS: always
   uint32_t oldest_next;
   bool elsewhere_next; ///< P before it does so, it looks once for a task of another thread
+  // Looks elsewhere (ws_look.h).
+  uint32_t own_first; ///< P searches for which the own tasks still go first
+  uint32_t own_looks, looks; ///< P looks so far: after as many searches; all
+  uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
+  uint32_t look_at; ///< P index of the queue that the next look takes from
+  uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
   ws_aptr_t kinds; ///< O ws_kind_queues_t; NULL = the owner has pushed no task of a kind
   // The owner's place (ws_helper.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_look.c
+/// ws_look.h.
+#include "ws_look.h"
+
+#include "../pool/ws_inbox.h"
+#include "../pool/ws_queue.h"
+#include "ws_steal.h"
+
+/// Searches for which a worker's own tasks go first, before one at which others do.
+#define OWN_FIRST 60u
+/// Lanes that one look looks at.
+#define LANES_AT_ONCE 8u
+/// ws_queue_s.look_at: the queues that are of no thread.
+#define AT_STRAY UINT32_MAX
+
+static bool plan_lane(struct ws_pool_s *pool, ws_queue_t *own)
+{
+  const uint32_t lanes = ws_queue_count(pool) - pool->workers;
+  for (uint32_t i = 0; i < lanes && i < LANES_AT_ONCE; i++) {
+    own->look_lane = own->look_lane + 1 < lanes ? own->look_lane + 1 : 0;
+    own->look_at = pool->workers + own->look_lane;
+    if (pool->queue[own->look_at] != own && ws_queue_size(pool->queue[own->look_at]) > 0)
+      return true;
+  }
+  return false;
+}
+
+static bool has_stray(struct ws_pool_s *pool)
+{
+  // relaxed: hints; a worker that finds nothing looks again before it sleeps
+  return ws_load_relaxed(&pool->aside_used) || ws_load_relaxed(&pool->starved) > 0 ||
+         ws_shared_visible(&pool->shared);
+}
+
+/// A worker's queue has two visits. The second finds out whether the worker has taken a task since the first.
+static bool plan_worker(const struct ws_pool_s *pool, ws_queue_t *own, uint32_t worker)
+{
+  const ws_queue_t *queue = pool->queue[worker];
+  const uint64_t size = queue != own ? ws_queue_size(queue) : 0;
+  const uint64_t steps = size > 0 ? ws_queue_steps(queue) : 0;
+  const bool stands = own->look_visits % 2 == 1 && steps == own->look_steps;
+  own->look_steps = steps;
+  own->look_at = worker;
+  return size > 0 && (stands || size > ws_queue_size(own));
+}
+
+static bool plan_other(struct ws_pool_s *pool, ws_queue_t *own)
+{
+  const uint32_t worker = own->look_visits / 2;
+  if (worker < pool->workers) {
+    const bool planned = plan_worker(pool, own, worker);
+    own->look_visits++;
+    return planned;
+  }
+  own->look_visits = 0;
+  own->look_at = AT_STRAY;
+  return has_stray(pool);
+}
+
+bool ws_look_plan(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_queue_t *own = here.queue;
+  if (++own->looks % 2 == 1)
+    return plan_lane(pool, own) || plan_other(pool, own);
+  return plan_other(pool, own) || plan_lane(pool, own);
+}
+
+bool ws_look_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const uint32_t at = here.queue->look_at;
+  if (!(at == AT_STRAY ? ws_steal_stray(pool, here, task) : ws_steal_from(pool, here, at, task)))
+    return false;
+  ws_count(&here.queue->count.stolen, 1);
+  return true;
+}
+
+bool ws_look_now_and_then(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  ws_queue_t *own = here.queue;
+  own->own_first = OWN_FIRST;
+  if (own->oldest_next == 0 && ++own->own_looks % 4 == 0)
+    return ws_queue_take_oldest(own, task);
+  return ws_look_plan(pool, here) && ws_look_take(pool, here, task);
+}
