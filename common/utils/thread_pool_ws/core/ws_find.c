@@ -38,6 +38,13 @@ static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
+/// Take from elsewhere although the own queue holds a fiber that has yielded. If it holds nothing else there
+/// is time to look everywhere.
+static bool take_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  return ws_look_take(pool, here, task) || (ws_queue_size(here.queue) <= 1 && steal_any(pool, here, task));
+}
+
 /// Take the oldest: by settings.fifo, or because a fiber has yielded to the others.
 WS_SELDOM static bool take_own_oldest(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
@@ -46,7 +53,7 @@ WS_SELDOM static bool take_own_oldest(struct ws_pool_s *pool, ws_here_t here, ws
     own->oldest_next--;
   const bool elsewhere = own->elsewhere_next;
   own->elsewhere_next = false;
-  return (elsewhere && steal_any(pool, here, task)) || ws_queue_take_oldest(own, task);
+  return (elsewhere && take_elsewhere(pool, here, task)) || ws_queue_take_oldest(own, task);
 }
 
 /// Take from the own queue. The tasks that pushed these tasks have ended, or will not join them here.

@@ -15,7 +15,9 @@ typedef enum {
 /// @brief The task that a worker runs stops in the middle: push it, and take the oldest task of the worker's
 /// queue in its place if that has the same function. In a wait such a task need not be one of the wait's: it
 /// does not block. Not for pools with tasks of a kind.
+/// @param task    not read any more once it is queued
+/// @param oldest  out; may be overwritten although no task is taken
 /// @threads   the worker, in the task
-ws_swap_t ws_swap(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *oldest);
+ws_swap_t ws_swap(ws_worker_t *worker, const ws_task_t *task, ws_task_t *oldest);
 
 #endif

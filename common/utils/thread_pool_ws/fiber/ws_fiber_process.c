@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../os/ws_os.h"
+#include "../pool/ws_process.h"
 
 ws_fiber_process_t ws_fiber_process = {.once = PTHREAD_ONCE_INIT, .fiber_once = PTHREAD_ONCE_INIT};
 
@@ -95,8 +96,9 @@ void ws_fiber_enroll(ws_fiber_thread_t *thread)
     pthread_setspecific(ws_fiber_process.key, thread); // any value but NULL
 }
 
-ws_fiber_t *ws_fiber_here(void)
+__attribute__((noinline)) ws_fiber_t *ws_fiber_here(void)
 {
-  const ws_rider_t *rider = ws_fiber_thread()->rider;
-  return rider && rider->task == ws_current_task() ? rider->fiber : NULL;
+  __asm__ volatile(""); // as above; the fiber stays on its thread within this function
+  const ws_rider_t *rider = this_thread.rider;
+  return rider && rider->task == ws_self()->task ? rider->fiber : NULL;
 }

@@ -89,13 +89,16 @@ typedef struct {
 extern ws_fiber_process_t ws_fiber_process;
 
 /// A thread's own state.
-typedef struct {
+typedef struct ws_fiber_thread_s {
   ws_rider_t *rider;          ///< the innermost; NULL = the thread runs no fiber
   struct ws_cancel_s *cancel; ///< of waits outside fibers
   uint32_t number;            ///< of threads that use the library, from 1; 0 = none yet
-  uint32_t switches;          ///< fibers that have stopped in the middle, on this thread
-  bool armed;                 ///< it has an alternate signal stack
-  void *alternate;            ///< the memory of its alternate signal stack; NULL = none of this library's
+  // Fibers that stop in the middle, in rounds; after each the thread looks elsewhere.
+  uint32_t round;      ///< their number in this round
+  uint32_t round_left; ///< how many are to come
+  uint64_t round_begun_ns;
+  bool armed;      ///< it has an alternate signal stack
+  void *alternate; ///< the memory of its alternate signal stack; NULL = none of this library's
   ws_free_stack_t *kept[WS_STACK_CLASSES]; ///< lists by older
   uint32_t kept_count[WS_STACK_CLASSES];
 } ws_fiber_thread_t;

@@ -48,6 +48,9 @@ typedef struct ws_rider_s {
   const ws_task_t *task; ///< of the pool, in which it runs
   ws_task_t swapped;     ///< that task, when it was taken by ws_swap()
   struct ws_rider_s *outer;
+  struct ws_fiber_thread_s *thread;
+  ws_worker_t *worker;         ///< that the thread is in the fiber's pool; NULL = none
+  int *error;                  ///< the thread's errno
   ws_exceptions_t *exceptions; ///< the thread's; NULL = the program has no C++ exceptions
   void *tsan;                  ///< ThreadSanitizer's name of the thread's own stack
   void *asan_fake;             ///< AddressSanitizer's: fake stack, and place, of the thread's own stack
@@ -69,7 +72,8 @@ struct ws_fiber_s {
   ws_task_t task;             ///< that continues it
   struct ws_cancel_s *cancel; ///< ends its waits; NULL = none
   ws_stack_t stack;
-  ws_exceptions_t exceptions;
+  ws_exceptions_t exceptions; ///< while it does not run
+  int error;                  ///< its errno, while it does not run
   void *tsan;
   void *asan_fake;
   uint32_t valgrind; ///< its number of the stack

@@ -4,7 +4,7 @@
 #ifndef WS_SWITCH_H
 #define WS_SWITCH_H
 
-#include "ws_fiber_types.h"
+#include "ws_fiber_process.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WS_ASAN 1
@@ -86,9 +86,12 @@ static inline void ws_switch_returned(ws_rider_t *rider)
 
 // On the fiber's stack, before it is left, and after it has been entered.
 
-static inline void ws_switch_leave(ws_fiber_t *fiber, const ws_rider_t *rider)
+static inline void ws_switch_leave(ws_fiber_t *fiber)
 {
-  (void)fiber, (void)rider;
+  (void)fiber;
+#if defined(WS_ASAN) || defined(WS_TSAN)
+  const ws_rider_t *rider = ws_fiber_thread()->rider;
+#endif
 #ifdef WS_ASAN
   void **fake = fiber->wants == WS_WANTS_END ? NULL : &fiber->asan_fake;
   __sanitizer_start_switch_fiber(fake, rider->asan_bottom, rider->asan_bytes);

@@ -86,16 +86,6 @@ bool ws_queue_take_oldest(ws_queue_t *queue, ws_task_t *task)
   return ws_queue_size(queue) > 0 && steal_oldest(&queue->deque, task); // mostly empty: no fence of a steal
 }
 
-bool ws_queue_take_like(ws_queue_t *queue, const ws_task_t *like, ws_task_t *task)
-{
-  ws_steal_memo_t memo = {0};
-  uint64_t index;
-  while (ws_deque_steal_peek(&queue->deque, &memo, task, &index) && task->func == like->func)
-    if (ws_deque_steal_commit(&queue->deque, index))
-      return true;
-  return false;
-}
-
 bool ws_aside_steal(ws_worker_t *worker, ws_task_t *task)
 {
   return steal_oldest(&worker->aside, task);

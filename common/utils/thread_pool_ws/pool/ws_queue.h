@@ -34,8 +34,11 @@ static inline bool ws_queue_take(ws_queue_t *queue, ws_task_t *task)
 /// @brief Take the oldest task, as a thief does.
 bool ws_queue_take_oldest(ws_queue_t *queue, ws_task_t *task);
 
-/// @brief Take the oldest task, if it has the function of @p like.
-bool ws_queue_take_like(ws_queue_t *queue, const ws_task_t *like, ws_task_t *task);
+/// @brief Take the oldest task, if it has the function @p func.
+static inline bool ws_queue_take_oldest_of(ws_queue_t *queue, void (*func)(void *arg), ws_task_t *task)
+{
+  return ws_deque_take_oldest_of(&queue->deque, func, task);
+}
 
 /// @return index of the next task that will be pushed: where a wait's mark begins (ws_dig.h)
 static inline uint64_t ws_queue_end(const ws_queue_t *queue)

@@ -215,6 +215,24 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
   return won;
 }
 
+/// @brief The owner takes its oldest task if that has the function @p func. It needs no fence between top and
+/// bottom as a thief does: the owner itself writes bottom.
+static inline bool ws_deque_take_oldest_of(ws_deque_t *deque, void (*func)(void *arg), ws_task_t *task)
+{
+  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  uint64_t top = ws_load_relaxed(&deque->top); // relaxed: the CAS decides
+  while ((int64_t)(bottom - top) > 0) {
+    ws_cell_read(&ring->cell[top & ring->mask], task);
+    if (task->func != func)
+      return false;
+    // [edge DEQ_LAST acq_rel] one of us
+    if (WS_LIKELY(ws_cas_seq_cst(&deque->top, &top, top + 1)))
+      return true;
+  }
+  return false;
+}
+
 /// @return whether the thief knows of a task in @p deque without looking at the owner's line
 static inline bool ws_memo_holds(const ws_steal_memo_t *memo, const ws_deque_t *deque)
 {

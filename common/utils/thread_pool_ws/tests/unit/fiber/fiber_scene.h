@@ -22,14 +22,20 @@ static struct {
   ws_au32_t letters, value, errors;
 } scene;
 
-static inline void scene_begin(uint32_t workers)
+static inline void scene_begin_with(const ws_settings_t *settings)
 {
-  scene.pool = test_pool(workers);
+  scene.pool = test_create(settings);
   ws_store_relaxed(&scene.letters, 0);
   ws_store_relaxed(&scene.value, 0);
   ws_store_relaxed(&scene.errors, 0);
   memset(scene.letter, 0, sizeof scene.letter);
   test_gate_init(&scene.gate);
+}
+
+static inline void scene_begin(uint32_t workers)
+{
+  const ws_settings_t settings = test_settings(workers);
+  scene_begin_with(&settings);
 }
 
 static inline void scene_end(void)
