@@ -176,7 +176,9 @@ typedef struct {
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
   /// Order in which a worker runs the tasks of its own queue, except in a wait. true: oldest first. Default
   /// false: newest first, which keeps the queue short when tasks push tasks. Other threads always steal the
-  /// oldest.
+  /// oldest. A worker that always has tasks in its queue takes each 61st from elsewhere, if one waits there:
+  /// the oldest of a lane, of another worker or, if newest first, of its own queue, in turn. So no task waits
+  /// without end.
   bool fifo;
   /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
   /// that look for tasks, sixteen times in that time. Without effect in a pool in which all tasks are normal.
