@@ -218,6 +218,59 @@ static void a_plain_task_has_its_turn(void)
   }
 }
 
-TEST_MAIN("fiber_look", TEST_CASE(slow_fibers_look_at_each_switch), TEST_CASE(a_round_fills_the_time),
-          TEST_CASE(a_round_has_an_end), TEST_CASE(many_tasks_outside_share_with_fibers),
-          TEST_CASE(a_round_reads_the_clock_once), TEST_CASE(a_plain_task_has_its_turn))
+static void set_value(void *unused)
+{
+  (void)unused;
+  ws_store_release(&scene.value, 1);
+}
+
+static void yield_until_set(void *unused)
+{
+  (void)unused;
+  while (!ws_load_acquire(&scene.value))
+    note(ws_yield());
+}
+
+static void stand_with_a_task_queued(void *unused)
+{
+  (void)unused;
+  test_push(scene.pool, set_value, NULL, NULL);
+  test_gate_task(&scene.gate); // the fiber blocks its worker
+}
+
+static bool is_set(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.value);
+}
+
+/// All workers always have fibers that yield. A task of a thread outside; then one in the queue of a worker
+/// that stands in a fiber.
+static void yield_reaches_all_queues(uint32_t workers, bool fifo, bool stands)
+{
+  ws_settings_t settings = test_settings(workers);
+  settings.fifo = fifo;
+  scene_begin_with(&settings);
+  for (uint32_t i = 0; i < 3 * workers; i++)
+    push_fiber(yield_until_set, NULL, NULL);
+  if (stands)
+    push_fiber(stand_with_a_task_queued, NULL, NULL);
+  else
+    test_push(scene.pool, set_value, NULL, NULL);
+  CU_ASSERT(test_until(is_set, NULL)); // a wait would run the task itself
+  set_value(NULL);                     // also if it has failed
+  test_gate_let(&scene.gate, 1);
+  ws_pool_wait(scene.pool);
+  scene_end();
+}
+
+static void many_workers_reach_all_queues(void)
+{
+  for (uint32_t i = 0; i < 8; i++)
+    yield_reaches_all_queues(2 + i / 4, i % 2, i / 2 % 2);
+}
+
+TEST_MAIN("fiber_look", TEST_CASE(many_workers_reach_all_queues), TEST_CASE(slow_fibers_look_at_each_switch),
+          TEST_CASE(a_round_fills_the_time), TEST_CASE(a_round_has_an_end),
+          TEST_CASE(many_tasks_outside_share_with_fibers), TEST_CASE(a_round_reads_the_clock_once),
+          TEST_CASE(a_plain_task_has_its_turn))
