@@ -75,7 +75,9 @@ def tool(*command: str) -> str:
 
 MEMBER = re.compile(r"^(\S+?)(?:\.o|\.obj):\s+file format", re.MULTILINE)
 # objdump --syms: value, seven flag characters, section, size, name
-SYMBOL = re.compile(r"^[0-9a-f]+ (.{7}) (\S+)\s+[0-9a-f]+\s+(?:\.hidden\s+)?(\S+)$", re.MULTILINE)
+SYMBOL = re.compile(
+    r"^[0-9a-f]+ (.{7}) (\S+)\s+[0-9a-f]+\s+(?:\.(?:hidden|protected)\s+)?(\S+)$", re.MULTILINE
+)
 SECTION = re.compile(r"^\s*\d+ (\.\S+)\s+[0-9a-f]+", re.MULTILINE)
 
 

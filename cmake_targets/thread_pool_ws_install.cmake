@@ -2,7 +2,8 @@
 # cmake --install: headers, static and shared library, files for find_package and pkg-config. cpack: Debian packages.
 # Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static; with the
 # interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static; with fibers, where Boost.Context was
-# found, thread_pool_ws::fiber_static, for programs that use the static library.
+# found, thread_pool_ws::fiber and thread_pool_ws::fiber_static: find_package(thread_pool_ws COMPONENTS fiber). Fibers
+# have files and packages of their own, so that programs without fibers do not need Boost.Context.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
@@ -16,12 +17,6 @@ install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
   DESTINATION include/thread_pool_ws/api COMPONENT development FILES_MATCHING PATTERN "*.h"
   PATTERN private EXCLUDE)
-if(TARGET thread_pool_ws_fiber)
-  install(TARGETS thread_pool_ws_fiber EXPORT thread_pool_ws
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-  install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/fiber/gdb/ws_fibers.py
-    DESTINATION share/thread_pool_ws/gdb COMPONENT development)
-endif()
 install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
 
@@ -52,6 +47,23 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws.pc ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws_api.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
+if(TARGET thread_pool_ws_fiber)
+  install(TARGETS thread_pool_ws_fiber thread_pool_ws_fiber_shared EXPORT thread_pool_ws_fiber
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fiber NAMELINK_COMPONENT fiber_development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fiber_development)
+  install(EXPORT thread_pool_ws_fiber NAMESPACE thread_pool_ws:: FILE thread_pool_ws_fiberTargets.cmake
+    DESTINATION ${ws_config_dir} COMPONENT fiber_development)
+  install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/fiber/gdb/ws_fibers.py
+    DESTINATION share/thread_pool_ws/gdb COMPONENT fiber_development)
+  set(WS_PC_FIBER_LIBRARY "${WS_FIBER_LIBRARY}")
+  if(NOT WS_FIBER_LIBRARY MATCHES "^[-/]")
+    set(WS_PC_FIBER_LIBRARY "-l${WS_FIBER_LIBRARY}")
+  endif()
+  configure_file(${ws_templates}/thread_pool_ws_fiber.pc.in thread_pool_ws_fiber.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws_fiber.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT fiber_development)
+endif()
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "the thread_pool_ws project")
 set(CPACK_PACKAGE_CONTACT "the thread_pool_ws project <maintainers@thread-pool-ws.invalid>")
@@ -66,4 +78,15 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libthread-pool-ws-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libthread-pool-ws${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION})")
+if(TARGET thread_pool_ws_fiber AND NOT CMAKE_VERSION VERSION_LESS 3.20) # an older cpack does not find our own library
+  list(APPEND CPACK_COMPONENTS_ALL fiber fiber_development)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_CURRENT_BINARY_DIR})
+  set(ws_fiber_package libthread-pool-ws-fiber)
+  set(CPACK_DEBIAN_FIBER_PACKAGE_NAME ${ws_fiber_package}${PROJECT_VERSION_MAJOR})
+  set(CPACK_DEBIAN_FIBER_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
+  set(CPACK_DEBIAN_FIBER_DEVELOPMENT_PACKAGE_NAME ${ws_fiber_package}-dev)
+  set(CPACK_DEBIAN_FIBER_DEVELOPMENT_PACKAGE_SECTION libdevel)
+  set(CPACK_DEBIAN_FIBER_DEVELOPMENT_PACKAGE_DEPENDS "${ws_fiber_package}${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), \
+libthread-pool-ws-dev (= ${PROJECT_VERSION}), libboost-context-dev")
+endif()
 include(CPack)

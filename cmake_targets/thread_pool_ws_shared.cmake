@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Target thread_pool_ws_shared: the pool as a shared library.
 # The objects of the static library, which are position-independent, and export what the public headers declare.
+set(ws_exports ${CMAKE_CURRENT_BINARY_DIR}/exports.map)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/install/exports.map.in ${ws_exports} @ONLY)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "")
 add_library(thread_pool_ws_shared SHARED ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
 add_library(thread_pool_ws::thread_pool_ws ALIAS thread_pool_ws_shared)
@@ -11,6 +13,6 @@ target_include_directories(thread_pool_ws_shared PUBLIC
   $<INSTALL_INTERFACE:include/thread_pool_ws>)
 target_link_libraries(thread_pool_ws_shared PRIVATE
   -Wl,--whole-archive $<BUILD_INTERFACE:thread_pool_ws> -Wl,--no-whole-archive
-  -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/install/exports.map) # the tracepoints' own symbols stay inside
-set_target_properties(thread_pool_ws_shared PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/install/exports.map)
+  -Wl,--version-script=${ws_exports}) # the tracepoints' own symbols stay inside
+set_target_properties(thread_pool_ws_shared PROPERTIES LINK_DEPENDS ${ws_exports})
 target_link_libraries(thread_pool_ws_shared PUBLIC Threads::Threads)

@@ -56,6 +56,7 @@ class ArchiveTest(TreeTest):
 
     def test_external_names(self) -> None:
         self.expect("int find(void) { return 1; }\n", "symbol")
+        self.expect('__attribute__((visibility("protected"))) int find(void) { return 1; }\n', "symbol")
 
     def test_state(self) -> None:
         for text in (

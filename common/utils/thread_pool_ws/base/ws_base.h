@@ -17,6 +17,14 @@
 /// A function for the unlikely case: kept apart, so that it costs its caller no register.
 #define WS_SELDOM __attribute__((noinline))
 
+/// On a declaration of the core that the fibers' library uses. The shared library of the core exports it in a
+/// version of its own (cmake_targets/install/exports.map.in). Calls within the core stay direct.
+#ifdef WS_ABOVE_CORE
+#define WS_FOR_FIBERS __attribute__((visibility("default")))
+#else
+#define WS_FOR_FIBERS __attribute__((visibility("protected")))
+#endif
+
 /// A broken invariant or a misuse that would corrupt memory: say where, and end the process.
 #define WS_ASSERT(cond)                                                                                  \
   do {                                                                                                   \

@@ -9,6 +9,6 @@
 /// @brief Push the task of a fiber that continues. The pool takes it in every state and, if the caller's
 /// queue cannot grow, runs it in the push. The pool must not become idle before the call returns.
 /// @threads   any
-void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
+WS_FOR_FIBERS void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 
 #endif

@@ -12,7 +12,7 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
 /// @brief Count @p tasks as run, after their groups were completed: a thread that waits for the pool may free
 /// the groups then.
-void ws_count_run(ws_queue_t *queue, uint32_t tasks);
+WS_FOR_FIBERS void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 
 /// @brief Run a task taken from a queue under its own root, complete its group, count it.
 void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
@@ -24,7 +24,7 @@ void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 /// @brief Count @p tasks as pushed, before they can run: a thread that compares run with pushed must never
 /// see more run.
 /// @param queue  the caller's queue, NULL = it has none
-void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
+WS_FOR_FIBERS void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
 
 /// @brief Run a task inside its push; completes its group.
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
@@ -37,6 +37,6 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Wake threads in ws_pool_wait: the caller has run out of work.
-void ws_note_idle(struct ws_pool_s *pool);
+WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 
 #endif

@@ -18,6 +18,6 @@ typedef enum {
 /// @param task    not read any more once it is queued
 /// @param oldest  out; may be overwritten although no task is taken
 /// @threads   the worker, in the task
-ws_swap_t ws_swap(ws_worker_t *worker, const ws_task_t *task, ws_task_t *oldest);
+WS_FOR_FIBERS ws_swap_t ws_swap(ws_worker_t *worker, const ws_task_t *task, ws_task_t *oldest);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef WS_GROUP_WORD_H
 #define WS_GROUP_WORD_H
 
+#include "../base/ws_base.h"
 #include "../include/ws_group.h"
 
 /// @return units not yet completed
@@ -23,7 +24,7 @@ static inline bool ws_group_counts(const ws_group_t *group)
 }
 
 /// @brief Have the last completion wake sleepers. @return whether units are left
-bool ws_group_announce(ws_group_t *group);
+WS_FOR_FIBERS bool ws_group_announce(ws_group_t *group);
 
 /// @brief Sleep until the group is done. Neither helps nor spins.
 void ws_group_sleep(ws_group_t *group);

@@ -9,7 +9,7 @@
 
 /// @brief Find, or claim, the calling thread's lane when it is not in the thread's cache. @return NULL when
 /// none is free
-ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
+WS_FOR_FIBERS ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
 /// @brief Claim a lane that was never claimed.
 /// @param may_map  if those of the start are used up: inherit a lane of a thread that has ended, or make one

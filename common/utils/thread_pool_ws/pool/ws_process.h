@@ -39,7 +39,7 @@ typedef struct {
   ws_lane_ref_t lane[WS_LANE_CACHE];
 } ws_self_t;
 
-extern _Thread_local ws_self_t ws_self_state;
+extern _Thread_local WS_FOR_FIBERS ws_self_t ws_self_state;
 
 /// @return the calling thread's own state
 static inline ws_self_t *ws_self(void)
@@ -85,7 +85,7 @@ typedef struct {
 } ws_hooks_t;
 
 /// @brief Have the core call @p hooks from now on.
-void ws_process_hook(const ws_hooks_t *hooks);
+WS_FOR_FIBERS void ws_process_hook(const ws_hooks_t *hooks);
 /// @return NULL = no fiber was ever made
 const ws_hooks_t *ws_process_hooks(void);
 
