@@ -11,9 +11,9 @@
 /// @endcode
 ///
 /// Every function of these headers that takes a callable without arguments as a task takes such a callable,
-/// too. A program that uses one links thread_pool_ws_fiber. In a fiber group.wait(), the future of another
-/// fiber and the waits of ws_sync.h let the worker run other tasks. Other waits, also for the future of a
-/// plain task that has begun, block the worker, and another worker may run in its place.
+/// too. A program that uses one links thread_pool_ws_fiber. In a fiber these waits let the worker run other
+/// tasks: group.wait(), get() and wait() of a ws::future, pool.get() of one, and those of ws_sync.h. Other
+/// waits, also for a plain std::future, block the worker, and another worker may run in its place.
 /// The fiber's stack is WS_FIBER_STACK_BYTES. The rules of ws_fiber.h for thread-local data, errno and
 /// exceptions apply.
 #ifndef WS_CONTEXT_HPP
@@ -74,6 +74,15 @@ class context {
 };
 
 namespace detail {
+
+/// ws_fiber_name(); NULL in a program that is not linked with the library of fibers.
+[[maybe_unused]] static const char *fiber_name_if_linked() __attribute__((weakref("ws_fiber_name")));
+
+/// @return whether a fiber calls
+inline bool is_in_fiber() noexcept
+{
+  return fiber_name_if_linked && fiber_name_if_linked();
+}
 
 template <typename F>
 constexpr bool is_fiber = !std::is_invocable_v<F> && std::is_invocable_v<F, context &>;

@@ -13,6 +13,10 @@
 /// group's tasks have pushed, because it may run them. A task that holds a lock while it waits must not need
 /// tasks that take the lock.
 ///
+/// In a fiber (ws_context.hpp) they park: the worker runs other tasks, the awaited one among them, which does
+/// not need to fit into the fiber's stack. A task that waits for a fiber runs that fiber, but not the tasks
+/// for which the fiber waits: wait in fibers, or leave one worker without such a wait.
+///
 /// A thread outside any task leaves the task to the workers. Only in pool::get() it helps: it runs the task
 /// if it has pushed it and no thread has begun it.
 ///
@@ -143,10 +147,18 @@ constexpr int CLAIMED = -2;
 /// The future has gone.
 constexpr int LEFT = -3;
 
+/// The record of a task with a future. It has a group, because a wait for a group parks a fiber, also in
+/// programs that are not linked with the library of fibers.
+struct awaited : record {
+  explicit awaited(const record &verbs) noexcept : record(verbs) { ws_group_init(&ended, 1); }
+
+  ws_group_t ended; ///< complete when the future is ready
+};
+
 /// A record that belongs to both the queue and the future, until both have left. Its body ends before.
 template <typename Body>
-struct shared_record : record {
-  shared_record(const record &verbs, Body &&made) : record(verbs), body(std::move(made)) {}
+struct shared_record : awaited {
+  shared_record(const record &verbs, Body &&made) : awaited(verbs), body(std::move(made)) {}
   shared_record(const shared_record &) = delete;
   shared_record &operator=(const shared_record &) = delete;
   ~shared_record() {} // the body has been destroyed
@@ -160,6 +172,7 @@ struct shared_record : record {
       body.drop(last, why);
     body.~Body();
     last();
+    ws_group_complete(&ended, 1);
   }
   /// @return whether the other one has left before
   bool leave() noexcept
@@ -195,29 +208,18 @@ struct claimable_of final : shared_record<Body> {
 /// The record of a fiber with a future: only the fiber begins it.
 template <typename Body>
 struct fiber_of final : shared_record<Body> {
-  explicit fiber_of(Body &&made) : shared_record<Body>({settle_this, wait_this}, std::move(made)) {}
+  explicit fiber_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
 
   static void settle_this(record *base, int why) noexcept
   {
     fiber_of *self = static_cast<fiber_of *>(base);
     if (why == CLAIMED)
       return;
-    if (why != LEFT) {
+    if (why != LEFT)
       self->finish(why);
-      ws_latch_count_down(&self->done, 1);
-    }
     if (self->leave())
       unmake(self);
   }
-  static bool wait_this(record *base) noexcept
-  {
-    if (!ws_fiber_name())
-      return false;
-    ws_latch_wait(&static_cast<fiber_of *>(base)->done);
-    return true;
-  }
-
-  ws_latch_t done = WS_LATCH_INIT(1);
 };
 
 template <typename Future>
@@ -231,18 +233,20 @@ void sleep_for(void *future) noexcept
   static_cast<Future *>(future)->wait();
 }
 
-/// Wait for the future of @p task, and help with that task.
+/// Wait for the future of @p task: in a fiber park, else help with that task.
 template <typename R>
-void await(ws_pool_t *pool, record *task, const std::future<R> &future)
+void await(ws_pool_t *pool, awaited *task, const std::future<R> &future)
 {
   using Future = const std::future<R>;
   void *const arg = const_cast<std::future<R> *>(&future);
   if (!future.valid() || is_ready<Future>(arg))
     return; // get() and wait() report a future without a state
+  if (is_in_fiber()) {
+    ws_group_wait(&task->ended, pool);
+    return;
+  }
   if (ws_current_task())
     task->settle(task, CLAIMED);
-  if (task->wait_in_fiber)
-    task->wait_in_fiber(task); // returns early if the wait is cancelled
   if (is_ready<Future>(arg))
     return;
   ws_event_t event = {};
@@ -308,7 +312,7 @@ class future : public std::future<R> {
   }
 
   /// Used by pool::submit(): of a task, which the future leaves in the end.
-  future(std::future<R> &&result, detail::record *task) noexcept
+  future(std::future<R> &&result, detail::awaited *task) noexcept
       : std::future<R>(std::move(result)), task_(task)
   {
   }
@@ -320,7 +324,7 @@ class future : public std::future<R> {
       task_->settle(task_, detail::LEFT);
   }
 
-  detail::record *task_ = nullptr;
+  detail::awaited *task_ = nullptr;
 };
 
 } // namespace WS_CXX_MODE

@@ -128,15 +128,16 @@ struct partial {
   }
 };
 
-template <typename Index, typename T, typename Map, typename Combine>
+template <typename Index, typename T, typename Map, typename Combine, typename Token>
 struct reduction : range_state {
   range<Index> over_range;
   const T &identity;
   Map &map;
   Combine &combine_two;
+  const Token &token;
 
-  reduction(range<Index> of, const T &neutral, Map &of_one, Combine &of_two) noexcept
-      : over_range(of), identity(neutral), map(of_one), combine_two(of_two)
+  reduction(range<Index> of, const T &neutral, Map &of_one, Combine &of_two, const Token &stop) noexcept
+      : over_range(of), identity(neutral), map(of_one), combine_two(of_two), token(stop)
   {
   }
 
@@ -144,8 +145,13 @@ struct reduction : range_state {
   {
     if (!into.value)
       into.begin(identity);
-    for (std::uint64_t i = first; i < end; i++)
+    for (std::uint64_t i = first; i < end; i++) {
+      if (token.stop_requested()) {
+        stop();
+        return;
+      }
       *into.value = combine_two(std::move(*into.value), map(over_range.at(i)));
+    }
   }
   static void piece(void *self_arg, std::uint64_t first, std::uint64_t end, void *into) noexcept
   {
@@ -166,6 +172,31 @@ struct reduction : range_state {
     right->end();
   }
 };
+
+/// @return nothing: a stop was requested
+template <typename Index, typename T, typename Map, typename Combine, typename Token>
+std::optional<T> run_reduction(ws_pool_t *pool, range<Index> of, const T &identity, Map &map,
+                               Combine &combine, std::uint64_t grain, const Token &token)
+{
+  using Reduction = reduction<Index, T, Map, Combine, Token>;
+  using Partial = partial<T>;
+  Reduction state(of, identity, map, combine, token);
+  ws_reduce_t how = {};
+  how.piece = Reduction::piece;
+  how.combine = Reduction::combine;
+  how.arg = &state;
+  how.bytes = sizeof(Partial);
+  how.grain = grain;
+  Partial result = {};
+  ws_reduce(pool, &how, 0, of.count, &result);
+  const bool all = !state.stopped.load(std::memory_order_relaxed); // relaxed: after the join
+  std::optional<T> value;
+  if (all && !state.error)
+    state.fail_with(attempt([&] { value.emplace(result.value ? std::move(*result.value) : identity); }));
+  result.end();
+  rethrow(state.error);
+  return value;
+}
 
 } // namespace detail
 
@@ -210,25 +241,20 @@ template <typename Index, typename T, typename Map, typename Combine>
 [[nodiscard]] T parallel_reduce(pool &pool, Index first, Index end, T identity, Map &&map, Combine &&combine,
                                 std::uint64_t grain = 0)
 {
-  using Reduction =
-      detail::reduction<Index, T, std::remove_reference_t<Map>, std::remove_reference_t<Combine>>;
-  using Partial = detail::partial<T>;
-  const detail::range<Index> of(first, end);
-  Reduction state(of, identity, map, combine);
-  ws_reduce_t how = {};
-  how.piece = Reduction::piece;
-  how.combine = Reduction::combine;
-  how.arg = &state;
-  how.bytes = sizeof(Partial);
-  how.grain = grain;
-  Partial result = {};
-  ws_reduce(pool.native(), &how, 0, of.count, &result);
-  std::optional<T> value;
-  if (result.value && !state.error)
-    state.fail_with(detail::attempt([&] { value.emplace(std::move(*result.value)); }));
-  result.end();
-  detail::rethrow(state.error);
-  return value ? std::move(*value) : identity;
+  return *detail::run_reduction(pool.native(), detail::range<Index>(first, end), identity, map, combine,
+                                grain, detail::never_stops());
+}
+
+/// @brief The same, with a request to stop, which is looked at before each number.
+/// @return the result; nothing if a stop was requested, and at least one number was skipped. Nothing is
+///         thrown for a stop
+template <typename Index, typename T, typename Map, typename Combine>
+[[nodiscard]] std::optional<T> parallel_reduce(pool &pool, Index first, Index end, T identity, Map &&map,
+                                               Combine &&combine, const stop_token &token,
+                                               std::uint64_t grain = 0)
+{
+  return detail::run_reduction(pool.native(), detail::range<Index>(first, end), identity, map, combine,
+                               grain, token);
 }
 
 } // namespace WS_CXX_MODE

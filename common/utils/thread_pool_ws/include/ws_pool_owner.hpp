@@ -199,7 +199,7 @@ class pool {
     detail::held<F> callable = detail::hold(std::forward<F>(f));
     std::promise<R> promise(std::allocator_arg, detail::block_allocator<char>());
     std::future<R> plain = promise.get_future();
-    detail::record *task =
+    detail::awaited *task =
         detail::make<Record>(Body(std::move(callable), std::move(promise), std::move(token)));
     future<R> result(std::move(plain), task);
     detail::push_record(native(), task, with, ws_group_tag(task), detail::push_of<F>());

@@ -56,8 +56,6 @@ namespace detail {
 struct record {
   /// End the record: run the callable (RUNS), or report why it does not run (SKIPPED, or an errno value).
   void (*settle)(record *self, int why) noexcept;
-  /// Of a fiber: wait for its end, if the caller is a fiber, too. @return whether it is. NULL: no fiber
-  bool (*wait_in_fiber)(record *self) noexcept = nullptr;
 };
 
 /// The function of each ws_task_t that these headers push. An exception that a callable's owner does not

@@ -25,7 +25,12 @@ SAVED_BYTES = 64
 
 def fibers() -> Iterator[gdb.Value]:
     """The structure of each fiber that has not ended."""
-    fiber_type = gdb.lookup_type("ws_fiber_t")
+    try:
+        fiber_type = gdb.lookup_type("ws_fiber_t")
+    except gdb.error as error:
+        raise gdb.GdbError(
+            "ws-fibers: thread_pool_ws_fiber is not loaded, or has no debug information: build it with -g"
+        ) from error
     slab = gdb.parse_and_eval("ws_fiber_process.slabs")
     while slab != 0:
         stack_bytes = STACK_BYTES_LEAST << int(slab["size_class"])

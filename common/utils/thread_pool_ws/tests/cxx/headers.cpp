@@ -32,7 +32,9 @@ static int joins(ws::pool &pool, const ws::stop_source &source)
       pool, 0, 9, std::string(), [](int i) { return std::to_string(i); }, std::plus<>());
   ws::parallel_for(pool, short{0}, short{9}, [](short) {});
   const bool all = ws::parallel_for(pool, 0ul, 9ul, [](unsigned long) {}, source.get_token(), 1);
-  return (group.wait() && all ? 1 : 0) + static_cast<int>(wide.size());
+  const std::optional<long> sum = ws::parallel_reduce(
+      pool, 0l, 9l, 0l, [](long i) { return i; }, std::plus<>(), source.get_token(), 1);
+  return (group.wait() && all && sum ? 1 : 0) + static_cast<int>(wide.size());
 }
 
 int use_all(ws_settings_t settings)

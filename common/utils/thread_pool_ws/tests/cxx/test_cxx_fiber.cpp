@@ -175,6 +175,91 @@ void skipped_and_refused_fibers_are_reported()
   CU_ASSERT_TRUE(is_refused);
 }
 
+std::uint64_t parked()
+{
+  ws_fiber_stats_t stats;
+  ws_fiber_stats(&stats);
+  return stats.parked;
+}
+
+/// The task is queued behind the fiber that waits for it. It runs on the worker's own stack, while the fiber
+/// is parked.
+void a_fiber_parks_for_a_queued_task()
+{
+  held_pool held(1);
+  ws::future<int> behind;
+  ws::future<int> fiber = held.pool.submit([&](ws::context &) { return behind.get() + 1; });
+  std::uint64_t parked_then = 0;
+  bool in_fiber = true;
+  behind = held.pool.submit([&] {
+    parked_then = parked();
+    in_fiber = ws_fiber_name() != nullptr;
+    return 6;
+  });
+  held.let();
+  CU_ASSERT_EQUAL(fiber.get(), 7);
+  CU_ASSERT_EQUAL(parked_then, 1);
+  CU_ASSERT_FALSE(in_fiber);
+}
+
+struct counted {
+  std::atomic<int> count{0};
+  int wanted;
+};
+bool is_reached(void *of)
+{
+  const counted *self = static_cast<counted *>(of);
+  return self->count == self->wanted && parked() == 1;
+}
+
+/// The task stands on a thread outside. Meanwhile the only worker runs other fibers to their end.
+void a_fiber_parks_for_a_task_that_has_begun()
+{
+  held_pool held(1);
+  gate inside;
+  ws::future<int> awaited = held.pool.submit([&] {
+    inside.stand();
+    return 8;
+  });
+  std::thread outside([&] { ws_pool_wait(held.pool.native()); }); // helps with what is queued
+  CU_ASSERT_TRUE_FATAL(inside.await(1));
+  counted others;
+  others.wanted = 10;
+  ws::future<int> fiber = held.pool.submit([&](ws::context &) { return awaited.get() + 1; });
+  ws::group group;
+  for (int i = 0; i < others.wanted; i++)
+    group.run(held.pool, [&](ws::context &context) {
+      context.yield();
+      others.count++;
+    });
+  held.let();
+  CU_ASSERT_TRUE(test_until(is_reached, &others));
+  inside.let(1);
+  CU_ASSERT_EQUAL(fiber.get(), 9);
+  group.wait();
+  outside.join();
+}
+
+/// The task for which a fiber waits is skipped by an abort. The stopping thread skips it, and runs the fiber.
+void a_skipped_task_ends_the_wait_of_a_fiber()
+{
+  held_pool held(1);
+  gate door;
+  ws::future<void> behind;
+  ws::future<bool> fiber =
+      held.pool.submit([&](ws::context &) { return throws<ws::cancelled>([&] { behind.get(); }); });
+  held.pool.push([&] { door.stand(); }); // the worker takes the oldest first
+  behind = held.pool.submit([] {});
+  held.let();
+  CU_ASSERT_TRUE_FATAL(door.await(1));
+  CU_ASSERT_EQUAL(parked(), 1);
+  std::thread stopper([&] { held.pool.stop(WS_STOP_ABORT); });
+  CU_ASSERT_TRUE(fiber.wait_for(std::chrono::seconds(TEST_DEADLINE_S)) == std::future_status::ready);
+  door.let(1);
+  stopper.join();
+  CU_ASSERT_TRUE(fiber.get());
+}
+
 /// The future goes before the fiber ends.
 void a_future_may_be_dropped()
 {
@@ -194,5 +279,6 @@ void a_future_may_be_dropped()
 TEST_MAIN("cxx_fiber", TEST_CASE(fibers_take_turns), TEST_CASE(results_and_exceptions_reach_the_future),
           TEST_CASE(one_worker_is_enough), TEST_CASE(waits_of_a_fiber_give_the_worker_back),
           TEST_CASE(descriptors_are_waited_for), TEST_CASE(pushes_and_hints_work),
-          TEST_CASE(skipped_and_refused_fibers_are_reported),
+          TEST_CASE(skipped_and_refused_fibers_are_reported), TEST_CASE(a_fiber_parks_for_a_queued_task),
+          TEST_CASE(a_fiber_parks_for_a_task_that_has_begun), TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber),
           TEST_CASE(a_future_may_be_dropped))

@@ -2,6 +2,8 @@
 /// @file test_cxx_stop.cpp
 /// Requests to stop: what has not begun does not run, counted at gates. Built for C++17, with the tokens of
 /// ws_stop.hpp, and for C++20, with those of the standard library.
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "cxx_scene.hpp"
@@ -130,7 +132,50 @@ static void loop_in_one_piece_stops_between_numbers()
   CU_ASSERT_EQUAL(calls, 10);
 }
 
+/// Strings, so that a partial result that is left behind is a leak. @p stop_at  the number that requests the
+/// stop
+static std::optional<std::string> letters(ws::pool &pool, int count, int stop_at, ws::stop_source &source,
+                                          std::uint64_t grain, std::atomic<int> &calls)
+{
+  return ws::parallel_reduce(
+      pool, 0, count, std::string(),
+      [&, stop_at](int i) {
+        calls++;
+        if (i == stop_at)
+          source.request_stop();
+        return std::string(40, static_cast<char>('a' + i % 26));
+      },
+      std::plus<>(), source.get_token(), grain);
+}
+
+static void reduction_stops_between_numbers()
+{
+  std::atomic<int> calls{0};
+  ws::pool alone(settings_of(0)), pool(settings_of(2));
+  ws::stop_source source;
+  const std::optional<std::string> all = letters(pool, 100, -1, source, 1, calls);
+  CU_ASSERT_TRUE(all && all->size() == 4000 && all->substr(80, 40) == std::string(40, 'c'));
+  CU_ASSERT_EQUAL(calls.exchange(0), 100);
+  CU_ASSERT_FALSE(letters(alone, 1000, 10, source, 0, calls).has_value());
+  CU_ASSERT_EQUAL(calls.exchange(0), 11);
+  CU_ASSERT_FALSE(letters(pool, 1000, -1, source, 3, calls).has_value()); // requested before
+  CU_ASSERT_EQUAL(calls, 0);
+  const std::optional<std::string> none = letters(pool, 0, -1, source, 0, calls); // nothing to skip
+  CU_ASSERT_TRUE(none && none->empty());
+}
+
+/// The last number requests the stop: none is skipped.
+static void reduction_that_is_stopped_at_its_end_has_a_result()
+{
+  std::atomic<int> calls{0};
+  ws::pool alone(settings_of(0));
+  ws::stop_source source;
+  const std::optional<std::string> all = letters(alone, 100, 99, source, 0, calls);
+  CU_ASSERT_TRUE(all && all->size() == 4000);
+}
+
 TEST_MAIN("cxx_stop", TEST_CASE(sources_and_tokens), TEST_CASE(stopped_submits_do_not_run),
           TEST_CASE(task_that_has_begun_ends), TEST_CASE(group_reports_skipped_tasks),
           TEST_CASE(loop_that_is_stopped_before_it_begins), TEST_CASE(loop_begins_no_further_call),
-          TEST_CASE(loop_in_one_piece_stops_between_numbers))
+          TEST_CASE(loop_in_one_piece_stops_between_numbers), TEST_CASE(reduction_stops_between_numbers),
+          TEST_CASE(reduction_that_is_stopped_at_its_end_has_a_result))
