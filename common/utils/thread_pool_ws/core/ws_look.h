@@ -20,7 +20,7 @@
 /// @brief Choose the place of the next look. Reads the sizes of a few queues only.
 /// @return whether ws_look_take() would probably find a task there
 /// @threads  the owner of here.queue
-bool ws_look_plan(struct ws_pool_s *pool, ws_here_t here);
+WS_FOR_FIBERS bool ws_look_plan(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Take the oldest task of the place that ws_look_plan() has chosen.
 bool ws_look_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
