@@ -88,7 +88,7 @@ struct ws_waiter_s {
   ws_aptr_t address;                 ///< S
   struct ws_waiter_s *next, *before; ///< in its bucket; next also in a list of removed records
   enum { WS_WAITER_OUT, WS_WAITER_IN } where;
-  enum { WS_ENDED_NOT, WS_ENDED_WAKE, WS_ENDED_TIME, WS_ENDED_CANCEL } ended_by;
+  enum { WS_ENDED_NOT, WS_ENDED_WAKE, WS_ENDED_TIME, WS_ENDED_CANCEL, WS_ENDED_NEEDLESS } ended_by;
   bool fixed;             ///< neither the time limit nor a cancel ends it any more
   bool can_cancel;        ///< I
   ws_fiber_t *fiber;      ///< I NULL = a thread waits

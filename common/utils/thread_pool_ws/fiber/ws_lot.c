@@ -76,7 +76,10 @@ bool ws_lot_enter(ws_waiter_t *waiter)
     waiter->ended_by = WS_ENDED_CANCEL;
     waits = false;
   }
-  waits = waits && waiter->may_park(waiter->arg);
+  if (waits && !waiter->may_park(waiter->arg)) {
+    waiter->ended_by = WS_ENDED_NEEDLESS; // it may have a unit or a lock now: no cancel may lose that
+    waits = false;
+  }
   if (waits) {
     append(bucket, waiter);
     if (fiber) {

@@ -22,6 +22,8 @@ static void block(ws_waiter_t *waiter)
     const int result = ws_os_futex_wait_until(&waiter->woken, 0, deadline_ns);
     if (result == -ETIMEDOUT && ws_lot_end(waiter, WS_ENDED_TIME))
       break;
+    if (result == -ETIMEDOUT)
+      deadline_ns = 0; // a wake has come first, or the wait became one for a mutex: the wake ends it
   }
   ws_blocking_end();
 }
