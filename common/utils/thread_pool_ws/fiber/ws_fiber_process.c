@@ -34,7 +34,9 @@ static void init_lock(pthread_mutex_t *lock)
 static void leave(void *unused)
 {
   (void)unused;
-  ws_fiber_thread_end(ws_fiber_thread());
+  ws_fiber_thread_t *thread = ws_fiber_thread();
+  ws_fiber_thread_end(thread);
+  thread->number = 0; // a later destructor of this thread may push again: it then enrolls anew
 }
 
 /// Half of the mappings that the kernel allows, two for each guard page.

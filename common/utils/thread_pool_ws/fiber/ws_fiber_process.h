@@ -36,7 +36,7 @@ typedef struct ws_slab_s ws_slab_t;
 struct ws_slab_s {
   ws_slab_t *next;
   char *memory;
-  size_t slot_bytes;    ///< a stack and its guard page
+  size_t slot_bytes;    ///< a stack, in whole pages, and its guard page
   uint32_t slots, used; ///< used: those that were handed out at least once
   uint32_t size_class;
 };

@@ -31,6 +31,12 @@ static uint32_t class_of(uint32_t bytes)
   return size_class;
 }
 
+/// A page may be larger than a stack.
+static size_t pages_of(size_t bytes)
+{
+  return (bytes + ws_os_page_bytes() - 1) / ws_os_page_bytes();
+}
+
 /// The caller holds the lock.
 static ws_slab_t *new_slab(uint32_t size_class)
 {
@@ -38,7 +44,7 @@ static ws_slab_t *new_slab(uint32_t size_class)
   if (!slab)
     return NULL;
   slab->size_class = size_class;
-  slab->slot_bytes = ((size_t)WS_STACK_BYTES_LEAST << size_class) + ws_os_page_bytes();
+  slab->slot_bytes = (pages_of((size_t)WS_STACK_BYTES_LEAST << size_class) + 1) * ws_os_page_bytes();
   slab->slots = (uint32_t)(SLAB_BYTES / slab->slot_bytes);
   slab->slots = slab->slots < 1 ? 1 : slab->slots > SLAB_STACKS_MAX ? SLAB_STACKS_MAX : slab->slots;
   slab->memory = ws_os_map(slab->slots * slab->slot_bytes);
@@ -140,7 +146,8 @@ static ws_free_stack_t *unshelve(ws_shelf_t *shelf)
 /// The thread has kept none. @return false = there is no memory
 WS_SELDOM static bool get_shared(ws_fiber_thread_t *thread, uint32_t size_class, ws_stack_t *stack)
 {
-  ws_fiber_process_begin();
+  if (thread->number == 0)
+    ws_fiber_enroll(thread); // at its end the thread gives back what it keeps
   const uint32_t more =
       ws_stack_bytes(&(ws_stack_t){.size_class = size_class}) < KEPT_BYTES_MAX ? KEPT_MAX / 2 : 0;
   pthread_mutex_lock(&ws_fiber_process.stack_lock);

@@ -46,7 +46,8 @@ static void trim_one(ws_shelf_t *shelf, ws_free_stack_t *node)
   const size_t bytes = ws_stack_bytes(&node->stack);
   pthread_mutex_unlock(&process->stack_lock); // the stack is on no list
   const uint64_t used = bytes_in_memory(node->stack.low, bytes);
-  ws_os_release_pages(node->stack.low, bytes - ws_os_page_bytes());
+  if (bytes > ws_os_page_bytes())
+    ws_os_release_pages(node->stack.low, bytes - ws_os_page_bytes());
   pthread_mutex_lock(&process->stack_lock);
   if (used > process->used_max)
     process->used_max = used;

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_fiber_memory.c
+/// Stacks that threads keep come back when the threads end; no memory; large pages. Linked with
+/// --wrap=ws_os_map and --wrap=ws_os_page_bytes: memory and the size of a page are the test's.
+#include "../../../fiber/ws_fiber_process.h"
+#include "../../../fiber/ws_stack.h"
+#include "fiber_scene.h"
+
+void *__real_ws_os_map(size_t bytes);
+void *__wrap_ws_os_map(size_t bytes);
+size_t __real_ws_os_page_bytes(void);
+size_t __wrap_ws_os_page_bytes(void);
+
+static ws_au32_t no_memory;
+static size_t page_bytes; ///< 0 = the machine's
+
+void *__wrap_ws_os_map(size_t bytes)
+{
+  return ws_load_acquire(&no_memory) ? NULL : __real_ws_os_map(bytes);
+}
+
+size_t __wrap_ws_os_page_bytes(void)
+{
+  return page_bytes ? page_bytes : __real_ws_os_page_bytes();
+}
+
+static ws_latch_t latch;
+
+static void wait_for_latch(void *unused)
+{
+  (void)unused;
+  note(ws_latch_wait(&latch) == 0);
+}
+
+static void do_nothing(void *unused)
+{
+  (void)unused;
+}
+
+static uint64_t stacks(void)
+{
+  ws_fiber_stats_t stats;
+  ws_fiber_stats(&stats);
+  return stats.stacks;
+}
+
+#define STACKS 100u
+#define THREADS 50u
+
+static void make_stacks(void)
+{
+  ws_latch_init(&latch, 1);
+  for (uint32_t i = 0; i < STACKS; i++)
+    push_fiber(wait_for_latch, NULL, NULL);
+  note(await_parked(STACKS));
+  ws_latch_count_down(&latch, 1);
+  ws_pool_wait(scene.pool);
+}
+
+static void *push_one(void *unused)
+{
+  (void)unused;
+  push_fiber(do_nothing, NULL, NULL);
+  return NULL;
+}
+
+/// Threads that push a fiber each, and end. @return 0 = no stack was made beyond those that exist
+static int reuse_after(void *(*body)(void *))
+{
+  scene_begin(1);
+  make_stacks();
+  test_destroy(scene.pool); // the worker's own go to the shared list
+  scene.pool = test_pool(1);
+  const uint64_t before = stacks();
+  for (uint32_t i = 0; i < THREADS; i++) {
+    test_threads_t threads = {0};
+    test_spawn(&threads, body, NULL);
+    test_join(&threads);
+    ws_pool_wait(scene.pool);
+  }
+  const uint64_t after = stacks();
+  printf("stacks: %llu before, %llu after\n", (unsigned long long)before, (unsigned long long)after);
+  scene_end();
+  return after == before && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+}
+
+static int threads_push(void *unused)
+{
+  (void)unused;
+  return reuse_after(push_one);
+}
+
+static pthread_key_t late_key;
+
+static void push_late(void *unused)
+{
+  push_one(unused);
+}
+
+/// Has a destructor push, which runs after the library's own: its key is younger.
+static void *push_at_end(void *value)
+{
+  push_one(NULL);
+  pthread_setspecific(late_key, value ? value : &late_key);
+  return NULL;
+}
+
+static int threads_push_at_end(void *unused)
+{
+  (void)unused;
+  ws_fiber_process_begin();
+  pthread_key_create(&late_key, push_late);
+  return reuse_after(push_at_end);
+}
+
+static void test_threads_end(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(threads_push, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(threads_push_at_end, NULL), 0);
+}
+
+static int push_with_group(uint32_t stack_bytes)
+{
+  const ws_fiber_options_t options = {.stack_bytes = stack_bytes};
+  return ws_fiber_push(scene.pool, do_nothing, NULL, &scene.group, &options);
+}
+
+/// Without memory a push says so, and the group waits. With memory again, the same push works.
+static void test_no_memory(void)
+{
+  scene_begin(1);
+  ws_group_init(&scene.group, 1);
+  ws_store_release(&no_memory, 1);
+  CU_ASSERT_EQUAL(push_with_group(1u << 20), -ENOMEM);
+  CU_ASSERT_EQUAL(push_with_group(1u << 20), -ENOMEM);
+  CU_ASSERT_FALSE(ws_group_done(&scene.group));
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0); // the pool counts no task
+  ws_store_release(&no_memory, 0);
+  CU_ASSERT_EQUAL(push_with_group(1u << 20), 0);
+  ws_group_wait(&scene.group, scene.pool);
+  scene_end();
+}
+
+/// A push that the pool refuses gives the stack back, and the pool is idle afterwards.
+static void test_refusal(void)
+{
+  scene_begin(1);
+  push_fiber(do_nothing, NULL, NULL);
+  CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_DRAIN), 0);
+  ws_group_init(&scene.group, 1);
+  CU_ASSERT_EQUAL(push_with_group(WS_FIBER_STACK_BYTES), -ECANCELED);
+  const uint64_t before = stacks();
+  for (uint32_t i = 0; i < 200; i++)
+    CU_ASSERT_EQUAL(push_with_group(WS_FIBER_STACK_BYTES), -ECANCELED);
+  CU_ASSERT_EQUAL(stacks(), before);
+  CU_ASSERT_FALSE(ws_group_done(&scene.group));
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  scene_end();
+}
+
+/// On a kernel with pages of 64 KiB a smaller stack has a guard page, too.
+static int use_large_pages(void *unused)
+{
+  (void)unused;
+  page_bytes = 65536;
+  scene_begin(1);
+  ws_group_init(&scene.group, 20);
+  for (uint32_t i = 0; i < 10; i++) {
+    note(push_with_group(WS_FIBER_STACK_BYTES_MIN) == 0);
+    note(push_with_group(2 * WS_FIBER_STACK_BYTES_MIN) == 0);
+  }
+  ws_pool_wait(scene.pool);
+  ws_fiber_stats_t stats;
+  ws_fiber_stats(&stats);
+  bool aligned = true;
+  for (const ws_slab_t *slab = ws_fiber_process.slabs; slab; slab = slab->next)
+    aligned = aligned && slab->slot_bytes % page_bytes == 0;
+  page_bytes = 0;
+  scene_end();
+  return stats.stacks_unguarded == 0 && aligned && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+}
+
+static void test_large_pages(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(use_large_pages, NULL), 0);
+}
+
+TEST_MAIN("fiber_memory", TEST_CASE(test_threads_end), TEST_CASE(test_large_pages), TEST_CASE(test_no_memory),
+          TEST_CASE(test_refusal))
