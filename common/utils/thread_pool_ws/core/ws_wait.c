@@ -162,9 +162,9 @@ typedef struct {
 static void finish_stop(ws_frame_t *frame)
 {
   stop_t *stop = (stop_t *)frame;
-  const ws_hooks_t *hooks = ws_process_hooks();
   if (!stop->workers_ended) {
     wait_until_idle(frame);
+    const ws_hooks_t *hooks = ws_process_hooks(); // now: a task may have pushed the first fiber meanwhile
     if (hooks)
       hooks->idle(frame->pool);
     end_workers(frame->pool);
