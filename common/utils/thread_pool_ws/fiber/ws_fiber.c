@@ -30,9 +30,15 @@ static void begin(void)
   ws_fiber_hook();
 }
 
-static bool is_valid(const ws_fiber_options_t *options)
+static bool is_tag(const ws_group_t *group)
 {
-  return options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN &&
+  return (uintptr_t)group & 1;
+}
+
+static bool is_valid(const ws_group_t *group, const ws_fiber_options_t *options)
+{
+  return !is_tag(group) && (!options->tag || is_tag(options->tag)) &&
+         options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN &&
          options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW;
 }
 
@@ -60,7 +66,8 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 {
   static const ws_fiber_options_t by_default = {.stack_bytes = WS_FIBER_STACK_BYTES};
   options = options ? options : &by_default;
-  if (!pool || !func || !is_valid(options) || pool->workers == 0 || pool->settings.full != WS_FULL_GROW)
+  if (!pool || !func || !is_valid(group, options) || pool->workers == 0 ||
+      pool->settings.full != WS_FULL_GROW)
     return -EINVAL;
   pthread_once(&ws_fiber_process.fiber_once, begin);
   ws_fiber_t *fiber = make(pool, group, options);

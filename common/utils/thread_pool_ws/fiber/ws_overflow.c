@@ -49,11 +49,16 @@ _Noreturn void ws_overflow_die(const ws_fiber_t *fiber)
 static void pass_on(int number, siginfo_t *info, void *context)
 {
   const struct sigaction *before = &ws_fiber_process.fault_before;
+  const bool is_sent = info->si_code <= 0; // by kill() or the like: no instruction will fault again
   if (before->sa_flags & SA_SIGINFO) {
     before->sa_sigaction(number, info, context);
+  } else if (is_sent && before->sa_handler == SIG_IGN) {
+    return;
   } else if (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN) {
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     sigaction(number, &by_default, NULL); // the instruction faults again, and ends the process
+    if (is_sent)
+      raise(number); // ends the process when this handler returns
   } else {
     before->sa_handler(number);
   }

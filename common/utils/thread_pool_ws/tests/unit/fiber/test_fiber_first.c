@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_fiber_first.c
+/// What the first fiber of a process changes: a stop that has begun before it, and signals. Linked with
+/// --wrap=ws_resume_drain.
+#include <signal.h>
+#include <unistd.h>
+
+#include "../../../fiber/ws_resume.h"
+#include "fiber_scene.h"
+
+void __real_ws_resume_drain(const struct ws_pool_s *pool);
+void __wrap_ws_resume_drain(const struct ws_pool_s *pool);
+static ws_au32_t drains;
+
+void __wrap_ws_resume_drain(const struct ws_pool_s *pool)
+{
+  ws_add_acq_rel(&drains, 1);
+  __real_ws_resume_drain(pool);
+}
+
+static void do_nothing(void *unused)
+{
+  (void)unused;
+}
+
+static void push_late(void *unused)
+{
+  (void)unused;
+  test_gate_task(&scene.gate);
+  push_fiber(do_nothing, NULL, NULL);
+}
+
+static void *drain(void *unused)
+{
+  (void)unused;
+  note(ws_pool_stop(scene.pool, WS_STOP_DRAIN) == 0);
+  return NULL;
+}
+
+static bool is_stopping(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.pool->state) != WS_RUNNING;
+}
+
+/// The stop must wait for threads that resume the fiber, also if there was no fiber when it began.
+static int push_in_drain(void *unused)
+{
+  (void)unused;
+  scene_begin(1);
+  test_push(scene.pool, push_late, NULL, NULL);
+  bool good = test_gate_await(&scene.gate, 1);
+  test_threads_t threads = {0};
+  test_spawn(&threads, drain, NULL);
+  good = good && test_until(is_stopping, NULL);
+  test_gate_let(&scene.gate, 1);
+  test_join(&threads);
+  good = good && ws_load_acquire(&drains) == 1 && ws_load_relaxed(&scene.errors) == 0;
+  scene_end();
+  return good ? 0 : 1;
+}
+
+static void test_first_in_drain(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(push_in_drain, NULL), 0);
+}
+
+static void run_one(void)
+{
+  scene_begin(1);
+  push_fiber(do_nothing, NULL, NULL);
+  ws_pool_wait(scene.pool);
+  scene_end();
+}
+
+static int raise_default(void *unused)
+{
+  (void)unused;
+  run_one();
+  raise(SIGSEGV);
+  return 0;
+}
+
+static int raise_ignored(void *unused)
+{
+  (void)unused;
+  signal(SIGSEGV, SIG_IGN);
+  run_one();
+  raise(SIGSEGV);
+  raise(SIGSEGV);
+  return 3;
+}
+
+static void end_with_four(int number)
+{
+  (void)number;
+  _exit(4);
+}
+
+static int raise_handled(void *unused)
+{
+  (void)unused;
+  signal(SIGSEGV, end_with_four);
+  run_one();
+  raise(SIGSEGV);
+  return 0;
+}
+
+/// A SIGSEGV that a program sends does what it did before there were fibers.
+static void test_sent_signal(void)
+{
+  const int by_default = test_in_child(raise_default, NULL);
+  CU_ASSERT(TEST_SANITIZED ? by_default != 0 : by_default == 128 + SIGSEGV);
+  CU_ASSERT_EQUAL(test_in_child(raise_ignored, NULL), 3);
+  CU_ASSERT_EQUAL(test_in_child(raise_handled, NULL), 4);
+}
+
+static int push_with(ws_group_t *group, ws_group_t *tag)
+{
+  const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES, .tag = tag};
+  return ws_fiber_push(scene.pool, do_nothing, NULL, group, &options);
+}
+
+/// A tag for a group and a group for a tag are refused: each switch would complete, or write beside, a unit.
+static void test_group_and_tag(void)
+{
+  scene_begin(1);
+  ws_group_init(&scene.group, 1);
+  CU_ASSERT_EQUAL(push_with(ws_group_tag(&scene.group), NULL), -EINVAL);
+  CU_ASSERT_EQUAL(push_with(ws_group_weak_tag(&scene.group), NULL), -EINVAL);
+  CU_ASSERT_EQUAL(push_with(NULL, &scene.group), -EINVAL);
+  CU_ASSERT_EQUAL(push_with(NULL, ws_group_tag(&scene.group)), 0);
+  CU_ASSERT_EQUAL(push_with(NULL, ws_group_weak_tag(&scene.group)), 0);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+  CU_ASSERT_FALSE(ws_group_done(&scene.group));
+  CU_ASSERT_EQUAL(push_with(&scene.group, NULL), 0);
+  ws_group_wait(&scene.group, scene.pool);
+  scene_end();
+}
+
+TEST_MAIN("fiber_first", TEST_CASE(test_first_in_drain), TEST_CASE(test_sent_signal),
+          TEST_CASE(test_group_and_tag))
