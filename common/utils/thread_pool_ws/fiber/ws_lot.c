@@ -127,17 +127,29 @@ static void unlock_both(ws_bucket_t *a, ws_bucket_t *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-void ws_lot_move(const void *from, const void *to, uint32_t count, ws_grant_t grant, void *arg)
+/// Lock the buckets of both, as @p to_in is then. @return the address in it
+static void *lock_for_move(const void *from, const ws_aptr_t *to_in)
+{
+  for (;;) {
+    void *to = ws_load_relaxed(to_in); // relaxed: read again under the locks
+    lock_both(bucket_of(from), bucket_of(to));
+    if (ws_load_relaxed(to_in) == to) // relaxed: a wait in the lot has written it before it took the lock
+      return to;
+    unlock_both(bucket_of(from), bucket_of(to));
+  }
+}
+
+void ws_lot_move(const void *from, const ws_aptr_t *to_in, uint32_t count, ws_grant_t grant)
 {
   ws_fiber_process_begin();
+  void *to = lock_for_move(from, to_in);
   ws_bucket_t *here = bucket_of(from), *there = bucket_of(to);
-  ws_waiter_t *removed = NULL, *next;
-  lock_both(here, there);
+  ws_waiter_t *removed = NULL, *next, *first = first_of(here->first, from);
   uint32_t found = 0;
-  for (next = first_of(here->first, from); next && found < count; next = first_of(next->next, from))
+  for (next = first; next && found < count; next = first_of(next->next, from))
     found++;
-  bool wakes = found > 0 && grant(arg, found);
-  for (next = first_of(here->first, from); found > 0; found--) {
+  bool wakes = found > 0 && grant(to, found, first->arg);
+  for (next = first; found > 0; found--) {
     ws_waiter_t *waiter = next;
     next = first_of(waiter->next, from);
     if (wakes) {
@@ -148,7 +160,7 @@ void ws_lot_move(const void *from, const void *to, uint32_t count, ws_grant_t gr
       continue;
     }
     take_out(here, waiter);
-    ws_store_relaxed(&waiter->address, (void *)(uintptr_t)to); // relaxed: under both locks
+    ws_store_relaxed(&waiter->address, to); // relaxed: under both locks
     waiter->fixed = true;
     append(there, waiter);
   }

@@ -26,14 +26,15 @@ typedef void (*ws_settle_t)(void *arg, uint32_t woken, bool more);
 /// @param settle  NULL = none
 void ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg);
 
-/// Called under the locks of both buckets. @param count  waits that will move or wake. @return whether the
-/// first of them wakes
-typedef bool (*ws_grant_t)(void *arg, uint32_t count);
+/// Called under the locks of both buckets. @param to  the address to which waits move. @param count  waits
+/// that will move or wake. @param arg  of the first of them. @return whether that one wakes
+typedef bool (*ws_grant_t)(void *to, uint32_t count, const void *arg);
 
-/// @brief Have the @p count oldest waits for @p from wait for @p to, behind those that do already, and
-/// without their time limits. The first of them wakes instead if @p grant returns true. Not called if there
-/// is none.
-void ws_lot_move(const void *from, const void *to, uint32_t count, ws_grant_t grant, void *arg);
+/// @brief Have the @p count oldest waits for @p from wait for the address in @p to, behind those that do
+/// already, and without their time limits. The first of them wakes instead if @p grant returns true. Not
+/// called if there is none.
+/// @param to  read under the locks: waits write it before they begin. NULL in it: there is no wait
+void ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
 
 /// Called by the may_park() of a wait for @p address, under the lock of the bucket. The arg of each wait for
 /// it is a structure that begins with a uint32_t.

@@ -76,8 +76,8 @@ void ws_fiber_options_default(ws_fiber_options_t *options);
 ///                 group runs the fiber, too
 /// @param options  NULL = defaults. Not used after the call
 /// @return 0 = the fiber will run
-///         -EINVAL     @p pool or @p func is NULL; @p group is a tag, or options->tag is not one; an option is
-///                     out of its range; the pool has no workers; or settings.full is not WS_FULL_GROW,
+///         -EINVAL     @p pool or @p func is NULL; @p group is a tag, or options->tag is not one; an option
+///                     is out of its range; the pool has no workers; or settings.full is not WS_FULL_GROW,
 ///                     without which a fiber that continues could be lost
 ///         -ENOMEM     no memory for a stack
 ///         -ECANCELED  the pool was stopped

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_latch.c
 /// A latch, and a gate: two words that let all waits pass at once.
+///
+/// A gate's word: bit 0 = OPEN, bits 1..31 = how often it was opened: a wait that has begun and is not in the
+/// lot yet sees that the gate was open meanwhile.
 #include <errno.h>
 
 #include "../fiber/ws_lot_park.h"
 #include "ws_sync_word.h"
+
+#define OPEN 1u
+#define OPENING 2u
 
 void ws_latch_init(ws_latch_t *latch, uint32_t count)
 {
@@ -44,32 +50,44 @@ int ws_latch_wait(ws_latch_t *latch)
   return ws_latch_wait_until(latch, WS_SYNC_NO_DEADLINE);
 }
 
+typedef struct {
+  ws_gate_t *gate;
+  uint32_t seen; ///< the word, when the wait began
+} gate_wait_t;
+
 void ws_gate_open(ws_gate_t *gate)
 {
-  if (ws_xchg_acq_rel(ws_sync_word(&gate->word), 1) == 0) // [edge SYNC acq_rel]
+  ws_au32_t *word = ws_sync_word(&gate->word);
+  uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
+  while (!ws_cas_acq_rel(word, &seen, seen & OPEN ? seen : (seen | OPEN) + OPENING)) // [edge SYNC acq_rel]
+    ;
+  if (!(seen & OPEN))
     ws_lot_unpark(gate, UINT32_MAX, NULL, NULL);
 }
 
 void ws_gate_close(ws_gate_t *gate)
 {
-  ws_store_release(ws_sync_word(&gate->word), 0); // [edge SYNC release]
+  ws_and_acq_rel(ws_sync_word(&gate->word), ~OPEN); // [edge SYNC acq_rel]
 }
 
 bool ws_gate_is_open(const ws_gate_t *gate)
 {
-  return ws_load_acquire(ws_sync_word(&gate->word)) != 0; // [edge SYNC acquire]
+  return ws_load_acquire(ws_sync_word(&gate->word)) & OPEN; // [edge SYNC acquire]
 }
 
-static bool is_closed(void *gate)
+/// @return whether the gate has not been open since the wait began
+static bool is_closed(void *wait_arg)
 {
-  return !ws_gate_is_open(gate);
+  const gate_wait_t *wait = wait_arg;
+  return ws_load_acquire(ws_sync_word(&wait->gate->word)) == wait->seen; // [edge SYNC acquire]
 }
 
 int ws_gate_wait_until(ws_gate_t *gate, uint64_t deadline_ns)
 {
-  if (ws_gate_is_open(gate))
+  gate_wait_t wait = {gate, ws_load_acquire(ws_sync_word(&gate->word))}; // [edge SYNC acquire]
+  if (wait.seen & OPEN)
     return 0;
-  const int result = ws_lot_park(gate, is_closed, gate, deadline_ns, true); // a wake: it has been open
+  const int result = ws_lot_park(gate, is_closed, &wait, deadline_ns, true); // a wake: it has been open
   return result == -EAGAIN ? 0 : result;
 }
 

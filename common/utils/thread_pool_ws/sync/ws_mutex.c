@@ -65,19 +65,13 @@ void ws_mutex_unlock(ws_mutex_t *mutex)
   ws_lot_unpark(mutex, 1, hand_over, mutex);
 }
 
-/// Under the locks of both buckets. @return whether the mutex was free, and belongs to the first wait
-static bool grant(void *mutex_arg, uint32_t count)
+bool ws_mutex_grant(ws_mutex_t *mutex, uint32_t count)
 {
-  ws_au32_t *word = ws_sync_word(&((ws_mutex_t *)mutex_arg)->word);
+  ws_au32_t *word = ws_sync_word(&mutex->word);
   uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
   for (;;) {
     const uint32_t waited = seen & LOCKED || count > 1 ? WAITED : 0;
     if (ws_cas_acq_rel(word, &seen, seen | LOCKED | waited)) // [edge SYNC acq_rel]
       return !(seen & LOCKED);
   }
-}
-
-void ws_mutex_take_waits(ws_mutex_t *mutex, const void *from, uint32_t count)
-{
-  ws_lot_move(from, mutex, count, grant, mutex);
 }

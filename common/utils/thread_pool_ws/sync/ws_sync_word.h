@@ -25,7 +25,8 @@ static inline ws_aptr_t *ws_sync_pointer(const void *pointer)
   return (ws_aptr_t *)(uintptr_t)pointer;
 }
 
-/// @brief Have the @p count oldest waits at address @p from wait for the mutex, or give it to the first.
-void ws_mutex_take_waits(ws_mutex_t *mutex, const void *from, uint32_t count);
+/// @brief Note that @p count waits move to the mutex. The caller holds the lock of its bucket.
+/// @return whether the mutex was free, and belongs to the first of them
+bool ws_mutex_grant(ws_mutex_t *mutex, uint32_t count);
 
 #endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_sync_steps.c
+/// Races of gates and condition variables, step by step. Linked with --wrap=ws_lot_enter and
+/// --wrap=ws_lot_move: the next thread that calls one of them can be held at its begin.
+#define _GNU_SOURCE // memfd_create
+#include "../../../fiber/ws_lot.h"
+#include "../api/api_death.h"
+#include "../fiber/fiber_scene.h"
+
+bool __real_ws_lot_enter(ws_waiter_t *waiter);
+bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
+void __real_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
+void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
+
+static ws_au32_t holds_enter, holds_move;
+
+bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
+{
+  if (ws_xchg_acq_rel(&holds_enter, 0))
+    test_gate_task(&scene.gate);
+  return __real_ws_lot_enter(waiter);
+}
+
+void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant)
+{
+  if (ws_xchg_acq_rel(&holds_move, 0))
+    test_gate_task(&scene.gate);
+  __real_ws_lot_move(from, to, count, grant);
+}
+
+static ws_gate_t a_gate;
+static ws_mutex_t first, second;
+static ws_cond_t cond;
+
+static bool has_letter(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.letters) > 0;
+}
+
+static void wait_gate(void *unused)
+{
+  (void)unused;
+  note(ws_gate_wait(&a_gate) == 0);
+  write_letter('g');
+}
+
+/// The gate is open for a moment between the wait's begin and its entry into the lot.
+static void test_short_opening(void)
+{
+  scene_begin(2);
+  a_gate = (ws_gate_t)WS_GATE_INIT;
+  ws_store_release(&holds_enter, 1);
+  push_fiber(wait_gate, NULL, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1));
+  ws_gate_open(&a_gate);
+  ws_gate_open(&a_gate); // has no further effect
+  ws_gate_close(&a_gate);
+  CU_ASSERT_FALSE(ws_gate_is_open(&a_gate));
+  test_gate_let(&scene.gate, 1);
+  CU_ASSERT(test_until(has_letter, NULL));
+  push_fiber(wait_gate, NULL, NULL); // a later wait stops
+  CU_ASSERT(await_parked(1));
+  ws_gate_open(&a_gate);
+  ws_pool_wait(scene.pool);
+  scene_end();
+}
+
+static void wait_with(void *mutex)
+{
+  ws_mutex_lock(mutex);
+  note(ws_cond_wait(&cond, mutex) == 0);
+  ws_mutex_unlock(mutex);
+}
+
+static void *signal_thread(void *unused)
+{
+  (void)unused;
+  ws_cond_signal(&cond);
+  return NULL;
+}
+
+/// A signal has begun when the waits of one mutex are over and one with another mutex begins: that wait gets
+/// its own mutex, and nothing touches the first one.
+static void test_other_mutex(void)
+{
+  scene_begin(1);
+  push_fiber(wait_with, &first, NULL);
+  CU_ASSERT(await_parked(1));
+  ws_cond_signal(&cond);
+  ws_pool_wait(scene.pool);
+  ws_store_release(&holds_move, 1);
+  test_threads_t threads = {0};
+  test_spawn(&threads, signal_thread, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1));
+  push_fiber(wait_with, &second, NULL);
+  CU_ASSERT(await_parked(1));
+  test_gate_let(&scene.gate, 1);
+  test_join(&threads);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_EQUAL(first.word, 0);
+  CU_ASSERT_EQUAL(second.word, 0);
+  scene_end();
+}
+
+static void wait_with_two(void)
+{
+  scene_begin(1);
+  push_fiber(wait_with, &first, NULL);
+  if (!await_parked(1))
+    return;
+  push_fiber(wait_with, &second, NULL);
+  if (await_parked(2))
+    ws_cond_signal(&cond);
+}
+
+/// Two waits at one time with two mutexes.
+static void test_two_mutexes(void)
+{
+  CU_ASSERT(dies_with(wait_with_two, "assertion failed: wait->mutex == mutex"));
+}
+
+TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening),
+          TEST_CASE(test_other_mutex))
