@@ -29,6 +29,11 @@
 /// that leaves the fiber's function ends the process (std::terminate). pthread_exit(), thread cancellation,
 /// and longjmp out of the fiber's function are not supported.
 ///
+/// From the first push of a fiber on, the process handles SIGSEGV: if a fiber has overflowed its stack, a
+/// message on stderr names the fiber. Then, and for any other cause, the handler acts that the program had
+/// installed before. A handler that the program installs later replaces this one. A library that contains
+/// this code must not be unloaded (dlclose): its thread for time limits, ws_alarm, never ends.
+///
 /// A fiber counts as a task of its pool until its function returns: ws_pool_wait() and WS_STOP_DRAIN wait for
 /// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: they count as skipped,
 /// settings.skipped is called with their function, argument and group, and their groups are completed. The
@@ -111,7 +116,7 @@ typedef struct {
   uint64_t stacks;               ///< stacks that exist right now
   uint64_t stacks_free;          ///< of these, not in use; threads may keep a few more
   uint64_t stacks_unguarded;     ///< of these, without a guard page: too many mappings (vm.max_map_count)
-  uint64_t stack_bytes_used_max; ///< most memory that one stack has used, in pages
+  uint64_t stack_bytes_used_max; ///< most memory that one stack has used, in whole pages
 } ws_fiber_stats_t;
 
 /// @brief Fill @p stats. Ignores NULL.

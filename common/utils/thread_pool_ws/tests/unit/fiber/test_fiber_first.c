@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_first.c
-/// What the first fiber of a process changes: a stop that has begun before it, and signals. Linked with
-/// --wrap=ws_resume_drain.
+/// What the first fiber of a process changes: a stop that has begun before it, signals, and the thread for
+/// time limits. Linked with --wrap=ws_resume_drain and --wrap=ws_os_thread_create.
 #include <signal.h>
 #include <unistd.h>
 
@@ -16,6 +16,15 @@ void __wrap_ws_resume_drain(const struct ws_pool_s *pool)
 {
   ws_add_acq_rel(&drains, 1);
   __real_ws_resume_drain(pool);
+}
+
+int __real_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
+int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
+static ws_au32_t no_threads;
+
+int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
+{
+  return ws_load_acquire(&no_threads) ? EAGAIN : __real_ws_os_thread_create(thread, func, arg);
 }
 
 static void do_nothing(void *unused)
@@ -115,6 +124,49 @@ static void test_sent_signal(void)
   CU_ASSERT_EQUAL(test_in_child(raise_handled, NULL), 4);
 }
 
+static ws_sem_t sem;
+
+static void wait_limited(void *unused)
+{
+  (void)unused;
+  note(ws_sem_wait_until(&sem, 1) == -ETIMEDOUT);
+  note(ws_sem_wait_until(&sem, 0) == -ETIMEDOUT);
+  write_letter('w');
+  note(ws_sem_wait_until(&sem, UINT64_MAX - 1) == 0);
+}
+
+static bool has_letter(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.letters) > 0;
+}
+
+/// The thread for time limits cannot be made: the fiber blocks its worker, with the same results. Later the
+/// thread can be made.
+static int wait_without_alarms(void *unused)
+{
+  (void)unused;
+  bool good = true;
+  scene_begin(1);
+  for (uint32_t round = 0; round < 2; round++) {
+    const bool none = round == 0;
+    ws_store_release(&no_threads, none);
+    ws_store_release(&scene.letters, 0);
+    push_fiber(wait_limited, NULL, NULL);
+    good = good && test_until(has_letter, NULL) && (none || await_parked(1));
+    ws_sem_post(&sem, 1);
+    ws_pool_wait(scene.pool);
+  }
+  good = good && ws_load_relaxed(&scene.errors) == 0;
+  scene_end();
+  return good ? 0 : 1;
+}
+
+static void test_no_alarms(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(wait_without_alarms, NULL), 0);
+}
+
 static int push_with(ws_group_t *group, ws_group_t *tag)
 {
   const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES, .tag = tag};
@@ -139,4 +191,4 @@ static void test_group_and_tag(void)
 }
 
 TEST_MAIN("fiber_first", TEST_CASE(test_first_in_drain), TEST_CASE(test_sent_signal),
-          TEST_CASE(test_group_and_tag))
+          TEST_CASE(test_no_alarms), TEST_CASE(test_group_and_tag))

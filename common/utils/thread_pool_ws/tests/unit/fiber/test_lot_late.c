@@ -2,7 +2,7 @@
 /// @file test_lot_late.c
 /// A cancel or a time limit comes when the wait has its result already. Linked with --wrap=ws_lot_enter: a
 /// waiter can be held around its entry; and with --wrap=ws_os_futex_wait_until: a thread's time limit is over
-/// when the test says so, and the sleeps of a thread are counted.
+/// when the test says so, and the sleeps of a thread are counted; and with --wrap=ws_blocking_begin and _end.
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_lot_park.h"
 #include "fiber_scene.h"
@@ -39,6 +39,24 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
   if (ws_add_acq_rel(&sleeps_timed, 1) == 0)
     test_gate_task(&scene.gate);
   return -ETIMEDOUT;
+}
+
+void __real_ws_blocking_begin(void);
+void __wrap_ws_blocking_begin(void);
+void __real_ws_blocking_end(void);
+void __wrap_ws_blocking_end(void);
+static ws_au32_t begins, ends;
+
+void __wrap_ws_blocking_begin(void)
+{
+  ws_add_relaxed(&begins, 1);
+  __real_ws_blocking_begin();
+}
+
+void __wrap_ws_blocking_end(void)
+{
+  __real_ws_blocking_end();
+  ws_add_relaxed(&ends, 1);
 }
 
 #define FAR_NS (UINT64_MAX - 1)
@@ -144,4 +162,31 @@ static void test_limit_after_signal(void)
   scene_end();
 }
 
-TEST_MAIN("lot_late", TEST_CASE(test_cancel_after_success), TEST_CASE(test_limit_after_signal))
+static void block_on_sem(void *unused)
+{
+  ws_store_release(&begins, 0);
+  ws_store_release(&ends, 0);
+  wait_sem(unused);
+  note(ws_load_acquire(&begins) == 1 && ws_load_acquire(&ends) == 1);
+}
+
+static bool blocks(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&begins) == 1;
+}
+
+/// A task that waits lets another worker run in its place.
+static void test_task_blocks(void)
+{
+  scene_begin(1);
+  ws_sem_init(&sem, 0);
+  test_push(scene.pool, block_on_sem, NULL, NULL);
+  CU_ASSERT(test_until(blocks, NULL));
+  ws_sem_post(&sem, 1);
+  ws_pool_wait(scene.pool);
+  scene_end();
+}
+
+TEST_MAIN("lot_late", TEST_CASE(test_cancel_after_success), TEST_CASE(test_limit_after_signal),
+          TEST_CASE(test_task_blocks))

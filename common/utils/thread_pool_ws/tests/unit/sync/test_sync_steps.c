@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_sync_steps.c
-/// Races of gates and condition variables, step by step. Linked with --wrap=ws_lot_enter and
-/// --wrap=ws_lot_move: the next thread that calls one of them can be held at its begin.
+/// Races of gates and condition variables, step by step. Linked with --wrap=ws_lot_enter,
+/// --wrap=ws_lot_move and --wrap=pthread_mutex_lock: the next thread that enters the lot can be held before
+/// that, and the next one that moves waits before its first lock.
 #define _GNU_SOURCE // memfd_create
 #include "../../../fiber/ws_lot.h"
 #include "../api/api_death.h"
@@ -12,7 +13,11 @@ bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
 void __real_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
 void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
 
+int __real_pthread_mutex_lock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
+
 static ws_au32_t holds_enter, holds_move;
+static _Thread_local bool holds_lock;
 
 bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
 {
@@ -23,9 +28,17 @@ bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
 
 void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant)
 {
-  if (ws_xchg_acq_rel(&holds_move, 0))
-    test_gate_task(&scene.gate);
+  holds_lock = ws_xchg_acq_rel(&holds_move, 0);
   __real_ws_lot_move(from, to, count, grant);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
+{
+  if (holds_lock) {
+    holds_lock = false;
+    test_gate_task(&scene.gate);
+  }
+  return __real_pthread_mutex_lock(lock);
 }
 
 static ws_gate_t a_gate;
@@ -103,6 +116,65 @@ static void test_other_mutex(void)
   scene_end();
 }
 
+#define WAITS 7u
+
+static void wait_alone(void *unused)
+{
+  (void)unused;
+  ws_mutex_lock(&first);
+  note(ws_cond_wait(&cond, &first) == 0);
+  note(ws_add_relaxed(&scene.value, 1) == 0);
+  ws_yield(); // any other owner would run now
+  ws_sub_relaxed(&scene.value, 1);
+  ws_mutex_unlock(&first);
+  write_letter('a');
+}
+
+/// A broadcast while the mutex is free: one wait gets it, the others wait for it.
+static void test_broadcast_to_free(void)
+{
+  scene_begin(1);
+  for (uint32_t i = 0; i < WAITS; i++)
+    push_fiber(wait_alone, NULL, NULL);
+  CU_ASSERT(await_parked(WAITS));
+  ws_cond_broadcast(&cond);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.letters), WAITS);
+  CU_ASSERT_EQUAL(first.word, 0);
+  scene_end();
+}
+
+static void wait_uncancelled(void *unused)
+{
+  (void)unused;
+  ws_mutex_lock(&first);
+  ws_mutex_unlock(&first);
+  ws_group_wait(&scene.group, scene.pool);
+  write_letter('u');
+}
+
+/// A cancel does not end a wait that returns nothing.
+static void test_lock_is_not_cancelled(void)
+{
+  ws_cancel_t cancel = WS_CANCEL_INIT;
+  const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES, .cancel = &cancel};
+  scene_begin(1);
+  ws_group_init(&scene.group, 1);
+  ws_mutex_lock(&first);
+  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, wait_uncancelled, NULL, NULL, &options), 0);
+  CU_ASSERT(await_parked(1));
+  ws_cancel_request(&cancel);
+  CU_ASSERT_EQUAL(parked(), 1);
+  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, wait_uncancelled, NULL, NULL, &options), 0);
+  CU_ASSERT(await_parked(2));
+  ws_mutex_unlock(&first);
+  CU_ASSERT(await_parked(2)); // for the group
+  ws_group_complete(&scene.group, 1);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_STRING_EQUAL(scene.letter, "uu");
+  scene_end();
+}
+
 static void wait_with_two(void)
 {
   scene_begin(1);
@@ -121,4 +193,5 @@ static void test_two_mutexes(void)
 }
 
 TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening),
-          TEST_CASE(test_other_mutex))
+          TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
+          TEST_CASE(test_lock_is_not_cancelled))

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_resume.c
+/// A thread that has nothing to do with a pool resumes its last fiber, and is held before it leaves the push.
+/// Linked with --wrap=ws_push_again and --wrap=ws_os_futex_wait: the stop of the pool must sleep meanwhile.
+#include "../../../core/ws_push.h"
+#include "../../../fiber/ws_fiber_process.h"
+#include "fiber_scene.h"
+
+void __real_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
+void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
+int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns);
+int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns);
+
+static _Thread_local bool is_held;
+static ws_au32_t sleeps; ///< of a stop, in which it waits for resumes
+static ws_au32_t stopped;
+
+void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  __real_ws_push_again(pool, task);
+  if (is_held)
+    test_gate_task(&scene.gate);
+}
+
+static bool is_resumers(const ws_au32_t *word)
+{
+  return word >= ws_fiber_process.resumers && word < ws_fiber_process.resumers + WS_RESUMERS;
+}
+
+int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns)
+{
+  if (is_resumers(word))
+    ws_add_acq_rel(&sleeps, 1);
+  return __real_ws_os_futex_wait(word, expected, ns);
+}
+
+static ws_sem_t sem;
+
+static void wait_for_sem(void *unused)
+{
+  (void)unused;
+  note(ws_sem_wait(&sem) == 0);
+}
+
+static void *post_held(void *unused)
+{
+  (void)unused;
+  is_held = true;
+  ws_sem_post(&sem, 1);
+  is_held = false;
+  return NULL;
+}
+
+static void *stop(void *unused)
+{
+  (void)unused;
+  note(ws_pool_stop(scene.pool, WS_STOP_DRAIN) == 0);
+  ws_store_release(&stopped, 1);
+  return NULL;
+}
+
+static bool sleeps_or_stopped(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&sleeps) > 0 || ws_load_acquire(&stopped);
+}
+
+static void test_stop_waits(void)
+{
+  for (uint32_t i = 0; i < 3; i++) { // a stop leaves the word as it was
+    scene_begin(1);
+    ws_sem_init(&sem, 0);
+    ws_store_release(&sleeps, 0);
+    ws_store_release(&stopped, 0);
+    push_fiber(wait_for_sem, NULL, NULL);
+    CU_ASSERT(await_parked(1));
+    test_threads_t threads = {0};
+    test_spawn(&threads, post_held, NULL);
+    CU_ASSERT(test_gate_await(&scene.gate, 1)); // the fiber is queued, runs, and ends
+    test_spawn(&threads, stop, NULL);
+    CU_ASSERT(test_until(sleeps_or_stopped, NULL));
+    CU_ASSERT_FALSE(ws_load_acquire(&stopped));
+    test_gate_let(&scene.gate, 1);
+    test_join(&threads);
+    for (uint32_t j = 0; j < WS_RESUMERS; j++)
+      CU_ASSERT_EQUAL(ws_load_relaxed(&ws_fiber_process.resumers[j]), 0);
+    scene_end();
+  }
+}
+
+TEST_MAIN("resume", TEST_CASE(test_stop_waits))
