@@ -317,6 +317,29 @@ static void post_too_many(void)
   ws_sem_post(&full, 1);
 }
 
+static void post_far_too_many(void)
+{
+  ws_sem_t empty = WS_SEM_INIT(0);
+  ws_sem_post(&empty, UINT32_MAX);
+}
+
+static void init_too_many(void)
+{
+  ws_sem_t sem_of_test;
+  ws_sem_init(&sem_of_test, WS_SEM_UNITS_MAX + 1);
+}
+
+static void too_many_parties(void)
+{
+  ws_barrier_init(&barrier, UINT32_C(1) << 31);
+}
+
+static void wait_at_no_barrier(void)
+{
+  ws_barrier_t none = WS_BARRIER_INIT(0);
+  ws_barrier_wait_until(&none, 0);
+}
+
 static void count_too_far(void)
 {
   ws_latch_count_down(&(ws_latch_t)WS_LATCH_INIT(1), 2);
@@ -333,6 +356,10 @@ static void test_misuse(void)
   CU_ASSERT(dies_with(post_too_many, "assertion failed"));
   CU_ASSERT(dies_with(count_too_far, "assertion failed"));
   CU_ASSERT(dies_with(no_parties, "assertion failed"));
+  CU_ASSERT(dies_with(post_far_too_many, "assertion failed"));
+  CU_ASSERT(dies_with(init_too_many, "assertion failed"));
+  CU_ASSERT(dies_with(too_many_parties, "assertion failed"));
+  CU_ASSERT(dies_with(wait_at_no_barrier, "assertion failed"));
 }
 
 TEST_MAIN("sync", TEST_CASE(test_misuse), TEST_CASE(test_exclusion), TEST_CASE(test_mutex_order),
