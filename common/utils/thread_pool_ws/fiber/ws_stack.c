@@ -84,7 +84,8 @@ static bool carve(uint32_t size_class, ws_stack_t *stack)
   if (!slab)
     return false;
   char *slot = slab->memory + slab->used * slab->slot_bytes;
-  *stack = (ws_stack_t){.low = slot + ws_os_page_bytes(), .size_class = size_class};
+  *stack = (ws_stack_t){.size_class = size_class};
+  stack->low = slot + slab->slot_bytes - ws_stack_bytes(stack);
   stack->guarded = guard(slot);
   ws_fiber_process.stacks++;
   if (++slab->used == slab->slots)

@@ -47,12 +47,19 @@ class context {
   void yield() noexcept { ws_yield(); }
 
   /// @brief Let other tasks run for a time: ws_sleep_ns().
+  /// @param time  0 or less: returns at once. More than nanoseconds can count: until a cancel
   /// @return true; false: the pool was aborted, or the fiber's cancel token requested
   template <typename Rep, typename Period>
   bool sleep_for(std::chrono::duration<Rep, Period> time) noexcept
   {
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-    return ws_sleep_ns(ns > 0 ? static_cast<std::uint64_t>(ns) : 0) == 0;
+    using std::chrono::nanoseconds;
+    const std::chrono::duration<double> seconds = time; // cannot overflow
+    if (!(seconds.count() > 0))
+      return true;
+    if (seconds >= std::chrono::duration<double>(nanoseconds::max()))
+      return ws_sleep_ns(UINT64_MAX) == 0;
+    const auto ns = std::chrono::duration_cast<nanoseconds>(time).count();
+    return ws_sleep_ns(static_cast<std::uint64_t>(ns)) == 0;
   }
 
   using clock = std::chrono::steady_clock; ///< CLOCK_MONOTONIC

@@ -260,6 +260,30 @@ void a_skipped_task_ends_the_wait_of_a_fiber()
   CU_ASSERT_TRUE(fiber.get());
 }
 
+/// A sleep that is longer than nanoseconds can count lasts until the pool is aborted.
+void a_sleep_may_be_endless()
+{
+  ws::pool pool(settings_of(1));
+  std::atomic<int> begun{0};
+  ws::future<bool> hours = pool.submit([&](ws::context &context) {
+    begun++;
+    return context.sleep_for(std::chrono::hours::max());
+  });
+  ws::future<bool> seconds = pool.submit([&](ws::context &context) {
+    begun++;
+    return context.sleep_for(std::chrono::duration<double>(1e300));
+  });
+  auto short_sleeps = [](ws::context &context) {
+    return context.sleep_for(-std::chrono::hours(1)) && context.sleep_for(std::chrono::duration<double>(1e-9));
+  };
+  CU_ASSERT_TRUE(pool.submit(short_sleeps).get());
+  auto have_begun = [](void *count) { return static_cast<std::atomic<int> *>(count)->load() == 2; };
+  CU_ASSERT_TRUE(test_until(have_begun, &begun));
+  pool.stop(WS_STOP_ABORT);
+  CU_ASSERT_FALSE(hours.get());
+  CU_ASSERT_FALSE(seconds.get());
+}
+
 /// The future goes before the fiber ends.
 void a_future_may_be_dropped()
 {
@@ -281,4 +305,4 @@ TEST_MAIN("cxx_fiber", TEST_CASE(fibers_take_turns), TEST_CASE(results_and_excep
           TEST_CASE(descriptors_are_waited_for), TEST_CASE(pushes_and_hints_work),
           TEST_CASE(skipped_and_refused_fibers_are_reported), TEST_CASE(a_fiber_parks_for_a_queued_task),
           TEST_CASE(a_fiber_parks_for_a_task_that_has_begun), TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber),
-          TEST_CASE(a_future_may_be_dropped))
+          TEST_CASE(a_sleep_may_be_endless), TEST_CASE(a_future_may_be_dropped))
