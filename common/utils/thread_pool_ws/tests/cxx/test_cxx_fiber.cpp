@@ -274,7 +274,8 @@ void a_sleep_may_be_endless()
     return context.sleep_for(std::chrono::duration<double>(1e300));
   });
   auto short_sleeps = [](ws::context &context) {
-    return context.sleep_for(-std::chrono::hours(1)) && context.sleep_for(std::chrono::duration<double>(1e-9));
+    const std::chrono::duration<double> short_time(1e-9);
+    return context.sleep_for(-std::chrono::hours(1)) && context.sleep_for(short_time);
   };
   CU_ASSERT_TRUE(pool.submit(short_sleeps).get());
   auto have_begun = [](void *count) { return static_cast<std::atomic<int> *>(count)->load() == 2; };

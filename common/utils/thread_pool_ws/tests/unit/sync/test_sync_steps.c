@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_sync_steps.c
 /// Races of gates and condition variables, step by step. Linked with --wrap=ws_lot_enter,
-/// --wrap=ws_lot_move and --wrap=pthread_mutex_lock: the next thread that enters the lot can be held before
-/// that, and the next one that moves waits before its first lock.
+/// --wrap=ws_lot_move, --wrap=pthread_mutex_lock and --wrap=ws_mutex_unlock: the next thread that enters the
+/// lot can be held before that, the next one that moves waits before its first lock, and the next one that
+/// unlocks a mutex after that.
 #define _GNU_SOURCE // memfd_create
 #include "../../../fiber/ws_lot.h"
 #include "../api/api_death.h"
@@ -16,7 +17,10 @@ void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, w
 int __real_pthread_mutex_lock(pthread_mutex_t *lock);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
 
-static ws_au32_t holds_enter, holds_move;
+void __real_ws_mutex_unlock(ws_mutex_t *mutex);
+void __wrap_ws_mutex_unlock(ws_mutex_t *mutex);
+
+static ws_au32_t holds_enter, holds_move, holds_unlock;
 static _Thread_local bool holds_lock;
 
 bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
@@ -39,6 +43,14 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
     test_gate_task(&scene.gate);
   }
   return __real_pthread_mutex_lock(lock);
+}
+
+void __wrap_ws_mutex_unlock(ws_mutex_t *mutex)
+{
+  const bool held = ws_xchg_acq_rel(&holds_unlock, 0);
+  __real_ws_mutex_unlock(mutex);
+  if (held)
+    test_gate_task(&scene.gate);
 }
 
 static ws_gate_t a_gate;
@@ -144,6 +156,54 @@ static void test_broadcast_to_free(void)
   scene_end();
 }
 
+static void wait_once(void *unused)
+{
+  (void)unused;
+  ws_mutex_lock(&first);
+  note(ws_cond_wait(&cond, &first) == 0);
+  write_letter('o');
+  ws_mutex_unlock(&first);
+}
+
+/// The signal comes when the wait has unlocked the mutex, and before it is in the lot.
+static void signal_between(ws_au32_t *holds)
+{
+  scene_begin(2);
+  ws_store_release(holds, 1);
+  push_fiber(wait_once, NULL, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1));
+  ws_cond_signal(&cond);
+  test_gate_let(&scene.gate, 1);
+  CU_ASSERT(test_until(has_letter, NULL));
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_EQUAL(first.word, 0);
+  scene_end();
+}
+
+static void test_signal_between(void)
+{
+  signal_between(&holds_unlock);
+  signal_between(&holds_enter);
+}
+
+/// A signal ends one wait. The test gets the mutex after all waits that the signal has ended.
+static void test_signal_ends_one(void)
+{
+  scene_begin(1);
+  for (uint32_t i = 1; i <= 3; i++)
+    push_fiber(wait_once, NULL, NULL);
+  CU_ASSERT(await_parked(3));
+  for (uint32_t i = 1; i <= 3; i++) {
+    ws_cond_signal(&cond);
+    ws_mutex_lock(&first);
+    CU_ASSERT_EQUAL(ws_load_acquire(&scene.letters), i);
+    CU_ASSERT_EQUAL(parked(), 3 - i);
+    ws_mutex_unlock(&first);
+  }
+  ws_pool_wait(scene.pool);
+  scene_end();
+}
+
 static void wait_uncancelled(void *unused)
 {
   (void)unused;
@@ -194,4 +254,5 @@ static void test_two_mutexes(void)
 
 TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening),
           TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
-          TEST_CASE(test_lock_is_not_cancelled))
+          TEST_CASE(test_lock_is_not_cancelled), TEST_CASE(test_signal_between),
+          TEST_CASE(test_signal_ends_one))
