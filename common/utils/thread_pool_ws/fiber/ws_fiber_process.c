@@ -98,7 +98,7 @@ void ws_fiber_enroll(ws_fiber_thread_t *thread)
     pthread_setspecific(ws_fiber_process.key, thread); // any value but NULL
 }
 
-__attribute__((noinline)) ws_fiber_t *ws_fiber_here(void)
+__attribute__((noinline)) ws_fiber_t *ws_fiber_here(void) // reads the thread's state of the core, too
 {
   __asm__ volatile(""); // as above; the fiber stays on its thread within this function
   const ws_rider_t *rider = this_thread.rider;

@@ -124,7 +124,7 @@ static void test_sent_signal(void)
   CU_ASSERT_EQUAL(test_in_child(raise_handled, NULL), 4);
 }
 
-static ws_sem_t sem;
+static ws_sem_t sem, last;
 
 static void wait_limited(void *unused)
 {
@@ -132,13 +132,20 @@ static void wait_limited(void *unused)
   note(ws_sem_wait_until(&sem, 1) == -ETIMEDOUT);
   note(ws_sem_wait_until(&sem, 0) == -ETIMEDOUT);
   write_letter('w');
-  note(ws_sem_wait_until(&sem, UINT64_MAX - 1) == 0);
+  note(ws_sem_wait_until(&last, UINT64_MAX - 1) == 0);
 }
 
 static bool has_letter(void *unused)
 {
   (void)unused;
   return ws_load_acquire(&scene.letters) > 0;
+}
+
+/// @return whether a wait for the semaphore has announced itself
+static bool is_waited(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire((const ws_au32_t *)(const void *)&last.word) & 1;
 }
 
 /// The thread for time limits cannot be made: the fiber blocks its worker, with the same results. Later the
@@ -152,9 +159,12 @@ static int wait_without_alarms(void *unused)
     const bool none = round == 0;
     ws_store_release(&no_threads, none);
     ws_store_release(&scene.letters, 0);
+    ws_sem_init(&sem, 0);
+    ws_sem_init(&last, 0);
     push_fiber(wait_limited, NULL, NULL);
-    good = good && test_until(has_letter, NULL) && (none || await_parked(1));
-    ws_sem_post(&sem, 1);
+    good = good && test_until(has_letter, NULL) && test_until(is_waited, NULL);
+    good = good && (none ? parked() == 0 : await_parked(1));
+    ws_sem_post(&last, 1);
     ws_pool_wait(scene.pool);
   }
   good = good && ws_load_relaxed(&scene.errors) == 0;
