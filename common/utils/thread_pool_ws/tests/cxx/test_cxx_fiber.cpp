@@ -305,5 +305,6 @@ TEST_MAIN("cxx_fiber", TEST_CASE(fibers_take_turns), TEST_CASE(results_and_excep
           TEST_CASE(one_worker_is_enough), TEST_CASE(waits_of_a_fiber_give_the_worker_back),
           TEST_CASE(descriptors_are_waited_for), TEST_CASE(pushes_and_hints_work),
           TEST_CASE(skipped_and_refused_fibers_are_reported), TEST_CASE(a_fiber_parks_for_a_queued_task),
-          TEST_CASE(a_fiber_parks_for_a_task_that_has_begun), TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber),
-          TEST_CASE(a_sleep_may_be_endless), TEST_CASE(a_future_may_be_dropped))
+          TEST_CASE(a_fiber_parks_for_a_task_that_has_begun),
+          TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber), TEST_CASE(a_sleep_may_be_endless),
+          TEST_CASE(a_future_may_be_dropped))
