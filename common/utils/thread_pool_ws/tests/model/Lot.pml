@@ -73,7 +73,7 @@ inline may_park(result)
   }
 }
 
-// Steps 1 to 4 of park. parks: out, whether the fiber is in the lot
+// Steps 1 to 4 of park: ws_lot_park(), ws_lot_enter(). parks: out, whether the fiber is in the lot
 inline park(f)
 {
   record[f] = true;
@@ -85,21 +85,23 @@ inline park(f)
   may_park(parks);
 #endif
   lock(bucket);
-#ifndef LOOK_FIRST
-  may_park(parks);
+#ifdef FORGET_ABORT
+  if
+  :: ended_by[f] != NOTHING -> parks = false
+#else
+  if
+  :: ended_by[f] != NOTHING || aborted -> parks = false
 #endif
+#ifdef LOOK_FIRST
+  :: else
+#else
+  :: else -> may_park(parks)
+#endif
+  fi;
 #ifdef GAP
   unlock(bucket);
   lock(bucket);
 #endif
-  if
-#ifdef FORGET_ABORT
-  :: ended_by[f] != NOTHING -> parks = false
-#else
-  :: ended_by[f] != NOTHING || aborted -> parks = false
-#endif
-  :: else
-  fi;
   if
   :: parks -> in_lot[f] = true
   :: else
