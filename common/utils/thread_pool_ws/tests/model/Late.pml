@@ -41,7 +41,7 @@ bool again_open;                // the second latch
 // Records, one for each waiter.
 bool exists[2], in_lot[2];
 byte address[2];
-bool settled[2];                // fixed: a time limit does not end the wait any more
+bool settled[2];                // ended_by is NEEDLESS: a time limit does not end the wait any more
 mtype ended_by[2] = NOTHING;
 bool resumed;                   // the fiber's task was pushed
 bool woken;                     // the thread's word, in its record
