@@ -29,7 +29,8 @@ static bool find_bucket(void *bucket)
   return false;
 }
 
-/// @return the bucket of an address: it is locked while a wait asks whether it may begin
+/// @return the bucket of an address: it is locked while a wait asks whether it may begin. No fiber may run:
+/// it could hold another lock
 static ws_bucket_t *bucket_of(const void *address)
 {
   ws_bucket_t *bucket = NULL;
@@ -148,17 +149,16 @@ static void wait_until_aborted(void *address)
 /// Park a fiber in each bucket.
 static void park_everywhere(void)
 {
-  bool used[WS_LOT_BUCKETS] = {false};
+  uint32_t *place[WS_LOT_BUCKETS] = {NULL};
   uint32_t found = 0;
   for (uint32_t i = 0; i < PLACES && found < WS_LOT_BUCKETS; i++) {
     const uint32_t index = (uint32_t)(bucket_of(&places[i]) - ws_fiber_process.bucket);
-    if (used[index])
-      continue;
-    used[index] = true;
-    found++;
-    push_fiber(wait_until_aborted, &places[i], NULL);
+    found += !place[index];
+    place[index] = &places[i];
   }
   CU_ASSERT_EQUAL_FATAL(found, WS_LOT_BUCKETS);
+  for (uint32_t i = 0; i < WS_LOT_BUCKETS; i++)
+    push_fiber(wait_until_aborted, place[i], NULL);
   CU_ASSERT(await_parked(WS_LOT_BUCKETS));
 }
 
@@ -224,15 +224,15 @@ static void test_abort_signalled(void)
 {
   scene_begin(2);
   ws_store_relaxed(&ended, 0);
+  uint32_t place = 0; // in the bucket of the mutex: looked at after the waits for that
+  while (place < PLACES && bucket_of(&places[place]) != bucket_of(&mutex))
+    place++;
+  CU_ASSERT_FATAL(place < PLACES);
   for (uint32_t i = 0; i < 3; i++)
     push_fiber(wait_signalled, NULL, NULL);
   CU_ASSERT(await_parked(3));
   ws_mutex_lock(&mutex);
   ws_cond_broadcast(&cond);
-  uint32_t place = 0; // in the bucket of the mutex: looked at after the waits for that
-  while (place < PLACES && bucket_of(&places[place]) != bucket_of(&mutex))
-    place++;
-  CU_ASSERT_FATAL(place < PLACES);
   push_fiber(wait_for_abort, &places[place], NULL);
   CU_ASSERT(await_parked(4));
   test_threads_t threads = {0};
