@@ -6,7 +6,8 @@
 ///           more than a quarter of the mappings that the kernel allows (vm.max_map_count): two mappings a
 ///           stack. Stacks beyond have no guard page, with one warning on stderr. Their lowest word is read
 ///           after each switch instead: if it is not 0 the process ends with a message.
-/// Memory    A stack that is not used for WS_STACK_IDLE_NS gives its pages back to the kernel.
+/// Memory    A stack in a shared list that is not used for WS_STACK_IDLE_NS gives its pages back to the
+///           kernel. Those that threads keep, up to 32 of each size below 256 KiB, hold their pages.
 #ifndef WS_STACK_H
 #define WS_STACK_H
 
