@@ -14,6 +14,10 @@
 
 #define LETTERS_MAX 256
 
+/// What a child process returns that has found no error. Not 0: Boost.Context ends the process with that when
+/// a fiber goes astray.
+#define CHILD_GOOD 9
+
 static struct {
   ws_pool_t *pool;
   ws_group_t group;

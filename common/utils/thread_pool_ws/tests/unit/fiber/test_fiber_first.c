@@ -66,12 +66,12 @@ static int push_in_drain(void *unused)
   test_join(&threads);
   good = good && ws_load_acquire(&drains) == 1 && ws_load_relaxed(&scene.errors) == 0;
   scene_end();
-  return good ? 0 : 1;
+  return good ? CHILD_GOOD : 1;
 }
 
 static void test_first_in_drain(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(push_in_drain, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(push_in_drain, NULL), CHILD_GOOD);
 }
 
 static void run_one(void)
@@ -169,12 +169,12 @@ static int wait_without_alarms(void *unused)
   }
   good = good && ws_load_relaxed(&scene.errors) == 0;
   scene_end();
-  return good ? 0 : 1;
+  return good ? CHILD_GOOD : 1;
 }
 
 static void test_no_alarms(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(wait_without_alarms, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(wait_without_alarms, NULL), CHILD_GOOD);
 }
 
 static int push_with(ws_group_t *group, ws_group_t *tag)

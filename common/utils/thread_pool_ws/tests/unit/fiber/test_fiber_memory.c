@@ -64,7 +64,7 @@ static void *push_one(void *unused)
   return NULL;
 }
 
-/// Threads that push a fiber each, and end. @return 0 = no stack was made beyond those that exist
+/// Threads that push a fiber each, and end. @return CHILD_GOOD = no stack was made beyond those that exist
 static int reuse_after(void *(*body)(void *))
 {
   scene_begin(1);
@@ -81,7 +81,7 @@ static int reuse_after(void *(*body)(void *))
   const uint64_t after = stacks();
   printf("stacks: %llu before, %llu after\n", (unsigned long long)before, (unsigned long long)after);
   scene_end();
-  return after == before && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+  return after == before && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
 }
 
 static int threads_push(void *unused)
@@ -115,8 +115,8 @@ static int threads_push_at_end(void *unused)
 
 static void test_threads_end(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(threads_push, NULL), 0);
-  CU_ASSERT_EQUAL(test_in_child(threads_push_at_end, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(threads_push, NULL), CHILD_GOOD);
+  CU_ASSERT_EQUAL(test_in_child(threads_push_at_end, NULL), CHILD_GOOD);
 }
 
 static int push_with_group(uint32_t stack_bytes)
@@ -177,12 +177,12 @@ static int use_large_pages(void *unused)
     aligned = aligned && slab->slot_bytes % page_bytes == 0;
   page_bytes = 0;
   scene_end();
-  return stats.stacks_unguarded == 0 && aligned && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+  return stats.stacks_unguarded == 0 && aligned && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
 }
 
 static void test_large_pages(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(use_large_pages, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(use_large_pages, NULL), CHILD_GOOD);
 }
 
 TEST_MAIN("fiber_memory", TEST_CASE(test_threads_end), TEST_CASE(test_large_pages), TEST_CASE(test_no_memory),

@@ -53,19 +53,21 @@ static int park_many(void *unused)
   ws_pool_wait(scene.pool);
   scene_end();
   ws_fiber_stats(&stats);
-  return good && stats.parked == 0 && stats.ended == PARKED && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+  return good && stats.parked == 0 && stats.ended == PARKED && ws_load_relaxed(&scene.errors) == 0
+             ? CHILD_GOOD
+             : 1;
 }
 
 static void test_many(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(park_many, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(park_many, NULL), CHILD_GOOD);
 }
 
 /// With few mappings allowed, stacks beyond have no guard page, and one warning is printed.
 static void park_unguarded(void)
 {
   map_count_max = "400";
-  if (park_many(NULL) == 0)
+  if (park_many(NULL) == CHILD_GOOD)
     abort(); // for dies_with()
 }
 
@@ -201,12 +203,12 @@ static int give_back(void *unused)
       pages++;
   printf("good %d, %llu cold, most used %llu\n", good, (unsigned long long)pages,
          (unsigned long long)stats.stack_bytes_used_max);
-  return good && pages >= 60 && stats.stack_bytes_used_max >= WS_FIBER_STACK_BYTES / 2 ? 0 : 1;
+  return good && pages >= 60 && stats.stack_bytes_used_max >= WS_FIBER_STACK_BYTES / 2 ? CHILD_GOOD : 1;
 }
 
 static void test_give_back(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(give_back, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(give_back, NULL), CHILD_GOOD);
 }
 
 TEST_MAIN("fiber_stack", TEST_CASE(test_many), TEST_CASE(test_unguarded), TEST_CASE(test_overflow),

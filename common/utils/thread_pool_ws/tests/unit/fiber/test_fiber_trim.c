@@ -125,7 +125,7 @@ static int trim_by_call(void *unused)
   count = count_shared();
   good = good && count.warm == FIBERS && count.cold == 0 && count.free == FIBERS;
   scene_end();
-  return good && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
 }
 
 /// A thread keeps no large stack: all are shared, also while the thread lives.
@@ -142,7 +142,7 @@ static int share_large(void *unused)
   ws_pool_wait(scene.pool);
   const count_t count = count_shared();
   scene_end();
-  return count.warm == 5 && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+  return count.warm == 5 && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
 }
 
 static void nap(void *unused)
@@ -188,14 +188,14 @@ static int trim_by_thread(void *unused)
     good = good && test_until(all_cold, NULL) && test_until(sleeps_untimed, NULL);
   }
   scene_end();
-  return good && ws_load_relaxed(&scene.errors) == 0 ? 0 : 1;
+  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
 }
 
 static void test_trims(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(trim_by_call, NULL), 0);
-  CU_ASSERT_EQUAL(test_in_child(share_large, NULL), 0);
-  CU_ASSERT_EQUAL(test_in_child(trim_by_thread, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(trim_by_call, NULL), CHILD_GOOD);
+  CU_ASSERT_EQUAL(test_in_child(share_large, NULL), CHILD_GOOD);
+  CU_ASSERT_EQUAL(test_in_child(trim_by_thread, NULL), CHILD_GOOD);
 }
 
 TEST_MAIN("fiber_trim", TEST_CASE(test_trims))

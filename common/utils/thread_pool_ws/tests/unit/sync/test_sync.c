@@ -319,8 +319,8 @@ static void post_too_many(void)
 
 static void post_far_too_many(void)
 {
-  ws_sem_t empty = WS_SEM_INIT(0);
-  ws_sem_post(&empty, UINT32_MAX);
+  ws_sem_t two = WS_SEM_INIT(2);
+  ws_sem_post(&two, UINT32_MAX); // the sum would be 1
 }
 
 static void init_too_many(void)
