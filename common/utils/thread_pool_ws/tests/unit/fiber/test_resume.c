@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_resume.c
-/// A thread that has nothing to do with a pool resumes its last fiber, and is held before it leaves the push.
-/// Linked with --wrap=ws_push_again and --wrap=ws_os_futex_wait: the stop of the pool must sleep meanwhile.
+/// A thread that has nothing to do with a pool resumes its last fiber, and is held before it leaves the push:
+/// the stop of the pool must sleep meanwhile. And what a fiber is queued with. Linked with
+/// --wrap=ws_push_again and --wrap=ws_os_futex_wait.
 #include "../../../core/ws_push.h"
 #include "../../../fiber/ws_fiber_process.h"
 #include "fiber_scene.h"
@@ -14,9 +15,15 @@ int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns);
 static _Thread_local bool is_held;
 static ws_au32_t sleeps; ///< of a stop, in which it waits for resumes
 static ws_au32_t stopped;
+static ws_au32_t pushes, bad_pushes; ///< of fibers that continue, and those without the options of the fiber
+static ws_au32_t priority;           ///< that is right
 
 void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 {
+  ws_add_relaxed(&pushes, 1);
+  if ((uint32_t)task->priority != ws_load_relaxed(&priority) || task->node != 0 ||
+      task->group != ws_group_tag(&scene.group))
+    ws_add_relaxed(&bad_pushes, 1);
   __real_ws_push_again(pool, task);
   if (is_held)
     test_gate_task(&scene.gate);
@@ -88,4 +95,34 @@ static void test_stop_waits(void)
   }
 }
 
-TEST_MAIN("resume", TEST_CASE(test_stop_waits))
+static void yield_and_wait(void *unused)
+{
+  (void)unused;
+  note(ws_yield());
+  note(ws_sem_wait(&sem) == 0);
+}
+
+/// A fiber keeps its priority and its group each time that it is queued.
+static void test_options_last(void)
+{
+  for (uint32_t value = WS_PRIORITY_NORMAL; value <= WS_PRIORITY_LOW; value++) {
+    scene_begin(1);
+    ws_sem_init(&sem, 0);
+    ws_group_init(&scene.group, 1);
+    ws_store_relaxed(&priority, value);
+    ws_store_relaxed(&pushes, 0);
+    ws_store_relaxed(&bad_pushes, 0);
+    const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES,
+                                        .priority = (ws_priority_t)value};
+    CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, yield_and_wait, NULL, &scene.group, &options), 0);
+    CU_ASSERT(await_parked(1));
+    ws_sem_post(&sem, 1);
+    ws_group_wait(&scene.group, scene.pool);
+    ws_pool_wait(scene.pool);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pushes), 2); // alone in its queue: no swap
+    CU_ASSERT_EQUAL(ws_load_relaxed(&bad_pushes), 0);
+    scene_end();
+  }
+}
+
+TEST_MAIN("resume", TEST_CASE(test_stop_waits), TEST_CASE(test_options_last))
