@@ -20,13 +20,21 @@
 /// one.
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
-static uint32_t threads_left = UINT32_MAX;
+static ws_au32_t threads_left = {UINT32_MAX}; ///< UINT32_MAX = as many as there are
+
+/// Limits are set while one thread runs; threads that push side by side meet no limit.
+static bool take_one(ws_au32_t *left)
+{
+  const uint32_t count = ws_load_relaxed(left);
+  if (count > 0 && count < UINT32_MAX)
+    ws_sub_relaxed(left, 1);
+  return count > 0;
+}
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
 {
-  if (threads_left == 0)
+  if (!take_one(&threads_left))
     return EAGAIN;
-  threads_left--;
   return __real_pthread_create(thread, attr, body, arg);
 }
 
@@ -36,13 +44,12 @@ void *__wrap_ws_os_map(size_t bytes);
 void __real_ws_os_unmap(void *memory, size_t bytes);
 void __wrap_ws_os_unmap(void *memory, size_t bytes);
 static ws_au64_t mapped_bytes;
-static uint32_t maps_left = UINT32_MAX;
+static ws_au32_t maps_left = {UINT32_MAX}; ///< as above
 
 void *__wrap_ws_os_map(size_t bytes)
 {
-  if (maps_left == 0)
+  if (!take_one(&maps_left))
     return NULL;
-  maps_left--;
   ws_add_relaxed(&mapped_bytes, bytes);
   return __real_ws_os_map(bytes);
 }
@@ -135,9 +142,9 @@ static void as_many_workers_as_threads_can_be_had(void)
 {
   for (uint32_t k = 0; k <= 3; k++) {
     ws_settings_t settings = test_settings(6);
-    threads_left = k;
+    ws_store_relaxed(&threads_left, k);
     ws_pool_t *pool = test_create(&settings);
-    threads_left = UINT32_MAX;
+    ws_store_relaxed(&threads_left, UINT32_MAX);
     const ws_stats_t stats = test_stats(pool);
     CU_ASSERT_EQUAL(stats.workers, k);
     CU_ASSERT_EQUAL(stats.workers_requested, 6);
@@ -173,9 +180,9 @@ static void memory_is_given_back(void)
   ws_settings_t settings = test_settings(4);
   settings.lanes = 1;
   settings.queue_capacity = 2;
-  threads_left = 2;
+  ws_store_relaxed(&threads_left, 2);
   crowd.pool = test_create(&settings);
-  threads_left = UINT32_MAX;
+  ws_store_relaxed(&threads_left, UINT32_MAX);
   pthread_barrier_init(&crowd.together, NULL, 6);
   test_threads_t threads = {0};
   for (uint32_t i = 0; i < 6; i++)
@@ -194,16 +201,17 @@ static void reserved_memory_is_given_back(void)
   ws_settings_t settings = test_settings(3);
   settings.lanes = 2;
   settings.reserve = true;
-  threads_left = 2;
+  ws_store_relaxed(&threads_left, 2);
   ws_pool_t *pool = test_create(&settings);
-  threads_left = UINT32_MAX;
+  ws_store_relaxed(&threads_left, UINT32_MAX);
   run_hundred(pool);
   test_destroy(pool);
   CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
   uint32_t refused = 0;
-  for (maps_left = 0;; maps_left = ++refused) {
+  for (;; refused++) {
+    ws_store_relaxed(&maps_left, refused);
     const int result = ws_pool_create(&pool, &settings);
-    maps_left = UINT32_MAX;
+    ws_store_relaxed(&maps_left, UINT32_MAX);
     if (result == 0)
       break;
     CU_ASSERT_EQUAL(result, -ENOMEM);
