@@ -49,6 +49,11 @@ static ws_latch_t latch;
 static void wait_for_latch(void *unused)
 {
   (void)unused;
+  static volatile size_t half = WS_FIBER_STACK_BYTES / 2;
+  const size_t bytes = half; // no constant: else the memory may lie on a sanitizer's stack
+  volatile char *used = __builtin_alloca(bytes);
+  for (size_t i = 0; i < bytes; i += 1024)
+    used[i] = 1;
   note(ws_latch_wait(&latch) == 0);
 }
 
