@@ -62,6 +62,19 @@ static inline void note(bool good)
     ws_add_relaxed(&scene.errors, 1);
 }
 
+static inline void set_value(void *unused)
+{
+  (void)unused;
+  ws_store_release(&scene.value, 1);
+}
+
+static inline void yield_until_set(void *unused)
+{
+  (void)unused;
+  while (!ws_load_acquire(&scene.value))
+    note(ws_yield());
+}
+
 static inline void push_fiber(void (*func)(void *), const void *arg, ws_group_t *group)
 {
   note(ws_fiber_push(scene.pool, func, (void *)(uintptr_t)arg, group, NULL) == 0);

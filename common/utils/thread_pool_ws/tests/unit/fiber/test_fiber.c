@@ -32,19 +32,6 @@ static void test_order(void)
   scene_end();
 }
 
-static void set_value(void *unused)
-{
-  (void)unused;
-  ws_store_release(&scene.value, 1);
-}
-
-static void yield_until_set(void *unused)
-{
-  (void)unused;
-  while (!ws_load_acquire(&scene.value))
-    note(ws_yield());
-}
-
 static void push_setter_below(void *unused)
 {
   test_push(scene.pool, set_value, NULL, NULL);

@@ -218,19 +218,6 @@ static void a_plain_task_has_its_turn(void)
   }
 }
 
-static void set_value(void *unused)
-{
-  (void)unused;
-  ws_store_release(&scene.value, 1);
-}
-
-static void yield_until_set(void *unused)
-{
-  (void)unused;
-  while (!ws_load_acquire(&scene.value))
-    note(ws_yield());
-}
-
 static void stand_with_a_task_queued(void *unused)
 {
   (void)unused;
