@@ -43,8 +43,7 @@ static void describe(ws_pool_t *pool)
 }
 
 /// Not async-signal-safe in the letter; the program ends here in any case. It barks twice, two seconds apart:
-/// a test
-/// that has only starved has moved by then.
+/// a test that has only starved has moved by then.
 static void bark(int signal_number)
 {
   static bool again;

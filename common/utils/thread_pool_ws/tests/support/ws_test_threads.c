@@ -137,6 +137,16 @@ void test_join(test_threads_t *threads)
   threads->count = 0;
 }
 
+/// The child has not ended: say where it stands, if there is gdb.
+static void show_stacks(pid_t child)
+{
+  char command[128];
+  snprintf(command, sizeof(command), "gdb -p %d -batch -ex 'thread apply all bt 20' 1>&2", (int)child);
+  fprintf(stderr, "child %d has not ended after %d s\n", (int)child, TEST_DEADLINE_S);
+  if (system(command) != 0)
+    fprintf(stderr, "no gdb: its stacks are not known\n");
+}
+
 int test_in_child(int (*body)(void *), void *arg)
 {
   fflush(NULL);
@@ -151,6 +161,7 @@ int test_in_child(int (*body)(void *), void *arg)
   int status = 0;
   while (waitpid(child, &status, WNOHANG) != child) {
     if (!test_is_patient(&patience)) {
+      show_stacks(child);
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return -1;
