@@ -35,8 +35,12 @@ static void leave(void *unused)
 {
   (void)unused;
   ws_fiber_thread_t *thread = ws_fiber_thread();
-  ws_fiber_thread_end(thread);
-  thread->number = 0; // a later destructor of this thread may push again: it then enrolls anew
+  if (thread->give_back)
+    thread->give_back(thread);
+  if (thread->disarm)
+    thread->disarm(thread);
+  thread->give_back = thread->disarm = NULL; // a later destructor of this thread may push again, and
+  thread->number = 0;                        // enrolls it anew then
 }
 
 /// Half of the mappings that the kernel allows, two for each guard page.

@@ -97,6 +97,9 @@ typedef struct ws_fiber_thread_s {
   uint32_t round;      ///< their number in this round
   uint32_t round_left; ///< how many are to come
   uint64_t round_begun_ns;
+  // When the thread ends, if not NULL:
+  void (*give_back)(struct ws_fiber_thread_s *thread); ///< stacks that it keeps, to the shared lists
+  void (*disarm)(struct ws_fiber_thread_s *thread);    ///< frees its alternate signal stack
   bool armed;      ///< it has an alternate signal stack
   void *alternate; ///< the memory of its alternate signal stack; NULL = none of this library's
   ws_free_stack_t *kept[WS_STACK_CLASSES]; ///< lists by older
@@ -117,11 +120,9 @@ int ws_fiber_process_thread(const char *name, void *(*func)(void *arg), void *ar
 /// the process's first thread may.
 void ws_fiber_process_unpin(void);
 
-/// @brief The calling thread uses the library: number it, and have ws_fiber_thread_end() called at its end.
+/// @brief The calling thread uses the library: number it, and have its give_back() and disarm() called at its
+/// end.
 void ws_fiber_enroll(ws_fiber_thread_t *thread);
-
-/// @brief The calling thread ends: stacks that it keeps go to the shared lists.
-void ws_fiber_thread_end(ws_fiber_thread_t *thread);
 
 /// @return counters for the calling thread
 static inline ws_fiber_counters_t *ws_fiber_counters(const ws_fiber_thread_t *thread)

@@ -219,12 +219,6 @@ void ws_fiber_run(void *fiber_arg)
     *rider.exceptions = own;
 }
 
-void ws_fiber_thread_end(ws_fiber_thread_t *thread)
-{
-  ws_stack_put_kept(thread);
-  ws_overflow_disarm(thread);
-}
-
 void ws_fiber_run_aborted(void *fiber_arg)
 {
   ws_fiber_t *fiber = fiber_arg;

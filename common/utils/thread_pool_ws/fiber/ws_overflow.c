@@ -81,9 +81,21 @@ void ws_overflow_begin(void)
   sigaction(SIGSEGV, &action, &ws_fiber_process.fault_before);
 }
 
+static void disarm(ws_fiber_thread_t *thread)
+{
+  if (!thread->alternate)
+    return;
+  const stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&none, NULL);
+  ws_os_unmap(thread->alternate, ALTERNATE_BYTES);
+  thread->alternate = NULL;
+  thread->armed = false;
+}
+
 void ws_overflow_arm_now(ws_fiber_thread_t *thread)
 {
   ws_fiber_enroll(thread);
+  thread->disarm = disarm;
   thread->armed = true;
   stack_t stack;
   if (sigaltstack(NULL, &stack) != 0 || !(stack.ss_flags & SS_DISABLE))
@@ -93,15 +105,4 @@ void ws_overflow_arm_now(ws_fiber_thread_t *thread)
     return; // an overflow then ends the process without a report
   stack = (stack_t){.ss_sp = thread->alternate, .ss_size = ALTERNATE_BYTES};
   sigaltstack(&stack, NULL);
-}
-
-void ws_overflow_disarm(ws_fiber_thread_t *thread)
-{
-  if (!thread->alternate)
-    return;
-  const stack_t none = {.ss_flags = SS_DISABLE};
-  sigaltstack(&none, NULL);
-  ws_os_unmap(thread->alternate, ALTERNATE_BYTES);
-  thread->alternate = NULL;
-  thread->armed = false;
 }

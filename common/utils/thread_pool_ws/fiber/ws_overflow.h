@@ -20,9 +20,6 @@ static inline void ws_overflow_arm(ws_fiber_thread_t *thread)
     ws_overflow_arm_now(thread);
 }
 
-/// @brief Free that stack.
-void ws_overflow_disarm(ws_fiber_thread_t *thread);
-
 /// @brief Report that the fiber has overflowed its stack, and end the process.
 _Noreturn void ws_overflow_die(const ws_fiber_t *fiber);
 

@@ -144,11 +144,35 @@ static ws_free_stack_t *unshelve(ws_shelf_t *shelf)
   return node;
 }
 
+/// Move what the thread keeps of a size, down to @p left, to the shared list.
+static void share(ws_fiber_thread_t *thread, uint32_t size_class, uint32_t left)
+{
+  const uint64_t now_ns = ws_os_now_ns();
+  pthread_mutex_lock(&ws_fiber_process.stack_lock);
+  while (thread->kept_count[size_class] > left)
+    shelve(unkeep(thread, size_class), now_ns);
+  pthread_mutex_unlock(&ws_fiber_process.stack_lock);
+}
+
+static void give_back(ws_fiber_thread_t *thread)
+{
+  for (uint32_t i = 0; i < WS_STACK_CLASSES; i++)
+    if (thread->kept_count[i] > 0)
+      share(thread, i, 0);
+}
+
+/// At its end the thread gives back what it keeps.
+WS_SELDOM static void enroll(ws_fiber_thread_t *thread)
+{
+  ws_fiber_enroll(thread);
+  thread->give_back = give_back;
+}
+
 /// The thread has kept none. @return false = there is no memory
 WS_SELDOM static bool get_shared(ws_fiber_thread_t *thread, uint32_t size_class, ws_stack_t *stack)
 {
-  if (thread->number == 0)
-    ws_fiber_enroll(thread); // at its end the thread gives back what it keeps
+  if (!thread->give_back)
+    enroll(thread);
   const uint32_t more =
       ws_stack_bytes(&(ws_stack_t){.size_class = size_class}) < KEPT_BYTES_MAX ? KEPT_MAX / 2 : 0;
   pthread_mutex_lock(&ws_fiber_process.stack_lock);
@@ -173,21 +197,11 @@ bool ws_stack_get(uint32_t bytes, ws_stack_t *stack)
   return true;
 }
 
-/// Move what the thread keeps of a size, down to @p left, to the shared list.
-static void share(ws_fiber_thread_t *thread, uint32_t size_class, uint32_t left)
-{
-  const uint64_t now_ns = ws_os_now_ns();
-  pthread_mutex_lock(&ws_fiber_process.stack_lock);
-  while (thread->kept_count[size_class] > left)
-    shelve(unkeep(thread, size_class), now_ns);
-  pthread_mutex_unlock(&ws_fiber_process.stack_lock);
-}
-
 bool ws_stack_put(const ws_stack_t *stack)
 {
   ws_fiber_thread_t *thread = ws_fiber_thread();
-  if (WS_UNLIKELY(thread->number == 0))
-    ws_fiber_enroll(thread);
+  if (WS_UNLIKELY(!thread->give_back))
+    enroll(thread);
   ws_switch_forget(stack->low, ws_stack_bytes(stack));
   ws_free_stack_t *node = node_of(stack);
   const ws_stack_t copy = *stack; // it may lie in the node's place
@@ -198,13 +212,6 @@ bool ws_stack_put(const ws_stack_t *stack)
     return false;
   share(thread, copy.size_class, limit / 2);
   return true;
-}
-
-void ws_stack_put_kept(ws_fiber_thread_t *thread)
-{
-  for (uint32_t i = 0; i < WS_STACK_CLASSES; i++)
-    if (thread->kept_count[i] > 0)
-      share(thread, i, 0);
 }
 
 bool ws_stack_guards(const ws_stack_t *stack, const void *address)

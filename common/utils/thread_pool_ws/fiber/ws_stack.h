@@ -20,9 +20,6 @@ bool ws_stack_get(uint32_t bytes, ws_stack_t *stack);
 /// due WS_STACK_IDLE_NS later
 bool ws_stack_put(const ws_stack_t *stack);
 
-/// @brief The thread ends: all that it keeps goes to the shared lists.
-void ws_stack_put_kept(ws_fiber_thread_t *thread);
-
 /// @brief Give back the pages of the shared stacks that have not been used for long.
 /// @return when to call again; 0 = no other stack has pages to give back
 uint64_t ws_stack_trim(uint64_t now_ns);
