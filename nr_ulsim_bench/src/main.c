@@ -39,11 +39,9 @@ static bool answer(char *line)
 int main(int argc, char **argv)
 {
   char line[LINE_CHARS_MAX] = "";
-  if (argc > 1 && argv[1][0] == '-') {
-    const bool asked = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-    fputs(usage, asked ? stdout : stderr);
-    return asked ? EXIT_SUCCESS : EXIT_FAILURE;
-  }
+  const int status = words_usage(argc, argv, false, usage);
+  if (status >= 0)
+    return status;
   if (argc > 1) {
     words_join(argc, argv, line, sizeof line);
     return answer(line) ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -115,11 +115,9 @@ int main(int argc, char **argv)
   static report_t report;
   char line[LINE_CHARS_MAX] = "", error[512];
   cpu_set_t mask;
-  if (argc < 2 || argv[1][0] == '-') {
-    const bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
-    fputs(usage, asked ? stdout : stderr);
-    return asked ? EXIT_SUCCESS : EXIT_FAILURE;
-  }
+  const int status = words_usage(argc, argv, true, usage);
+  if (status >= 0)
+    return status;
   CPU_ZERO(&mask);
   sched_getaffinity(0, sizeof mask, &mask);
   request_t request = {

@@ -79,6 +79,16 @@ bool words_parse(char *line, bool (*parse)(const char *key, const char *value, v
   return true;
 }
 
+int words_usage(int argc, char **argv, bool needs_words, const char *usage)
+{
+  const bool has_words = argc > 1 && argv[1][0] != '-';
+  if (has_words || (argc < 2 && !needs_words))
+    return -1;
+  const bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+  fputs(usage, asked ? stdout : stderr);
+  return asked ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 void words_join(int argc, char **argv, char *line, uint32_t size)
 {
   uint32_t length = 0;

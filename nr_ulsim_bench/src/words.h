@@ -38,6 +38,10 @@ bool word_parse(const word_key_t *keys, uint32_t key_count, const char *key, con
 bool words_parse(char *line, bool (*parse)(const char *key, const char *value, void *target), void *target,
                  char *error, uint32_t error_size);
 
+/// @brief Print the usage if the command line asks for it, has an option, or has no words though the program
+/// needs some. @return the program's exit status; -1 = go on
+int words_usage(int argc, char **argv, bool needs_words, const char *usage);
+
 /// @brief The words of a command line as one line for words_parse(), cut where it does not fit.
 void words_join(int argc, char **argv, char *line, uint32_t size);
 

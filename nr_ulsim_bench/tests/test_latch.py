@@ -5,9 +5,9 @@ import json
 import os
 import random
 import subprocess
-from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS, host, needs
 
 from nrbench import bench
 from nrbench.latch import plan
@@ -16,24 +16,8 @@ from nrbench.latch.plan import BOOST, DEEP, FIBERS, HINTS, HOWS, MANY, NONE, SOU
 from nrbench.latch.plot import draw_ratios
 from nrbench.latch.table import report
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
-needs_program = pytest.mark.skipif(
-    not (BUILD and (PROGRAMS / "ws-latch").is_file()), reason="WS_BENCH_BUILD names no build of ws-latch"
-)
-HOST = {
-    "bench": "host",
-    "cpu": "Some CPU",
-    "cores": 2,
-    "kernel": "6.8",
-    "commit": None,
-    "load": 0.0,
-    "rounds": 9,
-    "seed": 1,
-    "blocks": 16,
-    "block_bytes": 131072,
-    "missing": {},
-}
+needs_program = needs("ws-latch")
+HOST = host(9, blocks=16, block_bytes=131072, missing={})
 HELD = {"threads": 250e3, "tasks": 10e3, "tasks-same": 10e3, "fibers": 240e3, "hints": 240e3}
 FREE = {"threads": 500e3, "tasks": 500e3, "tasks-same": 500e3, "fibers": 497e3, "hints": 497e3}
 COSTS = {"yield_ns": 50, "hand_over_ns": 200, "spawn_ns": 300, "spawn_many_ns": 100, "sleep_cpu_ms": 200}

@@ -5,10 +5,10 @@ import json
 import os
 import random
 import subprocess
-from pathlib import Path
 from statistics import NormalDist
 
 import pytest
+from part_runs import PROGRAMS, host, needs
 
 from nrbench import bench
 from nrbench.pi import plan
@@ -17,24 +17,8 @@ from nrbench.pi.plan import Options
 from nrbench.pi.table import report
 from nrbench.pi.variance import f_above, f_test, incomplete_beta, t_outside, welch_test
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
-needs_program = pytest.mark.skipif(
-    not (BUILD and (PROGRAMS / "ws-pi").is_file()), reason="WS_BENCH_BUILD names no build of ws-pi"
-)
-HOST = {
-    "bench": "host",
-    "cpu": "Some CPU",
-    "cores": 2,
-    "kernel": "6.8",
-    "commit": None,
-    "load": 0.0,
-    "rounds": 200,
-    "seed": 1,
-    "intervals": 2000000,
-    "warm": 2,
-    "missing": {"openmp-llvm": "not built"},
-}
+needs_program = needs("ws-pi")
+HOST = host(200, intervals=2000000, warm=2, missing={"openmp-llvm": "not built"})
 
 
 @pytest.mark.parametrize(

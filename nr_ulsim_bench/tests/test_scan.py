@@ -5,10 +5,10 @@ import json
 import os
 import random
 import subprocess
-from pathlib import Path
 
 import pytest
 from machine_tree import CPUS, tuned
+from part_runs import PROGRAMS, host, needs
 
 from nrbench import bench
 from nrbench.scan import plan
@@ -17,26 +17,8 @@ from nrbench.scan.plan import MIB, Options, table_bytes
 from nrbench.scan.table import report
 from nrbench.system import CPU
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
-needs_program = pytest.mark.skipif(
-    not (BUILD and (PROGRAMS / "ws-scan").is_file()), reason="WS_BENCH_BUILD names no build of ws-scan"
-)
-HOST = {
-    "bench": "host",
-    "cpu": "Some CPU",
-    "cores": 2,
-    "kernel": "6.8",
-    "commit": None,
-    "load": 0.0,
-    "rounds": 9,
-    "seed": 1,
-    "bytes": 256 * MIB,
-    "block_bytes": MIB,
-    "passes": 3,
-    "last_level_bytes": 32 * MIB,
-    "note": None,
-}
+needs_program = needs("ws-scan")
+HOST = host(9, bytes=256 * MIB, block_bytes=MIB, passes=3, last_level_bytes=32 * MIB, note=None)
 GB_PER_S = {"one": 10.0, "nodes": 10.0, "parallel": 18.0, "hints": 18.0, "read": 18.2, "triad": 16.0}
 
 

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the parts scan, pi and latch share: a first line of made-up results, and the programs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+BUILD = os.environ.get("WS_BENCH_BUILD", "")
+PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    is_built = bool(BUILD) and (PROGRAMS / program).is_file()
+    return pytest.mark.skipif(not is_built, reason=f"WS_BENCH_BUILD names no build of {program}")
+
+
+def host(rounds: int, **more: object) -> dict[str, object]:
+    """The line of a machine without load, and what the part adds to it."""
+    line = {"bench": "host", "cpu": "Some CPU", "cores": 2, "kernel": "6.8", "commit": None, "load": 0.0}
+    return line | {"rounds": rounds, "seed": 1} | more
