@@ -52,6 +52,7 @@ set(WS_CORE_SOURCES
   core/ws_keyed.c
   core/ws_look.c
   core/ws_push.c
+  core/ws_round.c
   core/ws_run.c
   core/ws_steal.c
   core/ws_survive.c

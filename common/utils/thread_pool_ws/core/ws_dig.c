@@ -6,16 +6,30 @@
 #include "../pool/ws_group_word.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_wake.h"
+#include "ws_root.h"
 #include "ws_run.h"
 
 /// How deep a thread outside digs in its own queue before it gives up.
 #define DIG_DEPTH_MAX 1024u
+/// The same at the end of a round, but for each sixteenth time; tasks that a worker moves then.
+#define TURN_DEPTH_MAX 64u
 
 /// Move a task to the aside queue, where other workers find it. If there is no memory, run the task now.
 static void put_aside(ws_worker_t *worker, const ws_task_t *task)
 {
   if (!ws_aside_put(worker, task))
     ws_run_whole(worker->pool, &worker->queue, task);
+}
+
+/// Waits around this one may need the tasks that are unrelated to it.
+static bool may_put_aside(ws_here_t here)
+{
+  return here.worker && !here.queue->mark->outer;
+}
+
+static uint32_t depth_most(ws_here_t here)
+{
+  return here.worker ? UINT32_MAX : DIG_DEPTH_MAX; // a worker may be the only thread that can run the task
 }
 
 /// A worker moves the tasks above to the aside queue, where they may stay for long.
@@ -29,9 +43,11 @@ static bool dig_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *t
   return false;
 }
 
-static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
+/// @param most  tasks that it looks at
+static bool find_aside(ws_worker_t *worker, const ws_group_t *group, uint64_t most, ws_task_t *task)
 {
-  for (uint64_t i = ws_aside_size(worker); i > 0 && ws_aside_steal(worker, task); i--) {
+  const uint64_t size = ws_aside_size(worker);
+  for (uint64_t i = size < most ? size : most; i > 0 && ws_aside_steal(worker, task); i--) {
     if (ws_group_is(task->group, group, true))
       return true;
     put_aside(worker, task);
@@ -45,12 +61,60 @@ bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_
   if (!buried && (!here.worker || ws_aside_size(here.worker) == 0))
     return false;
   bool found = false;
-  if (buried && here.worker)
+  if (buried && may_put_aside(here))
     found = dig_aside(here.worker, group, task);
   else if (buried)
-    found = ws_queue_take_under(here.queue, group, weak, DIG_DEPTH_MAX, task);
+    found = ws_queue_take_under(here.queue, group, weak, depth_most(here), task);
   if (!found && here.worker)
-    found = find_aside(here.worker, group, task);
+    found = find_aside(here.worker, group, UINT64_MAX, task);
+  ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep
+  return found;
+}
+
+/// A worker moves older tasks that it must not run to its aside queue, and then looks there, too.
+static bool turn_aside(ws_worker_t *worker, const ws_allowed_t *allowed, ws_task_t *task)
+{
+  for (uint32_t moved = 0; moved < TURN_DEPTH_MAX; moved++) {
+    const ws_took_t took = ws_queue_take_oldest_for(&worker->queue, allowed, true, task);
+    if (took == WS_TOOK_ALLOWED)
+      return true;
+    if (took == WS_TOOK_NONE)
+      break;
+    put_aside(worker, task);
+  }
+  return find_aside(worker, allowed->group, TURN_DEPTH_MAX, task);
+}
+
+/// Reach below the mark for a task of the group or, each other time, for the oldest above the mark.
+static bool turn_under(ws_queue_t *queue, const ws_allowed_t *allowed, uint32_t depth_max, ws_task_t *task)
+{
+  if (queue->digs % 2 == 0)
+    return ws_queue_take_below(queue, allowed->from, allowed->group, allowed->weak, depth_max, task);
+  return (int64_t)(ws_queue_end(queue) - allowed->from) > 0
+         && ws_queue_take_below(queue, allowed->from + 1, NULL, false, depth_max, task);
+}
+
+static bool turn(ws_here_t here, const ws_allowed_t *allowed, ws_task_t *task)
+{
+  ws_queue_t *queue = here.queue;
+  const bool is_deep_turn = ++queue->digs % 16 < 2;
+  if (ws_queue_take_oldest_for(queue, allowed, false, task) == WS_TOOK_ALLOWED)
+    return true;
+  if (may_put_aside(here) && allowed->func) // fibers yield: it would lift them all each time
+    return turn_aside(here.worker, allowed, task);
+  return turn_under(queue, allowed, is_deep_turn ? depth_most(here) : TURN_DEPTH_MAX, task)
+         || (here.worker && find_aside(here.worker, allowed->group, TURN_DEPTH_MAX, task));
+}
+
+bool ws_dig_oldest(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, void (*yielded)(void *arg),
+                   ws_task_t *task)
+{
+  ws_queue_t *own = here.queue;
+  const ws_allowed_t allowed = {
+      .group = group, .weak = ws_takes_weak(here), .from = own->mark->index, .func = yielded};
+  const bool found = turn(here, &allowed, task);
+  if (found && yielded && task->func == yielded && !ws_group_is(task->group, group, true))
+    ws_root_mix(own, task->group); // the fiber may be unrelated: what it pushes is not below the root
   ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep
   return found;
 }

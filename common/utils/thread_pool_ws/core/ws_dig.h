@@ -2,7 +2,9 @@
 /// @file ws_dig.h
 /// A waiting thread must reach its group's tasks without running unrelated ones, or the last awake thread
 /// could wait without end. A worker moves the unrelated tasks that lie above to its aside queue, where other
-/// workers find them. A thread outside lifts them, takes its task, and puts them back.
+/// workers find them. A thread outside lifts them, takes its task, and puts them back. So does a worker in a
+/// wait inside another wait: the outer one may need those tasks, and only it may run them if all other workers
+/// are busy.
 ///
 /// Marks     Each wait of a thread keeps a mark in the thread's queue. Tasks from the mark on were pushed
 ///           since the wait began, by tasks that the wait has run: the wait may run them. Tasks below the
@@ -15,6 +17,18 @@
 #define WS_DIG_H
 
 #include "../pool/ws_types.h"
+
+/// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
+///           otherwise be late: the oldest in the queue, if the wait may run it. If not, the thread reaches
+///           under the newer ones, a bounded number of them, in turns for a task of the group and for the
+///           oldest above the mark. After a yield a worker moves the oldest ones to its aside queue instead.
+///           So tasks that push themselves again, and fibers that yield, never keep a wait from its other
+///           tasks.
+
+/// @brief A round of a wait is over: take the oldest task that the wait may run, from the caller's own queues.
+/// @param yielded  function of a fiber's task: the wait may run all that have it. NULL = none
+bool ws_dig_oldest(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, void (*yielded)(void *arg),
+                   ws_task_t *task);
 
 /// @brief Take a task of @p group from under others in the caller's own queues.
 bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);

@@ -11,6 +11,7 @@
 #include "ws_age.h"
 #include "ws_dig.h"
 #include "ws_look.h"
+#include "ws_round.h"
 #include "ws_steal.h"
 
 /// Look in every queue but the one that served last: lanes, then workers from near to far.
@@ -38,29 +39,32 @@ static bool steal_any(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-/// Take from elsewhere although the own queue holds a fiber that has yielded. If it holds nothing else there
-/// is time to look everywhere.
-static bool take_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
-{
-  return ws_look_take(pool, here, task) || (ws_queue_size(here.queue) <= 1 && steal_any(pool, here, task));
-}
-
-/// Take the oldest: by settings.fifo, or because a fiber has yielded to the others.
-WS_SELDOM static bool take_own_oldest(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+/// Take the oldest: by settings.fifo, or because a fiber has yielded to the others. If it is alone in the
+/// queue, the others are those elsewhere.
+static bool take_own_oldest(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
-  if (own->oldest_next != WS_OLDEST_ALWAYS)
-    own->oldest_next--;
-  const bool elsewhere = own->elsewhere_next;
-  own->elsewhere_next = false;
-  return (elsewhere && take_elsewhere(pool, here, task)) || ws_queue_take_oldest(own, task);
+  const bool alone = (own->oldest & WS_OLDEST_NEXT) && ws_queue_size(own) <= 1;
+  return (alone && steal_any(pool, here, task)) || ws_queue_take_oldest(own, task);
+}
+
+/// The search that follows a yield is over.
+static void forget_yield(ws_queue_t *queue)
+{
+  queue->oldest &= ~(uint32_t)WS_OLDEST_NEXT;
+}
+
+WS_SELDOM static bool take_own_now(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const bool found = take_own_oldest(pool, here, task);
+  forget_yield(here.queue);
+  return found;
 }
 
 /// Take from the own queue. The tasks that pushed these tasks have ended, or will not join them here.
 static bool take_own(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  return WS_LIKELY(here.queue->oldest_next == 0) ? ws_queue_take(here.queue, task)
-                                                 : take_own_oldest(pool, here, task);
+  return here.queue->oldest == 0 ? ws_queue_take(here.queue, task) : take_own_oldest(pool, here, task);
 }
 
 static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)
@@ -88,19 +92,25 @@ static bool find_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t 
 WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
-  return ws_steal_starved(pool, here, task) || ws_age_take(pool, here, task)
-         || find_of(pool, here, WS_KIND_HIGH, task) || take_own(pool, here, task)
-         || find_of_nodes(pool, here, nodes, 0, 1, task) || steal_any(pool, here, task)
-         || find_of_nodes(pool, here, nodes, 1, WS_NODES_MAX, task) || find_of(pool, here, WS_KIND_LOW, task);
+  if (ws_steal_starved(pool, here, task) || ws_age_take(pool, here, task)
+      || find_of(pool, here, WS_KIND_HIGH, task))
+    return true;
+  const bool found = take_own(pool, here, task) || find_of_nodes(pool, here, nodes, 0, 1, task)
+                     || steal_any(pool, here, task) || find_of_nodes(pool, here, nodes, 1, WS_NODES_MAX, task)
+                     || find_of(pool, here, WS_KIND_LOW, task);
+  forget_yield(here.queue); // now: it counts for each kind that the search came to
+  return found;
 }
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used))) // relaxed: a hint; ws_park looks after a fence
     return find_by_kind(pool, here, task);
-  if (WS_UNLIKELY(here.queue->own_first-- == 0) && ws_look_now_and_then(pool, here, task))
+  if (ws_round_search(here.queue) && ws_look_turn(pool, here, task))
     return true;
-  return take_own(pool, here, task) || steal_any(pool, here, task);
+  return (WS_LIKELY(here.queue->oldest == 0) ? ws_queue_take(here.queue, task)
+                                             : take_own_now(pool, here, task))
+         || steal_any(pool, here, task);
 }
 
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
@@ -158,8 +168,27 @@ WS_SELDOM static bool find_own_by_kind(struct ws_pool_s *pool, ws_here_t here, c
   return find_own_of(pool, here, WS_KIND_LOW, group, task);
 }
 
+/// A round of the wait is over, or a fiber has yielded in it: the oldest that the wait may run goes first, of
+/// no kind and of each kind in turn.
+WS_SELDOM static bool find_oldest_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group,
+                                      ws_task_t *task)
+{
+  ws_queue_t *own = here.queue;
+  void (*const yielded)(void *arg) = own->oldest & WS_OLDEST_NEXT ? own->yielded : NULL;
+  forget_yield(own);
+  ws_round_begin(own);
+  const uint32_t kinds = ws_kind_queues(own) ? pool->kinds : 0, turn = ++own->turns % (kinds + 1);
+  if (turn == 0)
+    return ws_dig_oldest(pool, here, group, yielded, task);
+  const ws_allowed_t allowed = {.group = group, .weak = ws_takes_weak(here), .func = yielded};
+  return ws_kind_take_oldest_for(pool, own, turn - 1, allowed, task)
+         || find_own_of(pool, here, turn - 1, group, task);
+}
+
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
+  if (ws_round_search(here.queue) && find_oldest_own(pool, here, group, task))
+    return true;
   if (WS_UNLIKELY(ws_kind_queues(here.queue) != NULL))
     return find_own_by_kind(pool, here, group, task);
   return find_own(pool, here, group, task);

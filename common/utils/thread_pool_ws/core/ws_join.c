@@ -12,6 +12,7 @@
 #include "../sleep/ws_trim.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
+#include "ws_round.h"
 #include "ws_run.h"
 #include "ws_survive.h"
 
@@ -83,6 +84,27 @@ static void begin_mark(ws_queue_t *queue, ws_mark_t *mark)
     ws_kind_mark(queue, mark);
 }
 
+/// Run one task that a task of the group has pushed. Not for an event: there a task may push the work that
+/// comes after the event, and the caller would still run that when its event is ready.
+static bool help_below(join_t *join)
+{
+  ws_frame_t *frame = &join->frame;
+  if (!join->goal->group || !ws_find_below(frame->pool, frame->here, join->goal->tag, &frame->task))
+    return false;
+  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
+  return true;
+}
+
+/// The end of a round: each other time a task has its turn that the wait would reach only when its own queue
+/// holds none. @return whether it has run one
+static bool give_turn_below(join_t *join)
+{
+  if (WS_LIKELY(join->frame.here.queue->round_left > 0) || ++join->frame.here.queue->looks % 2 == 0)
+    return false;
+  complete_units(join); // the task may wait for the group
+  return help_below(join);
+}
+
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
 static bool run_own(join_t *join)
 {
@@ -91,7 +113,11 @@ static bool run_own(join_t *join)
   const goal_t *goal = join->goal;
   ws_task_t *task = &join->frame.task;
   bool ran = false;
-  for (; needs_more(goal, join->units) && ws_find_own(pool, here, goal->tag, task); ran = true) {
+  for (; needs_more(goal, join->units); ran = true) {
+    if (give_turn_below(join))
+      continue;
+    if (!ws_find_own(pool, here, goal->tag, task))
+      break;
     if (goal->group && task->group == goal->group) {
       ws_run(pool, here.queue, task);
       join->units++;
@@ -117,17 +143,6 @@ static void settle(ws_frame_t *frame)
     finish_other(join);
   count(join);
   ws_note_idle(frame->pool);
-}
-
-/// Run one task that a task of the group has pushed. Not for an event: there a task may push the work that
-/// comes after the event, and the caller would still run that when its event is ready.
-static bool help_below(join_t *join)
-{
-  ws_frame_t *frame = &join->frame;
-  if (!join->goal->group || !ws_find_below(frame->pool, frame->here, join->goal->tag, &frame->task))
-    return false;
-  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
-  return true;
 }
 
 /// Run one task that the caller has handed to a worker and that the worker has not begun.
@@ -169,6 +184,8 @@ static void help(ws_frame_t *frame)
   ws_mark_t mark;
   mark.outer = here.queue->mark;
   begin_mark(here.queue, &mark);
+  mark.round_left = here.queue->round_left;
+  here.queue->round_left = WS_ROUND_SEARCHES;
   here.queue->mark = &mark;
   while (!is_reached(join->goal)) {
     if (run_own(join) || spin(join))
@@ -178,6 +195,7 @@ static void help(ws_frame_t *frame)
     sleep_on(join->goal);
   }
   here.queue->mark = mark.outer;
+  here.queue->round_left = mark.round_left;
   here.queue->handed = here.queue->handed && here.queue->depth > 0;
   if (!frame->helps)
     return;

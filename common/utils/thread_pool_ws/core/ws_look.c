@@ -5,10 +5,9 @@
 
 #include "../pool/ws_inbox.h"
 #include "../pool/ws_queue.h"
+#include "ws_round.h"
 #include "ws_steal.h"
 
-/// Searches for which a worker's own tasks go first, before one at which others do.
-#define OWN_FIRST 60u
 /// Lanes that one look looks at.
 #define LANES_AT_ONCE 8u
 /// ws_queue_s.look_at: the queues that are of no thread.
@@ -58,28 +57,56 @@ static bool plan_other(struct ws_pool_s *pool, ws_queue_t *own)
   return has_stray(pool);
 }
 
-bool ws_look_plan(struct ws_pool_s *pool, ws_here_t here)
+/// Choose the place of the next look. Reads the sizes of a few queues only. @return whether take() would
+/// probably find a task there
+static bool plan(struct ws_pool_s *pool, ws_queue_t *own)
 {
-  ws_queue_t *own = here.queue;
   if (++own->looks % 2 == 1)
     return plan_lane(pool, own) || plan_other(pool, own);
   return plan_other(pool, own) || plan_lane(pool, own);
 }
 
-bool ws_look_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t at = here.queue->look_at;
+  here.queue->look_planned = false;
   if (!(at == AT_STRAY ? ws_steal_stray(pool, here, task) : ws_steal_from(pool, here, at, task)))
     return false;
   ws_count(&here.queue->count.stolen, 1);
   return true;
 }
 
-bool ws_look_now_and_then(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+/// A round is over. @return whether another queue holds a task for the thread
+static bool look(struct ws_pool_s *pool, ws_queue_t *own)
+{
+  const bool stopped = ws_round_has_stops(own);
+  ws_round_begin(own);
+  own->look_planned = plan(pool, own);
+  if (own->look_planned && stopped)
+    ws_round_shorten(own);
+  else if (stopped)
+    own->oldest |= WS_OLDEST_NEXT; // none elsewhere: the own oldest
+  return own->look_planned;
+}
+
+bool ws_look_ahead(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (!look(pool, here.queue))
+    return false;
+  ws_round_cut(here.queue);
+  return true;
+}
+
+bool ws_look_turn(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
-  own->own_first = OWN_FIRST;
-  if (own->oldest_next == 0 && ++own->own_looks % 4 == 0)
+  if (own->look_planned) {
+    ws_round_begin(own);
+    return take(pool, here, task);
+  }
+  if (own->oldest == 0 && !ws_round_has_stops(own) && ++own->turns % 4 == 0) {
+    ws_round_begin(own);
     return ws_queue_take_oldest(own, task);
-  return ws_look_plan(pool, here) && ws_look_take(pool, here, task);
+  }
+  return look(pool, own) && take(pool, here, task);
 }

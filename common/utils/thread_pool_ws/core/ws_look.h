@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_look.h
-/// Looks elsewhere. A worker prefers its own queue. If that never gets empty (a task pushes its successor, or
-/// fibers yield to each other), the tasks of other queues would wait without end. So such a worker looks
-/// elsewhere after a bounded number of its own tasks.
+/// Looks elsewhere: at the end of a round (ws_round.h) a task of another queue has its turn.
 ///
 /// Turns   Each look serves a place that has not been served for long. Looks alternate between the lanes, up
 ///         to 8 of them in turn at a look, and the other places, one at a look: each worker's queue twice,
@@ -17,17 +15,14 @@
 
 #include "../pool/ws_types.h"
 
-/// @brief Choose the place of the next look. Reads the sizes of a few queues only.
-/// @return whether ws_look_take() would probably find a task there
+/// @brief A thread that goes from fiber to fiber has ended a round: choose the place of its next look.
+/// @return whether another queue holds a task; the thread's next search takes it
 /// @threads  the owner of here.queue
-WS_FOR_FIBERS bool ws_look_plan(struct ws_pool_s *pool, ws_here_t here);
+bool ws_look_ahead(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief Take the oldest task of the place that ws_look_plan() has chosen.
-bool ws_look_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
-/// @brief Each 61st search of a worker that always has tasks of its own: look elsewhere or, each fourth time
-/// if the newest goes first, take the own oldest task, which would wait without end, too.
+/// @brief A search ends a round: look elsewhere or, each fourth time if the newest goes first, take the own
+/// oldest task, which would wait without end, too.
 /// @return whether a task was taken; false = search as always
-bool ws_look_now_and_then(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+bool ws_look_turn(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 #endif

@@ -143,6 +143,19 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
   return false;
 }
 
+/// A full queue grows, as with WS_FULL_GROW. If it cannot, the push fails.
+#define GROW_OR_FAIL ((ws_full_t)~0u)
+
+static bool may_grow(ws_full_t full)
+{
+  return full == WS_FULL_GROW || full == GROW_OR_FAIL;
+}
+
+static bool may_fail(ws_full_t full)
+{
+  return full == WS_FULL_FAIL || full == GROW_OR_FAIL;
+}
+
 static bool grow(ws_queue_t *queue)
 {
   if (!ws_queue_grow(queue))
@@ -159,11 +172,11 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       announce(pool, here);
       return 0;
     }
-    if (full == WS_FULL_GROW)
+    if (may_grow(full))
       here.queue = ws_lane_add(pool, true);
   }
   if (here.queue) {
-    while (full == WS_FULL_GROW && !ws_queue_has_room(here.queue, 1) && grow(here.queue))
+    while (may_grow(full) && !ws_queue_has_room(here.queue, 1) && grow(here.queue))
       ;
     if (ws_queue_has_room(here.queue, 1)) {
       publish_one(pool, here, task);
@@ -171,7 +184,7 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
       return 0;
     }
   }
-  if (full == WS_FULL_FAIL)
+  if (may_fail(full))
     return -EAGAIN;
   ws_run_inline(pool, here, task);
   return 0;
@@ -195,8 +208,8 @@ static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   if (!here.queue) // no memory for one
     return push_slow(pool, here, task, full);
   shrink_now_and_then(here.queue, 1);
-  ws_deque_t *deque = ws_kind_room(pool, here.queue, kind, full == WS_FULL_GROW);
-  if (!deque && full == WS_FULL_FAIL)
+  ws_deque_t *deque = ws_kind_room(pool, here.queue, kind, may_grow(full));
+  if (!deque && may_fail(full))
     return -EAGAIN;
   if (!deque) {
     ws_run_inline(pool, here, task);
@@ -213,7 +226,7 @@ static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
 /// Push a task of no kind to a pool that uses kinds: note the time of the push.
 static int push_stamped(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
-  while (here.queue && !ws_queue_has_room(here.queue, 1) && full == WS_FULL_GROW && grow(here.queue))
+  while (here.queue && !ws_queue_has_room(here.queue, 1) && may_grow(full) && grow(here.queue))
     ;
   if (!here.queue || !ws_queue_has_room(here.queue, 1))
     return push_slow(pool, here, task, full);
@@ -279,6 +292,12 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task)
   return WS_LIKELY(pool != NULL) ? push(pool, &task, WS_FULL_FAIL) : -EINVAL;
 }
 
+int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  const int result = push(pool, task, GROW_OR_FAIL);
+  return result == -EAGAIN ? -ENOMEM : result;
+}
+
 /// @param sorted  out: not 0 if any has a priority or a node
 static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *sorted)
 {
@@ -325,17 +344,26 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   return count;
 }
 
-void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
   const ws_here_t here = ws_here(pool);
   if (here.queue)
     ws_root_mix(here.queue, task->group);
-  if (may_have_kinds(pool, task)) {
-    push_with_kinds(pool, here, task, WS_FULL_GROW);
-  } else if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1))) {
-    push_slow(pool, here, task, WS_FULL_GROW);
-  } else {
-    publish(pool, here, task, 1);
-    announce(pool, here);
-  }
+  if (may_have_kinds(pool, task))
+    return push_with_kinds(pool, here, task, full);
+  if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1)))
+    return push_slow(pool, here, task, full);
+  publish(pool, here, task, 1);
+  announce(pool, here);
+  return 0;
+}
+
+void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  push_again(pool, task, WS_FULL_GROW);
+}
+
+bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  return push_again(pool, task, GROW_OR_FAIL) == 0;
 }

@@ -3,42 +3,108 @@
 /// ws_swap.h.
 #include "ws_swap.h"
 
+#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
+#include "ws_look.h"
+#include "ws_push.h"
 #include "ws_root.h"
+#include "ws_round.h"
 #include "ws_run.h"
 
-/// The worker's queue is not empty, has room, and holds all that the worker would look at next.
-static inline bool may_swap(const struct ws_pool_s *pool, ws_queue_t *queue)
+/// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and holds all
+/// that the loop would look at next.
+static inline bool may_ride(const struct ws_pool_s *pool, ws_here_t here)
 {
-  return ws_queue_size(queue) > 0 && ws_queue_has_room(queue, 1)
+  ws_queue_t *queue = here.queue;
+  return here.worker && queue->depth == 1 && ws_queue_size(queue) > 0
+         && ws_queue_has_room(queue, 1)
          // relaxed: preferences
          && (ws_load_relaxed(&pool->kinds_used) | ws_load_relaxed(&pool->aborted)) == 0;
 }
 
-ws_swap_t ws_swap(ws_worker_t *worker, const ws_task_t *task, ws_task_t *oldest)
+/// The search that follows takes the oldest task; in a wait the oldest that the wait may run.
+static inline void note_yield(ws_queue_t *queue, void (*func)(void *arg))
 {
-  ws_queue_t *queue = &worker->queue;
-  struct ws_pool_s *pool = worker->pool;
-  const ws_here_t here = {.queue = queue, .worker = worker};
-  if (WS_UNLIKELY(!may_swap(pool, queue)))
-    return WS_SWAP_NOT;
+  queue->oldest |= WS_OLDEST_NEXT;
+  queue->yielded = func;
+  if (queue->mark)
+    ws_round_cut(queue);
+}
+
+/// The task's run has ended, and that of @p next begins.
+static inline void note_ride(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
+                             const ws_task_t *next)
+{
+  ws_count_run(here.queue, 1);
+  ws_traced_run_end(pool, task);
+  ws_traced_run_begin(pool, next);
+}
+
+static inline ws_swap_t ride(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
+{
+  ws_queue_t *queue = here.queue;
   const ws_task_t before = {.func = task->func, .arg = task->arg}; // once it is pushed it may be gone
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
   ws_queue_push(queue, task, 1);
-  if (WS_LIKELY(queue->depth == 1)) // not in a wait
-    ws_root_end(queue); // what follows does not belong to the task's group
-  const bool took = ws_queue_take_oldest_of(queue, before.func, oldest);
+  ws_root_end(queue); // what follows does not belong to the task's group
+  const bool took = ws_queue_take_oldest_of(queue, before.func, next);
   // [edge PARK_DEKKER fence] the pushed task before sleepers; the take ends with a CAS
   took ? ws_fence_seq_cst_after_rmw() : ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_has_sleepers(pool)))
     ws_post(pool, here);
-  if (!took)
-    return WS_SWAP_PUSHED;
-  ws_count_run(queue, 1); // the run of the task that has stopped
-  ws_traced_run_end(pool, &before);
-  ws_traced_run_begin(pool, oldest);
-  return WS_SWAP_TAKEN;
+  if (!took) { // the oldest is a plain task
+    note_yield(queue, before.func);
+    return WS_SWAP_RETURN;
+  }
+  note_ride(pool, here, &before, next);
+  return WS_SWAP_RIDE;
+}
+
+static bool take_oldest(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_task_t *task)
+{
+  return kind == WS_KIND_NONE ? ws_queue_take_oldest(queue, task) : ws_kind_steal(pool, queue, kind, task);
+}
+
+/// The queue is full and cannot grow. The oldest task there makes room, and runs.
+static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
+{
+  const bool made_room = take_oldest(pool, here.queue, ws_kind_of(pool, task), next);
+  if (!ws_try_push_again(pool, task))
+    return WS_SWAP_NOT; // another thread has taken the oldest task, and memory has not come back
+  if (!made_room)
+    return WS_SWAP_RETURN;
+  if (next->func == task->func) {
+    note_ride(pool, here, task, next);
+    return WS_SWAP_RIDE;
+  }
+  ws_run_whole(pool, here.queue, next);
+  return WS_SWAP_RETURN;
+}
+
+WS_SELDOM static ws_swap_t queue_again(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
+                                       ws_task_t *next)
+{
+  const ws_task_t copy = *task; // once it is pushed it may be gone
+  if (here.queue)
+    note_yield(here.queue, copy.func);
+  if (WS_LIKELY(ws_try_push_again(pool, &copy)))
+    return WS_SWAP_RETURN;
+  return here.queue ? take_place(pool, here, &copy, next) : WS_SWAP_NOT;
+}
+
+ws_swap_t ws_swap(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
+{
+  const bool over = here.queue && ws_round_stop(here.queue);
+  if (WS_LIKELY(here.queue && may_ride(pool, here)) && !(WS_UNLIKELY(over) && ws_look_ahead(pool, here)))
+    return ride(pool, here, task, next);
+  return queue_again(pool, here, task, next);
+}
+
+void ws_swap_none(ws_here_t here)
+{
+  if (here.queue)
+    ws_round_stop(here.queue);
 }

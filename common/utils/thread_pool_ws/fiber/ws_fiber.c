@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
 #include "ws_fiber_hooks.h"
@@ -78,7 +79,7 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
   const ws_stack_t stack = fiber->stack;
   const ws_here_t here = ws_here(pool);
   ws_count_pushed(pool, here.queue, 1); // until the fiber has ended, the pool is not idle
-  const int result = ws_pool_push(pool, fiber->task);
+  const int result = ws_push_or_fail(pool, &fiber->task);
   if (WS_LIKELY(result == 0))
     return 0;
   ws_stack_put(&stack);

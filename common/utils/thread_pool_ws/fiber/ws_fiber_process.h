@@ -93,10 +93,6 @@ typedef struct ws_fiber_thread_s {
   ws_rider_t *rider;          ///< the innermost; NULL = the thread runs no fiber
   struct ws_cancel_s *cancel; ///< of waits outside fibers
   uint32_t number;            ///< of threads that use the library, from 1; 0 = none yet
-  // Fibers that stop in the middle, in rounds; after each the thread looks elsewhere.
-  uint32_t round;      ///< their number in this round
-  uint32_t round_left; ///< how many are to come
-  uint64_t round_begun_ns;
   // When the thread ends, if not NULL:
   void (*give_back)(struct ws_fiber_thread_s *thread); ///< stacks that it keeps, to the shared lists
   void (*disarm)(struct ws_fiber_thread_s *thread);    ///< frees its alternate signal stack

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-#include "../core/ws_look.h"
-#include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../core/ws_swap.h"
 #include "../pool/ws_lane.h"
@@ -17,12 +15,6 @@
 #include "ws_overflow.h"
 #include "ws_stack.h"
 #include "ws_switch.h"
-
-/// A thread that goes from fiber to fiber looks for tasks of other threads after a round of stops, each of a
-/// fiber in the middle: fibers that never end would otherwise keep the thread to themselves.
-#define ROUND_MAX 16u
-/// A round takes about so long at most. Its length follows from how long the last round took.
-#define ROUND_NS 50000u
 
 /// The C++ run-time library's; NULL in a program without it.
 extern void *__cxa_get_globals(void) __attribute__((weak));
@@ -73,58 +65,6 @@ static inline void enter(ws_rider_t *rider)
   check_stack(fiber);
 }
 
-/// The next task that the thread takes from its own queue is the oldest.
-static void favour_others(ws_queue_t *queue, const ws_task_t *task, bool elsewhere)
-{
-  if (queue->oldest_next != WS_OLDEST_ALWAYS) // twice: the queue of no kind counts, although it may be empty
-    queue->oldest_next = task->priority | task->node ? 2 : 1;
-  else
-    elsewhere = elsewhere || ws_queue_size(queue) == 0;
-  queue->elsewhere_next = elsewhere;
-}
-
-/// The next round has as many stops as take ROUND_NS if each takes as long as those of the last round did; at
-/// most twice as many as that one.
-static void begin_round(ws_fiber_thread_t *thread)
-{
-  const uint64_t now_ns = ws_os_now_ns();
-  const uint64_t took_ns = now_ns - thread->round_begun_ns + 1;
-  const uint64_t in_time = (uint64_t)thread->round * ROUND_NS / took_ns;
-  const uint32_t twice = thread->round < ROUND_MAX / 2 ? 2 * thread->round : ROUND_MAX;
-  thread->round = in_time == 0 ? 1 : in_time < twice ? (uint32_t)in_time : twice;
-  thread->round_left = thread->round;
-  thread->round_begun_ns = now_ns;
-}
-
-/// A round is over. @return whether another queue holds a task for this thread
-WS_SELDOM static bool look(ws_here_t here, struct ws_pool_s *pool)
-{
-  ws_fiber_thread_t *thread = ws_fiber_thread();
-  begin_round(thread);
-  if (!here.queue || !ws_look_plan(pool, here))
-    return false;
-  thread->round = thread->round_left = 1; // perhaps there are more
-  return true;
-}
-
-/// A fiber has stopped in the middle. @return whether the thread must look elsewhere
-static inline bool is_time_to_look(ws_fiber_thread_t *thread, ws_here_t here, struct ws_pool_s *pool)
-{
-  if (WS_LIKELY(thread->round_left > 1)) {
-    thread->round_left--;
-    return false;
-  }
-  return look(here, pool);
-}
-
-static void push_back(ws_fiber_t *fiber, ws_here_t here, bool elsewhere)
-{
-  const ws_task_t task = fiber->task; // once it is pushed the fiber may run to its end
-  if (here.queue)
-    favour_others(here.queue, &task, elsewhere || ws_queue_size(here.queue) == 0);
-  ws_push_again(fiber->pool, &task);
-}
-
 /// The thread runs another fiber, rider->swapped, without going back to its loop.
 static inline void ride(ws_rider_t *rider)
 {
@@ -141,19 +81,11 @@ static inline bool pass(ws_rider_t *rider)
   ws_fiber_t *fiber = rider->fiber;
   ws_worker_t *worker = rider->worker;
   ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
-  const ws_here_t here = worker ? (ws_here_t){&worker->queue, worker} : ws_here(fiber->pool);
-  const bool elsewhere = is_time_to_look(rider->thread, here, fiber->pool);
-  const ws_swap_t swap =
-      WS_UNLIKELY(elsewhere || !worker) ? WS_SWAP_NOT : ws_swap(worker, &fiber->task, &rider->swapped);
-  if (WS_LIKELY(swap == WS_SWAP_TAKEN)) {
+  const ws_here_t here = WS_LIKELY(worker) ? (ws_here_t){&worker->queue, worker} : ws_here(fiber->pool);
+  const ws_swap_t swap = ws_swap(fiber->pool, here, &fiber->task, &rider->swapped);
+  if (WS_LIKELY(swap == WS_SWAP_RIDE))
     ride(rider);
-    return true;
-  }
-  if (swap == WS_SWAP_NOT)
-    push_back(fiber, here, elsewhere);
-  else // the oldest is a plain task
-    worker->queue.oldest_next = worker->queue.oldest_next == WS_OLDEST_ALWAYS ? WS_OLDEST_ALWAYS : 1;
-  return false;
+  return WS_LIKELY(swap != WS_SWAP_RETURN);
 }
 
 /// Free the fiber, complete its group, and take it off the pool's count of tasks.
@@ -182,12 +114,9 @@ static inline bool carry_out(ws_rider_t *rider)
       return pass(rider);
     case WS_WANTS_PARK: {
       struct ws_pool_s *pool = fiber->pool;
-      const ws_task_t task = fiber->task;
       if (!ws_lot_enter(fiber->waiter))
         return true;
-      const ws_here_t here = ws_here_known(pool);
-      if (is_time_to_look(rider->thread, here, pool))
-        favour_others(here.queue, &task, true);
+      ws_swap_none(ws_here_known(pool));
       return false;
     }
     case WS_WANTS_END:

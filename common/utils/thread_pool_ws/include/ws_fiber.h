@@ -84,7 +84,7 @@ void ws_fiber_options_default(ws_fiber_options_t *options);
 ///         -EINVAL     @p pool or @p func is NULL; @p group is a tag, or options->tag is not one; an option
 ///                     is out of its range; the pool has no workers; or settings.full is not WS_FULL_GROW,
 ///                     without which a fiber that continues could be lost
-///         -ENOMEM     no memory for a stack
+///         -ENOMEM     no memory for a stack, or for a larger queue
 ///         -ECANCELED  the pool was stopped
 ///         On error the group keeps waiting for the unit
 /// @threads   any thread, as ws_pool_push()

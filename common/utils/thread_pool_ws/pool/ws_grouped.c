@@ -62,20 +62,46 @@ static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count)
   }
 }
 
-bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, uint32_t depth_max,
-                           ws_task_t *task, ws_moved_t *moved)
+bool ws_grouped_take_below(ws_deque_t *deque, uint64_t from, const ws_group_t *group, bool weak,
+                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
 {
   uint32_t lifted = 0;
   bool found = false;
   const uint64_t before = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
   while (!found && lifted < depth_max && ws_deque_take(deque, task)) {
-    found = ws_group_is(task->group, group, weak);
+    const uint64_t index = before - 1 - lifted;
+    found = (int64_t)(index - from) < 0 && (!group || ws_group_is(task->group, group, weak));
     lifted += !found;
   }
   moved->from = before - lifted;
   put_back(deque, moved->from, lifted);
   moved->by = ws_load_relaxed(&deque->bottom) - before; // relaxed: only the owner writes it
   return found;
+}
+
+bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, uint32_t depth_max,
+                           ws_task_t *task, ws_moved_t *moved)
+{
+  const uint64_t end = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  return ws_grouped_take_below(deque, end, group, weak, depth_max, task, moved);
+}
+
+static bool is_allowed(const ws_allowed_t *allowed, const ws_task_t *task, uint64_t index)
+{
+  return (int64_t)(index - allowed->from) >= 0 || ws_group_is(task->group, allowed->group, allowed->weak)
+         || (allowed->func && task->func == allowed->func);
+}
+
+ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others, ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  uint64_t index;
+  while (ws_deque_size(deque) > 0 && ws_deque_steal_peek(deque, &memo, task, &index)) {
+    const ws_took_t took = is_allowed(allowed, task, index) ? WS_TOOK_ALLOWED : WS_TOOK_OTHER;
+    if ((took == WS_TOOK_OTHER && !others) || ws_deque_steal_commit(deque, index))
+      return took;
+  }
+  return WS_TOOK_NONE;
 }
 
 bool ws_grouped_steal_under(ws_deque_t *deque, const ws_aptr_t *root, const ws_group_t *group, bool weak,

@@ -25,6 +25,30 @@ bool ws_grouped_holds(const ws_deque_t *deque, const ws_group_t *group, bool wea
 bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, uint32_t depth_max,
                            ws_task_t *task, ws_moved_t *moved);
 
+/// The tasks that a wait may run.
+typedef struct {
+  const ws_group_t *group; ///< those that carry it
+  bool weak; ///< or a weak tag of it
+  uint64_t from; ///< those from this index on: pushed since the wait began
+  void (*func)(void *arg); ///< those with this function; NULL = none
+} ws_allowed_t;
+
+/// What ws_grouped_take_oldest() has found.
+typedef enum {
+  WS_TOOK_NONE, ///< no task is queued
+  WS_TOOK_ALLOWED, ///< the oldest task; the wait may run it
+  WS_TOOK_OTHER ///< the oldest task, which the wait must not run: taken only if the caller takes others, too
+} ws_took_t;
+
+/// @brief Take the oldest task if it is @p allowed. @param others  take it also if it is not
+ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others,
+                                 ws_task_t *task);
+
+/// @brief As ws_grouped_take_under(), but of the tasks below index @p from: the newest of @p group or, if
+/// that is NULL, the newest.
+bool ws_grouped_take_below(ws_deque_t *deque, uint64_t from, const ws_group_t *group, bool weak,
+                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
+
 /// @brief Steal the oldest task while @p root is @p group. @param weak  or a weak tag of it
 /// @param root  of the queues of the deque's owner (ws_root.h). @threads  any
 bool ws_grouped_steal_under(ws_deque_t *deque, const ws_aptr_t *root, const ws_group_t *group, bool weak,

@@ -122,6 +122,16 @@ bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, 
   return found;
 }
 
+bool ws_kind_take_oldest_for(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_allowed_t allowed,
+                             ws_task_t *task)
+{
+  allowed.from = queue->mark->kind_index[kind];
+  if (ws_grouped_take_oldest(&ws_kind_queues(queue)->deque[kind], &allowed, false, task) != WS_TOOK_ALLOWED)
+    return false;
+  note_taken(pool, kind, task);
+  return true;
+}
+
 bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
@@ -159,7 +169,7 @@ static bool take_from(ws_queue_t *queue, bool own, ws_kind_t kind, ws_task_t *ta
   if (!queues)
     return false;
   ws_deque_t *deque = &queues->deque[kind];
-  return own && queue->oldest_next == 0 ? ws_deque_take(deque, task) : steal_oldest(deque, task);
+  return own && queue->oldest == 0 ? ws_deque_take(deque, task) : steal_oldest(deque, task);
 }
 
 bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task, int32_t *victim)

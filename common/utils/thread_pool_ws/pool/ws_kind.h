@@ -12,6 +12,7 @@
 #ifndef WS_KIND_H
 #define WS_KIND_H
 
+#include "ws_grouped.h"
 #include "ws_types.h"
 
 /// WS_KIND_HIGH, WS_KIND_LOW, or WS_KIND_NODE + node of the pool; WS_KIND_NONE: the task is of no kind.
@@ -60,6 +61,11 @@ void ws_kind_mark(const ws_queue_t *queue, ws_mark_t *mark);
 /// @param hid  out: set to true if other tasks could not be seen for a moment (ws_fill_place)
 bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group,
                      bool weak, ws_task_t *task, bool *hid);
+
+/// @brief Take the oldest task of @p kind if the owner's wait may run it (ws_grouped_take_oldest()); the
+/// wait's mark takes the place of allowed.from.
+bool ws_kind_take_oldest_for(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_allowed_t allowed,
+                             ws_task_t *task);
 
 /// @brief Take the newest task of any kind.
 bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task);

@@ -41,7 +41,7 @@ static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_ma
   if (lane) {
     lane->bytes = bytes;
     ws_queue_init(lane, (ws_cell_t *)(lane + 1), capacity);
-    lane->oldest_next = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
+    lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   }
   return lane;
 }

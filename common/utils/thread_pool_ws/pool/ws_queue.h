@@ -9,6 +9,7 @@
 #define WS_QUEUE_H
 
 #include "ws_group_word.h"
+#include "ws_grouped.h"
 #include "ws_types.h"
 
 // Owner.
@@ -56,6 +57,18 @@ bool ws_queue_holds(const ws_queue_t *queue, const ws_group_t *group, bool weak)
 /// their order, and the marks of the owner's waits move along.
 bool ws_queue_take_under(ws_queue_t *queue, const ws_group_t *group, bool weak, uint32_t depth_max,
                          ws_task_t *task);
+
+/// @brief Take the oldest task if the owner's wait may run it, as ws_grouped_take_oldest().
+static inline ws_took_t ws_queue_take_oldest_for(ws_queue_t *queue, const ws_allowed_t *allowed, bool others,
+                                                 ws_task_t *task)
+{
+  return ws_grouped_take_oldest(&queue->deque, allowed, others, task);
+}
+
+/// @brief As ws_queue_take_under(), but of the tasks below index @p from: the newest of @p group or, if that
+/// is NULL, the newest.
+bool ws_queue_take_below(ws_queue_t *queue, uint64_t from, const ws_group_t *group, bool weak,
+                         uint32_t depth_max, ws_task_t *task);
 
 /// @brief Double the capacity; waits up to 1 ms while pages are being given back.
 /// @return false when there is no memory, or those pages are not back yet

@@ -52,12 +52,16 @@ typedef struct {
 /// Where the owner's queue ended when a wait of the owner began (ws_dig.h).
 typedef struct ws_mark_s {
   uint64_t index; ///< P tasks from here on were pushed since
+  uint32_t round_left; ///< P of the thread's round before this wait, which has rounds of its own (ws_round.h)
   struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
   uint64_t kind_index[WS_KINDS_MAX]; ///< P the same in the queue of each kind; not set while there are none
 } ws_mark_t;
 
-/// settings.fifo (ws_queue_s.oldest_next).
-#define WS_OLDEST_ALWAYS UINT32_MAX
+/// When the owner takes its oldest task in place of the newest (ws_queue_s.oldest).
+enum {
+  WS_OLDEST_ALWAYS = 1, ///< settings.fifo
+  WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
+};
 
 /// The queues of one thread for tasks of a kind (ws_kind.h).
 typedef struct ws_kind_queues_s ws_kind_queues_t;
@@ -82,12 +86,16 @@ struct ws_queue_s {
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
   ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
-  /// P the owner takes its oldest task that many times, then the newest again. WS_OLDEST_ALWAYS: always
-  uint32_t oldest_next;
-  bool elsewhere_next; ///< P before it does so, it looks once for a task of another thread
+  uint32_t oldest; ///< P bits WS_OLDEST_*
+  void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
+  // Rounds (ws_round.h).
+  uint32_t round_left; ///< P searches for which the own tasks still go first
+  uint32_t stops_left; ///< P stops of fibers for which they still do
+  uint32_t round_stops; ///< P what that was at the beginning of the round
+  uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
   // Looks elsewhere (ws_look.h).
-  uint32_t own_first; ///< P searches for which the own tasks still go first
-  uint32_t own_looks, looks; ///< P looks so far: after as many searches; all
+  bool look_planned; ///< P the next search begins at look_at
+  uint32_t turns, looks, digs; ///< P so far: ends of rounds, looks, turns of ws_dig.h
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
   uint32_t look_at; ///< P index of the queue that the next look takes from
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit

@@ -9,6 +9,7 @@
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queue.h"
+#include "../core/ws_round.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../trace/ws_traced.h"
@@ -62,7 +63,8 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   worker->queue.bytes = bytes;
   ws_aside_init(worker, aside, ASIDE_CAPACITY);
   ws_queue_init(&worker->queue, cells, capacity);
-  worker->queue.oldest_next = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
+  worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
+  ws_round_shorten(&worker->queue);
   pool->worker[index] = worker;
   pool->queue[index] = &worker->queue;
 }
@@ -77,7 +79,8 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
     return;
   lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
-  lane->oldest_next = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
+  lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
+  ws_round_shorten(lane);
   pool->queue[pool->requested + index] = lane;
 }
 

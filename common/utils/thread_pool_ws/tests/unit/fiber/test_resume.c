@@ -2,13 +2,15 @@
 /// @file test_resume.c
 /// A thread that has nothing to do with a pool resumes its last fiber, and is held before it leaves the push:
 /// the stop of the pool must sleep meanwhile. And what a fiber is queued with. Linked with
-/// --wrap=ws_push_again and --wrap=ws_os_futex_wait.
+/// --wrap=ws_push_again, --wrap=ws_try_push_again and --wrap=ws_os_futex_wait.
 #include "../../../core/ws_push.h"
 #include "../../../fiber/ws_fiber_process.h"
 #include "fiber_scene.h"
 
 void __real_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
+bool __real_ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
+bool __wrap_ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns);
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns);
 
@@ -18,12 +20,23 @@ static ws_au32_t stopped;
 static ws_au32_t pushes, bad_pushes; ///< of fibers that continue, and those without the options of the fiber
 static ws_au32_t priority;           ///< that is right
 
-void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+static void count_push(const ws_task_t *task)
 {
   ws_add_relaxed(&pushes, 1);
   if ((uint32_t)task->priority != ws_load_relaxed(&priority) || task->node != 0 ||
       task->group != ws_group_tag(&scene.group))
     ws_add_relaxed(&bad_pushes, 1);
+}
+
+bool __wrap_ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  count_push(task);
+  return __real_ws_try_push_again(pool, task);
+}
+
+void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  count_push(task);
   __real_ws_push_again(pool, task);
   if (is_held)
     test_gate_task(&scene.gate);

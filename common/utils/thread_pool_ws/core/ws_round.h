@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_round.h
+/// Rounds: the one rule of fairness. A thread prefers the tasks of its own queue. If these never run out (a
+/// task pushes its successor, fibers yield to each other), other tasks would wait without end. So the own
+/// tasks go first for a round. At its end another task has its turn:
+///
+///   loop of                          at the end of a round goes first
+///   a worker, or ws_pool_wait()      a task of another queue, or the own oldest (ws_look.h). With priorities:
+///                                    the task that has waited longest, if it is too old (ws_age.h)
+///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that a task of
+///                                    the group has pushed elsewhere (ws_find_below())
+///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_swap.h)
+///   to fiber
+///
+/// Length  61 searches or, where fibers stop in the middle, as many stops as fit in 50 us if each run of a
+///         fiber takes as long as those of the last round did: 1 to 16, at most twice as many as in that one.
+/// @threads  the queue's owner, for all functions
+#ifndef WS_ROUND_H
+#define WS_ROUND_H
+
+#include "../pool/ws_types.h"
+
+/// Searches of a round before the last.
+#define WS_ROUND_SEARCHES 60u
+
+/// @brief Count a search. @return whether the round is over: the caller calls ws_round_begin(), and gives
+/// another task its turn
+static inline bool ws_round_search(ws_queue_t *queue)
+{
+  return WS_UNLIKELY(queue->round_left-- == 0);
+}
+
+/// @brief Count a stop of a fiber. @return whether the next search ends the round
+static inline bool ws_round_stop(ws_queue_t *queue)
+{
+  if (WS_LIKELY(queue->stops_left > 1)) {
+    queue->stops_left--;
+    return false;
+  }
+  queue->stops_left = 0;
+  queue->round_left = 0;
+  return true;
+}
+
+/// @return whether fibers have stopped in this round
+static inline bool ws_round_has_stops(const ws_queue_t *queue)
+{
+  return queue->stops_left < queue->round_stops;
+}
+
+/// @brief The next search ends the round.
+static inline void ws_round_cut(ws_queue_t *queue)
+{
+  queue->round_left = 0;
+}
+
+/// @brief Begin a round. Reads the clock only if fibers stopped in the last one.
+void ws_round_begin(ws_queue_t *queue);
+
+/// @brief Another queue held a task, and there are perhaps more: the round ends with the first fiber that
+/// stops.
+static inline void ws_round_shorten(ws_queue_t *queue)
+{
+  queue->round_stops = queue->stops_left = 1;
+}
+
+#endif
