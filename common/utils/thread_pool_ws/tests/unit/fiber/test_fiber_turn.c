@@ -185,23 +185,17 @@ static void fibers_in_a_wait_take_turns(void)
   }
 }
 
-/// Depth of the stack below which a fiber runs, seen from the thread's own.
-static struct {
-  uintptr_t least, most;
-} depth;
+static uint32_t depth_most; ///< tasks on the worker's stack, at most
 
 static void note_depth(void)
 {
   const ws_queue_t *queue = &scene.pool->worker[0]->queue;
-  if (queue->depth > depth.most)
-    depth.most = queue->depth;
+  depth_most = queue->depth > depth_most ? queue->depth : depth_most;
 }
 
 static void yield_in_full(void *unused)
 {
   (void)unused;
-  while (!ws_load_acquire(&turn.told))
-    note(ws_yield());
   for (uint32_t i = 0; i < 1000; i++) {
     note(ws_yield());
     note_depth();
@@ -221,23 +215,25 @@ static void fibers_yield_without_memory(void)
 {
   for (uint32_t kind = WS_PRIORITY_NORMAL; kind <= WS_PRIORITY_HIGH; kind++) {
     memset(&turn, 0, sizeof turn);
-    memset(&depth, 0, sizeof depth);
+    depth_most = 0;
     ws_settings_t settings = test_settings(1);
     settings.queue_capacity = 2;
     scene_begin_with(&settings);
     const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES, .priority = (ws_priority_t)kind};
     uint32_t pushed = 0;
+    test_push(scene.pool, test_gate_task, &scene.gate, NULL); // its queue stays small
+    CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
     for (uint32_t i = 0; i < CROWD; i++)
       pushed += ws_fiber_push(scene.pool, yield_in_full, NULL, NULL, &options) == 0;
     test_push(scene.pool, note_value, NULL, NULL);
     ws_store_release(&no_memory, 1);
-    tell(NULL);
+    test_gate_let(&scene.gate, 1);
     ws_pool_wait(scene.pool);
     ws_store_release(&no_memory, 0);
     CU_ASSERT_EQUAL(pushed, CROWD);
     CU_ASSERT_EQUAL(turn.fibers, CROWD);
     CU_ASSERT_EQUAL(ws_load_relaxed(&scene.value), 1);
-    CU_ASSERT(depth.most <= 2); // the worker's loop, and a task that made room
+    CU_ASSERT(depth_most <= 2); // the worker's loop, and a task that made room
     scene_end();
   }
 }
