@@ -168,10 +168,7 @@ WS_SELDOM static bool find_own_by_kind(struct ws_pool_s *pool, ws_here_t here, c
   return find_own_of(pool, here, WS_KIND_LOW, group, task);
 }
 
-/// A round of the wait is over, or a fiber has yielded in it: the oldest that the wait may run goes first, of
-/// no kind and of each kind in turn.
-WS_SELDOM static bool find_oldest_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group,
-                                      ws_task_t *task)
+bool ws_find_turn(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
   void (*const yielded)(void *arg) = own->oldest & WS_OLDEST_NEXT ? own->yielded : NULL;
@@ -187,8 +184,6 @@ WS_SELDOM static bool find_oldest_own(struct ws_pool_s *pool, ws_here_t here, co
 
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  if (ws_round_search(here.queue) && find_oldest_own(pool, here, group, task))
-    return true;
   if (WS_UNLIKELY(ws_kind_queues(here.queue) != NULL))
     return find_own_by_kind(pool, here, group, task);
   return find_own(pool, here, group, task);

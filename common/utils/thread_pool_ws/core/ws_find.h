@@ -18,6 +18,10 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
 /// The mark of the caller's innermost wait is lowered when the queue gets shorter.
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
+/// @brief A round of the wait is over, or a fiber has yielded in it: find the oldest task in the caller's own
+/// queues that the wait may run, of no kind and of each kind in turn (ws_dig.h). Begins a round.
+bool ws_find_turn(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+
 /// @brief Find a task that was pushed by a task of @p group, in the queue of the thread that runs that one
 /// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);

@@ -95,14 +95,18 @@ static bool help_below(join_t *join)
   return true;
 }
 
-/// The end of a round: each other time a task has its turn that the wait would reach only when its own queue
-/// holds none. @return whether it has run one
-static bool give_turn_below(join_t *join)
+/// The end of a round: each other time a task has its turn that the wait would come to only if its own queue
+/// were empty. @return whether it has run one
+WS_SELDOM static bool give_turn_below(join_t *join)
 {
-  if (WS_LIKELY(join->frame.here.queue->round_left > 0) || ++join->frame.here.queue->looks % 2 == 0)
+  ws_queue_t *queue = join->frame.here.queue;
+  if (++queue->looks % 2 == 0)
     return false;
   complete_units(join); // the task may wait for the group
-  return help_below(join);
+  if (!help_below(join))
+    return false;
+  ws_round_begin(queue);
+  return true;
 }
 
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
@@ -114,9 +118,10 @@ static bool run_own(join_t *join)
   ws_task_t *task = &join->frame.task;
   bool ran = false;
   for (; needs_more(goal, join->units); ran = true) {
-    if (give_turn_below(join))
+    const bool over = ws_round_search(here.queue);
+    if (over && give_turn_below(join))
       continue;
-    if (!ws_find_own(pool, here, goal->tag, task))
+    if (!(over && ws_find_turn(pool, here, goal->tag, task)) && !ws_find_own(pool, here, goal->tag, task))
       break;
     if (goal->group && task->group == goal->group) {
       ws_run(pool, here.queue, task);

@@ -10,6 +10,8 @@
 
 /// Lanes that one look looks at.
 #define LANES_AT_ONCE 8u
+/// Ends of rounds from one at which the own oldest task has its turn to the next.
+#define OLDEST_EVERY 4u
 /// ws_queue_s.look_at: the queues that are of no thread.
 #define AT_STRAY UINT32_MAX
 
@@ -84,8 +86,8 @@ static bool look(struct ws_pool_s *pool, ws_queue_t *own)
   own->look_planned = plan(pool, own);
   if (own->look_planned && stopped)
     ws_round_shorten(own);
-  else if (stopped)
-    own->oldest |= WS_OLDEST_NEXT; // none elsewhere: the own oldest
+  if (stopped && ++own->stop_turns % OLDEST_EVERY == 0)
+    own->oldest |= WS_OLDEST_NEXT; // after the look
   return own->look_planned;
 }
 
@@ -104,7 +106,7 @@ bool ws_look_turn(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
     ws_round_begin(own);
     return take(pool, here, task);
   }
-  if (own->oldest == 0 && !ws_round_has_stops(own) && ++own->turns % 4 == 0) {
+  if (own->oldest == 0 && !ws_round_has_stops(own) && ++own->turns % OLDEST_EVERY == 0) {
     ws_round_begin(own);
     return ws_queue_take_oldest(own, task);
   }

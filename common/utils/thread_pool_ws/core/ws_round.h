@@ -20,14 +20,14 @@
 
 #include "../pool/ws_types.h"
 
-/// Searches of a round before the last.
-#define WS_ROUND_SEARCHES 60u
+/// Searches of a round: the last one is for others.
+#define WS_ROUND_SEARCHES 61u
 
 /// @brief Count a search. @return whether the round is over: the caller calls ws_round_begin(), and gives
 /// another task its turn
 static inline bool ws_round_search(ws_queue_t *queue)
 {
-  return WS_UNLIKELY(queue->round_left-- == 0);
+  return WS_UNLIKELY(--queue->round_left == 0);
 }
 
 /// @brief Count a stop of a fiber. @return whether the next search ends the round
@@ -38,7 +38,7 @@ static inline bool ws_round_stop(ws_queue_t *queue)
     return false;
   }
   queue->stops_left = 0;
-  queue->round_left = 0;
+  queue->round_left = 1;
   return true;
 }
 
@@ -51,7 +51,7 @@ static inline bool ws_round_has_stops(const ws_queue_t *queue)
 /// @brief The next search ends the round.
 static inline void ws_round_cut(ws_queue_t *queue)
 {
-  queue->round_left = 0;
+  queue->round_left = 1;
 }
 
 /// @brief Begin a round. Reads the clock only if fibers stopped in the last one.
@@ -62,6 +62,13 @@ void ws_round_begin(ws_queue_t *queue);
 static inline void ws_round_shorten(ws_queue_t *queue)
 {
   queue->round_stops = queue->stops_left = 1;
+}
+
+/// @brief A new queue: its first search ends a round.
+static inline void ws_round_init(ws_queue_t *queue)
+{
+  ws_round_cut(queue);
+  ws_round_shorten(queue);
 }
 
 #endif

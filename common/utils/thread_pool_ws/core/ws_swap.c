@@ -4,6 +4,7 @@
 #include "ws_swap.h"
 
 #include "../pool/ws_kind.h"
+#include "../pool/ws_lane.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
@@ -15,11 +16,9 @@
 
 /// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and holds all
 /// that the loop would look at next.
-static inline bool may_ride(const struct ws_pool_s *pool, ws_here_t here)
+static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
-  ws_queue_t *queue = here.queue;
-  return here.worker && queue->depth == 1 && ws_queue_size(queue) > 0
-         && ws_queue_has_room(queue, 1)
+  return queue->depth == 1 && ws_queue_size(queue) > 0 && ws_queue_has_room(queue, 1)
          // relaxed: preferences
          && (ws_load_relaxed(&pool->kinds_used) | ws_load_relaxed(&pool->aborted)) == 0;
 }
@@ -34,17 +33,19 @@ static inline void note_yield(ws_queue_t *queue, void (*func)(void *arg))
 }
 
 /// The task's run has ended, and that of @p next begins.
-static inline void note_ride(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
+static inline void note_ride(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task,
                              const ws_task_t *next)
 {
-  ws_count_run(here.queue, 1);
+  ws_count_run(queue, 1);
   ws_traced_run_end(pool, task);
   ws_traced_run_begin(pool, next);
 }
 
-static inline ws_swap_t ride(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
+static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const ws_task_t *task,
+                             ws_task_t *next)
 {
-  ws_queue_t *queue = here.queue;
+  ws_queue_t *queue = &worker->queue;
+  const ws_here_t here = {.queue = queue, .worker = worker};
   const ws_task_t before = {.func = task->func, .arg = task->arg}; // once it is pushed it may be gone
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
@@ -59,7 +60,7 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_here_t here, const ws_ta
     note_yield(queue, before.func);
     return WS_SWAP_RETURN;
   }
-  note_ride(pool, here, &before, next);
+  note_ride(pool, queue, &before, next);
   return WS_SWAP_RIDE;
 }
 
@@ -77,17 +78,25 @@ static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_tas
   if (!made_room)
     return WS_SWAP_RETURN;
   if (next->func == task->func) {
-    note_ride(pool, here, task, next);
+    note_ride(pool, here.queue, task, next);
     return WS_SWAP_RIDE;
   }
   ws_run_whole(pool, here.queue, next);
   return WS_SWAP_RETURN;
 }
 
+void ws_swap_none(ws_here_t here)
+{
+  if (here.queue)
+    ws_round_stop(here.queue);
+}
+
 WS_SELDOM static ws_swap_t queue_again(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
                                        ws_task_t *next)
 {
   const ws_task_t copy = *task; // once it is pushed it may be gone
+  if (!here.worker)
+    ws_swap_none(here);
   if (here.queue)
     note_yield(here.queue, copy.func);
   if (WS_LIKELY(ws_try_push_again(pool, &copy)))
@@ -95,16 +104,14 @@ WS_SELDOM static ws_swap_t queue_again(struct ws_pool_s *pool, ws_here_t here, c
   return here.queue ? take_place(pool, here, &copy, next) : WS_SWAP_NOT;
 }
 
-ws_swap_t ws_swap(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
+ws_swap_t ws_swap(struct ws_pool_s *pool, ws_worker_t *worker, const ws_task_t *task, ws_task_t *next)
 {
-  const bool over = here.queue && ws_round_stop(here.queue);
-  if (WS_LIKELY(here.queue && may_ride(pool, here)) && !(WS_UNLIKELY(over) && ws_look_ahead(pool, here)))
-    return ride(pool, here, task, next);
-  return queue_again(pool, here, task, next);
-}
-
-void ws_swap_none(ws_here_t here)
-{
-  if (here.queue)
-    ws_round_stop(here.queue);
+  if (WS_UNLIKELY(!worker))
+    return queue_again(pool, ws_here(pool), task, next);
+  ws_queue_t *queue = &worker->queue;
+  const bool over = ws_round_stop(queue);
+  if (WS_LIKELY(may_ride(pool, queue))
+      && !(WS_UNLIKELY(over) && ws_look_ahead(pool, (ws_here_t){.queue = queue, .worker = worker})))
+    return ride(pool, worker, task, next);
+  return queue_again(pool, (ws_here_t){.queue = queue, .worker = worker}, task, next);
 }

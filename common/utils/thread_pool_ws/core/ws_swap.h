@@ -16,13 +16,14 @@ typedef enum {
 } ws_swap_t;
 
 /// @brief The task that the caller runs stops in the middle and lets others run. Queue it.
-/// @param task  not read any more once it is queued
-/// @param next  out: with WS_SWAP_RIDE the task that runs in its place, which has the same function. May be
+/// @param worker  that the caller is in the pool; NULL = none
+/// @param task    not read any more once it is queued
+/// @param next    out: with WS_SWAP_RIDE the task that runs in its place, which has the same function. May be
 ///              overwritten in any case
 /// If the queue is full and there is no memory, the task takes the place of the oldest task there. That runs now,
 /// also in a wait that must not run it.
 /// @threads   the thread that runs the task, outside the task's stack
-WS_FOR_FIBERS ws_swap_t ws_swap(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
+WS_FOR_FIBERS ws_swap_t ws_swap(struct ws_pool_s *pool, ws_worker_t *worker, const ws_task_t *task,
                                 ws_task_t *next);
 
 /// @brief The task that the caller runs has stopped in the middle, and waits: count that for the round.

@@ -79,13 +79,12 @@ static inline void ride(ws_rider_t *rider)
 static inline bool pass(ws_rider_t *rider)
 {
   ws_fiber_t *fiber = rider->fiber;
-  ws_worker_t *worker = rider->worker;
   ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
-  const ws_here_t here = WS_LIKELY(worker) ? (ws_here_t){&worker->queue, worker} : ws_here(fiber->pool);
-  const ws_swap_t swap = ws_swap(fiber->pool, here, &fiber->task, &rider->swapped);
-  if (WS_LIKELY(swap == WS_SWAP_RIDE))
-    ride(rider);
-  return WS_LIKELY(swap != WS_SWAP_RETURN);
+  const ws_swap_t swap = ws_swap(fiber->pool, rider->worker, &fiber->task, &rider->swapped);
+  if (WS_UNLIKELY(swap != WS_SWAP_RIDE))
+    return swap == WS_SWAP_NOT;
+  ride(rider);
+  return true;
 }
 
 /// Free the fiber, complete its group, and take it off the pool's count of tasks.

@@ -64,7 +64,7 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   ws_aside_init(worker, aside, ASIDE_CAPACITY);
   ws_queue_init(&worker->queue, cells, capacity);
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-  ws_round_shorten(&worker->queue);
+  ws_round_init(&worker->queue);
   pool->worker[index] = worker;
   pool->queue[index] = &worker->queue;
 }
@@ -80,7 +80,7 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
   lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
   lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-  ws_round_shorten(lane);
+  ws_round_init(lane);
   pool->queue[pool->requested + index] = lane;
 }
 
