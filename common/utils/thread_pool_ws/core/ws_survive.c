@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_survive.c
 /// ws_survive.h.
+#ifdef __EXCEPTIONS
+#undef __EXCEPTIONS // pthread.h then declares the handlers of C without exceptions, which this file needs
+#endif
 #include "ws_survive.h"
 
+#include <setjmp.h>
+
+#include "../pool/ws_warn.h"
 #include "../sleep/ws_helper.h"
 #include "../trace/ws_traced.h"
 #include "ws_root.h"
@@ -49,23 +55,11 @@ static bool restore(const before_t *before)
   return in_task;
 }
 
-// glibc's pthread_cleanup_push for C without exceptions, with the variable that it declares. While a handler
-// runs, the list of handlers still begins with those of the tasks that are gone. A handler that runs further
-// tasks must take the list back to its own place first, or the next end of the thread would jump into them.
-#if defined(__GLIBC__) && !defined(__EXCEPTIONS)
-#define KEEP_HANDLER(frame) ((frame)->handler = &__cancel_buf)
-#define DROP_HANDLER(frame) __pthread_unregister_cancel((frame)->handler)
-#else
-#define KEEP_HANDLER(frame) ((void)(frame))
-#define DROP_HANDLER(frame) ((void)(frame))
-#endif
-
-/// A cleanup handler.
-static void repair(void *before_arg)
+/// A task has ended the thread, and the stack above ws_survive() is gone. Correct what the thread counts, and
+/// complete the task.
+static void repair(const before_t *before)
 {
-  before_t *before = before_arg;
   ws_frame_t *frame = before->frame;
-  DROP_HANDLER(frame);
   if (restore(before)) {
     ws_traced_run_end(frame->pool, &frame->task);
     frame->settle(frame);
@@ -73,21 +67,79 @@ static void repair(void *before_arg)
   if (frame->helps)
     ws_helper_end(frame->pool, frame->here);
   frame->helps = false;
+}
+
+bool ws_is_in_fiber(void)
+{
+  const ws_hooks_t *hooks = ws_process_hooks();
+  return hooks && hooks->is_in_fiber();
+}
+
+/// The end of the thread goes no further than to a fiber, whose stack ends below this frame.
+static bool ends_here(const ws_frame_t *frame)
+{
+  if (frame->stays)
+    return true;
+  if (!ws_is_in_fiber())
+    return false;
+  if (ws_add_relaxed(&frame->pool->ended_threads, 1) == 0) // relaxed: one of them warns
+    ws_warn(&frame->pool->settings,
+            "a task ended its thread (pthread_exit, or cancelled) inside a fiber's wait or push; the fiber"
+            " continues");
+  return true;
+}
+
+#ifdef __GLIBC__
+// glibc's pthread_cleanup_push() for C, by its parts: unlike a handler, this function can return to its
+// caller, and call the body again at the same depth of the stack, however many tasks end the thread.
+#if __GLIBC_PREREQ(2, 34)
+#define SET_JUMP(buffer) __sigsetjmp_cancel((buffer)->__cancel_jmp_buf, 0)
+#else
+#define SET_JUMP(buffer) __sigsetjmp((struct __jmp_buf_tag *)(void *)(buffer)->__cancel_jmp_buf, 0)
+#endif
+
+static void run(ws_frame_t *frame, __pthread_unwind_buf_t *buffer)
+{
+  __pthread_register_cancel(buffer);
+  frame->body(frame);
+  __pthread_unregister_cancel(buffer);
+}
+
+void ws_survive(ws_frame_t *frame)
+{
+  before_t before = {.frame = frame}; // is not written after SET_JUMP()
+  __pthread_unwind_buf_t buffer;
+  remember(&before);
+  if (WS_LIKELY(SET_JUMP(&buffer) == 0)) {
+    run(frame, &buffer);
+    return;
+  }
+  // The C library's list still begins with the handlers of the tasks that are gone. The next end of the
+  // thread would jump into them.
+  __pthread_unregister_cancel(&buffer);
+  repair(&before);
+  if (frame->goes_on)
+    run(frame, &buffer); // a task that ends the thread leads to SET_JUMP() again
+  if (!ends_here(frame))
+    __pthread_unwind_next(&buffer);
+}
+#else
+/// A cleanup handler. It cannot return to the caller of ws_survive(): each task that ends its thread takes
+/// some stack, and a fiber does not continue.
+static void go_on(void *before)
+{
+  ws_frame_t *frame = ((before_t *)before)->frame;
+  repair(before);
   if (frame->goes_on)
     ws_survive(frame);
 }
 
-#if defined(__GNUC__) && !defined(__clang__)
-// The C library's own macro: gcc for 64-bit ARM takes its variables for clobbered. None of them is written
-// between setjmp and longjmp.
-#pragma GCC diagnostic ignored "-Wclobbered"
-#endif
 void ws_survive(ws_frame_t *frame)
 {
   before_t before = {.frame = frame};
   remember(&before);
-  pthread_cleanup_push(repair, &before);
-  KEEP_HANDLER(frame); // not in before: a local variable that changes after setjmp is lost
+  pthread_cleanup_push(go_on, &before);
   frame->body(frame);
   pthread_cleanup_pop(0);
 }
+#endif

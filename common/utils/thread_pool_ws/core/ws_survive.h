@@ -4,10 +4,12 @@
 /// cancelled in it. The task counts as run, its group is completed, and the pool's counts of the thread are
 /// corrected. Then a worker continues, and a stop continues. A wait for a group continues until the group is
 /// done, because the group may lie on the stack that is about to be freed. Only after that the thread ends.
+/// If the task ran on the stack of a fiber, which waits for another pool or pushes to it, the fiber
+/// continues, and the thread does not end.
 ///
-/// Method    A thread that runs tasks keeps the present task in a frame and registers a cleanup handler, once
-///           for all tasks of a wait or a worker. The handler is called while the stack above the frame is
-///           whole.
+/// Method    A thread that runs tasks keeps the present task in a frame and registers with the C library
+///           where the end of the thread continues: in ws_survive(), once for all tasks of a wait or a
+///           worker. The stack of the tasks has been unwound then.
 /// Nesting   Frames of nested waits are repaired from the innermost to the outermost, as they unwind.
 #ifndef WS_SURVIVE_H
 #define WS_SURVIVE_H
@@ -23,14 +25,16 @@ struct ws_frame_s {
   void (*body)(ws_frame_t *frame); ///< runs tasks, each from the field below; called again to go on
   void (*settle)(ws_frame_t *frame); ///< the task below has ended its thread: complete and count it
   bool goes_on; ///< the body is called again after that
+  bool stays; ///< the thread does not end after all of it
   // Used by body and settle.
   ws_task_t task; ///< that runs, the innermost of this frame
   bool helps; ///< the body has begun a helper's place and not ended it
-  // Used by ws_survive.c.
-  void *handler; ///< the C library's record of the cleanup handler
 };
 
 /// @brief Run the body of @p frame, to its end if it goes on.
 void ws_survive(ws_frame_t *frame);
+
+/// @return whether a fiber calls: its code, not that of a task that runs on its stack
+bool ws_is_in_fiber(void);
 
 #endif

@@ -114,7 +114,9 @@ int ws_pool_wait(ws_pool_t *pool)
   if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;
   ws_traced_join_begin(pool, NULL);
-  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = wait_until_idle, .settle = settle});
+  const bool goes_on = ws_is_in_fiber(); // a thread ends at once, a fiber continues after its wait
+  ws_survive(&(ws_frame_t){
+      .pool = pool, .here = here, .body = wait_until_idle, .settle = settle, .goes_on = goes_on});
   ws_traced_join_end(pool, NULL);
   return 0;
 }

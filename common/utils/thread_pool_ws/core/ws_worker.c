@@ -122,6 +122,7 @@ void ws_worker_loop(ws_worker_t *worker)
                            .here = {.queue = &worker->queue, .worker = worker},
                            .body = loop,
                            .settle = settle,
-                           .goes_on = true}};
+                           .goes_on = true,
+                           .stays = true}};
   ws_survive(&work.frame);
 }

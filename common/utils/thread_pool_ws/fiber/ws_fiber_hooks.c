@@ -27,6 +27,11 @@ static bool wait_for(ws_group_t *group, const ws_event_t *event)
   return true;
 }
 
+static bool is_in_fiber(void)
+{
+  return ws_fiber_here() != NULL;
+}
+
 static void completed(const void *group)
 {
   ws_lot_unpark(ws_lot_brief(group), UINT32_MAX, NULL, NULL);
@@ -53,6 +58,6 @@ static void idle(struct ws_pool_s *pool)
 
 void ws_fiber_hook(void)
 {
-  static const ws_hooks_t hooks = {wait_for, completed, aborts, aborted, idle};
+  static const ws_hooks_t hooks = {wait_for, is_in_fiber, completed, aborts, aborted, idle};
   ws_process_hook(&hooks);
 }

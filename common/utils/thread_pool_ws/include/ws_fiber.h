@@ -21,6 +21,10 @@
 /// Compilers may keep the address of thread-local data within a function: read such data in a function of its
 /// own, which is not inlined.
 ///
+/// In ws_pool_wait() and ws_pool_stop() of another pool a fiber does not park: it runs that pool's tasks and
+/// fibers on its own stack, which must be large enough for them, and blocks the worker when it finds none. A
+/// plain task that ends its thread there (pthread_exit) ends neither the fiber nor the thread.
+///
 /// A plain task, or a thread, that waits for a group with fibers helps to run them, but a fiber may need
 /// tasks that the wait must not run. So wait in fibers, or have more workers than tasks that wait so: one
 /// worker must be left. A fiber that yields in such a wait may let an unrelated fiber run there.

@@ -64,7 +64,9 @@ typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priori
 /// - a worker continues; the pool reports this by settings.warn, once per pool;
 /// - a thread in ws_group_wait() ends when its group is complete;
 /// - a thread in ws_pool_stop() ends when the pool has stopped;
-/// - a thread in another wait of the library, or in a push, ends at once.
+/// - a thread in another wait of the library, or in a push, ends at once;
+/// - if a fiber (ws_fiber.h) stops, waits or pushes there, neither the fiber nor the thread ends: the call
+///   continues. The pool reports this like the first.
 /// Asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS), and longjmp out of a task, are not supported.
 typedef struct {
   void (*func)(void *arg);

@@ -74,6 +74,8 @@ typedef struct {
   /// Wait for the group, or for the event, if the calling thread runs on a fiber's stack. @return false = it
   /// does not
   bool (*wait)(ws_group_t *group, const ws_event_t *event);
+  /// @return whether the calling thread runs a fiber's code
+  bool (*is_in_fiber)(void);
   /// A group for which a fiber may wait is complete. It may be gone.
   void (*completed)(const void *group);
   /// A pool that aborts has taken a task from a queue. @return whether it is a fiber's: then @p instead runs
