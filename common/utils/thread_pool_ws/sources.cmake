@@ -46,6 +46,7 @@ set(WS_CORE_SOURCES
   observe/ws_stats.c
   core/ws_age.c
   core/ws_dig.c
+  core/ws_escape.c
   core/ws_find.c
   core/ws_group.c
   core/ws_join.c

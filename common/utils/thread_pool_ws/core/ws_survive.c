@@ -11,6 +11,7 @@
 #include "../pool/ws_warn.h"
 #include "../sleep/ws_helper.h"
 #include "../trace/ws_traced.h"
+#include "ws_escape.h"
 #include "ws_root.h"
 
 /// The thread as it was before the body.
@@ -100,6 +101,7 @@ static bool ends_here(const ws_frame_t *frame)
 
 static void run(ws_frame_t *frame, __pthread_unwind_buf_t *buffer)
 {
+  WS_NO_EXCEPTION_LEAVES();
   __pthread_register_cancel(buffer);
   frame->body(frame);
   __pthread_unregister_cancel(buffer);
@@ -138,6 +140,7 @@ void ws_survive(ws_frame_t *frame)
 {
   before_t before = {.frame = frame};
   remember(&before);
+  WS_NO_EXCEPTION_LEAVES();
   pthread_cleanup_push(go_on, &before);
   frame->body(frame);
   pthread_cleanup_pop(0);

@@ -68,6 +68,9 @@ typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priori
 /// - if a fiber (ws_fiber.h) stops, waits or pushes there, neither the fiber nor the thread ends: the call
 ///   continues. The pool reports this like the first.
 /// Asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS), and longjmp out of a task, are not supported.
+/// A C++ exception that leaves a task ends the process, wherever the task runs: a line on stderr names the
+/// task's function, then std::terminate() is called. The same holds for other functions that the pool calls.
+/// On processors other than x86-64 and 64-bit ARM an exception must not leave them.
 typedef struct {
   void (*func)(void *arg);
   void *arg;

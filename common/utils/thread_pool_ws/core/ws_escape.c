@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_escape.c
+/// ws_escape.h.
+#include "ws_escape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unwind.h>
+
+#include "../pool/ws_process.h"
+
+// The C++ run-time library's; NULL in a program without it.
+extern void *__cxa_begin_catch(void *exception) __attribute__((weak));
+extern void _ZSt9terminatev(void) __attribute__((weak)); // std::terminate()
+
+_Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+                                          struct _Unwind_Exception *exception,
+                                          struct _Unwind_Context *context);
+
+/// Called by the unwinder for each exception that comes to such a function, and for each end of the thread.
+__attribute__((visibility("hidden"), used)) _Unwind_Reason_Code
+ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+                      struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+  (void)version;
+  (void)kind;
+  (void)context;
+  if (!(actions & _UA_SEARCH_PHASE)) // pthread_exit(), or the thread is cancelled
+    return _URC_CONTINUE_UNWIND;
+  const ws_task_t *task = ws_self()->task;
+  if (task)
+    fprintf(stderr,
+            "thread_pool_ws: an exception left a task (function %p, argument %p), or a function that the pool"
+            " called: the process ends. Catch it in the task\n",
+            (void *)(uintptr_t)task->func, task->arg);
+  else
+    fprintf(stderr, "thread_pool_ws: an exception left a function that the pool called: the process ends\n");
+  if (__cxa_begin_catch)
+    __cxa_begin_catch(exception); // so that std::terminate() can name it
+  if (_ZSt9terminatev)
+    _ZSt9terminatev();
+  abort();
+}
