@@ -15,8 +15,9 @@ static struct {
   ws_aptr_t hooks; ///< S const ws_hooks_t
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
   enum { KEY_UNKNOWN, KEY_MADE, KEY_NONE } key_state;
-  bool watches_forks;
-} process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  pthread_mutex_t forks_lock; ///< of the next field; before the other lock, but never with it
+  bool watches_forks; ///< before any thread takes the other lock
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .forks_lock = PTHREAD_MUTEX_INITIALIZER};
 
 #ifdef WS_TSAN
 ws_au32_t ws_tsan_fence_word;
@@ -55,12 +56,20 @@ static void ask_to_be_told(ws_self_t *self)
   pthread_mutex_unlock(&process.lock);
 }
 
+/// In the child of a fork. A thread of the parent that held the lock does not exist here. The child's exit()
+/// takes the lock.
+static void renew_lock(void)
+{
+  pthread_mutex_init(&process.lock, NULL);
+}
+
 void ws_process_watch_forks(void (*in_child)(void))
 {
-  pthread_mutex_lock(&process.lock);
-  if (!process.watches_forks)
-    process.watches_forks = pthread_atfork(NULL, NULL, in_child) == 0; // else the next pool tries again
-  pthread_mutex_unlock(&process.lock);
+  pthread_mutex_lock(&process.forks_lock);
+  if (!process.watches_forks) // if the system has no memory for it, the next pool tries again
+    process.watches_forks =
+        pthread_atfork(NULL, NULL, renew_lock) == 0 && pthread_atfork(NULL, NULL, in_child) == 0;
+  pthread_mutex_unlock(&process.forks_lock);
 }
 
 /// The library is unloaded, or the process ends: the key, and leave(), are gone for the threads that live on.

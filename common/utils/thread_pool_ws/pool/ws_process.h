@@ -54,7 +54,8 @@ static inline ws_self_t *ws_self(void)
 /// @return the id; ws_tid_of() finds the kernel's number of the thread in it
 uint64_t ws_process_enroll(ws_self_t *self);
 
-/// @brief Have a function run in the child of each fork of this process, from the first call on.
+/// @brief Have a function run in the child of each fork of this process, from the first call on. The first
+/// step of each pool's creation: the child can then end by exit(), whatever the parent's threads did.
 void ws_process_watch_forks(void (*in_child)(void));
 
 /// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.

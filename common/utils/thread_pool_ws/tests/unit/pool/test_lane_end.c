@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lane_end.c
 /// Lanes of threads that have ended: their size, lanes that their owner could not free, hosts without a free
-/// thread-specific key, and the end of the library.
+/// thread-specific key, the end of the library, and that of a forked child. Linked with
+/// --wrap=pthread_key_create and --wrap=pthread_key_delete.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,7 +212,52 @@ static void key_ends_with_the_library(void)
   CU_ASSERT_EQUAL(test_in_child(push_and_exit, NULL), KEY_WAS_DELETED);
 }
 
-TEST_MAIN("lane_end", TEST_CASE(host_without_a_free_key), TEST_CASE(key_ends_with_the_library),
-          TEST_CASE(lane_is_inherited_at_its_first_size), TEST_CASE(heir_is_in_no_task),
-          TEST_CASE(lanes_of_the_last_round_are_inherited),
+enum { CHILD_HAS_EXITED = 43 };
+
+static test_gate_t key_gate;
+static bool stand_in_create;
+int __real_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+  if (stand_in_create)
+    test_gate_task(&key_gate);
+  return __real_pthread_key_create(key, destructor);
+}
+
+static int exit_at_once(void *unused)
+{
+  (void)unused;
+  exit(CHILD_HAS_EXITED);
+}
+
+/// The thread's first push makes the key, under the process's lock.
+static int fork_in_first_push(void *unused)
+{
+  (void)unused;
+  ws_au64_t count = {0};
+  pusher_t pusher = {.pool = test_pool(1), .count = &count, .tasks = 1};
+  test_gate_init(&key_gate);
+  stand_in_create = true;
+  test_threads_t threads = {0};
+  test_spawn(&threads, push_and_end, &pusher);
+  if (!test_gate_await(&key_gate, 1))
+    return 1;
+  const int result = test_in_child(exit_at_once, NULL);
+  test_gate_let(&key_gate, 1);
+  test_join(&threads);
+  test_destroy(pusher.pool);
+  return result;
+}
+
+/// A child that only exits does not wait for a lock of a thread that it does not have.
+static void forked_child_exits(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(fork_in_first_push, NULL), CHILD_HAS_EXITED);
+}
+
+TEST_MAIN("lane_end", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
+          TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
+          TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
           TEST_CASE(lanes_are_inherited_before_new_ones_are_made))
