@@ -63,7 +63,6 @@ static void begin(void)
   init_lock(&process->alarm_lock);
   init_lock(&process->reactor_lock);
   init_lock(&process->stack_lock);
-  init_lock(&process->stop_lock);
   process->guards_max = guards_max();
   process->has_key = pthread_key_create(&process->key, leave) == 0; // else a thread's stacks stay with it
 }

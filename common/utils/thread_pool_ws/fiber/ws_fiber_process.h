@@ -13,7 +13,6 @@
 #include "ws_fiber_types.h"
 
 #define WS_LOT_BUCKETS 256u
-#define WS_RESUMERS 64u
 #define WS_CANCEL_LOCKS 16u
 #define WS_FIBER_COUNTERS 16u
 
@@ -76,9 +75,7 @@ typedef struct {
   uint64_t stacks, unguarded, guards_max;
   uint64_t used_max; ///< most bytes that a stack had used when it was trimmed
 
-  ws_au32_t resumers[WS_RESUMERS]; ///< S 2 for each thread in a resume, by the pool's id; 1 = a stop waits
-  pthread_mutex_t stop_lock;       ///< one stop waits at a time
-  ws_au64_t parked;                ///< S fibers in the lot
+  ws_au64_t parked; ///< S fibers in the lot
   ws_fiber_counters_t counters[WS_FIBER_COUNTERS];
   struct sigaction fault_before; ///< I how the program handled SIGSEGV
   pthread_key_t key;             ///< its destructor runs when a thread that has used the library ends

@@ -10,11 +10,6 @@
 #define RESUMER 2u ///< one thread in a resume
 #define STOPS 1u   ///< a stop sleeps on the word
 
-static ws_au32_t *resumers_of(const struct ws_pool_s *pool)
-{
-  return &ws_fiber_process.resumers[pool->id % WS_RESUMERS];
-}
-
 /// A stop waits for the pool's own workers anyway.
 static bool counts(const struct ws_pool_s *pool)
 {
@@ -29,7 +24,7 @@ void ws_resume_begin(const ws_waiter_t *waiter)
   ws_sub_relaxed(&ws_fiber_process.parked, 1); // relaxed: a statistic
   if (counts(waiter->fiber->pool))
     // [edge RESUMERS acq_rel] while the fiber is parked
-    ws_add_acq_rel(resumers_of(waiter->fiber->pool), RESUMER);
+    ws_add_acq_rel(&waiter->fiber->pool->resumers, RESUMER);
 }
 
 static void resume_fiber(ws_fiber_t *fiber)
@@ -37,7 +32,7 @@ static void resume_fiber(ws_fiber_t *fiber)
   struct ws_pool_s *pool = fiber->pool;
   const ws_task_t task = fiber->task; // once it is pushed the fiber may run to its end
   const bool counted = counts(pool);
-  ws_au32_t *resumers = resumers_of(pool);
+  ws_au32_t *resumers = &pool->resumers; // after the subtraction only an address: the pool may be gone
   ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
   ws_push_again(pool, &task);
   if (counted &&
@@ -59,15 +54,13 @@ void ws_resume(ws_waiter_t *first)
   }
 }
 
-void ws_resume_drain(const struct ws_pool_s *pool)
+void ws_resume_drain(struct ws_pool_s *pool)
 {
-  ws_au32_t *resumers = resumers_of(pool);
-  pthread_mutex_lock(&ws_fiber_process.stop_lock);
+  ws_au32_t *resumers = &pool->resumers;
   uint32_t seen = ws_or_acq_rel(resumers, STOPS) | STOPS; // [edge RESUMERS acq_rel]
   while (seen >= RESUMER) {
     ws_os_futex_wait(resumers, seen, 0);
     seen = ws_load_acquire(resumers); // [edge RESUMERS acquire]
   }
   ws_and_acq_rel(resumers, ~STOPS); // [edge RESUMERS acq_rel]
-  pthread_mutex_unlock(&ws_fiber_process.stop_lock);
 }

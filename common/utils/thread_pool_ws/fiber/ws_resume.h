@@ -14,6 +14,6 @@ void ws_resume_begin(const ws_waiter_t *waiter);
 void ws_resume(ws_waiter_t *first);
 
 /// @brief Wait until no thread is in the middle of a resume of a fiber of @p pool.
-void ws_resume_drain(const struct ws_pool_s *pool);
+void ws_resume_drain(struct ws_pool_s *pool);
 
 #endif

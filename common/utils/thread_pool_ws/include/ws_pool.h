@@ -17,7 +17,8 @@
 /// @endcode
 ///
 /// Any number of pools may exist at once; any thread may push to any of them. After fork() the child must not
-/// use the library before it calls exec.
+/// use the library before it calls exec. It may call exit(). In a build with LTTng (WS_LTTNG) a child that
+/// has used threads of its own may crash in exit(), in the code of LTTng: docs/tracing.md names remedies.
 /// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
 /// A function without one requires a pool that is not NULL.
 ///

@@ -305,6 +305,7 @@ struct ws_pool_s {
   ws_au32_t started; ///< S futex: workers that have set themselves up
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
+  ws_au32_t resumers; ///< S futex of a stop: 2 for each thread that continues a fiber here; 1 = a stop waits
   uint32_t pinned, realtime, requested; ///< I for statistics
   uint32_t warned; ///< I causes already warned about, during creation
   void *block; ///< I one mapping: workers, lanes, first rings

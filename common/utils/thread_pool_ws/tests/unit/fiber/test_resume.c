@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_resume.c
 /// A thread that has nothing to do with a pool resumes its last fiber, and is held before it leaves the push:
-/// the stop of the pool must sleep meanwhile. And what a fiber is queued with. Linked with
-/// --wrap=ws_push_again, --wrap=ws_try_push_again and --wrap=ws_os_futex_wait.
+/// the stop of the pool must sleep meanwhile, and that of no other. And what a fiber is queued with. Linked
+/// with --wrap=ws_push_again, --wrap=ws_try_push_again and --wrap=ws_os_futex_wait.
 #include "../../../core/ws_push.h"
-#include "../../../fiber/ws_fiber_process.h"
 #include "fiber_scene.h"
 
 void __real_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
@@ -42,14 +41,11 @@ void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
     test_gate_task(&scene.gate);
 }
 
-static bool is_resumers(const ws_au32_t *word)
-{
-  return word >= ws_fiber_process.resumers && word < ws_fiber_process.resumers + WS_RESUMERS;
-}
+static struct ws_pool_s *stopping;
 
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns)
 {
-  if (is_resumers(word))
+  if (stopping && word == &stopping->resumers)
     ws_add_acq_rel(&sleeps, 1);
   return __real_ws_os_futex_wait(word, expected, ns);
 }
@@ -73,10 +69,9 @@ static void *post_held(void *unused)
 
 static void *stop(void *unused)
 {
-  (void)unused;
-  note(ws_pool_stop(scene.pool, WS_STOP_DRAIN) == 0);
+  note(ws_pool_stop(stopping, WS_STOP_DRAIN) == 0);
   ws_store_release(&stopped, 1);
-  return NULL;
+  return unused;
 }
 
 static bool sleeps_or_stopped(void *unused)
@@ -85,27 +80,59 @@ static bool sleeps_or_stopped(void *unused)
   return ws_load_acquire(&sleeps) > 0 || ws_load_acquire(&stopped);
 }
 
+/// A thread has queued the last fiber of the scene's pool, and is still in the push.
+static void begin_held(test_threads_t *threads)
+{
+  scene_begin(1);
+  ws_sem_init(&sem, 0);
+  ws_store_release(&sleeps, 0);
+  ws_store_release(&stopped, 0);
+  push_fiber(wait_for_sem, NULL, NULL);
+  CU_ASSERT(await_parked(1));
+  test_spawn(threads, post_held, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1)); // the fiber is queued, runs, and ends
+}
+
 static void test_stop_waits(void)
 {
   for (uint32_t i = 0; i < 3; i++) { // a stop leaves the word as it was
-    scene_begin(1);
-    ws_sem_init(&sem, 0);
-    ws_store_release(&sleeps, 0);
-    ws_store_release(&stopped, 0);
-    push_fiber(wait_for_sem, NULL, NULL);
-    CU_ASSERT(await_parked(1));
     test_threads_t threads = {0};
-    test_spawn(&threads, post_held, NULL);
-    CU_ASSERT(test_gate_await(&scene.gate, 1)); // the fiber is queued, runs, and ends
+    begin_held(&threads);
+    stopping = scene.pool;
     test_spawn(&threads, stop, NULL);
     CU_ASSERT(test_until(sleeps_or_stopped, NULL));
     CU_ASSERT_FALSE(ws_load_acquire(&stopped));
     test_gate_let(&scene.gate, 1);
     test_join(&threads);
-    for (uint32_t j = 0; j < WS_RESUMERS; j++)
-      CU_ASSERT_EQUAL(ws_load_relaxed(&ws_fiber_process.resumers[j]), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->resumers), 0);
+    stopping = NULL;
     scene_end();
   }
+}
+
+enum { POOLS = 64 };
+
+/// Pools made one after the other, of which none waits for a resume in the first.
+static void test_stop_of_others_does_not_wait(void)
+{
+  test_threads_t threads = {0};
+  begin_held(&threads);
+  for (uint32_t i = 0; i < POOLS; i++) {
+    test_threads_t stopper = {0};
+    ws_store_release(&stopped, 0);
+    stopping = test_pool(1);
+    test_spawn(&stopper, stop, NULL);
+    const bool is_stopped = test_until(sleeps_or_stopped, NULL) && ws_load_acquire(&stopped);
+    CU_ASSERT(is_stopped);
+    if (!is_stopped)
+      test_gate_let(&scene.gate, 1);
+    test_join(&stopper);
+    test_destroy(stopping);
+    stopping = NULL;
+  }
+  test_gate_let(&scene.gate, 1);
+  test_join(&threads);
+  scene_end();
 }
 
 static void yield_and_wait(void *unused)
@@ -138,4 +165,5 @@ static void test_options_last(void)
   }
 }
 
-TEST_MAIN("resume", TEST_CASE(test_stop_waits), TEST_CASE(test_options_last))
+TEST_MAIN("resume", TEST_CASE(test_stop_waits), TEST_CASE(test_stop_of_others_does_not_wait),
+          TEST_CASE(test_options_last))
