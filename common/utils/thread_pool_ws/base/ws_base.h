@@ -8,6 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// AddressSanitizer.
+#if defined(__SANITIZE_ADDRESS__)
+#define WS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WS_ASAN 1
+#endif
+#endif
+
 /// Words with different writers stand this far apart: two lines, because x86 prefetches the neighbour of a
 /// line.
 #define WS_SPACING 128

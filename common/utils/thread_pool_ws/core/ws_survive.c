@@ -7,6 +7,9 @@
 #include "ws_survive.h"
 
 #include <setjmp.h>
+#ifdef WS_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include "../pool/ws_warn.h"
 #include "../sleep/ws_helper.h"
@@ -99,6 +102,15 @@ static bool ends_here(const ws_frame_t *frame)
 #define SET_JUMP(buffer) __sigsetjmp((struct __jmp_buf_tag *)(void *)(buffer)->__cancel_jmp_buf, 0)
 #endif
 
+/// AddressSanitizer's marks of the frames that are gone would be taken for those of frames to come.
+static inline void forget_frames(void)
+{
+#ifdef WS_ASAN
+  enum { BYTES = 65536 };
+  __asan_unpoison_memory_region((char *)__builtin_frame_address(0) - BYTES, BYTES);
+#endif
+}
+
 static void run(ws_frame_t *frame, __pthread_unwind_buf_t *buffer)
 {
   WS_NO_EXCEPTION_LEAVES();
@@ -116,6 +128,7 @@ void ws_survive(ws_frame_t *frame)
     run(frame, &buffer);
     return;
   }
+  forget_frames();
   // The C library's list still begins with the handlers of the tasks that are gone. The next end of the
   // thread would jump into them.
   __pthread_unregister_cancel(&buffer);

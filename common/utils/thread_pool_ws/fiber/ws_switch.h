@@ -6,14 +6,6 @@
 
 #include "ws_fiber_process.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WS_ASAN 1
-#endif
-#endif
-
 #ifdef WS_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

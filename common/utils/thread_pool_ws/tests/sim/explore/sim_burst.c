@@ -74,6 +74,8 @@ static void end_task(void *frame_arg)
 {
   sim_frame_t *frame = frame_arg;
   sim_record_t *record = frame->record;
+  if (!frame->whole && sim_task_is_fiber(record))
+    sim_finding("a fiber is lost: task %u ended with one that it ran", (uint32_t)(record - sim_record));
   *sim_stack() = frame->outer;
   sim_stack_hide(false);
   sim_record_end(record);
@@ -100,6 +102,7 @@ static void run_task(void *record_arg)
   pthread_cleanup_push(end_task, &frame);
   wait_for_earlier(record_arg);
   sim_task_do(record_arg);
+  frame.whole = true;
   pthread_cleanup_pop(1);
 }
 

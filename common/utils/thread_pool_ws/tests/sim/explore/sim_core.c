@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "../../../pool/ws_process.h"
 #include "../../../pool/ws_types.h"
 #include "sim_libc.h"
 #include "sim_mask.h"
@@ -13,6 +14,7 @@
 #include "sim_quiet.h"
 #include "sim_random.h"
 #include "sim_record.h"
+#include "sim_stack.h"
 #include "sim_work.h"
 
 static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
@@ -35,6 +37,44 @@ static void be_silent(void *unused, const char *message)
 {
   (void)unused;
   (void)message;
+}
+
+// Of the hooks of fibers, the one that the end of a thread asks. The others do nothing: no task is a fiber.
+
+static bool wait_no(ws_group_t *group, const ws_event_t *event)
+{
+  (void)group;
+  (void)event;
+  return false;
+}
+
+static void completed_no(const void *group)
+{
+  (void)group;
+}
+
+static bool aborts_no(const ws_task_t *task, ws_task_t *instead)
+{
+  (void)task;
+  (void)instead;
+  return false;
+}
+
+static void pool_no(struct ws_pool_s *pool)
+{
+  (void)pool;
+}
+
+static void hook(void)
+{
+  static const ws_hooks_t hooks = {.wait = wait_no,
+                                   .is_in_fiber = sim_stack_is_in_fiber,
+                                   .completed = completed_no,
+                                   .aborts = aborts_no,
+                                   .aborted = pool_no,
+                                   .idle = pool_no};
+  if (sim_scene->exits)
+    ws_process_hook(&hooks);
 }
 
 static int create(ws_pool_t **pool, const ws_settings_t *settings, bool confined)
@@ -74,6 +114,7 @@ static void make(uint32_t index)
   settings.thread_create = plan->host_threads ? create_thread : NULL;
   settings.create_arg = (void *)(uintptr_t)plan;
   settings.warn = be_silent;
+  hook();
   ws_pool_t *pool;
   const int result = create(&pool, &settings, plan->confined);
   sim_fault.create_share = sim_scene->fault.create_share;

@@ -133,6 +133,13 @@ static void exits_action(sim_action_t *action)
   burst->every = between(1, 3);
   burst->depth = burst->earlier = 0;
   burst->work_us = log_between(0.01, 20);
+  if (!one_in(4))
+    return;
+  burst->kind = SIM_TASK_CROSS; // some of them stand for fibers
+  burst->leaf = SIM_TASK_EXIT;
+  burst->every = burst->depth = 1;
+  burst->fan = between(1, 3);
+  burst->end = one_in(2) ? SIM_END_POOL : SIM_END_GROUP;
 }
 
 void sim_special_exits(sim_scenario_t *scenario)

@@ -78,6 +78,11 @@ static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
   sim_stack_hide(false);
 }
 
+bool sim_task_is_fiber(const sim_record_t *record)
+{
+  return sim_scene->exits && kind_of(record) == SIM_TASK_CROSS && ((record - sim_record) & 1) == 0;
+}
+
 void sim_task_do(sim_record_t *record)
 {
   const sim_task_kind_t kind = kind_of(record);

@@ -41,11 +41,12 @@ void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
     test_gate_task(&scene.gate);
 }
 
-static struct ws_pool_s *stopping;
+static ws_aptr_t stopping; ///< a pool
 
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns)
 {
-  if (stopping && word == &stopping->resumers)
+  struct ws_pool_s *pool = ws_load_acquire(&stopping);
+  if (pool && word == &pool->resumers)
     ws_add_acq_rel(&sleeps, 1);
   return __real_ws_os_futex_wait(word, expected, ns);
 }
@@ -69,7 +70,7 @@ static void *post_held(void *unused)
 
 static void *stop(void *unused)
 {
-  note(ws_pool_stop(stopping, WS_STOP_DRAIN) == 0);
+  note(ws_pool_stop(ws_load_acquire(&stopping), WS_STOP_DRAIN) == 0);
   ws_store_release(&stopped, 1);
   return unused;
 }
@@ -98,14 +99,14 @@ static void test_stop_waits(void)
   for (uint32_t i = 0; i < 3; i++) { // a stop leaves the word as it was
     test_threads_t threads = {0};
     begin_held(&threads);
-    stopping = scene.pool;
+    ws_store_release(&stopping, scene.pool);
     test_spawn(&threads, stop, NULL);
     CU_ASSERT(test_until(sleeps_or_stopped, NULL));
     CU_ASSERT_FALSE(ws_load_acquire(&stopped));
     test_gate_let(&scene.gate, 1);
     test_join(&threads);
     CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->resumers), 0);
-    stopping = NULL;
+    ws_store_release(&stopping, NULL);
     scene_end();
   }
 }
@@ -120,15 +121,16 @@ static void test_stop_of_others_does_not_wait(void)
   for (uint32_t i = 0; i < POOLS; i++) {
     test_threads_t stopper = {0};
     ws_store_release(&stopped, 0);
-    stopping = test_pool(1);
+    ws_pool_t *pool = test_pool(1);
+    ws_store_release(&stopping, pool);
     test_spawn(&stopper, stop, NULL);
     const bool is_stopped = test_until(sleeps_or_stopped, NULL) && ws_load_acquire(&stopped);
     CU_ASSERT(is_stopped);
     if (!is_stopped)
       test_gate_let(&scene.gate, 1);
     test_join(&stopper);
-    test_destroy(stopping);
-    stopping = NULL;
+    ws_store_release(&stopping, NULL);
+    test_destroy(pool);
   }
   test_gate_let(&scene.gate, 1);
   test_join(&threads);

@@ -5,6 +5,7 @@
 
 #include "sim_libc.h"
 #include "sim_play.h"
+#include "sim_task.h"
 
 static sim_frame_t *top[SIM_THREADS_MAX];
 static bool hides[SIM_THREADS_MAX];
@@ -28,6 +29,13 @@ bool sim_stack_is_in(uint32_t pool)
     if (frame->in == SIM_IN_TASK && frame->record->pool == pool)
       return true;
   return false;
+}
+
+bool sim_stack_is_in_fiber(void)
+{
+  const sim_frame_t *frame = *sim_stack();
+  const sim_frame_t *outer = frame && frame->in != SIM_IN_TASK ? frame->outer : NULL;
+  return outer && outer->in == SIM_IN_TASK && sim_task_is_fiber(outer->record);
 }
 
 static bool belongs_to(const sim_record_t *record, uint32_t goal)

@@ -15,6 +15,7 @@ typedef struct sim_frame_s sim_frame_t;
 struct sim_frame_s {
   sim_in_t in;
   sim_record_t *record; ///< the task
+  bool whole;           ///< the task has come to the end of its code
   uint32_t goal;        ///< waited for
   sim_frame_t *outer;
 };
@@ -30,6 +31,9 @@ bool sim_stack_is_in(uint32_t pool);
 
 /// @brief A task begins, inside what the thread is in the middle of: may it?
 void sim_stack_check(const sim_record_t *record);
+
+/// @return whether the running thread waits or pushes in a task that stands for a fiber: sim_task_is_fiber()
+bool sim_stack_is_in_fiber(void);
 
 /// The running task sleeps for a time, and the pool cannot see it.
 void sim_stack_hide(bool hidden);
