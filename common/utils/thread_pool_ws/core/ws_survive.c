@@ -111,6 +111,10 @@ static inline void forget_frames(void)
 #endif
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+// gcc for 64-bit ARM takes variables for clobbered. None of them is written after SET_JUMP().
+#pragma GCC diagnostic ignored "-Wclobbered"
+#endif
 static void run(ws_frame_t *frame, __pthread_unwind_buf_t *buffer)
 {
   WS_NO_EXCEPTION_LEAVES();

@@ -260,7 +260,7 @@ struct ws_pool_s {
   ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
   ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
-  ws_au32_t ended_threads; ///< S times that a task ended its worker's thread
+  ws_au32_t ended_threads; ///< S times that a task ended the thread of a worker, or of a fiber that waits
 
   /// S tasks in the queues of each kind: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t kinds_queued[WS_KINDS_MAX];
