@@ -11,7 +11,9 @@
 /// @endcode
 ///
 /// Every function of these headers that takes a callable without arguments as a task takes such a callable,
-/// too. A program that uses one links thread_pool_ws_fiber. In a fiber these waits let the worker run other
+/// too. A callable that can be called both ways is a plain task: the result of std::bind(), which ignores
+/// surplus arguments, and [](auto &&...) {}.
+/// A program that uses a fiber links thread_pool_ws_fiber. In a fiber these waits let the worker run other
 /// tasks: group.wait(), get() and wait() of a ws::future, pool.get() of one, and those of ws_sync.h. Other
 /// waits, also for a plain std::future, block the worker, and another worker may run in its place.
 /// The fiber's stack is WS_FIBER_STACK_BYTES. The rules of ws_fiber.h for thread-local data, errno and
@@ -91,8 +93,11 @@ inline bool is_in_fiber() noexcept
   return fiber_name_if_linked && fiber_name_if_linked();
 }
 
+/// A generic callable that needs no argument is not asked for its result with a context: its body may not
+/// compile with one.
 template <typename F>
-constexpr bool is_fiber = !std::is_invocable_v<F> && std::is_invocable_v<F, context &>;
+constexpr bool is_fiber =
+    std::conjunction_v<std::negation<std::is_invocable<F>>, std::is_invocable<F, context &>>;
 
 /// A callable that takes a context, as one without arguments.
 template <typename F>

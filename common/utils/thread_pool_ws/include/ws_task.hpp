@@ -20,10 +20,8 @@ namespace detail {
 template <typename F>
 constexpr bool check_callable() noexcept
 {
-  static_assert(std::is_invocable_v<F> || std::is_invocable_v<F, context &>,
+  static_assert(std::disjunction_v<std::is_invocable<F>, std::is_invocable<F, context &>>,
                 "ws: a task must be callable without arguments, or with a ws::context &, once, as an rvalue");
-  static_assert(!std::is_invocable_v<F> || !std::is_invocable_v<F, context &>,
-                "ws: a callable with and without a ws::context &: neither a task nor a fiber");
   static_assert(std::is_move_constructible_v<F>, "ws: a task must be movable");
   return true;
 }

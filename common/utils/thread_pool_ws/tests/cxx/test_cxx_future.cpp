@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_future.cpp
 /// pool::submit: results, exceptions, promises of the caller, hints, and tasks that do not run.
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,40 @@ static void callables_that_only_move()
   pool.submit(std::move(task)).get();
   const auto constant = [] { return 10; };
   CU_ASSERT_EQUAL(pool.submit(constant).get(), 10); // copied
+}
+
+static int triple(int number)
+{
+  return 3 * number;
+}
+
+struct counter {
+  int count = 0;
+  int add(int more) { return count += more; }
+};
+
+/// Callables that could be called with a ws::context as well are plain tasks. The body of the last lambda does
+/// not compile with one.
+static void callables_that_take_any_arguments()
+{
+  ws::pool pool(settings_of(1));
+  CU_ASSERT_EQUAL(pool.submit(std::bind(triple, 3)).get(), 9);
+  counter one;
+  CU_ASSERT_EQUAL(pool.submit(std::bind(&counter::add, &one, 4), ws::stop_token()).get(), 4);
+  const auto bound = std::bind(triple, 5);
+  std::promise<int> promise;
+  std::future<int> due = promise.get_future();
+  pool.submit(bound, &promise);
+  CU_ASSERT_EQUAL(due.get(), 15);
+  const auto sum = [&one](auto &&...all) { return one.count = (0 + ... + all); };
+  CU_ASSERT_EQUAL(pool.submit(sum).get(), 0);
+  ws::group group;
+  group.run(pool, std::bind(&counter::add, &one, 2));
+  group.wait();
+  pool.push(std::bind(&counter::add, &one, 1));
+  CU_ASSERT_EQUAL(pool.try_push(ws::task(std::bind(&counter::add, &one, 3))), 0);
+  pool.wait();
+  CU_ASSERT_EQUAL(one.count, 6);
 }
 
 static void exceptions()
@@ -197,7 +232,8 @@ static void abort_cancels_what_is_queued()
   CU_ASSERT_EQUAL(owned.use_count(), 1);
 }
 
-TEST_MAIN("cxx_future", TEST_CASE(results), TEST_CASE(callables_that_only_move), TEST_CASE(exceptions),
+TEST_MAIN("cxx_future", TEST_CASE(results), TEST_CASE(callables_that_only_move),
+          TEST_CASE(callables_that_take_any_arguments), TEST_CASE(exceptions),
           TEST_CASE(result_that_cannot_be_moved), TEST_CASE(callable_is_destroyed_before_the_future_is_ready),
           TEST_CASE(promise_of_the_caller), TEST_CASE(hints_reach_the_task), TEST_CASE(nodes_of_memory),
           TEST_CASE(stopped_pool_refuses), TEST_CASE(full_queue_refuses),
