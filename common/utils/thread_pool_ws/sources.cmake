@@ -55,6 +55,7 @@ set(WS_CORE_SOURCES
   core/ws_push.c
   core/ws_round.c
   core/ws_run.c
+  core/ws_skip.c
   core/ws_steal.c
   core/ws_survive.c
   core/ws_swap.c

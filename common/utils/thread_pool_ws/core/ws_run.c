@@ -11,6 +11,7 @@
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
 #include "ws_root.h"
+#include "ws_skip.h"
 #include "ws_survive.h"
 
 const ws_task_t *ws_current_task(void)
@@ -43,8 +44,8 @@ static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t 
     return true; // the fiber has begun, or is counted there
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
   const bool keyed = task->func == ws_keyed_run;
-  if (!keyed && pool->settings.skipped)
-    pool->settings.skipped(pool->settings.skipped_arg, task);
+  if (!keyed)
+    ws_skip_report(pool, task);
   *notice = *task;
   notice->func = ws_keyed_skip;
   return keyed;

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "../core/ws_run.h"
+#include "../core/ws_skip.h"
 #include "../core/ws_swap.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_queue.h"
@@ -154,14 +155,12 @@ void ws_fiber_run_aborted(void *fiber_arg)
     ws_fiber_run(fiber);
     return;
   }
-  const ws_settings_t *settings = &fiber->pool->settings;
   ws_add_relaxed(&fiber->pool->skipped, 1); // relaxed: read after the workers have ended
-  if (settings->skipped)
-    settings->skipped(settings->skipped_arg, &(ws_task_t){.func = fiber->func,
-                                                          .arg = fiber->arg,
-                                                          .group = fiber->group,
-                                                          .priority = fiber->task.priority,
-                                                          .node = fiber->task.node});
+  ws_skip_report(fiber->pool, &(ws_task_t){.func = fiber->func,
+                                           .arg = fiber->arg,
+                                           .group = fiber->group,
+                                           .priority = fiber->task.priority,
+                                           .node = fiber->task.node});
   ws_add_relaxed(&ws_fiber_counters(ws_fiber_thread())->dropped, 1); // relaxed: a statistic
   end(fiber);
 }

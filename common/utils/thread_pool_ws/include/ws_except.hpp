@@ -11,6 +11,9 @@
 #include <exception>
 #include <system_error>
 #include <utility>
+
+#include "ws_record.h"
+
 #if __cplusplus >= 202002L && __has_include(<stop_token>)
 #include <stop_token>
 #endif
@@ -51,9 +54,9 @@ class cancelled : public std::exception {
 namespace detail {
 
 /// Why a task does not run: its pool refused it (an errno value, positive), or ...
-constexpr int RUNS = 0;
+constexpr int RUNS = WS_RECORD_RUN;
 /// ... it was skipped after it had been accepted.
-constexpr int SKIPPED = -1;
+constexpr int SKIPPED = WS_RECORD_SKIPPED;
 
 /// @brief Report @p error, a positive errno value, of @p what: throw std::system_error, or end the process.
 [[noreturn]] inline void fail(int error, const char *what)

@@ -205,7 +205,8 @@ typedef struct {
   ws_observer_t observer;
   void *observer_arg;
   /// Called for each task that an abort skips, on the thread that skips it, before the task's group is
-  /// completed. It must return. Not called for tasks with a key, which have on_cancel. Default NULL.
+  /// completed. It must return. Not called for tasks with a key, which have on_cancel, and for tasks with a
+  /// record (ws_record.h; all tasks of the C++ headers). Default NULL.
   void (*skipped)(void *skipped_arg, const ws_task_t *task);
   void *skipped_arg;
   /// Called with a one-line message, once per cause, when a resource (thread, CPU, class) could not be

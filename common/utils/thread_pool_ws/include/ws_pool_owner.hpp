@@ -25,13 +25,6 @@ struct pool_state {
   pool_state &operator=(const pool_state &) = delete;
   ~pool_state() { ws_pool_destroy(native); }
 
-  static void skip(void *self_arg, const ws_task_t *task)
-  {
-    const pool_state *self = static_cast<pool_state *>(self_arg);
-    if (!record_skip(task) && self->given.skipped)
-      self->given.skipped(self->given.skipped_arg, task);
-  }
-
   static void warn(void *self_arg, const char *message)
   {
     pool_state *self = static_cast<pool_state *>(self_arg);
@@ -47,8 +40,6 @@ struct pool_state {
   void create()
   {
     ws_settings_t settings = given;
-    settings.skipped = skip;
-    settings.skipped_arg = this;
     settings.warn = warn;
     settings.warn_arg = this;
     const int error = ws_pool_create(&native, &settings);
@@ -68,8 +59,7 @@ class pool {
   /// @throws std::bad_alloc
   explicit pool(std::uint32_t workers) : pool(settings_with(workers)) {}
 
-  /// @param settings  copied. Call ws_settings_default() first. The pool calls settings.skipped for tasks
-  ///                  only that were pushed with ws_pool_push()
+  /// @param settings  copied. Call ws_settings_default() first
   explicit pool(const ws_settings_t &settings) : state_(std::make_unique<detail::pool_state>(settings))
   {
     state_->create();

@@ -3,14 +3,16 @@
 /// From a callable to a ws_task_t and back: where the callable lies while it is queued. Internal to the C++
 /// headers.
 ///
-/// A ws_task_t holds a function and one argument. The argument is a record: a block (ws_block.hpp) with the
-/// callable in it. A record lives from the push until its task has run, or was skipped or refused.
+/// A ws_task_t holds a function and one argument. The argument is a record (ws_record.h): a block
+/// (ws_block.hpp) with the callable in it. A record lives from the push until its task has run, or was
+/// skipped or refused. The library settles the record, so any shared library may have compiled these headers.
 #ifndef WS_RECORD_HPP
 #define WS_RECORD_HPP
 
 #include "ws_block.hpp"
 #include "ws_node.h"
 #include "ws_pool.h"
+#include "ws_record.h"
 #include "ws_task.hpp"
 
 namespace ws {
@@ -52,20 +54,10 @@ class hint {
 
 namespace detail {
 
-/// A record without the type of its callable.
-struct record {
-  /// End the record: run the callable (RUNS), or report why it does not run (SKIPPED, or an errno value).
-  void (*settle)(record *self, int why) noexcept;
-};
-
-/// The function of each ws_task_t that these headers push. An exception that a callable's owner does not
-/// catch ends the process here (std::terminate), and so does a callable that ends its thread.
-/// Visible, so that it has one address, by which record_skip() recognises tasks of all shared libraries.
-[[gnu::visibility("default")]] inline void record_run(void *self_arg) noexcept
-{
-  record *self = static_cast<record *>(self_arg);
-  self->settle(self, RUNS);
-}
+/// A record without the type of its callable. settle() ends it: runs the callable (RUNS), or reports why it
+/// does not run (SKIPPED, or an errno value). An exception that a callable's owner does not catch ends the
+/// process there (std::terminate), and so does a callable that ends its thread.
+using record = ws_record_t;
 
 /// @p Body has last(), which makes what is to be called last, when the callable has been destroyed and its
 /// block can be used again; run(last) and drop(last, why), one of which prepares that.
@@ -110,7 +102,7 @@ inline int push_record(ws_pool_t *pool, record *made, hint with, ws_group_t *gro
                        push_t push = ws_pool_push)
 {
   ws_task_t task = {};
-  task.func = record_run;
+  task.func = ws_record_func();
   task.arg = made;
   task.group = group;
   const int error = push(pool, with.on(task));
@@ -125,16 +117,6 @@ int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, push_t
 {
   using Record = record_of<std::decay_t<Body>>;
   return push_record(pool, make<Record>(std::forward<Body>(body)), with, group, push);
-}
-
-/// @brief Called in place of a task that an abort skips. @return whether the task was one of these headers
-inline bool record_skip(const ws_task_t *task) noexcept
-{
-  if (task->func != record_run)
-    return false;
-  record *self = static_cast<record *>(task->arg);
-  self->settle(self, SKIPPED);
-  return true;
 }
 
 /// A callable that is pushed and forgotten.

@@ -45,8 +45,8 @@ struct counter {
   int add(int more) { return count += more; }
 };
 
-/// Callables that could be called with a ws::context as well are plain tasks. The body of the last lambda does
-/// not compile with one.
+/// Callables that could be called with a ws::context as well are plain tasks. The body of the lambda does not
+/// compile with one.
 static void callables_that_take_any_arguments()
 {
   ws::pool pool(settings_of(1));

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_record.h
+/// Records: objects with a function that is called once for their task, also if an abort skips the task. The
+/// tasks of the C++ headers have records. Bindings of other languages can use them, too.
+///
+/// @code
+///   typedef struct { ws_record_t record; ... } job_t;
+///   static void settle(ws_record_t *record, int why)   // why: WS_RECORD_RUN or WS_RECORD_SKIPPED
+///   job->record.settle = settle;
+///   ws_pool_push(pool, (ws_task_t){.func = ws_record_func(), .arg = &job->record});
+/// @endcode
+#ifndef WS_RECORD_H
+#define WS_RECORD_H
+
+#include "ws_pool.h"
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WS_RECORD_RUN 0        ///< run the task
+#define WS_RECORD_SKIPPED (-1) ///< an abort of the pool skips the task
+
+/// The beginning of an object that is the arg of a task. Must live until settle is called.
+typedef struct ws_record_s {
+  /// Called once for each accepted push, on the thread that runs or skips the task, before the task's group
+  /// is completed. It must return; it may free the record.
+  void (*settle)(struct ws_record_s *self, int why);
+} ws_record_t;
+
+/// @brief The function of a task whose arg is a ws_record_t. The library recognises such tasks by it, so take
+/// it from here: functions that are compiled into a program and into its plugins have several addresses.
+/// If an abort skips such a task, its record is settled, and settings.skipped is not called.
+/// @return the same function for each call in the process
+/// @threads   any
+void (*ws_record_func(void))(void *record) __attribute__((const));
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
