@@ -24,6 +24,11 @@ struct range_state {
   std::exception_ptr error; ///< written by the thread that sets failed; read after the join
 
   bool is_over() const noexcept { return over.load(std::memory_order_relaxed); } // relaxed: takes effect soon
+  template <typename State>
+  static bool ask(void *self) noexcept
+  {
+    return static_cast<State *>(self)->is_over();
+  }
   void fail_with(std::exception_ptr thrown) noexcept
   {
     if (!thrown)
@@ -95,6 +100,7 @@ bool run_loop(ws_pool_t *pool, range<Index> of, F &f, std::uint64_t grain, const
   how.arg = &state;
   how.bytes = 1;
   how.grain = grain;
+  how.over = range_state::ask<Loop>;
   char unused = 0;
   ws_reduce(pool, &how, 0, of.count, &unused);
   rethrow(state.error);
@@ -187,6 +193,7 @@ std::optional<T> run_reduction(ws_pool_t *pool, range<Index> of, const T &identi
   how.arg = &state;
   how.bytes = sizeof(Partial);
   how.grain = grain;
+  how.over = range_state::ask<Reduction>;
   Partial result = {};
   ws_reduce(pool, &how, 0, of.count, &result);
   const bool all = !state.stopped.load(std::memory_order_relaxed); // relaxed: after the join
@@ -202,10 +209,10 @@ std::optional<T> run_reduction(ws_pool_t *pool, range<Index> of, const T &identi
 
 /// @brief Call @p f(i) once for each i of [first, end), on the threads of @p pool and the caller.
 /// The first exception that leaves @p f is thrown to the caller, when all calls that had begun have ended;
-/// the rest of the range is skipped.
+/// the rest of the range is skipped, however long it is.
 /// @param f      called by several threads at once
 /// @param grain  numbers that one task takes, about: between half of it and all of it. 0 = chosen from the
-///               time that the first ones take (ws_reduce_t.grain). A pool of 0 workers runs all in one piece
+///               time that they take (ws_reduce_t.grain). A pool of 0 workers runs all in one piece
 /// If the pool was stopped, the caller runs all.
 /// @threads   any, also inside a task, with one worker as well
 /// @ordering  the caller sees what the calls wrote

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_reduce.c
 /// ws_reduce.h: halve the range, push the right half, run the left half, join.
+///
+/// The grain, unless the caller gives one, depends on the time that elements take:
+/// - A large range: the caller times elements at its beginning, before it halves the rest.
+/// - A small range: one element may be as much work as a thread gets, so no thread waits for a measurement.
+///   The range is halved until each thread has a piece. A thread times the elements of its piece. If they are
+///   long, it halves what is left of the piece. So short elements cost fewer than two pushes for each thread,
+///   and long ones are single pieces.
 #include "../include/ws_reduce.h"
 
 #include <errno.h>
@@ -16,18 +23,21 @@
 #define PROBE_NS 2000u
 /// ... but no run begins after this part of the range, so that the other threads do not wait for long.
 #define PROBE_PART 64u
+/// A range with fewer elements than this for each thread is small: a probe of one element takes too long.
+#define PROBE_PER_THREAD 8u
 /// Pieces that each thread gets at most: the last ones end at about the same time.
 #define PIECES_PER_THREAD 32u
 
 typedef struct {
   ws_pool_t *pool;
   const ws_reduce_t *how;
-  uint64_t grain;
+  bool learns;     ///< the grain falls as pieces are timed
+  ws_au64_t grain; ///< elements of a piece, at most
 } plan_t;
 
 /// The right half of a range, and its result.
 typedef struct {
-  const plan_t *plan;
+  plan_t *plan;
   uint64_t first, end;
   bool done; ///< false after the join: an abort has skipped the task
   union {
@@ -36,7 +46,7 @@ typedef struct {
   } result;
 } half_t;
 
-static void reduce(const plan_t *plan, uint64_t first, uint64_t end, void *result);
+static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result);
 
 static void run_half(void *half_arg)
 {
@@ -50,10 +60,46 @@ static void run_half(void *half_arg)
   half->done = true;
 }
 
-static void reduce(const plan_t *plan, uint64_t first, uint64_t end, void *result)
+/// @return how many elements a piece has at least, if @p elements take @p ns
+static uint64_t least_grain(uint64_t elements, uint64_t ns)
+{
+  const uint64_t grain = ns > 0 ? PIECE_NS_MIN * elements / ns : PIECE_NS_MIN;
+  return grain > 0 ? grain : 1;
+}
+
+/// @return the time that the elements took
+static uint64_t run_timed(const ws_reduce_t *how, uint64_t first, uint64_t end, void *result)
+{
+  const uint64_t begin_ns = ws_os_now_ns();
+  how->piece(how->arg, first, end, result);
+  return ws_os_now_ns() - begin_ns;
+}
+
+/// Run a piece. If it turns out to be long, halve what is left.
+static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
 {
   const ws_reduce_t *how = plan->how;
-  if (end - first <= plan->grain) {
+  for (uint64_t run = 1; plan->learns && run < end - first; run *= 2) {
+    const uint64_t least = least_grain(run, run_timed(how, first, first + run, result));
+    first += run;
+    if (least < ws_load_relaxed(&plan->grain)) // relaxed: of two threads one may be ignored
+      ws_store_relaxed(&plan->grain, least); // relaxed: it orders nothing
+    if (end - first > ws_load_relaxed(&plan->grain)) { // relaxed: it orders nothing
+      reduce(plan, first, end, result);
+      return;
+    }
+  }
+  how->piece(how->arg, first, end, result);
+}
+
+static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
+{
+  const ws_reduce_t *how = plan->how;
+  if (end - first <= ws_load_relaxed(&plan->grain)) { // relaxed: it orders nothing
+    run_piece(plan, first, end, result);
+    return;
+  }
+  if (how->over && how->over(how->arg)) {
     how->piece(how->arg, first, end, result);
     return;
   }
@@ -74,25 +120,32 @@ static void reduce(const plan_t *plan, uint64_t first, uint64_t end, void *resul
   how->combine(how->arg, result, right.result.bytes);
 }
 
-/// Reduce elements at the beginning of the range, and choose the grain by the time that they take.
+/// Reduce elements at the beginning of a large range, and choose the grain by the time that they take.
 /// @return the grain; @p first is set to the first element that is left
-static uint64_t choose_grain(const struct ws_pool_s *pool, const ws_reduce_t *how, uint64_t *first,
-                             uint64_t end, void *result)
+static uint64_t probe(const ws_reduce_t *how, uint64_t threads, uint64_t *first, uint64_t end, void *result)
 {
   const uint64_t count = end - *first;
   uint64_t elements = 0, spent_ns = 0;
   for (uint64_t next = 1; spent_ns < PROBE_NS && *first < end && elements < count / PROBE_PART; next *= 2) {
-    const uint64_t piece = next < end - *first ? next : end - *first;
-    const uint64_t begin_ns = ws_os_now_ns();
-    how->piece(how->arg, *first, *first + piece, result);
-    spent_ns = ws_os_now_ns() - begin_ns;
-    *first += piece;
-    elements = piece; // of the longest run, which is timed best
+    elements = next < end - *first ? next : end - *first; // of the longest run, which is timed best
+    spent_ns = run_timed(how, *first, *first + elements, result);
+    *first += elements;
   }
-  const uint64_t fair = count / ((uint64_t)(pool->workers + 1) * PIECES_PER_THREAD);
-  const uint64_t least = spent_ns > 0 && elements > 0 ? PIECE_NS_MIN * elements / spent_ns : PIECE_NS_MIN;
-  const uint64_t grain = fair > least ? fair : least;
-  return grain > 0 ? grain : 1;
+  const uint64_t fair = count / (threads * PIECES_PER_THREAD), least = least_grain(elements, spent_ns);
+  return fair > least ? fair : least;
+}
+
+/// Choose the grain, unless the caller of ws_reduce() has.
+static void make_plan(plan_t *plan, uint64_t *first, uint64_t end, void *result)
+{
+  const uint64_t count = end - *first, threads = (uint64_t)plan->pool->workers + 1;
+  uint64_t grain = plan->how->grain;
+  plan->learns = grain == 0 && (count < PROBE_PART || count / PROBE_PER_THREAD < threads);
+  if (plan->learns)
+    grain = count > threads ? count / threads : 1;
+  else if (grain == 0)
+    grain = probe(plan->how, threads, first, end, result);
+  ws_store_relaxed(&plan->grain, grain); // relaxed: the pushes publish it
 }
 
 int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t end, void *result)
@@ -105,8 +158,9 @@ int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t 
     how->piece(how->arg, first, end, result);
     return 0;
   }
-  const uint64_t grain = how->grain > 0 ? how->grain : choose_grain(pool, how, &first, end, result);
+  plan_t plan = {.pool = pool, .how = how};
+  make_plan(&plan, &first, end, result);
   if (first < end)
-    reduce(&(plan_t){.pool = pool, .how = how, .grain = grain}, first, end, result);
+    reduce(&plan, first, end, result);
   return 0;
 }

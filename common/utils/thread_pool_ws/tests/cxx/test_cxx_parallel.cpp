@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_parallel.cpp
-/// ws::parallel_for and ws::parallel_reduce: each number once, order of the combinations, exceptions.
+/// ws::parallel_for and ws::parallel_reduce: each number once, order of the combinations, exceptions. Linked
+/// with --wrap of ws_pool_push.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -11,6 +12,19 @@
 #include "cxx_scene.hpp"
 
 #define NUMBERS 10000
+
+static std::atomic<int> pushes{0};
+
+extern "C" {
+int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+{
+  pushes++;
+  return __real_ws_pool_push(pool, task);
+}
+}
 
 template <typename Index>
 static bool calls_each_once(ws::pool &pool, Index first, Index end, std::uint64_t grain)
@@ -89,6 +103,31 @@ static void loop_skips_the_rest()
     });
   }));
   CU_ASSERT_EQUAL(calls, 42);
+}
+
+/// The only worker stands in a gate. The caller pushes 32 halves and comes to the first number. It divides no
+/// half after that.
+static void what_is_left_is_not_pushed()
+{
+  held_pool scene(1);
+  const std::uint64_t end = std::uint64_t{1} << 32;
+  pushes = 0;
+  CU_ASSERT_TRUE(throws<int>([&] {
+    ws::parallel_for(scene.pool, std::uint64_t{0}, end, [](std::uint64_t) { throw 1; }, 1);
+  }));
+  CU_ASSERT_EQUAL(pushes, 32);
+  ws::stop_source source;
+  const auto stop = [&source](std::uint64_t) { source.request_stop(); };
+  pushes = 0;
+  CU_ASSERT_FALSE(ws::parallel_for(scene.pool, std::uint64_t{0}, end, stop, source.get_token(), 1));
+  CU_ASSERT_TRUE(pushes <= 33);
+  pushes = 0;
+  const auto map = [](std::uint64_t i) { return i > 0 ? i : throw 1; };
+  CU_ASSERT_TRUE(throws<int>([&] {
+    static_cast<void>(
+        ws::parallel_reduce(scene.pool, std::uint64_t{0}, end, std::uint64_t{0}, map, std::plus<>(), 1));
+  }));
+  CU_ASSERT_EQUAL(pushes, 32);
 }
 
 static void loop_on_a_stopped_pool()
@@ -208,6 +247,7 @@ static void reduction_throws_and_leaves_nothing()
 
 TEST_MAIN("cxx_parallel", TEST_CASE(loop_calls_each_number_once), TEST_CASE(loop_inside_tasks),
           TEST_CASE(loop_throws_the_first_exception), TEST_CASE(loop_skips_the_rest),
+          TEST_CASE(what_is_left_is_not_pushed),
           TEST_CASE(loop_on_a_stopped_pool), TEST_CASE(sum_equals_serial),
           TEST_CASE(neighbours_are_combined_left_before_right), TEST_CASE(equal_calls_round_equally),
           TEST_CASE(reduction_throws_and_leaves_nothing))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_reduce.c
-/// ws_reduce.h: the result, the order of its pieces, and their size.
+/// ws_reduce.h: the result, and the order of its pieces. Their size: test_reduce_grain.c.
 ///
 /// The clock is virtual: a piece takes as long as the test says. Linked with --wrap of ws_os_now_ns.
 #include "../../../include/ws_reduce.h"
@@ -108,24 +108,6 @@ static void at_the_ends_of_the_numbers(void)
   begin(10, 1);
   check(pool, UINT64_MAX - 100, UINT64_MAX);
   check(pool, 5, 4); // empty
-  test_destroy(pool);
-}
-
-/// Pieces take 10 us or more, and where that leaves many of them, each thread gets about 32.
-static void the_grain_follows_the_cost(void)
-{
-  ws_pool_t *pool = test_pool(3);
-  begin(0, 10000); // one element is enough
-  check(pool, 0, 1000);
-  CU_ASSERT_TRUE(ws_load_relaxed(&longest) <= 1000 / (4 * 32));
-  begin(0, 10);
-  check(pool, 0, 20000); // 10 us are 1000 elements
-  CU_ASSERT_TRUE(ws_load_relaxed(&longest) > 500 / 2);
-  CU_ASSERT_TRUE(ws_load_relaxed(&longest) <= 1000);
-  begin(0, 10);
-  check(pool, 0, 1000000);
-  CU_ASSERT_TRUE(ws_load_relaxed(&pieces) >= 4 * 32);
-  CU_ASSERT_TRUE(ws_load_relaxed(&pieces) <= 4 * 32 * 2 + 64);
   test_destroy(pool);
 }
 
@@ -255,7 +237,6 @@ static void wrong_arguments(void)
 }
 
 TEST_MAIN("reduce", TEST_CASE(each_range_and_grain), TEST_CASE(at_the_ends_of_the_numbers),
-          TEST_CASE(the_grain_follows_the_cost), TEST_CASE(inside_tasks),
-          TEST_CASE(a_pool_that_is_full_or_stopped), TEST_CASE(a_pool_that_is_aborted_meanwhile),
-          TEST_CASE(without_a_neutral_value_pieces_begin_with_zero),
-          TEST_CASE(wrong_arguments))
+          TEST_CASE(inside_tasks), TEST_CASE(a_pool_that_is_full_or_stopped),
+          TEST_CASE(a_pool_that_is_aborted_meanwhile),
+          TEST_CASE(without_a_neutral_value_pieces_begin_with_zero), TEST_CASE(wrong_arguments))
