@@ -69,6 +69,13 @@ constexpr int SKIPPED = WS_RECORD_SKIPPED;
 #endif
 }
 
+/// @brief End the process, because @p call was used as it must not be.
+[[noreturn]] inline void misused(const char *call, const char *how) noexcept
+{
+  std::fprintf(stderr, "%s: %s\n", call, how);
+  std::abort();
+}
+
 /// @return the exception for a future whose task does not run. Without exceptions a future cannot hold an
 /// error: the process ends
 inline std::exception_ptr reason(int error)

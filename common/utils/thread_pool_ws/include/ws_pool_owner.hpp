@@ -23,7 +23,12 @@ struct pool_state {
   explicit pool_state(const ws_settings_t &settings) : given(settings) {}
   pool_state(const pool_state &) = delete;
   pool_state &operator=(const pool_state &) = delete;
-  ~pool_state() { ws_pool_destroy(native); }
+  ~pool_state()
+  {
+    if (ws_pool_stop(native, WS_STOP_DRAIN) == -EDEADLK)
+      misused("ws::pool::~pool()", "called inside a task of the pool; destroy the pool on another thread");
+    ws_pool_destroy(native);
+  }
 
   static void warn(void *self_arg, const char *message)
   {

@@ -72,9 +72,12 @@ class task {
   /// @return whether it holds a callable
   explicit operator bool() const noexcept { return verbs_ != nullptr; }
 
-  /// @brief Call the callable, once: it is destroyed afterwards. Requires one. Exceptions pass through.
+  /// @brief Call the callable, once: it is destroyed afterwards. Exceptions pass through. Without a callable:
+  /// ends the process with a message.
   void operator()()
   {
+    if (!verbs_)
+      detail::misused("ws::task::operator()", "called without a callable; a task can be called once");
     task last(std::move(*this));
     last.verbs_->call(last);
   }

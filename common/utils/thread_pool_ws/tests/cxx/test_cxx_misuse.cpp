@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_cxx_misuse.cpp
+/// Misuse of the C++ headers ends the process with a message that names the call.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "cxx_scene.hpp"
+
+namespace {
+
+struct death {
+  void (*call)();
+  int stderr_copy;
+};
+
+int die(void *death_arg)
+{
+  const death *of = static_cast<const death *>(death_arg);
+  dup2(of->stderr_copy, STDERR_FILENO);
+  of->call();
+  return 0;
+}
+
+/// @return whether abort() ends a process that calls @p call, with @p message in its stderr
+bool dies_with(void (*call)(), const char *message)
+{
+  death of = {call, memfd_create("stderr", 0)};
+  const int status = test_in_child(die, &of);
+  char text[1024];
+  const ssize_t length = pread(of.stderr_copy, text, sizeof(text) - 1, 0);
+  text[length > 0 ? length : 0] = 0;
+  close(of.stderr_copy);
+  const bool dies = status == 128 + SIGABRT && std::strstr(text, message);
+  if (!dies)
+    std::printf("\n    wanted: abort with \"%s\"\n    got: status %d, stderr: %s\n", message, status, text);
+  return dies;
+}
+
+void destroy_in_a_task()
+{
+  ws::pool *pool = new ws::pool(settings_of(1));
+  pool->submit([pool] { delete pool; }).get();
+}
+
+void assign_in_a_task()
+{
+  ws::pool pool(settings_of(1));
+  pool.submit([&pool] { pool = ws::pool(settings_of(1)); }).get();
+}
+
+void destroy_while_it_stops()
+{
+  ws::pool *pool = new ws::pool(settings_of(1));
+  gate door;
+  pool->push([pool, &door] {
+    door.stand();
+    delete pool;
+  });
+  door.await(1);
+  std::thread opener([pool, &door] {
+    while (pool->try_push([] {}) == 0)
+      std::this_thread::yield();
+    door.let(1);
+  });
+  pool->stop(WS_STOP_DRAIN);
+  opener.join();
+}
+
+void pools_destroyed_in_their_tasks()
+{
+  CU_ASSERT_TRUE(dies_with(destroy_in_a_task, "ws::pool::~pool(): called inside a task of the pool"));
+  CU_ASSERT_TRUE(dies_with(assign_in_a_task, "ws::pool::~pool(): called inside a task of the pool"));
+  CU_ASSERT_TRUE(dies_with(destroy_while_it_stops, "ws::pool::~pool(): called inside a task of the pool"));
+}
+
+#if WS_TEST_FIBERS
+void destroy_in_a_fiber()
+{
+  ws::pool *pool = new ws::pool(settings_of(1));
+  pool->submit([pool](ws::context &context) {
+        context.yield();
+        delete pool;
+      }).get();
+}
+
+void pools_destroyed_in_their_fibers()
+{
+  CU_ASSERT_TRUE(dies_with(destroy_in_a_fiber, "ws::pool::~pool(): called inside a task of the pool"));
+}
+#else
+void pools_destroyed_in_their_fibers()
+{
+  std::printf("skipped: no fibers\n");
+}
+#endif
+
+void call_an_empty_task()
+{
+  ws::task()();
+}
+
+void push_a_task_that_was_moved_from()
+{
+  ws::pool pool(settings_of(1));
+  ws::task first([] {}), second(std::move(first));
+  pool.push(std::move(first));
+  pool.wait();
+}
+
+void tasks_without_a_callable()
+{
+  CU_ASSERT_TRUE(dies_with(call_an_empty_task, "ws::task::operator(): called without a callable"));
+  CU_ASSERT_TRUE(dies_with(push_a_task_that_was_moved_from, "ws::task::operator(): called without"));
+}
+
+} // namespace
+
+TEST_MAIN("cxx_misuse", TEST_CASE(pools_destroyed_in_their_tasks), TEST_CASE(pools_destroyed_in_their_fibers),
+          TEST_CASE(tasks_without_a_callable))
