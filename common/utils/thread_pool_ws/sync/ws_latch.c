@@ -87,8 +87,12 @@ int ws_gate_wait_until(ws_gate_t *gate, uint64_t deadline_ns)
   gate_wait_t wait = {gate, ws_load_acquire(ws_sync_word(&gate->word))}; // [edge SYNC acquire]
   if (wait.seen & OPEN)
     return 0;
-  const int result = ws_lot_park(gate, is_closed, &wait, deadline_ns, true); // a wake: it has been open
-  return result == -EAGAIN ? 0 : result;
+  while (is_closed(&wait)) { // a wake may belong to an opening that was over before this wait began
+    const int result = ws_lot_park(gate, is_closed, &wait, deadline_ns, true);
+    if (result == -ETIMEDOUT || result == -ECANCELED)
+      return result;
+  }
+  return 0;
 }
 
 int ws_gate_wait(ws_gate_t *gate)

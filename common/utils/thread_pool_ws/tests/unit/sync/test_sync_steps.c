@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_sync_steps.c
 /// Races of gates and condition variables, step by step. Linked with --wrap=ws_lot_enter,
-/// --wrap=ws_lot_move, --wrap=pthread_mutex_lock and --wrap=ws_mutex_unlock: the next thread that enters the
-/// lot can be held before that, the next one that moves waits before its first lock, and the next one that
-/// unlocks a mutex after that.
+/// --wrap=ws_lot_move, --wrap=ws_lot_unpark, --wrap=pthread_mutex_lock and --wrap=ws_mutex_unlock: the next
+/// thread that enters the lot can be held before that, the next one that moves waits before its first lock,
+/// the next one that unparks before that, and the next one that unlocks a mutex after that.
 #define _GNU_SOURCE // memfd_create
 #include "../../../fiber/ws_lot.h"
 #include "../api/api_death.h"
@@ -13,6 +13,8 @@ bool __real_ws_lot_enter(ws_waiter_t *waiter);
 bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
 void __real_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
 void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
+void __real_ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg);
+void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg);
 
 int __real_pthread_mutex_lock(pthread_mutex_t *lock);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
@@ -20,20 +22,30 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
 void __real_ws_mutex_unlock(ws_mutex_t *mutex);
 void __wrap_ws_mutex_unlock(ws_mutex_t *mutex);
 
-static ws_au32_t holds_enter, holds_move, holds_unlock;
+static ws_au32_t holds_enter, holds_move, holds_unpark, holds_unlock;
+static ws_au32_t entered; ///< waits that have entered the lot
 static _Thread_local bool holds_lock;
 
 bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
 {
   if (ws_xchg_acq_rel(&holds_enter, 0))
     test_gate_task(&scene.gate);
-  return __real_ws_lot_enter(waiter);
+  const bool waits = __real_ws_lot_enter(waiter);
+  ws_add_acq_rel(&entered, waits);
+  return waits;
 }
 
 void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant)
 {
   holds_lock = ws_xchg_acq_rel(&holds_move, 0);
   __real_ws_lot_move(from, to, count, grant);
+}
+
+void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg)
+{
+  if (ws_xchg_acq_rel(&holds_unpark, 0))
+    test_gate_task(&scene.gate);
+  __real_ws_lot_unpark(address, count, settle, arg);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
@@ -88,6 +100,42 @@ static void test_short_opening(void)
   CU_ASSERT(await_parked(1));
   ws_gate_open(&a_gate);
   ws_pool_wait(scene.pool);
+  scene_end();
+}
+
+static void *open_gate(void *unused)
+{
+  ws_gate_open(&a_gate);
+  return unused;
+}
+
+/// @return whether the wait has returned, or has entered the lot for the second time
+static bool has_looked_again(void *unused)
+{
+  return has_letter(unused) || ws_load_acquire(&entered) == 2;
+}
+
+/// The wake of an opening comes late: the gate is closed again, and a wait has begun after that. The wait
+/// goes on until the next opening.
+static void test_late_wake(void)
+{
+  scene_begin(2);
+  a_gate = (ws_gate_t)WS_GATE_INIT;
+  ws_store_release(&entered, 0);
+  ws_store_release(&holds_unpark, 1);
+  test_threads_t threads = {0};
+  test_spawn(&threads, open_gate, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1));
+  ws_gate_close(&a_gate);
+  push_fiber(wait_gate, NULL, NULL);
+  CU_ASSERT(await_parked(1));
+  test_gate_let(&scene.gate, 1);
+  test_join(&threads);
+  CU_ASSERT(test_until(has_looked_again, NULL));
+  CU_ASSERT_FALSE(has_letter(NULL));
+  ws_gate_open(&a_gate);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT(has_letter(NULL));
   scene_end();
 }
 
@@ -253,6 +301,6 @@ static void test_two_mutexes(void)
 }
 
 TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening),
-          TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
+          TEST_CASE(test_late_wake), TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
           TEST_CASE(test_lock_is_not_cancelled), TEST_CASE(test_signal_between),
           TEST_CASE(test_signal_ends_one))
