@@ -90,8 +90,8 @@ struct ws_waiter_s {
   enum { WS_WAITER_OUT, WS_WAITER_IN } where;
   enum { WS_ENDED_NOT, WS_ENDED_WAKE, WS_ENDED_TIME, WS_ENDED_CANCEL, WS_ENDED_NEEDLESS } ended_by;
   bool fixed;             ///< neither the time limit nor a cancel ends it any more
-  bool can_cancel;        ///< I
-  ws_fiber_t *fiber;      ///< I NULL = a thread waits
+  ws_fiber_t *fiber;      ///< I NULL = a thread waits, or the worker that a fiber blocks
+  struct ws_pool_s *pool; ///< I of a fiber, parked or not: its abort ends the wait; NULL = no abort does
   ws_au32_t woken;        ///< S futex of the thread: 1 = go on
   ws_may_park_t may_park; ///< I
   void *arg;              ///< I

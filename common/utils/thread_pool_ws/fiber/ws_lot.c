@@ -71,8 +71,7 @@ bool ws_lot_enter(ws_waiter_t *waiter)
   ws_fiber_t *fiber = waiter->fiber;
   ws_bucket_t *bucket = lock_bucket_of(waiter);
   bool waits = waiter->ended_by == WS_ENDED_NOT;
-  if (waits && waiter->can_cancel && fiber &&
-      ws_load_relaxed(&fiber->pool->aborted)) { // relaxed: under the lock
+  if (waits && waiter->pool && ws_load_relaxed(&waiter->pool->aborted)) { // relaxed: under the lock
     waiter->ended_by = WS_ENDED_CANCEL;
     waits = false;
   }
@@ -198,7 +197,7 @@ static void abort_in(ws_bucket_t *bucket, const struct ws_pool_s *pool)
   pthread_mutex_lock(&bucket->lock);
   for (ws_waiter_t *waiter = bucket->first, *next; waiter; waiter = next) {
     next = waiter->next;
-    if (!waiter->fiber || waiter->fiber->pool != pool || !waiter->can_cancel || waiter->fixed)
+    if (waiter->pool != pool || waiter->fixed)
       continue;
     remove_by(bucket, waiter, WS_ENDED_CANCEL);
     waiter->next = removed;

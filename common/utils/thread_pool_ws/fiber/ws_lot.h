@@ -46,7 +46,7 @@ uint32_t ws_lot_bits(const void *address);
 /// @return whether the record was removed: the caller must call ws_resume() without a lock
 bool ws_lot_end(ws_waiter_t *waiter, uint32_t ended_by);
 
-/// @brief End all waits of fibers of @p pool that can be cancelled.
+/// @brief End all waits of fibers of @p pool that can be cancelled, also of those that block their worker.
 void ws_lot_abort(const struct ws_pool_s *pool);
 
 #endif

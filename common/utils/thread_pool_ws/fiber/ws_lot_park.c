@@ -51,7 +51,7 @@ int ws_lot_park(const void *address, ws_may_park_t may_park, void *arg, uint64_t
                         .may_park = may_park,
                         .arg = arg,
                         .deadline_ns = deadline_ns,
-                        .can_cancel = can_cancel};
+                        .pool = fiber && can_cancel ? fiber->pool : NULL};
   waiter.cancel = !can_cancel ? NULL : fiber ? fiber->cancel : ws_fiber_thread()->cancel;
   if (waiter.cancel && !ws_cancel_enter(&waiter))
     return -ECANCELED;

@@ -177,6 +177,36 @@ static void test_no_alarms(void)
   CU_ASSERT_EQUAL(test_in_child(wait_without_alarms, NULL), CHILD_GOOD);
 }
 
+#define DAY_NS UINT64_C(86400000000000)
+
+static void wait_a_day(void *unused)
+{
+  (void)unused;
+  write_letter('w');
+  note(ws_sem_wait_until(&last, ws_os_now_ns() + DAY_NS) == -ECANCELED);
+}
+
+/// The fiber blocks its worker until tomorrow. An abort ends that wait, too.
+static int abort_without_alarms(void *unused)
+{
+  (void)unused;
+  scene_begin(1);
+  ws_store_release(&no_threads, 1);
+  ws_sem_init(&last, 0);
+  push_fiber(wait_a_day, NULL, NULL);
+  bool good = test_until(has_letter, NULL) && test_until(is_waited, NULL);
+  good = good && parked() == 0;
+  good = good && ws_pool_stop(scene.pool, WS_STOP_ABORT) == 0; // hangs if the wait goes on
+  good = good && ws_load_relaxed(&scene.errors) == 0;
+  scene_end();
+  return good ? CHILD_GOOD : 1;
+}
+
+static void test_abort_without_alarms(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(abort_without_alarms, NULL), CHILD_GOOD);
+}
+
 static int push_with(ws_group_t *group, ws_group_t *tag)
 {
   const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES, .tag = tag};
@@ -201,4 +231,4 @@ static void test_group_and_tag(void)
 }
 
 TEST_MAIN("fiber_first", TEST_CASE(test_first_in_drain), TEST_CASE(test_sent_signal),
-          TEST_CASE(test_no_alarms), TEST_CASE(test_group_and_tag))
+          TEST_CASE(test_no_alarms), TEST_CASE(test_abort_without_alarms), TEST_CASE(test_group_and_tag))
