@@ -44,7 +44,7 @@ static bool is_valid(const ws_group_t *group, const ws_fiber_options_t *options)
 }
 
 /// Make a fiber at the top of its stack. @return NULL = there is no memory
-static ws_fiber_t *make(ws_pool_t *pool, ws_group_t *group, const ws_fiber_options_t *options)
+static ws_fiber_t *make(ws_pool_t *pool, const ws_task_t *own, const ws_fiber_options_t *options)
 {
   ws_stack_t stack;
   if (!ws_stack_get(options->stack_bytes, &stack))
@@ -52,12 +52,12 @@ static ws_fiber_t *make(ws_pool_t *pool, ws_group_t *group, const ws_fiber_optio
   char *top = stack.low + ws_stack_bytes(&stack) - sizeof(ws_fiber_t);
   ws_fiber_t *fiber = (ws_fiber_t *)(void *)(top - (uintptr_t)top % WS_FIBER_ALIGNMENT);
   *fiber = (ws_fiber_t){
-      .pool = pool, .group = group, .stack = stack, .cancel = options->cancel, .where = {WS_FIBER_QUEUED}};
+      .pool = pool, .own = *own, .stack = stack, .cancel = options->cancel, .where = {WS_FIBER_QUEUED}};
   fiber->task = (ws_task_t){.func = ws_fiber_run,
                             .arg = fiber,
-                            .priority = options->priority,
-                            .node = options->node,
-                            .group = group ? ws_group_tag(group) : options->tag};
+                            .priority = own->priority,
+                            .node = own->node,
+                            .group = own->group ? ws_group_tag(own->group) : options->tag};
   strncpy(fiber->name, options->name ? options->name : "fiber", WS_FIBER_NAME_MAX);
   return fiber;
 }
@@ -71,11 +71,11 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
       pool->settings.full != WS_FULL_GROW)
     return -EINVAL;
   pthread_once(&ws_fiber_process.fiber_once, begin);
-  ws_fiber_t *fiber = make(pool, group, options);
+  const ws_task_t own = {
+      .func = func, .arg = arg, .group = group, .priority = options->priority, .node = options->node};
+  ws_fiber_t *fiber = make(pool, &own, options);
   if (!fiber)
     return -ENOMEM;
-  fiber->func = func;
-  fiber->arg = arg;
   const ws_stack_t stack = fiber->stack;
   const ws_here_t here = ws_here(pool);
   ws_count_pushed(pool, here.queue, 1); // until the fiber has ended, the pool is not idle

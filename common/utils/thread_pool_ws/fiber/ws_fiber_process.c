@@ -105,5 +105,5 @@ __attribute__((noinline)) ws_fiber_t *ws_fiber_here(void) // reads the thread's 
 {
   __asm__ volatile(""); // as above; the fiber stays on its thread within this function
   const ws_rider_t *rider = this_thread.rider;
-  return rider && rider->task == ws_self()->task ? rider->fiber : NULL;
+  return rider && *rider->current == &rider->fiber->own ? rider->fiber : NULL;
 }

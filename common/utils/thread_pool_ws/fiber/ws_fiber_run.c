@@ -27,7 +27,7 @@ static void begin(transfer_t entered)
   ws_fiber_t *fiber = rider->fiber;
   fiber->home = entered.fctx;
   ws_switch_entered(fiber, rider);
-  fiber->func(fiber->arg);
+  fiber->own.func(fiber->own.arg);
   ws_fiber_leave(fiber, WS_WANTS_END);
   WS_ASSERT(!"a fiber that has ended continues");
 }
@@ -70,10 +70,7 @@ static inline void enter(ws_rider_t *rider)
 static inline void ride(ws_rider_t *rider)
 {
   rider->fiber = rider->swapped.arg;
-  if (WS_UNLIKELY(rider->task != &rider->swapped)) {
-    rider->task = &rider->swapped;
-    ws_self()->task = rider->task; // the core takes it back after this task
-  }
+  *rider->current = &rider->fiber->own;
 }
 
 /// The fiber lets others run. @return whether the rider goes on, with the fiber whose time it is now
@@ -92,7 +89,7 @@ static inline bool pass(ws_rider_t *rider)
 static void end(ws_fiber_t *fiber)
 {
   struct ws_pool_s *pool = fiber->pool;
-  ws_group_t *group = fiber->group;
+  ws_group_t *group = fiber->own.group;
   const ws_here_t here = ws_here_known(pool);
   ws_store_relaxed(&fiber->where, WS_FIBER_FREE); // relaxed: for debuggers
   if (ws_stack_put(&fiber->stack))
@@ -120,6 +117,7 @@ static inline bool carry_out(ws_rider_t *rider)
       return false;
     }
     case WS_WANTS_END:
+      *rider->current = rider->task; // the fiber's own is gone with its stack
       ws_switch_end(fiber);
       ws_add_relaxed(&ws_fiber_counters(ws_fiber_thread())->ended, 1); // relaxed: a statistic
       end(fiber);
@@ -133,13 +131,15 @@ void ws_fiber_run(void *fiber_arg)
   ws_fiber_t *fiber = fiber_arg;
   ws_fiber_thread_t *thread = ws_fiber_thread();
   ws_overflow_arm(thread);
-  ws_rider_t rider = {.fiber = fiber, .task = ws_current_task(), .outer = thread->rider, .thread = thread};
+  ws_rider_t rider = {.fiber = fiber, .outer = thread->rider, .thread = thread, .current = &ws_self()->task};
+  rider.task = *rider.current;
   rider.worker = ws_here_known(fiber->pool).worker;
   rider.error = &errno;
   rider.exceptions = __cxa_get_globals ? __cxa_get_globals() : NULL;
   const ws_exceptions_t own = rider.exceptions ? *rider.exceptions : (ws_exceptions_t){0};
   ws_switch_ride(&rider);
   thread->rider = &rider;
+  *rider.current = &fiber->own; // the core takes it back after this task
   do
     enter(&rider);
   while (carry_out(&rider));
@@ -156,11 +156,7 @@ void ws_fiber_run_aborted(void *fiber_arg)
     return;
   }
   ws_add_relaxed(&fiber->pool->skipped, 1); // relaxed: read after the workers have ended
-  ws_skip_report(fiber->pool, &(ws_task_t){.func = fiber->func,
-                                           .arg = fiber->arg,
-                                           .group = fiber->group,
-                                           .priority = fiber->task.priority,
-                                           .node = fiber->task.node});
+  ws_skip_report(fiber->pool, &fiber->own);
   ws_add_relaxed(&ws_fiber_counters(ws_fiber_thread())->dropped, 1); // relaxed: a statistic
   end(fiber);
 }

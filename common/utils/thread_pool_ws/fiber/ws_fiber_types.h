@@ -46,6 +46,7 @@ typedef struct {
 typedef struct ws_rider_s {
   ws_fiber_t *fiber;     ///< that runs
   const ws_task_t *task; ///< of the pool, in which it runs
+  const ws_task_t **current; ///< the thread's ws_current_task(): of the fiber while that runs
   ws_task_t swapped;     ///< that task, when it was taken by ws_swap()
   struct ws_rider_s *outer;
   struct ws_fiber_thread_s *thread;
@@ -65,10 +66,8 @@ struct ws_fiber_s {
   fcontext_t home;    ///< the stack that it was entered from
   ws_wants_t wants;
   ws_waiter_t *waiter; ///< WS_WANTS_PARK: its record
-  void (*func)(void *arg);
-  void *arg;
+  ws_task_t own; ///< I function, argument and group as they were pushed
   struct ws_pool_s *pool;
-  ws_group_t *group;
   ws_task_t task;             ///< that continues it
   struct ws_cancel_s *cancel; ///< ends its waits; NULL = none
   ws_stack_t stack;

@@ -351,7 +351,8 @@ void ws_blocking_begin(void);
 void ws_blocking_end(void);
 
 /// @return the task that the calling thread runs, NULL = none; of nested tasks the innermost. Valid until
-/// that task's function returns
+/// that task's function returns. In a fiber (ws_fiber.h): its function, argument, group, priority and node as
+/// they were pushed. The pointer stays the same, also when the fiber continues on another thread
 /// @threads   any
 const ws_task_t *ws_current_task(void);
 

@@ -74,7 +74,7 @@ class Fibers(gdb.Command):
         for fiber in fibers():
             count += 1
             state = STATES[int(fiber["where"]["v"])]
-            print(f'fiber {int(fiber):#x} "{fiber["name"].string()}" {state}: {fiber["func"]}')
+            print(f'fiber {int(fiber):#x} "{fiber["name"].string()}" {state}: {fiber["own"]["func"]}')
             context = int(fiber["context"])
             if argument.strip() == "bt" and state != "running" and context != 0:
                 print(backtrace(context))

@@ -305,6 +305,58 @@ static void test_drain(void)
   }
 }
 
+static ws_sem_t moves;
+static ws_priority_t priority_now;
+
+/// @return whether the task is that of a fiber with this function, argument and group
+static bool is_own(const ws_task_t *task, void (*func)(void *), void *arg)
+{
+  return task && task == ws_current_task() && task->func == func && task->arg == arg &&
+         task->group == &scene.group && task->priority == priority_now;
+}
+
+static void ask_task(void *arg)
+{
+  const ws_task_t *task = ws_current_task();
+  note(is_own(task, ask_task, arg));
+  for (uint32_t i = 0; i < 3; i++) { // the worker goes on with the other fiber
+    ws_yield();
+    note(is_own(task, ask_task, arg));
+  }
+  note(ws_sem_wait(&moves) == 0);
+  note(ws_worker_index() == -1); // on the thread that helps
+  note(is_own(task, ask_task, arg));
+}
+
+static void ask_with(ws_priority_t priority)
+{
+  const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES, .priority = priority};
+  int arg[2];
+  scene_begin(1);
+  priority_now = priority;
+  ws_sem_init(&moves, 0);
+  ws_group_init(&scene.group, 2);
+  for (uint32_t i = 0; i < 2; i++)
+    note(ws_fiber_push(scene.pool, ask_task, &arg[i], &scene.group, &options) == 0);
+  CU_ASSERT(await_parked(2));
+  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1));
+  ws_sem_post(&moves, 2);
+  ws_group_wait(&scene.group, scene.pool); // the worker stands in its gate
+  CU_ASSERT_PTR_NULL(ws_current_task());
+  test_gate_let(&scene.gate, 1);
+  ws_pool_wait(scene.pool);
+  scene_end();
+}
+
+/// In a fiber the current task is the fiber as it was pushed, also after other fibers and on another thread.
+static void test_current_task(void)
+{
+  ask_with(WS_PRIORITY_NORMAL);
+  ask_with(WS_PRIORITY_HIGH); // a yield goes back to the worker's loop
+}
+
 TEST_MAIN("fiber", TEST_CASE(test_order), TEST_CASE(test_yield_reaches_all), TEST_CASE(test_yield_in_wait),
           TEST_CASE(test_errno), TEST_CASE(test_move), TEST_CASE(test_joins), TEST_CASE(test_stack_sizes),
-          TEST_CASE(test_name), TEST_CASE(test_bad_input), TEST_CASE(test_drain))
+          TEST_CASE(test_name), TEST_CASE(test_bad_input), TEST_CASE(test_drain),
+          TEST_CASE(test_current_task))
