@@ -6,25 +6,17 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "../base/ws_base.h"
 #include "ws_pool.h"
-
-/// A call that cannot be carried out and has no error code.
-__attribute__((noreturn, cold)) static void refuse(const char *function, const char *reason)
-{
-  fprintf(stderr, "%s: %s\n", function, reason);
-  abort();
-}
 
 static ws_pool_t *live_pool(const task_manager_t *man, const char *function)
 {
   if (!man)
-    refuse(function, "man is NULL");
+    ws_misuse(function, "man is NULL");
   if (!man->pool)
-    refuse(function, "man has been freed");
+    ws_misuse(function, "man has been freed");
   return man->pool;
 }
 
@@ -40,9 +32,9 @@ static void clean_skipped(void *man_arg, const ws_task_t *task)
 void init_task_manager(task_manager_t *man, uint32_t num_threads)
 {
   if (!man)
-    refuse(__func__, "man is NULL");
+    ws_misuse(__func__, "man is NULL");
   if (num_threads == 0)
-    refuse(__func__, "num_threads is 0");
+    ws_misuse(__func__, "num_threads is 0");
   *man = (task_manager_t){0};
   pthread_mutex_init(&man->cleaning, NULL);
   ws_settings_t settings;
@@ -54,7 +46,7 @@ void init_task_manager(task_manager_t *man, uint32_t num_threads)
   ws_settings_environment(&settings);
   const int error = ws_pool_create(&man->pool, &settings); // an invalid number has a warning
   if (error < 0)
-    refuse(__func__, strerror(-error));
+    ws_misuse(__func__, "%s", strerror(-error));
 }
 
 void free_task_manager(task_manager_t *man, void (*clean)(void *args))
@@ -64,7 +56,7 @@ void free_task_manager(task_manager_t *man, void (*clean)(void *args))
   man->clean = clean;
   pthread_mutex_unlock(&man->cleaning);
   if (ws_pool_stop(pool, WS_STOP_ABORT) == -EDEADLK)
-    refuse(__func__, "called inside a task of man");
+    ws_misuse(__func__, "called inside a task of man");
   ws_pool_destroy(pool);
   pthread_mutex_destroy(&man->cleaning);
   man->pool = NULL;
@@ -75,11 +67,11 @@ void async_task_manager(task_manager_t *man, task_t task)
   const int error =
       ws_pool_push(live_pool(man, __func__), (ws_task_t){.func = task.func, .arg = task.args});
   if (__builtin_expect(error < 0, 0))
-    refuse(__func__, error == -EINVAL ? "task.func is NULL" : "free_task_manager() is under way");
+    ws_misuse(__func__, "%s", error == -EINVAL ? "task.func is NULL" : "free_task_manager() is under way");
 }
 
 void wait_all_task_manager(task_manager_t *man)
 {
   if (ws_pool_wait(live_pool(man, __func__)) < 0)
-    refuse(__func__, "called inside a task of man");
+    ws_misuse(__func__, "called inside a task of man");
 }

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdalign.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,10 +361,7 @@ void tpool_destroy(tpool *pool)
 {
   if (!pool)
     return;
-  if (is_inside(pool)) {
-    fprintf(stderr, "tpool_destroy: called inside a job of pool\n");
-    abort();
-  }
+  WS_REQUIRE(!is_inside(pool), __func__, "called inside a job of pool, which would wait for itself");
   place_t place;
   enter(&place, pool);
   pthread_cleanup_push(leave, &place);

@@ -4,6 +4,7 @@
 #ifndef WS_BASE_H
 #define WS_BASE_H
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +35,39 @@
 #define WS_FOR_FIBERS __attribute__((visibility("protected")))
 #endif
 
-/// A broken invariant or a misuse that would corrupt memory: say where, and end the process.
+/// A caller breaks a rule of the public function @p call in a way that would corrupt memory or never end, and
+/// the function has no error code for it: name the function and, as printf, what was found; end the process.
+__attribute__((noreturn, noinline, cold, unused, format(printf, 2, 3))) static void
+ws_misuse(const char *call, const char *what, ...)
+{
+  char text[256];
+  va_list args;
+  va_start(args, what);
+  vsnprintf(text, sizeof(text), what, args);
+  va_end(args);
+  fprintf(stderr, "thread_pool_ws: %s(): %s\n", call, text);
+  abort();
+}
+
+/// A rule of the public function @p call. The rest as ws_misuse().
+#define WS_REQUIRE(cond, call, ...)  \
+  do {                               \
+    if (WS_UNLIKELY(!(cond)))        \
+      ws_misuse(call, __VA_ARGS__);  \
+  } while (0)
+
+/// The name of a source without its folder, which is the builder's.
+#ifdef __FILE_NAME__
+#define WS_FILE_NAME __FILE_NAME__
+#else
+#define WS_FILE_NAME (__builtin_strrchr("/" __FILE__, '/') + 1)
+#endif
+
+/// A broken invariant of the library: say where, and end the process.
 #define WS_ASSERT(cond)                                                                                  \
   do {                                                                                                   \
     if (WS_UNLIKELY(!(cond))) {                                                                          \
-      fprintf(stderr, "thread_pool_ws: %s:%d: assertion failed: %s\n", __FILE__, __LINE__, #cond);       \
+      fprintf(stderr, "thread_pool_ws: %s:%d: assertion failed: %s\n", WS_FILE_NAME, __LINE__, #cond);   \
       abort();                                                                                           \
     }                                                                                                    \
   } while (0)

@@ -17,6 +17,10 @@
 
 #define SLEEPS 1u ///< bit 0 of the word
 #define UNIT 2u ///< one unit of the count above it
+/// The sum would overflow, and look small.
+#define REQUIRE_ROOM(call, units, before)                                                                    \
+  WS_REQUIRE((uint64_t)(before) + (units) <= WS_GROUP_UNITS_MAX, call,                                       \
+             "%u units on top of %u: a group holds %u at most", units, before, WS_GROUP_UNITS_MAX)
 
 static ws_au32_t *word_of(ws_group_t *group)
 {
@@ -25,16 +29,15 @@ static ws_au32_t *word_of(ws_group_t *group)
 
 void ws_group_init(ws_group_t *group, uint32_t units)
 {
-  WS_ASSERT(units <= WS_GROUP_UNITS_MAX);
+  REQUIRE_ROOM("ws_group_init", units, 0u);
   ws_store_relaxed(word_of(group), units * UNIT); // relaxed: the caller has the group to itself
 }
 
 void ws_group_add(ws_group_t *group, uint32_t units)
 {
-  WS_ASSERT(units <= WS_GROUP_UNITS_MAX); // a larger number would overflow the sum, and look small
   // relaxed: the push that follows publishes it
   const uint32_t before = ws_add_relaxed(word_of(group), units * UNIT);
-  WS_ASSERT(before / UNIT + units <= WS_GROUP_UNITS_MAX);
+  REQUIRE_ROOM("ws_group_add", units, before / UNIT);
 }
 
 /// The group may be gone: its address is all that is used.
@@ -52,7 +55,9 @@ void ws_group_complete(ws_group_t *group, uint32_t units)
   WS_PROBE(complete, (uintptr_t)group, units); // before: the group may be gone after
   // [edge GROUP_DONE acq_rel] every completer, not the last only
   const uint32_t before = ws_sub_acq_rel(word, units * UNIT);
-  WS_ASSERT(before / UNIT >= units);
+  WS_REQUIRE(before / UNIT >= units, "ws_group_complete",
+             "%u to complete, but the group waits for %u. Each task that carries the group completes one",
+             units, before / UNIT);
   if (before == (units * UNIT | SLEEPS))
     wake(word);
 }

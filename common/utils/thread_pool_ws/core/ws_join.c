@@ -236,7 +236,7 @@ WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct 
 
 static void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
-  ws_not_observing();
+  ws_not_observing(goal->event ? "ws_pool_await" : "ws_group_wait");
   if (!pool && ws_self()->worker)
     pool = ws_self()->worker->pool; // it may be the only thread that can
   ws_traced_join_begin(pool, goal->tag);
@@ -260,6 +260,6 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
 
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event)
 {
-  WS_ASSERT(event && event->ready && event->sleep);
+  WS_REQUIRE(event && event->ready && event->sleep, "ws_pool_await", "event, its ready or its sleep is NULL");
   wait(pool, &(goal_t){.tag = tag, .event = event});
 }

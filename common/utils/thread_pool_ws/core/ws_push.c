@@ -260,7 +260,7 @@ WS_SELDOM static int push_with_kinds(struct ws_pool_s *pool, ws_here_t here, con
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
   const bool has_kinds = may_have_kinds(pool, task);
-  ws_not_observing();
+  ws_not_observing("ws_pool_push");
   if (WS_UNLIKELY(!task->func || (has_kinds && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
@@ -315,7 +315,7 @@ static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *sorted)
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
   uint32_t sorted;
-  ws_not_observing();
+  ws_not_observing("ws_pool_push_batch");
   if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &sorted)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);

@@ -107,7 +107,7 @@ static void settle(ws_frame_t *frame)
 
 int ws_pool_wait(ws_pool_t *pool)
 {
-  ws_not_observing();
+  ws_not_observing("ws_pool_wait");
   if (!pool)
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
@@ -179,7 +179,7 @@ static void finish_stop(ws_frame_t *frame)
 
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 {
-  ws_not_observing();
+  ws_not_observing("ws_pool_stop");
   if (!pool || (uint32_t)how > WS_STOP_ABORT)
     return -EINVAL;
   const ws_here_t here = ws_here(pool);

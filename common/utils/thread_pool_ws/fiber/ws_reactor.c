@@ -21,7 +21,7 @@ static void *run(void *epoll_arg)
   for (;;) {
     const int count = epoll_wait(epoll, event, EVENTS_AT_ONCE, -1);
     if (count < 0 && errno != EINTR)
-      WS_ASSERT(!"the program has closed the epoll descriptor of ws_fd.h");
+      ws_misuse("ws_fd_wait_until", "the program has closed descriptor %d, which belongs to ws_fd.h", epoll);
     for (int i = 0; i < count; i++)
       ws_lot_unpark(ws_reactor_address(event[i].data.fd), UINT32_MAX, NULL, NULL);
   }

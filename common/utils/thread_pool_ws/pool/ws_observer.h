@@ -15,12 +15,12 @@ static inline void ws_observe(ws_worker_t *worker, ws_observed_t what)
     ws_observer_call(worker, what);
 }
 
-/// The caller's function must not be called by an observer.
-static inline void ws_not_observing(void)
+/// An observer must not call this public function, named @p call.
+static inline void ws_not_observing(const char *call)
 {
+  (void)call;
 #ifndef NDEBUG
-  const bool an_observer_pushes_or_waits = ws_self()->observing;
-  WS_ASSERT(!an_observer_pushes_or_waits);
+  WS_REQUIRE(!ws_self()->observing, call, "called by settings.observer, which must not push, wait or stop");
 #endif
 }
 

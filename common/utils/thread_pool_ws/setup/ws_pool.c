@@ -227,8 +227,10 @@ void ws_pool_destroy(ws_pool_t *pool)
   if (!pool)
     return;
   if (ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
-    const bool stopped = ws_pool_stop(pool, WS_STOP_DRAIN) >= 0;
-    WS_ASSERT(stopped); // a task of the pool cannot destroy it
+    const int64_t stopped = ws_pool_stop(pool, WS_STOP_DRAIN);
+    WS_REQUIRE(stopped != -EDEADLK, "ws_pool_destroy",
+               "called inside a task or a fiber of the pool, which would wait for itself. Call it elsewhere");
+    WS_REQUIRE(stopped >= 0, "ws_pool_destroy", "another thread stops the pool right now");
   }
   ws_process_remove(pool);
   free_pool(pool);

@@ -20,7 +20,8 @@ typedef struct {
 
 void ws_barrier_init(ws_barrier_t *barrier, uint32_t parties)
 {
-  WS_ASSERT(parties > 0 && parties <= PARTIES_MAX);
+  WS_REQUIRE(parties > 0 && parties <= PARTIES_MAX, "ws_barrier_init", "%u parties: 1 .. %u are possible",
+             parties, PARTIES_MAX);
   *barrier = (ws_barrier_t){.parties = parties};
 }
 
@@ -44,7 +45,8 @@ static bool withdraw(const wait_t *wait)
 
 int ws_barrier_wait_until(ws_barrier_t *barrier, uint64_t deadline_ns)
 {
-  WS_ASSERT(barrier->parties > 0 && barrier->parties <= PARTIES_MAX);
+  WS_REQUIRE(barrier->parties > 0 && barrier->parties <= PARTIES_MAX, "ws_barrier_wait",
+             "the barrier has %u parties: initialise it with 1 .. %u", barrier->parties, PARTIES_MAX);
   ws_au64_t *word = ws_sync_word64(&barrier->word);
   uint64_t seen = ws_load_relaxed(word), next; // relaxed: the CAS decides
   do

@@ -47,7 +47,7 @@ static bool grant(void *mutex_arg, uint32_t count, const void *wait_arg)
 {
   ws_mutex_t *mutex = mutex_arg;
   const wait_t *wait = wait_arg;
-  WS_ASSERT(wait->mutex == mutex); // all waits at one time use one mutex
+  WS_REQUIRE(wait->mutex == mutex, "ws_cond_wait", "two waits at one time use different mutexes: use one");
   return ws_mutex_grant(mutex, count);
 }
 

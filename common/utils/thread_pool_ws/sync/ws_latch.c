@@ -20,7 +20,8 @@ void ws_latch_init(ws_latch_t *latch, uint32_t count)
 void ws_latch_count_down(ws_latch_t *latch, uint32_t count)
 {
   const uint32_t before = ws_sub_acq_rel(ws_sync_word(&latch->word), count); // [edge SYNC acq_rel]
-  WS_ASSERT(before >= count);
+  WS_REQUIRE(before >= count, "ws_latch_count_down", "%u to count down, but the latch waits for %u", count,
+             before);
   if (before == count && count > 0) // a wait may return now, and the latch be gone
     ws_lot_unpark(ws_lot_brief(latch), UINT32_MAX, NULL, NULL);
 }

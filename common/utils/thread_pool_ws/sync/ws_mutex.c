@@ -61,7 +61,7 @@ void ws_mutex_unlock(ws_mutex_t *mutex)
   uint32_t seen = LOCKED;
   if (ws_cas_acq_rel(ws_sync_word(&mutex->word), &seen, 0)) // [edge SYNC acq_rel]
     return;
-  WS_ASSERT(seen & LOCKED);
+  WS_REQUIRE(seen & LOCKED, "ws_mutex_unlock", "the mutex is not locked");
   ws_lot_unpark(mutex, 1, hand_over, mutex);
 }
 

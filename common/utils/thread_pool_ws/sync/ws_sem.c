@@ -12,10 +12,14 @@
 
 #define WAITED 1u
 #define UNIT 2u
+/// The sum would overflow, and look small.
+#define REQUIRE_ROOM(call, units, before)                                                                    \
+  WS_REQUIRE((uint64_t)(before) + (units) <= WS_SEM_UNITS_MAX, call,                                         \
+             "%u units on top of %u: a semaphore holds %u at most", units, before, WS_SEM_UNITS_MAX)
 
 void ws_sem_init(ws_sem_t *sem, uint32_t units)
 {
-  WS_ASSERT(units <= WS_SEM_UNITS_MAX);
+  REQUIRE_ROOM("ws_sem_init", units, 0u);
   ws_store_relaxed(ws_sync_word(&sem->word), units * UNIT); // relaxed: the caller has the semaphore to itself
 }
 
@@ -61,7 +65,7 @@ static void count(ws_au32_t *word, uint32_t units, bool waited)
 {
   uint32_t seen = ws_load_relaxed(word), next; // relaxed: the CAS decides
   do {
-    WS_ASSERT(seen / UNIT + units <= WS_SEM_UNITS_MAX);
+    REQUIRE_ROOM("ws_sem_post", units, seen / UNIT);
     next = (seen & ~WAITED) + units * UNIT + (waited ? WAITED : 0);
   } while (!ws_cas_acq_rel(word, &seen, next)); // [edge SYNC acq_rel]
 }
@@ -77,9 +81,9 @@ void ws_sem_post(ws_sem_t *sem, uint32_t units)
 {
   ws_au32_t *word = ws_sync_word(&sem->word);
   uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
-  WS_ASSERT(units <= WS_SEM_UNITS_MAX);
+  REQUIRE_ROOM("ws_sem_post", units, seen / UNIT);
   while (!(seen & WAITED)) {
-    WS_ASSERT(seen / UNIT + units <= WS_SEM_UNITS_MAX);
+    REQUIRE_ROOM("ws_sem_post", units, seen / UNIT);
     if (ws_cas_acq_rel(word, &seen, seen + units * UNIT)) // [edge SYNC acq_rel]
       return;
   }

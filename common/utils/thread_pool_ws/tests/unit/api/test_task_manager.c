@@ -232,16 +232,16 @@ static void free_inside(void)
 
 static void invalid_use_ends_the_process(void)
 {
-  CU_ASSERT(dies_with(init_null, "init_task_manager: man is NULL"));
-  CU_ASSERT(dies_with(init_none, "init_task_manager: num_threads is 0"));
-  CU_ASSERT(dies_with(init_too_many, "init_task_manager: Invalid argument"));
+  CU_ASSERT(dies_with(init_null, "init_task_manager(): man is NULL"));
+  CU_ASSERT(dies_with(init_none, "init_task_manager(): num_threads is 0"));
+  CU_ASSERT(dies_with(init_too_many, "init_task_manager(): Invalid argument"));
   CU_ASSERT(dies_with(init_too_many, "workers"));
-  CU_ASSERT(dies_with(async_null, "async_task_manager: man is NULL"));
-  CU_ASSERT(dies_with(async_without_func, "async_task_manager: task.func is NULL"));
-  CU_ASSERT(dies_with(free_twice, "free_task_manager: man has been freed"));
-  CU_ASSERT(dies_with(wait_null, "wait_all_task_manager: man is NULL"));
-  CU_ASSERT(dies_with(wait_inside, "wait_all_task_manager: called inside a task of man"));
-  CU_ASSERT(dies_with(free_inside, "free_task_manager: called inside a task of man"));
+  CU_ASSERT(dies_with(async_null, "async_task_manager(): man is NULL"));
+  CU_ASSERT(dies_with(async_without_func, "async_task_manager(): task.func is NULL"));
+  CU_ASSERT(dies_with(free_twice, "free_task_manager(): man has been freed"));
+  CU_ASSERT(dies_with(wait_null, "wait_all_task_manager(): man is NULL"));
+  CU_ASSERT(dies_with(wait_inside, "wait_all_task_manager(): called inside a task of man"));
+  CU_ASSERT(dies_with(free_inside, "free_task_manager(): called inside a task of man"));
 }
 
 TEST_MAIN("task_manager", TEST_CASE(runs_each_task_once), TEST_CASE(waits_for_tasks_of_tasks),

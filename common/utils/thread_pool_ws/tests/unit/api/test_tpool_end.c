@@ -359,7 +359,7 @@ static void destroy_inside(void)
 
 static void destroy_in_a_job_ends_the_process(void)
 {
-  CU_ASSERT(dies_with(destroy_inside, "tpool_destroy: called inside a job of pool"));
+  CU_ASSERT(dies_with(destroy_inside, "tpool_destroy(): called inside a job of pool"));
 }
 
 static void begin_and_end(void)

@@ -10,6 +10,7 @@
 
 #include "../../../include/ws_trace.h"
 #include "../../support/ws_test.h"
+#include "../api/api_death.h"
 
 static void settings_that_are_null(void)
 {
@@ -124,6 +125,60 @@ static void groups_beyond_their_range(void)
     CU_ASSERT_EQUAL(test_in_child(complete_too_many, completed[i]), 128 + SIGABRT);
 }
 
+static void init_group_too_large(void)
+{
+  ws_group_init(&(ws_group_t){0}, WS_GROUP_UNITS_MAX + 1u);
+}
+
+static void add_to_full_group(void)
+{
+  ws_group_t group;
+  ws_group_init(&group, WS_GROUP_UNITS_MAX);
+  ws_group_add(&group, 1);
+}
+
+static void add_far_too_many(void)
+{
+  ws_group_t group;
+  ws_group_init(&group, 5);
+  ws_group_add(&group, UINT32_MAX);
+}
+
+static void complete_twice(void)
+{
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  ws_group_complete(&group, 1);
+  ws_group_complete(&group, 1);
+}
+
+static void await_nothing(void)
+{
+  ws_pool_await(NULL, NULL, NULL);
+}
+
+static void destroy_it(void *pool)
+{
+  ws_pool_destroy(pool);
+}
+
+static void destroy_in_a_task(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  test_push(pool, destroy_it, pool, NULL);
+  ws_pool_wait(pool);
+}
+
+static void messages_name_the_call(void)
+{
+  CU_ASSERT(dies_with(init_group_too_large, "ws_group_init(): 1073741824 units on top of 0"));
+  CU_ASSERT(dies_with(add_to_full_group, "ws_group_add(): 1 units on top of 1073741823"));
+  CU_ASSERT(dies_with(add_far_too_many, "ws_group_add(): 4294967295 units on top of 5"));
+  CU_ASSERT(dies_with(complete_twice, "ws_group_complete(): 1 to complete, but the group waits for 0"));
+  CU_ASSERT(dies_with(await_nothing, "ws_pool_await(): event, its ready or its sleep is NULL"));
+  CU_ASSERT(dies_with(destroy_in_a_task, "ws_pool_destroy(): called inside a task or a fiber of the pool"));
+}
+
 static int create_with_stack(void *bytes)
 {
   pthread_attr_t attr;
@@ -160,4 +215,4 @@ static void stacks_that_are_too_small(void)
 TEST_MAIN("misuse", TEST_CASE(settings_that_are_null), TEST_CASE(texts_that_are_null),
           TEST_CASE(tasks_without_a_function), TEST_CASE(pools_that_are_null),
           TEST_CASE(statistics_for_nobody), TEST_CASE(groups_beyond_their_range),
-          TEST_CASE(stacks_that_are_too_small))
+          TEST_CASE(messages_name_the_call), TEST_CASE(stacks_that_are_too_small))

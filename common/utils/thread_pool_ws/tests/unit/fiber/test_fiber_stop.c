@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_stop.c
 /// A pool stops while fibers are queued, run, or are parked.
+#define _GNU_SOURCE // memfd_create
+#include "../api/api_death.h"
 #include "fiber_scene.h"
 
 static void write_x(void *unused)
@@ -236,6 +238,24 @@ static void test_event(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_stop", TEST_CASE(test_abort), TEST_CASE(test_drain_parked),
+static void destroy_it(void *unused)
+{
+  (void)unused;
+  ws_pool_destroy(scene.pool);
+}
+
+static void destroy_in_a_fiber(void)
+{
+  scene_begin(1);
+  push_fiber(destroy_it, NULL, NULL);
+  ws_pool_wait(scene.pool);
+}
+
+static void test_destroy_inside(void)
+{
+  CU_ASSERT(dies_with(destroy_in_a_fiber, "ws_pool_destroy(): called inside a task or a fiber of the pool"));
+}
+
+TEST_MAIN("fiber_stop", TEST_CASE(test_destroy_inside), TEST_CASE(test_abort), TEST_CASE(test_drain_parked),
           TEST_CASE(test_drain_from_outside), TEST_CASE(test_abort_parked), TEST_CASE(test_group_by_hand),
           TEST_CASE(test_event))

@@ -352,14 +352,14 @@ static void no_parties(void)
 
 static void test_misuse(void)
 {
-  CU_ASSERT(dies_with(unlock_free, "assertion failed"));
-  CU_ASSERT(dies_with(post_too_many, "assertion failed"));
-  CU_ASSERT(dies_with(count_too_far, "assertion failed"));
-  CU_ASSERT(dies_with(no_parties, "assertion failed"));
-  CU_ASSERT(dies_with(post_far_too_many, "assertion failed"));
-  CU_ASSERT(dies_with(init_too_many, "assertion failed"));
-  CU_ASSERT(dies_with(too_many_parties, "assertion failed"));
-  CU_ASSERT(dies_with(wait_at_no_barrier, "assertion failed"));
+  CU_ASSERT(dies_with(unlock_free, "ws_mutex_unlock(): the mutex is not locked"));
+  CU_ASSERT(dies_with(post_too_many, "ws_sem_post(): 1 units on top of 1073741823"));
+  CU_ASSERT(dies_with(count_too_far, "ws_latch_count_down(): 2 to count down, but the latch waits for 1"));
+  CU_ASSERT(dies_with(no_parties, "ws_barrier_init(): 0 parties"));
+  CU_ASSERT(dies_with(post_far_too_many, "ws_sem_post(): 4294967295 units on top of 2"));
+  CU_ASSERT(dies_with(init_too_many, "ws_sem_init(): 1073741824 units on top of 0"));
+  CU_ASSERT(dies_with(too_many_parties, "ws_barrier_init(): 2147483648 parties"));
+  CU_ASSERT(dies_with(wait_at_no_barrier, "ws_barrier_wait(): the barrier has 0 parties"));
 }
 
 TEST_MAIN("sync", TEST_CASE(test_misuse), TEST_CASE(test_exclusion), TEST_CASE(test_mutex_order),
