@@ -6,6 +6,7 @@ set(WS_CORE_SOURCES
   os/ws_os_affinity.c
   os/ws_os_linux.c
   os/ws_os_node.c
+  os/ws_os_online.c
   os/ws_os_quota.c
   os/ws_relax.c
   queue/ws_deque.c

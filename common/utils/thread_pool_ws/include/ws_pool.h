@@ -30,7 +30,9 @@
 /// thread of your own.
 /// The library does not keep a floating worker on a CPU: taskset and cpusets apply to it as to any thread.
 ///
-/// "The process's mask" below is the CPU affinity of the thread that creates the pool.
+/// "The process's mask" below is the CPU affinity of the thread that creates the pool. Where the kernel
+/// refuses to name it (a seccomp filter), it means the online CPUs, pin_step has no effect, and the creation
+/// of a pool gives a warning.
 /// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
 #ifndef WS_POOL_H
 #define WS_POOL_H
@@ -239,8 +241,8 @@ int ws_settings_spin_text(ws_settings_t *settings, const char *text);
 int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 
 /// @brief Create a pool and start its workers. Returns when all have started.
-/// A resource that cannot be obtained (thread, CPU, class) gives a warning and shows in ws_pool_stats(); the
-/// pool works with the rest.
+/// A resource that cannot be obtained (thread, CPU, class, the process's mask) gives a warning and shows in
+/// ws_pool_stats(); the pool works with the rest.
 /// @param pool      out; set to NULL on error
 /// @param settings  copied: not used after the call
 /// @return 0
@@ -370,7 +372,7 @@ int32_t ws_worker_index(void);
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 
 /// @brief Free the pool. If it still runs, stop it first with WS_STOP_DRAIN. Ignores NULL. A call inside a
-/// task of the pool ends the process with a message.
+/// task or a fiber of the pool ends the process with a message.
 /// @threads   one caller; no other thread may use @p pool any more, nor wait in it
 void ws_pool_destroy(ws_pool_t *pool);
 

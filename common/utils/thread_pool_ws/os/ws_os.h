@@ -30,6 +30,9 @@ void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 /// Read a small file, without memory from the heap. @return whether anything was read; @p text ends with 0
 bool ws_os_read(const char *path, char *text, size_t bytes);
 
+/// Take the first range off a list of the kernel, "0-3,8". @return false = there is none
+bool ws_os_next_range(char **list, uint32_t *first, uint32_t *last);
+
 /// Monotonic time.
 uint64_t ws_os_now_ns(void);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false if unknown
@@ -55,7 +58,8 @@ int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 
 /// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno; @p set is allocated
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);
-/// CPUs that the process may use now: the caller's. @return 0 or -errno; @p set is allocated
+/// CPUs that the process may use now: the caller's. @return 0; a positive error number: the kernel refuses to
+/// name them (a seccomp filter), @p set has the online CPUs; -ENOMEM. Unless -ENOMEM, @p set is allocated
 int ws_os_process_cpus(ws_cpuset_t *set);
 /// @return the number of these CPUs, without memory from the heap; 0 = unknown
 uint32_t ws_os_process_cpu_count(void);

@@ -155,11 +155,6 @@ int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
   return -EINVAL;
 }
 
-int ws_os_process_cpus(ws_cpuset_t *set)
-{
-  return ws_os_thread_cpus(0, set);
-}
-
 uint32_t ws_os_process_cpu_count(void)
 {
   unsigned long mask[1024 / sizeof(unsigned long)] = {0}; // 8192 CPUs

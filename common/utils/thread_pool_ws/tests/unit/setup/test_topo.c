@@ -17,9 +17,14 @@
 int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 static int32_t far_cpu = -1;
+static int refused; ///< the error number of a seccomp filter; 0 = there is none
 
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
+  if (refused) {
+    errno = refused;
+    return -1;
+  }
   if (far_cpu < 0)
     return __real_sched_getaffinity(pid, bytes, set);
   if (bytes < 4096 / 8) {
@@ -30,6 +35,22 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
   CPU_SET_S(0, bytes, set);
   CPU_SET_S((size_t)far_cpu, bytes, set);
   return 0;
+}
+
+/// Linked with --wrap=ws_os_read: the kernel's list of online CPUs.
+bool __real_ws_os_read(const char *path, char *text, size_t bytes);
+bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
+static const char *online; ///< NULL = there is none
+
+bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
+{
+  if (!strstr(path, "cpu/online"))
+    return __real_ws_os_read(path, text, bytes);
+  if (!online)
+    return false;
+  strncpy(text, online, bytes - 1);
+  text[bytes - 1] = '\0';
+  return true;
 }
 
 /// Linked with --wrap=ws_os_quota_cpus.
@@ -196,8 +217,39 @@ static void machine_with_over_1024_cpus(void)
   far_cpu = -1;
 }
 
+/// The kernel refuses to name the process's CPUs: a pool works with the online ones, and says so once.
+static void cpus_that_are_refused(void)
+{
+  static const struct {
+    int error;
+    const char *list;
+    uint32_t count;
+  } cases[] = {{EPERM, "0-2,70\n", 4}, {ENOSYS, "0\n", 1}, {EPERM, "\n", 1}, {EPERM, NULL, 1}};
+  for (uint32_t i = 0; i < TEST_COUNT(cases); i++) {
+    ws_settings_t settings = test_settings(3);
+    refused = cases[i].error;
+    online = cases[i].list;
+    settings.pin_step = 1;
+    ws_pool_t *pool = test_create(&settings);
+    CU_ASSERT_EQUAL(test_warnings.count, 1);
+    CU_ASSERT_EQUAL(test_warnings_with(strerror(cases[i].error)), 1);
+    CU_ASSERT_EQUAL(pool->cpus, cases[i].count);
+    CU_ASSERT_EQUAL(test_stats(pool).workers, 3);
+    CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, 0);
+    ws_au64_t count = {0};
+    for (uint32_t task = 0; task < 100; task++)
+      test_push(pool, test_count_task, &count, NULL);
+    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+    CU_ASSERT_EQUAL(test_value(&count), 100);
+    test_destroy(pool);
+    ws_settings_default(&settings);
+    CU_ASSERT_EQUAL(settings.workers, cases[i].count);
+    refused = 0;
+  }
+}
+
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
           TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
               TEST_CASE(quota_bounds_the_pools_cpus),
           TEST_CASE(every_other_worker_is_a_victim_once), TEST_CASE(workers_on_one_cpu_come_first),
-          TEST_CASE(machine_with_over_1024_cpus))
+          TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused))
