@@ -33,7 +33,7 @@ static ws_waiter_t *end_due(uint64_t now_ns)
 /// The caller holds the lock. @return when the thread has to do something; UINT64_MAX = never
 static uint64_t next_ns(void)
 {
-  const uint64_t trim_ns = ws_fiber_process.trim_due_ns;
+  const uint64_t trim_ns = ws_fiber_process.trims ? 0 : ws_fiber_process.trim_due_ns;
   const uint64_t wait_ns = ws_alarm_heap_first_ns(&ws_fiber_process.alarms);
   return trim_ns != 0 && trim_ns < wait_ns ? trim_ns : wait_ns;
 }
@@ -41,52 +41,13 @@ static uint64_t next_ns(void)
 /// The caller holds the lock. @return whether stacks may be idle for long
 static bool take_trim(uint64_t now_ns)
 {
-  const bool is_due = ws_fiber_process.trim_due_ns != 0 && ws_fiber_process.trim_due_ns <= now_ns;
-  if (is_due)
-    ws_fiber_process.trim_due_ns = 0;
-  return is_due;
-}
-
-/// Give memory of idle stacks back, and note when to look again.
-static void trim(uint64_t now_ns)
-{
-  const uint64_t again_ns = ws_stack_trim(now_ns);
-  pthread_mutex_lock(&ws_fiber_process.alarm_lock);
-  if (ws_fiber_process.trim_due_ns == 0)
-    ws_fiber_process.trim_due_ns = again_ns;
-  pthread_mutex_unlock(&ws_fiber_process.alarm_lock);
-}
-
-static void *run(void *unused)
-{
-  (void)unused;
-  ws_fiber_process_unpin();
-  ws_os_timer_slack(1);
   ws_fiber_process_t *process = &ws_fiber_process;
-  for (;;) {
-    const uint64_t now_ns = ws_os_now_ns();
-    pthread_mutex_lock(&process->alarm_lock);
-    ws_waiter_t *removed = end_due(now_ns);
-    const bool trims = take_trim(now_ns);
-    const uint64_t until_ns = removed || trims ? 0 : next_ns(); // 0: it looks again before it sleeps
-    process->alarm_sleeps_until_ns = until_ns;
-    const uint32_t seen = ws_load_relaxed(&process->alarm_changed); // relaxed: it changes under the lock
-    pthread_mutex_unlock(&process->alarm_lock);
-    ws_resume(removed);
-    if (trims)
-      trim(now_ns);
-    else if (until_ns != 0)
-      ws_os_futex_wait_until(&process->alarm_changed, seen, until_ns == UINT64_MAX ? 0 : until_ns);
-  }
-  return NULL;
-}
-
-/// The caller holds the lock.
-static bool start(void)
-{
-  if (!ws_fiber_process.alarm_runs)
-    ws_fiber_process.alarm_runs = ws_fiber_process_thread("ws_alarm", run, NULL) == 0;
-  return ws_fiber_process.alarm_runs;
+  const bool is_due = !process->trims && process->trim_due_ns != 0 && process->trim_due_ns <= now_ns;
+  if (!is_due)
+    return false;
+  process->trim_due_ns = 0;
+  process->trims = true;
+  return true;
 }
 
 /// The caller holds the lock. @return whether the thread must be woken: it sleeps for longer
@@ -104,15 +65,78 @@ static void wake(void)
   ws_os_futex_wake(&ws_fiber_process.alarm_changed, 1);
 }
 
+/// Stacks have been trimmed. @param again_ns  when to look again; 0 = not at all
+static void end_trim(uint64_t again_ns)
+{
+  ws_fiber_process_t *process = &ws_fiber_process;
+  pthread_mutex_lock(&process->alarm_lock);
+  process->trims = false;
+  if (process->trim_due_ns == 0)
+    process->trim_due_ns = again_ns;
+  const bool wakes = process->trim_due_ns != 0 && announce(process->trim_due_ns);
+  pthread_mutex_unlock(&process->alarm_lock);
+  if (wakes)
+    wake();
+}
+
+/// A thread that gives memory of idle stacks back, and ends. It may take long, for thousands of stacks, and
+/// must keep neither time limits nor workers waiting: it has the normal class, unlike its creator.
+static void *trim(void *unused)
+{
+  ws_service_t self = {.thread = pthread_self()};
+  ws_service_serve(&self, 0);
+  end_trim(ws_stack_trim(ws_os_now_ns()));
+  return unused;
+}
+
+static void begin_trim(void)
+{
+  pthread_t thread;
+  if (ws_service_thread(&thread, "ws_trim", trim, NULL) != 0)
+    end_trim(ws_os_now_ns() + WS_STACK_IDLE_NS); // perhaps there is a thread then
+}
+
+static void *run(void *unused)
+{
+  (void)unused;
+  ws_service_unpin();
+  ws_os_timer_slack(1);
+  ws_fiber_process_t *process = &ws_fiber_process;
+  for (;;) {
+    const uint64_t now_ns = ws_os_now_ns();
+    pthread_mutex_lock(&process->alarm_lock);
+    ws_waiter_t *removed = end_due(now_ns);
+    const bool trims = take_trim(now_ns);
+    const uint64_t until_ns = removed || trims ? 0 : next_ns(); // 0: it looks again before it sleeps
+    process->alarm_sleeps_until_ns = until_ns;
+    const uint32_t seen = ws_load_relaxed(&process->alarm_changed); // relaxed: it changes under the lock
+    pthread_mutex_unlock(&process->alarm_lock);
+    ws_resume(removed);
+    if (trims)
+      begin_trim();
+    else if (until_ns != 0)
+      ws_os_futex_wait_until(&process->alarm_changed, seen, until_ns == UINT64_MAX ? 0 : until_ns);
+  }
+  return NULL;
+}
+
+/// The caller holds the lock.
+static bool start(void)
+{
+  return ws_service_start(&ws_fiber_process.alarm, "ws_alarm", run, NULL) == 0;
+}
+
 bool ws_alarm_add(ws_waiter_t *waiter)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
   pthread_mutex_lock(&process->alarm_lock);
   const bool added = start() && ws_alarm_heap_add(&process->alarms, waiter);
   const bool wakes = added && announce(waiter->deadline_ns);
+  const int error = added ? ws_service_serve(&process->alarm, ws_service_priority(waiter->fiber)) : 0;
   pthread_mutex_unlock(&process->alarm_lock);
   if (wakes)
     wake();
+  ws_service_warn("ws_alarm", waiter->fiber, error);
   return added;
 }
 
@@ -132,6 +156,7 @@ void ws_alarm_trim(void)
   if (process->trim_due_ns == 0 && start()) {
     process->trim_due_ns = ws_os_now_ns() + WS_STACK_IDLE_NS;
     wakes = announce(process->trim_due_ns);
+    ws_service_serve(&process->alarm, 0);
   }
   pthread_mutex_unlock(&process->alarm_lock);
   if (wakes)

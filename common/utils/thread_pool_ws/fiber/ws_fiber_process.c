@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_fiber_process.c
 /// ws_fiber_process.h.
-#define _GNU_SOURCE // pthread_setname_np
 #include "ws_fiber_process.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "../os/ws_os.h"
 #include "../pool/ws_process.h"
@@ -70,26 +68,6 @@ static void begin(void)
 void ws_fiber_process_begin(void)
 {
   pthread_once(&ws_fiber_process.once, begin);
-}
-
-int ws_fiber_process_thread(const char *name, void *(*func)(void *arg), void *arg)
-{
-  pthread_t thread;
-  const int error = ws_os_thread_create(&thread, func, arg);
-  if (error != 0)
-    return -error;
-  pthread_setname_np(thread, name);
-  pthread_detach(thread);
-  return 0;
-}
-
-void ws_fiber_process_unpin(void)
-{
-  ws_cpuset_t set;
-  if (ws_os_thread_cpus(getpid(), &set) < 0)
-    return;
-  ws_os_allow(&set);
-  ws_os_cpuset_free(&set);
 }
 
 void ws_fiber_enroll(ws_fiber_thread_t *thread)

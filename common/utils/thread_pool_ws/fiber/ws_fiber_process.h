@@ -11,6 +11,7 @@
 #include "../include/ws_sync.h"
 #include "ws_alarm_heap.h"
 #include "ws_fiber_types.h"
+#include "ws_service.h"
 
 #define WS_LOT_BUCKETS 256u
 #define WS_CANCEL_LOCKS 16u
@@ -61,12 +62,14 @@ typedef struct {
 
   pthread_mutex_t alarm_lock;     ///< of the next fields
   ws_alarm_heap_t alarms;         ///< waits of fibers with a time limit
-  bool alarm_runs;                ///< the thread has been started
+  ws_service_t alarm;             ///< the thread
   uint64_t alarm_sleeps_until_ns; ///< the thread looks again then, or before
-  uint64_t trim_due_ns;           ///< when it looks for stacks to trim; 0 = not at all
+  uint64_t trim_due_ns;           ///< when it has stacks trimmed; 0 = not at all
+  bool trims;                     ///< a thread trims them right now
   ws_au32_t alarm_changed;        ///< S futex of that thread: it must look before
 
-  pthread_mutex_t reactor_lock; ///< of the start of ws_reactor.c
+  pthread_mutex_t reactor_lock; ///< of the start of ws_reactor.c, and of the next field
+  ws_service_t reactor_thread;
   ws_au32_t reactor;            ///< S its epoll descriptor, from 1; 0 = it has not begun
 
   pthread_mutex_t stack_lock; ///< of the next fields
@@ -105,13 +108,6 @@ ws_fiber_thread_t *ws_fiber_thread(void);
 
 /// @brief Set up the process's state, once. @threads any
 void ws_fiber_process_begin(void);
-
-/// @brief Start a thread of the library's own, which never ends. @return 0 or -errno
-int ws_fiber_process_thread(const char *name, void *(*func)(void *arg), void *arg);
-
-/// @brief Such a thread calls this first. It was made by some worker, which may be pinned: have it run where
-/// the process's first thread may.
-void ws_fiber_process_unpin(void);
 
 /// @brief The calling thread uses the library: number it, and have its give_back() and disarm() called at its
 /// end.

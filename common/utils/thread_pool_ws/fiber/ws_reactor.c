@@ -17,7 +17,7 @@ static void *run(void *epoll_arg)
 {
   const int epoll = (int)(intptr_t)epoll_arg;
   struct epoll_event event[EVENTS_AT_ONCE];
-  ws_fiber_process_unpin();
+  ws_service_unpin();
   for (;;) {
     const int count = epoll_wait(epoll, event, EVENTS_AT_ONCE, -1);
     if (count < 0 && errno != EINTR)
@@ -34,7 +34,8 @@ static int start(void)
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0)
     return -errno;
-  const int result = ws_fiber_process_thread("ws_reactor", run, (void *)(intptr_t)epoll);
+  const int result =
+      ws_service_start(&ws_fiber_process.reactor_thread, "ws_reactor", run, (void *)(intptr_t)epoll);
   if (result == 0)
     ws_store_relaxed(&ws_fiber_process.reactor, (uint32_t)epoll + 1); // relaxed: nothing else is read by it
   else
@@ -45,12 +46,17 @@ static int start(void)
 int ws_reactor_begin(void)
 {
   ws_au32_t *reactor = &ws_fiber_process.reactor;
-  if (ws_load_relaxed(reactor) != 0) // relaxed: as above
+  ws_service_t *service = &ws_fiber_process.reactor_thread;
+  const ws_fiber_t *fiber = ws_fiber_here();
+  const uint32_t priority = ws_service_priority(fiber);
+  if (ws_load_relaxed(reactor) != 0 && !ws_service_must_rise(service, priority)) // relaxed: as above
     return 0;
   ws_fiber_process_begin();
   pthread_mutex_lock(&ws_fiber_process.reactor_lock);
   const int result = ws_load_relaxed(reactor) != 0 ? 0 : start(); // relaxed: under the lock
+  const int error = result == 0 ? ws_service_serve(service, priority) : 0;
   pthread_mutex_unlock(&ws_fiber_process.reactor_lock);
+  ws_service_warn("ws_reactor", fiber, error);
   return result;
 }
 

@@ -17,7 +17,8 @@
 /// One thread for the process waits for all descriptors, with epoll. It is made, and one descriptor opened
 /// (close-on-exec), at the first wait for a descriptor that is not ready; both last as long as the process. A
 /// program that closes descriptors which it did not open must leave that one open: the process ends with a
-/// message otherwise.
+/// message otherwise. The class of that thread: ws_fiber.h. A thread that waits outside fibers raises it with
+/// its own priority, as a pool does; a warning then goes to stderr.
 ///
 /// Several waits for one descriptor are allowed, for the same events or for others, such as one to read and
 /// one to write. An event wakes all of them: those that are not ready wait again. So the time of an event

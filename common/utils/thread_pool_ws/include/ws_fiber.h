@@ -37,6 +37,11 @@
 /// message on stderr names the fiber. Then, and for any other cause, the handler acts that the program had
 /// installed before. A handler that the program installs later replaces this one. A library that contains
 /// this code must not be unloaded (dlclose): its thread for time limits, ws_alarm, never ends.
+/// That thread, and ws_reactor of ws_fd.h, have a real-time priority one above that of the highest real-time
+/// pool whose fibers have waited for them, 99 at most; without such a pool they have the normal class. If the
+/// system refuses (RLIMIT_RTPRIO), they take the pool's own priority, and settings.warn of the pool is called
+/// once for each. Then, and with a priority of 99, fibers that yield without end delay the time limits of
+/// others on the CPU that both use.
 ///
 /// A fiber counts as a task of its pool until its function returns: ws_pool_wait() and WS_STOP_DRAIN wait for
 /// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: they count as skipped,

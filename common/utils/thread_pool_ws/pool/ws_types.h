@@ -174,6 +174,7 @@ struct ws_worker_s {
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats
   bool realtime; ///< I
+  uint32_t priority; ///< I its real-time priority; 0 = another class
   int32_t tid; ///< I
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
@@ -307,6 +308,7 @@ struct ws_pool_s {
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
   ws_au32_t resumers; ///< S futex of a stop: 2 for each thread that continues a fiber here; 1 = a stop waits
   uint32_t pinned, realtime, requested; ///< I for statistics
+  uint32_t priority; ///< I highest real-time priority of a worker; 0 = none has one
   uint32_t warned; ///< I causes already warned about, during creation
   void *block; ///< I one mapping: workers, lanes, first rings
   size_t block_bytes; ///< I

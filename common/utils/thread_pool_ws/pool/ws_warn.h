@@ -4,11 +4,13 @@
 #ifndef WS_WARN_H
 #define WS_WARN_H
 
+#include "../base/ws_base.h"
 #include "../include/ws_pool.h"
 
 /// @brief Pass a message to settings->warn, or to stderr where that is NULL.
 /// @param format  as printf, one line without its end; cut at 255 characters
-void ws_warn(const ws_settings_t *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+WS_FOR_FIBERS void ws_warn(const ws_settings_t *settings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /// @brief The default of settings->warn.
 void ws_warn_on_stderr(void *unused, const char *message);

@@ -38,12 +38,13 @@ static void set_class(ws_worker_t *worker)
   worker->class_error = pthread_setschedparam(pthread_self(), policy, &param);
 }
 
-static bool is_realtime(void)
+static void read_class(ws_worker_t *worker)
 {
   struct sched_param obtained;
   int policy = SCHED_OTHER;
-  pthread_getschedparam(pthread_self(), &policy, &obtained);
-  return policy == SCHED_RR || policy == SCHED_FIFO;
+  pthread_getschedparam(worker->thread, &policy, &obtained);
+  worker->realtime = policy == SCHED_RR || policy == SCHED_FIFO;
+  worker->priority = worker->realtime ? (uint32_t)obtained.sched_priority : 0;
 }
 
 /// Runs on the worker's thread, before its first task.
@@ -59,7 +60,7 @@ static void set_up(ws_worker_t *worker)
   worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
   set_class(worker);
   worker->slack_ns = ws_os_timer_slack(1);
-  worker->realtime = is_realtime();
+  read_class(worker);
   ws_queue_touch(&worker->queue);
   ws_store_relaxed(&worker->state_since_ns, ws_os_now_ns()); // relaxed: a statistic
   ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
@@ -127,11 +128,13 @@ static bool is_pinned(const ws_worker_t *worker)
   return pinned;
 }
 
-/// The host's threads get their CPU from their creator, after their start: check whether they got it.
-static void check_pins(struct ws_pool_s *pool)
+/// The host's threads get their CPU and class from their creator, maybe after their start: look at what they
+/// got.
+static void check_host(struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->workers && pool->settings.thread_create; i++) {
     ws_worker_t *worker = pool->worker[i];
+    read_class(worker);
     if (worker->cpu >= 0 && !is_pinned(worker))
       worker->pin_error = -EPERM;
   }
@@ -172,6 +175,7 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
       warn_class(pool, worker->class_error);
     pool->pinned += worker->cpu >= 0;
     pool->realtime += worker->realtime;
+    pool->priority = worker->priority > pool->priority ? worker->priority : pool->priority;
   }
 }
 
@@ -202,7 +206,7 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
   }
   wait_for(&pool->started, running);
   pool->workers = running;
-  check_pins(pool);
+  check_host(pool);
   report(pool, cpu);
 }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_service.c
+/// ws_service.h.
+#define _GNU_SOURCE // pthread_setname_np
+#include "ws_service.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../os/ws_os.h"
+#include "../pool/ws_warn.h"
+
+#define PRIORITY_MAX 99u
+
+int ws_service_thread(pthread_t *thread, const char *name, void *(*func)(void *arg), void *arg)
+{
+  const int error = ws_os_thread_create(thread, func, arg);
+  if (error != 0)
+    return -error;
+  pthread_setname_np(*thread, name);
+  pthread_detach(*thread);
+  return 0;
+}
+
+int ws_service_start(ws_service_t *service, const char *name, void *(*func)(void *arg), void *arg)
+{
+  const int result = service->runs ? 0 : ws_service_thread(&service->thread, name, func, arg);
+  service->runs = result == 0;
+  return result;
+}
+
+void ws_service_unpin(void)
+{
+  ws_cpuset_t set;
+  if (ws_os_thread_cpus(getpid(), &set) < 0)
+    return;
+  ws_os_allow(&set);
+  ws_os_cpuset_free(&set);
+}
+
+uint32_t ws_service_priority(const ws_fiber_t *fiber)
+{
+  if (fiber)
+    return fiber->pool->priority;
+  int policy;
+  struct sched_param param;
+  const bool known = pthread_getschedparam(pthread_self(), &policy, &param) == 0;
+  return known && (policy == SCHED_FIFO || policy == SCHED_RR) ? (uint32_t)param.sched_priority : 0;
+}
+
+static int set_class(pthread_t thread, uint32_t priority)
+{
+  const struct sched_param param = {.sched_priority = (int)priority};
+  return pthread_setschedparam(thread, priority > 0 ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
+int ws_service_serve(ws_service_t *service, uint32_t priority)
+{
+  if (!ws_service_must_rise(service, priority))
+    return 0;
+  ws_store_relaxed(&service->served, priority + 1); // relaxed: under the lock
+  const uint32_t above = priority == 0 ? 0 : priority < PRIORITY_MAX ? priority + 1 : PRIORITY_MAX;
+  const int error = set_class(service->thread, above);
+  if (error == 0)
+    return 0;
+  if (above > priority)
+    set_class(service->thread, priority); // RLIMIT_RTPRIO may end at the pool's own
+  const bool first = !service->warned;
+  service->warned = true;
+  return first ? error : 0;
+}
+
+void ws_service_warn(const char *name, const ws_fiber_t *fiber, int error)
+{
+  static const ws_settings_t none;
+  if (error != 0)
+    ws_warn(fiber ? &fiber->pool->settings : &none,
+            "%s cannot have a priority above those that it serves (%s): one that never sleeps delays it",
+            name, error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(error));
+}
