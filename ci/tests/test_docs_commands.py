@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "ci"))
 
-from preflight.folder import NAME, VARIABLE  # noqa: E402
+from preflight.folder import NAME, PATCHES, VARIABLE  # noqa: E402
 from preflight.tree import TO_BUILD  # noqa: E402
 
 DOCUMENTS = (
@@ -36,6 +36,8 @@ BUILD_OAI = {
     "--cmake-opt": 1,
 }
 GIVEN = {"OAI": "/oai", "WS": str(ROOT)}
+PLACEHOLDERS = {"<OAI>": "/oai", "<OAI directory>": "/oai", "<here>": str(ROOT)}
+OAI_TARGETS = Path(GIVEN["OAI"], "cmake_targets")
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -47,6 +49,8 @@ def commands(document: str) -> Iterator[list[str]]:
     variables: dict[str, str] = {}
     for block in blocks((ROOT / document).read_text(encoding="utf-8")):
         for line in block.replace("\\\n", " ").splitlines():
+            for placeholder, path in PLACEHOLDERS.items():
+                line = line.replace(placeholder, path)
             for text in re.sub(r"(^|\s)#.*", "", line).split("&&"):
                 try:
                     words = shlex.split(re.sub(r"\$(\w+)", lambda v: variables.get(v[1], v[0]), text))
@@ -80,8 +84,10 @@ class DocumentedCommands(unittest.TestCase):
                 if "-I" not in given:
                     self.assertIn("-d", given)  # else old and new are in one folder
                 hooked = any(VARIABLE in word for word in words)
+                patched = any(f"{PATCHES}=" in word for word in words)
                 if given.get("-d") in (NAME, "old"):
                     self.assertEqual(hooked, given["-d"] == NAME)
+                    self.assertFalse(patched, "reconfigures a build that others compare")
         self.assertGreaterEqual(seen, 5)
 
     def test_options_of_cmake(self) -> None:
@@ -96,11 +102,10 @@ class DocumentedCommands(unittest.TestCase):
         for document, words in all_commands():
             for path in re.findall(rf"{VARIABLE}=(\S+)", " ".join(words)):
                 with self.subTest(document=document):
-                    path = path.replace("<here>", str(ROOT))
                     self.assertEqual(Path(path), ROOT / "cmake_targets" / "thread_pool_ws.cmake")
 
     def test_programs_of_this_project(self) -> None:
-        programs = {words[0] for _, words in all_commands() if str(ROOT) in words[0] or "/" in words[0]}
+        programs = {words[0] for _, words in all_commands()}
         ours = {program for program in programs if program.startswith((str(ROOT), "ci/", "nr_ulsim_bench/"))}
         self.assertGreaterEqual(len(ours), 2)
         for program in ours:
@@ -110,6 +115,24 @@ class DocumentedCommands(unittest.TestCase):
     def test_targets_are_those_of_preflight(self) -> None:
         told = [words[words.index("--target") + 1 :] for _, words in all_commands() if "--target" in words]
         self.assertEqual(told, [list(TO_BUILD)] * 2)
+
+    def test_folders_that_are_entered(self) -> None:
+        """Commands enter OAI's cmake_targets, a build folder that was made there before, or a folder here."""
+        entered = 0
+        for document in DOCUMENTS:
+            here, made = Path("/nowhere"), {OAI_TARGETS}
+            for words in commands(document):
+                if words[0] == "./build_oai" and "-d" in words:
+                    self.assertEqual(here, OAI_TARGETS, document)
+                    made.add(here / words[words.index("-d") + 1] / "build")
+                if words[0] != "cd":
+                    continue
+                here = here / words[1]
+                entered += 1
+                with self.subTest(document=document, folder=str(here)):
+                    ours = here.is_relative_to(ROOT) and here.is_dir()
+                    self.assertTrue(ours or here in made, "no command before makes this folder")
+        self.assertGreaterEqual(entered, 6)
 
     def test_old_and_new_are_where_they_were_built(self) -> None:
         """The folders of a sweep are those that the build commands of the same document make."""
