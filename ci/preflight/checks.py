@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from preflight import host
+from preflight.folder import elsewhere
 from preflight.tree import KEYWORDS, POOL, POOL_FILES, POOL_TARGETS, Located, Tree, api_shape, cached, read
 
 HOOK_CMAKE = (3, 16)
@@ -125,6 +126,13 @@ def check_patches(build_dir: Path | None) -> Iterator[Row]:
               f"{LTTNG} or newer not found: no tracepoints, THREAD_POOL_WS_PATCHES=trace marks nothing",
               "apt install liblttng-ust-dev lttng-tools, for traces",
               "missing" if "trace" in wanted else "note")  # fmt: skip
+
+
+def check_folder(tree: Tree, build_dir: Path | None) -> Iterator[Row]:
+    reason = elsewhere(tree.root, build_dir) if build_dir else ""
+    if reason:
+        yield Row("missing", "build folder", f"{reason}: cmake will refuse it",
+                  "name another folder with --build-dir, or empty this one")  # fmt: skip
 
 
 def asn1c_path(build_dir: Path | None) -> str | None:
@@ -338,7 +346,8 @@ def once(rows: Iterable[Row]) -> Iterator[Row]:
 
 def all_checks(tree: Tree, build_dir: Path | None) -> list[Row]:
     return [*once((
-        *check_shape(tree), *check_tools(tree), *check_patches(build_dir), *check_asn1c(tree, build_dir),
-        *check_cpm(tree), *check_pkg_config(tree), *check_packages(tree), *check_simde(tree),
+        *check_shape(tree), *check_folder(tree, build_dir), *check_tools(tree),
+        *check_patches(build_dir), *check_asn1c(tree, build_dir), *check_cpm(tree),
+        *check_pkg_config(tree), *check_packages(tree), *check_simde(tree),
         *check_linked(tree), *check_programs(tree), *check_sources(tree), *check_optional(tree),
     ))]  # fmt: skip

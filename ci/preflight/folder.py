@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from os.path import realpath
 from pathlib import Path
 
 from preflight.tree import cached, read
@@ -32,6 +33,16 @@ def has_build_files(build_dir: Path) -> bool:
 def has_own_pool(build_dir: Path) -> bool:
     """Configured without the hook."""
     return is_configured(build_dir) and not cached(build_dir, VARIABLE)
+
+
+def elsewhere(oai: Path, build_dir: Path) -> str:
+    """Why CMake will refuse to configure this tree in this folder; empty when it will not."""
+    source, folder = cached(build_dir, "CMAKE_HOME_DIRECTORY"), cached(build_dir, "CMAKE_CACHEFILE_DIR")
+    if source and realpath(source) != realpath(oai):
+        return f"{build_dir} is configured for another tree, {source}"
+    if folder and realpath(folder) != realpath(build_dir):
+        return f"{build_dir} is a copy of the build folder {folder}, or that folder was moved"
+    return ""
 
 
 def copies(build_dir: Path) -> list[str]:

@@ -3,86 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
-import unittest
 from pathlib import Path
 
 from oai_model.model import assemble, assemble_unknown
 
-PREFLIGHT = Path(__file__).resolve().parents[1] / "oai-preflight"
-PROGRAMS = {
-    "cmake": "echo cmake version 3.25.1",
-    "ninja": "exit 0",
-    "git": "exit 0",
-    "xxd": "exit 0",
-    "c++": "exit 0",
-    # Knows the headers and libraries that lie beside it.
-    "cc": 'here="${0%/*}"; case "$1" in'
-    " -print-file-name=*) name=${1#*=}"
-    '; if [ -e "$here/lib/$name" ]; then echo "$here/lib/$name"; else echo "$name"; fi;;'
-    ' *) printf "#include <...> search starts here:\\n %s\\nEnd of search list\\n" "$here/include";; esac',
-    "pkg-config": 'for last in "$@"; do :; done; last="${last%% *}"'
-    '; for name in $MODULES; do [ "$name" = "$last" ] && exit 0; done; exit 1',
-    # OAI takes exit status 1 for: knows the option.
-    "asn1c": 'case "$1" in -old) exit 64;; esac; exit 1',
-}
-TOP = """cmake_minimum_required(VERSION 3.12) # first
-project(OpenAirInterface LANGUAGES C CXX)
-set(OPENAIR_DIR ${CMAKE_SOURCE_DIR})
-#[[ pkg_check_modules(never REQUIRED never) ]]
-project(OpenAirInterface)
-function(unused)
-  pkg_check_modules(unused REQUIRED unused)
-endfunction()
-add_library(UTIL ${OPENAIR_DIR}/common/utils/system.c
-  ${OPENAIR_DIR}/common/utils/threadPool/thread-pool.c)
-"""
+from tests.preflightcase import PROGRAMS, TOP, PreflightCase
 
 
-class PreflightTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.top = Path(folder.name)
-        self.bin = self.top / "bin"
-        for name in ("lib", "include"):
-            (self.bin / name).mkdir(parents=True)
-        for name, script in PROGRAMS.items():
-            self.program(name, script)
-        self.modules = {"hwloc"}
-
-    def program(self, name: str, script: str) -> None:
-        file = self.bin / name
-        file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-        file.chmod(0o755)
-
-    def oai(self, lists: str = "", files: tuple[str, ...] = ()) -> Path:
-        """A tree of shape A whose top CMakeLists.txt ends with some lines more."""
-        tree = assemble("A", self.top / "oai")
-        (tree / "CMakeLists.txt").write_text(TOP + lists, encoding="utf-8")
-        for name in files:
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            (tree / name).touch()
-        return tree
-
-    def preflight(self, *args: str | Path, **environment: str) -> tuple[int, str]:
-        """Exit status and what it says, with each run of blanks as one."""
-        host = {"PATH": str(self.bin), "MODULES": " ".join(self.modules), "HOME": str(self.top)}
-        done = subprocess.run(
-            [sys.executable, str(PREFLIGHT), *map(str, args)],
-            env=host | environment, capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-        return done.returncode, " ".join((done.stdout + done.stderr).split())
-
-    def assert_missing(self, tree: Path, *texts: str, **environment: str) -> None:
-        status, said = self.preflight(tree, **environment)
-        self.assertEqual(status, 1, said)
-        self.assertTrue(said.endswith(" missing"), said)
-        for text in texts:
-            self.assertIn(text, said)
-
+class PreflightTest(PreflightCase):
     def test_models_are_ready_and_their_shapes_are_told(self) -> None:
         targets = {"A": "UTIL", "B1": "thread-pool", "B2": "thread-pool", "B2+": "thread-pool"}
         (self.bin / "lib" / "libpthread.a").touch()
@@ -335,46 +263,6 @@ class PreflightTest(unittest.TestCase):
         self.assertIn(f"cmake: cmake -G Ninja -S {tree} -B {build} -D", said)
         self.assertIn(f"&& cmake --build {build} --target nr_ulsim ldpc build_oai: ", said)
         self.assertIn("./build_oai -d ws --gNB --nrUE -P -w SIMU --ninja --cmake-opt -D", said)
-
-    def test_patches_of_the_build_folder(self) -> None:
-        tree, build = self.oai(), self.top / "build"
-        self.modules |= {"lttng-ust"}
-        self.program("spatch", "exit 0")
-        hook = "CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n"
-        patches = "THREAD_POOL_WS_PATCHES:UNINITIALIZED=trace\n"
-        copy = build / "thread_pool_ws" / "patched" / "executables" / "nr-ru.c"
-        copy.parent.mkdir(parents=True)
-        cache = build / "CMakeCache.txt"
-        cache.write_text(hook)
-        self.assertIn("hook /a/hook.cmake patches: none", self.preflight(tree, "--build-dir", build)[1])
-        cache.write_text(hook + patches)
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("patches: THREAD_POOL_WS_PATCHES=trace, but no file is patched", said)
-        copy.touch()
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("THREAD_POOL_WS_PATCHES=trace, patched files: executables/nr-ru.c", said)
-        cache.write_text(patches)
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("configured with OAI's own pool left from before, without effect: ", said)
-        self.assertIn(
-            f"in its cache: THREAD_POOL_WS_PATCHES; the folder {build}/thread_pool_ws/patched. ", said
-        )
-        self.assertIn("cmake -UCMAKE_PROJECT_OpenAirInterface_INCLUDE -U'THREAD_POOL_WS_*'", said)
-
-    def test_state_of_the_build_folder(self) -> None:
-        tree, build = self.oai(), self.top / "build"
-        build.mkdir()
-        cache = build / "CMakeCache.txt"
-        cache.write_text("CMAKE_BUILD_TYPE:STRING=\n")
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("configured with OAI's own pool", said)
-        self.assertIn("its configuration failed, or did not end", said)
-        (build / "build.ninja").touch()
-        self.assertNotIn("its configuration failed", self.preflight(tree, "--build-dir", build)[1])
-        self.assertIn("keeps OAI's own pool. To build this pool, name another folder: --build-dir", said)
-        self.assertNotIn(f"-B {build}", said)
-        cache.write_text("CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n")
-        self.assertIn("configured with the hook /a/hook.cmake", self.preflight(tree, "--build-dir", build)[1])
 
     def test_reads_only(self) -> None:
         tree = self.oai()
