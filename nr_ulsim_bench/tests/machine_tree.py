@@ -30,6 +30,7 @@ TUNED = {
     "/proc/sys/kernel/arch": "x86_64\n",
     "/proc/sys/kernel/osrelease": "6.8.0-rt\n",
     "/proc/sys/kernel/version": "#1 SMP PREEMPT_RT\n",
+    "/proc/sys/kernel/sched_autogroup_enabled": "0\n",
     "/proc/sys/kernel/sched_rt_period_us": "1000000\n",
     "/proc/sys/kernel/sched_rt_runtime_us": "-1\n",
     "/proc/sys/kernel/timer_migration": "0\n",

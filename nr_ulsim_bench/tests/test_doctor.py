@@ -9,6 +9,7 @@ import pytest
 from nrbench import host
 from nrbench.doctor import checks, memory
 from nrbench.doctor.finding import Level, Target
+from nrbench.doctor.quiet import quiet
 from nrbench.system import CPU, System, parse_cpus
 
 WORKERS = parse_cpus("2-5")
@@ -133,6 +134,7 @@ NOTES = [
         "real-time throttling",
         "950000",
     ),
+    ({f"{KERNEL}/sched_autogroup_enabled": "1"}, "autogroups", "on (kernel.sched_autogroup_enabled=1)"),
     ({f"{KERNEL}/nmi_watchdog": "1"}, "watchdogs", "kernel.nmi_watchdog=1"),
     ({f"{KERNEL}/watchdog": "1", f"{KERNEL}/watchdog_cpumask": "0-3"}, "watchdogs", "CPUs 2-3"),
     ({"/proc/sys/vm/stat_interval": "1"}, "vm.stat_interval", "1 s"),
@@ -289,6 +291,21 @@ def _stat(user, steal, iowait):
     return "".join(f"cpu{cpu} {user} 0 0 {idle} {iowait} 0 0 {steal} 0 0\n" for cpu in WORKERS)
 
 
+def _second(root, stat, changes=None):
+    """Findings of a machine that spends the measured second so."""
+    zero = "".join(f"cpu{cpu} 0 0 0 0 0 0 0 0 0 0\n" for cpu in WORKERS)
+    waited = []
+
+    def wait(seconds):
+        waited.append(seconds)
+        machine_tree.write(root, {"/proc/stat": stat})
+
+    system = machine_tree.tuned(root, (changes or {}) | {"/proc/stat": zero.replace(" 0", " 1", 1)})
+    findings = checks.examine(Target(system, WORKERS, wait))
+    assert waited == [1.0]
+    return findings
+
+
 @pytest.mark.parametrize(
     "user, steal, iowait, levels",
     [
@@ -299,18 +316,38 @@ def _stat(user, steal, iowait):
     ],
 )
 def test_steal_and_other_programs_are_measured_over_a_second(tmp_path, user, steal, iowait, levels):
-    zero = "".join(f"cpu{cpu} 0 0 0 0 0 0 0 0 0 0\n" for cpu in WORKERS)
-    waited = []
-
-    def wait(seconds):
-        waited.append(seconds)
-        machine_tree.write(tmp_path, {"/proc/stat": _stat(user, steal, iowait)})
-
-    system = machine_tree.tuned(tmp_path, {"/proc/stat": zero.replace(" 0", " 1", 1)})
-    findings = checks.examine(Target(system, WORKERS, wait))[checks.ACTIVITY]
-    assert waited == [1.0]
+    findings = _second(tmp_path, _stat(user, steal, iowait))[checks.ACTIVITY]
     assert (one(findings, "steal time").level, one(findings, "other programs").level) == levels
     assert one(findings, "steal time").seen.startswith(f"{steal / 10:.1f} %")
+
+
+@pytest.mark.parametrize(
+    "user, steal, changes, answer",
+    [
+        (0, 0, {}, "yes"),
+        (990, 0, {}, "no: other programs: CPUs 2-5: 99 % busy over 1 s"),
+        (0, 50, {}, "no: steal time: 5.0 % over 1 s"),
+        (0, 0, {"/proc/loadavg": "8.0 1 1 1/1 1"}, "no: load: 8 over one minute, 8 CPUs"),
+        (990, 0, {"/proc/loadavg": "8.0 1 1 1/1 1"},
+         "no: other programs: CPUs 2-5: 99 % busy over 1 s; load: 8 over one minute, 8 CPUs"),
+    ],
+)  # fmt: skip
+def test_whether_the_machine_is_quiet(tmp_path, user, steal, changes, answer):
+    said = quiet(_second(tmp_path, _stat(user, steal, 0), changes))
+    assert str(said) == f"quiet enough to measure? {answer}"
+
+
+def test_whether_the_machine_is_quiet_is_not_known_without_a_measurement(tmp_path):
+    system = machine_tree.tuned(tmp_path)
+    said = quiet(checks.examine(Target(system, WORKERS), measure=False))
+    assert str(said) == "quiet enough to measure? unknown: not measured: other programs, steal time"
+
+
+@pytest.mark.parametrize("enabled", [0, 1])
+def test_nice_is_no_remedy_where_sessions_share(tmp_path, enabled):
+    changes = {f"{KERNEL}/sched_autogroup_enabled": str(enabled)}
+    busy = one(_second(tmp_path, _stat(990, 0, 0), changes)[checks.ACTIVITY], "other programs")
+    assert any("nice does not" in remedy.text for remedy in busy.remedies) == bool(enabled)
 
 
 def test_holders_of_cpu_dma_latency_are_named(tmp_path):

@@ -35,7 +35,7 @@ def test_programs_that_are_missing_are_said_and_no_error(commands):
         ("wake latency", False),
         ("cyclictest", False),
     ]
-    assert "not there/ws-wakes is not built" in findings[0].seen
+    assert "not there/ws-wakes: no such program" in findings[0].seen
 
 
 def test_cyclictest_runs_with_idle_states_as_they_are_and_without_options(commands, tmp_path, monkeypatch):

@@ -41,7 +41,16 @@ def test_the_report_is_plain_text_where_there_is_no_terminal(tmp_path):
     assert "note vm.stat_interval: 1 s\n     At this interval" in text
     assert "?    isolcpus: cannot be checked here: /proc/cmdline is not readable\n" in text
     assert "\x1b" not in text and not any(row.endswith(" ") for row in text.splitlines())
-    assert text.splitlines()[-1].startswith("0 bad, 0 warn, ")
+    assert text.splitlines()[-2].startswith("0 bad, 0 warn, ")
+
+
+def test_the_last_line_answers_whether_one_may_measure(tmp_path):
+    system = machine_tree.tuned(tmp_path, {"/proc/loadavg": "8.0 1 1 1/1 1"})
+    words = ("--root", system.root, "--quick", "--cpus", "2-5")
+    answer = "no: load: 8 over one minute, 8 CPUs"
+    assert examine(*words).output.splitlines()[-1] == f"quiet enough to measure? {answer}"
+    about = json.loads(examine(*words, "--json").output)
+    assert about["quiet"] == {"answer": "no", "reasons": ["load: 8 over one minute, 8 CPUs"]}
 
 
 def test_why_something_is_good_is_said_too(tmp_path):

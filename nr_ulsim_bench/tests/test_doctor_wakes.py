@@ -2,6 +2,8 @@
 """What the doctor makes of measured wakes."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import machine_tree
@@ -174,6 +176,29 @@ def test_real_time_programs_that_work_are_not_disturbed(tmp_path, policy, flags,
         machine_tree.write(tmp_path, {stat: _thread(ticks, policy, flags)})
 
     assert wakes.busy_realtime(Target(system, parse_cpus("5"), wait)) == busy
+
+
+def test_ws_wakes_is_compiled_where_it_is_not_built(monkeypatch, tmp_path):
+    lists = (Path(wakes.__file__).resolve().parents[2] / "CMakeLists.txt").read_text()
+    assert f"add_executable(ws-wakes {' '.join(wakes.SOURCES)})" in lists
+    monkeypatch.setattr(wakes, "PROGRAM", tmp_path / "ws-wakes")
+    if not any(map(shutil.which, wakes.COMPILERS)):
+        pytest.skip("there is no C compiler")
+    with wakes.ready(wakes.PROGRAM) as program:
+        said = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
+        assert "usage: ws-wakes" in said.stdout + said.stderr
+    assert not program.exists() and not wakes.PROGRAM.exists()
+
+
+def test_where_ws_wakes_cannot_be_made_the_reason_is_said(monkeypatch, tmp_path):
+    with pytest.raises(wakes.WakesError, match="--wakes .*: no such program"), wakes.ready(tmp_path / "x"):
+        pass
+    monkeypatch.setattr(wakes, "PROGRAM", tmp_path / "ws-wakes")
+    monkeypatch.setattr(wakes, "COMPILERS", ())
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(wakes.WakesError, match="no C compiler .*; build it with ci/bench"):
+        with wakes.ready(wakes.PROGRAM):
+            pass
 
 
 @pytest.mark.parametrize("busy, sched_class", [([], "all"), (["gnb"], "other")])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from nrbench.doctor.finding import Finding, Target, Unseen, bad, check, good, warn
-from nrbench.doctor.remedy import advice
+from nrbench.doctor.remedy import Remedy, advice
 
 WINDOW_S = 1.0
 STEAL_BAD, STEAL_WARN = 0.02, 0.002  # shares of time
@@ -52,7 +52,13 @@ def _others(target: Target, share: float) -> Finding:
     if share < BUSY_WARN:
         return good(text)
     why = "Other programs share caches and CPUs with the workers. Measurements mean little meanwhile."
-    return warn(text, why, advice("find them: top -1, or perf sched timehist"))
+    return warn(text, why, advice("find them: top -1, or perf sched timehist"), *_nice(target))
+
+
+def _nice(target: Target) -> tuple[Remedy, ...]:
+    if not target.system.number("/proc/sys/kernel/sched_autogroup_enabled"):
+        return ()
+    return (advice("stop them: nice does not hold back another session's programs, see autogroups"),)
 
 
 CHECKS = (activity,)

@@ -105,7 +105,7 @@ WakesOption = Annotated[
         "--wakes",
         metavar="PATH",
         show_default=False,
-        help="The program ws-wakes; default: where ci/bench builds it",
+        help="The program ws-wakes; default: the one that ci/bench built, or one that is compiled now",
     ),
 ]
 ApplyOption = Annotated[

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from nrbench.doctor.checks import Findings
 from nrbench.doctor.finding import Finding, Level
+from nrbench.doctor.quiet import quiet
 from nrbench.doctor.remedy import Remedy
 from nrbench.sweep.record import Host
 
@@ -65,6 +66,7 @@ def show(console: Console, host: Host, cpus: str, findings: Findings) -> None:
                 _print_remedy(console, remedy)
     console.print()
     console.print(Text(summary(findings)))
+    _print(console, Text(str(quiet(findings)), style="bold"))
 
 
 def summary(findings: Findings) -> str:
@@ -80,6 +82,7 @@ def to_json(host: Host, cpus: str, findings: Findings) -> str:
     answer = {
         "doctor": 1,
         "worst": worst(findings).value,
+        "quiet": quiet(findings)._asdict(),
         "cpus": cpus,
         "host": host.model_dump(),
         "findings": listed,

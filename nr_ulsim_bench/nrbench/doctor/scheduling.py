@@ -184,9 +184,23 @@ def load(target: Target) -> Finding:
     return warn(text, "Other programs run here: measure when it is quiet, or isolate the workers' CPUs.")
 
 
+@check("autogroups")
+def autogroups(target: Target) -> Finding:
+    name = "kernel.sched_autogroup_enabled"
+    enabled = visible(target.system.number(f"/proc/sys/{name.replace('.', '/')}"), f"{name} is not visible")
+    if not enabled:
+        return good(f"off ({name}=0)")
+    why = (
+        "The kernel shares CPU time equally among sessions; nice acts within one. A program at nice 19 in "
+        "another terminal gets as much as this one. The real-time class is not affected."
+    )
+    return note(f"on ({name}=1)", why, *sysctl(name, 0))
+
+
 CHECKS = (
     permission,
     group_scheduling,
+    autogroups,
     throttling,
     cpu_quota,
     cpuset,

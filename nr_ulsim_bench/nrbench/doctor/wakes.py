@@ -6,8 +6,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
@@ -22,6 +26,10 @@ TAIL_SAMPLES = 100  # fewer have no percentile 99
 BUSY_TICKS = 2  # of 10 ms, in a second
 REALTIME = (1, 2, 6)  # SCHED_FIFO, SCHED_RR, SCHED_DEADLINE
 KERNEL_THREAD = 0x00200000  # of a thread's flags
+
+
+SOURCES = ("wakes/main.c", "wakes/series.c", "src/words.c", "src/report.c", "src/process.c")
+COMPILERS = ("cc", "gcc", "clang")
 
 
 class WakesError(Exception):
@@ -137,8 +145,34 @@ def chosen_cpus(target: Target) -> list[str]:
     return [f"cpu={cpu}"] + ([f"caller_cpu={min(callers, key=distance)}"] if callers else [])
 
 
+def _compile(folder: Path) -> Path:
+    """Makes ws-wakes from its sources beside this package, which an installed package does not have."""
+    here = Path(__file__).resolve().parents[2]
+    names = filter(None, (os.environ.get("CC"), *COMPILERS))
+    compiler = next(filter(None, map(shutil.which, names)), None)
+    reason = f"{PROGRAM} is not built"
+    if compiler is None or not (here / SOURCES[0]).is_file():
+        lack = f"no C compiler ({', '.join(COMPILERS)})" if compiler is None else "its sources are not here"
+        raise WakesError(f"{reason}, and {lack}; build it with ci/bench, or name another one: --wakes PATH")
+    program = folder / PROGRAM.name
+    options = ["-O2", "-pthread", "-D_GNU_SOURCE", f"-I{here / 'src'}", "-o", str(program)]
+    output([compiler, *options, *(str(here / source) for source in SOURCES), "-lm"])
+    return program
+
+
+@contextmanager
+def ready(program: Path) -> Iterator[Path]:
+    """The program. Where ci/bench has not built it, one that is compiled now and removed afterwards."""
+    if os.access(program, os.X_OK):
+        yield program
+    elif program != PROGRAM:
+        raise WakesError(f"--wakes {program}: no such program, or not executable")
+    else:
+        with TemporaryDirectory(prefix="nrbench-") as folder:
+            yield _compile(Path(folder))
+
+
 def measure(target: Target, program: Path, sched_class: str = "all") -> Wakes:
-    if not os.access(program, os.X_OK):
-        raise WakesError(f"{program} is not built; build it with ci/bench, or name another one: --wakes PATH")
     size = [f"samples={SAMPLES}", f"measure_ms={MEASURE_MS}", f"class={sched_class}"]
-    return parse(output([str(program), *size, *chosen_cpus(target)]))
+    with ready(program) as built:
+        return parse(output([str(built), *size, *chosen_cpus(target)]))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether a machine is quiet enough to measure on it now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nrbench.doctor.checks import Findings
+from nrbench.doctor.finding import Level
+
+NOISE = ("other programs", "steal time", "load")  # names of checks; the first that complains is named first
+QUESTION = "quiet enough to measure?"
+
+
+class Quiet(NamedTuple):
+    answer: str  # yes, no or unknown
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        reasons = f": {'; '.join(self.reasons)}" if self.reasons else ""
+        return f"{QUESTION} {self.answer}{reasons}"
+
+
+def quiet(findings: Findings) -> Quiet:
+    found = {finding.check: finding for group in findings.values() for finding in group}
+    noise = {name: found[name] for name in NOISE if name in found}
+    noisy = [f"{name}: {f.seen}" for name, f in noise.items() if f.level in (Level.WARN, Level.BAD)]
+    if noisy:
+        return Quiet("no", tuple(noisy))
+    unseen = [name for name in NOISE if name not in noise or not noise[name].checked]
+    return Quiet("unknown", (f"not measured: {', '.join(unseen)}",)) if unseen else Quiet("yes", ())
