@@ -28,6 +28,7 @@
 #endif
 
 #define SPIN_SHOWN 64 ///< bytes for a mode in words
+#define PRIORITY_SHOWN 16 ///< bytes for a priority in words
 #define NAME_SHOWN 64 ///< bytes for a pool's name with its number
 #define CORES_SHOWN 100 ///< bytes for a list of cores
 
@@ -117,6 +118,15 @@ static void log_inline(const char *name)
                WS_SHIM_SHAPE, name);
 }
 
+/// Without a number or -1 a list makes no thread. A list with other entries was probably meant to.
+static void warn_of_no_thread(const char *name, const ws_tpool_params_t *params)
+{
+  if (params->option_bytes > 0 && !params->says_inline)
+    ws_tpool_say("thread_pool_ws: pool %s: the list of cores has the entry \"%.40s\" and no thread, so the "
+                 "pool has no workers. Add -1 to the list for each worker, or n for a pool without workers",
+                 name, params->options);
+}
+
 /// OAI requests real-time threads, and its log does not report that it got none.
 static void warn_of_lost_priority(const char *name)
 {
@@ -136,18 +146,20 @@ static void warn_of_lost_priority(const char *name)
                  name);
 }
 
-static void log_start(const char *name, ws_pool_t *pool, const ws_settings_t *settings,
+static void log_start(const char *name, const ws_tpool_t *tpool, const ws_settings_t *settings,
                       const ws_tpool_params_t *params)
 {
   ws_stats_t stats;
-  char spin[SPIN_SHOWN], cores[CORES_SHOWN];
-  ws_pool_stats(pool, &stats, NULL, 0);
+  char spin[SPIN_SHOWN], cores[CORES_SHOWN], priority[PRIORITY_SHOWN] = "";
+  ws_pool_stats(tpool->pool, &stats, NULL, 0);
+  if (tpool->priority != WS_PRIORITY_NORMAL)
+    snprintf(priority, sizeof(priority), "prio %s, ", ws_tpool_params_priority_name(tpool->priority));
   describe_spin(settings, spin);
   ws_tpool_params_text(params, cores, sizeof(cores));
   ws_tpool_say("thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, core "
-               "list %s, %s",
+               "list %s, %s%s",
                WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
-               stats.cpus, cores, spin);
+               stats.cpus, cores, priority, spin);
   if (stats.workers_realtime < stats.workers)
     warn_of_lost_priority(name);
 }
@@ -209,10 +221,11 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
     settings.report = false; // it is printed here, where the pool's name is known
     tpool->pool = create_pool(&settings, shown);
     tpool->workers = params->count;
-    log_start(shown, tpool->pool, &settings, params);
+    log_start(shown, tpool, &settings, params);
     if (report)
       ws_tpool_report_later(tpool, shown);
   } else {
+    warn_of_no_thread(shown, params);
     log_inline(shown);
   }
   ws_tpool_params_free(params);

@@ -117,17 +117,23 @@ static bool is_named(const char *option, const char *name)
   return strlen(name) == length && strncasecmp(option, name, length) == 0;
 }
 
+static const char *const priority_names[] = {"normal", "high", "low"};
+
+const char *ws_tpool_params_priority_name(ws_priority_t priority)
+{
+  return priority_names[priority];
+}
+
 /// @return whether @p option concerns the priority; if it is invalid, a warning names it
 static bool read_priority(const ws_settings_t *settings, const char *option, ws_priority_t *priority)
 {
-  static const char *const names[] = {"normal", "high", "low"};
   if (strncasecmp(option, "prio", 4) != 0)
     return false;
   const char *text = strchr(option, '=') ? strchr(option, '=') + 1 : "";
   while (is_blank(*text))
     text++;
-  for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    if (is_named(option, "prio") && strcasecmp(text, names[i]) == 0) {
+  for (uint32_t i = 0; i < sizeof(priority_names) / sizeof(priority_names[0]); i++)
+    if (is_named(option, "prio") && strcasecmp(text, priority_names[i]) == 0) {
       *priority = (ws_priority_t)i;
       return true;
     }

@@ -33,6 +33,9 @@ int ws_tpool_params_read(ws_tpool_params_t *params, const char *text, char *mess
 ///                  is invalid, with a warning
 void ws_tpool_params_apply(const ws_tpool_params_t *params, ws_settings_t *settings, ws_priority_t *priority);
 
+/// @return the word for @p priority in an entry
+const char *ws_tpool_params_priority_name(ws_priority_t priority);
+
 /// @brief Prepare @p count threads that float.
 /// @return 0; -ENOMEM
 int ws_tpool_params_float(ws_tpool_params_t *params, uint32_t count);

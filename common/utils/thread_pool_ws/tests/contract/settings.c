@@ -99,6 +99,44 @@ static void entries_beside_the_cores(void)
   CU_ASSERT_TRUE(says("-1,spin_cpu_max=lots,-1", "spin off\n"));
 }
 
+/// @return how often @p text holds @p part
+static uint32_t times(const char *text, const char *part)
+{
+  uint32_t count = 0;
+  for (const char *found = text; (found = strstr(found, part)); found += strlen(part))
+    count++;
+  return count;
+}
+
+static void the_priority_is_in_the_start_line(void)
+{
+  if (!contract_ours_only("the host's own has no such entry"))
+    return;
+  CU_ASSERT_TRUE(says("-1,prio=high,-1", ", core list -1 x2, prio high, spin auto"));
+  CU_ASSERT_TRUE(says("prio=low,-1,-1", ", core list -1 x2, prio low, spin auto"));
+  CU_ASSERT_TRUE(says("-1,-1,prio=normal", ", core list -1 x2, spin auto"));
+}
+
+/// Entries of ours make no thread. Shape A: such a list ends the process (params_empty_string).
+static void a_list_without_a_thread_is_warned_of(void)
+{
+  static const struct {
+    const char *params, *said;
+  } lists[] = {{"spin=auto", "pool Tpool#1: the list of cores has the entry \"spin=auto\" and no thread"},
+               {"prio=high,spin=off", "the entry \"prio=high\" and no thread"},
+               {"n,spin=auto", NULL},
+               {"n", NULL}};
+  if (!contract_ours_only("the host's own has no such entries"))
+    return;
+  for (size_t i = CONTRACT_TASKS ? 0 : 2; i < sizeof(lists) / sizeof(lists[0]); i++) {
+    char text[CONTRACT_TEXT_SIZE] = "";
+    CU_ASSERT_EQUAL(contract_run_child("work_twice", lists[i].params, text), 0);
+    CU_ASSERT_EQUAL(times(text, "no workers, tasks run inline"), 2);
+    CU_ASSERT_EQUAL(times(text, "and no thread, so the pool has no workers"), lists[i].said ? 2 : 0);
+    CU_ASSERT_TRUE(!lists[i].said || strstr(text, lists[i].said));
+  }
+}
+
 /// An entry takes precedence over the environment.
 static void entries_before_the_environment(void)
 {
@@ -111,15 +149,6 @@ static void entries_before_the_environment(void)
   CU_ASSERT_TRUE(says("-1,-1", "TPOOL_WS_SPIN=\"whenever\""));
   CU_ASSERT_TRUE(says("-1,-1", "spin off\n"));
   unsetenv("TPOOL_WS_SPIN");
-}
-
-/// @return how often @p text holds @p part
-static uint32_t times(const char *text, const char *part)
-{
-  uint32_t count = 0;
-  for (const char *found = text; (found = strstr(found, part)); found += strlen(part))
-    count++;
-  return count;
 }
 
 static void what_is_wrong_in_the_environment_is_said_once(void)
@@ -204,6 +233,8 @@ static void report_where_the_environment_asks(void)
 
 const contract_case_t settings_cases[] = {
     CASE(entries_beside_the_cores),
+    CASE(the_priority_is_in_the_start_line),
+    CASE(a_list_without_a_thread_is_warned_of),
     CASE(entries_before_the_environment),
     CASE(what_is_wrong_in_the_environment_is_said_once),
     CASE(pools_of_one_name_are_told_apart),
