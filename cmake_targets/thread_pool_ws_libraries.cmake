@@ -2,6 +2,18 @@
 # Optional libraries, for the hook and for the standalone build. Option not set, or AUTO: used if found; ON: required;
 # OFF: not used. Nothing stays in the cache.
 
+# ws_check_switch(<variable> [AUTO])   Stops when the variable has a value that is neither CMake's yes nor no. AUTO: it
+# may have that value, too. CMake itself takes most words for yes or no, depending on where they stand.
+function(ws_check_switch variable)
+  set(known ON OFF ${ARGN})
+  string(TOUPPER "${${variable}}" value)
+  if("${${variable}}" IN_LIST known OR value MATCHES "^(ON|OFF|YES|NO|TRUE|FALSE|Y|N|0|1|)$")
+    return()
+  endif()
+  list(JOIN known ", " known)
+  message(FATAL_ERROR "thread_pool_ws: ${variable} is \"${${variable}}\", which is unknown; its values: ${known}")
+endfunction()
+
 # Sets <out> to the program that OAI's or our own configuration has found, or the one in PATH.
 function(ws_pkg_config out)
   set(program "${PKG_CONFIG_EXECUTABLE}")

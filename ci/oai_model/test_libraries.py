@@ -72,6 +72,20 @@ def test_a_library_that_is_asked_for_and_missing_stops(
 
 
 @both
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [(HWLOC, "ON, OFF, AUTO"), (LTTNG, "ON, OFF, AUTO"), (USDT, "ON, OFF")],
+    ids=["hwloc", "lttng", "usdt"],
+)
+def test_an_unknown_value_stops(build: Build, hooked: bool, option: tuple[str, str], values: str) -> None:
+    name = option[hooked]
+    assert build.configure(FIRST[hooked], f"{name}=maybe") != 0
+    assert f'{name[2:]} is "maybe", which is unknown; its values: {values}' in build.log
+    for value in ("off", "No", "FALSE", "0"):
+        assert build.configure(f"{name}={value}") == 0, (value, build.log)
+
+
+@both
 def test_a_library_that_is_too_old_is_not_there(
     build: Build, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hooked: bool
 ) -> None:
