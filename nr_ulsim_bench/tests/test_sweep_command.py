@@ -6,11 +6,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from sweep_runs import HOST
 from sweep_tools import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli
-from nrbench.sweep.record import read_runs
+from nrbench.sweep import nr_ulsim
+from nrbench.sweep.record import INLINE, read_runs
+from nrbench.sweep.simulator import Simulate
+from nrbench.system import System
 
 OUTPUTS = Path(__file__).parent / "outputs"
 BUILD = os.environ.get("WS_BENCH_BUILD", "")
@@ -22,8 +26,10 @@ def nrbench(*words):
 
 
 @pytest.fixture
-def builds(tmp_path):
-    """Each prints a recorded output; the new one falls with 4 threads and the environment FALL."""
+def builds(tmp_path, monkeypatch):
+    """Each prints a recorded output; the new one falls with 4 threads and the environment FALL. As on a
+    machine with one CPU, where no runs go side by side."""
+    monkeypatch.setattr(nr_ulsim, "at_once", lambda *_: 1)
     old, new = OUTPUTS / "v2.1.0-old-2-threads.txt", OUTPUTS / "v2.1.0-new-2-threads.txt"
     fall = "if threads == 4 and 'TPOOL_WS_FALL' in os.environ: os.abort()\n"
     show = "sys.stdout.write(open({!r}, errors='replace').read())"
@@ -52,6 +58,36 @@ def test_a_sweep_writes_runs_tables_plots_and_a_page_and_does_nothing_twice(buil
     again = nrbench(*words, "--repeats", "3", "--noise-seed", "7", "--label", "bench <1>")
     assert again.exit_code == 0 and "16 of them there from before" in again.output
     assert len(read_runs(tmp_path / "out" / "runs.ndjson")) == 24
+
+
+def test_inline_runs_go_side_by_side_and_are_continued(builds, tmp_path, monkeypatch):
+    words = ("sweep", *builds, "--cases", "quick:prb273-mcs25", "--threads", "1", "--spin", "auto")
+    assert nrbench(*words, "--repeats", "1").exit_code == 0  # as an earlier version did
+    monkeypatch.setattr(nr_ulsim, "at_once", lambda *_: 2)
+    monkeypatch.setattr(Simulate, "_one_each", lambda _, count: [None] * count)
+    answer = nrbench(*words, "--repeats", "2")
+    assert answer.exit_code == 0 and "4 of them there from before" in answer.output
+    runs = read_runs(tmp_path / "out" / "runs.ndjson")
+    assert Counter(run.variant for run in runs) == {"inline": 4, "inline ×2": 4, "old": 2, "new auto": 2}
+    beside = [run for run in runs if run.at_once == 2]
+    assert all(run.status == "ok" and run.pool == INLINE and run.threads == 0 for run in beside)
+    alone = {run.program: run for run in runs if run.pool == INLINE and run.at_once is None}
+    for run in beside:
+        assert run.figures == pytest.approx(alone[run.program].figures)
+        assert run.trials == 2 * alone[run.program].trials
+    assert "nothing left to do" in nrbench(*words, "--repeats", "2").output
+
+
+@pytest.mark.parametrize(
+    ("free", "count"),
+    [("8388608 kB", 4), ("3000000 kB", 1), ("", 4)],
+    ids=["enough", "too little", "unknown"],
+)
+def test_as_many_runs_go_side_by_side_as_there_are_cores_and_memory_for(tmp_path, free, count):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "meminfo").write_text(f"MemAvailable: {free}\n")
+    assert nr_ulsim.at_once(HOST, None, System(tmp_path)) == count
+    assert nr_ulsim.at_once(HOST, "3", System(tmp_path)) == 1
 
 
 def test_runs_that_fail_are_named_the_rest_goes_on_and_the_exit_status_says_so(builds, tmp_path):

@@ -90,6 +90,29 @@ def test_of_two_programs_the_one_with_less_work_bounds():
     assert group.bounds(1) == pytest.approx({SYMBOLS: 200, DECODING: 300, RX: 700})
 
 
+BESIDE = {SYMBOLS: 360.0, DECODING: 1080.0, RX: 1700.0}
+
+
+def test_the_parallel_bound_has_the_work_of_runs_side_by_side():
+    """The serial rest is that of a run alone; only where as many threads compute."""
+    group = only([inline(WORK), inline(BESIDE, at_once=4), run(threads=1), run(threads=3), run(threads=8)])
+    assert group.bounds(8) == pytest.approx({SYMBOLS: 75, DECODING: 225, RX: 480})
+    for threads in (3, 8):
+        wanted = {SYMBOLS: 90, DECODING: 270, RX: 540}  # 180 + 1440 / 4
+        assert group.parallel_bounds(threads) == pytest.approx(wanted)
+    assert group.parallel_bounds(1) == {}  # two compute
+    assert group.threads == (1, 3, 8)
+
+
+def test_without_runs_side_by_side_there_is_no_parallel_bound():
+    assert only([inline(WORK), run(threads=8)]).parallel_bounds(8) == {}
+    failed = inline(BESIDE, at_once=4, status="crash", error="x")
+    assert only([inline(WORK), failed, run(threads=8)]).parallel_bounds(8) == {}
+    assert only([inline({RX: 100.0}), inline(BESIDE, at_once=4), run(threads=8)]).parallel_bounds(
+        8
+    ) == pytest.approx({SYMBOLS: 90, DECODING: 270})
+
+
 def test_without_inline_runs_there_is_no_bound():
     assert only([run()]).bounds(2) == {}
     assert only([run(), inline({}, status="crash")]).bounds(2) == {}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def sweep(tmp_path):
             *(("--new", printing(tmp_path / "b", new, "b")) if new else ()),
             *("--out", tmp_path / "out", "--cases", "quick:prb106-mcs9"),
             *("--threads", "2", "--repeats", "1", "--spin", "auto"),
+            *("--cpus", min(os.sched_getaffinity(0))),  # no runs side by side
         ]
         return nrbench("sweep", *words, *more)
 

@@ -2,12 +2,14 @@
 """How runs end: well, by exit status, by a signal, not at all."""
 
 import os
+import signal
 import sys
+import threading
 import time
 
 import pytest
 
-from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_program
+from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once, run_program
 
 
 def run(script, tmp_path, limit_s=60, **more):
@@ -52,6 +54,58 @@ def test_a_run_that_hangs_is_killed_with_its_children(tmp_path):
             return
         time.sleep(0.01)
     pytest.fail("the child lives on")
+
+
+PAIR = "import os, time; open(f'pid-{os.getpid()}', 'w').close(); "
+
+
+def pair(script, tmp_path, limit_s=60):
+    return run_at_once(
+        [sys.executable, "-c", PAIR + script],
+        folder=tmp_path,
+        environment=dict(os.environ),
+        limit_s=limit_s,
+        cpus_of_each=[None, None],
+    )
+
+
+def pids(tmp_path):
+    return [int(path.name[4:]) for path in tmp_path.glob("pid-*")]
+
+
+def is_gone(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_runs_side_by_side_each_have_an_end_and_an_output(tmp_path):
+    meet = "\nwhile sum(name.startswith('pid-') for name in os.listdir()) < 2: time.sleep(0.01)\n"
+    ended = pair(f"{meet}print(os.getpid()); os._exit(3)", tmp_path)
+    assert [one.exit_code for one in ended] == [3, 3] and not any(one.hung for one in ended)
+    ended = pair(f"{meet}import sys; print(os.getpid(), flush=True); time.sleep(1000)", tmp_path, limit_s=5)
+    assert all(one.hung for one in ended) and len({one.output for one in ended}) == 2
+    assert {int(one.output) for one in ended} <= set(pids(tmp_path))
+
+
+def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path):
+    def interrupt():
+        while len(pids(tmp_path)) < 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threading.Thread(target=interrupt).start()
+            pair("time.sleep(1000)", tmp_path, limit_s=1000)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    deadline = time.monotonic() + 60
+    while not all(map(is_gone, pids(tmp_path))):
+        assert time.monotonic() < deadline, "one lives on"
+        time.sleep(0.01)
 
 
 def test_bytes_that_are_no_text_and_endless_output(tmp_path):

@@ -2,6 +2,7 @@
 """Programs that stand for nr_ulsim: recorded outputs, crashes, hangs, and builds that are none."""
 
 import hashlib
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -40,6 +41,48 @@ def test_a_run_gives_figures_costs_and_what_was_run(tmp_path):
     assert taken["build"].oai == "v2.3.0" and taken["build"].pool.startswith("thread_pool_ws ")
     assert taken["build"].sha256 == hashlib.sha256((folder / "nr_ulsim").read_bytes()).hexdigest()[:12]
     assert taken["snr_db"] == 40
+
+
+MEET = """
+import time
+cpus = sorted(os.sched_getaffinity(0))
+open('came-' + '-'.join(map(str, cpus)), 'w').close()
+while sum(name.startswith('came-') for name in os.listdir()) < {count}:
+    time.sleep(0.01)
+"""
+
+
+def at_once(folder, count):
+    simulator = find(folder, "--new")
+    program = simulator.build.sha256
+    setting = Setting(
+        "s", "c", ("-P", "-C0"), "inline", None, 0, program=program, at_once=count, limit_s=60.0
+    )
+    return Simulate({"new": simulator}, None).take(setting)
+
+
+def test_runs_side_by_side_have_a_cpu_each_and_give_their_means(tmp_path):
+    """None ends before all have begun."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        pytest.skip("there is one CPU")
+    alone = take(a_program(tmp_path / "alone", printing("v2.3.0-old-2-threads.txt")))
+    folder = a_program(tmp_path / "a", MEET.format(count=2) + printing("v2.3.0-old-2-threads.txt"))
+    taken = at_once(folder, 2)
+    assert taken["status"] == "ok", taken["error"]
+    assert {path.name for path in folder.glob("came-*")} == {f"came-{cpu}" for cpu in cpus}
+    assert taken["figures"] == pytest.approx(alone["figures"])
+    assert taken["trials"] == 2 * alone["trials"] and taken["wall_s"] > 0
+
+
+def test_one_of_several_that_fails_spoils_them_all(tmp_path):
+    first = min(os.sched_getaffinity(0))
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one CPU")
+    fall = f"if os.sched_getaffinity(0) != {{{first}}}: os.abort()\n"
+    taken = at_once(a_program(tmp_path, fall + printing("v2.3.0-old-2-threads.txt")), 2)
+    assert (taken["status"], "figures" in taken) == ("crash", False)
+    assert taken["error"].startswith("one of 2 at once: ended by SIGABRT")
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,29 @@ def test_ratio_verdict_and_bound():
     assert "CPU time, against old" in tables
 
 
+def test_the_parallel_bound_beside_the_other():
+    """On 4 cores, with 3 threads: 20 + 90 / 4, and 20 + 108 / 4 with what runs side by side take."""
+    beside = {SYMBOLS: 36.0, DECODING: 72.0, RX: 132.0}
+    runs = [*pair([us / 2 for us in OLD], threads=3), *pair(OLD, threads=1), WORK]
+    result = only([*runs, WORK.model_copy(update={"at_once": 4, "figures": beside})])
+    (table,) = [table for table in ratio_tables(result) if table.title.startswith("Whole RX")]
+    assert [column.name for column in table.columns][-4:] == [
+        "bound, µs", "÷ bound", "parallel bound, µs", "÷ it"
+    ]  # fmt: skip
+    assert [row[-4:] for row in table.rows] == [
+        ["65.0", "1.63", "-", "-"],
+        ["65.0", "1.63", "-", "-"],
+        ["42.5", "2.49", "47.0", "2.26"],
+        ["42.5", "1.25", "47.0", "1.13"],
+    ]
+    text = " ".join(text_of(ratio_tables(result)).split())
+    assert "4 at once take 1.20 times as long as one alone (whole RX)" in text
+    (line,) = headlines(result)
+    assert line.sentence.endswith("; 1.25 times the bound, 1.13 times the parallel bound")
+    lines = text_of(case_tables(result)).splitlines()
+    assert max(len(line) for line in lines) <= WIDTH
+
+
 def test_equal_times_cannot_be_told_apart():
     result = only(pair([110, 102, 106, 104, 112, 100, 108]))
     (table,) = [table for table in ratio_tables(result) if table.title.startswith("Whole RX")]
@@ -253,7 +276,7 @@ def test_csv_has_all_figures(tmp_path):
     wanted = {
         "median": "53", "ratio": "0.5", "verdict": "faster", "bound": "50", "over_bound": "1.06",
         "runs": "7", "failed": "0", "unit": "us", "baseline": "old", "threads": "2", "cores": "4",
-        "paired": "1",
+        "paired": "1", "parallel_bound": "", "over_parallel_bound": "",
     }  # fmt: skip
     assert {name: new[name] for name in wanted} == wanted
     assert {row["figure"] for row in rows} == {SYMBOLS, DECODING, RX, "rx_p99_us", "cpu_s", "wall_s"}

@@ -44,6 +44,11 @@ class Cell:
     ratio: Ratio | None
     bound: float | None
     derived: bool
+    parallel_bound: float | None = None
+
+    @property
+    def over_parallel_bound(self) -> float | None:
+        return self.median / self.parallel_bound if self.median is not None and self.parallel_bound else None
 
     @property
     def over_bound(self) -> float | None:
@@ -154,11 +159,16 @@ class CaseResult:
             ratio,
             group.bounds(threads).get(column),
             any(column in names.split(" ") for names in part["derived"]),
+            group.parallel_bounds(threads).get(column),
         )
 
     @cached_property
     def has_bound(self) -> bool:
         return any(cell.bound is not None for cell in self.cells.values())
+
+    @cached_property
+    def has_parallel_bound(self) -> bool:
+        return any(cell.parallel_bound is not None for cell in self.cells.values())
 
     def get(self, threads: int, variant: str, column: str) -> Cell | None:
         return self.cells.get(Place(threads, variant, column))

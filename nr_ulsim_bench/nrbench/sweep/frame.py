@@ -14,9 +14,8 @@ import pandas as pd
 
 from nrbench.sweep.configuration import configurations, labels
 from nrbench.sweep.figures import DECODING, MAIN, RX, SYMBOLS, TITLES, bound_key
-from nrbench.sweep.record import INLINE, Host, Run
+from nrbench.sweep.record import INLINE, Host, Run, cores_for
 from nrbench.sweep.rounds import passes
-from nrbench.system import parse_cpus
 
 CPU = "cpu_s"
 WALL = "wall_s"
@@ -24,7 +23,7 @@ OLD_POOL = {"nr_ulsim": "old", "replay": "mutex-per-worker"}
 OUR_POOL = {"nr_ulsim": "new", "replay": "ws"}
 PLAIN = (
     "kind", "scenario", "case", "variant", "pool", "spin", "threads", "repeat", "sweep", "began", "status",
-    "error", "trials", "errors", WALL, CPU,
+    "error", "trials", "errors", "at_once", WALL, CPU,
 )  # fmt: skip
 OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
 FIXED = ("host", "host_label", *OF_CONFIGURATION, "cores", *PLAIN, "pass", "program", "derived")
@@ -56,12 +55,7 @@ def keys_of(runs: Sequence[Run], names: Sequence[str] | None = None) -> list[Key
 
 
 def cores_of(run: Run) -> int:
-    """CPUs that could work on the run: those that it was bound to, whatever the sweep itself could use; no
-    more than a quota grants."""
-    if not run.cpus:
-        return run.host.cores
-    bound, quota = len(parse_cpus(run.cpus)), run.host.quota_cpus
-    return bound if quota is None else min(bound, max(1, math.ceil(quota)))
+    return cores_for(run.host, run.cpus)
 
 
 def to_frame(runs: Sequence[Run]) -> pd.DataFrame:
@@ -95,7 +89,8 @@ class Group:
     key: Key
     host: Host
     frame: pd.DataFrame
-    inline: pd.DataFrame
+    inline: pd.DataFrame  # that ran alone
+    at_once: pd.DataFrame  # inline runs, too
     variants: tuple[str, ...]
     baseline: str | None
     ours: tuple[str, ...]
@@ -125,10 +120,16 @@ class Group:
     @cached_property
     def work(self) -> dict[str, float]:
         """By figure, the median of the inline runs; of those of several programs, the one with least work."""
-        good = self.inline[self.inline["status"] == "ok"]
-        keys = [figure.key for figure in MAIN if figure.key in good]
-        works = [part[keys].median().dropna() for _, part in good.groupby("program", dropna=False)]
-        return min((dict(work) for work in works), key=lambda work: work.get(RX, math.inf), default={})
+        return _least(self.inline)
+
+    @cached_property
+    def work_at_once(self) -> dict[int, dict[str, float]]:
+        """The same of inline runs side by side, by their number."""
+        return {int(float(str(count))): _least(part) for count, part in self.at_once.groupby("at_once")}
+
+    def computing(self, threads: int) -> int:
+        """Threads that can compute: one more than the pool has, and no more than there are cores."""
+        return min(self.cores(threads), threads + 1)
 
     def bounds(self, threads: int) -> dict[str, float]:
         """What no pool can beat, one for all variants of a row: the work, divided by the threads that could
@@ -136,16 +137,32 @@ class Group:
         no more than there are cores; for a pool whose waiter sleeps it is still a bound, only a looser one.
         Whole RX: only its two parallel parts are divided. Recorded slots know the length of each task and
         bring bounds of their own, which are used instead. Empty if there is neither."""
-        computing = min(self.cores(threads), threads + 1)
-        found = {key: work_us / computing for key, work_us in self.work.items() if key != RX}
-        if RX in self.work and len(found) == 2:
-            parallel = self.work[SYMBOLS] + self.work[DECODING]
-            found[RX] = self.work[RX] - parallel + parallel / computing
+        found = self._divided(self.work, threads)
         rows = self.frame[(self.frame["threads"] == threads) & (self.frame["status"] == "ok")]
         for figure, name in zip(MAIN, BOUND_KEYS):
             if name in rows and rows[name].notna().any():
                 found[figure.key] = float(rows[name].min())
         return {figure: bound for figure, bound in found.items() if bound > 0}
+
+    def parallel_bounds(self, threads: int) -> dict[str, float]:
+        """The same with the work of inline runs side by side, as many as threads compute: they share what the
+        CPUs share. Empty where so many were not run."""
+        return self._divided(self.work_at_once.get(self.computing(threads), {}), threads)
+
+    def _divided(self, work: Mapping[str, float], threads: int) -> dict[str, float]:
+        computing = self.computing(threads)
+        found = {key: work_us / computing for key, work_us in work.items() if key != RX}
+        if RX in self.work and len(found) == 2 and SYMBOLS in self.work and DECODING in self.work:
+            serial = self.work[RX] - self.work[SYMBOLS] - self.work[DECODING]
+            found[RX] = serial + work[SYMBOLS] / computing + work[DECODING] / computing
+        return found
+
+
+def _least(inline: pd.DataFrame) -> dict[str, float]:
+    good = inline[inline["status"] == "ok"]
+    keys = [figure.key for figure in MAIN if figure.key in good]
+    works = [part[keys].median().dropna() for _, part in good.groupby("program", dropna=False)]
+    return min((dict(work) for work in works), key=lambda work: work.get(RX, math.inf), default={})
 
 
 def _by_spin(variant: str) -> tuple[int, str]:
@@ -161,7 +178,8 @@ def _group(key: Key, host: Host, part: pd.DataFrame) -> Group:
     others = [name for name in pools if name not in ours]
     others.sort(key=lambda name: pools[name] != OLD_POOL[key.kind])  # the old one first, if there is one
     variants = (*others[:1], *ours, *others[1:])
-    return Group(key, host, frame, part[is_inline], variants, next(iter(others), None), tuple(ours))
+    alone, at_once = part[is_inline & part["at_once"].isna()], part[is_inline & part["at_once"].notna()]
+    return Group(key, host, frame, alone, at_once, variants, next(iter(others), None), tuple(ours))
 
 
 def groups(runs: Sequence[Run], names: Sequence[str] | None = None) -> list[Group]:

@@ -70,6 +70,8 @@ def headlines(result: CaseResult) -> Iterator[Headline]:
         if cell and cell.over_bound is not None:
             text += f"; {cell.over_bound:.2f} times the bound"
             text += ", which is too high here" if cell.is_below_bound else ""
+        if cell and cell.over_parallel_bound is not None:
+            text += f", {cell.over_parallel_bound:.2f} times the parallel bound"
         yield Headline(group.key.name, f"{figure.title}: {text}", word)
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Iterator, Sequence
 
 from nrbench import host
@@ -10,14 +12,15 @@ from nrbench.progress import say
 from nrbench.sweep.options import Options
 from nrbench.sweep.plan import Setting, Sweep, sweep_id
 from nrbench.sweep.pools import NEW, OLD, check, refuse
-from nrbench.sweep.record import INLINE, normal_cpus
+from nrbench.sweep.record import INLINE, Host, cores_for, normal_cpus
 from nrbench.sweep.scenario import Case, Scenario, select
 from nrbench.sweep.session import carry_out
 from nrbench.sweep.simulator import KIND, Simulate, Simulator, find
-from nrbench.system import parse_cpus
+from nrbench.system import System, parse_cpus
 
 SCENARIO = "slides"
 SEED_VARIABLE = "OAI_RNGSEED"
+RUN_MIB = 1024  # more than a run needs
 START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
 
 
@@ -56,12 +59,16 @@ def _setting(
 
 
 def _of_case(
-    options: Options, scenario: Scenario, case: Case, builds: dict[str, Simulator]
+    options: Options, scenario: Scenario, case: Case, builds: dict[str, Simulator], at_once: int
 ) -> Iterator[Setting]:
-    """Inline runs once a program, then each build with each mode and number of threads."""
+    """Inline runs once a program, alone and side by side, then each build with each mode and number of
+    threads."""
     programs = {side: simulator.build.sha256 for side, simulator in builds.items()}
     for program in dict.fromkeys(programs.values()):
-        yield _setting(options, scenario, case, program, INLINE, None, 0)
+        alone = _setting(options, scenario, case, program, INLINE, None, 0)
+        yield alone
+        if at_once > 1:
+            yield replace(alone, at_once=at_once)
     for side, program in programs.items():
         for spin in (options.spins or scenario.sweep.spin) if side == NEW else (None,):
             for threads in options.threads or scenario.sweep.threads:
@@ -90,8 +97,18 @@ def _builds(options: Options) -> dict[str, Simulator]:
     return builds
 
 
+def at_once(about: Host, cpus: str | None, system: System) -> int:
+    """How many inline runs go side by side: one a core; 1 where memory might not hold them."""
+    cores = cores_for(about, cpus)
+    free = re.fullmatch(r"(\d+) kB", system.fields("/proc/meminfo").get("MemAvailable", ""))
+    if cores > 1 and free and cores * RUN_MIB > int(free[1]) / 1024:
+        say(f"no parallel bound: memory for {cores} runs at once, {RUN_MIB} MiB each, is not free")
+        return 1
+    return cores
+
+
 def _settings(
-    options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator]
+    options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator], side_by_side: int
 ) -> Iterator[Setting]:
     for scenario in scenarios:
         for case in scenario.cases:
@@ -101,7 +118,7 @@ def _settings(
             if any(reasons):
                 say(f"left out: {scenario.name}:{case.name}: {next(filter(None, reasons))}")
             else:
-                yield from _of_case(options, scenario, case, builds)
+                yield from _of_case(options, scenario, case, builds, side_by_side)
 
 
 def run(options: Options) -> int:
@@ -109,14 +126,15 @@ def run(options: Options) -> int:
     scenarios = select(options.cases or SCENARIO)
     _check(options, scenarios)
     builds = _builds(options)
-    settings = list(_settings(options, scenarios, builds))
+    about = host.describe(options.label)
+    cpus = cpus_of(options, scenarios[0])  # as of all
+    side_by_side = at_once(about, cpus, System())
+    settings = list(_settings(options, scenarios, builds, side_by_side))
     if not settings:
         raise ValueError("--cases: no case is left to run")
-    cpus = settings[0].cpus
     bound = parse_cpus(cpus) if cpus else None
     if not options.dry_run:
         check(builds, settings, bound, options.any_pool)
-    about = host.describe(options.label)
     what = {
         "programs": sorted(build.build.sha256 for build in builds.values()),
         "cpus": cpus,

@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
-from nrbench.sweep.record import Host, Kind, Run, identity
+from nrbench.sweep.record import Host, Kind, Run, identity, variant_of
 
 Taken = dict[str, Any]  # what a run gave: fields of a Run
 
@@ -28,13 +28,14 @@ class Setting:
     environment: tuple[tuple[str, str], ...] = ()
     cpus: str | None = None
     seed: int | None = None
+    at_once: int | None = None
     repeats: int = 1
     limit_s: float = 120.0
     guess_s: float = 1.0
 
     @property
     def variant(self) -> str:
-        return self.pool if self.spin is None else f"{self.pool} {self.spin}"
+        return variant_of(self)
 
     def __str__(self) -> str:
         return f"{self.scenario}:{self.case} {self.variant} {self.threads} threads"

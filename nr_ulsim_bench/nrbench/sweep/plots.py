@@ -25,6 +25,7 @@ OTHERS = [PALETTE(index) for index in range(20) if index not in REDS]
 DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (8, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 MARKERS = "oDs^vPX<>*hp"
 BOUND: Any = {"color": "#1f3b73", "ls": "--", "lw": 1.2, "label": "bound", "zorder": 2}
+PARALLEL_BOUND: Any = BOUND | {"ls": ":", "marker": "_", "ms": 9, "label": "parallel bound"}
 GREY = "#888888"
 SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench"}  # small, and the same file for the same runs
 DPI = 110
@@ -99,6 +100,10 @@ def draw_times(axis: Axes, result: CaseResult, figure: Figure, unit: str = "µs"
     bounds = [(t, bound) for t in group.threads if (bound := group.bounds(t).get(figure.key)) is not None]
     if bounds:
         axis.plot(*zip(*bounds), **BOUND)
+    parallel = {t: group.parallel_bounds(t).get(figure.key) for t in group.threads}
+    there = [(t, bound) for t, bound in parallel.items() if bound is not None]
+    if there:
+        axis.plot(*zip(*there), **PARALLEL_BOUND)
     _over_threads(axis, group, figure.title, unit)
 
 

@@ -14,7 +14,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any, Iterable, Iterator, Mapping, Sequence
 
 OUTPUT_MAX_BYTES = 4 << 20
 FILE_MAX_BYTES = 1 << 30  # of what a run writes into one file, its output included
@@ -73,29 +73,51 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+def _kill_rest(processes: Iterable[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        if process.returncode is None:
+            _kill_group(process)
+
+
 def _in_child() -> None:
     """Before the program begins: nothing of it may outlive the sweep, or fill the disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MAX_BYTES, FILE_MAX_BYTES))
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _wait(process: subprocess.Popen[bytes], limit_s: float) -> tuple[resource.struct_rusage, bool]:
-    """@return what it cost, and whether it had to be killed"""
-    hung = threading.Event()
+def _start(
+    command: Sequence[str], out: IO[bytes], folder: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=_in_child,
+    )
+
+
+def _wait(processes: Sequence[subprocess.Popen[bytes]], limit_s: float) -> Iterator[tuple[Any, bool]]:
+    """Of each, in order, what it cost, and whether it had to be killed."""
+    hung: set[int] = set()
 
     def give_up() -> None:
-        hung.set()
-        _kill_group(process)
+        hung.update(process.pid for process in processes if process.returncode is None)
+        _kill_rest(processes)
 
     alarm = threading.Timer(limit_s, give_up)
     alarm.start()
     try:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    finally:  # also when the user interrupts
+        for process in processes:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            _kill_group(process)
+            yield usage, process.pid in hung
+    finally:
         alarm.cancel()
-        _kill_group(process)
-    return usage, hung.is_set()
 
 
 def run_program(
@@ -111,18 +133,32 @@ def run_program(
     @param limit_s      after that the run counts as hung
     @raise OSError      when it cannot be started at all
     """
-    with tempfile.TemporaryFile() as out:
+    (ended,) = run_at_once(
+        command, folder=folder, environment=environment, limit_s=limit_s, cpus_of_each=[cpus]
+    )
+    return ended
+
+
+def run_at_once(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    limit_s: float,
+    cpus_of_each: Sequence[Iterable[int] | None],
+) -> list[Ended]:
+    """The same for processes that run side by side, one for each set of CPUs. Wall time is that until this
+    process and those before it in the list have ended."""
+    processes: list[subprocess.Popen[bytes]] = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(_kill_rest, processes)  # when the user interrupts
+        outs = [stack.enter_context(tempfile.TemporaryFile()) for _ in cpus_of_each]
         begin = time.monotonic()
-        with bound_to(cpus):
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=_in_child,
-            )
-        usage, hung = _wait(process, limit_s)
-        return Ended(_tail(out), process.returncode, hung, time.monotonic() - begin, usage)
+        for out, cpus in zip(outs, cpus_of_each):
+            with bound_to(cpus):
+                processes.append(_start(command, out, folder, environment))
+        costs = [(*cost, time.monotonic() - begin) for cost in _wait(processes, limit_s)]
+        return [
+            Ended(_tail(out), process.returncode, hung, wall_s, usage)
+            for out, process, (usage, hung, wall_s) in zip(outs, processes, costs)
+        ]

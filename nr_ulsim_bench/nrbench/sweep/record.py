@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -113,6 +114,7 @@ class Run(_Strict):
     threads: Count  # of the pool; 0: inline
     cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # None: not bound
     seed: int | None = None
+    at_once: Annotated[int, Field(ge=2)] | None = None  # so many side by side, one a CPU; all times are means
     environment: dict[str, str] = {}  # what was set for the run
     build: Build | None = None
     status: Status
@@ -131,7 +133,7 @@ class Run(_Strict):
     @property
     def variant(self) -> str:
         """Its name in tables."""
-        return self.pool if self.spin is None else f"{self.pool} {self.spin}"
+        return variant_of(self)
 
     @property
     def program(self) -> str:
@@ -142,6 +144,21 @@ class Run(_Strict):
         return moment(self.began)
 
 
+def variant_of(one: Any) -> str:
+    """@param one  a Run, or a Setting"""
+    name: str = one.pool if one.spin is None else f"{one.pool} {one.spin}"
+    return name if one.at_once is None else f"{name} ×{one.at_once}"
+
+
+def cores_for(host: Host, cpus: str | None) -> int:
+    """CPUs that could work on a run: those that it is bound to, whatever the sweep itself could use; no more
+    than a quota grants."""
+    if not cpus:
+        return host.cores
+    bound, quota = len(parse_cpus(cpus)), host.quota_cpus
+    return bound if quota is None else min(bound, max(1, math.ceil(quota)))
+
+
 def identity(one: Any, repeat: int) -> tuple[object, ...]:
     """
     What two runs of a sweep cannot share: of two such runs the second replaces the first.
@@ -149,7 +166,7 @@ def identity(one: Any, repeat: int) -> tuple[object, ...]:
     @param one  a Run, or a Setting that is to become one
     """
     same = (one.scenario, one.case, one.options, one.pool, one.spin, one.threads, one.cpus, one.seed)
-    return (*same, tuple(sorted(dict(one.environment).items())), one.program, repeat)
+    return (*same, one.at_once, tuple(sorted(dict(one.environment).items())), one.program, repeat)
 
 
 def to_line(run: Run) -> str:

@@ -72,6 +72,7 @@ def csv_rows(result: CaseResult) -> Iterator[dict[str, Any]]:
             "ratio_high": ratio_high, "ratio_repeats": ratio and ratio.repeats,
             "paired": ratio and int(ratio.paired), "verdict": ratio and str(ratio.verdict),
             "bound": cell.bound, "over_bound": cell.over_bound,
+            "parallel_bound": cell.parallel_bound, "over_parallel_bound": cell.over_parallel_bound,
         }  # fmt: skip
 
 

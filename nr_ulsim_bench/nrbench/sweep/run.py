@@ -24,6 +24,7 @@ SHARED = (
     "threads",
     "cpus",
     "seed",
+    "at_once",
 )  # a setting's and its runs'
 
 

@@ -8,13 +8,14 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Iterable, Mapping, Sequence
 
 from nrbench.driver import quiet_environment
 from nrbench.sweep.digest import sha256_of_program
 from nrbench.sweep.parse import Output, OutputError, parse
 from nrbench.sweep.plan import Setting, Taken
-from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_program
+from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once
 from nrbench.sweep.record import Build, Kind
 
 KIND: Kind = "nr_ulsim"
@@ -43,12 +44,21 @@ class Simulator:
     def run(
         self, options: Sequence[str], setting: Setting, limit_s: float, cpus: Iterable[int] | None
     ) -> Ended:
-        return run_program(
+        return self.run_at_once(options, setting, limit_s, [cpus])[0]
+
+    def run_at_once(
+        self,
+        options: Sequence[str],
+        setting: Setting,
+        limit_s: float,
+        cpus_of_each: Sequence[Iterable[int] | None],
+    ) -> list[Ended]:
+        return run_at_once(
             [str(self.program), *options],
             folder=self.folder,
             environment=quiet_environment() | dict(setting.environment),
             limit_s=limit_s,
-            cpus=cpus,
+            cpus_of_each=cpus_of_each,
         )
 
 
@@ -140,6 +150,24 @@ def _judge(ended: Ended, setting: Setting, build: Build) -> Taken:
     return {"build": build, **_figures(output, ended.exit_code)}
 
 
+def _together(taken: Sequence[Taken]) -> Taken:
+    """One run of several that ran at once: it fails as the first of them that does; else its times are the
+    means, and its slots are those of all."""
+    if len(taken) == 1:
+        return taken[0]
+    bad = next((one for one in taken if one["status"] != "ok"), None)
+    if bad:
+        return {**bad, "error": f"one of {len(taken)} at once: {bad['error']}"}
+    first = taken[0]
+    shared = [key for key in first["figures"] if all(key in one["figures"] for one in taken)]
+    return {
+        **{name: first[name] for name in ("status", "error", "build", "snr_db", "derived")},
+        **{name: sum(one[name] or 0 for one in taken) for name in ("trials", "errors")},
+        **{name: fmean(one[name] for one in taken) for name in ("wall_s", "cpu_s")},
+        "figures": {key: fmean(one["figures"][key] for one in taken) for key in shared},
+    }
+
+
 class Simulate:
     """Takes runs of one or two builds."""
 
@@ -150,11 +178,20 @@ class Simulate:
 
     def take(self, setting: Setting) -> Taken:
         simulator = self.simulators[setting.program]
+        where = [self.cpus] if setting.at_once is None else self._one_each(setting.at_once)
         try:
-            ended = simulator.run(setting.options, setting, setting.limit_s, self.cpus)
+            ended = simulator.run_at_once(setting.options, setting, setting.limit_s, where)
         except OSError as error:
             reason = f"cannot be started: {error.strerror}"
             return {"status": "failed", "error": reason, "build": simulator.build}
+        return _together([self._taken(one, setting, simulator) for one in ended])
+
+    def _one_each(self, count: int) -> list[Iterable[int] | None]:
+        cpus = sorted(self.cpus or os.sched_getaffinity(0))
+        return [[cpu] for cpu in cpus[:count]]
+
+    @staticmethod
+    def _taken(ended: Ended, setting: Setting, simulator: Simulator) -> Taken:
         return {
             **_judge(ended, setting, simulator.build),
             "wall_s": ended.wall_s,

@@ -9,7 +9,7 @@ from typing import Iterator, Sequence
 
 from nrbench.sweep.bootstrap import Interval
 from nrbench.sweep.cells import CPU_TIME, CaseResult, Cell, any_unpaired, verdict_text
-from nrbench.sweep.figures import Figure
+from nrbench.sweep.figures import RX, Figure
 from nrbench.sweep.frame import keys_of
 from nrbench.sweep.record import Run
 from nrbench.sweep.show import WIDTH, Column, Table, plain_columns, table_width
@@ -19,6 +19,10 @@ BOUND = (
     "bound: the time that no pool can beat: the work of inline runs (or of recorded slots), divided by the "
     "cores that can compute. It counts the core of the thread that waits, for OAI's pool too, although that "
     "thread sleeps there."
+)
+PARALLEL_BOUND = (
+    "parallel bound: the same with the work of inline runs side by side, one on each core. They share "
+    "caches, memory, power and SMT cores, as the threads of a pool do. It is shown where all cores compute."
 )
 BELOW_BOUND = (
     "÷ bound below 1: the work took less time in a pool than inline. The bound is too high here: inline runs "
@@ -166,11 +170,18 @@ def _ratio_row(result: CaseResult, threads: int, variant: str, figure: Figure) -
         ratio = cell.ratio
         row += [factor(ratio.value if ratio else None), interval_text(ratio.interval if ratio else None)]
         row += [verdict_text(ratio.verdict if ratio else None, figure.key)]
-    return row + ([number(cell.bound), factor(cell.over_bound)] if _has_bound(result, figure) else [])
+    row += [number(cell.bound), factor(cell.over_bound)] if _has_bound(result, figure) else []
+    if _has_parallel_bound(result, figure):
+        row += [number(cell.parallel_bound), factor(cell.over_parallel_bound)]
+    return row
 
 
 def _has_bound(result: CaseResult, figure: Figure) -> bool:
     return result.has_bound and figure != CPU_TIME
+
+
+def _has_parallel_bound(result: CaseResult, figure: Figure) -> bool:
+    return result.has_parallel_bound and figure != CPU_TIME
 
 
 def _ratio_table(result: CaseResult, figure: Figure, notes: list[str]) -> Table:
@@ -178,6 +189,7 @@ def _ratio_table(result: CaseResult, figure: Figure, notes: list[str]) -> Table:
     heads = ["threads", "variant", f"median, {'s' if figure == CPU_TIME else 'µs'}"]
     heads += ["÷ old", "95 % interval", "verdict"] if baseline is not None else []
     heads += ["bound, µs", "÷ bound"] if has_bound else []
+    heads += ["parallel bound, µs", "÷ it"] if _has_parallel_bound(result, figure) else []
     rows = []
     for threads in result.group.threads:
         of_row = [_ratio_row(result, threads, variant, figure) for variant in result.group.variants]
@@ -199,6 +211,16 @@ def ratio_tables(result: CaseResult, only: Figure | None = None) -> Iterator[Tab
             notes = []
 
 
+def _slower_at_once(result: CaseResult) -> str:
+    group = result.group
+    factors = [
+        f" {count} at once take {work[RX] / group.work[RX]:.2f} times as long as one alone (whole RX)."
+        for count, work in sorted(group.work_at_once.items())
+        if RX in work and group.work.get(RX)
+    ]
+    return "".join(factors)
+
+
 def beyond(threshold: float) -> str:
     return f" by more than {100 * threshold:g} %" if threshold else ""
 
@@ -212,6 +234,8 @@ def ratio_notes(result: CaseResult) -> Iterator[str]:
         )
     if result.has_bound:
         yield BOUND
+    if result.has_parallel_bound:
+        yield f"{PARALLEL_BOUND}{_slower_at_once(result)}"
     if any_unpaired([cell.ratio for cell in result.cells.values()]):
         yield UNPAIRED
 
