@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../core/ws_round.h"
 #include "../os/ws_relax.h"
 #include "../pool/ws_kind.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_queue.h"
-#include "../core/ws_round.h"
 #include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
