@@ -11,16 +11,17 @@
 #include "../include/ws_sync.h"
 #include "ws_alarm_heap.h"
 #include "ws_fiber_types.h"
+#include "ws_lot_queue.h"
 #include "ws_service.h"
 
-#define WS_LOT_BUCKETS 256u
+#define WS_LOT_BUCKETS (1u << WS_LOT_BUCKET_BITS)
 #define WS_CANCEL_LOCKS 16u
 #define WS_FIBER_COUNTERS 16u
 
-/// Records of one hash of an address, the oldest first.
+/// The waits for the addresses whose hash begins with the bucket's number.
 typedef struct {
   alignas(WS_SPACING) pthread_mutex_t lock; ///< of the rest
-  ws_waiter_t *first, *last;
+  ws_waiter_t *root;                        ///< ws_lot_queue.h
 } ws_bucket_t;
 
 /// A stack that no fiber uses. Lies at its top.

@@ -79,13 +79,18 @@ struct ws_fiber_s {
   char name[WS_FIBER_NAME_MAX + 1];
 };
 
+/// Nodes below a node of a bucket's tree: ws_lot_queue.h.
+#define WS_LOT_CHILDREN 4u
+
 /// Called under the lock of the address's bucket. @return whether the caller of ws_lot_park() may wait
 typedef bool (*ws_may_park_t)(void *arg);
 
 /// A wait. The fields in their groups are protected as LOT.md describes.
 struct ws_waiter_s {
   ws_aptr_t address;                 ///< S
-  struct ws_waiter_s *next, *before; ///< in its bucket; next also in a list of removed records
+  struct ws_waiter_s *next, *before; ///< in its address's queue; next also in a list of removed records
+  struct ws_waiter_s **place; ///< links it in its bucket's tree; NULL = it is not the oldest of its queue
+  struct ws_waiter_s *child[WS_LOT_CHILDREN]; ///< below it in that tree
   enum { WS_WAITER_OUT, WS_WAITER_IN } where;
   enum { WS_ENDED_NOT, WS_ENDED_WAKE, WS_ENDED_TIME, WS_ENDED_CANCEL, WS_ENDED_NEEDLESS } ended_by;
   bool fixed;             ///< neither the time limit nor a cancel ends it any more

@@ -8,8 +8,7 @@
 
 static ws_bucket_t *bucket_of(const void *address)
 {
-  const uint64_t mixed = (uint64_t)(uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15); // 2^64 / golden ratio
-  return &ws_fiber_process.bucket[mixed >> 56];
+  return &ws_fiber_process.bucket[ws_lot_hash(address) >> (64 - WS_LOT_BUCKET_BITS)];
 }
 
 /// Lock the bucket of the record's address, which a move may change meanwhile.
@@ -28,40 +27,14 @@ static ws_bucket_t *lock_bucket_of(ws_waiter_t *waiter)
 static void append(ws_bucket_t *bucket, ws_waiter_t *waiter)
 {
   waiter->where = WS_WAITER_IN;
-  waiter->next = NULL;
-  waiter->before = bucket->last;
-  if (bucket->last)
-    bucket->last->next = waiter;
-  else
-    bucket->first = waiter;
-  bucket->last = waiter;
-}
-
-static void take_out(ws_bucket_t *bucket, ws_waiter_t *waiter)
-{
-  waiter->where = WS_WAITER_OUT;
-  if (waiter->before)
-    waiter->before->next = waiter->next;
-  else
-    bucket->first = waiter->next;
-  if (waiter->next)
-    waiter->next->before = waiter->before;
-  else
-    bucket->last = waiter->before;
-}
-
-/// The first record of an address, from @p waiter on.
-static ws_waiter_t *first_of(ws_waiter_t *waiter, const void *address)
-{
-  while (waiter && ws_load_relaxed(&waiter->address) != address) // relaxed: under the lock
-    waiter = waiter->next;
-  return waiter;
+  ws_lot_append(&bucket->root, waiter);
 }
 
 /// End a wait: the caller will resume it.
-static void remove_by(ws_bucket_t *bucket, ws_waiter_t *waiter, uint32_t ended_by)
+static void remove_by(ws_waiter_t *waiter, uint32_t ended_by)
 {
-  take_out(bucket, waiter);
+  waiter->where = WS_WAITER_OUT;
+  ws_lot_take_out(waiter);
   waiter->ended_by = ended_by;
   ws_resume_begin(waiter);
 }
@@ -97,10 +70,10 @@ void ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void
   ws_waiter_t *removed = NULL, **last = &removed;
   uint32_t woken = 0;
   pthread_mutex_lock(&bucket->lock);
-  ws_waiter_t *waiter = first_of(bucket->first, address);
+  ws_waiter_t *waiter = ws_lot_oldest(bucket->root, address);
   for (; waiter && woken < count; woken++) {
-    ws_waiter_t *next = first_of(waiter->next, address);
-    remove_by(bucket, waiter, WS_ENDED_WAKE);
+    ws_waiter_t *next = ws_lot_younger(waiter, waiter); // then the oldest
+    remove_by(waiter, WS_ENDED_WAKE);
     *last = waiter;
     last = &waiter->next;
     waiter = next;
@@ -143,25 +116,23 @@ void ws_lot_move(const void *from, const ws_aptr_t *to_in, uint32_t count, ws_gr
   ws_fiber_process_begin();
   void *to = lock_for_move(from, to_in);
   ws_bucket_t *here = bucket_of(from), *there = bucket_of(to);
-  ws_waiter_t *removed = NULL, *next, *first = first_of(here->first, from);
+  ws_waiter_t *removed = NULL, *oldest = ws_lot_oldest(here->root, from);
   uint32_t found = 0;
-  for (next = first; next && found < count; next = first_of(next->next, from))
+  for (const ws_waiter_t *last = oldest; last && found < count; last = ws_lot_younger(last, oldest))
     found++;
-  bool wakes = found > 0 && grant(to, found, first->arg);
-  for (next = first; found > 0; found--) {
-    ws_waiter_t *waiter = next;
-    next = first_of(waiter->next, from);
-    if (wakes) {
-      remove_by(here, waiter, WS_ENDED_WAKE);
-      waiter->next = NULL;
-      removed = waiter;
-      wakes = false;
-      continue;
-    }
-    take_out(here, waiter);
-    ws_store_relaxed(&waiter->address, to); // relaxed: under both locks
-    waiter->fixed = true;
-    append(there, waiter);
+  if (found > 0 && grant(to, found, oldest->arg)) {
+    removed = oldest;
+    oldest = ws_lot_younger(removed, removed);
+    remove_by(removed, WS_ENDED_WAKE);
+    removed->next = NULL;
+    found--;
+  }
+  for (ws_waiter_t *next; found > 0; found--, oldest = next) {
+    next = ws_lot_younger(oldest, oldest);
+    ws_lot_take_out(oldest);
+    ws_store_relaxed(&oldest->address, to); // relaxed: under both locks
+    oldest->fixed = true;
+    ws_lot_append(&there->root, oldest);
   }
   unlock_both(here, there);
   ws_resume(removed);
@@ -170,8 +141,8 @@ void ws_lot_move(const void *from, const ws_aptr_t *to_in, uint32_t count, ws_gr
 uint32_t ws_lot_bits(const void *address)
 {
   uint32_t bits = 0;
-  const ws_waiter_t *waiter = first_of(bucket_of(address)->first, address);
-  for (; waiter; waiter = first_of(waiter->next, address))
+  const ws_waiter_t *oldest = ws_lot_oldest(bucket_of(address)->root, address);
+  for (const ws_waiter_t *waiter = oldest; waiter; waiter = ws_lot_younger(waiter, oldest))
     bits |= *(const uint32_t *)waiter->arg;
   return bits;
 }
@@ -182,7 +153,7 @@ bool ws_lot_end(ws_waiter_t *waiter, uint32_t ended_by)
   const bool ends = waiter->ended_by == WS_ENDED_NOT && !waiter->fixed;
   const bool removes = ends && waiter->where == WS_WAITER_IN;
   if (removes)
-    remove_by(bucket, waiter, ended_by);
+    remove_by(waiter, ended_by);
   else if (ends)
     waiter->ended_by = ended_by;
   if (removes)
@@ -191,18 +162,29 @@ bool ws_lot_end(ws_waiter_t *waiter, uint32_t ended_by)
   return removes;
 }
 
-static void abort_in(ws_bucket_t *bucket, const struct ws_pool_s *pool)
+/// Remove the waits of the pool in a tree: first those below a node. A leaf that then takes the node's place
+/// has been looked at. @return @p removed, and before it the records that are removed
+static ws_waiter_t *abort_below(ws_waiter_t *node, const struct ws_pool_s *pool, ws_waiter_t *removed)
 {
-  ws_waiter_t *removed = NULL;
-  pthread_mutex_lock(&bucket->lock);
-  for (ws_waiter_t *waiter = bucket->first, *next; waiter; waiter = next) {
-    next = waiter->next;
+  for (uint32_t i = 0; i < WS_LOT_CHILDREN; i++)
+    if (node->child[i])
+      removed = abort_below(node->child[i], pool, removed);
+  const ws_waiter_t *newest = node->before;
+  for (ws_waiter_t *waiter = node, *next; waiter; waiter = next) {
+    next = waiter != newest ? waiter->next : NULL;
     if (waiter->pool != pool || waiter->fixed)
       continue;
-    remove_by(bucket, waiter, WS_ENDED_CANCEL);
+    remove_by(waiter, WS_ENDED_CANCEL);
     waiter->next = removed;
     removed = waiter;
   }
+  return removed;
+}
+
+static void abort_in(ws_bucket_t *bucket, const struct ws_pool_s *pool)
+{
+  pthread_mutex_lock(&bucket->lock);
+  ws_waiter_t *removed = bucket->root ? abort_below(bucket->root, pool, NULL) : NULL;
   pthread_mutex_unlock(&bucket->lock);
   ws_resume(removed);
 }

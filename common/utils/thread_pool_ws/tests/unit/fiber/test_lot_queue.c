@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_lot_queue.c
+/// The tree of queues in a bucket of the lot, without a pool: order within each queue, removal at any place,
+/// and the length of the ways, also for addresses whose hashes are alike. Then with the lot itself: how many
+/// waits for other addresses a wake looks at.
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../../fiber/ws_fiber_process.h"
+#include "../../../fiber/ws_lot.h"
+#include "fiber_scene.h"
+
+#define BUCKET_HASH (UINT64_C(3) << (64 - WS_LOT_BUCKET_BITS))
+
+/// @return the address with a hash: the factor of the hash is odd, so it has an inverse
+static void *address_of(uint64_t hash)
+{
+  const uint64_t factor = ws_lot_hash((const void *)(uintptr_t)1);
+  uint64_t inverse = factor; // each step doubles the number of right bits, 3 at first
+  for (uint32_t i = 0; i < 5; i++)
+    inverse *= 2 - factor * inverse;
+  return (void *)(uintptr_t)(hash * inverse);
+}
+
+/// @return an address of one bucket: its number in the last bits of the hash, or else spread
+static void *address_number(uint64_t number, bool alike)
+{
+  const uint64_t low = alike ? number : (number * UINT64_C(0xD1B54A32D192ED03)) >> WS_LOT_BUCKET_BITS;
+  return address_of(BUCKET_HASH | low);
+}
+
+static void test_addresses(void)
+{
+  for (uint64_t i = 0; i < 100; i++) {
+    CU_ASSERT_EQUAL(ws_lot_hash(address_number(i, true)), BUCKET_HASH | i);
+    CU_ASSERT_EQUAL(ws_lot_hash(address_number(i, false)) >> (64 - WS_LOT_BUCKET_BITS), 3);
+  }
+}
+
+static uint32_t ways_longest;
+static uint64_t ways_sum;
+
+/// Each node is linked from its place. @return number of nodes
+static uint32_t measure(ws_waiter_t *const *place, uint32_t depth)
+{
+  const ws_waiter_t *node = *place;
+  if (!node)
+    return 0;
+  CU_ASSERT_PTR_EQUAL(node->place, place);
+  uint32_t nodes = 1;
+  ways_sum += depth;
+  ways_longest = depth > ways_longest ? depth : ways_longest;
+  for (uint32_t i = 0; i < WS_LOT_CHILDREN; i++)
+    nodes += measure(&node->child[i], depth + 1);
+  return nodes;
+}
+
+static uint32_t measure_all(ws_waiter_t *const *root)
+{
+  ways_longest = 0;
+  ways_sum = 0;
+  return measure(root, 1);
+}
+
+#define MANY 16384u
+
+/// Ways have about log4(n) nodes; where all hashes differ in the last bits only, no more than the bound.
+static void check_ways(bool alike, uint32_t longest_max, uint32_t mean_max)
+{
+  ws_waiter_t *root = NULL, *waits = calloc(MANY, sizeof *waits);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(waits);
+  for (uint32_t i = 0; i < MANY; i++) {
+    ws_store_relaxed(&waits[i].address, address_number(i, alike));
+    ws_lot_append(&root, &waits[i]);
+  }
+  CU_ASSERT_EQUAL(measure_all(&root), MANY);
+  printf("longest way %u, mean %.1f\n", ways_longest, (double)ways_sum / MANY);
+  CU_ASSERT(ways_longest <= longest_max);
+  CU_ASSERT(ways_sum <= (uint64_t)MANY * mean_max);
+  for (uint32_t i = 0; i < MANY; i++)
+    CU_ASSERT_PTR_EQUAL(ws_lot_oldest(root, ws_load_relaxed(&waits[i].address)), &waits[i]);
+  for (uint32_t i = 0; i < MANY; i++)
+    ws_lot_take_out(&waits[(i * 7919u) % MANY]);
+  CU_ASSERT_PTR_NULL(root);
+  free(waits);
+}
+
+static void test_ways(void)
+{
+  check_ways(false, 14, 8);
+  check_ways(true, WS_LOT_DEPTH_MAX, WS_LOT_DEPTH_MAX);
+}
+
+#define ADDRESSES 40u
+#define WAITS 400u
+#define STEPS 40000u
+
+static ws_waiter_t wait[WAITS];
+static uint64_t since[WAITS]; ///< 0 = not in the bucket
+static uint32_t where[WAITS]; ///< its address's number
+
+/// @return the wait for the address that has been in the bucket for longest; WAITS = none
+static uint32_t oldest_of(uint32_t number)
+{
+  uint32_t oldest = WAITS;
+  for (uint32_t i = 0; i < WAITS; i++)
+    if (since[i] != 0 && where[i] == number && (oldest == WAITS || since[i] < since[oldest]))
+      oldest = i;
+  return oldest;
+}
+
+/// The queue of an address has its waits in the order in which they were added.
+static void check_queue(ws_waiter_t *root, void *address, uint32_t number)
+{
+  const uint32_t expected = oldest_of(number);
+  ws_waiter_t *const oldest = ws_lot_oldest(root, address);
+  CU_ASSERT_PTR_EQUAL(oldest, expected == WAITS ? NULL : &wait[expected]);
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < WAITS; i++)
+    left += since[i] != 0 && where[i] == number;
+  uint64_t last = 0;
+  for (const ws_waiter_t *at = oldest; at; at = ws_lot_younger(at, oldest), left--) {
+    CU_ASSERT(since[at - wait] > last && where[at - wait] == number);
+    last = since[at - wait];
+  }
+  CU_ASSERT_EQUAL(left, 0);
+}
+
+/// Waits come and go in a random order, at any place of their queues.
+static void check_random(bool alike)
+{
+  ws_waiter_t *root = NULL;
+  void *address[ADDRESSES];
+  uint64_t random = test_seed();
+  for (uint32_t i = 0; i < ADDRESSES; i++)
+    address[i] = address_number(i, alike);
+  memset(since, 0, sizeof since);
+  for (uint64_t step = 1; step <= STEPS; step++) {
+    const uint32_t i = (uint32_t)(test_random(&random) % WAITS);
+    if (since[i] != 0) {
+      ws_lot_take_out(&wait[i]);
+      since[i] = 0;
+    } else {
+      where[i] = (uint32_t)(test_random(&random) % (step % 1000 < 500 ? ADDRESSES : 3));
+      since[i] = step;
+      ws_store_relaxed(&wait[i].address, address[where[i]]);
+      ws_lot_append(&root, &wait[i]);
+    }
+    check_queue(root, address[where[i]], where[i]);
+    if (step % 100 == 0)
+      CU_ASSERT(measure_all(&root) <= ADDRESSES && ways_longest <= WS_LOT_DEPTH_MAX);
+  }
+  for (uint32_t i = 0; i < WAITS; i++)
+    if (since[i] != 0)
+      ws_lot_take_out(&wait[i]);
+  CU_ASSERT_PTR_NULL(root);
+}
+
+static void test_random_order(void)
+{
+  check_random(false);
+  check_random(true);
+}
+
+// Waits in the lot, each on a page of its own. The pages are closed: an access opens its page and is counted.
+
+#define PARKED 4096u
+
+static char *pages;
+static size_t page_bytes;
+static volatile sig_atomic_t touched;
+
+static void open_page(int number, siginfo_t *info, void *context)
+{
+  (void)number, (void)context;
+  const size_t offset = (size_t)((char *)info->si_addr - pages);
+  if (offset >= PARKED * page_bytes)
+    _exit(3);
+  mprotect(pages + offset / page_bytes * page_bytes, page_bytes, PROT_READ | PROT_WRITE);
+  touched++;
+}
+
+static bool may_always(void *unused)
+{
+  (void)unused;
+  return true;
+}
+
+static ws_waiter_t *wait_on_page(uint64_t number)
+{
+  return (ws_waiter_t *)(void *)(pages + number * page_bytes);
+}
+
+/// A wake looks at the waits on its way only, not at all those in its bucket: also for a second wait.
+static int wake_touches(void *unused)
+{
+  (void)unused;
+  const struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
+  page_bytes = ws_os_page_bytes();
+  pages = ws_os_map(PARKED * page_bytes);
+  ws_fiber_process_begin();
+  for (uint64_t i = 0; i < PARKED; i++) {
+    *wait_on_page(i) = (ws_waiter_t){.may_park = may_always, .deadline_ns = UINT64_MAX};
+    ws_store_relaxed(&wait_on_page(i)->address, address_number(i, false));
+    if (!ws_lot_enter(wait_on_page(i)))
+      return 1;
+  }
+  sigaction(SIGSEGV, &action, NULL);
+  int most = 0;
+  for (uint64_t i = 0; i < PARKED; i += 64) {
+    mprotect(pages, PARKED * page_bytes, PROT_NONE);
+    touched = 0;
+    ws_lot_unpark(address_number(i, false), i % 128 ? 1 : UINT32_MAX, NULL, NULL);
+    most = touched > most ? touched : most;
+    if (wait_on_page(i)->ended_by != WS_ENDED_WAKE)
+      return 2;
+  }
+  printf("a wake among %u waits for other addresses touches %d of them at most\n", PARKED, most);
+  return most <= 40 ? CHILD_GOOD : 1;
+}
+
+static void test_wake_touches_few(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(wake_touches, NULL), CHILD_GOOD);
+}
+
+TEST_MAIN("lot_queue", TEST_CASE(test_addresses), TEST_CASE(test_ways), TEST_CASE(test_random_order),
+          TEST_CASE(test_wake_touches_few))
