@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../os/ws_os.h"
+#include "../os/ws_os_stack.h"
 #include "../pool/ws_process.h"
 
 ws_fiber_process_t ws_fiber_process = {.once = PTHREAD_ONCE_INIT, .fiber_once = PTHREAD_ONCE_INIT};
@@ -41,7 +42,7 @@ static void leave(void *unused)
   thread->number = 0;                        // enrolls it anew then
 }
 
-/// Half of the mappings that the kernel allows, two for each guard page.
+/// Half of the mappings that the kernel allows, two for each guard.
 static uint64_t guards_max(void)
 {
   char text[32];
@@ -49,6 +50,17 @@ static uint64_t guards_max(void)
   const uint64_t maps =
       ws_os_read("/proc/sys/vm/max_map_count", text, sizeof text) ? strtoull(text, NULL, 10) : by_default;
   return maps / 4;
+}
+
+/// @return the class of the smallest stacks: ws_stack.h, "Size"
+static uint32_t class_least(void)
+{
+  const size_t frames = 4 * ws_os_signal_frame_bytes();
+  const size_t bytes = frames > ws_os_page_bytes() ? frames : ws_os_page_bytes();
+  uint32_t size_class = 0;
+  while (((size_t)WS_STACK_BYTES_LEAST << size_class) < bytes && size_class < WS_STACK_CLASSES - 1)
+    size_class++;
+  return size_class;
 }
 
 static void begin(void)
@@ -62,6 +74,7 @@ static void begin(void)
   init_lock(&process->reactor_lock);
   init_lock(&process->stack_lock);
   process->guards_max = guards_max();
+  process->class_least = class_least();
   process->has_key = pthread_key_create(&process->key, leave) == 0; // else a thread's stacks stay with it
 }
 

@@ -32,22 +32,25 @@ struct ws_free_stack_s {
   uint64_t freed_ns;
 };
 
-/// Several stacks in one mapping. Never unmapped.
-typedef struct ws_slab_s ws_slab_t;
+/// Lists that a slab may be in.
+enum { WS_SLABS_ALL, WS_SLABS_ROOM, WS_SLABS_LISTS };
+
+/// Several stacks in one mapping: ws_slab.h.
 struct ws_slab_s {
-  ws_slab_t *next;
+  ws_slab_t *next[WS_SLABS_LISTS], *before[WS_SLABS_LISTS];
   char *memory;
-  size_t slot_bytes;    ///< a stack, in whole pages, and its guard page
-  uint32_t slots, used; ///< used: those that were handed out at least once
+  uint64_t used;     ///< bit i: place i is a stack
+  size_t slot_bytes; ///< a guard, and the stack above it
+  uint32_t slots;    ///< places
   uint32_t size_class;
+  uint32_t pins; ///< readers without the lock
 };
 
 /// Stacks of one size. The newest is reused first.
 typedef struct {
-  ws_slab_t *open; ///< has stacks that were never used; NULL = none
+  ws_slab_t *room; ///< slabs with places that are no stack
   ws_free_stack_t *newest, *oldest;
-  ws_free_stack_t *cold; ///< those whose pages were given back, as a list by older
-  uint64_t free;         ///< number of both
+  uint64_t free; ///< number
 } ws_shelf_t;
 
 /// Sums of what threads have done; a thread uses one of several, so that they share no line.
@@ -77,7 +80,9 @@ typedef struct {
   ws_shelf_t shelf[WS_STACK_CLASSES];
   ws_slab_t *slabs; ///< all, for statistics and debuggers
   uint64_t stacks, unguarded, guards_max;
-  uint64_t used_max; ///< most bytes that a stack had used when it was trimmed
+  bool warned;          ///< that stacks have no guard
+  uint64_t used_max;    ///< most bytes that a stack had used when it was closed or counted
+  uint32_t class_least; ///< I of stacks
 
   ws_au64_t parked; ///< S fibers in the lot
   ws_fiber_counters_t counters[WS_FIBER_COUNTERS];
@@ -97,7 +102,7 @@ typedef struct ws_fiber_thread_s {
   // When the thread ends, if not NULL:
   void (*give_back)(struct ws_fiber_thread_s *thread); ///< stacks that it keeps, to the shared lists
   void (*disarm)(struct ws_fiber_thread_s *thread);    ///< frees its alternate signal stack
-  bool armed;      ///< it has an alternate signal stack
+  bool armed;                                          ///< it has an alternate signal stack
   void *alternate; ///< the memory of its alternate signal stack; NULL = none of this library's
   ws_free_stack_t *kept[WS_STACK_CLASSES]; ///< lists by older
   uint32_t kept_count[WS_STACK_CLASSES];

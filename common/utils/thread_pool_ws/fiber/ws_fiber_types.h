@@ -8,8 +8,11 @@
 #include "../pool/ws_types.h"
 #include "ws_fcontext.h"
 
+typedef struct ws_slab_s ws_slab_t;
+
 typedef struct {
-  char *low; ///< lowest byte; the guard page lies below
+  char *low; ///< lowest byte; the guard lies below
+  ws_slab_t *slab;
   uint32_t size_class;
   bool guarded;
 } ws_stack_t;

@@ -2,12 +2,16 @@
 /// @file ws_stack.h
 /// Stacks of fibers, kept for reuse: a few by each thread, the others in one shared list for each size.
 ///
-/// Guard     Below each stack lies a page without access, as long as the guard pages of the process take no
-///           more than a quarter of the mappings that the kernel allows (vm.max_map_count): two mappings a
-///           stack. Stacks beyond have no guard page, with one warning on stderr. Their lowest word is read
-///           after each switch instead: if it is not 0 the process ends with a message.
-/// Memory    A stack in a shared list that is not used for WS_STACK_IDLE_NS gives its pages back to the
-///           kernel. Those that threads keep, up to 32 of each size below 256 KiB, hold their pages.
+/// Size      A power of two, of at least a page and at least four times the frame that the kernel puts on a
+///           stack for a signal: a thread that helps may run fibers with its signals unblocked.
+/// Guard     Below each stack lie WS_FIBER_GUARD_BYTES without access, as long as no more than a quarter of
+///           the mappings that the kernel allows (vm.max_map_count) are guards. Each costs two mappings,
+///           however large it is. Stacks beyond have no guard, with one warning on stderr. Their lowest word
+///           is read after each switch instead: if it is not 0 the process ends with a message. Until then
+///           what overflows goes to the guard's place, which no other stack uses.
+/// Memory    A stack in a shared list that is not used for WS_STACK_IDLE_NS is closed: its memory, its
+///           addresses and its mappings go back to the kernel. Those that threads keep, up to 32 of each size
+///           below 256 KiB, stay as they are.
 #ifndef WS_STACK_H
 #define WS_STACK_H
 
@@ -20,14 +24,17 @@ bool ws_stack_get(uint32_t bytes, ws_stack_t *stack);
 /// due WS_STACK_IDLE_NS later
 bool ws_stack_put(const ws_stack_t *stack);
 
-/// @brief Give back the pages of the shared stacks that have not been used for long.
-/// @return when to call again; 0 = no other stack has pages to give back
+/// @brief Put a stack that is used by no fiber and no thread into its shared list. The caller holds the lock.
+void ws_stack_shelve(ws_free_stack_t *node, uint64_t now_ns);
+
+/// @brief Close shared stacks that have not been used for long, a limited number of them.
+/// @return when to call again, perhaps at once; 0 = there is no other shared stack
 uint64_t ws_stack_trim(uint64_t now_ns);
 
-/// @brief Count stacks, and pages of them that are in memory.
+/// @brief Count stacks, and pages of them that are in memory. System calls are made without a lock.
 void ws_stack_count(ws_fiber_stats_t *stats);
 
-/// @return whether the guard page below the stack holds @p address
+/// @return whether the guard below the stack holds @p address
 bool ws_stack_guards(const ws_stack_t *stack, const void *address);
 
 #endif

@@ -33,6 +33,17 @@
 /// that leaves the fiber's function ends the process (std::terminate). pthread_exit(), thread cancellation,
 /// and longjmp out of the fiber's function are not supported.
 ///
+/// What else runs on a fiber's stack, and needs room there:
+/// - in a fiber that calls ws_pool_wait(), ws_pool_stop() or ws_pool_destroy() of another pool: tasks of that
+///   pool, which the call runs meanwhile. Wait in a plain task, or give the fiber the stack of a thread;
+/// - in a fiber that pushes: the task itself where the push runs the task (a pool without workers,
+///   WS_FULL_INLINE), and in ws_reduce() and ws_scan() the program's functions;
+/// - handlers of signals without SA_ONSTACK, if a thread of the program that helps has the signal unblocked.
+///   The library's own threads block signals.
+///
+/// Below each stack lie WS_FIBER_GUARD_BYTES without access. A fiber that overflows its stack ends there, as
+/// long as no frame is larger than the guard: compile functions with larger frames, and functions with arrays
+/// of variable length, with -fstack-clash-protection. Otherwise such a frame may reach another stack unseen.
 /// From the first push of a fiber on, the process handles SIGSEGV: if a fiber has overflowed its stack, a
 /// message on stderr names the fiber. Then, and for any other cause, the handler acts that the program had
 /// installed before. A handler that the program installs later replaces this one. A library that contains
@@ -62,8 +73,10 @@ extern "C" {
 
 /// Bounds and default of ws_fiber_options_t.stack_bytes.
 #define WS_FIBER_STACK_BYTES_MIN 16384u
-#define WS_FIBER_STACK_BYTES 65536u
+#define WS_FIBER_STACK_BYTES 131072u
 #define WS_FIBER_STACK_BYTES_MAX (64u << 20)
+/// Addresses without access below each stack, unless there are too many mappings (stacks_unguarded below).
+#define WS_FIBER_GUARD_BYTES 262144u
 /// Characters of a fiber's name that are kept.
 #define WS_FIBER_NAME_MAX 31
 
@@ -72,7 +85,8 @@ struct ws_cancel_s;
 /// Call ws_fiber_options_default() first.
 typedef struct {
   const char *name; ///< copied, cut to WS_FIBER_NAME_MAX characters; NULL (default) = "fiber"
-  /// Bytes of stack. Rounded up to a power of two; a little less is left for the function. Default 64 KiB.
+  /// Bytes of stack. Rounded up to a power of two, to a page, and to four times what the kernel puts on a
+  /// stack for a signal (AT_MINSIGSTKSZ). A little less is left for the function. Default 128 KiB.
   uint32_t stack_bytes;
   ws_priority_t priority; ///< as of a task, each time that the fiber is queued
   uint32_t node;          ///< as of a task
@@ -122,15 +136,16 @@ typedef struct {
   uint64_t ended;                ///< fibers whose function has returned
   uint64_t dropped;              ///< fibers that an abort dropped before they began
   uint64_t parked;               ///< fibers that wait right now
-  uint64_t stacks;               ///< stacks that exist right now
+  uint64_t stacks;               ///< stacks that exist right now; one that is free for a second is unmapped
   uint64_t stacks_free;          ///< of these, not in use; threads may keep a few more
-  uint64_t stacks_unguarded;     ///< of these, without a guard page: too many mappings (vm.max_map_count)
+  uint64_t stacks_unguarded;     ///< of these, without a guard: too many mappings (vm.max_map_count)
   uint64_t stack_bytes_used_max; ///< most memory that one stack has used, in whole pages
 } ws_fiber_stats_t;
 
 /// @brief Fill @p stats. Ignores NULL.
 /// @threads   any
-/// @progress  takes locks, and a system call for each group of stacks: not for a hot path
+/// @progress  makes a system call for each 4 MiB of stacks and guards, and holds no lock meanwhile. With
+///            thousands of fibers it takes milliseconds: not for a hot path
 void ws_fiber_stats(ws_fiber_stats_t *stats);
 
 #ifdef __cplusplus

@@ -142,14 +142,16 @@ def fibers() -> Iterator[gdb.Value]:
     slab = gdb.parse_and_eval("ws_fiber_process.slabs")
     while slab != 0:
         stack_bytes = STACK_BYTES_LEAST << int(slab["size_class"])
-        for i in range(int(slab["used"])):
+        for i in range(int(slab["slots"])):
+            if not int(slab["used"]) >> i & 1:
+                continue  # addresses without memory
             end = int(slab["memory"]) + (i + 1) * int(slab["slot_bytes"])
             assert stack_bytes < int(slab["slot_bytes"])
             address = (end - fiber_type.sizeof) // FIBER_ALIGNMENT * FIBER_ALIGNMENT
             fiber = gdb.Value(address).cast(fiber_type.pointer())
             if int(fiber["where"]["v"]) in STATES:
                 yield fiber
-        slab = slab["next"]
+        slab = slab["next"][0]
 
 
 def word_at(address: int) -> int:

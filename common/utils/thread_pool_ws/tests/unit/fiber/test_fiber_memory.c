@@ -1,27 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_memory.c
-/// Stacks that threads keep come back when the threads end; no memory; large pages. Linked with
-/// --wrap=ws_os_map and --wrap=ws_os_page_bytes: memory and the size of a page are the test's.
+/// Stacks that threads keep come back when the threads end; no memory; large pages and large signal frames.
+/// Linked with --wrap of ws_os_reserve, ws_os_open_pages, ws_os_page_bytes and ws_os_signal_frame_bytes:
+/// memory and these sizes are the test's.
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
+#include "../../../os/ws_os_stack.h"
 #include "fiber_scene.h"
 
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
+void *__real_ws_os_reserve(size_t bytes);
+void *__wrap_ws_os_reserve(size_t bytes);
+bool __real_ws_os_open_pages(void *memory, size_t bytes);
+bool __wrap_ws_os_open_pages(void *memory, size_t bytes);
 size_t __real_ws_os_page_bytes(void);
 size_t __wrap_ws_os_page_bytes(void);
+size_t __real_ws_os_signal_frame_bytes(void);
+size_t __wrap_ws_os_signal_frame_bytes(void);
 
-static ws_au32_t no_memory;
-static size_t page_bytes; ///< 0 = the machine's
+static ws_au32_t no_addresses, no_memory;
+static size_t page_bytes, frame_bytes; ///< 0 = the machine's
 
-void *__wrap_ws_os_map(size_t bytes)
+void *__wrap_ws_os_reserve(size_t bytes)
 {
-  return ws_load_acquire(&no_memory) ? NULL : __real_ws_os_map(bytes);
+  return ws_load_acquire(&no_addresses) ? NULL : __real_ws_os_reserve(bytes);
+}
+
+bool __wrap_ws_os_open_pages(void *memory, size_t bytes)
+{
+  return !ws_load_acquire(&no_memory) && __real_ws_os_open_pages(memory, bytes);
 }
 
 size_t __wrap_ws_os_page_bytes(void)
 {
   return page_bytes ? page_bytes : __real_ws_os_page_bytes();
+}
+
+size_t __wrap_ws_os_signal_frame_bytes(void)
+{
+  return frame_bytes ? frame_bytes : __real_ws_os_signal_frame_bytes();
 }
 
 static ws_latch_t latch;
@@ -130,9 +146,15 @@ static void test_no_memory(void)
 {
   scene_begin(1);
   ws_group_init(&scene.group, 1);
+  const uint64_t before = stacks();
+  ws_store_release(&no_addresses, 1);
+  CU_ASSERT_EQUAL(push_with_group(1u << 20), -ENOMEM);
+  CU_ASSERT_EQUAL(push_with_group(1u << 20), -ENOMEM);
+  ws_store_release(&no_addresses, 0);
   ws_store_release(&no_memory, 1);
   CU_ASSERT_EQUAL(push_with_group(1u << 20), -ENOMEM);
-  CU_ASSERT_EQUAL(push_with_group(1u << 20), -ENOMEM);
+  CU_ASSERT_PTR_NULL(ws_fiber_process.shelf[6].room); // its addresses went back
+  CU_ASSERT_EQUAL(stacks(), before);
   CU_ASSERT_FALSE(ws_group_done(&scene.group));
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0); // the pool counts no task
   ws_store_release(&no_memory, 0);
@@ -158,32 +180,65 @@ static void test_refusal(void)
   scene_end();
 }
 
-/// On a kernel with pages of 64 KiB a smaller stack has a guard page, too.
+static ws_au32_t least_bytes; ///< of the stacks that fibers have found
+
+/// The guard ends where the stack begins.
+static void check_stack(void *unused)
+{
+  (void)unused;
+  const ws_stack_t *stack = &ws_fiber_here()->stack;
+  note(stack->guarded && (size_t)(stack->low - stack->slab->memory) % page_bytes == 0);
+  note(ws_stack_guards(stack, stack->low - 1) && !ws_stack_guards(stack, stack->low));
+  const uint32_t bytes = (uint32_t)ws_stack_bytes(stack);
+  if (bytes < ws_load_relaxed(&least_bytes))
+    ws_store_relaxed(&least_bytes, bytes);
+}
+
+/// @return bytes of the stack of a fiber that asks for the least
+static uint32_t least_stack(void)
+{
+  const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
+  ws_store_relaxed(&least_bytes, UINT32_MAX);
+  scene_begin(1);
+  for (uint32_t i = 0; i < 10; i++)
+    note(ws_fiber_push(scene.pool, check_stack, NULL, NULL, &options) == 0);
+  ws_pool_wait(scene.pool);
+  scene_end();
+  return ws_load_relaxed(&scene.errors) == 0 ? ws_load_relaxed(&least_bytes) : 0;
+}
+
+/// On a kernel with pages of 64 KiB the guard lies directly below the smallest stack, too.
 static int use_large_pages(void *unused)
 {
   (void)unused;
   page_bytes = 65536;
-  scene_begin(1);
-  ws_group_init(&scene.group, 20);
-  for (uint32_t i = 0; i < 10; i++) {
-    note(push_with_group(WS_FIBER_STACK_BYTES_MIN) == 0);
-    note(push_with_group(2 * WS_FIBER_STACK_BYTES_MIN) == 0);
-  }
-  ws_pool_wait(scene.pool);
-  ws_fiber_stats_t stats;
-  ws_fiber_stats(&stats);
-  bool aligned = true;
-  for (const ws_slab_t *slab = ws_fiber_process.slabs; slab; slab = slab->next)
-    aligned = aligned && slab->slot_bytes % page_bytes == 0;
-  page_bytes = 0;
-  scene_end();
-  return stats.stacks_unguarded == 0 && aligned && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+  frame_bytes = 1;
+  return least_stack() == 65536 ? CHILD_GOOD : 1;
 }
 
-static void test_large_pages(void)
+/// A handler that interrupts a fiber finds room: the CPU's registers may take 11 KiB.
+static int use_large_frames(void *unused)
+{
+  (void)unused;
+  page_bytes = 4096;
+  frame_bytes = 11 * 1024;
+  return least_stack() == 65536 ? CHILD_GOOD : 1;
+}
+
+static int use_small_frames(void *unused)
+{
+  (void)unused;
+  page_bytes = 4096;
+  frame_bytes = 4096;
+  return least_stack() == WS_FIBER_STACK_BYTES_MIN ? CHILD_GOOD : 1;
+}
+
+static void test_least(void)
 {
   CU_ASSERT_EQUAL(test_in_child(use_large_pages, NULL), CHILD_GOOD);
+  CU_ASSERT_EQUAL(test_in_child(use_large_frames, NULL), CHILD_GOOD);
+  CU_ASSERT_EQUAL(test_in_child(use_small_frames, NULL), CHILD_GOOD);
 }
 
-TEST_MAIN("fiber_memory", TEST_CASE(test_threads_end), TEST_CASE(test_large_pages), TEST_CASE(test_no_memory),
+TEST_MAIN("fiber_memory", TEST_CASE(test_threads_end), TEST_CASE(test_least), TEST_CASE(test_no_memory),
           TEST_CASE(test_refusal))

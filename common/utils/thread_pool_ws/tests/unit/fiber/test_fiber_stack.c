@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_stack.c
-/// Stacks: the memory of many parked fibers, what goes back to the kernel, and overflow. Linked with
-/// --wrap=ws_os_read: the kernel's limit on mappings is the test's.
-#define _GNU_SOURCE // memfd_create
+/// Stacks: the memory of many parked fibers, how it is counted, and overflow. Linked with --wrap=ws_os_read:
+/// the kernel's limit on mappings is the test's; and with --wrap=mincore: what happens while memory is
+/// counted.
+#define _GNU_SOURCE // memfd_create, mincore
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
@@ -24,6 +26,31 @@ bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
   if (!map_count_max || strcmp(path, "/proc/sys/vm/max_map_count") != 0)
     return __real_ws_os_read(path, text, bytes);
   return snprintf(text, bytes, "%s\n", map_count_max) > 0;
+}
+
+int __real_mincore(void *memory, size_t bytes, unsigned char *in_memory);
+int __wrap_mincore(void *memory, size_t bytes, unsigned char *in_memory);
+
+static struct {
+  uint32_t calls, failed, locked;
+  bool trims; ///< all free stacks are closed in the next call
+} counting;
+
+int __wrap_mincore(void *memory, size_t bytes, unsigned char *in_memory)
+{
+  counting.calls++;
+  if (pthread_mutex_trylock(&ws_fiber_process.stack_lock) == 0)
+    pthread_mutex_unlock(&ws_fiber_process.stack_lock);
+  else
+    counting.locked++;
+  if (counting.trims) {
+    counting.trims = false;
+    while (ws_stack_trim(ws_os_now_ns() + 2 * WS_STACK_IDLE_NS) != 0)
+      ;
+  }
+  const int result = __real_mincore(memory, bytes, in_memory);
+  counting.failed += result != 0;
+  return result;
 }
 
 static ws_latch_t latch;
@@ -90,30 +117,70 @@ static void overflow(void *unused)
   ws_store_relaxed(&scene.value, recurse(&zero));
 }
 
-static void run_overflow(void)
+/// The far end of a frame that is larger than the stack: no byte between is touched.
+static void jump(void *unused)
 {
-  scene_begin(1);
-  const ws_fiber_options_t options = {.name = "a deep one", .stack_bytes = WS_FIBER_STACK_BYTES_MIN};
-  ws_fiber_push(scene.pool, overflow, NULL, NULL, &options);
-  ws_pool_wait(scene.pool);
+  (void)unused;
+  static volatile size_t far = WS_FIBER_GUARD_BYTES / 2;
+  volatile char *frame = __builtin_alloca(WS_FIBER_STACK_BYTES_MIN + far);
+  for (uint32_t i = 0; i < 2 * WS_FIBER_STACK_BYTES_MIN; i += 8)
+    frame[i] = 'x';
+  ws_store_relaxed(&scene.value, (uint32_t)frame[0]);
 }
 
-static int overflow_child(void *copy)
+static bool is_written(void *unused)
 {
-  dup2(*(const int *)copy, STDERR_FILENO);
-  run_overflow();
+  (void)unused;
+  return ws_load_relaxed(&scene.value) == 'x';
+}
+
+/// Its stack lies below and above those of parked fibers.
+static int overflow_child(void (*func)(void *), int copy)
+{
+  dup2(copy, STDERR_FILENO);
+  scene_begin(1);
+  ws_latch_init(&latch, 1);
+  ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
+  for (uint32_t i = 0; i < 8; i++)
+    ws_fiber_push(scene.pool, wait_for_latch, NULL, NULL, &options);
+  await_parked(8);
+  options.name = "a deep one";
+  ws_fiber_push(scene.pool, func, NULL, NULL, &options);
+  ws_latch_count_down(&latch, 1);
+  ws_pool_wait(scene.pool);
   return 0;
+}
+
+static int recurse_child(void *copy)
+{
+  return overflow_child(overflow, *(const int *)copy);
+}
+
+static int jump_child(void *copy)
+{
+  return overflow_child(jump, *(const int *)copy);
+}
+
+static void check_overflow(int (*child)(void *))
+{
+  int copy = memfd_create("stderr", 0);
+  const int status = test_in_child(child, &copy);
+  char text[4096] = "";
+  CU_ASSERT(pread(copy, text, sizeof text - 1, 0) > 0);
+  close(copy);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "fiber \"a deep one\" has overflowed its stack of "));
+  CU_ASSERT(TEST_SANITIZED ? status != 0 : status == 128 + SIGSEGV);
 }
 
 static void test_overflow(void)
 {
-  int copy = memfd_create("stderr", 0);
-  const int status = test_in_child(overflow_child, &copy);
-  char text[4096] = "";
-  CU_ASSERT(pread(copy, text, sizeof text - 1, 0) > 0);
-  close(copy);
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "fiber \"a deep one\" has overflowed its stack of 16384 bytes"));
-  CU_ASSERT(TEST_SANITIZED ? status != 0 : status == 128 + SIGSEGV);
+  check_overflow(recurse_child);
+}
+
+/// A frame that is larger than a page does not step over the guard.
+static void test_overflow_jumps(void)
+{
+  check_overflow(jump_child);
 }
 
 /// Write to the lowest word of the own stack, as an overflow would.
@@ -135,7 +202,44 @@ static void run_spoil(void)
 
 static void test_overflow_unguarded(void)
 {
-  CU_ASSERT(dies_with(run_spoil, "fiber \"fiber\" has overflowed its stack of 65536 bytes"));
+  CU_ASSERT(dies_with(run_spoil, "fiber \"fiber\" has overflowed its stack of 131072 bytes"));
+}
+
+/// Its variables are its own.
+static void keep(void *unused)
+{
+  (void)unused;
+  static volatile size_t few = 4096;
+  volatile char *mine = __builtin_alloca(few);
+  for (size_t i = 0; i < few; i++)
+    mine[i] = 'k';
+  ws_latch_wait(&latch);
+  for (size_t i = 0; i < few; i++)
+    note(mine[i] == 'k');
+}
+
+/// What a frame writes beyond its stack meets no other stack, also where no stack has a guard.
+static int jump_unguarded(void *unused)
+{
+  (void)unused;
+  const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
+  map_count_max = "0";
+  scene_begin(1);
+  ws_latch_init(&latch, 1);
+  for (uint32_t i = 0; i < 16; i++)
+    note(ws_fiber_push(scene.pool, keep, NULL, NULL, &options) == 0);
+  note(await_parked(16));
+  note(ws_fiber_push(scene.pool, jump, NULL, NULL, &options) == 0);
+  note(test_until(is_written, NULL));
+  ws_latch_count_down(&latch, 1);
+  ws_pool_wait(scene.pool);
+  scene_end();
+  return ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+}
+
+static void test_jump_unguarded(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(jump_unguarded, NULL), CHILD_GOOD);
 }
 
 static ws_au32_t faults;
@@ -181,35 +285,47 @@ static void use_half(void *unused)
   ws_latch_wait(&latch);
 }
 
-/// Stacks that are idle for long keep their topmost page only. Trimmed by a time of the test.
-static int give_back(void *unused)
+static ws_slab_t *a_slab(void)
+{
+  pthread_mutex_lock(&ws_fiber_process.stack_lock);
+  ws_slab_t *slab = ws_fiber_process.slabs;
+  pthread_mutex_unlock(&ws_fiber_process.stack_lock);
+  return slab;
+}
+
+/// Statistics make one system call for several stacks, and none under the lock. A slab that is counted stays
+/// mapped until then, also if its last stack is closed meanwhile.
+static int count_while_closing(void *unused)
 {
   (void)unused;
   scene_begin(1);
   ws_latch_init(&latch, 1);
+  ws_group_init(&scene.group, 100);
   for (uint32_t i = 0; i < 100; i++)
-    push_fiber(use_half, NULL, NULL);
+    push_fiber(use_half, NULL, &scene.group);
   bool good = await_parked(100);
-  ws_latch_count_down(&latch, 1);
-  ws_pool_wait(scene.pool);
-  scene_end(); // and the worker's own stacks go to the shared list
-  good = good && ws_stack_trim(ws_os_now_ns() + 2 * WS_STACK_IDLE_NS) == 0;
+  counting.calls = 0;
   ws_fiber_stats_t stats;
   ws_fiber_stats(&stats);
-  uint64_t pages = 0;
-  const ws_shelf_t *shelf = ws_fiber_process.shelf;
-  for (uint32_t i = 0; i < WS_STACK_CLASSES; i++)
-    for (const ws_free_stack_t *node = shelf[i].cold; node; node = node->older)
-      pages++;
-  printf("good %d, %llu cold, most used %llu\n", good, (unsigned long long)pages,
-         (unsigned long long)stats.stack_bytes_used_max);
-  return good && pages >= 60 && stats.stack_bytes_used_max >= WS_FIBER_STACK_BYTES / 2 ? CHILD_GOOD : 1;
+  good = good && stats.stacks == 100 && counting.calls > 0 && counting.calls <= 100 / 8;
+  printf("%u calls for 100 stacks, %u under the lock\n", counting.calls, counting.locked);
+  good = good && stats.stack_bytes_used_max >= WS_FIBER_STACK_BYTES / 2 &&
+         stats.stack_bytes_used_max < WS_FIBER_STACK_BYTES;
+  ws_latch_count_down(&latch, 1);
+  good = good && test_until(is_done, &scene.group);
+  scene_end(); // and the worker's own stacks go to the shared list
+  counting.trims = true;
+  ws_fiber_stats(&stats);
+  good = good && !counting.trims && counting.failed == 0 && counting.locked == 0 && !a_slab();
+  ws_fiber_stats(&stats);
+  return good && stats.stacks == 0 && stats.stacks_free == 0 ? CHILD_GOOD : 1;
 }
 
-static void test_give_back(void)
+static void test_count(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(give_back, NULL), CHILD_GOOD);
+  CU_ASSERT_EQUAL(test_in_child(count_while_closing, NULL), CHILD_GOOD);
 }
 
 TEST_MAIN("fiber_stack", TEST_CASE(test_many), TEST_CASE(test_unguarded), TEST_CASE(test_overflow),
-          TEST_CASE(test_overflow_unguarded), TEST_CASE(test_chain), TEST_CASE(test_give_back))
+          TEST_CASE(test_overflow_jumps), TEST_CASE(test_overflow_unguarded), TEST_CASE(test_jump_unguarded),
+          TEST_CASE(test_chain), TEST_CASE(test_count))
