@@ -9,6 +9,8 @@
 #include "ws_fiber_types.h"
 
 #define CHILDREN 4u
+/// Less than one entry of so many: the heap is too large.
+#define SHRINKS_BELOW 8u
 
 static void put(ws_alarm_heap_t *heap, uint32_t at, ws_alarm_entry_t entry)
 {
@@ -53,21 +55,34 @@ static void fill_downwards(ws_alarm_heap_t *heap, uint32_t at, ws_alarm_entry_t 
   put(heap, at, entry);
 }
 
-static bool grow(ws_alarm_heap_t *heap)
+/// Move the entries to memory of another size. @return false = there is none; nothing has changed
+static bool resize(ws_alarm_heap_t *heap, size_t bytes)
 {
-  const size_t before = heap->room * sizeof *heap->entry;
-  const size_t bytes = before > 0 ? 2 * before : ws_os_page_bytes();
-  if (heap->room > UINT32_MAX / (2 * CHILDREN))
-    return false;
   ws_alarm_entry_t *entry = ws_os_map(bytes);
   if (!entry)
     return false;
   if (heap->entry)
-    memcpy(entry, heap->entry, before);
-  ws_os_unmap(heap->entry, before);
+    memcpy(entry, heap->entry, heap->count * sizeof *entry);
+  ws_os_unmap(heap->entry, heap->room * sizeof *entry);
   heap->entry = entry;
   heap->room = (uint32_t)(bytes / sizeof *entry);
   return true;
+}
+
+static bool grow(ws_alarm_heap_t *heap)
+{
+  const size_t before = heap->room * sizeof *heap->entry;
+  if (heap->room > UINT32_MAX / (2 * CHILDREN))
+    return false;
+  return resize(heap, before > 0 ? 2 * before : ws_os_page_bytes());
+}
+
+/// Most of the room is empty.
+static void shrink(ws_alarm_heap_t *heap)
+{
+  const size_t bytes = heap->room * sizeof *heap->entry;
+  if (bytes > ws_os_page_bytes())
+    resize(heap, bytes / 2); // if there is no memory for that, a later one tries again
 }
 
 bool ws_alarm_heap_add(ws_alarm_heap_t *heap, ws_waiter_t *waiter)
@@ -83,10 +98,12 @@ void ws_alarm_heap_remove(ws_alarm_heap_t *heap, ws_waiter_t *waiter)
   const uint32_t hole = waiter->alarm_place - 1;
   const ws_alarm_entry_t last = heap->entry[--heap->count];
   waiter->alarm_place = 0;
-  if (last.waiter == waiter)
-    return;
-  if (last.deadline_ns < waiter->deadline_ns)
-    fill_upwards(heap, hole, last);
-  else
-    fill_downwards(heap, hole, last);
+  if (last.waiter != waiter) {
+    if (last.deadline_ns < waiter->deadline_ns)
+      fill_upwards(heap, hole, last);
+    else
+      fill_downwards(heap, hole, last);
+  }
+  if (heap->count < heap->room / SHRINKS_BELOW && heap->count % SHRINKS_BELOW == 0)
+    shrink(heap);
 }

@@ -13,7 +13,7 @@ typedef struct {
   struct ws_waiter_s *waiter;
 } ws_alarm_entry_t;
 
-/// Begins as {0}. Grows, and keeps its memory.
+/// Begins as {0}. Grows and shrinks by half; keeps one page.
 typedef struct {
   ws_alarm_entry_t *entry; ///< the earliest first; four children each
   uint32_t count, room;

@@ -74,6 +74,29 @@ static void test_heap(void)
   ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
 }
 
+/// What many waits have needed goes back when few are left, even if there was no memory for a smaller heap.
+static void test_heap_shrinks(void)
+{
+  ws_alarm_heap_t heap = {0};
+  memset(waits, 0, sizeof waits);
+  for (uint32_t i = 0; i < WAITS; i++) {
+    waits[i].deadline_ns = WAITS - i;
+    CU_ASSERT_FATAL(ws_alarm_heap_add(&heap, &waits[i]));
+  }
+  const uint32_t most = heap.room, a_page = (uint32_t)(ws_os_page_bytes() / sizeof *heap.entry);
+  ws_store_relaxed(&no_memory, 1);
+  while (heap.count > most / 16)
+    ws_alarm_heap_remove(&heap, heap.entry[0].waiter);
+  CU_ASSERT(heap.room == most && is_sound(&heap));
+  ws_store_relaxed(&no_memory, 0);
+  while (heap.count > 0) {
+    ws_alarm_heap_remove(&heap, heap.entry[heap.count / 2].waiter);
+    CU_ASSERT_FATAL(is_sound(&heap));
+  }
+  CU_ASSERT_EQUAL(heap.room, a_page);
+  ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
+}
+
 /// Without memory an addition fails, and the heap stays as it was.
 static void test_heap_no_memory(void)
 {
@@ -181,5 +204,5 @@ static void test_woken_for_sooner_only(void)
   scene_end();
 }
 
-TEST_MAIN("alarm", TEST_CASE(test_no_memory), TEST_CASE(test_heap), TEST_CASE(test_heap_no_memory),
-          TEST_CASE(test_woken_for_sooner_only))
+TEST_MAIN("alarm", TEST_CASE(test_no_memory), TEST_CASE(test_heap), TEST_CASE(test_heap_shrinks),
+          TEST_CASE(test_heap_no_memory), TEST_CASE(test_woken_for_sooner_only))
