@@ -56,8 +56,9 @@
 ///
 /// A fiber counts as a task of its pool until its function returns: ws_pool_wait() and WS_STOP_DRAIN wait for
 /// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: they count as skipped,
-/// settings.skipped is called with their function, argument and group (a fiber with a record, ws_record.h, has
-/// it settled instead), and their groups are completed. The others run to their end. Their waits that can be cancelled return -ECANCELED from then on.
+/// settings.skipped is called with their function, argument and group, or their record is settled
+/// (ws_record.h), and their groups are completed. The others run to their end. Their waits that can be
+/// cancelled return -ECANCELED from then on.
 #ifndef WS_FIBER_H
 #define WS_FIBER_H
 
