@@ -281,7 +281,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Block until every task pushed so far, and every task that those push, has run. The caller runs any
-/// of them meanwhile.
+/// of them meanwhile, on its own stack: in a fiber, that of the fiber (ws_fiber.h).
 /// @return 0; -EDEADLK if called inside a task of @p pool, which would wait for itself
 /// @threads   any thread but the pool's tasks; several at once
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
