@@ -37,7 +37,6 @@ struct tpool_s {
   place_t *worker;
   place_t *places; ///< of all threads
   pthread_mutex_t places_lock;
-  ws_au32_t stopping;
   pthread_mutex_t dropping; ///< the calls of dropped follow one another
   void (*dropped)(void *dropped_arg, void (*func)(void *), void *arg);
   void *dropped_arg;
@@ -184,8 +183,8 @@ static int create_core(tpool *pool, uint32_t threads, uint32_t buffer)
 
 static void free_all(tpool *pool)
 {
-  tpool_room_end(&pool->room); // first: a thread that has been blocked may still be in a push
   ws_pool_destroy(pool->core);
+  tpool_room_end(&pool->room);
   pthread_mutex_destroy(&pool->dropping);
   pthread_mutex_destroy(&pool->places_lock);
   free(pool->worker);
@@ -307,11 +306,22 @@ int tpool_wait(tpool *pool)
   return error;
 }
 
-typedef void (*dropped_t)(void *dropped_arg, void (*func)(void *), void *arg);
-
-static int64_t shut_down(tpool *pool, dropped_t dropped, void *dropped_arg)
+int tpool_shutdown(tpool *pool)
 {
-  if (!tpool_room_close(&pool->room))
+  if (!pool)
+    return -EINVAL;
+  tpool_room_close(&pool->room);
+  return 0;
+}
+
+int64_t tpool_shutdown_now(tpool *pool, void (*dropped)(void *dropped_arg, void (*func)(void *), void *arg),
+                           void *dropped_arg)
+{
+  if (!pool)
+    return -EINVAL;
+  if (is_inside(pool))
+    return -EDEADLK;
+  if (!tpool_room_clear(&pool->room))
     return -EALREADY;
   pthread_mutex_lock(&pool->dropping);
   pool->dropped = dropped;
@@ -322,27 +332,9 @@ static int64_t shut_down(tpool *pool, dropped_t dropped, void *dropped_arg)
   return pool->drops;
 }
 
-int64_t tpool_shutdown(tpool *pool)
-{
-  if (!pool)
-    return -EINVAL;
-  return is_inside(pool) ? -EDEADLK : shut_down(pool, NULL, NULL);
-}
-
-int64_t tpool_shutdown_now(tpool *pool, void (*dropped)(void *dropped_arg, void (*func)(void *), void *arg),
-                           void *dropped_arg)
-{
-  if (!pool)
-    return -EINVAL;
-  if (is_inside(pool))
-    return -EDEADLK;
-  ws_store_relaxed(&pool->stopping, 1); // relaxed: a hint for running jobs
-  return shut_down(pool, dropped, dropped_arg);
-}
-
 bool tpool_is_stopping(const tpool *pool)
 {
-  return pool && ws_load_relaxed(&pool->stopping) != 0; // relaxed: a hint
+  return pool && tpool_room_is_cleared(&pool->room);
 }
 
 int tpool_count_working_threads(tpool *pool)
@@ -357,15 +349,18 @@ int tpool_count_working_threads(tpool *pool)
   return count;
 }
 
-void tpool_destroy(tpool *pool)
+int tpool_destroy(tpool *pool)
 {
   if (!pool)
-    return;
+    return 0;
   WS_REQUIRE(!is_inside(pool), __func__, "called inside a job of pool, which would wait for itself");
+  tpool_room_close(&pool->room);
+  tpool_room_await_left(&pool->room); // they add their jobs, and are in the push until then
   place_t place;
   enter(&place, pool);
   pthread_cleanup_push(leave, &place);
-  ws_pool_stop(pool->core, WS_STOP_DRAIN); // -EALREADY after a shutdown
+  ws_pool_stop(pool->core, WS_STOP_DRAIN); // -EALREADY after tpool_shutdown_now()
   pthread_cleanup_pop(1);
   free_all(pool);
+  return 0;
 }

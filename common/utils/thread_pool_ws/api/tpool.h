@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file tpool.h
 /// The interface of a textbook's thread pool, on this pool: some threads, a buffer of a fixed number of jobs,
-/// an add that blocks while the buffer is full, and an end in an orderly way or at once.
+/// an add that blocks while the buffer is full, and an end in an orderly way or at once. Programs for
+/// aatbip/tpool ("the original" below) compile and run with this header, unchanged.
 ///
 /// @code
 ///   tpool *pool = tpool_create(4, 50);
@@ -60,9 +61,11 @@ tpool *tpool_create(int thread_count, int buffer_size);
 /// ones the thread that has waited longest. A thread that adds at that moment may take the room before the
 /// woken one, which then blocks again.
 /// @param func  called once with @p arg, which must stay valid until then
-/// @return 0 = the job will run or has run, unless tpool_shutdown() or tpool_shutdown_now() drops it
+/// @return 0 = the job will run or has run, unless tpool_shutdown_now() drops it
 ///         -EINVAL     @p pool or @p func is NULL
-///         -ECANCELED  a shutdown had begun, or began while the thread was blocked: the job is not added
+///         -ECANCELED  the job is not added: tpool_shutdown(), tpool_shutdown_now() or tpool_destroy() had
+///                     been called before, or tpool_shutdown_now() was while the thread was blocked. (The
+///                     original returns 0 then, and drops the job, too)
 /// @threads   any thread, any number at once, jobs included; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the job
 /// @progress  with room: lock-free, otherwise as ws_pool_push(). Without room: blocks, or runs the job. Not a
@@ -85,28 +88,32 @@ int tpool_try_add(tpool *pool, void (*func)(void *), void *arg);
 /// @ordering  [edge POOL_IDLE] the caller sees what the jobs wrote
 int tpool_wait(tpool *pool);
 
-/// @brief End the pool in an orderly way: refuse further jobs, drop queued ones, let running ones end.
-/// Threads blocked in tpool_add() return -ECANCELED at once. To have queued jobs run, call tpool_wait()
-/// before. A job that a task of another pool runs inside tpool_add() is a part of that task: a shutdown does
-/// not wait for it.
+/// @brief End the pool in an orderly way: refuse further jobs. Returns at once. The jobs that were added
+/// before run, and so do those of threads that are blocked in tpool_add(): wait for them with tpool_wait() or
+/// tpool_destroy(). Further calls have no effect.
+/// @return 0; -EINVAL = @p pool is NULL
+/// @threads   any, jobs included, while others add and wait. An add that is not over when this function is
+///            called may be refused or not
+/// @ordering  an add that follows the return of this function is refused
+/// @progress  wait-free
+int tpool_shutdown(tpool *pool);
+
+/// @brief End the pool at once: refuse further jobs, drop queued ones, ask running jobs to end early
+/// (tpool_is_stopping()), and wait for those. Threads blocked in tpool_add() return -ECANCELED. May follow a
+/// tpool_shutdown(). A job that a task of another pool runs inside tpool_add() is a part of that task: this
+/// function does not wait for it.
+/// @param dropped      called with the @p func and @p arg of each job that did not run, before this function
+///                     returns, on any thread; its calls follow one another. It must return and must not use
+///                     @p pool. NULL: the jobs are dropped without a call
+/// @param dropped_arg  passed to each call of @p dropped
 /// @return the number of jobs that were dropped. Each job that was added has run or is one of them
 ///         -EINVAL    @p pool is NULL
 ///         -EDEADLK   called inside a job of @p pool; nothing changes
-///         -EALREADY  a shutdown has begun before; it may not be over yet
+///         -EALREADY  the function has been called before; that call may not be over yet
 /// @threads   any thread but the pool's jobs, while others add and wait
 /// @ordering  the caller sees what the jobs wrote
 /// @progress  blocks until the running jobs have ended, and adds that are under way have added their job or
 ///            dropped it
-int64_t tpool_shutdown(tpool *pool);
-
-/// @brief End the pool at once: as tpool_shutdown(), but running jobs are asked to end early
-/// (tpool_is_stopping()), and @p dropped receives each job that did not run. After -EALREADY running jobs are
-/// asked to end early all the same, and @p dropped is not called.
-/// @param dropped      called with the job's @p func and @p arg, before this function returns, on any thread;
-///                     its calls follow one another. It must return and must not use @p pool. NULL: the jobs
-///                     are dropped without a call
-/// @param dropped_arg  passed to each call of @p dropped
-/// Otherwise as tpool_shutdown().
 int64_t tpool_shutdown_now(tpool *pool, void (*dropped)(void *dropped_arg, void (*func)(void *), void *arg),
                            void *dropped_arg);
 
@@ -122,13 +129,14 @@ bool tpool_is_stopping(const tpool *pool);
 ///            buffer full: a few instructions
 int tpool_count_working_threads(tpool *pool);
 
-/// @brief Free the pool. Ignores NULL. If no shutdown came before, all queued jobs, and those that they add,
-/// run first; further jobs of other threads are refused. A call inside a job of @p pool ends the process with
-/// a message.
-/// @threads   one caller. Threads that are blocked in tpool_add() return -ECANCELED, or add their job while
-///            there is room, before the memory is freed. No other thread may use @p pool any more
+/// @brief Refuse further jobs, as tpool_shutdown(), wait until those that were added have run, and free the
+/// pool. A job that adds others until it is refused ends so. To have the jobs run that jobs add, call
+/// tpool_wait() before. A call inside a job of @p pool ends the process with a message.
+/// @return 0. Ignores NULL
+/// @threads   one caller. Threads that are blocked in tpool_add() add their job before the memory is freed.
+///            No other thread may use @p pool any more
 /// @progress  blocks until the jobs have ended
-void tpool_destroy(tpool *pool);
+int tpool_destroy(tpool *pool);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// In sleepers: the room's end waits for the last of them.
+/// In sleepers: a thread waits until the last of them has left.
 #define ENDING (UINT32_C(1) << 31)
 
 /// Sleep while @p word is @p seen. No cancellation point.
@@ -32,12 +32,17 @@ bool tpool_room_init(tpool_room_t *room, uint32_t count, uint32_t workers)
 
 void tpool_room_end(tpool_room_t *room)
 {
+  api_places_free(&room->places);
+}
+
+void tpool_room_await_left(tpool_room_t *room)
+{
   uint32_t sleepers = ws_or_acq_rel(&room->sleepers, ENDING) | ENDING; // [edge ROOM_LEFT acq_rel]
   while (sleepers != ENDING) {
     futex_wait(&room->sleepers, sleepers);
     sleepers = ws_load_acquire(&room->sleepers); // [edge ROOM_LEFT acquire]
   }
-  api_places_free(&room->places);
+  ws_store_relaxed(&room->sleepers, 0); // relaxed: gives to come need not wake any thread
 }
 
 static void wake(tpool_room_t *room, int threads)
@@ -46,9 +51,16 @@ static void wake(tpool_room_t *room, int threads)
   futex_wake(&room->turns, threads);
 }
 
-bool tpool_room_close(tpool_room_t *room)
+void tpool_room_close(tpool_room_t *room)
 {
-  if (ws_xchg_acq_rel(&room->closed, 1) != 0) // [edge ROOM_TURN acq_rel] before turns
+  uint32_t open = TPOOL_ROOM_OPEN;
+  ws_cas_acq_rel(&room->closed, &open, TPOOL_ROOM_CLOSED); // [edge ROOM_TURN acq_rel] unless it is cleared
+}
+
+bool tpool_room_clear(tpool_room_t *room)
+{
+  // [edge ROOM_TURN acq_rel] before turns
+  if (ws_xchg_acq_rel(&room->closed, TPOOL_ROOM_CLEARED) == TPOOL_ROOM_CLEARED)
     return false;
   wake(room, INT_MAX);
   return true;
@@ -65,7 +77,7 @@ bool tpool_room_wait(tpool_room_t *room)
   for (;;) {
     // [edge ROOM_TURN acquire] before closed and the places
     const uint32_t seen = ws_load_acquire(&room->turns);
-    if (tpool_room_is_closed(room))
+    if (tpool_room_is_cleared(room))
       return false;
     if (api_places_take(&room->places))
       return true;

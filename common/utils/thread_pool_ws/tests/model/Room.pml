@@ -2,14 +2,14 @@
 // The room of the interface tpool (api/private/api_places.h, tpool_room.h, api/tpool_room.c). Threads add jobs
 // to a buffer and block while it is full; threads that begin jobs give the places back, each by a count of its
 // own. A take that finds the buffer full by given_seen adds up these counts, one after the other. The futex
-// wakes any of the sleepers. With CLOSE another thread closes the room at any moment, and no job begins after
+// wakes any of the sleepers. With CLOSE another thread clears the room at any moment, and no job begins after
 // that. Sequentially consistent, as the accesses in question are.
 //
 // Checked: at most BUFFER jobs are queued. A take fails only if all places were taken at a moment during it.
 // Every adder returns (valid end state).
 // Mutants: GIVE_LATE (a give reads sleepers before it gives the place back, as without the seq_cst order),
 // SLEEP_LATE (a thread looks for a place before it adds itself to sleepers), SEEN_LATE (turns is read after
-// that look), NO_TURN (a wake does not change turns), ONE_AT_CLOSE (the closing wakes one thread), SEEN_MORE
+// that look), NO_TURN (a wake does not change turns), ONE_AT_CLOSE (the clearing wakes one thread), SEEN_MORE
 // (given_seen becomes more than the sum), TAKEN_LATE (taken is read after the sum).
 #ifndef ADDERS
 #define ADDERS 3

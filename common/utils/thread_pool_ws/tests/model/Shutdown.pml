@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of the interface tpool: shut_down(), tpool_destroy(), add_blocked() and drop_job() of
+// The end of the interface tpool: its shutdowns, tpool_destroy(), add_blocked() and drop_job() of
 // api/tpool.c, api/tpool_room.c, api/private/api_places.h, and what they rely on in core/ws_wait.c
 // (ws_pool_stop) and core/ws_push.c. Two threads add two jobs and one, and block while the buffer is full.
-// One worker runs the jobs. A thread calls tpool_shutdown() at any moment. With NOW it calls
-// tpool_shutdown_now(), and jobs run until they are asked to end. With BOTH they do, too, each adder has
-// one job, and another thread calls tpool_shutdown_now() meanwhile. The first of these threads destroys the
-// pool when no thread uses it, except threads that are blocked in an add. Sequentially consistent. A take
-// is one step: Room.pml has its parts. Stop.pml has the stores of the core that other threads see late,
-// Idle.pml the wait until all tasks have run.
+// One worker runs the jobs. A thread calls tpool_shutdown_now() at any moment, without dropped(). With NOW
+// it passes dropped(), and jobs run until they are asked to end. With BOTH they do, too, each adder has one
+// job, and another thread calls tpool_shutdown() meanwhile. With ORDERLY the thread calls tpool_shutdown()
+// instead. Then it destroys the pool when no thread uses it, except threads that are blocked in an add.
+// Sequentially consistent. A take is one step: Room.pml has its parts. Stop.pml has the stores of the core
+// that other threads see late, Idle.pml the wait until all tasks have run.
 //
-// Checked: at most BUFFER jobs are queued. A shutdown returns when every job that was added has run or was
-// dropped, with the number of those that were dropped; after that none runs or is dropped. dropped() is
-// called once for each of them, one call at a time. No thread uses the pool after it was freed. Every add
-// and every shutdown returns (valid end state).
-// Mutants: CLOSE_SILENT (the closing wakes no thread), NO_AWAIT (the shutdown does not wait for places),
+// Checked: at most BUFFER jobs are queued. A shutdown at once returns when every job that was added has run
+// or was dropped, with the number of those that were dropped; after that none runs or is dropped. dropped()
+// is called once for each of them, one call at a time. After an orderly one every job that was added has run
+// when the pool is freed, those of blocked threads too. No thread uses the pool after it was freed. Every
+// add and every shutdown returns (valid end state).
+// Mutants: CLEAR_SILENT (the clearing wakes no thread), NO_AWAIT (the shutdown does not wait for places),
 // AWAIT_SILENT (the shutdown waits without being one of the sleepers), GIVE_FIRST (a drop gives the place
 // back before it counts), NO_LATE (a push does not look whether the pool has stopped meanwhile), KEEP_PLACE
 // (a refused push keeps its place), LEAVE_EARLY (a blocked thread leaves the room before its push),
-// END_ANYHOW (the room's end does not wait for blocked threads); with NOW: NOT_ASKED (running jobs are not
-// asked to end), DROPPED_LATE (dropped() is known to the pool after the stop); with BOTH: ASK_FIRST (the
-// second shutdown returns -EALREADY and does not ask).
+// END_ANYHOW (a destroy does not wait for blocked threads); with NOW: DROPPED_LATE (dropped() is known to the
+// pool after the stop); with BOTH: CLOSE_OVER (a closing undoes a clearing); with ORDERLY: CLEARS (the
+// shutdown clears the room), STOP_FIRST (a destroy stops the core before blocked threads have left).
 #define BUFFER 1
 #ifdef BOTH
 #define JOBS(me) 1
@@ -31,13 +32,16 @@
 #endif
 #define ADDERS 2
 #define STOPPER 2               // the third thread that sleeps in the room
-#define RUNNING 0
+#define OPEN 0                  // closed
+#define CLOSED 1
+#define CLEARED 2
+#define RUNNING 0               // state
 #define STOPPING 1
 #define STOPPED 2
 
 // The room.
 byte taken, given[2];           // given: by the worker, by other threads
-bool closed;
+byte closed;
 byte turns, sleepers;
 bool sleeping[3];
 // The core.
@@ -46,8 +50,9 @@ bool aborted, worker_ended;
 byte queued[ADDERS];            // each thread's queue
 byte pushed, run_count;
 // The pool, and what is checked.
-bool stopping, dropped_set, dropping;
+bool dropped_set, dropping;
 byte drops, calls, ran;
+byte refused;                   // adds of threads that were blocked
 bool returned, freed;           // the shutdown has returned; the memory is gone
 byte users;                     // threads in an add that are not blocked
 
@@ -114,7 +119,7 @@ inline run_task(line)
   :: else ->                    // begin_job()
      give(line);
 #ifdef LONG
-     stopping;                  // tpool_is_stopping()
+     closed == CLEARED;         // tpool_is_stopping()
 #endif
      atomic { assert(!returned); ran++ }
   fi;
@@ -127,6 +132,7 @@ inline push(me)
   use();
   if
   :: state != RUNNING ->        // -ECANCELED
+     refused++;
 #ifndef KEEP_PLACE
      give(1)
 #else
@@ -166,7 +172,7 @@ proctype adder(byte me)
   for (jobs : 1 .. JOBS(me)) {
     atomic {
       if
-      :: closed -> break        // the caller calls no more once it has seen -ECANCELED
+      :: closed != OPEN -> break // the caller calls no more once it has seen -ECANCELED
       :: else -> users++
       fi
     };
@@ -178,7 +184,7 @@ proctype adder(byte me)
        do
        :: seen = turns;
           if
-          :: closed -> break
+          :: closed == CLEARED -> break
           :: else
           fi;
           take();
@@ -193,7 +199,7 @@ proctype adder(byte me)
 #endif
        if
        :: got -> push(me)
-       :: else
+       :: else -> refused++
        fi;
 #ifndef LEAVE_EARLY
        atomic { use(); sleepers-- }                      // tpool_room_leave()
@@ -214,10 +220,10 @@ start:
   worker_ended = true
 }
 
-// ws_pool_stop(WS_STOP_ABORT)
-inline stop()
+// ws_pool_stop(WS_STOP_ABORT), or with WS_STOP_DRAIN
+inline stop(aborts)
 {
-  aborted = true;
+  aborted = aborts;
   state = STOPPING;
   do
   :: atomic { run_count == pushed -> break }
@@ -254,75 +260,83 @@ inline await_empty()
 #endif
 }
 
-// tpool_room_close(). first: out
+// tpool_room_close()
 inline close()
 {
-  atomic { first = !closed; closed = true };
-  if
-  :: first ->
-#ifdef CLOSE_SILENT
-     skip
+  atomic {
+    if
+#ifdef CLOSE_OVER
+    :: closed = CLOSED
 #else
-     turns++;
-     atomic { sleeping[0] = false; sleeping[1] = false; sleeping[2] = false }
+    :: closed == OPEN -> closed = CLOSED
+    :: else
 #endif
-  :: else
-  fi
+    fi
+  }
 }
 
-// now: tpool_shutdown_now(), otherwise tpool_shutdown()
-inline shut_down(now)
+// tpool_room_clear()
+inline clear()
 {
-#ifndef NOT_ASKED
-#ifndef ASK_FIRST
-  if
-  :: now -> stopping = true
-  :: else
-  fi;
+  closed = CLEARED;
+#ifndef CLEAR_SILENT
+  turns++;
+  atomic { sleeping[0] = false; sleeping[1] = false; sleeping[2] = false }
 #endif
-#endif
-  close();
-  if
-  :: first ->
-#ifdef ASK_FIRST
-     if
-     :: now -> stopping = true
-     :: else
-     fi;
-#endif
+}
+
+// tpool_shutdown_now()
+inline shut_down_now(reports)
+{
+  clear();
 #ifndef DROPPED_LATE
-     atomic { !dropping -> dropping = true };
-     dropped_set = now;
-     dropping = false;
+  atomic { !dropping -> dropping = true };
+  dropped_set = reports;
+  dropping = false;
 #endif
-     stop();
+  stop(true);
 #ifdef DROPPED_LATE
-     dropped_set = now;
+  dropped_set = reports;
 #endif
 #ifndef NO_AWAIT
-     await_empty();
+  await_empty();
 #endif
-     atomic {
-       returned = true;
-       assert(ran + drops == pushed && (!now || calls == drops) && queued[0] + queued[1] == 0)
-     }
-  :: else                       // -EALREADY
-  fi
+  atomic {
+    returned = true;
+    assert(ran + drops == pushed && (!reports || calls == drops) && queued[0] + queued[1] == 0)
+  }
 }
 
 active proctype stopper()
 {
   byte seen, sum, mine;
-  bool first;
-#ifdef NOW
-  shut_down(true);
+#ifdef ORDERLY
+#ifdef CLEARS
+  clear();
 #else
-  shut_down(false);
+  close();
 #endif
-  // tpool_destroy(): no thread uses the pool, except blocked ones. tpool_room_end() waits for these.
-  returned && users == 0;
+#else
+#if defined(NOW) || defined(BOTH)
+  shut_down_now(true);
+#else
+  shut_down_now(false);
+#endif
+#endif
+  // tpool_destroy(): no thread uses the pool, except blocked ones.
+  users == 0;
+  close();
+#ifdef STOP_FIRST
+  stop(false);
+#endif
 #ifndef END_ANYHOW
-  sleepers == 0;
+  sleepers == 0;                // tpool_room_await_left()
+#endif
+#ifdef ORDERLY
+#ifndef STOP_FIRST
+  stop(false);
+#endif
+  assert(ran == pushed && drops == 0 && refused == 0);
 #endif
   freed = true
 }
@@ -330,9 +344,7 @@ active proctype stopper()
 #ifdef BOTH
 active proctype second()
 {
-  byte seen, sum, mine;
-  bool first;
-  shut_down(true)
+  close()
 }
 #endif
 

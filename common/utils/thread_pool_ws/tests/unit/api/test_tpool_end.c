@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_end.c
-/// The interface tpool: shutdown in an orderly way and at once, with queued jobs, running jobs and threads
-/// that are blocked in an add; destroy.
+/// The interface tpool: shutdown at once, with queued jobs, running jobs and threads that are blocked in an
+/// add; destroy. An orderly shutdown: test_tpool_shutdown.c.
 #define _GNU_SOURCE
 #include "api_death.h"
 #include "tpool_test.h"
@@ -59,10 +59,9 @@ static bool is_aborted(void *unused)
   return core && ws_load_acquire(&core->aborted) != 0;
 }
 
-/// A thread that ends a pool.
+/// A thread that ends a pool at once.
 typedef struct {
   tpool *pool;
-  bool now;
   ws_au32_t dropped[BUFFER + 1]; ///< [index of the job]
   uint32_t calls, wrong; ///< of dropped; the calls follow one another
   int64_t result;
@@ -89,8 +88,7 @@ static void drop(void *ending_arg, void (*func)(void *), void *arg)
 static void *end(void *ending_arg)
 {
   ending_t *ending = ending_arg;
-  ending->result = ending->now ? tpool_shutdown_now(ending->pool, drop, ending)
-                               : tpool_shutdown(ending->pool);
+  ending->result = tpool_shutdown_now(ending->pool, drop, ending);
   return NULL;
 }
 
@@ -113,7 +111,7 @@ static void add_late(void *late_arg)
 }
 
 /// The thread stands in a job, the buffer is full. The end begins; only then the job goes on.
-static void end_a_busy_pool(late_t *late, ending_t *ending)
+static void end_a_busy_pool(late_t *late, ending_t *ending, bool is_shut)
 {
   memset(started, 0, sizeof started);
   ws_store_relaxed(&stopped, NULL);
@@ -124,6 +122,8 @@ static void end_a_busy_pool(late_t *late, ending_t *ending)
   CU_ASSERT_FATAL(test_gate_await(&late->gate, 1));
   for (uintptr_t i = 0; i < BUFFER; i++)
     CU_ASSERT_EQUAL(tpool_try_add(late->pool, start, (void *)i), 0);
+  if (is_shut)
+    CU_ASSERT_EQUAL(tpool_shutdown(late->pool), 0);
   test_threads_t threads = {0};
   test_spawn(&threads, end, ending);
   CU_ASSERT(test_until(test_is_closed, late->pool));
@@ -140,34 +140,26 @@ static void end_a_busy_pool(late_t *late, ending_t *ending)
     CU_ASSERT_EQUAL(ws_load_relaxed(&started[i]), 0);
   CU_ASSERT_EQUAL(tpool_wait(late->pool), 0);
   CU_ASSERT_EQUAL(tpool_count_working_threads(late->pool), 0);
-  CU_ASSERT_EQUAL(tpool_shutdown(late->pool), -EALREADY);
+  CU_ASSERT_EQUAL(tpool_shutdown(late->pool), 0);
   CU_ASSERT_EQUAL(tpool_add(late->pool, start, NULL), -ECANCELED);
   test_gate_destroy(&late->gate);
 }
 
-static void shutdown_drops_queued_jobs(void)
-{
-  late_t late;
-  ending_t ending = {.now = false};
-  end_a_busy_pool(&late, &ending);
-  CU_ASSERT_FALSE(late.stops);
-  CU_ASSERT_FALSE(tpool_is_stopping(late.pool));
-  CU_ASSERT_EQUAL(tpool_shutdown_now(late.pool, drop, &ending), -EALREADY);
-  CU_ASSERT_EQUAL(ending.calls, 0);
-  tpool_destroy(late.pool);
-}
-
 static void shutdown_now_reports_queued_jobs(void)
 {
-  late_t late;
-  ending_t ending = {.now = true};
-  end_a_busy_pool(&late, &ending);
-  CU_ASSERT_TRUE(late.stops);
-  CU_ASSERT_EQUAL(ending.calls, BUFFER);
-  CU_ASSERT_EQUAL(ending.wrong, 0);
-  for (uint32_t i = 0; i < BUFFER; i++)
-    CU_ASSERT_EQUAL(ws_load_relaxed(&ending.dropped[i]), 1);
-  tpool_destroy(late.pool);
+  for (uint32_t is_shut = 0; is_shut <= 1; is_shut++) { // an orderly shutdown has come before
+    late_t late;
+    ending_t ending = {0};
+    end_a_busy_pool(&late, &ending, is_shut != 0);
+    CU_ASSERT_TRUE(late.stops);
+    CU_ASSERT_EQUAL(ending.calls, BUFFER);
+    CU_ASSERT_EQUAL(ending.wrong, 0);
+    for (uint32_t i = 0; i < BUFFER; i++)
+      CU_ASSERT_EQUAL(ws_load_relaxed(&ending.dropped[i]), 1);
+    CU_ASSERT_EQUAL(tpool_shutdown_now(late.pool, drop, &ending), -EALREADY);
+    CU_ASSERT_EQUAL(ending.calls, BUFFER);
+    tpool_destroy(late.pool);
+  }
 }
 
 static void shutdown_now_needs_no_callback(void)
@@ -197,6 +189,7 @@ static void run_long(void *long_job)
     }
 }
 
+/// Also after an orderly shutdown.
 static void running_jobs_are_asked_to_end(void)
 {
   for (uint32_t shutdown_before = 0; shutdown_before <= 1; shutdown_before++) {
@@ -204,15 +197,10 @@ static void running_jobs_are_asked_to_end(void)
     sem_init(&job.entered, 0, 0);
     CU_ASSERT_EQUAL(tpool_add(job.pool, run_long, &job), 0);
     CU_ASSERT_FATAL(test_sem_wait(&job.entered));
-    ending_t ending = {.pool = job.pool};
-    test_threads_t threads = {0};
-    if (shutdown_before) {
-      test_spawn(&threads, end, &ending);
-      CU_ASSERT(test_until(test_is_closed, job.pool));
-    }
-    CU_ASSERT_EQUAL(tpool_shutdown_now(job.pool, NULL, NULL), shutdown_before ? -EALREADY : 0);
-    test_join(&threads);
-    CU_ASSERT_EQUAL(ending.result, 0);
+    if (shutdown_before)
+      CU_ASSERT_EQUAL(tpool_shutdown(job.pool), 0);
+    CU_ASSERT_FALSE(tpool_is_stopping(job.pool));
+    CU_ASSERT_EQUAL(tpool_shutdown_now(job.pool, NULL, NULL), 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&job.late), 0);
     tpool_destroy(job.pool);
     sem_destroy(&job.entered);
@@ -229,47 +217,39 @@ static void spawn_adders(test_full_t *full, test_adder_t *adder, test_threads_t 
 }
 
 /// Blocked adders return while the running job still stands in its gate.
-static void blocked_adders_return_at_a_shutdown(void)
+static void blocked_adders_return_at_a_shutdown_now(void)
 {
-  for (uint32_t now = 0; now <= 1; now++) {
-    test_full_t full;
-    CU_ASSERT_FATAL(test_fill(&full, 2));
-    ws_store_relaxed(&stopped, NULL);
-    ws_au64_t ran = {0};
-    test_adder_t adder[ADDERS];
-    test_threads_t adders = {0}, ender = {0};
-    spawn_adders(&full, adder, &adders, &ran);
-    ending_t ending = {.pool = full.pool, .now = now != 0};
-    test_spawn(&ender, end, &ending);
-    test_join(&adders);
-    for (uint32_t i = 0; i < ADDERS; i++)
-      CU_ASSERT_EQUAL(adder[i].result, -ECANCELED);
-    CU_ASSERT(test_until(is_aborted, NULL));
-    test_gate_let(&full.gate, 1);
-    test_join(&ender);
-    CU_ASSERT_EQUAL(ending.result, 2);
-    CU_ASSERT_EQUAL(test_value(&full.ran) + test_value(&ran), 0);
-    tpool_destroy(full.pool);
-    test_gate_destroy(&full.gate);
-  }
+  test_full_t full;
+  CU_ASSERT_FATAL(test_fill(&full, 2));
+  ws_store_relaxed(&stopped, NULL);
+  ws_au64_t ran = {0};
+  test_adder_t adder[ADDERS];
+  test_threads_t adders = {0}, ender = {0};
+  spawn_adders(&full, adder, &adders, &ran);
+  ending_t ending = {.pool = full.pool};
+  test_spawn(&ender, end, &ending);
+  test_join(&adders);
+  for (uint32_t i = 0; i < ADDERS; i++)
+    CU_ASSERT_EQUAL(adder[i].result, -ECANCELED);
+  CU_ASSERT(test_until(is_aborted, NULL));
+  test_gate_let(&full.gate, 1);
+  test_join(&ender);
+  CU_ASSERT_EQUAL(ending.result, 2);
+  CU_ASSERT_EQUAL(test_value(&full.ran) + test_value(&ran), 0);
+  tpool_destroy(full.pool);
+  test_gate_destroy(&full.gate);
 }
 
-static bool is_draining(void *unused)
+static void *let_when_closed(void *full_arg)
 {
-  (void)unused;
-  ws_pool_t *core = ws_load_acquire(&stopped);
-  return core && ws_load_acquire(&core->state) != WS_RUNNING;
-}
-
-static void *let_when_draining(void *gate)
-{
-  test_until(is_draining, NULL);
-  test_gate_let(gate, 1);
+  test_full_t *full = full_arg;
+  test_until(test_is_closed, full->pool);
+  test_gate_let(&full->gate, 1);
   return NULL;
 }
 
-/// The gate opens when the core refuses jobs of other threads. Each blocked adder gets the room of one that
-/// was refused before it, and destroy waits for the last of them.
+/// The gate opens when the destroy has begun. Blocked adders add their jobs all the same, and destroy waits
+/// for the last of them.
 static void destroy_runs_queued_jobs(void)
 {
   for (int buffer = 1; buffer <= BUFFER; buffer += BUFFER - 1) {
@@ -278,18 +258,17 @@ static void destroy_runs_queued_jobs(void)
     ws_au64_t ran = {0};
     test_adder_t adder[ADDERS];
     test_threads_t threads = {0};
-    ws_store_relaxed(&stopped, NULL);
     spawn_adders(&full, adder, &threads, &ran);
     ws_store_release(&held, full.pool);
-    test_spawn(&threads, let_when_draining, &full.gate);
-    tpool_destroy(full.pool);
+    test_spawn(&threads, let_when_closed, &full);
+    CU_ASSERT_EQUAL(tpool_destroy(full.pool), 0);
     ws_store_release(&held, NULL);
     test_join(&threads);
     CU_ASSERT_EQUAL(ws_load_relaxed(&early), 0);
     CU_ASSERT_EQUAL(test_value(&full.ran), (uint64_t)buffer);
     for (uint32_t i = 0; i < ADDERS; i++)
-      CU_ASSERT_EQUAL(adder[i].result, -ECANCELED);
-    CU_ASSERT_EQUAL(test_value(&ran), 0);
+      CU_ASSERT_EQUAL(adder[i].result, 0);
+    CU_ASSERT_EQUAL(test_value(&ran), ADDERS);
     test_gate_destroy(&full.gate);
   }
 }
@@ -308,40 +287,34 @@ static void grow(void *depth_arg)
     tpool_add(tree.pool, grow, (void *)(depth - 1));
 }
 
-static void destroy_runs_jobs_of_jobs(void)
+static void wait_runs_jobs_of_jobs(void)
 {
   for (int buffer = 1; buffer <= 1000; buffer *= 10) {
     tree.leaves = (ws_au64_t){0};
     tree.pool = tpool_create(2, buffer);
     CU_ASSERT_EQUAL(tpool_add(tree.pool, grow, (void *)(uintptr_t)10), 0);
+    CU_ASSERT_EQUAL(tpool_wait(tree.pool), 0);
     tpool_destroy(tree.pool);
     CU_ASSERT_EQUAL(test_value(&tree.leaves), 1u << 10);
   }
 }
 
-typedef struct {
-  tpool *pool;
-  int64_t shutdown, shutdown_now;
-} inside_t;
-
-static void shut_inside(void *inside_arg)
+static void shut_inside(void *result)
 {
-  inside_t *inside = inside_arg;
-  inside->shutdown = tpool_shutdown(inside->pool);
-  inside->shutdown_now = tpool_shutdown_now(inside->pool, NULL, NULL);
+  *(int64_t *)result = tpool_shutdown_now(tree.pool, NULL, NULL);
 }
 
-static void shutdown_in_a_job_is_refused(void)
+static void shutdown_now_in_a_job_is_refused(void)
 {
   ws_au64_t ran = {0};
-  inside_t inside = {.pool = tpool_create(1, 1)};
-  CU_ASSERT_EQUAL(tpool_add(inside.pool, shut_inside, &inside), 0);
-  CU_ASSERT_EQUAL(tpool_wait(inside.pool), 0);
-  CU_ASSERT_EQUAL(inside.shutdown, -EDEADLK);
-  CU_ASSERT_EQUAL(inside.shutdown_now, -EDEADLK);
-  CU_ASSERT_FALSE(tpool_is_stopping(inside.pool));
-  CU_ASSERT_EQUAL(tpool_add(inside.pool, test_count_task, &ran), 0);
-  tpool_destroy(inside.pool);
+  int64_t result = 0;
+  tree.pool = tpool_create(1, 1);
+  CU_ASSERT_EQUAL(tpool_add(tree.pool, shut_inside, &result), 0);
+  CU_ASSERT_EQUAL(tpool_wait(tree.pool), 0);
+  CU_ASSERT_EQUAL(result, -EDEADLK);
+  CU_ASSERT_FALSE(tpool_is_stopping(tree.pool));
+  CU_ASSERT_EQUAL(tpool_add(tree.pool, test_count_task, &ran), 0);
+  tpool_destroy(tree.pool);
   CU_ASSERT_EQUAL(test_value(&ran), 1);
 }
 
@@ -372,8 +345,8 @@ static void the_environment_is_read(void)
   CU_ASSERT(reads_environment(begin_and_end));
 }
 
-TEST_MAIN("tpool_end", TEST_CASE(destroy_in_a_job_ends_the_process), TEST_CASE(shutdown_drops_queued_jobs),
+TEST_MAIN("tpool_end", TEST_CASE(destroy_in_a_job_ends_the_process),
           TEST_CASE(shutdown_now_reports_queued_jobs), TEST_CASE(shutdown_now_needs_no_callback),
-          TEST_CASE(running_jobs_are_asked_to_end), TEST_CASE(blocked_adders_return_at_a_shutdown),
-          TEST_CASE(destroy_runs_queued_jobs), TEST_CASE(destroy_runs_jobs_of_jobs),
-          TEST_CASE(shutdown_in_a_job_is_refused), TEST_CASE(the_environment_is_read))
+          TEST_CASE(running_jobs_are_asked_to_end), TEST_CASE(blocked_adders_return_at_a_shutdown_now),
+          TEST_CASE(destroy_runs_queued_jobs), TEST_CASE(wait_runs_jobs_of_jobs),
+          TEST_CASE(shutdown_now_in_a_job_is_refused), TEST_CASE(the_environment_is_read))

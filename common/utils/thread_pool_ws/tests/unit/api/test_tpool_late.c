@@ -160,131 +160,44 @@ static void dropped_may_wait_for_another_pool(void)
   test_gate_destroy(&gate);
 }
 
-/// A thread that has a queue of its own in the pool, until it ends.
-typedef struct {
-  tpool *pool;
-  ws_au64_t *ran;
-  sem_t added, leave;
-} keeper_t;
-
-static void *keep_a_queue(void *keeper_arg)
-{
-  keeper_t *keeper = keeper_arg;
-  tpool_try_add(keeper->pool, test_count_task, keeper->ran);
-  sem_post(&keeper->added);
-  test_sem_wait(&keeper->leave);
-  return NULL;
-}
-
-static void end_thread(void *unused)
-{
-  (void)unused;
-  pthread_exit(NULL);
-}
-
 static void *destroy(void *pool)
 {
   tpool_destroy(pool);
   return NULL;
 }
 
-static bool is_stopped(void *unused)
+static bool is_awaited(void *pool)
 {
-  (void)unused;
-  return ws_load_acquire(&((ws_pool_t *)ws_load_acquire(&core))->state) == WS_STOPPED;
+  return ws_load_acquire(&test_room(pool)->sleepers) >> 31 != 0;
 }
 
-/// After the core has stopped both adders publish to a queue that they share. Then the first runs both jobs.
-static void let_the_first_run_both(slow_t *adder, test_threads_t *first, test_threads_t *second)
+/// Two threads that were blocked have got their places, and stand in their push. A destroy that has begun
+/// meanwhile leaves the core as it is until both jobs are added, and runs them.
+static void destroy_waits_for_adds_under_way(void)
 {
-  CU_ASSERT(test_until(is_stopped, NULL));
-  for (uint32_t i = 0; i < 2; i++) {
-    sem_post(&adder[i].publish);
-    CU_ASSERT(test_sem_wait(&adder[i].after));
-  }
-  sem_post(&adder[0].settle);
-  test_join(first);
-  sem_post(&adder[1].settle);
-  test_join(second);
-}
-
-#define QUEUES 32u ///< for threads outside, by default: those after them share one
-
-static void run_two_late(void (*func)(void *), tpool *pool, test_gate_t *gate, ws_au64_t *ran)
-{
-  slow_t adder[2];
-  test_threads_t first = {0}, second = {0}, ender = {0};
-  spawn_slow(&first, &adder[0], (test_adder_t){.pool = pool, .func = func, .arg = ran});
-  spawn_slow(&second, &adder[1], (test_adder_t){.pool = pool, .func = test_count_task, .arg = ran});
-  CU_ASSERT(test_until_blocked(pool, 2));
-  test_gate_let(gate, 1);
-  CU_ASSERT(test_sem_wait(&adder[0].before));
-  CU_ASSERT(test_sem_wait(&adder[1].before));
-  test_spawn(&ender, destroy, pool);
-  let_the_first_run_both(adder, &first, &second);
-  test_join(&ender);
-}
-
-/// @p func ends its thread, or counts
-static void destroy_while_two_add(void (*func)(void *), uint64_t wanted)
-{
+  test_full_t full;
   ws_au64_t ran = {0};
-  test_gate_t gate;
-  test_gate_init(&gate);
-  tpool *pool = tpool_create(1, (int)QUEUES);
-  CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &gate), 0);
-  CU_ASSERT_FATAL(test_gate_await(&gate, 1));
-  test_threads_t keepers = {0};
-  keeper_t keeper[QUEUES];
-  for (uint32_t i = 0; i < QUEUES; i++) {
-    keeper[i] = (keeper_t){.pool = pool, .ran = &ran};
-    sem_init(&keeper[i].added, 0, 0);
-    sem_init(&keeper[i].leave, 0, 0);
-    test_spawn(&keepers, keep_a_queue, &keeper[i]);
-    CU_ASSERT_FATAL(test_sem_wait(&keeper[i].added));
-  }
-  run_two_late(func, pool, &gate, &ran);
-  CU_ASSERT_EQUAL(test_value(&ran), QUEUES + wanted);
-  for (uint32_t i = 0; i < QUEUES; i++)
-    sem_post(&keeper[i].leave);
-  test_join(&keepers);
-  test_gate_destroy(&gate);
-}
-
-static void one_adder_runs_both_jobs(void)
-{
-  destroy_while_two_add(test_count_task, 2);
-}
-
-static void a_job_ends_its_adder(void)
-{
-  destroy_while_two_add(end_thread, 1);
-}
-
-static struct {
-  tpool *pool;
-  test_gate_t gate; ///< in which its worker stands
-} other;
-
-static void wait_for_other(void *counter)
-{
-  tpool_wait(other.pool);
-  test_count_task(counter);
-}
-
-/// The thread that runs a late job in its push runs a job of another pool inside that.
-static void a_late_job_waits_for_another_pool(void)
-{
-  test_gate_init(&other.gate);
-  other.pool = tpool_create(1, 1);
-  CU_ASSERT_EQUAL(tpool_add(other.pool, test_gate_task, &other.gate), 0);
-  CU_ASSERT_FATAL(test_gate_await(&other.gate, 1));
-  CU_ASSERT_EQUAL_FATAL(tpool_try_add(other.pool, open_gate, &other.gate), 0);
-  destroy_while_two_add(wait_for_other, 2);
-  for (uint32_t round = 0; round < 2; round++)
-    CU_ASSERT_EQUAL(tpool_add(other.pool, test_empty_task, NULL), 0); // its place is free
-  tpool_destroy(other.pool);
-  test_gate_destroy(&other.gate);
+  slow_t adder[2];
+  test_threads_t adders = {0}, ender = {0};
+  CU_ASSERT_FATAL(test_fill(&full, 2));
+  for (uint32_t i = 0; i < 2; i++)
+    spawn_slow(&adders, &adder[i],
+               (test_adder_t){.pool = full.pool, .func = test_count_task, .arg = &ran});
+  CU_ASSERT(test_until_blocked(full.pool, 2));
+  test_spawn(&ender, destroy, full.pool);
+  CU_ASSERT(test_until(is_awaited, full.pool));
+  test_gate_let(&full.gate, 1);
+  for (uint32_t i = 0; i < 2; i++)
+    CU_ASSERT(test_sem_wait(&adder[i].before));
+  CU_ASSERT_EQUAL(ws_load_acquire(&((ws_pool_t *)ws_load_acquire(&core))->state), WS_RUNNING);
+  for (uint32_t i = 0; i < 2; i++)
+    sem_post(&adder[i].publish);
+  test_join(&adders);
+  test_join(&ender);
+  for (uint32_t i = 0; i < 2; i++)
+    CU_ASSERT_EQUAL(adder[i].adder.result, 0);
+  CU_ASSERT_EQUAL(test_value(&full.ran) + test_value(&ran), 4);
+  test_gate_destroy(&full.gate);
 }
 
 static void all_stood_until_let_go(void)
@@ -293,6 +206,5 @@ static void all_stood_until_let_go(void)
 }
 
 TEST_MAIN("tpool_late", TEST_CASE(shutdown_knows_adds_under_way),
-          TEST_CASE(dropped_may_wait_for_another_pool), TEST_CASE(one_adder_runs_both_jobs),
-          TEST_CASE(a_job_ends_its_adder), TEST_CASE(a_late_job_waits_for_another_pool),
+          TEST_CASE(dropped_may_wait_for_another_pool), TEST_CASE(destroy_waits_for_adds_under_way),
           TEST_CASE(all_stood_until_let_go))

@@ -73,7 +73,7 @@ static uint64_t end_it(way_t way, test_threads_t *threads)
   else if (way == SHUTDOWN_NOW)
     dropped = tpool_shutdown_now(play.pool, report, &play.reported);
   else
-    dropped = tpool_shutdown(play.pool);
+    CU_ASSERT_EQUAL(tpool_shutdown(play.pool), 0);
   test_join(threads);
   tpool_destroy(play.pool);
   CU_ASSERT(dropped >= 0);
