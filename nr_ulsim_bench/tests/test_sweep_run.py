@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from sweep_runs import HOST
+from sweep_runs import HOST, run
 
 from nrbench.sweep.plan import Setting, Sweep
 from nrbench.sweep.record import Build, ResultsError, read_runs
 from nrbench.sweep.run import Runner
-from nrbench.sweep.store import Writer, locked, put_aside
+from nrbench.sweep.store import Writer, end_last_line, locked, put_aside
 
 PROGRAM = "0123456789ab"
 SETTINGS = [
@@ -121,6 +121,54 @@ def test_a_line_that_is_no_run_is_named(tmp_path, line, error):
     path.write_text(path.read_text() + line + "\n" + "\n")
     with pytest.raises(ResultsError, match=rf"runs.ndjson:5: .*{error}"):
         read_runs(path)
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        ({"threads": 2**64}, "threads: Input should be less than or equal to"),
+        ({"repeat": 2**64}, "repeat: Input should be less"),
+        ({"trials": 2**64}, "trials: Input should be less"),
+        ({"figures": {"rx_us": 1e308}}, "figures.rx_us: Input should be less"),
+        ({"wall_s": 1e308}, "wall_s: Input should be less"),
+        ({"snr_db": float("nan")}, "snr_db: Input should be"),
+        ({"host": HOST.model_dump() | {"load": 1e308}}, "host.load: Input should be less"),
+        ({"host": HOST.model_dump() | {"quota_cpus": float("inf")}}, "host.quota_cpus: Input should be"),
+        ({"a\x1b[2Jb": 1}, r"a\\x1b\[2Jb: Extra inputs are not permitted"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_values_that_no_table_can_show_are_named_with_their_line(tmp_path, change, error):
+    path = tmp_path / "runs.ndjson"
+    Runner(a_sweep(repeats=1), path).run()
+    first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([first, json.dumps(json.loads(first) | change), *rest]) + "\n")
+    with pytest.raises(ResultsError, match=f"runs.ndjson:2: not a run of a sweep: {error}"):
+        read_runs(path)
+
+
+@pytest.mark.parametrize(
+    "line, reason", [("[" * 200_000, "nested too deeply"), ('{"a": ' + "1" * 5000 + "}", "integer string")]
+)
+def test_a_line_that_json_cannot_take_is_named(tmp_path, line, reason):
+    path = tmp_path / "runs.ndjson"
+    path.write_text(line + "\n")
+    with pytest.raises(ResultsError, match=f"runs.ndjson:1: not JSON: .*{reason}"):
+        read_runs(path)
+    path.write_text(line)  # it was being written
+    assert read_runs(path) == []
+    end_last_line(path)
+    assert path.read_text() == ""
+
+
+def test_what_a_terminal_would_obey_is_shown_as_an_escape():
+    """Texts come from files that others send, and from what a program printed last."""
+    host = HOST.model_copy(update={"label": "\x1b]0;title\x07 A\u202e\ud800 µ"})
+    told = run(
+        host=host.model_dump(), case="a\nb", status="failed", error="\x1b[31mred", environment={"A\x9b": "b"}
+    )
+    assert told.host.label == r"\x1b]0;title\x07 A\u202e\ud800 µ"
+    assert (told.case, told.error, told.environment) == (r"a\nb", r"\x1b[31mred", {r"A\x9b": "b"})
 
 
 def test_a_time_that_is_none_is_named_with_its_line(tmp_path):

@@ -6,17 +6,31 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from nrbench.system import format_cpus, parse_cpus
 
 Kind = Literal["nr_ulsim", "replay"]
 Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
-Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
+# Bounds are above all that can be measured, and below what numpy and plots take.
+Time = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=1 << 31)]
+Whole = Annotated[int, Field(ge=-(1 << 53), le=1 << 53)]
+Amount = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+# Control characters, those that turn the direction of writing, and halves of characters.
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 FigureName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+_us$")]
 RUNS = "runs.ndjson"  # the results file of a sweep
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
@@ -41,13 +55,29 @@ class ResultsError(ValueError):
     """A results file that cannot be used; names file and line."""
 
 
+def printable(data: Any) -> Any:
+    """The same with escapes such as \\x1b, in all texts and names, for what a terminal or page would obey."""
+    if isinstance(data, str):
+        return UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], data)
+    if isinstance(data, dict):
+        return {printable(name): printable(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return type(data)(map(printable, data))
+    return data
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _printable(cls, data: Any) -> Any:
+        return printable(data)
 
 
 class IdleState(_Strict):
     name: str
-    exit_latency_us: int
+    exit_latency_us: Whole
     disabled: bool = False
 
 
@@ -58,9 +88,9 @@ class Host(_Strict):
     label: str  # in reports; by default the CPU model and the number of CPUs
     id: str  # tells two machines of one model apart; eight hex digits, not traceable
     cpu: str
-    cores: int
-    cores_online: int
-    threads_per_core: int | None = None
+    cores: Count
+    cores_online: Count
+    threads_per_core: Count | None = None
     smt: bool | None = None
     architecture: str
     kernel: str
@@ -81,10 +111,10 @@ class Host(_Strict):
     nohz_full: str | None = None
     rcu_nocbs: str | None = None
     mask: str
-    quota_cpus: float | None = None
-    rt_runtime_us: int | None = None
+    quota_cpus: Amount | None = None
+    rt_runtime_us: Whole | None = None
     rt_allowed: bool  # whether threads may be real-time
-    load: float  # of one minute, when the sweep began
+    load: Amount  # of one minute, when the sweep began
 
 
 class Build(_Strict):
@@ -113,22 +143,26 @@ class Run(_Strict):
     spin: str | None = None  # off, auto, fixed:N, hot; None: this pool has no pre-wake
     threads: Count  # of the pool; 0: inline
     cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # None: not bound
-    seed: int | None = None
-    at_once: Annotated[int, Field(ge=2)] | None = None  # so many side by side, one a CPU; all times are means
+    seed: Whole | None = None
+    at_once: Annotated[Count, Field(ge=2)] | None = (
+        None  # so many side by side, one a CPU; all times are means
+    )
     environment: dict[str, str] = {}  # what was set for the run
     build: Build | None = None
     status: Status
     error: str | None = None
-    snr_db: float | None = Field(None, allow_inf_nan=False)  # at which the slots were decoded
-    trials: int | None = None  # slots that the means are over
-    errors: int | None = None  # slots that were not decoded in their first round
+    snr_db: Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None = (
+        None  # at which the slots were decoded
+    )
+    trials: Whole | None = None  # slots that the means are over
+    errors: Whole | None = None  # slots that were not decoded in their first round
     figures: dict[FigureName, Time] = {}  # by the names in figures.py
     derived: tuple[str, ...] = ()  # figures that the program did not print itself
     wall_s: Time | None = None
     cpu_s: Time | None = None  # user and system time of all threads
     rss_mib: Time | None = None  # most memory in use
-    ctx_voluntary: int | None = None
-    ctx_involuntary: int | None = None
+    ctx_voluntary: Whole | None = None
+    ctx_involuntary: Whole | None = None
 
     @property
     def variant(self) -> str:
@@ -195,7 +229,8 @@ def read_runs(path: Path) -> list[Run]:
             runs.append(Run.model_validate(json.loads(line)))
         except ValidationError as error:
             raise ResultsError(f"{path}:{number}: not a run of a sweep: {first_error(error)}") from error
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             if number < len(lines):  # else no line end follows: it was being written
-                raise ResultsError(f"{path}:{number}: not JSON: {error}") from error
+                reason = "nested too deeply" if isinstance(error, RecursionError) else error
+                raise ResultsError(f"{path}:{number}: not JSON: {reason}") from error
     return runs

@@ -58,7 +58,7 @@ def end_last_line(path: Path) -> None:
         return
     try:
         json.loads(text[whole:])
-    except ValueError:  # it was cut off; read_runs has left it out
+    except (ValueError, RecursionError):  # it was cut off; read_runs has left it out
         os.truncate(path, whole)
     else:
         path.write_bytes(text + b"\n")

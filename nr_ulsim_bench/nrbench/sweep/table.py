@@ -21,8 +21,8 @@ BOUND = (
     "thread sleeps there."
 )
 PARALLEL_BOUND = (
-    "parallel bound: the same with the work of inline runs side by side, one on each core. They share "
-    "caches, memory, power and SMT cores, as the threads of a pool do. It is shown where all cores compute."
+    "parallel: the parallel bound, µs: the same with the work of inline runs side by side, one on each core. "
+    "They share caches, memory, power and SMT cores, as a pool's threads do. Shown where all cores compute."
 )
 BELOW_BOUND = (
     "÷ bound below 1: the work took less time in a pool than inline. The bound is too high here: inline runs "
@@ -189,7 +189,7 @@ def _ratio_table(result: CaseResult, figure: Figure, notes: list[str]) -> Table:
     heads = ["threads", "variant", f"median, {'s' if figure == CPU_TIME else 'µs'}"]
     heads += ["÷ old", "95 % interval", "verdict"] if baseline is not None else []
     heads += ["bound, µs", "÷ bound"] if has_bound else []
-    heads += ["parallel bound, µs", "÷ it"] if _has_parallel_bound(result, figure) else []
+    heads += ["parallel", "÷ it"] if _has_parallel_bound(result, figure) else []
     rows = []
     for threads in result.group.threads:
         of_row = [_ratio_row(result, threads, variant, figure) for variant in result.group.variants]
