@@ -82,11 +82,15 @@ def is_gone(pid):
 
 def test_runs_side_by_side_each_have_an_end_and_an_output(tmp_path):
     meet = "\nwhile sum(name.startswith('pid-') for name in os.listdir()) < 2: time.sleep(0.01)\n"
-    ended = pair(f"{meet}print(os.getpid()); os._exit(3)", tmp_path)
+    ended = pair(f"{meet}print(os.getpid(), flush=True); os._exit(3)", tmp_path)
     assert [one.exit_code for one in ended] == [3, 3] and not any(one.hung for one in ended)
-    ended = pair(f"{meet}import sys; print(os.getpid(), flush=True); time.sleep(1000)", tmp_path, limit_s=5)
-    assert all(one.hung for one in ended) and len({one.output for one in ended}) == 2
-    assert {int(one.output) for one in ended} <= set(pids(tmp_path))
+    assert {int(one.output) for one in ended} == set(pids(tmp_path))
+
+
+def test_runs_side_by_side_that_hang_are_all_killed(tmp_path):
+    ended = pair("time.sleep(1000)", tmp_path, limit_s=2)
+    assert all(one.hung and one.signal_name == "SIGKILL" for one in ended)
+    assert all(map(is_gone, pids(tmp_path)))
 
 
 def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path):
