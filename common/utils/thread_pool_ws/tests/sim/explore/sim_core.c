@@ -39,13 +39,18 @@ static void be_silent(void *unused, const char *message)
   (void)message;
 }
 
-// Of the hooks of fibers, the one that the end of a thread asks. The others do nothing: no task is a fiber.
+// Of the hooks of fibers, those that the end of a thread meets. The others do nothing: no task is a fiber.
 
-static bool wait_no(ws_group_t *group, const ws_event_t *event)
+/// A fiber runs no tasks while it waits for an event. For a group it would park; here it helps.
+static bool wait_for_event(ws_group_t *group, const ws_event_t *event)
 {
-  (void)group;
-  (void)event;
-  return false;
+  if (group || !sim_stack_is_in_fiber())
+    return false;
+  ws_blocking_begin(); // unlike a fiber's, this sleep keeps the worker
+  while (!event->ready(event->arg))
+    event->sleep(event->arg);
+  ws_blocking_end();
+  return true;
 }
 
 static void completed_no(const void *group)
@@ -67,7 +72,7 @@ static void pool_no(struct ws_pool_s *pool)
 
 static void hook(void)
 {
-  static const ws_hooks_t hooks = {.wait = wait_no,
+  static const ws_hooks_t hooks = {.wait = wait_for_event,
                                    .is_in_fiber = sim_stack_is_in_fiber,
                                    .completed = completed_no,
                                    .aborts = aborts_no,

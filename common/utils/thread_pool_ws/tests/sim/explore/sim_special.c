@@ -133,9 +133,13 @@ static void exits_action(sim_action_t *action)
   burst->every = between(1, 3);
   burst->depth = burst->earlier = 0;
   burst->work_us = log_between(0.01, 20);
-  if (!one_in(4))
-    return;
-  burst->kind = SIM_TASK_CROSS; // some of them stand for fibers
+}
+
+/// Tasks wait for the next pool, whose tasks end the thread. Some of those that wait stand for fibers.
+static void across_action(sim_action_t *action)
+{
+  sim_burst_t *burst = &action->burst;
+  burst->kind = SIM_TASK_CROSS;
   burst->leaf = SIM_TASK_EXIT;
   burst->every = burst->depth = 1;
   burst->fan = between(1, 3);
@@ -153,6 +157,8 @@ void sim_special_exits(sim_scenario_t *scenario)
   for (uint32_t i = 0; i < scenario->pools; i++)
     scenario->pool[i].workers = between(1, 2);
   change_actions(scenario, exits_action);
+  if (scenario->pools > 1 && one_in(6))
+    change_actions(scenario, across_action);
 }
 
 static void shim_action(sim_action_t *action)
