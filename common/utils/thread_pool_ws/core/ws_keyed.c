@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_keyed.c
 /// ws_key.h. A cancel begins a new epoch of the key; a task whose epoch is over is skipped when its turn
-/// comes.
+/// comes. The tasks of an epoch are counted in one of WS_KEY_EPOCHS groups. A cancel that waits waits for the
+/// groups of all epochs that are over.
 #include "ws_keyed.h"
 
 #include <errno.h>
@@ -114,18 +115,31 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
   return result;
 }
 
-/// @return the epoch that is over
-static uint64_t cancel(ws_key_t *key)
+void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key)
 {
-  const uint64_t epoch = ws_add_acq_rel(epoch_of(key), 1); // [edge KEY_EPOCH acq_rel]
+  if (!pool || !key)
+    return;
+  ws_add_acq_rel(epoch_of(key), 1); // [edge KEY_EPOCH acq_rel]
+}
+
+/// End the present epoch.
+/// @param crowded  out: the next epoch shares its group with tasks of an epoch that is over
+/// @return the epoch that is over
+static uint64_t end_epoch(ws_key_t *key, bool *crowded)
+{
+  uint64_t epoch = ws_load_acquire(epoch_of(key)); // [edge KEY_EPOCH acquire]
+  do {
+    ws_fence_seq_cst(); // [edge KEY_EPOCH fence] the epoch before the count
+    *crowded = !ws_group_done(queued_in(key, epoch + 1)); // before the next epoch's tasks are counted there
+  } while (!ws_cas_acq_rel(epoch_of(key), &epoch, epoch + 1)); // [edge KEY_EPOCH acq_rel]
   ws_fence_seq_cst(); // [edge KEY_EPOCH fence] the epoch before the count
   return epoch;
 }
 
-void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key)
+static void await_epoch(ws_key_t *key, uint64_t epoch)
 {
-  if (pool && key)
-    cancel(key);
+  if (!ws_group_done(queued_in(key, epoch)))
+    ws_group_wait(queued_in(key, epoch), NULL);
 }
 
 int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
@@ -134,8 +148,13 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
     return -EINVAL;
   if (ws_current_task())
     return -EDEADLK;
-  const uint64_t epoch = cancel(key);
-  ws_group_wait(queued_in(key, epoch), NULL);
-  // relaxed: after the wait, which orders it
+  bool crowded;
+  const uint64_t epoch = end_epoch(key, &crowded);
+  // tasks of earlier cancels may still be queued, too
+  for (uint64_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
+    await_epoch(key, epoch - back);
+  if (crowded)
+    await_epoch(key, epoch + 1);
+  // relaxed: after the waits, which order it
   return (int64_t)count_of(ws_load_relaxed(cancelled_in(key, epoch)), epoch);
 }

@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-/// Cancels of one key whose tasks may be queued at the same time. A further cancel may wait for the tasks of
-/// a later one as well, and may then return too small a number.
+/// Cancels of one key whose tasks may be queued at the same time. ws_pool_cancel_wait() after further cancels
+/// may wait for tasks that are pushed later as well, and may then return too small a number.
 #define WS_KEY_EPOCHS 16
 
 /// Opaque by convention. Must live until no task that carries it is queued, and no thread waits for it.
@@ -61,8 +61,9 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task);
 /// @progress  wait-free
 void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
 
-/// @brief The same; then wait until each of those tasks has been skipped. Tasks that had started may still
-/// run. The caller does not help.
+/// @brief The same; then wait until no task that was pushed before the call is queued: each has been skipped,
+/// also if an earlier cancel cancelled it, or has started. Tasks that have started may still run. The caller
+/// does not help.
 /// @return the number of tasks that were pushed since the cancel before and have been skipped, by this cancel
 ///         or an abort; -EINVAL if an argument is NULL; -EDEADLK inside a task, which may occupy the thread
 ///         that would skip them: nothing is cancelled then

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cancel by key: core/ws_keyed.c. A key counts its cancels (epoch) and has SLOTS counters of tasks that
 // have not started, and as many words that count skipped tasks, each with the epoch that it counts for. Two
-// threads push tasks with the key. Two workers start or skip them. Two cancels wait until their tasks are
-// gone. When both have returned and no push is under way, the owner cancels once more, waits, and frees the
-// key. There is one cancel more than slots, so a slot is used again. A push may be refused. The queues are
-// one bag; Group.pml has the sleep and wake of a group. Sequentially consistent; each step is one access of
-// the key.
+// threads push tasks with the key. Two workers start or skip them. One cancel waits, and one does not (with
+// WAITERS both wait). When both have returned and no push is under way, the owner cancels once more, waits,
+// and frees the key. There is one cancel more than slots, so a slot is used again. A push may be refused. The
+// queues are one bag; Group.pml has the sleep and wake of a group. Sequentially consistent; each step is one
+// access of the key.
 //
 // Checked: each task whose push was accepted is run or skipped, once. It is not run if its epoch was over
-// when a worker took it. When a cancel returns, each task of its epoch has started or been skipped
-// (on_cancel has returned), and no push adds a task to that epoch later. The cancel returns the number of
-// its tasks that were skipped. No thread touches the key after the owner has freed it. Every cancel ends
-// (valid end state).
+// when a worker took it. When a cancel that waits returns, each task of its epoch and of those before has
+// started or been skipped (on_cancel has returned), and no push adds a task to those epochs later. The cancel
+// returns the number of tasks of its epoch that were skipped. No thread touches the key after the owner has
+// freed it. Every cancel ends (valid end state).
 // Mutants: NO_RECHECK (a push does not look at the epoch again), LOOK_FIRST (it looks again before it
 // counts its task, as without its fence), WAIT_FIRST (a cancel looks at the count before it ends the epoch,
 // as without its fence), START_EARLY (a worker reads the epoch before it takes the task), LEAVE_FIRST (a
 // task is taken off the count before on_cancel), COUNT_LAST (a skip is counted when the task is off the
 // count), NO_CAS (skips are counted by a load and a store), NO_TAG (the count of skips has no epoch),
-// KEEP_REFUSED (a refused push stays counted).
+// KEEP_REFUSED (a refused push stays counted), OWN_ONLY (a cancel waits for its own epoch only, and the owner
+// frees the key although tasks of an earlier cancel are queued), NOT_CROWDED (a cancel does not wait for the
+// tasks that the next epoch finds in its slot).
 //
 // BEYOND: the last cancel begins although an earlier one has not returned. The slot of the earlier cancel
 // is used again before that cancel reads its number of skipped tasks, so the number may be too low. All
 // other properties hold. NUMBERS checks the number all the same.
+#ifndef SLOTS
 #define SLOTS 2
+#endif
 #define CANCELS 3
 #ifndef TASKS
 #define TASKS 3              // the first pusher pushes one, the second the others
@@ -43,7 +47,7 @@ byte tag[SLOTS], skips[SLOTS]; // one word
 byte task_epoch[TASKS], task_state[TASKS];
 bool bag[TASKS];
 byte skipped_of[CANCELS + 1]; // tasks of each epoch
-bool returned[CANCELS + 1];      // the cancel that ended that epoch has returned
+byte returned;               // a cancel has returned that ended the epoch before that one
 byte pushers_ended, cancels_ended;
 bool freed;
 
@@ -82,7 +86,7 @@ inline leave(its, skipped)
 // The task belongs to an epoch from here on.
 inline enter()
 {
-  assert(!returned[mine]);
+  assert(mine >= returned);
   task_epoch[task] = mine;
   task_state[task] = QUEUED
 }
@@ -124,7 +128,7 @@ active [2] proctype pusher()
 inline on_cancel()
 {
   atomic {
-    assert(task_state[task] == TAKEN && !returned[mine]);
+    assert(task_state[task] == TAKEN && mine >= returned);
     task_state[task] = SKIPPED;
     skipped_of[mine]++
   }
@@ -182,25 +186,48 @@ end:
   od
 }
 
-#define GONE(i) (task_epoch[i] != mine || (task_state[i] != QUEUED && task_state[i] != TAKEN))
+#define GONE(i) (task_epoch[i] > mine || (task_state[i] != QUEUED && task_state[i] != TAKEN))
 
-active [CANCELS] proctype canceller()
+// @return mine, and whether the next epoch finds tasks in its slot
+inline end_epoch()
 {
-  byte mine, result;
-  bool owner = (_pid == CANCELS + 3);
-  if
-  :: owner -> pushers_ended == 2;
-#ifndef BEYOND
-     cancels_ended == CANCELS - 1
-#endif
-  :: else
-  fi;
 #ifdef WAIT_FIRST
   atomic { count[epoch % SLOTS] == 0; touch() };
   atomic { touch(); mine = epoch; epoch++ };
 #else
-  atomic { touch(); mine = epoch; epoch++ };
-  atomic { count[mine % SLOTS] == 0; touch() };
+  do
+  :: atomic { touch(); mine = epoch };
+     atomic { touch(); crowded = (count[(mine + 1) % SLOTS] != 0) };
+     atomic {
+       touch();
+       if
+       :: epoch == mine -> epoch++; break
+       :: else
+       fi
+     }
+  od
+#endif
+}
+
+inline await(slot) { atomic { count[(slot) % SLOTS] == 0; touch() } }
+
+inline cancel_and_wait()
+{
+  end_epoch();
+#ifndef WAIT_FIRST
+#ifdef OWN_ONLY
+  await(mine);
+#else
+  for (back : 0 .. SLOTS - 2) {
+    await(mine + SLOTS - back)
+  }
+#endif
+#ifndef NOT_CROWDED
+  if
+  :: crowded -> await(mine + 1)
+  :: else
+  fi;
+#endif
 #endif
   atomic {
     touch();
@@ -213,9 +240,29 @@ active [CANCELS] proctype canceller()
     assert(result == skipped_of[mine]);
 #endif
     assert(GONE(0) && GONE(1) && GONE(2));
-    returned[mine] = true;
+    returned = (mine + 1 > returned -> mine + 1 : returned);
     cancels_ended++
-  };
+  }
+}
+
+active [CANCELS] proctype canceller()
+{
+  byte mine, back, result;
+  bool crowded;
+  bool owner = (_pid == CANCELS + 3);
+  if
+  :: owner -> pushers_ended == 2;
+#ifndef BEYOND
+     cancels_ended == CANCELS - 1
+#endif
+  :: else
+  fi;
+  if
+#ifndef WAITERS
+  :: _pid == 4 -> atomic { touch(); epoch++; cancels_ended++ }
+#endif
+  :: else -> cancel_and_wait()
+  fi;
   if
   :: owner ->
      cancels_ended == CANCELS;
