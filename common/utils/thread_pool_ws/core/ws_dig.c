@@ -4,15 +4,11 @@
 #include "ws_dig.h"
 
 #include "../pool/ws_group_word.h"
+#include "../pool/ws_grouped.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_wake.h"
 #include "ws_root.h"
 #include "ws_run.h"
-
-/// How deep a thread outside digs in its own queue before it gives up.
-#define DIG_DEPTH_MAX 1024u
-/// The same at the end of a round, but for each sixteenth time; tasks that a worker moves then.
-#define TURN_DEPTH_MAX 64u
 
 /// Move a task to the aside queue, where other workers find it. If there is no memory, run the task now.
 static void put_aside(ws_worker_t *worker, const ws_task_t *task)
@@ -25,11 +21,6 @@ static void put_aside(ws_worker_t *worker, const ws_task_t *task)
 static bool may_put_aside(ws_here_t here)
 {
   return here.worker && !here.queue->mark->outer;
-}
-
-static uint32_t depth_most(ws_here_t here)
-{
-  return here.worker ? UINT32_MAX : DIG_DEPTH_MAX; // a worker may be the only thread that can run the task
 }
 
 /// A worker moves the tasks above to the aside queue, where they may stay for long.
@@ -64,7 +55,7 @@ bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_
   if (buried && may_put_aside(here))
     found = dig_aside(here.worker, group, task);
   else if (buried)
-    found = ws_queue_take_under(here.queue, group, weak, depth_most(here), task);
+    found = ws_queue_take_under(here.queue, group, weak, ws_dig_depth_max(here), task);
   if (!found && here.worker)
     found = find_aside(here.worker, group, UINT64_MAX, task);
   ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep
@@ -74,7 +65,7 @@ bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_
 /// A worker moves older tasks that it must not run to its aside queue, and then looks there, too.
 static bool turn_aside(ws_worker_t *worker, const ws_allowed_t *allowed, ws_task_t *task)
 {
-  for (uint32_t moved = 0; moved < TURN_DEPTH_MAX; moved++) {
+  for (uint32_t moved = 0; moved < WS_TURN_DEPTH_MAX; moved++) {
     const ws_took_t took = ws_queue_take_oldest_for(&worker->queue, allowed, true, task);
     if (took == WS_TOOK_ALLOWED)
       return true;
@@ -82,38 +73,23 @@ static bool turn_aside(ws_worker_t *worker, const ws_allowed_t *allowed, ws_task
       break;
     put_aside(worker, task);
   }
-  return find_aside(worker, allowed->group, TURN_DEPTH_MAX, task);
+  return find_aside(worker, allowed->group, WS_TURN_DEPTH_MAX, task);
 }
 
-/// Reach below the mark for a task of the group or, each other time, for the oldest above the mark.
-static bool turn_under(ws_queue_t *queue, const ws_allowed_t *allowed, uint32_t depth_max, ws_task_t *task)
-{
-  if (queue->digs % 2 == 0)
-    return ws_queue_take_below(queue, allowed->from, allowed->group, allowed->weak, depth_max, task);
-  return (int64_t)(ws_queue_end(queue) - allowed->from) > 0
-         && ws_queue_take_below(queue, allowed->from + 1, NULL, false, depth_max, task);
-}
-
-static bool turn(ws_here_t here, const ws_allowed_t *allowed, ws_task_t *task)
-{
-  ws_queue_t *queue = here.queue;
-  const bool is_deep_turn = ++queue->digs % 16 < 2;
-  if (ws_queue_take_oldest_for(queue, allowed, false, task) == WS_TOOK_ALLOWED)
-    return true;
-  if (may_put_aside(here) && allowed->func) // fibers yield: it would lift them all each time
-    return turn_aside(here.worker, allowed, task);
-  return turn_under(queue, allowed, is_deep_turn ? depth_most(here) : TURN_DEPTH_MAX, task)
-         || (here.worker && find_aside(here.worker, allowed->group, TURN_DEPTH_MAX, task));
-}
-
-bool ws_dig_oldest(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, void (*yielded)(void *arg),
-                   ws_task_t *task)
+bool ws_dig_turn(struct ws_pool_s *pool, ws_here_t here, ws_allowed_t allowed, const ws_turn_t *turn,
+                 ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
-  const ws_allowed_t allowed = {
-      .group = group, .weak = ws_takes_weak(here), .from = own->mark->index, .func = yielded};
-  const bool found = turn(here, &allowed, task);
-  if (found && yielded && task->func == yielded && !ws_group_is(task->group, group, true))
+  bool found;
+  allowed.from = own->mark->index;
+  if (turn->kind != WS_KIND_NONE)
+    found = ws_kind_take_turn(pool, own, turn->kind, allowed, turn->down, turn->depth_max, task);
+  else if (may_put_aside(here) && allowed.func) // fibers yield: to lift them all each time would take long
+    found = turn_aside(here.worker, &allowed, task);
+  else
+    found = ws_queue_take_turn(own, &allowed, turn->down, turn->depth_max, task)
+            || (here.worker && find_aside(here.worker, allowed.group, turn->depth_max, task));
+  if (found && allowed.func && task->func == allowed.func && !ws_group_is(task->group, allowed.group, true))
     ws_root_mix(own, task->group); // the fiber may be unrelated: what it pushes is not below the root
   ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep
   return found;

@@ -14,6 +14,9 @@
 #include "ws_round.h"
 #include "ws_steal.h"
 
+/// Turns of a wait at one of its queues, of which two go as deep as they must.
+#define DEEP_EVERY 16u
+
 /// Look in every queue but the one that served last: lanes, then workers from near to far.
 static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
@@ -149,7 +152,7 @@ static bool find_own_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, 
                         ws_task_t *task)
 {
   bool hid = false;
-  const bool found = ws_kind_take_of(pool, here.queue, kind, group, ws_takes_weak(here), task, &hid);
+  const bool found = ws_kind_take_of(pool, here, kind, group, ws_takes_weak(here), task, &hid);
   if (hid)
     ws_fill_place(pool, here); // a worker may have gone to sleep meanwhile
   return found;
@@ -174,12 +177,13 @@ bool ws_find_turn(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *grou
   void (*const yielded)(void *arg) = own->oldest & WS_OLDEST_NEXT ? own->yielded : NULL;
   forget_yield(own);
   ws_round_begin(own);
-  const uint32_t kinds = ws_kind_queues(own) ? pool->kinds : 0, turn = ++own->turns % (kinds + 1);
-  if (turn == 0)
-    return ws_dig_oldest(pool, here, group, yielded, task);
+  const uint32_t kinds = ws_kind_queues(own) ? pool->kinds : 0, places = kinds + 1;
+  const uint32_t round = own->turns++, visit = round / places; // of each place
+  const ws_turn_t turn = {.kind = round % places < kinds ? round % places : WS_KIND_NONE,
+                          .down = visit % 2 == 0,
+                          .depth_max = visit % DEEP_EVERY < 2 ? ws_dig_depth_max(here) : WS_TURN_DEPTH_MAX};
   const ws_allowed_t allowed = {.group = group, .weak = ws_takes_weak(here), .func = yielded};
-  return ws_kind_take_oldest_for(pool, own, turn - 1, allowed, task)
-         || find_own_of(pool, here, turn - 1, group, task);
+  return ws_dig_turn(pool, here, allowed, &turn, task);
 }
 
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)

@@ -22,15 +22,15 @@ bool ws_grouped_take(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_t
   return false;
 }
 
-bool ws_grouped_holds(const ws_deque_t *deque, const ws_group_t *group, bool weak)
+uint64_t ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak)
 {
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
   const uint64_t bottom = ws_load_relaxed(&deque->bottom), size = ws_deque_size(deque); // relaxed: as ring
   for (uint64_t i = 1; i <= size; i++)
     // relaxed: only the owner writes it
     if (ws_group_is(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group, weak))
-      return true;
-  return false;
+      return i;
+  return 0;
 }
 
 /// A task, and when it was pushed.
@@ -46,10 +46,16 @@ static void read_cell(const ws_ring_t *ring, uint64_t index, lifted_t *lifted)
   lifted->pushed_ns = ws_load_relaxed(&cell->pushed_ns); // relaxed: a preference
 }
 
-/// Push once more the @p count tasks that were taken from index @p first on, in their order. Their cells
-/// still hold them, for nothing was pushed since. They come to lie one index lower, the same, or one higher:
-/// so each is read before the one below it is written.
-static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count)
+static void push_lifted(ws_deque_t *to, const lifted_t *lifted)
+{
+  ws_deque_stamp(to, 0, lifted->pushed_ns);
+  ws_deque_push(to, &lifted->task, 1);
+}
+
+/// Push into @p to the @p count tasks that were taken from index @p first of @p deque on, in their order.
+/// Their cells still hold them, for nothing was pushed since. If they go back, they come to lie one index
+/// lower, the same, or one higher: so each is read before the one below it is written.
+static void put(ws_deque_t *deque, ws_deque_t *to, uint64_t first, uint64_t count)
 {
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
   lifted_t lifted, next;
@@ -57,13 +63,12 @@ static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count)
   for (uint64_t i = 1; i <= count; i++) {
     lifted = next;
     read_cell(ring, first + i, &next);
-    ws_deque_stamp(deque, 0, lifted.pushed_ns);
-    ws_deque_push(deque, &lifted.task, 1); // there is room: it lay here before
+    push_lifted(to, &lifted); // there is room: it lay here before, or the caller has seen to it
   }
 }
 
-bool ws_grouped_take_below(ws_deque_t *deque, uint64_t from, const ws_group_t *group, bool weak,
-                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
+bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, const ws_group_t *group,
+                           bool weak, uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
 {
   uint32_t lifted = 0;
   bool found = false;
@@ -74,16 +79,16 @@ bool ws_grouped_take_below(ws_deque_t *deque, uint64_t from, const ws_group_t *g
     lifted += !found;
   }
   moved->from = before - lifted;
-  put_back(deque, moved->from, lifted);
+  put(deque, to, moved->from, lifted);
   moved->by = ws_load_relaxed(&deque->bottom) - before; // relaxed: only the owner writes it
   return found;
 }
 
-bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, uint32_t depth_max,
-                           ws_task_t *task, ws_moved_t *moved)
+bool ws_grouped_take_under(ws_deque_t *deque, ws_deque_t *to, const ws_group_t *group, bool weak,
+                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
 {
   const uint64_t end = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
-  return ws_grouped_take_below(deque, end, group, weak, depth_max, task, moved);
+  return ws_grouped_take_below(deque, to, end, group, weak, depth_max, task, moved);
 }
 
 static bool is_allowed(const ws_allowed_t *allowed, const ws_task_t *task, uint64_t index)
@@ -102,6 +107,42 @@ ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed,
       return took;
   }
   return WS_TOOK_NONE;
+}
+
+bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
+                          ws_task_t *task, ws_moved_t *moved)
+{
+  *moved = (ws_moved_t){.from = ws_load_relaxed(&deque->bottom)}; // relaxed: only the owner writes it
+  if (ws_grouped_take_oldest(deque, allowed, false, task) == WS_TOOK_ALLOWED)
+    return true;
+  if (down)
+    return ws_grouped_take_below(deque, deque, allowed->from, allowed->group, allowed->weak, depth_max, task,
+                                 moved);
+  return (int64_t)(moved->from - allowed->from) > 0
+         && ws_grouped_take_below(deque, deque, allowed->from + 1, NULL, false, depth_max, task, moved);
+}
+
+bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, uint64_t most,
+                             ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  lifted_t lifted;
+  uint64_t index;
+  const uint64_t size = ws_deque_size(deque);
+  for (uint64_t left = size < most ? size : most; left > 0; left--) {
+    if (!ws_deque_steal_peek(deque, &memo, &lifted.task, &index))
+      return false;
+    const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+    read_cell(ring, index, &lifted);
+    if (!ws_deque_steal_commit(deque, index))
+      continue;
+    *task = lifted.task;
+    if (ws_group_is(task->group, group, weak))
+      return true;
+    WS_ASSERT(ws_deque_has_room(deque, 1)); // a task has just left
+    push_lifted(deque, &lifted);
+  }
+  return false;
 }
 
 bool ws_grouped_steal_under(ws_deque_t *deque, const ws_aptr_t *root, const ws_group_t *group, bool weak,

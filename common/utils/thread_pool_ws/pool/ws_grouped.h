@@ -7,6 +7,9 @@
 
 #include "../queue/ws_deque.h"
 
+/// How deep a thread that is no worker of the pool digs in its own queues before it gives up.
+#define WS_DIG_DEPTH_MAX 1024u
+
 /// Tasks that lie at another index than before.
 typedef struct {
   uint64_t from; ///< those from this index on
@@ -16,14 +19,21 @@ typedef struct {
 /// @brief Take the newest task, or else the oldest, if it carries @p group. @param weak  or a weak tag of it
 bool ws_grouped_take(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task);
 
-/// @return whether a task of @p group is queued, at any depth
-bool ws_grouped_holds(const ws_deque_t *deque, const ws_group_t *group, bool weak);
+/// @return how deep the newest task of @p group lies: 1 = it is the newest of all; 0 = none is queued
+uint64_t ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak);
 
-/// @brief Take the newest task of @p group from under others, at most @p depth_max of them. Those go back in
-/// their order.
-/// @param moved  out: those, also if no task was found
-bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, uint32_t depth_max,
-                           ws_task_t *task, ws_moved_t *moved);
+/// @brief Take the newest task of @p group from under others, at most @p depth_max of them. Those go to
+/// @p to, in their order.
+/// @param to  @p deque, or another deque of the owner that has room for them
+/// @param moved  out: tasks that lie elsewhere in @p deque, also if no task was found. Void if @p to is
+///               another one
+bool ws_grouped_take_under(ws_deque_t *deque, ws_deque_t *to, const ws_group_t *group, bool weak,
+                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
+
+/// @brief Take the oldest task of @p group of the @p most oldest ones. The older ones become the newest of the
+/// deque.
+bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, uint64_t most,
+                             ws_task_t *task);
 
 /// The tasks that a wait may run.
 typedef struct {
@@ -46,8 +56,15 @@ ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed,
 
 /// @brief As ws_grouped_take_under(), but of the tasks below index @p from: the newest of @p group or, if
 /// that is NULL, the newest.
-bool ws_grouped_take_below(ws_deque_t *deque, uint64_t from, const ws_group_t *group, bool weak,
-                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
+bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, const ws_group_t *group,
+                           bool weak, uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
+
+/// @brief Take the oldest task if it is @p allowed. If it is not, reach under at most @p depth_max newer ones,
+/// which go back in their order: for the newest task of the group below index allowed->from or, if not
+/// @p down, for the oldest from that index on.
+/// @param moved  out: those, also if no task was found
+bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
+                          ws_task_t *task, ws_moved_t *moved);
 
 /// @brief Steal the oldest task while @p root is @p group. @param weak  or a weak tag of it
 /// @param root  of the queues of the deque's owner (ws_root.h). @threads  any

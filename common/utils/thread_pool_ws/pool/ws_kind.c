@@ -29,19 +29,31 @@ static void mark_all(const ws_queue_t *queue, uint32_t kinds)
       mark->kind_index[kind] = 1;
 }
 
+/// @return number of deques: for each kind one, and one for what a join has put aside
+static uint32_t deques_of(const ws_kind_queues_t *queues)
+{
+  return queues ? 2 * queues->count : 0;
+}
+
+static ws_deque_t *aside_of(ws_kind_queues_t *queues, ws_kind_t kind)
+{
+  return &queues->deque[queues->count + kind];
+}
+
 static ws_kind_queues_t *make(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
   const uint64_t capacity = pool->settings.queue_capacity;
-  const size_t head_bytes = sizeof(ws_kind_queues_t) + pool->kinds * sizeof(ws_deque_t);
-  const size_t bytes = head_bytes + pool->kinds * capacity * sizeof(ws_cell_t);
+  const uint32_t deques = 2 * pool->kinds;
+  const size_t head_bytes = sizeof(ws_kind_queues_t) + deques * sizeof(ws_deque_t);
+  const size_t bytes = head_bytes + deques * capacity * sizeof(ws_cell_t);
   ws_kind_queues_t *queues = ws_os_map(bytes);
   if (!queues)
     return NULL;
   queues->count = pool->kinds;
   queues->bytes = bytes;
-  ws_cell_t *cells = (ws_cell_t *)(queues->deque + pool->kinds);
-  for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
-    ws_deque_init(&queues->deque[kind], cells + kind * capacity, capacity);
+  ws_cell_t *cells = (ws_cell_t *)(queues->deque + deques);
+  for (uint32_t i = 0; i < deques; i++)
+    ws_deque_init(&queues->deque[i], cells + i * capacity, capacity);
   mark_all(queue, pool->kinds);
   ws_store_release(&queue->kinds, queues); // [edge KIND_QUEUES release] their fields
   return queues;
@@ -91,29 +103,79 @@ static void note_taken(struct ws_pool_s *pool, ws_kind_t kind, ws_task_t *task)
   ws_sub_relaxed(&pool->kinds_queued[kind], 1); // relaxed: a hint
 }
 
-static bool take_under(ws_queue_t *queue, ws_deque_t *deque, ws_kind_t kind, const ws_group_t *group,
-                       bool weak, ws_task_t *task)
+/// The tasks of a kind from index moved->from on lie elsewhere.
+static void move_marks(const ws_queue_t *queue, ws_kind_t kind, const ws_moved_t *moved)
 {
-  ws_moved_t moved;
-  const bool found = ws_grouped_take_under(deque, group, weak, UINT32_MAX, task, &moved);
   for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    if ((int64_t)(mark->kind_index[kind] - moved.from) >= 0)
-      mark->kind_index[kind] += moved.by;
+    if ((int64_t)(mark->kind_index[kind] - moved->from) >= 0)
+      mark->kind_index[kind] += moved->by;
+}
+
+/// The queue of a kind has become shorter: what is pushed there next lies above the marks.
+static void lower_marks(const ws_queue_t *queue, ws_kind_t kind, uint64_t end)
+{
+  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
+    if ((int64_t)(mark->kind_index[kind] - end) > 0)
+      mark->kind_index[kind] = end;
+}
+
+static bool make_room(ws_deque_t *deque, uint64_t tasks)
+{
+  while (!ws_deque_has_room(deque, tasks))
+    if (!ws_deque_grow(deque))
+      return false;
+  return true;
+}
+
+/// Take a task of the group from under @p above others. A worker moves them aside, if there is memory.
+static bool take_under(ws_here_t here, ws_kind_t kind, uint64_t above, const ws_group_t *group, bool weak,
+                       ws_task_t *task)
+{
+  ws_kind_queues_t *queues = ws_kind_queues(here.queue);
+  ws_deque_t *deque = &queues->deque[kind], *aside = aside_of(queues, kind);
+  ws_moved_t moved;
+  bool found;
+  // not in a wait inside another one, which may need those tasks (ws_dig.h)
+  if (here.worker && !here.queue->mark->outer && make_room(aside, above)) {
+    found = ws_grouped_take_under(deque, aside, group, weak, UINT32_MAX, task, &moved);
+    lower_marks(here.queue, kind, ws_load_relaxed(&deque->bottom)); // relaxed: only the owner writes it
+  } else {
+    found = ws_grouped_take_under(deque, deque, group, weak, UINT32_MAX, task, &moved);
+    move_marks(here.queue, kind, &moved);
+  }
   return found;
 }
 
-bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group,
+/// Take a task of the group from under others, or from those that were put aside.
+static bool dig(ws_here_t here, ws_kind_t kind, const ws_group_t *group, bool weak, ws_task_t *task,
+                bool *hid)
+{
+  ws_kind_queues_t *queues = ws_kind_queues(here.queue);
+  ws_deque_t *deque = &queues->deque[kind], *aside = aside_of(queues, kind);
+  if (ws_grouped_take(aside, group, weak, task))
+    return true;
+  const uint64_t depth = ws_grouped_depth(deque, group, weak);
+  if (depth > 0 && (here.worker || depth <= WS_DIG_DEPTH_MAX)) {
+    *hid = true;
+    if (take_under(here, kind, depth - 1, group, weak, task))
+      return true;
+  }
+  if (ws_grouped_depth(aside, group, weak) == 0)
+    return false;
+  *hid = true;
+  return ws_grouped_take_turning(aside, group, weak, UINT64_MAX, task);
+}
+
+bool ws_kind_take_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, const ws_group_t *group,
                      bool weak, ws_task_t *task, bool *hid)
 {
-  ws_deque_t *deque = &ws_kind_queues(queue)->deque[kind];
-  uint64_t *begin = &queue->mark->kind_index[kind];
+  ws_deque_t *deque = &ws_kind_queues(here.queue)->deque[kind];
+  uint64_t *begin = &here.queue->mark->kind_index[kind];
   bool found = ws_grouped_take(deque, group, weak, task);
   if (!found && (int64_t)(ws_load_relaxed(&deque->bottom) - *begin) > 0) // relaxed: only the owner writes it
     found = ws_deque_take(deque, task);
-  if (!found && ws_grouped_holds(deque, group, weak)) {
-    found = take_under(queue, deque, kind, group, weak, task);
-    *hid = true;
-  }
+  if (!found)
+    found = dig(here, kind, group, weak, task, hid);
   const uint64_t end = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
   if ((int64_t)(end - *begin) < 0)
     *begin = end;
@@ -122,11 +184,16 @@ bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, 
   return found;
 }
 
-bool ws_kind_take_oldest_for(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_allowed_t allowed,
-                             ws_task_t *task)
+bool ws_kind_take_turn(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_allowed_t allowed,
+                       bool down, uint32_t depth_max, ws_task_t *task)
 {
+  ws_kind_queues_t *queues = ws_kind_queues(queue);
+  ws_moved_t moved;
   allowed.from = queue->mark->kind_index[kind];
-  if (ws_grouped_take_oldest(&ws_kind_queues(queue)->deque[kind], &allowed, false, task) != WS_TOOK_ALLOWED)
+  const bool found = ws_grouped_take_turn(&queues->deque[kind], &allowed, down, depth_max, task, &moved);
+  move_marks(queue, kind, &moved);
+  if (!found
+      && !ws_grouped_take_turning(aside_of(queues, kind), allowed.group, allowed.weak, depth_max, task))
     return false;
   note_taken(pool, kind, task);
   return true;
@@ -135,9 +202,9 @@ bool ws_kind_take_oldest_for(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_
 bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
-  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-    if (ws_deque_take(&queues->deque[kind], task)) {
-      note_taken(pool, kind, task);
+  for (uint32_t i = 0; i < deques_of(queues); i++)
+    if (ws_deque_take(&queues->deque[i], task)) {
+      note_taken(pool, i % queues->count, task);
       return true;
     }
   return false;
@@ -147,8 +214,8 @@ bool ws_kind_shrink(ws_queue_t *queue)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   bool shrunk = false;
-  for (ws_kind_t kind = 0; kind < queues->count; kind++)
-    shrunk |= ws_deque_shrink(&queues->deque[kind]);
+  for (uint32_t i = 0; i < deques_of(queues); i++)
+    shrunk |= ws_deque_shrink(&queues->deque[i]);
   return shrunk;
 }
 
@@ -163,13 +230,25 @@ static bool steal_oldest(ws_deque_t *deque, ws_task_t *task)
   return result == WS_STEAL_GOT;
 }
 
+/// Steal the older of the two oldest tasks of a kind, of which a join may have put one aside.
+static bool steal_older(ws_kind_queues_t *queues, ws_kind_t kind, ws_task_t *task)
+{
+  ws_deque_t *deque = &queues->deque[kind], *aside = aside_of(queues, kind);
+  if (WS_LIKELY(ws_deque_size(aside) == 0))
+    return steal_oldest(deque, task);
+  const uint64_t late_ns = INT64_MAX; // later than all pushes
+  if (ws_deque_waited_ns(aside, late_ns) >= ws_deque_waited_ns(deque, late_ns))
+    return steal_oldest(aside, task) || steal_oldest(deque, task);
+  return steal_oldest(deque, task) || steal_oldest(aside, task);
+}
+
 static bool take_from(ws_queue_t *queue, bool own, ws_kind_t kind, ws_task_t *task)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   if (!queues)
     return false;
-  ws_deque_t *deque = &queues->deque[kind];
-  return own && queue->oldest == 0 ? ws_deque_take(deque, task) : steal_oldest(deque, task);
+  return (own && queue->oldest == 0 && ws_deque_take(&queues->deque[kind], task))
+         || steal_older(queues, kind, task);
 }
 
 bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task, int32_t *victim)
@@ -199,9 +278,9 @@ bool ws_kind_steal_under(struct ws_pool_s *pool, ws_queue_t *queue, const ws_gro
                          ws_task_t *task)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
-  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-    if (ws_grouped_steal_under(&queues->deque[kind], &queue->root, group, weak, task)) {
-      note_taken(pool, kind, task);
+  for (uint32_t i = 0; i < deques_of(queues); i++)
+    if (ws_grouped_steal_under(&queues->deque[i], &queue->root, group, weak, task)) {
+      note_taken(pool, i % queues->count, task);
       return true;
     }
   return false;
@@ -210,16 +289,18 @@ bool ws_kind_steal_under(struct ws_pool_s *pool, ws_queue_t *queue, const ws_gro
 bool ws_kind_holds_any(const ws_queue_t *queue)
 {
   const ws_kind_queues_t *queues = ws_kind_queues(queue);
-  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-    if (ws_deque_size(&queues->deque[kind]) > 0)
+  for (uint32_t i = 0; i < deques_of(queues); i++)
+    if (ws_deque_size(&queues->deque[i]) > 0)
       return true;
   return false;
 }
 
 uint64_t ws_kind_waited_ns(const ws_queue_t *queue, ws_kind_t kind, uint64_t now_ns)
 {
-  const ws_kind_queues_t *queues = ws_kind_queues(queue);
-  return queues ? ws_deque_waited_ns(&queues->deque[kind], now_ns) : 0;
+  ws_kind_queues_t *queues = ws_kind_queues(queue);
+  const uint64_t waited_ns = queues ? ws_deque_waited_ns(&queues->deque[kind], now_ns) : 0;
+  const uint64_t aside_ns = queues ? ws_deque_waited_ns(aside_of(queues, kind), now_ns) : 0;
+  return waited_ns > aside_ns ? waited_ns : aside_ns;
 }
 
 uint64_t ws_kind_queued(struct ws_pool_s *pool)
@@ -227,8 +308,8 @@ uint64_t ws_kind_queued(struct ws_pool_s *pool)
   uint64_t queued = 0;
   for (uint32_t i = ws_queue_count(pool); i-- > 0;) {
     const ws_kind_queues_t *queues = ws_kind_queues(pool->queue[i]);
-    for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-      queued += ws_deque_size(&queues->deque[kind]);
+    for (uint32_t k = 0; k < deques_of(queues); k++)
+      queued += ws_deque_size(&queues->deque[k]);
   }
   return queued;
 }
@@ -237,8 +318,8 @@ bool ws_kind_trim(ws_queue_t *queue, bool now)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   bool due = false;
-  for (ws_kind_t kind = 0; kind < queues->count; kind++)
-    due |= ws_deque_has_loose(&queues->deque[kind], now);
+  for (uint32_t i = 0; i < deques_of(queues); i++)
+    due |= ws_deque_has_loose(&queues->deque[i], now);
   return due;
 }
 
@@ -246,9 +327,9 @@ uint64_t ws_kind_steps(const ws_queue_t *queue)
 {
   const ws_kind_queues_t *queues = ws_kind_queues(queue);
   uint64_t steps = 0;
-  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++) {
-    steps += ws_load_relaxed(&queues->deque[kind].takes); // relaxed: compared with itself
-    steps += ws_load_relaxed(&queues->deque[kind].top); // relaxed: as takes
+  for (uint32_t i = 0; i < deques_of(queues); i++) {
+    steps += ws_load_relaxed(&queues->deque[i].takes); // relaxed: compared with itself
+    steps += ws_load_relaxed(&queues->deque[i].top); // relaxed: as takes
   }
   return steps;
 }
@@ -257,8 +338,8 @@ uint64_t ws_kind_bytes(const ws_queue_t *queue)
 {
   const ws_kind_queues_t *queues = ws_kind_queues(queue);
   uint64_t bytes = queues ? queues->bytes : 0;
-  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-    bytes += ws_load_relaxed(&queues->deque[kind].grown_bytes); // relaxed: a statistic
+  for (uint32_t i = 0; i < deques_of(queues); i++)
+    bytes += ws_load_relaxed(&queues->deque[i].grown_bytes); // relaxed: a statistic
   return bytes;
 }
 
@@ -266,8 +347,8 @@ uint64_t ws_kind_high_water(const ws_queue_t *queue)
 {
   const ws_kind_queues_t *queues = ws_kind_queues(queue);
   uint64_t most = 0;
-  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++) {
-    const uint64_t tasks = ws_load_relaxed(&queues->deque[kind].high_water); // relaxed: a statistic
+  for (uint32_t i = 0; i < deques_of(queues); i++) {
+    const uint64_t tasks = ws_load_relaxed(&queues->deque[i].high_water); // relaxed: a statistic
     most = tasks > most ? tasks : most;
   }
   return most;
@@ -278,7 +359,7 @@ void ws_kind_free(ws_queue_t *queue)
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   if (!queues)
     return;
-  for (ws_kind_t kind = 0; kind < queues->count; kind++)
-    ws_deque_free(&queues->deque[kind]);
+  for (uint32_t i = 0; i < deques_of(queues); i++)
+    ws_deque_free(&queues->deque[i]);
   ws_os_unmap(queues, queues->bytes);
 }

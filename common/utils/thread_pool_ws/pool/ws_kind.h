@@ -6,6 +6,8 @@
 ///
 /// Roles    As in ws_queue.h: the owner pushes, any thread takes. Which kind is looked at first is the policy
 ///          of ws_find.c; what waited too long goes first (ws_age.h).
+/// Aside    A join of a worker moves the tasks that lie above its own to an aside queue of their kind, once. A
+///          thread outside lifts them, takes its task, and puts them back (ws_dig.h).
 /// Count    pool->kinds_queued is raised before a task is pushed and lowered after it was taken: if it is 0,
 ///          no queue of that kind holds a task. It only saves looks. Whether a worker may sleep is decided by
 ///          the queues themselves.
@@ -27,7 +29,7 @@ static inline bool ws_kind_has_node(ws_kind_t kind)
 struct ws_kind_queues_s {
   uint32_t count; ///< I kinds
   size_t bytes; ///< I of this mapping, cells included
-  ws_deque_t deque[]; ///< [kind]
+  ws_deque_t deque[]; ///< [kind]; [count + kind]: tasks of that kind that a join has put aside
 };
 
 /// @return the queues of a thread's kinds, NULL = it has none
@@ -57,15 +59,16 @@ void ws_kind_push(struct ws_pool_s *pool, ws_deque_t *deque, ws_kind_t kind, con
 void ws_kind_mark(const ws_queue_t *queue, ws_mark_t *mark);
 
 /// @brief Take a task of @p kind that a wait for @p group may run: one of the group, at any depth, or one
-/// that was pushed since the wait's mark. @param weak  or one with a weak tag of the group
+/// that was pushed since the wait's mark. A thread that is no worker digs WS_DIG_DEPTH_MAX deep only.
+/// @param weak  or one with a weak tag of the group
 /// @param hid  out: set to true if other tasks could not be seen for a moment (ws_fill_place)
-bool ws_kind_take_of(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group,
+bool ws_kind_take_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, const ws_group_t *group,
                      bool weak, ws_task_t *task, bool *hid);
 
-/// @brief Take the oldest task of @p kind if the owner's wait may run it (ws_grouped_take_oldest()); the
-/// wait's mark takes the place of allowed.from.
-bool ws_kind_take_oldest_for(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_allowed_t allowed,
-                             ws_task_t *task);
+/// @brief As ws_grouped_take_turn(), and of those that were put aside. The wait's mark takes the place of
+/// allowed.from.
+bool ws_kind_take_turn(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_allowed_t allowed,
+                       bool down, uint32_t depth_max, ws_task_t *task);
 
 /// @brief Take the newest task of any kind.
 bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task);

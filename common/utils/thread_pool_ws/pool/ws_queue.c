@@ -13,24 +13,34 @@ bool ws_queue_take_of(ws_queue_t *queue, const ws_group_t *group, bool weak, ws_
 
 bool ws_queue_holds(const ws_queue_t *queue, const ws_group_t *group, bool weak)
 {
-  return ws_grouped_holds(&queue->deque, group, weak);
+  return ws_grouped_depth(&queue->deque, group, weak) > 0;
 }
 
-bool ws_queue_take_below(ws_queue_t *queue, uint64_t from, const ws_group_t *group, bool weak,
-                         uint32_t depth_max, ws_task_t *task)
+/// The tasks from index moved->from on lie elsewhere.
+static void move_marks(const ws_queue_t *queue, const ws_moved_t *moved)
 {
-  ws_moved_t moved;
-  const bool found = ws_grouped_take_below(&queue->deque, from, group, weak, depth_max, task, &moved);
   for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    if ((int64_t)(mark->index - moved.from) >= 0)
-      mark->index += moved.by;
-  return found;
+    if ((int64_t)(mark->index - moved->from) >= 0)
+      mark->index += moved->by;
 }
 
 bool ws_queue_take_under(ws_queue_t *queue, const ws_group_t *group, bool weak, uint32_t depth_max,
                          ws_task_t *task)
 {
-  return ws_queue_take_below(queue, ws_queue_end(queue), group, weak, depth_max, task);
+  ws_moved_t moved;
+  ws_deque_t *deque = &queue->deque;
+  const bool found = ws_grouped_take_under(deque, deque, group, weak, depth_max, task, &moved);
+  move_marks(queue, &moved);
+  return found;
+}
+
+bool ws_queue_take_turn(ws_queue_t *queue, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
+                        ws_task_t *task)
+{
+  ws_moved_t moved;
+  const bool found = ws_grouped_take_turn(&queue->deque, allowed, down, depth_max, task, &moved);
+  move_marks(queue, &moved);
+  return found;
 }
 
 bool ws_queue_grow(ws_queue_t *queue)

@@ -65,10 +65,9 @@ static inline ws_took_t ws_queue_take_oldest_for(ws_queue_t *queue, const ws_all
   return ws_grouped_take_oldest(&queue->deque, allowed, others, task);
 }
 
-/// @brief As ws_queue_take_under(), but of the tasks below index @p from: the newest of @p group or, if that
-/// is NULL, the newest.
-bool ws_queue_take_below(ws_queue_t *queue, uint64_t from, const ws_group_t *group, bool weak,
-                         uint32_t depth_max, ws_task_t *task);
+/// @brief As ws_grouped_take_turn(). The marks of the owner's waits move along.
+bool ws_queue_take_turn(ws_queue_t *queue, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
+                        ws_task_t *task);
 
 /// @brief Double the capacity; waits up to 1 ms while pages are being given back.
 /// @return false when there is no memory, or those pages are not back yet

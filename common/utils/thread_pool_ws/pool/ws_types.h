@@ -95,8 +95,7 @@ struct ws_queue_s {
   uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
   // Looks elsewhere (ws_look.h).
   bool look_planned; ///< P the next search begins at look_at
-  /// P so far: ends of rounds without and with stops, looks, turns of ws_dig.h
-  uint32_t turns, stop_turns, looks, digs;
+  uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
   uint32_t look_at; ///< P index of the queue that the next look takes from
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit

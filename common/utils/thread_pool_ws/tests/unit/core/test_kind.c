@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_kind.c
 /// Marks of waits in the queue of a kind: which tasks there a wait may run.
+#include "../../../pool/ws_grouped.h"
 #include "../../../pool/ws_kind.h"
 #include "../../../pool/ws_lane.h"
 #include "../../support/ws_test.h"
@@ -46,7 +47,7 @@ static char find(uint32_t wait)
 {
   ws_task_t task;
   bool hid = false;
-  if (!ws_kind_take_of(pool, lane, WS_KIND_HIGH, &groups[wait], false, &task, &hid))
+  if (!ws_kind_take_of(pool, (ws_here_t){.queue = lane}, WS_KIND_HIGH, &groups[wait], false, &task, &hid))
     return '-';
   CU_ASSERT_EQUAL(task.priority, WS_PRIORITY_HIGH);
   return *(const char *)task.arg;
@@ -100,5 +101,142 @@ static void waits_that_began_before_the_queues(void)
   end();
 }
 
+/// A thread outside digs no deeper than WS_DIG_DEPTH_MAX, and moves nothing if its task lies deeper.
+static void a_thread_outside_digs_to_a_depth(void)
+{
+  begin();
+  push("u", NULL); // a wait takes the oldest task without digging
+  push("g", &groups[0]);
+  for (uint32_t i = 0; i < WS_DIG_DEPTH_MAX; i++)
+    push("u", NULL);
+  begin_wait(0);
+  const ws_deque_t *deque = &ws_kind_queues(lane)->deque[WS_KIND_HIGH];
+  CU_ASSERT_EQUAL(find(0), '-');
+  CU_ASSERT_EQUAL(ws_load_relaxed(&deque->takes), 0); // relaxed: one thread, here and below
+  ws_task_t task;
+  CU_ASSERT_TRUE(ws_kind_take_any(pool, lane, &task));
+  CU_ASSERT_EQUAL(find(0), 'g');
+  CU_ASSERT_EQUAL(ws_load_relaxed(&deque->takes), 1 + WS_DIG_DEPTH_MAX);
+  end();
+}
+
+enum { MANY = 512 };
+
+static struct {
+  ws_pool_t *pool;
+  ws_group_t group, inner;
+  uint64_t takes; ///< from the worker's queue while it waited
+  uint64_t moved; ///< to the aside queue while it waited
+  uint32_t aside; ///< tasks there when the wait was over
+  uint32_t high; ///< tasks that ran with high priority after the wait
+  bool over;
+} scene;
+
+static void push_to_worker(void (*func)(void *), ws_group_t *group)
+{
+  const ws_task_t task = {.func = func, .group = group, .priority = WS_PRIORITY_HIGH};
+  if (ws_pool_push(scene.pool, task) != 0)
+    ws_add_relaxed(&test_refused, 1);
+}
+
+/// Unrelated to the wait.
+static void unrelated(void *unused)
+{
+  (void)unused;
+  scene.high += scene.over && ws_current_task()->priority == WS_PRIORITY_HIGH;
+}
+
+static void wait_and_count(void)
+{
+  const ws_kind_queues_t *queues = ws_kind_queues(ws_here(scene.pool).queue);
+  const ws_deque_t *deque = &queues->deque[WS_KIND_HIGH], *aside = &queues->deque[queues->count];
+  ws_group_wait(&scene.group, scene.pool);
+  scene.takes = ws_load_relaxed(&deque->takes); // relaxed: the worker's own, here and below
+  scene.moved = ws_load_relaxed(&aside->bottom) - 1;
+  scene.aside = (uint32_t)ws_deque_size(aside);
+  scene.over = true;
+}
+
+/// All tasks of the group lie under all others.
+static void wait_under_many(void *unused)
+{
+  (void)unused;
+  push_to_worker(unrelated, NULL); // a wait takes the oldest task without digging
+  for (uint32_t i = 0; i < MANY; i++)
+    push_to_worker(test_empty_task, &scene.group);
+  for (uint32_t i = 0; i < MANY; i++)
+    push_to_worker(unrelated, NULL);
+  wait_and_count();
+}
+
+/// Under each unrelated task lies one of the group.
+static void wait_between_many(void *unused)
+{
+  (void)unused;
+  push_to_worker(unrelated, NULL); // a wait takes the oldest task without digging
+  for (uint32_t i = 0; i < MANY; i++) {
+    push_to_worker(test_empty_task, &scene.group);
+    push_to_worker(unrelated, NULL);
+  }
+  wait_and_count();
+}
+
+static void run_scene(void (*func)(void *), uint32_t units)
+{
+  memset(&scene, 0, sizeof(scene));
+  ws_settings_t settings = test_settings(1);
+  scene.pool = test_create(&settings);
+  ws_group_init(&scene.group, units);
+  test_push(scene.pool, func, NULL, NULL);
+  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
+  test_destroy(scene.pool);
+}
+
+/// A worker moves each unrelated task once, however many tasks of its group lie below it. What it has moved
+/// keeps its priority.
+static void a_worker_moves_each_task_once(void)
+{
+  run_scene(wait_under_many, MANY);
+  CU_ASSERT_EQUAL(scene.takes, 2 * MANY);
+  CU_ASSERT_EQUAL(scene.moved, MANY);
+  CU_ASSERT_EQUAL(scene.aside, MANY);
+  CU_ASSERT_EQUAL(scene.high, MANY + 1);
+  run_scene(wait_between_many, MANY);
+  CU_ASSERT_TRUE(scene.takes <= 2 * MANY);
+  CU_ASSERT_TRUE(scene.moved <= MANY);
+  CU_ASSERT_EQUAL(scene.high, MANY + 1);
+}
+
+static void wait_for_inner(void *unused)
+{
+  (void)unused;
+  ws_group_wait(&scene.inner, scene.pool);
+}
+
+/// The outer wait moves the tasks aside for which the task that it finds waits.
+static void wait_for_what_lies_aside(void *unused)
+{
+  (void)unused;
+  ws_group_init(&scene.inner, MANY);
+  push_to_worker(unrelated, NULL);
+  push_to_worker(wait_for_inner, &scene.group);
+  for (uint32_t i = 0; i < MANY; i++) {
+    push_to_worker(unrelated, NULL);
+    push_to_worker(test_empty_task, &scene.inner);
+  }
+  wait_and_count();
+}
+
+static void a_wait_finds_what_lies_aside(void)
+{
+  run_scene(wait_for_what_lies_aside, 1);
+  CU_ASSERT_TRUE(scene.over);
+  CU_ASSERT_EQUAL(scene.takes, 2 * MANY + 1);
+  CU_ASSERT_TRUE(scene.moved <= 3 * MANY); // once from the queue, once to reach the inner group's tasks
+  CU_ASSERT_EQUAL(scene.high, MANY + 1);
+}
+
 TEST_MAIN("kind", TEST_CASE(a_dig_does_not_take_a_task_from_an_outer_wait),
-          TEST_CASE(a_wait_runs_what_its_task_pushes), TEST_CASE(waits_that_began_before_the_queues))
+          TEST_CASE(a_wait_runs_what_its_task_pushes), TEST_CASE(waits_that_began_before_the_queues),
+          TEST_CASE(a_thread_outside_digs_to_a_depth), TEST_CASE(a_worker_moves_each_task_once),
+          TEST_CASE(a_wait_finds_what_lies_aside))

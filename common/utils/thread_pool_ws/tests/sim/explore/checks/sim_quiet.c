@@ -3,6 +3,7 @@
 /// sim_quiet.h.
 #include "sim_quiet.h"
 
+#include "../../../../pool/ws_kind.h"
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "sim_libc.h"
@@ -95,6 +96,23 @@ void sim_quiet_check(ws_pool_t *pool, uint32_t index)
   check_lanes(pool, index);
 }
 
+/// A worker takes each task of a kind from its own queue once: to run it, or to put it aside. A take that a
+/// thief has made void counts, too, and a thief makes no more of them void than it takes tasks.
+static void check_digs(const ws_pool_t *pool, uint32_t index)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const ws_queue_t *queue = &pool->worker[i]->queue;
+    const ws_kind_queues_t *queues = ws_kind_queues(queue);
+    const uint64_t pushed = ws_load_relaxed(&queue->count.pushed);
+    uint64_t takes = 0;
+    for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
+      takes += ws_load_relaxed(&queues->deque[kind].takes);
+    if (takes > 2 * pushed)
+      sim_finding("pool %u: worker %u has taken %llu times from queues of kinds, and pushed %llu tasks",
+                  index, i, (unsigned long long)takes, (unsigned long long)pushed);
+  }
+}
+
 void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
 {
   ws_stats_t stats;
@@ -106,6 +124,7 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
   if (stats.queued_tasks > 0)
     sim_finding("pool %u: %llu tasks are left in its queues", index, (unsigned long long)stats.queued_tasks);
   sim_record_check_pool(index, run, stats.skipped_tasks);
+  check_digs(pool, index);
   const counted_t counted = count(pool);
   // searching may stay: a worker ends while it searches
   if (counted.blocked || counted.helpers || counted.waiters || counted.armed)
