@@ -12,6 +12,7 @@
 #include "../sleep/ws_trim.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
+#include "ws_laneless.h"
 #include "ws_round.h"
 #include "ws_run.h"
 #include "ws_survive.h"
@@ -52,6 +53,7 @@ typedef struct {
   const goal_t *goal;
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
+  uint64_t seen; ///< of the shared queue (ws_laneless.h)
 } join_t;
 
 static void complete_units(join_t *join)
@@ -161,6 +163,25 @@ static bool help_handed(join_t *join)
   return true;
 }
 
+/// Run one task from the queue that threads without a lane share. The caller may have pushed it before it got
+/// a lane.
+static bool help_shared(join_t *join)
+{
+  ws_frame_t *frame = &join->frame;
+  struct ws_pool_s *pool = frame->pool;
+  const ws_here_t here = frame->here;
+  if (WS_LIKELY(!ws_shared_visible(&pool->shared)))
+    return false;
+  const bool weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here);
+  if (!ws_laneless_find(pool, here, join->goal->tag, weak, &join->seen, &frame->task))
+    return false;
+  if (here.queue)
+    ws_run_whole(pool, here.queue, &frame->task);
+  else
+    ws_run_late(pool, here, &frame->task);
+  return true;
+}
+
 /// Spin until the goal is reached or there is a task to help with. A worker spins no longer than an idle one
 /// may, because another worker could run in its place. @return false if the time is over
 static bool spin(join_t *join)
@@ -193,7 +214,7 @@ static void help(ws_frame_t *frame)
   here.queue->round_left = WS_ROUND_SEARCHES;
   here.queue->mark = &mark;
   while (!is_reached(join->goal)) {
-    if (run_own(join) || spin(join))
+    if (run_own(join) || help_shared(join) || spin(join))
       continue;
     if (!here.worker)
       ws_note_idle(frame->pool); // it may have run the pool's last task; a worker notes that when out of work
@@ -209,18 +230,35 @@ static void help(ws_frame_t *frame)
   ws_note_idle(frame->pool); // a worker does so when it is out of work
 }
 
+static void wait_in(struct ws_pool_s *pool, const goal_t *goal);
+
+/// The thread has no lane in the pool: help with tasks in the shared queue, sleep.
+static void help_without_lane(ws_frame_t *frame)
+{
+  join_t *join = (join_t *)frame;
+  while (!is_reached(join->goal)) {
+    if (ws_here_known(frame->pool).queue) // it has got one in a task, and its tasks may lie there
+      wait_in(frame->pool, join->goal);
+    else if (!help_shared(join))
+      sleep_on(join->goal);
+  }
+}
+
 /// Help, spin, sleep: see ws_group.h.
 static void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 {
-  const ws_here_t here = pool && pool->workers > 0 ? ws_here(pool) : (ws_here_t){0};
-  if (!here.queue) {
+  if (!pool || pool->workers == 0) {
     while (!is_reached(goal))
       sleep_on(goal);
     return;
   }
+  const ws_here_t here = ws_here(pool);
   join_t join = {.goal = goal};
-  join.frame = (ws_frame_t){
-      .pool = pool, .here = here, .body = help, .settle = settle, .goes_on = goal->group != NULL};
+  join.frame = (ws_frame_t){.pool = pool,
+                            .here = here,
+                            .body = here.queue ? help : help_without_lane,
+                            .settle = settle, // without a lane each task has its own frame
+                            .goes_on = goal->group != NULL};
   ws_survive(&join.frame);
 }
 

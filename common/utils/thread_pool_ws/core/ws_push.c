@@ -133,7 +133,7 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
   ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
   if (cell) {
     if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used))) // relaxed: a preference
-      ws_store_relaxed(&cell->pushed_ns, ws_os_now_ns()); // relaxed: published with the task
+      ws_store_relaxed(&cell->cell.pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
     ws_shared_publish(cell, index, task);
     return true;

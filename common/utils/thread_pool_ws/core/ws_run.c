@@ -142,7 +142,8 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
 
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (!ws_load_relaxed(&pool->aborted)) { // relaxed: written before STOPPED, which the caller has seen
+  // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
+  if (!ws_load_relaxed(&pool->aborted)) {
     run_here(pool, here, task);
     return;
   }

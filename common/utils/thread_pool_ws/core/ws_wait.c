@@ -44,7 +44,13 @@ static bool is_idle(struct ws_pool_s *pool)
 /// Run all tasks that are found. @return whether any was
 static bool help_any(ws_frame_t *frame)
 {
-  if (!frame->here.queue || !ws_find(frame->pool, frame->here, &frame->task))
+  if (!frame->here.queue) {
+    if (!ws_shared_take(&frame->pool->shared, &frame->task))
+      return false;
+    ws_run_late(frame->pool, frame->here, &frame->task);
+    return true;
+  }
+  if (!ws_find(frame->pool, frame->here, &frame->task))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;

@@ -76,9 +76,11 @@ bool ws_group_done(const ws_group_t *group);
 
 /// @brief Block until every unit is complete. The memory may be reused when all waits for the group have
 /// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never unrelated
-/// ones: first from its own queue in @p pool, then from the queues of threads that run a task of this group.
-/// When there is none it spins for a bounded time, then sleeps. While a worker sleeps here, another worker
-/// may run in its place.
+/// ones: first from its own queue in @p pool, then tasks of this group from the queue that threads beyond
+/// settings.lanes share, then from the queues of threads that run a task of this group. A thread that has no
+/// queue of its own runs tasks of this group from the shared queue only. When there is none the caller spins
+/// for a bounded time, then sleeps; a thread without a queue sleeps at once. While a worker sleeps here,
+/// another worker may run in its place.
 /// A task that completes units by hand, but carries neither the group nor its tag, counts as unrelated: the
 /// wait does not run it. If every worker of a pool waits for such a task in this way, the task never runs.
 /// @param pool  the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits

@@ -11,6 +11,7 @@
 #define TASKS 60000u
 #define PUSHERS 2u
 #define TAKERS 2u
+#define CHOOSERS 2u
 
 static ws_shared_t shared;
 static ws_shared_cell_t cells[8];
@@ -65,6 +66,37 @@ static void *pusher(void *unused)
   return NULL;
 }
 
+/// A task is taken from the middle, and its cell is free when the oldest have been taken.
+static void from_the_middle_over_many_laps(void)
+{
+  ws_task_t task = numbered(0);
+  ws_shared_init(&shared, cells, 4);
+  for (uint64_t lap = 0; lap < 1000; lap++) {
+    const uint64_t first = ws_load_relaxed(&shared.tail); // relaxed: one thread, here and below
+    for (uint64_t i = 0; i < 4; i++) {
+      task = numbered(first + i);
+      task.priority = (ws_priority_t)(i % 3);
+      task.node = (uint32_t)i;
+      CU_ASSERT_TRUE_FATAL(push(&shared, &task));
+    }
+    const uint64_t middle = first + lap % 4;
+    CU_ASSERT_EQUAL_FATAL(ws_shared_peek(&shared, middle, &task), WS_SHARED_THERE);
+    CU_ASSERT_TRUE_FATAL((uintptr_t)task.arg == middle && task.node == lap % 4 && task.priority == lap % 4 % 3);
+    CU_ASSERT_TRUE_FATAL(ws_shared_take_at(&shared, middle));
+    CU_ASSERT_FALSE_FATAL(ws_shared_take_at(&shared, middle));
+    CU_ASSERT_FALSE_FATAL(push(&shared, &task)); // the cell is still filled
+    for (uint64_t number = first; number < first + 4; number++)
+      if (number != middle) {
+        CU_ASSERT_TRUE_FATAL(ws_shared_take(&shared, &task));
+        CU_ASSERT_EQUAL_FATAL((uintptr_t)task.arg, number);
+      }
+    CU_ASSERT_FALSE_FATAL(ws_shared_take(&shared, &task));
+    CU_ASSERT_EQUAL_FATAL(ws_shared_peek(&shared, middle, &task), WS_SHARED_GONE);
+    CU_ASSERT_FALSE_FATAL(ws_shared_take_at(&shared, middle));
+    CU_ASSERT_EQUAL_FATAL(ws_shared_size(&shared), 0);
+  }
+}
+
 /// What one taker sees of one pusher must be in that pusher's order.
 static ws_au32_t disorder;
 
@@ -88,6 +120,26 @@ static void *taker(void *unused)
   return NULL;
 }
 
+/// Takes each third task, wherever it lies.
+static void *chooser(void *unused)
+{
+  (void)unused;
+  while (ws_load_relaxed(&total) < PUSHERS * TASKS) {
+    const uint64_t tail = ws_load_relaxed(&shared.tail); // relaxed: a later look finds what this one misses
+    for (uint64_t i = ws_load_relaxed(&shared.head); (int64_t)(tail - i) > 0; i++) { // relaxed: as tail
+      ws_task_t task;
+      if (ws_shared_peek(&shared, i, &task) != WS_SHARED_THERE || (uintptr_t)task.arg % 3 != 0
+          || !ws_shared_take_at(&shared, i))
+        continue;
+      ws_shared_pass(&shared);
+      ws_add_relaxed(&taken[(uintptr_t)task.arg], 1);
+      ws_add_relaxed(&total, 1);
+    }
+    sched_yield();
+  }
+  return NULL;
+}
+
 static void several_at_both_ends_exactly_once(void)
 {
   ws_shared_init(&shared, cells, 8);
@@ -96,14 +148,18 @@ static void several_at_both_ends_exactly_once(void)
     test_spawn(&threads, pusher, NULL);
   for (uint32_t i = 0; i < TAKERS; i++)
     test_spawn(&threads, taker, NULL);
+  for (uint32_t i = 0; i < CHOOSERS; i++)
+    test_spawn(&threads, chooser, NULL);
   test_join(&threads);
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < PUSHERS * TASKS; i++)
     wrong += ws_load_relaxed(&taken[i]) != 1;
   CU_ASSERT_EQUAL(wrong, 0);
   CU_ASSERT_EQUAL(ws_load_relaxed(&disorder), 0);
+  ws_task_t task;
+  CU_ASSERT_FALSE(ws_shared_take(&shared, &task)); // passes the cells whose task was taken from the middle
   CU_ASSERT_EQUAL(ws_shared_size(&shared), 0);
 }
 
-TEST_MAIN("shared", TEST_CASE(empty_full_and_fifo_over_many_laps),
+TEST_MAIN("shared", TEST_CASE(empty_full_and_fifo_over_many_laps), TEST_CASE(from_the_middle_over_many_laps),
           TEST_CASE(several_at_both_ends_exactly_once))
