@@ -9,77 +9,135 @@
 
 /// After a look that finds no task too old, the next look comes after this part of the bound.
 #define LOOKS_PER_BOUND 16u
+/// Looks one after the other that each find a task too old.
+#define LOOKS_AT_ONCE 16u
 
-/// The oldest task that was seen.
-typedef struct {
-  enum { NONE, IN_QUEUE, OF_KIND, ASIDE, SHARED } where;
-  uint32_t index; ///< of the queue, or of the worker
-  ws_kind_t kind;
-  uint64_t waited_ns;
-} oldest_t;
-
-/// @param most_ns  time since the pool began to note when tasks are pushed: earlier tasks count from then on
-static void compare(oldest_t *oldest, oldest_t other, uint64_t most_ns)
+/// @return how long the oldest task of a place has waited, about; 0 = there is none
+static uint64_t waited_ns(const struct ws_pool_s *pool, const ws_age_place_t *place, uint64_t now_ns)
 {
-  other.waited_ns = other.waited_ns < most_ns ? other.waited_ns : most_ns;
-  if (other.waited_ns > oldest->waited_ns)
-    *oldest = other;
+  switch (place->where) {
+    case WS_AT_QUEUE:
+      return ws_queue_waited_ns(pool->queue[place->index], now_ns);
+    case WS_AT_KIND:
+      return ws_kind_waited_ns(pool->queue[place->index], place->kind, now_ns);
+    case WS_AT_ASIDE:
+      return ws_aside_waited_ns(pool->worker[place->index], now_ns);
+    case WS_AT_SHARED:
+      return ws_shared_waited_ns(&pool->shared, now_ns);
+    default:
+      return 0;
+  }
 }
 
-static oldest_t find_oldest(struct ws_pool_s *pool, uint64_t now_ns)
+/// @return time since the pool began to note when tasks are pushed: earlier tasks count from then on
+static uint64_t time_noted_ns(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  oldest_t oldest = {.waited_ns = pool->settings.age_ns_max};
   const uint64_t since_ns = ws_load_relaxed(&pool->kinds_since_ns); // relaxed: a preference
-  const uint64_t most_ns = (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
+  return (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
+}
+
+/// A look at all places, in progress.
+typedef struct {
+  struct ws_pool_s *pool;
+  uint64_t now_ns, most_ns;
+  uint32_t places; ///< looked at
+  uint64_t waited_ns; ///< longest time so far
+  ws_age_place_t oldest; ///< where that is
+} look_t;
+
+static void look_at(look_t *look, ws_age_place_t place)
+{
+  const uint64_t waited = waited_ns(look->pool, &place, look->now_ns);
+  const uint64_t counted_ns = waited < look->most_ns ? waited : look->most_ns;
+  look->places++;
+  if (counted_ns <= look->waited_ns)
+    return;
+  look->waited_ns = counted_ns;
+  look->oldest = place;
+}
+
+static look_t look_at_all(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  look_t look = {.pool = pool, .now_ns = now_ns, .waited_ns = pool->settings.age_ns_max};
+  look.most_ns = time_noted_ns(pool, now_ns);
   const uint32_t queues = ws_queue_count(pool);
   for (uint32_t i = 0; i < queues; i++) {
-    const ws_queue_t *queue = pool->queue[i];
-    compare(&oldest, (oldest_t){IN_QUEUE, i, WS_KIND_NONE, ws_queue_waited_ns(queue, now_ns)}, most_ns);
+    look_at(&look, (ws_age_place_t){WS_AT_QUEUE, i, WS_KIND_NONE});
     for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
-      compare(&oldest, (oldest_t){OF_KIND, i, kind, ws_kind_waited_ns(queue, kind, now_ns)}, most_ns);
+      look_at(&look, (ws_age_place_t){WS_AT_KIND, i, kind});
   }
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    const uint64_t waited_ns = ws_aside_waited_ns(pool->worker[i], now_ns);
-    compare(&oldest, (oldest_t){ASIDE, i, WS_KIND_NONE, waited_ns}, most_ns);
+  for (uint32_t i = 0; i < pool->workers; i++)
+    look_at(&look, (ws_age_place_t){WS_AT_ASIDE, i, WS_KIND_NONE});
+  look_at(&look, (ws_age_place_t){WS_AT_SHARED, 0, WS_KIND_NONE});
+  return look;
+}
+
+static bool take_at(struct ws_pool_s *pool, const ws_age_place_t *place, ws_task_t *task)
+{
+  switch (place->where) {
+    case WS_AT_QUEUE:
+      return ws_queue_take_oldest(pool->queue[place->index], task);
+    case WS_AT_KIND:
+      return ws_kind_steal(pool, pool->queue[place->index], place->kind, task);
+    case WS_AT_ASIDE:
+      return ws_aside_steal(pool->worker[place->index], task);
+    case WS_AT_SHARED:
+      return ws_shared_take(&pool->shared, task);
+    default:
+      return false;
   }
-  compare(&oldest, (oldest_t){SHARED, 0, WS_KIND_NONE, ws_shared_waited_ns(&pool->shared, now_ns)}, most_ns);
-  return oldest;
 }
 
 /// Another thread may have taken the task meanwhile: then the next of the same queue is taken.
-static bool take(struct ws_pool_s *pool, ws_here_t here, const oldest_t *oldest, ws_task_t *task)
+static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  const bool in_queue = oldest->where == IN_QUEUE || oldest->where == OF_KIND;
-  ws_queue_t *queue = in_queue ? pool->queue[oldest->index] : NULL;
-  int32_t victim = (int32_t)oldest->index;
-  bool taken = false;
-  if (oldest->where == IN_QUEUE)
-    taken = ws_queue_take_oldest(queue, task);
-  else if (oldest->where == OF_KIND)
-    taken = ws_kind_steal(pool, queue, oldest->kind, task);
-  else if (oldest->where == ASIDE && (victim = WS_VICTIM_ASIDE))
-    taken = ws_aside_steal(pool->worker[oldest->index], task);
-  else if (oldest->where == SHARED && (victim = WS_VICTIM_SHARED))
-    taken = ws_shared_take(&pool->shared, task);
-  if (taken && queue != here.queue) {
-    ws_traced_steal(pool, here, victim);
+  const ws_age_place_t *place = &here.queue->age_place;
+  if (!take_at(pool, place, task))
+    return false;
+  ws_add_relaxed(&pool->aged, 1); // relaxed: a statistic
+  const bool in_queue = place->where == WS_AT_QUEUE || place->where == WS_AT_KIND;
+  if (!in_queue || pool->queue[place->index] != here.queue) {
+    ws_traced_steal(pool, here,
+                    in_queue                       ? (int32_t)place->index
+                    : place->where == WS_AT_SHARED ? WS_VICTIM_SHARED
+                                                   : WS_VICTIM_ASIDE);
     ws_count(&here.queue->count.stolen, 1);
   }
-  return taken;
+  return true;
+}
+
+/// The pool is late, and the caller has looked at all places not long ago.
+static bool take_again(struct ws_pool_s *pool, ws_here_t here, uint64_t now_ns, ws_task_t *task)
+{
+  const uint64_t waited = waited_ns(pool, &here.queue->age_place, now_ns);
+  const uint64_t most_ns = time_noted_ns(pool, now_ns);
+  return (waited < most_ns ? waited : most_ns) > pool->settings.age_ns_max && take(pool, here, task);
+}
+
+/// @return whether the caller may look at all places
+static bool may_look(const struct ws_pool_s *pool, ws_queue_t *own)
+{
+  own->age_pause -= own->age_pause > 0;
+  return own->age_pause == 0 || own->age_looks < LOOKS_AT_ONCE
+         || pool->settings.age_ns_max == 0; // the oldest first, at any cost
 }
 
 bool ws_age_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
+  ws_queue_t *own = here.queue;
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t looked_ns = ws_load_relaxed(&pool->age_looked_ns); // relaxed: two at once look twice
-  if (now_ns - looked_ns < pool->settings.age_ns_max / LOOKS_PER_BOUND)
+  if (now_ns - looked_ns < pool->settings.age_ns_max / LOOKS_PER_BOUND) {
+    own->age_looks = 0; // the pool is not late
     return false;
-  const oldest_t oldest = find_oldest(pool, now_ns);
-  if (take(pool, here, &oldest, task)) {
-    ws_add_relaxed(&pool->aged, 1); // relaxed: a statistic
-    return true;
   }
-  if (oldest.where == NONE)
+  if (!may_look(pool, own))
+    return take_again(pool, here, now_ns, task);
+  const look_t look = look_at_all(pool, now_ns);
+  own->age_place = look.oldest;
+  own->age_pause = look.places;
+  own->age_looks += own->age_looks < LOOKS_AT_ONCE;
+  if (look.oldest.where == WS_AT_NONE)
     ws_store_relaxed(&pool->age_looked_ns, now_ns); // relaxed: as above
-  return false;
+  return take(pool, here, task);
 }

@@ -189,7 +189,8 @@ typedef struct {
   /// without end.
   bool fifo;
   /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
-  /// that look for tasks, sixteen times in that time. Without effect in a pool in which all tasks are normal.
+  /// that look for tasks, sixteen times in that time. If many tasks have waited longer, they go ahead in the
+  /// order of their age to within as many tasks as the pool has queues. Without effect in a pool in which all tasks are normal.
   /// 0 .. 1,000,000,000; 0 = the oldest task first, whatever its priority. Default 10,000,000
   uint64_t age_ns_max;
   /// Map at creation the queues of all kinds for each worker and each lane. With WS_FULL_FAIL or

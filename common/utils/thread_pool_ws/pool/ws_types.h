@@ -63,6 +63,13 @@ enum {
   WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
 };
 
+/// A place where tasks wait, and which the search for old tasks looks at (ws_age.h).
+typedef struct {
+  enum { WS_AT_NONE, WS_AT_QUEUE, WS_AT_KIND, WS_AT_ASIDE, WS_AT_SHARED } where;
+  uint32_t index; ///< of the queue, or of the worker
+  uint32_t kind;
+} ws_age_place_t;
+
 /// The queues of one thread for tasks of a kind (ws_kind.h).
 typedef struct ws_kind_queues_s ws_kind_queues_t;
 
@@ -99,6 +106,10 @@ struct ws_queue_s {
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
   uint32_t look_at; ///< P index of the queue that the next look takes from
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
+  // Looks for tasks that have waited too long (ws_age.h).
+  ws_age_place_t age_place; ///< P of the oldest task at the last look
+  uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
+  uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
   ws_aptr_t kinds; ///< O ws_kind_queues_t; NULL = the owner has pushed no task of a kind
   // The owner's place (ws_helper.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL

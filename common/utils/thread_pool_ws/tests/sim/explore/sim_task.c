@@ -53,10 +53,21 @@ static void push_more(const sim_record_t *record)
     sim_front->burst(record->burst, record->pool, record->depth - 1);
 }
 
+/// After the last pool comes the first, if that exists as long as tasks run, if no task waits for all tasks of
+/// a pool, which it could be itself, and if waits run all tasks of their group: with a shim they may be tagged
+/// weakly.
+static uint32_t next_pool(const sim_record_t *record)
+{
+  const uint32_t next = record->pool + 1, pools = sim_scene->pools;
+  const bool core = sim_scene->shape == SIM_SHAPE_CORE;
+  const bool round = pools > 1 && core && !sim_scene->destroys && record->burst->end != SIM_END_POOL;
+  return next == pools && round ? 0 : next;
+}
+
 static void push_across(const sim_record_t *record)
 {
-  if (record->depth > 0 && record->pool + 1 < SIM_POOLS_MAX)
-    sim_front->burst(record->burst, record->pool + 1, record->depth - 1);
+  if (record->depth > 0 && next_pool(record) < SIM_POOLS_MAX)
+    sim_front->burst(record->burst, next_pool(record), record->depth - 1);
 }
 
 static void exit_thread(const sim_record_t *record)

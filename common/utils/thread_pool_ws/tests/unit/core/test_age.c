@@ -3,7 +3,7 @@
 /// A task that has waited too long goes first.
 ///
 /// The clock is virtual: it advances by 1 ns at each look, and when a test advances it. Linked with --wrap of
-/// ws_os_now_ns.
+/// ws_os_now_ns and of ws_queue_waited_ns, whose calls are counted.
 #include "../../support/ws_letters.h"
 
 #define AGE_NS 1000000000u
@@ -15,6 +15,17 @@ uint64_t __wrap_ws_os_now_ns(void);
 uint64_t __wrap_ws_os_now_ns(void)
 {
   return AGE_NS + ws_add_relaxed(&clock_ns, 1);
+}
+
+static ws_au64_t visits; ///< reads of the age of a queue of no kind: one for each queue in a look at all places
+
+uint64_t __real_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns);
+uint64_t __wrap_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns);
+
+uint64_t __wrap_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns)
+{
+  ws_add_relaxed(&visits, 1);
+  return __real_ws_queue_waited_ns(queue, now_ns);
 }
 
 static ws_pool_t *pool;
@@ -169,6 +180,89 @@ static void a_task_in_the_shared_queue_grows_old(void)
   destroy();
 }
 
+enum { LANES = 20, BACKLOG = 400 };
+static pthread_barrier_t all_have_lanes, lanes_may_end;
+
+static void *use_a_lane(void *unused)
+{
+  (void)unused;
+  if (ws_pool_push(pool, (ws_task_t){.func = test_empty_task, .priority = WS_PRIORITY_HIGH}) != 0)
+    ws_add_relaxed(&test_refused, 1);
+  pthread_barrier_wait(&all_have_lanes);
+  pthread_barrier_wait(&lanes_may_end);
+  return NULL;
+}
+
+static ws_au64_t ran, low_ran_at;
+
+static void count_run(void *unused)
+{
+  (void)unused;
+  ws_add_relaxed(&ran, 1);
+}
+
+static void note_when(void *unused)
+{
+  (void)unused;
+  ws_store_relaxed(&low_ran_at, ws_load_relaxed(&ran));
+}
+
+/// @return looks at a queue while the worker runs a backlog that is too old, in the middle of which lies a
+/// task of low priority
+static uint64_t run_backlog(void)
+{
+  test_letters_hold(pool, &gate);
+  for (uint32_t i = 0; i < BACKLOG; i++) {
+    test_push(pool, count_run, NULL, NULL);
+    if (i == BACKLOG / 2 && ws_pool_push(pool, (ws_task_t){.func = note_when, .priority = WS_PRIORITY_LOW}) != 0)
+      ws_add_relaxed(&test_refused, 1);
+  }
+  ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
+  ws_store_relaxed(&visits, 0);
+  test_gate_let(&gate, 1);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  return ws_load_relaxed(&visits);
+}
+
+/// A pool that is late looks at all places as seldom as it has places, however many threads push.
+static void a_late_pool_looks_seldom(void)
+{
+  create(1, true, WS_FULL_GROW);
+  pthread_barrier_init(&all_have_lanes, NULL, LANES + 1);
+  pthread_barrier_init(&lanes_may_end, NULL, LANES + 1);
+  test_threads_t threads = {0};
+  for (uint32_t i = 0; i < LANES; i++)
+    test_spawn(&threads, use_a_lane, NULL);
+  pthread_barrier_wait(&all_have_lanes);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  const uint64_t queues = LANES + 2, places = 3 * queues + 2; // the worker's and this thread's; aside, shared
+  const uint64_t looks = 16 + BACKLOG / places + 4; // the last of them find nothing
+  CU_ASSERT_TRUE(run_backlog() <= looks * queues + BACKLOG);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ran), BACKLOG);
+  // the oldest of the other place: at the latest after as many searches as there are places
+  const uint64_t low_at = ws_load_relaxed(&low_ran_at);
+  CU_ASSERT_TRUE(low_at > BACKLOG / 2 && low_at <= BACKLOG / 2 + 1 + places);
+  CU_ASSERT_TRUE(test_stats(pool).aged_tasks > BACKLOG - places); // some are found without a look
+  pthread_barrier_wait(&lanes_may_end);
+  test_join(&threads);
+  pthread_barrier_destroy(&all_have_lanes);
+  pthread_barrier_destroy(&lanes_may_end);
+  destroy();
+}
+
+/// With a bound of 0 the oldest task goes first, always.
+static void without_a_bound_the_oldest_goes_first(void)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.age_ns_max = 0;
+  pool = test_create(&settings);
+  test_gate_init(&gate);
+  ws_store_relaxed(&ran, 0);
+  run_backlog();
+  CU_ASSERT_EQUAL(ws_load_relaxed(&low_ran_at), BACKLOG / 2 + 1);
+  destroy();
+}
+
 static ws_au32_t end_count;
 static ws_priority_t end_priority;
 
@@ -230,4 +324,5 @@ TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(a_task_without_a_t
           TEST_CASE(own_old_tasks_are_not_stolen),
           TEST_CASE(a_moved_task_grows_old_as_before), TEST_CASE(a_task_put_aside_grows_old),
           TEST_CASE(a_task_in_the_shared_queue_grows_old),
+          TEST_CASE(a_late_pool_looks_seldom), TEST_CASE(without_a_bound_the_oldest_goes_first),
           TEST_CASE(no_task_waits_for_ever))
