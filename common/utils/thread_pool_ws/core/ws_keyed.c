@@ -7,8 +7,11 @@
 
 #include <errno.h>
 
-#include "../pool/ws_types.h"
+#include "../pool/ws_lane.h"
+#include "../pool/ws_queue.h"
+#include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
+#include "ws_run.h"
 
 /// The words of a key are plain in C++, so the atomic types are laid over them.
 static ws_au64_t *epoch_of(ws_key_t *key)
@@ -136,6 +139,45 @@ static uint64_t end_epoch(ws_key_t *key, bool *crowded)
   return epoch;
 }
 
+/// Cancelled tasks that a thread has taken out of its own queue.
+typedef struct {
+  ws_key_t *key;
+  uint64_t epoch; ///< the last that is over
+  ws_keyed_t *first; ///< linked by their member pool, which they do not need any more
+} cancelled_t;
+
+/// The task may be read: the caller of ws_queue_sift() has taken it.
+static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
+{
+  cancelled_t *cancelled = cancelled_arg;
+  ws_keyed_t *keyed = task->arg;
+  if (task->func != ws_keyed_run || keyed->key != cancelled->key
+      || (int64_t)(keyed->epoch - cancelled->epoch) > 0)
+    return false;
+  keyed->pool = (ws_pool_t *)(void *)cancelled->first;
+  cancelled->first = keyed;
+  return true;
+}
+
+/// Skip the tasks that the caller has pushed itself and that no other thread has taken: every worker may be
+/// busy until the caller goes on.
+static void skip_own(ws_pool_t *pool, ws_key_t *key, uint64_t epoch)
+{
+  const ws_here_t here = ws_here_known(pool);
+  cancelled_t cancelled = {.key = key, .epoch = epoch};
+  if (!here.queue || ws_queue_sift(pool, here.queue, is_cancelled, &cancelled) == 0)
+    return;
+  ws_fill_place(pool, here); // the other tasks could not be seen for a moment
+  for (ws_keyed_t *keyed = cancelled.first, *next; keyed; keyed = next) {
+    next = (ws_keyed_t *)(void *)keyed->pool;
+    keyed->pool = pool;
+    const ws_task_t task = {
+        .func = ws_keyed_run, .arg = keyed, .group = keyed->group, .priority = keyed->priority};
+    ws_run_whole(pool, here.queue, &task);
+  }
+  ws_note_idle(pool);
+}
+
 static void await_epoch(ws_key_t *key, uint64_t epoch)
 {
   if (!ws_group_done(queued_in(key, epoch)))
@@ -150,6 +192,7 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
     return -EDEADLK;
   bool crowded;
   const uint64_t epoch = end_epoch(key, &crowded);
+  skip_own(pool, key, epoch);
   // tasks of earlier cancels may still be queued, too
   for (uint64_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
     await_epoch(key, epoch - back);

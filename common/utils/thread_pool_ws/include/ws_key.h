@@ -63,7 +63,7 @@ void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
 
 /// @brief The same; then wait until no task that was pushed before the call is queued: each has been skipped,
 /// also if an earlier cancel cancelled it, or has started. Tasks that have started may still run. The caller
-/// does not help.
+/// skips the tasks that it has pushed itself and that lie in its own queue. Other threads skip the others.
 /// @return the number of tasks that were pushed since the cancel before and have been skipped, by this cancel
 ///         or an abort; -EINVAL if an argument is NULL; -EDEADLK inside a task, which may occupy the thread
 ///         that would skip them: nothing is cancelled then

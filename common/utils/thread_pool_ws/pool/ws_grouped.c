@@ -67,6 +67,26 @@ static void put(ws_deque_t *deque, ws_deque_t *to, uint64_t first, uint64_t coun
   }
 }
 
+uint64_t ws_grouped_sift(ws_deque_t *deque, bool (*takes)(const ws_task_t *task, void *arg), void *arg)
+{
+  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  lifted_t lifted, next;
+  uint64_t count = 0, taken = 0;
+  const uint64_t before = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  while (ws_deque_take(deque, &lifted.task))
+    count++;
+  read_cell(ring, before - count, &next);
+  for (uint64_t i = 1; i <= count; i++) { // as put()
+    lifted = next;
+    read_cell(ring, before - count + i, &next);
+    if (takes(&lifted.task, arg))
+      taken++;
+    else
+      push_lifted(deque, &lifted);
+  }
+  return taken;
+}
+
 bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, const ws_group_t *group,
                            bool weak, uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
 {

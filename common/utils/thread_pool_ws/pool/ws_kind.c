@@ -210,6 +210,19 @@ bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task
   return false;
 }
 
+uint64_t ws_kind_sift(struct ws_pool_s *pool, ws_queue_t *queue,
+                      bool (*takes)(const ws_task_t *task, void *arg), void *arg)
+{
+  ws_kind_queues_t *queues = ws_kind_queues(queue);
+  uint64_t taken = 0;
+  for (uint32_t i = 0; i < deques_of(queues); i++) {
+    const uint64_t of_kind = ws_grouped_sift(&queues->deque[i], takes, arg);
+    ws_sub_relaxed(&pool->kinds_queued[i % queues->count], of_kind); // relaxed: a hint
+    taken += of_kind;
+  }
+  return taken;
+}
+
 bool ws_kind_shrink(ws_queue_t *queue)
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);

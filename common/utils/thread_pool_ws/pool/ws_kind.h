@@ -73,6 +73,10 @@ bool ws_kind_take_turn(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind
 /// @brief Take the newest task of any kind.
 bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task);
 
+/// @brief As ws_queue_sift.
+uint64_t ws_kind_sift(struct ws_pool_s *pool, ws_queue_t *queue,
+                      bool (*takes)(const ws_task_t *task, void *arg), void *arg);
+
 /// @brief As ws_queue_shrink.
 bool ws_kind_shrink(ws_queue_t *queue);
 

@@ -43,6 +43,12 @@ bool ws_queue_take_turn(ws_queue_t *queue, const ws_allowed_t *allowed, bool dow
   return found;
 }
 
+uint64_t ws_queue_sift(struct ws_pool_s *pool, ws_queue_t *queue,
+                       bool (*takes)(const ws_task_t *task, void *arg), void *arg)
+{
+  return ws_grouped_sift(&queue->deque, takes, arg) + ws_kind_sift(pool, queue, takes, arg);
+}
+
 bool ws_queue_grow(ws_queue_t *queue)
 {
   return ws_deque_grow(&queue->deque);

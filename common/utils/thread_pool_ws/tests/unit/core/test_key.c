@@ -197,6 +197,36 @@ static void a_wait_covers_earlier_cancels(void)
   }
 }
 
+/// The only worker is busy until the wait is over: the caller skips what it has pushed itself. Other tasks keep
+/// their order.
+static void a_wait_skips_the_callers_own_tasks(void)
+{
+  begin(1, WS_FULL_GROW);
+  hold();
+  ws_group_t group;
+  ws_group_init(&group, TASKS);
+  ws_au64_t others = {0};
+  for (uint32_t i = 0; i < 3; i++)
+    test_push(pool, test_count_task, &others, NULL);
+  push(&key, TASKS, &group);
+  tell_apart();
+  for (uint32_t i = 0; i < 3; i++)
+    test_push(pool, test_count_task, &others, NULL);
+  ws_pool_cancel(pool, &key);
+  ws_keyed_t later = {.key = &key, .func = test_count_task, .on_cancel = count_cancel, .arg = &runs};
+  CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &later), 0);
+  CU_ASSERT_EQUAL(ws_pool_cancel_wait(pool, &key), 1);
+  CU_ASSERT_EQUAL(test_value(&cancels), TASKS + 1);
+  CU_ASSERT_TRUE(ws_group_done(&group));
+  CU_ASSERT_EQUAL(test_value(&others), 0);
+  CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 6);
+  test_gate_let(&gate, 1);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_value(&others), 6);
+  CU_ASSERT_EQUAL(test_value(&runs), 0);
+  end();
+}
+
 /// A wait does not wait for a task that is pushed after its call.
 static void a_wait_leaves_out_later_tasks(void)
 {
@@ -405,6 +435,7 @@ static void all_at_once(void)
 
 TEST_MAIN("key", TEST_CASE(queued_tasks_are_skipped), TEST_CASE(a_join_skips_too), TEST_CASE(keys_are_apart),
           TEST_CASE(a_wait_returns_what_was_skipped), TEST_CASE(a_wait_covers_earlier_cancels),
+          TEST_CASE(a_wait_skips_the_callers_own_tasks),
           TEST_CASE(a_wait_leaves_out_later_tasks), TEST_CASE(what_has_started_goes_on),
           TEST_CASE(cancels_without_end), TEST_CASE(an_abort_tells_of_each_task),
           TEST_CASE(a_drain_skips_what_was_cancelled), TEST_CASE(wrong_calls), TEST_CASE(all_at_once))
