@@ -52,6 +52,7 @@ set(WS_CORE_SOURCES
   core/ws_group.c
   core/ws_join.c
   core/ws_keyed.c
+  core/ws_keyed_wait.c
   core/ws_laneless.c
   core/ws_look.c
   core/ws_push.c

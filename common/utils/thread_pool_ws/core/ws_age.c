@@ -137,7 +137,9 @@ bool ws_age_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   own->age_place = look.oldest;
   own->age_pause = look.places;
   own->age_looks += own->age_looks < LOOKS_AT_ONCE;
-  if (look.oldest.where == WS_AT_NONE)
+  if (look.oldest.where == WS_AT_NONE) {
     ws_store_relaxed(&pool->age_looked_ns, now_ns); // relaxed: as above
+    ws_kind_rest(pool, now_ns);
+  }
   return take(pool, here, task);
 }

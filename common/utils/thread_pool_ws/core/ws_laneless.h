@@ -12,8 +12,8 @@
 
 /// @brief Take a task of @p group from the shared queue, wherever it lies there.
 /// @param weak  or one with a weak tag of the group
-/// @param seen  in and out: 0 at first. No task before this index is one that the caller could take: each wait
-///              reads each task once
+/// @param seen  in and out: 0 at first. No task before this index is one that the caller could take: each
+///              wait reads each task once
 bool ws_laneless_find(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, bool weak,
                       uint64_t *seen, ws_task_t *task);
 

@@ -190,19 +190,9 @@ static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   return 0;
 }
 
-/// The pool uses kinds from now on.
-static void begin_kinds(struct ws_pool_s *pool)
-{
-  if (ws_load_relaxed(&pool->kinds_used)) // relaxed: a preference
-    return;
-  ws_store_relaxed(&pool->kinds_since_ns, ws_os_now_ns()); // relaxed: a preference
-  ws_store_relaxed(&pool->kinds_used, 1); // relaxed: before the fence of announce [PARK_DEKKER]
-}
-
 static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
                      ws_full_t full)
 {
-  begin_kinds(pool);
   if (!here.queue)
     here.queue = ws_lane_add(pool, !pool->settings.reserve);
   if (!here.queue) // no memory for one

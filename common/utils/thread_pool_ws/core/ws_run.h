@@ -29,8 +29,8 @@ WS_FOR_FIBERS void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, ui
 /// @brief Run a task inside its push; completes its group.
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-/// @brief Run a task that was pushed while the pool stopped, or that a thread without a lane has taken, or skip
-/// it after an abort; completes its group.
+/// @brief Run a task that was pushed while the pool stopped, or that a thread without a lane has taken, or
+/// skip it after an abort; completes its group.
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @return whether the calling thread, which is not a worker of @p pool, is inside a task of it. Works with

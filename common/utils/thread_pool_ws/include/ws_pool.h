@@ -190,7 +190,8 @@ typedef struct {
   bool fifo;
   /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
   /// that look for tasks, sixteen times in that time. If many tasks have waited longer, they go ahead in the
-  /// order of their age to within as many tasks as the pool has queues. Without effect in a pool in which all tasks are normal.
+  /// order of their age to within as many tasks as the pool has queues. Without effect in a pool in which all
+  /// tasks are normal, or were for that time and for 10 ms.
   /// 0 .. 1,000,000,000; 0 = the oldest task first, whatever its priority. Default 10,000,000
   uint64_t age_ns_max;
   /// Map at creation the queues of all kinds for each worker and each lane. With WS_FULL_FAIL or

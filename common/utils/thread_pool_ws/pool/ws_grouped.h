@@ -66,8 +66,8 @@ bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, con
 bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
                           ws_task_t *task, ws_moved_t *moved);
 
-/// @brief Take all tasks for which @p takes returns true. The others keep their order. No wait of the owner may
-/// have a mark in the deque. @return how many
+/// @brief Take all tasks for which @p takes returns true. The others keep their order. No wait of the owner
+/// may have a mark in the deque. @return how many
 uint64_t ws_grouped_sift(ws_deque_t *deque, bool (*takes)(const ws_task_t *task, void *arg), void *arg);
 
 /// @brief Steal the oldest task while @p root is @p group. @param weak  or a weak tag of it

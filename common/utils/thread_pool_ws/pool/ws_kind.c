@@ -40,7 +40,7 @@ static ws_deque_t *aside_of(ws_kind_queues_t *queues, ws_kind_t kind)
   return &queues->deque[queues->count + kind];
 }
 
-static ws_kind_queues_t *make(const struct ws_pool_s *pool, ws_queue_t *queue)
+static ws_kind_queues_t *make(struct ws_pool_s *pool, ws_queue_t *queue)
 {
   const uint64_t capacity = pool->settings.queue_capacity;
   const uint32_t deques = 2 * pool->kinds;
@@ -55,11 +55,12 @@ static ws_kind_queues_t *make(const struct ws_pool_s *pool, ws_queue_t *queue)
   for (uint32_t i = 0; i < deques; i++)
     ws_deque_init(&queues->deque[i], cells + i * capacity, capacity);
   mark_all(queue, pool->kinds);
+  ws_store_relaxed(&pool->kinds_made, 1); // relaxed: before the fence of the push [PARK_DEKKER]
   ws_store_release(&queue->kinds, queues); // [edge KIND_QUEUES release] their fields
   return queues;
 }
 
-bool ws_kind_reserve(const struct ws_pool_s *pool, ws_queue_t *queue)
+bool ws_kind_reserve(struct ws_pool_s *pool, ws_queue_t *queue)
 {
   return ws_kind_queues(queue) || make(pool, queue);
 }
@@ -80,10 +81,44 @@ ws_deque_t *ws_kind_room(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t ki
   return deque;
 }
 
+void ws_kind_use(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  if (ws_load_relaxed(&pool->kinds_used)) // relaxed: after the caller's fence [KIND_USED]
+    return;
+  ws_store_relaxed(&pool->kinds_since_ns, now_ns); // relaxed: a preference
+  ws_store_relaxed(&pool->kinds_used, 1); // relaxed: before the fence of the push [PARK_DEKKER]
+}
+
+/// Least time from the last push of a kind until searches rest.
+#define REST_NS 10000000u
+
+static bool is_any_queued(const struct ws_pool_s *pool)
+{
+  uint64_t queued = 0;
+  for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
+    queued |= ws_load_relaxed(&pool->kinds_queued[kind]); // relaxed: a hint, or after the caller's fence
+  return queued != 0;
+}
+
+void ws_kind_rest(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  const uint64_t age_ns = pool->settings.age_ns_max, rest_ns = age_ns > REST_NS ? age_ns : REST_NS;
+  const uint64_t pushed_ns = ws_load_relaxed(&pool->kinds_pushed_ns); // relaxed: a preference
+  if ((int64_t)(now_ns - pushed_ns) < (int64_t)rest_ns || is_any_queued(pool))
+    return;
+  ws_store_relaxed(&pool->kinds_used, 0); // relaxed: before the fence
+  ws_fence_seq_cst(); // [edge KIND_USED fence] kinds_used before the counts
+  if (is_any_queued(pool))
+    ws_store_relaxed(&pool->kinds_used, 1); // relaxed: a worker that parks looks at the queues
+}
+
 void ws_kind_push(struct ws_pool_s *pool, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task,
                   uint64_t now_ns)
 {
   ws_add_relaxed(&pool->kinds_queued[kind], 1); // relaxed: a hint
+  ws_fence_seq_cst_after_rmw(); // [edge KIND_USED fence] the count before kinds_used
+  ws_store_relaxed(&pool->kinds_pushed_ns, now_ns); // relaxed: a preference
+  ws_kind_use(pool, now_ns);
   ws_deque_stamp(deque, 0, now_ns);
   ws_deque_push(deque, task, 1);
 }

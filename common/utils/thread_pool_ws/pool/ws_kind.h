@@ -2,15 +2,21 @@
 /// @file ws_kind.h
 /// Tasks of a kind: of high priority, of low priority, or for a NUMA node. Each thread that pushes such tasks
 /// has one more queue for each kind; all are made at its first such push. Other tasks stay where they are,
-/// and cost nothing more. pool->kinds_used says whether the pool has any of these queues.
+/// and cost nothing more.
 ///
 /// Roles    As in ws_queue.h: the owner pushes, any thread takes. Which kind is looked at first is the policy
 ///          of ws_find.c; what waited too long goes first (ws_age.h).
-/// Aside    A join of a worker moves the tasks that lie above its own to an aside queue of their kind, once. A
-///          thread outside lifts them, takes its task, and puts them back (ws_dig.h).
+/// Aside    A join of a worker moves the tasks that lie above its own to an aside queue of their kind, once.
+///          A thread outside lifts them, takes its task, and puts them back (ws_dig.h).
 /// Count    pool->kinds_queued is raised before a task is pushed and lowered after it was taken: if it is 0,
 ///          no queue of that kind holds a task. It only saves looks. Whether a worker may sleep is decided by
 ///          the queues themselves.
+/// Used     While pool->kinds_used is set, searches look for tasks of a kind. A push sets it; a search that
+///          looks for old tasks clears it when none has been queued or pushed for a while. So a pool
+///          that has used a priority once goes back to its usual path.
+///          RESTING --push of a kind--> USED --a while without one: ws_kind_rest--> RESTING
+///          Legal: USED though none is queued; RESTING for a moment though one is queued, while the thread
+///          that rests looks once more. Illegal: RESTING for longer, or a worker that sleeps because of it.
 #ifndef WS_KIND_H
 #define WS_KIND_H
 
@@ -49,7 +55,7 @@ ws_deque_t *ws_kind_room(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t ki
 
 /// @brief Make the queues now. @return false = there is no memory
 /// @threads  the owner, or the creator before it has begun
-bool ws_kind_reserve(const struct ws_pool_s *pool, ws_queue_t *queue);
+bool ws_kind_reserve(struct ws_pool_s *pool, ws_queue_t *queue);
 
 /// @brief Push a task into the queue that ws_kind_room() gave.
 void ws_kind_push(struct ws_pool_s *pool, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task,
@@ -98,6 +104,13 @@ bool ws_kind_holds_any(const ws_queue_t *queue);
 
 /// @return how long that task has waited, about; 0 if there is none
 uint64_t ws_kind_waited_ns(const ws_queue_t *queue, ws_kind_t kind, uint64_t now_ns);
+
+/// @brief Have searches look for tasks of a kind from now on.
+void ws_kind_use(struct ws_pool_s *pool, uint64_t now_ns);
+
+/// @brief The caller searches for a task. If no task of a kind is queued, and none was pushed lately,
+/// searches do not look for them any more.
+void ws_kind_rest(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @return tasks in these queues of all threads, about
 uint64_t ws_kind_queued(struct ws_pool_s *pool);

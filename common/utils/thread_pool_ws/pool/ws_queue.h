@@ -69,8 +69,8 @@ static inline ws_took_t ws_queue_take_oldest_for(ws_queue_t *queue, const ws_all
 bool ws_queue_take_turn(ws_queue_t *queue, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
                         ws_task_t *task);
 
-/// @brief Take all tasks of all its queues for which @p takes returns true, outside any wait of the owner. The
-/// others keep their order. No thread can see them for a moment (ws_fill_place). @return how many
+/// @brief Take all tasks of all its queues for which @p takes returns true, outside any wait of the owner.
+/// The others keep their order. No thread can see them for a moment (ws_fill_place). @return how many
 uint64_t ws_queue_sift(struct ws_pool_s *pool, ws_queue_t *queue,
                        bool (*takes)(const ws_task_t *task, void *arg), void *arg);
 

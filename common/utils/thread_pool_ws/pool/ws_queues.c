@@ -17,8 +17,10 @@ bool ws_work_visible(struct ws_pool_s *pool)
       if (ws_aside_size(pool->worker[i]) > 0)
         return true;
   // relaxed: as above
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used)) && ws_kind_queued(pool) > 0)
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_made)) && ws_kind_queued(pool) > 0) {
+    ws_kind_use(pool, ws_os_now_ns()); // else searches could miss the task
     return true;
+  }
   if (WS_UNLIKELY(ws_load_relaxed(&pool->starved) > 0) && ws_inbox_count(pool, true) > 0) // relaxed: as above
     return true;
   return ws_shared_visible(&pool->shared);

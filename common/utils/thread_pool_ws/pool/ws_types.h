@@ -106,15 +106,15 @@ struct ws_queue_s {
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
   uint32_t look_at; ///< P index of the queue that the next look takes from
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
-  // Looks for tasks that have waited too long (ws_age.h).
-  ws_age_place_t age_place; ///< P of the oldest task at the last look
-  uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
-  uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
   ws_aptr_t kinds; ///< O ws_kind_queues_t; NULL = the owner has pushed no task of a kind
   // The owner's place (ws_helper.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
+  // Looks for tasks that have waited too long (ws_age.h).
+  ws_age_place_t age_place; ///< P of the oldest task at the last look
+  uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
+  uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
   size_t bytes; ///< I of the piece of memory that begins with this structure
 };
 
@@ -247,7 +247,7 @@ struct ws_pool_s {
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
-  ws_au32_t kinds_used; ///< S 1 = a task of a kind has been pushed
+  ws_au32_t kinds_used; ///< S 1 = a task of a kind is queued, or was lately (ws_kind.h)
   ws_au32_t aside_used; ///< S 1 = some join has put tasks aside since the pool was made
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
@@ -276,8 +276,10 @@ struct ws_pool_s {
   /// S tasks in the queues of each kind: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t kinds_queued[WS_KINDS_MAX];
   ws_au64_t kinds_since_ns; ///< S when kinds_used was set: tasks pushed before have no time
+  ws_au64_t kinds_pushed_ns; ///< S when a task of a kind was pushed last
   ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
   ws_au64_t cancelled; ///< S tasks with a key that were skipped
+  ws_au32_t kinds_made; ///< S 1 = some thread has queues of kinds
   ws_au64_t aged; ///< S tasks taken because they had waited too long
 
   /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.

@@ -77,7 +77,8 @@ static inline ws_shared_cell_t *ws_shared_claim(ws_shared_t *shared, uint64_t *i
 static inline void ws_shared_publish(ws_shared_cell_t *cell, uint64_t index, const ws_task_t *task)
 {
   ws_cell_write(&cell->cell, task);
-  ws_store_relaxed(&cell->kind, (uint32_t)task->priority | (uint64_t)task->node << 32); // relaxed: as the cell
+  // relaxed: as the cell
+  ws_store_relaxed(&cell->kind, (uint32_t)task->priority | (uint64_t)task->node << 32);
   ws_store_release(&cell->turn, index + 1); // [edge SHARED_PUBLISH release] the task
 }
 
@@ -147,7 +148,8 @@ static inline void ws_shared_pass(ws_shared_t *shared)
         || ws_load_acquire(&cell->taken) != head + 1 // [edge SHARED_TAKEN acquire] the copy
         || !ws_cas_acq_rel(&shared->head, &head, head + 1)) // [edge SHARED_CLAIM acq_rel] one thread an index
       return;
-    ws_store_release(&cell->turn, head + shared->mask + 1); // [edge SHARED_REUSE release] the copy before reuse
+    // [edge SHARED_REUSE release] the copy before reuse
+    ws_store_release(&cell->turn, head + shared->mask + 1);
   }
 }
 

@@ -146,7 +146,7 @@ static void close_gap(struct ws_pool_s *pool)
 }
 
 /// Make the queues of kinds of all workers and lanes.
-static bool reserve(const struct ws_pool_s *pool)
+static bool reserve(struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->requested + pool->settings.lanes; i++)
     if (!ws_kind_reserve(pool, pool->queue[i]))

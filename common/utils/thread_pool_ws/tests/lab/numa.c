@@ -247,7 +247,7 @@ static void a_scan_of_all_nodes(void)
   ws_store_relaxed(&sum, 0);
   CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.block = block, .count = BLOCKS, .scan = add_block}), 0);
   CU_ASSERT_EQUAL(test_value(&sum), (uint64_t)BLOCKS * BLOCK_BYTES + BLOCKS * (BLOCKS - 1) / 2);
-  CU_ASSERT_TRUE(cpu_nodes < 2 || ws_load_relaxed(&pool->kinds_used));
+  CU_ASSERT_TRUE(cpu_nodes < 2 || ws_load_relaxed(&pool->kinds_made));
   test_destroy(pool);
   for (uint32_t i = 0; i < BLOCKS; i++)
     munmap(block[i], BLOCK_BYTES);

@@ -5,16 +5,18 @@
 // pool. Each push is of no kind or of a kind; a thread's first push of a kind makes its queue. The second
 // pusher joins its tasks. The first pusher's first task pushes a child and joins it. The child pushes a
 // grandchild of a kind, which carries no group and which the join needs as well: it may run it, because it
-// was pushed since its mark. Stores of a push of a kind pass a store buffer. kinds_used may leave it at any
-// time, the queue leaves it before the task; a fence waits until it is empty. A take from a deque is one
+// was pushed since its mark. Stores of a push of a kind pass a store buffer. kinds_used and kinds_made may
+// leave it at any time, the queue leaves it before the task; a fence waits until it is empty. A search that
+// finds kinds_used set and no task of a kind counted may clear kinds_used (ws_kind_rest). A take from a deque is one
 // step (Deque.pml has its steps). A search or a look at all queues is one step for tasks of no kind and one
 // for tasks of a kind. The guard and the cap on awake workers are in Park.tla.
 //
 // Checked: every task that a push accepted runs exactly once, each join ends, and no task stays queued
 // while the workers sleep (valid end state: the stopping thread waits until all tasks have run and does not
 // help).
-// Mutants: USED_LATE, USED_AFTER_LOOK (kinds_used is stored after the fence, after the look at the
-// sleepers), QUEUE_LATE (the queue is published after the fence), NO_PUSH_FENCE, LOOK_NO_KINDS
+// Mutants: MADE_LATE, MADE_AFTER_LOOK (kinds_made is stored after the fence, after the look at the
+// sleepers), REST_BLIND (kinds_used is cleared without a second look at the count, and decides whether a
+// worker that parks looks at the queues of kinds), QUEUE_LATE (the queue is published after the fence), NO_PUSH_FENCE, LOOK_NO_KINDS
 // (ws_work_visible ignores kinds), JOIN_NO_KINDS (a join ignores kinds), NO_MARK (a queue that is made
 // during a join gets no mark), LATE_NO_KINDS (settle_late ignores kinds), SWEEP_NO_KINDS (settle_leftovers
 // ignores kinds), SLEEP_BY_COUNT (kinds_queued is raised after the look at the sleepers and decides whether
@@ -46,9 +48,10 @@
 byte state;
 byte none[THREADS], kind[THREADS]; // tasks in each thread's queues
 bool made[THREADS];          // the thread has a queue of the kind
+bool ever;                   // kinds_made
 bool used;                   // kinds_used
 short count;                 // kinds_queued
-bool used_stored[THREADS], made_stored[THREADS]; // in the thread's store buffer
+bool ever_stored[THREADS], used_stored[THREADS], made_stored[THREADS]; // in the thread's store buffer
 byte kind_stored[THREADS];
 bool marked[THREADS];        // the mark of the thread's join covers the queue of the kind
 byte sleepers, searching;
@@ -60,7 +63,7 @@ byte ended, workers_ended;
 
 #define LOWEST(set) ((set) & (0 - (set)))
 #define KIND(i) (made[i] -> kind[i] : 0)
-#define FLUSHED (!used_stored[me] && !made_stored[me] && kind_stored[me] == 0)
+#define FLUSHED (!ever_stored[me] && !used_stored[me] && !made_stored[me] && kind_stored[me] == 0)
 #if WORKERS == 1
 #define ALL_NONE (none[0] | none[1] | none[2] | none[3])
 #define ALL_KIND (KIND(0) | KIND(1) | KIND(2) | KIND(3))
@@ -69,6 +72,7 @@ byte ended, workers_ended;
 #define ALL_KIND (KIND(0) | KIND(1) | KIND(2) | KIND(3) | KIND(4))
 #endif
 #define DRAIN(i) \
+  :: atomic { ever_stored[i] -> ever_stored[i] = false; ever = true } \
   :: atomic { used_stored[i] -> used_stored[i] = false; used = true } \
   :: atomic { made_stored[i] -> made_stored[i] = false; made[i] = true } \
   :: atomic { kind_stored[i] != 0 && !made_stored[i] -> \
@@ -109,8 +113,20 @@ inline push(what, of_kind)
     pushed++;
     if
     :: of_kind ->
-#if !defined(USED_LATE) && !defined(USED_AFTER_LOOK)
-       used_stored[me] = true;
+#ifndef COUNT_LATE
+       count++
+#else
+       skip
+#endif
+    :: else -> none[me] = none[me] | what
+    fi
+  };
+  atomic {                     // the addition to the count was a fence
+    if
+    :: of_kind ->
+       used_stored[me] = !used;
+#if !defined(MADE_LATE) && !defined(MADE_AFTER_LOOK)
+       ever_stored[me] = !ever;
 #endif
 #ifndef QUEUE_LATE
        made_stored[me] = !made[me];
@@ -118,18 +134,15 @@ inline push(what, of_kind)
 #ifndef NO_MARK
        marked[me] = marked[me] || !made[me];
 #endif
-#ifndef COUNT_LATE
-       count++;
-#endif
        kind_stored[me] = what
-    :: else -> none[me] = none[me] | what
+    :: else
     fi
   };
 #ifndef NO_PUSH_FENCE
   FLUSHED;
 #endif
-#ifdef USED_LATE
-  used_stored[me] = of_kind;
+#ifdef MADE_LATE
+  ever_stored[me] = of_kind;
 #endif
 #ifdef QUEUE_LATE
   made_stored[me] = of_kind && !made[me];
@@ -143,8 +156,8 @@ inline push(what, of_kind)
      fi
   :: else
   fi;
-#ifdef USED_AFTER_LOOK
-  used_stored[me] = of_kind;
+#ifdef MADE_AFTER_LOOK
+  ever_stored[me] = of_kind;
 #endif
 #ifdef COUNT_LATE
   count = count + (of_kind -> 1 : 0)
@@ -308,19 +321,43 @@ inline look()
   visible = visible || count != 0
 #else
   if
+#ifdef REST_BLIND
   :: !visible && used -> visible = (ALL_KIND != 0)
+#else
+  :: !visible && ever ->
+     visible = (ALL_KIND != 0);
+     used = used || visible
+#endif
   :: else
   fi
 #endif
+}
+
+inline rest()
+{
+  if
+  :: count == 0 ->
+     used = false;
+#ifndef REST_BLIND
+     used = used || count != 0
+#endif
+  :: true
+  fi
 }
 
 // As ws_find: the count only saves a look.
 inline find()
 {
   task = 0;
+  of_kind = used;
   if
-  :: used && count != 0 ->
+  :: of_kind -> rest()
+  :: else
+  fi;
+  if
+  :: of_kind && count != 0 ->
      atomic {
+       of_kind = false;
        if
        :: KIND(0) != 0 -> deal_kind(0, LOWEST(kind[0]))
        :: KIND(1) != 0 -> deal_kind(1, LOWEST(kind[1]))
@@ -332,7 +369,7 @@ inline find()
        :: else
        fi
      }
-  :: else
+  :: else -> of_kind = false
   fi;
   atomic {
     if

@@ -4,6 +4,7 @@
 ///
 /// The clock is virtual: it advances by 1 ns at each look, and when a test advances it. Linked with --wrap of
 /// ws_os_now_ns and of ws_queue_waited_ns, whose calls are counted.
+#include "../../../pool/ws_kind.h"
 #include "../../support/ws_letters.h"
 
 #define AGE_NS 1000000000u
@@ -17,7 +18,7 @@ uint64_t __wrap_ws_os_now_ns(void)
   return AGE_NS + ws_add_relaxed(&clock_ns, 1);
 }
 
-static ws_au64_t visits; ///< reads of the age of a queue of no kind: one for each queue in a look at all places
+static ws_au64_t visits; ///< reads of a queue's age: one for each thread's queue in a look at all places
 
 uint64_t __real_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns);
 uint64_t __wrap_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns);
@@ -214,7 +215,8 @@ static uint64_t run_backlog(void)
   test_letters_hold(pool, &gate);
   for (uint32_t i = 0; i < BACKLOG; i++) {
     test_push(pool, count_run, NULL, NULL);
-    if (i == BACKLOG / 2 && ws_pool_push(pool, (ws_task_t){.func = note_when, .priority = WS_PRIORITY_LOW}) != 0)
+    const ws_task_t low = {.func = note_when, .priority = WS_PRIORITY_LOW};
+    if (i == BACKLOG / 2 && ws_pool_push(pool, low) != 0)
       ws_add_relaxed(&test_refused, 1);
   }
   ws_add_relaxed(&clock_ns, AGE_NS + AGE_NS / 8);
@@ -260,6 +262,75 @@ static void without_a_bound_the_oldest_goes_first(void)
   ws_store_relaxed(&ran, 0);
   run_backlog();
   CU_ASSERT_EQUAL(ws_load_relaxed(&low_ran_at), BACKLOG / 2 + 1);
+  destroy();
+}
+
+static bool uses_kinds(void)
+{
+  return ws_load_relaxed(&pool->kinds_used) != 0; // relaxed: read after the pool is quiet
+}
+
+/// Have the worker search once.
+static void run_one(ws_priority_t priority)
+{
+  CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){.func = test_empty_task, .priority = priority}), 0);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+}
+
+/// A pool in which a task has had a priority goes back to its usual path, and takes up priorities again.
+static void a_pool_forgets_priorities(void)
+{
+  create(1, true, WS_FULL_GROW);
+  for (uint32_t i = 0; i < 3; i++) {
+    run_one(WS_PRIORITY_NORMAL);
+    CU_ASSERT_FALSE(uses_kinds());
+    run_one(i % 2 ? WS_PRIORITY_LOW : WS_PRIORITY_HIGH);
+    CU_ASSERT_TRUE(uses_kinds());
+    ws_add_relaxed(&clock_ns, AGE_NS / 2);
+    run_one(WS_PRIORITY_NORMAL);
+    CU_ASSERT_TRUE(uses_kinds()); // not long enough
+    ws_add_relaxed(&clock_ns, AGE_NS);
+    run_one(WS_PRIORITY_NORMAL);
+    CU_ASSERT_FALSE(uses_kinds());
+    test_letters_forget();
+    test_letters_hold(pool, &gate);
+    test_letters_push(pool, "1aA", NULL);
+    test_letters_release(&gate, 3);
+    CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A1a");
+    CU_ASSERT_TRUE(test_until_quiet(pool));
+    ws_add_relaxed(&clock_ns, 2 * AGE_NS);
+    run_one(WS_PRIORITY_NORMAL);
+  }
+  destroy();
+}
+
+/// While a task of a kind is queued, searches look for it, however long that takes.
+static void a_pool_does_not_forget_a_queued_task(void)
+{
+  create(2, true, WS_FULL_GROW);
+  test_letters_hold(pool, &gate);
+  test_letters_hold(pool, &gate);
+  test_letters_push(pool, "a", NULL);
+  ws_add_relaxed(&clock_ns, 4 * AGE_NS);
+  ws_kind_rest(pool, ws_os_now_ns());
+  CU_ASSERT_TRUE(uses_kinds());
+  test_gate_let(&gate, 1);
+  test_letters_release(&gate, 1);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a");
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  destroy();
+}
+
+/// A thread that rests is interrupted: a worker that looks at all queues has searches look for tasks again.
+static void a_worker_finds_what_a_rest_hides(void)
+{
+  create(1, true, WS_FULL_GROW);
+  test_letters_hold(pool, &gate);
+  test_letters_push(pool, "a", NULL);
+  ws_store_relaxed(&pool->kinds_used, 0); // relaxed: the worker is in the gate
+  test_letters_release(&gate, 1);
+  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a");
+  CU_ASSERT_TRUE(uses_kinds());
   destroy();
 }
 
@@ -325,4 +396,5 @@ TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(a_task_without_a_t
           TEST_CASE(a_moved_task_grows_old_as_before), TEST_CASE(a_task_put_aside_grows_old),
           TEST_CASE(a_task_in_the_shared_queue_grows_old),
           TEST_CASE(a_late_pool_looks_seldom), TEST_CASE(without_a_bound_the_oldest_goes_first),
-          TEST_CASE(no_task_waits_for_ever))
+          TEST_CASE(a_pool_forgets_priorities), TEST_CASE(a_pool_does_not_forget_a_queued_task),
+          TEST_CASE(a_worker_finds_what_a_rest_hides), TEST_CASE(no_task_waits_for_ever))

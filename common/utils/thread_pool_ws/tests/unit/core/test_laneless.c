@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_laneless.c
 /// A wait of a thread that has no lane in the pool runs its group's tasks from the queue that such threads
-/// share, and nothing else. The workers stand in a gate, or wait themselves: nobody else can run the tasks.
+/// share, and nothing else. The workers stand in a gate, or wait themselves: no other thread can run them.
 /// Each case runs in a child process, whose deadline ends a wait that does not end.
 #include "../../../core/ws_laneless.h"
 

@@ -81,7 +81,8 @@ static void from_the_middle_over_many_laps(void)
     }
     const uint64_t middle = first + lap % 4;
     CU_ASSERT_EQUAL_FATAL(ws_shared_peek(&shared, middle, &task), WS_SHARED_THERE);
-    CU_ASSERT_TRUE_FATAL((uintptr_t)task.arg == middle && task.node == lap % 4 && task.priority == lap % 4 % 3);
+    CU_ASSERT_EQUAL_FATAL((uintptr_t)task.arg, middle);
+    CU_ASSERT_TRUE_FATAL(task.node == lap % 4 && task.priority == lap % 4 % 3);
     CU_ASSERT_TRUE_FATAL(ws_shared_take_at(&shared, middle));
     CU_ASSERT_FALSE_FATAL(ws_shared_take_at(&shared, middle));
     CU_ASSERT_FALSE_FATAL(push(&shared, &task)); // the cell is still filled
