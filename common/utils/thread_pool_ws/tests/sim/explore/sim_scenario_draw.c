@@ -308,6 +308,8 @@ static void draw_kinds(sim_scenario_t *scenario)
   scenario->prioritized = hash % 4 == 0;
   scenario->hinted = hash / 16 % 4 == 0;
   scenario->age_us = age_us[hash / 4 % 4];
+  if (scenario->prioritized && hash / 64 % 8 == 0 && scenario->shape == SIM_SHAPE_CORE && !scenario->exits)
+    sim_special_buries(scenario);
 }
 
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)

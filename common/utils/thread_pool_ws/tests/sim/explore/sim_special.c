@@ -121,6 +121,26 @@ void sim_special_digs(sim_scenario_t *scenario)
   change_actions(scenario, digs_action);
 }
 
+/// Draws nothing.
+static void buries_action(sim_action_t *action)
+{
+  sim_burst_t *burst = &action->burst;
+  burst->count = burst->count < 3 ? burst->count : 3;
+  burst->kind = SIM_TASK_NEST;
+  burst->leaf = SIM_TASK_WORK;
+  burst->depth = burst->every = 1;
+  burst->fan = burst->cover = 24;
+  burst->earlier = 0;
+  burst->end = SIM_END_GROUP;
+  burst->repeat = burst->repeat < 3 ? burst->repeat : 3;
+  burst->work_us = burst->work_us < 1 ? burst->work_us : 1;
+}
+
+void sim_special_buries(sim_scenario_t *scenario)
+{
+  change_actions(scenario, buries_action);
+}
+
 static void exits_action(sim_action_t *action)
 {
   sim_burst_t *burst = &action->burst;

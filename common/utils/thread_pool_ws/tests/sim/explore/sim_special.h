@@ -19,6 +19,9 @@ void sim_special_lulls(sim_scenario_t *scenario);
 /// take from its other end.
 void sim_special_digs(sim_scenario_t *scenario);
 
+/// @brief Tasks on workers wait for many tasks under many others: a dig must not take quadratic time.
+void sim_special_buries(sim_scenario_t *scenario);
+
 /// @brief Tasks that end their thread, often as the last of their pool, or after its stop.
 void sim_special_exits(sim_scenario_t *scenario);
 
