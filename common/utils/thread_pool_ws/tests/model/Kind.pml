@@ -15,7 +15,7 @@
 // while the workers sleep (valid end state: the stopping thread waits until all tasks have run and does not
 // help).
 // Mutants: MADE_LATE, MADE_AFTER_LOOK (kinds_made is stored after the fence, after the look at the
-// sleepers), REST_BLIND (kinds_used is cleared without a second look at the count, and decides whether a
+// sleepers), REST_BLIND (kinds_used is cleared without a further look at the count, and decides whether a
 // worker that parks looks at the queues of kinds), QUEUE_LATE (the queue is published after the fence), NO_PUSH_FENCE, LOOK_NO_KINDS
 // (ws_work_visible ignores kinds), JOIN_NO_KINDS (a join ignores kinds), NO_MARK (a queue that is made
 // during a join gets no mark), LATE_NO_KINDS (settle_late ignores kinds), SWEEP_NO_KINDS (settle_leftovers
@@ -338,7 +338,9 @@ inline rest()
   if
   :: count == 0 ->
      used = false;
-#ifndef REST_BLIND
+#ifdef REST_BLIND
+     of_kind = false
+#else
      used = used || count != 0
 #endif
   :: true
