@@ -19,9 +19,17 @@ const ws_task_t *ws_current_task(void)
   return ws_self()->task;
 }
 
+static bool is_laneless_in(const struct ws_pool_s *pool)
+{
+  const ws_laneless_t *laneless = ws_self()->laneless;
+  while (laneless && laneless->pool != pool->id)
+    laneless = laneless->outer;
+  return laneless != NULL;
+}
+
 bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
 {
-  return (here.queue && here.queue->depth > 0) || ws_self()->laneless_in == pool->id;
+  return (here.queue && here.queue->depth > 0) || is_laneless_in(pool);
 }
 
 static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
@@ -108,14 +116,14 @@ static void call_here(ws_frame_t *frame)
 {
   uint32_t no_depth = 0;
   uint32_t *depth = frame->here.queue ? &frame->here.queue->depth : &no_depth;
-  const uint64_t laneless_in = ws_self()->laneless_in;
-  ws_self()->laneless_in = frame->here.queue ? laneless_in : frame->pool->id;
+  const ws_laneless_t *outer = ws_self()->laneless, inside = {.pool = frame->pool->id, .outer = outer};
+  ws_self()->laneless = frame->here.queue ? outer : &inside;
     // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
   frame->helps = ws_helper_begin(frame->pool, frame->here);
   (*depth)++;
   call(frame->pool, &frame->task);
   (*depth)--;
-  ws_self()->laneless_in = laneless_in;
+  ws_self()->laneless = outer;
   if (frame->helps)
     ws_helper_end(frame->pool, frame->here);
   frame->helps = false;

@@ -21,7 +21,7 @@
 typedef struct {
   ws_frame_t *frame;
   const ws_task_t *outer;
-  uint64_t laneless_in;
+  const ws_laneless_t *laneless;
   ws_group_t *root;
   ws_mark_t *mark;
   uint32_t depth, blocking;
@@ -32,7 +32,7 @@ static void remember(before_t *before)
   const ws_self_t *self = ws_self();
   const ws_queue_t *queue = before->frame->here.queue;
   before->outer = self->task;
-  before->laneless_in = self->laneless_in;
+  before->laneless = self->laneless;
   before->blocking = self->blocking;
   if (!queue)
     return;
@@ -48,7 +48,7 @@ static bool restore(const before_t *before)
   ws_queue_t *queue = before->frame->here.queue;
   const bool in_task = self->task != before->outer;
   self->task = before->outer;
-  self->laneless_in = before->laneless_in;
+  self->laneless = before->laneless;
   while (self->blocking > before->blocking)
     ws_blocking_end();
   if (queue) {

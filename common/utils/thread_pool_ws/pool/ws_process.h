@@ -24,6 +24,12 @@ typedef struct {
   uint64_t pushed_before; ///< tasks, by its thread
 } ws_traced_phase_t;
 
+/// A task that a thread runs, inline or late, in a pool where it has no lane. Lies on the thread's stack.
+typedef struct ws_laneless_s {
+  uint64_t pool; ///< id
+  const struct ws_laneless_s *outer; ///< the one around it, of any pool; NULL = none
+} ws_laneless_t;
+
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
   ws_queue_t *helps; ///< its lane in the pool that it helps in, the innermost of several; NULL = none
@@ -34,7 +40,7 @@ typedef struct {
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
-  uint64_t laneless_in; ///< id of the pool, where it has no lane, whose task it runs inline or late; 0 = none
+  const ws_laneless_t *laneless; ///< tasks of pools where it has no lane, the innermost; NULL = none
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];
 } ws_self_t;

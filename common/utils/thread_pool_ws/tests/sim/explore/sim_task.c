@@ -55,12 +55,12 @@ static void push_more(const sim_record_t *record)
 
 /// After the last pool comes the first, if that exists as long as tasks run, if no task waits for all tasks
 /// of a pool, which it could be itself, and if waits run all tasks of their group: with a shim they may be
-/// tagged weakly.
+/// tagged weakly, and a stand-in for a fiber runs none.
 static uint32_t next_pool(const sim_record_t *record)
 {
   const uint32_t next = record->pool + 1, pools = sim_scene->pools;
   const bool whole = record->burst->end == SIM_END_POOL, core = sim_scene->shape == SIM_SHAPE_CORE;
-  const bool round = pools > 1 && core && !sim_scene->destroys && !whole;
+  const bool round = pools > 1 && core && !sim_scene->destroys && !sim_scene->exits && !whole;
   return next == pools && round ? 0 : next;
 }
 
