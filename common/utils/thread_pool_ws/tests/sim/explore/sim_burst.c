@@ -12,6 +12,7 @@
 #include "sim_play.h"
 #include "sim_random.h"
 #include "sim_record.h"
+#include "sim_ride.h"
 #include "sim_seam_points.h"
 #include "sim_stack.h"
 #include "sim_task.h"
@@ -92,6 +93,14 @@ static void wait_for_earlier(const sim_record_t *record)
     wait_for(sim_pool[record->pool], SIM_END_GROUP, record->waits_for);
 }
 
+/// The task of a fiber completes its group itself.
+static void end_fiber(sim_record_t *record)
+{
+  sim_record_end(record);
+  sim_futex_wake(&record->done, INT_MAX);
+  ws_group_complete(record->goal, 1);
+}
+
 static void run_task(void *record_arg)
 {
   sim_frame_t frame = {.in = SIM_IN_TASK, .record = record_arg, .outer = *sim_stack()};
@@ -123,6 +132,11 @@ static ws_group_t *carried(sim_end_t end, goal_t *goal)
   return end == SIM_END_GROUP                         ? &goal->group
          : end == SIM_END_TAG || end == SIM_END_EVENT ? ws_group_tag(goal)
                                                       : NULL;
+}
+
+static void ride(void *record)
+{
+  sim_ride(record, end_fiber);
 }
 
 /// The pool did not take the task: no other thread will complete it.
@@ -200,6 +214,20 @@ static uint32_t node_of(uint32_t record)
   return sim_scene->hinted ? (uint32_t)(hash % 5) : WS_NODE_ANY;
 }
 
+static ws_task_t make_task(uint32_t index, sim_end_t end, goal_t *goal)
+{
+  sim_record_t *record = &sim_record[index];
+  const bool yields = end == SIM_END_GROUP && sim_ride_may(record);
+  record->task = (ws_task_t){.func = yields ? ride : run_task,
+                             .arg = record,
+                             .group = yields ? ws_group_tag(&goal->group) : carried(end, goal),
+                             .priority = priority_of(index),
+                             .node = node_of(index)};
+  if (yields)
+    record->goal = &goal->group;
+  return record->task;
+}
+
 static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
                      goal_t *goal)
 {
@@ -207,11 +235,7 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
   sim_frame_t frame = {.in = SIM_IN_PUSH, .outer = *sim_stack()};
   *sim_stack() = &frame;
   for (uint32_t i = 0; i < count; i++)
-    task[i] = (ws_task_t){.func = run_task,
-                          .arg = &sim_record[first + i],
-                          .group = carried(end, goal),
-                          .priority = priority_of(first + i),
-                          .node = node_of(first + i)};
+    task[i] = make_task(first + i, end, goal);
   sim_task_before_call();
   if (burst->by == SIM_BY_BATCH)
     push_batch(pool, task, first, count, burst, end, goal);
@@ -223,7 +247,10 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
 static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
 {
   static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
-  sim_frame_t frame = {.in = in[end], .goal = goal ? goal->id : 0, .outer = *sim_stack()};
+  sim_frame_t frame = {.in = in[end],
+                       .goal = goal ? goal->id : 0,
+                       .group = goal && end <= SIM_END_TAG ? &goal->group : NULL,
+                       .outer = *sim_stack()};
   *sim_stack() = &frame;
   sim_task_before_call();
   if (end == SIM_END_GROUP || end == SIM_END_TAG)

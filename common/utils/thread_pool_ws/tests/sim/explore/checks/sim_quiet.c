@@ -7,6 +7,7 @@
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "sim_libc.h"
+#include "sim_play.h"
 #include "sim_record.h"
 #include "sim_strand.h"
 #include "sim_work.h"
@@ -123,8 +124,9 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
     run += worker[i].run_tasks + worker[i].inline_tasks;
   if (stats.queued_tasks > 0)
     sim_finding("pool %u: %llu tasks are left in its queues", index, (unsigned long long)stats.queued_tasks);
-  sim_record_check_pool(index, run, stats.skipped_tasks);
-  check_digs(pool, index);
+  sim_record_check_pool(index, run - sim_record_yields[index], stats.skipped_tasks);
+  if (!sim_scene->yields) // each yield in a wait may reach under tasks
+    check_digs(pool, index);
   const counted_t counted = count(pool);
   // searching may stay: a worker ends while it searches
   if (counted.blocked || counted.helpers || counted.waiters || counted.armed)

@@ -35,12 +35,15 @@ struct sim_record_s {
   uint32_t carried;           ///< number of the goal that it belongs to; 0 = none
   void *waits_for;            ///< a goal of tasks that were pushed before it
   const sim_record_t *parent; ///< the task that pushed it; NULL = none
+  ws_task_t task;             ///< that was pushed
 };
 
 extern sim_record_t sim_record[SIM_RECORDS_MAX];
 extern uint32_t sim_records; ///< in use
 /// Tasks of each pool that have begun so far.
 extern uint64_t sim_record_begun[SIM_POOLS_MAX];
+/// Times that a task of each pool was queued again because it yielded.
+extern uint64_t sim_record_yields[SIM_POOLS_MAX];
 /// Each pool: it is being aborted, so that tasks may be skipped.
 extern bool sim_record_aborting[SIM_POOLS_MAX];
 
@@ -57,7 +60,7 @@ void sim_record_end(sim_record_t *record);
 void sim_record_check(uint32_t first, uint32_t count, const char *how);
 
 /// @brief A pool has stopped, and everything that pushed to it has ended. @param counted  tasks that the pool
-/// says that it ran; @param skipped  that it skipped
+/// says that it ran, yields not counted; @param skipped  that it skipped
 void sim_record_check_pool(uint32_t pool, uint64_t counted, uint64_t skipped);
 
 /// @brief The pools are gone: the next ones begin.
