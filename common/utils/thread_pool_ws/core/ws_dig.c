@@ -88,7 +88,7 @@ bool ws_dig_turn(struct ws_pool_s *pool, ws_here_t here, ws_allowed_t allowed, c
     found = turn_aside(here.worker, &allowed, task);
   else
     found = ws_queue_take_turn(own, &allowed, turn->down, turn->depth_max, task)
-            || (here.worker && find_aside(here.worker, allowed.group, turn->depth_max, task));
+            || (here.worker && find_aside(here.worker, allowed.group, WS_TURN_DEPTH_MAX, task));
   if (found && allowed.func && task->func == allowed.func && !ws_group_is(task->group, allowed.group, true))
     ws_root_mix(own, task->group); // the fiber may be unrelated: what it pushes is not below the root
   ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep

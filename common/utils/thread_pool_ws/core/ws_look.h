@@ -21,8 +21,8 @@
 bool ws_look_ahead(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief A search ends a round: look elsewhere or, each fourth time if the newest goes first, take the own
-/// oldest task, which would wait without end, too. After a round in which fibers stopped, first the one, then the
-/// other.
+/// oldest task, which would wait without end, too. After a round in which fibers stopped, first the one, then
+/// the other.
 /// @return whether a task was taken; false = search as always
 bool ws_look_turn(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 

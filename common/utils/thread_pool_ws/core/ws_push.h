@@ -6,8 +6,8 @@
 
 #include "../pool/ws_types.h"
 
-/// @brief Push the task of a fiber that has not begun. As ws_pool_push() with WS_FULL_GROW, but a task that finds
-/// no room is not run in the push: a fiber may need what its pusher does next.
+/// @brief Push the task of a fiber that has not begun. As ws_pool_push() with WS_FULL_GROW, but a task that
+/// finds no room is not run in the push: a fiber may need what its pusher does next.
 /// @return as ws_pool_push(), or -ENOMEM = the caller's queue is full, and there is no memory
 /// @threads   any
 WS_FOR_FIBERS int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task);
@@ -17,8 +17,8 @@ WS_FOR_FIBERS int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task)
 /// @threads   any
 WS_FOR_FIBERS void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 
-/// @brief As ws_push_again(), but never runs the task. @return false = the caller's queue is full, and there is no
-/// memory: nothing was pushed
+/// @brief As ws_push_again(), but never runs the task. @return false = the caller's queue is full, and there is
+/// no memory: nothing was pushed
 bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 
 #endif

@@ -2,11 +2,11 @@
 /// @file ws_round.h
 /// Rounds: the one rule of fairness. A thread prefers the tasks of its own queue. If these never run out (a
 /// task pushes its successor, fibers yield to each other), other tasks would wait without end. So the own
-/// tasks go first for a round. At its end another task has its turn:
+/// tasks go first for a round. At its end another task has its turn. A wait has rounds of its own.
 ///
 ///   loop of                          at the end of a round goes first
-///   a worker, or ws_pool_wait()      a task of another queue, or the own oldest (ws_look.h). With priorities:
-///                                    the task that has waited longest, if it is too old (ws_age.h)
+///   a worker, or ws_pool_wait()      a task of another queue, or the own oldest (ws_look.h). With priorities
+///                                    the age of tasks takes the place of rounds (ws_age.h)
 ///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that a task of
 ///                                    the group has pushed elsewhere (ws_find_below())
 ///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_swap.h)

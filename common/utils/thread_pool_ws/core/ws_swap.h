@@ -16,12 +16,12 @@ typedef enum {
 } ws_swap_t;
 
 /// @brief The task that the caller runs stops in the middle and lets others run. Queue it.
+/// If the queue is full and there is no memory, the task takes the place of the oldest task there. That runs
+/// now, also in a wait that must not run it.
 /// @param worker  that the caller is in the pool; NULL = none
 /// @param task    not read any more once it is queued
 /// @param next    out: with WS_SWAP_RIDE the task that runs in its place, which has the same function. May be
-///              overwritten in any case
-/// If the queue is full and there is no memory, the task takes the place of the oldest task there. That runs now,
-/// also in a wait that must not run it.
+///                overwritten in any case
 /// @threads   the thread that runs the task, outside the task's stack
 WS_FOR_FIBERS ws_swap_t ws_swap(struct ws_pool_s *pool, ws_worker_t *worker, const ws_task_t *task,
                                 ws_task_t *next);

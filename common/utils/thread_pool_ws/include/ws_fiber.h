@@ -27,7 +27,8 @@
 ///
 /// A plain task, or a thread, that waits for a group with fibers helps to run them, but a fiber may need
 /// tasks that the wait must not run. So wait in fibers, or have more workers than tasks that wait so: one
-/// worker must be left. A fiber that yields in such a wait may let an unrelated fiber run there.
+/// worker must be left. A fiber that yields in such a wait may let an unrelated fiber run there, until that
+/// one stops: the wait looks at its group each time that a fiber stops.
 ///
 /// A C++ exception may be thrown and caught in a fiber, and a fiber may wait in a catch block. An exception
 /// that leaves the fiber's function ends the process (std::terminate). pthread_exit(), thread cancellation,
@@ -118,7 +119,8 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
                   const ws_fiber_options_t *options);
 
 /// @brief Let other tasks run: the calling fiber goes to the end of the worker's queue, behind plain tasks,
-/// too. Each task runs even while fibers do nothing but yield.
+/// too. Each task runs even while fibers do nothing but yield. In a full queue that cannot grow for want of
+/// memory, the fiber changes places with the oldest task there.
 /// @return true; false outside a fiber: nothing happened
 /// @threads   any
 /// @progress  a worker on which fibers yield or wait without end looks for tasks of other threads after

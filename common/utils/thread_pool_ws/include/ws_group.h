@@ -76,7 +76,7 @@ bool ws_group_done(const ws_group_t *group);
 
 /// @brief Block until every unit is complete. The memory may be reused when all waits for the group have
 /// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never unrelated
-/// ones: first from its own queue in @p pool, then tasks of this group from the queue that threads beyond
+/// ones (fibers: see ws_fiber.h): first from its own queue in @p pool, then tasks of this group from the queue that threads beyond
 /// settings.lanes share, then from the queues of threads that run a task of this group. A thread that has no
 /// queue of its own runs tasks of this group from the shared queue only. When there is none the caller spins
 /// for a bounded time, then sleeps; a thread without a queue sleeps at once. While a worker sleeps here,
@@ -88,7 +88,13 @@ bool ws_group_done(const ws_group_t *group);
 ///            about 750 bytes of stack (x86-64, optimised) on top of the task's own: 8 MiB of stack hold
 ///            about 11,000 nested waits of small tasks. A thread that exhausts its stack crashes
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
-/// @progress  blocks; no system call but futex; never allocates
+/// @progress  blocks; no system call but futex. A worker's wait may allocate where unrelated tasks lie above
+///            those of the group.
+///            The wait returns when the group is complete and the task that the caller then runs has returned,
+///            or the fiber that it then runs has stopped. Each task that the wait may run and that lies in the
+///            caller's own queue is begun after a bounded number of others, whatever those push and however
+///            often fibers yield: one search in 61 is for a task that others have kept waiting (a thread
+///            outside reaches under 1,024 tasks at most, and leaves deeper ones to the workers)
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 
 #ifdef __cplusplus

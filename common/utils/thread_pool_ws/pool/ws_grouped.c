@@ -142,14 +142,12 @@ bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool d
          && ws_grouped_take_below(deque, deque, allowed->from + 1, NULL, false, depth_max, task, moved);
 }
 
-bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, uint64_t most,
-                             ws_task_t *task)
+bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
   lifted_t lifted;
   uint64_t index;
-  const uint64_t size = ws_deque_size(deque);
-  for (uint64_t left = size < most ? size : most; left > 0; left--) {
+  for (uint64_t left = ws_deque_size(deque); left > 0; left--) {
     if (!ws_deque_steal_peek(deque, &memo, &lifted.task, &index))
       return false;
     const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it

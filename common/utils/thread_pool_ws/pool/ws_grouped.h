@@ -30,10 +30,8 @@ uint64_t ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool
 bool ws_grouped_take_under(ws_deque_t *deque, ws_deque_t *to, const ws_group_t *group, bool weak,
                            uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
 
-/// @brief Take the oldest task of @p group of the @p most oldest ones. The older ones become the newest of the
-/// deque.
-bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, uint64_t most,
-                             ws_task_t *task);
+/// @brief Take the oldest task of @p group. The older ones become the newest of the deque.
+bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task);
 
 /// The tasks that a wait may run.
 typedef struct {

@@ -198,7 +198,7 @@ static bool dig(ws_here_t here, ws_kind_t kind, const ws_group_t *group, bool we
   if (ws_grouped_depth(aside, group, weak) == 0)
     return false;
   *hid = true;
-  return ws_grouped_take_turning(aside, group, weak, UINT64_MAX, task);
+  return ws_grouped_take_turning(aside, group, weak, task);
 }
 
 bool ws_kind_take_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, const ws_group_t *group,
@@ -227,8 +227,10 @@ bool ws_kind_take_turn(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind
   allowed.from = queue->mark->kind_index[kind];
   const bool found = ws_grouped_take_turn(&queues->deque[kind], &allowed, down, depth_max, task, &moved);
   move_marks(queue, kind, &moved);
+  ws_deque_t *aside = aside_of(queues, kind);
   if (!found
-      && !ws_grouped_take_turning(aside_of(queues, kind), allowed.group, allowed.weak, depth_max, task))
+      && (ws_grouped_depth(aside, allowed.group, allowed.weak) == 0
+          || !ws_grouped_take_turning(aside, allowed.group, allowed.weak, task)))
     return false;
   note_taken(pool, kind, task);
   return true;

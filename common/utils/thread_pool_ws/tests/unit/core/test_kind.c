@@ -202,7 +202,7 @@ static void a_worker_moves_each_task_once(void)
   CU_ASSERT_EQUAL(scene.aside, MANY);
   CU_ASSERT_EQUAL(scene.high, MANY + 1);
   run_scene(wait_between_many, MANY);
-  CU_ASSERT_TRUE(scene.takes <= 2 * MANY);
+  CU_ASSERT_TRUE(scene.takes <= 3 * MANY); // one search in 61 reaches under 64 tasks
   CU_ASSERT_TRUE(scene.moved <= MANY);
   CU_ASSERT_EQUAL(scene.high, MANY + 1);
 }
@@ -231,7 +231,7 @@ static void a_wait_finds_what_lies_aside(void)
 {
   run_scene(wait_for_what_lies_aside, 1);
   CU_ASSERT_TRUE(scene.over);
-  CU_ASSERT_EQUAL(scene.takes, 2 * MANY + 1);
+  CU_ASSERT_TRUE(scene.takes > 2 * MANY && scene.takes <= 3 * MANY);
   CU_ASSERT_TRUE(scene.moved <= 3 * MANY); // once from the queue, once to reach the inner group's tasks
   CU_ASSERT_EQUAL(scene.high, MANY + 1);
 }
