@@ -13,6 +13,7 @@ set(WS_CORE_SOURCES
   pool/ws_grouped.c
   pool/ws_inbox.c
   pool/ws_kind.c
+  pool/ws_kind_wait.c
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_nodes.c

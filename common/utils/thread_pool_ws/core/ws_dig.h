@@ -38,7 +38,7 @@ static inline uint32_t ws_dig_depth_max(ws_here_t here)
 /// @brief Take a task of @p group from under others in the caller's own queues.
 bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
-/// Where a turn looks.
+/// Where the wait looks.
 typedef struct {
   ws_kind_t kind; ///< WS_KIND_NONE = tasks of no kind
   bool down; ///< below the mark for a task of the group; false = for the oldest above it
@@ -46,7 +46,7 @@ typedef struct {
 } ws_turn_t;
 
 /// @brief A round of a wait is over: take the oldest task that the wait may run, from the caller's own queue
-/// of the turn's kind.
+/// of that kind.
 /// @param allowed  from: set here. func: function of a fiber's task that has yielded; NULL = none
 bool ws_dig_turn(struct ws_pool_s *pool, ws_here_t here, ws_allowed_t allowed, const ws_turn_t *turn,
                  ws_task_t *task);

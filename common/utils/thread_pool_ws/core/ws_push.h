@@ -17,8 +17,8 @@ WS_FOR_FIBERS int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task)
 /// @threads   any
 WS_FOR_FIBERS void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 
-/// @brief As ws_push_again(), but never runs the task. @return false = the caller's queue is full, and there is
-/// no memory: nothing was pushed
+/// @brief As ws_push_again(), but never runs the task.
+/// @return false = the caller's queue is full, and there is no memory: nothing was pushed
 bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 
 #endif

@@ -14,8 +14,8 @@
 #include "ws_round.h"
 #include "ws_run.h"
 
-/// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and holds
-/// all that the loop would look at next.
+/// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and
+/// holds all that the loop would look at next.
 static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
   return queue->depth == 1 && ws_queue_size(queue) > 0 && ws_queue_has_room(queue, 1)

@@ -75,12 +75,12 @@ static inline ws_group_t *ws_group_weak_tag(const void *id)
 bool ws_group_done(const ws_group_t *group);
 
 /// @brief Block until every unit is complete. The memory may be reused when all waits for the group have
-/// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never unrelated
-/// ones (fibers: see ws_fiber.h): first from its own queue in @p pool, then tasks of this group from the queue that threads beyond
-/// settings.lanes share, then from the queues of threads that run a task of this group. A thread that has no
-/// queue of its own runs tasks of this group from the shared queue only. When there is none the caller spins
-/// for a bounded time, then sleeps; a thread without a queue sleeps at once. While a worker sleeps here,
-/// another worker may run in its place.
+/// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never
+/// unrelated ones (fibers: see ws_fiber.h): first from its own queue in @p pool, then tasks of this group
+/// from the queue that threads beyond settings.lanes share, then from the queues of threads that run a task
+/// of this group. A thread that has no queue of its own runs tasks of this group from the shared queue
+/// only. When there is none the caller spins for a bounded time, then sleeps; a thread without a queue
+/// sleeps at once. While a worker sleeps here, another worker may run in its place.
 /// A task that completes units by hand, but carries neither the group nor its tag, counts as unrelated: the
 /// wait does not run it. If every worker of a pool waits for such a task in this way, the task never runs.
 /// @param pool  the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
@@ -90,10 +90,10 @@ bool ws_group_done(const ws_group_t *group);
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
 /// @progress  blocks; no system call but futex. A worker's wait may allocate where unrelated tasks lie above
 ///            those of the group.
-///            The wait returns when the group is complete and the task that the caller then runs has returned,
-///            or the fiber that it then runs has stopped. Each task that the wait may run and that lies in the
-///            caller's own queue is begun after a bounded number of others, whatever those push and however
-///            often fibers yield: one search in 61 is for a task that others have kept waiting (a thread
+///            The wait returns when the group is complete and the task that the caller is then in has
+///            returned, or the fiber has stopped. Each task that the wait may run, and that lies in the
+///            caller's own queue, is begun after a bounded number of others, whatever those push and however
+///            often fibers yield: one search in 61 is for a task that others have kept waiting. (A thread
 ///            outside reaches under 1,024 tasks at most, and leaves deeper ones to the workers)
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 

@@ -57,8 +57,8 @@ ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed,
 bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, const ws_group_t *group,
                            bool weak, uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
 
-/// @brief Take the oldest task if it is @p allowed. If it is not, reach under at most @p depth_max newer ones,
-/// which go back in their order: for the newest task of the group below index allowed->from or, if not
+/// @brief Take the oldest task if it is @p allowed. If it is not, reach under at most @p depth_max newer
+/// ones, which go back in their order: for the newest task of the group below index allowed->from or, if not
 /// @p down, for the oldest from that index on.
 /// @param moved  out: those, also if no task was found
 bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool down, uint32_t depth_max,

@@ -35,11 +35,6 @@ static uint32_t deques_of(const ws_kind_queues_t *queues)
   return queues ? 2 * queues->count : 0;
 }
 
-static ws_deque_t *aside_of(ws_kind_queues_t *queues, ws_kind_t kind)
-{
-  return &queues->deque[queues->count + kind];
-}
-
 static ws_kind_queues_t *make(struct ws_pool_s *pool, ws_queue_t *queue)
 {
   const uint64_t capacity = pool->settings.queue_capacity;
@@ -123,117 +118,10 @@ void ws_kind_push(struct ws_pool_s *pool, ws_deque_t *deque, ws_kind_t kind, con
   ws_deque_push(deque, task, 1);
 }
 
-void ws_kind_mark(const ws_queue_t *queue, ws_mark_t *mark)
-{
-  const ws_kind_queues_t *queues = ws_kind_queues(queue);
-  for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-    // relaxed: only the owner writes it
-    mark->kind_index[kind] = ws_load_relaxed(&queues->deque[kind].bottom);
-}
-
-/// A task has been taken from a queue of @p kind.
-static void note_taken(struct ws_pool_s *pool, ws_kind_t kind, ws_task_t *task)
+void ws_kind_note_taken(struct ws_pool_s *pool, ws_kind_t kind, ws_task_t *task)
 {
   task->priority = priority_of(kind);
   ws_sub_relaxed(&pool->kinds_queued[kind], 1); // relaxed: a hint
-}
-
-/// The tasks of a kind from index moved->from on lie elsewhere.
-static void move_marks(const ws_queue_t *queue, ws_kind_t kind, const ws_moved_t *moved)
-{
-  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    if ((int64_t)(mark->kind_index[kind] - moved->from) >= 0)
-      mark->kind_index[kind] += moved->by;
-}
-
-/// The queue of a kind has become shorter: what is pushed there next lies above the marks.
-static void lower_marks(const ws_queue_t *queue, ws_kind_t kind, uint64_t end)
-{
-  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    if ((int64_t)(mark->kind_index[kind] - end) > 0)
-      mark->kind_index[kind] = end;
-}
-
-static bool make_room(ws_deque_t *deque, uint64_t tasks)
-{
-  while (!ws_deque_has_room(deque, tasks))
-    if (!ws_deque_grow(deque))
-      return false;
-  return true;
-}
-
-/// Take a task of the group from under @p above others. A worker moves them aside, if there is memory.
-static bool take_under(ws_here_t here, ws_kind_t kind, uint64_t above, const ws_group_t *group, bool weak,
-                       ws_task_t *task)
-{
-  ws_kind_queues_t *queues = ws_kind_queues(here.queue);
-  ws_deque_t *deque = &queues->deque[kind], *aside = aside_of(queues, kind);
-  ws_moved_t moved;
-  bool found;
-  // not in a wait inside another one, which may need those tasks (ws_dig.h)
-  if (here.worker && !here.queue->mark->outer && make_room(aside, above)) {
-    found = ws_grouped_take_under(deque, aside, group, weak, UINT32_MAX, task, &moved);
-    lower_marks(here.queue, kind, ws_load_relaxed(&deque->bottom)); // relaxed: only the owner writes it
-  } else {
-    found = ws_grouped_take_under(deque, deque, group, weak, UINT32_MAX, task, &moved);
-    move_marks(here.queue, kind, &moved);
-  }
-  return found;
-}
-
-/// Take a task of the group from under others, or from those that were put aside.
-static bool dig(ws_here_t here, ws_kind_t kind, const ws_group_t *group, bool weak, ws_task_t *task,
-                bool *hid)
-{
-  ws_kind_queues_t *queues = ws_kind_queues(here.queue);
-  ws_deque_t *deque = &queues->deque[kind], *aside = aside_of(queues, kind);
-  if (ws_grouped_take(aside, group, weak, task))
-    return true;
-  const uint64_t depth = ws_grouped_depth(deque, group, weak);
-  if (depth > 0 && (here.worker || depth <= WS_DIG_DEPTH_MAX)) {
-    *hid = true;
-    if (take_under(here, kind, depth - 1, group, weak, task))
-      return true;
-  }
-  if (ws_grouped_depth(aside, group, weak) == 0)
-    return false;
-  *hid = true;
-  return ws_grouped_take_turning(aside, group, weak, task);
-}
-
-bool ws_kind_take_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, const ws_group_t *group,
-                     bool weak, ws_task_t *task, bool *hid)
-{
-  ws_deque_t *deque = &ws_kind_queues(here.queue)->deque[kind];
-  uint64_t *begin = &here.queue->mark->kind_index[kind];
-  bool found = ws_grouped_take(deque, group, weak, task);
-  if (!found && (int64_t)(ws_load_relaxed(&deque->bottom) - *begin) > 0) // relaxed: only the owner writes it
-    found = ws_deque_take(deque, task);
-  if (!found)
-    found = dig(here, kind, group, weak, task, hid);
-  const uint64_t end = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
-  if ((int64_t)(end - *begin) < 0)
-    *begin = end;
-  if (found)
-    note_taken(pool, kind, task);
-  return found;
-}
-
-bool ws_kind_take_turn(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_allowed_t allowed,
-                       bool down, uint32_t depth_max, ws_task_t *task)
-{
-  ws_kind_queues_t *queues = ws_kind_queues(queue);
-  ws_moved_t moved;
-  allowed.from = queue->mark->kind_index[kind];
-  const bool found = ws_grouped_take_turn(&queues->deque[kind], &allowed, down, depth_max, task, &moved);
-  move_marks(queue, kind, &moved);
-  ws_deque_t *aside = aside_of(queues, kind);
-  if (!found
-      && (ws_grouped_depth(aside, allowed.group, allowed.weak) == 0
-          || !ws_grouped_take_turning(aside, allowed.group, allowed.weak, task)))
-    return false;
-  note_taken(pool, kind, task);
-  return true;
 }
 
 bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task)
@@ -241,7 +129,7 @@ bool ws_kind_take_any(struct ws_pool_s *pool, ws_queue_t *queue, ws_task_t *task
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   for (uint32_t i = 0; i < deques_of(queues); i++)
     if (ws_deque_take(&queues->deque[i], task)) {
-      note_taken(pool, i % queues->count, task);
+      ws_kind_note_taken(pool, i % queues->count, task);
       return true;
     }
   return false;
@@ -283,7 +171,7 @@ static bool steal_oldest(ws_deque_t *deque, ws_task_t *task)
 /// Steal the older of the two oldest tasks of a kind, of which a join may have put one aside.
 static bool steal_older(ws_kind_queues_t *queues, ws_kind_t kind, ws_task_t *task)
 {
-  ws_deque_t *deque = &queues->deque[kind], *aside = aside_of(queues, kind);
+  ws_deque_t *deque = &queues->deque[kind], *aside = ws_kind_aside(queues, kind);
   if (WS_LIKELY(ws_deque_size(aside) == 0))
     return steal_oldest(deque, task);
   const uint64_t late_ns = INT64_MAX; // later than all pushes
@@ -312,7 +200,7 @@ bool ws_kind_take(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_tas
   for (uint32_t i = ws_queue_count(pool); !found && i-- > 0; *victim = (int32_t)i)
     found = pool->queue[i] != here.queue && take_from(pool->queue[i], false, kind, task);
   if (found)
-    note_taken(pool, kind, task);
+    ws_kind_note_taken(pool, kind, task);
   return found;
 }
 
@@ -320,7 +208,7 @@ bool ws_kind_steal(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws
 {
   if (!take_from(queue, false, kind, task))
     return false;
-  note_taken(pool, kind, task);
+  ws_kind_note_taken(pool, kind, task);
   return true;
 }
 
@@ -330,7 +218,7 @@ bool ws_kind_steal_under(struct ws_pool_s *pool, ws_queue_t *queue, const ws_gro
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   for (uint32_t i = 0; i < deques_of(queues); i++)
     if (ws_grouped_steal_under(&queues->deque[i], &queue->root, group, weak, task)) {
-      note_taken(pool, i % queues->count, task);
+      ws_kind_note_taken(pool, i % queues->count, task);
       return true;
     }
   return false;
@@ -349,7 +237,7 @@ uint64_t ws_kind_waited_ns(const ws_queue_t *queue, ws_kind_t kind, uint64_t now
 {
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   const uint64_t waited_ns = queues ? ws_deque_waited_ns(&queues->deque[kind], now_ns) : 0;
-  const uint64_t aside_ns = queues ? ws_deque_waited_ns(aside_of(queues, kind), now_ns) : 0;
+  const uint64_t aside_ns = queues ? ws_deque_waited_ns(ws_kind_aside(queues, kind), now_ns) : 0;
   return waited_ns > aside_ns ? waited_ns : aside_ns;
 }
 

@@ -44,6 +44,15 @@ static inline ws_kind_queues_t *ws_kind_queues(const ws_queue_t *queue)
   return ws_load_acquire(&queue->kinds); // [edge KIND_QUEUES acquire] their fields
 }
 
+/// @return where a join puts tasks of @p kind aside
+static inline ws_deque_t *ws_kind_aside(ws_kind_queues_t *queues, ws_kind_t kind)
+{
+  return &queues->deque[queues->count + kind];
+}
+
+/// @brief A task has been taken from a queue of @p kind.
+void ws_kind_note_taken(struct ws_pool_s *pool, ws_kind_t kind, ws_task_t *task);
+
 /// @return the kind of a task that is pushed. A priority goes before a node
 ws_kind_t ws_kind_of(const struct ws_pool_s *pool, const ws_task_t *task);
 

@@ -4,15 +4,15 @@
 // pushes a child, which completes a unit, and starts a chain: a task that pushes its successor until the group
 // is done. A fiber of the group yields until all other units are complete, and an unrelated fiber yields until
 // the wait has returned. A thief takes the oldest task now and then, and runs it elsewhere.
-// The queue is an array, the oldest task first. Rounds have two searches here. A turn is the one of a thread
-// outside: the oldest task if the wait may run it, else in turns the newest of the group below the mark, or
-// the oldest above it.
+// The queue is an array, the oldest task first. Rounds have two searches here. At
+// their end goes first, as for a thread outside: the oldest task if the wait may run it, else, by turns, the
+// newest of the group below the mark or the oldest above it.
 //
 // Checked: the wait runs no unrelated task but fibers, it runs nothing when its group is done, and it returns
 // after a bounded number of tasks: each task that it may run has its turn.
 // Mutants: NO_TURN (the newest goes first, always), RIDE (after a yield the thread goes on with the oldest
-// fiber without a look at the group), GROUP_ONLY (a turn reaches for tasks of the group only), RUN_ANY (a turn
-// takes the oldest task whatever it is).
+// fiber without a look at the group), GROUP_ONLY (the end of a round reaches for tasks of the group only), RUN_ANY
+// (it takes the oldest task whatever it is).
 #define PLACES 8
 #define ROUND 2
 #define RUNS_MAX 40
