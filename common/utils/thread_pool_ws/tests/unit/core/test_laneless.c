@@ -272,6 +272,70 @@ static void in_child(int (*play)(void *))
   CU_ASSERT_EQUAL(test_in_child(play, NULL), 0);
 }
 
+static ws_group_t inner_group;
+static ws_au32_t answer; ///< of the push from the inner task; not an error number = there was none
+
+static void *drain_pool(void *unused)
+{
+  ws_pool_stop(pool, WS_STOP_DRAIN);
+  return unused;
+}
+
+static bool is_draining(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&pool->state) != WS_RUNNING;
+}
+
+/// Runs inside a task of the first pool, on the same thread, which has no lane in either.
+static void push_to_outer_pool(void *unused)
+{
+  (void)unused;
+  if (test_until(is_draining, NULL))
+    ws_store_relaxed(&answer, (uint32_t)-ws_pool_push(pool, (ws_task_t){.func = own_task}));
+}
+
+static void wait_for_inner_pool(void *unused)
+{
+  (void)unused;
+  ws_group_init(&inner_group, 1);
+  test_push(other_pool, push_to_outer_pool, NULL, &inner_group);
+  ws_group_wait(&inner_group, other_pool);
+}
+
+/// A pool that stops takes what its tasks push, also from inside a task of another pool.
+static int pushes_to_an_outer_pool(void *unused)
+{
+  const ws_settings_t settings = without_lanes();
+  begin(&settings);
+  ws_pool_t *const first = pool;
+  pool = other_pool = test_create(&settings);
+  hold(); // the worker of the other pool
+  pool = first;
+  test_gate_t outer_gate;
+  test_gate_init(&outer_gate);
+  test_push(pool, test_gate_task, &outer_gate, NULL);
+  bool good = test_gate_await(&outer_gate, 1);
+  ws_store_relaxed(&answer, UINT32_MAX);
+  ws_group_init(&group, 1);
+  test_push(pool, wait_for_inner_pool, NULL, &group);
+  test_threads_t threads = {0};
+  test_spawn(&threads, drain_pool, unused);
+  ws_group_wait(&group, pool);
+  test_gate_let(&outer_gate, 1);
+  test_join(&threads);
+  good &= ws_load_relaxed(&answer) == 0 && test_value(&own_runs) <= 1;
+  test_destroy(pool);
+  test_gate_destroy(&outer_gate);
+  pool = other_pool;
+  return end(good);
+}
+
+static void a_task_may_push_to_an_outer_pool(void)
+{
+  in_child(pushes_to_an_outer_pool);
+}
+
 static void a_wait_runs_its_own_tasks_only(void)
 {
   in_child(runs_its_own_only);
@@ -315,4 +379,5 @@ static void tasks_leave_room(void)
 TEST_MAIN("laneless", TEST_CASE(a_wait_runs_its_own_tasks_only), TEST_CASE(waits_across_pools_end),
           TEST_CASE(a_wait_finds_what_was_pushed_without_a_lane), TEST_CASE(a_wait_goes_on_with_a_lane),
           TEST_CASE(a_wait_outlives_the_end_of_its_thread), TEST_CASE(a_wait_for_the_pool_helps),
-          TEST_CASE(each_task_is_read_once), TEST_CASE(tasks_leave_room))
+          TEST_CASE(each_task_is_read_once), TEST_CASE(tasks_leave_room),
+          TEST_CASE(a_task_may_push_to_an_outer_pool))
