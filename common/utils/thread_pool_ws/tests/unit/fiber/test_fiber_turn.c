@@ -22,8 +22,16 @@ static struct {
   ws_sem_t sem;
   ws_au32_t yields, late; ///< yields; those after the group was done, and before the wait returned
   ws_au32_t returned, told;
-  uint32_t fibers; ///< that have begun to poll
+  ws_au32_t fibers; ///< that have begun to poll, or have ended
 } turn;
+
+/// Push a task, and wait until it has returned: the thread outside does not help.
+static void run_on_worker(void (*func)(void *))
+{
+  ws_group_init(&scene.group, 1);
+  test_push(scene.pool, func, NULL, &scene.group);
+  CU_ASSERT_TRUE(test_until(is_done, &scene.group));
+}
 
 static void turn_begin(uint32_t units)
 {
@@ -37,7 +45,7 @@ static void turn_begin(uint32_t units)
 static void poll_return(void *unused)
 {
   (void)unused;
-  turn.fibers++;
+  ws_add_relaxed(&turn.fibers, 1);
   while (!ws_load_acquire(&turn.returned) && ws_add_relaxed(&turn.yields, 1) < YIELDS_MAX) {
     if (ws_group_done(&turn.group))
       ws_add_relaxed(&turn.late, 1);
@@ -48,7 +56,7 @@ static void poll_return(void *unused)
 /// Ends when all others poll.
 static void end_last(void *others)
 {
-  while (turn.fibers < *(const uint32_t *)others)
+  while (ws_load_relaxed(&turn.fibers) < *(const uint32_t *)others)
     note(ws_yield());
 }
 
@@ -75,8 +83,7 @@ static bool has_returned(void *unused)
 static void a_wait_returns_while_others_yield(void)
 {
   turn_begin(1);
-  test_push(scene.pool, wait_among_pollers, NULL, NULL);
-  CU_ASSERT_TRUE(test_until(has_returned, NULL));
+  run_on_worker(wait_among_pollers);
   ws_pool_wait(scene.pool);
   CU_ASSERT(ws_load_relaxed(&turn.late) <= 1);
   scene_end();
@@ -137,7 +144,7 @@ static void a_fiber_lets_a_buried_task_have_a_turn(void)
   turn_begin(2);
   push_fiber(poll_told, NULL, NULL);
   CU_ASSERT(await_parked(1));
-  test_push(scene.pool, wait_above_buried, NULL, NULL);
+  run_on_worker(wait_above_buried);
   ws_pool_wait(scene.pool);
   CU_ASSERT(ws_load_relaxed(&turn.yields) <= 3);
   scene_end();
@@ -150,10 +157,10 @@ static const uint32_t crowd = CROWD;
 static void yield_in_turn(void *unused)
 {
   (void)unused;
-  turn.fibers++;
-  for (uint32_t i = 0; turn.fibers < CROWD && i < YIELDS_MAX; i++)
+  ws_add_relaxed(&turn.fibers, 1);
+  for (uint32_t i = 0; ws_load_relaxed(&turn.fibers) < CROWD && i < YIELDS_MAX; i++)
     note(ws_yield());
-  note(turn.fibers == CROWD);
+  note(ws_load_relaxed(&turn.fibers) == CROWD);
 }
 
 static void wait_for_crowd(void *unused)
@@ -178,9 +185,8 @@ static void fibers_in_a_wait_take_turns(void)
 {
   for (uint32_t nested = 0; nested <= 1; nested++) {
     turn_begin(crowd);
-    test_push(scene.pool, nested ? wait_in_wait : wait_for_crowd, NULL, NULL);
-    ws_pool_wait(scene.pool);
-    CU_ASSERT_EQUAL(turn.fibers, CROWD);
+    run_on_worker(nested ? wait_in_wait : wait_for_crowd);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&turn.fibers), CROWD);
     scene_end();
   }
 }
@@ -200,14 +206,20 @@ static void yield_in_full(void *unused)
     note(ws_yield());
     note_depth();
   }
-  turn.fibers++;
+  ws_add_release(&turn.fibers, 1);
 }
 
 static void note_value(void *unused)
 {
   (void)unused;
   note_depth();
-  ws_add_relaxed(&scene.value, 1);
+  ws_add_release(&scene.value, 1);
+}
+
+static bool have_all_ended(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&turn.fibers) == CROWD && ws_load_acquire(&scene.value) == 1;
 }
 
 /// A full queue that cannot grow: a fiber that yields changes places with the oldest task.
@@ -228,10 +240,10 @@ static void fibers_yield_without_memory(void)
     test_push(scene.pool, note_value, NULL, NULL);
     ws_store_release(&no_memory, 1);
     test_gate_let(&scene.gate, 1);
-    ws_pool_wait(scene.pool);
+    CU_ASSERT_TRUE(test_until(have_all_ended, NULL)); // a wait would run fibers, too
     ws_store_release(&no_memory, 0);
     CU_ASSERT_EQUAL(pushed, CROWD);
-    CU_ASSERT_EQUAL(turn.fibers, CROWD);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&turn.fibers), CROWD);
     CU_ASSERT_EQUAL(ws_load_relaxed(&scene.value), 1);
     CU_ASSERT(depth_most <= 2); // the worker's loop, and a task that made room
     scene_end();
