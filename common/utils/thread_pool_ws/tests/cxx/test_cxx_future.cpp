@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_future.cpp
 /// pool::submit: results, exceptions, promises of the caller, hints, and tasks that do not run.
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,7 +42,7 @@ static int triple(int number)
 }
 
 struct counter {
-  int count = 0;
+  std::atomic<int> count{0}; // tasks add to it side by side
   int add(int more) { return count += more; }
 };
 
@@ -66,7 +67,7 @@ static void callables_that_take_any_arguments()
   pool.push(std::bind(&counter::add, &one, 1));
   CU_ASSERT_EQUAL(pool.try_push(ws::task(std::bind(&counter::add, &one, 3))), 0);
   pool.wait();
-  CU_ASSERT_EQUAL(one.count, 6);
+  CU_ASSERT_EQUAL(one.count.load(), 6);
 }
 
 static void exceptions()
