@@ -34,11 +34,11 @@ static bool dig_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *t
   return false;
 }
 
-/// @param most  tasks that it looks at
-static bool find_aside(ws_worker_t *worker, const ws_group_t *group, uint64_t most, ws_task_t *task)
+static bool find_aside(ws_worker_t *worker, const ws_group_t *group, ws_task_t *task)
 {
-  const uint64_t size = ws_aside_size(worker);
-  for (uint64_t i = size < most ? size : most; i > 0 && ws_aside_steal(worker, task); i--) {
+  if (ws_aside_size(worker) == 0 || ws_grouped_depth(&worker->aside, group, true) == 0)
+    return false;
+  for (uint64_t i = ws_aside_size(worker); i > 0 && ws_aside_steal(worker, task); i--) {
     if (ws_group_is(task->group, group, true))
       return true;
     put_aside(worker, task);
@@ -57,12 +57,12 @@ bool ws_dig(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_
   else if (buried)
     found = ws_queue_take_under(here.queue, group, weak, ws_dig_depth_max(here), task);
   if (!found && here.worker)
-    found = find_aside(here.worker, group, UINT64_MAX, task);
+    found = find_aside(here.worker, group, task);
   ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep
   return found;
 }
 
-/// A worker moves older tasks that it must not run to its aside queue, and then looks there, too.
+/// A worker moves older tasks that it must not run to its aside queue.
 static bool turn_aside(ws_worker_t *worker, const ws_allowed_t *allowed, ws_task_t *task)
 {
   for (uint32_t moved = 0; moved < WS_TURN_DEPTH_MAX; moved++) {
@@ -73,7 +73,7 @@ static bool turn_aside(ws_worker_t *worker, const ws_allowed_t *allowed, ws_task
       break;
     put_aside(worker, task);
   }
-  return find_aside(worker, allowed->group, WS_TURN_DEPTH_MAX, task);
+  return false;
 }
 
 bool ws_dig_turn(struct ws_pool_s *pool, ws_here_t here, ws_allowed_t allowed, const ws_turn_t *turn,
@@ -84,11 +84,12 @@ bool ws_dig_turn(struct ws_pool_s *pool, ws_here_t here, ws_allowed_t allowed, c
   allowed.from = own->mark->index;
   if (turn->kind != WS_KIND_NONE)
     found = ws_kind_take_turn(pool, own, turn->kind, allowed, turn->down, turn->depth_max, task);
+  else if (here.worker && turn->down && find_aside(here.worker, allowed.group, task))
+    found = true;
   else if (may_put_aside(here) && allowed.func) // fibers yield: to lift them all each time would take long
     found = turn_aside(here.worker, &allowed, task);
   else
-    found = ws_queue_take_turn(own, &allowed, turn->down, turn->depth_max, task)
-            || (here.worker && find_aside(here.worker, allowed.group, WS_TURN_DEPTH_MAX, task));
+    found = ws_queue_take_turn(own, &allowed, turn->down, turn->depth_max, task);
   if (found && allowed.func && task->func == allowed.func && !ws_group_is(task->group, allowed.group, true))
     ws_root_mix(own, task->group); // the fiber may be unrelated: what it pushes is not below the root
   ws_fill_place(pool, here); // moved tasks could not be seen for a moment: a worker may have gone to sleep

@@ -54,6 +54,8 @@ typedef struct {
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
   uint64_t seen; ///< of the shared queue (ws_laneless.h)
+  ws_mark_t *mark; ///< of a thread with a lane
+  bool has_mark; ///< it has begun
 } join_t;
 
 static void complete_units(join_t *join)
@@ -104,11 +106,17 @@ WS_SELDOM static bool give_turn_below(join_t *join)
   ws_queue_t *queue = join->frame.here.queue;
   if (++queue->looks % 2 == 0)
     return false;
+  ws_round_begin(queue); // before the task, which may not return
   complete_units(join); // the task may wait for the group
-  if (!help_below(join))
-    return false;
-  ws_round_begin(queue);
-  return true;
+  return help_below(join);
+}
+
+/// A task has run in a wait for an event: tasks that it pushed need not lead to the event.
+static void renew_mark(const join_t *join)
+{
+  ws_queue_t *queue = join->frame.here.queue;
+  if (!join->goal->group && queue)
+    begin_mark(queue, queue->mark);
 }
 
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
@@ -133,8 +141,7 @@ static bool run_own(join_t *join)
     complete_units(join); // a task pushed by a task of the group may wait for the group
     ws_run(pool, here.queue, task);
     finish_other(join);
-    if (!goal->group)
-      begin_mark(here.queue, here.queue->mark); // tasks that it pushed need not lead to the event
+    renew_mark(join);
   }
   count(join);
   return ran;
@@ -160,6 +167,7 @@ static bool help_handed(join_t *join)
       || !ws_inbox_take_back(frame->pool, frame->here, join->goal->tag, &frame->task))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
+  renew_mark(join);
   return true;
 }
 
@@ -170,7 +178,7 @@ static bool help_shared(join_t *join)
   ws_frame_t *frame = &join->frame;
   struct ws_pool_s *pool = frame->pool;
   const ws_here_t here = frame->here;
-  if (WS_LIKELY(!ws_shared_visible(&pool->shared)))
+  if (WS_LIKELY(ws_shared_size(&pool->shared) == 0)) // also behind a push that is under way
     return false;
   const bool weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here);
   if (!ws_laneless_find(pool, here, join->goal->tag, weak, &join->seen, &frame->task))
@@ -179,6 +187,7 @@ static bool help_shared(join_t *join)
     ws_run_whole(pool, here.queue, &frame->task);
   else
     ws_run_late(pool, here, &frame->task);
+  renew_mark(join);
   return true;
 }
 
@@ -207,12 +216,14 @@ static void help(ws_frame_t *frame)
   join_t *join = (join_t *)frame;
   const ws_here_t here = frame->here;
   frame->helps = ws_helper_begin(frame->pool, here); // once, however deep it joins
-  ws_mark_t mark;
-  mark.outer = here.queue->mark;
-  begin_mark(here.queue, &mark);
-  mark.round_left = here.queue->round_left;
+  ws_mark_t *mark = join->mark;
+  mark->outer = here.queue->mark;
+  if (WS_LIKELY(!join->has_mark)) // a task has not ended the thread: the tasks above are still the wait's
+    begin_mark(here.queue, mark);
+  join->has_mark = true;
+  mark->round_left = here.queue->round_left;
   here.queue->round_left = WS_ROUND_SEARCHES;
-  here.queue->mark = &mark;
+  here.queue->mark = mark;
   while (!is_reached(join->goal)) {
     if (run_own(join) || help_shared(join) || spin(join))
       continue;
@@ -220,8 +231,8 @@ static void help(ws_frame_t *frame)
       ws_note_idle(frame->pool); // it may have run the pool's last task; a worker notes that when out of work
     sleep_on(join->goal);
   }
-  here.queue->mark = mark.outer;
-  here.queue->round_left = mark.round_left;
+  here.queue->mark = mark->outer;
+  here.queue->round_left = mark->round_left;
   here.queue->handed = here.queue->handed && here.queue->depth > 0;
   if (!frame->helps)
     return;
@@ -253,7 +264,8 @@ static inline void wait_in(struct ws_pool_s *pool, const goal_t *goal)
     return;
   }
   const ws_here_t here = ws_here(pool);
-  join_t join = {.goal = goal};
+  ws_mark_t mark;
+  join_t join = {.goal = goal, .mark = &mark};
   join.frame = (ws_frame_t){.pool = pool,
                             .here = here,
                             .body = here.queue ? help : help_without_lane,

@@ -64,11 +64,4 @@ static inline void ws_round_shorten(ws_queue_t *queue)
   queue->round_stops = queue->stops_left = 1;
 }
 
-/// @brief A new queue: its first search ends a round.
-static inline void ws_round_init(ws_queue_t *queue)
-{
-  ws_round_cut(queue);
-  ws_round_shorten(queue);
-}
-
 #endif

@@ -72,16 +72,20 @@ static bool take_oldest(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kin
 /// The queue is full and cannot grow. The oldest task there makes room, and runs.
 static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
 {
-  const bool made_room = take_oldest(pool, here.queue, ws_kind_of(pool, task), next);
-  if (!ws_try_push_again(pool, task))
-    return WS_SWAP_NOT; // another thread has taken the oldest task, and memory has not come back
+  bool made_room = take_oldest(pool, here.queue, ws_kind_of(pool, task), next);
+  while (!ws_try_push_again(pool, task)) {
+    if (!made_room)
+      return WS_SWAP_NOT; // another thread has taken the oldest task, and memory has not come back
+    ws_run_late(pool, here, next); // it lay aside: it has made no room
+    made_room = take_oldest(pool, here.queue, ws_kind_of(pool, task), next);
+  }
   if (!made_room)
     return WS_SWAP_RETURN;
   if (next->func == task->func) {
     note_ride(pool, here.queue, task, next);
     return WS_SWAP_RIDE;
   }
-  ws_run_whole(pool, here.queue, next);
+  ws_run_late(pool, here, next); // in a frame of its own: it may end the thread
   return WS_SWAP_RETURN;
 }
 

@@ -44,6 +44,8 @@ static bool is_idle(struct ws_pool_s *pool)
 /// Run all tasks that are found. @return whether any was
 static bool help_any(ws_frame_t *frame)
 {
+  if (!frame->here.queue)
+    frame->here = ws_here_known(frame->pool); // it may have got a lane in a task
   if (!frame->here.queue) {
     if (!ws_shared_take(&frame->pool->shared, &frame->task))
       return false;
@@ -91,7 +93,7 @@ static void wait_until_idle(ws_frame_t *frame)
     if (help_any(frame))
       continue;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool) && here.queue)
+    if (spin_until_idle(pool) && (frame->here.queue || ws_shared_visible(&pool->shared)))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool);
@@ -100,8 +102,8 @@ static void wait_until_idle(ws_frame_t *frame)
   if (frame->helps)
     ws_helper_end(pool, here);
   frame->helps = false;
-  if (here.queue)
-    ws_give_back(pool, here);
+  if (frame->here.queue)
+    ws_give_back(pool, frame->here);
   ws_note_idle(pool);
 }
 

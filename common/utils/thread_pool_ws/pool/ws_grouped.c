@@ -135,10 +135,10 @@ bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool d
   *moved = (ws_moved_t){.from = ws_load_relaxed(&deque->bottom)}; // relaxed: only the owner writes it
   if (ws_grouped_take_oldest(deque, allowed, false, task) == WS_TOOK_ALLOWED)
     return true;
-  if (down)
+  if (down && allowed->group)
     return ws_grouped_take_below(deque, deque, allowed->from, allowed->group, allowed->weak, depth_max, task,
                                  moved);
-  return (int64_t)(moved->from - allowed->from) > 0
+  return !down && (int64_t)(moved->from - allowed->from) > 0
          && ws_grouped_take_below(deque, deque, allowed->from + 1, NULL, false, depth_max, task, moved);
 }
 

@@ -99,13 +99,15 @@ bool ws_kind_take_turn(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind
   ws_kind_queues_t *queues = ws_kind_queues(queue);
   ws_moved_t moved;
   allowed.from = queue->mark->kind_index[kind];
+  ws_deque_t *aside = ws_kind_aside(queues, kind);
+  if (down && ws_grouped_depth(aside, allowed.group, allowed.weak) > 0
+      && ws_grouped_take_turning(aside, allowed.group, allowed.weak, task)) {
+    ws_kind_note_taken(pool, kind, task);
+    return true;
+  }
   const bool found = ws_grouped_take_turn(&queues->deque[kind], &allowed, down, depth_max, task, &moved);
   move_marks(queue, kind, &moved);
-  ws_deque_t *aside = ws_kind_aside(queues, kind);
-  if (!found
-      && (ws_grouped_depth(aside, allowed.group, allowed.weak) == 0
-          || !ws_grouped_take_turning(aside, allowed.group, allowed.weak, task)))
-    return false;
-  ws_kind_note_taken(pool, kind, task);
-  return true;
+  if (found)
+    ws_kind_note_taken(pool, kind, task);
+  return found;
 }

@@ -132,6 +132,7 @@ void ws_aside_shrink(ws_worker_t *worker)
 void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity)
 {
   ws_deque_init(&queue->deque, cells, capacity);
+  queue->round_left = queue->round_stops = queue->stops_left = 1; // the first search ends a round
 }
 
 void ws_aside_init(ws_worker_t *worker, ws_cell_t *cells, uint64_t capacity)

@@ -124,6 +124,8 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
       if (ws_cas_acq_rel(&shared->head, &head, head + 1)) { // [edge SHARED_CLAIM acq_rel] one taker an index
         ws_shared_read(cell, task);
         const bool taken = ws_shared_take_at(shared, head);
+        if (WS_UNLIKELY(!taken))
+          ws_load_acquire(&cell->taken); // [edge SHARED_TAKEN acquire] the other thread's copy
         // [edge SHARED_REUSE release] the copy before reuse
         ws_store_release(&cell->turn, head + shared->mask + 1);
         if (WS_LIKELY(taken))

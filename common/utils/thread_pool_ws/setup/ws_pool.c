@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../core/ws_round.h"
 #include "../os/ws_relax.h"
 #include "../pool/ws_kind.h"
 #include "../pool/ws_near.h"
@@ -65,7 +64,6 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   ws_aside_init(worker, aside, ASIDE_CAPACITY);
   ws_queue_init(&worker->queue, cells, capacity);
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-  ws_round_init(&worker->queue);
   pool->worker[index] = worker;
   pool->queue[index] = &worker->queue;
 }
@@ -81,7 +79,6 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
   lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
   lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-  ws_round_init(lane);
   pool->queue[pool->requested + index] = lane;
 }
 

@@ -331,6 +331,112 @@ static int pushes_to_an_outer_pool(void *unused)
   return end(good);
 }
 
+/// Another thread has claimed a cell of the shared queue and not filled it: the waiter's task lies behind it.
+static int waits_behind_a_push(void *unused)
+{
+  (void)unused;
+  const ws_settings_t settings = without_lanes();
+  begin(&settings);
+  hold();
+  uint64_t index = 0;
+  ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
+  ws_group_init(&group, 1);
+  test_push(pool, own_task, NULL, &group);
+  ws_group_wait(&group, pool);
+  const ws_task_t late = {.func = test_empty_task};
+  ws_count_pushed(pool, NULL, 1);
+  ws_shared_publish(cell, index, &late);
+  return end(test_value(&own_runs) == 1);
+}
+
+static void let_worker(void *unused)
+{
+  (void)unused;
+  test_gate_let(&gate, 1);
+}
+
+static void push_to_new_lane(void *unused)
+{
+  (void)unused;
+  if (ws_pool_push(pool, (ws_task_t){.func = let_worker, .priority = WS_PRIORITY_HIGH}) != 0)
+    ws_add_relaxed(&test_refused, 1);
+}
+
+/// A task that ws_pool_wait() runs gets its thread a lane, and pushes there what the worker stands for.
+static int pool_wait_gets_a_lane(void *unused)
+{
+  (void)unused;
+  ws_settings_t settings = without_lanes();
+  settings.full = WS_FULL_GROW;
+  begin(&settings);
+  hold();
+  test_push(pool, push_to_new_lane, NULL, NULL);
+  ws_pool_wait(pool);
+  return end(true);
+}
+
+static ws_au32_t children_in_wait, looks;
+
+static void note_child(void *unused)
+{
+  (void)unused;
+  if (pthread_equal(pthread_self(), waiter))
+    ws_add_relaxed(&children_in_wait, 1);
+}
+
+static void push_child(void *unused)
+{
+  (void)unused;
+  test_push(pool, note_child, NULL, NULL);
+}
+
+static bool has_looked_often(void *unused)
+{
+  (void)unused;
+  return ws_add_relaxed(&looks, 1) > 100;
+}
+
+static void sleep_short(void *unused)
+{
+  (void)unused;
+  test_sleep_ms(1);
+}
+
+/// A task of the event lies in the shared queue; the thread has a lane by now. What the task pushes is not the
+/// wait's.
+static int awaits_without_children(void *unused)
+{
+  (void)unused;
+  ws_settings_t settings = without_lanes();
+  settings.full = WS_FULL_GROW;
+  settings.queue_capacity = 16;
+  begin(&settings);
+  hold();
+  if (ws_pool_push(pool, (ws_task_t){.func = push_child, .group = ws_group_tag(&gate)}) != 0)
+    return FAILED;
+  for (uint32_t i = 0; i < 1000 && !ws_here_known(pool).queue; i++)
+    test_push(pool, test_empty_task, NULL, NULL);
+  const ws_event_t event = {has_looked_often, sleep_short, NULL};
+  ws_pool_await(pool, ws_group_tag(&gate), &event);
+  const bool good = ws_load_relaxed(&children_in_wait) == 0;
+  return end(good);
+}
+
+static void a_wait_looks_behind_a_push(void)
+{
+  in_child(waits_behind_a_push);
+}
+
+static void a_wait_for_the_pool_gets_a_lane(void)
+{
+  in_child(pool_wait_gets_a_lane);
+}
+
+static void a_wait_for_an_event_runs_no_children(void)
+{
+  in_child(awaits_without_children);
+}
+
 static void a_task_may_push_to_an_outer_pool(void)
 {
   in_child(pushes_to_an_outer_pool);
@@ -380,4 +486,5 @@ TEST_MAIN("laneless", TEST_CASE(a_wait_runs_its_own_tasks_only), TEST_CASE(waits
           TEST_CASE(a_wait_finds_what_was_pushed_without_a_lane), TEST_CASE(a_wait_goes_on_with_a_lane),
           TEST_CASE(a_wait_outlives_the_end_of_its_thread), TEST_CASE(a_wait_for_the_pool_helps),
           TEST_CASE(each_task_is_read_once), TEST_CASE(tasks_leave_room),
-          TEST_CASE(a_task_may_push_to_an_outer_pool))
+          TEST_CASE(a_task_may_push_to_an_outer_pool), TEST_CASE(a_wait_looks_behind_a_push),
+          TEST_CASE(a_wait_for_the_pool_gets_a_lane), TEST_CASE(a_wait_for_an_event_runs_no_children))

@@ -4,6 +4,9 @@
 /// successors without end (chains). The only worker that could help stands in a gate.
 #include <string.h>
 
+#include "../../../core/ws_find.h"
+#include "../../../core/ws_run.h"
+#include "../../../pool/ws_lane.h"
 #include "../../support/ws_test.h"
 
 /// Links after which a chain ends that should have ended long before.
@@ -185,6 +188,73 @@ static void a_chain_of_high_priority_lets_others_have_a_turn(void)
   end();
 }
 
+static ws_group_t above, first;
+static void (*newest)(void *);
+
+static void chain_of_group(void *unused)
+{
+  (void)unused;
+  if (ws_add_relaxed(&scene.links, 1) < LINKS_MAX && !is_told(NULL))
+    push(chain_of_group, ws_group_tag(&scene.group), scene.chain_priority);
+}
+
+/// Two waits put a task aside that belongs to the third. Then a chain of the third one's group begins.
+static void wait_for_what_lies_aside(void *unused)
+{
+  (void)unused;
+  ws_group_init(&first, 1);
+  ws_group_init(&above, 1);
+  ws_group_init(&scene.group, 1);
+  push(test_empty_task, &first, scene.chain_priority);
+  push(test_empty_task, &above, scene.chain_priority);
+  push(tell, &scene.group, scene.chain_priority);
+  ws_group_wait(&above, scene.pool);
+  ws_group_wait(&first, scene.pool);
+  push(newest, ws_group_tag(&scene.group), scene.chain_priority);
+  ws_group_wait(&scene.group, scene.pool);
+}
+
+static void a_chain_lets_what_lies_aside_have_a_turn(void)
+{
+  for (uint32_t priority = WS_PRIORITY_NORMAL; priority <= WS_PRIORITY_HIGH; priority++) {
+    begin(1);
+    scene.chain_priority = (ws_priority_t)priority;
+    newest = chain_of_group;
+    CU_ASSERT(links_of_worker(wait_for_what_lies_aside) <= 8 * TURN_EVERY);
+    end();
+  }
+}
+
+/// A lane that is made when the pool runs: pool_wait() has rounds there, too.
+static void a_chain_in_a_new_lane_lets_others_have_a_turn(void)
+{
+  memset(&scene, 0, sizeof scene);
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = 0;
+  settings.queue_capacity = 16;
+  scene.pool = test_create(&settings);
+  test_gate_init(&scene.gate);
+  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
+  for (uint32_t i = 0; i < 1000 && !ws_here_known(scene.pool).queue; i++)
+    test_push(scene.pool, test_empty_task, NULL, NULL);
+  CU_ASSERT_PTR_NOT_NULL(ws_here_known(scene.pool).queue);
+  test_push(scene.pool, tell, NULL, NULL);
+  test_push(scene.pool, link, NULL, NULL);
+  test_push(scene.pool, test_empty_task, NULL, NULL);
+  for (uint32_t i = 0; i < LINKS_MAX && !is_told(NULL); i++) { // the worker stands: a wait would not end
+    ws_task_t task;
+    const ws_here_t here = ws_here_known(scene.pool);
+    if (ws_find(scene.pool, here, &task))
+      ws_run_whole(scene.pool, here.queue, &task);
+  }
+  CU_ASSERT_TRUE(is_told(NULL));
+  CU_ASSERT(ws_load_relaxed(&scene.links_until_told) <= 8 * TURN_EVERY);
+  test_gate_let(&scene.gate, 1);
+  ws_pool_wait(scene.pool);
+  end();
+}
+
 /// A wait in a wait: the inner one must not keep from the outer one what that may need.
 static ws_group_t inner;
 
@@ -267,5 +337,7 @@ TEST_MAIN("turn", TEST_CASE(a_chain_lets_a_buried_task_have_a_turn),
           TEST_CASE(a_chain_lets_a_task_below_it_have_a_turn),
           TEST_CASE(a_chain_lets_a_deeply_buried_task_have_a_turn),
           TEST_CASE(a_chain_of_high_priority_lets_others_have_a_turn),
+          TEST_CASE(a_chain_lets_what_lies_aside_have_a_turn),
+          TEST_CASE(a_chain_in_a_new_lane_lets_others_have_a_turn),
           TEST_CASE(an_inner_wait_leaves_the_outer_ones_tasks),
           TEST_CASE(a_chain_lets_tasks_of_the_group_elsewhere_have_a_turn))

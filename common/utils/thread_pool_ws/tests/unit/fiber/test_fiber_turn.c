@@ -250,12 +250,12 @@ static void fibers_yield_without_memory(void)
   }
 }
 
-static void push_until_full(void *pushed_arg)
+static void push_until_full(void *unused)
 {
-  uint32_t *pushed = pushed_arg;
+  (void)unused;
   ws_store_release(&no_memory, 1);
-  while (*pushed < 1000 && ws_fiber_push(scene.pool, do_nothing, NULL, NULL, NULL) == 0)
-    ++*pushed;
+  for (uint32_t i = 0; i < 1000 && ws_fiber_push(scene.pool, do_nothing, NULL, NULL, NULL) == 0; i++)
+    ;
   note(ws_fiber_push(scene.pool, do_nothing, NULL, NULL, NULL) == -ENOMEM);
   ws_store_release(&no_memory, 0);
 }
@@ -275,9 +275,7 @@ static void a_push_to_a_full_queue_fails_without_memory(void)
   for (uint32_t i = 0; i < CROWD; i++)
     push_fiber(make_stacks, NULL, NULL);
   ws_pool_wait(scene.pool);
-  ws_store_release(&no_memory, 1);
-  uint32_t pushed = 0;
-  test_push(scene.pool, push_until_full, &pushed, NULL);
+  run_on_worker(push_until_full);
   ws_pool_wait(scene.pool);
   CU_ASSERT_EQUAL(test_stats(scene.pool).workers, 1);
   scene_end();
