@@ -2,61 +2,15 @@
 /// @file test_laneless.c
 /// A wait of a thread that has no lane in the pool runs its group's tasks from the queue that such threads
 /// share, and nothing else. The workers stand in a gate, or wait themselves: no other thread can run them.
-/// Each case runs in a child process, whose deadline ends a wait that does not end.
 #include "../../../core/ws_laneless.h"
-
-#include <stdlib.h>
 
 #include "../../../core/ws_run.h"
 #include "../../../pool/ws_lane.h"
-#include "../../support/ws_test.h"
+#include "laneless_scene.h"
 
-enum { FAILED = 1 };
-
-static ws_pool_t *pool, *other_pool;
-static test_gate_t gate;
-static ws_group_t group, unrelated;
-static pthread_t waiter;
-static ws_au64_t own_runs, strangers_in_wait, strangers;
-
-static ws_settings_t without_lanes(void)
-{
-  ws_settings_t settings = test_settings(1);
-  settings.queue_capacity = 128;
-  settings.lanes = 0;
-  settings.full = WS_FULL_FAIL; // a thread without a lane does not get one
-  return settings;
-}
-
-static void begin(const ws_settings_t *settings)
-{
-  pool = test_create(settings);
-  test_gate_init(&gate);
-  waiter = pthread_self();
-}
-
-static void hold(void)
-{
-  test_push(pool, test_gate_task, &gate, NULL);
-  if (!test_gate_await(&gate, 1))
-    abort();
-}
-
-/// @return FAILED unless all is well. Lets the worker go.
-static int end(bool good)
-{
-  test_gate_let(&gate, 1);
-  good &= ws_pool_wait(pool) == 0 && ws_load_relaxed(&test_refused) == 0;
-  test_destroy(pool);
-  test_gate_destroy(&gate);
-  return good ? 0 : FAILED;
-}
-
-static void own_task(void *unused)
-{
-  (void)unused;
-  ws_add_relaxed(&own_runs, (uint64_t)(pthread_equal(pthread_self(), waiter) != 0));
-}
+static ws_pool_t *other_pool;
+static ws_group_t unrelated;
+static ws_au64_t strangers_in_wait, strangers;
 
 static void strangers_task(void *unused)
 {
@@ -267,181 +221,6 @@ static int leaves_room(void *unused)
   return end(test_value(&own_runs) == 200);
 }
 
-static void in_child(int (*play)(void *))
-{
-  CU_ASSERT_EQUAL(test_in_child(play, NULL), 0);
-}
-
-static ws_group_t inner_group;
-static ws_au32_t answer; ///< of the push from the inner task; not an error number = there was none
-
-static void *drain_pool(void *unused)
-{
-  ws_pool_stop(pool, WS_STOP_DRAIN);
-  return unused;
-}
-
-static bool is_draining(void *unused)
-{
-  (void)unused;
-  return ws_load_acquire(&pool->state) != WS_RUNNING;
-}
-
-/// Runs inside a task of the first pool, on the same thread, which has no lane in either.
-static void push_to_outer_pool(void *unused)
-{
-  (void)unused;
-  if (test_until(is_draining, NULL))
-    ws_store_relaxed(&answer, (uint32_t)-ws_pool_push(pool, (ws_task_t){.func = own_task}));
-}
-
-static void wait_for_inner_pool(void *unused)
-{
-  (void)unused;
-  ws_group_init(&inner_group, 1);
-  test_push(other_pool, push_to_outer_pool, NULL, &inner_group);
-  ws_group_wait(&inner_group, other_pool);
-}
-
-/// A pool that stops takes what its tasks push, also from inside a task of another pool.
-static int pushes_to_an_outer_pool(void *unused)
-{
-  const ws_settings_t settings = without_lanes();
-  begin(&settings);
-  ws_pool_t *const first = pool;
-  pool = other_pool = test_create(&settings);
-  hold(); // the worker of the other pool
-  pool = first;
-  test_gate_t outer_gate;
-  test_gate_init(&outer_gate);
-  test_push(pool, test_gate_task, &outer_gate, NULL);
-  bool good = test_gate_await(&outer_gate, 1);
-  ws_store_relaxed(&answer, UINT32_MAX);
-  ws_group_init(&group, 1);
-  test_push(pool, wait_for_inner_pool, NULL, &group);
-  test_threads_t threads = {0};
-  test_spawn(&threads, drain_pool, unused);
-  ws_group_wait(&group, pool);
-  test_gate_let(&outer_gate, 1);
-  test_join(&threads);
-  good &= ws_load_relaxed(&answer) == 0 && test_value(&own_runs) <= 1;
-  test_destroy(pool);
-  test_gate_destroy(&outer_gate);
-  pool = other_pool;
-  return end(good);
-}
-
-/// Another thread has claimed a cell of the shared queue and not filled it: the waiter's task lies behind it.
-static int waits_behind_a_push(void *unused)
-{
-  (void)unused;
-  const ws_settings_t settings = without_lanes();
-  begin(&settings);
-  hold();
-  uint64_t index = 0;
-  ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
-  ws_group_init(&group, 1);
-  test_push(pool, own_task, NULL, &group);
-  ws_group_wait(&group, pool);
-  const ws_task_t late = {.func = test_empty_task};
-  ws_count_pushed(pool, NULL, 1);
-  ws_shared_publish(cell, index, &late);
-  return end(test_value(&own_runs) == 1);
-}
-
-static void let_worker(void *unused)
-{
-  (void)unused;
-  test_gate_let(&gate, 1);
-}
-
-static void push_to_new_lane(void *unused)
-{
-  (void)unused;
-  if (ws_pool_push(pool, (ws_task_t){.func = let_worker, .priority = WS_PRIORITY_HIGH}) != 0)
-    ws_add_relaxed(&test_refused, 1);
-}
-
-/// A task that ws_pool_wait() runs gets its thread a lane, and pushes there what the worker stands for.
-static int pool_wait_gets_a_lane(void *unused)
-{
-  (void)unused;
-  ws_settings_t settings = without_lanes();
-  settings.full = WS_FULL_GROW;
-  begin(&settings);
-  hold();
-  test_push(pool, push_to_new_lane, NULL, NULL);
-  ws_pool_wait(pool);
-  return end(true);
-}
-
-static ws_au32_t children_in_wait, looks;
-
-static void note_child(void *unused)
-{
-  (void)unused;
-  if (pthread_equal(pthread_self(), waiter))
-    ws_add_relaxed(&children_in_wait, 1);
-}
-
-static void push_child(void *unused)
-{
-  (void)unused;
-  test_push(pool, note_child, NULL, NULL);
-}
-
-static bool has_looked_often(void *unused)
-{
-  (void)unused;
-  return ws_add_relaxed(&looks, 1) > 100;
-}
-
-static void sleep_short(void *unused)
-{
-  (void)unused;
-  test_sleep_ms(1);
-}
-
-/// A task of the event lies in the shared queue; the thread has a lane by now. What the task pushes is not the
-/// wait's.
-static int awaits_without_children(void *unused)
-{
-  (void)unused;
-  ws_settings_t settings = without_lanes();
-  settings.full = WS_FULL_GROW;
-  settings.queue_capacity = 16;
-  begin(&settings);
-  hold();
-  if (ws_pool_push(pool, (ws_task_t){.func = push_child, .group = ws_group_tag(&gate)}) != 0)
-    return FAILED;
-  for (uint32_t i = 0; i < 1000 && !ws_here_known(pool).queue; i++)
-    test_push(pool, test_empty_task, NULL, NULL);
-  const ws_event_t event = {has_looked_often, sleep_short, NULL};
-  ws_pool_await(pool, ws_group_tag(&gate), &event);
-  const bool good = ws_load_relaxed(&children_in_wait) == 0;
-  return end(good);
-}
-
-static void a_wait_looks_behind_a_push(void)
-{
-  in_child(waits_behind_a_push);
-}
-
-static void a_wait_for_the_pool_gets_a_lane(void)
-{
-  in_child(pool_wait_gets_a_lane);
-}
-
-static void a_wait_for_an_event_runs_no_children(void)
-{
-  in_child(awaits_without_children);
-}
-
-static void a_task_may_push_to_an_outer_pool(void)
-{
-  in_child(pushes_to_an_outer_pool);
-}
-
 static void a_wait_runs_its_own_tasks_only(void)
 {
   in_child(runs_its_own_only);
@@ -485,6 +264,4 @@ static void tasks_leave_room(void)
 TEST_MAIN("laneless", TEST_CASE(a_wait_runs_its_own_tasks_only), TEST_CASE(waits_across_pools_end),
           TEST_CASE(a_wait_finds_what_was_pushed_without_a_lane), TEST_CASE(a_wait_goes_on_with_a_lane),
           TEST_CASE(a_wait_outlives_the_end_of_its_thread), TEST_CASE(a_wait_for_the_pool_helps),
-          TEST_CASE(each_task_is_read_once), TEST_CASE(tasks_leave_room),
-          TEST_CASE(a_task_may_push_to_an_outer_pool), TEST_CASE(a_wait_looks_behind_a_push),
-          TEST_CASE(a_wait_for_the_pool_gets_a_lane), TEST_CASE(a_wait_for_an_event_runs_no_children))
+          TEST_CASE(each_task_is_read_once), TEST_CASE(tasks_leave_room))
