@@ -241,22 +241,23 @@ static void help(ws_frame_t *frame)
   ws_note_idle(frame->pool); // a worker does so when it is out of work
 }
 
-static void wait_in_lane(struct ws_pool_s *pool, const goal_t *goal);
-
 /// The thread has no lane in the pool: help with tasks in the shared queue, sleep.
 static void help_without_lane(ws_frame_t *frame)
 {
-  join_t *join = (join_t *)frame;
+  const join_t *join = (join_t *)frame;
   while (!is_reached(join->goal)) {
-    if (ws_here_known(frame->pool).queue) // it has got one in a task, and its tasks may lie there
-      wait_in_lane(frame->pool, join->goal);
-    else if (!help_shared(join))
+    frame->here = ws_here_known(frame->pool);
+    if (frame->here.queue) { // it has got a lane in a task, and its tasks may lie there
+      frame->body = help;
+      help(frame);
+    } else if (!help_shared((join_t *)frame)) {
       sleep_on(join->goal);
+    }
   }
 }
 
-/// Help, spin, sleep: see ws_group.h.
-static inline void wait_in(struct ws_pool_s *pool, const goal_t *goal)
+/// Help, spin, sleep: see ws_group.h. Inline: a nested join is so short that the call would count.
+__attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 {
   if (!pool || pool->workers == 0) {
     while (!is_reached(goal))
@@ -272,11 +273,6 @@ static inline void wait_in(struct ws_pool_s *pool, const goal_t *goal)
                             .settle = settle, // without a lane each task has its own frame
                             .goes_on = goal->group != NULL};
   ws_survive(&join.frame);
-}
-
-WS_SELDOM static void wait_in_lane(struct ws_pool_s *pool, const goal_t *goal)
-{
-  wait_in(pool, goal);
 }
 
 /// A fiber parks instead. The thread may be another one afterwards: its own state is read anew.
