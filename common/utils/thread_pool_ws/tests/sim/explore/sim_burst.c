@@ -247,10 +247,7 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
 static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
 {
   static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
-  sim_frame_t frame = {.in = in[end],
-                       .goal = goal ? goal->id : 0,
-                       .group = goal && end <= SIM_END_TAG ? &goal->group : NULL,
-                       .outer = *sim_stack()};
+  sim_frame_t frame = {.in = in[end], .goal = goal ? goal->id : 0, .outer = *sim_stack()};
   *sim_stack() = &frame;
   sim_task_before_call();
   if (end == SIM_END_GROUP || end == SIM_END_TAG)

@@ -17,7 +17,6 @@ struct sim_frame_s {
   sim_record_t *record; ///< the task
   bool whole;           ///< the task has come to the end of its code
   uint32_t goal;        ///< waited for
-  const ws_group_t *group; ///< of that goal; NULL = it is no group
   sim_frame_t *outer;
 };
 
