@@ -99,52 +99,12 @@ static bool help_below(join_t *join)
   return true;
 }
 
-/// The end of a round: each other time a task has its turn that the wait would come to only if its own queue
-/// were empty. @return whether it has run one
-WS_SELDOM static bool give_turn_below(join_t *join)
-{
-  ws_queue_t *queue = join->frame.here.queue;
-  if (++queue->looks % 2 == 0)
-    return false;
-  ws_round_begin(queue); // before the task, which may not return
-  complete_units(join); // the task may wait for the group
-  return help_below(join);
-}
-
 /// A task has run in a wait for an event: tasks that it pushed need not lead to the event.
 static void renew_mark(const join_t *join)
 {
   ws_queue_t *queue = join->frame.here.queue;
   if (!join->goal->group && queue)
     begin_mark(queue, queue->mark);
-}
-
-/// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
-static bool run_own(join_t *join)
-{
-  struct ws_pool_s *pool = join->frame.pool;
-  const ws_here_t here = join->frame.here;
-  const goal_t *goal = join->goal;
-  ws_task_t *task = &join->frame.task;
-  bool ran = false;
-  for (; needs_more(goal, join->units); ran = true) {
-    const bool over = ws_round_search(here.queue);
-    if (over && give_turn_below(join))
-      continue;
-    if (!(over && ws_find_turn(pool, here, goal->tag, task)) && !ws_find_own(pool, here, goal->tag, task))
-      break;
-    if (goal->group && task->group == goal->group) {
-      ws_run(pool, here.queue, task);
-      join->units++;
-      continue;
-    }
-    complete_units(join); // a task pushed by a task of the group may wait for the group
-    ws_run(pool, here.queue, task);
-    finish_other(join);
-    renew_mark(join);
-  }
-  count(join);
-  return ran;
 }
 
 /// A task of this wait has ended its thread. It may have been the pool's last.
@@ -189,6 +149,46 @@ static bool help_shared(join_t *join)
     ws_run_late(pool, here, &frame->task);
   renew_mark(join);
   return true;
+}
+
+/// The end of a round: each other time a task has its turn that the wait would come to only if its own queue
+/// were empty. @return whether it has run one
+WS_SELDOM static bool give_turn_elsewhere(join_t *join)
+{
+  ws_queue_t *queue = join->frame.here.queue;
+  if (++queue->looks % 2 == 0)
+    return false;
+  ws_round_begin(queue); // before the task, which may not return
+  complete_units(join); // the task may wait for the group
+  return help_handed(join) || help_below(join) || help_shared(join);
+}
+
+/// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
+static bool run_own(join_t *join)
+{
+  struct ws_pool_s *pool = join->frame.pool;
+  const ws_here_t here = join->frame.here;
+  const goal_t *goal = join->goal;
+  ws_task_t *task = &join->frame.task;
+  bool ran = false;
+  for (; needs_more(goal, join->units); ran = true) {
+    const bool over = ws_round_search(here.queue);
+    if (over && give_turn_elsewhere(join))
+      continue;
+    if (!(over && ws_find_turn(pool, here, goal->tag, task)) && !ws_find_own(pool, here, goal->tag, task))
+      break;
+    if (goal->group && task->group == goal->group) {
+      ws_run(pool, here.queue, task);
+      join->units++;
+      continue;
+    }
+    complete_units(join); // a task pushed by a task of the group may wait for the group
+    ws_run(pool, here.queue, task);
+    finish_other(join);
+    renew_mark(join);
+  }
+  count(join);
+  return ran;
 }
 
 /// Spin until the goal is reached or there is a task to help with. A worker spins no longer than an idle one

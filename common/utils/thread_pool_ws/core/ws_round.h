@@ -7,8 +7,8 @@
 ///   loop of                          at the end of a round goes first
 ///   a worker, or ws_pool_wait()      a task of another queue, or the own oldest (ws_look.h). With priorities
 ///                                    the age of tasks takes the place of rounds (ws_age.h)
-///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that a task of
-///                                    the group has pushed elsewhere (ws_find_below())
+///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that lies
+///                                    elsewhere: handed to a worker, pushed by a task of the group, shared
 ///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_swap.h)
 ///   to fiber
 ///
