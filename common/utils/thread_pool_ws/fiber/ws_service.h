@@ -8,7 +8,7 @@
 ///        time limits of its own fibers waiting. So a service is SCHED_FIFO, one above the highest real-time
 ///        priority of those that have waited for it, 99 at most. As long as there is none, it is SCHED_OTHER.
 ///        It never has its creator's class. A wait for a higher pool raises it; nothing lowers it again.
-/// Who    For a fiber, the priority of its pool counts: the highest of its workers. Any other caller counts
+/// Source For a fiber, the priority of its pool counts: the highest of its workers. Any other caller counts
 ///        with its own.
 /// Rights Where the system refuses the priority above, the service takes an equal one; where it refuses that,
 ///        too, the service stays as it is. One warning for each service.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_ride.h
-/// Tasks that stand for fibers that yield: as fiber/ws_fiber_run.c, but without stacks. Such a task computes,
+/// Tasks that stand for fibers that yield: as fiber/ws_fiber_run.c, but without stacks. The task computes,
 /// and yields until the task that was pushed before it has begun. It never blocks its thread. So each policy
 /// that keeps some task from its turn makes a scenario that does not end.
 #ifndef SIM_RIDE_H

@@ -4,66 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../../include/ws_key.h"
-#include "../../support/ws_test.h"
-
-enum { TASKS = 10 };
-
-static ws_pool_t *pool;
-static test_gate_t gate;
-static ws_key_t key;
-static ws_au64_t runs, cancels;
-static ws_keyed_t tasks[TASKS];
-
-static void begin(uint32_t workers, ws_full_t full)
-{
-  ws_settings_t settings = test_settings(workers);
-  settings.spin = WS_SPIN_OFF;
-  settings.full = full;
-  pool = test_create(&settings);
-  test_gate_init(&gate);
-  ws_key_init(&key);
-  ws_store_relaxed(&runs, 0);
-  ws_store_relaxed(&cancels, 0);
-}
-
-static void end(void)
-{
-  test_destroy(pool);
-  test_gate_destroy(&gate);
-}
-
-static void hold(void)
-{
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-}
-
-/// Push @p count of the tasks.
-static void push(ws_key_t *with, uint32_t count, ws_group_t *group)
-{
-  for (uint32_t i = 0; i < count; i++) {
-    tasks[i] = (ws_keyed_t){.key = with,
-                            .func = test_count_task,
-                            .on_cancel = test_count_task,
-                            .arg = &runs,
-                            .group = group,
-                            .priority = (ws_priority_t)(i % 3)};
-    CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &tasks[i]), 0);
-  }
-}
-
-static void count_cancel(void *unused)
-{
-  (void)unused;
-  test_count_task(&cancels);
-}
-
-static void tell_apart(void)
-{
-  for (uint32_t i = 0; i < TASKS; i++)
-    tasks[i].on_cancel = count_cancel;
-}
+#include "key_scene.h"
 
 static void queued_tasks_are_skipped(void)
 {

@@ -192,8 +192,8 @@ static void run_scene(void (*func)(void *), uint32_t units)
   test_destroy(scene.pool);
 }
 
-/// A worker moves each unrelated task once, however many tasks of its group lie below it. What it has moved
-/// keeps its priority.
+/// A worker moves each unrelated task once, however many tasks of its group lie below it. The moved tasks
+/// keep their priority.
 static void a_worker_moves_each_task_once(void)
 {
   run_scene(wait_under_many, MANY);
