@@ -37,8 +37,8 @@ static inline unsigned ws_oai_first(const ws_oai_bool_t *set, unsigned count)
 }
 
 /// A phase that lasts until the block is left.
-#define WS_OAI_SCOPE(phase, frame, slot, id)                                  \
-  __attribute__((cleanup(ws_oai_scope_end), unused)) const int ws_oai_scope = \
+#define WS_OAI_SCOPE(phase, frame, slot, id)                                                                 \
+  __attribute__((cleanup(ws_oai_scope_end), unused)) const int ws_oai_scope =                                \
       ws_oai_scope_begin(phase, frame, slot, id)
 
 /// Symbol processing of one user's PUSCH.
@@ -49,7 +49,7 @@ static inline unsigned ws_oai_first(const ws_oai_bool_t *set, unsigned count)
 /// ULSCH decoding: of one user until the slot's results are in; or of all users that @p chosen flags.
 #define WS_OAI_DECODING_BEGIN(frame, slot, id) ws_oai_phase_begin(WS_OAI_DECODING, frame, slot, id)
 #define WS_OAI_DECODING_END() ws_oai_phase_end(WS_OAI_DECODING)
-#define WS_OAI_DECODING_SCOPE(frame, slot, chosen, count) \
+#define WS_OAI_DECODING_SCOPE(frame, slot, chosen, count)                                                    \
   WS_OAI_SCOPE(WS_OAI_DECODING, frame, slot, ws_oai_first(chosen, count))
 
 /// The samples of a slot are there. Two tasks an antenna follow, of which the pushing thread takes one.

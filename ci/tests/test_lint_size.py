@@ -63,8 +63,8 @@ class TreeBoundsTest(TreeTest):
         self.assert_rules(check(self.tree({name: text}), 9)[0], *expected)
 
     def test_bounds(self) -> None:
-        self.expect("a.c", "int a;\n" * 400)
-        self.expect("a.c", "int a;\n" * 401, "a.c:401 file")
+        self.expect("a.c", "int a;\n" * 600)
+        self.expect("a.c", "int a;\n" * 601, "a.c:601 file")
         self.expect("a.c", "x" * 110 + "\n" + "x" * 111 + "\n", "a.c:2 columns")
         self.expect("a.c", "void f(void)\n{\n" + "a();\n" * 67 + "}\n")
         self.expect("a.c", "void f(void)\n{\n" + "a();\n" * 68 + "}\n", "a.c:1 function")

@@ -76,8 +76,8 @@ static int make_listener(uint16_t port)
   const struct sockaddr_in address = {
       .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), yes = 1;
-  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-      bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && listen(fd, SOMAXCONN) == 0)
+  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0
+      && bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && listen(fd, SOMAXCONN) == 0)
     return fd;
   fprintf(stderr, "echo: port %u: ", port);
   perror(NULL);
@@ -92,9 +92,9 @@ static void *check(void *address)
   int good = connect(fd, address, sizeof(struct sockaddr_in)) == 0 ? 0 : -MESSAGES;
   for (int i = 0; i < MESSAGES && good == i; i++) {
     snprintf(sent, sizeof sent, "message %d of %p", i, (void *)sent);
-    good += send(fd, sent, sizeof sent, MSG_NOSIGNAL) == sizeof sent &&
-            recv(fd, received, sizeof received, MSG_WAITALL) == sizeof received &&
-            memcmp(sent, received, sizeof sent) == 0;
+    good += send(fd, sent, sizeof sent, MSG_NOSIGNAL) == sizeof sent
+            && recv(fd, received, sizeof received, MSG_WAITALL) == sizeof received
+            && memcmp(sent, received, sizeof sent) == 0;
   }
   close(fd);
   return good == MESSAGES ? NULL : address;

@@ -41,8 +41,7 @@ static void merge_halves(void *merge_arg)
   const half_t *left = &merge->half[0], *right = &merge->half[1];
   size_t l = 0, r = 0;
   for (size_t i = 0; i < left->count + right->count; i++) {
-    const bool from_left =
-        r == right->count || (l < left->count && left->number[l] <= right->number[r]);
+    const bool from_left = r == right->count || (l < left->count && left->number[l] <= right->number[r]);
     merge->sorted[i] = from_left ? left->number[l++] : right->number[r++];
   }
 }

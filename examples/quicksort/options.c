@@ -75,11 +75,11 @@ static void set(options_t *options, const struct option *option)
 options_t options_read(int argc, char **argv)
 {
   static const struct option known[] = {
-      {"count", required_argument, NULL, 'n'},  {"full", no_argument, NULL, 'f'},
+      {"count", required_argument, NULL, 'n'},   {"full", no_argument, NULL, 'f'},
       {"threads", required_argument, NULL, 't'}, {"buffer", required_argument, NULL, 'b'},
-      {"compare", no_argument, NULL, 'c'},      {"rounds", required_argument, NULL, 'r'},
-      {"seed", required_argument, NULL, 's'},   {"json", no_argument, NULL, 'j'},
-      {"help", no_argument, NULL, 'h'},         {0}};
+      {"compare", no_argument, NULL, 'c'},       {"rounds", required_argument, NULL, 'r'},
+      {"seed", required_argument, NULL, 's'},    {"json", no_argument, NULL, 'j'},
+      {"help", no_argument, NULL, 'h'},          {0}};
   options_t options = {COUNT_DEFAULT, default_threads(), BUFFER_DEFAULT, 1, 1, false, false};
   int index, found;
   while ((found = getopt_long(argc, argv, "", known, &index)) != -1) {

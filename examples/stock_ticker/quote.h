@@ -14,9 +14,9 @@ typedef struct {
   char symbol[QUOTE_SYMBOL_MAX + 1];
   uint16_t port;
   uint32_t timeout_ms; ///< for the whole request
-  bool marked;         ///< the pool is told about the waits (ws_blocking_begin)
+  bool marked; ///< the pool is told about the waits (ws_blocking_begin)
 
-  char error[80];      ///< "" = the fields below are valid
+  char error[80]; ///< "" = the fields below are valid
   double cap_millions;
   double price;
   double change_percent;

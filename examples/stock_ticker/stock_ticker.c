@@ -172,14 +172,11 @@ static bool are_symbols(const options_t *options)
 
 static bool parse_options(int argc, char **argv, options_t *options)
 {
-  const struct option known[] = {{"port", required_argument, NULL, 'p'},
-                                 {"threads", required_argument, NULL, 't'},
-                                 {"repeat", required_argument, NULL, 'r'},
-                                 {"timeout-ms", required_argument, NULL, 'm'},
-                                 {"unmarked", no_argument, &options->unmarked, 1},
-                                 {"sweep", no_argument, &options->sweep, 1},
-                                 {"json", no_argument, &options->json, 1},
-                                 {NULL, 0, NULL, 0}};
+  const struct option known[] = {
+      {"port", required_argument, NULL, 'p'},           {"threads", required_argument, NULL, 't'},
+      {"repeat", required_argument, NULL, 'r'},         {"timeout-ms", required_argument, NULL, 'm'},
+      {"unmarked", no_argument, &options->unmarked, 1}, {"sweep", no_argument, &options->sweep, 1},
+      {"json", no_argument, &options->json, 1},         {NULL, 0, NULL, 0}};
   bool good = true;
   for (int option; good && (option = getopt_long(argc, argv, "", known, NULL)) != -1;)
     good = option == 'p'   ? parse("port", optarg, UINT16_MAX, &options->port)
@@ -200,7 +197,10 @@ static bool parse_options(int argc, char **argv, options_t *options)
 
 int main(int argc, char **argv)
 {
-  options_t options = {.threads = 4, .repeat = 1, .timeout_ms = 2000, .symbol = all_symbols,
+  options_t options = {.threads = 4,
+                       .repeat = 1,
+                       .timeout_ms = 2000,
+                       .symbol = all_symbols,
                        .symbols = sizeof all_symbols / sizeof *all_symbols};
   ticker_t ticker = {0};
   if (!parse_options(argc, argv, &options))

@@ -20,10 +20,10 @@ typedef struct {
 /// What a task checks, and its result.
 typedef struct {
   const sudoku_t *board;
-  uint32_t box;    ///< of check_box: 0 .. 8, row by row
+  uint32_t box; ///< of check_box: 0 .. 8, row by row
   uint64_t repeat; ///< times that the task checks it
-  FILE *noise;     ///< check_box prints a line here for each cell; NULL = it prints nothing
-  bool valid;      ///< result
+  FILE *noise; ///< check_box prints a line here for each cell; NULL = it prints nothing
+  bool valid; ///< result
 } part_t;
 
 /// The same board for all parts. Parts 0 and 1 are rows and columns.

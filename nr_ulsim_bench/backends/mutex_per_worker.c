@@ -14,7 +14,7 @@ typedef struct {
   _Alignas(64) pthread_mutex_t lock;
   pthread_cond_t filled;
   task_ring_t ring; ///< under lock
-  bool stop;        ///< under lock
+  bool stop; ///< under lock
   pthread_t thread;
   struct steal_pool_s *pool;
 } queue_t;

@@ -12,7 +12,7 @@ typedef struct {
   pthread_mutex_t lock;
   pthread_cond_t filled;
   task_ring_t ring; ///< under lock
-  bool stop;        ///< under lock
+  bool stop; ///< under lock
   latch_t latch;
   uint32_t workers;
   pthread_t threads[];

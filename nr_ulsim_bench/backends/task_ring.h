@@ -16,8 +16,8 @@
 typedef struct {
   const bench_task_t **tasks;
   uint32_t capacity; ///< 2^k
-  uint32_t head;     ///< next to take; both indices run through and are cut by the mask, so they may wrap
-  uint32_t tail;     ///< next to fill
+  uint32_t head; ///< next to take; both indices run through and are cut by the mask, so they may wrap
+  uint32_t tail; ///< next to fill
 } task_ring_t;
 
 static inline const bench_task_t **task_ring_alloc(uint32_t capacity)

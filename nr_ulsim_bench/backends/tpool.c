@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This project's pool by its interface tpool. The buffer holds all tasks between two waits: a producer that
 // blocks would measure the bound.
-#include "bench_backend.h"
 #include "tpool.h"
+#include "bench_backend.h"
 
 static void *create(const bench_settings_t *settings)
 {

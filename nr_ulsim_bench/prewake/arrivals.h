@@ -21,11 +21,11 @@ typedef struct {
   const question_t *question;
   const char *pattern;
   uint64_t base_ns; ///< CLOCK_MONOTONIC of slot 0
-  double slot_ns;   ///< by this machine's clock
-  uint64_t slot;    ///< the next one; the grid goes on through all modes, so that none begins with a jump
+  double slot_ns; ///< by this machine's clock
+  uint64_t slot; ///< the next one; the grid goes on through all modes, so that none begins with a jump
   uint32_t pattern_slots;
   uint32_t pattern_bursts; ///< U slots in it
-  uint64_t lost_periods;   ///< that went by while the one before was still running
+  uint64_t lost_periods; ///< that went by while the one before was still running
   random_t random;
 } arrivals_t;
 

@@ -75,8 +75,8 @@ static bool find_workers(bench_run_t *bench)
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", entry->d_name);
     FILE *const file = fopen(path, "r");
-    if (file && fgets(name, sizeof name, file) && found < workers &&
-        strncmp(name, WORKER_NAME, strlen(WORKER_NAME)) == 0)
+    if (file && fgets(name, sizeof name, file) && found < workers
+        && strncmp(name, WORKER_NAME, strlen(WORKER_NAME)) == 0)
       bench->tids[found++] = atoi(entry->d_name);
     if (file)
       fclose(file);
@@ -106,8 +106,8 @@ static bool check_workers(bench_run_t *bench)
   const uint32_t workers = bench->question->work.workers;
   const uint32_t realtime = bench->question->work.sched_class == CLASS_OTHER ? 0 : workers;
   ws_pool_stats(bench->pool, &stats, NULL, 0);
-  if (stats.workers == workers && stats.workers_realtime == realtime &&
-      (!bench->question->pin || stats.workers_pinned == workers))
+  if (stats.workers == workers && stats.workers_realtime == realtime
+      && (!bench->question->pin || stats.workers_pinned == workers))
     return true;
   bench->report->length = 0;
   report_text(bench->report, "skipped", "the workers did not get their class or their CPUs");
@@ -120,8 +120,7 @@ bool bench_open(bench_run_t *bench)
   const uint32_t workers = question->work.workers;
   bench->cores = environment_cpus(bench->cpus);
   bench->helpers = workers < bench->cores ? workers : bench->cores - 1;
-  if (!load_plan(bench) || !make_pool(bench) || !check_workers(bench) ||
-      !find_workers(bench))
+  if (!load_plan(bench) || !make_pool(bench) || !check_workers(bench) || !find_workers(bench))
     return false;
   prctl(PR_SET_TIMERSLACK, 1); // the producer's: the jitter is to be the one that was asked for
   if (question->pin && !environment_pin(bench->cpus[0])) {
@@ -148,8 +147,8 @@ bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode)
 {
   // A fixed lead stands for tuning by hand without a view of CPU time: no cap. Its CPU time is in its cost.
   const uint32_t cap = mode->spin == WS_SPIN_FIXED ? 100 : bench->question->cap_percent;
-  if (ws_pool_set_spin(bench->pool, mode->spin, mode->lead_ns) == 0 &&
-      ws_pool_set_spin_cpu_max(bench->pool, cap) == 0)
+  if (ws_pool_set_spin(bench->pool, mode->spin, mode->lead_ns) == 0
+      && ws_pool_set_spin_cpu_max(bench->pool, cap) == 0)
     return true;
   report_error(bench->report, "the pool refuses mode %s", mode->name);
   return false;

@@ -20,13 +20,13 @@ typedef struct {
 
 /// Of one slot. The lags are those of its first burst.
 typedef struct {
-  uint64_t lateness_ns;     ///< see burst.c, summed over the bursts of the slot
-  uint64_t first_lag_ns;    ///< until the first task starts on a worker; none did: the burst's makespan
-  uint64_t last_lag_ns;     ///< until the last of the wanted CPUs has its first task; as above
-  uint64_t worker_lag_ns;   ///< mean over the wanted workers, whatever CPU they run on
+  uint64_t lateness_ns; ///< see burst.c, summed over the bursts of the slot
+  uint64_t first_lag_ns; ///< until the first task starts on a worker; none did: the burst's makespan
+  uint64_t last_lag_ns; ///< until the last of the wanted CPUs has its first task; as above
+  uint64_t worker_lag_ns; ///< mean over the wanted workers, whatever CPU they run on
   uint64_t makespan_ns;
   uint64_t work_ns;
-  uint64_t worker_work_ns;  ///< what of it workers did
+  uint64_t worker_work_ns; ///< what of it workers did
   double bound_ns;
 } slot_times_t;
 
@@ -35,13 +35,13 @@ typedef struct {
   const environment_t *environment;
   report_t *report;
   ws_pool_t *pool;
-  int32_t *tids;    ///< of the workers
-  uint32_t cores;   ///< CPUs that this process may use
+  int32_t *tids; ///< of the workers
+  uint32_t cores; ///< CPUs that this process may use
   int32_t cpus[CPU_SETSIZE]; ///< their numbers
   uint32_t helpers; ///< CPUs beside the producer's that can compute: workers and cores allow no more
   slot_plan_t plan;
   uint32_t next_phase; ///< of the plan
-  timed_task_t *work;  ///< of the tasks of one phase
+  timed_task_t *work; ///< of the tasks of one phase
   uint64_t *starts_ns; ///< room for one for each CPU or worker
   int32_t *starters;
   arrivals_t arrivals;

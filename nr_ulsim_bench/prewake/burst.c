@@ -23,7 +23,7 @@ static void run_timed(void *arg)
 /// What is known of a burst when it is over.
 typedef struct {
   uint32_t tasks;
-  int32_t cpu;      ///< that it was pushed from
+  int32_t cpu; ///< that it was pushed from
   uint64_t work_ns; ///< of all tasks
   uint64_t begin_ns, end_ns;
 } burst_end_t;

@@ -58,8 +58,8 @@ static bool own_group(char *folder, size_t size, bool *v2)
     *v2 = strncmp(line, "0::", 3) == 0;
     found = sscanf(line, *v2 ? "%*u::%400s" : "%*u:%*[^:]:%400s", path) == 1;
     if (found && !*v2)
-      found = sscanf(line, "%*u:%127[^:]", controllers) == 1 &&
-              (strcmp(controllers, "cpu") == 0 || strstr(controllers, "cpu,"));
+      found = sscanf(line, "%*u:%127[^:]", controllers) == 1
+              && (strcmp(controllers, "cpu") == 0 || strstr(controllers, "cpu,"));
   }
   fclose(file);
   snprintf(folder, size, "/sys/fs/cgroup%s%s", *v2 ? "" : "/cpu", strcmp(path, "/") == 0 ? "" : path);
@@ -81,22 +81,22 @@ static bool make_group(environment_t *environment, uint32_t percent, report_t *r
   const uint32_t quota_us = QUOTA_PERIOD_US / 100 * percent;
   snprintf(value, sizeof value, "%u %u", quota_us, QUOTA_PERIOD_US);
   if (v2)
-    return write_text(environment->group, "cpu.max", value) ||
-           skip(report, "%s/cpu.max: %s", environment->group, strerror(errno));
+    return write_text(environment->group, "cpu.max", value)
+           || skip(report, "%s/cpu.max: %s", environment->group, strerror(errno));
   snprintf(value, sizeof value, "%u", QUOTA_PERIOD_US);
   const bool period_set = write_text(environment->group, "cpu.cfs_period_us", value);
   snprintf(value, sizeof value, "%u", quota_us);
-  return (period_set && write_text(environment->group, "cpu.cfs_quota_us", value)) ||
-         skip(report, "%s/cpu.cfs_quota_us: %s", environment->group, strerror(errno));
+  return (period_set && write_text(environment->group, "cpu.cfs_quota_us", value))
+         || skip(report, "%s/cpu.cfs_quota_us: %s", environment->group, strerror(errno));
 }
 
 static bool hold_latency(environment_t *environment, int64_t latency_us, report_t *report)
 {
   const int32_t value = (int32_t)latency_us;
   environment->latency_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
-  return (environment->latency_fd >= 0 &&
-          write(environment->latency_fd, &value, sizeof value) == sizeof value) ||
-         skip(report, "/dev/cpu_dma_latency: %s", strerror(errno));
+  return (environment->latency_fd >= 0
+          && write(environment->latency_fd, &value, sizeof value) == sizeof value)
+         || skip(report, "/dev/cpu_dma_latency: %s", strerror(errno));
 }
 
 bool environment_open(environment_t *environment, const question_t *question, report_t *report)
@@ -126,8 +126,8 @@ void environment_close(environment_t *environment)
 bool environment_set_class(bool realtime, report_t *report)
 {
   const struct sched_param param = {.sched_priority = realtime ? ENVIRONMENT_RT_PRIORITY : 0};
-  return sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, &param) == 0 ||
-         skip(report, "the class of the producer cannot be set: %s", strerror(errno));
+  return sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, &param) == 0
+         || skip(report, "the class of the producer cannot be set: %s", strerror(errno));
 }
 
 uint32_t environment_cpus(int32_t *cpus)
@@ -200,6 +200,6 @@ bool environment_enter(const environment_t *environment, const question_t *quest
     return skip(report, "%s/cgroup.procs: %s", environment->group, strerror(errno));
   if (question->cpus && !restrict_cpus(question->cpus, report))
     return false;
-  return prctl(PR_SET_TIMERSLACK, question->slack_ns) == 0 ||
-         skip(report, "timer slack: %s", strerror(errno));
+  return prctl(PR_SET_TIMERSLACK, question->slack_ns) == 0
+         || skip(report, "timer slack: %s", strerror(errno));
 }

@@ -3,9 +3,9 @@
 
 #include <stdatomic.h>
 
+#include "../../common/utils/thread_pool_ws/os/ws_os.h"
 #include "arrivals.h"
 #include "clock.h"
-#include "../../common/utils/thread_pool_ws/os/ws_os.h"
 #include "ws_pool.h"
 
 /// Who returned sooner did not sleep: a CPU that did not go idle has nothing to wake from.

@@ -8,8 +8,8 @@
 #include "words.h"
 
 /// Leads at which the search for the best one looks. auto and off have more time: their tails are compared.
-#define MODES_DEFAULT                                                                                       \
-  "off,auto,fixed:0,fixed:5,fixed:10,fixed:15,fixed:20,off,auto,fixed:30,fixed:40,fixed:60,fixed:80,"       \
+#define MODES_DEFAULT                                                                                        \
+  "off,auto,fixed:0,fixed:5,fixed:10,fixed:15,fixed:20,off,auto,fixed:30,fixed:40,fixed:60,fixed:80,"        \
   "fixed:120,fixed:160,fixed:200,auto"
 #define LEAD_US_MAX 10000
 /// Of ASK_STEP.
@@ -60,8 +60,8 @@ static bool parse_modes(const char *text, void *target)
   question->mode_count = 0;
   char *rest = NULL;
   for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-    if (question->mode_count == QUESTION_MODES_MAX ||
-        !parse_mode(name, &question->modes[question->mode_count++]))
+    if (question->mode_count == QUESTION_MODES_MAX
+        || !parse_mode(name, &question->modes[question->mode_count++]))
       return false;
   }
   return question->mode_count > 0;
@@ -143,8 +143,8 @@ static const char *explain(const question_t *question)
 {
   if (question->work.burst_count > 0 && question->work.file[0])
     return "request: bursts and file exclude each other";
-  if (question->slot_us == 0 || question->block_ms == 0 || question->spin_price == 0 ||
-      question->work.workers == 0 || question->slack_ns == 0)
+  if (question->slot_us == 0 || question->block_ms == 0 || question->spin_price == 0
+      || question->work.workers == 0 || question->slack_ns == 0)
     return "request: slot_us, block_ms, spin_price, workers and slack_ns must be at least 1";
   return NULL;
 }

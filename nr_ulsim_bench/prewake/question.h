@@ -26,26 +26,26 @@ typedef struct {
   spin_mode_t modes[QUESTION_MODES_MAX]; ///< one that stands here twice gets twice the time
   uint32_t mode_count;
   uint32_t cap_percent; ///< spin_cpu_max_percent of all but the fixed leads
-  uint32_t spin_price;  ///< of the pool
+  uint32_t spin_price; ///< of the pool
 
   uint64_t slot_us;
   char pattern[QUESTION_PATTERN_CHARS]; ///< a character a slot: U = a burst may come, D = none
   char next_pattern[QUESTION_PATTERN_CHARS]; ///< ASK_STEP: the one that follows
-  uint32_t occupancy_percent;           ///< of the U slots that have one
-  uint64_t jitter_us;                   ///< arrivals lie within that, before or after, of the slot's begin
-  int32_t drift_ppm;                    ///< the radio's clock against this machine's
+  uint32_t occupancy_percent; ///< of the U slots that have one
+  uint64_t jitter_us; ///< arrivals lie within that, before or after, of the slot's begin
+  int32_t drift_ppm; ///< the radio's clock against this machine's
   uint64_t seed;
 
-  uint64_t warm_ms;    ///< in mode auto, before the measurement
+  uint64_t warm_ms; ///< in mode auto, before the measurement
   uint64_t measure_ms; ///< all modes together
-  uint64_t block_ms;   ///< counted time of a mode before it is another's turn
+  uint64_t block_ms; ///< counted time of a mode before it is another's turn
 
-  uint64_t slack_ns;       ///< timer slack of the workers
-  int64_t dma_latency_us;  ///< held in /dev/cpu_dma_latency; -1 = not
-  uint32_t quota_percent;  ///< of one CPU, by a control group; 0 = none
-  uint32_t cpus;           ///< use these many; 0 = all
-  uint32_t pin;            ///< 1 = the producer on the first CPU, workers on the others
-  uint64_t inject_us;      ///< each wake of a worker takes that much longer
+  uint64_t slack_ns; ///< timer slack of the workers
+  int64_t dma_latency_us; ///< held in /dev/cpu_dma_latency; -1 = not
+  uint32_t quota_percent; ///< of one CPU, by a control group; 0 = none
+  uint32_t cpus; ///< use these many; 0 = all
+  uint32_t pin; ///< 1 = the producer on the first CPU, workers on the others
+  uint64_t inject_us; ///< each wake of a worker takes that much longer
   uint32_t bimodal_percent; ///< of the wakes take four times inject_us longer
 } question_t;
 

@@ -21,10 +21,10 @@ typedef struct {
 } bench_task_t;
 
 typedef struct {
-  uint32_t workers;    ///< threads beside the producer
-  bool hot;            ///< workers shall not sleep, where the pool offers that
+  uint32_t workers; ///< threads beside the producer
+  bool hot; ///< workers shall not sleep, where the pool offers that
   int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
-  uint32_t tasks_max;  ///< most tasks pushed between two waits
+  uint32_t tasks_max; ///< most tasks pushed between two waits
 } bench_settings_t;
 
 /// What a burst of a slot is to a gNB.
@@ -33,8 +33,8 @@ typedef enum { BENCH_PHASE_NONE, BENCH_SYMBOL_PROCESSING, BENCH_ULSCH_DECODING }
 typedef struct {
   const char *version;
   bool waiter_helps; ///< wait() runs tasks
-  bool has_workers;  ///< false = everything runs in the producer
-  bool sets_class;   ///< gives its workers their class itself; else they inherit it from the creating thread
+  bool has_workers; ///< false = everything runs in the producer
+  bool sets_class; ///< gives its workers their class itself; else they inherit it from the creating thread
 
   /// @return the pool; NULL = it cannot be had
   void *(*create)(const bench_settings_t *settings);

@@ -11,8 +11,8 @@
 
 typedef struct {
   int fd[COUNTERS]; ///< -1 = this counter cannot be had
-  int error;        ///< why the CPU's own counters cannot be had; 0 = they can
-  bool user_only;   ///< the kernel's instructions and cycles are not allowed to be counted
+  int error; ///< why the CPU's own counters cannot be had; 0 = they can
+  bool user_only; ///< the kernel's instructions and cycles are not allowed to be counted
 } counters_t;
 
 /// @brief Open the counters, stopped. Threads that the calling thread creates later are counted, too; those

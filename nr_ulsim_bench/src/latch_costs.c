@@ -86,8 +86,9 @@ void costs_measure(report_t *report, const cost_request_t *request)
     report_error(report, "the switches failed");
   else if (ping->hand_over && !report_ns(report, "hand_over_ns", ping->hand_over(tenth)))
     report_error(report, "the mutex was not passed on, or there was not enough memory");
-  else if (ping->spawn && (!report_ns(report, "spawn_ns", ping->spawn(tenth, 1)) ||
-                           !report_ns(report, "spawn_many_ns", ping->spawn(tenth, AT_ONCE))))
+  else if (ping->spawn
+           && (!report_ns(report, "spawn_ns", ping->spawn(tenth, 1))
+               || !report_ns(report, "spawn_many_ns", ping->spawn(tenth, AT_ONCE))))
     report_error(report, "a fiber could not be started");
   else if (ping->sleep && !measure_sleep(report, ping, request))
     report_error(report, "the fibers that sleep could not be started");

@@ -10,8 +10,8 @@ typedef enum { COST_WS, COST_JUMP, COST_BOOST } cost_of_t;
 
 typedef struct {
   cost_of_t of;
-  uint32_t count;     ///< of switches; locks and fibers are a tenth of it
-  uint32_t sleepers;  ///< fibers that sleep at once
+  uint32_t count; ///< of switches; locks and fibers are a tenth of it
+  uint32_t sleepers; ///< fibers that sleep at once
   uint32_t spread_ms; ///< their deadlines lie so far apart
 } cost_request_t;
 

@@ -23,8 +23,8 @@ typedef struct {
   /// that hold the latch, or that a writer has let in.
   _Atomic uint64_t word;
   ws_mutex_t writers; ///< of the writer
-  ws_sem_t enter;     ///< a unit for each reader that is let in
-  ws_sem_t drained;   ///< a unit when the last reader has left and a writer waits
+  ws_sem_t enter; ///< a unit for each reader that is let in
+  ws_sem_t drained; ///< a unit when the last reader has left and a writer waits
 } latch_t;
 
 void latch_init(latch_t *latch, latch_kind_t kind);

@@ -14,7 +14,7 @@ typedef struct {
   ws_pool_t *pool;
   uint32_t count, at_once;
   ws_mutex_t mutex;
-  const void *last;  ///< fiber that locked last
+  const void *last; ///< fiber that locked last
   uint32_t in_a_row; ///< locks by the fiber that had locked before
   uint64_t begin_ns, end_ns;
   uint32_t begun, failed;

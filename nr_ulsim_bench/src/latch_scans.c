@@ -17,8 +17,8 @@ typedef struct {
   uint64_t asked_ns;
   pthread_t thread;
   _Atomic uint64_t blocks, waits, wait_ns, wrong; ///< written by the present scan only
-  _Atomic uint64_t wait_begin_ns;                 ///< of the wait under way, 0 = none
-  uint64_t blocks_before;                         ///< when times began to be kept
+  _Atomic uint64_t wait_begin_ns; ///< of the wait under way, 0 = none
+  uint64_t blocks_before; ///< when times began to be kept
 } client_t;
 
 struct latch_scans_s {

@@ -9,15 +9,15 @@
 /// How a scan runs.
 typedef enum {
   HOW_THREADS, ///< each client is a thread, pthread_rwlock_t
-  HOW_TASKS,   ///< a scan is a plain task of the pool, pthread_rwlock_t
-  HOW_SAME,    ///< a plain task, with the latch of the fibers, which blocks the worker
-  HOW_FIBERS,  ///< each client is a fiber, which yields when it meets a held latch
-  HOW_HINTS,   ///< a fiber with the table's node as a hint
+  HOW_TASKS, ///< a scan is a plain task of the pool, pthread_rwlock_t
+  HOW_SAME, ///< a plain task, with the latch of the fibers, which blocks the worker
+  HOW_FIBERS, ///< each client is a fiber, which yields when it meets a held latch
+  HOW_HINTS, ///< a fiber with the table's node as a hint
 } latch_how_t;
 
 typedef struct {
   latch_how_t how;
-  uint32_t scans;   ///< clients
+  uint32_t scans; ///< clients
   uint32_t workers; ///< of the pool
 } latch_scanning_t;
 
@@ -31,7 +31,7 @@ latch_scans_t *latch_scans_start(const latch_tables_t *tables, const nodes_t *no
 /// Sums over all clients since their start; wait_ns has the waits under way, too.
 typedef struct {
   uint64_t blocks, waits, wait_ns, wrong; ///< blocks summed up; latches that were held; sums that were wrong
-  uint64_t starved;                       ///< clients that have got no block since times were kept
+  uint64_t starved; ///< clients that have got no block since times were kept
 } latch_scanned_t;
 
 latch_scanned_t latch_scans_read(const latch_scans_t *scans);

@@ -23,7 +23,7 @@ typedef struct {
 } latch_table_t;
 
 typedef struct {
-  latch_table_t *table;   ///< [count]
+  latch_table_t *table; ///< [count]
   uint32_t count, blocks; ///< tables, and blocks of each
   size_t block_bytes;
 } latch_tables_t;

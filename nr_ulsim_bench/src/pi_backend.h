@@ -21,7 +21,7 @@ typedef struct {
 } pi_integral_t;
 
 typedef struct {
-  uint32_t workers;  ///< threads beside the caller, which computes too
+  uint32_t workers; ///< threads beside the caller, which computes too
   uint32_t pin_step; ///< > 0: every so many CPUs of the process's mask get a thread. Needs can_pin
 } pi_settings_t;
 

@@ -32,9 +32,8 @@ double reduce(void *pool, const pi_integral_t *integral)
   const auto piece = [integral](const Range &range, double sum) {
     return sum + integral->sum(integral->intervals, range.begin(), range.end());
   };
-  return static_cast<TbbPool *>(pool)->arena.execute([&] {
-    return tbb::parallel_reduce(Range(0, integral->intervals), 0.0, piece, std::plus<double>());
-  });
+  return static_cast<TbbPool *>(pool)->arena.execute(
+      [&] { return tbb::parallel_reduce(Range(0, integral->intervals), 0.0, piece, std::plus<double>()); });
 }
 
 void destroy(void *pool)

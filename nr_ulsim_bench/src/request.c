@@ -16,8 +16,8 @@ static bool parse_bursts(const char *text, void *target)
     uint32_t tasks;
     double work_us;
     int used;
-    if (sscanf(text, "%ux%lf%n", &tasks, &work_us, &used) != 2 || tasks == 0 || tasks > 100000 ||
-        !(work_us >= 0 && work_us <= 1000000)) // the negation refuses what is no number, too
+    if (sscanf(text, "%ux%lf%n", &tasks, &work_us, &used) != 2 || tasks == 0 || tasks > 100000
+        || !(work_us >= 0 && work_us <= 1000000)) // the negation refuses what is no number, too
       return false;
     request->bursts[request->burst_count++] =
         (burst_t){.tasks = tasks, .work_ns = (uint64_t)(work_us * 1000 + 0.5)};
@@ -43,17 +43,16 @@ static bool parse_env(const char *text, void *target)
   request_t *const request = target;
   if (request->env_count == REQUEST_ENV_MAX || !strchr(text, '='))
     return false;
-  return (size_t)snprintf(request->env[request->env_count++], REQUEST_PATH_CHARS, "%s", text) <
-         REQUEST_PATH_CHARS;
+  return (size_t)snprintf(request->env[request->env_count++], REQUEST_PATH_CHARS, "%s", text)
+         < REQUEST_PATH_CHARS;
 }
 
 _Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) == 4,
                "enumerations are written as 32 bits");
 
 static const word_key_t keys[] = {
-    {"bench",
-     WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "calibrate",
-                 "info")},
+    {"bench", WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle",
+                          "calibrate", "info")},
     {"backend", WORD_TEXT(request_t, backend)},
     {"workers", WORD_NUMBER(request_t, workers, 1024)},
     {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},

@@ -38,23 +38,23 @@ typedef struct {
   uint32_t workers;
   class_t sched_class;
   backend_mode_t mode;
-  uint32_t hogs;  ///< normal processes that compute all the time beside the measurement
+  uint32_t hogs; ///< normal processes that compute all the time beside the measurement
   double limit_s; ///< a measurement that takes longer is killed
   char env[REQUEST_ENV_MAX][REQUEST_PATH_CHARS]; ///< "NAME=value", set before the pool's code is loaded
   uint32_t env_count;
 
   burst_t bursts[REQUEST_BURSTS_MAX]; ///< slot: chained in one slot
   uint32_t burst_count;
-  uint64_t period_us;            ///< slot, replay
-  uint64_t period_ns;            ///< stream: from one task to the next
-  uint32_t slots;                ///< slot, replay, wake: repetitions that count
-  uint32_t start_slots;          ///< slot: the first of the pool's life, reported apart
-  uint32_t warm_slots;           ///< repetitions after these and before those that count
+  uint64_t period_us; ///< slot, replay
+  uint64_t period_ns; ///< stream: from one task to the next
+  uint32_t slots; ///< slot, replay, wake: repetitions that count
+  uint32_t start_slots; ///< slot: the first of the pool's life, reported apart
+  uint32_t warm_slots; ///< repetitions after these and before those that count
   char file[REQUEST_PATH_CHARS]; ///< replay
-  work_t work;                   ///< coliseum
-  uint32_t tasks;                ///< coliseum: pushed; replay: most tasks of a phase in the file
-  uint32_t counters;             ///< coliseum: 1 = read the kernel's counters, which takes time itself
-  uint64_t idle_us;              ///< wake, idle
+  work_t work; ///< coliseum
+  uint32_t tasks; ///< coliseum: pushed; replay: most tasks of a phase in the file
+  uint32_t counters; ///< coliseum: 1 = read the kernel's counters, which takes time itself
+  uint64_t idle_us; ///< wake, idle
 } request_t;
 
 /// @brief Take one word into @p request, a request_t.

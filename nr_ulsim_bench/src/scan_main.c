@@ -159,8 +159,8 @@ static bool make_pool(bench_t *bench)
 static const char *measure(bench_t *bench)
 {
   const request_t *const request = &bench->request;
-  if (!table_make(&bench->table, &bench->nodes, request->bytes, request->block_bytes) ||
-      !triad_make(&bench->triad, &bench->nodes, request->bytes, request->workers + 1))
+  if (!table_make(&bench->table, &bench->nodes, request->bytes, request->block_bytes)
+      || !triad_make(&bench->triad, &bench->nodes, request->bytes, request->workers + 1))
     return "not enough memory";
   if (!make_pool(bench))
     return "the pool could not be created";
@@ -177,9 +177,9 @@ static const char *measure(bench_t *bench)
 static bool makes_sense(const bench_t *bench)
 {
   const request_t *const request = &bench->request;
-  return request->block_bytes >= BLOCK_BYTES_MIN && request->block_bytes % BLOCK_BYTES_MIN == 0 &&
-         request->bytes / request->block_bytes >= 2 * bench->nodes.count && request->scanners > 0 &&
-         request->passes > 0;
+  return request->block_bytes >= BLOCK_BYTES_MIN && request->block_bytes % BLOCK_BYTES_MIN == 0
+         && request->bytes / request->block_bytes >= 2 * bench->nodes.count && request->scanners > 0
+         && request->passes > 0;
 }
 
 int main(int argc, char **argv)

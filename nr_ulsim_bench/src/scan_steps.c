@@ -11,7 +11,7 @@
 typedef struct {
   const table_t *table;
   uint32_t index, scanners; ///< its number, of so many
-  void **block;             ///< in the order in which they are scanned
+  void **block; ///< in the order in which they are scanned
   _Atomic uint64_t sum;
   bool failed;
 } scan_t;

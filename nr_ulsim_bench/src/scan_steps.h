@@ -8,10 +8,10 @@
 #include "ws_pool.h"
 
 typedef enum {
-  STEP_ONE,      ///< one thread, the blocks in the table's order
-  STEP_NODES,    ///< one thread, which moves from node to node and scans the blocks that lie there
+  STEP_ONE, ///< one thread, the blocks in the table's order
+  STEP_NODES, ///< one thread, which moves from node to node and scans the blocks that lie there
   STEP_PARALLEL, ///< ws_scan() without hints
-  STEP_HINTS,    ///< ws_scan()
+  STEP_HINTS, ///< ws_scan()
   STEPS
 } scan_step_t;
 

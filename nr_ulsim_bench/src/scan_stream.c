@@ -40,7 +40,7 @@ static void read_pinned(void *read_arg, uint32_t index)
   const table_t *const table = read->table;
   const uint32_t nodes = table->nodes->count, node = index % nodes;
   const uint32_t readers = (read->threads - node + nodes - 1) / nodes; // threads on this node
-  const uint32_t blocks = (table->count - node + nodes - 1) / nodes;   // blocks on this node
+  const uint32_t blocks = (table->count - node + nodes - 1) / nodes; // blocks on this node
   const uint32_t rank = index / nodes;
   const uint32_t end = (uint32_t)((uint64_t)blocks * (rank + 1) / readers);
   for (uint32_t i = (uint32_t)((uint64_t)blocks * rank / readers); i < end; i++)
@@ -56,8 +56,8 @@ uint64_t stream_read(const table_t *table, uint32_t threads, bool pinned)
   for (uint32_t i = 0; i < threads; i++)
     sum[i].value = 0;
   read_t read = {.table = table, .threads = threads, .sum = sum};
-  const uint64_t taken_ns = together(threads, table->nodes, pinned ? cpu_of : NULL,
-                                     pinned ? read_pinned : read_unpinned, &read);
+  const uint64_t taken_ns =
+      together(threads, table->nodes, pinned ? cpu_of : NULL, pinned ? read_pinned : read_unpinned, &read);
   uint64_t all = 0;
   for (uint32_t i = 0; i < threads; i++)
     all += sum[i].value;
@@ -91,8 +91,8 @@ bool triad_make(triad_t *triad, const nodes_t *nodes, size_t bytes, uint32_t thr
 {
   const uint64_t length = bytes / (3 * sizeof(double));
   *triad = (triad_t){.length = length, .threads = threads, .nodes = nodes};
-  triad->memory = mmap(NULL, 3 * length * sizeof(double), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  triad->memory =
+      mmap(NULL, 3 * length * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (triad->memory == MAP_FAILED) {
     triad->memory = NULL;
     return false;

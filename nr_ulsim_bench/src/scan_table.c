@@ -32,8 +32,7 @@ bool table_make(table_t *table, const nodes_t *nodes, size_t bytes, size_t block
   *table = (table_t){.nodes = nodes, .count = count, .block_bytes = block_bytes};
   table->block = calloc(count, sizeof *table->block);
   table->by_node = calloc(count, sizeof *table->by_node);
-  table->memory =
-      mmap(NULL, count * block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  table->memory = mmap(NULL, count * block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (table->memory == MAP_FAILED)
     table->memory = NULL;
   if (!table->block || !table->by_node || !table->memory)

@@ -10,12 +10,12 @@
 #include "scan_nodes.h"
 
 typedef struct {
-  void **block;         ///< their addresses, in the table's order
-  void **by_node;       ///< those of the first node, then those of the second, ...
-  uint32_t count;       ///< blocks
-  size_t block_bytes;   ///< a multiple of the page
-  uint64_t sum;         ///< of all words, as they were written
-  uint32_t misplaced;   ///< blocks that the kernel finds on another node than they were written on
+  void **block; ///< their addresses, in the table's order
+  void **by_node; ///< those of the first node, then those of the second, ...
+  uint32_t count; ///< blocks
+  size_t block_bytes; ///< a multiple of the page
+  uint64_t sum; ///< of all words, as they were written
+  uint32_t misplaced; ///< blocks that the kernel finds on another node than they were written on
   const nodes_t *nodes;
   char *memory;
 } table_t;

@@ -97,8 +97,8 @@ static bool parse_phase(slot_plan_t *plan, char *text)
 {
   uint64_t slot, serial_ns, count;
   bench_phase_t kind;
-  if (!next_number(&text, UINT32_MAX, &slot) || !next_name(&text, &kind) ||
-      !next_number(&text, DURATION_NS_MAX, &serial_ns) || !next_number(&text, TASKS_MAX, &count))
+  if (!next_number(&text, UINT32_MAX, &slot) || !next_name(&text, &kind)
+      || !next_number(&text, DURATION_NS_MAX, &serial_ns) || !next_number(&text, TASKS_MAX, &count))
     return false;
   add_phase(plan, (phase_t){
                       .slot = (uint32_t)slot,

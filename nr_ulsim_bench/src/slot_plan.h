@@ -11,7 +11,7 @@
 typedef struct {
   uint32_t slot;
   bench_phase_t kind;
-  uint64_t serial_ns;  ///< work of the producer before the burst
+  uint64_t serial_ns; ///< work of the producer before the burst
   uint32_t first_task; ///< index into slot_plan_t.task_ns
   uint32_t task_count;
 } phase_t;

@@ -23,7 +23,7 @@ typedef struct {
 } timed_task_t;
 
 typedef struct {
-  uint64_t push_ns;      ///< all pushes of the slot
+  uint64_t push_ns; ///< all pushes of the slot
   uint64_t start_lag_ns; ///< from the first push to the first task that starts on a worker; 0 = none did
   uint64_t makespan_ns;
   uint64_t burst_ns[BURSTS_SHOWN]; ///< by place in the slot, from the first push to the end of the join
@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
   session_t *session;
   slot_plan_t plan;
-  timed_task_t *work;  ///< of the tasks of one phase
+  timed_task_t *work; ///< of the tasks of one phase
   bench_task_t *tasks; ///< point to work
   uint64_t pushed_tasks;
   uint32_t slots_begun;

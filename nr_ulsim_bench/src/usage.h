@@ -14,7 +14,7 @@ typedef struct {
   double wall_s;
   double cpu_s;
   double user_s, system_s; ///< the kernel's division of cpu_s, to within its clock tick
-  uint64_t ctx_switches;   ///< voluntary and involuntary
+  uint64_t ctx_switches; ///< voluntary and involuntary
   uint64_t involuntary_switches;
 } usage_t;
 

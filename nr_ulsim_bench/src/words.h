@@ -12,8 +12,8 @@
 typedef struct {
   const char *key;
   enum { KEY_U32, KEY_U64, KEY_NAME, KEY_TEXT, KEY_FUNC } kind;
-  size_t offset;            ///< of the field in the target
-  uint64_t max;             ///< of a number; bytes of a text
+  size_t offset; ///< of the field in the target
+  uint64_t max; ///< of a number; bytes of a text
   const char *const *names; ///< values of an enumeration of 32 bits, in its order
   bool (*parse)(const char *text, void *target);
 } word_key_t;

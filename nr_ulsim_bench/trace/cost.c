@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../common/utils/thread_pool_ws/trace/ws_probe.h"
 #include "clock.h"
 #include "report.h"
 #include "words.h"
-#include "../../common/utils/thread_pool_ws/trace/ws_probe.h"
 #include "ws_trace.h"
 
 #ifdef WS_LTTNG

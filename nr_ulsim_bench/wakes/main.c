@@ -21,7 +21,7 @@
 #define GAPS_MAX 16u
 #define SAMPLES_MIN 10u
 #define CPU_NONE UINT32_MAX
-#define LIMIT_S 5.0     // of a series, and
+#define LIMIT_S 5.0 // of a series, and
 #define LIMIT_FACTOR 10 // so many times what it would take if nothing were late
 
 static const char usage[] =
@@ -182,8 +182,8 @@ static void measure_all(const request_t *request)
 {
   for (uint32_t realtime = 0; realtime < 2; realtime++)
     for (int32_t kind = WAKE_FUTEX; kind <= WAKE_LOOK; kind++)
-      if (request->sched_class != (realtime ? CLASS_OTHER : CLASS_FIFO) &&
-          (request->kind == 0 || request->kind == kind + 1))
+      if (request->sched_class != (realtime ? CLASS_OTHER : CLASS_FIFO)
+          && (request->kind == 0 || request->kind == kind + 1))
         measure_kind(request, (wake_kind_t)kind, realtime);
 }
 

@@ -25,7 +25,7 @@
 typedef struct {
   const series_t *series;
   series_result_t *result;
-  _Alignas(64) _Atomic uint32_t word;   ///< number of the wake
+  _Alignas(64) _Atomic uint32_t word; ///< number of the wake
   _Alignas(64) _Atomic uint64_t ran_ns; ///< when the woken thread ran on; 0 = it has not yet
   _Atomic bool gave_up;
 } meeting_t;

@@ -12,16 +12,16 @@
 typedef enum {
   WAKE_FUTEX, ///< asleep in the kernel until another CPU calls
   WAKE_TIMER, ///< asleep until a time of its own
-  WAKE_LOOK,  ///< awake, looks at a word that another CPU writes
+  WAKE_LOOK, ///< awake, looks at a word that another CPU writes
 } wake_kind_t;
 
 typedef struct {
   wake_kind_t kind;
-  uint32_t gap_us;     ///< how long it sleeps, or looks, before each wake
-  uint32_t samples;    ///< at most SERIES_SAMPLES_MAX
-  uint32_t cpu;        ///< of the thread that is woken
+  uint32_t gap_us; ///< how long it sleeps, or looks, before each wake
+  uint32_t samples; ///< at most SERIES_SAMPLES_MAX
+  uint32_t cpu; ///< of the thread that is woken
   uint32_t caller_cpu; ///< of the thread that wakes it; another one
-  uint32_t priority;   ///< of both in SCHED_FIFO; 0 = both in the normal class
+  uint32_t priority; ///< of both in SCHED_FIFO; 0 = both in the normal class
 } series_t;
 
 typedef struct {

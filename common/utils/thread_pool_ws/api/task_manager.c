@@ -64,8 +64,7 @@ void free_task_manager(task_manager_t *man, void (*clean)(void *args))
 
 void async_task_manager(task_manager_t *man, task_t task)
 {
-  const int error =
-      ws_pool_push(live_pool(man, __func__), (ws_task_t){.func = task.func, .arg = task.args});
+  const int error = ws_pool_push(live_pool(man, __func__), (ws_task_t){.func = task.func, .arg = task.args});
   if (__builtin_expect(error < 0, 0))
     ws_misuse(__func__, "%s", error == -EINVAL ? "task.func is NULL" : "free_task_manager() is under way");
 }

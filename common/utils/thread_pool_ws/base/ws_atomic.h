@@ -37,9 +37,9 @@ typedef struct {
 #define ws_or_acq_rel(a, x) __atomic_fetch_or(&(a)->v, (x), __ATOMIC_ACQ_REL)
 #define ws_and_acq_rel(a, x) __atomic_fetch_and(&(a)->v, (x), __ATOMIC_ACQ_REL)
 /// Strong compare-and-swap; @p expected (a pointer) receives the value seen. Failure is relaxed.
-#define ws_cas_acq_rel(a, expected, x) \
+#define ws_cas_acq_rel(a, expected, x)                                                                       \
   __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
-#define ws_cas_seq_cst(a, expected, x) \
+#define ws_cas_seq_cst(a, expected, x)                                                                       \
   __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
 
 #if defined(__SANITIZE_THREAD__)

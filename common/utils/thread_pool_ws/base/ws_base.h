@@ -50,10 +50,10 @@ ws_misuse(const char *call, const char *what, ...)
 }
 
 /// A rule of the public function @p call. The rest as ws_misuse().
-#define WS_REQUIRE(cond, call, ...)  \
-  do {                               \
-    if (WS_UNLIKELY(!(cond)))        \
-      ws_misuse(call, __VA_ARGS__);  \
+#define WS_REQUIRE(cond, call, ...)                                                                          \
+  do {                                                                                                       \
+    if (WS_UNLIKELY(!(cond)))                                                                                \
+      ws_misuse(call, __VA_ARGS__);                                                                          \
   } while (0)
 
 /// The name of a source without its folder, which is the builder's.
@@ -64,12 +64,12 @@ ws_misuse(const char *call, const char *what, ...)
 #endif
 
 /// A broken invariant of the library: say where, and end the process.
-#define WS_ASSERT(cond)                                                                                  \
-  do {                                                                                                   \
-    if (WS_UNLIKELY(!(cond))) {                                                                          \
-      fprintf(stderr, "thread_pool_ws: %s:%d: assertion failed: %s\n", WS_FILE_NAME, __LINE__, #cond);   \
-      abort();                                                                                           \
-    }                                                                                                    \
+#define WS_ASSERT(cond)                                                                                      \
+  do {                                                                                                       \
+    if (WS_UNLIKELY(!(cond))) {                                                                              \
+      fprintf(stderr, "thread_pool_ws: %s:%d: assertion failed: %s\n", WS_FILE_NAME, __LINE__, #cond);       \
+      abort();                                                                                               \
+    }                                                                                                        \
   } while (0)
 
 #endif

@@ -133,7 +133,7 @@ static inline bool find_of_group(struct ws_pool_s *pool, ws_here_t here, const w
     return true;
   if ((int64_t)(ws_queue_end(own) - own->mark->index) > 0 && ws_queue_take(own, task))
     return true;
-    // No task there was pushed since the mark, and none must look so afterwards.
+  // No task there was pushed since the mark, and none must look so afterwards.
   const bool found = ws_dig(pool, here, group, task);
   own->mark->index = ws_queue_end(own);
   return found;

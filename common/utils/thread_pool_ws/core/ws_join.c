@@ -3,9 +3,9 @@
 /// Life of a task, step 7: join. Before: ws_group.c. Help, spin, sleep.
 #include "../pool/ws_group_word.h"
 #include "../pool/ws_inbox.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_helper.h"
@@ -297,7 +297,7 @@ static void wait(struct ws_pool_s *pool, const goal_t *goal)
       return;
     wait_in(pool, goal);
   }
-    // also if the workers were so quick that the wait was over at once: the queue may have grown all the same
+  // also if the workers were so quick that the wait was over at once: the queue may have grown all the same
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
   if (here.queue)
     ws_give_back(pool, here);

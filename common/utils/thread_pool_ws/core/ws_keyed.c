@@ -84,8 +84,8 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
   task->pool = pool;
   enter(task);
   const uint64_t epoch = task->epoch;
-  const ws_task_t queued = {.func = ws_keyed_run, .arg = task, .group = task->group,
-                            .priority = task->priority};
+  const ws_task_t queued = {
+      .func = ws_keyed_run, .arg = task, .group = task->group, .priority = task->priority};
   const int result = ws_pool_push(pool, queued);
   if (result < 0)
     leave(key, epoch, false);

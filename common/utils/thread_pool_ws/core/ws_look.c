@@ -30,8 +30,8 @@ static bool plan_lane(struct ws_pool_s *pool, ws_queue_t *own)
 static bool has_stray(struct ws_pool_s *pool)
 {
   // relaxed: hints; a worker that finds nothing looks again before it sleeps
-  return ws_load_relaxed(&pool->aside_used) || ws_load_relaxed(&pool->starved) > 0 ||
-         ws_shared_visible(&pool->shared);
+  return ws_load_relaxed(&pool->aside_used) || ws_load_relaxed(&pool->starved) > 0
+         || ws_shared_visible(&pool->shared);
 }
 
 /// A worker's queue has two visits. The second finds out whether the worker has taken a task since the first.

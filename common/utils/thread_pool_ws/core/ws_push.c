@@ -7,9 +7,9 @@
 #include <errno.h>
 
 #include "../pool/ws_inbox.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
@@ -44,7 +44,7 @@ static void settle_all(ws_frame_t *frame)
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
 static void settle_late(struct ws_pool_s *pool, ws_here_t here)
 {
-    // no settle: each of the tasks has its own frame
+  // no settle: each of the tasks has its own frame
   ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = settle_all, .goes_on = true});
 }
 

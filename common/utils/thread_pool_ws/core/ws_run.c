@@ -118,7 +118,7 @@ static void call_here(ws_frame_t *frame)
   uint32_t *depth = frame->here.queue ? &frame->here.queue->depth : &no_depth;
   const ws_laneless_t *outer = ws_self()->laneless, inside = {.pool = frame->pool->id, .outer = outer};
   ws_self()->laneless = frame->here.queue ? outer : &inside;
-    // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
+  // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
   frame->helps = ws_helper_begin(frame->pool, frame->here);
   (*depth)++;
   call(frame->pool, &frame->task);

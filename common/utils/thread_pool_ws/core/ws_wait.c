@@ -13,9 +13,9 @@
 #include <limits.h>
 
 #include "../observe/ws_report.h"
+#include "../pool/ws_kind.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_kind.h"
 #include "../pool/ws_queue.h"
 #include "../pool/ws_queues.h"
 #include "../sleep/ws_guard.h"

@@ -38,9 +38,10 @@ static bool is_tag(const ws_group_t *group)
 
 static bool is_valid(const ws_group_t *group, const ws_fiber_options_t *options)
 {
-  return !is_tag(group) && (!options->tag || is_tag(options->tag)) &&
-         options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN &&
-         options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW;
+  return !is_tag(group) && (!options->tag || is_tag(options->tag))
+         && options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN
+         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX
+         && (uint32_t)options->priority <= WS_PRIORITY_LOW;
 }
 
 /// Make a fiber at the top of its stack. @return NULL = there is no memory
@@ -67,8 +68,8 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 {
   static const ws_fiber_options_t by_default = {.stack_bytes = WS_FIBER_STACK_BYTES};
   options = options ? options : &by_default;
-  if (!pool || !func || !is_valid(group, options) || pool->workers == 0 ||
-      pool->settings.full != WS_FULL_GROW)
+  if (!pool || !func || !is_valid(group, options) || pool->workers == 0
+      || pool->settings.full != WS_FULL_GROW)
     return -EINVAL;
   pthread_once(&ws_fiber_process.fiber_once, begin);
   const ws_task_t own = {
@@ -111,8 +112,8 @@ void ws_fiber_stats(ws_fiber_stats_t *stats)
   *stats = (ws_fiber_stats_t){0};
   for (uint32_t i = 0; i < WS_FIBER_COUNTERS; i++) {
     const ws_fiber_counters_t *counters = &ws_fiber_process.counters[i];
-    stats->begun += ws_load_relaxed(&counters->begun);     // relaxed: a statistic
-    stats->ended += ws_load_relaxed(&counters->ended);     // relaxed: as above
+    stats->begun += ws_load_relaxed(&counters->begun); // relaxed: a statistic
+    stats->ended += ws_load_relaxed(&counters->ended); // relaxed: as above
     stats->dropped += ws_load_relaxed(&counters->dropped); // relaxed: as above
   }
   stats->parked = ws_load_relaxed(&ws_fiber_process.parked); // relaxed: as above

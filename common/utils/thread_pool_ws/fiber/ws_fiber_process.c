@@ -39,7 +39,7 @@ static void leave(void *unused)
   if (thread->disarm)
     thread->disarm(thread);
   thread->give_back = thread->disarm = NULL; // a later destructor of this thread may push again, and
-  thread->number = 0;                        // enrolls it anew then
+  thread->number = 0; // enrolls it anew then
 }
 
 /// Half of the mappings that the kernel allows, two for each guard.

@@ -47,35 +47,35 @@ typedef struct {
 /// A thread that runs fibers, one after the other, on top of its own stack. Nested if a task that runs on a
 /// fiber's stack runs tasks itself.
 typedef struct ws_rider_s {
-  ws_fiber_t *fiber;     ///< that runs
+  ws_fiber_t *fiber; ///< that runs
   const ws_task_t *task; ///< of the pool, in which it runs
   const ws_task_t **current; ///< the thread's ws_current_task(): of the fiber while that runs
-  ws_task_t swapped;     ///< that task, when it was taken by ws_swap()
+  ws_task_t swapped; ///< that task, when it was taken by ws_swap()
   struct ws_rider_s *outer;
   struct ws_fiber_thread_s *thread;
-  ws_worker_t *worker;         ///< that the thread is in the fiber's pool; NULL = none
-  int *error;                  ///< the thread's errno
+  ws_worker_t *worker; ///< that the thread is in the fiber's pool; NULL = none
+  int *error; ///< the thread's errno
   ws_exceptions_t *exceptions; ///< the thread's; NULL = the program has no C++ exceptions
-  void *tsan;                  ///< ThreadSanitizer's name of the thread's own stack
-  void *asan_fake;             ///< AddressSanitizer's: fake stack, and place, of the thread's own stack
+  void *tsan; ///< ThreadSanitizer's name of the thread's own stack
+  void *asan_fake; ///< AddressSanitizer's: fake stack, and place, of the thread's own stack
   const void *asan_bottom;
   size_t asan_bytes;
 } ws_rider_t;
 
 /// Lies at the top of its own stack. Only the thread that has the fiber uses it; LOT.md says which that is.
 struct ws_fiber_s {
-  ws_au32_t where;    ///< S WS_FIBER_*; first: a free stack's record lies over the end of this structure
+  ws_au32_t where; ///< S WS_FIBER_*; first: a free stack's record lies over the end of this structure
   fcontext_t context; ///< where it continues; NULL = it has not begun
-  fcontext_t home;    ///< the stack that it was entered from
+  fcontext_t home; ///< the stack that it was entered from
   ws_wants_t wants;
   ws_waiter_t *waiter; ///< WS_WANTS_PARK: its record
   ws_task_t own; ///< I function, argument and group as they were pushed
   struct ws_pool_s *pool;
-  ws_task_t task;             ///< that continues it
+  ws_task_t task; ///< that continues it
   struct ws_cancel_s *cancel; ///< ends its waits; NULL = none
   ws_stack_t stack;
   ws_exceptions_t exceptions; ///< while it does not run
-  int error;                  ///< its errno, while it does not run
+  int error; ///< its errno, while it does not run
   void *tsan;
   void *asan_fake;
   uint32_t valgrind; ///< its number of the stack
@@ -90,18 +90,18 @@ typedef bool (*ws_may_park_t)(void *arg);
 
 /// A wait. The fields in their groups are protected as LOT.md describes.
 struct ws_waiter_s {
-  ws_aptr_t address;                 ///< S
+  ws_aptr_t address; ///< S
   struct ws_waiter_s *next, *before; ///< in its address's queue; next also in a list of removed records
   struct ws_waiter_s **place; ///< links it in its bucket's tree; NULL = it is not the oldest of its queue
   struct ws_waiter_s *child[WS_LOT_CHILDREN]; ///< below it in that tree
   enum { WS_WAITER_OUT, WS_WAITER_IN } where;
   enum { WS_ENDED_NOT, WS_ENDED_WAKE, WS_ENDED_TIME, WS_ENDED_CANCEL, WS_ENDED_NEEDLESS } ended_by;
-  bool fixed;             ///< neither the time limit nor a cancel ends it any more
-  ws_fiber_t *fiber;      ///< I NULL = a thread waits, or the worker that a fiber blocks
+  bool fixed; ///< neither the time limit nor a cancel ends it any more
+  ws_fiber_t *fiber; ///< I NULL = a thread waits, or the worker that a fiber blocks
   struct ws_pool_s *pool; ///< I of a fiber, parked or not: its abort ends the wait; NULL = no abort does
-  ws_au32_t woken;        ///< S futex of the thread: 1 = go on
+  ws_au32_t woken; ///< S futex of the thread: 1 = go on
   ws_may_park_t may_park; ///< I
-  void *arg;              ///< I
+  void *arg; ///< I
   // The alarms'.
   uint64_t deadline_ns; ///< I UINT64_MAX = none
   uint32_t alarm_place; ///< in the heap, from 1; 0 = not in it

@@ -56,7 +56,7 @@ bool ws_lot_enter(ws_waiter_t *waiter)
     append(bucket, waiter);
     if (fiber) {
       ws_store_relaxed(&fiber->where, WS_FIBER_PARKED); // relaxed: for debuggers
-      ws_add_relaxed(&ws_fiber_process.parked, 1);      // relaxed: a statistic
+      ws_add_relaxed(&ws_fiber_process.parked, 1); // relaxed: a statistic
     }
   }
   pthread_mutex_unlock(&bucket->lock);

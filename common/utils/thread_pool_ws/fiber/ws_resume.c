@@ -8,7 +8,7 @@
 #include "ws_fiber_process.h"
 
 #define RESUMER 2u ///< one thread in a resume
-#define STOPS 1u   ///< a stop sleeps on the word
+#define STOPS 1u ///< a stop sleeps on the word
 
 /// A stop waits for the pool's own workers anyway.
 static bool counts(const struct ws_pool_s *pool)
@@ -35,8 +35,8 @@ static void resume_fiber(ws_fiber_t *fiber)
   ws_au32_t *resumers = &pool->resumers; // after the subtraction only an address: the pool may be gone
   ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
   ws_push_again(pool, &task);
-  if (counted &&
-      ws_sub_acq_rel(resumers, RESUMER) == (RESUMER | STOPS)) // [edge RESUMERS acq_rel] after the push
+  if (counted
+      && ws_sub_acq_rel(resumers, RESUMER) == (RESUMER | STOPS)) // [edge RESUMERS acq_rel] after the push
     ws_os_futex_wake(resumers, 1);
 }
 

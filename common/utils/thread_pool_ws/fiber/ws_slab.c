@@ -97,8 +97,8 @@ static bool open_at(char *slot, const ws_slab_t *slab, ws_stack_t *stack)
 {
   const ws_fiber_process_t *process = &ws_fiber_process;
   stack->low = slot + WS_FIBER_GUARD_BYTES;
-  stack->guarded = process->stacks - process->unguarded < process->guards_max &&
-                   ws_os_open_pages(stack->low, ws_stack_bytes(stack));
+  stack->guarded = process->stacks - process->unguarded < process->guards_max
+                   && ws_os_open_pages(stack->low, ws_stack_bytes(stack));
   return stack->guarded || open_without_guard(slot, slab->slot_bytes);
 }
 

@@ -143,6 +143,6 @@ bool ws_stack_put(const ws_stack_t *stack)
 
 bool ws_stack_guards(const ws_stack_t *stack, const void *address)
 {
-  return stack->guarded && (const char *)address < stack->low &&
-         (const char *)address >= stack->low - WS_FIBER_GUARD_BYTES;
+  return stack->guarded && (const char *)address < stack->low
+         && (const char *)address >= stack->low - WS_FIBER_GUARD_BYTES;
 }

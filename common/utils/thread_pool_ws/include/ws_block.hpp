@@ -55,13 +55,13 @@ inline void link(void *payload, void *next) noexcept
 
 inline void *block_make(shelf *home, std::size_t bytes)
 {
-  void *raw = ::operator new(bytes, std::align_val_t{LINE_BYTES});
+  void *raw = ::operator new (bytes, std::align_val_t{LINE_BYTES});
   return ::new (raw) shelf *(home) + 1;
 }
 
 inline void block_free(void *payload) noexcept
 {
-  ::operator delete(static_cast<void *>(&home_of(payload)), std::align_val_t{LINE_BYTES});
+  ::operator delete (static_cast<void *>(&home_of(payload)), std::align_val_t{LINE_BYTES});
 }
 
 inline std::int64_t free_chain(void *payload) noexcept
@@ -183,7 +183,7 @@ void *memory_take(std::size_t count = 1)
   if constexpr (fits_block<T>)
     return block_take(count * sizeof(T));
   else
-    return ::operator new(count * sizeof(T), std::align_val_t{alignof(T)});
+    return ::operator new (count * sizeof(T), std::align_val_t{alignof(T)});
 }
 
 template <typename T>
@@ -192,7 +192,7 @@ void memory_give(void *memory) noexcept
   if constexpr (fits_block<T>)
     block_give(memory);
   else
-    ::operator delete(memory, std::align_val_t{alignof(T)});
+    ::operator delete (memory, std::align_val_t{alignof(T)});
 }
 
 /// Memory that is given back unless it is released.

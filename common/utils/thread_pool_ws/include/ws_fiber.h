@@ -91,7 +91,7 @@ typedef struct {
   /// stack for a signal (AT_MINSIGSTKSZ). A little less is left for the function. Default 128 KiB.
   uint32_t stack_bytes;
   ws_priority_t priority; ///< as of a task, each time that the fiber is queued
-  uint32_t node;          ///< as of a task
+  uint32_t node; ///< as of a task
   /// If the group is NULL: from ws_group_tag(id), a thread that waits for id may run the fiber. Default NULL.
   ws_group_t *tag;
   /// Ends the fiber's waits (ws_sync.h). Must stay valid until the fiber has ended. Default NULL.
@@ -135,13 +135,13 @@ const char *ws_fiber_name(void);
 
 /// Sums over the process since its start, unless noted otherwise.
 typedef struct {
-  uint64_t begun;                ///< fibers whose function was called
-  uint64_t ended;                ///< fibers whose function has returned
-  uint64_t dropped;              ///< fibers that an abort dropped before they began
-  uint64_t parked;               ///< fibers that wait right now
-  uint64_t stacks;               ///< stacks that exist right now; one that is free for a second is unmapped
-  uint64_t stacks_free;          ///< of these, not in use; threads may keep a few more
-  uint64_t stacks_unguarded;     ///< of these, without a guard: too many mappings (vm.max_map_count)
+  uint64_t begun; ///< fibers whose function was called
+  uint64_t ended; ///< fibers whose function has returned
+  uint64_t dropped; ///< fibers that an abort dropped before they began
+  uint64_t parked; ///< fibers that wait right now
+  uint64_t stacks; ///< stacks that exist right now; one that is free for a second is unmapped
+  uint64_t stacks_free; ///< of these, not in use; threads may keep a few more
+  uint64_t stacks_unguarded; ///< of these, without a guard: too many mappings (vm.max_map_count)
   uint64_t stack_bytes_used_max; ///< most memory that one stack has used, in whole pages
 } ws_fiber_stats_t;
 

@@ -98,8 +98,7 @@ class group {
     Body body(*this, detail::hold(std::forward<F>(f)), std::move(token));
     in_.store(pool.native(), std::memory_order_relaxed); // relaxed: see join()
     unit added(units_);
-    const int error =
-        detail::push_body(pool.native(), std::move(body), with, &units_, detail::push_of<F>());
+    const int error = detail::push_body(pool.native(), std::move(body), with, &units_, detail::push_of<F>());
     if (error < 0)
       detail::fail(-error, "ws::group::run");
     added.kept = true;

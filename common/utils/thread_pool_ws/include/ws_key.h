@@ -25,9 +25,9 @@ extern "C" {
 
 /// Opaque by convention. Must live until no task that carries it is queued, and no thread waits for it.
 typedef struct {
-  uint64_t epoch;                      ///< number of cancels
-  ws_group_t queued[WS_KEY_EPOCHS];    ///< [epoch % WS_KEY_EPOCHS] tasks that have not started
-  uint64_t cancelled[WS_KEY_EPOCHS];   ///< [epoch % WS_KEY_EPOCHS] epoch << 32 | its tasks that were skipped
+  uint64_t epoch; ///< number of cancels
+  ws_group_t queued[WS_KEY_EPOCHS]; ///< [epoch % WS_KEY_EPOCHS] tasks that have not started
+  uint64_t cancelled[WS_KEY_EPOCHS]; ///< [epoch % WS_KEY_EPOCHS] epoch << 32 | its tasks that were skipped
 } ws_key_t;
 
 /// A task with a key. It is not copied: it must live until func or on_cancel is called. Both may free it.
@@ -38,7 +38,7 @@ typedef struct {
   /// nothing.
   void (*on_cancel)(void *arg);
   void *arg;
-  ws_group_t *group;      ///< as in ws_task_t; completed also if the task is skipped
+  ws_group_t *group; ///< as in ws_task_t; completed also if the task is skipped
   ws_priority_t priority; ///< as in ws_task_t
   // Set by the push.
   ws_pool_t *pool;

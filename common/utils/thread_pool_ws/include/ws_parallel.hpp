@@ -172,9 +172,8 @@ struct reduction : range_state {
     // ws_reduce() does not use the right half any more
     partial<T> *right = static_cast<partial<T> *>(const_cast<void *>(right_arg));
     if (left->value && right->value && !self->is_over())
-      self->fail_with(attempt([=] {
-        *left->value = self->combine_two(std::move(*left->value), std::move(*right->value));
-      }));
+      self->fail_with(attempt(
+          [=] { *left->value = self->combine_two(std::move(*left->value), std::move(*right->value)); }));
     right->end();
   }
 };
@@ -260,8 +259,8 @@ template <typename Index, typename T, typename Map, typename Combine>
                                                Combine &&combine, const stop_token &token,
                                                std::uint64_t grain = 0)
 {
-  return detail::run_reduction(pool.native(), detail::range<Index>(first, end), identity, map, combine,
-                               grain, token);
+  return detail::run_reduction(pool.native(), detail::range<Index>(first, end), identity, map, combine, grain,
+                               token);
 }
 
 } // namespace WS_CXX_MODE

@@ -89,17 +89,18 @@ typedef struct {
 
 /// What a push does if the caller's queue is full.
 typedef enum {
-  WS_FULL_GROW,   ///< map more memory (mmap); if that fails, run the task inline. Default
+  WS_FULL_GROW, ///< map more memory (mmap); if that fails, run the task inline. Default
   WS_FULL_INLINE, ///< run the task in the push
-  WS_FULL_FAIL,   ///< return -EAGAIN
+  WS_FULL_FAIL, ///< return -EAGAIN
 } ws_full_t;
 
 /// How an idle worker waits. In every mode it first spins for a while (spin_ns_max).
 typedef enum {
-  WS_SPIN_OFF,   ///< the worker sleeps until a push wakes it
+  WS_SPIN_OFF, ///< the worker sleeps until a push wakes it
   WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but the timer always fires spin_lead_ns before the burst
-  WS_SPIN_AUTO,  ///< the worker learns when bursts come and how long this machine takes to wake it. Where it
-                 ///< saves more than it costs, a timer wakes the worker before the burst. Default
+  /// The worker learns when bursts come and how long this machine takes to wake it. Where it saves more than
+  /// it costs, a timer wakes the worker before the burst. Default
+  WS_SPIN_AUTO,
   /// The worker busy-polls and does not sleep, as long as the awake workers of the process leave one CPU to
   /// each thread that helps, and at least one CPU in all. Surplus workers sleep and try again, those of one
   /// pool together 250 times a second. A real-time worker sleeps for 0.1 ms in each millisecond, so that
@@ -127,9 +128,9 @@ typedef int (*ws_thread_create_t)(void *create_arg, uint32_t index, int32_t cpu,
 
 /// What an observer is called for.
 typedef enum {
-  WS_OBSERVED_START,  ///< the worker's thread has been set up; no task has run on it yet
-  WS_OBSERVED_STOP,   ///< the worker runs no task any more
-  WS_OBSERVED_PARK,   ///< the worker is about to sleep, because it has found no task
+  WS_OBSERVED_START, ///< the worker's thread has been set up; no task has run on it yet
+  WS_OBSERVED_STOP, ///< the worker runs no task any more
+  WS_OBSERVED_PARK, ///< the worker is about to sleep, because it has found no task
   WS_OBSERVED_UNPARK, ///< the worker has been woken, and looks for a task next
 } ws_observed_t;
 
@@ -137,8 +138,8 @@ typedef enum {
 typedef struct {
   ws_observed_t what;
   uint32_t worker; ///< its index
-  int32_t cpu;     ///< CPU that it runs on right now; -1 = not known
-  int32_t node;    ///< NUMA node of that CPU; -1 = not known
+  int32_t cpu; ///< CPU that it runs on right now; -1 = not known
+  int32_t node; ///< NUMA node of that CPU; -1 = not known
 } ws_observation_t;
 
 /// Called on the worker's own thread. It may change what belongs to the thread (CPU affinity, floating-point
@@ -169,7 +170,7 @@ typedef struct {
   /// Number of pushing threads (not workers) that get a queue each; further threads share one. Default 32.
   uint32_t lanes;
   ws_full_t full;
-  ws_spin_t spin;       ///< default WS_SPIN_AUTO; see also ws_pool_set_spin()
+  ws_spin_t spin; ///< default WS_SPIN_AUTO; see also ws_pool_set_spin()
   uint64_t spin_lead_ns; ///< WS_SPIN_FIXED: time from the timer to the expected burst; 0 .. 10,000,000
   /// Share of one core, in percent, that each worker may spend on spinning, over any few milliseconds;
   /// 0 .. 100. Default 10. WS_SPIN_HOT ignores it.

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define WS_RECORD_RUN 0        ///< run the task
+#define WS_RECORD_RUN 0 ///< run the task
 #define WS_RECORD_SKIPPED (-1) ///< an abort of the pool skips the task
 
 /// The beginning of an object that is the arg of a task. Must live until settle is called.

@@ -31,7 +31,7 @@ typedef struct {
   /// the operation must be associative, but need not be commutative.
   void (*combine)(void *arg, void *left, const void *right);
   void *arg;
-  size_t bytes;        ///< of a result: 1 .. WS_REDUCE_BYTES_MAX; aligned like max_align_t
+  size_t bytes; ///< of a result: 1 .. WS_REDUCE_BYTES_MAX; aligned like max_align_t
   const void *neutral; ///< where a piece's result begins; NULL = all bytes 0
   /// Elements of a piece, about: between half of it and all of it. 0 (default) = chosen from the time that
   /// elements take: a piece takes 10 us or more, or is one element, and each thread gets many pieces if the

@@ -16,7 +16,7 @@ extern "C" {
 /// A partitioned array. The blocks may lie anywhere.
 typedef struct {
   void *const *block; ///< the address of each block
-  uint32_t count;     ///< blocks; 0 .. WS_GROUP_UNITS_MAX
+  uint32_t count; ///< blocks; 0 .. WS_GROUP_UNITS_MAX
   /// Called once for each block, by several threads at once.
   void (*scan)(void *arg, void *block, uint32_t index);
   void *arg;

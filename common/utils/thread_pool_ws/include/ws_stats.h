@@ -17,49 +17,49 @@ struct ws_pool_s;
 
 /// What a worker does.
 typedef enum {
-  WS_WORKER_PARKED,    ///< it sleeps, or is on its way from or to sleep
+  WS_WORKER_PARKED, ///< it sleeps, or is on its way from or to sleep
   WS_WORKER_SWITCHING, ///< it is awake and looks for a task
-  WS_WORKER_BUSY,      ///< it runs tasks, or waits inside one
+  WS_WORKER_BUSY, ///< it runs tasks, or waits inside one
   WS_WORKER_STATES
 } ws_worker_state_t;
 
 /// Counters since the pool's creation: of one worker, or summed over all threads that are not workers
 /// (ws_stats_t.outside).
 typedef struct {
-  uint64_t run_tasks;           ///< tasks taken from a queue and run, or skipped by an abort
-  uint64_t stolen_tasks;        ///< those of run_tasks that came from another thread's queue
-  uint64_t inline_tasks;        ///< tasks run inside a push, because the queue was full
-  uint64_t parks;               ///< times the worker went to sleep because it found no work
-  uint64_t wakes_sent;          ///< sleeping workers that this thread woke
-  uint64_t spins;               ///< times the thread spun because it found no work at once
-  uint64_t spin_ns;             ///< CPU time of these spins, without the time in which it had lost its CPU
-  uint64_t growths;             ///< times the thread's queue grew
-  uint64_t high_water_tasks;    ///< most tasks that the queue has held
-  uint64_t placements;          ///< times the worker moved off the CPU of a thread that pushes
-  int32_t cpu;                  ///< CPU to which the worker is pinned, -1 = floats
-  bool realtime;                ///< the worker runs in a real-time class
-  ws_worker_state_t state;      ///< right now; PARKED for the threads outside, and after the pool's stop
-  uint64_t state_ns[WS_WORKER_STATES]; ///< [ws_worker_state_t] time in each state, the present one included;
-                                       ///< 0 for the threads outside
+  uint64_t run_tasks; ///< tasks taken from a queue and run, or skipped by an abort
+  uint64_t stolen_tasks; ///< those of run_tasks that came from another thread's queue
+  uint64_t inline_tasks; ///< tasks run inside a push, because the queue was full
+  uint64_t parks; ///< times the worker went to sleep because it found no work
+  uint64_t wakes_sent; ///< sleeping workers that this thread woke
+  uint64_t spins; ///< times the thread spun because it found no work at once
+  uint64_t spin_ns; ///< CPU time of these spins, without the time in which it had lost its CPU
+  uint64_t growths; ///< times the thread's queue grew
+  uint64_t high_water_tasks; ///< most tasks that the queue has held
+  uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes
+  int32_t cpu; ///< CPU to which the worker is pinned, -1 = floats
+  bool realtime; ///< the worker runs in a real-time class
+  ws_worker_state_t state; ///< right now; PARKED for the threads outside, and after the pool's stop
+  /// [ws_worker_state_t] time in each state, the present one included; 0 for the threads outside
+  uint64_t state_ns[WS_WORKER_STATES];
 } ws_worker_stats_t;
 
 typedef struct {
-  uint32_t workers;             ///< threads obtained
+  uint32_t workers; ///< threads obtained
   uint32_t workers_requested;
-  uint32_t workers_pinned;      ///< workers pinned to the CPU that was requested for them
-  uint32_t workers_realtime;    ///< workers in a real-time class
-  uint32_t workers_active;      ///< workers that run a task right now
-  uint32_t workers_awake;       ///< workers that do not sleep right now
-  uint32_t cpus;                ///< CPUs of the process's mask and pinned cores, at most the quota
-  uint32_t lanes_used;          ///< lanes given to pushing threads so far (reused after a thread ends)
-  uint64_t queued_tasks;        ///< tasks in all queues, approximately
-  uint64_t queue_bytes;         ///< memory of the queues beyond their initial size
-  uint64_t guard_looks;         ///< times the watchdog thread checked for tasks behind blocked workers
-  uint64_t starved_searches;    ///< times a worker that was to take a task got no CPU for about 1 ms
-  uint64_t aged_tasks;          ///< tasks taken before newer ones because they had waited for age_ns_max
-  uint64_t cancelled_tasks;     ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
-  uint64_t skipped_tasks;       ///< tasks skipped by WS_STOP_ABORT
-  ws_worker_stats_t outside;    ///< sum over the threads that are not workers
+  uint32_t workers_pinned; ///< workers pinned to the CPU that was requested for them
+  uint32_t workers_realtime; ///< workers in a real-time class
+  uint32_t workers_active; ///< workers that run a task right now
+  uint32_t workers_awake; ///< workers that do not sleep right now
+  uint32_t cpus; ///< CPUs of the process's mask and pinned cores, at most the quota
+  uint32_t lanes_used; ///< lanes given to pushing threads so far (reused after a thread ends)
+  uint64_t queued_tasks; ///< tasks in all queues, approximately
+  uint64_t queue_bytes; ///< memory of the queues beyond their initial size
+  uint64_t guard_looks; ///< times the watchdog thread checked for tasks behind blocked workers
+  uint64_t starved_searches; ///< times a worker that was to take a task got no CPU for about 1 ms
+  uint64_t aged_tasks; ///< tasks taken before newer ones because they had waited for age_ns_max
+  uint64_t cancelled_tasks; ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
+  uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT
+  ws_worker_stats_t outside; ///< sum over the threads that are not workers
 } ws_stats_t;
 
 /// What woke a worker.
@@ -76,20 +76,20 @@ typedef struct {
 
 /// What pre-wake has learnt and done since the pool's creation.
 typedef struct {
-  uint64_t bursts;          ///< bursts after a pause
+  uint64_t bursts; ///< bursts after a pause
   uint64_t expected_bursts; ///< those of bursts that came about when they were expected
-  uint64_t absent_bursts;   ///< expected bursts that did not come
-  uint64_t period_ns;       ///< time after which the pattern of bursts repeats; 0 = no pattern is known
-  uint32_t period_bursts;   ///< bursts in one period
-  uint32_t level;           ///< 2 = pre-wake, 1 = spin after a burst only, 0 = sleep at once: docs/prewake.md
+  uint64_t absent_bursts; ///< expected bursts that did not come
+  uint64_t period_ns; ///< time after which the pattern of bursts repeats; 0 = no pattern is known
+  uint32_t period_bursts; ///< bursts in one period
+  uint32_t level; ///< 2 = pre-wake, 1 = spin after a burst only, 0 = sleep at once: docs/prewake.md
   uint64_t level_changes;
-  uint64_t hits;            ///< timer wakes after which the worker was awake when the burst came
-  uint64_t lates;           ///< timer wakes that were not over when the burst came
-  uint64_t misses;          ///< timer wakes for a burst that did not come
-  uint64_t unused;          ///< hits and lates after which the worker found no task left
+  uint64_t hits; ///< timer wakes after which the worker was awake when the burst came
+  uint64_t lates; ///< timer wakes that were not over when the burst came
+  uint64_t misses; ///< timer wakes for a burst that did not come
+  uint64_t unused; ///< hits and lates after which the worker found no task left
   uint64_t lead_p50_ns, lead_p99_ns; ///< from the timer to the expected burst, to within an eighth
-  uint64_t spin_ns;         ///< CPU time that workers spun
-  uint64_t capped_spins;    ///< spins ended or not begun because of spin_cpu_max_percent
+  uint64_t spin_ns; ///< CPU time that workers spun
+  uint64_t capped_spins; ///< spins ended or not begun because of spin_cpu_max_percent
   uint64_t preempted_spins; ///< spins during which another thread had the CPU
   uint64_t throttled_looks; ///< seconds in which the control group's quota was used up
   ws_wake_latency_t wake[2][WS_WAKE_GAPS]; ///< [ws_wake_by_t][class of sleep]

@@ -38,7 +38,10 @@ typedef struct ws_cancel_s {
   uint32_t unused;
   struct ws_waiter_s *waiters;
 } ws_cancel_t;
-#define WS_CANCEL_INIT {0, 0, 0}
+#define WS_CANCEL_INIT                                                                                       \
+  {                                                                                                          \
+    0, 0, 0                                                                                                  \
+  }
 
 /// @brief Make a token that is not requested. No wait may use it during the call.
 void ws_cancel_init(ws_cancel_t *cancel);
@@ -65,7 +68,10 @@ ws_cancel_t *ws_cancel_used(void);
 typedef struct {
   uint32_t word;
 } ws_mutex_t;
-#define WS_MUTEX_INIT {0}
+#define WS_MUTEX_INIT                                                                                        \
+  {                                                                                                          \
+    0                                                                                                        \
+  }
 
 /// @brief Lock, and wait until the mutex is given to the caller.
 /// @ordering  [edge SYNC] sees what was written before each earlier unlock
@@ -84,7 +90,10 @@ typedef struct {
   uint32_t unused;
   ws_mutex_t *mutex;
 } ws_cond_t;
-#define WS_COND_INIT {0, 0, 0}
+#define WS_COND_INIT                                                                                         \
+  {                                                                                                          \
+    0, 0, 0                                                                                                  \
+  }
 
 /// @brief Unlock @p mutex, wait for a signal, lock @p mutex again. May return without a signal: check the
 /// condition in a loop.
@@ -102,7 +111,10 @@ typedef struct {
   uint32_t word;
 } ws_sem_t;
 #define WS_SEM_UNITS_MAX ((1u << 30) - 1)
-#define WS_SEM_INIT(units) {(uint32_t)(units) * 2u}
+#define WS_SEM_INIT(units)                                                                                   \
+  {                                                                                                          \
+    (uint32_t)(units) * 2u                                                                                   \
+  }
 
 /// @param units  0 .. WS_SEM_UNITS_MAX. A larger number ends the process with a message
 void ws_sem_init(ws_sem_t *sem, uint32_t units);
@@ -121,7 +133,10 @@ void ws_sem_post(ws_sem_t *sem, uint32_t units);
 typedef struct {
   uint32_t word;
 } ws_latch_t;
-#define WS_LATCH_INIT(count) {(uint32_t)(count)}
+#define WS_LATCH_INIT(count)                                                                                 \
+  {                                                                                                          \
+    (uint32_t)(count)                                                                                        \
+  }
 
 void ws_latch_init(ws_latch_t *latch, uint32_t count);
 /// @brief Take @p count off. The last one wakes all waits. The latch may be gone when a wait has returned:
@@ -140,7 +155,10 @@ typedef struct {
   uint32_t parties;
   uint32_t unused;
 } ws_barrier_t;
-#define WS_BARRIER_INIT(parties) {0, (parties), 0}
+#define WS_BARRIER_INIT(parties)                                                                             \
+  {                                                                                                          \
+    0, (parties), 0                                                                                          \
+  }
 
 /// @param parties  1 .. 2^31 - 1. Another number ends the process with a message
 void ws_barrier_init(ws_barrier_t *barrier, uint32_t parties);
@@ -154,7 +172,10 @@ int ws_barrier_wait_until(ws_barrier_t *barrier, uint64_t deadline_ns);
 typedef struct {
   uint32_t word;
 } ws_gate_t;
-#define WS_GATE_INIT {0}
+#define WS_GATE_INIT                                                                                         \
+  {                                                                                                          \
+    0                                                                                                        \
+  }
 
 /// @brief Let all waits pass, the present ones and later ones.
 void ws_gate_open(ws_gate_t *gate);

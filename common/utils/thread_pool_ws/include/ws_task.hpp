@@ -90,8 +90,9 @@ class task {
   };
 
   template <typename Body>
-  static constexpr bool is_inside = sizeof(Body) <= inside_max && detail::fits_block<Body>
-                                    && std::is_nothrow_move_constructible_v<Body>;
+  static constexpr bool
+      is_inside = sizeof(Body)
+                  <= inside_max &&detail::fits_block<Body> &&std::is_nothrow_move_constructible_v<Body>;
 
   void *block() const noexcept { return *reinterpret_cast<void *const *>(buffer_); }
   template <typename Body>

@@ -18,7 +18,7 @@ extern "C" {
 /// Kind of a phase.
 typedef enum {
   WS_TRACE_SYMBOL_PROCESSING, ///< PUSCH inner receiver, one task a symbol: 3GPP TS 38.211, clause 6.3.1
-  WS_TRACE_ULSCH_DECODING,    ///< LDPC decoding, one task a segment: 3GPP TS 38.212, clauses 5.2.2 and 5.3.2
+  WS_TRACE_ULSCH_DECODING, ///< LDPC decoding, one task a segment: 3GPP TS 38.212, clauses 5.2.2 and 5.3.2
 } ws_trace_phase_t;
 
 /// Number of kinds.

@@ -56,8 +56,10 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool)
     say(out, "  spin       fixed, %.1f us ahead; busy-polls at most %u %% of a core each", us(lead_ns),
         percent);
   else
-    say(out, "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
-        "time", percent, pool->settings.spin_price);
+    say(out,
+        "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
+        "time",
+        percent, pool->settings.spin_price);
   say(out, "  poll step  %s", ws_relax_name());
 }
 
@@ -93,7 +95,8 @@ static const char *behaviour(ws_spin_t spin, const ws_prewake_stats_t *stats)
 
 static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats_t *stats)
 {
-  say(out, "  bursts     %llu after a pause, %llu of them when expected (%.1f %%); %llu expected, did not "
+  say(out,
+      "  bursts     %llu after a pause, %llu of them when expected (%.1f %%); %llu expected, did not "
       "come",
       (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
       100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
@@ -133,8 +136,8 @@ static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
   for (uint32_t gap = 0; gap < WS_WAKE_GAPS; gap++) {
     const ws_wake_latency_t *push = &stats->wake[WS_WAKE_PUSH][gap];
     const ws_wake_latency_t *timer = &stats->wake[WS_WAKE_TIMER][gap];
-    say(out, "  %-8s %18llu %8.1f %8.1f %17llu %8.1f %8.1f", slept[gap], (ull_t)push->wakes,
-        us(push->p50_ns), us(push->p99_ns), (ull_t)timer->wakes, us(timer->p50_ns), us(timer->p99_ns));
+    say(out, "  %-8s %18llu %8.1f %8.1f %17llu %8.1f %8.1f", slept[gap], (ull_t)push->wakes, us(push->p50_ns),
+        us(push->p99_ns), (ull_t)timer->wakes, us(timer->p50_ns), us(timer->p99_ns));
   }
 }
 

@@ -7,7 +7,6 @@
 #include "../pool/ws_queues.h"
 #include "../sleep/ws_budget.h"
 
-
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
   const ws_counters_t *count = &queue->count;

@@ -15,7 +15,7 @@
 
 /// A CPU set of any size: bit c of the mask = CPU c.
 typedef struct {
-  size_t bytes;        ///< of mask, a multiple of sizeof(long)
+  size_t bytes; ///< of mask, a multiple of sizeof(long)
   unsigned long *mask; ///< malloc'ed
 } ws_cpuset_t;
 

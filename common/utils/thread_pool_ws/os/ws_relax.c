@@ -208,8 +208,8 @@ static uint64_t measure_turn_ns(uint32_t kind, uint32_t amount)
 
 static void measure(void)
 {
-  static const char *const low_power[] = {[WS_RELAX_TPAUSE] = "tpause", [WS_RELAX_MWAITX] = "mwaitx",
-                                          [WS_RELAX_WFET] = "wfet"};
+  static const char *const low_power[] = {
+      [WS_RELAX_TPAUSE] = "tpause", [WS_RELAX_MWAITX] = "mwaitx", [WS_RELAX_WFET] = "wfet"};
   ws_relax_machine_t machine = {0};
   read_machine(&machine);
   uint32_t kind = ws_relax_choose(&machine);

@@ -31,7 +31,7 @@
 typedef struct {
   ws_pool_t *pool;
   const ws_reduce_t *how;
-  bool learns;     ///< the grain falls as pieces are timed
+  bool learns; ///< the grain falls as pieces are timed
   ws_au64_t grain; ///< elements of a piece, at most
 } plan_t;
 

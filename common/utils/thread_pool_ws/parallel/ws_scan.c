@@ -54,8 +54,7 @@ static void run(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, const in
 
 int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)
 {
-  if (!pool || !scan || !scan->scan || (!scan->block && scan->count > 0)
-      || scan->count > WS_GROUP_UNITS_MAX)
+  if (!pool || !scan || !scan->scan || (!scan->block && scan->count > 0) || scan->count > WS_GROUP_UNITS_MAX)
     return -EINVAL;
   block_t *block = calloc(scan->count + 1, sizeof(block_t));
   int32_t *node = calloc(scan->count + 1, sizeof(int32_t));

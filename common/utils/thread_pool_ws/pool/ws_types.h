@@ -171,8 +171,8 @@ struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
   ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
-    /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of pool->sleepers,
-    /// cleared by the worker.
+  /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of pool->sleepers,
+  /// cleared by the worker.
   alignas(WS_SPACING) ws_au32_t token;
   ws_au32_t trust; ///< S WS_TRUST_*; a thread that moves it from COUNTED or STARVED changes that count
   ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet

@@ -56,10 +56,8 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
   if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
     return;
   const uint64_t give_up_ns = (uint64_t)((int64_t)expected_ns + choice.wait_ns);
-  *plan = (ws_plan_t){.rise_ns = rise_ns,
-                      .give_up_ns = give_up_ns,
-                      .expected_ns = expected_ns,
-                      .phase = (int32_t)phase};
+  *plan = (ws_plan_t){
+      .rise_ns = rise_ns, .give_up_ns = give_up_ns, .expected_ns = expected_ns, .phase = (int32_t)phase};
 }
 
 /// A hint has given the time of the next burst.

@@ -216,7 +216,7 @@ static uint32_t gap_class(uint64_t gap_ns)
 {
   uint32_t class = 0;
   for (uint64_t bound_ns = 250000; gap_ns >= bound_ns && class < WS_WAKE_GAPS - 1; bound_ns *= 4)
-    class++;
+    class ++;
   return class;
 }
 

@@ -124,8 +124,8 @@ static int set_spin_cpu_max(ws_settings_t *settings, const char *name, const cha
     return 0;
   settings->spin = WS_SPIN_OFF;
   settings->spin_cpu_max_percent = 0; // also if a later setting turns pre-wake on
-  ws_warn(settings, "%s=\"%.*s\": not a percentage (whole number, 0 to 100); pre-wake is off", name,
-          SHOWN, text);
+  ws_warn(settings, "%s=\"%.*s\": not a percentage (whole number, 0 to 100); pre-wake is off", name, SHOWN,
+          text);
   return -EINVAL;
 }
 
@@ -175,7 +175,8 @@ static void warn_of_unknown(const ws_settings_t *settings)
   for (char **entry = environ; entry && *entry; entry++) {
     const size_t length = strcspn(*entry, "=");
     if (strncmp(*entry, PREFIX, sizeof(PREFIX) - 1) == 0 && !is_known(*entry, length))
-      ws_warn(settings, "%.*s: unknown environment variable, ignored (known: " PREFIX "SPIN, " PREFIX
+      ws_warn(settings,
+              "%.*s: unknown environment variable, ignored (known: " PREFIX "SPIN, " PREFIX
               "SPIN_CPU_MAX, " PREFIX "REPORT)",
               length < SHOWN ? (int)length : SHOWN, *entry);
   }

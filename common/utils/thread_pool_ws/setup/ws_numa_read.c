@@ -39,7 +39,9 @@ static void read_distances(hwloc_topology_t topology, ws_machine_nodes_t *machin
   struct hwloc_distances_s *told = NULL;
   unsigned matrices = 1;
   if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &matrices, &told,
-                                  HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0 || matrices == 0)
+                                  HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0)
+          < 0
+      || matrices == 0)
     return;
   for (unsigned from = 0; from < told->nbobjs; from++)
     for (unsigned to = 0; to < told->nbobjs; to++) {

@@ -180,8 +180,10 @@ static int read_mask(struct ws_pool_s *pool)
   const int result = ws_os_process_cpus(&pool->mask);
   if (result <= 0)
     return result;
-  ws_warn(&pool->settings, "the process's CPUs cannot be read (sched_getaffinity: %s): the pool counts all %u"
-          " online CPUs, and pin_step has no effect", strerror(result), ws_os_cpuset_count(&pool->mask));
+  ws_warn(&pool->settings,
+          "the process's CPUs cannot be read (sched_getaffinity: %s): the pool counts all %u"
+          " online CPUs, and pin_step has no effect",
+          strerror(result), ws_os_cpuset_count(&pool->mask));
   pool->settings.pin_step = 0;
   return 0;
 }

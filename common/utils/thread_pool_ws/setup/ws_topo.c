@@ -139,8 +139,8 @@ void ws_topo_victims(struct ws_pool_s *pool)
   memset(away, NEAR_ANY, sizeof(away));
 #ifdef WS_HWLOC
   hwloc_topology_t topology;
-    // Only pinned workers have distances. To read the machine takes milliseconds: only with two of them or
-    // more.
+  // Only pinned workers have distances. To read the machine takes milliseconds: only with two of them or
+  // more.
   const bool known = pinned_workers(pool) > 1 && hwloc_topology_init(&topology) == 0;
   const bool loaded = known && hwloc_topology_load(topology) == 0;
 #else

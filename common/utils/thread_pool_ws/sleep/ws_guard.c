@@ -159,7 +159,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
   memory->quiet = waiting || moved ? 0 : memory->quiet + 1;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
-    // A searcher will look at the queues.
+  // A searcher will look at the queues.
   const bool searched = ws_load_relaxed(&pool->searching) > 0 && memory->stalled < 2; // relaxed: a preference
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);

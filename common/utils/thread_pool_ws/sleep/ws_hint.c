@@ -4,10 +4,10 @@
 /// Hints are optional: ws_prewake.c learns without them.
 #include <errno.h>
 
-#include "ws_hint.h"
 #include "../pool/ws_lane.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
+#include "ws_hint.h"
 #include "ws_hot.h"
 #include "ws_wake.h"
 

@@ -89,8 +89,7 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
 /// The sleep was ended by the token, or by a timer.
 static void get_up(ws_worker_t *worker, end_t end)
 {
-  static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER,
-                                    WS_UNPARK_TIMER};
+  static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_TIMER};
   ws_place_return(worker);
   worker->searching = true; // counted by its claimer, or by itself
   worker->claimed = end == END_TOKEN;
@@ -108,8 +107,8 @@ static void get_up(ws_worker_t *worker, end_t end)
 void ws_park(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-    // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again
-    // below.
+  // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again
+  // below.
   if (worker->searching)
     ws_search_leave(worker);
   ws_trim_own(worker);

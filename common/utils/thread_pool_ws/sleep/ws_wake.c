@@ -166,10 +166,10 @@ void ws_search_found(ws_worker_t *worker)
   if (!worker->searching)
     return;
   struct ws_pool_s *pool = worker->pool;
-    // A worker that was not counted any more need not look: the guard has looked in its place.
+  // A worker that was not counted any more need not look: the guard has looked in its place.
   const bool last = ws_search_leave(worker) == 1;
-    // The last searcher must look, because pushes relied on it. A woken worker wakes two others: so a wide
-    // burst has its workers after a number of steps that grows with the logarithm of their number.
+  // The last searcher must look, because pushes relied on it. A woken worker wakes two others: so a wide
+  // burst has its workers after a number of steps that grows with the logarithm of their number.
   const uint32_t wakes_max = worker->claimed ? 2 : last;
   worker->claimed = false;
   if (wakes_max == 0)

@@ -29,7 +29,7 @@ int ws_cond_wait_until(ws_cond_t *cond, ws_mutex_t *mutex, uint64_t deadline_ns)
   wait_t wait = {.cond = cond,
                  .mutex = mutex,
                  .signals = ws_load_acquire(ws_sync_word(&cond->signals))}; // [edge SYNC acquire]
-  ws_store_release(ws_sync_pointer(&cond->mutex), mutex);                   // [edge SYNC release]
+  ws_store_release(ws_sync_pointer(&cond->mutex), mutex); // [edge SYNC release]
   ws_mutex_unlock(mutex);
   const int result = ws_lot_park(cond, is_unsignalled, &wait, deadline_ns, true);
   if (result != 0) // else a signal gave it the mutex
@@ -53,7 +53,7 @@ static bool grant(void *mutex_arg, uint32_t count, const void *wait_arg)
 
 static void wake(ws_cond_t *cond, uint32_t count)
 {
-  ws_add_acq_rel(ws_sync_word(&cond->signals), 1);            // [edge SYNC acq_rel]
+  ws_add_acq_rel(ws_sync_word(&cond->signals), 1); // [edge SYNC acq_rel]
   if (ws_load_acquire(ws_sync_pointer(&cond->mutex)) != NULL) // [edge SYNC acquire] else no wait has begun
     ws_lot_move(cond, ws_sync_pointer(&cond->mutex), count, grant);
 }

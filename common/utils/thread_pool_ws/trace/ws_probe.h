@@ -33,18 +33,18 @@
 #endif
 
 #if defined(WS_LTTNG) || defined(WS_USDT)
-#define WS_PROBE(event, ...)                \
-  do {                                      \
-    WS_PROBE_TO_LTTNG(event, __VA_ARGS__);  \
-    WS_PROBE_TO_USDT(event, __VA_ARGS__);   \
+#define WS_PROBE(event, ...)                                                                                 \
+  do {                                                                                                       \
+    WS_PROBE_TO_LTTNG(event, __VA_ARGS__);                                                                   \
+    WS_PROBE_TO_USDT(event, __VA_ARGS__);                                                                    \
   } while (0)
 #else
 /// Takes the fields, so that nothing is unused; never called.
 void ws_probe_nothing(int first, ...);
-#define WS_PROBE(event, ...)             \
-  do {                                   \
-    if (0)                               \
-      ws_probe_nothing(0, __VA_ARGS__);  \
+#define WS_PROBE(event, ...)                                                                                 \
+  do {                                                                                                       \
+    if (0)                                                                                                   \
+      ws_probe_nothing(0, __VA_ARGS__);                                                                      \
   } while (0)
 #endif
 

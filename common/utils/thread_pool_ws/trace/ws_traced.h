@@ -61,8 +61,8 @@ static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, 
 
 static inline void ws_traced_run_begin(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  WS_PROBE(run_begin, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->func,
-           (uintptr_t)task->arg, ws_traced_group(task->group));
+  WS_PROBE(run_begin, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->func, (uintptr_t)task->arg,
+           ws_traced_group(task->group));
 }
 
 /// The function and argument of the running task are those of an interface on the pool; these are the user's.

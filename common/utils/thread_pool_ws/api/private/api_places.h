@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
   alignas(WS_SPACING) ws_au64_t taken; ///< places taken since the start
-  ws_au64_t given_seen;                ///< a value that the sum of given has had
+  ws_au64_t given_seen; ///< a value that the sum of given has had
   alignas(WS_SPACING) uint64_t capacity; ///< read only, as the rest
   uint32_t lines;
   api_given_t *given; ///< [lines] places given back since the start: by threads outside, then by each worker

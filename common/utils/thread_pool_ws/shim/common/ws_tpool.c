@@ -53,8 +53,7 @@ typedef struct {
   const int32_t *cores;
 } threads_t;
 
-static int create_thread(void *threads_arg, uint32_t index, int32_t unused, void *(*func)(void *),
-                         void *arg)
+static int create_thread(void *threads_arg, uint32_t index, int32_t unused, void *(*func)(void *), void *arg)
 {
   (void)unused; // the pool's CPU is -1 if threadCreate will not pin
   const threads_t *threads = threads_arg;

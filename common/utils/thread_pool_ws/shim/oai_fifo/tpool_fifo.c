@@ -17,10 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool.h"
 #include "../common/ws_tpool_lead.h"
 #include "../common/ws_tpool_log.h"
+#include "common/utils/threadPool/thread-pool.h"
 #include "ws_trace.h"
 
 static bool is_aborted(const ws_tpool_t *ws)

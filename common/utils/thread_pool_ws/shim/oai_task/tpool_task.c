@@ -5,8 +5,8 @@
 /// archive gets both, and a module loaded later finds all functions.
 #include "tpool_task.h"
 
-#include "common/utils/threadPool/thread-pool.h"
 #include "../common/ws_tpool_lead.h"
+#include "common/utils/threadPool/thread-pool.h"
 #include "tpool_profile.h"
 #include "ws_trace.h"
 

@@ -7,8 +7,8 @@
 /// tasks, joins: tasks that it pushes after it armed an answer carry the tag of that answer. The guess is
 /// checked whenever a task completes an answer (task_ans_trust.h); until a function is trusted its tasks
 /// carry a weak tag.
-#include "common/utils/threadPool/task_ans.h"
 #include "../common/ws_tpool_lead.h"
+#include "common/utils/threadPool/task_ans.h"
 #include "task_ans_trust.h"
 #include "tpool_task.h"
 

@@ -29,7 +29,8 @@ static record_t *find(uintptr_t func, bool add)
   for (uint32_t probe = 0; probe < FUNCTIONS; probe++) {
     record_t *record = &records[(func / 16 + probe) % FUNCTIONS];
     uintptr_t seen = __atomic_load_n(&record->func, __ATOMIC_RELAXED); // relaxed: set once, and a preference
-    if (seen == 0 && add
+    if (seen == 0
+        && add
         // relaxed: as above
         && __atomic_compare_exchange_n(&record->func, &seen, func, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
       return record;

@@ -30,9 +30,9 @@
 #include "thread-pool.h"
 #define CONTRACT_TASKS 0
 #else
-#include "thread-pool.h" // first: B1's notified_fifo.h needs what it includes
-#include "task_ans.h"
 #include "notified_fifo.h"
+#include "task_ans.h"
+#include "thread-pool.h" // first: B1's notified_fifo.h needs what it includes
 #define CONTRACT_TASKS 1
 #endif
 #if defined(CONTRACT_SHAPE_B2PLUS) && !defined(CONTRACT_SHAPE_B2)
@@ -48,8 +48,14 @@ typedef struct {
   const char *name;
   void (*run)(void);
 } contract_case_t;
-#define CASE(function) {#function, function}
-#define CASES_END {NULL, NULL}
+#define CASE(function)                                                                                       \
+  {                                                                                                          \
+#function, function                                                                                      \
+  }
+#define CASES_END                                                                                            \
+  {                                                                                                          \
+    NULL, NULL                                                                                               \
+  }
 
 extern const contract_case_t fifo_queue_cases[];
 extern const contract_case_t pools_cases[];
@@ -103,7 +109,7 @@ typedef struct {
   void *answer;
 } batch_job_t;
 typedef struct {
-  uint32_t count;  ///< jobs in all
+  uint32_t count; ///< jobs in all
   uint32_t pushed;
 #if CONTRACT_TASKS
   batch_job_t job[BATCH_MAX];

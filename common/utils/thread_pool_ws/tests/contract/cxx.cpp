@@ -117,8 +117,7 @@ int main()
   static tpool_t pool;
   char params[] = "-1,-1";
   initTpool(params, &pool, false);
-  const bool good = sum(&pool) == Jobs * (Jobs + 1) / 2 && cxx_plain()
-                    && layout_is_as_in_c();
+  const bool good = sum(&pool) == Jobs * (Jobs + 1) / 2 && cxx_plain() && layout_is_as_in_c();
   std::puts(good ? "C++: good" : "C++: another sum or layout");
   return good ? 0 : 1;
 }

@@ -36,9 +36,7 @@ static const struct {
     {"task_abort", task_abort_cases},
     {"newest", newest_cases},
 #else
-    {"fifo_pool", fifo_pool_cases},
-    {"fifo_wait", fifo_wait_cases},
-    {"fifo_measure", fifo_measure_cases},
+    {"fifo_pool", fifo_pool_cases},   {"fifo_wait", fifo_wait_cases}, {"fifo_measure", fifo_measure_cases},
     {"fifo_abort", fifo_abort_cases},
 #endif
     {"pools", pools_cases},

@@ -6,7 +6,7 @@
 #define FAN 3
 
 typedef struct {
-  tpool_t *pool;  ///< for the children
+  tpool_t *pool; ///< for the children
   tpool_t *other; ///< for theirs; they alternate
   uint32_t depth;
   ws_au32_t *leaves;

@@ -28,12 +28,15 @@ static int submits(ws::pool &pool, const ws::stop_source &source)
 static int joins(ws::pool &pool, const ws::stop_source &source)
 {
   ws::group group;
-  group.run(pool, [] {}, ws::priority::high);
-  group.run(pool, [] { return 1; }, source.get_token());
+  group.run(
+      pool, [] {}, ws::priority::high);
+  group.run(
+      pool, [] { return 1; }, source.get_token());
   const auto wide = ws::parallel_reduce(
       pool, 0, 9, std::string(), [](int i) { return std::to_string(i); }, std::plus<>());
   ws::parallel_for(pool, short{0}, short{9}, [](short) {});
-  const bool all = ws::parallel_for(pool, 0ul, 9ul, [](unsigned long) {}, source.get_token(), 1);
+  const bool all = ws::parallel_for(
+      pool, 0ul, 9ul, [](unsigned long) {}, source.get_token(), 1);
   const std::optional<long> sum = ws::parallel_reduce(
       pool, 0l, 9l, 0l, [](long i) { return i; }, std::plus<>(), source.get_token(), 1);
   return (group.wait() && all && sum ? 1 : 0) + static_cast<int>(wide.size());
@@ -53,7 +56,8 @@ int use_all(ws_settings_t settings)
 int fibers(ws::pool &pool, ws::stop_source &source)
 {
   ws::group group;
-  group.run(pool, [](ws::context &context) { context.yield(); }, ws::priority::low);
+  group.run(
+      pool, [](ws::context &context) { context.yield(); }, ws::priority::low);
   pool.push([](ws::context &context) { context.sleep_for(std::chrono::milliseconds(1)); });
   std::promise<int> promise;
   pool.submit([](ws::context &) { return 1; }, &promise);

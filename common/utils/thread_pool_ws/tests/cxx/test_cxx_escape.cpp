@@ -121,9 +121,7 @@ static bool throw_at_second_look(void *looks)
   return false;
 }
 
-static void no_sleep(void *)
-{
-}
+static void no_sleep(void *) {}
 
 static int in_await(void *)
 {

@@ -32,7 +32,8 @@ void fibers_take_turns()
   pool.submit([&] { // both are queued before either begins
         group.run(pool, speak('a'));
         group.run(pool, speak('b'));
-      }).get();
+      })
+      .get();
   group.wait();
   CU_ASSERT_TRUE(order == "ababab" || order == "bababa");
 }
@@ -83,7 +84,8 @@ void one_worker_is_enough()
                         group.run(pool, [&] { sum += 3; });
                         group.wait();
                         return sum;
-                      }).get(),
+                      })
+                      .get(),
                   5);
 }
 

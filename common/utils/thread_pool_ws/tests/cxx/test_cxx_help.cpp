@@ -128,14 +128,13 @@ static void wait_runs_no_unrelated_task()
 static void waits_for_hinted_tasks()
 {
   ws::pool pool(settings_of(1));
-  const int answer =
-      pool.submit([&pool] {
-            ws::future<int> low = pool.submit([] { return 1; }, ws::priority::low);
-            ws::future<int> high = pool.submit([] { return 2; }, ws::priority::high);
-            ws::future<int> there = pool.submit([] { return 4; }, ws::node{0});
-            return low.get() + high.get() + there.get();
-          })
-          .get();
+  const int answer = pool.submit([&pool] {
+                           ws::future<int> low = pool.submit([] { return 1; }, ws::priority::low);
+                           ws::future<int> high = pool.submit([] { return 2; }, ws::priority::high);
+                           ws::future<int> there = pool.submit([] { return 4; }, ws::node{0});
+                           return low.get() + high.get() + there.get();
+                         })
+                         .get();
   CU_ASSERT_EQUAL(answer, 7);
 }
 
@@ -204,5 +203,4 @@ TEST_MAIN("cxx_help", TEST_CASE(tasks_wait_for_their_tasks), TEST_CASE(future_of
           TEST_CASE(awaited_task_of_a_thread_outside), TEST_CASE(claimed_task_in_an_abort),
           TEST_CASE(wait_runs_no_unrelated_task), TEST_CASE(waits_for_hinted_tasks),
           TEST_CASE(thread_outside_helps), TEST_CASE(thread_outside_leaves_tasks_to_workers),
-          TEST_CASE(futures_without_a_task), TEST_CASE(future_without_a_state),
-          TEST_CASE(waits_across_pools))
+          TEST_CASE(futures_without_a_task), TEST_CASE(future_without_a_state), TEST_CASE(waits_across_pools))

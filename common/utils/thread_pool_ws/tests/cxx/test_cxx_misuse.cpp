@@ -83,7 +83,8 @@ void destroy_in_a_fiber()
   pool->submit([pool](ws::context &context) {
         context.yield();
         delete pool;
-      }).get();
+      })
+      .get();
 }
 
 void pools_destroyed_in_their_fibers()

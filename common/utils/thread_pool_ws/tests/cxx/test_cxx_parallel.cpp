@@ -67,9 +67,18 @@ static void loop_inside_tasks()
   ws::pool pool(settings_of(1));
   std::atomic<int> calls{0};
   ws::parallel_for(
-      pool, 0, 10, [&](int) { ws::parallel_for(pool, 0, 10, [&](int) { calls++; }, 1); }, 1);
+      pool, 0, 10,
+      [&](int) {
+        ws::parallel_for(
+            pool, 0, 10, [&](int) { calls++; }, 1);
+      },
+      1);
   CU_ASSERT_EQUAL(calls, 100);
-  pool.submit([&] { ws::parallel_for(pool, 0, 10, [&](int) { calls++; }, 1); }).get();
+  pool.submit([&] {
+        ws::parallel_for(
+            pool, 0, 10, [&](int) { calls++; }, 1);
+      })
+      .get();
   CU_ASSERT_EQUAL(calls, 110);
 }
 
@@ -113,7 +122,8 @@ static void what_is_left_is_not_pushed()
   const std::uint64_t end = std::uint64_t{1} << 32;
   pushes = 0;
   CU_ASSERT_TRUE(throws<int>([&] {
-    ws::parallel_for(scene.pool, std::uint64_t{0}, end, [](std::uint64_t) { throw 1; }, 1);
+    ws::parallel_for(
+        scene.pool, std::uint64_t{0}, end, [](std::uint64_t) { throw 1; }, 1);
   }));
   CU_ASSERT_EQUAL(pushes, 32);
   ws::stop_source source;
@@ -146,8 +156,8 @@ static void sum_equals_serial()
     ws::pool pool(settings_of(workers));
     const auto map = [](int i) { return static_cast<std::uint64_t>(i) * 3; };
     for (std::uint64_t grain : {0u, 1u, 7u, 20000u})
-      CU_ASSERT_EQUAL(
-          ws::parallel_reduce(pool, -50, NUMBERS, std::uint64_t{0}, map, std::plus<>(), grain), serial);
+      CU_ASSERT_EQUAL(ws::parallel_reduce(pool, -50, NUMBERS, std::uint64_t{0}, map, std::plus<>(), grain),
+                      serial);
     CU_ASSERT_EQUAL(ws::parallel_reduce(pool, 9, 9, std::uint64_t{5}, map, std::plus<>()), 5);
   }
 }
@@ -247,7 +257,6 @@ static void reduction_throws_and_leaves_nothing()
 
 TEST_MAIN("cxx_parallel", TEST_CASE(loop_calls_each_number_once), TEST_CASE(loop_inside_tasks),
           TEST_CASE(loop_throws_the_first_exception), TEST_CASE(loop_skips_the_rest),
-          TEST_CASE(what_is_left_is_not_pushed),
-          TEST_CASE(loop_on_a_stopped_pool), TEST_CASE(sum_equals_serial),
-          TEST_CASE(neighbours_are_combined_left_before_right), TEST_CASE(equal_calls_round_equally),
-          TEST_CASE(reduction_throws_and_leaves_nothing))
+          TEST_CASE(what_is_left_is_not_pushed), TEST_CASE(loop_on_a_stopped_pool),
+          TEST_CASE(sum_equals_serial), TEST_CASE(neighbours_are_combined_left_before_right),
+          TEST_CASE(equal_calls_round_equally), TEST_CASE(reduction_throws_and_leaves_nothing))

@@ -22,7 +22,8 @@ static void tasks_run()
   CU_ASSERT_TRUE(group.wait());
   ws::parallel_for(pool, 0, 100, [&ran](int) { ran++; });
   CU_ASSERT_EQUAL(ran, 101);
-  const int sum = ws::parallel_reduce(pool, 0, 100, 0, [](int i) { return i; }, std::plus<>());
+  const int sum = ws::parallel_reduce(
+      pool, 0, 100, 0, [](int i) { return i; }, std::plus<>());
   CU_ASSERT_EQUAL(sum, 4950);
 }
 
@@ -32,10 +33,12 @@ static void skipped_tasks_are_returned()
   ws::stop_source source;
   ws::group group;
   std::atomic<int> ran{0};
-  group.run(scene.pool, [&ran] { ran++; }, source.get_token());
+  group.run(
+      scene.pool, [&ran] { ran++; }, source.get_token());
   source.request_stop();
   CU_ASSERT_FALSE(group.wait());
-  CU_ASSERT_FALSE(ws::parallel_for(scene.pool, 0, 9, [&ran](int) { ran++; }, source.get_token()));
+  CU_ASSERT_FALSE(ws::parallel_for(
+      scene.pool, 0, 9, [&ran](int) { ran++; }, source.get_token()));
   CU_ASSERT_EQUAL(ran, 0);
 }
 

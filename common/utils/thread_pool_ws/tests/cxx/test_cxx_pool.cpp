@@ -77,9 +77,7 @@ static void note_skipped(void *tasks, const ws_task_t *task)
   static_cast<std::vector<void *> *>(tasks)->push_back(task->arg);
 }
 
-static void do_nothing(void *)
-{
-}
+static void do_nothing(void *) {}
 
 /// Tasks that were pushed in C get the user's settings.skipped; the C++ ones end by themselves.
 static void skipped_tasks_of_both_languages()

@@ -69,14 +69,16 @@ static void group_reports_skipped_tasks()
   std::atomic<int> ran{0};
   for (int i = 0; i < 10; i++) {
     group.run(scene.pool, [&ran] { ran++; });
-    group.run(scene.pool, [&ran] { ran += 100; }, source.get_token());
+    group.run(
+        scene.pool, [&ran] { ran += 100; }, source.get_token());
   }
   source.request_stop();
   CU_ASSERT_TRUE(throws<ws::cancelled>([&] { group.wait(); }));
   CU_ASSERT_EQUAL(ran, 10);
   CU_ASSERT_TRUE(group.wait()); // reported once
   group.run(scene.pool, [] { throw 1; });
-  group.run(scene.pool, [] {}, source.get_token());
+  group.run(
+      scene.pool, [] {}, source.get_token());
   CU_ASSERT_TRUE(throws<int>([&] { group.wait(); })); // an exception goes before it
 }
 

@@ -12,14 +12,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#define AssertFatal(condition, ...)                                                       \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
-      fprintf(stderr, "%s:%d: assertion failed: %s: ", __FILE__, __LINE__, #condition);   \
-      fprintf(stderr, __VA_ARGS__);                                                       \
-      fputc('\n', stderr);                                                                \
-      abort();                                                                            \
-    }                                                                                     \
+#define AssertFatal(condition, ...)                                                                          \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "%s:%d: assertion failed: %s: ", __FILE__, __LINE__, #condition);                      \
+      fprintf(stderr, __VA_ARGS__);                                                                          \
+      fputc('\n', stderr);                                                                                   \
+      abort();                                                                                               \
+    }                                                                                                        \
   } while (0)
 
 #define DevAssert(condition) AssertFatal(condition, "%s", "")

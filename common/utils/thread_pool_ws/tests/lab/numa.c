@@ -303,10 +303,13 @@ static void skip_unless_possible(void)
 
 int main(void)
 {
-  static const test_case_t cases[] = {
-      TEST_CASE(a_workers_memory_lies_on_its_node), TEST_CASE(the_nodes_are_known),
-      TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node), TEST_CASE(each_node_runs_its_tasks),
-      TEST_CASE(a_scan_of_all_nodes), TEST_CASE(a_mask_leaves_nodes_out), TEST_CASE(workers_that_float)};
+  static const test_case_t cases[] = {TEST_CASE(a_workers_memory_lies_on_its_node),
+                                      TEST_CASE(the_nodes_are_known),
+                                      TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node),
+                                      TEST_CASE(each_node_runs_its_tasks),
+                                      TEST_CASE(a_scan_of_all_nodes),
+                                      TEST_CASE(a_mask_leaves_nodes_out),
+                                      TEST_CASE(workers_that_float)};
   skip_unless_possible();
   return test_main("lab numa", cases, TEST_COUNT(cases));
 }

@@ -48,8 +48,7 @@ static int park(unsigned me)
 #endif
   const unsigned first = atomic_load_explicit(&top, RELAXED);
   const unsigned end = atomic_load_explicit(&bottom, RELAXED);
-  if ((first < end || end == NT)
-      && (atomic_fetch_and_explicit(&sleepers, ~(1u << me), ACQ_REL) & (1u << me)))
+  if ((first < end || end == NT) && (atomic_fetch_and_explicit(&sleepers, ~(1u << me), ACQ_REL) & (1u << me)))
     return first >= end;
   while (!atomic_load_explicit(&token[me], ACQUIRE))
     ;

@@ -26,9 +26,8 @@
 #define ARCH 0
 #endif
 
-#define ALLOW(number)                                                   \
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),                  \
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(number)                                                                                        \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define ENDS ALLOW(SYS_exit), ALLOW(SYS_exit_group), ALLOW(SYS_rt_sigreturn), ALLOW(SYS_restart_syscall)
 

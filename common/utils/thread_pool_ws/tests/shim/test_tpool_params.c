@@ -158,9 +158,10 @@ static void strings_by_chance(void)
     memcpy(copy, text, sizeof(text));
     ws_tpool_params_t params;
     const int result = ws_tpool_params_read(&params, text, message, sizeof(message));
-    const bool same = result == oracle(copy, cores, &count)
-                      && (result < 0 || (params.count == count
-                                         && memcmp(params.cores, cores, count * sizeof(cores[0])) == 0));
+    const bool same =
+        result == oracle(copy, cores, &count)
+        && (result < 0
+            || (params.count == count && memcmp(params.cores, cores, count * sizeof(cores[0])) == 0));
     if (!same && differences++ == 0)
       printf("\n  \"%s\" ", text);
     accepted += result == 0;
@@ -229,8 +230,10 @@ static void entries_of_priority(void)
   static const struct {
     const char *text;
     ws_priority_t priority;
-  } good[] = {{"-1,-1", WS_PRIORITY_NORMAL},           {"-1,prio=high,-1", WS_PRIORITY_HIGH},
-              {"PRIO = Low ,-1,-1", WS_PRIORITY_LOW},  {"prio=low,-1,-1,prio=normal", WS_PRIORITY_NORMAL},
+  } good[] = {{"-1,-1", WS_PRIORITY_NORMAL},
+              {"-1,prio=high,-1", WS_PRIORITY_HIGH},
+              {"PRIO = Low ,-1,-1", WS_PRIORITY_LOW},
+              {"prio=low,-1,-1,prio=normal", WS_PRIORITY_NORMAL},
               {"-1,-1,prio=low,spin=off", WS_PRIORITY_LOW}};
   for (size_t i = 0; i < TEST_COUNT(good); i++) {
     const ws_settings_t settings = applied(good[i].text);

@@ -165,9 +165,8 @@ static void play_one_round(uint64_t *random, uint64_t end_ns)
   ws_store_release(&over, 1);
   test_join(&threads);
   for (uint32_t i = 0; i < 2; i++)
-    CU_ASSERT_EQUAL(test_random(random) % 2 ? (int64_t)ws_pool_wait(pool[i]) : ws_pool_stop(pool[i],
-                                                                                            WS_STOP_DRAIN),
-                    0);
+    CU_ASSERT_EQUAL(
+        test_random(random) % 2 ? (int64_t)ws_pool_wait(pool[i]) : ws_pool_stop(pool[i], WS_STOP_DRAIN), 0);
   for (uint32_t i = 0; i < 3; i++) {
     CU_ASSERT_EQUAL(actor[i].wrong, 0);
     CU_ASSERT_EQUAL(test_value(&actor[i].ran), actor[i].taken + test_value(&actor[i].taken_inside));

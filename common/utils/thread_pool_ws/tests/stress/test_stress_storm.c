@@ -225,4 +225,4 @@ static void growing_groups(void)
 
 TEST_MAIN("stress_storm", TEST_CASE(slots_on_many_pools), TEST_CASE(threads_come_and_go),
           TEST_CASE(stops_under_pushes), TEST_CASE(blocking_tasks_among_short_ones),
-              TEST_CASE(growing_groups))
+          TEST_CASE(growing_groups))

@@ -54,7 +54,9 @@ static ws_priority_t priority_of(char letter)
 void test_letters_push(ws_pool_t *pool, const char *letters, ws_group_t *group)
 {
   for (const char *letter = letters; *letter; letter++) {
-    const ws_task_t task = {.func = test_letter_task, .arg = (void *)(uintptr_t)letter, .group = group,
+    const ws_task_t task = {.func = test_letter_task,
+                            .arg = (void *)(uintptr_t)letter,
+                            .group = group,
                             .priority = priority_of(*letter)};
     if (ws_pool_push(pool, task) != 0)
       ws_add_relaxed(&test_refused, 1);

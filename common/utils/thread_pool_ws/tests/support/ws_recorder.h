@@ -34,18 +34,18 @@ static inline recorder_field_t recorder_text(const char *text)
   return (recorder_field_t){.text = text ? text : "no text at all"};
 }
 
-#define RECORDER_FIELD(x) _Generic((x), const char *: recorder_text, default: recorder_number)(x)
+#define RECORDER_FIELD(x) _Generic((x), const char * : recorder_text, default : recorder_number)(x)
 #define RECORDER_1(a) RECORDER_FIELD(a)
 #define RECORDER_2(a, ...) RECORDER_FIELD(a), RECORDER_1(__VA_ARGS__)
 #define RECORDER_3(a, ...) RECORDER_FIELD(a), RECORDER_2(__VA_ARGS__)
 #define RECORDER_4(a, ...) RECORDER_FIELD(a), RECORDER_3(__VA_ARGS__)
 #define RECORDER_5(a, ...) RECORDER_FIELD(a), RECORDER_4(__VA_ARGS__)
 #define RECORDER_PICK(a, b, c, d, e, map, ...) map
-#define RECORDER_MAP(...) \
+#define RECORDER_MAP(...)                                                                                    \
   RECORDER_PICK(__VA_ARGS__, RECORDER_5, RECORDER_4, RECORDER_3, RECORDER_2, RECORDER_1, )(__VA_ARGS__)
 
 #define WS_PROBE_H // in place of trace/ws_probe.h
-#define WS_PROBE(event, ...) \
+#define WS_PROBE(event, ...)                                                                                 \
   recorder_note(#event, (const recorder_field_t[RECORDER_FIELDS_MAX]){RECORDER_MAP(__VA_ARGS__)})
 #define WS_PROBE_SEEN(event) true
 
@@ -88,8 +88,8 @@ bool recorder_is(const recorded_t *recorded, const int64_t fields[RECORDER_FIELD
 
 /// @return whether all of them are there, one after the other
 bool recorder_in_order(const recorded_t *const *recorded, uint32_t count);
-#define IN_ORDER(...)                                                                   \
-  recorder_in_order((const recorded_t *const[]){__VA_ARGS__},                           \
+#define IN_ORDER(...)                                                                                        \
+  recorder_in_order((const recorded_t *const[]){__VA_ARGS__},                                                \
                     sizeof((const recorded_t *const[]){__VA_ARGS__}) / sizeof(recorded_t *))
 
 #endif

@@ -44,17 +44,20 @@ typedef struct {
   void (*run)(void);
 } test_case_t;
 
-#define TEST_CASE(function) {#function, function}
+#define TEST_CASE(function)                                                                                  \
+  {                                                                                                          \
+#function, function                                                                                      \
+  }
 #define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /// @brief Run the cases under the watchdog. @return the exit status of the program
 int test_main(const char *suite, const test_case_t *cases, size_t count);
 
-#define TEST_MAIN(suite, ...)                                  \
-  int main(void)                                               \
-  {                                                            \
-    static const test_case_t cases[] = {__VA_ARGS__};          \
-    return test_main(suite, cases, TEST_COUNT(cases));         \
+#define TEST_MAIN(suite, ...)                                                                                \
+  int main(void)                                                                                             \
+  {                                                                                                          \
+    static const test_case_t cases[] = {__VA_ARGS__};                                                        \
+    return test_main(suite, cases, TEST_COUNT(cases));                                                       \
   }
 
 /// @brief Settings with @p workers workers and small queues; warnings go to the test's log.

@@ -122,8 +122,8 @@ bool test_until(bool (*holds)(void *), void *arg)
 
 void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg)
 {
-  if (threads->count == TEST_THREADS_MAX || pthread_create(&threads->thread[threads->count], NULL, body,
-                                                           arg) != 0) {
+  if (threads->count == TEST_THREADS_MAX
+      || pthread_create(&threads->thread[threads->count], NULL, body, arg) != 0) {
     fprintf(stderr, "no thread for the test\n");
     exit(1);
   }

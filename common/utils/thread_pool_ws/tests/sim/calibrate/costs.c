@@ -99,8 +99,8 @@ int micro_costs(uint32_t cpu)
   static const struct {
     const char *name;
     double (*measure)(void);
-  } costs[] = {{"load_ns", load},       {"add_ns", add},           {"fence_ns", fence},
-               {"pause_ns", relax},     {"clock_ns", read_clock},  {"syscall_ns", call_for_nobody},
+  } costs[] = {{"load_ns", load},    {"add_ns", add},          {"fence_ns", fence},
+               {"pause_ns", relax},  {"clock_ns", read_clock}, {"syscall_ns", call_for_nobody},
                {"create_ns", create}};
   micro_pin(cpu);
   micro_spin_until(micro_now_ns() + 50000000);

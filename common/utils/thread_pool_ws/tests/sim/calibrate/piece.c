@@ -10,17 +10,18 @@ static struct {
   _Alignas(64) volatile uint64_t value;
 } data[PIECES];
 
-#define PIECE(number)                                                           \
-  __attribute__((noinline, aligned(64))) static void piece_##number(void)       \
-  {                                                                             \
-    const uint64_t value = data[number].value;                                  \
-    data[number].value = (value & 1) ? 3 * value + 1 : value + 3 * (number) + 1; \
+#define PIECE(number)                                                                                        \
+  __attribute__((noinline, aligned(64))) static void piece_##number(void)                                    \
+  {                                                                                                          \
+    const uint64_t value = data[number].value;                                                               \
+    data[number].value = (value & 1) ? 3 * value + 1 : value + 3 * (number) + 1;                             \
   }
-#define EIGHT(macro, n)                                                                      \
+#define EIGHT(macro, n)                                                                                      \
   macro(n##0) macro(n##1) macro(n##2) macro(n##3) macro(n##4) macro(n##5) macro(n##6) macro(n##7)
-#define ALL(macro)                                                                            \
-  EIGHT(macro, 00) EIGHT(macro, 01) EIGHT(macro, 02) EIGHT(macro, 03) EIGHT(macro, 04) EIGHT(macro, 05) \
-  EIGHT(macro, 06) EIGHT(macro, 07)
+#define ALL(macro)                                                                                           \
+  EIGHT(macro, 00)                                                                                           \
+  EIGHT(macro, 01)                                                                                           \
+  EIGHT(macro, 02) EIGHT(macro, 03) EIGHT(macro, 04) EIGHT(macro, 05) EIGHT(macro, 06) EIGHT(macro, 07)
 ALL(PIECE)
 
 #define POINTER(number) piece_##number,

@@ -10,8 +10,9 @@
 typedef enum {
   SIM_ORDER_COSTS, ///< as the machine's costs say
   SIM_ORDER_RANDOM, ///< each step takes a random time
-  SIM_ORDER_PCT, ///< threads of unlike speed; at a few steps the one that runs becomes the slowest (PCT:
-                 ///< Burckhardt et al., ASPLOS 2010, with speeds in the place of priorities)
+  /// Threads of unlike speed; at a few steps the one that runs becomes the slowest (PCT: Burckhardt et al.,
+  /// ASPLOS 2010, with speeds in the place of priorities).
+  SIM_ORDER_PCT,
 } sim_order_t;
 
 typedef struct {

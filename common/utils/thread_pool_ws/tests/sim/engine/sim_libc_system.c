@@ -66,7 +66,7 @@ static sim_thread_t *thread_of(pid_t tid)
   if (tid == 0)
     return sim_self;
   return tid > 0 && tid <= (pid_t)sim_threads && sim_thread[tid - 1]->state != SIM_ENDED ? sim_thread[tid - 1]
-                                                                                        : NULL;
+                                                                                         : NULL;
 }
 
 int __wrap_sched_getaffinity(pid_t tid, size_t bytes, cpu_set_t *set)
@@ -176,8 +176,8 @@ static bool write_file(const char *path)
     snprintf(file_text, sizeof(file_text), "%.0f 100000\n", sim_machine.quota_cpus * 100000);
   } else if (strcmp(path, "/sys/fs/cgroup/cpu.stat") == 0) {
     snprintf(file_text, sizeof(file_text), "nr_throttled %llu\n", (unsigned long long)sim_throttled);
-  } else if (sscanf(path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", &tid) == 1 &&
-             (uint32_t)tid < sim_machine.cpus) {
+  } else if (sscanf(path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", &tid) == 1
+             && (uint32_t)tid < sim_machine.cpus) {
     const uint32_t cpus = sim_machine.llc_cpus;
     snprintf(file_text, sizeof(file_text), "%u\n", (uint32_t)tid / cpus * cpus);
   } else {

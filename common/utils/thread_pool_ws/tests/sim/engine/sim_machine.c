@@ -16,31 +16,61 @@ void sim_machine_default(void)
 {
   const sim_spread_t wake = {{2000, 2500, 3000, 4000, 6000, 12000}};
   sim_machine = (sim_machine_t){
-      .cpus = 2, .smt = 1, .llc_cpus = SIM_CPUS_MAX, .node_cpus = SIM_CPUS_MAX,
-      .local_ns = 1, .modify_ns = 5, .smt_ns = 5, .llc_ns = 50, .node_ns = 90, .far_ns = 130,
-      .fence_ns = 8, .pause_ns = 20, .clock_ns = 25, .syscall_ns = 200,
-      .wake_busy_ns = 700, .switch_ns = 1200, .migrate_ns = 1500, .create_ns = 15000,
-      .smt_slowdown = 1.5, .slice_us = 3000, .granularity_us = 1000, .tick_us = 4000,
+      .cpus = 2,
+      .smt = 1,
+      .llc_cpus = SIM_CPUS_MAX,
+      .node_cpus = SIM_CPUS_MAX,
+      .local_ns = 1,
+      .modify_ns = 5,
+      .smt_ns = 5,
+      .llc_ns = 50,
+      .node_ns = 90,
+      .far_ns = 130,
+      .fence_ns = 8,
+      .pause_ns = 20,
+      .clock_ns = 25,
+      .syscall_ns = 200,
+      .wake_busy_ns = 700,
+      .switch_ns = 1200,
+      .migrate_ns = 1500,
+      .create_ns = 15000,
+      .smt_slowdown = 1.5,
+      .slice_us = 3000,
+      .granularity_us = 1000,
+      .tick_us = 4000,
       .call = {.count = 1, .spread = {{{2000, 2000, 2000, 2000, 2000, 2000}}}},
       .wake = {.count = 1, .spread = {wake}},
       .timer = {.count = 1, .spread = {wake}},
   };
 }
 
-#define NUMBER(field) {#field, offsetof(sim_machine_t, field), false}
-#define COUNT(field) {#field, offsetof(sim_machine_t, field), true}
+#define NUMBER(field)                                                                                        \
+  {                                                                                                          \
+#field, offsetof(sim_machine_t, field), false                                                            \
+  }
+#define COUNT(field)                                                                                         \
+  {                                                                                                          \
+#field, offsetof(sim_machine_t, field), true                                                             \
+  }
 static const struct {
   const char *name;
   size_t offset;
   bool is_count;
 } fields[] = {
-    COUNT(cpus), COUNT(smt), COUNT(llc_cpus), COUNT(node_cpus),
-    NUMBER(local_ns), NUMBER(modify_ns), NUMBER(smt_ns), NUMBER(llc_ns), NUMBER(node_ns), NUMBER(far_ns),
-    NUMBER(fence_ns), NUMBER(pause_ns), NUMBER(clock_ns), NUMBER(syscall_ns), NUMBER(wake_busy_ns),
-    NUMBER(switch_ns), NUMBER(migrate_ns), NUMBER(create_ns), NUMBER(wake_minor_us),
-    NUMBER(smt_slowdown), NUMBER(slice_us), NUMBER(granularity_us), NUMBER(stay_share),
-    NUMBER(quota_cpus), NUMBER(detours_per_s),
-    NUMBER(sleep_cpu_ns), NUMBER(tick_us),
+    COUNT(cpus),           COUNT(smt),
+    COUNT(llc_cpus),       COUNT(node_cpus),
+    NUMBER(local_ns),      NUMBER(modify_ns),
+    NUMBER(smt_ns),        NUMBER(llc_ns),
+    NUMBER(node_ns),       NUMBER(far_ns),
+    NUMBER(fence_ns),      NUMBER(pause_ns),
+    NUMBER(clock_ns),      NUMBER(syscall_ns),
+    NUMBER(wake_busy_ns),  NUMBER(switch_ns),
+    NUMBER(migrate_ns),    NUMBER(create_ns),
+    NUMBER(wake_minor_us), NUMBER(smt_slowdown),
+    NUMBER(slice_us),      NUMBER(granularity_us),
+    NUMBER(stay_share),    NUMBER(quota_cpus),
+    NUMBER(detours_per_s), NUMBER(sleep_cpu_ns),
+    NUMBER(tick_us),
 };
 
 static const struct {

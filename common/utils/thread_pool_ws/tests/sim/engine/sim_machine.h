@@ -50,8 +50,9 @@ typedef struct {
   double wake_minor_us; ///< below this idle time a CPU polls: waking it needs no interrupt
   double smt_slowdown; ///< factor of work while the other CPU of the core is busy, too
   double slice_us, granularity_us; ///< of the fair class
-  double stay_share; ///< of wakes of fair threads that go to the CPU the thread ran on last, though that is
-                     ///< busy and another is idle (kernels that pack virtual CPUs)
+  /// Share of wakes of fair threads that go to the CPU the thread ran on last, though that is busy and
+  /// another is idle (kernels that pack virtual CPUs).
+  double stay_share;
   double quota_cpus; ///< CPUs' worth of time of the control group; 0 = unlimited
   double detours_per_s; ///< times in a second that something else takes a busy CPU: interrupts, the host
   sim_spread_t detour; ///< for how long
@@ -59,10 +60,10 @@ typedef struct {
   double tick_us; ///< an idle CPU takes a thread that waits for another CPU at the next tick; 0 = never
   sim_wake_t call; ///< a futex call that wakes a thread on an idle CPU: time of the caller
   sim_wake_t wake; ///< from that call to the thread's first instruction
-  sim_wake_t fresh_call, fresh; ///< the same two where the caller's own CPU has just been idle, too; count
-                                ///< 0 = no difference
-  sim_wake_t kick_call, kick; ///< the same two where the thread takes another CPU from one that runs there;
-                              ///< count 0 = at once
+  /// The same two where the caller's own CPU has just been idle, too; count 0 = no difference.
+  sim_wake_t fresh_call, fresh;
+  /// The same two where the thread takes another CPU from one that runs there; count 0 = at once.
+  sim_wake_t kick_call, kick;
   sim_wake_t timer; ///< from the time set to that
   sim_wake_t cold; ///< a thread takes longer by after its CPU was idle: caches and predictors are cold
 } sim_machine_t;

@@ -62,10 +62,8 @@ sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), vo
   thread->arg = arg;
   sim_fiber_make(&thread->fiber, entry);
   thread->state = SIM_ASLEEP;
-  sim_event_add((sim_event_t){.at_ps = at_ps,
-                              .kind = SIM_EVENT_TIMEOUT,
-                              .subject = thread->index,
-                              .generation = thread->generation});
+  sim_event_add((sim_event_t){
+      .at_ps = at_ps, .kind = SIM_EVENT_TIMEOUT, .subject = thread->index, .generation = thread->generation});
   return thread;
 }
 
@@ -151,8 +149,7 @@ static void time_out(sim_thread_t *thread, sim_ps_t at_ps)
   thread->timed_out = true;
   sim_libc_stop_waiting(thread);
   const uint32_t cpu = sim_schedule_place(thread, at_ps);
-  sim_wake(thread, cpu, at_ps,
-           sim_wake_draw(&sim_machine.timer, sim_idle_ps(cpu, at_ps), sim_random_unit()));
+  sim_wake(thread, cpu, at_ps, sim_wake_draw(&sim_machine.timer, sim_idle_ps(cpu, at_ps), sim_random_unit()));
 }
 
 static void run(sim_thread_t *thread, sim_ps_t at_ps)

@@ -31,33 +31,33 @@ typedef struct sim_swaps_s {
 void sim_swapped(sim_swaps_t *site, int done);
 
 #define __atomic_load_n(word, order) (sim_load(word), __atomic_load_n((word), __ATOMIC_SEQ_CST))
-#define __atomic_store_n(word, value, order)                      \
-  __extension__({                                                 \
-    const __typeof__(*(word)) sim_value = (value);                \
-    sim_store(word);                                              \
-    __atomic_store_n((word), sim_value, __ATOMIC_SEQ_CST);        \
+#define __atomic_store_n(word, value, order)                                                                 \
+  __extension__({                                                                                            \
+    const __typeof__(*(word)) sim_value = (value);                                                           \
+    sim_store(word);                                                                                         \
+    __atomic_store_n((word), sim_value, __ATOMIC_SEQ_CST);                                                   \
   })
-#define SIM_MODIFY(operation, word, value)                        \
-  __extension__({                                                 \
-    const __typeof__(*(word)) sim_value = (value);                \
-    sim_modify(word);                                             \
-    operation((word), sim_value, __ATOMIC_SEQ_CST);               \
+#define SIM_MODIFY(operation, word, value)                                                                   \
+  __extension__({                                                                                            \
+    const __typeof__(*(word)) sim_value = (value);                                                           \
+    sim_modify(word);                                                                                        \
+    operation((word), sim_value, __ATOMIC_SEQ_CST);                                                          \
   })
 #define __atomic_exchange_n(word, value, order) SIM_MODIFY(__atomic_exchange_n, word, value)
 #define __atomic_fetch_add(word, value, order) SIM_MODIFY(__atomic_fetch_add, word, value)
 #define __atomic_fetch_sub(word, value, order) SIM_MODIFY(__atomic_fetch_sub, word, value)
 #define __atomic_fetch_or(word, value, order) SIM_MODIFY(__atomic_fetch_or, word, value)
 #define __atomic_fetch_and(word, value, order) SIM_MODIFY(__atomic_fetch_and, word, value)
-#define __atomic_compare_exchange_n(word, expected, value, weak, success, failure) \
-  __extension__({                                                                  \
-    static sim_swaps_t sim_site;                                                   \
-    const __typeof__(*(word)) sim_value = (value);                                 \
-    sim_modify(word);                                                              \
-    const int sim_done =                                                           \
-        __atomic_compare_exchange_n((word), (expected), sim_value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-    sim_site.function = __func__;                                                  \
-    sim_swapped(&sim_site, sim_done);                                              \
-    sim_done != 0;                                                                 \
+#define __atomic_compare_exchange_n(word, expected, value, weak, success, failure)                           \
+  __extension__({                                                                                            \
+    static sim_swaps_t sim_site;                                                                             \
+    const __typeof__(*(word)) sim_value = (value);                                                           \
+    sim_modify(word);                                                                                        \
+    const int sim_done =                                                                                     \
+        __atomic_compare_exchange_n((word), (expected), sim_value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+    sim_site.function = __func__;                                                                            \
+    sim_swapped(&sim_site, sim_done);                                                                        \
+    sim_done != 0;                                                                                           \
   })
 #define __atomic_thread_fence(order) sim_fence()
 

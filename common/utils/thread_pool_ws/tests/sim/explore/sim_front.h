@@ -7,13 +7,13 @@
 #include "sim_scenario.h"
 
 typedef struct {
-  void (*make)(uint32_t index);                 ///< pool; sets sim_pool[index]
-  void (*stop)(uint32_t index);                 ///< by a thread of its own
+  void (*make)(uint32_t index); ///< pool; sets sim_pool[index]
+  void (*stop)(uint32_t index); ///< by a thread of its own
   void (*destroy)(uint32_t index, bool stopped); ///< only while there is a core's pool
   void (*hint)(const sim_burst_t *burst, bool begins); ///< before the first of a burst, and after the last
   void (*burst)(const sim_burst_t *burst, uint32_t pool, uint32_t depth); ///< push, and wait
   void (*look)(void); ///< called by the engine between two steps: sim_pool is what it is now
-  void (*end)(void);  ///< everything is over: what must be so now
+  void (*end)(void); ///< everything is over: what must be so now
 } sim_front_t;
 
 /// Of the scenario.

@@ -105,8 +105,9 @@ static void start_actors(actors_t *actors, uint32_t first, uint32_t end)
 {
   sim_together_ps = sim_self->now_ps + TOGETHER_PS;
   for (uint32_t i = first; i < end; i++)
-    actors->runs[i] = pthread_create(&actors->thread[i], NULL, sim_actor_thread,
-                                     (void *)(uintptr_t)&sim_scene->actor[i]) == 0;
+    actors->runs[i] =
+        pthread_create(&actors->thread[i], NULL, sim_actor_thread, (void *)(uintptr_t)&sim_scene->actor[i])
+        == 0;
 }
 
 static void join_actors(const actors_t *actors, uint32_t first, uint32_t end)

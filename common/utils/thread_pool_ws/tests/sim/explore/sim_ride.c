@@ -13,7 +13,7 @@
 
 #define SLICE_PS (2 * SIM_PS_PER_US)
 
-static bool in_swap[SIM_THREADS_MAX];          ///< the thread is in a yield
+static bool in_swap[SIM_THREADS_MAX]; ///< the thread is in a yield
 static const sim_frame_t *at[SIM_THREADS_MAX]; ///< its frame in that yield
 
 bool sim_ride_may(const sim_record_t *record)

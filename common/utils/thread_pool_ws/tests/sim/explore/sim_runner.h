@@ -11,10 +11,10 @@
 typedef struct {
   uint64_t first; ///< seed
   uint64_t count;
-  double seconds;        ///< at most; 0 = no limit
-  uint32_t jobs;         ///< host processes at once
+  double seconds; ///< at most; 0 = no limit
+  uint32_t jobs; ///< host processes at once
   uint32_t findings_max; ///< enough of them
-  bool verbose;          ///< a line for each scenario
+  bool verbose; ///< a line for each scenario
 } sim_runner_t;
 
 typedef struct {

@@ -21,23 +21,23 @@
 
 /// What the program uses the core through.
 typedef enum {
-  SIM_SHAPE_CORE,    ///< its own interface
-  SIM_SHAPE_FIFO,    ///< the shim of shape A: elements, response FIFOs
-  SIM_SHAPE_ARRAY,   ///< B1: arrays of answers
+  SIM_SHAPE_CORE, ///< its own interface
+  SIM_SHAPE_FIFO, ///< the shim of shape A: elements, response FIFOs
+  SIM_SHAPE_ARRAY, ///< B1: arrays of answers
   SIM_SHAPE_COUNTER, ///< B2: answers that count
   SIM_SHAPES
 } sim_shape_t;
 
 /// What a task does.
 typedef enum {
-  SIM_TASK_WORK,  ///< computes
-  SIM_TASK_NEST,  ///< pushes tasks and waits for them
+  SIM_TASK_WORK, ///< computes
+  SIM_TASK_NEST, ///< pushes tasks and waits for them
   SIM_TASK_SPAWN, ///< pushes tasks and does not wait
   SIM_TASK_SLEEP, ///< sleeps; the pool does not see it
   SIM_TASK_BLOCK, ///< sleeps between ws_blocking_begin and ws_blocking_end
   SIM_TASK_CROSS, ///< pushes tasks to the next pool and waits for them
-  SIM_TASK_PAIR,  ///< every second task waits for the one before it, 20 ms at most
-  SIM_TASK_EXIT,  ///< ends its thread
+  SIM_TASK_PAIR, ///< every second task waits for the one before it, 20 ms at most
+  SIM_TASK_EXIT, ///< ends its thread
   SIM_TASK_KINDS
 } sim_task_kind_t;
 
@@ -46,9 +46,9 @@ typedef enum { SIM_BY_PUSH, SIM_BY_BATCH, SIM_BY_TRY, SIM_BY_KINDS } sim_push_by
 /// How the thread that pushes waits.
 typedef enum {
   SIM_END_GROUP,
-  SIM_END_TAG,     ///< for a group that its tasks complete themselves
-  SIM_END_EVENT,   ///< ws_pool_await
-  SIM_END_POOL,    ///< ws_pool_wait
+  SIM_END_TAG, ///< for a group that its tasks complete themselves
+  SIM_END_EVENT, ///< ws_pool_await
+  SIM_END_POOL, ///< ws_pool_wait
   SIM_END_NOTHING, ///< it goes on
   SIM_END_KINDS
 } sim_end_t;
@@ -69,20 +69,20 @@ typedef struct {
   sim_end_t end;
   sim_hint_t hint;
   sim_task_kind_t kind;
-  uint32_t every;       ///< one task in so many is of that kind; the others compute
+  uint32_t every; ///< one task in so many is of that kind; the others compute
   sim_task_kind_t leaf; ///< kind of the innermost tasks of SIM_TASK_NEST
-  uint32_t depth, fan;  ///< of what tasks push
-  uint32_t cover;       ///< tasks without a group that are pushed on top of a burst before it is waited for
+  uint32_t depth, fan; ///< of what tasks push
+  uint32_t cover; ///< tasks without a group that are pushed on top of a burst before it is waited for
   uint32_t earlier; ///< tasks that were pushed before, and that the burst's only task waits for; 0 = not so
-  double work_us;   ///< mean, and mean time of a sleep
-  uint32_t repeat;  ///< bursts
+  double work_us; ///< mean, and mean time of a sleep
+  uint32_t repeat; ///< bursts
   double period_us; ///< from one to the next; 0 = at once
 } sim_burst_t;
 
 typedef struct {
   double pause_us; ///< before it
   uint32_t stops_look; ///< it comes while the pool's guard is stopped in this look from now; 0 = not so
-  bool sets_spin;  ///< it is no burst, but a change of the mode
+  bool sets_spin; ///< it is no burst, but a change of the mode
   ws_spin_t spin;
   sim_burst_t burst;
 } sim_action_t;
@@ -105,16 +105,16 @@ typedef struct {
   bool fifo;
   ws_spin_t spin;
   double lead_us, spin_us, join_spin_us;
-  bool confined;     ///< the thread that makes it may use CPU 0 only, its workers have CPUs of their own
+  bool confined; ///< the thread that makes it may use CPU 0 only, its workers have CPUs of their own
   bool host_threads; ///< the host creates the threads
-  bool no_guard;     ///< there is no thread for the guard
-  double late_us;    ///< made so long after the threads outside have begun
-  bool aborts;       ///< stopped by an abort
+  bool no_guard; ///< there is no thread for the guard
+  double late_us; ///< made so long after the threads outside have begun
+  bool aborts; ///< stopped by an abort
 } sim_pool_plan_t;
 
 /// What happens from outside the program.
 typedef enum {
-  SIM_EVENT_HOG,      ///< a thread of a higher class takes a CPU
+  SIM_EVENT_HOG, ///< a thread of a higher class takes a CPU
   SIM_EVENT_THROTTLE, ///< all CPUs are taken: the control group's time is used up
   SIM_EVENT_MASK_ONE, ///< taskset -p
   SIM_EVENT_MASK_ALL, ///< taskset -ap
@@ -143,22 +143,22 @@ typedef struct {
   double look_stalls; ///< share of looks (sim_strand.h) that make some thread stop soon after
   double push_starves; ///< share of pushes before which a spinning worker with an open inbox loses its CPU
   double guard_slow_us; ///< each of a guard's steps takes longer by this, where threads are of unlike speed
-  bool together;   ///< threads that push begin at the same moment
+  bool together; ///< threads that push begin at the same moment
   bool prioritized; ///< tasks of all three priorities
   bool hinted; ///< tasks with hints for NUMA nodes
-  double age_us;   ///< settings.age_ns_max
-  bool exits;      ///< there are tasks that end their thread
-  bool yields;     ///< some tasks stand for fibers that yield (sim_ride.h)
+  double age_us; ///< settings.age_ns_max
+  bool exits; ///< there are tasks that end their thread
+  bool yields; ///< some tasks stand for fibers that yield (sim_ride.h)
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];
-  bool stops_early;     ///< the pools are stopped while threads push
-  double stop_us;       ///< so long after they have begun
+  bool stops_early; ///< the pools are stopped while threads push
+  double stop_us; ///< so long after they have begun
   bool stops_backwards; ///< the last pool first
-  bool destroys;        ///< without a stop before
-  bool changes_masks;   ///< another thread does, while it runs
-  bool looks_hot;       ///< are the workers of busy-polling pools awake
-  bool looks_quiet;     ///< before the stop: is the pool quiet when everything has run
-  uint32_t rounds;      ///< times that all of this happens
+  bool destroys; ///< without a stop before
+  bool changes_masks; ///< another thread does, while it runs
+  bool looks_hot; ///< are the workers of busy-polling pools awake
+  bool looks_quiet; ///< before the stop: is the pool quiet when everything has run
+  uint32_t rounds; ///< times that all of this happens
 } sim_scenario_t;
 
 /// @brief Draw all of a scenario from @p seed. One in five uses a shim.

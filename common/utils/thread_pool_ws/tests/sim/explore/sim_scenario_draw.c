@@ -234,8 +234,9 @@ static bool is_crowded(const sim_scenario_t *scenario)
     pinned |= scenario->pool[i].pinned;
     workers += scenario->pool[i].workers;
   }
-  return any && (pinned || workers >= scenario->machine.cpus || scenario->actors_realtime ||
-                 scenario->changes_masks);
+  return any
+         && (pinned || workers >= scenario->machine.cpus || scenario->actors_realtime
+             || scenario->changes_masks);
 }
 
 /// Real-time workers that busy-poll need CPUs of their own all the time: on others they starve all threads.

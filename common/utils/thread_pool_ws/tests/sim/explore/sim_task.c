@@ -30,8 +30,8 @@ static void wait_for_twin(sim_record_t *record)
   if (((record - sim_record) & 1) == 0 || twin->burst != record->burst || workers < 2)
     return;
   sim_stack_hide(true);
-  while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED &&
-         !sim_record_aborting[record->pool])
+  while (!twin->done && sim_self->now_ps < until_ps && twin->state != SIM_RECORD_REFUSED
+         && !sim_record_aborting[record->pool])
     sim_futex_wait(&twin->done, 0, until_ps);
   sim_stack_hide(false);
 }

@@ -9,8 +9,8 @@
 #include "sim_bursts.h"
 #include "sim_libc.h"
 #include "sim_memory.h"
-#include "sim_seam_points.h"
 #include "sim_random.h"
+#include "sim_seam_points.h"
 
 extern const bench_backend_t bench_backend_ws, bench_backend_mutex_queue, bench_backend_mutex_per_worker;
 

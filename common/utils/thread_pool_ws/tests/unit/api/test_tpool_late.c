@@ -17,8 +17,8 @@ typedef struct {
 } slow_t;
 
 static _Thread_local slow_t *slow;
-static ws_aptr_t core;  ///< of the pushes that stand
-static sem_t stopped;   ///< posted when a ws_pool_stop() has returned
+static ws_aptr_t core; ///< of the pushes that stand
+static sem_t stopped; ///< posted when a ws_pool_stop() has returned
 static ws_au32_t lates; ///< threads that have stood until the deadline
 
 static void stand(sem_t *begun, sem_t *go_on)
@@ -181,8 +181,7 @@ static void destroy_waits_for_adds_under_way(void)
   test_threads_t adders = {0}, ender = {0};
   CU_ASSERT_FATAL(test_fill(&full, 2));
   for (uint32_t i = 0; i < 2; i++)
-    spawn_slow(&adders, &adder[i],
-               (test_adder_t){.pool = full.pool, .func = test_count_task, .arg = &ran});
+    spawn_slow(&adders, &adder[i], (test_adder_t){.pool = full.pool, .func = test_count_task, .arg = &ran});
   CU_ASSERT(test_until_blocked(full.pool, 2));
   test_spawn(&ender, destroy, full.pool);
   CU_ASSERT(test_until(is_awaited, full.pool));

@@ -13,7 +13,7 @@
 
 #define CAPACITY_MAX 130u
 
-static ws_aptr_t watched;      ///< a task; NULL = none
+static ws_aptr_t watched; ///< a task; NULL = none
 static ws_au32_t gives, early; ///< of its place; early: the task was complete before
 
 int32_t __real_ws_worker_index(void);

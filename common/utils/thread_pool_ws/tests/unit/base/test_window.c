@@ -69,11 +69,15 @@ static int64_t any_sample(uint64_t *state)
 {
   const int64_t random = (int64_t)test_random(state);
   switch (test_random(state) % 8) {
-    case 0: return random;
-    case 1: return random % 3000000000;
+    case 0:
+      return random;
+    case 1:
+      return random % 3000000000;
     case 2:
-    case 3: return random % 5;
-    default: return random % 100000;
+    case 3:
+      return random % 5;
+    default:
+      return random % 100000;
   }
 }
 

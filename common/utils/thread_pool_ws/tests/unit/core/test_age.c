@@ -98,7 +98,7 @@ static void push_and_age(void *letters)
 static void own_old_tasks_are_not_stolen(void)
 {
   create(1, false, WS_FULL_GROW);
-  test_push(pool, push_and_age, (void *)(uintptr_t)"a1A", NULL);
+  test_push(pool, push_and_age, (void *)(uintptr_t) "a1A", NULL);
   CU_ASSERT_TRUE(test_letters_await(3));
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a1A");
   CU_ASSERT_TRUE(test_until_quiet(pool));
@@ -165,7 +165,7 @@ static void a_task_in_the_shared_queue_grows_old(void)
   pool = test_create(&settings);
   test_letters_forget();
   test_gate_init(&gate);
-  test_push(pool, push_from_a_task, (void *)(uintptr_t)"A", NULL); // from here on priorities are used
+  test_push(pool, push_from_a_task, (void *)(uintptr_t) "A", NULL); // from here on priorities are used
   CU_ASSERT_TRUE(test_letters_await(1));
   const uint64_t aged = test_stats(pool).aged_tasks;
   test_letters_hold(pool, &gate);
@@ -392,9 +392,8 @@ static void no_task_waits_for_ever(void)
 }
 
 TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(a_task_without_a_time_grows_old),
-          TEST_CASE(own_old_tasks_are_not_stolen),
-          TEST_CASE(a_moved_task_grows_old_as_before), TEST_CASE(a_task_put_aside_grows_old),
-          TEST_CASE(a_task_in_the_shared_queue_grows_old),
+          TEST_CASE(own_old_tasks_are_not_stolen), TEST_CASE(a_moved_task_grows_old_as_before),
+          TEST_CASE(a_task_put_aside_grows_old), TEST_CASE(a_task_in_the_shared_queue_grows_old),
           TEST_CASE(a_late_pool_looks_seldom), TEST_CASE(without_a_bound_the_oldest_goes_first),
           TEST_CASE(a_pool_forgets_priorities), TEST_CASE(a_pool_does_not_forget_a_queued_task),
           TEST_CASE(a_worker_finds_what_a_rest_hides), TEST_CASE(no_task_waits_for_ever))

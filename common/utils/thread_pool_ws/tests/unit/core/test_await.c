@@ -383,10 +383,10 @@ static void worker_index(void)
 
 TEST_MAIN("await", TEST_CASE(join_helps_with_tagged_tasks), TEST_CASE(pool_completes_nothing_for_a_tag),
           TEST_CASE(join_from_outside_leaves_weak_tags_alone), TEST_CASE(worker_helps_with_weak_tags),
-          TEST_CASE(thread_outside_in_a_task_helps_with_weak_tags),
-          TEST_CASE(current_task), TEST_CASE(group_may_die_before_its_task_returns),
-          TEST_CASE(await_helps_with_its_tag_only), TEST_CASE(await_sleeps),
-          TEST_CASE(await_without_a_lane), TEST_CASE(await_does_not_run_what_its_tasks_push),
+          TEST_CASE(thread_outside_in_a_task_helps_with_weak_tags), TEST_CASE(current_task),
+          TEST_CASE(group_may_die_before_its_task_returns), TEST_CASE(await_helps_with_its_tag_only),
+          TEST_CASE(await_sleeps), TEST_CASE(await_without_a_lane),
+          TEST_CASE(await_does_not_run_what_its_tasks_push),
           TEST_CASE(helper_that_blocks_hands_its_place_over),
           TEST_CASE(worker_that_awaits_hands_its_place_over), TEST_CASE(blocking_section_is_counted),
           TEST_CASE(worker_may_wait_in_another_pool), TEST_CASE(worker_index))

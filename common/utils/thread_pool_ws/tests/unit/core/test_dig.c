@@ -184,27 +184,27 @@ static void step(uint64_t *random)
   ws_task_t task;
   ws_group_t *group = &scene.group[test_random(random) % (DEPTH_MAX + 1)];
   switch (test_random(random) % 8) {
-  case 0:
-    if (scene.depth < DEPTH_MAX)
-      begin_wait();
-    break;
-  case 1:
-    if (scene.depth > 0)
-      end_wait();
-    break;
-  case 2:
-    steal_all_but(test_random(random) % 8);
-    break;
-  case 3:
-    if (scene.depth > 0)
-      take_under(group, &task); // a task of the group may be there, or have gone
-    break;
-  case 4:
-    if (scene.depth > 0)
-      ws_find_own(scene.pool, scene.here, group, &task);
-    break;
-  default:
-    push(group);
+    case 0:
+      if (scene.depth < DEPTH_MAX)
+        begin_wait();
+      break;
+    case 1:
+      if (scene.depth > 0)
+        end_wait();
+      break;
+    case 2:
+      steal_all_but(test_random(random) % 8);
+      break;
+    case 3:
+      if (scene.depth > 0)
+        take_under(group, &task); // a task of the group may be there, or have gone
+      break;
+    case 4:
+      if (scene.depth > 0)
+        ws_find_own(scene.pool, scene.here, group, &task);
+      break;
+    default:
+      push(group);
   }
 }
 
@@ -275,5 +275,4 @@ static void what_lies_aside_is_found_by_others(void)
 
 TEST_MAIN("dig", TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
           TEST_CASE(the_others_keep_their_order), TEST_CASE(a_full_ring_keeps_its_order),
-          TEST_CASE(no_stranger_above_a_mark),
-          TEST_CASE(what_lies_aside_is_found_by_others))
+          TEST_CASE(no_stranger_above_a_mark), TEST_CASE(what_lies_aside_is_found_by_others))

@@ -57,8 +57,8 @@ static void sort_range(void *range_arg)
   range_t right = {.first = range->first + middle, .count = range->count - middle};
   ws_group_t group;
   ws_group_init(&group, 1);
-  const int result = ws_pool_push(sorting.pool, (ws_task_t){.func = sort_range, .arg = &left, .group =
-                                                            &group});
+  const int result =
+      ws_pool_push(sorting.pool, (ws_task_t){.func = sort_range, .arg = &left, .group = &group});
   if (result == -EAGAIN) {
     sort_range(&left);
     ws_group_complete(&group, 1);

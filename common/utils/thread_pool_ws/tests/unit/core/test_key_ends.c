@@ -81,8 +81,7 @@ static void on_cancel_cannot_wait(void)
     begin();
     ws_keyed_t tasks[TASKS];
     for (uint32_t i = 0; i < TASKS; i++) {
-      tasks[i] = (ws_keyed_t){
-          .key = &key, .func = test_count_task, .on_cancel = look_around, .arg = &runs};
+      tasks[i] = (ws_keyed_t){.key = &key, .func = test_count_task, .on_cancel = look_around, .arg = &runs};
       CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &tasks[i]), 0);
     }
     int64_t skipped = 0;
@@ -109,8 +108,7 @@ static void on_cancel_cannot_wait(void)
 static void an_early_cancel_does_not_take_the_count_of_a_later_one(void)
 {
   begin();
-  ws_keyed_t early = {
-      .key = &key, .func = test_count_task, .arg = &runs, .priority = WS_PRIORITY_LOW};
+  ws_keyed_t early = {.key = &key, .func = test_count_task, .arg = &runs, .priority = WS_PRIORITY_LOW};
   ws_keyed_t late = early;
   late.priority = WS_PRIORITY_HIGH;
   CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &early), 0);

@@ -115,8 +115,8 @@ static int complete_too_many(void *units_arg)
 /// Counts that overflow must not look small: a group would be done, and its waiter never wake.
 static void groups_beyond_their_range(void)
 {
-  static uint32_t added[][2] = {{1, UINT32_MAX},          {0, UINT32_MAX}, {1000, 0u - 1000}, {7, 1u << 31},
-                                {WS_GROUP_UNITS_MAX, 1u}, {5, 1u << 30}};
+  static uint32_t added[][2] = {{1, UINT32_MAX}, {0, UINT32_MAX},          {1000, 0u - 1000},
+                                {7, 1u << 31},   {WS_GROUP_UNITS_MAX, 1u}, {5, 1u << 30}};
   static uint32_t completed[][2] = {{1, 2}, {0, 1}, {5, 0x80000001u}, {1, UINT32_MAX}};
   CU_ASSERT_EQUAL(test_in_child(init_too_many, NULL), 128 + SIGABRT);
   for (uint32_t i = 0; i < TEST_COUNT(added); i++)

@@ -89,8 +89,8 @@ static uint32_t hint_of(char letter)
 static void push(const char *letters, ws_group_t *group)
 {
   for (const char *letter = letters; *letter; letter++) {
-    const ws_task_t task = {.func = test_letter_task, .arg = (void *)(uintptr_t)letter, .group = group,
-                            .node = hint_of(*letter)};
+    const ws_task_t task = {
+        .func = test_letter_task, .arg = (void *)(uintptr_t)letter, .group = group, .node = hint_of(*letter)};
     if (ws_pool_push(pool, task) != 0)
       ws_add_relaxed(&test_refused, 1);
   }
@@ -121,7 +121,7 @@ static void own_tasks_go_first(void)
   static const char *const expected[2] = {"321CBAcba", "123ABCabc"};
   for (uint32_t fifo = 0; fifo < 2; fifo++) {
     create(1, fifo);
-    test_push(pool, push_from_a_task, (void *)(uintptr_t)"a1Ab2Bc3C", NULL);
+    test_push(pool, push_from_a_task, (void *)(uintptr_t) "a1Ab2Bc3C", NULL);
     CU_ASSERT_TRUE(test_letters_await(9));
     CU_ASSERT_STRING_EQUAL(test_letters_ran(), expected[fifo]);
     destroy();
@@ -155,8 +155,10 @@ static void a_priority_goes_before_a_node(void)
   create(1, false);
   test_letters_hold(pool, &gate);
   push("A", NULL);
-  const ws_task_t high = {.func = test_letter_task, .arg = (void *)(uintptr_t)"!",
-                          .priority = WS_PRIORITY_HIGH, .node = ws_node_hint(0)};
+  const ws_task_t high = {.func = test_letter_task,
+                          .arg = (void *)(uintptr_t) "!",
+                          .priority = WS_PRIORITY_HIGH,
+                          .node = ws_node_hint(0)};
   CU_ASSERT_EQUAL(ws_pool_push(pool, high), 0);
   test_letters_release(&gate, 2);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "!A");
@@ -170,7 +172,7 @@ static void a_wrong_hint_makes_no_difference(void)
   test_letters_hold(pool, &gate);
   for (uint32_t i = 0; i < TEST_COUNT(wrong); i++) {
     const ws_task_t task = {
-        .func = test_letter_task, .arg = (void *)(uintptr_t)&"wxyz"[i], .node = wrong[i]};
+        .func = test_letter_task, .arg = (void *)(uintptr_t) & "wxyz"[i], .node = wrong[i]};
     CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   }
   test_letters_release(&gate, 4);
@@ -205,7 +207,7 @@ static void a_batch_keeps_its_hints(void)
   ws_task_t tasks[3];
   for (uint32_t i = 0; i < 3; i++)
     tasks[i] = (ws_task_t){
-        .func = test_letter_task, .arg = (void *)(uintptr_t)&"a1A"[i], .node = hint_of("a1A"[i])};
+        .func = test_letter_task, .arg = (void *)(uintptr_t) & "a1A"[i], .node = hint_of("a1A"[i])};
   CU_ASSERT_EQUAL(ws_pool_push_batch(pool, tasks, 3), 3);
   test_letters_release(&gate, 3);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A1a");
@@ -273,6 +275,6 @@ static void no_node_waits_for_ever(void)
 
 TEST_MAIN("node hints", TEST_CASE(a_worker_takes_its_node_first), TEST_CASE(own_tasks_go_first),
           TEST_CASE(a_sleeper_on_the_node_is_woken), TEST_CASE(a_priority_goes_before_a_node),
-          TEST_CASE(a_wrong_hint_makes_no_difference),
-          TEST_CASE(a_wait_reaches_its_tasks), TEST_CASE(a_batch_keeps_its_hints),
-          TEST_CASE(a_stop_settles_them), TEST_CASE(no_node_waits_for_ever))
+          TEST_CASE(a_wrong_hint_makes_no_difference), TEST_CASE(a_wait_reaches_its_tasks),
+          TEST_CASE(a_batch_keeps_its_hints), TEST_CASE(a_stop_settles_them),
+          TEST_CASE(no_node_waits_for_ever))

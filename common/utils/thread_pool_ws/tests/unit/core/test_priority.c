@@ -75,7 +75,7 @@ static void own_tasks_keep_the_order_of_their_queue(void)
   static const char *const expected[2] = {"CBA321cba", "ABC123abc"};
   for (uint32_t fifo = 0; fifo < 2; fifo++) {
     create(1, fifo, WS_FULL_GROW);
-    test_push(pool, push_from_a_task, (void *)(uintptr_t)"a1Ab2Bc3C", NULL);
+    test_push(pool, push_from_a_task, (void *)(uintptr_t) "a1Ab2Bc3C", NULL);
     CU_ASSERT_TRUE(test_letters_await(9));
     CU_ASSERT_STRING_EQUAL(test_letters_ran(), expected[fifo]);
     CU_ASSERT_TRUE(test_until_quiet(pool));
@@ -114,7 +114,9 @@ static void push_and_wait(void *depth_arg)
   ws_group_init(&group, 3);
   for (uint32_t i = 0; i < 3; i++) {
     test_push(pool, test_empty_task, NULL, NULL); // unrelated
-    const ws_task_t task = {.func = push_and_wait, .arg = (void *)(uintptr_t)&next, .group = &group,
+    const ws_task_t task = {.func = push_and_wait,
+                            .arg = (void *)(uintptr_t)&next,
+                            .group = &group,
                             .priority = (ws_priority_t)i};
     if (ws_pool_push(pool, task) != 0)
       ws_add_relaxed(&test_refused, 1);
@@ -177,7 +179,7 @@ static void a_wait_runs_what_its_tasks_push(void)
   for (uint32_t i = 0; i < 4; i++) {
     create(1, false, WS_FULL_GROW);
     if (i >= 2)
-      test_push(pool, push_from_a_task, (void *)(uintptr_t)"aA", NULL);
+      test_push(pool, push_from_a_task, (void *)(uintptr_t) "aA", NULL);
     ws_group_t group;
     ws_group_init(&group, 1);
     test_push(pool, wait_for_the_rest, &leave[i % 2], &group);
@@ -199,8 +201,8 @@ static void a_task_knows_its_priority(void)
   static const ws_priority_t priorities[3] = {WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW};
   for (uint32_t i = 0; i < 300; i++) {
     const ws_priority_t *priority = &priorities[i % 3];
-    const ws_task_t task = {.func = check_priority, .arg = (void *)(uintptr_t)priority,
-                            .priority = *priority};
+    const ws_task_t task = {
+        .func = check_priority, .arg = (void *)(uintptr_t)priority, .priority = *priority};
     CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   }
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);

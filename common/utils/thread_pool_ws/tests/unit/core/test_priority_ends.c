@@ -99,8 +99,8 @@ static void settings_and_tasks_are_checked(void)
   static const char letter = 'A';
   ws_task_t tasks[3];
   for (uint32_t i = 0; i < 3; i++)
-    tasks[i] = (ws_task_t){.func = test_letter_task, .arg = (void *)(uintptr_t)&letter,
-                           .priority = (ws_priority_t)i};
+    tasks[i] = (ws_task_t){
+        .func = test_letter_task, .arg = (void *)(uintptr_t)&letter, .priority = (ws_priority_t)i};
   CU_ASSERT_EQUAL(ws_pool_push_batch(pool, tasks, 3), 3);
   tasks[2].priority = (ws_priority_t)3;
   CU_ASSERT_EQUAL(ws_pool_push(pool, tasks[2]), -EINVAL);
@@ -253,7 +253,7 @@ static void tasks_of_an_ended_thread_run(void)
   test_letters_hold(pool, &gate);
   for (uint32_t i = 0; i < 2; i++) { // the second thread inherits the lane
     test_threads_t threads = {0};
-    test_spawn(&threads, push_and_end, (void *)(uintptr_t)"a1A");
+    test_spawn(&threads, push_and_end, (void *)(uintptr_t) "a1A");
     test_join(&threads);
   }
   test_letters_release(&gate, 6);
@@ -305,8 +305,8 @@ static void tasks_that_a_wait_moves_are_not_forgotten(void)
   ws_group_init(&group, 1);
   ws_au32_t seen = {0};
   test_letters_push(pool, "A", NULL);
-  const ws_task_t task = {.func = await_three_letters, .arg = &seen, .group = &group,
-                          .priority = WS_PRIORITY_HIGH};
+  const ws_task_t task = {
+      .func = await_three_letters, .arg = &seen, .group = &group, .priority = WS_PRIORITY_HIGH};
   CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
   test_letters_push(pool, "BC", NULL);
   CU_ASSERT_TRUE(test_until_quiet(pool));

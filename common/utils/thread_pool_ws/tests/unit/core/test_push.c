@@ -191,7 +191,6 @@ static void memory_comes_back_though_all_was_done(void)
   let_go(&held, 500);
 }
 
-
 /// A thread that pushes, and never waits in the pool. The worker is inside a task at each push, so the queue
 /// is empty before the push and holds a task after it.
 static void memory_comes_back_without_a_wait(uint32_t batch)
@@ -260,8 +259,8 @@ static void no_workers_run_inline(void)
 }
 
 TEST_MAIN("push", TEST_CASE(full_queue_grows), TEST_CASE(full_queue_runs_inline),
-          TEST_CASE(full_queue_refuses),
-          TEST_CASE(try_push_never_grows_nor_runs), TEST_CASE(batch_under_each_policy),
-          TEST_CASE(grown_memory_comes_back), TEST_CASE(memory_comes_back_though_all_was_done),
+          TEST_CASE(full_queue_refuses), TEST_CASE(try_push_never_grows_nor_runs),
+          TEST_CASE(batch_under_each_policy), TEST_CASE(grown_memory_comes_back),
+          TEST_CASE(memory_comes_back_though_all_was_done),
           TEST_CASE(memory_comes_back_though_all_are_parked),
           TEST_CASE(memory_comes_back_to_a_thread_that_only_pushes), TEST_CASE(no_workers_run_inline))

@@ -373,7 +373,11 @@ static void each_way(int (*body)(void *how))
   }
 }
 
-#define EACH_WAY(name, body) static void name(void) { each_way(body); }
+#define EACH_WAY(name, body)                                                                                 \
+  static void name(void)                                                                                     \
+  {                                                                                                          \
+    each_way(body);                                                                                          \
+  }
 
 EACH_WAY(helper_goes_on_until_its_group_is_done, helper)
 EACH_WAY(helper_in_two_pools, nested_helper)

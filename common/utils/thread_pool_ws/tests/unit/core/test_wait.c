@@ -164,8 +164,8 @@ static void *push_until_refused(void *scene_arg)
   for (uint32_t i = 0; i < 3; i++)
     tasks[i] = (ws_task_t){.func = test_count_task, .arg = &scene->count};
   for (uint32_t round = 0;; round++) {
-    const int64_t result = round % 3 ? ws_pool_push(scene->pool, tasks[0]) : ws_pool_push_batch(scene->pool,
-                                                                                                tasks, 3);
+    const int64_t result =
+        round % 3 ? ws_pool_push(scene->pool, tasks[0]) : ws_pool_push_batch(scene->pool, tasks, 3);
     if (result == -ECANCELED)
       break;
     wrong += round % 3 ? result != 0 : result < 1 || result > 3; // a stop may come in the middle of a batch

@@ -27,7 +27,7 @@ static void test_order(void)
   scene_begin(1);
   ws_group_init(&scene.group, 1);
   push_fiber(push_three, NULL, &scene.group);
-  CU_ASSERT(test_until(is_done, &scene.group));       // a wait would run fibers, too
+  CU_ASSERT(test_until(is_done, &scene.group)); // a wait would run fibers, too
   CU_ASSERT_STRING_EQUAL(scene.letter, "cabcabcab!"); // newest first, then one after the other
   scene_end();
 }
@@ -56,7 +56,7 @@ static void test_yield_reaches_all(void)
     for (uint32_t j = 0; j < 3; j++)
       CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, yield_until_set, NULL, NULL, &options), 0);
     test_push(scene.pool, set_value, NULL, NULL); // in this thread's queue
-    CU_ASSERT(test_until(is_set, NULL));          // a wait would run the task itself
+    CU_ASSERT(test_until(is_set, NULL)); // a wait would run the task itself
     ws_pool_wait(scene.pool);
     ws_store_relaxed(&scene.value, 0);
     CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, push_setter_below, NULL, NULL, &options), 0);
@@ -234,8 +234,8 @@ static void check_name(void *unused)
 {
   (void)unused;
   const char *name = ws_fiber_name();
-  note(name && strcmp(name, "a name that is longer than may b") != 0 &&
-       strncmp(name, "a name that is", 14) == 0);
+  note(name && strcmp(name, "a name that is longer than may b") != 0
+       && strncmp(name, "a name that is", 14) == 0);
   note(name && strlen(name) == WS_FIBER_NAME_MAX);
 }
 
@@ -311,8 +311,8 @@ static ws_priority_t priority_now;
 /// @return whether the task is that of a fiber with this function, argument and group
 static bool is_own(const ws_task_t *task, void (*func)(void *), void *arg)
 {
-  return task && task == ws_current_task() && task->func == func && task->arg == arg &&
-         task->group == &scene.group && task->priority == priority_now;
+  return task && task == ws_current_task() && task->func == func && task->arg == arg
+         && task->group == &scene.group && task->priority == priority_now;
 }
 
 static void ask_task(void *arg)

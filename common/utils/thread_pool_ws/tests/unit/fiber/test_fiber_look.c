@@ -6,9 +6,9 @@
 #include "fiber_scene.h"
 
 #define FIBERS 3u
-#define ROUND_MAX 16u  ///< switches between two looks
+#define ROUND_MAX 16u ///< switches between two looks
 #define SLOW_NS 60000u ///< a run that is longer than the time between two looks
-#define WARM 300u      ///< runs of each fiber before
+#define WARM 300u ///< runs of each fiber before
 
 static ws_au64_t clock_ns, clock_reads;
 
@@ -24,17 +24,17 @@ uint64_t __wrap_ws_os_now_ns(void)
 /// What the fibers do.
 typedef struct {
   uint32_t before_ns, after_ns; ///< length of a run before and after the outside has pushed
-  uint32_t tasks;               ///< that the outside pushes
-  bool parks;                   ///< the fibers wake each other
+  uint32_t tasks; ///< that the outside pushes
+  bool parks; ///< the fibers wake each other
 } act_t;
 
 static struct {
   const act_t *act;
   sem_t asks, pushed; ///< between the first fiber and the thread outside
   bool has_asked;
-  uint32_t begun;                     ///< fibers; all on one worker
+  uint32_t begun; ///< fibers; all on one worker
   uint64_t switches, switches_before; ///< all; when the outside pushed. One worker
-  uint64_t switches_at_last;          ///< when its last task ran
+  uint64_t switches_at_last; ///< when its last task ran
   ws_sem_t turn[FIBERS];
 } look;
 
@@ -245,7 +245,7 @@ static void yield_reaches_all_queues(uint32_t workers, bool fifo, bool stands)
   else
     test_push(scene.pool, set_value, NULL, NULL);
   CU_ASSERT(test_until(is_set, NULL)); // a wait would run the task itself
-  set_value(NULL);                     // also if it has failed
+  set_value(NULL); // also if it has failed
   test_gate_let(&scene.gate, 1);
   ws_pool_wait(scene.pool);
   scene_end();

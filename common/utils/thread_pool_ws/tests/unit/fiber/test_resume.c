@@ -17,13 +17,13 @@ static _Thread_local bool is_held;
 static ws_au32_t sleeps; ///< of a stop, in which it waits for resumes
 static ws_au32_t stopped;
 static ws_au32_t pushes, bad_pushes; ///< of fibers that continue, and those without the options of the fiber
-static ws_au32_t priority;           ///< that is right
+static ws_au32_t priority; ///< that is right
 
 static void count_push(const ws_task_t *task)
 {
   ws_add_relaxed(&pushes, 1);
-  if ((uint32_t)task->priority != ws_load_relaxed(&priority) || task->node != 0 ||
-      task->group != ws_group_tag(&scene.group))
+  if ((uint32_t)task->priority != ws_load_relaxed(&priority) || task->node != 0
+      || task->group != ws_group_tag(&scene.group))
     ws_add_relaxed(&bad_pushes, 1);
 }
 

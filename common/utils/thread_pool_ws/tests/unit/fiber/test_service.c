@@ -69,8 +69,8 @@ static bool is_change(uint32_t n, const ws_service_t *service, int policy, int p
   uint32_t i = 0;
   for (uint32_t left = n; i < CHANGES_MAX && (left > 0 || !is_of(i, service)); i++)
     left -= is_of(i, service);
-  return i < CHANGES_MAX && change[i].policy == policy && change[i].priority == priority &&
-         change[i].error == error;
+  return i < CHANGES_MAX && change[i].policy == policy && change[i].priority == priority
+         && change[i].error == error;
 }
 
 static ws_pool_t *pool_of(uint32_t priority)
@@ -120,8 +120,8 @@ static int rise(void *unused)
   bool good = true;
   for (uint32_t i = 0; i < TEST_COUNT(priority); i++)
     good = wait_in(priority[i], nap, NULL) == 0 && changes_of(alarm) == changes_then[i] && good;
-  return end(good && is_change(0, alarm, SCHED_OTHER, 0, 0) && is_change(1, alarm, SCHED_FIFO, 51, 0) &&
-             is_change(2, alarm, SCHED_FIFO, 99, 0) && is_change(3, alarm, SCHED_FIFO, 99, 0));
+  return end(good && is_change(0, alarm, SCHED_OTHER, 0, 0) && is_change(1, alarm, SCHED_FIFO, 51, 0)
+             && is_change(2, alarm, SCHED_FIFO, 99, 0) && is_change(3, alarm, SCHED_FIFO, 99, 0));
 }
 
 /// The first wait is that of a real-time pool: the service does not begin with another class.

@@ -26,8 +26,8 @@ static void nodes_of_a_list(void)
   static const struct {
     const char *list;
     uint32_t count;
-  } cases[] = {{NULL, 1}, {"\n", 1}, {"0\n", 1}, {"0-1\n", 2}, {"0-1,4\n", 3}, {"0,8\n", 2},
-               {"0,2-3,16-19\n", 7}, {"252\n", 1}};
+  } cases[] = {{NULL, 1},      {"\n", 1},    {"0\n", 1},           {"0-1\n", 2},
+               {"0-1,4\n", 3}, {"0,8\n", 2}, {"0,2-3,16-19\n", 7}, {"252\n", 1}};
   for (uint32_t i = 0; i < TEST_COUNT(cases); i++) {
     online = cases[i].list;
     CU_ASSERT_EQUAL(ws_os_node_count(), cases[i].count);

@@ -35,9 +35,8 @@ static uint32_t read_quota(const file_t *fake, size_t count)
   return cpus;
 }
 
-#define QUOTA(...)                           \
-  read_quota((const file_t[]){__VA_ARGS__}, \
-             sizeof((const file_t[]){__VA_ARGS__}) / sizeof(file_t))
+#define QUOTA(...)                                                                                           \
+  read_quota((const file_t[]){__VA_ARGS__}, sizeof((const file_t[]){__VA_ARGS__}) / sizeof(file_t))
 
 static void unlimited(void)
 {
@@ -45,8 +44,8 @@ static void unlimited(void)
   CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/\n"}), UINT32_MAX);
   CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "max 100000\n"}),
                   UINT32_MAX);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "3:cpu,cpuacct:/\n"}, {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
-                                                                     "-1\n"},
+  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "3:cpu,cpuacct:/\n"},
+                        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
                         {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}),
                   UINT32_MAX);
 }
@@ -56,11 +55,10 @@ static void version_2_rounds_up_and_takes_the_tightest(void)
   CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "150000 100000\n"}),
                   2);
   CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "1000 100000\n"}), 1);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a/b/c\n"}, {"/sys/fs/cgroup/a/b/c/cpu.max",
-                                                               "800000 100000\n"},
-                        {"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}, {"/sys/fs/cgroup/a/cpu.max",
-                                                                         "300000 100000\n"}),
-                  3);
+  CU_ASSERT_EQUAL(
+      QUOTA({"/proc/self/cgroup", "0::/a/b/c\n"}, {"/sys/fs/cgroup/a/b/c/cpu.max", "800000 100000\n"},
+            {"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}, {"/sys/fs/cgroup/a/cpu.max", "300000 100000\n"}),
+      3);
   // in a container
   CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "400000 100000\n"}), 4);
 }
@@ -71,8 +69,8 @@ static void version_1(void)
                         {"/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "250000\n"},
                         {"/sys/fs/cgroup/cpu/docker/1/cpu.cfs_period_us", "100000\n"}),
                   3);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "1:cpu:/\n"}, {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
-                                                             "50000\n"},
+  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "1:cpu:/\n"},
+                        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n"},
                         {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}),
                   1);
 }
@@ -80,8 +78,8 @@ static void version_1(void)
 /// Some distributions name the controllers the other way round.
 static void version_1_with_the_controllers_in_another_order(void)
 {
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "4:cpuacct,cpu:/\n"}, {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
-                                                                     "200000\n"},
+  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "4:cpuacct,cpu:/\n"},
+                        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n"},
                         {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}),
                   2);
   CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "4:cpuset:/\n5:cpuacct:/\n"},
@@ -92,8 +90,8 @@ static void version_1_with_the_controllers_in_another_order(void)
 
 static void damaged_texts(void)
 {
-  static const char *const text[] = {"", "\n", ":", "::", "0:", "0::", "0::a", "0::/a/", "0::///", "x:cpu",
-                                     "1:cpu:"};
+  static const char *const text[] = {
+      "", "\n", ":", "::", "0:", "0::", "0::a", "0::/a/", "0::///", "x:cpu", "1:cpu:"};
   for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
     CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", text[i]}), UINT32_MAX);
   static const char *const limit[] = {"garbage", "100000", "0 0", "-5 100000", "100000 -1", "100000 0"};
@@ -101,7 +99,8 @@ static void damaged_texts(void)
     CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", limit[i]}),
                     UINT32_MAX);
   CU_ASSERT_TRUE(QUOTA({"/proc/self/cgroup", "0::/a\n"},
-                       {"/sys/fs/cgroup/a/cpu.max", "9223372036854775807 9223372036854775807"}) >= 1);
+                       {"/sys/fs/cgroup/a/cpu.max", "9223372036854775807 9223372036854775807"})
+                 >= 1);
   static char long_line[9000];
   memset(long_line, 'a', sizeof(long_line) - 1);
   memcpy(long_line, "0::/", 4);
@@ -124,6 +123,5 @@ static void how_often_it_was_used_up(void)
 }
 
 TEST_MAIN("quota", TEST_CASE(unlimited), TEST_CASE(version_2_rounds_up_and_takes_the_tightest),
-          TEST_CASE(version_1),
-          TEST_CASE(version_1_with_the_controllers_in_another_order), TEST_CASE(damaged_texts),
-          TEST_CASE(how_often_it_was_used_up))
+          TEST_CASE(version_1), TEST_CASE(version_1_with_the_controllers_in_another_order),
+          TEST_CASE(damaged_texts), TEST_CASE(how_often_it_was_used_up))

@@ -231,5 +231,4 @@ static void each_task_runs_once(void)
 TEST_MAIN("inbox", TEST_CASE(only_a_worker_that_waits_is_handed_a_task),
           TEST_CASE(a_worker_that_shuts_is_handed_nothing), TEST_CASE(a_worker_does_not_wait_for_its_filler),
           TEST_CASE(a_task_that_comes_too_late_is_queued), TEST_CASE(a_joiner_takes_back_what_it_waits_for),
-          TEST_CASE(only_a_starved_worker_is_robbed),
-          TEST_CASE(each_task_runs_once))
+          TEST_CASE(only_a_starved_worker_is_robbed), TEST_CASE(each_task_runs_once))

@@ -337,7 +337,7 @@ static void lane_found_in_the_middle_of_a_task(void)
 TEST_MAIN("lane", TEST_CASE(one_thread_alternates_between_20_pools),
           TEST_CASE(lane_is_reused_after_its_thread_ended),
           TEST_CASE(more_threads_than_lanes_under_each_policy),
-              TEST_CASE(shared_queue_full_under_each_policy),
-          TEST_CASE(thousands_of_short_threads), TEST_CASE(stale_entries_of_destroyed_pools),
-          TEST_CASE(push_from_a_thread_that_ends), TEST_CASE(worker_of_one_pool_pushes_to_another_and_joins),
+          TEST_CASE(shared_queue_full_under_each_policy), TEST_CASE(thousands_of_short_threads),
+          TEST_CASE(stale_entries_of_destroyed_pools), TEST_CASE(push_from_a_thread_that_ends),
+          TEST_CASE(worker_of_one_pool_pushes_to_another_and_joins),
           TEST_CASE(lane_found_in_the_middle_of_a_task))

@@ -49,8 +49,8 @@ static bool is_locked(const ws_predict_t *model, const series_t *series)
 /// The mean deviation of what is uniform in +-jitter is half of it; nothing can predict better.
 static bool is_exact(const outcome_t *outcome, int64_t jitter_ns)
 {
-  const bool exact = outcome->expected == outcome->bursts
-                     && outcome->error_ns < 1.12 * (double)jitter_ns / 2 + 30;
+  const bool exact =
+      outcome->expected == outcome->bursts && outcome->error_ns < 1.12 * (double)jitter_ns / 2 + 30;
   if (!exact)
     printf("\n  %u of %u expected, mean error %.0f ns, jitter +-%ld ns ", outcome->expected, outcome->bursts,
            outcome->error_ns, (long)jitter_ns);
@@ -230,8 +230,8 @@ static void how_often_each_comes(void)
     CU_ASSERT_TRUE(error_ns / MANY < 1.2 * JITTER_NS / 2);
     CU_ASSERT_TRUE(fabs(sum / MANY - 0.8) < 0.05);
     CU_ASSERT_TRUE(locks <= 8 && model.locks - locks <= 2);
-    printf("\n  %-10s: %u expected, mean error %.0f ns, occupancy %.3f, %u + %u locks ", pattern[i],
-           expected, error_ns / MANY, sum / MANY, locks, model.locks - locks);
+    printf("\n  %-10s: %u expected, mean error %.0f ns, occupancy %.3f, %u + %u locks ", pattern[i], expected,
+           error_ns / MANY, sum / MANY, locks, model.locks - locks);
   }
 }
 
@@ -309,8 +309,8 @@ static void too_fine_a_grid_is_left(void)
 }
 
 TEST_MAIN("predict", TEST_CASE(too_fine_a_grid_is_left), TEST_CASE(as_exactly_as_the_jitter_allows),
-          TEST_CASE(known_after_few_bursts),
-          TEST_CASE(after_any_uptime), TEST_CASE(drift_leaves_no_bias), TEST_CASE(jumps_of_the_phase),
-          TEST_CASE(another_pattern), TEST_CASE(pauses_and_stops), TEST_CASE(who_stays_away_is_not_expected),
-          TEST_CASE(how_often_each_comes), TEST_CASE(what_follows_from_each_other),
-          TEST_CASE(nothing_is_known), TEST_CASE(bursts_at_random_have_no_pattern))
+          TEST_CASE(known_after_few_bursts), TEST_CASE(after_any_uptime), TEST_CASE(drift_leaves_no_bias),
+          TEST_CASE(jumps_of_the_phase), TEST_CASE(another_pattern), TEST_CASE(pauses_and_stops),
+          TEST_CASE(who_stays_away_is_not_expected), TEST_CASE(how_often_each_comes),
+          TEST_CASE(what_follows_from_each_other), TEST_CASE(nothing_is_known),
+          TEST_CASE(bursts_at_random_have_no_pattern))

@@ -159,5 +159,4 @@ TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_does_not_get_u
           TEST_CASE(auto_gets_up_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
           TEST_CASE(no_more_bursts), TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
           TEST_CASE(fixed_gets_up_when_told), TEST_CASE(fixed_stops_when_bursts_do),
-          TEST_CASE(a_new_mode_holds_at_once),
-          TEST_CASE(hot_leaves_no_debt))
+          TEST_CASE(a_new_mode_holds_at_once), TEST_CASE(hot_leaves_no_debt))

@@ -49,7 +49,7 @@ static void put(uint64_t *number, uint64_t count)
 {
   ws_task_t tasks[16];
   for (uint64_t i = 0; i < count; i++)
-    tasks[i] = (ws_task_t){.func = test_empty_task, .arg = (void *)(uintptr_t)++*number};
+    tasks[i] = (ws_task_t){.func = test_empty_task, .arg = (void *)(uintptr_t)++ * number};
   while (!ws_deque_has_room(&run.deque, count))
     if (!ws_deque_grow(&run.deque))
       sched_yield(); // pages are being trimmed

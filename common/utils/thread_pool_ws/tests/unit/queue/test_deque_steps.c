@@ -15,7 +15,7 @@ static void step(void);
 #define ws_load_acquire(a) (step(), __atomic_load_n(&(a)->v, __ATOMIC_ACQUIRE))
 #define ws_store_relaxed(a, x) (step(), __atomic_store_n(&(a)->v, (x), __ATOMIC_RELAXED))
 #define ws_store_release(a, x) (step(), __atomic_store_n(&(a)->v, (x), __ATOMIC_RELEASE))
-#define ws_cas_seq_cst(a, expected, x) \
+#define ws_cas_seq_cst(a, expected, x)                                                                       \
   (step(), __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 
 #include <stdio.h>

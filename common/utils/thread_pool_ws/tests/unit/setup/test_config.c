@@ -54,28 +54,75 @@ static void modes_that_are_read(void)
   CU_ASSERT_TRUE(gives("fixed:10000.000", WS_SPIN_FIXED, 10000000));
 }
 
+static const char *const wrong_modes[] = {
+    "",
+    " ",
+    "\n",
+    ",",
+    "=",
+    "0",
+    "1",
+    "on",
+    "hot",
+    "of",
+    "offf",
+    "off off",
+    "off,",
+    "auto:",
+    "auto:5",
+    "autoo",
+    "aut",
+    "au to",
+    "fixed",
+    "fixed:",
+    "fixed: ",
+    "fixed: 40",
+    "fixed :40",
+    "fixed=40",
+    "fixed40",
+    "fixed:-1",
+    "fixed:+1",
+    "fixed:-0",
+    "fixed:.5",
+    "fixed:5.",
+    "fixed:5.5.",
+    "fixed:1.2.3",
+    "fixed:5,5",
+    "fixed:1e3",
+    "fixed:0x10",
+    "fixed:40us",
+    "fixed:40 us",
+    "fixed:nan",
+    "fixed:inf",
+    "fixed:10001",
+    "fixed:10000.5",
+    "fixed:4294967296",
+    "fixed:4294967336",
+    "fixed:18446744073709551616",
+    "fixed:99999999999999999999999999999999999999999999999999999999999999999999999",
+    "fixed:40\x01",
+    "fixed:4\xc2\xa0",
+    "\xff\xfe",
+    "%s%n",
+    "fixed:%d",
+    "off;auto",
+    "spin=auto",
+    "\"auto\"",
+    "a text that is a good deal longer than what a warning shows of it, so that it is cut somewhere"};
+
 static void wrong_modes_are_off_and_said(void)
 {
-  static const char *const wrong[] = {
-      "", " ", "\n", ",", "=", "0", "1", "on", "hot", "of", "offf", "off off", "off,", "auto:", "auto:5",
-      "autoo", "aut", "au to", "fixed", "fixed:", "fixed: ", "fixed: 40", "fixed :40", "fixed=40", "fixed40",
-      "fixed:-1", "fixed:+1", "fixed:-0", "fixed:.5", "fixed:5.", "fixed:5.5.", "fixed:1.2.3", "fixed:5,5",
-      "fixed:1e3", "fixed:0x10", "fixed:40us", "fixed:40 us", "fixed:nan", "fixed:inf", "fixed:10001",
-      "fixed:10000.5", "fixed:4294967296", "fixed:4294967336", "fixed:18446744073709551616",
-      "fixed:99999999999999999999999999999999999999999999999999999999999999999999999", "fixed:40\x01",
-      "fixed:4\xc2\xa0", "\xff\xfe", "%s%n", "fixed:%d", "off;auto", "spin=auto", "\"auto\"",
-      "a text that is a good deal longer than what a warning shows of it, so that it is cut somewhere"};
-  for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+  for (size_t i = 0; i < TEST_COUNT(wrong_modes); i++) {
     ws_settings_t settings = fresh();
-    const bool refused = ws_settings_spin_text(&settings, wrong[i]) == -EINVAL
+    const bool refused = ws_settings_spin_text(&settings, wrong_modes[i]) == -EINVAL
                          && settings.spin == WS_SPIN_OFF && settings.spin_lead_ns == LEAD_UNTOUCHED;
     char shown[41];
-    snprintf(shown, sizeof(shown), "%s", wrong[i]);
+    snprintf(shown, sizeof(shown), "%s", wrong_modes[i]);
     const bool said = test_warnings.count == 1 && test_warnings_with(shown) == 1
                       && test_warnings_with("fixed:<us> with 0 to 10000)") == 1
                       && test_warnings_with("pre-wake is off") == 1;
     if (!refused || !said)
-      printf("\n  \"%s\" ", wrong[i]);
+      printf("\n  \"%s\" ", wrong_modes[i]);
     CU_ASSERT_TRUE(refused && said);
   }
 }
@@ -117,8 +164,10 @@ static void percentages(void)
   CU_ASSERT_TRUE(gives_percent("7", 7));
   CU_ASSERT_TRUE(gives_percent(" 100 ", 100));
   CU_ASSERT_TRUE(gives_percent("050", 50));
-  static const char *const wrong[] = {"", " ", "-1", "+5", "101", "5%", "5.0", "5 5", "0x5", "ten", "1e1",
-                                      "4294967296", "4294967306", "18446744073709551626", "5,"};
+  static const char *const wrong[] = {
+      "",    " ",   "-1",  "+5",  "101",        "5%",         "5.0",
+      "5 5", "0x5", "ten", "1e1", "4294967296", "4294967306", "18446744073709551626",
+      "5,"};
   for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
     ws_settings_t settings = fresh();
     CU_ASSERT_EQUAL(ws_settings_spin_cpu_max_text(&settings, wrong[i]), -EINVAL);

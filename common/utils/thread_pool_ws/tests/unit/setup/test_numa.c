@@ -2,8 +2,8 @@
 /// @file test_numa.c
 /// A machine's nodes as hwloc describes them: synthetic topologies, and those of this machine.
 /// Linked with --wrap of ws_os_node_count: the machine pretends to have several nodes.
-#include "../../../setup/ws_numa.h"
 #include "../../../include/ws_node.h"
+#include "../../../setup/ws_numa.h"
 #include "../../support/ws_test.h"
 
 #include <errno.h>

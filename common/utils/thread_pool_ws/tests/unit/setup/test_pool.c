@@ -16,11 +16,11 @@ static void refuse(const char *field, const ws_settings_t *settings)
   memset(&test_warnings, 0, sizeof(test_warnings));
 }
 
-#define REFUSE(field, bad)                        \
-  do {                                            \
-    ws_settings_t settings = test_settings(1);    \
-    settings.field = bad;                         \
-    refuse(#field, &settings);                    \
+#define REFUSE(field, bad)                                                                                   \
+  do {                                                                                                       \
+    ws_settings_t settings = test_settings(1);                                                               \
+    settings.field = bad;                                                                                    \
+    refuse(#field, &settings);                                                                               \
   } while (0)
 
 static void values_out_of_range_are_named(void)
@@ -207,8 +207,7 @@ static void destroy_of_nothing(void)
 }
 
 TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named),
-          TEST_CASE(priority_is_ignored_where_it_means_nothing),
-          TEST_CASE(bounds_are_allowed), TEST_CASE(defaults_are_those_of_the_header),
-              TEST_CASE(cpus_that_cannot_be_had),
+          TEST_CASE(priority_is_ignored_where_it_means_nothing), TEST_CASE(bounds_are_allowed),
+          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(cpus_that_cannot_be_had),
           TEST_CASE(more_workers_than_cores_float), TEST_CASE(pools_come_and_go_while_others_run),
           TEST_CASE(one_hundred_and_thirty_workers), TEST_CASE(destroy_of_nothing))

@@ -250,6 +250,6 @@ static void cpus_that_are_refused(void)
 
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
           TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
-              TEST_CASE(quota_bounds_the_pools_cpus),
-          TEST_CASE(every_other_worker_is_a_victim_once), TEST_CASE(workers_on_one_cpu_come_first),
-          TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused))
+          TEST_CASE(quota_bounds_the_pools_cpus), TEST_CASE(every_other_worker_is_a_victim_once),
+          TEST_CASE(workers_on_one_cpu_come_first), TEST_CASE(machine_with_over_1024_cpus),
+          TEST_CASE(cpus_that_are_refused))

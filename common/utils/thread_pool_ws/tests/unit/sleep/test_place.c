@@ -327,7 +327,7 @@ static void the_guard_gives_back_no_more_than_was_there(void)
 
 static void as_both(void (*test)(void))
 {
-  for (uint32_t class = 0; class <= 1; class++) {
+  for (uint32_t class = 0; class <= 1; class ++) {
     realtime = class;
     test();
   }
@@ -368,15 +368,9 @@ static void both_it_does_not_follow_every_producer(void)
   as_both(it_does_not_follow_every_producer);
 }
 
-TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity),
-          TEST_CASE(both_it_stays_where_it_should),
-          TEST_CASE(both_taskset_is_kept),
-          TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken),
-          TEST_CASE(both_a_cpuset_is_followed),
-          TEST_CASE(both_taskset_during_a_move_is_kept),
-          TEST_CASE(both_it_does_not_follow_every_producer),
-          TEST_CASE(a_normal_worker_sleeps_elsewhere),
-          TEST_CASE(a_realtime_worker_sleeps_unrestricted),
-          TEST_CASE(changes_during_a_sleep_are_kept),
-          TEST_CASE(the_guard_frees_a_sleeper),
-          TEST_CASE(the_guard_gives_back_no_more_than_was_there))
+TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity), TEST_CASE(both_it_stays_where_it_should),
+          TEST_CASE(both_taskset_is_kept), TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken),
+          TEST_CASE(both_a_cpuset_is_followed), TEST_CASE(both_taskset_during_a_move_is_kept),
+          TEST_CASE(both_it_does_not_follow_every_producer), TEST_CASE(a_normal_worker_sleeps_elsewhere),
+          TEST_CASE(a_realtime_worker_sleeps_unrestricted), TEST_CASE(changes_during_a_sleep_are_kept),
+          TEST_CASE(the_guard_frees_a_sleeper), TEST_CASE(the_guard_gives_back_no_more_than_was_there))

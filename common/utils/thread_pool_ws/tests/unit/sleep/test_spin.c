@@ -14,11 +14,16 @@
 static uint64_t adverse_gap_ns(uint32_t kind, uint64_t *random)
 {
   switch (kind) {
-    case 0: return SLOT_NS;
-    case 1: return 50 * US + test_random(random) % (3 * MS);
-    case 2: return test_random(random) % (50 * US);
-    case 3: return 12 * MS; // what was saved up in it is spent at once
-    default: return test_random(random) % 8 ? 2 * US : 30 * MS;
+    case 0:
+      return SLOT_NS;
+    case 1:
+      return 50 * US + test_random(random) % (3 * MS);
+    case 2:
+      return test_random(random) % (50 * US);
+    case 3:
+      return 12 * MS; // what was saved up in it is spent at once
+    default:
+      return test_random(random) % 8 ? 2 * US : 30 * MS;
   }
 }
 
@@ -234,5 +239,5 @@ TEST_MAIN("spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_
           TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
           TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
           TEST_CASE(a_spin_that_is_interrupted_ends),
-          TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it),
-          TEST_CASE(what_each_level_leaves), TEST_CASE(a_debt_is_bounded))
+          TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it), TEST_CASE(what_each_level_leaves),
+          TEST_CASE(a_debt_is_bounded))

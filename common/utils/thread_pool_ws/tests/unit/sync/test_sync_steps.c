@@ -300,7 +300,7 @@ static void test_two_mutexes(void)
   CU_ASSERT(dies_with(wait_with_two, "ws_cond_wait(): two waits at one time"));
 }
 
-TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening),
-          TEST_CASE(test_late_wake), TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
+TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening), TEST_CASE(test_late_wake),
+          TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
           TEST_CASE(test_lock_is_not_cancelled), TEST_CASE(test_signal_between),
           TEST_CASE(test_signal_ends_one))

@@ -70,8 +70,8 @@ static void a_task_that_runs_in_its_push_has_the_same_events(void)
 {
   begin(0);
   push_told(0, NULL);
-  const ws_task_t batch[2] = {{.func = told_task, .arg = &scene.arg[1]}, {.func = told_task,
-                              .arg = &scene.arg[2]}};
+  const ws_task_t batch[2] = {{.func = told_task, .arg = &scene.arg[1]},
+                              {.func = told_task, .arg = &scene.arg[2]}};
   CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, 2), 2);
   ws_trace_run(told_task, &scene.arg[3]);
   scene_end();
@@ -138,8 +138,8 @@ static void a_task_inside_another_is_nested(void)
   scene_end();
   expect_run(1, scene.id, 0, &scene.inner);
   const recorded_t *push = recorder_find("push", F_ARG, ADDRESS(&scene.arg[1]));
-  CU_ASSERT_TRUE(RECORDED(push, scene.id, 0, ADDRESS(told_task), ADDRESS(&scene.arg[1]),
-                          ADDRESS(&scene.inner)));
+  CU_ASSERT_TRUE(
+      RECORDED(push, scene.id, 0, ADDRESS(told_task), ADDRESS(&scene.arg[1]), ADDRESS(&scene.inner)));
   const recorded_t *join = recorder_find("join_begin", F_JOINED, ADDRESS(&scene.inner));
   const recorded_t *joined = recorder_find("join_end", F_JOINED, ADDRESS(&scene.inner));
   CU_ASSERT_TRUE(RECORDED(join, scene.id, 0, ADDRESS(&scene.inner))); // of its own pool: none was given
@@ -195,8 +195,8 @@ static void a_batch_is_an_event_a_task_in_its_order(void)
   CU_ASSERT_EQUAL(looked.wrong, 0); // all stand before the first
   const recorded_t *push = recorder_find("push", F_FUNC, ADDRESS(told_task));
   for (uint32_t i = 0; i < SCENE_TASKS; i++, push = recorder_next(push, "push"))
-    CU_ASSERT_TRUE_FATAL(RECORDED(push, scene.id, -1, ADDRESS(told_task), ADDRESS(&scene.arg[i]),
-                                  ADDRESS(batch[i].group)));
+    CU_ASSERT_TRUE_FATAL(
+        RECORDED(push, scene.id, -1, ADDRESS(told_task), ADDRESS(&scene.arg[i]), ADDRESS(batch[i].group)));
   CU_ASSERT_PTR_NULL(push);
   end_held();
 }

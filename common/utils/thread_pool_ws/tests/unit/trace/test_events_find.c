@@ -180,10 +180,9 @@ static void a_join_for_the_whole_pool_has_no_group(void)
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0); // this thread runs it, and so the other task ends
   expect_join(NULL, scene.id, -1);
   scene_end();
-  CU_ASSERT_TRUE(IN_ORDER(recorder_next(NULL, "join_begin"),
-                          recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[0])),
-                          recorder_find("run_end", F_END_ARG, ADDRESS(&scene.gate)),
-                          recorder_next(NULL, "join_end")));
+  CU_ASSERT_TRUE(
+      IN_ORDER(recorder_next(NULL, "join_begin"), recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[0])),
+               recorder_find("run_end", F_END_ARG, ADDRESS(&scene.gate)), recorder_next(NULL, "join_end")));
 }
 
 /// In a worker of another pool.

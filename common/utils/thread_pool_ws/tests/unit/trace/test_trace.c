@@ -280,8 +280,8 @@ static void tell(void *arg)
   ws_group_init(&group, told->children);
   begin(WS_TRACE_ULSCH_DECODING);
   for (uint32_t i = 0; i < told->children; i++)
-    if (ws_pool_push(told->pool, (ws_task_t){.func = test_count_task, .arg = &told->run,
-                                             .group = &group}) != 0)
+    if (ws_pool_push(told->pool, (ws_task_t){.func = test_count_task, .arg = &told->run, .group = &group})
+        != 0)
       ws_add_relaxed(&test_refused, 1);
   ws_group_wait(&group, told->pool);
   told->tasks = end(WS_TRACE_ULSCH_DECODING);
@@ -360,11 +360,10 @@ static void a_forked_child_tells_phases(void)
 }
 
 TEST_MAIN("trace", TEST_CASE(an_event_says_what_was_told), TEST_CASE(tasks_count_over_all_pools),
-          TEST_CASE(tasks_without_a_pool_count),
-          TEST_CASE(tasks_that_a_full_queue_runs_inline_count),
+          TEST_CASE(tasks_without_a_pool_count), TEST_CASE(tasks_that_a_full_queue_runs_inline_count),
           TEST_CASE(tasks_that_are_refused_do_not_count),
           TEST_CASE(a_second_begin_is_an_event_of_the_same_phase),
-          TEST_CASE(a_begin_in_another_slot_begins_anew),
-          TEST_CASE(an_end_without_a_begin_is_nothing), TEST_CASE(phases_may_overlap),
-          TEST_CASE(an_unknown_phase_is_ignored), TEST_CASE(a_worker_tells_of_its_own_pushes),
-          TEST_CASE(threads_do_not_meet), TEST_CASE(a_forked_child_tells_phases))
+          TEST_CASE(a_begin_in_another_slot_begins_anew), TEST_CASE(an_end_without_a_begin_is_nothing),
+          TEST_CASE(phases_may_overlap), TEST_CASE(an_unknown_phase_is_ignored),
+          TEST_CASE(a_worker_tells_of_its_own_pushes), TEST_CASE(threads_do_not_meet),
+          TEST_CASE(a_forked_child_tells_phases))

@@ -16,7 +16,7 @@ typedef long long oai_cputime_t;
 struct notifiedFIFO_elt_s;
 
 typedef struct time_stats {
-  oai_cputime_t in;   ///< cycle counter at the start
+  oai_cputime_t in; ///< cycle counter at the start
   oai_cputime_t diff; ///< cycles from start to end, summed
   oai_cputime_t p_time;
   double diff_square;

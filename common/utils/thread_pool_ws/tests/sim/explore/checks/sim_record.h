@@ -27,15 +27,15 @@ typedef struct sim_record_s sim_record_t;
 struct sim_record_s {
   sim_record_state_t state;
   bool accepted;
-  uint32_t pool;  ///< index
+  uint32_t pool; ///< index
   uint32_t depth; ///< of the tasks that it may push still
-  uint32_t done;  ///< futex: 1 = it has ended
+  uint32_t done; ///< futex: 1 = it has ended
   const sim_burst_t *burst;
-  void *goal;                 ///< that it completes itself; NULL = none
-  uint32_t carried;           ///< number of the goal that it belongs to; 0 = none
-  void *waits_for;            ///< a goal of tasks that were pushed before it
+  void *goal; ///< that it completes itself; NULL = none
+  uint32_t carried; ///< number of the goal that it belongs to; 0 = none
+  void *waits_for; ///< a goal of tasks that were pushed before it
   const sim_record_t *parent; ///< the task that pushed it; NULL = none
-  ws_task_t task;             ///< that was pushed
+  ws_task_t task; ///< that was pushed
 };
 
 extern sim_record_t sim_record[SIM_RECORDS_MAX];

@@ -15,8 +15,8 @@ typedef struct sim_frame_s sim_frame_t;
 struct sim_frame_s {
   sim_in_t in;
   sim_record_t *record; ///< the task
-  bool whole;           ///< the task has come to the end of its code
-  uint32_t goal;        ///< waited for
+  bool whole; ///< the task has come to the end of its code
+  uint32_t goal; ///< waited for
   sim_frame_t *outer;
 };
 

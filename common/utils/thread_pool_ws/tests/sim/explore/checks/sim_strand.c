@@ -123,10 +123,10 @@ static bool worker_searches(const ws_pool_t *pool)
 
 static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
-  return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0 &&
-         !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays() &&
-         (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
-                                     : ws_queued(pool) > 0 && is_left(pool));
+  return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
+         && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays()
+         && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
+                                        : ws_queued(pool) > 0 && is_left(pool));
 }
 
 /// @return what a guard's slowness adds to so many of its steps
@@ -167,8 +167,8 @@ static bool is_disturbed(sim_ps_t now_ps)
 static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
 {
   const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
-  return tid > 0 && lane->helps_in == pool && lane->rests_at == 0 &&
-         sim_thread[tid - 1]->state == SIM_ASLEEP && !sim_stack_hides(sim_thread[tid - 1]);
+  return tid > 0 && lane->helps_in == pool && lane->rests_at == 0 && sim_thread[tid - 1]->state == SIM_ASLEEP
+         && !sim_stack_hides(sim_thread[tid - 1]);
 }
 
 static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
@@ -191,9 +191,9 @@ static void look_for_guard(uint32_t index, sim_ps_t now_ps)
 {
   static uint32_t looks[SIM_POOLS_MAX];
   ws_pool_t *pool = sim_pool[index];
-  if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0 ||
-      sim_disturb_throttles(now_ps) || ws_load_relaxed(&pool->guard) != WS_GUARD_DORMANT ||
-      ws_queued(pool) == 0 || !ws_has_sleepers(pool) || anybody_waits_for_cpu())
+  if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0
+      || sim_disturb_throttles(now_ps) || ws_load_relaxed(&pool->guard) != WS_GUARD_DORMANT
+      || ws_queued(pool) == 0 || !ws_has_sleepers(pool) || anybody_waits_for_cpu())
     looks[index] = 0;
   else if (++looks[index] > GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS))
     sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
@@ -204,9 +204,9 @@ static void look_for_hot(uint32_t index)
 {
   static uint32_t looks[SIM_POOLS_MAX];
   const ws_pool_t *pool = sim_pool[index];
-  if (!sim_scene->looks_hot || !pool || ws_load_relaxed(&pool->state) != WS_RUNNING || sim_stalled > 0 ||
-      ws_load_relaxed(&pool->spin) != WS_SPIN_HOT || ws_awake(pool) == pool->workers ||
-      !ws_may_spin_beside(pool, 1))
+  if (!sim_scene->looks_hot || !pool || ws_load_relaxed(&pool->state) != WS_RUNNING || sim_stalled > 0
+      || ws_load_relaxed(&pool->spin) != WS_SPIN_HOT || ws_awake(pool) == pool->workers
+      || !ws_may_spin_beside(pool, 1))
     looks[index] = 0;
   else if (++looks[index] > HOT_LOOKS_MAX)
     sim_finding("hot: %u of %u workers of pool %u sleep, and there are CPUs for more",
@@ -217,8 +217,8 @@ static void look_for_hot(uint32_t index)
 static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 {
   const sim_thread_t *thread = sim_thread[worker->tid - 1];
-  return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread) &&
-         ws_load_relaxed(&worker->trust) == WS_TRUST_NOT && worker->queue.rests_at == 0;
+  return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread)
+         && ws_load_relaxed(&worker->trust) == WS_TRUST_NOT && worker->queue.rests_at == 0;
 }
 
 static void look_for_places(uint32_t index, sim_ps_t now_ps)
@@ -244,8 +244,8 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
     sim_strand_longest_ps = ps;
   if (stranded && ps > bound_ps(sim_pool[index]))
     sim_finding("strand: pool %u has %llu tasks queued, %u in inboxes, and a worker that could run: %.1f ms",
-                index, (unsigned long long)ws_queued(sim_pool[index]),
-                ws_inbox_count(sim_pool[index], false), (double)ps / 1e9);
+                index, (unsigned long long)ws_queued(sim_pool[index]), ws_inbox_count(sim_pool[index], false),
+                (double)ps / 1e9);
 }
 
 static void look_at_once(uint32_t index, sim_ps_t now_ps)

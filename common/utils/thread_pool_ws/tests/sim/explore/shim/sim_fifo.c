@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/utils/threadPool/thread-pool.h"
-#include "sim_fifos.h"
 #include "sim_fault.h"
+#include "sim_fifos.h"
 #include "sim_heap.h"
 #include "sim_libc.h"
 #include "sim_random.h"
@@ -130,9 +130,8 @@ static notifiedFIFO_elt_t *poll_result(sim_fifo_t *fifo, uint32_t index)
 /// @return NULL: the FIFO was aborted
 static notifiedFIFO_elt_t *pull(sim_fifo_t *fifo, uint32_t index, sim_end_t end)
 {
-  sim_frame_t frame = {.in = end <= SIM_END_TAG ? SIM_IN_WAIT : SIM_IN_AWAIT,
-                       .goal = fifo->id,
-                       .outer = *sim_stack()};
+  sim_frame_t frame = {
+      .in = end <= SIM_END_TAG ? SIM_IN_WAIT : SIM_IN_AWAIT, .goal = fifo->id, .outer = *sim_stack()};
   *sim_stack() = &frame;
   sim_task_before_call();
   notifiedFIFO_elt_t *element = end == SIM_END_EVENT  ? poll_result(fifo, index)

@@ -14,9 +14,9 @@ typedef struct {
   uint32_t id;
   sim_end_t end;
   uint32_t tasks, left;
-  uint32_t first;      ///< record
+  uint32_t first; ///< record
   task_ans_t *answers; ///< NULL = tasks without an answer
-  task_ans_t *other;   ///< POOL
+  task_ans_t *other; ///< POOL
 } sim_goal_t;
 
 void sim_goal_arm(sim_goal_t *goal);

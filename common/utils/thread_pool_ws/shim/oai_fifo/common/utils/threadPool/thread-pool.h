@@ -31,10 +31,10 @@
 #endif
 
 // A call that cannot fail unless its object is broken. The arguments are objects, not pointers.
-#define WS_FIFO_CHECK(call)                                            \
-  {                                                                    \
-    const int ws_error = (call);                                       \
-    AssertFatal(ws_error == 0, "%s: error %d\n", #call, ws_error);     \
+#define WS_FIFO_CHECK(call)                                                                                  \
+  {                                                                                                          \
+    const int ws_error = (call);                                                                             \
+    AssertFatal(ws_error == 0, "%s: error %d\n", #call, ws_error);                                           \
   }
 #define mutexinit(mutex) WS_FIFO_CHECK(pthread_mutex_init(&(mutex), NULL))
 #define mutexlock(mutex) WS_FIFO_CHECK(pthread_mutex_lock(&(mutex)))

@@ -33,7 +33,7 @@ typedef struct notifiedFIFO_elt_s {
 
 typedef struct notifiedFIFO_s {
   notifiedFIFO_elt_t *outF; ///< oldest
-  notifiedFIFO_elt_t *inF;  ///< newest
+  notifiedFIFO_elt_t *inF; ///< newest
   pthread_mutex_t lockF;
   pthread_cond_t notifF;
   bool abortFIFO;

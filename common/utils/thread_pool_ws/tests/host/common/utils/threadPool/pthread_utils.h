@@ -8,10 +8,10 @@
 
 #include "assertions.h"
 
-#define WS_HOST_CHECKED(call)                       \
-  do {                                              \
-    const int host_rc = (call);                     \
-    AssertFatal(host_rc == 0, "rc = %d", host_rc);  \
+#define WS_HOST_CHECKED(call)                                                                                \
+  do {                                                                                                       \
+    const int host_rc = (call);                                                                              \
+    AssertFatal(host_rc == 0, "rc = %d", host_rc);                                                           \
   } while (0)
 
 #define mutexinit(mutex) WS_HOST_CHECKED(pthread_mutex_init(&(mutex), NULL))

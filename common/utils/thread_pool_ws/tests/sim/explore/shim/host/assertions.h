@@ -11,10 +11,10 @@
 
 _Noreturn void sim_finding(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-#define AssertFatal(condition, ...)                                              \
-  do {                                                                           \
-    if (!(condition))                                                            \
-      sim_finding("%s: assertion failed: %s", __func__, #condition);             \
+#define AssertFatal(condition, ...)                                                                          \
+  do {                                                                                                       \
+    if (!(condition))                                                                                        \
+      sim_finding("%s: assertion failed: %s", __func__, #condition);                                         \
   } while (0)
 
 #define DevAssert(condition) AssertFatal(condition, "%s", "")
