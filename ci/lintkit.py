@@ -15,7 +15,7 @@ from pathlib import Path
 
 MODULE = "common/utils/thread_pool_ws"
 # The rooms of the pool from bottom to top: a file uses its own room and those below (lint_rooms.py).
-ROOMS = ("base", "os", "queue", "pool", "trace", "prewake", "sleep", "observe", "core", "setup", "parallel",
+ROOMS = ("base", "os", "tasks", "pool", "trace", "prewake", "sleep", "observe", "core", "setup", "parallel",
          "fiber", "sync", "api")  # fmt: skip
 C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".hpp")
 

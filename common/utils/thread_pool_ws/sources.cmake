@@ -9,18 +9,18 @@ set(WS_CORE_SOURCES
   os/ws_os_online.c
   os/ws_os_quota.c
   os/ws_relax.c
-  queue/ws_deque.c
-  pool/ws_grouped.c
-  pool/ws_inbox.c
-  pool/ws_kind.c
-  pool/ws_kind_wait.c
+  tasks/ws_deque.c
+  tasks/ws_dig.c
+  tasks/ws_grouped.c
+  tasks/ws_inbox.c
+  tasks/ws_kind.c
+  tasks/ws_places.c
+  tasks/ws_queue.c
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_nodes.c
   pool/ws_observer.c
   pool/ws_process.c
-  pool/ws_queue.c
-  pool/ws_queues.c
   pool/ws_warn.c
   trace/ws_traced.c
   trace/ws_traced_phase.c
@@ -47,7 +47,6 @@ set(WS_CORE_SOURCES
   observe/ws_report.c
   observe/ws_stats.c
   core/ws_age.c
-  core/ws_dig.c
   core/ws_escape.c
   core/ws_find.c
   core/ws_group.c

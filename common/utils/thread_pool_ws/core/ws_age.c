@@ -3,8 +3,8 @@
 /// ws_age.h.
 #include "ws_age.h"
 
-#include "../pool/ws_kind.h"
-#include "../pool/ws_queue.h"
+#include "../tasks/ws_kind.h"
+#include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 
 /// After a look that finds no task too old, the next look comes after this part of the bound.
@@ -12,27 +12,10 @@
 /// Looks one after the other that each find a task too old.
 #define LOOKS_AT_ONCE 16u
 
-/// @return how long the oldest task of a place has waited, about; 0 = there is none
-static uint64_t waited_ns(const struct ws_pool_s *pool, const ws_age_place_t *place, uint64_t now_ns)
-{
-  switch (place->where) {
-    case WS_AT_QUEUE:
-      return ws_queue_waited_ns(pool->queue[place->index], now_ns);
-    case WS_AT_KIND:
-      return ws_kind_waited_ns(pool->queue[place->index], place->kind, now_ns);
-    case WS_AT_ASIDE:
-      return ws_aside_waited_ns(pool->worker[place->index], now_ns);
-    case WS_AT_SHARED:
-      return ws_shared_waited_ns(&pool->shared, now_ns);
-    default:
-      return 0;
-  }
-}
-
 /// @return time since the pool began to note when tasks are pushed: earlier tasks count from then on
 static uint64_t time_noted_ns(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  const uint64_t since_ns = ws_load_relaxed(&pool->kinds_since_ns); // relaxed: a preference
+  const uint64_t since_ns = ws_load_relaxed(&pool->tasks.kinds_since_ns); // relaxed: a preference
   return (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
 }
 
@@ -42,65 +25,47 @@ typedef struct {
   uint64_t now_ns, most_ns;
   uint32_t places; ///< looked at
   uint64_t waited_ns; ///< longest time so far
-  ws_age_place_t oldest; ///< where that is
+  ws_place_t oldest; ///< where that is
 } look_t;
 
-static void look_at(look_t *look, ws_age_place_t place)
+static void look_at(look_t *look, const ws_place_t *place)
 {
-  const uint64_t waited = waited_ns(look->pool, &place, look->now_ns);
+  const uint64_t waited = ws_place_waited_ns(&look->pool->tasks, place, look->now_ns);
   const uint64_t counted_ns = waited < look->most_ns ? waited : look->most_ns;
   look->places++;
   if (counted_ns <= look->waited_ns)
     return;
   look->waited_ns = counted_ns;
-  look->oldest = place;
+  look->oldest = *place;
 }
 
 static look_t look_at_all(struct ws_pool_s *pool, uint64_t now_ns)
 {
   look_t look = {.pool = pool, .now_ns = now_ns, .waited_ns = pool->settings.age_ns_max};
   look.most_ns = time_noted_ns(pool, now_ns);
-  const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = 0; i < queues; i++) {
-    look_at(&look, (ws_age_place_t){WS_AT_QUEUE, i, WS_KIND_NONE});
-    for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
-      look_at(&look, (ws_age_place_t){WS_AT_KIND, i, kind});
-  }
-  for (uint32_t i = 0; i < pool->workers; i++)
-    look_at(&look, (ws_age_place_t){WS_AT_ASIDE, i, WS_KIND_NONE});
-  look_at(&look, (ws_age_place_t){WS_AT_SHARED, 0, WS_KIND_NONE});
+  for (ws_places_t all = ws_places(&pool->tasks); ws_places_next(&all);)
+    look_at(&look, &all.at);
   return look;
 }
 
-static bool take_at(struct ws_pool_s *pool, const ws_age_place_t *place, ws_task_t *task)
+/// @return what the trace calls the place
+static int32_t victim_at(const ws_place_t *place)
 {
-  switch (place->where) {
-    case WS_AT_QUEUE:
-      return ws_queue_take_oldest(pool->queue[place->index], task);
-    case WS_AT_KIND:
-      return ws_kind_steal(pool, pool->queue[place->index], place->kind, task);
-    case WS_AT_ASIDE:
-      return ws_aside_steal(pool->worker[place->index], task);
-    case WS_AT_SHARED:
-      return ws_shared_take(&pool->shared, task);
-    default:
-      return false;
-  }
+  if (place->where == WS_AT_DEQUE)
+    return place->deque == 1 ? WS_VICTIM_ASIDE : (int32_t)place->index;
+  return place->where == WS_AT_SHARED ? WS_VICTIM_SHARED : WS_VICTIM_INBOX;
 }
 
 /// Another thread may have taken the task meanwhile: then the next of the same queue is taken.
 static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  const ws_age_place_t *place = &here.queue->age_place;
-  if (!take_at(pool, place, task))
+  const ws_place_t *place = &here.queue->age_place;
+  if (!ws_place_take(&pool->tasks, place, task))
     return false;
   ws_add_relaxed(&pool->aged, 1); // relaxed: a statistic
-  const bool in_queue = place->where == WS_AT_QUEUE || place->where == WS_AT_KIND;
-  if (!in_queue || pool->queue[place->index] != here.queue) {
-    ws_traced_steal(pool, here,
-                    in_queue                       ? (int32_t)place->index
-                    : place->where == WS_AT_SHARED ? WS_VICTIM_SHARED
-                                                   : WS_VICTIM_ASIDE);
+  const int32_t victim = victim_at(place);
+  if (victim < 0 || pool->tasks.queue[victim] != here.queue) {
+    ws_traced_steal(pool, here, victim);
     ws_count(&here.queue->count.stolen, 1);
   }
   return true;
@@ -109,7 +74,7 @@ static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 /// The pool is late, and the caller has looked at all places not long ago.
 static bool take_again(struct ws_pool_s *pool, ws_here_t here, uint64_t now_ns, ws_task_t *task)
 {
-  const uint64_t waited = waited_ns(pool, &here.queue->age_place, now_ns);
+  const uint64_t waited = ws_place_waited_ns(&pool->tasks, &here.queue->age_place, now_ns);
   const uint64_t most_ns = time_noted_ns(pool, now_ns);
   return (waited < most_ns ? waited : most_ns) > pool->settings.age_ns_max && take(pool, here, task);
 }
@@ -139,7 +104,7 @@ bool ws_age_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   own->age_looks += own->age_looks < LOOKS_AT_ONCE;
   if (look.oldest.where == WS_AT_NONE) {
     ws_store_relaxed(&pool->age_looked_ns, now_ns); // relaxed: as above
-    ws_kind_rest(pool, now_ns);
+    ws_kind_rest(&pool->tasks, pool->settings.age_ns_max, now_ns);
   }
   return take(pool, here, task);
 }

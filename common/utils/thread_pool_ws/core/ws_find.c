@@ -3,14 +3,13 @@
 /// ws_find.h: the whole scheduling policy, and what a joining thread may run.
 #include "ws_find.h"
 
-#include "../pool/ws_kind.h"
 #include "../pool/ws_nodes.h"
-#include "../pool/ws_queue.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_dig.h"
 #include "../trace/ws_traced.h"
 #include "ws_age.h"
-#include "ws_dig.h"
 #include "ws_look.h"
+#include "ws_root.h"
 #include "ws_round.h"
 #include "ws_steal.h"
 
@@ -20,7 +19,7 @@
 /// Look in every queue but the one that served last: lanes, then workers from near to far.
 static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++)
     if (i != here.queue->victim && ws_steal_from(pool, here, i, task))
       return true;
@@ -73,7 +72,7 @@ static bool take_own(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)
 {
   int32_t victim;
-  if (!ws_kind_take(pool, here, kind, task, &victim))
+  if (!ws_queue_take_kind(&pool->tasks, here.queue, kind, task, &victim))
     return false;
   if (victim < 0)
     return true;
@@ -107,7 +106,7 @@ WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_ta
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used))) // relaxed: a hint; ws_park looks after a fence
+  if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
     return find_by_kind(pool, here, task);
   if (ws_round_search(here.queue) && ws_look_turn(pool, here, task))
     return true;
@@ -122,47 +121,34 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)
   if (ws_queue_size(own) > 0)
     return true;
   // a thief that waits first does not come back at once
-  return own->late_pauses == 0 && ws_queue_is_known(&own->memo, pool->queue[own->victim]);
+  return own->late_pauses == 0 && ws_queue_is_known(&own->memo, pool->tasks.queue[own->victim]);
 }
 
-static inline bool find_of_group(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group,
-                                 ws_task_t *task)
-{
-  ws_queue_t *own = here.queue;
-  if (ws_queue_take_of(own, group, ws_takes_weak(here), task))
-    return true;
-  if ((int64_t)(ws_queue_end(own) - own->mark->index) > 0 && ws_queue_take(own, task))
-    return true;
-  // No task there was pushed since the mark, and none must look so afterwards.
-  const bool found = ws_dig(pool, here, group, task);
-  own->mark->index = ws_queue_end(own);
-  return found;
-}
-
-static inline bool find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
-{
-  const bool found = find_of_group(pool, here, group, task);
-  const uint64_t end = ws_queue_end(here.queue);
-  if ((int64_t)(end - here.queue->mark->index) < 0)
-    here.queue->mark->index = end;
-  return found;
-}
-
-static bool find_own_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, const ws_group_t *group,
-                        ws_task_t *task)
+/// The newest task and the oldest are not of the group: look under them.
+WS_SELDOM static bool find_under(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
+                                 const ws_group_t *group, ws_task_t *task)
 {
   bool hid = false;
-  const bool found = ws_kind_take_of(pool, here, kind, group, ws_takes_weak(here), task, &hid);
+  const bool found = ws_dig_under(&pool->tasks, here.queue, kind, group, ws_takes_weak(here), task, &hid);
   if (hid)
     ws_fill_place(pool, here); // a worker may have gone to sleep meanwhile
   return found;
 }
 
-/// As find_own, and also in the queues of kinds: high priority, none, nodes from near to far, low priority.
+/// Take a task that the wait may run from the caller's own queue.
+static inline bool find_own_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
+                               const ws_group_t *group, ws_task_t *task)
+{
+  return ws_dig_top(&pool->tasks, here.queue, kind, group, ws_takes_weak(here), task)
+         || find_under(pool, here, kind, group, task);
+}
+
+/// As find_own_of(): high priority, normal, nodes from near to far, low priority.
 WS_SELDOM static bool find_own_by_kind(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group,
                                        ws_task_t *task)
 {
-  if (find_own_of(pool, here, WS_KIND_HIGH, group, task) || find_own(pool, here, group, task))
+  if (find_own_of(pool, here, WS_KIND_HIGH, group, task)
+      || find_own_of(pool, here, WS_KIND_NORMAL, group, task))
     return true;
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
   for (uint32_t i = 0; nodes && i < pool->nodes.count; i++)
@@ -177,31 +163,34 @@ bool ws_find_turn(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *grou
   void (*const yielded)(void *arg) = own->oldest & WS_OLDEST_NEXT ? own->yielded : NULL;
   forget_yield(own);
   ws_round_begin(own);
-  const uint32_t kinds = ws_kind_queues(own) ? pool->kinds : 0, places = kinds + 1;
-  const uint32_t round = own->turns++, visit = round / places; // of each place
-  const ws_turn_t turn = {.kind = round % places < kinds ? round % places : WS_KIND_NONE,
+  const uint32_t kinds = ws_queue_more(own) ? pool->tasks.kinds : 1;
+  const uint32_t round = own->turns++, visit = round / kinds; // of each kind
+  const ws_turn_t turn = {.kind = (round + 1) % kinds,
                           .down = visit % 2 == 0,
-                          .depth_max = visit % DEEP_EVERY < 2 ? ws_dig_depth_max(here) : WS_TURN_DEPTH_MAX};
+                          .depth_max = visit % DEEP_EVERY < 2 ? ws_dig_depth_max(own) : WS_TURN_DEPTH_MAX};
   const ws_allowed_t allowed = {.group = group, .weak = ws_takes_weak(here), .func = yielded};
-  return ws_dig_turn(pool, here, allowed, &turn, task);
+  const bool found = ws_dig_turn(&pool->tasks, own, &turn, allowed, task);
+  if (found && yielded && task->func == yielded && !ws_group_is(task->group, group, true))
+    ws_root_mix(own, task->group); // the fiber may be unrelated: what it pushes is not below the root
+  ws_fill_place(pool, here); // other tasks could not be seen for a moment: a worker may have gone to sleep
+  return found;
 }
 
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  if (WS_UNLIKELY(ws_kind_queues(here.queue) != NULL))
+  if (WS_UNLIKELY(ws_queue_more(here.queue) != NULL))
     return find_own_by_kind(pool, here, group, task);
-  return find_own(pool, here, group, task);
+  return find_own_of(pool, here, WS_KIND_NORMAL, group, task);
 }
 
 bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   const bool weak = ws_takes_weak(here);
   for (uint32_t i = 0; i < queues; i++) {
-    ws_queue_t *queue = pool->queue[i];
+    ws_queue_t *queue = pool->tasks.queue[i];
     if (queue == here.queue || !ws_queue_is_below(queue, group, weak)
-        || !(ws_queue_steal_under(queue, group, weak, task)
-             || ws_kind_steal_under(pool, queue, group, weak, task)))
+        || !ws_queue_steal_under(&pool->tasks, queue, group, weak, task))
       continue;
     ws_count(&here.queue->count.stolen, 1);
     ws_traced_steal(pool, here, (int32_t)i);

@@ -7,7 +7,7 @@
 ///           read-modify-write, and then uses its address only, as a key for the kernel. If other data lies
 ///           at that address by then, a thread that waits there returns once too often, which every futex
 ///           waiter must expect.
-#include "../pool/ws_group_word.h"
+#include "../tasks/ws_group_word.h"
 
 #include <limits.h>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_join.c
 /// Life of a task, step 7: join. Before: ws_group.c. Help, spin, sleep.
-#include "../pool/ws_group_word.h"
-#include "../pool/ws_inbox.h"
-#include "../pool/ws_kind.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_queue.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_helper.h"
 #include "../sleep/ws_trim.h"
+#include "../tasks/ws_dig.h"
+#include "../tasks/ws_group_word.h"
+#include "../tasks/ws_inbox.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_laneless.h"
@@ -81,13 +81,6 @@ static void finish_other(join_t *join)
   join->others++;
 }
 
-static void begin_mark(ws_queue_t *queue, ws_mark_t *mark)
-{
-  mark->index = ws_queue_end(queue);
-  if (WS_UNLIKELY(ws_kind_queues(queue) != NULL))
-    ws_kind_mark(queue, mark);
-}
-
 /// Run one task that a task of the group has pushed. Not for an event: there a task may push the work that
 /// comes after the event, and the caller would still run that when its event is ready.
 static bool help_below(join_t *join)
@@ -104,7 +97,7 @@ static void renew_mark(const join_t *join)
 {
   ws_queue_t *queue = join->frame.here.queue;
   if (!join->goal->group && queue)
-    begin_mark(queue, queue->mark);
+    ws_dig_mark(queue, queue->mark);
 }
 
 /// A task of this wait has ended its thread. It may have been the pool's last.
@@ -124,7 +117,7 @@ static bool help_handed(join_t *join)
 {
   ws_frame_t *frame = &join->frame;
   if (WS_LIKELY(!frame->here.queue->handed)
-      || !ws_inbox_take_back(frame->pool, frame->here, join->goal->tag, &frame->task))
+      || !ws_inbox_take_back(&frame->pool->tasks, frame->here.queue, join->goal->tag, &frame->task))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   renew_mark(join);
@@ -138,7 +131,7 @@ static bool help_shared(join_t *join)
   ws_frame_t *frame = &join->frame;
   struct ws_pool_s *pool = frame->pool;
   const ws_here_t here = frame->here;
-  if (WS_LIKELY(ws_shared_size(&pool->shared) == 0)) // also behind a push that is under way
+  if (WS_LIKELY(ws_shared_size(&pool->tasks.shared) == 0)) // also behind a push that is under way
     return false;
   const bool weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here);
   if (!ws_laneless_find(pool, here, join->goal->tag, weak, &join->seen, &frame->task))
@@ -219,7 +212,7 @@ static void help(ws_frame_t *frame)
   ws_mark_t *mark = join->mark;
   mark->outer = here.queue->mark;
   if (WS_LIKELY(!join->has_mark)) // a task has not ended the thread: the tasks above are still the wait's
-    begin_mark(here.queue, mark);
+    ws_dig_mark(here.queue, mark);
   join->has_mark = true;
   mark->round_left = here.queue->round_left;
   here.queue->round_left = WS_ROUND_SEARCHES;

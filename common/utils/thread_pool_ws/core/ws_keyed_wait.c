@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "../pool/ws_lane.h"
-#include "../pool/ws_queue.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_queue.h"
 #include "ws_keyed.h"
 #include "ws_run.h"
 
@@ -52,7 +52,7 @@ static void skip_own(ws_pool_t *pool, ws_key_t *key, uint64_t epoch)
   cancelled_t cancelled = {.key = key, .epoch = epoch};
   if (!here.queue)
     return;
-  const bool any = ws_queue_sift(pool, here.queue, is_cancelled, &cancelled) > 0;
+  const bool any = ws_queue_sift(&pool->tasks, here.queue, is_cancelled, &cancelled) > 0;
   ws_fill_place(pool, here); // the other tasks could not be seen for a moment
   if (!any)
     return;

@@ -3,13 +3,13 @@
 /// ws_laneless.h.
 #include "ws_laneless.h"
 
-#include "../pool/ws_group_word.h"
+#include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 
 bool ws_laneless_find(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, bool weak,
                       uint64_t *seen, ws_task_t *task)
 {
-  ws_shared_t *shared = &pool->shared;
+  ws_shared_t *shared = &pool->tasks.shared;
   const uint64_t head = ws_load_relaxed(&shared->head); // relaxed: a task before it is taken
   const uint64_t tail = ws_load_relaxed(&shared->tail); // relaxed: what the caller pushed lies before it
   bool published = true; // all tasks so far

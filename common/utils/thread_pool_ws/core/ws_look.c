@@ -3,8 +3,8 @@
 /// ws_look.h.
 #include "ws_look.h"
 
-#include "../pool/ws_inbox.h"
-#include "../pool/ws_queue.h"
+#include "../tasks/ws_inbox.h"
+#include "../tasks/ws_queue.h"
 #include "ws_round.h"
 #include "ws_steal.h"
 
@@ -17,11 +17,11 @@
 
 static bool plan_lane(struct ws_pool_s *pool, ws_queue_t *own)
 {
-  const uint32_t lanes = ws_queue_count(pool) - pool->workers;
+  const uint32_t lanes = ws_queue_count(&pool->tasks) - pool->workers;
   for (uint32_t i = 0; i < lanes && i < LANES_AT_ONCE; i++) {
     own->look_lane = own->look_lane + 1 < lanes ? own->look_lane + 1 : 0;
     own->look_at = pool->workers + own->look_lane;
-    if (pool->queue[own->look_at] != own && ws_queue_size(pool->queue[own->look_at]) > 0)
+    if (pool->tasks.queue[own->look_at] != own && ws_queue_size(pool->tasks.queue[own->look_at]) > 0)
       return true;
   }
   return false;
@@ -30,14 +30,14 @@ static bool plan_lane(struct ws_pool_s *pool, ws_queue_t *own)
 static bool has_stray(struct ws_pool_s *pool)
 {
   // relaxed: hints; a worker that finds nothing looks again before it sleeps
-  return ws_load_relaxed(&pool->aside_used) || ws_load_relaxed(&pool->starved) > 0
-         || ws_shared_visible(&pool->shared);
+  return ws_load_relaxed(&pool->tasks.aside_used) || ws_load_relaxed(&pool->tasks.starved) > 0
+         || ws_shared_visible(&pool->tasks.shared);
 }
 
 /// A worker's queue has two visits. The second finds out whether the worker has taken a task since the first.
 static bool plan_worker(const struct ws_pool_s *pool, ws_queue_t *own, uint32_t worker)
 {
-  const ws_queue_t *queue = pool->queue[worker];
+  const ws_queue_t *queue = pool->tasks.queue[worker];
   const uint64_t size = queue != own ? ws_queue_size(queue) : 0;
   const uint64_t steps = size > 0 ? ws_queue_steps(queue) : 0;
   const bool stands = own->look_visits % 2 == 1 && steps == own->look_steps;

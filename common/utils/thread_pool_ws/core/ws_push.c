@@ -6,13 +6,13 @@
 
 #include <errno.h>
 
-#include "../pool/ws_inbox.h"
-#include "../pool/ws_kind.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_nodes.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_queue.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_inbox.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_root.h"
 #include "ws_run.h"
@@ -29,8 +29,8 @@ static bool take_late(ws_frame_t *frame)
 {
   ws_queue_t *queue = frame->here.queue;
   if (!queue)
-    return ws_shared_take(&frame->pool->shared, &frame->task);
-  return ws_queue_take(queue, &frame->task) || ws_kind_take_any(frame->pool, queue, &frame->task);
+    return ws_shared_take(&frame->pool->tasks.shared, &frame->task);
+  return ws_queue_take_any(&frame->pool->tasks, queue, &frame->task);
 }
 
 static void settle_all(ws_frame_t *frame)
@@ -81,12 +81,12 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1))
     return false;
   note_arrival(pool, here); // before the worker counts itself among those that take of this burst
-  ws_worker_t *worker = ws_inbox_claim(pool);
-  if (!worker)
+  ws_inbox_t *inbox = ws_inbox_claim(&pool->tasks);
+  if (!inbox)
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
-  if (ws_inbox_fill(worker, here, task)) {
+  if (ws_inbox_fill(inbox, queue, task)) {
     ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
     ws_need_guard(pool); // the worker may get no CPU
   } else { // the worker does not wait any more
@@ -119,20 +119,13 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
   ws_queue_push(queue, tasks, count);
 }
 
-/// Any ring has room for one task, if the one in use has.
-static inline void publish_one(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
-{
-  shrink_now_and_then(here.queue, 1);
-  publish(pool, here, task, 1);
-}
-
 static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
 {
   uint64_t index;
   ws_count_pushed(pool, NULL, 1);
-  ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
+  ws_shared_cell_t *cell = ws_shared_claim(&pool->tasks.shared, &index);
   if (cell) {
-    if (WS_UNLIKELY(ws_load_relaxed(&pool->kinds_used))) // relaxed: a preference
+    if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
       ws_store_relaxed(&cell->cell.pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
     ws_shared_publish(cell, index, task);
@@ -156,95 +149,58 @@ static bool may_fail(ws_full_t full)
   return full == WS_FULL_FAIL || full == GROW_OR_FAIL;
 }
 
-static bool grow(ws_queue_t *queue)
+/// Push a task of any kind into the caller's queue. @return false = there is no room
+static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
+                       bool grow)
 {
-  if (!ws_queue_grow(queue))
+  shrink_now_and_then(here.queue, 1);
+  ws_deque_t *deque = ws_queue_room(&pool->tasks, here.queue, kind, grow);
+  if (!deque)
     return false;
-  ws_count(&queue->count.growths, 1);
+  ws_traced_push(pool, here, task, 1);
+  ws_count_pushed(pool, here.queue, 1);
+  const bool is_timed = kind != WS_KIND_NORMAL || ws_kind_is_used(&pool->tasks);
+  ws_queue_push_kind(&pool->tasks, deque, kind, task, is_timed ? ws_os_now_ns() : 0);
+  if (!has_arrived(pool, here))
+    return true;
+  if (kind == WS_KIND_NORMAL)
+    ws_post(pool, here);
+  else
+    ws_post_kind(pool, here, kind);
   return true;
 }
 
-/// There is no lane, or the queue is full. @return 0 = queued or run; -EAGAIN
-static int push_slow(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+/// Any task, any queue: there is no lane, or the queue is full, or the pool uses kinds.
+/// @return 0 = queued or run; -EAGAIN
+WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
-  if (!here.queue) {
-    if (push_shared(pool, task)) {
-      announce(pool, here);
-      return 0;
-    }
-    if (may_grow(full))
-      here.queue = ws_lane_add(pool, true);
+  const ws_kind_t kind = ws_nodes_kind(pool, task);
+  if (!here.queue && kind != WS_KIND_NORMAL)
+    here.queue = ws_lane_add(pool, !pool->settings.reserve);
+  if (!here.queue && push_shared(pool, task)) {
+    announce(pool, here);
+    return 0;
   }
-  if (here.queue) {
-    while (may_grow(full) && !ws_queue_has_room(here.queue, 1) && grow(here.queue))
-      ;
-    if (ws_queue_has_room(here.queue, 1)) {
-      publish_one(pool, here, task);
-      announce(pool, here);
-      return 0;
-    }
-  }
+  if (!here.queue && may_grow(full))
+    here.queue = ws_lane_add(pool, true);
+  if (here.queue && push_queue(pool, here, task, kind, may_grow(full)))
+    return 0;
   if (may_fail(full))
     return -EAGAIN;
   ws_run_inline(pool, here, task);
   return 0;
 }
 
-static int push_kind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
-                     ws_full_t full)
-{
-  if (!here.queue)
-    here.queue = ws_lane_add(pool, !pool->settings.reserve);
-  if (!here.queue) // no memory for one
-    return push_slow(pool, here, task, full);
-  shrink_now_and_then(here.queue, 1);
-  ws_deque_t *deque = ws_kind_room(pool, here.queue, kind, may_grow(full));
-  if (!deque && may_fail(full))
-    return -EAGAIN;
-  if (!deque) {
-    ws_run_inline(pool, here, task);
-    return 0;
-  }
-  ws_traced_push(pool, here, task, 1);
-  ws_count_pushed(pool, here.queue, 1);
-  ws_kind_push(pool, deque, kind, task, ws_os_now_ns());
-  if (has_arrived(pool, here))
-    ws_post_kind(pool, here, kind);
-  return 0;
-}
-
-/// Push a task of no kind to a pool that uses kinds: note the time of the push.
-static int push_stamped(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
-{
-  while (here.queue && !ws_queue_has_room(here.queue, 1) && may_grow(full) && grow(here.queue))
-    ;
-  if (!here.queue || !ws_queue_has_room(here.queue, 1))
-    return push_slow(pool, here, task, full);
-  shrink_now_and_then(here.queue, 1);
-  ws_queue_stamp(here.queue, 0, ws_os_now_ns());
-  publish(pool, here, task, 1);
-  announce(pool, here);
-  return 0;
-}
-
 /// @return whether the pool uses kinds, or may from this task on
 static bool may_have_kinds(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  return (task->priority | task->node | ws_load_relaxed(&pool->kinds_used)) != 0; // relaxed: a preference
+  return (task->priority | task->node | ws_load_relaxed(&pool->tasks.kinds_used))
+         != 0; // relaxed: a preference
 }
 
 static bool is_task(const ws_task_t *task)
 {
   return task->func && (uint32_t)task->priority <= WS_PRIORITY_LOW;
-}
-
-WS_SELDOM static int push_with_kinds(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
-                                     ws_full_t full)
-{
-  const ws_kind_t kind = ws_kind_of(pool, task);
-  if (kind == WS_KIND_NONE)
-    return push_stamped(pool, here, task, full);
-  return push_kind(pool, here, task, kind, full);
 }
 
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
@@ -261,13 +217,12 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
-  if (WS_UNLIKELY(has_kinds))
-    return push_with_kinds(pool, here, task, full);
-  if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1)))
-    return push_slow(pool, here, task, full);
-  if (WS_UNLIKELY(ws_inbox_is_wanted(pool)) && hand_over(pool, here, task))
+  if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
+    return push_any(pool, here, task, full);
+  if (WS_UNLIKELY(ws_inbox_is_wanted(&pool->tasks)) && hand_over(pool, here, task))
     return 0;
-  publish_one(pool, here, task);
+  shrink_now_and_then(here.queue, 1); // any ring has room for one task, if the one in use has
+  publish(pool, here, task, 1);
   announce(pool, here);
   return 0;
 }
@@ -312,10 +267,11 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   // relaxed: a late push is found by settle_late
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
-  const bool has_kinds = (sorted | ws_load_relaxed(&pool->kinds_used)) != 0; // relaxed: a preference
+  const bool has_kinds = (sorted | ws_load_relaxed(&pool->tasks.kinds_used)) != 0; // relaxed: a preference
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
-  while (queued && handed < count && ws_inbox_is_wanted(pool) && hand_over(pool, here, &tasks[handed]))
+  while (queued && handed < count && ws_inbox_is_wanted(&pool->tasks)
+         && hand_over(pool, here, &tasks[handed]))
     handed++;
   if (handed == count)
     return count;
@@ -339,10 +295,8 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   const ws_here_t here = ws_here(pool);
   if (here.queue)
     ws_root_mix(here.queue, task->group);
-  if (may_have_kinds(pool, task))
-    return push_with_kinds(pool, here, task, full);
-  if (WS_UNLIKELY(!here.queue || !ws_queue_has_room(here.queue, 1)))
-    return push_slow(pool, here, task, full);
+  if (WS_UNLIKELY(may_have_kinds(pool, task) || !here.queue || !ws_queue_has_room(here.queue, 1)))
+    return push_any(pool, here, task, full);
   publish(pool, here, task, 1);
   announce(pool, here);
   return 0;

@@ -5,14 +5,13 @@
 #ifndef WS_ROOT_H
 #define WS_ROOT_H
 
-#include "../pool/ws_kind.h"
-#include "../pool/ws_queue.h"
+#include "../tasks/ws_queue.h"
 
 /// @return whether the caller has tasks queued that belong to the present root, or to none
 static inline bool ws_root_holds(const ws_queue_t *queue)
 {
   return ws_queue_size(queue) != 0
-         || (WS_UNLIKELY(ws_kind_queues(queue) != NULL) && ws_kind_holds_any(queue));
+         || (WS_UNLIKELY(ws_queue_more(queue) != NULL) && ws_queue_holds_kinds(queue));
 }
 
 /// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before

@@ -5,9 +5,9 @@
 
 #include <limits.h>
 
-#include "../pool/ws_group_word.h"
 #include "../pool/ws_process.h"
 #include "../sleep/ws_helper.h"
+#include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
 #include "ws_root.h"

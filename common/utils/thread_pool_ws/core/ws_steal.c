@@ -3,8 +3,8 @@
 /// ws_steal.h.
 #include "ws_steal.h"
 
-#include "../pool/ws_inbox.h"
-#include "../pool/ws_queue.h"
+#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 
 /// Least time between two looks of a thief at the queue that it stole from last.
@@ -73,7 +73,7 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
 
 bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
 {
-  ws_queue_t *own = here.queue, *queue = pool->queue[victim];
+  ws_queue_t *own = here.queue, *queue = pool->tasks.queue[victim];
   if (queue == own || (!ws_queue_is_known(&own->memo, queue) && ws_queue_size(queue) == 0)
       || !steal(here, queue, task))
     return false;
@@ -85,31 +85,21 @@ bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_t
 bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t victim = here.queue->victim;
-  return ws_queue_is_known(&here.queue->memo, pool->queue[victim]) && ws_steal_from(pool, here, victim, task);
+  return ws_queue_is_known(&here.queue->memo, pool->tasks.queue[victim])
+         && ws_steal_from(pool, here, victim, task);
 }
 
 bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t victim = here.queue->victim;
-  if (ws_queue_is_remembered(&here.queue->memo, pool->queue[victim]))
+  if (ws_queue_is_remembered(&here.queue->memo, pool->tasks.queue[victim]))
     make_no_haste(here.queue);
   return ws_steal_from(pool, here, victim, task);
 }
 
-static bool steal_aside(struct ws_pool_s *pool, ws_task_t *task)
-{
-  if (!ws_load_relaxed(&pool->aside_used)) // relaxed: a hint; ws_park looks after a fence
-    return false;
-  for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_aside_size(pool->worker[i]) > 0 && ws_aside_steal(pool->worker[i], task))
-      return true;
-  return false;
-}
-
 bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  // relaxed: the guard has written it before it had a worker woken
-  if (WS_LIKELY(ws_load_relaxed(&pool->starved) == 0) || !ws_inbox_take_starved(pool, task))
+  if (!ws_places_take_starved(&pool->tasks, task))
     return false;
   ws_traced_steal(pool, here, WS_VICTIM_INBOX);
   return true;
@@ -117,9 +107,9 @@ bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (steal_aside(pool, task))
+  if (ws_places_steal_aside(&pool->tasks, task))
     ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
-  else if (ws_shared_take(&pool->shared, task))
+  else if (ws_shared_take(&pool->tasks.shared, task))
     ws_traced_steal(pool, here, WS_VICTIM_SHARED);
   else
     return ws_steal_starved(pool, here, task);

@@ -3,10 +3,10 @@
 /// ws_swap.h.
 #include "ws_swap.h"
 
-#include "../pool/ws_kind.h"
 #include "../pool/ws_lane.h"
-#include "../pool/ws_queue.h"
+#include "../pool/ws_nodes.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_look.h"
 #include "ws_push.h"
@@ -21,7 +21,7 @@ static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
   return queue->depth == 1 && ws_queue_size(queue) > 0
          && ws_queue_has_room(queue, 1)
          // relaxed: preferences
-         && (ws_load_relaxed(&pool->kinds_used) | ws_load_relaxed(&pool->aborted)) == 0;
+         && (ws_load_relaxed(&pool->tasks.kinds_used) | ws_load_relaxed(&pool->aborted)) == 0;
 }
 
 /// The search that follows takes the oldest task; in a wait the oldest that the wait may run.
@@ -65,20 +65,15 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const 
   return WS_SWAP_RIDE;
 }
 
-static bool take_oldest(struct ws_pool_s *pool, ws_queue_t *queue, ws_kind_t kind, ws_task_t *task)
-{
-  return kind == WS_KIND_NONE ? ws_queue_take_oldest(queue, task) : ws_kind_steal(pool, queue, kind, task);
-}
-
 /// The queue is full and cannot grow. The oldest task there makes room, and runs.
 static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
 {
-  bool made_room = take_oldest(pool, here.queue, ws_kind_of(pool, task), next);
+  bool made_room = ws_queue_steal_kind(&pool->tasks, here.queue, ws_nodes_kind(pool, task), next);
   while (!ws_try_push_again(pool, task)) {
     if (!made_room)
       return WS_SWAP_NOT; // another thread has taken the oldest task, and memory has not come back
     ws_run_late(pool, here, next); // it lay aside: it has made no room
-    made_room = take_oldest(pool, here.queue, ws_kind_of(pool, task), next);
+    made_room = ws_queue_steal_kind(&pool->tasks, here.queue, ws_nodes_kind(pool, task), next);
   }
   if (!made_room)
     return WS_SWAP_RETURN;

@@ -13,15 +13,13 @@
 #include <limits.h>
 
 #include "../observe/ws_report.h"
-#include "../pool/ws_kind.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_queue.h"
-#include "../pool/ws_queues.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_helper.h"
 #include "../sleep/ws_trim.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_run.h"
@@ -29,15 +27,15 @@
 
 static bool is_idle(struct ws_pool_s *pool)
 {
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   uint64_t run = ws_load_acquire(&pool->laneless_run); // [edge POOL_IDLE acquire]
   for (uint32_t i = 0; i < queues; i++)
-    run += ws_load_acquire(&pool->queue[i]->count.run); // [edge POOL_IDLE acquire] what the tasks wrote
+    run += ws_load_acquire(&pool->tasks.queue[i]->count.run); // [edge POOL_IDLE acquire] what the tasks wrote
   ws_fence_seq_cst(); // [edge POOL_IDLE fence] run before pushed
-  const uint32_t queues_now = ws_queue_count(pool);
+  const uint32_t queues_now = ws_queue_count(&pool->tasks);
   uint64_t pushed = ws_load_acquire(&pool->laneless_pushed); // [edge POOL_IDLE acquire]
   for (uint32_t i = 0; i < queues_now; i++)
-    pushed += ws_load_acquire(&pool->queue[i]->count.pushed); // [edge POOL_IDLE acquire]
+    pushed += ws_load_acquire(&pool->tasks.queue[i]->count.pushed); // [edge POOL_IDLE acquire]
   return run == pushed;
 }
 
@@ -47,7 +45,7 @@ static bool help_any(ws_frame_t *frame)
   if (!frame->here.queue)
     frame->here = ws_here_known(frame->pool); // it may have got a lane in a task
   if (!frame->here.queue) {
-    if (!ws_shared_take(&frame->pool->shared, &frame->task))
+    if (!ws_shared_take(&frame->pool->tasks.shared, &frame->task))
       return false;
     ws_run_late(frame->pool, frame->here, &frame->task);
     return true;
@@ -75,7 +73,7 @@ static bool spin_until_idle(struct ws_pool_s *pool)
 {
   const uint64_t start_ns = ws_os_now_ns();
   while (ws_helper_may_spin(pool)) {
-    if (is_idle(pool) || ws_work_visible(pool))
+    if (is_idle(pool) || ws_work_visible(&pool->tasks))
       return true;
     if (ws_os_now_ns() - start_ns >= pool->settings.join_spin_ns_max)
       break;
@@ -93,7 +91,7 @@ static void wait_until_idle(ws_frame_t *frame)
     if (help_any(frame))
       continue;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool) && (frame->here.queue || ws_shared_visible(&pool->shared)))
+    if (spin_until_idle(pool) && (frame->here.queue || ws_shared_visible(&pool->tasks.shared)))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool);
@@ -148,19 +146,9 @@ static void end_workers(struct ws_pool_s *pool)
 static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_task_t task;
-  ws_steal_memo_t memo = {0};
-  const uint32_t queues = ws_queue_count(pool);
-  for (uint32_t i = 0; i < queues; i++) {
-    ws_steal_t result;
-    while ((result = ws_queue_steal(pool->queue[i], &memo, &task)) != WS_STEAL_EMPTY)
-      if (result == WS_STEAL_GOT)
-        ws_run_late(pool, here, &task);
-    for (ws_kind_t kind = 0; kind < pool->kinds; kind++)
-      while (ws_kind_steal(pool, pool->queue[i], kind, &task))
-        ws_run_late(pool, here, &task);
-  }
-  while (ws_shared_take(&pool->shared, &task))
-    ws_run_late(pool, here, &task);
+  for (ws_places_t all = ws_places(&pool->tasks); ws_places_next(&all);)
+    while (ws_place_take(&pool->tasks, &all.at, &task))
+      ws_run_late(pool, here, &task);
 }
 
 /// A stop in progress. If a task that it runs ends the caller's thread, the stop continues all the same.

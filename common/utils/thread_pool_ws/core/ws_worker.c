@@ -7,16 +7,16 @@
 ///    |___ task found __|____ claimed __________|
 #include "ws_worker.h"
 
-#include "../pool/ws_group_word.h"
-#include "../pool/ws_inbox.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_queues.h"
 #include "../pool/ws_state.h"
 #include "../pool/ws_warn.h"
 #include "../sleep/ws_hint.h"
 #include "../sleep/ws_park.h"
 #include "../sleep/ws_spin.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_group_word.h"
+#include "../tasks/ws_inbox.h"
+#include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_root.h"
@@ -46,7 +46,7 @@ static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   if (WS_LIKELY(!here.worker->handed))
     return ws_find(pool, here, task);
   here.worker->handed = false;
-  ws_inbox_empty(here.worker, task);
+  ws_inbox_empty(&here.worker->inbox, task);
   ws_traced_steal(pool, here, WS_VICTIM_INBOX);
   ws_count(&here.queue->count.stolen, 1);
   return true;
@@ -108,7 +108,7 @@ static void loop(ws_frame_t *frame)
     ws_note_idle(pool);
     if (ws_spin(worker, ran))
       continue;
-    if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(pool)) // [edge STOP acquire]
+    if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) // [edge STOP acquire]
       break;
     ws_park(worker);
     ws_hint_pass_on(worker);

@@ -3,8 +3,8 @@
 /// ws_fiber_hooks.h: waits for groups and events in a fiber; the stop of a pool.
 #include "ws_fiber_hooks.h"
 
-#include "../pool/ws_group_word.h"
 #include "../pool/ws_process.h"
+#include "../tasks/ws_group_word.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"
 #include "ws_lot_park.h"

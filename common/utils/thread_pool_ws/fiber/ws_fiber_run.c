@@ -9,7 +9,7 @@
 #include "../core/ws_skip.h"
 #include "../core/ws_swap.h"
 #include "../pool/ws_lane.h"
-#include "../pool/ws_queue.h"
+#include "../tasks/ws_queue.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"
 #include "ws_lot.h"

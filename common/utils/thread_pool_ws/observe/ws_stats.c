@@ -3,9 +3,9 @@
 /// The snapshot of ws_stats.h.
 #include "../include/ws_stats.h"
 
-#include "../pool/ws_queue.h"
-#include "../pool/ws_queues.h"
 #include "../sleep/ws_budget.h"
+#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
@@ -27,17 +27,15 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 
 static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
 {
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = 0; i < queues; i++) {
-    const ws_queue_t *queue = pool->queue[i];
+    const ws_queue_t *queue = pool->tasks.queue[i];
     total->queue_bytes += ws_queue_grown_bytes(queue);
     if (i >= pool->workers) {
       add_counters(&total->outside, queue);
       total->lanes_used++;
     }
   }
-  for (uint32_t i = 0; i < pool->workers; i++)
-    total->queue_bytes += ws_aside_grown_bytes(pool->worker[i]);
 }
 
 /// The worker may change its state meanwhile: then the present state's time is about right.
@@ -70,7 +68,7 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
-      .queued_tasks = ws_queued(pool),
+      .queued_tasks = ws_queued(&pool->tasks),
       .guard_looks = ws_load_relaxed(&pool->guard_looks), // relaxed: statistic
       .starved_searches = ws_load_relaxed(&pool->starved_searches), // relaxed: statistic
       .cancelled_tasks = ws_load_relaxed(&pool->cancelled), // relaxed: statistic

@@ -3,7 +3,7 @@
 /// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
-#include "ws_queue.h"
+#include "../tasks/ws_queue.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
 {
@@ -32,7 +32,7 @@ static void settle(ws_queue_t *lane)
 static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_map)
 {
   if (index < pool->workers + pool->settings.lanes)
-    return pool->queue[index];
+    return pool->tasks.queue[index];
   if (!may_map || index >= pool->workers + WS_LANES_MAX)
     return NULL;
   const uint64_t capacity = pool->settings.queue_capacity;
@@ -56,16 +56,16 @@ static ws_queue_t *inherit(struct ws_pool_s *pool)
 {
   ws_self_t *self = ws_self();
   const uint64_t id = ws_process_enroll(self);
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++) {
     // [edge LANE_OWNER acquire] of the claim; the system call below orders what the owner did after it
-    uint64_t owner = ws_load_acquire(&pool->queue[i]->owner);
+    uint64_t owner = ws_load_acquire(&pool->tasks.queue[i]->owner);
     if (owner != 0 && ws_tid_of(owner) != ws_tid_of(id) && ws_os_thread_exists(ws_tid_of(owner)))
       continue;
-    if (ws_cas_acq_rel(&pool->queue[i]->owner, &owner, id)) { // [edge LANE_OWNER acquire]
-      settle(pool->queue[i]);
-      remember(self, pool, pool->queue[i]);
-      return pool->queue[i];
+    if (ws_cas_acq_rel(&pool->tasks.queue[i]->owner, &owner, id)) { // [edge LANE_OWNER acquire]
+      settle(pool->tasks.queue[i]);
+      remember(self, pool, pool->tasks.queue[i]);
+      return pool->tasks.queue[i];
     }
   }
   return NULL;
@@ -87,12 +87,12 @@ ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
   if (inherited)
     return inherited;
   pthread_mutex_lock(&pool->lane_lock);
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   ws_queue_t *lane = next_lane(pool, queues, may_map);
   if (lane) {
     ws_store_relaxed(&lane->owner, ws_process_enroll(self)); // relaxed: published with the table
-    pool->queue[queues] = lane;
-    ws_store_release(&pool->queues, queues + 1); // [edge LANE_TABLE release] the lane's fields
+    pool->tasks.queue[queues] = lane;
+    ws_store_release(&pool->tasks.queues, queues + 1); // [edge LANE_TABLE release] the lane's fields
   }
   pthread_mutex_unlock(&pool->lane_lock);
   if (lane) {
@@ -106,20 +106,20 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
 {
   ws_self_t *self = ws_self();
   const uint64_t id = ws_process_enroll(self);
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++) {
-    if (ws_load_relaxed(&pool->queue[i]->owner) == id) { // relaxed: this thread wrote it
-      remember(self, pool, pool->queue[i]);
-      return pool->queue[i];
+    if (ws_load_relaxed(&pool->tasks.queue[i]->owner) == id) { // relaxed: this thread wrote it
+      remember(self, pool, pool->tasks.queue[i]);
+      return pool->tasks.queue[i];
     }
   }
   for (uint32_t i = pool->workers; i < queues; i++) {
     uint64_t nobody = 0;
-    if (ws_load_relaxed(&pool->queue[i]->owner) == 0 // relaxed: the CAS decides
-        && ws_cas_acq_rel(&pool->queue[i]->owner, &nobody, id)) { // [edge LANE_OWNER acquire]
-      settle(pool->queue[i]);
-      remember(self, pool, pool->queue[i]);
-      return pool->queue[i];
+    if (ws_load_relaxed(&pool->tasks.queue[i]->owner) == 0 // relaxed: the CAS decides
+        && ws_cas_acq_rel(&pool->tasks.queue[i]->owner, &nobody, id)) { // [edge LANE_OWNER acquire]
+      settle(pool->tasks.queue[i]);
+      remember(self, pool, pool->tasks.queue[i]);
+      return pool->tasks.queue[i];
     }
   }
   ws_queue_t *lane = queues < pool->workers + pool->settings.lanes ? ws_lane_add(pool, false) : NULL;

@@ -76,3 +76,13 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
     if (machine->of_cpu[cpu] > 0)
       nodes->of_cpu[cpu] = nearest(&chosen, machine->of_cpu[cpu] - 1u);
 }
+
+ws_kind_t ws_nodes_kind(const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  if (task->priority == WS_PRIORITY_HIGH)
+    return WS_KIND_HIGH;
+  if (task->priority == WS_PRIORITY_LOW)
+    return WS_KIND_LOW;
+  const uint32_t node = ws_nodes_of_hint(&pool->nodes, task->node);
+  return node == WS_NODE_NONE ? WS_KIND_NORMAL : WS_KIND_NODE + node;
+}

@@ -31,6 +31,9 @@ static inline uint32_t ws_nodes_of_hint(const ws_nodes_t *nodes, uint32_t hint)
   return nodes->of_number[hint - 1];
 }
 
+/// @return the kind of a task that is pushed. A priority goes before a node
+ws_kind_t ws_nodes_kind(const struct ws_pool_s *pool, const ws_task_t *task);
+
 /// @return node of the pool to which a CPU belongs, or which is nearest to that CPU. If not known, node 0
 static inline uint32_t ws_nodes_of_cpu(const ws_nodes_t *nodes, int32_t cpu)
 {

@@ -3,7 +3,7 @@
 /// ws_process.h: the list of pools, thread-local state, the count of awake workers.
 #include "ws_process.h"
 
-#include "ws_queue.h"
+#include "../tasks/ws_queue.h"
 
 static struct {
   pthread_mutex_t lock; ///< of first and the key: birth and death of pools, a thread's first push and its end
@@ -32,13 +32,13 @@ static void leave(void *unused)
   const uint64_t id = ws_self()->id;
   pthread_mutex_lock(&process.lock);
   for (struct ws_pool_s *pool = process.first; pool; pool = pool->next) {
-    const uint32_t queues = ws_queue_count(pool);
+    const uint32_t queues = ws_queue_count(&pool->tasks);
     for (uint32_t i = pool->workers; i < queues; i++) {
-      if (ws_load_relaxed(&pool->queue[i]->owner) != id) // relaxed: this thread wrote it
+      if (ws_load_relaxed(&pool->tasks.queue[i]->owner) != id) // relaxed: this thread wrote it
         continue;
-      ws_queue_shrink(pool->queue[i]);
+      ws_queue_shrink(pool->tasks.queue[i]);
       // [edge LANE_OWNER release] the deque's owner-only fields
-      ws_store_release(&pool->queue[i]->owner, 0);
+      ws_store_release(&pool->tasks.queue[i]->owner, 0);
     }
   }
   pthread_mutex_unlock(&process.lock);

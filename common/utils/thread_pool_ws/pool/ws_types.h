@@ -13,13 +13,8 @@
 #include <stddef.h>
 
 #include "../os/ws_os.h"
-#include "../queue/ws_deque.h"
-#include "../queue/ws_shared.h"
+#include "../tasks/ws_tasks.h"
 
-/// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the
-/// shared queue.
-#define WS_LANES_MAX 1024
-#define WS_WORKERS_MAX 1024
 /// Least stack of a worker, without the libraries' thread-local data. Named in ws_pool.h.
 #define WS_STACK_BYTES_MIN 65536u
 /// Bound of settings.spin_lead_ns.
@@ -29,106 +24,14 @@
 /// CPUs and last-level caches that ws_near.h knows.
 #define WS_CPUS_MAX 1024u
 #define WS_CACHES_MAX 64u
-#define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
-/// NUMA nodes with workers that a pool tells apart, and numbers of nodes that it knows (ws_nodes.h).
-#define WS_NODES_MAX 16u
-#define WS_NODE_NUMBERS 1024u
 /// Bound of settings.age_ns_max.
 #define WS_AGE_NS_MAX 1000000000
 
-/// Tasks of a kind lie in queues of their own (ws_kind.h). WS_KIND_NODE + i: tasks for node i of the pool.
-enum { WS_KIND_HIGH, WS_KIND_LOW, WS_KIND_NODE, WS_KINDS_MAX = WS_KIND_NODE + WS_NODES_MAX };
-
 typedef struct ws_worker_s ws_worker_t;
-
-/// Counters of one thread in one pool; ws_stats.h says what each means.
-typedef struct {
-  ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
-  ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
-  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
-  ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
-} ws_counters_t;
-
-/// Where the owner's queue ended when a wait of the owner began (ws_dig.h).
-typedef struct ws_mark_s {
-  uint64_t index; ///< P tasks from here on were pushed since
-  uint32_t round_left; ///< P of the thread's round before this wait, which has rounds of its own (ws_round.h)
-  struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
-  uint64_t kind_index[WS_KINDS_MAX]; ///< P the same in the queue of each kind; not set while there are none
-} ws_mark_t;
-
-/// When the owner takes its oldest task in place of the newest (ws_queue_s.oldest).
-enum {
-  WS_OLDEST_ALWAYS = 1, ///< settings.fifo
-  WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
-};
-
-/// A place where tasks wait, and which the search for old tasks looks at (ws_age.h).
-typedef struct {
-  enum { WS_AT_NONE, WS_AT_QUEUE, WS_AT_KIND, WS_AT_ASIDE, WS_AT_SHARED } where;
-  uint32_t index; ///< of the queue, or of the worker
-  uint32_t kind;
-} ws_age_place_t;
-
-/// The queues of one thread for tasks of a kind (ws_kind.h).
-typedef struct ws_kind_queues_s ws_kind_queues_t;
-
-/// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
-typedef struct ws_queue_s ws_queue_t;
-struct ws_queue_s {
-  ws_deque_t deque;
-  /// O group of the task at the bottom of the owner's stack. Every task in deque was pushed by that task or
-  /// its descendants: a thread that waits for this group may take them.
-  alignas(WS_SPACING) ws_aptr_t root;
-  ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
-  alignas(WS_SPACING) ws_counters_t count;
-  uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
-  uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
-  uint32_t depth; ///< P tasks on the owner's stack
-  bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
-  uint32_t late_pauses; ///< P how long it waits at most before it steals
-  uint32_t random; ///< P state of a sequence of numbers
-  uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
-  uint32_t victim; ///< P index of the queue that the last steal came from
-  ws_steal_memo_t memo; ///< P of that queue
-  uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
-  ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
-  uint32_t oldest; ///< P bits WS_OLDEST_*
-  void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
-  // Rounds (ws_round.h).
-  uint32_t round_left; ///< P searches for which the own tasks still go first
-  uint32_t stops_left; ///< P stops of fibers for which they still do
-  uint32_t round_stops; ///< P what that was at the beginning of the round
-  uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
-  // Looks elsewhere (ws_look.h).
-  bool look_planned; ///< P the next search begins at look_at
-  uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
-  uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
-  uint32_t look_at; ///< P index of the queue that the next look takes from
-  uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
-  ws_aptr_t kinds; ///< O ws_kind_queues_t; NULL = the owner has pushed no task of a kind
-  // The owner's place (ws_helper.h).
-  struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
-  ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
-  uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
-  // Looks for tasks that have waited too long (ws_age.h).
-  ws_age_place_t age_place; ///< P of the oldest task at the last look
-  uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
-  uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
-  size_t bytes; ///< I of the piece of memory that begins with this structure
-};
 
 /// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
 ///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
-
-/// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
-///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
-enum {
-  WS_TRUST_NOT, ///< the worker runs tasks, or is parked
-  WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
-  WS_TRUST_STARVED ///< in pool->starved: pushes do not rely on it any more
-};
 
 /// What the guard remembers of a worker.
 typedef struct {
@@ -148,29 +51,9 @@ typedef struct {
 typedef struct ws_prewake_pool_s ws_prewake_pool_t;
 typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
-/// ws_inbox.h has the diagram.
-enum {
-  WS_INBOX_AWAY,
-  WS_INBOX_WAITING,
-  WS_INBOX_FULL,
-  WS_INBOX_KEPT,
-  WS_INBOX_TAKEN,
-  WS_INBOX_GIVEN_UP,
-  WS_INBOX_VOID, ///< GIVEN_UP, and what WAITING --> FULL adds
-  WS_INBOX_STATES = 8
-};
-
-/// A task that a thread outside hands to a worker that spins.
-typedef struct {
-  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
-  ws_aptr_t group; ///< S of the task: readable without taking the task
-  ws_task_t task; ///< plain: owned by the thread that took the worker's bit, or has moved the state last
-} ws_inbox_t;
-
 struct ws_worker_s {
-  ws_queue_t queue; ///< first: a worker's queue is pool->queue[index]
+  ws_queue_t queue; ///< first: a worker's queue is pool->tasks.queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
-  ws_deque_t aside; ///< tasks that a join had to move out of its way; owner pushes, any thread steals
   /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of pool->sleepers,
   /// cleared by the worker.
   alignas(WS_SPACING) ws_au32_t token;
@@ -196,7 +79,6 @@ struct ws_worker_s {
   uint64_t move_pause_ns; ///< P least time from then to the next try
   bool discounted; ///< P it is off the process's count of awake workers already, and parks next
   bool searching; ///< P it searches, or was woken to; trust holds whether it is still counted
-  bool inbox_open; ///< P it waits for a task in its inbox
   bool handed; ///< P its inbox holds a task that it has to run
   uint64_t found_ns; ///< P when it last found work
   uint32_t shy_ns; ///< P least time that it spins before it opens its inbox: what it found lately was tiny
@@ -227,6 +109,8 @@ typedef struct {
 typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
 
 struct ws_pool_s {
+  ws_tasks_t tasks; ///< where tasks wait
+
   // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
 
   /// S bit w: worker w is parked and not claimed.
@@ -242,13 +126,10 @@ struct ws_pool_s {
   /// S 1 = the next push is the first after a pause, and notes the time
   alignas(WS_SPACING) ws_au32_t quiet;
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
-  ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t shunned; ///< S 1 = some worker has been starved since the pool was made
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
-  ws_au32_t kinds_used; ///< S 1 = a task of a kind is queued, or was lately (ws_kind.h)
-  ws_au32_t aside_used; ///< S 1 = some join has put tasks aside since the pool was made
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t watch_due; ///< S 1 = it is time for ws_watch_look
@@ -273,17 +154,9 @@ struct ws_pool_s {
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
   ws_au32_t ended_threads; ///< S times that a task ended the thread of a worker, or of a fiber that waits
 
-  /// S tasks in the queues of each kind: counted before they are pushed
-  alignas(WS_SPACING) ws_au64_t kinds_queued[WS_KINDS_MAX];
-  ws_au64_t kinds_since_ns; ///< S when kinds_used was set: tasks pushed before have no time
-  ws_au64_t kinds_pushed_ns; ///< S when a task of a kind was pushed last
-  ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
   ws_au64_t cancelled; ///< S tasks with a key that were skipped
-  ws_au32_t kinds_made; ///< S 1 = some thread has queues of kinds
+  ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
   ws_au64_t aged; ///< S tasks taken because they had waited too long
-
-  /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.
-  alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
 
   alignas(WS_SPACING) ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
   ws_au64_t wake_call_ns; ///< S time that the call which wakes a worker takes its caller, a mean
@@ -305,15 +178,11 @@ struct ws_pool_s {
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   uint32_t caches; ///< I last-level caches of these; 0 = not known
   uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
-  uint32_t kinds; ///< I kinds that the pool has: high, low, and its nodes if there are several
   ws_nodes_t nodes; ///< I
   ws_os_policy_t policy; ///< I memory policy of the thread that created the pool
   bool has_policy; ///< I policy is known: workers' threads are made with another one
   sigset_t signals; ///< I blocked in the thread that created the pool
   ws_worker_t **worker; ///< I
-  ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
-  ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
-  ws_shared_t shared;
 
   ws_au32_t started; ///< S futex: workers that have set themselves up
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
@@ -328,7 +197,6 @@ struct ws_pool_s {
 };
 
 _Static_assert(offsetof(struct ws_worker_s, queue) == 0, "a worker's queue is the worker");
-_Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
 
 /// The calling thread in a pool: its queue, and the worker when it is one.
 typedef struct {
@@ -343,12 +211,6 @@ static inline bool ws_takes_weak(ws_here_t here)
   return here.worker || here.queue->depth > 0;
 }
 
-/// Add to a counter that only the caller writes.
-static inline void ws_count(ws_au64_t *counter, uint64_t add)
-{
-  ws_store_relaxed(counter, ws_load_relaxed(counter) + add); // relaxed: one writer, and a statistic
-}
-
 /// Low bits of a thread's id hold the kernel's number of the thread, which is below 2^22.
 #define WS_TID_BITS 22
 
@@ -356,12 +218,6 @@ static inline void ws_count(ws_au64_t *counter, uint64_t add)
 static inline int32_t ws_tid_of(uint64_t id)
 {
   return (int32_t)(id & ((1u << WS_TID_BITS) - 1));
-}
-
-/// @return number of queues in use; those below it can be read
-static inline uint32_t ws_queue_count(struct ws_pool_s *pool)
-{
-  return ws_load_acquire(&pool->queues); // [edge LANE_TABLE acquire] the queue's fields
 }
 
 /// The caller pushes, or will: if it is no worker it needs a CPU of its own.

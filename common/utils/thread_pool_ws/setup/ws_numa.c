@@ -23,7 +23,7 @@ static void read_usable(const struct ws_pool_s *pool, const int32_t *cpu, bool *
 
 void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu)
 {
-  pool->kinds = WS_KIND_NODE;
+  pool->tasks.kinds = WS_KIND_NODE;
   if (ws_os_node_count() < 2) // to read the machine takes milliseconds
     return;
   bool usable[WS_CPUS_MAX] = {false};
@@ -34,7 +34,7 @@ void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu)
   }
   free(machine);
   if (pool->nodes.count >= 2)
-    pool->kinds += pool->nodes.count;
+    pool->tasks.kinds += pool->nodes.count;
 }
 
 /// @return whether a worker on @p cpu has a node of its own

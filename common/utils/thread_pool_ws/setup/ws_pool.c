@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "../os/ws_relax.h"
-#include "../pool/ws_kind.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_queue.h"
 #include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
+#include "../tasks/ws_kind.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_numa.h"
 #include "ws_settings.h"
@@ -61,11 +61,13 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   worker->victims = victims;
   worker->prewake = prewake;
   worker->queue.bytes = bytes;
-  ws_aside_init(worker, aside, ASIDE_CAPACITY);
-  ws_queue_init(&worker->queue, cells, capacity);
+  ws_queue_init_worker(&worker->queue, cells, capacity, aside, ASIDE_CAPACITY);
+  worker->inbox.index = index;
+  worker->inbox.trust = &worker->trust;
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->worker[index] = worker;
-  pool->queue[index] = &worker->queue;
+  pool->tasks.queue[index] = &worker->queue;
+  pool->tasks.inbox[index] = &worker->inbox;
 }
 
 static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
@@ -79,19 +81,21 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
   lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
   lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-  pool->queue[pool->requested + index] = lane;
+  pool->tasks.queue[pool->requested + index] = lane;
 }
 
 /// Place every structure of the pool in @p arena; with memory, also set it up.
 static void lay_out(struct ws_pool_s *pool, arena_t *arena)
 {
   const ws_settings_t *settings = &pool->settings;
-  pool->queue = carve(arena, (pool->requested + WS_LANES_MAX) * sizeof(ws_queue_t *));
+  pool->tasks.capacity = settings->queue_capacity;
+  pool->tasks.queue = carve(arena, (pool->requested + WS_LANES_MAX) * sizeof(ws_queue_t *));
+  pool->tasks.inbox = carve(arena, pool->requested * sizeof(ws_inbox_t *));
   pool->worker = carve(arena, pool->requested * sizeof(ws_worker_t *));
   pool->prewake = carve(arena, ws_prewake_pool_bytes());
   ws_shared_cell_t *shared = carve(arena, settings->queue_capacity * sizeof(ws_shared_cell_t));
   if (shared)
-    ws_shared_init(&pool->shared, shared, settings->queue_capacity);
+    ws_shared_init(&pool->tasks.shared, shared, settings->queue_capacity);
   for (uint32_t i = 0; i < pool->requested; i++)
     lay_out_worker(pool, arena, i);
   for (uint32_t i = 0; i < settings->lanes; i++)
@@ -109,7 +113,7 @@ static int allocate(struct ws_pool_s *pool, const int32_t *cpu)
     return -ENOMEM;
   arena = (arena_t){.next = pool->block, .cpu = cpu};
   lay_out(pool, &arena);
-  pool->workers = pool->requested; // until their threads are started
+  pool->workers = pool->tasks.workers = pool->requested; // until their threads are started
   ws_prewake_begin(pool);
   return 0;
 }
@@ -117,14 +121,12 @@ static int allocate(struct ws_pool_s *pool, const int32_t *cpu)
 static void free_pool(struct ws_pool_s *pool)
 {
   const uint32_t in_block = pool->block ? pool->workers + pool->settings.lanes : 0;
-  const uint32_t queues = ws_queue_count(pool) > in_block ? ws_queue_count(pool) : in_block;
+  const uint32_t queues = ws_queue_count(&pool->tasks) > in_block ? ws_queue_count(&pool->tasks) : in_block;
   for (uint32_t i = 0; i < queues; i++) { // also lanes that no thread has used: they may be reserved
-    ws_queue_free(pool->queue[i]);
+    ws_queue_free(pool->tasks.queue[i]);
     if (i >= in_block)
-      ws_os_unmap(pool->queue[i], pool->queue[i]->bytes);
+      ws_os_unmap(pool->tasks.queue[i], pool->tasks.queue[i]->bytes);
   }
-  for (uint32_t i = 0; i < pool->requested && pool->block; i++)
-    ws_aside_free(pool->worker[i]);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
   pthread_mutex_destroy(&pool->lane_lock);
@@ -136,17 +138,18 @@ static void close_gap(struct ws_pool_s *pool)
 {
   const uint32_t missing = pool->requested - pool->workers;
   for (uint32_t i = 0; i < missing; i++)
-    ws_queue_free(pool->queue[pool->workers + i]);
+    ws_queue_free(pool->tasks.queue[pool->workers + i]);
   for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
-    pool->queue[pool->workers + i] = pool->queue[pool->requested + i];
-  ws_store_release(&pool->queues, pool->workers); // [edge LANE_TABLE release] lanes come into use one by one
+    pool->tasks.queue[pool->workers + i] = pool->tasks.queue[pool->requested + i];
+  ws_store_release(&pool->tasks.queues,
+                   pool->workers); // [edge LANE_TABLE release] lanes come into use one by one
 }
 
 /// Make the queues of kinds of all workers and lanes.
 static bool reserve(struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->requested + pool->settings.lanes; i++)
-    if (!ws_kind_reserve(pool, pool->queue[i]))
+    if (!ws_queue_reserve(&pool->tasks, pool->tasks.queue[i]))
       return false;
   return true;
 }
@@ -167,6 +170,8 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
   pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
   pool->mask_words = (pool->workers + 63) / 64;
+  pool->tasks.workers = pool->workers;
+  pool->tasks.mask_words = pool->mask_words;
   ws_store_relaxed(&pool->spin_cpus, pool->cpus); // relaxed: the pool is not published yet
   ws_topo_victims(pool);
   close_gap(pool);

@@ -15,8 +15,8 @@
 #include "../pool/ws_near.h"
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_queue.h"
 #include "../pool/ws_warn.h"
+#include "../tasks/ws_queue.h"
 #include "ws_numa.h"
 #include "ws_settings.h"
 

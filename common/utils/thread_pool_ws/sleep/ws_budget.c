@@ -12,7 +12,7 @@ uint32_t ws_working(const struct ws_pool_s *pool)
 {
   const uint32_t awake = ws_awake(pool);
   const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
-  const uint32_t away = blocked + ws_load_relaxed(&pool->starved); // relaxed: a preference
+  const uint32_t away = blocked + ws_load_relaxed(&pool->tasks.starved); // relaxed: a preference
   return awake > away ? awake - away : 0;
 }
 

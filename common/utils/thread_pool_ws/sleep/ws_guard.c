@@ -22,10 +22,10 @@
 #include <sched.h>
 #include <string.h>
 
-#include "../pool/ws_inbox.h"
-#include "../pool/ws_queue.h"
-#include "../pool/ws_queues.h"
 #include "../pool/ws_warn.h"
+#include "../tasks/ws_inbox.h"
+#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 #include "ws_search.h"
@@ -61,9 +61,9 @@ typedef struct {
 static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
 {
   uint64_t steps = 0;
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = 0; i < queues; i++)
-    steps += ws_queue_steps(pool->queue[i]);
+    steps += ws_queue_steps(pool->tasks.queue[i]);
   const bool moved = steps != memory->steps;
   memory->steps = steps;
   return moved;
@@ -84,9 +84,9 @@ static bool outside_sleeps(struct ws_pool_s *pool)
 {
   if (ws_load_relaxed(&pool->helpers) > 0 || ws_load_relaxed(&pool->outside) == 0) // relaxed: a preference
     return false;
-  const uint32_t queues = ws_queue_count(pool);
+  const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++) {
-    const uint64_t owner = ws_load_relaxed(&pool->queue[i]->owner); // relaxed: a preference
+    const uint64_t owner = ws_load_relaxed(&pool->tasks.queue[i]->owner); // relaxed: a preference
     if (owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner)))
       return false;
   }
@@ -140,7 +140,7 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   if (outside_sleeps(pool))
     ws_store_relaxed(&pool->outside, 0); // relaxed: a preference
   const uint32_t limit = ws_awake_limit(pool);
-  uint64_t queued = ws_queued(pool);
+  uint64_t queued = ws_queued(&pool->tasks);
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
   for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)
     ws_wake_sleeper(pool, (ws_here_t){0});
@@ -151,7 +151,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   ws_count(&pool->guard_looks, 1);
   memory->looks++;
   const bool moved = has_moved(pool, memory);
-  const bool waiting = ws_work_visible(pool) || ws_inbox_count(pool, false) > 0;
+  const bool waiting = ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0;
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
   const bool lifted = ws_load_relaxed(&pool->lifted); // relaxed: a preference
   const uint32_t working = ws_working(pool);
@@ -174,7 +174,7 @@ static void lie_down(struct ws_pool_s *pool)
   ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
   ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] dormant before the last look
   uint32_t dormant = WS_GUARD_DORMANT;
-  if (ws_work_visible(pool) || ws_inbox_count(pool, false) > 0)
+  if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0)
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
 }
 

@@ -7,9 +7,9 @@
 
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_queues.h"
 #include "../pool/ws_state.h"
 #include "../prewake/ws_prewake.h"
+#include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
 #include "ws_hot.h"
@@ -74,13 +74,14 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
   worker->discounted = false;
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state, the mode and loose pages
   ws_fence_seq_cst();
-  if (ws_work_visible(pool) || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
+  if (ws_work_visible(&pool->tasks)
+      || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index))
       return END_WORK;
   } else {
     ws_count(&worker->queue.count.parks, 1);
   }
-  if (ws_queues_trim(pool, false))
+  if (ws_queues_trim(&pool->tasks, false))
     alarms->trim_ns = ws_os_now_ns() + WS_TRIM_AFTER_NS;
   alarms->retry_ns = ws_hot_retry_ns(worker);
   return sleep_for_token(worker, alarms);
@@ -125,6 +126,6 @@ void ws_park(ws_worker_t *worker)
   ws_traced_park(worker);
   end_t end;
   while ((end = lie_down(worker, &alarms)) == END_TRIM)
-    ws_queues_trim(pool, true); // awake, and not in sleepers: no push claims it meanwhile
+    ws_queues_trim(&pool->tasks, true); // awake, and not in sleepers: no push claims it meanwhile
   get_up(worker, end);
 }

@@ -47,7 +47,7 @@ uint32_t ws_search_leave(ws_worker_t *worker)
   if (WS_LIKELY(trust == WS_TRUST_COUNTED))
     return ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
   if (trust == WS_TRUST_STARVED) {
-    ws_sub_acq_rel(&pool->starved, 1); // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
     shun(worker);
   }
   return 0;
@@ -60,9 +60,9 @@ bool ws_search_starved(ws_worker_t *worker)
   if (ws_load_relaxed(&worker->trust) != WS_TRUST_COUNTED) // relaxed: the CAS decides
     return false;
   ws_store_relaxed(&worker->starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
-  ws_add_acq_rel(&pool->starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
+  ws_add_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
   if (!ws_cas_acq_rel(&worker->trust, &counted, WS_TRUST_STARVED)) { // [edge SEARCHING acq_rel]
-    ws_sub_acq_rel(&pool->starved, 1); // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
     return false;
   }
   ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]

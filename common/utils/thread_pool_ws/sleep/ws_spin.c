@@ -10,11 +10,11 @@
 #include "ws_spin.h"
 
 #include "../os/ws_relax.h"
-#include "../pool/ws_inbox.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_queues.h"
 #include "../pool/ws_state.h"
 #include "../prewake/ws_prewake.h"
+#include "../tasks/ws_inbox.h"
+#include "../tasks/ws_places.h"
 #include "ws_budget.h"
 #include "ws_hot.h"
 #include "ws_place.h"
@@ -81,7 +81,7 @@ static uint64_t preempted_after_ns(const ws_worker_t *worker)
 /// @return whether the worker was handed a task
 static bool shut_inbox(ws_worker_t *worker)
 {
-  worker->handed = worker->inbox_open && ws_inbox_shut(worker);
+  worker->handed = worker->inbox.open && ws_inbox_shut(&worker->pool->tasks, &worker->inbox);
   if (worker->handed && worker->discounted) { // it does not park after all
     worker->discounted = false;
     ws_process_awake_add(1);
@@ -110,9 +110,9 @@ static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, ui
       ws_prewake_quiet(pool);
     }
     if (now_ns - start_ns >= worker->shy_ns)
-      ws_inbox_open(worker);
+      ws_inbox_open(&pool->tasks, &worker->inbox);
     ws_relax();
-    found = ws_inbox_is_full(worker) || ws_work_visible(pool);
+    found = ws_inbox_is_full(&worker->inbox) || ws_work_visible(&pool->tasks);
     now_ns = ws_os_now_ns();
     const bool lost = now_ns - before_ns > preempted_ns; // another thread had it, or the process was stopped
     spun_ns += lost ? 0 : now_ns - before_ns;

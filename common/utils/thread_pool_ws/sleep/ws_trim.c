@@ -3,7 +3,7 @@
 /// ws_trim.h.
 #include "ws_trim.h"
 
-#include "../pool/ws_queue.h"
+#include "../tasks/ws_queue.h"
 #include "ws_wake.h"
 
 /// If a queue shrinks more often than this, no worker is woken for it: the next worker that parks will find
@@ -13,10 +13,9 @@
 void ws_trim_own(ws_worker_t *worker)
 {
   ws_queue_shrink(&worker->queue);
-  ws_aside_shrink(worker);
 }
 
-void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
+WS_SELDOM static void give_back(struct ws_pool_s *pool, ws_here_t here)
 {
   if (!ws_queue_shrink(here.queue))
     return;
@@ -29,4 +28,10 @@ void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
     ws_wake_sleeper(pool, here); // all may be parked: it finds the loose pages when it parks again
   }
   here.queue->gave_back_ns = now_ns;
+}
+
+void ws_give_back(struct ws_pool_s *pool, ws_here_t here)
+{
+  if (WS_UNLIKELY(ws_queue_may_shrink(here.queue)))
+    give_back(pool, here);
 }

@@ -6,8 +6,9 @@
 #include "../pool/ws_near.h"
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_queues.h"
 #include "../prewake/ws_prewake.h"
+#include "../tasks/ws_kind.h"
+#include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
 #include "ws_place.h"
@@ -114,7 +115,7 @@ static bool wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 
 bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
 {
-  return wake_sleeper(pool, here, WS_KIND_NONE);
+  return wake_sleeper(pool, here, WS_KIND_NORMAL);
 }
 
 static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
@@ -124,7 +125,7 @@ static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 
 bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
 {
-  return wake_one(pool, here, WS_KIND_NONE);
+  return wake_one(pool, here, WS_KIND_NORMAL);
 }
 
 /// A task is queued and a worker sleeps: make the guard STANDING (ws_guard.c), also while a worker searches.
@@ -153,7 +154,7 @@ static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here)
 {
-  post(pool, here, WS_KIND_NONE);
+  post(pool, here, WS_KIND_NORMAL);
 }
 
 void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
@@ -178,7 +179,7 @@ void ws_search_found(ws_worker_t *worker)
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
     const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: after the fence
-    if (searching == 0 ? !ws_work_visible(pool) : ws_queued(pool) <= searching)
+    if (searching == 0 ? !ws_work_visible(&pool->tasks) : ws_queued(&pool->tasks) <= searching)
       break; // as many searchers as tasks
     if (!ws_wake_one(pool, here))
       break;
@@ -188,6 +189,6 @@ void ws_search_found(ws_worker_t *worker)
 void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
-  if (ws_has_sleepers(pool) && ws_work_visible(pool))
+  if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
     ws_post(pool, here);
 }

@@ -5,7 +5,7 @@
 #ifndef WS_WAKE_H
 #define WS_WAKE_H
 
-#include "../pool/ws_kind.h"
+#include "../pool/ws_types.h"
 
 /// @brief Work is queued: wake one parked worker if no worker searches, and make the guard STANDING. Call
 /// after a fence that follows the publication of the work.

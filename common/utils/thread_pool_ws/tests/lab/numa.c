@@ -184,7 +184,7 @@ static void *push_once(void *cpu)
 {
   CU_ASSERT_TRUE(use_cpu(*(const uint32_t *)cpu));
   test_push(pool, test_empty_task, NULL, NULL);
-  const ws_queue_t *lane = pool->queue[pool->workers + 0];
+  const ws_queue_t *lane = pool->tasks.queue[pool->workers + 0];
   check_node("the end of its ring", (const char *)lane + lane->bytes - 1, node_of_worker[workers - 1]);
   return NULL;
 }
@@ -247,7 +247,7 @@ static void a_scan_of_all_nodes(void)
   ws_store_relaxed(&sum, 0);
   CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.block = block, .count = BLOCKS, .scan = add_block}), 0);
   CU_ASSERT_EQUAL(test_value(&sum), (uint64_t)BLOCKS * BLOCK_BYTES + BLOCKS * (BLOCKS - 1) / 2);
-  CU_ASSERT_TRUE(cpu_nodes < 2 || ws_load_relaxed(&pool->kinds_made));
+  CU_ASSERT_TRUE(cpu_nodes < 2 || ws_load_relaxed(&pool->tasks.kinds_made));
   test_destroy(pool);
   for (uint32_t i = 0; i < BLOCKS; i++)
     munmap(block[i], BLOCK_BYTES);
@@ -277,7 +277,7 @@ static void a_mask_leaves_nodes_out(void)
   pool = test_create(&settings);
   CU_ASSERT_EQUAL(pool->nodes.count, 1);
   hints_for_every_node(pool);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->kinds_queued[WS_KIND_NODE]), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->tasks.queued[WS_KIND_NODE]), 0);
   test_destroy(pool);
   use_all_cpus();
 }

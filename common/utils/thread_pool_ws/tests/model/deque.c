@@ -15,7 +15,7 @@
 #define WS_SPACING 8
 #define WS_LIKELY(x) (x)
 #define WS_UNLIKELY(x) (x)
-#include "queue/ws_deque.h"
+#include "tasks/ws_deque.h"
 
 #ifndef TASKS
 #define TASKS 3

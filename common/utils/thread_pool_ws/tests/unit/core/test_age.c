@@ -3,8 +3,10 @@
 /// A task that has waited too long goes first.
 ///
 /// The clock is virtual: it advances by 1 ns at each look, and when a test advances it. Linked with --wrap of
-/// ws_os_now_ns and of ws_queue_waited_ns, whose calls are counted.
-#include "../../../pool/ws_kind.h"
+/// ws_os_now_ns and of ws_place_waited_ns, whose calls are counted.
+#include "../../../pool/ws_types.h"
+#include "../../../tasks/ws_kind.h"
+#include "../../../tasks/ws_places.h"
 #include "../../support/ws_letters.h"
 
 #define AGE_NS 1000000000u
@@ -20,13 +22,13 @@ uint64_t __wrap_ws_os_now_ns(void)
 
 static ws_au64_t visits; ///< reads of a queue's age: one for each thread's queue in a look at all places
 
-uint64_t __real_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns);
-uint64_t __wrap_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns);
+uint64_t __real_ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, uint64_t now_ns);
+uint64_t __wrap_ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, uint64_t now_ns);
 
-uint64_t __wrap_ws_queue_waited_ns(const ws_queue_t *queue, uint64_t now_ns)
+uint64_t __wrap_ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, uint64_t now_ns)
 {
-  ws_add_relaxed(&visits, 1);
-  return __real_ws_queue_waited_ns(queue, now_ns);
+  ws_add_relaxed(&visits, place->where == WS_AT_DEQUE && place->deque == 0);
+  return __real_ws_place_waited_ns(tasks, place, now_ns);
 }
 
 static ws_pool_t *pool;
@@ -237,7 +239,7 @@ static void a_late_pool_looks_seldom(void)
     test_spawn(&threads, use_a_lane, NULL);
   pthread_barrier_wait(&all_have_lanes);
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  const uint64_t queues = LANES + 2, places = 3 * queues + 2; // the worker's and this thread's; aside, shared
+  const uint64_t queues = LANES + 2, places = 6 * queues + 1; // the worker's and this thread's; shared
   const uint64_t looks = 16 + BACKLOG / places + 4; // the last of them find nothing
   CU_ASSERT_TRUE(run_backlog() <= looks * queues + BACKLOG);
   CU_ASSERT_EQUAL(ws_load_relaxed(&ran), BACKLOG);
@@ -267,7 +269,7 @@ static void without_a_bound_the_oldest_goes_first(void)
 
 static bool uses_kinds(void)
 {
-  return ws_load_relaxed(&pool->kinds_used) != 0; // relaxed: read after the pool is quiet
+  return ws_load_relaxed(&pool->tasks.kinds_used) != 0; // relaxed: read after the pool is quiet
 }
 
 /// Have the worker search once.
@@ -312,7 +314,7 @@ static void a_pool_does_not_forget_a_queued_task(void)
   test_letters_hold(pool, &gate);
   test_letters_push(pool, "a", NULL);
   ws_add_relaxed(&clock_ns, 4 * AGE_NS);
-  ws_kind_rest(pool, ws_os_now_ns());
+  ws_kind_rest(&pool->tasks, AGE_NS, ws_os_now_ns());
   CU_ASSERT_TRUE(uses_kinds());
   test_gate_let(&gate, 1);
   test_letters_release(&gate, 1);
@@ -327,7 +329,7 @@ static void a_worker_finds_what_a_rest_hides(void)
   create(1, true, WS_FULL_GROW);
   test_letters_hold(pool, &gate);
   test_letters_push(pool, "a", NULL);
-  ws_store_relaxed(&pool->kinds_used, 0); // relaxed: the worker is in the gate
+  ws_store_relaxed(&pool->tasks.kinds_used, 0); // relaxed: the worker is in the gate
   test_letters_release(&gate, 1);
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a");
   CU_ASSERT_TRUE(uses_kinds());

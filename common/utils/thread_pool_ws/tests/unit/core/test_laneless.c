@@ -187,7 +187,7 @@ static int reads_each_task_once(void *unused)
   ws_group_init(&group, 1);
   ws_group_init(&unrelated, 60);
   const ws_here_t here = {0};
-  const uint64_t before = ws_load_relaxed(&pool->shared.tail); // relaxed: one thread pushes
+  const uint64_t before = ws_load_relaxed(&pool->tasks.shared.tail); // relaxed: one thread pushes
   for (uint32_t i = 0; i < 30; i++)
     test_push(pool, test_empty_task, NULL, &unrelated);
   test_push(pool, own_task, NULL, &group);

@@ -4,7 +4,7 @@
 /// way, with a lane that they get meanwhile.
 #include "../../../core/ws_run.h"
 #include "../../../pool/ws_lane.h"
-#include "../../../queue/ws_shared.h"
+#include "../../../tasks/ws_shared.h"
 #include "laneless_scene.h"
 
 static ws_pool_t *other_pool;
@@ -75,7 +75,7 @@ static int waits_behind_a_push(void *unused)
   begin(&settings);
   hold();
   uint64_t index = 0;
-  ws_shared_cell_t *cell = ws_shared_claim(&pool->shared, &index);
+  ws_shared_cell_t *cell = ws_shared_claim(&pool->tasks.shared, &index);
   ws_group_init(&group, 1);
   test_push(pool, own_task, NULL, &group);
   ws_group_wait(&group, pool);

@@ -4,7 +4,7 @@
 /// chains, in which each task pushes its successor.
 #include <string.h>
 
-#include "../../../pool/ws_queue.h"
+#include "../../../tasks/ws_queue.h"
 #include "../../support/ws_test.h"
 
 /// Links after which a chain ends that should have been told to end long before.

@@ -35,7 +35,7 @@ int32_t __wrap_ws_os_cpu(void)
 void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
 {
   (void)cpu;
-  of->kinds = WS_KIND_NODE + 2;
+  of->tasks.kinds = WS_KIND_NODE + 2;
   of->nodes.count = 2;
   of->nodes.of_cpu[1] = of->nodes.of_number[1] = 1;
   memset(of->nodes.of_number + 2, 0xff, sizeof(of->nodes.of_number) - 2);

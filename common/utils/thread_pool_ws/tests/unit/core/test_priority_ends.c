@@ -2,12 +2,13 @@
 /// @file test_priority_ends.c
 /// Tasks of three priorities: wrong ones, full queues, no memory, the end of pools and threads. The clock is
 /// virtual, as in test_priority.c, so that no task grows old. Linked with --wrap of ws_os_now_ns, ws_os_map,
-/// ws_work_visible and ws_kind_take.
+/// ws_work_visible and ws_queue_take_kind.
 #include <errno.h>
 #include <string.h>
 
-#include "../../../pool/ws_kind.h"
-#include "../../../pool/ws_queues.h"
+#include "../../../pool/ws_types.h"
+#include "../../../tasks/ws_places.h"
+#include "../../../tasks/ws_queue.h"
 #include "../../support/ws_letters.h"
 
 #define AGE_NS 1000000000u
@@ -38,23 +39,23 @@ static bool sees_nothing(void)
   return ws_worker_index() >= 0 && ws_load_relaxed(&blind);
 }
 
-bool __real_ws_work_visible(struct ws_pool_s *of);
-bool __wrap_ws_work_visible(struct ws_pool_s *of);
+bool __real_ws_work_visible(ws_tasks_t *tasks);
+bool __wrap_ws_work_visible(ws_tasks_t *tasks);
 
-bool __wrap_ws_work_visible(struct ws_pool_s *of)
+bool __wrap_ws_work_visible(ws_tasks_t *tasks)
 {
-  return !sees_nothing() && __real_ws_work_visible(of);
+  return !sees_nothing() && __real_ws_work_visible(tasks);
 }
 
-bool __real_ws_kind_take(struct ws_pool_s *of, ws_here_t here, ws_kind_t kind, ws_task_t *task,
-                         int32_t *victim);
-bool __wrap_ws_kind_take(struct ws_pool_s *of, ws_here_t here, ws_kind_t kind, ws_task_t *task,
-                         int32_t *victim);
+bool __real_ws_queue_take_kind(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task,
+                               int32_t *victim);
+bool __wrap_ws_queue_take_kind(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task,
+                               int32_t *victim);
 
-bool __wrap_ws_kind_take(struct ws_pool_s *of, ws_here_t here, ws_kind_t kind, ws_task_t *task,
-                         int32_t *victim)
+bool __wrap_ws_queue_take_kind(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task,
+                               int32_t *victim)
 {
-  return !sees_nothing() && __real_ws_kind_take(of, here, kind, task, victim);
+  return !sees_nothing() && __real_ws_queue_take_kind(tasks, own, kind, task, victim);
 }
 
 static ws_pool_t *pool;

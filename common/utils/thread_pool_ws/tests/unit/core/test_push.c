@@ -128,8 +128,8 @@ static bool has_no_extra_memory(void *pool)
 static bool has_no_loose_pages(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;
-  for (uint32_t i = 0; i < ws_queue_count(pool); i++)
-    if (ws_load_relaxed(&pool->queue[i]->deque.loose) != WS_LOOSE_NONE)
+  for (uint32_t i = 0; i < ws_queue_count(&pool->tasks); i++)
+    if (ws_load_relaxed(&pool->tasks.queue[i]->deque.loose) != WS_LOOSE_NONE)
       return false;
   return true;
 }

@@ -81,8 +81,8 @@ static int end(uint64_t begun)
   ws_group_wait(&group, NULL); // the workers run them
   if (test_value(&count) != 10 || ws_pool_wait(scene.pool) != 0 || ws_pool_wait(scene.other) != 0)
     return 4;
-  for (uint32_t i = 0; i < ws_queue_count(scene.pool); i++)
-    if (scene.pool->queue[i]->depth != 0 || scene.pool->queue[i]->mark)
+  for (uint32_t i = 0; i < ws_queue_count(&scene.pool->tasks); i++)
+    if (scene.pool->tasks.queue[i]->depth != 0 || scene.pool->tasks.queue[i]->mark)
       return 10; // its owner is in no task, and does not wait
   ws_pool_destroy(scene.pool);
   ws_pool_destroy(scene.other);

@@ -28,7 +28,7 @@ int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
 void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
 {
   (void)cpu;
-  of->kinds = WS_KIND_NODE + 2;
+  of->tasks.kinds = WS_KIND_NODE + 2;
   of->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
   of->nodes.of_number[1] = 1;
 }

@@ -53,11 +53,11 @@ static void nodes_and_cpus_of_a_description(void)
   plan("NUMANode:2 core:2 pu:2", 4, 0xff, NULL);
   if (!reads_nodes()) {
     CU_ASSERT_EQUAL(pool.nodes.count, 0);
-    CU_ASSERT_EQUAL(pool.kinds, WS_KIND_NODE);
+    CU_ASSERT_EQUAL(pool.tasks.kinds, WS_KIND_NODE);
     return;
   }
   CU_ASSERT_EQUAL(pool.nodes.count, 2);
-  CU_ASSERT_EQUAL(pool.kinds, WS_KIND_NODE + 2);
+  CU_ASSERT_EQUAL(pool.tasks.kinds, WS_KIND_NODE + 2);
   CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool.nodes, 3), 0);
   CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool.nodes, 4), 1);
   CU_ASSERT_EQUAL(ws_nodes_of_hint(&pool.nodes, ws_node_hint(1)), 1);
@@ -73,7 +73,7 @@ static void the_mask_leaves_nodes_out(void)
   CU_ASSERT_NOT_EQUAL(ws_nodes_of_hint(&pool.nodes, ws_node_hint(2)), WS_NODE_NONE);
   plan("NUMANode:4 pu:2", 4, 0x0c, NULL); // node 1
   CU_ASSERT_EQUAL(pool.nodes.count, 1);
-  CU_ASSERT_EQUAL(pool.kinds, WS_KIND_NODE);
+  CU_ASSERT_EQUAL(pool.tasks.kinds, WS_KIND_NODE);
 }
 
 static void pinned_workers_decide(void)
@@ -102,7 +102,7 @@ static void a_description_with_memory_only(void)
 static void a_description_that_hwloc_refuses(void)
 {
   plan("nonsense", 2, 0x03, NULL);
-  CU_ASSERT_TRUE(pool.kinds >= WS_KIND_NODE);
+  CU_ASSERT_TRUE(pool.tasks.kinds >= WS_KIND_NODE);
 }
 
 static void hints(void)

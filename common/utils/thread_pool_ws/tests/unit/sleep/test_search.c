@@ -158,7 +158,7 @@ static void check_books(void)
 {
   CU_ASSERT_TRUE(test_until_quiet(pool));
   CU_ASSERT_EQUAL(ws_load_acquire(&pool->searching), 0);
-  CU_ASSERT_EQUAL(ws_load_acquire(&pool->starved), 0);
+  CU_ASSERT_EQUAL(ws_load_acquire(&pool->tasks.starved), 0);
 }
 
 static uint32_t held_worker(void)
@@ -257,7 +257,7 @@ static void a_shunned_worker_is_woken_when_it_is_the_last(void)
 static bool none_is_starved(void *unused)
 {
   (void)unused;
-  return ws_load_acquire(&pool->starved) == 0;
+  return ws_load_acquire(&pool->tasks.starved) == 0;
 }
 
 /// A worker that spins loses its CPU in an iteration. When it has one again it is counted again.

@@ -202,7 +202,7 @@ static void a_worker_of_the_tasks_node_is_woken(void)
   static ws_au32_t ran;
   begin(WS_SPIN_OFF);
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  pool->kinds = WS_KIND_NODE + 2;
+  pool->tasks.kinds = WS_KIND_NODE + 2;
   pool->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
   pool->nodes.of_cpu[WS_CPUS_MAX - 1] = pool->nodes.of_number[1] = 1;
   for (uint32_t i = 0; i < WORKERS; i++)

@@ -6,8 +6,8 @@
 
 #include "../../../include/ws_key.h"
 #include "../../../include/ws_trace.h"
-#include "../../../pool/ws_group_word.h"
-#include "../../../pool/ws_queues.h"
+#include "../../../tasks/ws_group_word.h"
+#include "../../../tasks/ws_places.h"
 #include "../../support/ws_scene.h"
 
 /// Of a look; one thread at a time makes them.
@@ -157,7 +157,7 @@ static void look_at_push(const recorded_t *recorded)
   if (strcmp(recorded->event, "push") != 0)
     return;
   looked.looks++;
-  looked.wrong += ws_work_visible(scene.pool);
+  looked.wrong += ws_work_visible(&scene.pool->tasks);
 }
 
 /// @param lanes  0 = tasks go to the shared queue
@@ -171,7 +171,7 @@ static void look_at_pushes(uint32_t lanes)
   push_told(0, NULL);
   CU_ASSERT_EQUAL(looked.looks, 2);
   CU_ASSERT_EQUAL(looked.wrong, 0);
-  CU_ASSERT_TRUE(ws_work_visible(scene.pool));
+  CU_ASSERT_TRUE(ws_work_visible(&scene.pool->tasks));
   end_held();
 }
 

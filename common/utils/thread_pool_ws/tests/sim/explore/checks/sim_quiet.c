@@ -3,9 +3,9 @@
 /// sim_quiet.h.
 #include "sim_quiet.h"
 
-#include "../../../../pool/ws_kind.h"
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
+#include "../../../../tasks/ws_queue.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"
@@ -24,7 +24,7 @@ static counted_t count(const ws_pool_t *pool)
 {
   return (counted_t){
       .searching = ws_load_relaxed(&pool->searching),
-      .starved = ws_load_relaxed(&pool->starved),
+      .starved = ws_load_relaxed(&pool->tasks.starved),
       .blocked = ws_load_relaxed(&pool->blocked),
       .helpers = ws_load_relaxed(&pool->helpers),
       .waiters = ws_load_relaxed(&pool->waiters),
@@ -74,8 +74,8 @@ static void check_armed(const ws_pool_t *pool, uint32_t index)
 /// Lanes of threads that have ended are free for others.
 static void check_lanes(const ws_pool_t *pool, uint32_t index)
 {
-  for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->queues); i++) {
-    const uint64_t owner = ws_load_relaxed(&pool->queue[i]->owner);
+  for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->tasks.queues); i++) {
+    const uint64_t owner = ws_load_relaxed(&pool->tasks.queue[i]->owner);
     const int32_t tid = ws_tid_of(owner);
     if (owner != 0 && sim_thread[tid - 1]->state == SIM_ENDED)
       sim_finding("pool %u: the lane of thread %d, which has ended, is not free", index, tid);
@@ -103,11 +103,10 @@ static void check_digs(const ws_pool_t *pool, uint32_t index)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {
     const ws_queue_t *queue = &pool->worker[i]->queue;
-    const ws_kind_queues_t *queues = ws_kind_queues(queue);
     const uint64_t pushed = ws_load_relaxed(&queue->count.pushed);
     uint64_t takes = 0;
-    for (ws_kind_t kind = 0; queues && kind < queues->count; kind++)
-      takes += ws_load_relaxed(&queues->deque[kind].takes);
+    for (uint32_t k = WS_DEQUES_FIRST; k < ws_queue_deques(queue); k += 2)
+      takes += ws_load_relaxed(&ws_queue_deque(queue, k)->takes);
     if (takes > 2 * pushed)
       sim_finding("pool %u: worker %u has taken %llu times from queues of kinds, and pushed %llu tasks",
                   index, i, (unsigned long long)takes, (unsigned long long)pushed);

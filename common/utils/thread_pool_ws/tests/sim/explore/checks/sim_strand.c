@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-#include "../../../../pool/ws_inbox.h"
-#include "../../../../pool/ws_queues.h"
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_budget.h"
 #include "../../../../sleep/ws_wake.h"
+#include "../../../../tasks/ws_inbox.h"
+#include "../../../../tasks/ws_places.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
@@ -103,7 +103,7 @@ static bool guard_runs(const ws_pool_t *pool)
 static bool is_handed_to_waiting(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_inbox_is_full(pool->worker[i]) && sim_thread[pool->worker[i]->tid - 1]->state == SIM_READY)
+    if (ws_inbox_is_full(&pool->worker[i]->inbox) && sim_thread[pool->worker[i]->tid - 1]->state == SIM_READY)
       return true;
   return false;
 }
@@ -126,7 +126,7 @@ static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
          && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays()
          && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
-                                        : ws_queued(pool) > 0 && is_left(pool));
+                                        : ws_queued(&pool->tasks) > 0 && is_left(pool));
 }
 
 /// @return what a guard's slowness adds to so many of its steps
@@ -176,9 +176,9 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
   static sleep_seen_t seen[SIM_POOLS_MAX][LANES_LOOKED_AT];
   const ws_pool_t *pool = sim_pool[index];
   const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
-  const uint32_t lanes = looks ? ws_load_relaxed(&pool->queues) - pool->workers : 0;
+  const uint32_t lanes = looks ? ws_load_relaxed(&pool->tasks.queues) - pool->workers : 0;
   for (uint32_t i = 0; i < lanes && i < LANES_LOOKED_AT; i++) {
-    const ws_queue_t *lane = pool->queue[pool->workers + i];
+    const ws_queue_t *lane = pool->tasks.queue[pool->workers + i];
     const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
     if (tid > 0 && sleeps_on(&seen[index][i], sim_thread[tid - 1], holds_lane_place(pool, lane)))
       sim_finding("place: the thread of lane %u of pool %u sleeps in a wait, and is counted as a helper", i,
@@ -193,7 +193,7 @@ static void look_for_guard(uint32_t index, sim_ps_t now_ps)
   ws_pool_t *pool = sim_pool[index];
   if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0
       || sim_disturb_throttles(now_ps) || ws_load_relaxed(&pool->guard) != WS_GUARD_DORMANT
-      || ws_queued(pool) == 0 || !ws_has_sleepers(pool) || anybody_waits_for_cpu())
+      || ws_queued(&pool->tasks) == 0 || !ws_has_sleepers(pool) || anybody_waits_for_cpu())
     looks[index] = 0;
   else if (++looks[index] > GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS))
     sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
@@ -244,8 +244,8 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
     sim_strand_longest_ps = ps;
   if (stranded && ps > bound_ps(sim_pool[index]))
     sim_finding("strand: pool %u has %llu tasks queued, %u in inboxes, and a worker that could run: %.1f ms",
-                index, (unsigned long long)ws_queued(sim_pool[index]), ws_inbox_count(sim_pool[index], false),
-                (double)ps / 1e9);
+                index, (unsigned long long)ws_queued(&sim_pool[index]->tasks),
+                ws_inbox_count(&sim_pool[index]->tasks), (double)ps / 1e9);
 }
 
 static void look_at_once(uint32_t index, sim_ps_t now_ps)

@@ -5,7 +5,7 @@
 #ifndef WS_GROUPED_H
 #define WS_GROUPED_H
 
-#include "../queue/ws_deque.h"
+#include "ws_deque.h"
 
 /// How deep a thread that is no worker of the pool digs in its own queues before it gives up.
 #define WS_DIG_DEPTH_MAX 1024u

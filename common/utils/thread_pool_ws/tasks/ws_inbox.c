@@ -33,37 +33,35 @@ static void release(ws_inbox_t *inbox)
   ws_store_release(&inbox->state, with_state(word, WS_INBOX_AWAY));
 }
 
-static bool take_bit(ws_worker_t *worker)
+static bool take_bit(ws_tasks_t *tasks, uint32_t index)
 {
-  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  const uint64_t bit = UINT64_C(1) << (index % 64);
   // [edge INBOX acq_rel] one thread fills, or the worker itself shuts
-  return ws_and_acq_rel(&worker->pool->waiting[worker->index / 64], ~bit) & bit;
+  return ws_and_acq_rel(&tasks->waiting[index / 64], ~bit) & bit;
 }
 
-void ws_inbox_open(ws_worker_t *worker)
+void ws_inbox_open(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
-  ws_inbox_t *inbox = &worker->inbox;
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] its last owner is done with it
   if (state_of(word) != WS_INBOX_AWAY)
     return;
   ws_store_relaxed(&inbox->state, with_state(word, WS_INBOX_WAITING)); // relaxed: published with the bit
-  worker->inbox_open = true;
-  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
-  ws_or_acq_rel(&worker->pool->waiting[worker->index / 64], bit); // [edge INBOX acq_rel]
+  inbox->open = true;
+  const uint64_t bit = UINT64_C(1) << (inbox->index % 64);
+  ws_or_acq_rel(&tasks->waiting[inbox->index / 64], bit); // [edge INBOX acq_rel]
 }
 
-bool ws_inbox_shut(ws_worker_t *worker)
+bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
-  ws_inbox_t *inbox = &worker->inbox;
   bool claimed = false; // by a thread that will fill it
-  worker->inbox_open = false;
+  inbox->open = false;
   for (uint32_t pauses = 0;; pauses++) {
     const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
     if (state_of(word) == WS_INBOX_FULL && move(inbox, word, WS_INBOX_KEPT))
       return true;
     if (state_of(word) != WS_INBOX_WAITING && state_of(word) != WS_INBOX_FULL)
       return false;
-    if (!claimed && state_of(word) == WS_INBOX_WAITING && take_bit(worker)) {
+    if (!claimed && state_of(word) == WS_INBOX_WAITING && take_bit(tasks, inbox->index)) {
       release(inbox);
       return false;
     }
@@ -75,34 +73,33 @@ bool ws_inbox_shut(ws_worker_t *worker)
   }
 }
 
-void ws_inbox_empty(ws_worker_t *worker, ws_task_t *task)
+void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task)
 {
-  *task = worker->inbox.task;
-  release(&worker->inbox);
+  *task = inbox->task;
+  release(inbox);
 }
 
-ws_worker_t *ws_inbox_claim(struct ws_pool_s *pool)
+ws_inbox_t *ws_inbox_claim(ws_tasks_t *tasks)
 {
-  for (uint32_t word = 0; word < pool->mask_words; word++) {
-    for (uint64_t mask = ws_load_relaxed(&pool->waiting[word]); mask; mask &= mask - 1) { // relaxed: a hint
-      ws_worker_t *worker = pool->worker[word * 64 + (uint32_t)__builtin_ctzll(mask)];
-      if (take_bit(worker))
-        return worker;
+  for (uint32_t word = 0; word < tasks->mask_words; word++) {
+    for (uint64_t mask = ws_load_relaxed(&tasks->waiting[word]); mask; mask &= mask - 1) { // relaxed: a hint
+      const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
+      if (take_bit(tasks, index))
+        return tasks->inbox[index];
     }
   }
   return NULL;
 }
 
-bool ws_inbox_fill(ws_worker_t *worker, ws_here_t here, const ws_task_t *task)
+bool ws_inbox_fill(ws_inbox_t *inbox, ws_queue_t *lane, const ws_task_t *task)
 {
-  ws_inbox_t *inbox = &worker->inbox;
   inbox->task = *task;
   ws_store_relaxed(&inbox->group, task->group); // relaxed: published with the state
   // Without a look before: it would fetch the line twice, once to read and once to write.
   // [edge INBOX acq_rel] the task
   const uint64_t before = ws_add_acq_rel(&inbox->state, WS_INBOX_STATES + WS_INBOX_FULL - WS_INBOX_WAITING);
   if (WS_LIKELY(state_of(before) == WS_INBOX_WAITING)) {
-    here.queue->handed = true;
+    lane->handed = true;
     return true;
   }
   release(inbox); // it may be opened again
@@ -118,37 +115,37 @@ static bool take(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
   return true;
 }
 
-bool ws_inbox_take_back(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task)
 {
-  if (here.queue->looked_at >= pool->workers)
-    here.queue->looked_at = 0;
-  ws_inbox_t *inbox = &pool->worker[here.queue->looked_at++]->inbox;
+  if (lane->looked_at >= tasks->workers)
+    lane->looked_at = 0;
+  ws_inbox_t *inbox = tasks->inbox[lane->looked_at++];
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] the group
   return state_of(word) == WS_INBOX_FULL
          // relaxed: if it is another task's, the state has changed, too
          && ws_group_is(ws_load_relaxed(&inbox->group), group, false) && take(inbox, word, task);
 }
 
-static bool is_starved(const ws_worker_t *worker)
+static bool is_starved(const ws_inbox_t *inbox)
 {
-  return ws_load_relaxed(&worker->trust) == WS_TRUST_STARVED; // relaxed: a preference
+  return ws_load_relaxed(inbox->trust) == WS_TRUST_STARVED; // relaxed: a preference
 }
 
-bool ws_inbox_take_starved(struct ws_pool_s *pool, ws_task_t *task)
+bool ws_inbox_take_starved(ws_inbox_t *inbox, ws_task_t *task)
 {
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    ws_inbox_t *inbox = &pool->worker[i]->inbox;
-    const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
-    if (is_starved(pool->worker[i]) && state_of(word) == WS_INBOX_FULL && take(inbox, word, task))
-      return true;
-  }
-  return false;
+  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
+  return is_starved(inbox) && state_of(word) == WS_INBOX_FULL && take(inbox, word, task);
 }
 
-uint32_t ws_inbox_count(const struct ws_pool_s *pool, bool starved_only)
+bool ws_inbox_is_left(const ws_inbox_t *inbox)
+{
+  return ws_inbox_is_full(inbox) && is_starved(inbox);
+}
+
+uint32_t ws_inbox_count(const ws_tasks_t *tasks)
 {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < pool->workers; i++)
-    count += ws_inbox_is_full(pool->worker[i]) && (!starved_only || is_starved(pool->worker[i]));
+  for (uint32_t i = 0; i < tasks->workers; i++)
+    count += ws_inbox_is_full(tasks->inbox[i]);
   return count;
 }

@@ -2,11 +2,10 @@
 /// @file test_dig.c
 /// Waits inside waits on one thread, each with its mark in the thread's queue: whatever an inner wait digs
 /// out, and whatever thieves take meanwhile, an outer wait finds no unrelated task above its mark.
-#include "../../../core/ws_dig.h"
+#include "../../../tasks/ws_dig.h"
 
 #include "../../../core/ws_find.h"
 #include "../../../pool/ws_lane.h"
-#include "../../../pool/ws_queue.h"
 #include "../../support/ws_test.h"
 
 enum { DEPTH_MAX = 6, STEPS = 200000, CAPACITY = 64 };
@@ -50,13 +49,14 @@ static void push(ws_group_t *group)
 /// As a wait outside of the pool's workers does: weak tags only inside a task.
 static bool take_under(const ws_group_t *group, ws_task_t *task)
 {
-  return ws_queue_take_under(scene.here.queue, group, ws_takes_weak(scene.here), 1024, task);
+  return ws_dig_lift(scene.here.queue, WS_KIND_NORMAL, group, ws_takes_weak(scene.here), 1024, task);
 }
 
 static void begin_wait(void)
 {
   ws_mark_t *mark = &scene.mark[scene.depth++];
-  *mark = (ws_mark_t){.index = ws_queue_end(scene.here.queue), .outer = scene.here.queue->mark};
+  *mark = (ws_mark_t){.outer = scene.here.queue->mark};
+  ws_dig_mark(scene.here.queue, mark);
   scene.here.queue->mark = mark;
 }
 
@@ -85,7 +85,7 @@ static uint32_t strangers(void)
     const ws_cell_t *cell = &ring->cell[index & ring->mask];
     const uintptr_t pushed_at = (uintptr_t)ws_load_relaxed(&cell->arg); // relaxed: as ring
     for (uint32_t wait = 0; wait < scene.depth; wait++)
-      found += (int64_t)(index - scene.mark[wait].index) >= 0 && pushed_at <= wait;
+      found += (int64_t)(index - scene.mark[wait].index[WS_KIND_NORMAL]) >= 0 && pushed_at <= wait;
   }
   return found;
 }

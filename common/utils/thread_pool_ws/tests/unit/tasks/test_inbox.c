@@ -2,8 +2,10 @@
 /// @file test_inbox.c
 /// A task that is handed to a worker is run once, also if threads open, fill, shut and take at the same time.
 /// A task that comes too late is pushed once (--wrap=ws_inbox_claim).
-#include "../../../pool/ws_inbox.h"
 #include "../../../pool/ws_process.h"
+#include "../../../pool/ws_types.h"
+#include "../../../tasks/ws_inbox.h"
+#include "../../../tasks/ws_places.h"
 
 #include <sched.h>
 #include <string.h>
@@ -14,45 +16,49 @@
 #define PUSHERS 2u
 #define TASKS (TEST_SANITIZED ? 4000u : 40000u)
 
-static struct ws_pool_s pool;
-static ws_worker_t workers[WORKERS];
-static ws_worker_t *worker_of[WORKERS];
+static ws_tasks_t tasks;
+static ws_inbox_t inboxes[WORKERS], *inbox_of[WORKERS];
+static ws_au32_t trust[WORKERS];
 
-/// Whose inbox a push fills; NULL = that of a worker that waits.
-static ws_worker_t *claimed;
+/// Which inbox a push fills; NULL = that of a worker that waits.
+static ws_inbox_t *claimed;
 
-ws_worker_t *__real_ws_inbox_claim(struct ws_pool_s *of);
-ws_worker_t *__wrap_ws_inbox_claim(struct ws_pool_s *of);
+ws_inbox_t *__real_ws_inbox_claim(ws_tasks_t *of);
+ws_inbox_t *__wrap_ws_inbox_claim(ws_tasks_t *of);
 
-ws_worker_t *__wrap_ws_inbox_claim(struct ws_pool_s *of)
+ws_inbox_t *__wrap_ws_inbox_claim(ws_tasks_t *of)
 {
   return claimed ? claimed : __real_ws_inbox_claim(of);
 }
 
 static void begin(void)
 {
-  memset(&pool, 0, sizeof(pool));
-  memset(workers, 0, sizeof(workers));
-  pool.worker = worker_of;
-  pool.workers = WORKERS;
-  pool.mask_words = 1;
+  static ws_shared_cell_t cells[2];
+  memset(&tasks, 0, sizeof(tasks));
+  memset(cells, 0, sizeof(cells));
+  ws_shared_init(&tasks.shared, cells, 2);
+  memset(inboxes, 0, sizeof(inboxes));
+  tasks.inbox = inbox_of;
+  tasks.workers = WORKERS;
+  tasks.mask_words = 1;
   for (uint32_t i = 0; i < WORKERS; i++) {
-    worker_of[i] = &workers[i];
-    workers[i].pool = &pool;
-    workers[i].index = i;
+    inbox_of[i] = &inboxes[i];
+    ws_store_relaxed(&trust[i], WS_TRUST_COUNTED);
+    inboxes[i].trust = &trust[i];
+    inboxes[i].index = i;
   }
 }
 
 static uint32_t state_of(uint32_t worker)
 {
-  return (uint32_t)(ws_load_relaxed(&workers[worker].inbox.state) % WS_INBOX_STATES);
+  return (uint32_t)(ws_load_relaxed(&inboxes[worker].state) % WS_INBOX_STATES);
 }
 
 static bool hand(ws_queue_t *lane, void *arg, ws_group_t *group)
 {
   const ws_task_t task = {.func = test_empty_task, .arg = arg, .group = group};
-  ws_worker_t *worker = ws_inbox_claim(&pool);
-  return worker && ws_inbox_fill(worker, (ws_here_t){.queue = lane}, &task);
+  ws_inbox_t *inbox = ws_inbox_claim(&tasks);
+  return inbox && ws_inbox_fill(inbox, lane, &task);
 }
 
 static void only_a_worker_that_waits_is_handed_a_task(void)
@@ -61,16 +67,16 @@ static void only_a_worker_that_waits_is_handed_a_task(void)
   int here, there;
   ws_task_t task;
   begin();
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&pool));
+  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks));
   CU_ASSERT_FALSE(hand(&lane, &here, NULL));
-  ws_inbox_open(&workers[1]);
-  CU_ASSERT_TRUE(ws_inbox_is_wanted(&pool));
+  ws_inbox_open(&tasks, &inboxes[1]);
+  CU_ASSERT_TRUE(ws_inbox_is_wanted(&tasks));
   CU_ASSERT_TRUE(hand(&lane, &here, NULL));
   CU_ASSERT_FALSE(hand(&lane, &there, NULL)); // one at a time
-  CU_ASSERT_TRUE(ws_inbox_is_full(&workers[1]));
-  CU_ASSERT_EQUAL(ws_inbox_count(&pool, false), 1);
-  CU_ASSERT_TRUE(ws_inbox_shut(&workers[1]));
-  ws_inbox_empty(&workers[1], &task);
+  CU_ASSERT_TRUE(ws_inbox_is_full(&inboxes[1]));
+  CU_ASSERT_EQUAL(ws_inbox_count(&tasks), 1);
+  CU_ASSERT_TRUE(ws_inbox_shut(&tasks, &inboxes[1]));
+  ws_inbox_empty(&inboxes[1], &task);
   CU_ASSERT_PTR_EQUAL(task.arg, &here);
   CU_ASSERT_EQUAL(state_of(1), WS_INBOX_AWAY);
 }
@@ -79,9 +85,9 @@ static void a_worker_that_shuts_is_handed_nothing(void)
 {
   static ws_queue_t lane;
   begin();
-  ws_inbox_open(&workers[0]);
-  CU_ASSERT_FALSE(ws_inbox_shut(&workers[0]));
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&pool));
+  ws_inbox_open(&tasks, &inboxes[0]);
+  CU_ASSERT_FALSE(ws_inbox_shut(&tasks, &inboxes[0]));
+  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks));
   CU_ASSERT_FALSE(hand(&lane, &lane, NULL));
 }
 
@@ -91,16 +97,16 @@ static void a_worker_does_not_wait_for_its_filler(void)
   static ws_queue_t lane;
   const ws_task_t task = {.func = test_empty_task};
   begin();
-  ws_inbox_open(&workers[0]);
-  CU_ASSERT_PTR_EQUAL(ws_inbox_claim(&pool), &workers[0]);
-  CU_ASSERT_FALSE(ws_inbox_shut(&workers[0]));
+  ws_inbox_open(&tasks, &inboxes[0]);
+  CU_ASSERT_PTR_EQUAL(ws_inbox_claim(&tasks), &inboxes[0]);
+  CU_ASSERT_FALSE(ws_inbox_shut(&tasks, &inboxes[0]));
   CU_ASSERT_EQUAL(state_of(0), WS_INBOX_GIVEN_UP);
-  ws_inbox_open(&workers[0]); // not while that thread may still write
+  ws_inbox_open(&tasks, &inboxes[0]); // not while that thread may still write
   CU_ASSERT_EQUAL(state_of(0), WS_INBOX_GIVEN_UP);
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&pool));
-  CU_ASSERT_FALSE(ws_inbox_fill(&workers[0], (ws_here_t){.queue = &lane}, &task));
-  CU_ASSERT_EQUAL(ws_inbox_count(&pool, false), 0);
-  ws_inbox_open(&workers[0]);
+  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks));
+  CU_ASSERT_FALSE(ws_inbox_fill(&inboxes[0], &lane, &task));
+  CU_ASSERT_EQUAL(ws_inbox_count(&tasks), 0);
+  ws_inbox_open(&tasks, &inboxes[0]);
   CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
 }
 
@@ -111,9 +117,9 @@ static void a_task_that_comes_too_late_is_queued(void)
   ws_au64_t run = {0};
   begin();
   ws_pool_t *its_pool = test_pool(1);
-  ws_store_relaxed(&workers[0].inbox.state, WS_INBOX_GIVEN_UP);
-  claimed = &workers[0];
-  ws_or_acq_rel(&its_pool->waiting[0], nobody);
+  ws_store_relaxed(&inboxes[0].state, WS_INBOX_GIVEN_UP);
+  claimed = &inboxes[0];
+  ws_or_acq_rel(&its_pool->tasks.waiting[0], nobody);
   const uint64_t pushed = ws_self()->pushed;
   test_push(its_pool, test_count_task, &run, NULL);
   CU_ASSERT_EQUAL(ws_self()->pushed, pushed + 1);
@@ -121,7 +127,7 @@ static void a_task_that_comes_too_late_is_queued(void)
   CU_ASSERT_EQUAL(ws_pool_wait(its_pool), 0);
   CU_ASSERT_EQUAL(test_value(&run), 1);
   claimed = NULL;
-  ws_and_acq_rel(&its_pool->waiting[0], ~nobody);
+  ws_and_acq_rel(&its_pool->tasks.waiting[0], ~nobody);
   test_destroy(its_pool);
 }
 
@@ -129,36 +135,38 @@ static void a_joiner_takes_back_what_it_waits_for(void)
 {
   static ws_queue_t lane;
   static ws_group_t mine, other;
-  const ws_here_t here = {.queue = &lane};
   int arg;
   ws_task_t task;
   begin();
-  ws_inbox_open(&workers[0]);
+  ws_inbox_open(&tasks, &inboxes[0]);
   CU_ASSERT_TRUE(hand(&lane, &arg, &mine));
   uint32_t taken = 0;
   for (uint32_t look = 0; look < 2 * WORKERS; look++)
-    taken += ws_inbox_take_back(&pool, here, &other, &task);
+    taken += ws_inbox_take_back(&tasks, &lane, &other, &task);
   CU_ASSERT_EQUAL(taken, 0);
   for (uint32_t look = 0; look < 2 * WORKERS; look++)
-    taken += ws_inbox_take_back(&pool, here, &mine, &task);
+    taken += ws_inbox_take_back(&tasks, &lane, &mine, &task);
   CU_ASSERT_EQUAL(taken, 1);
   CU_ASSERT_PTR_EQUAL(task.arg, &arg);
-  CU_ASSERT_FALSE(ws_inbox_shut(&workers[0]));
+  CU_ASSERT_FALSE(ws_inbox_shut(&tasks, &inboxes[0]));
 }
 
-static void only_a_starved_worker_is_robbed(void)
+static void only_a_starved_worker_loses_its_task(void)
 {
   static ws_queue_t lane;
   ws_task_t task;
   begin();
-  ws_inbox_open(&workers[0]);
+  ws_inbox_open(&tasks, &inboxes[0]);
   CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
-  CU_ASSERT_FALSE(ws_inbox_take_starved(&pool, &task));
-  CU_ASSERT_EQUAL(ws_inbox_count(&pool, true), 0);
-  ws_store_relaxed(&workers[0].trust, WS_TRUST_STARVED);
-  CU_ASSERT_EQUAL(ws_inbox_count(&pool, true), 1);
-  CU_ASSERT_TRUE(ws_inbox_take_starved(&pool, &task));
-  CU_ASSERT_FALSE(ws_inbox_take_starved(&pool, &task));
+  CU_ASSERT_FALSE(ws_places_take_starved(&tasks, &task));
+  CU_ASSERT_EQUAL(ws_queued(&tasks), 0);
+  ws_store_relaxed(&trust[0], WS_TRUST_STARVED);
+  ws_store_relaxed(&tasks.starved, 1);
+  CU_ASSERT_EQUAL(ws_queued(&tasks), 1);
+  CU_ASSERT_TRUE(ws_work_visible(&tasks));
+  CU_ASSERT_TRUE(ws_places_take_starved(&tasks, &task));
+  CU_ASSERT_FALSE(ws_places_take_starved(&tasks, &task));
+  CU_ASSERT_FALSE(ws_work_visible(&tasks));
 }
 
 // All at once.
@@ -168,17 +176,17 @@ static ws_group_t groups[PUSHERS];
 
 static void *work(void *arg)
 {
-  ws_worker_t *worker = arg;
+  ws_inbox_t *inbox = arg;
   ws_task_t task;
   for (uint32_t turn = 0; !ws_load_acquire(&over); turn++) {
-    ws_inbox_open(worker);
-    for (uint32_t i = 0; i < turn % 64 && !ws_inbox_is_full(worker); i++)
+    ws_inbox_open(&tasks, inbox);
+    for (uint32_t i = 0; i < turn % 64 && !ws_inbox_is_full(inbox); i++)
       ws_pause();
     if (turn % 97 == 0)
       sched_yield(); // a filler may be given up
-    if (!ws_inbox_shut(worker))
+    if (!ws_inbox_shut(&tasks, inbox))
       continue;
-    ws_inbox_empty(worker, &task);
+    ws_inbox_empty(inbox, &task);
     ws_add_relaxed((ws_au64_t *)task.arg, 1);
   }
   return NULL;
@@ -193,7 +201,7 @@ static void *push(void *arg)
   for (uint32_t i = 0; i < TASKS; i++) {
     if (!hand(lane, &ran[index][i], &groups[index]))
       ws_add_relaxed(&ran[index][i], 1);
-    if (i % 3 == 0 && ws_inbox_take_back(&pool, (ws_here_t){.queue = lane}, &groups[index], &task))
+    if (i % 3 == 0 && ws_inbox_take_back(&tasks, lane, &groups[index], &task))
       ws_add_relaxed((ws_au64_t *)task.arg, 1);
   }
   return NULL;
@@ -214,7 +222,7 @@ static void each_task_runs_once(void)
   test_threads_t threads = {0}, pushers = {0};
   begin();
   for (uint32_t i = 0; i < WORKERS; i++)
-    test_spawn(&threads, work, &workers[i]);
+    test_spawn(&threads, work, &inboxes[i]);
   for (uint32_t i = 0; i < PUSHERS; i++)
     test_spawn(&pushers, push, (void *)(uintptr_t)i);
   test_join(&pushers);
@@ -231,4 +239,4 @@ static void each_task_runs_once(void)
 TEST_MAIN("inbox", TEST_CASE(only_a_worker_that_waits_is_handed_a_task),
           TEST_CASE(a_worker_that_shuts_is_handed_nothing), TEST_CASE(a_worker_does_not_wait_for_its_filler),
           TEST_CASE(a_task_that_comes_too_late_is_queued), TEST_CASE(a_joiner_takes_back_what_it_waits_for),
-          TEST_CASE(only_a_starved_worker_is_robbed), TEST_CASE(each_task_runs_once))
+          TEST_CASE(only_a_starved_worker_loses_its_task), TEST_CASE(each_task_runs_once))

@@ -2,7 +2,7 @@
 /// @file test_deque.c
 /// One thread: order, wrap-around, growth, shrinking, loose pages, what a thief remembers. Thieves:
 /// test_deque_race.c.
-#include "../../../queue/ws_deque.h"
+#include "../../../tasks/ws_deque.h"
 
 #include <string.h>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_kind.c
 /// Marks of waits in the queue of a kind: which tasks there a wait may run.
-#include "../../../pool/ws_grouped.h"
-#include "../../../pool/ws_kind.h"
 #include "../../../pool/ws_lane.h"
+#include "../../../tasks/ws_dig.h"
 #include "../../support/ws_test.h"
 
 static ws_pool_t *pool; ///< without workers: no other thread looks at the lane
@@ -22,7 +21,7 @@ static void end(void)
 {
   ws_task_t task;
   lane->mark = NULL;
-  while (ws_kind_take_any(pool, lane, &task))
+  while (ws_queue_take_any(&pool->tasks, lane, &task))
     continue;
   test_destroy(pool);
 }
@@ -30,15 +29,15 @@ static void end(void)
 static void push(const char *letter, ws_group_t *group)
 {
   const ws_task_t task = {.func = test_empty_task, .arg = (void *)(uintptr_t)letter, .group = group};
-  ws_deque_t *deque = ws_kind_room(pool, lane, WS_KIND_HIGH, true);
+  ws_deque_t *deque = ws_queue_room(&pool->tasks, lane, WS_KIND_HIGH, true);
   CU_ASSERT_PTR_NOT_NULL_FATAL(deque);
-  ws_kind_push(pool, deque, WS_KIND_HIGH, &task, 0);
+  ws_queue_push_kind(&pool->tasks, deque, WS_KIND_HIGH, &task, 0);
 }
 
 static void begin_wait(uint32_t wait)
 {
   marks[wait].outer = lane->mark;
-  ws_kind_mark(lane, &marks[wait]);
+  ws_dig_mark(lane, &marks[wait]);
   lane->mark = &marks[wait];
 }
 
@@ -47,7 +46,8 @@ static char find(uint32_t wait)
 {
   ws_task_t task;
   bool hid = false;
-  if (!ws_kind_take_of(pool, (ws_here_t){.queue = lane}, WS_KIND_HIGH, &groups[wait], false, &task, &hid))
+  if (!ws_dig_top(&pool->tasks, lane, WS_KIND_HIGH, &groups[wait], false, &task)
+      && !ws_dig_under(&pool->tasks, lane, WS_KIND_HIGH, &groups[wait], false, &task, &hid))
     return '-';
   CU_ASSERT_EQUAL(task.priority, WS_PRIORITY_HIGH);
   return *(const char *)task.arg;
@@ -110,11 +110,11 @@ static void a_thread_outside_digs_to_a_depth(void)
   for (uint32_t i = 0; i < WS_DIG_DEPTH_MAX; i++)
     push("u", NULL);
   begin_wait(0);
-  const ws_deque_t *deque = &ws_kind_queues(lane)->deque[WS_KIND_HIGH];
+  const ws_deque_t *deque = ws_queue_deque(lane, 2 * WS_KIND_HIGH);
   CU_ASSERT_EQUAL(find(0), '-');
   CU_ASSERT_EQUAL(ws_load_relaxed(&deque->takes), 0); // relaxed: one thread, here and below
   ws_task_t task;
-  CU_ASSERT_TRUE(ws_kind_take_any(pool, lane, &task));
+  CU_ASSERT_TRUE(ws_queue_take_any(&pool->tasks, lane, &task));
   CU_ASSERT_EQUAL(find(0), 'g');
   CU_ASSERT_EQUAL(ws_load_relaxed(&deque->takes), 1 + WS_DIG_DEPTH_MAX);
   end();
@@ -148,8 +148,9 @@ static void unrelated(void *unused)
 
 static void wait_and_count(void)
 {
-  const ws_kind_queues_t *queues = ws_kind_queues(ws_here(scene.pool).queue);
-  const ws_deque_t *deque = &queues->deque[WS_KIND_HIGH], *aside = &queues->deque[queues->count];
+  const ws_queue_t *queue = ws_here(scene.pool).queue;
+  const ws_deque_t *deque = ws_queue_deque(queue, 2 * WS_KIND_HIGH);
+  const ws_deque_t *aside = ws_queue_deque(queue, 2 * WS_KIND_HIGH + 1);
   ws_group_wait(&scene.group, scene.pool);
   scene.takes = ws_load_relaxed(&deque->takes); // relaxed: the worker's own, here and below
   scene.moved = ws_load_relaxed(&aside->bottom) - 1;

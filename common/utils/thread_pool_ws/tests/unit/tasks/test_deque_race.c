@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "../../../queue/ws_deque.h"
+#include "../../../tasks/ws_deque.h"
 #include "../../support/ws_test.h"
 
 #define TASKS 200000u

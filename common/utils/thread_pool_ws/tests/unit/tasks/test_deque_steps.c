@@ -21,7 +21,7 @@ static void step(void);
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../queue/ws_deque.h"
+#include "../../../tasks/ws_deque.h"
 #include "../../support/ws_test.h"
 
 #define TASKS_MAX 6u

@@ -8,7 +8,7 @@
 ///            cache line.
 /// Roles      The worker opens and shuts its inbox. Any thread outside fills it. Any thread may take from the
 ///            inbox of a worker that has no CPU.
-/// Invariant  AWAY --the worker opens, then sets its bit in pool->waiting--> WAITING
+/// Invariant  AWAY --the worker opens, then sets its bit in tasks->waiting--> WAITING
 ///            WAITING --a thread has taken the bit and written a task--> FULL
 ///            WAITING --the worker takes its bit back--> AWAY
 ///            WAITING --the worker waits no longer for the thread that has the bit--> GIVEN_UP
@@ -21,51 +21,56 @@
 #ifndef WS_INBOX_H
 #define WS_INBOX_H
 
-#include "ws_types.h"
+#include "ws_tasks.h"
 
-/// @brief Open the worker's inbox while it spins: threads outside may hand it a task. Nothing happens if the
+/// @brief Open the caller's inbox while it spins: threads outside may hand it a task. Nothing happens if the
 /// inbox is open.
-void ws_inbox_open(ws_worker_t *worker);
+/// @threads  the worker
+void ws_inbox_open(ws_tasks_t *tasks, ws_inbox_t *inbox);
 
-/// @brief Shut the worker's inbox: no further task may be handed over. @return whether one was:
-/// worker->inbox.task
-bool ws_inbox_shut(ws_worker_t *worker);
+/// @brief Shut the caller's inbox: no further task may be handed over. @return whether one was: inbox->task
+/// @threads  the worker
+bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
 
 /// @brief The task that ws_inbox_shut has found.
-void ws_inbox_empty(ws_worker_t *worker, ws_task_t *task);
+/// @threads  the worker
+void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task);
 
-/// @return a worker that spins, whose inbox the caller must fill now; NULL = there is none
+/// @return the inbox of a worker that spins, which the caller must fill now; NULL = there is none
 /// @threads  outside of the pool, in no task
-ws_worker_t *ws_inbox_claim(struct ws_pool_s *pool);
+ws_inbox_t *ws_inbox_claim(ws_tasks_t *tasks);
 
 /// @brief Write a task, which counts as pushed, into the inbox that the caller has claimed.
+/// @param lane  the caller's queue
 /// @return false = the worker does not wait any more: the caller keeps the task
-bool ws_inbox_fill(ws_worker_t *worker, ws_here_t here, const ws_task_t *task);
+bool ws_inbox_fill(ws_inbox_t *inbox, ws_queue_t *lane, const ws_task_t *task);
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
-/// at one worker.
-bool ws_inbox_take_back(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+/// at one worker. @param lane  the caller's queue
+bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task);
 
-/// @brief Take a task from the inbox of a worker that the guard has found without a CPU.
-bool ws_inbox_take_starved(struct ws_pool_s *pool, ws_task_t *task);
+/// @brief Take a task from an inbox if the guard has found its worker without a CPU.
+bool ws_inbox_take_starved(ws_inbox_t *inbox, ws_task_t *task);
 
-/// @return tasks in inboxes. @param starved_only  of workers without a CPU
-uint32_t ws_inbox_count(const struct ws_pool_s *pool, bool starved_only);
+/// @return whether ws_inbox_take_starved() would probably find a task
+bool ws_inbox_is_left(const ws_inbox_t *inbox);
+
+/// @return tasks in inboxes
+uint32_t ws_inbox_count(const ws_tasks_t *tasks);
 
 /// @return whether a worker that spins has an open inbox; only a hint
-static inline bool ws_inbox_is_wanted(const struct ws_pool_s *pool)
+static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks)
 {
-  for (uint32_t i = 0; i < pool->mask_words; i++)
-    if (ws_load_relaxed(&pool->waiting[i])) // relaxed: a hint
+  for (uint32_t i = 0; i < tasks->mask_words; i++)
+    if (ws_load_relaxed(&tasks->waiting[i])) // relaxed: a hint
       return true;
   return false;
 }
 
-/// @return whether the worker's inbox holds a task, or did a moment ago
-static inline bool ws_inbox_is_full(const ws_worker_t *worker)
+/// @return whether an inbox holds a task, or did a moment ago
+static inline bool ws_inbox_is_full(const ws_inbox_t *inbox)
 {
-  // relaxed: ws_inbox_shut decides
-  return ws_load_relaxed(&worker->inbox.state) % WS_INBOX_STATES == WS_INBOX_FULL;
+  return ws_load_relaxed(&inbox->state) % WS_INBOX_STATES == WS_INBOX_FULL; // relaxed: ws_inbox_shut decides
 }
 
 #endif

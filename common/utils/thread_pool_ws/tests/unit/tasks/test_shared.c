@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_shared.c
 /// The queue of the threads without a lane: bounds, order, laps, exactly once with several at both ends.
-#include "../../../queue/ws_shared.h"
+#include "../../../tasks/ws_shared.h"
 
 #include <sched.h>
 #include <string.h>

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_kind.h
+/// Whether searches have to look for tasks of other kinds than WS_KIND_NORMAL: of high priority, of low
+/// priority, or for a NUMA node. Which kind is looked at first is the policy of ws_find.c; a task that has
+/// waited too long goes first (ws_age.h).
+///
+/// Count    tasks->queued is raised before a task is pushed and lowered after it was taken: if it is 0, no
+///          queue holds a task of that kind. It only saves looks. Whether a worker may sleep is decided by the
+///          queues themselves.
+/// Used     While tasks->kinds_used is set, searches look for tasks of a kind. A push sets it; a search that
+///          looks for old tasks clears it when none has been queued or pushed for a while. So a pool
+///          that has used a priority once goes back to its usual path.
+///          RESTING --push of a kind--> USED --a while without one: ws_kind_rest--> RESTING
+///          Legal: USED though none is queued; RESTING for a moment though one is queued, while the thread
+///          that rests looks once more. Illegal: RESTING for longer, or a worker that sleeps because of it.
+/// @threads any, for all functions
+#ifndef WS_KIND_H
+#define WS_KIND_H
+
+#include "ws_tasks.h"
+
+static inline bool ws_kind_has_node(ws_kind_t kind)
+{
+  return kind >= WS_KIND_NODE;
+}
+
+/// @return whether searches look for tasks of a kind
+static inline bool ws_kind_is_used(const ws_tasks_t *tasks)
+{
+  return ws_load_relaxed(&tasks->kinds_used); // relaxed: a hint; ws_park looks at the queues after a fence
+}
+
+/// @brief The caller is about to push a task of @p kind, which is not WS_KIND_NORMAL.
+void ws_kind_count_push(ws_tasks_t *tasks, ws_kind_t kind, uint64_t now_ns);
+
+/// @brief The caller has taken a task of @p kind: count it, and give it its priority back.
+static inline void ws_kind_count_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
+{
+  if (kind == WS_KIND_NORMAL)
+    return;
+  task->priority = kind == WS_KIND_HIGH  ? WS_PRIORITY_HIGH
+                   : kind == WS_KIND_LOW ? WS_PRIORITY_LOW
+                                         : WS_PRIORITY_NORMAL;
+  ws_sub_relaxed(&tasks->queued[kind], 1); // relaxed: a hint
+}
+
+/// @brief Have searches look for tasks of a kind from now on.
+void ws_kind_use(ws_tasks_t *tasks, uint64_t now_ns);
+
+/// @brief The caller searches for a task. If no task of a kind is queued, and none was pushed for @p age_ns and
+/// some time, searches do not look for them any more.
+void ws_kind_rest(ws_tasks_t *tasks, uint64_t age_ns, uint64_t now_ns);
+
+#endif

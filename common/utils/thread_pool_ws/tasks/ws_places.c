@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_places.c
+/// ws_places.h.
+#include "ws_places.h"
+
+#include "../os/ws_os.h"
+#include "ws_inbox.h"
+#include "ws_queue.h"
+
+/// @return deques of a queue that a task may lie in
+static uint32_t deques_in_use(const ws_tasks_t *tasks, const ws_queue_t *queue)
+{
+  // relaxed: after the caller's fence [PARK_DEKKER]
+  if (WS_UNLIKELY(ws_load_relaxed(&tasks->kinds_made)))
+    return ws_queue_deques(queue);
+  return ws_load_relaxed(&tasks->aside_used) ? WS_DEQUES_FIRST : 1; // relaxed: as above
+}
+
+ws_places_t ws_places(ws_tasks_t *tasks)
+{
+  // lanes first: they hold the bursts
+  return (ws_places_t){.tasks = tasks, .at = {.where = WS_AT_DEQUE, .index = ws_queue_count(tasks)}};
+}
+
+static bool next_inbox(ws_places_t *all)
+{
+  const bool is_first = all->at.where == WS_AT_SHARED;
+  const uint32_t next = is_first ? 0 : all->at.index + 1;
+  // relaxed: the guard has written it before it had a worker woken
+  if (next >= all->tasks->workers || (is_first && ws_load_relaxed(&all->tasks->starved) == 0))
+    return false;
+  all->at.where = WS_AT_INBOX;
+  all->at.index = next;
+  return true;
+}
+
+bool ws_places_next(ws_places_t *all)
+{
+  if (all->at.where != WS_AT_DEQUE)
+    return next_inbox(all);
+  if (++all->at.deque < all->deques)
+    return true;
+  if (all->at.index == 0) {
+    all->at.where = WS_AT_SHARED;
+    return true;
+  }
+  all->at.index--;
+  all->at.deque = 0;
+  all->deques = deques_in_use(all->tasks, all->tasks->queue[all->at.index]);
+  return true;
+}
+
+ws_kind_t ws_place_kind(const ws_place_t *place)
+{
+  return place->where == WS_AT_DEQUE ? ws_kind_of_deque(place->deque) : WS_KIND_NORMAL;
+}
+
+static ws_deque_t *deque_at(const ws_tasks_t *tasks, const ws_place_t *place)
+{
+  return ws_queue_deque(tasks->queue[place->index], place->deque);
+}
+
+bool ws_place_holds(const ws_tasks_t *tasks, const ws_place_t *place)
+{
+  switch (place->where) {
+    case WS_AT_DEQUE:
+      return ws_deque_size(deque_at(tasks, place)) > 0;
+    case WS_AT_SHARED:
+      return ws_shared_visible(&tasks->shared);
+    case WS_AT_INBOX:
+      return ws_inbox_is_left(tasks->inbox[place->index]);
+    default:
+      return false;
+  }
+}
+
+uint64_t ws_place_size(const ws_tasks_t *tasks, const ws_place_t *place)
+{
+  switch (place->where) {
+    case WS_AT_DEQUE:
+      return ws_deque_size(deque_at(tasks, place));
+    case WS_AT_SHARED:
+      return ws_shared_size(&tasks->shared);
+    default:
+      return ws_place_holds(tasks, place);
+  }
+}
+
+uint64_t ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, uint64_t now_ns)
+{
+  switch (place->where) {
+    case WS_AT_DEQUE:
+      return ws_deque_waited_ns(deque_at(tasks, place), now_ns);
+    case WS_AT_SHARED:
+      return ws_shared_waited_ns(&tasks->shared, now_ns);
+    default:
+      return 0;
+  }
+}
+
+bool ws_place_take(ws_tasks_t *tasks, const ws_place_t *place, ws_task_t *task)
+{
+  switch (place->where) {
+    case WS_AT_DEQUE:
+      return ws_queue_steal_at(tasks, tasks->queue[place->index], place->deque, task);
+    case WS_AT_SHARED:
+      return ws_shared_take(&tasks->shared, task);
+    case WS_AT_INBOX:
+      return ws_inbox_take_starved(tasks->inbox[place->index], task);
+    default:
+      return false;
+  }
+}
+
+bool ws_work_visible(ws_tasks_t *tasks)
+{
+  for (ws_places_t all = ws_places(tasks); ws_places_next(&all);) {
+    if (!ws_place_holds(tasks, &all.at))
+      continue;
+    if (WS_UNLIKELY(ws_place_kind(&all.at) != WS_KIND_NORMAL))
+      ws_kind_use(tasks, ws_os_now_ns()); // else searches could miss the task
+    return true;
+  }
+  return false;
+}
+
+uint64_t ws_queued(ws_tasks_t *tasks)
+{
+  uint64_t queued = 0;
+  for (ws_places_t all = ws_places(tasks); ws_places_next(&all);)
+    queued += ws_place_size(tasks, &all.at);
+  return queued;
+}
+
+bool ws_queues_trim(ws_tasks_t *tasks, bool now)
+{
+  bool due = false;
+  for (uint32_t i = ws_queue_count(tasks); i-- > 0;)
+    due |= ws_queue_trim(tasks->queue[i], now);
+  return due;
+}
+
+bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task)
+{
+  if (WS_LIKELY(!ws_load_relaxed(&tasks->aside_used))) // relaxed: a hint; ws_park looks after a fence
+    return false;
+  for (uint32_t i = 0; i < tasks->workers; i++)
+    if (ws_queue_steal_at(tasks, tasks->queue[i], 1, task))
+      return true;
+  return false;
+}
+
+bool ws_places_take_starved(ws_tasks_t *tasks, ws_task_t *task)
+{
+  // relaxed: the guard has written it before it had a worker woken
+  if (WS_LIKELY(ws_load_relaxed(&tasks->starved) == 0))
+    return false;
+  for (uint32_t i = 0; i < tasks->workers; i++)
+    if (ws_inbox_take_starved(tasks->inbox[i], task))
+      return true;
+  return false;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_places.h
+/// All places where tasks of a pool wait, one after the other: lanes, workers' queues, the shared queue, and
+/// the inboxes of workers without a CPU. Who looks everywhere uses the iterator, so a new kind of place is
+/// added here only. A task in any other inbox waits for its worker, which is about to take it.
+/// @threads any, for all functions
+#ifndef WS_PLACES_H
+#define WS_PLACES_H
+
+#include "ws_tasks.h"
+
+/// An iteration: `for (ws_places_t all = ws_places(tasks); ws_places_next(&all);)` with all.at.
+typedef struct {
+  ws_tasks_t *tasks;
+  ws_place_t at;
+  uint32_t deques; ///< to look at in the present queue
+} ws_places_t;
+
+ws_places_t ws_places(ws_tasks_t *tasks);
+
+/// @return false = there is no further place
+bool ws_places_next(ws_places_t *all);
+
+/// @return the kind of the tasks there; WS_KIND_NORMAL where tasks of all kinds may be
+ws_kind_t ws_place_kind(const ws_place_t *place);
+
+/// @return whether a take would probably find a task
+bool ws_place_holds(const ws_tasks_t *tasks, const ws_place_t *place);
+
+/// @return tasks there, about
+uint64_t ws_place_size(const ws_tasks_t *tasks, const ws_place_t *place);
+
+/// @return how long the oldest task there has waited, about; 0 if there is none, or it is in an inbox
+uint64_t ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, uint64_t now_ns);
+
+/// @brief Take the oldest task there, as a thief does. WS_AT_NONE holds none.
+bool ws_place_take(ws_tasks_t *tasks, const ws_place_t *place, ws_task_t *task);
+
+/// @return whether any place holds a task. Call after a seq_cst fence to decide about sleep
+bool ws_work_visible(ws_tasks_t *tasks);
+
+/// @return tasks in all places, about
+uint64_t ws_queued(ws_tasks_t *tasks);
+
+/// @return whether some queue has pages to give back to the kernel. @param now  give them back
+bool ws_queues_trim(ws_tasks_t *tasks, bool now);
+
+/// @brief Steal the oldest of the normal tasks that some wait has put aside.
+bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task);
+
+/// @brief Take a task from the inbox of a worker that the guard has found without a CPU.
+bool ws_places_take_starved(ws_tasks_t *tasks, ws_task_t *task);
+
+#endif

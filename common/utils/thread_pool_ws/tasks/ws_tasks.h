@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_tasks.h
+/// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deques of one
+/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, and ws_places.h (all places).
+///
+/// Place     One deque of a thread's queue, the shared queue, or the inbox of a worker. A queue has a deque
+///           for each kind of task, and one for each kind's tasks that a wait has put aside.
+/// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
+///           owner's thread only. S any thread, atomic.
+#ifndef WS_TASKS_H
+#define WS_TASKS_H
+
+#include <stdalign.h>
+#include <stddef.h>
+
+#include "ws_deque.h"
+#include "ws_shared.h"
+
+#define WS_WORKERS_MAX 1024
+#define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
+/// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the
+/// shared queue.
+#define WS_LANES_MAX 1024
+/// NUMA nodes with workers that a pool tells apart, and numbers of nodes that it knows (ws_nodes.h).
+#define WS_NODES_MAX 16u
+#define WS_NODE_NUMBERS 1024u
+
+/// What a task asks for: nothing, high priority, low priority, or a node. WS_KIND_NODE + i: node i of the pool.
+typedef uint32_t ws_kind_t;
+enum { WS_KIND_NORMAL, WS_KIND_HIGH, WS_KIND_LOW, WS_KIND_NODE, WS_KINDS_MAX = WS_KIND_NODE + WS_NODES_MAX };
+
+/// Counters of one thread in one pool; ws_stats.h says what each means.
+typedef struct {
+  ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
+  ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
+  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
+  ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
+} ws_counters_t;
+
+/// Where the owner's deques ended when a wait of the owner began (ws_dig.h).
+typedef struct ws_mark_s {
+  uint32_t round_left; ///< P of the thread's round before this wait, which has rounds of its own (ws_round.h)
+  struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
+  /// P [kind] tasks from here on were pushed since. Beyond WS_KIND_NORMAL not set while the deque is not made.
+  uint64_t index[WS_KINDS_MAX];
+} ws_mark_t;
+
+/// When the owner takes its oldest task in place of the newest (ws_queue_s.oldest).
+enum {
+  WS_OLDEST_ALWAYS = 1, ///< settings.fifo
+  WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
+};
+
+/// A place where tasks wait (ws_places.h).
+typedef struct {
+  enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_INBOX } where;
+  uint32_t index; ///< of the queue, or of the worker
+  uint32_t deque; ///< WS_AT_DEQUE: of that queue
+} ws_place_t;
+
+/// The deques of a queue beyond the first two.
+typedef struct ws_more_s ws_more_t;
+
+/// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
+typedef struct ws_queue_s ws_queue_t;
+struct ws_queue_s {
+  ws_deque_t deque; ///< of normal tasks
+  /// O group of the task at the bottom of the owner's stack. Every task in the deques was pushed by that task
+  /// or its descendants: a thread that waits for this group may take them.
+  alignas(WS_SPACING) ws_aptr_t root;
+  ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
+  alignas(WS_SPACING) ws_counters_t count;
+  uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
+  uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
+  uint32_t depth; ///< P tasks on the owner's stack
+  bool of_worker; ///< I
+  bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
+  uint32_t late_pauses; ///< P how long it waits at most before it steals
+  uint32_t random; ///< P state of a sequence of numbers
+  uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
+  uint32_t victim; ///< P index of the queue that the last steal came from
+  ws_steal_memo_t memo; ///< P of that queue
+  uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
+  ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
+  uint32_t oldest; ///< P bits WS_OLDEST_*
+  void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
+  // Rounds (ws_round.h).
+  uint32_t round_left; ///< P searches for which the own tasks still go first
+  uint32_t stops_left; ///< P stops of fibers for which they still do
+  uint32_t round_stops; ///< P what that was at the beginning of the round
+  uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
+  // Looks elsewhere (ws_look.h).
+  bool look_planned; ///< P the next search begins at look_at
+  uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
+  uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
+  uint32_t look_at; ///< P index of the queue that the next look takes from
+  uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
+  ws_aptr_t more; ///< O ws_more_t; NULL = the owner has pushed normal tasks only
+  // The owner's place (ws_helper.h).
+  struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
+  ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
+  uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
+  // Looks for tasks that have waited too long (ws_age.h).
+  ws_place_t age_place; ///< P of the oldest task at the last look
+  uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
+  uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
+  size_t bytes; ///< I of the piece of memory that begins with this structure
+  ws_deque_t aside; ///< normal tasks that a wait of the worker has put aside. A lane's stays empty
+};
+
+/// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
+///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
+enum {
+  WS_TRUST_NOT, ///< the worker runs tasks, or is parked
+  WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
+  WS_TRUST_STARVED ///< in tasks->starved: pushes do not rely on it any more
+};
+
+/// ws_inbox.h has the diagram.
+enum {
+  WS_INBOX_AWAY,
+  WS_INBOX_WAITING,
+  WS_INBOX_FULL,
+  WS_INBOX_KEPT,
+  WS_INBOX_TAKEN,
+  WS_INBOX_GIVEN_UP,
+  WS_INBOX_VOID, ///< GIVEN_UP, and what WAITING --> FULL adds
+  WS_INBOX_STATES = 8
+};
+
+/// A task that a thread outside hands to a worker that spins.
+typedef struct {
+  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
+  ws_aptr_t group; ///< S of the task: readable without taking the task
+  ws_task_t task; ///< plain: owned by the thread that took the worker's bit, or has moved the state last
+  uint32_t index; ///< I the worker
+  bool open; ///< P the worker waits for a task in it
+  const ws_au32_t *trust; ///< I of the worker: WS_TRUST_*
+} ws_inbox_t;
+
+/// All places of a pool.
+typedef struct {
+  // Read by every push and every search; written seldom.
+  alignas(WS_SPACING)
+      ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
+  ws_inbox_t **inbox; ///< I [workers]
+  ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
+  uint32_t workers; ///< I queues that are workers'
+  uint32_t mask_words; ///< I of waiting in use
+  uint32_t kinds; ///< I kinds that the pool has: normal, high, low, and its nodes if there are several
+  uint64_t capacity; ///< I tasks of a deque at first
+  ws_au32_t kinds_used; ///< S 1 = a task of a kind is queued, or was lately (ws_kind.h)
+  ws_au32_t kinds_made; ///< S 1 = some queue has deques of other kinds
+  ws_au32_t aside_used; ///< S 1 = some wait has put normal tasks aside since the pool was made
+  ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
+
+  /// S tasks of each kind but WS_KIND_NORMAL in the queues: counted before they are pushed
+  alignas(WS_SPACING) ws_au64_t queued[WS_KINDS_MAX];
+  ws_au64_t kinds_since_ns; ///< S when kinds_used was set: tasks pushed before have no time
+  ws_au64_t kinds_pushed_ns; ///< S when a task of a kind was pushed last
+
+  /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.
+  alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
+
+  ws_shared_t shared;
+} ws_tasks_t;
+
+_Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
+
+/// Add to a counter that only the caller writes.
+static inline void ws_count(ws_au64_t *counter, uint64_t add)
+{
+  ws_store_relaxed(counter, ws_load_relaxed(counter) + add); // relaxed: one writer, and a statistic
+}
+
+/// @return number of queues in use; those below it can be read
+static inline uint32_t ws_queue_count(const ws_tasks_t *tasks)
+{
+  return ws_load_acquire(&tasks->queues); // [edge LANE_TABLE acquire] the queue's fields
+}
+
+#endif
