@@ -141,8 +141,8 @@ static void close_gap(struct ws_pool_s *pool)
     ws_queue_free(pool->tasks.queue[pool->workers + i]);
   for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
     pool->tasks.queue[pool->workers + i] = pool->tasks.queue[pool->requested + i];
-  ws_store_release(&pool->tasks.queues,
-                   pool->workers); // [edge LANE_TABLE release] lanes come into use one by one
+  // [edge LANE_TABLE release] lanes come into use one by one
+  ws_store_release(&pool->tasks.queues, pool->workers);
 }
 
 /// Make the queues of kinds of all workers and lanes.

@@ -63,8 +63,8 @@ static inline bool ws_dig_top(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t ki
   return true;
 }
 
-/// @brief As ws_dig_top(), if that has found none: a task that was pushed since the wait's mark, or one of the
-/// group at any depth.
+/// @brief The same after ws_dig_top() has found none: a task that was pushed since the wait's mark, or one of
+/// the group at any depth.
 /// @param hid  out: set to true if other tasks could not be seen for a moment (ws_fill_place)
 bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak,
                   ws_task_t *task, bool *hid);
@@ -74,15 +74,15 @@ bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, const ws
 bool ws_dig_lift(ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak, uint32_t depth_max,
                  ws_task_t *task);
 
-/// Where a turn looks.
+/// Where the thread looks at the end of a round.
 typedef struct {
   ws_kind_t kind;
   bool down; ///< below the mark for a task of the group; false = for the oldest above it
   uint32_t depth_max; ///< tasks that it reaches under
 } ws_turn_t;
 
-/// @brief A round of a wait is over: take the oldest task of a kind that the wait may run. Other tasks may not
-/// have been visible for a moment (ws_fill_place).
+/// @brief A round of a wait is over: take the oldest task of a kind that the wait may run. No thread can see
+/// other tasks for a moment (ws_fill_place).
 /// @param allowed  from: set here. func: function of a fiber's task that has yielded; NULL = none
 bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, const ws_turn_t *turn, ws_allowed_t allowed,
                  ws_task_t *task);

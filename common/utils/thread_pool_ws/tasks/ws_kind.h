@@ -4,9 +4,9 @@
 /// priority, or for a NUMA node. Which kind is looked at first is the policy of ws_find.c; a task that has
 /// waited too long goes first (ws_age.h).
 ///
-/// Count    tasks->queued is raised before a task is pushed and lowered after it was taken: if it is 0, no
-///          queue holds a task of that kind. It only saves looks. Whether a worker may sleep is decided by the
-///          queues themselves.
+/// Count    tasks->queued is raised before a task is pushed and lowered after it was taken. If it is 0, no
+///          queue holds a task of that kind. It only saves looks: the queues themselves decide whether a
+///          worker may sleep.
 /// Used     While tasks->kinds_used is set, searches look for tasks of a kind. A push sets it; a search that
 ///          looks for old tasks clears it when none has been queued or pushed for a while. So a pool
 ///          that has used a priority once goes back to its usual path.
@@ -47,8 +47,8 @@ static inline void ws_kind_count_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task
 /// @brief Have searches look for tasks of a kind from now on.
 void ws_kind_use(ws_tasks_t *tasks, uint64_t now_ns);
 
-/// @brief The caller searches for a task. If no task of a kind is queued, and none was pushed for @p age_ns and
-/// some time, searches do not look for them any more.
+/// @brief The caller searches for a task. If no task of a kind is queued, and none was pushed for a while, at
+/// least @p age_ns, searches do not look for them any more.
 void ws_kind_rest(ws_tasks_t *tasks, uint64_t age_ns, uint64_t now_ns);
 
 #endif

@@ -25,7 +25,7 @@
 #define WS_NODES_MAX 16u
 #define WS_NODE_NUMBERS 1024u
 
-/// What a task asks for: nothing, high priority, low priority, or a node. WS_KIND_NODE + i: node i of the pool.
+/// What a task asks for: nothing, high priority, low priority, or node i of the pool (WS_KIND_NODE + i).
 typedef uint32_t ws_kind_t;
 enum { WS_KIND_NORMAL, WS_KIND_HIGH, WS_KIND_LOW, WS_KIND_NODE, WS_KINDS_MAX = WS_KIND_NODE + WS_NODES_MAX };
 
@@ -39,9 +39,9 @@ typedef struct {
 
 /// Where the owner's deques ended when a wait of the owner began (ws_dig.h).
 typedef struct ws_mark_s {
-  uint32_t round_left; ///< P of the thread's round before this wait, which has rounds of its own (ws_round.h)
+  uint32_t round_left; ///< P of the thread's round before this wait: a wait has its own (ws_round.h)
   struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
-  /// P [kind] tasks from here on were pushed since. Beyond WS_KIND_NORMAL not set while the deque is not made.
+  /// P [kind] tasks from here on were pushed since. For other kinds not set while there are no deques.
   uint64_t index[WS_KINDS_MAX];
 } ws_mark_t;
 

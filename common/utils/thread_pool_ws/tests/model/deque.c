@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file deque.c
-/// The shipped queue/ws_deque.h under the C11 memory model (GenMC). The owner pushes TASKS, takes TAKES; each
+/// The shipped tasks/ws_deque.h under the C11 memory model (GenMC). The owner pushes TASKS, takes TAKES; each
 /// thief steals TRIES times and keeps its memo. run_genmc makes mutants by editing a copy of the header.
 #include <assert.h>
 #include <pthread.h>
