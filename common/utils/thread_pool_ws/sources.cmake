@@ -49,6 +49,7 @@ set(WS_CORE_SOURCES
   core/ws_age.c
   core/ws_escape.c
   core/ws_find.c
+  core/ws_find_wait.c
   core/ws_group.c
   core/ws_join.c
   core/ws_keyed.c

@@ -22,8 +22,10 @@ bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group
 /// queues that the wait may run, of no kind and of each kind in turn (ws_dig.h). Begins a round.
 bool ws_find_turn(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
-/// @brief Find a task that was pushed by a task of @p group, in the queue of the thread that runs that one
-/// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
-bool ws_find_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+/// @brief The search that follows a yield of a fiber is over.
+static inline void ws_forget_yield(ws_queue_t *queue)
+{
+  queue->oldest &= ~(uint32_t)WS_OLDEST_NEXT;
+}
 
 #endif

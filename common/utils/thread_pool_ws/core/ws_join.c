@@ -15,6 +15,7 @@
 #include "ws_laneless.h"
 #include "ws_round.h"
 #include "ws_run.h"
+#include "ws_steal.h"
 #include "ws_survive.h"
 
 /// What a thread waits for.
@@ -86,7 +87,7 @@ static void finish_other(join_t *join)
 static bool help_below(join_t *join)
 {
   ws_frame_t *frame = &join->frame;
-  if (!join->goal->group || !ws_find_below(frame->pool, frame->here, join->goal->tag, &frame->task))
+  if (!join->goal->group || !ws_steal_below(frame->pool, frame->here, join->goal->tag, &frame->task))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;

@@ -194,7 +194,7 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
 /// @return whether the pool uses kinds, or may from this task on
 static bool may_have_kinds(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  return (task->priority | task->node) != 0 || ws_kind_is_used(&pool->tasks);
+  return (task->priority | task->node | ws_kind_is_used(&pool->tasks)) != 0;
 }
 
 static bool is_task(const ws_task_t *task)

@@ -82,14 +82,17 @@ bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_t
   return true;
 }
 
-bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+/// The same as the last time, if the thread knows of a task there.
+static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t victim = here.queue->victim;
   return ws_queue_is_known(&here.queue->memo, pool->tasks.queue[victim])
          && ws_steal_from(pool, here, victim, task);
 }
 
-bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+/// The same as the last time, but not at once again: with tiny tasks a thief would otherwise take the queue's
+/// lines from the thread that fills it, at every task.
+static bool steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t victim = here.queue->victim;
   if (ws_queue_is_remembered(&here.queue->memo, pool->tasks.queue[victim]))
@@ -114,4 +117,45 @@ bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   else
     return ws_steal_starved(pool, here, task);
   return true;
+}
+
+/// Look in every queue but the one that served last: lanes, then workers from near to far.
+static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const uint32_t queues = ws_queue_count(&pool->tasks);
+  for (uint32_t i = pool->workers; i < queues; i++)
+    if (i != here.queue->victim && ws_steal_from(pool, here, i, task))
+      return true;
+  const uint32_t others = here.worker ? pool->workers - 1 : pool->workers;
+  for (uint32_t i = 0; i < others; i++) {
+    const uint32_t victim = here.worker ? here.worker->victims[i] : i;
+    if (victim != here.queue->victim && ws_steal_from(pool, here, victim, task))
+      return true;
+  }
+  return false;
+}
+
+bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  if (!steal_known(pool, here, task) && !steal_elsewhere(pool, here, task) && !steal_again(pool, here, task)
+      && !ws_steal_stray(pool, here, task))
+    return false;
+  ws_count(&here.queue->count.stolen, 1);
+  return true;
+}
+
+bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+{
+  const uint32_t queues = ws_queue_count(&pool->tasks);
+  const bool weak = ws_takes_weak(here);
+  for (uint32_t i = 0; i < queues; i++) {
+    ws_queue_t *queue = pool->tasks.queue[i];
+    if (queue == here.queue || !ws_queue_is_below(queue, group, weak)
+        || !ws_queue_steal_under(&pool->tasks, queue, group, weak, task))
+      continue;
+    ws_count(&here.queue->count.stolen, 1);
+    ws_traced_steal(pool, here, (int32_t)i);
+    return true;
+  }
+  return false;
 }

@@ -7,15 +7,16 @@
 
 #include "../pool/ws_types.h"
 
+/// @brief Steal any task: from the queue that served last if the thread knows of a task there, from other
+/// lanes, from other workers from near to far, or one that is in no thread's own queue.
+bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+
 /// @brief Steal from queue @p victim of the pool, until it is empty or the caller has one task.
 bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task);
 
-/// @brief The same as the last time, if the thread knows of a task there.
-bool ws_steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
-/// @brief The same as the last time, but not at once again: with tiny tasks a thief would otherwise take the
-/// queue's lines from the thread that fills it, at every task.
-bool ws_steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+/// @brief Steal a task that was pushed by a task of @p group, from the queue of the thread that runs that one
+/// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
+bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
 /// @brief Take a task from the inbox of a worker that gets no CPU.
 bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);

@@ -24,8 +24,8 @@ static inline bool ws_kind_has_node(ws_kind_t kind)
   return kind >= WS_KIND_NODE;
 }
 
-/// @return whether searches look for tasks of a kind
-static inline bool ws_kind_is_used(const ws_tasks_t *tasks)
+/// @return not 0 if searches look for tasks of a kind
+static inline uint32_t ws_kind_is_used(const ws_tasks_t *tasks)
 {
   return ws_load_relaxed(&tasks->kinds_used); // relaxed: a hint; ws_park looks at the queues after a fence
 }
