@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_age.c
-/// ws_age.h.
-#include "ws_age.h"
+/// ws_find.h.
+#include "ws_find.h"
 
 #include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_escape.c
-/// ws_escape.h.
-#include "ws_escape.h"
+/// ws_survive.h.
+#include "ws_survive.h"
 
 #include <stdio.h>
 #include <stdlib.h>

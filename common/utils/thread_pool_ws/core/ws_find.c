@@ -6,10 +6,7 @@
 #include "../pool/ws_nodes.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_age.h"
-#include "ws_look.h"
 #include "ws_round.h"
-#include "ws_steal.h"
 
 /// Take the oldest: by settings.fifo, or because a fiber has yielded to the others. If it is alone in the
 /// queue, the others are those elsewhere.

@@ -12,10 +12,8 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
-#include "ws_laneless.h"
 #include "ws_round.h"
 #include "ws_run.h"
-#include "ws_steal.h"
 #include "ws_survive.h"
 
 /// What a thread waits for.
@@ -54,7 +52,7 @@ typedef struct {
   const goal_t *goal;
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
-  uint64_t seen; ///< of the shared queue (ws_laneless.h)
+  uint64_t seen; ///< of the shared queue (ws_find.h)
   ws_mark_t *mark; ///< of a thread with a lane
   bool has_mark; ///< it has begun
 } join_t;
@@ -102,7 +100,7 @@ static void renew_mark(const join_t *join)
 }
 
 /// A task of this wait has ended its thread. It may have been the pool's last.
-static void settle(ws_frame_t *frame)
+static void count_ended_by_task(ws_frame_t *frame)
 {
   join_t *join = (join_t *)frame;
   if (join->goal->group && frame->task.group == join->goal->group)
@@ -264,7 +262,7 @@ __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool
   join.frame = (ws_frame_t){.pool = pool,
                             .here = here,
                             .body = here.queue ? help : help_without_lane,
-                            .settle = settle, // without a lane each task has its own frame
+                            .thread_ended = count_ended_by_task, // without a lane each task has its own frame
                             .goes_on = goal->group != NULL};
   ws_survive(&join.frame);
 }

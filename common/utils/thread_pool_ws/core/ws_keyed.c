@@ -27,7 +27,7 @@ void ws_key_init(ws_key_t *key)
 
 /// Count the task in the present epoch. [edge KEY_EPOCH] either the cancel sees it counted, or it sees the
 /// cancel and belongs to the epoch after that.
-static void enter(ws_keyed_t *task)
+static void count_into_epoch(ws_keyed_t *task)
 {
   ws_key_t *key = task->key;
   for (;;) {
@@ -41,7 +41,7 @@ static void enter(ws_keyed_t *task)
 }
 
 /// The task is not queued any more. The key may be gone afterwards.
-static void leave(ws_key_t *key, uint64_t epoch, bool skipped)
+static void take_off_epoch(ws_key_t *key, uint64_t epoch, bool skipped)
 {
   if (skipped)
     count_cancelled(key, epoch);
@@ -54,7 +54,7 @@ static void skip(const ws_keyed_t *keyed)
   ws_add_relaxed(&task.pool->cancelled, 1); // relaxed: a statistic
   if (task.on_cancel)
     task.on_cancel(task.arg);
-  leave(task.key, task.epoch, true);
+  take_off_epoch(task.key, task.epoch, true);
 }
 
 void ws_keyed_run(void *keyed_arg)
@@ -66,7 +66,7 @@ void ws_keyed_run(void *keyed_arg)
   }
   void (*func)(void *) = keyed->func;
   void *arg = keyed->arg;
-  leave(keyed->key, keyed->epoch, false);
+  take_off_epoch(keyed->key, keyed->epoch, false);
   ws_traced_run_as(func, arg);
   func(arg);
 }
@@ -82,13 +82,13 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
     return -EINVAL;
   ws_key_t *key = task->key;
   task->pool = pool;
-  enter(task);
+  count_into_epoch(task);
   const uint64_t epoch = task->epoch;
   const ws_task_t queued = {
       .func = ws_keyed_run, .arg = task, .group = task->group, .priority = task->priority};
   const int result = ws_pool_push(pool, queued);
   if (result < 0)
-    leave(key, epoch, false);
+    take_off_epoch(key, epoch, false);
   return result;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_laneless.c
-/// ws_laneless.h.
-#include "ws_laneless.h"
+/// ws_find.h.
+#include "ws_find.h"
 
 #include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_look.c
-/// ws_look.h.
-#include "ws_look.h"
+/// ws_find.h.
+#include "ws_find.h"
 
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_round.h"
-#include "ws_steal.h"
 
 /// Lanes that one look looks at.
 #define LANES_AT_ONCE 8u

@@ -33,7 +33,7 @@ static bool take_late(ws_frame_t *frame)
   return ws_queue_take_any(&frame->pool->tasks, queue, &frame->task);
 }
 
-static void settle_all(ws_frame_t *frame)
+static void run_all_late(ws_frame_t *frame)
 {
   while (take_late(frame))
     ws_run_late(frame->pool, frame->here, &frame->task);
@@ -42,10 +42,10 @@ static void settle_all(ws_frame_t *frame)
 /// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
 /// runs or skips them. It must handle all of them, even if one ends the thread: no other thread will look.
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
-static void settle_late(struct ws_pool_s *pool, ws_here_t here)
+static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
 {
-  // no settle: each of the tasks has its own frame
-  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = settle_all, .goes_on = true});
+  // no thread_ended: each of the tasks has its own frame
+  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = run_all_late, .goes_on = true});
 }
 
 /// Note that a thread outside pushes, and after a pause also the time.
@@ -64,7 +64,7 @@ static inline bool has_arrived(struct ws_pool_s *pool, ws_here_t here)
   ws_fence_seq_cst();
   if (WS_LIKELY(ws_load_relaxed(&pool->state) != WS_STOPPED)) // relaxed: after the fence
     return true;
-  settle_late(pool, here);
+  handle_late_push(pool, here);
   return false;
 }
 
@@ -209,7 +209,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (WS_UNLIKELY(!task->func || (has_kinds && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  // relaxed: a late push is found by settle_late
+  // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
   if (WS_UNLIKELY(pool->workers == 0)) {
@@ -263,7 +263,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &sorted)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  // relaxed: a late push is found by settle_late
+  // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
   const bool has_kinds = (sorted | ws_load_relaxed(&pool->tasks.kinds_used)) != 0; // relaxed: a preference

@@ -5,8 +5,8 @@
 /// tasks go first for a round. At its end another task has its turn. A wait has rounds of its own.
 ///
 ///   loop of                          at the end of a round goes first
-///   a worker, or ws_pool_wait()      a task of another queue, or the own oldest (ws_look.h). With priorities
-///                                    the age of tasks takes the place of rounds (ws_age.h)
+///   a worker, or ws_pool_wait()      a task of another queue, or the own oldest (ws_find.h). With priorities
+///                                    the age of tasks takes the place of rounds (ws_find.h)
 ///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that lies
 ///                                    elsewhere: handed to a worker, pushed by a task of the group, shared
 ///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_swap.h)

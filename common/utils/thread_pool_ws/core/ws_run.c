@@ -11,7 +11,6 @@
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
 #include "ws_root.h"
-#include "ws_skip.h"
 #include "ws_survive.h"
 
 const ws_task_t *ws_current_task(void)
@@ -134,7 +133,8 @@ static void call_here(ws_frame_t *frame)
 /// pool stops.
 static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .task = *task, .body = call_here, .settle = finish});
+  ws_survive(
+      &(ws_frame_t){.pool = pool, .here = here, .task = *task, .body = call_here, .thread_ended = finish});
 }
 
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)

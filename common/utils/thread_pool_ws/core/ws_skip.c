@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_skip.c
 /// ws_record.h, and the report of a skipped task.
-#include "ws_skip.h"
+#include "ws_run.h"
 
 #include "../include/ws_record.h"
 

@@ -23,10 +23,10 @@ struct ws_frame_s {
   struct ws_pool_s *pool;
   ws_here_t here;
   void (*body)(ws_frame_t *frame); ///< runs tasks, each from the field below; called again to go on
-  void (*settle)(ws_frame_t *frame); ///< the task below has ended its thread: complete and count it
+  void (*thread_ended)(ws_frame_t *frame); ///< the task below has ended its thread: complete and count it
   bool goes_on; ///< the body is called again after that
   bool stays; ///< the thread does not end after all of it
-  // Used by body and settle.
+  // Used by body and thread_ended.
   ws_task_t task; ///< that runs, the innermost of this frame
   bool helps; ///< the body has begun a helper's place and not ended it
 };
@@ -36,5 +36,18 @@ void ws_survive(ws_frame_t *frame);
 
 /// @return whether a fiber calls: its code, not that of a task that runs on its stack
 bool ws_is_in_fiber(void);
+
+// A C++ exception that leaves a task ends the process. In the frames of the library it would skip what these
+// have to put back, on its way to a handler of the thread that waits.
+//
+// Method    Tables only. The function below which tasks run names a personality routine. The unwinder calls
+//           the routine before it unwinds anything: the process ends with the whole stack of the throw.
+
+#if defined(__GCC_HAVE_DWARF2_CFI_ASM) && (defined(__x86_64__) || defined(__aarch64__))
+/// In a function: no exception leaves it. 0x1b: the routine's address is relative, in four bytes.
+#define WS_NO_EXCEPTION_LEAVES() __asm__ volatile(".cfi_personality 0x1b, ws_escape_personality")
+#else // an exception that leaves a task passes
+#define WS_NO_EXCEPTION_LEAVES() ((void)0)
+#endif
 
 #endif

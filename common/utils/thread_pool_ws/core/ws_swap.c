@@ -8,7 +8,7 @@
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_look.h"
+#include "ws_find.h"
 #include "ws_push.h"
 #include "ws_root.h"
 #include "ws_round.h"

@@ -106,7 +106,7 @@ static void wait_until_idle(ws_frame_t *frame)
 }
 
 /// A task that the waiting thread ran has ended that thread.
-static void settle(ws_frame_t *frame)
+static void count_ended_by_task(ws_frame_t *frame)
 {
   ws_finish(frame->pool, frame->here, &frame->task);
 }
@@ -121,8 +121,11 @@ int ws_pool_wait(ws_pool_t *pool)
     return -EDEADLK;
   ws_traced_join_begin(pool, NULL);
   const bool goes_on = ws_is_in_fiber(); // a thread ends at once, a fiber continues after its wait
-  ws_survive(&(ws_frame_t){
-      .pool = pool, .here = here, .body = wait_until_idle, .settle = settle, .goes_on = goes_on});
+  ws_survive(&(ws_frame_t){.pool = pool,
+                           .here = here,
+                           .body = wait_until_idle,
+                           .thread_ended = count_ended_by_task,
+                           .goes_on = goes_on});
   ws_traced_join_end(pool, NULL);
   return 0;
 }
@@ -143,7 +146,7 @@ static void end_workers(struct ws_pool_s *pool)
     pthread_join(pool->worker[i]->thread, NULL);
 }
 
-static void settle_leftovers(struct ws_pool_s *pool, ws_here_t here)
+static void run_leftovers(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_task_t task;
   for (ws_places_t all = ws_places(&pool->tasks); ws_places_next(&all);)
@@ -168,7 +171,7 @@ static void finish_stop(ws_frame_t *frame)
     end_workers(frame->pool);
     stop->workers_ended = true;
   }
-  settle_leftovers(frame->pool, frame->here);
+  run_leftovers(frame->pool, frame->here);
   ws_traced_stop(frame->pool);
   ws_report_at_stop(frame->pool);
 }
@@ -190,8 +193,11 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   const ws_hooks_t *hooks = ws_process_hooks();
   if (how == WS_STOP_ABORT && hooks)
     hooks->aborted(pool);
-  stop_t stop = {
-      .frame = {.pool = pool, .here = here, .body = finish_stop, .settle = settle, .goes_on = true}};
+  stop_t stop = {.frame = {.pool = pool,
+                           .here = here,
+                           .body = finish_stop,
+                           .thread_ended = count_ended_by_task,
+                           .goes_on = true}};
   ws_survive(&stop.frame);
   return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

@@ -5,10 +5,10 @@
 ///   RUN --no task--> SPIN (ws_spin.c) --window over--> PARKED (ws_park.c)
 ///    ^                 |                       |
 ///    |___ task found __|____ claimed __________|
-#include "ws_worker.h"
+#include "ws_run.h"
 
 #include "../pool/ws_process.h"
-#include "../pool/ws_state.h"
+#include "../pool/ws_types.h"
 #include "../pool/ws_warn.h"
 #include "../sleep/ws_hint.h"
 #include "../sleep/ws_park.h"
@@ -20,7 +20,6 @@
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_root.h"
-#include "ws_run.h"
 #include "ws_survive.h"
 
 /// A worker's thread at work.
@@ -82,7 +81,7 @@ static bool run_all(work_t *work)
 }
 
 /// A task has ended, or tried to end, the worker's thread: the worker lives as long as its pool.
-static void settle(ws_frame_t *frame)
+static void count_ended_by_task(ws_frame_t *frame)
 {
   work_t *work = (work_t *)frame;
   if (ws_add_relaxed(&frame->pool->ended_threads, 1) == 0) // relaxed: one of them warns
@@ -121,7 +120,7 @@ void ws_worker_loop(ws_worker_t *worker)
   work_t work = {.frame = {.pool = worker->pool,
                            .here = {.queue = &worker->queue, .worker = worker},
                            .body = loop,
-                           .settle = settle,
+                           .thread_ended = count_ended_by_task,
                            .goes_on = true,
                            .stays = true}};
   ws_survive(&work.frame);

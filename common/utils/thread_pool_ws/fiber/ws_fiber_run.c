@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "../core/ws_run.h"
-#include "../core/ws_skip.h"
 #include "../core/ws_swap.h"
 #include "../pool/ws_lane.h"
 #include "../tasks/ws_queue.h"

@@ -26,7 +26,7 @@ ws_au32_t ws_tsan_fence_word;
 _Thread_local ws_self_t ws_self_state;
 
 /// A thread ends: its lanes become free for other threads. Tasks queued in them stay, and will be run.
-static void leave(void *unused)
+static void free_lanes_of_thread(void *unused)
 {
   (void)unused;
   const uint64_t id = ws_self()->id;
@@ -50,7 +50,7 @@ static void ask_to_be_told(ws_self_t *self)
 {
   pthread_mutex_lock(&process.lock);
   if (process.key_state == KEY_UNKNOWN)
-    process.key_state = pthread_key_create(&process.key, leave) == 0 ? KEY_MADE : KEY_NONE;
+    process.key_state = pthread_key_create(&process.key, free_lanes_of_thread) == 0 ? KEY_MADE : KEY_NONE;
   if (process.key_state == KEY_MADE)
     pthread_setspecific(process.key, self); // any value but NULL
   pthread_mutex_unlock(&process.lock);
@@ -72,7 +72,8 @@ void ws_process_watch_forks(void (*in_child)(void))
   pthread_mutex_unlock(&process.forks_lock);
 }
 
-/// The library is unloaded, or the process ends: the key, and leave(), are gone for the threads that live on.
+/// The library is unloaded, or the process ends: the key, and the function that frees lanes, are gone for the
+/// threads that live on.
 __attribute__((destructor)) static void delete_key(void)
 {
   pthread_mutex_lock(&process.lock);

@@ -91,7 +91,7 @@ struct ws_worker_s {
   int64_t allowance_ns; ///< P time that it may still spin
   uint64_t allowed_ns; ///< P when allowance_ns was computed
   ws_prewake_worker_t *prewake; ///< I the state of pre-wake for it
-  ws_au32_t state; ///< O ws_worker_state_t, for the statistics (ws_state.h)
+  ws_au32_t state; ///< O ws_worker_state_t, for the statistics (ws_types.h)
   ws_au64_t state_since_ns; ///< O when that began
   ws_au64_t state_ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
 };
@@ -241,6 +241,17 @@ static inline uint32_t ws_awake(const struct ws_pool_s *pool)
   for (uint32_t i = 0; i < pool->mask_words; i++)
     asleep += (uint32_t)__builtin_popcountll(ws_load_relaxed(&pool->sleepers[i])); // relaxed: a preference
   return pool->workers - asleep;
+}
+
+/// @brief The calling worker is in @p state from @p now_ns on: for the statistics. Costs a few stores to the
+/// worker's own lines.
+static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, uint64_t now_ns)
+{
+  const uint32_t before = ws_load_relaxed(&worker->state); // relaxed: only the worker writes it
+  const uint64_t since_ns = ws_load_relaxed(&worker->state_since_ns); // relaxed: as state
+  ws_count(&worker->state_ns[before], now_ns - since_ns);
+  ws_store_relaxed(&worker->state_since_ns, now_ns); // relaxed: a statistic
+  ws_store_relaxed(&worker->state, state); // relaxed: a statistic
 }
 
 #endif

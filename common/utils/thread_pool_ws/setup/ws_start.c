@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/ws_worker.h"
+#include "../core/ws_run.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"

@@ -7,7 +7,7 @@
 
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_state.h"
+#include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"

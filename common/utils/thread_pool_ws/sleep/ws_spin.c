@@ -11,7 +11,7 @@
 
 #include "../os/ws_relax.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_state.h"
+#include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"

@@ -2,7 +2,7 @@
 /// @file ws_kind.h
 /// Whether searches have to look for tasks of other kinds than WS_KIND_NORMAL: of high priority, of low
 /// priority, or for a NUMA node. Which kind is looked at first is the policy of ws_find.c; a task that has
-/// waited too long goes first (ws_age.h).
+/// waited too long goes first (ws_find.h).
 ///
 /// Count    tasks->queued is raised before a task is pushed and lowered after it was taken. If it is 0, no
 ///          queue holds a task of that kind. It only saves looks: the queues themselves decide whether a

@@ -89,7 +89,7 @@ struct ws_queue_s {
   uint32_t stops_left; ///< P stops of fibers for which they still do
   uint32_t round_stops; ///< P what that was at the beginning of the round
   uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
-  // Looks elsewhere (ws_look.h).
+  // Looks elsewhere (ws_find.h).
   bool look_planned; ///< P the next search begins at look_at
   uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
@@ -100,7 +100,7 @@ struct ws_queue_s {
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
-  // Looks for tasks that have waited too long (ws_age.h).
+  // Looks for tasks that have waited too long (ws_find.h).
   ws_place_t age_place; ///< P of the oldest task at the last look
   uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
   uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached

@@ -2,7 +2,7 @@
 /// @file test_laneless.c
 /// A wait of a thread that has no lane in the pool runs its group's tasks from the queue that such threads
 /// share, and nothing else. The workers stand in a gate, or wait themselves: no other thread can run them.
-#include "../../../core/ws_laneless.h"
+#include "../../../core/ws_find.h"
 
 #include "../../../core/ws_run.h"
 #include "../../../pool/ws_lane.h"
