@@ -86,10 +86,9 @@ bool ws_look_turn(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 bool ws_age_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 // The queue that threads without a lane share (ws_laneless.c), for a thread that waits. A thread that has no
-// lane in a pool runs its group's tasks from there while it waits. Otherwise settings.lanes would decide whether
-// nested waits end: a worker of another pool that waits here may be the only thread that can run the task.
-//
-// A thread that has a lane looks there, too: it may have pushed the tasks before it got the lane.
+// lane in a pool runs its group's tasks from there while it waits. Otherwise settings.lanes would decide
+// whether nested waits end: a worker of another pool that waits here may be the only thread that can run the
+// task. A thread that has a lane looks there, too: it may have pushed the tasks before it got the lane.
 
 /// @brief Take a task of @p group from the shared queue, wherever it lies there.
 /// @param weak  or one with a weak tag of the group
