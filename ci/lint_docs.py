@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the prose names is there, and nothing in the tree speaks of one machine.
 
-Rules: link, anchor (Markdown links inside the tree), path (file names in backticks), reminder (reminder words
-carry an issue number), spdx (every source file), machine (no absolute path of a home or work folder).
+Rules: link, anchor (Markdown links inside the tree), path (file names in backticks), command (files and
+folders that commands in shell blocks name), reminder (reminder words carry an issue number), spdx (every
+source file), machine (no absolute path of a home or work folder).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from lintkit import MODULE, Finding, is_python, is_shell, line_of, main, read, tree_files
+import doccommands
+from lintkit import MODULE, ROOMS, Finding, is_python, is_shell, line_of, main, read, tree_files
 
 SOURCE_SUFFIXES = {
     ".c", ".h", ".cc", ".cpp", ".hpp", ".py", ".sh", ".cmake", ".cocci", ".pml", ".tla", ".litmus", ".toml",
@@ -34,7 +36,7 @@ FOLDERS = (f"{MODULE}/", "openair1_patches/", "nr_ulsim_bench/", "cmake_targets/
 OAI_FOLDERS = tuple(f"cmake_targets/{name}" for name in ("build_oai", "ran_build", "tools", "phy_simulators"))
 # Written by a run, so not in the tree.
 MADE = re.compile(r"^(build|out/|\.venv|\.\.)")
-MODULE_FILE = re.compile(r"ws_\w+\.[ch]")
+MODULE_FILE = re.compile(rf"(?:(?:{'|'.join(ROOMS)})/)?ws_\w+\.[ch]")
 
 FENCE = re.compile(r"^[ ]{0,3}(```|~~~).*?^[ ]{0,3}\1[^\n]*$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(
@@ -94,7 +96,7 @@ def path_in(words: str) -> str | None:
 def named(files: set[str], folders: set[str], path: str) -> bool:
     plain = path.rstrip("/")
     if MODULE_FILE.fullmatch(plain):
-        return any(PurePosixPath(file).name == plain for file in files)
+        return any(f"/{file}".endswith(f"/{plain}") for file in files)
     if any(char in plain for char in "*?["):
         return any(fnmatchcase(file, plain) for file in files | folders)
     return plain in files or plain in folders
@@ -106,6 +108,13 @@ def check_paths(page: str, text: str, files: set[str], folders: set[str]) -> Ite
         path = path_in(ticked[1]) if ticked[1].strip() else None
         if path is not None and not named(files, folders, path):
             yield Finding(page, line_of(prose, ticked.start()), "path", f"{path}: the tree has no such file")
+
+
+def check_commands(page: str, text: str, names: set[str]) -> Iterator[Finding]:
+    reader = doccommands.Reader(names, doccommands.below(doccommands.HERE, page).parent)
+    for command in doccommands.commands(text):
+        for error in reader.errors(command):
+            yield Finding(page, command.line, "command", error)
 
 
 def is_source(root: Path, name: str) -> bool:
@@ -144,6 +153,7 @@ def check(root: Path) -> Iterator[Finding]:
         if name.endswith(".md"):
             yield from check_links(root, name, text)
             yield from check_paths(name, text, files, folders)
+            yield from check_commands(name, text, files | folders)
 
 
 if __name__ == "__main__":
