@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_fd.h
-/// Waits for file descriptors: pipes, sockets, terminals, timers. For fibers, tasks and threads, as the waits
-/// of ws_sync.h, in the library thread_pool_ws_fiber. A fiber that waits lets its worker run other tasks.
+/// Waits for file descriptors (pipes, sockets, terminals, timers), in the library thread_pool_ws_fiber.
+/// Fibers, tasks and threads may call them, as the waits of ws_sync.h. A fiber that waits lets its worker run
+/// other tasks.
 ///
 /// @code
 ///   static void count(void *fd) // a fiber

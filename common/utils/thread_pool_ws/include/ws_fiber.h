@@ -26,8 +26,8 @@
 /// plain task that ends its thread there (pthread_exit) ends neither the fiber nor the thread.
 ///
 /// A plain task, or a thread, that waits for a group with fibers helps to run them, but a fiber may need
-/// tasks that the wait must not run. So wait in fibers, or have more workers than tasks that wait so: one
-/// worker must be left. A fiber that yields in such a wait may let an unrelated fiber run there, until that
+/// tasks that the wait must not run. So wait in fibers, or have at least one worker more than tasks that
+/// wait in this way. A fiber that yields in such a wait may let an unrelated fiber run there, until that
 /// one stops: the wait looks at its group each time that a fiber stops.
 ///
 /// A C++ exception may be thrown and caught in a fiber, and a fiber may wait in a catch block. An exception
@@ -46,14 +46,14 @@
 /// long as no frame is larger than the guard: compile functions with larger frames, and functions with arrays
 /// of variable length, with -fstack-clash-protection. Otherwise such a frame may reach another stack unseen.
 /// From the first push of a fiber on, the process handles SIGSEGV: if a fiber has overflowed its stack, a
-/// message on stderr names the fiber. Then, and for any other cause, the handler acts that the program had
-/// installed before. A handler that the program installs later replaces this one. A library that contains
-/// this code must not be unloaded (dlclose): its thread for time limits, ws_alarm, never ends.
-/// That thread, and ws_reactor of ws_fd.h, have a real-time priority one above that of the highest real-time
-/// pool whose fibers have waited for them, 99 at most; without such a pool they have the normal class. If the
-/// system refuses (RLIMIT_RTPRIO), they take the pool's own priority, and settings.warn of the pool is called
-/// once for each. Then, and with a priority of 99, fibers that yield without end delay the time limits of
-/// others on the CPU that both use.
+/// message on stderr names the fiber. Then, and for a SIGSEGV of any other cause, the handler runs that the
+/// program had installed before. A handler that the program installs later replaces this one.
+/// A library that contains this code must not be unloaded (dlclose): its thread for time limits, ws_alarm,
+/// never ends. That thread, and ws_reactor of ws_fd.h, have a real-time priority one above that of the
+/// highest real-time pool whose fibers have waited for them, 99 at most. Without such a pool they have the
+/// normal class. If the system refuses (RLIMIT_RTPRIO), they take the pool's own priority, and settings.warn
+/// of the pool is called once for each. Then, and with a priority of 99, fibers that yield without end delay
+/// the time limits of others on the CPU that both use.
 ///
 /// A fiber counts as a task of its pool until its function returns: ws_pool_wait() and WS_STOP_DRAIN wait for
 /// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: they count as skipped,

@@ -90,11 +90,12 @@ bool ws_group_done(const ws_group_t *group);
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
 /// @progress  blocks; no system call but futex. A worker's wait may allocate where unrelated tasks lie above
 ///            those of the group.
-///            The wait returns when the group is complete and the task that the caller is then in has
-///            returned, or the fiber has stopped. Each task that the wait may run, and that lies in the
-///            caller's own queue, is begun after a bounded number of others, whatever those push and however
-///            often fibers yield: one search in 61 is for a task that others have kept waiting. (A thread
-///            outside reaches under 1,024 tasks at most, and leaves deeper ones to the workers)
+///            The wait returns when the group is complete, and the task that the caller runs at that
+///            moment has returned, or the fiber that it runs has stopped. Each task that the wait may run,
+///            and that lies in the caller's own queue, is begun after a bounded number of others, whatever
+///            those push and however often fibers yield: one search in 61 is for a task that others have kept
+///            waiting. (A thread outside reaches under 1,024 tasks at most, and leaves deeper ones to the
+///            workers)
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 
 #ifdef __cplusplus

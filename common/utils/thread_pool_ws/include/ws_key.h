@@ -61,9 +61,10 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task);
 /// @progress  wait-free
 void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
 
-/// @brief The same; then wait until no task that was pushed before the call is queued: each has been skipped,
-/// also if an earlier cancel cancelled it, or has started. Tasks that have started may still run. The caller
-/// skips the tasks that it has pushed itself and that lie in its own queue. Other threads skip the others.
+/// @brief Cancel as ws_pool_cancel() does, then wait until each task of the key that was pushed before the
+/// call has started or has been skipped, by this or an earlier cancel. Tasks that have started may still run.
+/// The caller skips the tasks that it has pushed itself and that lie in its own queue. Other threads skip the
+/// others.
 /// @return the number of tasks that were pushed since the cancel before and have been skipped, by this cancel
 ///         or an abort; -EINVAL if an argument is NULL; -EDEADLK inside a task, which may occupy the thread
 ///         that would skip them: nothing is cancelled then

@@ -54,7 +54,7 @@ typedef struct ws_pool_s ws_pool_t;
 /// priority keep the order of their queue. A task that has waited longer than settings.age_ns_max is taken
 /// before newer tasks, whatever their priority. So each task runs, even if tasks of higher priority come
 /// without end. A thread that waits for a group reaches the group's tasks whatever their priority.
-/// The values are no ranks: normal is 0, so that a task without a priority is normal.
+/// WS_PRIORITY_NORMAL is 0, so a task without a priority is normal. Do not compare the values by size.
 typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priority_t;
 
 /// A task without a hint for a NUMA node; see ws_task_t.node.
@@ -190,9 +190,9 @@ typedef struct {
   /// without end.
   bool fifo;
   /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
-  /// that look for tasks, sixteen times in that time. If many tasks have waited longer, they go ahead in the
-  /// order of their age to within as many tasks as the pool has queues. Without effect in a pool in which all
-  /// tasks are normal, or were for that time and for 10 ms.
+  /// that look for tasks, sixteen times in that time. If many tasks have waited longer, the oldest goes
+  /// first; as many others as the pool has queues may overtake it. Without effect while all tasks are normal:
+  /// from 10 ms, and from this time, after the last task with another priority or a node.
   /// 0 .. 1,000,000,000; 0 = the oldest task first, whatever its priority. Default 10,000,000
   uint64_t age_ns_max;
   /// Map at creation the queues of all kinds for each worker and each lane. With WS_FULL_FAIL or
@@ -265,10 +265,9 @@ int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
 ///         for its unit: call ws_group_complete(), or push again
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
-/// @progress  lock-free unless it runs the task; at most one futex call; never allocates, except that a full
-///            queue may grow, that a thread's first push to a pool claims its lane, and that its first push
-///            of a priority or a hint maps one more queue for each kind of task; a thread without a lane
-///            gets one then
+/// @progress  lock-free unless it runs the task; at most one futex call. Allocates only in these cases: a
+///            full queue grows; a thread's first push to a pool claims its lane; its first push of a priority
+///            or a hint maps one more queue for each kind of task, and a lane if the thread has none
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.
@@ -284,7 +283,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Block until every task pushed so far, and every task that those push, has run. The caller runs any
-/// of them meanwhile, on its own stack: in a fiber, that of the fiber (ws_fiber.h).
+/// of them meanwhile, on its own stack. If the caller is a fiber (ws_fiber.h), that is the fiber's stack.
 /// @return 0; -EDEADLK if called inside a task of @p pool, which would wait for itself
 /// @threads   any thread but the pool's tasks; several at once
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
@@ -335,8 +334,8 @@ typedef struct {
 } ws_event_t;
 
 /// @brief Block until the event is ready. As in ws_group_wait() the caller runs tasks that carry @p tag from
-/// its own queue, then spins for a bounded time, then sleeps. Unlike there, it does not run the tasks that
-/// those tasks push. If several threads wait, the event may no longer be ready on return.
+/// its own queue, then spins for a bounded time, then sleeps. Unlike ws_group_wait(), it does not run the
+/// tasks that those tasks push. If several threads wait, the event may no longer be ready on return.
 /// @param event  ready and sleep are required; NULL ends the process with a message
 /// @param pool   the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
 /// @param tag    from ws_group_tag()

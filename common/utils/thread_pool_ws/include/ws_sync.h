@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_sync.h
-/// Locks and other waits for fibers, tasks and threads, in one program and on one object. In the library
-/// thread_pool_ws_fiber. A fiber that waits lets its worker run other tasks. A task or a thread blocks,
-/// inside ws_blocking_begin() and ws_blocking_end(), and keeps its worker: if tasks that wait for fibers of
-/// their own pool block all workers of that pool, those fibers never run. Wait in fibers, or have more
-/// workers.
+/// Mutexes, condition variables and other waits. Fibers, tasks and threads may use the same object. Link the
+/// library thread_pool_ws_fiber.
 ///
-/// Waits are served in the order in which they began, by direct hand-over: the thread that unlocks a mutex
-/// gives it to the oldest wait, and so on. So each wait is bounded by those before it, and one wake is made
-/// for each unlock. In return a contended mutex is idle while its next owner begins to run.
+/// A fiber that waits lets its worker run other tasks. A task that waits keeps its worker: the wait blocks,
+/// inside ws_blocking_begin() and ws_blocking_end(). If such tasks block all workers of a pool and wait for
+/// fibers of that pool, those fibers never run. Wait in fibers, or have more workers.
 ///
-/// @p deadline_ns is a time of CLOCK_MONOTONIC in ns; UINT64_MAX = none. A deadline in the past ends the
-/// wait at once, after one look whether the wait is needed.
+/// Waits are served in the order in which they began, by direct hand-over: an unlock gives the mutex to the
+/// oldest wait, a post gives its units to the oldest waits. So each wait is bounded by those before it, and
+/// each unlock makes one wake. In return a contended mutex is idle while its next owner begins to run.
+///
+/// @p deadline_ns is a time of CLOCK_MONOTONIC in ns; UINT64_MAX = none. With a deadline in the past the call
+/// succeeds if it need not wait, and otherwise ends at once.
 /// Waits that return an int return 0, -ETIMEDOUT or -ECANCELED. -ECANCELED: the caller's cancel token was
 /// requested (ws_cancel_use()), or the caller is a fiber of a pool that was stopped with WS_STOP_ABORT.
 /// Waits that return nothing are not ended by a cancel.
@@ -32,7 +33,7 @@ extern "C" {
 
 #define WS_SYNC_NO_DEADLINE UINT64_MAX
 
-/// A cancel token: one request ends the present and all later waits of those that use the token.
+/// A cancel token: one request ends the present and all later waits of the fibers and threads that use it.
 typedef struct ws_cancel_s {
   uint32_t requested;
   uint32_t unused;
@@ -139,8 +140,9 @@ typedef struct {
   }
 
 void ws_latch_init(ws_latch_t *latch, uint32_t count);
-/// @brief Take @p count off. The last one wakes all waits. The latch may be gone when a wait has returned:
-/// this function then uses its address only. More than is left ends the process with a message.
+/// @brief Subtract @p count. The call that reaches zero wakes all waits. The latch's memory may be reused
+/// when all waits have returned: from then on this function uses its address only. A count above what is
+/// left ends the process with a message.
 void ws_latch_count_down(ws_latch_t *latch, uint32_t count);
 /// @return whether the count is zero
 bool ws_latch_try(const ws_latch_t *latch);
@@ -179,10 +181,10 @@ typedef struct {
 
 /// @brief Let all waits pass, the present ones and later ones.
 void ws_gate_open(ws_gate_t *gate);
-/// @brief Have later waits stop here.
+/// @brief Close the gate: later waits block until it opens again.
 void ws_gate_close(ws_gate_t *gate);
 bool ws_gate_is_open(const ws_gate_t *gate);
-/// @brief Wait until the gate is, or has been, open since the call. @return 0, -ECANCELED
+/// @brief Wait until the gate is open, or has been open at some time during the call. @return 0, -ECANCELED
 int ws_gate_wait(ws_gate_t *gate);
 /// @return 0, -ETIMEDOUT, -ECANCELED
 int ws_gate_wait_until(ws_gate_t *gate, uint64_t deadline_ns);
