@@ -178,5 +178,21 @@ def report(
     print(f"\nwritten to {out}/: {' '.join(names)}")
 
 
+@command
+def results(
+    folder: Annotated[Path, typer.Argument(help="of the raw runs; its pages lie beside and above it")],
+    write: Annotated[
+        bool, typer.Option("--write", help="put the figures of the raw runs into the pages")
+    ] = False,
+) -> int:
+    """Check the figures of this project's documents against the committed raw runs."""
+    from nrbench.results import stale  # loads pandas: a second
+
+    found = stale(folder, write)
+    for page in found:
+        print(f"{page}: {'written' if write else 'differs from the raw runs; --write mends it'}")
+    return int(bool(found) and not write)
+
+
 def main() -> None:
     app()

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of documents, made of the committed raw runs.
+
+In a page, figures stand between <!-- results: KIND WORDS --> and <!-- end -->. KIND names a function in
+KINDS, WORDS are its arguments, separated by "|". headers.json, in the folder of the raw runs, has the command
+of each file, and those facts of the run that the file itself does not record."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Callable, Sequence
+
+from nrbench.sweep.cells import CPU_TIME, CaseResult, Place, case_results
+from nrbench.sweep.figures import MAIN, RX
+from nrbench.sweep.record import ResultsError, read_runs
+from nrbench.sweep.show import Table, plain_columns
+from nrbench.sweep.spins import ratio_over_all
+from nrbench.sweep.table import NOTHING, factor, interval_text, median_tables
+
+MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
+HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
+CHECK = re.compile(r"^  (PASS|FAIL|MISS|OPEN)  (.+)$", re.MULTILINE)
+OLD, OFF, AUTO = "old", "new off", "new auto"
+FIRST = "slides"  # the scenario of the first table
+ONE_TABLE = 10_000  # columns: never split
+
+
+@lru_cache
+def sweep(path: Path) -> CaseResult:
+    found = case_results(read_runs(path))
+    if len(found) != 1:
+        raise ResultsError(f"{path}: holds {len(found)} cases; a page shows one of each file")
+    return found[0]
+
+
+def version(result: CaseResult) -> str:
+    return str(result.group.frame["oai"].iloc[0])
+
+
+def sweeps(folder: Path, scenario: str) -> list[CaseResult]:
+    """By version: OAI's tags before its weeks."""
+    found = [sweep(path) for path in folder.glob("*.ndjson")]
+    chosen = [one for one in found if one.group.key.scenario == scenario]
+    return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
+
+
+def markdown(table: Table) -> str:
+    """A group's heading stands in front of its first column."""
+    groups = ["", *(column.group for column in table.columns)]
+    heads = [c.name if c.group in ("", b) else f"{c.group}: {c.name}" for c, b in zip(table.columns, groups)]
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *table.rows)]
+    lines.insert(1, "|" + "---|" * len(heads))
+    return "\n".join([*lines, *(["", ". ".join(table.notes) + "."] if table.notes else [])])
+
+
+def ratio_text(ratio: Any) -> str:
+    return f"{ratio.value:.2f} {interval_text(ratio.interval)}" if ratio else NOTHING
+
+
+def whole_rx(folder: Path, scenario: str) -> str:
+    """This pool ÷ OAI's, and ÷ the bound, of all versions."""
+    of = sweeps(folder, scenario)
+    bounds = f"this pool ÷ bound{', in this order' if len(of) > 1 else ''}"
+    rows = []
+    for threads in of[0].group.threads:
+        cells = [one.cells[Place(threads, AUTO, RX)] for one in of]
+        ratios = [ratio_text(cell.ratio) for cell in cells]
+        rows.append([str(threads), *ratios, ", ".join(factor(cell.over_bound) for cell in cells)])
+    return markdown(Table("", plain_columns("threads", *map(version, of), bounds), rows, []))
+
+
+def span(folder: Path, what: str) -> str:
+    """Least and largest value of the first table, within a sentence: of "old" or of "bound"."""
+    cells = [cell for one in sweeps(folder, FIRST) for _, cell in one.line(AUTO, RX)]
+    ratios = [cell.ratio.value for cell in cells if cell.ratio]
+    values = ratios if what == "old" else [cell.over_bound for cell in cells if cell.over_bound]
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def times(folder: Path, name: str) -> str:
+    return "\n\n".join(markdown(table) for table in median_tables(sweep(folder / name), ONE_TABLE))
+
+
+def judged(folder: Path, scenarios: str) -> str:
+    """A row a sweep: verdicts against OAI's pool, and what pre-wake changes over all numbers of threads."""
+    figures = [*MAIN, CPU_TIME]
+    rows = []
+    for one in (one for scenario in scenarios.split() for one in sweeps(folder, scenario)):
+        words = [
+            cell.word
+            for place, cell in one.cells.items()
+            if place.variant != OLD and place.column in [figure.key for figure in MAIN]
+        ]
+        counts = ", ".join(f"{word} {words.count(word)}" for word in dict.fromkeys(words))
+        changes = [ratio_text(ratio_over_all(one, OFF, AUTO, figure.key)) for figure in figures]
+        rows.append([f"{version(one)}, {one.group.key.case}", counts, *changes])
+    heads = ("sweep", "times, against OAI's pool", *(f"auto ÷ off: {figure.title}" for figure in figures))
+    return markdown(Table("", plain_columns(*heads), rows, []))
+
+
+def facts_of(path: Path) -> dict[str, str]:
+    """What a file records of its run: commit, machine, load at the start, date."""
+    if path.suffix == ".txt":
+        with path.open(encoding="utf-8") as lines:
+            found = HEAD.match(next(lines))
+        return found.groupdict() if found else {}
+    runs = read_runs(path)
+    commits = {run.bench_commit or "unknown" for run in runs}
+    loads = sorted({f"{run.host.load:.2f}" for run in runs})
+    failed = sum(run.status != "ok" for run in runs)
+    return {
+        "commit": ", ".join(sorted(commits)),
+        "machine": f"{runs[0].host.label}, Linux {runs[0].host.kernel}",
+        "load": " to ".join(dict.fromkeys((loads[0], loads[-1]))),
+        "date": min(run.began for run in runs)[:10],
+        "runs": f"{len(runs)}, {failed} without a result" if failed else str(len(runs)),
+    }
+
+
+def raw_runs(folder: Path, _: str) -> str:
+    """All raw runs: where each was taken, and of which commit."""
+    heads = ("command", "commit", "machine", "load", "date", "runs")
+    rows = []
+    for name, header in json.loads((folder / "headers.json").read_text(encoding="utf-8")).items():
+        facts = {"runs": "", "load": "", **header, **facts_of(folder / name)}
+        rows.append([f"[{name}]({folder.name}/{name})", *(facts[head] for head in heads)])
+    return markdown(Table("", plain_columns("raw runs", *heads), rows, []))
+
+
+def checks(folder: Path, name: str) -> str:
+    """The verdicts of a text report, each as a point of a list."""
+    found = CHECK.findall((folder / name).read_text(encoding="utf-8"))
+    return "\n".join(f"- {word}: {text}" for word, text in found)
+
+
+def paragraphs(folder: Path, name: str, begin: str) -> list[list[str]]:
+    text = (folder / name).read_text(encoding="utf-8")
+    found = [part.splitlines() for part in text.split("\n\n") if part.startswith(begin)]
+    if not found:
+        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
+    return found
+
+
+def quote(folder: Path, words: str) -> str:
+    """FILE | BEGIN: the paragraph of a text report that begins so."""
+    name, begin = words.split(" | ")
+    return "\n".join(["```text", *paragraphs(folder, name, begin)[0], "```"])
+
+
+def slots(folder: Path, words: str) -> str:
+    """FILE | POOL | POOL...: a row a workload, a column for each pool in each class, without the hog."""
+    name, *pools = words.split(" | ")
+    columns = {}
+    for title, head, *lines in paragraphs(folder, name, "Slots in the steady state"):
+        where = title.split(" on, ")[1].split(":")[0]
+        for pool in pools if "hog" not in where else ():
+            [cells] = [re.split(r"\s{2,}", line) for line in lines if line.startswith(f"{pool}  ")]
+            columns[f"{pool}, {where}"] = dict(zip(head.split()[2:], cells[2:]))
+    workloads = next(iter(columns.values()))
+    rows = [[load, *(column[load] for column in columns.values())] for load in workloads]
+    return markdown(Table("", plain_columns("n × d µs", *columns), rows, []))
+
+
+KINDS: dict[str, Callable[[Path, str], str]] = {
+    "first": lambda folder, _: whole_rx(folder, FIRST),
+    "whole-rx": whole_rx, "span": span, "times": times, "judged": judged, "runs": raw_runs, "checks": checks,
+    "quote": quote, "slots": slots,
+}  # fmt: skip
+
+
+def filled(text: str, folder: Path) -> str:
+    """The page with its figures made anew. Those of more than one line get lines of their own."""
+
+    def fill(mark: re.Match[str]) -> str:
+        if mark[2] not in KINDS:
+            raise ResultsError(f"results: {mark[2]}: unknown (known: {', '.join(KINDS)})")
+        made = KINDS[mark[2]](folder, mark[3] or "")
+        return mark[1] + (f"\n{made}\n" if "\n" in made else made) + mark[4]
+
+    return MARK.sub(fill, text)
+
+
+def pages(folder: Path) -> Sequence[Path]:
+    root = folder.resolve().parent
+    return [*sorted(root.parent.glob("*.md")), *sorted(root.glob("*.md"))]
+
+
+def stale(folder: Path, write: bool = False) -> list[Path]:
+    """Pages whose figures are not those that the raw runs give; with `write` they are mended."""
+    found = []
+    for page in pages(folder):
+        text = page.read_text(encoding="utf-8")
+        new = filled(text, folder)
+        if new != text:
+            found.append(page)
+            if write:
+                page.write_text(new, encoding="utf-8")
+    return found

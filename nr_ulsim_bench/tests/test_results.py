@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documents show what the committed raw runs give."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nrbench import cli, results
+from nrbench.sweep.record import ResultsError
+
+RAW = Path(__file__).resolve().parents[2] / "docs" / "results"
+SWEEP = "2-cores-sweep-v2.3.0.ndjson"
+
+
+@pytest.fixture
+def page(tmp_path):
+    """A page about one sweep, in a tree of its own."""
+    (tmp_path / "docs" / "results").mkdir(parents=True)
+    shutil.copy(RAW / SWEEP, tmp_path / "docs" / "results" / SWEEP)
+    made = tmp_path / "docs" / "page.md"
+    made.write_text(
+        "So <!-- results: span old -->?<!-- end -->.\n\n<!-- results: first table -->\n<!-- end -->\n"
+    )
+    return made
+
+
+def nrbench(page, *words):
+    return CliRunner().invoke(cli.app, ["results", str(page.parent / "results"), *words])
+
+
+def test_every_page_shows_the_raw_runs():
+    pages = results.stale(RAW)
+    assert not pages, f"run: nrbench results docs/results --write ({', '.join(map(str, pages))})"
+
+
+def test_every_raw_run_is_described():
+    files = {path.name for path in RAW.iterdir()} - {"headers.json"}
+    assert set(json.loads((RAW / "headers.json").read_text(encoding="utf-8"))) == files
+
+
+def test_a_page_that_differs_is_named_and_mended(page):
+    answer = nrbench(page)
+    assert answer.exit_code == 1 and f"{page}: differs" in answer.output
+    assert nrbench(page, "--write").exit_code == 0
+    assert nrbench(page).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "So <!-- results: span old -->0.47 to 0.66<!-- end -->." in text
+    assert "| 2 | 0.66 [0.57, 0.75] | 1.11 |" in text
+
+
+def test_a_changed_run_makes_the_page_stale(page):
+    nrbench(page, "--write")
+    raw = page.parent / "results" / SWEEP
+    lines = [json.loads(line) for line in raw.read_text(encoding="utf-8").splitlines()]
+    for run in lines:
+        run["figures"]["rx_us"] *= 1.5 if run["pool"] == "new" else 1
+    raw.write_text("".join(json.dumps(run) + "\n" for run in lines), encoding="utf-8")
+    results.sweep.cache_clear()
+    assert nrbench(page).exit_code == 1
+
+
+@pytest.mark.parametrize("mark", ["figures", f"quote {SWEEP} | no such line", "quote missing.txt | A"])
+def test_marks_that_mean_nothing_are_errors(page, mark):
+    with pytest.raises((ResultsError, OSError)):
+        results.filled(f"<!-- results: {mark} --><!-- end -->", page.parent / "results")
