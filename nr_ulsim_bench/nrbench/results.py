@@ -20,6 +20,7 @@ from nrbench.sweep.show import Table, plain_columns
 from nrbench.sweep.spins import ratio_over_all
 from nrbench.sweep.table import NOTHING, factor, interval_text, median_tables
 
+MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
 HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
 CHECK = re.compile(r"^  (PASS|FAIL|MISS|OPEN)  (.+)$", re.MULTILINE)
@@ -53,7 +54,7 @@ def markdown(table: Table) -> str:
     heads = [c.name if c.group in ("", b) else f"{c.group}: {c.name}" for c, b in zip(table.columns, groups)]
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, *table.rows)]
     lines.insert(1, "|" + "---|" * len(heads))
-    return "\n".join([*lines, *(["", ". ".join(table.notes) + "."] if table.notes else [])])
+    return "\n".join([*lines, *(["", "; ".join(table.notes) + "."] if table.notes else [])])
 
 
 def ratio_text(ratio: Any) -> str:
@@ -63,7 +64,7 @@ def ratio_text(ratio: Any) -> str:
 def whole_rx(folder: Path, scenario: str) -> str:
     """This pool ÷ OAI's, and ÷ the bound, of all versions."""
     of = sweeps(folder, scenario)
-    bounds = f"this pool ÷ bound{', in this order' if len(of) > 1 else ''}"
+    bounds = f"this pool ÷ bound{', the three' if len(of) == 3 else ''}"
     rows = []
     for threads in of[0].group.threads:
         cells = [one.cells[Place(threads, AUTO, RX)] for one in of]
@@ -72,11 +73,10 @@ def whole_rx(folder: Path, scenario: str) -> str:
     return markdown(Table("", plain_columns("threads", *map(version, of), bounds), rows, []))
 
 
-def span(folder: Path, what: str) -> str:
-    """Least and largest value of the first table, within a sentence: of "old" or of "bound"."""
+def bounds(folder: Path, _: str) -> str:
+    """From the least to the largest time ÷ bound of the first table, within a sentence."""
     cells = [cell for one in sweeps(folder, FIRST) for _, cell in one.line(AUTO, RX)]
-    ratios = [cell.ratio.value for cell in cells if cell.ratio]
-    values = ratios if what == "old" else [cell.over_bound for cell in cells if cell.over_bound]
+    values = [cell.over_bound for cell in cells if cell.over_bound]
     return f"{min(values):.2f} to {max(values):.2f}"
 
 
@@ -147,7 +147,7 @@ def paragraphs(folder: Path, name: str, begin: str) -> list[list[str]]:
 def quote(folder: Path, words: str) -> str:
     """FILE | BEGIN: the paragraph of a text report that begins so."""
     name, begin = words.split(" | ")
-    return "\n".join(["```text", *paragraphs(folder, name, begin)[0], "```"])
+    return "\n".join(["```", *paragraphs(folder, name, begin)[0], "```"])
 
 
 def slots(folder: Path, words: str) -> str:
@@ -166,13 +166,22 @@ def slots(folder: Path, words: str) -> str:
 
 KINDS: dict[str, Callable[[Path, str], str]] = {
     "first": lambda folder, _: whole_rx(folder, FIRST),
-    "whole-rx": whole_rx, "span": span, "times": times, "judged": judged, "runs": raw_runs, "checks": checks,
-    "quote": quote, "slots": slots,
-}  # fmt: skip
+    "whole-rx": whole_rx,
+    "bounds": bounds,
+    "times": times,
+    "judged": judged,
+    "runs": raw_runs,
+    "checks": checks,
+    "quote": quote,
+    "slots": slots,
+}
 
 
 def filled(text: str, folder: Path) -> str:
     """The page with its figures made anew. Those of more than one line get lines of their own."""
+
+    if len(MARK.findall(text)) != text.count(MARK_BEGIN):
+        raise ResultsError(f"results: a mark {MARK_BEGIN} has no end")
 
     def fill(mark: re.Match[str]) -> str:
         if mark[2] not in KINDS:

@@ -22,7 +22,7 @@ def page(tmp_path):
     shutil.copy(RAW / SWEEP, tmp_path / "docs" / "results" / SWEEP)
     made = tmp_path / "docs" / "page.md"
     made.write_text(
-        "So <!-- results: span old -->?<!-- end -->.\n\n<!-- results: first table -->\n<!-- end -->\n"
+        "So <!-- results: bounds -->?<!-- end -->.\n\n<!-- results: first table -->\n<!-- end -->\n"
     )
     return made
 
@@ -47,7 +47,7 @@ def test_a_page_that_differs_is_named_and_mended(page):
     assert nrbench(page, "--write").exit_code == 0
     assert nrbench(page).exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert "So <!-- results: span old -->0.47 to 0.66<!-- end -->." in text
+    assert "So <!-- results: bounds -->1.08 to 1.11<!-- end -->." in text
     assert "| 2 | 0.66 [0.57, 0.75] | 1.11 |" in text
 
 
@@ -66,3 +66,8 @@ def test_a_changed_run_makes_the_page_stale(page):
 def test_marks_that_mean_nothing_are_errors(page, mark):
     with pytest.raises((ResultsError, OSError)):
         results.filled(f"<!-- results: {mark} --><!-- end -->", page.parent / "results")
+
+
+def test_a_mark_without_an_end_takes_nothing_from_the_page():
+    with pytest.raises(ResultsError, match="has no end"):
+        results.filled("<!-- results: bounds --> text <!-- results: bounds -->?<!-- end -->", RAW)
