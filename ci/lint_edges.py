@@ -9,6 +9,8 @@ start of a comment that begins higher up) but not beside another site, stands a 
 
     [edge NAME release|acquire|acq_rel|fence]     or     relaxed: <reason>
 
+The relaxed wrappers whose name is the reason (ws_hint_load, ws_stat_add, ws_own_load, ...) are no sites.
+
 Rules: tag (a site has one that fits its order), form (a tag can be read), loose (a tag has a site), sides (an
 edge has a release and an acquire side), table (edges and the rows of MEMORY_MODEL.md are the same set),
 raw (no atomic operation but the wrappers).
@@ -183,6 +185,8 @@ def check_core_file(path: str, raw: str, edges: Edges) -> Iterator[Finding]:
             yield Finding(path, tag.line, "loose", message)
         elif tag.names and tag.side:
             edges.add(path, tag)
+        elif tag.side == "relaxed" and tag not in file.claimed:
+            yield Finding(path, tag.line, "loose", "no relaxed access here needs this reason")
     for call in () if path.startswith(SHIM) else RAW.finditer(text.code):
         message = f"{call[0].rstrip('( ')}: use a wrapper of ws_atomic.h"
         yield Finding(path, line_of(text.code, call.start()), "raw", message)

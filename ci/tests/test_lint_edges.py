@@ -43,6 +43,11 @@ class EdgesTest(TreeTest):
         self.expect(RELEASE + ACQUIRE + "x = ws_load_relaxed(&a); // relaxed: only the owner writes it\n")
         self.expect(RELEASE + ACQUIRE + "x = ws_load_relaxed(&a); // relaxed:\n", "ws_q.c:3 tag")
 
+    def test_a_wrapper_whose_name_is_the_reason_needs_no_tag(self) -> None:
+        pair = RELEASE + ACQUIRE
+        self.expect(pair + "x = ws_hint_load(&a) + ws_stat_add(&b, 1) + ws_own_load(&c);\n")
+        self.expect(pair + "x = ws_hint_load(&a); // relaxed: a hint\n", "ws_q.c:3 loose")
+
     def test_relaxed_beside_a_fence(self) -> None:
         code = "// [edge Q_PUBLISH fence]\nws_fence_seq_cst();\nx = ws_load_relaxed(&a);\n"
         self.expect(code + "\n\n\n" + code)

@@ -27,7 +27,7 @@ uint64_t api_places_sum(api_places_t *places)
   for (uint32_t i = 0; i < places->lines; i++)
     // [edge PLACE acquire] what was done in the place; [edge ROOM_DEKKER acquire] after sleepers
     sum += ws_load_seq_cst(&places->given[i].count);
-  uint64_t seen = ws_load_relaxed(&places->given_seen); // relaxed: the CAS decides
+  uint64_t seen = ws_expected_load(&places->given_seen);
   while ((int64_t)(sum - seen) > 0
          && !ws_cas_acq_rel(&places->given_seen, &seen, sum)) // [edge PLACE acq_rel] for other takers
     ;

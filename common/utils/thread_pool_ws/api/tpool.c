@@ -94,10 +94,10 @@ static bool is_inside(const tpool *pool)
 
 static void run_at(place_t *place, job_t job)
 {
-  const uint32_t worked = ws_load_relaxed(&place->works); // relaxed: only this thread writes it
-  ws_store_relaxed(&place->works, 1); // relaxed: a count
+  const uint32_t worked = ws_own_load(&place->works);
+  ws_stat_store(&place->works, 1);
   job.func(job.arg);
-  ws_store_relaxed(&place->works, worked); // relaxed: a count
+  ws_stat_store(&place->works, worked);
 }
 
 /// The thread runs no job of @p pool, or runs one of another pool inside that.
@@ -156,7 +156,7 @@ static void observe(void *pool_arg, const ws_observation_t *observation)
   if (observation->what == WS_OBSERVED_START)
     enter(&pool->worker[observation->worker], pool);
   else if (observation->what == WS_OBSERVED_PARK) // a job that has tried to end the thread has not reset it
-    ws_store_relaxed(&pool->worker[observation->worker].works, 0); // relaxed: a count
+    ws_stat_store(&pool->worker[observation->worker].works, 0);
 }
 
 static int create_core(tpool *pool, uint32_t threads, uint32_t buffer)
@@ -344,7 +344,7 @@ int tpool_count_working_threads(tpool *pool)
   int count = 0;
   pthread_mutex_lock(&pool->places_lock);
   for (const place_t *place = pool->places; place; place = place->next)
-    count += (int)ws_load_relaxed(&place->works); // relaxed: a count
+    count += (int)ws_stat_load(&place->works);
   pthread_mutex_unlock(&pool->places_lock);
   return count;
 }

@@ -4,8 +4,8 @@
 ///
 /// The types wrap a plain word so that no access can be atomic, or not, by accident. The operations are the
 /// compiler's C11-model built-ins: the public headers must parse as C++ too, where C11's _Atomic does not
-/// exist. Every use in the pool carries a tag: the edge of MEMORY_MODEL.md of which it is a side, or why
-/// relaxed is enough.
+/// exist. Every use in the pool has a tag beside it: the edge of MEMORY_MODEL.md of which the use is a side,
+/// or why relaxed is enough. Relaxed operations whose name is the reason (ws_hint_load, ...) need no tag.
 #ifndef WS_ATOMIC_H
 #define WS_ATOMIC_H
 
@@ -41,6 +41,24 @@ typedef struct {
   __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 #define ws_cas_seq_cst(a, expected, x)                                                                       \
   __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
+
+/// A preference, a setting or an estimate: a stale or a lost value costs time, and never a task, a wake or a
+/// wrong result.
+#define ws_hint_load(a) ws_load_relaxed(a)
+#define ws_hint_store(a, x) ws_store_relaxed(a, x)
+#define ws_hint_add(a, x) ws_add_relaxed(a, x)
+#define ws_hint_sub(a, x) ws_sub_relaxed(a, x)
+/// A count or a measurement for statistics, estimates and debuggers: an older value serves as well.
+#define ws_stat_load(a) ws_load_relaxed(a)
+#define ws_stat_store(a, x) ws_store_relaxed(a, x)
+#define ws_stat_add(a, x) ws_add_relaxed(a, x)
+#define ws_stat_sub(a, x) ws_sub_relaxed(a, x)
+/// Only the calling thread writes the variable: it reads what it wrote itself.
+#define ws_own_load(a) ws_load_relaxed(a)
+/// The value that a compare-and-swap of the same word expects: if it is stale, the compare-and-swap fails.
+#define ws_expected_load(a) ws_load_relaxed(a)
+/// No other thread can reach the object yet: the operation that publishes the object orders this store.
+#define ws_init_store(a, x) ws_store_relaxed(a, x)
 
 #if defined(__SANITIZE_THREAD__)
 #define WS_TSAN 1

@@ -58,9 +58,9 @@ static inline uint64_t ws_histogram_end_ns(uint32_t bucket)
 static inline void ws_histogram_add(ws_histogram_t *histogram, uint64_t ns)
 {
   ws_au32_t *count = &histogram->count[ws_histogram_bucket(ns)];
-  const uint32_t before = ws_load_relaxed(count); // relaxed: statistic, one writer
+  const uint32_t before = ws_stat_load(count); // one writer
   if (before < UINT32_MAX)
-    ws_store_relaxed(count, before + 1); // relaxed: statistic
+    ws_stat_store(count, before + 1);
 }
 
 /// @brief Add what @p histogram holds now to @p sum.
@@ -68,7 +68,7 @@ static inline void ws_histogram_add(ws_histogram_t *histogram, uint64_t ns)
 static inline void ws_histogram_merge(ws_histogram_sum_t *sum, const ws_histogram_t *histogram)
 {
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
-    const uint32_t count = ws_load_relaxed(&histogram->count[i]); // relaxed: statistic
+    const uint32_t count = ws_stat_load(&histogram->count[i]);
     sum->count[i] += count;
     sum->values += count;
   }

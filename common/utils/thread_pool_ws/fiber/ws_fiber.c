@@ -112,10 +112,10 @@ void ws_fiber_stats(ws_fiber_stats_t *stats)
   *stats = (ws_fiber_stats_t){0};
   for (uint32_t i = 0; i < WS_FIBER_COUNTERS; i++) {
     const ws_fiber_counters_t *counters = &ws_fiber_process.counters[i];
-    stats->begun += ws_load_relaxed(&counters->begun); // relaxed: a statistic
-    stats->ended += ws_load_relaxed(&counters->ended); // relaxed: as above
-    stats->dropped += ws_load_relaxed(&counters->dropped); // relaxed: as above
+    stats->begun += ws_stat_load(&counters->begun);
+    stats->ended += ws_stat_load(&counters->ended);
+    stats->dropped += ws_stat_load(&counters->dropped);
   }
-  stats->parked = ws_load_relaxed(&ws_fiber_process.parked); // relaxed: as above
+  stats->parked = ws_stat_load(&ws_fiber_process.parked);
   ws_stack_count(stats);
 }

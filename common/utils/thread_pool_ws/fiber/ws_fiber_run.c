@@ -36,7 +36,7 @@ WS_SELDOM static void make(ws_fiber_t *fiber)
   char *top = (char *)((uintptr_t)fiber & ~(uintptr_t)15);
   fiber->context = make_fcontext(top, (size_t)(top - fiber->stack.low), begin);
   ws_switch_begin(fiber, top);
-  ws_add_relaxed(&ws_fiber_counters(ws_fiber_thread())->begun, 1); // relaxed: a statistic
+  ws_stat_add(&ws_fiber_counters(ws_fiber_thread())->begun, 1);
 }
 
 static inline void check_stack(const ws_fiber_t *fiber)
@@ -51,7 +51,7 @@ static inline void enter(ws_rider_t *rider)
   ws_fiber_t *fiber = rider->fiber;
   if (WS_UNLIKELY(!fiber->context))
     make(fiber);
-  ws_store_relaxed(&fiber->where, WS_FIBER_RUNNING); // relaxed: for debuggers
+  ws_stat_store(&fiber->where, WS_FIBER_RUNNING);
   if (rider->exceptions)
     *rider->exceptions = fiber->exceptions;
   *rider->error = fiber->error;
@@ -76,7 +76,7 @@ static inline void ride(ws_rider_t *rider)
 static inline bool pass(ws_rider_t *rider)
 {
   ws_fiber_t *fiber = rider->fiber;
-  ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
+  ws_stat_store(&fiber->where, WS_FIBER_QUEUED);
   const ws_swap_t swap = ws_swap(fiber->pool, rider->worker, &fiber->task, &rider->swapped);
   if (WS_UNLIKELY(swap != WS_SWAP_RIDE))
     return swap == WS_SWAP_NOT;
@@ -90,7 +90,7 @@ static void end(ws_fiber_t *fiber)
   struct ws_pool_s *pool = fiber->pool;
   ws_group_t *group = fiber->own.group;
   const ws_here_t here = ws_here_known(pool);
-  ws_store_relaxed(&fiber->where, WS_FIBER_FREE); // relaxed: for debuggers
+  ws_stat_store(&fiber->where, WS_FIBER_FREE);
   if (ws_stack_put(&fiber->stack))
     ws_alarm_trim();
   if (group)
@@ -118,7 +118,7 @@ static inline bool carry_out(ws_rider_t *rider)
     case WS_WANTS_END:
       *rider->current = rider->task; // the fiber's own is gone with its stack
       ws_switch_end(fiber);
-      ws_add_relaxed(&ws_fiber_counters(ws_fiber_thread())->ended, 1); // relaxed: a statistic
+      ws_stat_add(&ws_fiber_counters(ws_fiber_thread())->ended, 1);
       end(fiber);
       return false;
   }
@@ -156,6 +156,6 @@ void ws_fiber_run_aborted(void *fiber_arg)
   }
   ws_add_relaxed(&fiber->pool->skipped, 1); // relaxed: read after the workers have ended
   ws_skip_report(fiber->pool, &fiber->own);
-  ws_add_relaxed(&ws_fiber_counters(ws_fiber_thread())->dropped, 1); // relaxed: a statistic
+  ws_stat_add(&ws_fiber_counters(ws_fiber_thread())->dropped, 1);
   end(fiber);
 }

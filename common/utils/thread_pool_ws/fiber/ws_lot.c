@@ -55,8 +55,8 @@ bool ws_lot_enter(ws_waiter_t *waiter)
   if (waits) {
     append(bucket, waiter);
     if (fiber) {
-      ws_store_relaxed(&fiber->where, WS_FIBER_PARKED); // relaxed: for debuggers
-      ws_add_relaxed(&ws_fiber_process.parked, 1); // relaxed: a statistic
+      ws_stat_store(&fiber->where, WS_FIBER_PARKED);
+      ws_stat_add(&ws_fiber_process.parked, 1);
     }
   }
   pthread_mutex_unlock(&bucket->lock);

@@ -21,7 +21,7 @@ void ws_resume_begin(const ws_waiter_t *waiter)
 {
   if (!waiter->fiber)
     return;
-  ws_sub_relaxed(&ws_fiber_process.parked, 1); // relaxed: a statistic
+  ws_stat_sub(&ws_fiber_process.parked, 1);
   if (counts(waiter->fiber->pool))
     // [edge RESUMERS acq_rel] while the fiber is parked
     ws_add_acq_rel(&waiter->fiber->pool->resumers, RESUMER);
@@ -33,7 +33,7 @@ static void resume_fiber(ws_fiber_t *fiber)
   const ws_task_t task = fiber->task; // once it is pushed the fiber may run to its end
   const bool counted = counts(pool);
   ws_au32_t *resumers = &pool->resumers; // after the subtraction only an address: the pool may be gone
-  ws_store_relaxed(&fiber->where, WS_FIBER_QUEUED); // relaxed: for debuggers
+  ws_stat_store(&fiber->where, WS_FIBER_QUEUED);
   ws_push_again(pool, &task);
   if (counted
       && ws_sub_acq_rel(resumers, RESUMER) == (RESUMER | STOPS)) // [edge RESUMERS acq_rel] after the push

@@ -44,9 +44,9 @@ static double ratio(double a, double b)
 
 static void say_mode(const out_t *out, const struct ws_pool_s *pool)
 {
-  const uint32_t spin = ws_load_relaxed(&pool->spin); // relaxed: statistic
-  const uint32_t percent = ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: statistic
-  const uint64_t lead_ns = ws_load_relaxed(&pool->spin_lead_ns); // relaxed: statistic
+  const uint32_t spin = ws_stat_load(&pool->spin);
+  const uint32_t percent = ws_stat_load(&pool->spin_cpu_max_percent);
+  const uint64_t lead_ns = ws_stat_load(&pool->spin_lead_ns);
   say(out, "thread_pool_ws: report of pool %llu", (ull_t)pool->id);
   if (spin == WS_SPIN_OFF)
     say(out, "  spin       off");
@@ -190,7 +190,7 @@ void ws_pool_report(ws_pool_t *pool, void (*line)(void *arg, const char *text), 
   ws_pool_prewake_stats(pool, &prewake);
   say_mode(&out, pool);
   say_total(&out, &total);
-  say_pattern(&out, (ws_spin_t)ws_load_relaxed(&pool->spin), &prewake); // relaxed: statistic
+  say_pattern(&out, (ws_spin_t)ws_stat_load(&pool->spin), &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_latencies(&out, &prewake);
   say_threads(&out, &total, worker, count);

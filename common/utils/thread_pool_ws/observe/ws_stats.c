@@ -10,17 +10,17 @@
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
   const ws_counters_t *count = &queue->count;
-  const uint64_t inlined = ws_load_relaxed(&count->inlined); // relaxed: statistics, here and below
-  const uint64_t run = ws_load_relaxed(&count->run); // relaxed: statistic
+  const uint64_t inlined = ws_stat_load(&count->inlined);
+  const uint64_t run = ws_stat_load(&count->run);
   stats->run_tasks += run > inlined ? run - inlined : 0;
   stats->inline_tasks += inlined;
-  stats->stolen_tasks += ws_load_relaxed(&count->stolen); // relaxed: statistic
-  stats->parks += ws_load_relaxed(&count->parks); // relaxed: statistic
-  stats->wakes_sent += ws_load_relaxed(&count->wakes_sent); // relaxed: statistic
-  stats->spins += ws_load_relaxed(&count->spins); // relaxed: statistic
-  stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
-  stats->growths += ws_load_relaxed(&count->growths); // relaxed: statistic
-  stats->placements += ws_load_relaxed(&count->placements); // relaxed: statistic
+  stats->stolen_tasks += ws_stat_load(&count->stolen);
+  stats->parks += ws_stat_load(&count->parks);
+  stats->wakes_sent += ws_stat_load(&count->wakes_sent);
+  stats->spins += ws_stat_load(&count->spins);
+  stats->spin_ns += ws_stat_load(&count->spin_ns);
+  stats->growths += ws_stat_load(&count->growths);
+  stats->placements += ws_stat_load(&count->placements);
   const uint64_t high_water = ws_queue_high_water(queue);
   stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
 }
@@ -41,10 +41,10 @@ static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
 /// The worker may change its state meanwhile: then the present state's time is about right.
 static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool running)
 {
-  const uint32_t state = ws_load_relaxed(&worker->state); // relaxed: statistics, here and below
-  const uint64_t since_ns = ws_load_relaxed(&worker->state_since_ns); // relaxed: statistic
+  const uint32_t state = ws_stat_load(&worker->state);
+  const uint64_t since_ns = ws_stat_load(&worker->state_since_ns);
   for (uint32_t i = 0; i < WS_WORKER_STATES; i++)
-    stats->state_ns[i] = ws_load_relaxed(&worker->state_ns[i]); // relaxed: statistic
+    stats->state_ns[i] = ws_stat_load(&worker->state_ns[i]);
   if (!running || since_ns == 0)
     return;
   const uint64_t now_ns = ws_os_now_ns();
@@ -57,9 +57,9 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
 {
   if (!pool || !total)
     return 0;
-  const bool running = ws_load_relaxed(&pool->state) != WS_STOPPED; // relaxed: statistic
+  const bool running = ws_stat_load(&pool->state) != WS_STOPPED;
   const uint32_t working = ws_working(pool);
-  const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: statistic
+  const uint32_t searching = ws_stat_load(&pool->searching);
   *total = (ws_stats_t){
       .workers = pool->workers,
       .workers_requested = pool->requested,
@@ -69,16 +69,16 @@ uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stat
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
       .queued_tasks = ws_queued(&pool->tasks),
-      .guard_looks = ws_load_relaxed(&pool->guard_looks), // relaxed: statistic
-      .starved_searches = ws_load_relaxed(&pool->starved_searches), // relaxed: statistic
-      .cancelled_tasks = ws_load_relaxed(&pool->cancelled), // relaxed: statistic
-      .aged_tasks = ws_load_relaxed(&pool->aged), // relaxed: statistic
-      .skipped_tasks = ws_load_relaxed(&pool->skipped), // relaxed: statistic
+      .guard_looks = ws_stat_load(&pool->guard_looks),
+      .starved_searches = ws_stat_load(&pool->starved_searches),
+      .cancelled_tasks = ws_stat_load(&pool->cancelled),
+      .aged_tasks = ws_stat_load(&pool->aged),
+      .skipped_tasks = ws_stat_load(&pool->skipped),
       .outside = {.cpu = -1},
   };
   add_queues(pool, total);
-  const uint64_t inlined = ws_load_relaxed(&pool->laneless_inline); // relaxed: statistic
-  const uint64_t run = ws_load_relaxed(&pool->laneless_run); // relaxed: statistic
+  const uint64_t inlined = ws_stat_load(&pool->laneless_inline);
+  const uint64_t run = ws_stat_load(&pool->laneless_run);
   total->outside.inline_tasks += inlined;
   total->outside.run_tasks += run > inlined ? run - inlined : 0;
   const uint32_t wanted = worker ? worker_max : 0;

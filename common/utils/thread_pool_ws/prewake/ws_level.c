@@ -16,7 +16,7 @@
 static bool enter(ws_prewake_pool_t *its)
 {
   uint32_t nobody = 0;
-  return ws_load_relaxed(&its->level_lock) == 0 // relaxed: the CAS decides
+  return ws_expected_load(&its->level_lock) == 0
          && ws_cas_acq_rel(&its->level_lock, &nobody, 1); // [edge LEVEL acquire] what the last holder set
 }
 
@@ -27,7 +27,7 @@ static void leave(ws_prewake_pool_t *its)
 
 static void set_level(ws_prewake_pool_t *its, uint32_t level)
 {
-  ws_store_relaxed(&its->level, level); // relaxed: a preference
+  ws_hint_store(&its->level, level);
   ws_count(&its->level_changes, 1);
 }
 
@@ -38,25 +38,25 @@ void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns)
       return; // the next interruption lowers the level
     ws_pause();
   }
-  const uint32_t level = ws_load_relaxed(&its->level); // relaxed: a preference
+  const uint32_t level = ws_hint_load(&its->level);
   if (level > 0)
     set_level(its, level - 1);
   const uint64_t longer_ns = 2 * its->span_ns, most_ns = LONGER_MAX * span_ns;
   if (its->span_ns < most_ns)
     its->span_ns = longer_ns < span_ns ? span_ns : longer_ns < most_ns ? longer_ns : most_ns;
-  ws_store_relaxed(&its->clean_ns, now_ns + its->span_ns); // relaxed: a time
+  ws_hint_store(&its->clean_ns, now_ns + its->span_ns);
   leave(its);
 }
 
 void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns)
 {
-  if (now_ns < ws_load_relaxed(&its->clean_ns) || !enter(its)) // relaxed: a time
+  if (now_ns < ws_hint_load(&its->clean_ns) || !enter(its))
     return;
-  const uint32_t level = ws_load_relaxed(&its->level); // relaxed: a preference
+  const uint32_t level = ws_hint_load(&its->level);
   if (level < WS_LEVEL_TOP) {
     const uint32_t spans = level + 1 == WS_LEVEL_TOP ? FORGET_SPANS : 1;
     set_level(its, level + 1);
-    ws_store_relaxed(&its->clean_ns, now_ns + spans * its->span_ns); // relaxed: a time
+    ws_hint_store(&its->clean_ns, now_ns + spans * its->span_ns);
   } else {
     its->span_ns = 0;
   }

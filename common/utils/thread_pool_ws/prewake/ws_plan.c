@@ -11,7 +11,7 @@
 
 double ws_miss_ns(const ws_worker_t *worker)
 {
-  const double call_ns = (double)ws_load_relaxed(&worker->pool->wake_call_ns); // relaxed: a statistic
+  const double call_ns = (double)ws_stat_load(&worker->pool->wake_call_ns);
   return (worker->pool->settings.spin_price + 1) * worker->react_ns + call_ns;
 }
 
@@ -32,20 +32,20 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
   ws_lead_t *lead = &worker->prewake->lead[phase];
   if (lead->early.count < WS_LEAD_SAMPLES_MIN)
     return;
-  const double share = ws_load_relaxed(&pool->spin_cpu_max_percent) / 100.; // relaxed: a setting
+  const double share = ws_hint_load(&pool->spin_cpu_max_percent) / 100.;
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
       .occupancy = outlook->phase[phase].occupancy,
       .late = &outlook->phase[phase].late,
       .react_ns = worker->react_ns,
       .rise_ns = rise_cost_ns(worker),
-      .call_ns = (double)ws_load_relaxed(&pool->wake_call_ns), // relaxed: a statistic
+      .call_ns = (double)ws_stat_load(&pool->wake_call_ns),
       .spin_ns_max = PLANNED_SHARE * share * (double)outlook->gap_ns,
   };
   const bool fixed = ws_spin_mode(pool) == WS_SPIN_FIXED;
   if (fixed && how.occupancy < OCCUPANCY_MIN)
     return;
-  const int64_t fixed_ns = (int64_t)ws_load_relaxed(&pool->spin_lead_ns); // relaxed: a setting
+  const int64_t fixed_ns = (int64_t)ws_hint_load(&pool->spin_lead_ns);
   const ws_lead_choice_t choice = fixed ? ws_lead_judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
   if (!fixed && !ws_lead_gate(lead, &choice))
     return;
@@ -64,7 +64,7 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
 static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint64_t expected_ns = ws_load_relaxed(&pool->expected_ns); // relaxed: a hint
+  const uint64_t expected_ns = ws_hint_load(&pool->expected_ns);
   if (expected_ns <= now_ns || expected_ns == worker->prewake->hinted_ns)
     return; // over, or the worker has woken for it already
   const ws_prewake_worker_t *its = worker->prewake;
@@ -85,7 +85,7 @@ ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook, uint6
   struct ws_pool_s *pool = worker->pool;
   ws_plan_t plan = {0};
   const bool learns = ws_spin_mode(pool) == WS_SPIN_AUTO || ws_spin_mode(pool) == WS_SPIN_FIXED;
-  if (learns && ws_load_relaxed(&pool->prewake->level) == WS_LEVEL_TOP) // relaxed: a preference
+  if (learns && ws_hint_load(&pool->prewake->level) == WS_LEVEL_TOP)
     for (uint32_t i = 0; i < outlook->phases; i++)
       consider(worker, outlook, i, now_ns, &plan);
   consider_hint(worker, now_ns, &plan);

@@ -18,7 +18,7 @@ double ws_miss_ns(const ws_worker_t *worker);
 
 static inline ws_spin_t ws_spin_mode(const struct ws_pool_s *pool)
 {
-  return (ws_spin_t)ws_load_relaxed(&pool->spin); // relaxed: a setting
+  return (ws_spin_t)ws_hint_load(&pool->spin);
 }
 
 #endif

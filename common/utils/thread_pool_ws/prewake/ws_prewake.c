@@ -31,7 +31,7 @@ size_t ws_prewake_worker_bytes(void)
 
 void ws_prewake_begin(struct ws_pool_s *pool)
 {
-  ws_store_relaxed(&pool->prewake->level, WS_LEVEL_TOP); // relaxed: the pool is not published yet
+  ws_init_store(&pool->prewake->level, WS_LEVEL_TOP);
 }
 
 void ws_prewake_quiet(struct ws_pool_s *pool)
@@ -45,8 +45,8 @@ static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
 {
   const uint64_t bound_ns = pool->settings.spin_ns_max;
   const ws_prewake_pool_t *its = pool->prewake;
-  const uint64_t dry_ns = ws_load_relaxed(&its->dry_ns); // relaxed: a time
-  const uint64_t arrival_ns = ws_load_relaxed(&its->arrival_ns); // relaxed: a time
+  const uint64_t dry_ns = ws_hint_load(&its->dry_ns);
+  const uint64_t arrival_ns = ws_hint_load(&its->arrival_ns);
   const uint64_t last_ns = dry_ns > arrival_ns ? dry_ns : arrival_ns;
   return at_ns >= last_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
 }
@@ -61,9 +61,9 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
   if (!is_pause(pool, at_ns))
     return;
   ws_prewake_pool_t *its = pool->prewake;
-  ws_store_relaxed(&its->arrival_ns, at_ns); // relaxed: a time, read after the burst
-  ws_store_relaxed(&its->takers_before, ws_load_relaxed(&its->takers)); // relaxed: a statistic
-  ws_store_relaxed(&its->takers, 0); // relaxed: a statistic
+  ws_hint_store(&its->arrival_ns, at_ns); // read after the burst
+  ws_stat_store(&its->takers_before, ws_stat_load(&its->takers));
+  ws_stat_store(&its->takers, 0);
 }
 
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
@@ -74,7 +74,7 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
   const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
   its->follow = paused ? 0 : its->follow + 1;
   if (paused)
-    ws_add_relaxed(&worker->pool->prewake->takers, 1); // relaxed: a statistic
+    ws_stat_add(&worker->pool->prewake->takers, 1);
 }
 
 void ws_prewake_spun(ws_worker_t *worker, bool preempted)
@@ -112,7 +112,7 @@ static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
   const int64_t bound_ns = (int64_t)pool->settings.spin_ns_max;
-  if (ws_load_relaxed(&pool->prewake->level) == 0) // relaxed: a preference
+  if (ws_hint_load(&pool->prewake->level) == 0)
     return now_ns;
   const ws_window_t *follows = ws_follows(worker->prewake);
   int64_t wait_ns = bound_ns;
@@ -127,7 +127,7 @@ uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_prewake_worker_t *its = worker->prewake;
-  const uint64_t arrival_ns = ws_load_relaxed(&pool->prewake->arrival_ns); // relaxed: a time
+  const uint64_t arrival_ns = ws_hint_load(&pool->prewake->arrival_ns);
   its->found = true;
   // Without a new arrival the same burst goes on: with tiny tasks a worker runs out of work again and again.
   if (arrival_ns != its->heard_ns) {
@@ -138,16 +138,16 @@ uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
       its->heard_ns = outlook.seen_ns;
     }
   }
-  ws_store_relaxed(&pool->prewake->dry_ns, now_ns); // relaxed: a time; after earlier arrivals were learnt
+  ws_hint_store(&pool->prewake->dry_ns, now_ns); // after earlier arrivals were learnt
   return look_until(worker, now_ns);
 }
 
 /// Count one more, if there are fewer than @p limit.
 static bool count_below(ws_au32_t *counter, uint32_t limit)
 {
-  if (ws_add_relaxed(counter, 1) < limit) // relaxed: a preference
+  if (ws_hint_add(counter, 1) < limit)
     return true;
-  ws_add_relaxed(counter, 0u - 1); // relaxed: a preference
+  ws_hint_add(counter, 0u - 1);
   return false;
 }
 
@@ -163,19 +163,19 @@ static bool arm(ws_worker_t *worker, uint32_t needed)
     return false;
   const bool armed = count_below(&pool->armed, limit);
   if (is_far && !armed)
-    ws_add_relaxed(&pool->prewake->armed_far, 0u - 1); // relaxed: a preference
+    ws_hint_add(&pool->prewake->armed_far, 0u - 1);
   worker->prewake->is_far = is_far && armed;
   return armed;
 }
 
 void ws_prewake_disarm(ws_worker_t *worker)
 {
-  if (ws_load_relaxed(&worker->alarm_ns) == 0) // relaxed: only the worker writes it
+  if (ws_own_load(&worker->alarm_ns) == 0)
     return;
-  ws_store_relaxed(&worker->alarm_ns, 0); // relaxed: a preference of threads that wake workers
-  ws_add_relaxed(&worker->pool->armed, 0u - 1); // relaxed: a preference
+  ws_hint_store(&worker->alarm_ns, 0);
+  ws_hint_add(&worker->pool->armed, 0u - 1);
   if (WS_UNLIKELY(worker->prewake->is_far))
-    ws_add_relaxed(&worker->pool->prewake->armed_far, 0u - 1); // relaxed: a preference
+    ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
   worker->prewake->is_far = false;
 }
 
@@ -238,8 +238,7 @@ static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
   const uint64_t slept_ns = worker->rose_ns - worker->slept_ns;
   const int64_t waking_ns = worker->rose_ns > from_ns ? (int64_t)(worker->rose_ns - from_ns) : 0;
   ws_histogram_add(&its->woken[by][gap_class(slept_ns)], (uint64_t)waking_ns);
-  // relaxed: a statistic
-  if (by == WS_WAKE_PUSH && slept_ns < ws_load_relaxed(&pool->prewake->sleep_ns_min))
+  if (by == WS_WAKE_PUSH && slept_ns < ws_stat_load(&pool->prewake->sleep_ns_min))
     return; // its CPU was still warm: the next burst will not find it so
   its->waking_ns = waking_ns;
   ws_window_add(by == WS_WAKE_TIMER ? &its->timed : &its->pushed, waking_ns);
@@ -247,7 +246,7 @@ static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
     return;
   // The median: while timers wake the worker, pushes do so on rare occasions only, when something was wrong.
   worker->react_ns = (double)ws_window_quantile(&its->pushed, 500);
-  ws_store_relaxed(&pool->waking_ns, (uint64_t)worker->react_ns); // relaxed: a statistic
+  ws_stat_store(&pool->waking_ns, (uint64_t)worker->react_ns);
 }
 
 uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
@@ -267,6 +266,6 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
 
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)
 {
-  ws_add_relaxed(&pool->prewake->throttled_looks, 1); // relaxed: a statistic
+  ws_stat_add(&pool->prewake->throttled_looks, 1);
   ws_level_fall(pool->prewake, ws_os_now_ns(), span_ns);
 }

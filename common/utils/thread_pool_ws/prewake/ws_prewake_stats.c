@@ -16,13 +16,13 @@ static ws_wake_latency_t latency(const ws_histogram_sum_t *sum)
 
 static void add_outcomes(ws_prewake_stats_t *stats, const ws_counters_t *count)
 {
-  stats->hits += ws_load_relaxed(&count->hits); // relaxed: statistics, here and below
-  stats->lates += ws_load_relaxed(&count->lates); // relaxed: statistic
-  stats->misses += ws_load_relaxed(&count->misses); // relaxed: statistic
-  stats->unused += ws_load_relaxed(&count->unused); // relaxed: statistic
-  stats->spin_ns += ws_load_relaxed(&count->spin_ns); // relaxed: statistic
-  stats->capped_spins += ws_load_relaxed(&count->capped); // relaxed: statistic
-  stats->preempted_spins += ws_load_relaxed(&count->preempted); // relaxed: statistic
+  stats->hits += ws_stat_load(&count->hits);
+  stats->lates += ws_stat_load(&count->lates);
+  stats->misses += ws_stat_load(&count->misses);
+  stats->unused += ws_stat_load(&count->unused);
+  stats->spin_ns += ws_stat_load(&count->spin_ns);
+  stats->capped_spins += ws_stat_load(&count->capped);
+  stats->preempted_spins += ws_stat_load(&count->preempted);
 }
 
 static void add_latencies(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
@@ -44,14 +44,14 @@ void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
   const ws_prewake_pool_t *its = pool->prewake;
   ws_histogram_sum_t leads = {0};
   *stats = (ws_prewake_stats_t){
-      .bursts = ws_load_relaxed(&its->bursts), // relaxed: statistics, here and below
-      .expected_bursts = ws_load_relaxed(&its->expected_bursts), // relaxed: statistic
-      .absent_bursts = ws_load_relaxed(&its->absent_bursts), // relaxed: statistic
-      .period_ns = ws_load_relaxed(&its->period_ns), // relaxed: statistic
-      .period_bursts = ws_load_relaxed(&its->period_bursts), // relaxed: statistic
-      .level = ws_load_relaxed(&its->level), // relaxed: statistic
-      .level_changes = ws_load_relaxed(&its->level_changes), // relaxed: statistic
-      .throttled_looks = ws_load_relaxed(&its->throttled_looks), // relaxed: statistic
+      .bursts = ws_stat_load(&its->bursts),
+      .expected_bursts = ws_stat_load(&its->expected_bursts),
+      .absent_bursts = ws_stat_load(&its->absent_bursts),
+      .period_ns = ws_stat_load(&its->period_ns),
+      .period_bursts = ws_stat_load(&its->period_bursts),
+      .level = ws_stat_load(&its->level),
+      .level_changes = ws_stat_load(&its->level_changes),
+      .throttled_looks = ws_stat_load(&its->throttled_looks),
   };
   for (uint32_t i = 0; i < pool->workers; i++) {
     add_outcomes(stats, &pool->worker[i]->queue.count);

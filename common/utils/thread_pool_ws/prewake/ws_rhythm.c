@@ -20,7 +20,7 @@ _Static_assert(HEAD + WS_PHASES_MAX * PHASE_WORDS <= WS_OUTLOOK_WORDS, "the outl
 static bool enter(ws_prewake_pool_t *its)
 {
   uint32_t nobody = 0;
-  return ws_load_relaxed(&its->rhythm_lock) == 0 // relaxed: the CAS decides
+  return ws_expected_load(&its->rhythm_lock) == 0
          // [edge RHYTHM acquire] what the last holder learnt
          && ws_cas_acq_rel(&its->rhythm_lock, &nobody, 1);
 }
@@ -155,8 +155,7 @@ static void hear(ws_prewake_pool_t *its, uint64_t at_ns)
   ws_rhythm_t *rhythm = &its->rhythm;
   rhythm->seen_ns = at_ns;
   if (rhythm->arrived.phase >= 0 && rhythm->burst > 0)
-    // relaxed: a statistic
-    ws_window_add(&rhythm->takers[rhythm->arrived.phase], ws_load_relaxed(&its->takers_before));
+    ws_window_add(&rhythm->takers[rhythm->arrived.phase], ws_stat_load(&its->takers_before));
   const uint32_t locks = rhythm->model.locks;
   rhythm->burst++;
   rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
@@ -164,9 +163,9 @@ static void hear(ws_prewake_pool_t *its, uint64_t at_ns)
     memset(rhythm->takers, 0, sizeof(rhythm->takers));
     rhythm->arrived.phase = -1;
   }
-  ws_store_relaxed(&its->period_ns, (uint64_t)rhythm->model.period_ns); // relaxed: a statistic
-  ws_store_relaxed(&its->period_bursts, rhythm->model.phases); // relaxed: a statistic
-  ws_store_relaxed(&its->sleep_ns_min, ws_predict_gap_min_ns(&rhythm->model) / 4); // relaxed: a statistic
+  ws_stat_store(&its->period_ns, (uint64_t)rhythm->model.period_ns);
+  ws_stat_store(&its->period_bursts, rhythm->model.phases);
+  ws_stat_store(&its->sleep_ns_min, ws_predict_gap_min_ns(&rhythm->model) / 4);
   ws_count(&its->bursts, 1);
   ws_count(&its->expected_bursts, rhythm->arrived.phase >= 0);
 }
@@ -182,15 +181,15 @@ static void learn(ws_prewake_pool_t *its, uint32_t permille, uint64_t at_ns, uin
   ws_count(&its->absent_bursts, missed);
   if (is_new || missed > 0)
     publish(its, permille, now_ns);
-  ws_store_relaxed(&its->heard_ns, rhythm->seen_ns); // relaxed: saves a look
-  ws_store_relaxed(&its->absent_ns, ws_predict_due_ns(&rhythm->model)); // relaxed: saves a look
+  ws_hint_store(&its->heard_ns, rhythm->seen_ns);
+  ws_hint_store(&its->absent_ns, ws_predict_due_ns(&rhythm->model));
   ws_level_rise(its, now_ns);
 }
 
 void ws_rhythm_hear(struct ws_pool_s *pool, uint64_t now_ns)
 {
   ws_prewake_pool_t *its = pool->prewake;
-  const uint64_t at_ns = ws_load_relaxed(&its->arrival_ns); // relaxed: a time
+  const uint64_t at_ns = ws_hint_load(&its->arrival_ns);
   const bool arrived = at_ns > ws_load_relaxed(&its->heard_ns); // relaxed: looked at again under the lock
   const bool absent = now_ns > ws_load_relaxed(&its->absent_ns); // relaxed: as arrived
   if ((!arrived && !absent) || !enter(its))

@@ -172,7 +172,7 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   pool->mask_words = (pool->workers + 63) / 64;
   pool->tasks.workers = pool->workers;
   pool->tasks.mask_words = pool->mask_words;
-  ws_store_relaxed(&pool->spin_cpus, pool->cpus); // relaxed: the pool is not published yet
+  ws_init_store(&pool->spin_cpus, pool->cpus);
   ws_topo_victims(pool);
   close_gap(pool);
   ws_guard_start(pool);

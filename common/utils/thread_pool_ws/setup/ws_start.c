@@ -62,8 +62,8 @@ static void set_up(ws_worker_t *worker)
   worker->slack_ns = ws_os_timer_slack(1);
   read_class(worker);
   ws_queue_touch(&worker->queue);
-  ws_store_relaxed(&worker->state_since_ns, ws_os_now_ns()); // relaxed: a statistic
-  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_stat_store(&worker->state_since_ns, ws_os_now_ns());
+  ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
   ws_near_moved(worker);
 }
 

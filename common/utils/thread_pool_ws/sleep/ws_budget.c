@@ -11,17 +11,17 @@
 uint32_t ws_working(const struct ws_pool_s *pool)
 {
   const uint32_t awake = ws_awake(pool);
-  const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
-  const uint32_t away = blocked + ws_load_relaxed(&pool->tasks.starved); // relaxed: a preference
+  const uint32_t blocked = ws_hint_load(&pool->blocked);
+  const uint32_t away = blocked + ws_hint_load(&pool->tasks.starved);
   return awake > away ? awake - away : 0;
 }
 
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 {
-  if (!pool->capped || ws_load_relaxed(&pool->lifted)) // relaxed: a preference
+  if (!pool->capped || ws_hint_load(&pool->lifted))
     return pool->workers;
-  const uint32_t helpers = ws_load_relaxed(&pool->helpers); // relaxed: a preference
-  const uint32_t hinted = ws_load_relaxed(&pool->outside); // relaxed: a preference
+  const uint32_t helpers = ws_hint_load(&pool->helpers);
+  const uint32_t hinted = ws_hint_load(&pool->outside);
   const uint32_t outside = helpers > hinted ? helpers : hinted;
   const uint32_t limit = pool->cpus > outside ? pool->cpus - outside : 1;
   return limit < pool->worker_cpus ? limit : pool->worker_cpus;
@@ -35,7 +35,7 @@ bool ws_may_spin(const struct ws_pool_s *pool)
 uint32_t ws_spin_limit(const struct ws_pool_s *pool)
 {
   const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
-  const uint32_t cpus = ws_load_relaxed(&pool->spin_cpus); // relaxed: a budget
+  const uint32_t cpus = ws_hint_load(&pool->spin_cpus);
   return cpus > others ? cpus - others : 0;
 }
 
@@ -52,7 +52,7 @@ bool ws_may_rise(const struct ws_pool_s *pool)
 
 static int64_t percent(const struct ws_pool_s *pool)
 {
-  return ws_load_relaxed(&pool->spin_cpu_max_percent); // relaxed: a setting
+  return ws_hint_load(&pool->spin_cpu_max_percent);
 }
 
 int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns)

@@ -82,11 +82,11 @@ static uint32_t sleeping_workers(struct ws_pool_s *pool)
 /// @return whether the threads outside that are thought to need a CPU all sleep
 static bool outside_sleeps(struct ws_pool_s *pool)
 {
-  if (ws_load_relaxed(&pool->helpers) > 0 || ws_load_relaxed(&pool->outside) == 0) // relaxed: a preference
+  if (ws_hint_load(&pool->helpers) > 0 || ws_hint_load(&pool->outside) == 0)
     return false;
   const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++) {
-    const uint64_t owner = ws_load_relaxed(&pool->tasks.queue[i]->owner); // relaxed: a preference
+    const uint64_t owner = ws_hint_load(&pool->tasks.queue[i]->owner);
     if (owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner)))
       return false;
   }
@@ -96,7 +96,7 @@ static bool outside_sleeps(struct ws_pool_s *pool)
 /// @return awake workers that sleep, but not in a join: their tasks block
 static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
-  const uint32_t blocked = ws_load_relaxed(&pool->blocked); // relaxed: a preference
+  const uint32_t blocked = ws_hint_load(&pool->blocked);
   const uint32_t sleeping = sleeping_workers(pool);
   const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0;
   return hidden < working ? hidden : working;
@@ -121,7 +121,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
     ws_worker_t *worker = pool->worker[i];
     if (ws_is_parked(pool, i) || !is_starved(worker, look))
       continue;
-    if (ws_load_relaxed(&worker->trust) == WS_TRUST_NOT) // relaxed: a preference
+    if (ws_hint_load(&worker->trust) == WS_TRUST_NOT)
       starved += !ws_os_thread_sleeps(worker->tid);
     else if (ws_search_starved(worker))
       ws_place_free(worker);
@@ -136,9 +136,9 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
                              uint32_t hidden, uint32_t starved)
 {
   if ((hidden > 0 && hidden == working) || memory->stalled >= STALLED_LOOKS)
-    ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
+    ws_hint_store(&pool->lifted, 1);
   if (outside_sleeps(pool))
-    ws_store_relaxed(&pool->outside, 0); // relaxed: a preference
+    ws_hint_store(&pool->outside, 0);
   const uint32_t limit = ws_awake_limit(pool);
   uint64_t queued = ws_queued(&pool->tasks);
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
@@ -153,24 +153,24 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0;
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
-  const bool lifted = ws_load_relaxed(&pool->lifted); // relaxed: a preference
+  const bool lifted = ws_hint_load(&pool->lifted);
   const uint32_t working = ws_working(pool);
   const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
   memory->quiet = waiting || moved ? 0 : memory->quiet + 1;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
   // A searcher will look at the queues.
-  const bool searched = ws_load_relaxed(&pool->searching) > 0 && memory->stalled < 2; // relaxed: a preference
+  const bool searched = ws_hint_load(&pool->searching) > 0 && memory->stalled < 2;
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
   else if (lifted && memory->healthy >= HEALTHY_LOOKS)
-    ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference
+    ws_hint_store(&pool->lifted, 0);
 }
 
 static void lie_down(struct ws_pool_s *pool)
 {
   uint32_t standing = WS_GUARD_STANDING;
-  ws_store_relaxed(&pool->lifted, 0); // relaxed: a preference; no other thread would reset it
+  ws_hint_store(&pool->lifted, 0); // no other thread would reset it
   ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
   ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] dormant before the last look
   uint32_t dormant = WS_GUARD_DORMANT;
@@ -220,7 +220,7 @@ void ws_guard_start(struct ws_pool_s *pool)
   const int error = ws_os_thread_create(&pool->guard_thread, guard_thread, pool);
   if (error) {
     pool->guarded = pool->capped = pool->watched = false;
-    ws_store_relaxed(&pool->lifted, 1); // relaxed: a preference
+    ws_hint_store(&pool->lifted, 1);
     ws_warn(&pool->settings,
             "cannot create the watchdog thread ws_guard: %s (limit of threads: ulimit -u). Every worker may"
             " be awake, a worker without a CPU delays tasks, and the CPU quota is not watched",

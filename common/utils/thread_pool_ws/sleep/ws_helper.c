@@ -78,7 +78,7 @@ void ws_blocking_begin(void)
     if (lane->rests_at != 0)
       continue;
     rest_lane(self, lane, level);
-    ws_store_relaxed(&lane->helps_in->outside, 0); // relaxed: a preference; the next push sets it
+    ws_hint_store(&lane->helps_in->outside, 0); // the next push sets it
     ws_fill_place(lane->helps_in, (ws_here_t){0});
   }
 }

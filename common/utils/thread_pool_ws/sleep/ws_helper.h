@@ -21,7 +21,7 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);
 /// @return whether a thread that waits in @p pool may spin: one CPU is left for the tasks that it waits for
 static inline bool ws_helper_may_spin(const struct ws_pool_s *pool)
 {
-  return ws_load_relaxed(&pool->spin_cpus) > 1; // relaxed: a budget
+  return ws_hint_load(&pool->spin_cpus) > 1;
 }
 
 #endif

@@ -19,16 +19,16 @@
 
 static void announce(struct ws_pool_s *pool, uint64_t until_ns)
 {
-  if (until_ns > ws_load_relaxed(&pool->announced_ns)) // relaxed: a budget; of two at once one may win
-    ws_store_relaxed(&pool->announced_ns, until_ns); // relaxed: a budget
+  if (until_ns > ws_hint_load(&pool->announced_ns)) // of two hints at once one may get lost
+    ws_hint_store(&pool->announced_ns, until_ns);
 }
 
 /// Wake sleepers until @p workers search, but at most @p most in this call. @return how many were woken
 static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
 {
   uint32_t woken = 0;
-  while (woken < most && ws_load_relaxed(&pool->searching) < workers // relaxed: a preference
-         && ws_working(pool) < ws_awake_limit(pool) && ws_wake_sleeper(pool, here))
+  while (woken < most && ws_hint_load(&pool->searching) < workers && ws_working(pool) < ws_awake_limit(pool)
+         && ws_wake_sleeper(pool, here))
     woken++;
   return woken;
 }
@@ -39,24 +39,24 @@ static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, u
 static void wake_tree(struct ws_pool_s *pool, uint32_t workers)
 {
   const ws_here_t here = ws_here_known(pool);
-  const uint64_t waking_ns = ws_load_relaxed(&pool->waking_ns); // relaxed: a statistic
-  const uint64_t call_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
+  const uint64_t waking_ns = ws_stat_load(&pool->waking_ns);
+  const uint64_t call_ns = ws_stat_load(&pool->wake_call_ns);
   const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
   ws_note_outside(pool, here); // the thread that announces will push
-  ws_store_relaxed(&pool->wanted_until_ns, ws_os_now_ns() + TREE_NS_MAX); // relaxed: a hint
-  ws_store_relaxed(&pool->wanted, workers); // relaxed: a hint
+  ws_hint_store(&pool->wanted_until_ns, ws_os_now_ns() + TREE_NS_MAX);
+  ws_hint_store(&pool->wanted, workers);
   wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
 }
 
 void ws_hint_pass_on(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint32_t wanted = ws_load_relaxed(&pool->wanted); // relaxed: a hint
-  if (wanted < 2 || worker->rose_ns > ws_load_relaxed(&pool->wanted_until_ns)) // relaxed: a hint
+  const uint32_t wanted = ws_hint_load(&pool->wanted);
+  if (wanted < 2 || worker->rose_ns > ws_hint_load(&pool->wanted_until_ns))
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   if (wake(pool, here, wanted, 2) == 0)
-    ws_store_relaxed(&pool->wanted, 0); // relaxed: a hint; no more may be awake
+    ws_hint_store(&pool->wanted, 0); // no more may be awake
 }
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
@@ -71,30 +71,30 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
   const uint64_t now_ns = ws_os_now_ns();
   ws_traced_hint(pool, workers, at_ns);
   if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX)
-    ws_store_relaxed(&pool->expected_ns, at_ns); // relaxed: a hint, read by workers that plan their sleep
+    ws_hint_store(&pool->expected_ns, at_ns); // read by workers that plan their sleep
   wake_tree(pool, workers);
 }
 
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 {
   ws_traced_hint(pool, workers, 0);
-  ws_add_relaxed(&pool->phases, 1); // relaxed: a hint
+  ws_hint_add(&pool->phases, 1);
   wake_tree(pool, workers);
 }
 
 void ws_pool_phase_end(ws_pool_t *pool)
 {
-  if (ws_add_relaxed(&pool->phases, 0u - 1) == 0) // relaxed: a hint
-    ws_add_relaxed(&pool->phases, 1); // relaxed: a hint; a surplus end is undone
+  if (ws_hint_add(&pool->phases, 0u - 1) == 0)
+    ws_hint_add(&pool->phases, 1); // a surplus end is undone
 }
 
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
 {
   if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
     return -EINVAL;
-  ws_store_relaxed(&pool->spin_lead_ns, lead_ns); // relaxed: a setting
+  ws_hint_store(&pool->spin_lead_ns, lead_ns);
   const bool was_hot = ws_is_hot(pool);
-  ws_store_relaxed(&pool->spin, (uint32_t)spin); // relaxed: a setting
+  ws_hint_store(&pool->spin, (uint32_t)spin);
   if (spin == WS_SPIN_HOT && !was_hot)
     ws_hot_begin(pool);
   return 0;
@@ -104,6 +104,6 @@ int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent)
 {
   if (!pool || percent > 100)
     return -EINVAL;
-  ws_store_relaxed(&pool->spin_cpu_max_percent, percent); // relaxed: a setting
+  ws_hint_store(&pool->spin_cpu_max_percent, percent);
   return 0;
 }

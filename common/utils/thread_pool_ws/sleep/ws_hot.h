@@ -16,7 +16,7 @@
 
 static inline bool ws_is_hot(const struct ws_pool_s *pool)
 {
-  return ws_load_relaxed(&pool->spin) == WS_SPIN_HOT; // relaxed: a setting
+  return ws_hint_load(&pool->spin) == WS_SPIN_HOT;
 }
 
 /// @return whether a worker that spins must park now, to free a CPU for another thread; false if not hot

@@ -7,15 +7,15 @@
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  return ws_load_relaxed(&pool->producer_cpu) == (uint32_t)(cpu + 1); // relaxed: a preference
+  return ws_hint_load(&pool->producer_cpu) == (uint32_t)(cpu + 1);
 }
 
 void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
   if (here.worker)
-    ws_store_relaxed(&here.worker->seen_cpu, cpu); // relaxed: a preference
-  else if (here.queue && ws_load_relaxed(&pool->producer_cpu) != cpu) // relaxed: a preference
-    ws_store_relaxed(&pool->producer_cpu, cpu); // relaxed: a preference
+    ws_hint_store(&here.worker->seen_cpu, cpu);
+  else if (here.queue && ws_hint_load(&pool->producer_cpu) != cpu)
+    ws_hint_store(&pool->producer_cpu, cpu);
 }
 
 /// Least time between two moves of a worker: it doubles with each move that follows too soon. Several threads
@@ -46,9 +46,9 @@ void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
-  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(cpu + 1)); // relaxed: a preference
+  ws_hint_store(&worker->seen_cpu, (uint32_t)(cpu + 1));
   ws_near_moved(worker);
-  const uint32_t producer_cpu = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
+  const uint32_t producer_cpu = ws_hint_load(&pool->producer_cpu);
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
@@ -59,7 +59,7 @@ void ws_place_leave(ws_worker_t *worker)
   if (worker->realtime)
     ws_os_unconfine(&worker->confine, 0);
   ws_count(&worker->queue.count.placements, moves);
-  ws_store_relaxed(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1)); // relaxed: a preference
+  ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
   ws_near_moved(worker);
 }
 

@@ -20,8 +20,8 @@ void ws_search_claimed(ws_worker_t *worker)
 void ws_search_begin(ws_worker_t *worker)
 {
   if (WS_LIKELY(worker->searching)) {
-    // relaxed: a preference; else the guard has taken it off, and it has a CPU again
-    if (WS_LIKELY(ws_load_relaxed(&worker->trust) != WS_TRUST_STARVED))
+    // Otherwise the guard has taken this worker off the searchers, and the worker has a CPU again.
+    if (WS_LIKELY(ws_hint_load(&worker->trust) != WS_TRUST_STARVED))
       return;
     ws_search_leave(worker);
   }
@@ -36,7 +36,7 @@ static void shun(ws_worker_t *worker)
   const uint64_t since_ns = ws_load_relaxed(&worker->starved_ns); // relaxed: after the exchange of trust
   uint64_t shun_ns = now_ns > since_ns ? (now_ns - since_ns) * SHUN_TIMES : 0;
   shun_ns = shun_ns < SHUN_NS_MIN ? SHUN_NS_MIN : shun_ns > SHUN_NS_MAX ? SHUN_NS_MAX : shun_ns;
-  ws_store_relaxed(&worker->shun_until_ns, now_ns + shun_ns); // relaxed: a preference
+  ws_hint_store(&worker->shun_until_ns, now_ns + shun_ns);
 }
 
 uint32_t ws_search_leave(ws_worker_t *worker)
@@ -57,7 +57,7 @@ bool ws_search_starved(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   uint32_t counted = WS_TRUST_COUNTED;
-  if (ws_load_relaxed(&worker->trust) != WS_TRUST_COUNTED) // relaxed: the CAS decides
+  if (ws_expected_load(&worker->trust) != WS_TRUST_COUNTED)
     return false;
   ws_store_relaxed(&worker->starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
   ws_add_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
@@ -66,12 +66,12 @@ bool ws_search_starved(ws_worker_t *worker)
     return false;
   }
   ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
-  ws_store_relaxed(&pool->shunned, 1); // relaxed: a preference
+  ws_hint_store(&pool->shunned, 1);
   ws_count(&pool->starved_searches, 1);
   return true;
 }
 
 bool ws_search_is_shunned(const ws_worker_t *worker, uint64_t now_ns)
 {
-  return now_ns < ws_load_relaxed(&worker->shun_until_ns); // relaxed: a preference
+  return now_ns < ws_hint_load(&worker->shun_until_ns);
 }

@@ -39,8 +39,8 @@ void ws_spin_found(ws_worker_t *worker)
 static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
-  return now_ns < worker->look_until_ns || now_ns < ws_load_relaxed(&pool->announced_ns) // relaxed: a budget
-         || (int32_t)ws_load_relaxed(&pool->phases) > 0 // relaxed: a hint, for a moment below zero
+  return now_ns < worker->look_until_ns || now_ns < ws_hint_load(&pool->announced_ns)
+         || (int32_t)ws_hint_load(&pool->phases) > 0 // may be below zero for a moment
          || ws_is_hot(pool);
 }
 

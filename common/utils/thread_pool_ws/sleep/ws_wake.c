@@ -34,7 +34,7 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
 
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker)
 {
-  return (ws_load_relaxed(&pool->sleepers[worker / 64]) >> (worker % 64)) & 1; // relaxed: a preference
+  return (ws_hint_load(&pool->sleepers[worker / 64]) >> (worker % 64)) & 1;
 }
 
 void ws_token(ws_worker_t *worker)
@@ -56,16 +56,16 @@ static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_
 /// @return its index, or UINT32_MAX
 static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind)
 {
-  const bool armed = ws_load_relaxed(&pool->armed) > 0; // relaxed: a preference
-  const uint64_t now_ns = ws_load_relaxed(&pool->shunned) ? ws_os_now_ns() : 0; // relaxed: a preference
+  const bool armed = ws_hint_load(&pool->armed) > 0;
+  const uint64_t now_ns = ws_hint_load(&pool->shunned) ? ws_os_now_ns() : 0;
   uint32_t best = UINT32_MAX, most = 0;
   for (uint32_t word = 0; word < pool->mask_words; word++) {
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
       const ws_worker_t *worker = pool->worker[index];
-      const bool elsewhere = ws_load_relaxed(&worker->seen_cpu) != cpu; // relaxed: a preference
-      const bool rises = armed && ws_load_relaxed(&worker->alarm_ns) != 0; // relaxed: a preference
+      const bool elsewhere = ws_hint_load(&worker->seen_cpu) != cpu;
+      const bool rises = armed && ws_hint_load(&worker->alarm_ns) != 0;
       const bool shunned = now_ns != 0 && ws_search_is_shunned(worker, now_ns);
       const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * is_near(pool, worker, kind) + rises;
       if (merit > most) {
@@ -89,10 +89,9 @@ static void call(struct ws_pool_s *pool, ws_worker_t *worker)
   if (was_rising)
     return; // its timer has woken it: such a call is cheap
   const uint64_t cost_ns = ws_os_now_ns() - called_ns;
-  const uint64_t mean_ns = ws_load_relaxed(&pool->wake_call_ns); // relaxed: a statistic
+  const uint64_t mean_ns = ws_stat_load(&pool->wake_call_ns);
   const uint64_t newest_ns = mean_ns && cost_ns > 8 * mean_ns ? mean_ns : cost_ns; // interrupted
-  // relaxed: a statistic
-  ws_store_relaxed(&pool->wake_call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
+  ws_stat_store(&pool->wake_call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
 }
 
 static bool wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)

@@ -27,7 +27,7 @@ static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
     return;
   const uint32_t gone = now < watch->cpus ? watch->cpus - now : 0;
   const uint32_t left = gone < pool->cpus ? pool->cpus - gone : 1;
-  ws_store_relaxed(&pool->spin_cpus, left < quota ? left : quota); // relaxed: a budget
+  ws_hint_store(&pool->spin_cpus, left < quota ? left : quota);
 }
 
 void ws_watch_begin(ws_watch_t *watch)

@@ -48,7 +48,7 @@ int ws_barrier_wait_until(ws_barrier_t *barrier, uint64_t deadline_ns)
   WS_REQUIRE(barrier->parties > 0 && barrier->parties <= PARTIES_MAX, "ws_barrier_wait",
              "the barrier has %u parties: initialise it with 1 .. %u", barrier->parties, PARTIES_MAX);
   ws_au64_t *word = ws_sync_word64(&barrier->word);
-  uint64_t seen = ws_load_relaxed(word), next; // relaxed: the CAS decides
+  uint64_t seen = ws_expected_load(word), next;
   do
     next = (uint32_t)seen + 1 == barrier->parties ? (seen / ROUND + 1) * ROUND : seen + 1;
   while (!ws_cas_acq_rel(word, &seen, next)); // [edge SYNC acq_rel]

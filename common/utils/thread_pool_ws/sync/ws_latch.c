@@ -14,7 +14,7 @@
 
 void ws_latch_init(ws_latch_t *latch, uint32_t count)
 {
-  ws_store_relaxed(ws_sync_word(&latch->word), count); // relaxed: the caller has the latch to itself
+  ws_init_store(ws_sync_word(&latch->word), count);
 }
 
 void ws_latch_count_down(ws_latch_t *latch, uint32_t count)
@@ -59,7 +59,7 @@ typedef struct {
 void ws_gate_open(ws_gate_t *gate)
 {
   ws_au32_t *word = ws_sync_word(&gate->word);
-  uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
+  uint32_t seen = ws_expected_load(word);
   while (!ws_cas_acq_rel(word, &seen, seen & OPEN ? seen : (seen | OPEN) + OPENING)) // [edge SYNC acq_rel]
     ;
   if (!(seen & OPEN))

@@ -24,7 +24,7 @@ bool ws_mutex_trylock(ws_mutex_t *mutex)
 static bool is_locked(void *mutex_arg)
 {
   ws_au32_t *word = ws_sync_word(&((ws_mutex_t *)mutex_arg)->word);
-  uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
+  uint32_t seen = ws_expected_load(word);
   for (;;) {
     const uint32_t next = seen & LOCKED ? seen | WAITED : seen | LOCKED;
     if (ws_cas_acq_rel(word, &seen, next)) // [edge SYNC acq_rel]
@@ -68,7 +68,7 @@ void ws_mutex_unlock(ws_mutex_t *mutex)
 bool ws_mutex_grant(ws_mutex_t *mutex, uint32_t count)
 {
   ws_au32_t *word = ws_sync_word(&mutex->word);
-  uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
+  uint32_t seen = ws_expected_load(word);
   for (;;) {
     const uint32_t waited = seen & LOCKED || count > 1 ? WAITED : 0;
     if (ws_cas_acq_rel(word, &seen, seen | LOCKED | waited)) // [edge SYNC acq_rel]

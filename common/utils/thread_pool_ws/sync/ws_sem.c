@@ -20,13 +20,13 @@
 void ws_sem_init(ws_sem_t *sem, uint32_t units)
 {
   REQUIRE_ROOM("ws_sem_init", units, 0u);
-  ws_store_relaxed(ws_sync_word(&sem->word), units * UNIT); // relaxed: the caller has the semaphore to itself
+  ws_init_store(ws_sync_word(&sem->word), units * UNIT);
 }
 
 bool ws_sem_trywait(ws_sem_t *sem)
 {
   ws_au32_t *word = ws_sync_word(&sem->word);
-  uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
+  uint32_t seen = ws_expected_load(word);
   while (seen >= UNIT)
     if (ws_cas_acq_rel(word, &seen, seen - UNIT)) // [edge SYNC acq_rel]
       return true;
@@ -37,7 +37,7 @@ bool ws_sem_trywait(ws_sem_t *sem)
 static bool is_empty(void *sem_arg)
 {
   ws_au32_t *word = ws_sync_word(&((ws_sem_t *)sem_arg)->word);
-  uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
+  uint32_t seen = ws_expected_load(word);
   for (;;)
     if (ws_cas_acq_rel(word, &seen, seen >= UNIT ? seen - UNIT : seen | WAITED)) // [edge SYNC acq_rel]
       return seen < UNIT;
@@ -63,7 +63,7 @@ typedef struct {
 
 static void count(ws_au32_t *word, uint32_t units, bool waited)
 {
-  uint32_t seen = ws_load_relaxed(word), next; // relaxed: the CAS decides
+  uint32_t seen = ws_expected_load(word), next;
   do {
     REQUIRE_ROOM("ws_sem_post", units, seen / UNIT);
     next = (seen & ~WAITED) + units * UNIT + (waited ? WAITED : 0);
@@ -80,7 +80,7 @@ static void give(void *post_arg, uint32_t woken, bool more)
 void ws_sem_post(ws_sem_t *sem, uint32_t units)
 {
   ws_au32_t *word = ws_sync_word(&sem->word);
-  uint32_t seen = ws_load_relaxed(word); // relaxed: the CAS decides
+  uint32_t seen = ws_expected_load(word);
   REQUIRE_ROOM("ws_sem_post", units, seen / UNIT);
   while (!(seen & WAITED)) {
     REQUIRE_ROOM("ws_sem_post", units, seen / UNIT);

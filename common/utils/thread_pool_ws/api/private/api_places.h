@@ -44,7 +44,7 @@ uint64_t api_places_sum(api_places_t *places);
 /// @brief Take a place. @return false: all places were taken at a moment during the call
 static inline bool api_places_take(api_places_t *places)
 {
-  uint64_t taken = ws_load_relaxed(&places->taken); // relaxed: the CAS decides; an old value is too small
+  uint64_t taken = ws_expected_load(&places->taken); // an old value is too small
   // [edge PLACE acquire] what the threads did before they gave those places back
   while (WS_LIKELY((int64_t)(taken - ws_load_acquire(&places->given_seen)) < (int64_t)places->capacity)
          || (int64_t)(taken - api_places_sum(places)) < (int64_t)places->capacity)

@@ -37,8 +37,8 @@ static void *canary(void *count_arg)
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
   ws_os_pin(0, nth_cpu((uint32_t)(count - sung)));
-  while (!ws_load_relaxed(&over)) // relaxed: soon is enough
-    ws_add_relaxed(count, 1); // relaxed: a counter
+  while (!ws_hint_load(&over))
+    ws_stat_add(count, 1);
   return NULL;
 }
 
@@ -110,7 +110,7 @@ static void a_normal_thread_goes_on(void)
     for (uint32_t i = 0; i < canaries; i++)
       test_spawn(&threads, canary, &sung[i]);
     CU_ASSERT_TRUE(canaries_live(pool));
-    ws_store_relaxed(&over, 1); // relaxed: soon is enough
+    ws_hint_store(&over, 1);
     test_join(&threads);
     test_destroy(pool);
   }

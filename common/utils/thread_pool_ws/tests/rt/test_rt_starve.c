@@ -24,7 +24,7 @@ static void *take_cpu(void *hog_arg)
   const bool pinned = ws_os_pin(0, hog->cpu) == 0;
   const bool taken = pinned && pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) == 0;
   ws_store_release(&hog->state, taken ? 1 : 2);
-  while (taken && !ws_load_relaxed(&hog->over)) // relaxed: soon is enough
+  while (taken && !ws_hint_load(&hog->over))
     ;
   return NULL;
 }
@@ -80,7 +80,7 @@ static void bursts_do_not_wait_for_a_worker_without_a_cpu(void)
       test_sleep_ms(1);
     }
   CU_ASSERT_TRUE(!pool || ws_load_acquire(&hog.state) == 2 || test_stats(pool).starved_searches > 0);
-  ws_store_relaxed(&hog.over, 1); // relaxed: as above
+  ws_hint_store(&hog.over, 1);
   test_join(&threads);
   if (pool)
     test_destroy(pool);

@@ -28,13 +28,13 @@ bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu);
 
 uint64_t __wrap_ws_os_now_ns(void)
 {
-  const uint64_t at_ns = ws_load_relaxed(&stands_at_ns); // relaxed: a time
+  const uint64_t at_ns = ws_hint_load(&stands_at_ns);
   return at_ns ? at_ns : __real_ws_os_now_ns();
 }
 
 void __wrap_ws_relax(void)
 {
-  ws_add_relaxed(&turns, 1); // relaxed: a counter
+  ws_stat_add(&turns, 1);
   __real_ws_relax();
 }
 
