@@ -60,7 +60,7 @@ static job_t job_of(const ws_task_t *task)
   return (job_t){.func = (void (*)(void *))((tag & ~((uintptr_t)1 << 63)) >> 2), .arg = task->arg};
 }
 
-static void enter(place_t *place, tpool *pool)
+static void enter_place(place_t *place, tpool *pool)
 {
   *place = (place_t){.pool = pool, .outer = here};
   pthread_mutex_lock(&pool->places_lock);
@@ -71,7 +71,7 @@ static void enter(place_t *place, tpool *pool)
 }
 
 /// Also a cleanup handler: a job may end its thread.
-static void leave(void *place_arg)
+static void leave_place(void *place_arg)
 {
   place_t *place = place_arg;
   tpool *pool = place->pool;
@@ -108,8 +108,8 @@ static void run_elsewhere(tpool *pool, job_t job)
     return;
   }
   place_t place;
-  enter(&place, pool);
-  pthread_cleanup_push(leave, &place);
+  enter_place(&place, pool);
+  pthread_cleanup_push(leave_place, &place);
   run_at(&place, job);
   pthread_cleanup_pop(1);
 }
@@ -154,7 +154,7 @@ static void observe(void *pool_arg, const ws_observation_t *observation)
 {
   tpool *pool = pool_arg;
   if (observation->what == WS_OBSERVED_START)
-    enter(&pool->worker[observation->worker], pool);
+    enter_place(&pool->worker[observation->worker], pool);
   else if (observation->what == WS_OBSERVED_PARK) // a job that has tried to end the thread has not reset it
     ws_stat_store(&pool->worker[observation->worker].works, 0);
 }
@@ -246,7 +246,7 @@ static void leave_blocked(void *place_arg)
 {
   place_t *place = place_arg;
   tpool *pool = place->pool;
-  leave(place);
+  leave_place(place);
   tpool_room_leave(&pool->room); // the last access: the pool may be gone after it
 }
 
@@ -256,7 +256,7 @@ static int add_blocked(tpool *pool, job_t job)
 {
   int error;
   place_t place;
-  enter(&place, pool);
+  enter_place(&place, pool);
   pthread_cleanup_push(leave_blocked, &place);
   error = tpool_room_wait(&pool->room) ? push(pool, job) : -ECANCELED;
   pthread_cleanup_pop(1);
@@ -299,8 +299,8 @@ int tpool_wait(tpool *pool)
     return -EDEADLK;
   int error;
   place_t place;
-  enter(&place, pool);
-  pthread_cleanup_push(leave, &place);
+  enter_place(&place, pool);
+  pthread_cleanup_push(leave_place, &place);
   error = ws_pool_wait(pool->core);
   pthread_cleanup_pop(1);
   return error;
@@ -357,8 +357,8 @@ int tpool_destroy(tpool *pool)
   tpool_room_close(&pool->room);
   tpool_room_await_left(&pool->room); // they add their jobs, and are in the push until then
   place_t place;
-  enter(&place, pool);
-  pthread_cleanup_push(leave, &place);
+  enter_place(&place, pool);
+  pthread_cleanup_push(leave_place, &place);
   ws_pool_stop(pool->core, WS_STOP_DRAIN); // -EALREADY after tpool_shutdown_now()
   pthread_cleanup_pop(1);
   free_all(pool);

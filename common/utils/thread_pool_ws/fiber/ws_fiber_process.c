@@ -30,7 +30,7 @@ static void init_lock(pthread_mutex_t *lock)
   pthread_mutexattr_destroy(&attributes);
 }
 
-static void leave(void *unused)
+static void release_thread(void *unused)
 {
   (void)unused;
   ws_fiber_thread_t *thread = ws_fiber_thread();
@@ -75,7 +75,8 @@ static void begin(void)
   init_lock(&process->stack_lock);
   process->guards_max = guards_max();
   process->class_least = class_least();
-  process->has_key = pthread_key_create(&process->key, leave) == 0; // else a thread's stacks stay with it
+  // Without a key the stacks of a thread that ends stay with it.
+  process->has_key = pthread_key_create(&process->key, release_thread) == 0;
 }
 
 void ws_fiber_process_begin(void)

@@ -46,7 +46,7 @@ static inline void check_stack(const ws_fiber_t *fiber)
 }
 
 /// Run the fiber until it leaves its stack. Its errno and its exceptions take the place of the thread's.
-static inline void enter(ws_rider_t *rider)
+static inline void run_on_its_stack(ws_rider_t *rider)
 {
   ws_fiber_t *fiber = rider->fiber;
   if (WS_UNLIKELY(!fiber->context))
@@ -140,7 +140,7 @@ void ws_fiber_run(void *fiber_arg)
   thread->rider = &rider;
   *rider.current = &fiber->own; // the core takes it back after this task
   do
-    enter(&rider);
+    run_on_its_stack(&rider);
   while (carry_out(&rider));
   thread->rider = rider.outer;
   if (rider.exceptions)

@@ -63,7 +63,7 @@ bool ws_lot_enter(ws_waiter_t *waiter)
   return waits;
 }
 
-void ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg)
+void ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg)
 {
   ws_fiber_process_begin();
   ws_bucket_t *bucket = bucket_of(address);
@@ -79,8 +79,8 @@ void ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void
     waiter = next;
   }
   *last = NULL;
-  if (settle)
-    settle(arg, woken, waiter != NULL);
+  if (on_woken)
+    on_woken(arg, woken, waiter != NULL);
   pthread_mutex_unlock(&bucket->lock);
   ws_resume(removed);
 }

@@ -20,11 +20,11 @@ bool ws_lot_enter(ws_waiter_t *waiter);
 
 /// Called under the lock of the bucket, once. @param woken  records that are removed. @param more  others
 /// are left
-typedef void (*ws_settle_t)(void *arg, uint32_t woken, bool more);
+typedef void (*ws_woken_t)(void *arg, uint32_t woken, bool more);
 
 /// @brief Wake the @p count oldest waits for @p address.
-/// @param settle  NULL = none
-void ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg);
+/// @param on_woken  NULL = none
+void ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg);
 
 /// Called under the locks of both buckets. @param to  the address to which waits move. @param count  waits
 /// that will move or wake. @param arg  of the first of them. @return whether that one wakes

@@ -36,13 +36,13 @@ int ws_os_allow(const ws_cpuset_t *cpus)
 
 /// The masks are used by the thread itself and by the one that releases it early. Both only try: neither
 /// waits.
-static bool enter(ws_confine_t *confine)
+static bool try_lock(ws_confine_t *confine)
 {
-  uint32_t nobody = 0;
-  return ws_cas_acq_rel(&confine->busy, &nobody, 1); // [edge CONFINE acquire] the masks
+  uint32_t unlocked = 0;
+  return ws_cas_acq_rel(&confine->busy, &unlocked, 1); // [edge CONFINE acquire] the masks
 }
 
-static void leave(ws_confine_t *confine)
+static void unlock(ws_confine_t *confine)
 {
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
 }
@@ -65,7 +65,7 @@ static bool plan(ws_confine_t *confine, uint32_t cpu)
 
 int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
 {
-  if (confine->bytes == 0 || confine->bytes > WS_CONFINE_BYTES || !enter(confine))
+  if (confine->bytes == 0 || confine->bytes > WS_CONFINE_BYTES || !try_lock(confine))
     return -EAGAIN;
   int result = 0;
   if (!plan(confine, cpu))
@@ -73,7 +73,7 @@ int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
   else if (!set(0, confine->narrow, confine->bytes))
     result = -errno;
   confine->on = result == 0;
-  leave(confine);
+  unlock(confine);
   return result;
 }
 
@@ -103,10 +103,10 @@ static void widen(ws_confine_t *confine, int32_t tid)
 
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
 {
-  if (confine->bytes == 0 || !enter(confine))
+  if (confine->bytes == 0 || !try_lock(confine))
     return;
   if (confine->on)
     widen(confine, tid);
   confine->on = false;
-  leave(confine);
+  unlock(confine);
 }

@@ -18,7 +18,7 @@
 #define CALIBRATE_NS 12000u ///< of three tries the shortest counts: an interruption makes a try longer
 #define TRIES 3u
 #define LOOKS_MAX 4096u ///< at a clock that stands
-#define TURNS_MEASURED 9u
+#define WAITS_MEASURED 9u
 #define PAUSES_MEASURED 64u
 #define PAUSES_MAX 1000u
 #define PAUSES_UNKNOWN 4u
@@ -28,7 +28,7 @@
 
 static struct {
   /// S the kind in the upper half, in the lower half how many pauses or ticks
-  ws_au64_t turn;
+  ws_au64_t wait;
   pthread_once_t once;
   char name[16]; ///< I
   /// Watched by MWAITX and never written, so that the wait ends by its timer.
@@ -140,7 +140,7 @@ bool ws_relax_accepts(uint64_t ns)
   return ns >= LOW_POWER_NS / 3 && ns <= 4 * LOW_POWER_NS;
 }
 
-static void turn_once(uint32_t kind, uint32_t amount)
+static void wait_once(uint32_t kind, uint32_t amount)
 {
   if (kind != WS_RELAX_PAUSE) {
     wait_low_power(kind, amount);
@@ -154,8 +154,8 @@ static void turn_once(uint32_t kind, uint32_t amount)
 
 void ws_relax(void)
 {
-  const uint64_t turn = ws_load_relaxed(&relax.turn); // relaxed: one word, each value of it is valid
-  turn_once((uint32_t)(turn >> 32), (uint32_t)turn);
+  const uint64_t wait = ws_load_relaxed(&relax.wait); // relaxed: one word, each value of it is valid
+  wait_once((uint32_t)(wait >> 32), (uint32_t)wait);
 }
 
 /// @return pauses that fill an iteration
@@ -164,7 +164,7 @@ static uint32_t measure_pauses(void)
   uint64_t least_ns = UINT64_MAX;
   for (uint32_t try = 0; try < TRIES; try++) {
     const uint64_t start_ns = ws_os_now_ns();
-    turn_once(WS_RELAX_PAUSE, PAUSES_MEASURED);
+    wait_once(WS_RELAX_PAUSE, PAUSES_MEASURED);
     const uint64_t ns = ws_os_now_ns() - start_ns;
     least_ns = ns < least_ns ? ns : least_ns;
   }
@@ -191,19 +191,19 @@ static uint32_t measure_ticks(void)
 
 /// @return the median of several iterations: the first may end at once by an old event, one may be
 ///         interrupted
-static uint64_t measure_turn_ns(uint32_t kind, uint32_t amount)
+static uint64_t measure_wait_ns(uint32_t kind, uint32_t amount)
 {
-  uint64_t sorted_ns[TURNS_MEASURED];
-  for (uint32_t turn = 0; turn < TURNS_MEASURED; turn++) {
+  uint64_t sorted_ns[WAITS_MEASURED];
+  for (uint32_t i = 0; i < WAITS_MEASURED; i++) {
     const uint64_t start_ns = ws_os_now_ns();
-    turn_once(kind, amount);
+    wait_once(kind, amount);
     const uint64_t ns = ws_os_now_ns() - start_ns;
-    uint32_t place = turn;
+    uint32_t place = i;
     for (; place > 0 && sorted_ns[place - 1] > ns; place--)
       sorted_ns[place] = sorted_ns[place - 1];
     sorted_ns[place] = ns;
   }
-  return sorted_ns[TURNS_MEASURED / 2];
+  return sorted_ns[WAITS_MEASURED / 2];
 }
 
 static void measure(void)
@@ -214,14 +214,14 @@ static void measure(void)
   read_machine(&machine);
   uint32_t kind = ws_relax_choose(&machine);
   uint32_t amount = kind == WS_RELAX_PAUSE ? 0 : measure_ticks();
-  if (amount == 0 || !ws_relax_accepts(measure_turn_ns(kind, amount))) {
+  if (amount == 0 || !ws_relax_accepts(measure_wait_ns(kind, amount))) {
     kind = WS_RELAX_PAUSE;
     amount = measure_pauses();
     snprintf(relax.name, sizeof(relax.name), PAUSE_NAME " x%u", amount);
   } else {
     snprintf(relax.name, sizeof(relax.name), "%s", low_power[kind]);
   }
-  ws_store_relaxed(&relax.turn, (uint64_t)kind << 32 | amount); // relaxed: as its load
+  ws_store_relaxed(&relax.wait, (uint64_t)kind << 32 | amount); // relaxed: as its load
 }
 
 void ws_relax_init(void)

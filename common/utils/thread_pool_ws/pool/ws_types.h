@@ -74,7 +74,7 @@ struct ws_worker_s {
   int pin_error, class_error; ///< I the system's error, 0 = done
   uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet
   uint64_t slack_ns; ///< I timer slack that its thread had before
-  uint64_t dry_ns; ///< P when it last ran out of work
+  uint64_t out_of_work_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
   uint64_t move_pause_ns; ///< P least time from then to the next try
   bool discounted; ///< P it is off the process's count of awake workers already, and parks next

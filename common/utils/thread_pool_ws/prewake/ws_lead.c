@@ -12,15 +12,15 @@
 ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
 {
   const double present = how->occupancy, absent = 1 - present;
-  const double in_vain = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
+  const double absences = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
   ws_lead_choice_t choice = {.lead_ns = lead_ns};
   // A worker that gives up is as late as without a timer wake, and has to be woken once more.
   const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
-  choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, in_vain, miss_ns);
+  choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, absences, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
   // A burst that is later than all remembered ones is more likely than one that does not come at all. So it
   // is worth waiting for it as long as a wake costs.
-  if (in_vain * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
+  if (absences * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
     choice.wait_ns = miss_ns;
   // If the timer fires later than a push would have woken the worker, the timer neither helps nor hurts: what
   // delayed the timer by milliseconds would have delayed the push's wake, too.

@@ -13,14 +13,14 @@
 /// Pauses that a fall waits for another thread that changes the level.
 #define TRIES 256u
 
-static bool enter(ws_prewake_pool_t *its)
+static bool try_lock(ws_prewake_pool_t *its)
 {
-  uint32_t nobody = 0;
+  uint32_t unlocked = 0;
   return ws_expected_load(&its->level_lock) == 0
-         && ws_cas_acq_rel(&its->level_lock, &nobody, 1); // [edge LEVEL acquire] what the last holder set
+         && ws_cas_acq_rel(&its->level_lock, &unlocked, 1); // [edge LEVEL acquire] what the last holder set
 }
 
-static void leave(ws_prewake_pool_t *its)
+static void unlock(ws_prewake_pool_t *its)
 {
   ws_store_release(&its->level_lock, 0); // [edge LEVEL release] the times
 }
@@ -33,7 +33,7 @@ static void set_level(ws_prewake_pool_t *its, uint32_t level)
 
 void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns)
 {
-  for (uint32_t tries = 0; !enter(its); tries++) {
+  for (uint32_t tries = 0; !try_lock(its); tries++) {
     if (tries == TRIES)
       return; // the next interruption lowers the level
     ws_pause();
@@ -45,12 +45,12 @@ void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns)
   if (its->span_ns < most_ns)
     its->span_ns = longer_ns < span_ns ? span_ns : longer_ns < most_ns ? longer_ns : most_ns;
   ws_hint_store(&its->clean_ns, now_ns + its->span_ns);
-  leave(its);
+  unlock(its);
 }
 
 void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns)
 {
-  if (now_ns < ws_hint_load(&its->clean_ns) || !enter(its))
+  if (now_ns < ws_hint_load(&its->clean_ns) || !try_lock(its))
     return;
   const uint32_t level = ws_hint_load(&its->level);
   if (level < WS_LEVEL_TOP) {
@@ -60,7 +60,7 @@ void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns)
   } else {
     its->span_ns = 0;
   }
-  leave(its);
+  unlock(its);
 }
 
 void ws_level_spun(ws_worker_t *worker, bool preempted)

@@ -45,9 +45,9 @@ static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
 {
   const uint64_t bound_ns = pool->settings.spin_ns_max;
   const ws_prewake_pool_t *its = pool->prewake;
-  const uint64_t dry_ns = ws_hint_load(&its->dry_ns);
+  const uint64_t out_of_work_ns = ws_hint_load(&its->out_of_work_ns);
   const uint64_t arrival_ns = ws_hint_load(&its->arrival_ns);
-  const uint64_t last_ns = dry_ns > arrival_ns ? dry_ns : arrival_ns;
+  const uint64_t last_ns = out_of_work_ns > arrival_ns ? out_of_work_ns : arrival_ns;
   return at_ns >= last_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
 }
 
@@ -123,22 +123,22 @@ static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
   return now_ns + (uint64_t)wait_ns;
 }
 
-uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns)
+uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_prewake_worker_t *its = worker->prewake;
   const uint64_t arrival_ns = ws_hint_load(&pool->prewake->arrival_ns);
   its->found = true;
   // Without a new arrival the same burst goes on: with tiny tasks a worker runs out of work again and again.
-  if (arrival_ns != its->heard_ns) {
+  if (arrival_ns != its->learnt_ns) {
     ws_outlook_t outlook;
-    ws_rhythm_hear(pool, now_ns);
+    ws_rhythm_update(pool, now_ns);
     if (ws_rhythm_read(pool->prewake, false, &outlook)) {
       learn(worker, &outlook);
-      its->heard_ns = outlook.seen_ns;
+      its->learnt_ns = outlook.seen_ns;
     }
   }
-  ws_hint_store(&pool->prewake->dry_ns, now_ns); // after earlier arrivals were learnt
+  ws_hint_store(&pool->prewake->out_of_work_ns, now_ns); // after earlier arrivals were learnt
   return look_until(worker, now_ns);
 }
 
@@ -192,7 +192,7 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   ws_prewake_worker_t *its = worker->prewake;
   ws_outlook_t outlook = {0};
   if (pool->cpus > 1) {
-    ws_rhythm_hear(pool, worker->slept_ns);
+    ws_rhythm_update(pool, worker->slept_ns);
     if (ws_rhythm_read(pool->prewake, true, &outlook))
       learn(worker, &outlook);
   }

@@ -3,10 +3,10 @@
 /// Pre-wake: workers that are awake before the burst comes. A plug-in: the other rooms call the events below
 /// and use nothing else of it. ws_prewake_null.c links in its place. docs/prewake.md explains the method.
 ///
-///   a push after a pause     ws_prewake_arrived   notes when the burst came
-///   a worker out of work     ws_prewake_dry       teaches the predictor, learns how late the worker was
-///   a worker that parks      ws_prewake_plan      returns the time of its timer wake
-///   a worker that is awake   ws_prewake_woken     learns how long that took
+///   a push after a pause     ws_prewake_arrived       notes when the burst came
+///   a worker out of work     ws_prewake_out_of_work   teaches the predictor, learns how late the worker was
+///   a worker that parks      ws_prewake_plan          returns the time of its timer wake
+///   a worker that is awake   ws_prewake_woken         learns how long that took
 ///
 /// No wake depends on pre-wake: a push wakes a worker where none is awake, whatever was predicted.
 #ifndef WS_PREWAKE_H
@@ -33,7 +33,7 @@ void ws_prewake_quiet(struct ws_pool_s *pool);
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns);
 
 /// @brief The worker has run out of work. @return until when it should spin
-uint64_t ws_prewake_dry(ws_worker_t *worker, uint64_t now_ns);
+uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns);
 
 /// @brief The worker has spun, and was or was not interrupted by a thread that needed the CPU.
 void ws_prewake_spun(ws_worker_t *worker, bool preempted);

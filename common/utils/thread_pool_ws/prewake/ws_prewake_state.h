@@ -28,7 +28,7 @@ struct ws_prewake_worker_s {
   uint32_t rises; ///< P timer wakes planned
   double stall; ///< P share of the spins lately that were interrupted
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
-  uint64_t heard_ns; ///< P arrival_ns that it has passed to the predictor
+  uint64_t learnt_ns; ///< P arrival_ns that it has passed to the predictor
   uint32_t follow; ///< P times that it has run out of work since the last pause
   ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
   ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
@@ -61,8 +61,8 @@ struct ws_prewake_pool_s {
   ws_rhythm_t rhythm;
   ws_au32_t outlook_sequence; ///< O the holder of rhythm_lock; odd = outlook is being written
   ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
-  ws_au64_t heard_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
-  ws_au64_t dry_ns; ///< S when a worker last ran out of work
+  ws_au64_t learnt_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
+  ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
   ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer

@@ -16,16 +16,16 @@ enum { EXPECTED, PHASE_PERIOD, OCCUPANCY, TAKERS, COUNT, SORTED };
 #define PHASE_WORDS (SORTED + WS_WINDOW_SAMPLES / 2)
 _Static_assert(HEAD + WS_PHASES_MAX * PHASE_WORDS <= WS_OUTLOOK_WORDS, "the outlook fits");
 
-/// Take and leave the pattern, to change what is learnt. @return false = another thread has it
-static bool enter(ws_prewake_pool_t *its)
+/// The lock of the pattern, for a thread that changes what is learnt. @return false = another thread has it
+static bool try_lock(ws_prewake_pool_t *its)
 {
-  uint32_t nobody = 0;
+  uint32_t unlocked = 0;
   return ws_expected_load(&its->rhythm_lock) == 0
          // [edge RHYTHM acquire] what the last holder learnt
-         && ws_cas_acq_rel(&its->rhythm_lock, &nobody, 1);
+         && ws_cas_acq_rel(&its->rhythm_lock, &unlocked, 1);
 }
 
-static void leave(ws_prewake_pool_t *its)
+static void unlock(ws_prewake_pool_t *its)
 {
   ws_store_release(&its->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
 }
@@ -150,7 +150,7 @@ uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t no
 }
 
 /// Pass the last burst to the predictor.
-static void hear(ws_prewake_pool_t *its, uint64_t at_ns)
+static void learn_arrival(ws_prewake_pool_t *its, uint64_t at_ns)
 {
   ws_rhythm_t *rhythm = &its->rhythm;
   rhythm->seen_ns = at_ns;
@@ -176,24 +176,24 @@ static void learn(ws_prewake_pool_t *its, uint32_t permille, uint64_t at_ns, uin
   ws_rhythm_t *rhythm = &its->rhythm;
   const bool is_new = at_ns > rhythm->seen_ns;
   if (is_new)
-    hear(its, at_ns);
+    learn_arrival(its, at_ns);
   const uint32_t missed = ws_predict_expire(&rhythm->model, now_ns);
   ws_count(&its->absent_bursts, missed);
   if (is_new || missed > 0)
     publish(its, permille, now_ns);
-  ws_hint_store(&its->heard_ns, rhythm->seen_ns);
+  ws_hint_store(&its->learnt_ns, rhythm->seen_ns);
   ws_hint_store(&its->absent_ns, ws_predict_due_ns(&rhythm->model));
   ws_level_rise(its, now_ns);
 }
 
-void ws_rhythm_hear(struct ws_pool_s *pool, uint64_t now_ns)
+void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
 {
   ws_prewake_pool_t *its = pool->prewake;
   const uint64_t at_ns = ws_hint_load(&its->arrival_ns);
-  const bool arrived = at_ns > ws_load_relaxed(&its->heard_ns); // relaxed: looked at again under the lock
+  const bool arrived = at_ns > ws_load_relaxed(&its->learnt_ns); // relaxed: looked at again under the lock
   const bool absent = now_ns > ws_load_relaxed(&its->absent_ns); // relaxed: as arrived
-  if ((!arrived && !absent) || !enter(its))
+  if ((!arrived && !absent) || !try_lock(its))
     return;
   learn(its, ws_lead_permille(pool->settings.spin_price), at_ns, now_ns);
-  leave(its);
+  unlock(its);
 }

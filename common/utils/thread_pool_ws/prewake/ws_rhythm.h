@@ -34,7 +34,7 @@ typedef struct {
 
 /// @brief Learn from an arrival that was not learnt from yet, and from phases that should have come by
 /// @p now_ns. After a time without trouble, raise the level. If another thread does this, return at once.
-void ws_rhythm_hear(struct ws_pool_s *pool, uint64_t now_ns);
+void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too
 /// @return false = it is being written, or nothing is known

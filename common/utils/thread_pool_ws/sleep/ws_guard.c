@@ -167,7 +167,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
     ws_hint_store(&pool->lifted, 0);
 }
 
-static void lie_down(struct ws_pool_s *pool)
+static void become_dormant(struct ws_pool_s *pool)
 {
   uint32_t standing = WS_GUARD_STANDING;
   ws_hint_store(&pool->lifted, 0); // no other thread would reset it
@@ -204,7 +204,7 @@ static void *guard_thread(void *pool_arg)
     }
     look(pool, &memory);
     if (memory.quiet >= QUIET_LOOKS)
-      lie_down(pool);
+      become_dormant(pool);
   }
 }
 

@@ -18,7 +18,7 @@ static bool needs_rest(const ws_worker_t *worker, uint64_t now_ns)
   return worker->realtime && now_ns - worker->rose_ns >= AWAKE_NS_MAX;
 }
 
-bool ws_hot_gives_way(const ws_worker_t *worker, uint64_t now_ns)
+bool ws_hot_must_stop(const ws_worker_t *worker, uint64_t now_ns)
 {
   return ws_is_hot(worker->pool)
          && (needs_rest(worker, now_ns) || ws_producer_on_cpu(worker->pool, ws_os_cpu()));

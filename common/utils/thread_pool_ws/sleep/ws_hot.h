@@ -20,7 +20,7 @@ static inline bool ws_is_hot(const struct ws_pool_s *pool)
 }
 
 /// @return whether a worker that spins must park now, to free a CPU for another thread; false if not hot
-bool ws_hot_gives_way(const ws_worker_t *worker, uint64_t now_ns);
+bool ws_hot_must_stop(const ws_worker_t *worker, uint64_t now_ns);
 
 /// @brief The worker has set its bit in sleepers. @return when it tries again; 0 = not hot
 uint64_t ws_hot_retry_ns(const ws_worker_t *worker);

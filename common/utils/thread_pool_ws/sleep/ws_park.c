@@ -65,7 +65,7 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
 }
 
 /// Set the bit in sleepers, look once more, sleep.
-static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
+static end_t announce_and_sleep(ws_worker_t *worker, alarms_t *alarms)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
@@ -88,7 +88,7 @@ static end_t lie_down(ws_worker_t *worker, alarms_t *alarms)
 }
 
 /// The sleep was ended by the token, or by a timer.
-static void get_up(ws_worker_t *worker, end_t end)
+static void after_sleep(ws_worker_t *worker, end_t end)
 {
   static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_TIMER};
   ws_place_return(worker);
@@ -125,7 +125,7 @@ void ws_park(ws_worker_t *worker)
   alarms_t alarms = {.rise_ns = plan.rise_ns};
   ws_traced_park(worker);
   end_t end;
-  while ((end = lie_down(worker, &alarms)) == END_TRIM)
+  while ((end = announce_and_sleep(worker, &alarms)) == END_TRIM)
     ws_queues_trim(&pool->tasks, true); // awake, and not in sleepers: no push claims it meanwhile
-  get_up(worker, end);
+  after_sleep(worker, end);
 }

@@ -33,7 +33,7 @@ void ws_spin_found(ws_worker_t *worker)
 {
   worker->found_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_BUSY, worker->found_ns);
-  ws_prewake_found(worker, worker->found_ns, worker->found_ns - worker->dry_ns);
+  ws_prewake_found(worker, worker->found_ns, worker->found_ns - worker->out_of_work_ns);
 }
 
 static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
@@ -90,13 +90,13 @@ static bool shut_inbox(ws_worker_t *worker)
 }
 
 /// @return whether there is work; @p end_ns: the end of the last iteration
-static bool turns(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
+static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t preempted_ns = preempted_after_ns(worker);
   uint64_t now_ns = start_ns, spun_ns = 0;
   bool found = false, preempted = false, said_quiet = false;
-  while (!found && !preempted && is_wanted(worker, now_ns) && !ws_hot_gives_way(worker, now_ns)
+  while (!found && !preempted && is_wanted(worker, now_ns) && !ws_hot_must_stop(worker, now_ns)
          && !is_surplus(worker)) {
     if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
       ws_count(&worker->queue.count.capped, 1);
@@ -132,20 +132,20 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   struct ws_pool_s *pool = worker->pool;
   uint64_t now_ns = ws_os_now_ns();
   if (ran) {
-    worker->dry_ns = now_ns;
+    worker->out_of_work_ns = now_ns;
     ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
     note_shyness(worker, now_ns);
     ws_watch_tick(pool, now_ns);
-    worker->look_until_ns = ws_prewake_dry(worker, now_ns);
+    worker->look_until_ns = ws_prewake_out_of_work(worker, now_ns);
   }
-  if (!is_wanted(worker, now_ns) || ws_hot_gives_way(worker, now_ns))
+  if (!is_wanted(worker, now_ns) || ws_hot_must_stop(worker, now_ns))
     return false;
   if (ws_producer_on_cpu(pool, ws_os_cpu()) || is_surplus(worker)) // a spin here would keep the producer off
     return false;
   ws_search_begin(worker);
   const uint64_t start_ns = now_ns;
   const bool hot = ws_is_hot(pool);
-  const bool found = turns(worker, start_ns, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns);
+  const bool found = iterate(worker, start_ns, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns);
   if (!hot) // a hot spin is not charged
     ws_spin_pay(worker, now_ns - start_ns);
   ws_count(&worker->queue.count.spins, 1);

@@ -55,7 +55,7 @@ static int leave_with_blocked_jobs(const char *workers)
   return gate_await(&gate, 1) ? STATUS : 1;
 }
 
-static void count_for_ever(void *counter)
+static void count_without_end(void *counter)
 {
   for (;;) {
     ws_add_acq_rel((ws_au32_t *)counter, 1);
@@ -66,7 +66,7 @@ static void count_for_ever(void *counter)
 static int leave_with_running_jobs(const char *workers)
 {
   static ws_au32_t counter;
-  push_unawaited(contract_pool(atoi(workers)), count_for_ever, &counter, 4);
+  push_unawaited(contract_pool(atoi(workers)), count_without_end, &counter, 4);
   while (ws_load_acquire(&counter) < 10)
     contract_sleep_ms(1);
   return STATUS;

@@ -8,7 +8,7 @@ static __thread bool this_thread_pulls;
 typedef struct {
   notifiedFIFO_t fifo;
   tpool_t *pool;
-  ws_au32_t ended, strangers;
+  ws_au32_t ended, unrelated;
 } chain_t;
 
 static void consumer(void *chain_arg)
@@ -124,15 +124,15 @@ static void slot_jobs_on_two_workers(void)
     run_slots(2, 300);
 }
 
-static void stranger(void *chain_arg)
+static void unrelated(void *chain_arg)
 {
   chain_t *chain = *(chain_t **)chain_arg;
   if (this_thread_pulls)
-    ws_add_acq_rel(&chain->strangers, 1);
+    ws_add_acq_rel(&chain->unrelated, 1);
   ws_add_acq_rel(&chain->ended, 1);
 }
 
-static void pull_among_strangers(void *chain_arg)
+static void pull_among_unrelated_tasks(void *chain_arg)
 {
   chain_t *chain = *(chain_t **)chain_arg;
   notifiedFIFO_t response;
@@ -145,7 +145,7 @@ static void pull_among_strangers(void *chain_arg)
 }
 
 /// A worker pulls what its own sub-jobs return while other jobs queue: it runs none of those.
-static void worker_that_pulls_runs_no_strangers(void)
+static void worker_that_pulls_runs_no_unrelated_tasks(void)
 {
   tpool_t *pool = contract_pool(4);
   chain_t chain = {.pool = pool};
@@ -153,19 +153,19 @@ static void worker_that_pulls_runs_no_strangers(void)
   initNotifiedFIFO(&mine);
   initNotifiedFIFO(&others);
   for (uint32_t round = 0; round < 300; round++) {
-    push_for(pool, &mine, pull_among_strangers, &chain);
+    push_for(pool, &mine, pull_among_unrelated_tasks, &chain);
     for (uint32_t i = 0; i < 5; i++)
-      push_for(pool, &others, stranger, &chain);
+      push_for(pool, &others, unrelated, &chain);
     CU_ASSERT_EQUAL(pull_all(pool, &mine, 1), 1);
     CU_ASSERT_EQUAL(pull_all(pool, &others, 5), 5);
   }
-  CU_ASSERT_EQUAL(ws_load_acquire(&chain.strangers), 0);
+  CU_ASSERT_EQUAL(ws_load_acquire(&chain.unrelated), 0);
   CU_ASSERT_EQUAL(ws_load_acquire(&chain.ended), 300 * 9);
   contract_end(pool);
 }
 
 /// A thread outside the pool pulls while older jobs of another thread are queued: those must run elsewhere.
-static void thread_that_pulls_runs_no_strangers(void)
+static void thread_that_pulls_runs_no_unrelated_tasks(void)
 {
   tpool_t *pool = contract_pool(2);
   chain_t chain = {.pool = pool};
@@ -174,7 +174,7 @@ static void thread_that_pulls_runs_no_strangers(void)
   initNotifiedFIFO(&others);
   for (uint32_t round = 0; round < 300; round++) {
     for (uint32_t i = 0; i < 5; i++)
-      push_for(pool, &others, stranger, &chain);
+      push_for(pool, &others, unrelated, &chain);
     for (uint32_t i = 0; i < 3; i++)
       push_for(pool, &mine, leaf, &chain);
     this_thread_pulls = true;
@@ -182,7 +182,7 @@ static void thread_that_pulls_runs_no_strangers(void)
     this_thread_pulls = false; // what it pulls now, it may run
     CU_ASSERT_EQUAL(pull_all(pool, &others, 5), 5);
   }
-  CU_ASSERT_EQUAL(ws_load_acquire(&chain.strangers), 0);
+  CU_ASSERT_EQUAL(ws_load_acquire(&chain.unrelated), 0);
   CU_ASSERT_EQUAL(ws_load_acquire(&chain.ended), 300 * 8);
   contract_end(pool);
 }
@@ -261,8 +261,8 @@ const contract_case_t fifo_wait_cases[] = {
     CASE(jobs_wait_for_older_jobs),
     CASE(slot_jobs_with_workers_to_spare),
     CASE(slot_jobs_on_two_workers),
-    CASE(worker_that_pulls_runs_no_strangers),
-    CASE(thread_that_pulls_runs_no_strangers),
+    CASE(worker_that_pulls_runs_no_unrelated_tasks),
+    CASE(thread_that_pulls_runs_no_unrelated_tasks),
     CASE(try_pull_returns_at_once),
     CASE(pull_serves_as_a_plain_queue),
     CASE(results_are_pulled_by_another_thread),

@@ -162,7 +162,7 @@ static void what_jobs_wrote_is_visible_to_the_joiner(void)
 
 /// The unrelated task blocks until the wait has returned: a thread that ran it while waiting would never
 /// return.
-static void wait_returns_while_a_stranger_blocks(void)
+static void wait_returns_while_an_unrelated_task_blocks(void)
 {
   if (CONTRACT_TASKS && !contract_ours_only("the host's own may queue a task behind a job that blocks"))
     return;
@@ -194,6 +194,6 @@ const contract_case_t pools_cases[] = {
     CASE(several_threads_push),
     CASE(threads_that_push_come_and_go),
     CASE(what_jobs_wrote_is_visible_to_the_joiner),
-    CASE(wait_returns_while_a_stranger_blocks),
+    CASE(wait_returns_while_an_unrelated_task_blocks),
     CASES_END,
 };

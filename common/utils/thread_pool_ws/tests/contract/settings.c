@@ -151,7 +151,7 @@ static void entries_before_the_environment(void)
   unsetenv("TPOOL_WS_SPIN");
 }
 
-static void what_is_wrong_in_the_environment_is_said_once(void)
+static void an_error_in_the_environment_is_reported_once(void)
 {
   char text[CONTRACT_TEXT_SIZE] = "";
   if (!contract_ours_only("the host's own reads no such variable"))
@@ -236,7 +236,7 @@ const contract_case_t settings_cases[] = {
     CASE(the_priority_is_in_the_start_line),
     CASE(a_list_without_a_thread_is_warned_of),
     CASE(entries_before_the_environment),
-    CASE(what_is_wrong_in_the_environment_is_said_once),
+    CASE(an_error_in_the_environment_is_reported_once),
     CASE(pools_of_one_name_are_told_apart),
     CASE(lost_priority_is_said_once),
     CASE(lost_cores_are_said_once),

@@ -24,7 +24,7 @@ typedef struct {
   work_t work[3];
 } meeting_t;
 
-static void push_strangers(meeting_t *meeting)
+static void push_unrelated(meeting_t *meeting)
 {
   static gate_t gate;
   gate_init(&gate);
@@ -39,7 +39,7 @@ static void push_mine(meeting_t *meeting)
 }
 
 /// @param order  o, m: arm the others, mine; O, M: push for the others, for mine
-static void check_joiner_runs_no_strangers(const char *order)
+static void check_joiner_runs_no_unrelated_tasks(const char *order)
 {
   if (!contract_ours_only("the host's own may queue a task behind one that blocks"))
     return;
@@ -51,7 +51,7 @@ static void check_joiner_runs_no_strangers(const char *order)
       else if (*step == 'm')
         group_init(&meeting.mine, 3);
       else if (*step == 'O')
-        push_strangers(&meeting);
+        push_unrelated(&meeting);
       else
         push_mine(&meeting);
     }
@@ -62,34 +62,34 @@ static void check_joiner_runs_no_strangers(const char *order)
   contract_end(meeting.pool);
 }
 
-static void joiner_runs_no_strangers_of_an_older_group(void)
+static void joiner_runs_no_unrelated_tasks_of_an_older_group(void)
 {
-  check_joiner_runs_no_strangers("oOmM");
+  check_joiner_runs_no_unrelated_tasks("oOmM");
 }
 
-static void joiner_runs_no_strangers_of_a_younger_group(void)
+static void joiner_runs_no_unrelated_tasks_of_a_younger_group(void)
 {
-  check_joiner_runs_no_strangers("mMoO");
+  check_joiner_runs_no_unrelated_tasks("mMoO");
 }
 
-static void joiner_runs_no_strangers_armed_before_and_pushed_before(void)
+static void joiner_runs_no_unrelated_tasks_armed_before_and_pushed_before(void)
 {
-  check_joiner_runs_no_strangers("omOM");
+  check_joiner_runs_no_unrelated_tasks("omOM");
 }
 
-static void joiner_runs_no_strangers_armed_before_and_pushed_after(void)
+static void joiner_runs_no_unrelated_tasks_armed_before_and_pushed_after(void)
 {
-  check_joiner_runs_no_strangers("omMO");
+  check_joiner_runs_no_unrelated_tasks("omMO");
 }
 
-static void joiner_runs_no_strangers_armed_after_and_pushed_before(void)
+static void joiner_runs_no_unrelated_tasks_armed_after_and_pushed_before(void)
 {
-  check_joiner_runs_no_strangers("moOM");
+  check_joiner_runs_no_unrelated_tasks("moOM");
 }
 
-static void joiner_runs_no_strangers_armed_after_and_pushed_after(void)
+static void joiner_runs_no_unrelated_tasks_armed_after_and_pushed_after(void)
 {
-  check_joiner_runs_no_strangers("moMO");
+  check_joiner_runs_no_unrelated_tasks("moMO");
 }
 
 static void *join_here(void *group)
@@ -165,12 +165,12 @@ static void join_comes_after_the_end_of_the_pool(void)
 }
 
 const contract_case_t task_joiners_cases[] = {
-    CASE(joiner_runs_no_strangers_of_an_older_group),
-    CASE(joiner_runs_no_strangers_of_a_younger_group),
-    CASE(joiner_runs_no_strangers_armed_before_and_pushed_before),
-    CASE(joiner_runs_no_strangers_armed_before_and_pushed_after),
-    CASE(joiner_runs_no_strangers_armed_after_and_pushed_before),
-    CASE(joiner_runs_no_strangers_armed_after_and_pushed_after),
+    CASE(joiner_runs_no_unrelated_tasks_of_an_older_group),
+    CASE(joiner_runs_no_unrelated_tasks_of_a_younger_group),
+    CASE(joiner_runs_no_unrelated_tasks_armed_before_and_pushed_before),
+    CASE(joiner_runs_no_unrelated_tasks_armed_before_and_pushed_after),
+    CASE(joiner_runs_no_unrelated_tasks_armed_after_and_pushed_before),
+    CASE(joiner_runs_no_unrelated_tasks_armed_after_and_pushed_after),
     CASE(another_thread_joins),
     CASE(pool_ends_right_after_the_join),
     CASE(join_comes_after_the_end_of_the_pool),

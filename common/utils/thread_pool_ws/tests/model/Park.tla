@@ -199,13 +199,13 @@ Guard(g) ==
            /\ l' = [l EXCEPT ![g].pc = "more", ![g].left = Min(room, Queued)]
   \/ /\ At(g, "watch") /\ (~Visible \/ (s.searching > 0 /\ Stuck = {})) \* a searcher will look by itself
      /\ s' = [s EXCEPT !.lifted = @ /\ (Hidden > 0 \/ Fault("stays_lifted"))]
-     /\ Go(g, IF ~Visible THEN "lie_down" ELSE "rest")
+     /\ Go(g, IF ~Visible THEN "become_dormant" ELSE "rest")
   \/ /\ At(g, "more") /\ Keep
      /\ IF l[g].left > 0 THEN l' = [l EXCEPT ![g].pc = "claim", ![g].back = "more", ![g].left = @ - 1]
         ELSE Go(g, "rest")
-  \/ /\ At(g, "lie_down")
+  \/ /\ At(g, "become_dormant")
      /\ s' = [s EXCEPT !.guard = "dormant", !.lifted = @ /\ Fault("stays_lifted")]
-     /\ Go(g, IF Fault("lie_down_blind") THEN "rest" ELSE "last_look")
+     /\ Go(g, IF Fault("dormant_blind") THEN "rest" ELSE "last_look")
   \/ /\ At(g, "last_look") /\ Go(g, "rest")
      /\ s' = [s EXCEPT !.guard = IF Visible THEN "standing" ELSE @]
 

@@ -226,7 +226,7 @@ static void *many_sites(void *unused)
   return unused;
 }
 
-static void more_sites_than_can_be_kept_wake_nobody(void)
+static void more_sites_than_can_be_kept_wake_no_worker(void)
 {
   CU_ASSERT_EQUAL(in_a_thread(many_sites), 0);
 }
@@ -255,5 +255,5 @@ TEST_MAIN("tpool_lead", TEST_CASE(a_lead_that_is_kept_wakes), TEST_CASE(as_many_
           TEST_CASE(the_early_one_of_two_wakes), TEST_CASE(armings_in_short_order_count_as_one),
           TEST_CASE(an_idle_second_is_forgotten_at_once),
           TEST_CASE(a_site_that_changes_its_pool_is_learnt_anew),
-          TEST_CASE(more_sites_than_can_be_kept_wake_nobody), TEST_CASE(a_closed_pool_is_left_alone),
+          TEST_CASE(more_sites_than_can_be_kept_wake_no_worker), TEST_CASE(a_closed_pool_is_left_alone),
           TEST_CASE(who_switched_pre_wake_off_is_not_woken))

@@ -67,7 +67,7 @@ static double read_clock(void)
   return (double)(micro_now_ns() - from_ns) / REPEATS;
 }
 
-static double call_for_nobody(void)
+static double call_without_sleeper(void)
 {
   static uint32_t nobody;
   const uint64_t from_ns = micro_now_ns();
@@ -100,7 +100,7 @@ int micro_costs(uint32_t cpu)
     const char *name;
     double (*measure)(void);
   } costs[] = {{"load_ns", load},    {"add_ns", add},          {"fence_ns", fence},
-               {"pause_ns", relax},  {"clock_ns", read_clock}, {"syscall_ns", call_for_nobody},
+               {"pause_ns", relax},  {"clock_ns", read_clock}, {"syscall_ns", call_without_sleeper},
                {"create_ns", create}};
   micro_pin(cpu);
   micro_spin_until(micro_now_ns() + 50000000);

@@ -74,7 +74,7 @@ static void stall(sim_ps_t ps)
   sim_self->stalled = true;
   sim_stalled++;
   sim_self->now_ps += ps;
-  sim_give_way();
+  sim_yield();
   sim_self->stalled = false;
   sim_stalled--;
 }

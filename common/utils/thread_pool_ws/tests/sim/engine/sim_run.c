@@ -68,7 +68,7 @@ sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), vo
 }
 
 /// The running thread leaves, and comes back when its event is due.
-static void leave(void)
+static void switch_away(void)
 {
   sim_thread_t *self = sim_self;
   sim_switches++;
@@ -79,16 +79,16 @@ static void leave(void)
 /// The event with which it goes on is the one of the CPU that takes it, or has taken it already.
 void sim_await_cpu(void)
 {
-  leave();
+  switch_away();
 }
 
-void sim_give_way(void)
+void sim_yield(void)
 {
   sim_event_add((sim_event_t){.at_ps = sim_self->now_ps,
                               .kind = SIM_EVENT_RUN,
                               .subject = sim_self->index,
                               .generation = sim_self->generation});
-  leave();
+  switch_away();
 }
 
 static void leave_cpu(sim_state_t state)
@@ -113,7 +113,7 @@ bool sim_sleep(sim_ps_t until_ps)
                                 .kind = SIM_EVENT_TIMEOUT,
                                 .subject = self->index,
                                 .generation = self->generation});
-  leave();
+  switch_away();
   return !self->timed_out;
 }
 

@@ -100,7 +100,7 @@ static inline void sim_charge(sim_ps_t ps)
 }
 
 /// @brief Let all threads that are due before the running thread go first.
-void sim_give_way(void);
+void sim_yield(void);
 
 /// The running thread's generation when it began to run: a thread of another one has lost its CPU since, by
 /// what it did itself (it woke a thread that goes first, or left the CPUs it may use).
@@ -117,7 +117,7 @@ static inline void sim_step(sim_ps_t ps)
   if (sim_self->now_ps >= sim_detour_at_ps || sim_quota_left_ps <= 0)
     sim_disturb();
   if (sim_event_soonest_ps < sim_self->now_ps - sim_ahead_ps)
-    sim_give_way();
+    sim_yield();
 }
 
 /// @brief The running thread sleeps until it is woken, or until @p until_ps (0 = no limit). @return whether

@@ -21,7 +21,7 @@ static void begin(void)
   memset(&prewake, 0, sizeof(prewake));
   pool.prewake = &prewake;
   pool.settings.spin_ns_max = BOUND_NS;
-  ws_store_relaxed(&prewake.dry_ns, 1000);
+  ws_store_relaxed(&prewake.out_of_work_ns, 1000);
   ws_prewake_quiet(&pool);
   ws_prewake_arrived(&pool, FIRST_NS);
 }
@@ -61,7 +61,7 @@ static void a_burst_arrives_once(void)
 static void the_next_phase_is_of_the_same_burst(void)
 {
   begin();
-  ws_store_relaxed(&prewake.dry_ns, FIRST_NS + 3 * BOUND_NS);
+  ws_store_relaxed(&prewake.out_of_work_ns, FIRST_NS + 3 * BOUND_NS);
   arrives(FIRST_NS + 4 * BOUND_NS - 1);
   CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
   arrives(FIRST_NS + 4 * BOUND_NS);

@@ -165,7 +165,7 @@ static double least_cost(const trial_t *from)
 
 /// The whole decision: whether to set a timer, how early, how long to wait; also for bursts that do not all
 /// come.
-static void getting_up_is_worth_it(void)
+static void a_timer_wake_is_worth_it(void)
 {
   uint64_t random = series_seed();
   double ratios = 0, worst_loss = 0;
@@ -300,6 +300,6 @@ static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
 }
 
 TEST_MAIN("lead", TEST_CASE(few_samples_of_a_timer_are_filled_up_by_pushes),
-          TEST_CASE(the_lead_costs_little_more_than_the_best), TEST_CASE(getting_up_is_worth_it),
+          TEST_CASE(the_lead_costs_little_more_than_the_best), TEST_CASE(a_timer_wake_is_worth_it),
           TEST_CASE(the_gate), TEST_CASE(who_finds_nothing_stays_asleep), TEST_CASE(the_gate_has_inertia),
           TEST_CASE(no_more_cpu_than_allowed), TEST_CASE(a_lead_that_is_given))

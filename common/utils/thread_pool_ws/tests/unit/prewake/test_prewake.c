@@ -89,7 +89,7 @@ static void create(uint32_t workers, bool push_first)
   CU_ASSERT_TRUE(test_until_quiet(pool));
 }
 
-static void one_gets_up_looks_and_sleeps_again(void)
+static void one_wakes_looks_and_sleeps_again(void)
 {
   for (uint32_t push_first = 0; push_first < 2; push_first++) {
     create(2, push_first);
@@ -117,7 +117,7 @@ static void no_more_than_wanted_and_no_more_than_cpus(void)
 }
 
 /// Needs two CPUs: with one a worker may not spin.
-static void the_push_wakes_nobody(void)
+static void the_push_wakes_no_worker(void)
 {
   if (test_cpus() < 2) {
     printf("(skipped: one CPU) ");
@@ -254,8 +254,8 @@ static void from_hot_to_all_others(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("prewake", TEST_CASE(one_gets_up_looks_and_sleeps_again),
-          TEST_CASE(no_more_than_wanted_and_no_more_than_cpus), TEST_CASE(the_push_wakes_nobody),
+TEST_MAIN("prewake", TEST_CASE(one_wakes_looks_and_sleeps_again),
+          TEST_CASE(no_more_than_wanted_and_no_more_than_cpus), TEST_CASE(the_push_wakes_no_worker),
           TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(from_a_worker), TEST_CASE(at_a_time),
           TEST_CASE(phases), TEST_CASE(a_phase_that_is_never_ended), TEST_CASE(a_wrong_mode_changes_nothing),
           TEST_CASE(from_hot_to_all_others))

@@ -18,7 +18,7 @@ static void at_the_time_announced(void)
   CU_ASSERT_EQUAL(world.rises, 1);
 }
 
-static void off_does_not_get_up(void)
+static void off_sets_no_timer(void)
 {
   world_begin(WS_SPIN_OFF);
   series_t series = world_slots(5 * US);
@@ -27,7 +27,7 @@ static void off_does_not_get_up(void)
   CU_ASSERT_TRUE(late_ns >= 200 * world.waking_ns);
 }
 
-static void auto_gets_up_after_a_few_bursts(void)
+static void auto_wakes_after_a_few_bursts(void)
 {
   world_begin(WS_SPIN_AUTO);
   series_t series = world_slots(5 * US);
@@ -106,7 +106,7 @@ static void fixed_stops_when_bursts_do(void)
   CU_ASSERT_TRUE(rises > 0 && rises < 200);
 }
 
-static void fixed_gets_up_when_told(void)
+static void fixed_wakes_when_told(void)
 {
   static const uint64_t leads_ns[] = {0, 30 * US, 100 * US};
   for (uint32_t i = 0; i < TEST_COUNT(leads_ns); i++) {
@@ -155,8 +155,8 @@ static void hot_leaves_no_debt(void)
   CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
 }
 
-TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_does_not_get_up),
-          TEST_CASE(auto_gets_up_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
+TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_sets_no_timer),
+          TEST_CASE(auto_wakes_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
           TEST_CASE(no_more_bursts), TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
-          TEST_CASE(fixed_gets_up_when_told), TEST_CASE(fixed_stops_when_bursts_do),
+          TEST_CASE(fixed_wakes_when_told), TEST_CASE(fixed_stops_when_bursts_do),
           TEST_CASE(a_new_mode_holds_at_once), TEST_CASE(hot_leaves_no_debt))

@@ -258,7 +258,7 @@ static void real_time_class_with_privilege(void)
     CU_ASSERT_EQUAL(code, 0);
 }
 
-static int be_nobody(void *unused)
+static int become_user_nobody(void *unused)
 {
   (void)unused;
   const struct rlimit none = {0};
@@ -286,7 +286,7 @@ static int be_nobody(void *unused)
 
 static void real_time_class_without_privilege(void)
 {
-  const int code = test_in_child(be_nobody, NULL);
+  const int code = test_in_child(become_user_nobody, NULL);
   if (code == TEST_CHILD_SKIP)
     printf("(skipped: the privilege cannot be dropped) ");
   else

@@ -152,7 +152,7 @@ static void a_forked_child_is_as_the_creator(void)
 }
 
 /// A thread of class BATCH preempts no worker.
-static void the_guard_preempts_nobody(void)
+static void the_guard_preempts_no_thread(void)
 {
   ws_pool_t *pool = test_pool(2);
   CU_ASSERT_EQUAL(sched_getscheduler(thread_called("ws_guard")), SCHED_BATCH);
@@ -191,4 +191,4 @@ static void the_guard_may_run_beside_the_workers(void)
 
 TEST_MAIN("threads", TEST_CASE(signals_do_not_reach_the_pool), TEST_CASE(a_host_decides_on_signals_itself),
           TEST_CASE(a_forked_child_is_as_the_creator), TEST_CASE(the_guard_may_run_beside_the_workers),
-          TEST_CASE(the_guard_preempts_nobody))
+          TEST_CASE(the_guard_preempts_no_thread))

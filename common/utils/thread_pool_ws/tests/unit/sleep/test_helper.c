@@ -248,7 +248,7 @@ static void join_does_not_spin_on_the_only_cpu(void)
   test_destroy(pool);
 }
 
-static bool somebody_sleeps(void *pool_arg)
+static bool is_waited_for(void *pool_arg)
 {
   return ws_load_relaxed(&((ws_pool_t *)pool_arg)->waiters) > 0; // relaxed: looked at until it is
 }
@@ -268,7 +268,7 @@ static void pool_wait_does_not_spin_on_the_only_cpu(void)
   CU_ASSERT_TRUE(test_gate_await(&gate, 1));
   test_threads_t threads = {0};
   test_spawn(&threads, wait_for_pool, pool);
-  CU_ASSERT_TRUE(test_until(somebody_sleeps, pool));
+  CU_ASSERT_TRUE(test_until(is_waited_for, pool));
   test_gate_let(&gate, 1);
   test_join(&threads);
   test_destroy(pool);

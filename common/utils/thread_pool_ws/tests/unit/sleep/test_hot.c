@@ -69,7 +69,7 @@ static void no_cpu_to_spare(void)
   test_destroy(pool);
 }
 
-static void only_the_surplus_lies_down(void)
+static void only_the_surplus_parks(void)
 {
   ws_pool_t *pool = hot_pool(WS_SPIN_HOT);
   CU_ASSERT_TRUE(test_until(all_awake, pool));
@@ -133,7 +133,7 @@ static bool guard_has_looked(void *pool)
 
 /// Workers that search need no guard: a guard that was called while they slept becomes dormant while they
 /// spin.
-static void the_guard_lies_down(void)
+static void the_guard_becomes_dormant(void)
 {
   ws_process_awake_add(100);
   ws_pool_t *pool = hot_pool(WS_SPIN_HOT);
@@ -174,6 +174,6 @@ static void books_are_balanced(void)
   CU_ASSERT_EQUAL(ws_process_awake(), before);
 }
 
-TEST_MAIN("hot", TEST_CASE(each_leaver_counts), TEST_CASE(no_cpu_to_spare),
-          TEST_CASE(only_the_surplus_lies_down), TEST_CASE(a_producer_on_its_cpu),
-          TEST_CASE(a_pool_that_becomes_hot), TEST_CASE(the_guard_lies_down), TEST_CASE(books_are_balanced))
+TEST_MAIN("hot", TEST_CASE(each_leaver_counts), TEST_CASE(no_cpu_to_spare), TEST_CASE(only_the_surplus_parks),
+          TEST_CASE(a_producer_on_its_cpu), TEST_CASE(a_pool_that_becomes_hot),
+          TEST_CASE(the_guard_becomes_dormant), TEST_CASE(books_are_balanced))

@@ -77,7 +77,7 @@ static void all_workers_are_used_while_others_block(void)
   test_gate_destroy(&gate);
 }
 
-static void nobody_is_woken_when_nobody_sleeps(void)
+static void no_worker_is_woken_when_none_sleeps(void)
 {
   ws_pool_t *pool = test_pool(1);
   test_gate_t gate;
@@ -165,5 +165,5 @@ static void books_are_balanced_at_rest(void)
 }
 
 TEST_MAIN("park", TEST_CASE(no_wake_is_lost), TEST_CASE(all_workers_are_used_while_others_block),
-          TEST_CASE(nobody_is_woken_when_nobody_sleeps), TEST_CASE(a_burst_wakes_once),
+          TEST_CASE(no_worker_is_woken_when_none_sleeps), TEST_CASE(a_burst_wakes_once),
           TEST_CASE(an_idle_pool_stands_still), TEST_CASE(books_are_balanced_at_rest))

@@ -284,7 +284,7 @@ static void a_spinning_worker_without_a_cpu_does_not_silence_the_pool(void)
 }
 
 /// The guard may be wrong: workers that it takes for starved run on, find tasks, park, and are woken.
-static void a_wrong_suspicion_harms_nobody(void)
+static void a_wrong_suspicion_costs_no_task(void)
 {
   create(3, WS_SPIN_AUTO);
   ws_store_relaxed(&all_look_starved, 1);
@@ -351,5 +351,6 @@ static void a_worker_that_trims_is_not_parked(void)
 TEST_MAIN("search", TEST_CASE(a_woken_worker_without_a_cpu_does_not_silence_the_pool),
           TEST_CASE(a_shunned_worker_is_woken_when_it_is_the_last),
           TEST_CASE(a_spinning_worker_without_a_cpu_does_not_silence_the_pool),
-          TEST_CASE(a_wrong_suspicion_harms_nobody), TEST_CASE(a_worker_that_is_about_to_park_is_not_counted),
+          TEST_CASE(a_wrong_suspicion_costs_no_task),
+          TEST_CASE(a_worker_that_is_about_to_park_is_not_counted),
           TEST_CASE(a_worker_that_trims_is_not_parked))

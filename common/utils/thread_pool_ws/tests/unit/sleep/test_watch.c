@@ -88,7 +88,7 @@ static void a_quota_that_is_used_up_lowers_the_level(void)
   test_destroy(pool);
 }
 
-static void without_cpus_nobody_spins(void)
+static void without_cpus_no_worker_spins(void)
 {
   if (!create())
     return;
@@ -123,5 +123,5 @@ static void cpus_outside_the_creators_set_are_not_missing(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level), TEST_CASE(without_cpus_nobody_spins),
-          TEST_CASE(cpus_outside_the_creators_set_are_not_missing))
+TEST_MAIN("watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level),
+          TEST_CASE(without_cpus_no_worker_spins), TEST_CASE(cpus_outside_the_creators_set_are_not_missing))

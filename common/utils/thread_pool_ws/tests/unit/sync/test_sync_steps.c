@@ -13,8 +13,8 @@ bool __real_ws_lot_enter(ws_waiter_t *waiter);
 bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
 void __real_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
 void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
-void __real_ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg);
-void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg);
+void __real_ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg);
+void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg);
 
 int __real_pthread_mutex_lock(pthread_mutex_t *lock);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
@@ -41,11 +41,11 @@ void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, w
   __real_ws_lot_move(from, to, count, grant);
 }
 
-void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_settle_t settle, void *arg)
+void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg)
 {
   if (ws_xchg_acq_rel(&holds_unpark, 0))
     test_gate_task(&scene.gate);
-  __real_ws_lot_unpark(address, count, settle, arg);
+  __real_ws_lot_unpark(address, count, on_woken, arg);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)

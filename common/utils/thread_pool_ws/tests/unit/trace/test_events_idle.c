@@ -210,7 +210,7 @@ static bool has_risen(void *unused)
   return recorder_count_with("unpark", F_HOW, 1) > 0;
 }
 
-static void who_gets_up_by_its_own_timer_says_so_and_why(void)
+static void a_timer_wake_is_recorded_with_its_reason(void)
 {
   begin_at_rest(1, NULL);
   ws_store_release(&idle.plans, 1);
@@ -288,7 +288,7 @@ static void a_pool_starts_with_its_name_and_what_it_got(void)
   end();
 }
 
-static void a_stop_wakes_everybody_in_nobodys_name(void)
+static void a_stop_wakes_all_and_names_no_waker(void)
 {
   begin_at_rest(2, NULL);
   const int64_t token[2] = {ADDRESS(&scene.pool->worker[0]->token), ADDRESS(&scene.pool->worker[1]->token)};
@@ -364,9 +364,9 @@ static void a_phase_says_frame_slot_id_and_tasks(void)
 TEST_MAIN("events_idle", TEST_CASE(a_park_is_told_before_the_sleep_begins),
           TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_wake_names_the_worker_that_wakes),
           TEST_CASE(who_sees_work_before_it_sleeps_says_so),
-          TEST_CASE(who_gets_up_by_its_own_timer_says_so_and_why),
+          TEST_CASE(a_timer_wake_is_recorded_with_its_reason),
           TEST_CASE(a_hint_is_one_event_of_what_was_hinted),
           TEST_CASE(a_pool_starts_with_its_name_and_what_it_got),
-          TEST_CASE(a_stop_wakes_everybody_in_nobodys_name),
+          TEST_CASE(a_stop_wakes_all_and_names_no_waker),
           TEST_CASE(a_pool_has_stopped_when_its_last_task_has_run),
           TEST_CASE(a_phase_says_frame_slot_id_and_tasks))

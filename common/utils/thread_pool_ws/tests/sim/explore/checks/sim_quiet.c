@@ -32,7 +32,7 @@ static counted_t count(const ws_pool_t *pool)
   };
 }
 
-static bool is_anybody(const counted_t *counted)
+static bool counts_any(const counted_t *counted)
 {
   return counted->searching || counted->starved || counted->blocked || counted->helpers || counted->waiters;
 }
@@ -48,7 +48,7 @@ _Noreturn static void complain(uint32_t index, const char *when, uint32_t awake,
 static bool is_quiet(const ws_pool_t *pool)
 {
   const counted_t counted = count(pool);
-  return ws_awake(pool) == 0 && !is_anybody(&counted);
+  return ws_awake(pool) == 0 && !counts_any(&counted);
 }
 
 static uint32_t armed_workers(const ws_pool_t *pool)

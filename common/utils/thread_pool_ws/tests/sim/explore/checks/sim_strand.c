@@ -73,7 +73,7 @@ static bool kernel_delays(void)
   return false;
 }
 
-static bool anybody_waits_for_cpu(void)
+static bool a_thread_waits_for_cpu(void)
 {
   for (uint32_t i = 0; i < sim_threads; i++)
     if (sim_thread[i]->state == SIM_READY && !sim_is_hog(sim_thread[i]))
@@ -82,7 +82,7 @@ static bool anybody_waits_for_cpu(void)
 }
 
 /// A task sleeps without having said so: it counts as one that runs.
-static bool anybody_hides(void)
+static bool a_sleeper_hides_a_task(void)
 {
   for (uint32_t i = 0; i < sim_threads; i++)
     if (sim_thread[i]->state == SIM_ASLEEP && sim_stack_hides(sim_thread[i]))
@@ -95,7 +95,7 @@ static bool anybody_hides(void)
 static bool guard_runs(const ws_pool_t *pool)
 {
   if (!pool->guarded)
-    return pool->workers > 1 && !anybody_waits_for_cpu() && !anybody_hides(); // no thread needs it
+    return pool->workers > 1 && !a_thread_waits_for_cpu() && !a_sleeper_hides_a_task(); // no thread needs it
   return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 
@@ -160,7 +160,7 @@ static bool sleeps_on(sleep_seen_t *seen, const sim_thread_t *thread, bool wrong
 
 static bool is_disturbed(sim_ps_t now_ps)
 {
-  return sim_stalled > 0 || sim_disturb_throttles(now_ps) || anybody_waits_for_cpu();
+  return sim_stalled > 0 || sim_disturb_throttles(now_ps) || a_thread_waits_for_cpu();
 }
 
 /// A thread outside that helps sleeps in a wait, and has its place still.
@@ -193,7 +193,7 @@ static void look_for_guard(uint32_t index, sim_ps_t now_ps)
   ws_pool_t *pool = sim_pool[index];
   if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0
       || sim_disturb_throttles(now_ps) || ws_load_relaxed(&pool->guard) != WS_GUARD_DORMANT
-      || ws_queued(&pool->tasks) == 0 || !ws_has_sleepers(pool) || anybody_waits_for_cpu())
+      || ws_queued(&pool->tasks) == 0 || !ws_has_sleepers(pool) || a_thread_waits_for_cpu())
     looks[index] = 0;
   else if (++looks[index] > GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS))
     sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
@@ -258,7 +258,7 @@ static void look_at_once(uint32_t index, sim_ps_t now_ps)
 }
 
 /// Any thread as likely: also one that takes few steps.
-static void stall_somebody(void)
+static void stall_one_thread(void)
 {
   if (!sim_fault_happens(sim_scene->look_stalls))
     return;
@@ -278,7 +278,7 @@ static void look(void *unused, sim_ps_t now_ps)
     stalled_points = sim_points;
   if (sim_points - stalled_points > POINTS_MAX)
     sim_finding("no end after %llu steps", (unsigned long long)sim_points);
-  stall_somebody();
+  stall_one_thread();
   sim_front->look();
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     look_at_once(i, now_ps);
