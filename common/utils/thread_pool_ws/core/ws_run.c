@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "../pool/ws_process.h"
-#include "../sleep/ws_helper.h"
+#include "../sleep/ws_budget.h"
 #include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"

@@ -12,7 +12,7 @@
 #endif
 
 #include "../pool/ws_warn.h"
-#include "../sleep/ws_helper.h"
+#include "../sleep/ws_budget.h"
 #include "../trace/ws_traced.h"
 #include "ws_root.h"
 

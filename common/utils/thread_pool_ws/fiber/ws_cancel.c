@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_cancel.c
-/// Cancel tokens: ws_cancel.h, and the functions of ws_sync.h.
-#include "ws_cancel.h"
+/// Cancel tokens: ws_lot.h, and the functions of ws_sync.h.
+#include "ws_lot.h"
 
 #include "ws_fiber_process.h"
-#include "ws_resume.h"
 
 static pthread_mutex_t *lock_of(const ws_cancel_t *cancel)
 {

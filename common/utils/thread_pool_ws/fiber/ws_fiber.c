@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_fiber.c
-/// ws_fiber.h.
+/// ws_fiber.h, and what the core calls in this library: waits for groups and events in a fiber, the stop of a
+/// pool.
 #include "../include/ws_fiber.h"
 
 #include <errno.h>
@@ -8,10 +9,12 @@
 
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
+#include "../tasks/ws_group_word.h"
 #include "../pool/ws_lane.h"
-#include "ws_fiber_hooks.h"
+#include "../pool/ws_process.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"
+#include "ws_lot.h"
 #include "ws_overflow.h"
 #include "ws_stack.h"
 
@@ -24,11 +27,58 @@ void ws_fiber_options_default(ws_fiber_options_t *options)
     *options = (ws_fiber_options_t){.stack_bytes = WS_FIBER_STACK_BYTES};
 }
 
+static bool is_open(void *group)
+{
+  return ws_group_announce(group);
+}
+
+static bool wait_for(ws_group_t *group, const ws_event_t *event)
+{
+  if (!ws_fiber_here())
+    return false;
+  // not ended by a cancel: the group may lie on this stack
+  while (group && !ws_group_done(group))
+    ws_lot_park(ws_lot_brief(group), is_open, group, UINT64_MAX, false);
+  while (event && !event->ready(event->arg))
+    event->sleep(event->arg);
+  return true;
+}
+
+static bool is_in_fiber(void)
+{
+  return ws_fiber_here() != NULL;
+}
+
+static void completed(const void *group)
+{
+  ws_lot_unpark(ws_lot_brief(group), UINT32_MAX, NULL, NULL);
+}
+
+static bool aborts(const ws_task_t *task, ws_task_t *instead)
+{
+  if (task->func != ws_fiber_run)
+    return false;
+  *instead = *task;
+  instead->func = ws_fiber_run_aborted;
+  return true;
+}
+
+static void aborted(struct ws_pool_s *pool)
+{
+  ws_lot_abort(pool);
+}
+
+static void idle(struct ws_pool_s *pool)
+{
+  ws_resume_drain(pool);
+}
+
 static void begin(void)
 {
+  static const ws_hooks_t hooks = {wait_for, is_in_fiber, completed, aborts, aborted, idle};
   ws_fiber_process_begin();
   ws_overflow_begin();
-  ws_fiber_hook();
+  ws_process_hook(&hooks);
 }
 
 static bool is_tag(const ws_group_t *group)

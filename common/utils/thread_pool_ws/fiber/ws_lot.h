@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lot.h
-/// The parking lot: where fibers, and threads, wait for an address. LOT.md describes the protocol.
+/// The parking lot: where fibers, and threads, wait for an address. LOT.md describes the protocol. A wait
+/// from begin to end: ws_lot_park.c. The lot: ws_lot.c. The waits that a cancel token ends: ws_cancel.c.
+/// Waking the waiters of removed records: ws_resume.c.
 #ifndef WS_LOT_H
 #define WS_LOT_H
 
 #include "ws_fiber_types.h"
+
+/// @brief Wait for an unpark of @p address, unless @p may_park returns false.
+/// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none
+/// @param can_cancel   the caller's cancel token, or an abort of its pool, ends the wait
+/// @return 0 = woken; -EAGAIN = @p may_park returned false; -ETIMEDOUT; -ECANCELED
+/// @threads any: a fiber parks, a thread blocks
+int ws_lot_park(const void *address, ws_may_park_t may_park, void *arg, uint64_t deadline_ns,
+                bool can_cancel);
 
 /// @return the address under which to wait for an object whose last wake may come when its memory has a new
 /// use. A late wake then reaches no wait for that use, except one of such an object: its waits look again
@@ -48,5 +58,21 @@ bool ws_lot_end(ws_waiter_t *waiter, uint32_t ended_by);
 
 /// @brief End all waits of fibers of @p pool that can be cancelled, also of those that block their worker.
 void ws_lot_abort(const struct ws_pool_s *pool);
+
+/// @brief Have a request end the wait. @return false = it was requested before
+bool ws_cancel_enter(ws_waiter_t *waiter);
+
+/// @brief The wait is over: when this returns, no request touches the record.
+void ws_cancel_leave(ws_waiter_t *waiter);
+
+/// @brief Under the lock of the bucket, as the record is removed: the fiber's pool must live until the
+/// resume is over.
+void ws_resume_begin(const ws_waiter_t *waiter);
+
+/// @brief Wake the waiters of a list of removed records, linked by next. No lock may be held.
+void ws_resume(ws_waiter_t *first);
+
+/// @brief Wait until no thread is in the middle of a resume of a fiber of @p pool.
+void ws_resume_drain(struct ws_pool_s *pool);
 
 #endif

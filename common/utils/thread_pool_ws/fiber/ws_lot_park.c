@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lot_park.c
-/// ws_lot_park.h.
-#include "ws_lot_park.h"
+/// ws_lot.h.
+#include "ws_lot.h"
 
 #include <errno.h>
 
 #include "ws_alarm.h"
-#include "ws_cancel.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"
 

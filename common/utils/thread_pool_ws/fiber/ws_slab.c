@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_slab.c
-/// ws_slab.h.
-#include "ws_slab.h"
+/// ws_stack.h.
+#include "ws_stack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../os/ws_os.h"
-#include "../os/ws_os_stack.h"
 
 /// Bytes of one mapping, about, and stacks in it at most: a slab's word has a bit for each.
 #define SLAB_BYTES (4u << 20)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_os_stack.c
-/// ws_os_stack.h on Linux.
+/// ws_os.h on Linux.
 #define _GNU_SOURCE // MAP_ANONYMOUS, MAP_NORESERVE, madvise
-#include "ws_os_stack.h"
+#include "ws_os.h"
 
 #include <sys/auxv.h>
 #include <sys/mman.h>

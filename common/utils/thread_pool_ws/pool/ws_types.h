@@ -162,7 +162,7 @@ struct ws_pool_s {
   ws_au64_t wake_call_ns; ///< S time that the call which wakes a worker takes its caller, a mean
   ws_au32_t armed; ///< S workers with an alarm
   ws_au32_t at_cache[WS_CACHES_MAX]; ///< S workers that were last seen there
-  ws_au64_t watched_ns; ///< S when the guard was last asked to look at the machine (ws_watch.h)
+  ws_au64_t watched_ns; ///< S when the guard was last asked to look at the machine (ws_guard.h)
   ws_prewake_pool_t *prewake; ///< I the state of pre-wake for the pool
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_level.c
-/// ws_level.h.
-#include "ws_level.h"
+/// ws_prewake_state.h.
+#include "ws_prewake_state.h"
 
 /// Spins of which so many lately were interrupted: the machine has no time to spare.
 #define STALL_MAX 0.25

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_period.c
-/// ws_period.h.
-#include "ws_period.h"
+/// ws_predict.h.
+#include "ws_predict.h"
 
 #include <string.h>
 

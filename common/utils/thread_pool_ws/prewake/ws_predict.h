@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_predict.h
-/// When does the next burst come? Each burst of the pattern (ws_period.h) is a phase; each phase is followed
-/// by two kinds of predictor, and the one with the least recent error is used:
+/// When does the next burst come? First the pattern is found (ws_period.c): after which time it repeats, and
+/// when in it there are bursts. No grid of the radio's numerology is assumed. Then each burst of the pattern
+/// is a phase, and each phase is followed by two kinds of predictor. The one with the least recent error is
+/// used:
 ///
 /// clock   an alpha-beta filter of time and period (Benedict and Bordner 1962: beta = alpha^2 / (2 - alpha)),
 ///         one for each of several alpha, because how much of an arrival's deviation is noise is not known
@@ -15,7 +17,26 @@
 #include <stdint.h>
 
 #include "../base/ws_window.h"
-#include "ws_period.h"
+
+/// Bursts in one pattern.
+#define WS_PHASES_MAX 16u
+/// Arrivals that are looked at.
+#define WS_ARRIVALS 64u
+
+typedef struct {
+  double period_ns;
+  uint32_t bursts; ///< in one period
+  uint64_t last_ns[WS_PHASES_MAX]; ///< a time at which each comes, none later than the newest arrival
+  double occupancy[WS_PHASES_MAX]; ///< share of the periods in which the burst comes
+} ws_pattern_t;
+
+/// @brief Look for a pattern in @p arrivals, ascending times. Two ways:
+/// bursts that all come: the smallest m for which the time from each arrival to the m-th next is always about
+/// the same; bursts on a grid, not all of which come: the grid, and the smallest number of its cells after
+/// which the same cells are occupied again.
+/// @param count  at most WS_ARRIVALS
+/// @return whether there is one. Arrivals at random (Poisson) have none
+bool ws_period_find(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern);
 
 #define WS_CLOCKS 4u
 

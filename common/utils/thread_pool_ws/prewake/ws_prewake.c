@@ -8,8 +8,8 @@
 
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
-#include "ws_level.h"
 #include "ws_plan.h"
+#include "ws_prewake_state.h"
 #include "ws_rhythm.h"
 
 /// A gap shorter than this is the next phase of the same slot, whatever the settings say.

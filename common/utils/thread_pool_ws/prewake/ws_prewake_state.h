@@ -3,6 +3,12 @@
 /// The state of pre-wake, for a pool and for its workers. Private to this room.
 ///
 /// Letters as in ws_types.h.
+///
+/// The level (ws_level.c, ws_stats.h) is what pre-wake may do on a machine that may have no time to spare:
+///
+///   2 pre-wake --trouble--> 1 spin after bursts --trouble--> 0 sleep at once
+///     ^_____a time without trouble_____|  ^_____a time without trouble_____|
+/// The time doubles at each fall, up to 16 times the first, and is forgotten after eight of them at the top.
 #ifndef WS_PREWAKE_STATE_H
 #define WS_PREWAKE_STATE_H
 
@@ -70,7 +76,7 @@ struct ws_prewake_pool_s {
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
   ws_au32_t period_bursts; ///< O as period_ns
   ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
-  // ws_level.h
+  // ws_level.c
   ws_au32_t level_lock; ///< S 1 = a thread changes the level
   ws_au32_t level; ///< S see ws_stats.h
   uint64_t span_ns; ///< time without trouble until the level rises; under level_lock
@@ -78,5 +84,15 @@ struct ws_prewake_pool_s {
   ws_au64_t level_changes; ///< O the holder of level_lock
   ws_au64_t throttled_looks; ///< O the guard's
 };
+
+/// @brief Lower the level by one, at once. The level rises after @p span_ns without trouble, or after twice
+/// the last such time.
+void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns);
+
+/// @brief Raise the level by one, if the time without trouble is over.
+void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns);
+
+/// @brief A spin was, or was not, interrupted by a thread that needed the CPU.
+void ws_level_spun(ws_worker_t *worker, bool preempted);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "ws_level.h"
+#include "ws_prewake_state.h"
 
 /// Times that a reader begins anew. One burst is published once.
 #define READS_MAX 8u

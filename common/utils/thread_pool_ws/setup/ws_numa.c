@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_numa.c
-/// ws_numa.h, ws_node.h.
-#include "ws_numa.h"
+/// ws_topo.h, ws_node.h.
+#include "ws_topo.h"
 
 #include <errno.h>
 #include <stdlib.h>

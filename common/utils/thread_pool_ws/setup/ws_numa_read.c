@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_numa_read.c
-/// ws_numa.h: the machine's nodes, their CPUs and distances, from hwloc.
-#include "ws_numa.h"
+/// ws_topo.h: the machine's nodes, their CPUs and distances, from hwloc.
+#include "ws_topo.h"
 
 #ifdef WS_HWLOC
 #include <hwloc.h>

@@ -13,7 +13,6 @@
 #include "../tasks/ws_kind.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_numa.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"

@@ -17,8 +17,8 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_warn.h"
 #include "../tasks/ws_queue.h"
-#include "ws_numa.h"
 #include "ws_settings.h"
+#include "ws_topo.h"
 
 /// Causes that are warned about once a pool.
 enum { WARNED_CLASS = 1, WARNED_PIN = 2 };

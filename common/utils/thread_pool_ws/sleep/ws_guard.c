@@ -5,7 +5,7 @@
 ///
 ///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
 ///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
-///                 higher class. The guard takes the worker out of searching (ws_search.h).
+///                 higher class. The guard takes the worker out of searching (ws_search.c).
 ///
 ///   DORMANT --a task is queued while a worker sleeps--> STANDING --nothing to see for 10 ms--> DORMANT
 ///   any --the pool stops--> ENDED
@@ -28,9 +28,7 @@
 #include "../tasks/ws_queue.h"
 #include "ws_budget.h"
 #include "ws_place.h"
-#include "ws_search.h"
 #include "ws_wake.h"
-#include "ws_watch.h"
 
 /// Between two looks: this, the slack and a wake must fit in the promised 1 ms. The slack lets the kernel
 /// join the timer with another one of that CPU: an interrupt of its own costs the worker that it strikes 15

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_helper.c
-/// ws_helper.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
+/// ws_budget.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
 ///
 /// Nesting   A thread's helper places form a list, the innermost first, through its lanes. A blocking section
 ///           puts the awake places to rest when it begins, and wakes the same places when it ends. So
 ///           sections may nest, and may contain new places.
 /// Counters  Each place is counted once in pool->helpers while it is awake, and a thread that is not a worker
 ///           once in the process's count of helpers while any of its places is awake.
-#include "ws_helper.h"
+#include "ws_budget.h"
 
 #include "../pool/ws_process.h"
 #include "ws_place.h"

@@ -7,8 +7,7 @@
 #include "../pool/ws_lane.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
-#include "ws_hint.h"
-#include "ws_hot.h"
+#include "ws_idle.h"
 #include "ws_wake.h"
 
 #define WITHIN_NS_MAX 100000000u

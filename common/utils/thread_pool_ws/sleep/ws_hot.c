@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_hot.c
-/// ws_hot.h.
-#include "ws_hot.h"
+/// ws_idle.h.
+#include "ws_idle.h"
 
 #include "ws_budget.h"
 #include "ws_place.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_park.c
-/// ws_park.h: set the bit in sleepers, fence, look again, sleep.
-#include "ws_park.h"
+/// ws_idle.h: set the bit in sleepers, fence, look again, sleep.
+#include "ws_idle.h"
 
 #include <errno.h>
 
@@ -12,12 +12,9 @@
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
-#include "ws_hot.h"
+#include "ws_guard.h"
 #include "ws_place.h"
-#include "ws_search.h"
-#include "ws_trim.h"
 #include "ws_wake.h"
-#include "ws_watch.h"
 
 /// @return the earlier of two times; 0 = never
 static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
@@ -29,7 +26,7 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 typedef struct {
   uint64_t rise_ns; ///< to be awake for the next burst; 0 = no timer
   uint64_t trim_ns; ///< to give pages back; 0 = no timer
-  uint64_t retry_ns; ///< to try to spin again (ws_hot.h); 0 = no timer
+  uint64_t retry_ns; ///< to try to spin again (ws_hot.c); 0 = no timer
 } alarms_t;
 
 /// How a sleep has ended.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_spin.c
-/// ws_spin.h. How long a worker should spin is decided by ws_prewake.c (after a burst and before one) and by
+/// ws_idle.h. How long a worker should spin is decided by ws_prewake.c (after a burst and before one) and by
 /// ws_hint.c (during an announced burst). This file bounds it:
 ///
 /// Capped     By spin_cpu_max_percent of a core for each worker (ws_budget.h).
 /// Yielding   By ws_may_spin at every iteration: the awake workers of the process leave CPUs to the threads
 ///            outside, and only the surplus workers stop. A worker that is interrupted by a thread that needs
-///            the CPU stops. ws_hot.h has the limits of hot workers.
-#include "ws_spin.h"
+///            the CPU stops. ws_idle.h has the limits of hot workers.
+#include "ws_idle.h"
 
 #include "../os/ws_relax.h"
 #include "../pool/ws_process.h"
@@ -16,10 +16,9 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "ws_budget.h"
-#include "ws_hot.h"
+#include "ws_guard.h"
 #include "ws_place.h"
-#include "ws_search.h"
-#include "ws_watch.h"
+#include "ws_wake.h"
 
 /// After an idle worker has spun for so long, there is a pause. If that were shorter, each of a series of
 /// tiny tasks would cost its producer a read of the clock.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_trim.c
-/// ws_trim.h.
-#include "ws_trim.h"
+/// ws_idle.h.
+#include "ws_idle.h"
 
 #include "../tasks/ws_queue.h"
 #include "ws_wake.h"

@@ -12,7 +12,6 @@
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
 #include "ws_place.h"
-#include "ws_search.h"
 
 bool ws_take_bit(struct ws_pool_s *pool, uint32_t worker)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wake.h
 /// Life of a task, step 3: wake. Which sleeping worker is woken, and when. Before: ws_push.c; after:
-/// ws_find.c. How workers sleep without losing a wake: ws_park.h, PARK.md.
+/// ws_find.c. How workers sleep without losing a wake: ws_park.c, PARK.md.
 #ifndef WS_WAKE_H
 #define WS_WAKE_H
 
@@ -44,5 +44,33 @@ bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here);
 
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
+
+/// @brief The calling worker has been woken: if a hint wants more workers awake, wake two.
+void ws_hint_pass_on(ws_worker_t *worker);
+
+// Which workers pushes rely on (ws_search.c). A push wakes no worker while a worker searches, so a counted
+// worker must look at every queue. A counted worker may get no CPU: the guard then stops relying on it
+// (PARK.md, "A searcher without a CPU").
+
+/// @brief Count the calling worker in pool->searching, unless it is counted. A worker that the guard has
+/// taken off is counted again.
+void ws_search_begin(ws_worker_t *worker);
+
+/// @brief Count a worker that the caller has claimed, on its behalf: it will look.
+/// @threads  the claimer, before it gives the token
+void ws_search_claimed(ws_worker_t *worker);
+
+/// @brief The calling worker stops searching.
+/// @return the workers counted before, this one included; 0 if it was not counted any more
+uint32_t ws_search_leave(ws_worker_t *worker);
+
+/// @brief The worker gets no CPU: take it off the count, and prefer other workers for some time. The caller
+/// must look at the queues afterwards, in the worker's place.
+/// @return whether it was counted
+/// @threads  the guard
+bool ws_search_starved(ws_worker_t *worker);
+
+/// @return whether others are to be woken before the worker, because it got no CPU lately. Only a preference
+bool ws_search_is_shunned(const ws_worker_t *worker, uint64_t now_ns);
 
 #endif

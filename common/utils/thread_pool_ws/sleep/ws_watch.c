@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_watch.c
-/// ws_watch.h.
-#include "ws_watch.h"
+/// ws_guard.h.
+#include "ws_guard.h"
 
 #include "../prewake/ws_prewake.h"
 

@@ -7,7 +7,7 @@
 ///       lasts.
 #include <errno.h>
 
-#include "../fiber/ws_lot_park.h"
+#include "../fiber/ws_lot.h"
 #include "ws_sync_word.h"
 
 #define PARTIES_MAX (UINT32_MAX / 2)

@@ -8,7 +8,7 @@
 /// the lot, where to move the waits: a mutex of earlier waits may be gone.
 #include <errno.h>
 
-#include "../fiber/ws_lot_park.h"
+#include "../fiber/ws_lot.h"
 #include "ws_sync_word.h"
 
 typedef struct {

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../fiber/ws_lot_park.h"
+#include "../fiber/ws_lot.h"
 #include "../fiber/ws_reactor.h"
 
 #define EVENTS ((uint32_t)(POLLIN | POLLPRI | POLLOUT | POLLRDHUP))

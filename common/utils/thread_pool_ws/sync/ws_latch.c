@@ -6,7 +6,7 @@
 /// lot yet sees that the gate was open meanwhile.
 #include <errno.h>
 
-#include "../fiber/ws_lot_park.h"
+#include "../fiber/ws_lot.h"
 #include "ws_sync_word.h"
 
 #define OPEN 1u

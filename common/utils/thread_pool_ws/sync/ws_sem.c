@@ -7,7 +7,7 @@
 ///   while a wait is in the lot.
 #include <errno.h>
 
-#include "../fiber/ws_lot_park.h"
+#include "../fiber/ws_lot.h"
 #include "ws_sync_word.h"
 
 #define WAITED 1u

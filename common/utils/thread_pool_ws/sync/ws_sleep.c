@@ -3,7 +3,7 @@
 /// Waits for a time.
 #include <errno.h>
 
-#include "../fiber/ws_lot_park.h"
+#include "../fiber/ws_lot.h"
 #include "../os/ws_os.h"
 #include "ws_sync_word.h"
 

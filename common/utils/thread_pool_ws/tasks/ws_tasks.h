@@ -96,7 +96,7 @@ struct ws_queue_s {
   uint32_t look_at; ///< P index of the queue that the next look takes from
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
   ws_aptr_t more; ///< O ws_more_t; NULL = the owner has pushed normal tasks only
-  // The owner's place (ws_helper.h).
+  // The owner's place (ws_budget.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake

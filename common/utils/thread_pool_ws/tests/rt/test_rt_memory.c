@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 
-#include "../../prewake/ws_period.h"
+#include "../../prewake/ws_predict.h"
 #include "../support/ws_asked.h"
 
 static ws_pool_t *pool;

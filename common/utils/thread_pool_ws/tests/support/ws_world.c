@@ -7,7 +7,7 @@
 
 #include "../../prewake/ws_prewake.h"
 #include "../../sleep/ws_budget.h"
-#include "../../sleep/ws_spin.h"
+#include "../../sleep/ws_idle.h"
 
 world_t world;
 struct ws_pool_s world_pool;

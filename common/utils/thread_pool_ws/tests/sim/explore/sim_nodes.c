@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_nodes.c
 /// The simulated machine's NUMA nodes, as the core reads them, in place of hwloc and the kernel.
-#include "../../../setup/ws_numa.h"
+#include "../../../setup/ws_topo.h"
 #include "sim_machine.h"
 
 uint32_t __wrap_ws_os_node_count(void);

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "../../../fiber/ws_resume.h"
+#include "../../../fiber/ws_lot.h"
 #include "fiber_scene.h"
 
 void __real_ws_resume_drain(const struct ws_pool_s *pool);

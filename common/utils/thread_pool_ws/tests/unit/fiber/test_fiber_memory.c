@@ -5,7 +5,7 @@
 /// memory and these sizes are the test's.
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
-#include "../../../os/ws_os_stack.h"
+#include "../../../os/ws_os.h"
 #include "fiber_scene.h"
 
 void *__real_ws_os_reserve(size_t bytes);

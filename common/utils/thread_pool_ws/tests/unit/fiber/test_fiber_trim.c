@@ -7,7 +7,7 @@
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
-#include "../../../os/ws_os_stack.h"
+#include "../../../os/ws_os.h"
 #include "fiber_scene.h"
 
 #define HOUR_NS UINT64_C(3600000000000)

@@ -3,7 +3,7 @@
 /// The parking lot's races, step by step. Linked with --wrap=ws_lot_enter: a fiber's thread can be held
 /// after the fiber has left its stack and before it is enqueued, or directly after that.
 #include "../../../fiber/ws_fiber_process.h"
-#include "../../../fiber/ws_lot_park.h"
+#include "../../../fiber/ws_lot.h"
 #include "fiber_scene.h"
 
 bool __real_ws_lot_enter(ws_waiter_t *waiter);

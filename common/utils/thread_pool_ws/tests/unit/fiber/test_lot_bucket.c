@@ -3,7 +3,7 @@
 /// One bucket of the lot: what is called under its lock, and waits for different addresses in it. All
 /// buckets: an abort ends the waits of its pool, and no others.
 #include "../../../fiber/ws_fiber_process.h"
-#include "../../../fiber/ws_lot_park.h"
+#include "../../../fiber/ws_lot.h"
 #include "fiber_scene.h"
 
 /// @return the only bucket whose lock is held; NULL = none, or several

@@ -4,7 +4,7 @@
 /// waiter can be held around its entry; and with --wrap=ws_os_futex_wait_until: a thread's time limit is over
 /// when the test says so, and the sleeps of a thread are counted; and with --wrap=ws_blocking_begin and _end.
 #include "../../../fiber/ws_fiber_process.h"
-#include "../../../fiber/ws_lot_park.h"
+#include "../../../fiber/ws_lot.h"
 #include "fiber_scene.h"
 
 bool __real_ws_lot_enter(ws_waiter_t *waiter);

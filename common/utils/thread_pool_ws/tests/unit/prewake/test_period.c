@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../../prewake/ws_period.h"
+#include "../../../prewake/ws_predict.h"
 #include "../../support/ws_series.h"
 #include "../../support/ws_test.h"
 

@@ -3,7 +3,7 @@
 /// A machine's nodes as hwloc describes them: synthetic topologies, and those of this machine.
 /// Linked with --wrap of ws_os_node_count: the machine pretends to have several nodes.
 #include "../../../include/ws_node.h"
-#include "../../../setup/ws_numa.h"
+#include "../../../setup/ws_topo.h"
 #include "../../support/ws_test.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 /// pool while it sleeps or blocks, and every count is zero at the end. Linked with --wrap: the guard, which
 /// counts the process's CPUs now and then, cannot, and leaves the count as the test has set it.
 #include "../../../pool/ws_process.h"
-#include "../../../sleep/ws_helper.h"
+#include "../../../sleep/ws_budget.h"
 #include "../../support/ws_test.h"
 
 /// A spin longer than any test: a thread that spins by mistake never sleeps.

@@ -3,7 +3,7 @@
 /// Workers of a hot pool: those that there is room for are awake, whatever sent them to sleep before. Linked
 /// with --wrap: the pool believes in eight CPUs, and the test decides who is on a producer's.
 #define _GNU_SOURCE
-#include "../../../sleep/ws_hot.h"
+#include "../../../sleep/ws_idle.h"
 
 #include <sched.h>
 

@@ -5,10 +5,9 @@
 ///
 /// A worker without a CPU is made here: the seam holds it at the moment when it is to look for work, and says
 /// to the guard that it is runnable and uses no CPU time. Linked with --wrap of the functions below.
-#include "../../../sleep/ws_search.h"
+#include "../../../sleep/ws_wake.h"
 
 #include "../../../sleep/ws_place.h"
-#include "../../../sleep/ws_wake.h"
 #include "../../support/ws_test.h"
 
 /// state of the seam: FREE --the test arms it--> ARMED --a worker comes--> HELD --the test--> FREE

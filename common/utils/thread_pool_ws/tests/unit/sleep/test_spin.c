@@ -6,8 +6,7 @@
 
 #include "../../../prewake/ws_prewake.h"
 #include "../../../sleep/ws_budget.h"
-#include "../../../sleep/ws_hot.h"
-#include "../../../sleep/ws_spin.h"
+#include "../../../sleep/ws_idle.h"
 #include "../../support/ws_world.h"
 
 /// Gaps that would have the worker spin without end, if there were no cap.

@@ -3,7 +3,7 @@
 /// What the guard's thread sees once a second of activity: a quota that is used up, CPUs that are taken away.
 /// The test says what the system says, and makes looks due without waiting for the second.
 #include "../../../prewake/ws_prewake_state.h"
-#include "../../../sleep/ws_watch.h"
+#include "../../../sleep/ws_guard.h"
 #include "../../support/ws_test.h"
 
 static ws_au64_t throttled;

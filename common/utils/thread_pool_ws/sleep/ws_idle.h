@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_hot.h
-/// WS_SPIN_HOT: idle workers busy-poll and do not sleep. Its limits:
+/// @file ws_idle.h
+/// A worker without work: it spins for a bounded time (ws_spin.c), then sleeps (ws_park.c). PARK.md has the
+/// proof that no wake is lost; the counterpart is ws_wake.h.
 ///
+/// With WS_SPIN_HOT (ws_hot.c) idle workers busy-poll and do not sleep. Its limits:
 /// Budget      Only as many workers of the process are awake as leave a CPU to other threads. The surplus
 ///             parks (ws_spin.c).
 /// Producers   A worker that finds itself on a producer's CPU parks, moves off (ws_place.c) and goes on.
@@ -9,10 +11,30 @@
 ///             its CPU would otherwise never run.
 /// Every sleeping worker of a hot pool has a timer and tries again. So no worker stays asleep while a CPU is
 /// free for it, whatever made it park.
-#ifndef WS_HOT_H
-#define WS_HOT_H
+#ifndef WS_IDLE_H
+#define WS_IDLE_H
 
 #include "../pool/ws_types.h"
+
+/// @brief Spin for a bounded time until there is work. @p ran = the worker had work before.
+/// @return whether there is work
+bool ws_spin(ws_worker_t *worker, bool ran);
+
+/// @brief The worker has found work after a search: learn how long it was without work.
+void ws_spin_found(ws_worker_t *worker);
+
+/// @brief Sleep until claimed, or return at once when work is visible. The caller is counted in searching on
+/// return.
+void ws_park(ws_worker_t *worker);
+
+/// Time that a parked worker waits before it gives memory of grown queues back to the kernel.
+#define WS_TRIM_AFTER_NS 50000000u
+
+/// @brief The worker goes to sleep: shrink its queues if they are empty.
+void ws_trim_own(ws_worker_t *worker);
+
+/// @brief Shrink the caller's grown queue if it is empty; a worker gives the memory back after a while.
+void ws_give_back(struct ws_pool_s *pool, ws_here_t here);
 
 static inline bool ws_is_hot(const struct ws_pool_s *pool)
 {
