@@ -15,7 +15,7 @@
 /// @return time since the pool began to note when tasks are pushed: earlier tasks count from then on
 static uint64_t time_noted_ns(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  const uint64_t since_ns = ws_load_relaxed(&pool->tasks.kinds_since_ns); // relaxed: a preference
+  const uint64_t since_ns = ws_hint_load(&pool->tasks.kinds_since_ns);
   return (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
 }
 
@@ -62,7 +62,7 @@ static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   const ws_place_t *place = &here.queue->age_place;
   if (!ws_place_take(&pool->tasks, place, task))
     return false;
-  ws_add_relaxed(&pool->aged, 1); // relaxed: a statistic
+  ws_stat_add(&pool->aged, 1);
   const int32_t victim = victim_at(place);
   if (victim < 0 || pool->tasks.queue[victim] != here.queue) {
     ws_traced_steal(pool, here, victim);

@@ -30,7 +30,7 @@ static ws_au32_t *word_of(ws_group_t *group)
 void ws_group_init(ws_group_t *group, uint32_t units)
 {
   REQUIRE_ROOM("ws_group_init", units, 0u);
-  ws_store_relaxed(word_of(group), units * UNIT); // relaxed: the caller has the group to itself
+  ws_init_store(word_of(group), units * UNIT);
 }
 
 void ws_group_add(ws_group_t *group, uint32_t units)

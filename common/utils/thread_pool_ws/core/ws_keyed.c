@@ -12,7 +12,7 @@
 static void count_cancelled(ws_key_t *key, uint64_t epoch)
 {
   ws_au64_t *word = ws_key_cancelled(key, epoch);
-  uint64_t seen = ws_load_relaxed(word), next; // relaxed: the CAS decides
+  uint64_t seen = ws_expected_load(word), next;
   do {
     if ((int32_t)((uint32_t)(seen >> 32) - (uint32_t)epoch) > 0)
       return; // a later epoch has the word
@@ -51,7 +51,7 @@ static void take_off_epoch(ws_key_t *key, uint64_t epoch, bool skipped)
 static void skip(const ws_keyed_t *keyed)
 {
   const ws_keyed_t task = *keyed; // on_cancel may free it
-  ws_add_relaxed(&task.pool->cancelled, 1); // relaxed: a statistic
+  ws_stat_add(&task.pool->cancelled, 1);
   if (task.on_cancel)
     task.on_cancel(task.arg);
   take_off_epoch(task.key, task.epoch, true);

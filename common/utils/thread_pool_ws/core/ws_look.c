@@ -28,8 +28,8 @@ static bool plan_lane(struct ws_pool_s *pool, ws_queue_t *own)
 
 static bool has_stray(struct ws_pool_s *pool)
 {
-  // relaxed: hints; a worker that finds nothing looks again before it sleeps
-  return ws_load_relaxed(&pool->tasks.aside_used) || ws_load_relaxed(&pool->tasks.starved) > 0
+  // a worker that finds nothing looks again before it sleeps
+  return ws_hint_load(&pool->tasks.aside_used) || ws_hint_load(&pool->tasks.starved) > 0
          || ws_shared_visible(&pool->tasks.shared);
 }
 

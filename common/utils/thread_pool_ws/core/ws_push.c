@@ -266,7 +266,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return -ECANCELED;
-  const bool has_kinds = (sorted | ws_load_relaxed(&pool->tasks.kinds_used)) != 0; // relaxed: a preference
+  const bool has_kinds = (sorted | ws_hint_load(&pool->tasks.kinds_used)) != 0;
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
   while (queued && handed < count && ws_inbox_is_wanted(&pool->tasks)

@@ -17,7 +17,7 @@ static inline bool ws_root_holds(const ws_queue_t *queue)
 /// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before
 static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 {
-  ws_group_t *before = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
+  ws_group_t *before = ws_own_load(&queue->root);
   // While the queue holds older tasks it keeps its root: they do not belong to this one.
   if (!ws_root_holds(queue))
     // [edge ROOT release] before the tasks that will be pushed under it
@@ -29,8 +29,7 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 /// address. Tasks that it has left in the queue have no root any more.
 static inline void ws_root_end(ws_queue_t *queue)
 {
-  // relaxed: only the owner writes it
-  if (ws_load_relaxed(&queue->root) != NULL && ws_root_holds(queue))
+  if (ws_own_load(&queue->root) != NULL && ws_root_holds(queue))
     ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
 }
 
@@ -38,7 +37,7 @@ static inline void ws_root_end(ws_queue_t *queue)
 /// root.
 static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
 {
-  const ws_group_t *root = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
+  const ws_group_t *root = ws_own_load(&queue->root);
   if (root && (!group || !ws_group_is(group, root, true)))
     ws_store_release(&queue->root, NULL); // [edge ROOT release] before that task
 }

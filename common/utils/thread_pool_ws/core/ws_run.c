@@ -81,7 +81,7 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 
 void ws_count_run(ws_queue_t *queue, uint32_t tasks)
 {
-  const uint64_t run = ws_load_relaxed(&queue->count.run); // relaxed: only the owner writes it
+  const uint64_t run = ws_own_load(&queue->count.run);
   ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
 }
 
@@ -142,7 +142,7 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   if (here.queue)
     ws_count(&here.queue->count.inlined, 1);
   else
-    ws_add_relaxed(&pool->laneless_inline, 1); // relaxed: a statistic
+    ws_stat_add(&pool->laneless_inline, 1);
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1); // a pool is not idle while it runs
   run_here(pool, here, task);
@@ -168,7 +168,7 @@ void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
     ws_add_release(&pool->laneless_pushed, tasks); // [edge POOL_IDLE release]
     return;
   }
-  const uint64_t pushed = ws_load_relaxed(&queue->count.pushed); // relaxed: only the owner writes it
+  const uint64_t pushed = ws_own_load(&queue->count.pushed);
   ws_store_release(&queue->count.pushed, pushed + tasks); // [edge POOL_IDLE release]
 }
 

@@ -35,7 +35,7 @@ static void remember(before_t *before)
   before->blocking = self->blocking;
   if (!queue)
     return;
-  before->root = ws_load_relaxed(&queue->root); // relaxed: only the owner writes it
+  before->root = ws_own_load(&queue->root);
   before->mark = queue->mark;
   before->depth = queue->depth;
 }

@@ -18,10 +18,8 @@
 /// holds all that the loop would look at next.
 static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
-  return queue->depth == 1 && ws_queue_size(queue) > 0
-         && ws_queue_has_room(queue, 1)
-         // relaxed: preferences
-         && (ws_load_relaxed(&pool->tasks.kinds_used) | ws_load_relaxed(&pool->aborted)) == 0;
+  return queue->depth == 1 && ws_queue_size(queue) > 0 && ws_queue_has_room(queue, 1)
+         && (ws_hint_load(&pool->tasks.kinds_used) | ws_hint_load(&pool->aborted)) == 0;
 }
 
 /// The search that follows takes the oldest task; in a wait the oldest that the wait may run.

@@ -9,9 +9,9 @@
 
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
-#include "../tasks/ws_group_word.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_process.h"
+#include "../tasks/ws_group_word.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"
 #include "ws_lot.h"

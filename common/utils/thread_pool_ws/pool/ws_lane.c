@@ -74,9 +74,9 @@ static ws_queue_t *inherit(struct ws_pool_s *pool)
 static ws_queue_t *inherit_now_and_then(struct ws_pool_s *pool)
 {
   const uint64_t now_ns = ws_os_now_ns();
-  if (now_ns - ws_load_relaxed(&pool->inherited_ns) < INHERIT_EVERY_NS) // relaxed: a preference
+  if (now_ns - ws_hint_load(&pool->inherited_ns) < INHERIT_EVERY_NS)
     return NULL;
-  ws_store_relaxed(&pool->inherited_ns, now_ns); // relaxed: a preference
+  ws_hint_store(&pool->inherited_ns, now_ns);
   return inherit(pool);
 }
 
@@ -115,7 +115,7 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
   }
   for (uint32_t i = pool->workers; i < queues; i++) {
     uint64_t nobody = 0;
-    if (ws_load_relaxed(&pool->tasks.queue[i]->owner) == 0 // relaxed: the CAS decides
+    if (ws_expected_load(&pool->tasks.queue[i]->owner) == 0
         && ws_cas_acq_rel(&pool->tasks.queue[i]->owner, &nobody, id)) { // [edge LANE_OWNER acquire]
       prepare(pool->tasks.queue[i]);
       remember(self, pool, pool->tasks.queue[i]);

@@ -41,22 +41,22 @@ void ws_near_plan(struct ws_pool_s *pool)
 void ws_near_moved(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint32_t cpu = ws_load_relaxed(&worker->seen_cpu); // relaxed: only the worker writes it
+  const uint32_t cpu = ws_own_load(&worker->seen_cpu);
   if (pool->caches < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
     return;
   const uint32_t cache = 1 + pool->cache_of[cpu - 1];
   if (cache == worker->cache)
     return;
   if (worker->cache > 0)
-    ws_add_relaxed(&pool->at_cache[worker->cache - 1], 0u - 1); // relaxed: a preference
+    ws_hint_add(&pool->at_cache[worker->cache - 1], 0u - 1);
   worker->cache = cache;
-  ws_add_relaxed(&pool->at_cache[cache - 1], 1); // relaxed: a preference
+  ws_hint_add(&pool->at_cache[cache - 1], 1);
 }
 
 uint32_t ws_near_count(const struct ws_pool_s *pool)
 {
-  const uint32_t producer = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
+  const uint32_t producer = ws_hint_load(&pool->producer_cpu);
   if (pool->caches < 2 || producer == 0 || producer > WS_CPUS_MAX)
     return pool->workers;
-  return ws_load_relaxed(&pool->at_cache[pool->cache_of[producer - 1]]); // relaxed: a preference
+  return ws_hint_load(&pool->at_cache[pool->cache_of[producer - 1]]);
 }

@@ -21,8 +21,8 @@ static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *w
 {
   if (WS_LIKELY(pool->caches < 2))
     return true;
-  const uint32_t producer = ws_load_relaxed(&pool->producer_cpu); // relaxed: a preference
-  const uint32_t cpu = ws_load_relaxed(&worker->seen_cpu); // relaxed: a preference
+  const uint32_t producer = ws_hint_load(&pool->producer_cpu);
+  const uint32_t cpu = ws_hint_load(&worker->seen_cpu);
   return producer == 0 || cpu == 0 || producer > WS_CPUS_MAX || cpu > WS_CPUS_MAX
          || pool->cache_of[cpu - 1] == pool->cache_of[producer - 1];
 }

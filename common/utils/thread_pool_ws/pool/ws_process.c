@@ -120,17 +120,17 @@ void ws_process_remove(struct ws_pool_s *pool)
 
 void ws_process_awake_add(uint32_t count)
 {
-  ws_add_relaxed(&process.awake, count); // relaxed: a budget, nothing is published with it
+  ws_hint_add(&process.awake, count);
 }
 
 void ws_process_awake_sub(uint32_t count)
 {
-  ws_add_relaxed(&process.awake, 0u - count); // relaxed: as above
+  ws_hint_add(&process.awake, 0u - count);
 }
 
 bool ws_process_awake_leave(uint32_t limit)
 {
-  if (ws_add_relaxed(&process.awake, 0u - 1) > limit) // relaxed: a budget, as above
+  if (ws_hint_add(&process.awake, 0u - 1) > limit)
     return true;
   ws_process_awake_add(1);
   return false;
@@ -138,7 +138,7 @@ bool ws_process_awake_leave(uint32_t limit)
 
 uint32_t ws_process_awake(void)
 {
-  return ws_load_relaxed(&process.awake); // relaxed: as above
+  return ws_hint_load(&process.awake);
 }
 
 void ws_process_hook(const ws_hooks_t *hooks)
@@ -153,15 +153,15 @@ const ws_hooks_t *ws_process_hooks(void)
 
 void ws_process_helpers_add(uint32_t count)
 {
-  ws_add_relaxed(&process.helpers, count); // relaxed: a budget, as awake
+  ws_hint_add(&process.helpers, count);
 }
 
 void ws_process_helpers_sub(uint32_t count)
 {
-  ws_add_relaxed(&process.helpers, 0u - count); // relaxed: as above
+  ws_hint_add(&process.helpers, 0u - count);
 }
 
 uint32_t ws_process_helpers(void)
 {
-  return ws_load_relaxed(&process.helpers); // relaxed: as above
+  return ws_hint_load(&process.helpers);
 }

@@ -223,8 +223,8 @@ static inline int32_t ws_tid_of(uint64_t id)
 /// The caller pushes, or will: if it is no worker it needs a CPU of its own.
 static inline void ws_note_outside(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (!here.worker && !ws_load_relaxed(&pool->outside)) // relaxed: a preference
-    ws_store_relaxed(&pool->outside, 1); // relaxed: a preference
+  if (!here.worker && !ws_hint_load(&pool->outside))
+    ws_hint_store(&pool->outside, 1);
 }
 
 static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
@@ -239,7 +239,7 @@ static inline uint32_t ws_awake(const struct ws_pool_s *pool)
 {
   uint32_t asleep = 0;
   for (uint32_t i = 0; i < pool->mask_words; i++)
-    asleep += (uint32_t)__builtin_popcountll(ws_load_relaxed(&pool->sleepers[i])); // relaxed: a preference
+    asleep += (uint32_t)__builtin_popcountll(ws_hint_load(&pool->sleepers[i]));
   return pool->workers - asleep;
 }
 
@@ -247,11 +247,11 @@ static inline uint32_t ws_awake(const struct ws_pool_s *pool)
 /// worker's own lines.
 static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, uint64_t now_ns)
 {
-  const uint32_t before = ws_load_relaxed(&worker->state); // relaxed: only the worker writes it
-  const uint64_t since_ns = ws_load_relaxed(&worker->state_since_ns); // relaxed: as state
+  const uint32_t before = ws_own_load(&worker->state);
+  const uint64_t since_ns = ws_own_load(&worker->state_since_ns);
   ws_count(&worker->state_ns[before], now_ns - since_ns);
-  ws_store_relaxed(&worker->state_since_ns, now_ns); // relaxed: a statistic
-  ws_store_relaxed(&worker->state, state); // relaxed: a statistic
+  ws_stat_store(&worker->state_since_ns, now_ns);
+  ws_stat_store(&worker->state, state);
 }
 
 #endif

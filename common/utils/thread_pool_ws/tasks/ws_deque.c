@@ -13,9 +13,9 @@ void ws_deque_init(ws_deque_t *deque, ws_cell_t *cells, uint64_t capacity)
   memset(deque, 0, sizeof(*deque));
   deque->rings[0] = (ws_ring_t){.mask = capacity - 1, .cell = cells};
   // Indices start at 1: the owner's take may lower bottom below top by one.
-  ws_store_relaxed(&deque->top, 1); // relaxed: the pool is not published yet
-  ws_store_relaxed(&deque->bottom, 1); // relaxed: as top
-  ws_store_relaxed(&deque->ring, &deque->rings[0]); // relaxed: as top
+  ws_init_store(&deque->top, 1);
+  ws_init_store(&deque->bottom, 1);
+  ws_init_store(&deque->ring, &deque->rings[0]);
   deque->top_seen = 1;
 }
 
@@ -33,7 +33,7 @@ void ws_deque_free(ws_deque_t *deque)
 
 void ws_deque_touch(ws_deque_t *deque)
 {
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   if (ws_deque_size(deque) > 0)
     return;
   for (uint64_t i = 0; i <= ring->mask; i += 4096 / sizeof(ws_cell_t))
@@ -86,19 +86,18 @@ bool ws_deque_grow(ws_deque_t *deque)
   ws_ring_t *next = claim_pages(deque) ? next_ring(deque) : NULL;
   if (!next)
     return false;
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
+  const uint64_t bottom = ws_own_load(&deque->bottom);
   for (uint64_t i = ws_load_acquire(&deque->top); i != bottom; i++) { // [edge DEQ_REUSE acquire]
     ws_task_t task;
     ws_cell_read(&ring->cell[i & ring->mask], &task);
     ws_cell_write(&next->cell[i & next->mask], &task);
-    // relaxed: a preference
-    const uint64_t pushed_ns = ws_load_relaxed(&ring->cell[i & ring->mask].pushed_ns);
-    ws_store_relaxed(&next->cell[i & next->mask].pushed_ns, pushed_ns); // relaxed: a preference
+    const uint64_t pushed_ns = ws_hint_load(&ring->cell[i & ring->mask].pushed_ns);
+    ws_hint_store(&next->cell[i & next->mask].pushed_ns, pushed_ns);
   }
   ws_store_release(&deque->ring, next); // [edge DEQ_GROW release] the copied cells before the ring
   deque->level++;
-  ws_store_relaxed(&deque->grown_bytes, ring_bytes(next)); // relaxed: a statistic
+  ws_stat_store(&deque->grown_bytes, ring_bytes(next));
   return true;
 }
 
@@ -109,7 +108,7 @@ bool ws_deque_shrink(ws_deque_t *deque)
   // Empty, so no thief can succeed with a cell of the old ring: its CAS on top fails.
   ws_store_release(&deque->ring, &deque->rings[0]); // [edge DEQ_GROW release]
   deque->level = 0;
-  ws_store_relaxed(&deque->grown_bytes, 0); // relaxed: a statistic
+  ws_stat_store(&deque->grown_bytes, 0);
   // [edge DEQ_LOOSE release] no more writes to the bigger rings
   ws_store_release(&deque->loose, WS_LOOSE_PAGES);
   return true;
@@ -118,7 +117,7 @@ bool ws_deque_shrink(ws_deque_t *deque)
 void ws_deque_trim(ws_deque_t *deque)
 {
   uint32_t loose = WS_LOOSE_PAGES;
-  if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES // relaxed: the CAS decides
+  if (ws_expected_load(&deque->loose) != WS_LOOSE_PAGES
       || !ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_TRIMMING)) // [edge DEQ_LOOSE acq_rel]
     return;
   for (uint32_t level = 1; level < WS_DEQUE_LEVELS && deque->rings[level].cell; level++)

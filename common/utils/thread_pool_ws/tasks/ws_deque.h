@@ -120,9 +120,9 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
 /// @brief Note the time of the next push. @param next  0 for the next task, 1 for the one after that, …
 static inline void ws_deque_stamp(ws_deque_t *deque, uint64_t next, uint64_t now_ns)
 {
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  ws_store_relaxed(&ring->cell[(bottom + next) & ring->mask].pushed_ns, now_ns); // relaxed: a preference
+  const uint64_t bottom = ws_own_load(&deque->bottom);
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
+  ws_hint_store(&ring->cell[(bottom + next) & ring->mask].pushed_ns, now_ns);
 }
 
 /// @return how long the oldest task has waited, about; 0 if there is none
@@ -132,8 +132,7 @@ static inline uint64_t ws_deque_waited_ns(const ws_deque_t *deque, uint64_t now_
   if ((int64_t)(ws_load_acquire(&deque->bottom) - top) <= 0) // [edge DEQ_PUBLISH acquire] its cell
     return 0;
   const ws_ring_t *ring = ws_load_acquire(&deque->ring); // [edge DEQ_GROW acquire] holds [top, bottom)
-  // relaxed: a preference
-  const uint64_t pushed_ns = ws_load_relaxed(&ring->cell[top & ring->mask].pushed_ns);
+  const uint64_t pushed_ns = ws_hint_load(&ring->cell[top & ring->mask].pushed_ns);
   return (int64_t)(now_ns - pushed_ns) > 0 ? now_ns - pushed_ns : 0;
 }
 
@@ -149,8 +148,8 @@ static inline uint64_t ws_deque_size(const ws_deque_t *deque)
 /// @brief Room for @p count more tasks, as the owner sees it.
 static inline bool ws_deque_has_room(ws_deque_t *deque, uint64_t count)
 {
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const uint64_t bottom = ws_own_load(&deque->bottom);
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   if (WS_LIKELY(bottom - deque->top_seen + count <= ring->mask + 1))
     return true;
   // [edge DEQ_REUSE acquire] a cell is read before it is overwritten
@@ -161,28 +160,28 @@ static inline bool ws_deque_has_room(ws_deque_t *deque, uint64_t count)
 /// @brief Push @p count tasks; the caller has seen room for them.
 static inline void ws_deque_push(ws_deque_t *deque, const ws_task_t *tasks, uint64_t count)
 {
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const uint64_t bottom = ws_own_load(&deque->bottom);
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   for (uint64_t i = 0; i < count; i++)
     ws_cell_write(&ring->cell[(bottom + i) & ring->mask], &tasks[i]);
   // [edge DEQ_PUBLISH release] cells, and what the tasks will read
   ws_store_release(&deque->bottom, bottom + count);
-  const uint64_t most = ws_load_relaxed(&deque->high_water); // relaxed: only the owner writes it
+  const uint64_t most = ws_own_load(&deque->high_water);
   if (WS_UNLIKELY(bottom + count - deque->top_seen > most + most / 8)) {
     deque->top_seen = ws_load_acquire(&deque->top); // [edge DEQ_REUSE acquire]
     if (bottom + count - deque->top_seen > most)
-      ws_store_relaxed(&deque->high_water, bottom + count - deque->top_seen); // relaxed: a statistic
+      ws_stat_store(&deque->high_water, bottom + count - deque->top_seen);
   }
 }
 
 /// @brief The owner's newest task, without taking it: to see whose it is. A thief may take it meanwhile.
 static inline bool ws_deque_peek(const ws_deque_t *deque, ws_task_t *task)
 {
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const uint64_t bottom = ws_own_load(&deque->bottom);
   const uint64_t top = ws_load_relaxed(&deque->top); // relaxed: only a guess, checked by take or steal
   if ((int64_t)(bottom - top) <= 0)
     return false;
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_cell_read(&ring->cell[(bottom - 1) & ring->mask], task);
   return true;
 }
@@ -190,14 +189,14 @@ static inline bool ws_deque_peek(const ws_deque_t *deque, ws_task_t *task)
 /// @brief The owner takes its newest task.
 static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
 {
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom) - 1; // relaxed: only the owner writes it
+  const uint64_t bottom = ws_own_load(&deque->bottom) - 1;
   uint64_t top = ws_load_relaxed(&deque->top); // relaxed: top only grows, so empty here is empty
   if ((int64_t)(bottom - top) < 0)
     return false;
   // [edge DEQ_PUBLISH release] a thread that reads it may take an older cell
   ws_store_release(&deque->bottom, bottom);
   // Bottom first: a thief that has seen this count must not find the bottom of before when it makes its memo.
-  const uint64_t takes = ws_load_relaxed(&deque->takes); // relaxed: only the owner writes it
+  const uint64_t takes = ws_own_load(&deque->takes);
   ws_store_release(&deque->takes, takes + 1); // [edge DEQ_TAKES release] the lower bottom
   ws_fence_seq_cst(); // [edge DEQ_LAST fence] bottom (and takes) before top
   top = ws_load_relaxed(&deque->top); // relaxed: after the fence
@@ -205,7 +204,7 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
     ws_store_release(&deque->bottom, bottom + 1); // [edge DEQ_PUBLISH release] nothing new, but the same word
     return false;
   }
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_cell_read(&ring->cell[bottom & ring->mask], task);
   if (bottom != top)
     return true;
@@ -219,9 +218,9 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
 /// bottom as a thief does: the owner itself writes bottom.
 static inline bool ws_deque_take_oldest_of(ws_deque_t *deque, void (*func)(void *arg), ws_task_t *task)
 {
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  uint64_t top = ws_load_relaxed(&deque->top); // relaxed: the CAS decides
+  const uint64_t bottom = ws_own_load(&deque->bottom);
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
+  uint64_t top = ws_expected_load(&deque->top);
   while ((int64_t)(bottom - top) > 0) {
     ws_cell_read(&ring->cell[top & ring->mask], task);
     if (task->func != func)

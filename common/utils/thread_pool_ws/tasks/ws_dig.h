@@ -36,7 +36,7 @@ static inline uint32_t ws_dig_depth_max(const ws_queue_t *queue)
 /// @return index of the next task that will be pushed there
 static inline uint64_t ws_dig_end(const ws_deque_t *deque)
 {
-  return ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  return ws_own_load(&deque->bottom);
 }
 
 /// @brief Begin a wait's mark: tasks that are pushed from now on are the wait's.

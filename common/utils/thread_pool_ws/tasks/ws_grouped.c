@@ -24,11 +24,10 @@ bool ws_grouped_take(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_t
 
 uint64_t ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak)
 {
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
-  const uint64_t bottom = ws_load_relaxed(&deque->bottom), size = ws_deque_size(deque); // relaxed: as ring
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
+  const uint64_t bottom = ws_own_load(&deque->bottom), size = ws_deque_size(deque);
   for (uint64_t i = 1; i <= size; i++)
-    // relaxed: only the owner writes it
-    if (ws_group_is(ws_load_relaxed(&ring->cell[(bottom - i) & ring->mask].group), group, weak))
+    if (ws_group_is(ws_own_load(&ring->cell[(bottom - i) & ring->mask].group), group, weak))
       return i;
   return 0;
 }
@@ -43,7 +42,7 @@ static void read_cell(const ws_ring_t *ring, uint64_t index, lifted_t *lifted)
 {
   const ws_cell_t *cell = &ring->cell[index & ring->mask];
   ws_cell_read(cell, &lifted->task);
-  lifted->pushed_ns = ws_load_relaxed(&cell->pushed_ns); // relaxed: a preference
+  lifted->pushed_ns = ws_hint_load(&cell->pushed_ns);
 }
 
 static void push_lifted(ws_deque_t *to, const lifted_t *lifted)
@@ -57,7 +56,7 @@ static void push_lifted(ws_deque_t *to, const lifted_t *lifted)
 /// lower, the same, or one higher: so each is read before the one below it is written.
 static void put(ws_deque_t *deque, ws_deque_t *to, uint64_t first, uint64_t count)
 {
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   lifted_t lifted, next;
   read_cell(ring, first, &next);
   for (uint64_t i = 1; i <= count; i++) {
@@ -69,10 +68,10 @@ static void put(ws_deque_t *deque, ws_deque_t *to, uint64_t first, uint64_t coun
 
 uint64_t ws_grouped_sift(ws_deque_t *deque, bool (*takes)(const ws_task_t *task, void *arg), void *arg)
 {
-  const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   lifted_t lifted, next;
   uint64_t count = 0, taken = 0;
-  const uint64_t before = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const uint64_t before = ws_own_load(&deque->bottom);
   while (ws_deque_take(deque, &lifted.task))
     count++;
   read_cell(ring, before - count, &next);
@@ -92,7 +91,7 @@ bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, con
 {
   uint32_t lifted = 0;
   bool found = false;
-  const uint64_t before = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const uint64_t before = ws_own_load(&deque->bottom);
   while (!found && lifted < depth_max && ws_deque_take(deque, task)) {
     const uint64_t index = before - 1 - lifted;
     found = (int64_t)(index - from) < 0 && (!group || ws_group_is(task->group, group, weak));
@@ -100,14 +99,14 @@ bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, con
   }
   moved->from = before - lifted;
   put(deque, to, moved->from, lifted);
-  moved->by = ws_load_relaxed(&deque->bottom) - before; // relaxed: only the owner writes it
+  moved->by = ws_own_load(&deque->bottom) - before;
   return found;
 }
 
 bool ws_grouped_take_under(ws_deque_t *deque, ws_deque_t *to, const ws_group_t *group, bool weak,
                            uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
 {
-  const uint64_t end = ws_load_relaxed(&deque->bottom); // relaxed: only the owner writes it
+  const uint64_t end = ws_own_load(&deque->bottom);
   return ws_grouped_take_below(deque, to, end, group, weak, depth_max, task, moved);
 }
 
@@ -132,7 +131,7 @@ ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed,
 bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
                           ws_task_t *task, ws_moved_t *moved)
 {
-  *moved = (ws_moved_t){.from = ws_load_relaxed(&deque->bottom)}; // relaxed: only the owner writes it
+  *moved = (ws_moved_t){.from = ws_own_load(&deque->bottom)};
   if (ws_grouped_take_oldest(deque, allowed, false, task) == WS_TOOK_ALLOWED)
     return true;
   if (down && allowed->group)
@@ -150,7 +149,7 @@ bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool we
   for (uint64_t left = ws_deque_size(deque); left > 0; left--) {
     if (!ws_deque_steal_peek(deque, &memo, &lifted.task, &index))
       return false;
-    const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: only the owner writes it
+    const ws_ring_t *ring = ws_own_load(&deque->ring);
     read_cell(ring, index, &lifted);
     if (!ws_deque_steal_commit(deque, index))
       continue;

@@ -28,7 +28,7 @@ static bool move(ws_inbox_t *inbox, uint64_t word, uint32_t to)
 /// The caller has the inbox to itself, and is done with it.
 static void release(ws_inbox_t *inbox)
 {
-  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: no other thread writes it
+  const uint64_t word = ws_own_load(&inbox->state);
   // [edge INBOX release] the task has been read
   ws_store_release(&inbox->state, with_state(word, WS_INBOX_AWAY));
 }
@@ -56,7 +56,7 @@ bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
   bool claimed = false; // by a thread that will fill it
   inbox->open = false;
   for (uint32_t pauses = 0;; pauses++) {
-    const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
+    const uint64_t word = ws_expected_load(&inbox->state);
     if (state_of(word) == WS_INBOX_FULL && move(inbox, word, WS_INBOX_KEPT))
       return true;
     if (state_of(word) != WS_INBOX_WAITING && state_of(word) != WS_INBOX_FULL)
@@ -82,7 +82,7 @@ void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task)
 ws_inbox_t *ws_inbox_claim(ws_tasks_t *tasks)
 {
   for (uint32_t word = 0; word < tasks->mask_words; word++) {
-    for (uint64_t mask = ws_load_relaxed(&tasks->waiting[word]); mask; mask &= mask - 1) { // relaxed: a hint
+    for (uint64_t mask = ws_hint_load(&tasks->waiting[word]); mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
       if (take_bit(tasks, index))
         return tasks->inbox[index];
@@ -128,12 +128,12 @@ bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *g
 
 static bool is_starved(const ws_inbox_t *inbox)
 {
-  return ws_load_relaxed(inbox->trust) == WS_TRUST_STARVED; // relaxed: a preference
+  return ws_hint_load(inbox->trust) == WS_TRUST_STARVED;
 }
 
 bool ws_inbox_take_starved(ws_inbox_t *inbox, ws_task_t *task)
 {
-  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: the CAS decides
+  const uint64_t word = ws_expected_load(&inbox->state);
   return is_starved(inbox) && state_of(word) == WS_INBOX_FULL && take(inbox, word, task);
 }
 

@@ -62,7 +62,7 @@ uint32_t ws_inbox_count(const ws_tasks_t *tasks);
 static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks)
 {
   for (uint32_t i = 0; i < tasks->mask_words; i++)
-    if (ws_load_relaxed(&tasks->waiting[i])) // relaxed: a hint
+    if (ws_hint_load(&tasks->waiting[i]))
       return true;
   return false;
 }

@@ -7,7 +7,7 @@ void ws_kind_use(ws_tasks_t *tasks, uint64_t now_ns)
 {
   if (ws_load_relaxed(&tasks->kinds_used)) // relaxed: after the caller's fence [KIND_USED]
     return;
-  ws_store_relaxed(&tasks->kinds_since_ns, now_ns); // relaxed: a preference
+  ws_hint_store(&tasks->kinds_since_ns, now_ns);
   ws_store_relaxed(&tasks->kinds_used, 1); // relaxed: before the fence of the push [PARK_DEKKER]
 }
 
@@ -25,7 +25,7 @@ static bool is_any_queued(const ws_tasks_t *tasks)
 void ws_kind_rest(ws_tasks_t *tasks, uint64_t age_ns, uint64_t now_ns)
 {
   const uint64_t rest_ns = age_ns > REST_NS ? age_ns : REST_NS;
-  const uint64_t pushed_ns = ws_load_relaxed(&tasks->kinds_pushed_ns); // relaxed: a preference
+  const uint64_t pushed_ns = ws_hint_load(&tasks->kinds_pushed_ns);
   if ((int64_t)(now_ns - pushed_ns) < (int64_t)rest_ns || is_any_queued(tasks))
     return;
   ws_store_relaxed(&tasks->kinds_used, 0); // relaxed: before the fence
@@ -36,8 +36,8 @@ void ws_kind_rest(ws_tasks_t *tasks, uint64_t age_ns, uint64_t now_ns)
 
 void ws_kind_count_push(ws_tasks_t *tasks, ws_kind_t kind, uint64_t now_ns)
 {
-  ws_add_relaxed(&tasks->queued[kind], 1); // relaxed: a hint
+  ws_hint_add(&tasks->queued[kind], 1);
   ws_fence_seq_cst_after_rmw(); // [edge KIND_USED fence] the count before kinds_used
-  ws_store_relaxed(&tasks->kinds_pushed_ns, now_ns); // relaxed: a preference
+  ws_hint_store(&tasks->kinds_pushed_ns, now_ns);
   ws_kind_use(tasks, now_ns);
 }

@@ -27,7 +27,7 @@ static inline bool ws_kind_has_node(ws_kind_t kind)
 /// @return not 0 if searches look for tasks of a kind
 static inline uint32_t ws_kind_is_used(const ws_tasks_t *tasks)
 {
-  return ws_load_relaxed(&tasks->kinds_used); // relaxed: a hint; ws_park looks at the queues after a fence
+  return ws_hint_load(&tasks->kinds_used); // ws_park looks at the queues after a fence
 }
 
 /// @brief The caller is about to push a task of @p kind, which is not WS_KIND_NORMAL.
@@ -41,7 +41,7 @@ static inline void ws_kind_count_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task
   task->priority = kind == WS_KIND_HIGH  ? WS_PRIORITY_HIGH
                    : kind == WS_KIND_LOW ? WS_PRIORITY_LOW
                                          : WS_PRIORITY_NORMAL;
-  ws_sub_relaxed(&tasks->queued[kind], 1); // relaxed: a hint
+  ws_hint_sub(&tasks->queued[kind], 1);
 }
 
 /// @brief Have searches look for tasks of a kind from now on.

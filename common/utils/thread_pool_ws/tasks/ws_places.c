@@ -142,7 +142,7 @@ bool ws_queues_trim(ws_tasks_t *tasks, bool now)
 
 bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task)
 {
-  if (WS_LIKELY(!ws_load_relaxed(&tasks->aside_used))) // relaxed: a hint; ws_park looks after a fence
+  if (WS_LIKELY(!ws_hint_load(&tasks->aside_used))) // ws_park looks after a fence
     return false;
   for (uint32_t i = 0; i < tasks->workers; i++)
     if (ws_queue_steal_at(tasks, tasks->queue[i], 1, task))

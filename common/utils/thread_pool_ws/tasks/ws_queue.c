@@ -93,7 +93,7 @@ uint64_t ws_queue_sift(ws_tasks_t *tasks, ws_queue_t *queue, bool (*takes)(const
     ws_deque_t *deque = ws_queue_deque(queue, i);
     const uint64_t count = ws_deque_size(deque) > 0 ? ws_grouped_sift(deque, takes, arg) : 0;
     if (ws_kind_of_deque(i) != WS_KIND_NORMAL)
-      ws_sub_relaxed(&tasks->queued[ws_kind_of_deque(i)], count); // relaxed: a hint
+      ws_hint_sub(&tasks->queued[ws_kind_of_deque(i)], count);
     taken += count;
   }
   return taken;
@@ -161,8 +161,8 @@ static bool take_own_newest(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, 
 
 bool ws_queue_take_kind(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task, int32_t *victim)
 {
-  // relaxed: a hint; ws_park looks at the queues after a fence
-  if (ws_load_relaxed(&tasks->queued[kind]) == 0)
+  // ws_park looks at the queues after a fence
+  if (ws_hint_load(&tasks->queued[kind]) == 0)
     return false;
   *victim = -1;
   if (take_own_newest(tasks, own, kind, task) || ws_queue_steal_kind(tasks, own, kind, task))
@@ -229,7 +229,7 @@ uint64_t ws_queue_grown_bytes(const ws_queue_t *queue)
   const ws_more_t *more = ws_queue_more(queue);
   uint64_t bytes = more ? more->bytes : 0;
   for (uint32_t i = 0; i < ws_queue_deques(queue); i++)
-    bytes += ws_load_relaxed(&ws_queue_deque(queue, i)->grown_bytes); // relaxed: a statistic
+    bytes += ws_stat_load(&ws_queue_deque(queue, i)->grown_bytes);
   return bytes;
 }
 
@@ -237,7 +237,7 @@ uint64_t ws_queue_high_water(const ws_queue_t *queue)
 {
   uint64_t most = 0;
   for (uint32_t i = 0; i < ws_queue_deques(queue); i++) {
-    const uint64_t held = ws_load_relaxed(&ws_queue_deque(queue, i)->high_water); // relaxed: a statistic
+    const uint64_t held = ws_stat_load(&ws_queue_deque(queue, i)->high_water);
     most = held > most ? held : most;
   }
   return most;

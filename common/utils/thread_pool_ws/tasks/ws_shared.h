@@ -41,13 +41,13 @@ typedef struct {
 
 static inline void ws_shared_init(ws_shared_t *shared, ws_shared_cell_t *cells, uint64_t capacity)
 {
-  ws_store_relaxed(&shared->head, 0); // relaxed: the pool is not published yet
-  ws_store_relaxed(&shared->tail, 0); // relaxed: as head
+  ws_init_store(&shared->head, 0);
+  ws_init_store(&shared->tail, 0);
   shared->mask = capacity - 1;
   shared->cell = cells;
   for (uint64_t i = 0; i < capacity; i++) {
-    ws_store_relaxed(&cells[i].turn, i); // relaxed: as head
-    ws_store_relaxed(&cells[i].taken, i + 1 - capacity); // relaxed: as head
+    ws_init_store(&cells[i].turn, i);
+    ws_init_store(&cells[i].taken, i + 1 - capacity);
   }
 }
 
@@ -56,7 +56,7 @@ static inline void ws_shared_init(ws_shared_t *shared, ws_shared_cell_t *cells, 
 /// @return NULL when full
 static inline ws_shared_cell_t *ws_shared_claim(ws_shared_t *shared, uint64_t *index)
 {
-  uint64_t tail = ws_load_relaxed(&shared->tail); // relaxed: the CAS decides
+  uint64_t tail = ws_expected_load(&shared->tail);
   for (;;) {
     ws_shared_cell_t *cell = &shared->cell[tail & shared->mask];
     // [edge SHARED_REUSE acquire] the taker has copied the cell
@@ -69,7 +69,7 @@ static inline ws_shared_cell_t *ws_shared_claim(ws_shared_t *shared, uint64_t *i
     } else if ((int64_t)(turn - tail) < 0) {
       return NULL;
     } else {
-      tail = ws_load_relaxed(&shared->tail); // relaxed: the CAS decides
+      tail = ws_expected_load(&shared->tail);
     }
   }
 }
@@ -116,7 +116,7 @@ static inline ws_shared_peek_t ws_shared_peek(const ws_shared_t *shared, uint64_
 /// @return false when empty, or when the oldest task is not published yet
 static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
 {
-  uint64_t head = ws_load_relaxed(&shared->head); // relaxed: the CAS decides
+  uint64_t head = ws_expected_load(&shared->head);
   for (;;) {
     ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
     const uint64_t turn = ws_load_acquire(&cell->turn); // [edge SHARED_PUBLISH acquire] the task
@@ -130,12 +130,12 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
         ws_store_release(&cell->turn, head + shared->mask + 1);
         if (WS_LIKELY(taken))
           return true;
-        head = ws_load_relaxed(&shared->head); // relaxed: the CAS decides
+        head = ws_expected_load(&shared->head);
       }
     } else if ((int64_t)(turn - (head + 1)) < 0) {
       return false;
     } else {
-      head = ws_load_relaxed(&shared->head); // relaxed: the CAS decides
+      head = ws_expected_load(&shared->head);
     }
   }
 }
@@ -143,7 +143,7 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
 /// @brief Free the oldest cells whose tasks have been taken from the middle.
 static inline void ws_shared_pass(ws_shared_t *shared)
 {
-  uint64_t head = ws_load_relaxed(&shared->head); // relaxed: the CAS decides
+  uint64_t head = ws_expected_load(&shared->head);
   for (;; head++) {
     ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
     if (ws_load_acquire(&cell->turn) != head + 1 // [edge SHARED_PUBLISH acquire] taken is not older
@@ -168,18 +168,18 @@ static inline bool ws_shared_visible(const ws_shared_t *shared)
 /// @return how long the oldest task has waited, about; 0 if there is none
 static inline uint64_t ws_shared_waited_ns(const ws_shared_t *shared, uint64_t now_ns)
 {
-  const uint64_t head = ws_load_relaxed(&shared->head); // relaxed: a preference
+  const uint64_t head = ws_hint_load(&shared->head);
   const ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
   if (!ws_shared_visible(shared))
     return 0;
-  const uint64_t pushed_ns = ws_load_relaxed(&cell->cell.pushed_ns); // relaxed: a preference
+  const uint64_t pushed_ns = ws_hint_load(&cell->cell.pushed_ns);
   return (int64_t)(now_ns - pushed_ns) > 0 ? now_ns - pushed_ns : 0;
 }
 
 static inline uint64_t ws_shared_size(const ws_shared_t *shared)
 {
-  const uint64_t head = ws_load_relaxed(&shared->head); // relaxed: a statistic
-  const uint64_t tail = ws_load_relaxed(&shared->tail); // relaxed: a statistic
+  const uint64_t head = ws_stat_load(&shared->head);
+  const uint64_t tail = ws_stat_load(&shared->tail);
   return (int64_t)(tail - head) > 0 ? tail - head : 0;
 }
 

@@ -170,7 +170,7 @@ _Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
 /// Add to a counter that only the caller writes.
 static inline void ws_count(ws_au64_t *counter, uint64_t add)
 {
-  ws_store_relaxed(counter, ws_load_relaxed(counter) + add); // relaxed: one writer, and a statistic
+  ws_stat_store(counter, ws_stat_load(counter) + add); // one writer
 }
 
 /// @return number of queues in use; those below it can be read
