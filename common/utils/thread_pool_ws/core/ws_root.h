@@ -33,17 +33,24 @@ static inline void ws_root_end(ws_queue_t *queue)
     ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
 }
 
+/// The root of a queue that holds tasks of several: the address of this word, which no group has.
+extern const uint64_t ws_root_mixed;
+
 /// @brief A task of another group comes into the caller's queue, whose tasks are then no longer all below the
 /// root.
 static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
 {
   const ws_group_t *root = ws_own_load(&queue->root);
-  if (root && (!group || !ws_group_is(group, root, true)))
-    ws_store_release(&queue->root, NULL); // [edge ROOT release] before that task
+  if (!root || !group || !ws_group_is(group, root, true))
+    ws_store_release(&queue->root, (void *)(uintptr_t)&ws_root_mixed); // [edge ROOT release] before that task
 }
 
+/// @brief A task that did not come from the caller's queue has returned. What it left there belongs to the root
+/// of before, too, unless an unrelated task has come there.
 static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)
 {
+  if (WS_UNLIKELY(ws_own_load(&queue->root) == &ws_root_mixed) && ws_root_holds(queue))
+    return;
   ws_store_release(&queue->root, before); // [edge ROOT release] what is still queued belongs to that one too
 }
 

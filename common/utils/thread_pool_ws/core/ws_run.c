@@ -13,6 +13,8 @@
 #include "ws_root.h"
 #include "ws_survive.h"
 
+const uint64_t ws_root_mixed = 0;
+
 const ws_task_t *ws_current_task(void)
 {
   return ws_self()->task;

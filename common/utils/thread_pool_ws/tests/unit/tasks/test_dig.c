@@ -5,6 +5,7 @@
 #include "../../../tasks/ws_dig.h"
 
 #include "../../../core/ws_find.h"
+#include "../../../core/ws_root.h"
 #include "../../../pool/ws_lane.h"
 #include "../../support/ws_test.h"
 
@@ -273,6 +274,27 @@ static void what_lies_aside_is_found_by_others(void)
   test_use_cpus(0);
 }
 
-TEST_MAIN("dig", TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
-          TEST_CASE(the_others_keep_their_order), TEST_CASE(a_full_ring_keeps_its_order),
-          TEST_CASE(no_stranger_above_a_mark), TEST_CASE(what_lies_aside_is_found_by_others))
+/// A task that the thread runs for a wait has yielded to an unrelated fiber, whose push stays in the queue. No
+/// wait of another thread for the group of before may take that.
+static void a_mixed_root_stays_mixed(void)
+{
+  begin();
+  ws_task_t task;
+  ws_queue_t *queue = scene.here.queue;
+  ws_group_t *const before = ws_root_enter(queue, &scene.group[0]);
+  ws_group_t *const outer = ws_root_enter(queue, &scene.group[1]);
+  ws_root_mix(queue, &scene.group[2]);
+  push(&scene.group[2]);
+  ws_root_leave(queue, outer);
+  CU_ASSERT_FALSE(ws_queue_is_below(queue, &scene.group[0], true));
+  CU_ASSERT_TRUE(ws_deque_take(&queue->deque, &task));
+  ws_root_leave(queue, outer); // no unrelated task is left
+  CU_ASSERT_TRUE(ws_queue_is_below(queue, &scene.group[0], true));
+  ws_root_leave(queue, before);
+  end();
+}
+
+TEST_MAIN("dig", TEST_CASE(a_mixed_root_stays_mixed), TEST_CASE(dig_that_comes_too_late),
+          TEST_CASE(outer_wait_finds_its_own), TEST_CASE(the_others_keep_their_order),
+          TEST_CASE(a_full_ring_keeps_its_order), TEST_CASE(no_stranger_above_a_mark),
+          TEST_CASE(what_lies_aside_is_found_by_others))
