@@ -50,7 +50,7 @@ static bool take_trim(uint64_t now_ns)
 }
 
 /// The caller holds the lock. @return whether the thread must be woken: it sleeps for longer
-static bool announce(uint64_t at_ns)
+static bool shorten_sleep(uint64_t at_ns)
 {
   if (at_ns >= ws_fiber_process.alarm_sleeps_until_ns)
     return false;
@@ -72,7 +72,7 @@ static void end_trim(uint64_t again_ns)
   process->trims = false;
   if (process->trim_due_ns == 0)
     process->trim_due_ns = again_ns;
-  const bool wakes = process->trim_due_ns != 0 && announce(process->trim_due_ns);
+  const bool wakes = process->trim_due_ns != 0 && shorten_sleep(process->trim_due_ns);
   pthread_mutex_unlock(&process->alarm_lock);
   if (wakes)
     wake();
@@ -130,7 +130,7 @@ bool ws_alarm_add(ws_waiter_t *waiter)
   ws_fiber_process_t *process = &ws_fiber_process;
   pthread_mutex_lock(&process->alarm_lock);
   const bool added = start() && ws_alarm_heap_add(&process->alarms, waiter);
-  const bool wakes = added && announce(waiter->deadline_ns);
+  const bool wakes = added && shorten_sleep(waiter->deadline_ns);
   const int error = added ? ws_service_serve(&process->alarm, ws_service_priority(waiter->fiber)) : 0;
   pthread_mutex_unlock(&process->alarm_lock);
   if (wakes)
@@ -154,7 +154,7 @@ void ws_alarm_trim(void)
   bool wakes = false;
   if (process->trim_due_ns == 0 && start()) {
     process->trim_due_ns = ws_os_now_ns() + WS_STACK_IDLE_NS;
-    wakes = announce(process->trim_due_ns);
+    wakes = shorten_sleep(process->trim_due_ns);
     ws_service_serve(&process->alarm, 0);
   }
   pthread_mutex_unlock(&process->alarm_lock);

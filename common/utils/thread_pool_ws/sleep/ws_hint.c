@@ -16,7 +16,7 @@
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
-static void announce(struct ws_pool_s *pool, uint64_t until_ns)
+static void have_workers_spin_until(struct ws_pool_s *pool, uint64_t until_ns)
 {
   if (until_ns > ws_hint_load(&pool->announced_ns)) // of two hints at once one may get lost
     ws_hint_store(&pool->announced_ns, until_ns);
@@ -61,7 +61,7 @@ void ws_hint_pass_on(ws_worker_t *worker)
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
   ws_traced_hint(pool, workers, 0);
-  announce(pool, ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX));
+  have_workers_spin_until(pool, ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX));
   wake_tree(pool, workers);
 }
 

@@ -62,7 +62,7 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
 }
 
 /// Set the bit in sleepers, look once more, sleep.
-static end_t announce_and_sleep(ws_worker_t *worker, alarms_t *alarms)
+static end_t set_bit_and_sleep(ws_worker_t *worker, alarms_t *alarms)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
@@ -122,7 +122,7 @@ void ws_park(ws_worker_t *worker)
   alarms_t alarms = {.rise_ns = plan.rise_ns};
   ws_traced_park(worker);
   end_t end;
-  while ((end = announce_and_sleep(worker, &alarms)) == END_TRIM)
+  while ((end = set_bit_and_sleep(worker, &alarms)) == END_TRIM)
     ws_queues_trim(&pool->tasks, true); // awake, and not in sleepers: no push claims it meanwhile
   after_sleep(worker, end);
 }
