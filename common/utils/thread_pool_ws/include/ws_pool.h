@@ -38,6 +38,7 @@
 #define WS_POOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ws_group.h"
@@ -200,6 +201,9 @@ typedef struct {
   /// priorities and hints have no effect. Default false: a thread's queues of kinds are mapped at its first
   /// push of a kind.
   bool reserve;
+  /// For a program whose users choose the priority of its tasks, by the entry prio: the program gives it to
+  /// the tasks that it pushes. The pool does not read it. Default WS_PRIORITY_NORMAL.
+  ws_priority_t priority;
   bool report; ///< print a page of statistics on stderr when the pool stops (ws_pool_report). Default false
   /// The host's function to create threads. It decides on name, class and pinning; the settings for name and
   /// class are ignored. Default NULL: pthread_create.
@@ -223,24 +227,44 @@ typedef struct {
 /// @brief Fill @p settings with the defaults named above. Ignores NULL.
 void ws_settings_default(ws_settings_t *settings);
 
-/// @brief Apply environment variables to @p settings. A variable that is unset or empty changes nothing.
-///   TPOOL_WS_SPIN          as ws_settings_spin_text()
-///   TPOOL_WS_SPIN_CPU_MAX  as ws_settings_spin_cpu_max_text()
-///   TPOOL_WS_REPORT        1 or 0: settings.report
+/// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
+///   name          text                                              sets
+///   spin          off, auto, or fixed:<us> with 0 to 10000 us,      spin, and with fixed spin_lead_ns
+///                 for example fixed:12.5
+///   spin_cpu_max  a whole number, 0 to 100                          spin_cpu_max_percent
+///   report        0 or 1                                            report
+///   prio          high, normal or low                               priority
+/// @return 0
+///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
+///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
+///                  priority WS_PRIORITY_NORMAL
+int ws_settings_entry(ws_settings_t *settings, const char *name, const char *text);
+
+/// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,
+/// and no 0 at its end. @param position  its place in the list, from 1
+/// @return NULL; or why it is invalid, for a warning: entry 2 "x" <reason>
+typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, const char *entry,
+                                           size_t length);
+
+/// @brief Apply a comma-separated list of entries <name>=<text>, as ws_settings_entry() does; of several with
+/// one name the last. Empty entries are skipped. After an invalid entry that begins with "spin", spin stays
+/// WS_SPIN_OFF whatever the rest of the list sets.
+/// @param other  called for entries that do not begin with the name of a setting; NULL = they are invalid
+/// @return 0; -EINVAL if an entry is invalid, with a warning for each, or if an argument is NULL
+int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
+
+/// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
+/// entry of that name. A variable that is unset or empty changes nothing.
 /// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. No other function of the library
-/// reads the environment. In a program that runs with more rights than its user (secure_getenv) this function
+/// reads the environment. In a program that runs with more rights than its user (AT_SECURE) this function
 /// reads nothing either.
 /// @threads   any; no thread may change the environment during the call
 void ws_settings_environment(ws_settings_t *settings);
 
-/// @brief Set spin, and for WS_SPIN_FIXED spin_lead_ns, from a text: off, auto, or fixed:<us> with 0 to
-/// 10000 us, for example fixed:12.5. Upper or lower case; blanks around the text are ignored.
-/// @return 0; -EINVAL for any other text and for NULL: spin is set to WS_SPIN_OFF, with a warning
+/// @brief ws_settings_entry() of spin. @return 0 or -EINVAL
 int ws_settings_spin_text(ws_settings_t *settings, const char *text);
 
-/// @brief Set spin_cpu_max_percent from a text: a whole number, 0 to 100.
-/// @return 0; -EINVAL for any other text and for NULL: the percentage is set to 0 and spin to WS_SPIN_OFF,
-///         with a warning
+/// @brief ws_settings_entry() of spin_cpu_max. @return 0 or -EINVAL
 int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 
 /// @brief Create a pool and start its workers. Returns when all have started.

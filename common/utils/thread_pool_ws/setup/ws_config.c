@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_config.c
-/// Settings that a user writes as text, in the environment or in the host's own options. The only file that
-/// reads the environment.
+/// Settings that a user writes as text, in the environment or in the host's own options: one table for both.
+/// The only file that reads the environment.
 ///
-/// An invalid text gives a warning and turns pre-wake off: workers then sleep until a push wakes them. If a
-/// user has mistyped a limit, the default, under which workers spin, must not apply.
+/// An invalid text about pre-wake gives a warning and turns pre-wake off: workers then sleep until a push
+/// wakes them. If a user has mistyped a limit, the default, under which workers spin, must not apply.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "../pool/ws_warn.h"
@@ -18,6 +20,7 @@
 #define PREFIX "TPOOL_WS_"
 #define SPIN_US_MAX (WS_SPIN_LEAD_NS_MAX / 1000)
 #define SHOWN 40 ///< characters of a user's text in a warning
+#define PLACE 100 ///< bytes for a text and where it stands
 
 /// A part of a text.
 typedef struct {
@@ -29,9 +32,8 @@ static bool is_blank(char c)
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static word_t trimmed(const char *text)
+static word_t trimmed(word_t word)
 {
-  word_t word = {text, text + strlen(text)};
   while (word.begin < word.end && is_blank(*word.begin))
     word.begin++;
   while (word.end > word.begin && is_blank(word.end[-1]))
@@ -58,15 +60,6 @@ static bool take_number(word_t *word, uint32_t max, uint32_t *value)
   return word->begin > start;
 }
 
-static bool read_percent(word_t word, uint32_t *percent)
-{
-  uint32_t value;
-  if (!take_number(&word, 100, &value) || word.begin < word.end)
-    return false;
-  *percent = value;
-  return true;
-}
-
 /// Microseconds with a fraction, of which three digits count. The C library's way would depend on the locale.
 static bool read_us(word_t word, uint64_t *ns)
 {
@@ -89,106 +82,175 @@ static bool read_us(word_t word, uint64_t *ns)
   return true;
 }
 
-static bool read_spin(word_t word, ws_settings_t *settings)
+/// @return false for an invalid text. The setting, and only that, then has the value that the table names
+static bool read_spin(ws_settings_t *settings, word_t word)
 {
   static const char fixed[] = "fixed:";
   const size_t length = sizeof(fixed) - 1;
-  if (is_word(word, "off")) {
-    settings->spin = WS_SPIN_OFF;
-  } else if (is_word(word, "auto")) {
+  if (is_word(word, "auto")) {
     settings->spin = WS_SPIN_AUTO;
-  } else if ((size_t)(word.end - word.begin) > length && strncasecmp(word.begin, fixed, length) == 0) {
-    if (!read_us((word_t){word.begin + length, word.end}, &settings->spin_lead_ns))
-      return false;
-    settings->spin = WS_SPIN_FIXED;
-  } else {
-    return false;
+    return true;
   }
+  settings->spin = WS_SPIN_OFF;
+  if ((size_t)(word.end - word.begin) <= length || strncasecmp(word.begin, fixed, length) != 0)
+    return is_word(word, "off");
+  if (!read_us((word_t){word.begin + length, word.end}, &settings->spin_lead_ns))
+    return false;
+  settings->spin = WS_SPIN_FIXED;
   return true;
 }
 
-/// @param name  the variable or option that the user has set
-static int set_spin(ws_settings_t *settings, const char *name, const char *text)
+static bool read_spin_cpu_max(ws_settings_t *settings, word_t word)
 {
-  if (read_spin(trimmed(text), settings))
-    return 0;
-  settings->spin = WS_SPIN_OFF;
-  ws_warn(settings, "%s=\"%.*s\": unknown mode (off, auto, fixed:<us> with 0 to %d); pre-wake is off", name,
-          SHOWN, text, SPIN_US_MAX);
-  return -EINVAL;
+  uint32_t percent = 0;
+  const bool valid = take_number(&word, 100, &percent) && word.begin == word.end;
+  settings->spin_cpu_max_percent = valid ? percent : 0; // also if a later setting turns pre-wake on
+  return valid;
 }
 
-static int set_spin_cpu_max(ws_settings_t *settings, const char *name, const char *text)
+static bool read_report(ws_settings_t *settings, word_t word)
 {
-  if (read_percent(trimmed(text), &settings->spin_cpu_max_percent))
-    return 0;
-  settings->spin = WS_SPIN_OFF;
-  settings->spin_cpu_max_percent = 0; // also if a later setting turns pre-wake on
-  ws_warn(settings, "%s=\"%.*s\": not a percentage (whole number, 0 to 100); pre-wake is off", name, SHOWN,
-          text);
-  return -EINVAL;
-}
-
-static int set_report(ws_settings_t *settings, const char *name, const char *text)
-{
-  const word_t word = trimmed(text);
   settings->report = is_word(word, "1");
-  if (settings->report || is_word(word, "0"))
-    return 0;
-  ws_warn(settings, "%s=\"%.*s\": neither 0 nor 1; no report is printed", name, SHOWN, text);
+  return settings->report || is_word(word, "0");
+}
+
+static bool read_prio(ws_settings_t *settings, word_t word)
+{
+  static const char *const names[] = {"normal", "high", "low"}; // by ws_priority_t
+  uint32_t found = 0;
+  while (found < 3 && !is_word(word, names[found]))
+    found++;
+  settings->priority = found < 3 ? (ws_priority_t)found : WS_PRIORITY_NORMAL;
+  return found < 3;
+}
+
+/// All settings that have a text, for the call, the list and the environment.
+typedef struct {
+  const char *name; ///< in the environment in capitals, after PREFIX
+  bool (*read)(ws_settings_t *settings, word_t word);
+  const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
+  bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
+  bool only_listed; ///< not in the environment: only some programs heed it
+} entry_t;
+static const entry_t entries[] = {
+    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true, false},
+    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true, false},
+    {"report", read_report, "0, 1", "no report is printed", false, false},
+    {"prio", read_prio, "high, normal, low", "the priority is normal", false, true},
+};
+#define KNOWN "spin=, spin_cpu_max=, report=, prio="
+#define KNOWN_VARIABLES PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT"
+
+/// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
+static const entry_t *find(word_t word, bool mistyped)
+{
+  for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+    const word_t begin = {word.begin, word.begin + strlen(entries[i].name)};
+    if (is_word(word, entries[i].name)
+        || (mistyped && begin.end < word.end && is_word(begin, entries[i].name)))
+      return &entries[i];
+  }
+  return NULL;
+}
+
+/// Entries that are applied together.
+typedef struct {
+  ws_settings_t *settings;
+  bool spin_invalid; ///< pre-wake stays off, also if a later entry is valid
+} batch_t;
+
+/// @param place  where the text stands, and the text
+/// @param valid  which texts are valid there
+static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
+{
+  const bool good = entry->read(batch->settings, trimmed(word));
+  batch->spin_invalid |= entry->about_spin && !good;
+  if (batch->spin_invalid)
+    batch->settings->spin = WS_SPIN_OFF;
+  if (!good)
+    ws_warn(batch->settings, "%s: invalid (valid: %s); %s", place, valid, entry->otherwise);
+  return good ? 0 : -EINVAL;
+}
+
+/// @param name  @p length characters: the variable, or the entry
+static int apply_text(batch_t *batch, const entry_t *entry, const char *name, size_t length, const char *text)
+{
+  char place[PLACE];
+  snprintf(place, sizeof(place), "%.*s=\"%.*s\"", (int)length, name, SHOWN, text);
+  return apply(batch, entry, (word_t){text, text + strlen(text)}, place, entry->valid);
+}
+
+int ws_settings_entry(ws_settings_t *settings, const char *name, const char *text)
+{
+  name = name ? name : "";
+  const size_t length = strlen(name);
+  const entry_t *entry = settings ? find((word_t){name, name + length}, false) : NULL;
+  if (entry)
+    return apply_text(&(batch_t){settings, false}, entry, name, length, text ? text : "");
+  if (settings)
+    ws_warn(settings, "\"%.*s\": unknown setting, ignored (known: %s)", SHOWN, name, KNOWN);
   return -EINVAL;
 }
 
 int ws_settings_spin_text(ws_settings_t *settings, const char *text)
 {
-  return settings ? set_spin(settings, "spin", text ? text : "") : -EINVAL;
+  return ws_settings_entry(settings, "spin", text);
 }
 
 int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text)
 {
-  return settings ? set_spin_cpu_max(settings, "spin_cpu_max", text ? text : "") : -EINVAL;
+  return ws_settings_entry(settings, "spin_cpu_max", text);
 }
 
-/// Every variable of the library, in the order in which they are read: of two that set the same field, the
-/// later takes precedence.
-static const struct {
-  const char *name;
-  int (*set)(ws_settings_t *settings, const char *name, const char *text);
-} variables[] = {
-    {PREFIX "SPIN", set_spin},
-    {PREFIX "SPIN_CPU_MAX", set_spin_cpu_max},
-    {PREFIX "REPORT", set_report},
-};
-#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
-
-static bool is_known(const char *name, size_t length)
+/// @return 0, -EINVAL, or -ENOENT if @p word is no setting
+static int apply_listed(batch_t *batch, word_t word, const char *place)
 {
-  for (size_t i = 0; i < VARIABLES; i++)
-    if (strlen(variables[i].name) == length && strncmp(variables[i].name, name, length) == 0)
-      return true;
-  return false;
+  const char *equals = memchr(word.begin, '=', (size_t)(word.end - word.begin));
+  const entry_t *named = equals ? find(trimmed((word_t){word.begin, equals}), false) : NULL;
+  const entry_t *entry = named ? named : find(word, true);
+  const word_t value = {named ? equals + 1 : word.end, word.end}; // of a mistyped name: empty, so invalid
+  return entry ? apply(batch, entry, value, place, named ? entry->valid : KNOWN) : -ENOENT;
 }
 
-/// Without this warning a mistyped name would have no effect, silently.
-static void warn_of_unknown(const ws_settings_t *settings)
+int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg)
 {
-  for (char **entry = environ; entry && *entry; entry++) {
-    const size_t length = strcspn(*entry, "=");
-    if (strncmp(*entry, PREFIX, sizeof(PREFIX) - 1) == 0 && !is_known(*entry, length))
-      ws_warn(settings,
-              "%.*s: unknown environment variable, ignored (known: " PREFIX "SPIN, " PREFIX
-              "SPIN_CPU_MAX, " PREFIX "REPORT)",
-              length < SHOWN ? (int)length : SHOWN, *entry);
+  batch_t batch = {settings, false};
+  int result = settings && text ? 0 : -EINVAL;
+  for (uint32_t position = 1; settings && text; position++) {
+    const char *end = text + strcspn(text, ",");
+    const word_t word = trimmed((word_t){text, end});
+    const size_t length = (size_t)(word.end - word.begin);
+    char place[PLACE];
+    snprintf(place, sizeof(place), "entry %u \"%.*s\"", position, length < SHOWN ? (int)length : SHOWN,
+             word.begin);
+    const int applied = length > 0 ? apply_listed(&batch, word, place) : 0;
+    const char *error = NULL;
+    if (applied == -ENOENT)
+      error = other ? other(other_arg, position, word.begin, length) : "is no setting (known: " KNOWN ")";
+    if (error)
+      ws_warn(settings, "%s %s", place, error);
+    if (applied == -EINVAL || error)
+      result = -EINVAL;
+    text = *end ? end + 1 : NULL;
   }
+  return result;
 }
 
 void ws_settings_environment(ws_settings_t *settings)
 {
-  for (size_t i = 0; settings && i < VARIABLES; i++) {
-    const char *text = secure_getenv(variables[i].name);
-    if (text && *text)
-      variables[i].set(settings, variables[i].name, text);
+  const size_t prefix = strlen(PREFIX);
+  batch_t batch = {settings, false};
+  char **next = settings && !getauxval(AT_SECURE) ? environ : NULL;
+  for (; next && *next; next++) {
+    const char *name = *next, *equals = name + strcspn(name, "=");
+    if (strncmp(name, PREFIX, prefix) != 0)
+      continue;
+    const entry_t *entry = find((word_t){name + prefix, equals}, false);
+    const size_t length = (size_t)(equals - name);
+    if (!entry || entry->only_listed) // without a warning it would have no effect, silently
+      ws_warn(settings, "%.*s: unknown environment variable, ignored (known: " KNOWN_VARIABLES ")",
+              length < SHOWN ? (int)length : SHOWN, name);
+    else if (*equals && equals[1])
+      apply_text(&batch, entry, name, length, equals + 1);
   }
-  if (settings)
-    warn_of_unknown(settings);
 }

@@ -28,7 +28,6 @@
 #endif
 
 #define SPIN_SHOWN 64 ///< bytes for a mode in words
-#define PRIORITY_SHOWN 16 ///< bytes for a priority in words
 #define NAME_SHOWN 64 ///< bytes for a pool's name with its number
 #define CORES_SHOWN 100 ///< bytes for a list of cores
 
@@ -65,18 +64,11 @@ static int create_thread(void *threads_arg, uint32_t index, int32_t unused, void
   return 0;
 }
 
-/// Precedence: parameter string, environment, default.
 /// @param shown    the pool's name, for traces
 /// @param threads  must live until the pool is created
-/// @param priority  out: of the pool's tasks
-static void fill_settings(ws_settings_t *settings, const ws_tpool_params_t *params, const char *shown,
-                          threads_t *threads, ws_priority_t *priority)
+static void fill_settings(ws_tpool_params_t *params, const char *shown, threads_t *threads)
 {
-  ws_settings_default(settings);
-  settings->warn = ws_tpool_warn_once; // all pools read the same environment
-  ws_settings_environment(settings);
-  settings->warn = ws_tpool_warn;
-  ws_tpool_params_apply(params, settings, priority);
+  ws_settings_t *settings = &params->settings;
   settings->workers = params->count;
   // Without the capability threadCreate pins no thread. warn_of_lost_priority reports that once a process.
   // The pool would report it once more, for each pool.
@@ -117,13 +109,13 @@ static void log_inline(const char *name)
                WS_SHIM_SHAPE, name);
 }
 
-/// Without a number or -1 a list makes no thread. A list with other entries was probably meant to.
+/// Without a number or -1 a list makes no thread. A list with settings was probably meant to.
 static void warn_of_no_thread(const char *name, const ws_tpool_params_t *params)
 {
-  if (params->option_bytes > 0 && !params->says_inline)
-    ws_tpool_say("thread_pool_ws: pool %s: the list of cores has the entry \"%.40s\" and no thread, so the "
+  if (!params->says_inline && params->text[strspn(params->text, ", \t\r\n")] != '\0')
+    ws_tpool_say("thread_pool_ws: pool %s: the list of cores \"%.100s\" has settings and no thread, so the "
                  "pool has no workers. Add -1 to the list for each worker, or n for a pool without workers",
-                 name, params->options);
+                 name, params->text);
 }
 
 /// OAI requests real-time threads, and its log does not report that it got none.
@@ -145,20 +137,18 @@ static void warn_of_lost_priority(const char *name)
                  name);
 }
 
-static void log_start(const char *name, const ws_tpool_t *tpool, const ws_settings_t *settings,
-                      const ws_tpool_params_t *params)
+static void log_start(const char *name, const ws_tpool_t *tpool, const ws_tpool_params_t *params)
 {
+  static const char *const priority[] = {"", "prio high, ", "prio low, "}; // by ws_priority_t
   ws_stats_t stats;
-  char spin[SPIN_SHOWN], cores[CORES_SHOWN], priority[PRIORITY_SHOWN] = "";
+  char spin[SPIN_SHOWN], cores[CORES_SHOWN];
   ws_pool_stats(tpool->pool, &stats, NULL, 0);
-  if (tpool->priority != WS_PRIORITY_NORMAL)
-    snprintf(priority, sizeof(priority), "prio %s, ", ws_tpool_params_priority_name(tpool->priority));
-  describe_spin(settings, spin);
+  describe_spin(&params->settings, spin);
   ws_tpool_params_text(params, cores, sizeof(cores));
   ws_tpool_say("thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, core "
                "list %s, %s%s",
                WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
-               stats.cpus, cores, priority, spin);
+               stats.cpus, cores, priority[tpool->priority], spin);
   if (stats.workers_realtime < stats.workers)
     warn_of_lost_priority(name);
 }
@@ -167,7 +157,7 @@ static void log_start(const char *name, const ws_tpool_t *tpool, const ws_settin
 /// cores.
 static void check_cores(const ws_tpool_params_t *params, const char *name)
 {
-  if (!params->entry || !ws_tpool_may_pin()) // no text, or threadCreate will not pin
+  if (!params->text || !ws_tpool_may_pin()) // no text, or threadCreate will not pin
     return;
   const int64_t bad = ws_tpool_cores_bad(params->cores, params->count);
   if (bad < 0)
@@ -180,20 +170,39 @@ static void check_cores(const ws_tpool_params_t *params, const char *name)
   exit(EXIT_FAILURE);
 }
 
+/// @return parameters without threads, with the settings of the environment
+static ws_tpool_params_t prepare(void)
+{
+  ws_tpool_params_t params = {.count = 0};
+  ws_settings_default(&params.settings);
+  params.settings.warn = ws_tpool_warn_once; // all pools read the same environment
+  ws_settings_environment(&params.settings);
+  params.settings.warn = ws_tpool_warn;
+  return params;
+}
+
+static void warn_of_list(void *text_arg, const char *message)
+{
+  ws_tpool_say("thread_pool_ws: thread pool parameters \"%.100s\": %s", (const char *)text_arg, message);
+}
+
 ws_tpool_params_t ws_tpool_read(const char *text)
 {
-  ws_tpool_params_t params;
-  char message[128] = "no memory";
-  if (ws_tpool_params_read(&params, text, message, sizeof(message)) < 0) {
-    ws_tpool_say("thread_pool_ws: thread pool parameters \"%s\": %s", text, message);
+  ws_tpool_params_t params = prepare();
+  params.settings.warn = warn_of_list;
+  params.settings.warn_arg = (void *)text;
+  const int result = ws_tpool_params_read(&params, text);
+  if (result == -ENOMEM)
+    warn_of_list((void *)text, "no memory");
+  if (result < 0)
     exit(EXIT_FAILURE);
-  }
+  params.settings.warn = ws_tpool_warn;
   return params;
 }
 
 ws_tpool_params_t ws_tpool_floating(int count)
 {
-  ws_tpool_params_t params;
+  ws_tpool_params_t params = prepare();
   if (count < 0 || ws_tpool_params_float(&params, (uint32_t)count) < 0) {
     ws_tpool_say("thread_pool_ws: cannot create a thread pool of %d threads", count);
     exit(EXIT_FAILURE);
@@ -211,16 +220,16 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
   ws_tpool_t *tpool = make();
   tpool->threads = params->count > 0;
   if (tpool->threads) {
-    ws_settings_t settings;
     check_cores(params, shown);
     threads_t threads = {.name = threads_name, .cores = params->cores};
-    fill_settings(&settings, params, shown, &threads, &tpool->priority);
-    tpool->hints = settings.spin != WS_SPIN_OFF;
-    const bool report = settings.report;
-    settings.report = false; // it is printed here, where the pool's name is known
-    tpool->pool = create_pool(&settings, shown);
+    fill_settings(params, shown, &threads);
+    tpool->priority = params->settings.priority;
+    tpool->hints = params->settings.spin != WS_SPIN_OFF;
+    const bool report = params->settings.report;
+    params->settings.report = false; // it is printed here, where the pool's name is known
+    tpool->pool = create_pool(&params->settings, shown);
     tpool->workers = params->count;
-    log_start(shown, tpool, &settings, params);
+    log_start(shown, tpool, params);
     if (report)
       ws_tpool_report_later(tpool, shown);
   } else {

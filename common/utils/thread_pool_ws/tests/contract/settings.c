@@ -93,9 +93,9 @@ static void entries_beside_the_cores(void)
   CU_ASSERT_TRUE(says("SPIN=Auto,-1,-1,spin_cpu_max=5", "spin auto (at most 5 % of a core each)\n"));
   CU_ASSERT_TRUE(says("-1,spin=fixed:40,-1", "spin fixed 40 us\n"));
   CU_ASSERT_TRUE(says("-1,spin=fixed:12.5,-1", "spin fixed 12.5 us\n"));
-  CU_ASSERT_TRUE(says("-1,-1,spin=soon", "\"soon\""));
+  CU_ASSERT_TRUE(says("-1,-1,spin=soon", "parameters \"-1,-1,spin=soon\": entry 3 \"spin=soon\": invalid"));
   CU_ASSERT_TRUE(says("-1,-1,spin=soon", "spin off\n"));
-  CU_ASSERT_TRUE(says("-1,spin_cpu_max=lots,-1", "\"lots\""));
+  CU_ASSERT_TRUE(says("-1,spin_cpu_max=lots,-1", "entry 2 \"spin_cpu_max=lots\": invalid"));
   CU_ASSERT_TRUE(says("-1,spin_cpu_max=lots,-1", "spin off\n"));
 }
 
@@ -122,8 +122,8 @@ static void a_list_without_a_thread_is_warned_of(void)
 {
   static const struct {
     const char *params, *said;
-  } lists[] = {{"spin=auto", "pool Tpool#1: the list of cores has the entry \"spin=auto\" and no thread"},
-               {"prio=high,spin=off", "the entry \"prio=high\" and no thread"},
+  } lists[] = {{"spin=auto", "pool Tpool#1: the list of cores \"spin=auto\" has settings and no thread"},
+               {"prio=high,spin=off", "the list of cores \"prio=high,spin=off\" has settings"},
                {"n,spin=auto", NULL},
                {"n", NULL}};
   if (!contract_ours_only("the host's own has no such entries"))
@@ -165,7 +165,7 @@ static void an_error_in_the_environment_is_reported_once(void)
   CU_ASSERT_EQUAL(times(text, "TPOOL_WS_NOTHING"), 1);
   CU_ASSERT_EQUAL(times(text, "spin off\n"), 2); // it holds for both
   CU_ASSERT_EQUAL(contract_run_child("work_twice", "-1,-1,spin=soon", text), 0);
-  CU_ASSERT_EQUAL(times(text, "\"soon\""), 2); // each has a list of its own
+  CU_ASSERT_EQUAL(times(text, "entry 3 \"spin=soon\""), 2); // each has a list of its own
 }
 
 /// Both pools of a host are called Tpool; the number and the list tell them apart.
@@ -222,6 +222,8 @@ static void report_where_the_environment_asks(void)
     CU_ASSERT_EQUAL(contract_run_child(child[i], "-1,-1", text), 0);
     CU_ASSERT_PTR_NULL(strstr(text, "report"));
     setenv("TPOOL_WS_REPORT", "1", 1);
+    CU_ASSERT_EQUAL(contract_run_child(child[i], "-1,-1,report=0", text), 0);
+    CU_ASSERT_PTR_NULL(strstr(text, "report of"));
     CU_ASSERT_EQUAL(contract_run_child(child[i], "-1,-1", text), 0);
     unsetenv("TPOOL_WS_REPORT");
     const char *page = strstr(text, "\nthread_pool_ws: report of pool Tpool#1\n");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "../../support/ws_test.h"
 
@@ -14,12 +15,12 @@
 
 static bool privileged; ///< the process has more rights than its user
 
-char *__real_secure_getenv(const char *name);
-char *__wrap_secure_getenv(const char *name);
+unsigned long __real_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type);
 
-char *__wrap_secure_getenv(const char *name)
+unsigned long __wrap_getauxval(unsigned long type)
 {
-  return privileged ? NULL : __real_secure_getenv(name);
+  return privileged && type == AT_SECURE ? 1 : __real_getauxval(type);
 }
 
 static ws_settings_t fresh(void)
@@ -119,7 +120,7 @@ static void wrong_modes_are_off_and_said(void)
     char shown[41];
     snprintf(shown, sizeof(shown), "%s", wrong_modes[i]);
     const bool said = test_warnings.count == 1 && test_warnings_with(shown) == 1
-                      && test_warnings_with("fixed:<us> with 0 to 10000)") == 1
+                      && test_warnings_with("fixed:<us> with 0 to 10000); ") == 1
                       && test_warnings_with("pre-wake is off") == 1;
     if (!refused || !said)
       printf("\n  \"%s\" ", wrong_modes[i]);
@@ -261,8 +262,120 @@ static void defaults_do_not_read_it(void)
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && !settings.report);
 }
 
+static void read_environment(ws_settings_t *settings, const char *variable, const char *text)
+{
+  setenv(variable, text, 1);
+  ws_settings_environment(settings);
+  unsetenv(variable);
+}
+
+static const char *take_n(void *unused, uint32_t position, const char *entry, size_t length)
+{
+  (void)unused;
+  return position == 1 && length == 1 && *entry == 'n' ? NULL : "is not n";
+}
+
+static bool same(const ws_settings_t *a, const ws_settings_t *b)
+{
+  return a->spin == b->spin && a->spin_lead_ns == b->spin_lead_ns
+         && a->spin_cpu_max_percent == b->spin_cpu_max_percent && a->report == b->report
+         && a->priority == b->priority;
+}
+
+/// The same text by the call, by a list and by the environment: the same settings, and one warning that names
+/// the place.
+static void one_entry_three_ways(void)
+{
+  static const struct {
+    const char *name, *variable, *valid, *invalid;
+  } entries[] = {{"spin", "TPOOL_WS_SPIN", " fixed:12.5", "soon"},
+                 {"spin_cpu_max", "TPOOL_WS_SPIN_CPU_MAX", "50", "101"},
+                 {"report", "TPOOL_WS_REPORT", "1", "yes"},
+                 {"prio", NULL, "Low", "urgent"}};
+  for (size_t i = 0; i < 2 * TEST_COUNT(entries); i++) {
+    const bool valid = i % 2 == 0;
+    const char *name = entries[i / 2].name, *variable = entries[i / 2].variable;
+    const char *text = valid ? entries[i / 2].valid : entries[i / 2].invalid;
+    char list[64], place[3][64];
+    snprintf(list, sizeof(list), "n,%s=%s", name, text);
+    snprintf(place[0], sizeof(place[0]), "%s=\"%s\": invalid (valid: ", name, text);
+    snprintf(place[1], sizeof(place[1]), "entry 2 \"%s=%s\": invalid (valid: ", name, text);
+    snprintf(place[2], sizeof(place[2]), "%s=\"%s\": invalid (valid: ", variable ? variable : "", text);
+    ws_settings_t by[3];
+    for (uint32_t way = 0; way < (variable ? 3 : 2); way++) {
+      by[way] = fresh();
+      by[way].report = !valid;
+      by[way].priority = WS_PRIORITY_HIGH;
+      int result = valid ? 0 : -EINVAL;
+      if (way == 0)
+        result = ws_settings_entry(&by[way], name, text);
+      else if (way == 1)
+        result = ws_settings_list(&by[way], list, take_n, NULL);
+      else
+        read_environment(&by[way], variable, text);
+      CU_ASSERT_EQUAL(result, valid ? 0 : -EINVAL);
+      CU_ASSERT_EQUAL(test_warnings.count, valid ? 0 : 1);
+      CU_ASSERT_TRUE(valid || test_warnings_with(place[way]) == 1);
+      CU_ASSERT_TRUE(same(&by[0], &by[way]));
+    }
+  }
+}
+
+/// @return whether @p list gives the mode with @p warnings, one of which says @p said
+static bool lists(const char *list, ws_spin_t spin, uint32_t warnings, const char *said)
+{
+  ws_settings_t settings = fresh();
+  const int result = ws_settings_list(&settings, list, NULL, NULL);
+  const bool as_wanted = settings.spin == spin && test_warnings.count == warnings
+                         && (warnings == 0 || test_warnings_with(said) == 1)
+                         && result == (warnings ? -EINVAL : 0);
+  if (!as_wanted)
+    printf("\n  \"%s\" ", list);
+  return as_wanted;
+}
+
+static void lists_that_are_read(void)
+{
+  CU_ASSERT_TRUE(lists("", WS_SPIN_HOT, 0, NULL) && lists(" ,,\t", WS_SPIN_HOT, 0, NULL));
+  CU_ASSERT_TRUE(lists("spin=off,spin=auto", WS_SPIN_AUTO, 0, NULL)); // the last one
+  CU_ASSERT_TRUE(lists(", SPIN = Auto ,Spin_CPU_Max=\t100,", WS_SPIN_AUTO, 0, NULL));
+  CU_ASSERT_TRUE(lists("report=1,prio=high", WS_SPIN_HOT, 0, NULL));
+  CU_ASSERT_TRUE(lists("report=1,7,spin=auto", WS_SPIN_AUTO, 1, "entry 2 \"7\" is no setting (known: spin="));
+  CU_ASSERT_TRUE(lists("spi=off", WS_SPIN_HOT, 1, "entry 1 \"spi=off\" is no setting"));
+  ws_settings_t settings = fresh();
+  CU_ASSERT_EQUAL(ws_settings_list(&settings, NULL, NULL, NULL), -EINVAL);
+  CU_ASSERT_EQUAL(ws_settings_list(NULL, "spin=auto", NULL, NULL), -EINVAL);
+  CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spinn", "auto"), -EINVAL);
+  CU_ASSERT_EQUAL(ws_settings_entry(&settings, NULL, "auto"), -EINVAL);
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && test_warnings_with("\"spinn\": unknown setting") == 1);
+}
+
+/// A mistyped name has the effect of an invalid text, and a valid entry after it changes nothing.
+static void invalid_entries_of_a_list(void)
+{
+  static const char *const wrong[] = {"spin=",        "spin=on",        "spin=hot",         "spin=fixed",
+                                      "spin=fixed:x", "spin_cpu_max=",  "spin_cpu_max=101", "spin_cpu_max=-1",
+                                      "spin",         "spin:auto",      "spin_cpu=5",       "spinner",
+                                      "spin_max=5",   "spin =auto=off", "spin_cpu_max"};
+  static const char *const wrong_prio[] = {"prio=", "prio=urgent", "prio", "priority=high", "prio:low"};
+  char list[100], said[100];
+  for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+    snprintf(list, sizeof(list), "spin=auto,%s,spin=auto", wrong[i]);
+    snprintf(said, sizeof(said), "entry 2 \"%s\": invalid (valid: ", wrong[i]);
+    CU_ASSERT_TRUE(lists(list, WS_SPIN_OFF, 1, said));
+  }
+  for (size_t i = 0; i < TEST_COUNT(wrong_prio); i++) {
+    snprintf(list, sizeof(list), "prio=low,%s,spin=auto", wrong_prio[i]);
+    ws_settings_t settings = fresh();
+    CU_ASSERT_EQUAL(ws_settings_list(&settings, list, NULL, NULL), -EINVAL);
+    CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && settings.priority == WS_PRIORITY_NORMAL);
+    CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with(wrong_prio[i]) == 1);
+  }
+}
+
 TEST_MAIN("config", TEST_CASE(modes_that_are_read), TEST_CASE(wrong_modes_are_off_and_said),
-          TEST_CASE(texts_by_chance), TEST_CASE(percentages), TEST_CASE(variables_that_are_read),
-          TEST_CASE(unset_or_empty_changes_nothing), TEST_CASE(wrong_variables_are_named),
-          TEST_CASE(mistyped_names_are_warned_about), TEST_CASE(not_read_with_more_rights_than_the_user),
-          TEST_CASE(defaults_do_not_read_it))
+          TEST_CASE(texts_by_chance), TEST_CASE(percentages), TEST_CASE(one_entry_three_ways),
+          TEST_CASE(lists_that_are_read), TEST_CASE(invalid_entries_of_a_list),
+          TEST_CASE(variables_that_are_read), TEST_CASE(unset_or_empty_changes_nothing),
+          TEST_CASE(wrong_variables_are_named), TEST_CASE(mistyped_names_are_warned_about),
+          TEST_CASE(not_read_with_more_rights_than_the_user), TEST_CASE(defaults_do_not_read_it))
