@@ -53,8 +53,15 @@ class Avoided:
     """One row of the table."""
 
     words: re.Pattern[str]
+    longest: list[str]  # the longest word of each phrase, in lower case
     instead: str
     headers_only: bool
+
+    def concerns(self, name: str, text: str, lower: str) -> bool:
+        """Whether the file has the words at all, in prose or in code. Quick, for most files do not."""
+        if self.headers_only and not name.startswith(HEADERS):
+            return False
+        return any(word in lower for word in self.longest) and self.words.search(text) is not None
 
 
 def avoided(glossary: str) -> list[Avoided]:
@@ -67,7 +74,8 @@ def avoided_row(words: str, instead: str) -> Avoided:
     phrases = [phrase.strip() for phrase in IN_HEADERS.sub("", words).replace("`", "").split(",")]
     texts = [BETWEEN.join(map(re.escape, phrase.split())) for phrase in phrases if phrase]
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(texts)})(?![\w-])", re.IGNORECASE)
-    return Avoided(pattern, instead.strip().replace("*", ""), IN_HEADERS.search(words) is not None)
+    longest = [max(phrase.lower().split(), key=len) for phrase in phrases if phrase]
+    return Avoided(pattern, longest, instead.strip().replace("*", ""), IN_HEADERS.search(words) is not None)
 
 
 def without(pattern: re.Pattern[str], text: str) -> str:
@@ -100,20 +108,17 @@ def prose_of_python(text: str) -> str:
     return "".join(prose)
 
 
-def prose(root: Path, name: str) -> str:
+def prose(root: Path, name: str, text: str) -> str:
     """The part of a file that people read, at the same lines; empty for files that are not checked."""
     if name.endswith(".md"):
-        text = read(root / name)
         if name == GLOSSARY:
             text = without(SECTION, text)
         return without(TICKED, without(FENCE, text))
     if name.endswith(C_SUFFIXES):
-        return prose_of_c(read(root / name))
+        return prose_of_c(text)
     if is_python(root, name):
-        return prose_of_python(read(root / name))
-    if name.endswith(WHOLE) or is_shell(root, name):
-        return read(root / name)
-    return ""
+        return prose_of_python(text)
+    return text if name.endswith(WHOLE) or is_shell(root, name) else ""
 
 
 def is_quoted(text: str, match: re.Match[str]) -> bool:
@@ -124,8 +129,6 @@ def is_quoted(text: str, match: re.Match[str]) -> bool:
 
 def check_prose(name: str, text: str, rows: list[Avoided]) -> Iterator[Finding]:
     for row in rows:
-        if row.headers_only and not name.startswith(HEADERS):
-            continue
         rule = "verb" if row.headers_only else "word"
         for match in row.words.finditer(text):
             if is_quoted(text, match):
@@ -140,8 +143,12 @@ def check(root: Path) -> Iterator[Finding]:
     if not rows:
         yield Finding(GLOSSARY, 1, "table", 'the section "Words to avoid" with its table is missing')
     for name in tree_files(root):
-        if not name.startswith(QUOTES):
-            yield from check_prose(name, prose(root, name), rows)
+        if name.startswith(QUOTES):
+            continue
+        text = read(root / name)
+        lower = text.lower()
+        if found := [row for row in rows if row.concerns(name, text, lower)]:
+            yield from check_prose(name, prose(root, name, text), found)
 
 
 if __name__ == "__main__":

@@ -35,10 +35,10 @@ exec chroot "$root" "$@"
 """
 # Runs a command as the first process of the namespace, and then asks whether it left one behind.
 FIRST = r"""
-cd "$1" && shift
+cd "$1" && looks=$2 && shift 2
 "$@"
 code=$?
-for try in 1 2 3 4 5 6 7 8 9 10; do
+while [ "$((looks--))" -gt 0 ]; do
   left=""
   for status in /proc/[0-9]*/status; do
     pid=${status#/proc/} pid=${pid%/status}
@@ -92,6 +92,8 @@ def remove(folder: Path) -> None:
 class Root:
     """A root below a folder, with a cache of packages that the roots of that folder share."""
 
+    looks = 10  # for processes that a command has left, 0.5 s apart
+
     def __init__(self, folder: Path, name: str, variables: Mapping[str, str]) -> None:
         self.path = folder / name
         self.archives = folder / "archives"
@@ -125,7 +127,7 @@ class Root:
         ]
         if user != "root":
             words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"]
-        words += ["/bin/bash", "-c", FIRST, "fresh", folder, *command]
+        words += ["/bin/bash", "-c", FIRST, "fresh", folder, str(self.looks), *command]
         mounted = ["/bin/sh", "-c", MOUNTS, "fresh", str(self.path), str(self.archives), *words]
         return run_alone(mounted, log, {"PATH": os.environ.get("PATH", PATH)})
 

@@ -44,6 +44,29 @@ check() {
   fi
 }
 
+# together <command line>...   cases of a step, all at once. Counts as check does, prints outputs in order.
+together() {
+  local folder line at=0 started=()
+  folder="$(mktemp -d)"
+  for line in "$@"; do
+    bash -c "$line" >"$folder/${#started[@]}" 2>&1 &
+    started+=($!)
+  done
+  for line in "$@"; do
+    check "$line" outcome "${started[at]}" "$folder/$at"
+    at=$((at + 1))
+  done
+  rm -rf "$folder"
+}
+
+# outcome <process> <file with its output>
+outcome() {
+  local code=0
+  wait "$1" || code=$?
+  cat "$2"
+  return "$code"
+}
+
 # need_sanitizer <compiler> <sanitizers>   skips the step when the compiler cannot link with them
 need_sanitizer() {
   local probe="build-ci/sanitizer-probe" package="libgcc-$(gcc -dumpversion)-dev"
