@@ -12,7 +12,6 @@
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "private/tpool_room.h"
 #include "ws_pool.h"

@@ -270,14 +270,14 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 /// @brief Create a pool and start its workers. Returns when all have started.
 /// A resource that cannot be obtained (thread, CPU, class, the process's mask) gives a warning and shows in
 /// ws_pool_stats(); the pool works with the rest.
-/// @param pool      out; set to NULL on error
+/// @param out       the pool; NULL on error
 /// @param settings  copied: not used after the call
 /// @return 0
 ///         -EINVAL  an argument is NULL; or a setting is out of its range, or the stack of new threads is
 ///                  smaller than 64 KiB plus the libraries' thread-local data (a warning names which)
 ///         -ENOMEM
 /// @threads   any
-int ws_pool_create(ws_pool_t **pool, const ws_settings_t *settings);
+int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 
 /// @brief Push one task.
 /// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once:

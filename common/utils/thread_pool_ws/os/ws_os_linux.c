@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../base/ws_base.h"
-
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),

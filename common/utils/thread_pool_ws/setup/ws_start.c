@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../core/ws_run.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../pool/ws_warn.h"
-#include "ws_settings.h"
 
 #ifdef WS_HWLOC
 #include <hwloc.h>
@@ -127,7 +126,7 @@ static uint32_t pinned_workers(const struct ws_pool_s *pool)
 static void order_victims(struct ws_pool_s *pool, uint32_t index, const uint8_t *away)
 {
   uint32_t count = 0;
-  for (uint8_t level = 0; level < NEAR_LEVELS; level++)
+  for (uint32_t level = 0; level < NEAR_LEVELS; level++)
     for (uint32_t step = 1; step < pool->workers; step++)
       if (away[(index + step) % pool->workers] == level)
         pool->worker[index]->victims[count++] = (index + step) % pool->workers;

@@ -4,7 +4,6 @@
 #include "ws_tpool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 
 #include "ws_tpool.h"
 
-/// @brief The calling thread is at @p site, a code address. If its pushes used to follow at the right time,
+/// @brief The calling thread is at this code address. If its pushes used to follow at the right time,
 /// wake @p workers in the pool to which they went, unless that pool's pre-wake is off.
-void ws_tpool_lead_arm(const void *site, uint32_t workers);
+void ws_tpool_lead_arm(const void *address, uint32_t workers);
 
 /// @brief The calling thread pushes to @p tpool: the sites where it was since its last push have led to this.
 void ws_tpool_lead_push(ws_tpool_t *tpool);
