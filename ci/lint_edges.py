@@ -24,9 +24,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lintkit import MODULE, ROOMS, CText, Finding, line_of, main, read, split_c, tree_files
+from lintkit import MODULE, CText, Finding, is_product, line_of, main, read, split_c, tree_files
 
-POOL = tuple(f"{MODULE}/{room}/" for room in ROOMS)
 PUBLIC = f"{MODULE}/include/"
 SHIM = f"{MODULE}/shim/"
 WRAPPERS = f"{MODULE}/base/ws_atomic.h"
@@ -232,9 +231,9 @@ def check(root: Path) -> Iterator[Finding]:
     for name in tree_files(root):
         if not name.endswith((".c", ".h")):
             continue
-        if name.startswith((*POOL, SHIM)) and name != WRAPPERS:
+        if (is_product(name) or name.startswith(SHIM)) and name != WRAPPERS:
             yield from check_core_file(name, read(root / name), edges)
-        if name.startswith((*POOL, PUBLIC, SHIM)) and name != WRAPPERS:
+        if (is_product(name) or name.startswith((PUBLIC, SHIM))) and name != WRAPPERS:
             sided = not name.startswith(PUBLIC)
             tags, findings = parse_tags(split_c(read(root / name)).comments, name, sided)
             mentioned += [(name, tag) for tag in tags if tag.names]

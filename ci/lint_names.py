@@ -16,7 +16,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from lintkit import MODULE, ROOMS, Finding, line_of, read, repo_root, report, split_c, tree_files
+from lintkit import MODULE, Finding, is_product, line_of, read, repo_root, report, split_c, tree_files
 
 PREFIX = "ws_"
 # The only files with state of the process: the budget of spinners, the thread's own pointers; what the CPU's
@@ -116,8 +116,7 @@ def check(root: Path, archives: list[Path]) -> Iterator[Finding]:
     for name in names:
         if name.startswith(f"{MODULE}/include/") and name.endswith(".h"):
             yield from check_header(name, read(root / name))
-    rooms = tuple(f"{MODULE}/{room}/" for room in ROOMS)
-    of_pool = {PurePosixPath(name).name for name in names if name.startswith(rooms)}
+    of_pool = {PurePosixPath(name).name for name in names if is_product(name)}
     for archive in archives:
         yield from check_archive(
             str(archive), tool("objdump", "--syms", "--section-headers", str(archive)), of_pool

@@ -3,9 +3,9 @@
 """The rooms of the module: which room may include which.
 
 Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with a door
-is entered by that header alone), facade (api/ uses the public headers and base/), public (public headers need
-only each other and the standard), private (headers of rooms stay in the module's own sources), stdatomic (one
-includer), oai-name (shim only).
+is entered by that header alone), wing (a wing uses the public headers and base/; no room uses a wing), public
+(public headers need only each other and the standard), private (headers of rooms stay in the module's own
+sources), stdatomic (one includer), oai-name (shim only).
 """
 
 from __future__ import annotations
@@ -17,22 +17,35 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from posixpath import normpath
 
-from lintkit import C_SUFFIXES, MODULE, ROOMS, CText, Finding, line_of, main, read, split_c, tree_files
+from lintkit import (
+    C_SUFFIXES,
+    MODULE,
+    ROOMS,
+    WINGS,
+    CText,
+    Finding,
+    is_product,
+    line_of,
+    main,
+    read,
+    split_c,
+    tree_files,
+)
 
 # The only header of a room that other rooms may include.
 DOORS = {"prewake": "prewake/ws_prewake.h"}
-# The interfaces of other pools are written against the public headers; of the rooms they use only this one.
-FACADES = ("api", "base")
+# Wings are written against the public headers; of the rooms they use only this one.
+BELOW_WINGS = "base"
 # Headers of a room above that a room may include all the same.
 UPWARD = {("prewake", "sleep/ws_budget.h")}
 STDATOMIC_INCLUDER = "base/ws_atomic.h"
-# Models are programs of their own, written for a checker of the C11 memory model. OAI's callers get stdatomic
-# through the header of its pool that the shim's stands for.
-STDATOMIC_FREE = ("tests/model/*", "tests/host/*", "shim/*/task_ans.h")
+# Models are programs of their own, for a checker of the C11 memory model. Examples are programs of users.
+# OAI's callers get stdatomic through the header of its pool that the shim's stands for.
+STDATOMIC_FREE = ("tests/model/*", "tests/host/*", "shim/*/task_ans.h", "api/examples/*")
 # The suite that runs on OAI's pool and on ours speaks OAI's language, and so do the stand-ins for its tree.
 # The interfaces of other pools have names of their own.
 OAI_FREE = ("shim/*", "tests/contract/*", "tests/host/*", "tests/shim/*", "tests/sim/explore/shim/*",
-            "api/*", "tests/unit/api/*")  # fmt: skip
+            "api/*")  # fmt: skip
 OAI_NAMES = re.compile(
     r"\b(?:(?:push|pull|tryPull|abort|init|initNamed|initFloatingCores)Tpool\w*|tpool_\w+"
     r"|\w*[nN]otifiedFIFO\w*|\w*notified_fifo\w*|(?:\w+_)?task_ans(?:_t)?|threadPool)\b"
@@ -46,9 +59,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|"[^"\n]+")', re.MUL
 
 
 def room_of(name: str) -> str | None:
-    """The room that a file lies in; None: in the shim, a test, or among the public headers."""
-    folder = name.split("/", 1)[0]
-    return folder if folder in ROOMS else None
+    """The room or wing that a file lies in; None: in the shim, a test, or among the public headers."""
+    return name.split("/", 1)[0] if is_product(f"{MODULE}/{name}") else None
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
@@ -69,10 +81,12 @@ def check_rooms(name: str, found: str) -> Iterator[tuple[str, str]]:
     here, there = room_of(name), room_of(found)
     if here is None or there is None or here == there:
         return
-    if ROOMS.index(there) > ROOMS.index(here) and (here, found) not in UPWARD:
+    if there in WINGS:
+        yield "wing", f"{here}/ includes {found}, but no room uses a wing"
+    elif here in WINGS and there != BELOW_WINGS:
+        yield "wing", f"{here}/ includes {found}; a wing uses the public headers and {BELOW_WINGS}/"
+    elif here in ROOMS and ROOMS.index(there) > ROOMS.index(here) and (here, found) not in UPWARD:
         yield "room", f"{here}/ includes {found} of {there}/, a room above it"
-    if here == FACADES[0] and there != FACADES[1]:
-        yield "facade", f"{here}/ includes {found}; it uses the public headers and {FACADES[1]}/"
     if found != DOORS.get(there, found):
         yield "door", f"{found} is {there}/'s own; other rooms include {DOORS[there]}"
 
@@ -90,7 +104,7 @@ def check_include(name: str, target: str, files: set[str]) -> Iterator[tuple[str
         return
     if found is None or found.startswith("include/"):
         return
-    if room_of(found) and room_of(name) is None and not name.startswith("tests/"):
+    if room_of(found) and room_of(name) is None and "tests/" not in name:
         yield "private", f"{found} is private to the pool; include a header of include/"
     yield from check_rooms(name, found)
 

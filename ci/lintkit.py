@@ -16,7 +16,9 @@ from pathlib import Path
 MODULE = "common/utils/thread_pool_ws"
 # The rooms of the pool from bottom to top: a file uses its own room and those below (lint_rooms.py).
 ROOMS = ("base", "os", "tasks", "pool", "trace", "prewake", "sleep", "observe", "core", "setup", "parallel",
-         "fiber", "sync", "api")  # fmt: skip
+         "fiber", "sync")  # fmt: skip
+# Libraries of their own beside the rooms. A wing uses the public headers and base/, and no room uses a wing.
+WINGS = ("api",)
 C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".hpp")
 
 
@@ -37,6 +39,14 @@ class CText:
 
     code: str
     comments: str
+
+
+PRODUCT = tuple(f"{MODULE}/{folder}/" for folder in (*ROOMS, *WINGS))
+
+
+def is_product(name: str) -> bool:
+    """Whether the file lies in a room or a wing of the module, and is no test or example of a wing."""
+    return name.startswith(PRODUCT) and not re.search("/(tests|examples)/", name)
 
 
 def tree_files(root: Path) -> list[str]:

@@ -2,21 +2,18 @@
 # cmake --install: headers, static and shared library, files for find_package and pkg-config. cpack: Debian packages.
 # Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static; with the
 # interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static; with fibers, where Boost.Context was
-# found, thread_pool_ws::fiber and thread_pool_ws::fiber_static: find_package(thread_pool_ws COMPONENTS fiber). Fibers
-# have files and packages of their own, so that programs without fibers do not need Boost.Context.
+# found, thread_pool_ws::fiber and thread_pool_ws::fiber_static: find_package(thread_pool_ws COMPONENTS api fiber).
+# Both have files and packages of their own. Programs without fibers do not need Boost.Context.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
 set(ws_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/thread_pool_ws)
 
-install(TARGETS thread_pool_ws thread_pool_ws_shared thread_pool_ws_api thread_pool_ws_api_shared EXPORT thread_pool_ws
+install(TARGETS thread_pool_ws thread_pool_ws_shared EXPORT thread_pool_ws
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
   DESTINATION include/thread_pool_ws COMPONENT development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
-  DESTINATION include/thread_pool_ws/api COMPONENT development FILES_MATCHING PATTERN "*.h"
-  PATTERN private EXCLUDE)
 install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
 
@@ -40,28 +37,38 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfi
   COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH WS_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # wherever it is installed
 configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
-configure_file(${ws_templates}/thread_pool_ws_api.pc.in thread_pool_ws_api.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws.pc ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws_api.pc
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
+# ws_install_part(<part>)   the libraries thread_pool_ws_<part>, with files for find_package and pkg-config
+function(ws_install_part part)
+  install(TARGETS thread_pool_ws_${part} thread_pool_ws_${part}_shared EXPORT thread_pool_ws_${part}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part} NAMELINK_COMPONENT ${part}_development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part}_development)
+  install(EXPORT thread_pool_ws_${part} NAMESPACE thread_pool_ws:: FILE thread_pool_ws_${part}Targets.cmake
+    DESTINATION ${ws_config_dir} COMPONENT ${part}_development)
+  configure_file(${ws_templates}/thread_pool_ws_${part}.pc.in thread_pool_ws_${part}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws_${part}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${part}_development)
+endfunction()
+
+if(TARGET thread_pool_ws_api)
+  ws_install_part(api)
+  install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
+    DESTINATION include/thread_pool_ws/api COMPONENT api_development FILES_MATCHING PATTERN "*.h"
+    PATTERN private EXCLUDE PATTERN tests EXCLUDE PATTERN examples EXCLUDE)
+endif()
 if(TARGET thread_pool_ws_fiber)
-  install(TARGETS thread_pool_ws_fiber thread_pool_ws_fiber_shared EXPORT thread_pool_ws_fiber
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fiber NAMELINK_COMPONENT fiber_development
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fiber_development)
-  install(EXPORT thread_pool_ws_fiber NAMESPACE thread_pool_ws:: FILE thread_pool_ws_fiberTargets.cmake
-    DESTINATION ${ws_config_dir} COMPONENT fiber_development)
   install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/fiber/gdb/ws_fibers.py
     DESTINATION share/thread_pool_ws/gdb COMPONENT fiber_development)
   set(WS_PC_FIBER_LIBRARY "${WS_FIBER_LIBRARY}")
   if(NOT WS_FIBER_LIBRARY MATCHES "^[-/]")
     set(WS_PC_FIBER_LIBRARY "-l${WS_FIBER_LIBRARY}")
   endif()
-  configure_file(${ws_templates}/thread_pool_ws_fiber.pc.in thread_pool_ws_fiber.pc @ONLY)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws_fiber.pc
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT fiber_development)
+  ws_install_part(fiber)
 endif()
 
 set(CPACK_GENERATOR DEB)
@@ -78,15 +85,25 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libthread-pool-ws-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libthread-pool-ws${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION})")
-if(TARGET thread_pool_ws_fiber AND NOT CMAKE_VERSION VERSION_LESS 3.20) # an older cpack does not find our own library
-  list(APPEND CPACK_COMPONENTS_ALL fiber fiber_development)
+# ws_package_part(<part> [package]...)   packages of ws_install_part(<part>); the development package needs the others
+macro(ws_package_part part)
+  list(APPEND CPACK_COMPONENTS_ALL ${part} ${part}_development)
+  string(TOUPPER ${part} ws_part)
+  set(ws_package libthread-pool-ws-${part})
+  set(CPACK_DEBIAN_${ws_part}_PACKAGE_NAME ${ws_package}${PROJECT_VERSION_MAJOR})
+  set(CPACK_DEBIAN_${ws_part}_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
+  set(CPACK_DEBIAN_${ws_part}_DEVELOPMENT_PACKAGE_NAME ${ws_package}-dev)
+  set(CPACK_DEBIAN_${ws_part}_DEVELOPMENT_PACKAGE_SECTION libdevel)
+  string(JOIN ", " CPACK_DEBIAN_${ws_part}_DEVELOPMENT_PACKAGE_DEPENDS
+    "${ws_package}${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION})" "libthread-pool-ws-dev (= ${PROJECT_VERSION})" ${ARGN})
+endmacro()
+if(NOT CMAKE_VERSION VERSION_LESS 3.20) # an older cpack does not find our own library
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_CURRENT_BINARY_DIR})
-  set(ws_fiber_package libthread-pool-ws-fiber)
-  set(CPACK_DEBIAN_FIBER_PACKAGE_NAME ${ws_fiber_package}${PROJECT_VERSION_MAJOR})
-  set(CPACK_DEBIAN_FIBER_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
-  set(CPACK_DEBIAN_FIBER_DEVELOPMENT_PACKAGE_NAME ${ws_fiber_package}-dev)
-  set(CPACK_DEBIAN_FIBER_DEVELOPMENT_PACKAGE_SECTION libdevel)
-  set(CPACK_DEBIAN_FIBER_DEVELOPMENT_PACKAGE_DEPENDS "${ws_fiber_package}${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), \
-libthread-pool-ws-dev (= ${PROJECT_VERSION}), libboost-context-dev")
+  if(TARGET thread_pool_ws_api)
+    ws_package_part(api)
+  endif()
+  if(TARGET thread_pool_ws_fiber)
+    ws_package_part(fiber libboost-context-dev)
+  endif()
 endif()
 include(CPack)

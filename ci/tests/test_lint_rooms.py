@@ -6,6 +6,7 @@ from lint_rooms import check
 from tests.fixture import TreeTest
 
 POOL = {
+    "@/api/tpool.h": "",
     "@/setup/ws_start.h": "",
     "@/tasks/ws_deque.h": "",
     "@/sleep/ws_budget.h": "",
@@ -55,7 +56,9 @@ class RoomsTest(TreeTest):
 
     def test_the_interfaces_of_other_pools_use_the_public_headers(self) -> None:
         self.expect("@/api/tpool.c", '#include "ws_pool.h"\n#include "../base/ws_atomic.h"\n')
-        self.expect("@/api/tpool.c", '#include "../tasks/ws_deque.h"\n', "tpool.c:1 facade")
+        self.expect("@/api/tpool.c", '#include "../tasks/ws_deque.h"\n', "tpool.c:1 wing")
+        self.expect("@/api/tests/test_tpool.c", '#include "../../tasks/ws_deque.h"\n')
+        self.expect("@/core/ws_push.c", '#include "../api/tpool.h"\n', "ws_push.c:1 wing")
 
     def test_one_file_includes_stdatomic(self) -> None:
         self.expect("@/tasks/ws_deque.c", "#include <stdatomic.h>\n", "ws_deque.c:1 stdatomic")

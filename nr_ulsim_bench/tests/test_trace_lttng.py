@@ -120,7 +120,7 @@ def test_a_task_of_an_interface_has_the_users_function(tmp_path):
     packages = [name for name in ("lttng-ust", "hwloc") if run_quietly("pkg-config", "--exists", name)]
     libraries = run("pkg-config", "--libs", *packages).stdout.split()
     run(
-        "cc", root / "examples/interfaces/ws_sched.c", f"-I{headers}/include", f"-I{headers}/api",
+        "cc", headers / "api/examples/ws_sched.c", f"-I{headers}/include", f"-I{headers}/api",
         *archives, *libraries, "-ldl", "-pthread", "-o", program,
     )  # fmt: skip
     record(tmp_path / "trace", "--", program)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "../../../include/ws_trace.h"
+#include "../../support/ws_death.h"
 #include "../../support/ws_test.h"
-#include "../api/api_death.h"
 
 static void settings_that_are_null(void)
 {

@@ -10,7 +10,7 @@
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
-#include "../api/api_death.h"
+#include "../../support/ws_death.h"
 #include "fiber_scene.h"
 
 /// AddressSanitizer writes redzones, and its shadow; Valgrind is not meant for so many.

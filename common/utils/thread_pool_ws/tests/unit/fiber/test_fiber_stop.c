@@ -2,7 +2,7 @@
 /// @file test_fiber_stop.c
 /// A pool stops while fibers are queued, run, or are parked.
 #define _GNU_SOURCE // memfd_create
-#include "../api/api_death.h"
+#include "../../support/ws_death.h"
 #include "fiber_scene.h"
 
 static void write_x(void *unused)

@@ -6,8 +6,8 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../../support/ws_death.h"
 #include "../../support/ws_test.h"
-#include "../api/api_death.h"
 
 enum { WORKERS = 3, LOG_MAX = 4096 };
 

@@ -3,7 +3,7 @@
 /// Locks and other waits, used by fibers, plain tasks and plain threads at once.
 #define _GNU_SOURCE // memfd_create
 
-#include "../api/api_death.h"
+#include "../../support/ws_death.h"
 #include "../fiber/fiber_scene.h"
 
 static ws_mutex_t mutex;

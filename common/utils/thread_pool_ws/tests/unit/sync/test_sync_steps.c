@@ -6,7 +6,7 @@
 /// the next one that unparks before that, and the next one that unlocks a mutex after that.
 #define _GNU_SOURCE // memfd_create
 #include "../../../fiber/ws_lot.h"
-#include "../api/api_death.h"
+#include "../../support/ws_death.h"
 #include "../fiber/fiber_scene.h"
 
 bool __real_ws_lot_enter(ws_waiter_t *waiter);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../api/ws_sched.h"
-#include "../../support/ws_test.h"
+#include "../../tests/support/ws_test.h"
+#include "../ws_sched.h"
 
 #define CAPACITY_MAX 130u
 

@@ -4,13 +4,13 @@
 /// and what is refused. Linked with --wrap of ws_os_map, pthread_create and ws_pool_push, which can be made
 /// to fail.
 #define _GNU_SOURCE
-#include "../../../api/ws_sched.h"
+#include "../ws_sched.h"
 
 #include <errno.h>
 #include <sched.h> // a program may include both
 #include <string.h>
 
-#include "../../support/ws_test.h"
+#include "../../tests/support/ws_test.h"
 
 #define TASKS 200u
 

@@ -6,8 +6,8 @@
 #define _GNU_SOURCE
 #include "tpool_test.h"
 
-#include "../../../core/ws_run.h"
-#include "../../../core/ws_survive.h"
+#include "../../core/ws_run.h"
+#include "../../core/ws_survive.h"
 
 /// A thread that adds one job and stands twice in its push.
 typedef struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file api_death.h
+/// @file ws_death.h
 /// Calls that must end the process with a message, and what a pool's report says.
-#ifndef API_DEATH_H
-#define API_DEATH_H
+#ifndef WS_DEATH_H
+#define WS_DEATH_H
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../support/ws_test.h"
+#include "ws_test.h"
 
 typedef struct {
   void (*call)(void);

@@ -6,9 +6,9 @@
 
 #include <errno.h>
 
-#include "../../../api/private/tpool_room.h"
-#include "../../../api/tpool.h"
-#include "../../support/ws_test.h"
+#include "../../tests/support/ws_test.h"
+#include "../private/tpool_room.h"
+#include "../tpool.h"
 
 /// The room is the first field of a pool.
 static inline tpool_room_t *test_room(tpool *pool)

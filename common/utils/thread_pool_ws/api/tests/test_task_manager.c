@@ -3,9 +3,9 @@
 /// The interface task_manager: as a program would use it by the description in its header, its end with tasks
 /// that never ran, and its refusals.
 #define _GNU_SOURCE
-#include "../../../api/task_manager.h"
+#include "../task_manager.h"
 
-#include "api_death.h"
+#include "../../tests/support/ws_death.h"
 
 #define TASKS 500u
 

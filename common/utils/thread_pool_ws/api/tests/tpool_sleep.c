@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../support/ws_test.h"
+#include "../../tests/support/ws_test.h"
 
 #define LOOKS 3u ///< in a row, 10 ms apart: a timer that has run out meanwhile shows
 

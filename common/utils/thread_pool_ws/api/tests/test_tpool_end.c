@@ -3,7 +3,7 @@
 /// The interface tpool: shutdown at once, with queued jobs, running jobs and threads that are blocked in an
 /// add; destroy. An orderly shutdown: test_tpool_shutdown.c.
 #define _GNU_SOURCE
-#include "api_death.h"
+#include "../../tests/support/ws_death.h"
 #include "tpool_test.h"
 
 #define BUFFER 20

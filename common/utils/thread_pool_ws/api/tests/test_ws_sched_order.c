@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../../api/ws_sched.h"
-#include "../../support/ws_letters.h"
+#include "../../tests/support/ws_letters.h"
+#include "../ws_sched.h"
 
 static ws_au64_t clock_ns;
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../api/ws_sched.h"
-#include "../support/ws_asked.h"
+#include "../../tests/support/ws_asked.h"
+#include "../ws_sched.h"
 
 #define THREADS (WS_SCHED_LANES + 3)
 #define TASKS 30u ///< of each thread
