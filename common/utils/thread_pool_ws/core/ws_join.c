@@ -8,7 +8,6 @@
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
-#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_round.h"

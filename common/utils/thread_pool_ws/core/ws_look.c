@@ -3,7 +3,6 @@
 /// ws_find.h.
 #include "ws_find.h"
 
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_round.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "../os/ws_os.h"
-#include "../pool/ws_process.h"
 
 ws_fiber_process_t ws_fiber_process = {.once = PTHREAD_ONCE_INIT, .fiber_once = PTHREAD_ONCE_INIT};
 

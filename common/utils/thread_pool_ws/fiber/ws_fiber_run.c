@@ -8,7 +8,6 @@
 #include "../core/ws_run.h"
 #include "../core/ws_swap.h"
 #include "../pool/ws_lane.h"
-#include "../tasks/ws_queue.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"
 #include "ws_lot.h"

@@ -10,7 +10,6 @@
 #include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
-#include "../tasks/ws_kind.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_settings.h"
