@@ -45,8 +45,8 @@ static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
     ws_store_release(&queue->root, (void *)(uintptr_t)&ws_root_mixed); // [edge ROOT release] before that task
 }
 
-/// @brief A task that did not come from the caller's queue has returned. What it left there belongs to the root
-/// of before, too, unless an unrelated task has come there.
+/// @brief A task that did not come from the caller's queue has returned. What it left there belongs to the
+/// root of before, too, unless an unrelated task has come there.
 static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)
 {
   if (WS_UNLIKELY(ws_own_load(&queue->root) == &ws_root_mixed) && ws_root_holds(queue))

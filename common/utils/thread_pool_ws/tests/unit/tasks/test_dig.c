@@ -274,8 +274,8 @@ static void what_lies_aside_is_found_by_others(void)
   test_use_cpus(0);
 }
 
-/// A task that the thread runs for a wait has yielded to an unrelated fiber, whose push stays in the queue. No
-/// wait of another thread for the group of before may take that.
+/// A task that the thread runs for a wait has yielded to an unrelated fiber, whose push stays in the queue.
+/// No wait of another thread for the group of before may take that.
 static void a_mixed_root_stays_mixed(void)
 {
   begin();
