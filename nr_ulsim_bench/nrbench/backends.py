@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 OWN = "ws"
 ALONE = "alone"
+CLASSES = ("other", "rr", "rrall")  # of scheduling
 FACADES = ("ws-task-manager", "ws-tpool", "ws-sched")
 
 _PASSIVE = ("OMP_WAIT_POLICY=passive", "KMP_BLOCKTIME=0")

@@ -15,6 +15,7 @@ from typing import Mapping, NamedTuple
 from nrbench.sweep.bootstrap import Interval, median_interval
 
 Rounds = Mapping[int, float]  # value by round
+HINTS_EQUAL = 1.05
 
 
 class Ratio(NamedTuple):
@@ -22,9 +23,17 @@ class Ratio(NamedTuple):
     interval: Interval | None  # 95 %; None = too few rounds
 
     def __str__(self) -> str:
-        if self.interval is None:
-            return f"{self.value:.3f} [?]"
-        return f"{self.value:.3f} [{self.interval.low:.3f}, {self.interval.high:.3f}]"
+        limits = "?" if self.interval is None else ", ".join(f"{limit:.3f}" for limit in self.interval)
+        return f"{self.value:.3f} [{limits}]"
+
+    def percent(self, digits: int) -> str:
+        """By how much it is above 1."""
+        more, *limits = (f"{100 * (value - 1):+.{digits}f}" for value in (self.value, *(self.interval or ())))
+        return f"{more} [{', '.join(limits) or '?'}]"
+
+
+def median(rounds: Rounds) -> float | None:
+    return statistics.median(rounds.values()) if rounds else None
 
 
 def round_ratio(of: Rounds, to: Rounds) -> Ratio | None:
@@ -32,6 +41,10 @@ def round_ratio(of: Rounds, to: Rounds) -> Ratio | None:
     is 0, because nothing was done in its time, has no ratio."""
     ratios = [of[number] / to[number] for number in sorted(of.keys() & to.keys()) if to[number] != 0]
     return Ratio(statistics.median(ratios), median_interval(ratios)) if ratios else None
+
+
+def passed_word(passed: bool | None) -> str:
+    return "----" if passed is None else "PASS" if passed else "MISS"
 
 
 def _within_word(ratio: Ratio | None, low: float, high: float) -> str:
@@ -56,3 +69,11 @@ def at_least_word(ratio: Ratio | None, limit: float) -> str:
 
 def at_most_word(ratio: Ratio | None, limit: float) -> str:
     return _within_word(ratio, 0.0, limit)
+
+
+def hints_verdict(ratio: Ratio | None, nodes: int, scans: str) -> str:
+    """Of the time without NUMA hints to the time with them: on one node they must change nothing."""
+    found = f"(d) / (c) = {ratio or 'n/a'}"
+    if nodes == 1:
+        return f"{equal_word(ratio, HINTS_EQUAL)}  one node: hints change nothing, within 5 %: {found}"
+    return f"{at_least_word(ratio, 1.0)}  {nodes} nodes: hints make {scans} faster: {found}"

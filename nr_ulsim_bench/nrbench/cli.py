@@ -11,23 +11,21 @@ from typing import Annotated, Any, Callable, Sequence
 
 import typer
 
-from nrbench import bench, host
+from nrbench import bench
 from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
+from nrbench.engine import Request
 from nrbench.needed import STATUS
+from nrbench.parts import prewake
+from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA, PROGRAMS
-from nrbench.plan import PARTS
-from nrbench.prewake import run as prewake
-from nrbench.prewake.plan import KINDS
-from nrbench.prewake.plan import Options as PrewakeOptions
 from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
 
-_NAMED = (bench.TRACE, bench.SCALE, bench.SCAN, bench.PI, bench.DEMOS, bench.LATCH)
-PARTS_AND_MORE = (*PARTS, bench.REPLAY, bench.PREWAKE, *_NAMED)
-Part = Enum("Part", {name: name for name in PARTS_AND_MORE})  # type: ignore[misc]
-Kind = Enum("Kind", {name: name for name in KINDS})  # type: ignore[misc]
+_MORE = (bench.REPLAY, prewake.PART, *bench.NAMED)
+Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
+Kind = Enum("Kind", {name: name for name in prewake.KINDS})  # type: ignore[misc]
 
 Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
 Full = Annotated[bool, typer.Option("--full", help="coliseum, demos: the sizes of their sources, hours")]
@@ -108,9 +106,7 @@ def run(
 
     ci/bench runs this command after it has built the pools."""
     parts, chosen = _values(only), _values(classes)
-    request = bench.Request(
-        program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget, full
-    )
+    request = Request(program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget, full)
     return bench.run(request)
 
 
@@ -125,13 +121,11 @@ def run_prewake(
     quick: Quick = False,
     data: Data = DATA,
     out: Out = Path("out"),
-) -> None:
+) -> int:
     """Measure pre-wake against leads set by hand, then report."""
-    kinds, realtime = _values(kind) or KINDS, host.realtime_allowed()
-    options = PrewakeOptions(
-        host.cores(), data, quick, tuple(env or ()), tuple(scenario or ()), kinds, seconds, realtime, seed
-    )
-    prewake.run(program, options, out)
+    envs, scenarios, kinds = tuple(env or ()), tuple(scenario or ()), _values(kind) or prewake.KINDS
+    part = prewake.chosen(program=program, envs=envs, scenarios=scenarios, kinds=kinds, seconds=seconds)
+    return part.run(Request(data=data, out=out, quick=quick, seed=seed))
 
 
 command(sweep)

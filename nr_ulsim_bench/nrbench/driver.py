@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Talks to ws-bench: one request line, one answer line."""
+"""Asks the programs of the benchmark. They answer in JSON objects, one a line."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import IO, Any, Sequence
+from typing import IO, NamedTuple, Sequence
 
 from nrbench.backends import BACKENDS, Present
-from nrbench.plan import Calibration
+from nrbench.stats import Line
 
 
 class BenchError(RuntimeError):
-    """ws-bench itself is missing or broken."""
+    """A program is missing or broken, or nothing can be measured."""
 
 
 def quiet_environment() -> dict[str, str]:
@@ -23,13 +23,59 @@ def quiet_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(own)}
 
 
+def there(program: Path, otherwise: str = "no such file; build it first (ci/bench does)") -> Path:
+    if not program.is_file():
+        raise BenchError(f"{program}: {otherwise}")
+    return program
+
+
+def run(program: Path, words: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str] | str:
+    """@return what the program printed, or why nothing can be taken from it"""
+    command, environment = [str(program), *words], quiet_environment()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=environment)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {limit_s:.0f} s"
+    except OSError as error:
+        return f"no answer: {error}"
+    return done if done.returncode >= 0 else f"ended by signal {-done.returncode}"
+
+
+def ask(program: Path, words: Sequence[str], limit_s: float) -> list[Line]:
+    """@return the answers of a new process, or one with the reason why there is none"""
+    done = run(program, words, limit_s)
+    if isinstance(done, str):
+        return [{"error": done}]
+    try:
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+    except json.JSONDecodeError as error:
+        return [{"error": f"an answer that is not JSON: {error}"}]
+    why = done.stderr.strip()[-200:] or f"exit status {done.returncode}"
+    return answers or [{"error": f"no answer: {why}"}]
+
+
+class Calibration(NamedTuple):
+    """Lengths of the coliseum's work on this machine, in ns."""
+
+    fib17_ns: float
+    fib18_ns: float
+    fib19_ns: float
+    nested_ns: float
+
+    def task_ns(self, case: str) -> float:
+        return {
+            "fib19": self.fib19_ns,
+            "fib17-19": (self.fib17_ns + self.fib18_ns + self.fib19_ns) / 3,
+            "fib19x1-3": 2 * self.fib19_ns,
+            "nested": self.nested_ns,
+        }[case]
+
+
 class Driver:
-    """One ws-bench process; started again if it should die."""
+    """One process of ws-bench, for one request line after the other. It is started again if it should die."""
 
     def __init__(self, program: Path, log: IO[str]) -> None:
-        if not program.is_file():
-            raise BenchError(f"{program}: no such file; build it first (ci/bench does)")
-        self.program = program
+        self.program = there(program)
         self.log = log
         self.process: subprocess.Popen[str] | None = None
 
@@ -44,7 +90,7 @@ class Driver:
             bufsize=1,
         )
 
-    def ask(self, words: Sequence[str]) -> dict[str, Any]:
+    def ask(self, words: Sequence[str]) -> Line:
         if self.process is None or self.process.poll() is not None:
             self.process = self._start()
         assert self.process.stdin and self.process.stdout

@@ -57,6 +57,42 @@ class Summary:
 Summaries = dict[Key, Summary]
 
 
+class Results:
+    """The lines of a part: the host's, those with figures, and those with an error."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self.all = list(lines)
+        others = [line for line in self.all if line.get("bench") != "host"]
+        self.lines = [line for line in others if "error" not in line]
+        self.failed = [line for line in others if "error" in line]
+
+    @property
+    def host(self) -> Line:
+        for line in self.all:
+            if line.get("bench") == "host":
+                return line
+        raise ValueError("no line of the results describes the host")
+
+    def only(self, **labels: Any) -> Results:
+        return Results(line for line in self.lines if labels.items() <= line.items())
+
+    def rounds(self, figure: str, **labels: Any) -> dict[int, float]:
+        """A figure by round."""
+        lines = self.only(**labels).lines if labels else self.lines
+        return {line["round"]: line[figure] for line in lines if figure in line}
+
+    def last(self, name: str, default: Any) -> Any:
+        return next((line[name] for line in reversed(self.lines) if name in line), default)
+
+    def values(self, name: str) -> list[Any]:
+        """Each value of a label or figure once, in the order of the lines."""
+        found: list[Any] = []
+        for line in self.lines:
+            if name in line and line[name] not in found:
+                found.append(line[name])
+        return found
+
+
 def read_lines(path: Path) -> list[Line]:
     lines = []
     for number, text in enumerate(path.read_text().splitlines(), start=1):
@@ -81,12 +117,6 @@ def summarize(lines: Iterable[Line]) -> Summaries:
     for summary in found.values():
         summary.medians = {name: statistics.median(v.values()) for name, v in summary.by_round.items()}
     return dict(found)
-
-
-def round_ratios(of: Summary, to: Summary, name: str) -> list[float]:
-    """Of the rounds that both have: what the machine does for longer than a round cancels."""
-    upper, lower = of.by_round.get(name, {}), to.by_round.get(name, {})
-    return [upper[number] / lower[number] for number in sorted(upper.keys() & lower.keys())]
 
 
 def matching(summaries: Summaries, **wanted: Any) -> Summaries:

@@ -1,52 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of a run as text."""
+"""Text that the reports of all parts share."""
 
 from __future__ import annotations
 
-import math
-import re
-import statistics
-from collections import Counter, defaultdict
-from typing import Any, Callable, Iterator, Sequence
+from collections import Counter
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
-from nrbench.backends import BACKENDS, FACADES, OWN
-from nrbench.cases import SLOT_CASES
-from nrbench.contest import contest_ratios
-from nrbench.host import TEXT, fact_text, is_busy
-from nrbench.plan import (
-    CLASSES,
-    FIB_CASES,
-    IDLE_CASE,
-    IDLE_US,
-    START_S,
-    STREAM_CASE,
-    STREAM_PERIOD_NS,
-    STREAM_RING,
-)
-from nrbench.stats import Key, Summaries, Summary, matching, select
-from nrbench.sweep.bootstrap import CONFIDENCE
-from nrbench.usage_table import HEADS, facade_lines, full_rows, usage_rows
-from nrbench.verdict import slot_target
-
-CLASS_TEXT = {
-    "other": "all threads in the normal class",
-    "rr": "workers real-time, producer normal",
-    "rrall": "workers and producer real-time",
-}
-OTHERS = "the others"
-START = f"the first {START_S * 1000:.0f} ms of a pool's life"
-_ORDER = {backend.name: index for index, backend in enumerate(BACKENDS)}
-Helps = dict[str, bool]  # by pool, whether its waiter runs tasks
-Column = tuple[str, str, Callable[[Summary], str]]  # heading, case, text of a cell
+from nrbench.host import is_busy
+from nrbench.stats import Results
 
 
 def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Columns as wide as they need; the first flush left, the others flush right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        yield "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
-        )
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths))
+        yield "  ".join([row[0].ljust(widths[0]), *others])
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
 
 
 def host_line(host: dict[str, Any]) -> str:
@@ -64,266 +37,24 @@ def busy_lines(host: dict[str, Any]) -> Iterator[str]:
         yield f"note: load {host['load']} at the start: the figures show other programs, too"
 
 
-def failure_lines(errors: Sequence[str]) -> Iterator[str]:
-    """How often each error came, for parts with a report of their own."""
-    for error, count in sorted(Counter(errors).items()):
-        yield f"without a result: {count} times: {error}"
+def failure_lines(results: Results, label: str, program: str = "") -> Iterator[str]:
+    """How often each error came. @param program  failed where a line lacks the label"""
+    errors = Counter(f"{line.get(label, program)}: {line['error']}" for line in results.failed)
+    yield from (f"without a result: {count} times: {error}" for error, count in sorted(errors.items()))
 
 
-def pool_order(key: Key) -> tuple[int, str, int]:
-    return _ORDER.get(key.backend, len(_ORDER)), key.mode, key.workers
+def ending(
+    results: Results,
+    verdicts: Iterable[str],
+    label: str,
+    notes: Iterable[str] = (),
+    titles: Mapping[str, str] | None = None,
+    program: str = "",
+) -> Iterator[str]:
+    """Of a report: its verdicts, then what limits their meaning.
 
-
-def pool_rows(summaries: Summaries) -> list[Key]:
-    """One key for each pool and setting, the own pool first, then in the order of the list of backends."""
-    first = {key._replace(case=""): None for key in summaries}
-    return sorted(first, key=pool_order)
-
-
-def cases_of(summaries: Summaries) -> list[str]:
-    """Slot cases that were measured, in the order of the list."""
-    return [case for case in SLOT_CASES if any(key.case == case for key in summaries)]
-
-
-def _failure(summary: Summary) -> str:
-    text = summary.errors[0] if summary.errors else ""
-    return "n/a" if text.startswith("n/a") else "hung" if "killed" in text or "left out" in text else "error"
-
-
-def _cell(summary: Summary | None, text: Callable[[Summary], str]) -> str:
-    if summary is None:
-        return ""
-    return text(summary) if summary.rounds else _failure(summary)
-
-
-def _tables(title: str, chosen: Summaries, columns: Sequence[Column], helps: Helps) -> Iterator[str]:
-    """One for each class: a row a pool and setting."""
-    if chosen:
-        yield f"\n{title}"
-    for sched_class in CLASSES:
-        of_class = matching(chosen, sched_class=sched_class)
-        if not of_class:
-            continue
-        rows = [[CLASS_TEXT[sched_class], "waiter", *(heading for heading, _, _ in columns)]]
-        for row in pool_rows(of_class):
-            cells = [_cell(of_class.get(row._replace(case=case)), text) for _, case, text in columns]
-            rows.append([row.pool(), "helps" if helps.get(row.backend) else "sleeps", *cells])
-        yield ""
-        yield from layout(rows)
-
-
-def _of_cases(cases: Sequence[str], text: Callable[[Summary], str]) -> list[Column]:
-    return [(case, case, text) for case in cases]
-
-
-def settled_text(summaries: Summaries) -> str:
-    """As "0.5 s (ws), 0.1 s (the others)": how long after the first slot those that count begin."""
-    seconds: dict[str, float] = {}
-    for key, summary in select(summaries, bench="slot").items():
-        name, settled_s = OWN if key.backend == OWN else OTHERS, summary.get("settled_s")
-        if settled_s is not None:  # results of an older version count from the 11th slot on
-            seconds[name] = min(seconds.get(name, math.inf), settled_s)
-    return ", ".join(f"{value:.1f} s ({name})" for name, value in sorted(seconds.items(), reverse=True))
-
-
-def _slot_text(summary: Summary) -> str:
-    return f"{summary['ratio_p50']:.2f}/{summary['ratio_p99']:.2f} [{summary.cpu_per_work:.1f}]"
-
-
-def slot_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
-    settled = settled_text(summaries)
-    part = f"Slots in the steady state, from {settled} after a pool's first slot on" if settled else "Slots"
-    for hog in (False, True):
-        chosen = matching(summaries, bench="slot", hog=hog)
-        title = f"{part}{', one CPU hog' if hog else ''}: makespan p50/p99 as ratio to the bound "
-        title += "[CPU time / work]"
-        yield from _tables(title, chosen, _of_cases(cases_of(chosen), _slot_text), helps)
-
-
-def drift_lines(summaries: Summaries) -> Iterator[str]:
-    """Whether the pools had settled, over all slot measurements of a kind."""
-    drifts: dict[str, list[float]] = {OWN: [], OTHERS: []}
-    for key, summary in select(summaries, bench="slot", hog=False).items():
-        if "drift" in summary.medians:
-            drifts[OWN if key.backend == OWN else OTHERS].append(summary["drift"])
-    texts = [
-        f"{name} {', '.join(f'{quartile:.2f}' for quartile in statistics.quantiles(values, n=4))}"
-        for name, values in drifts.items()
-        if len(values) > 1
-    ]
-    if texts:
-        yield (
-            "\nSettled? Median makespan of the second half of the slots that count / that of the first half, "
-            f"quartiles over the cases: {'; '.join(texts)}"
-        )
-
-
-def start_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
-    """Of the same processes; the threads have been started before."""
-    chosen = {
-        key: summary
-        for key, summary in matching(summaries, bench="slot", hog=False).items()
-        if "start_ratio_p50" in summary.medians
-    }
-    columns = _of_cases(cases_of(chosen), lambda s: f"{s['start_ratio_p50']:.2f}/{s['start_ratio_p99']:.2f}")
-    title = f"Start: the slots of {START}: makespan p50/p99 as ratio to the bound"
-    yield from _tables(title, chosen, columns, helps)
-
-
-def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
-    heads = (
-        "case",
-        "class",
-        "workers",
-        "bound",
-        "wake",
-        "target p50",
-        "p50",
-        "target p99",
-        "p99",
-        "list limit",
-    )
-    rows = [list(heads)]
-    own = select(summaries, bench="slot", backend=OWN, mode="default", hog=False, workers=(1, 2))
-    for key in sorted(own, key=lambda key: (SLOT_CASES.index(key.case), key.sched_class, key.workers)):
-        target = slot_target(summaries, key, own[key], cores)
-        if target:
-            p50, p99 = own[key]["makespan_p50_us"], own[key]["makespan_p99_us"]
-            values = (target.bound_us, target.wake_us, target.p50_us, p50, target.p99_us, p99)
-            texts = (f"{value:.1f}" for value in (*values, target.list_limit_us))
-            rows.append([key.case, key.sched_class, str(key.workers), *texts])
-    if len(rows) > 1:
-        yield (
-            "\nThe own pool against its targets, in us (list limit: ideal scheduling of whole tasks when the"
-            " producer begins after its pushes and the second core after the wake latency)"
-        )
-        yield from layout(rows)
-
-
-def stream_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
-    """CPU time without the producer's, which polls all the time."""
-
-    def steady(s: Summary) -> str:
-        cpus = max(0.0, s["cpu_s"] / s["wall_s"] - 1)
-        return f"{s['lag_p50_us']:.1f}/{s['lag_p99_us']:.1f} [{cpus:.2f}]"
-
-    columns: list[Column] = [
-        ("steady state", STREAM_CASE, steady),
-        ("start", STREAM_CASE, lambda s: f"{s['start_lag_p50_us']:.1f}/{s['start_lag_p99_us']:.1f}"),
-        ("overtaken, %", STREAM_CASE, lambda s: f"{100 * s['overtaken'] / s['slots']:.1f}"),
-    ]
-    title = (
-        f"Stream: {STREAM_CASE} us every {STREAM_PERIOD_NS / 1000:.1f} us, never joined, the producer polls: "
-        f"push to start p50/p99 in us [CPUs beside the producer's]; start: {START}; "
-        f"overtaken: begun after {STREAM_RING} later pushes"
-    )
-    yield from _tables(title, matching(summaries, bench="stream"), columns, helps)
-
-
-def _contest_text(summary: Summary) -> str:
-    if summary["work_s"] == 0:
-        inline = 100 * summary["inline_tasks"] / summary["tasks"]
-        return f"{summary['ns_per_task']:.1f} ({inline:.0f} %)"
-    return f"{summary['wall_s'] / summary['ideal_s']:.2f} [{summary.cpu_per_work:.2f}]"
-
-
-def coliseum_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
-    title = (
-        "Coliseum: wall time as ratio to work/cores [CPU time / work]; empty in ns a task "
-        "(% run inside the push)"
-    )
-    columns = _of_cases([*FIB_CASES, "nested", "empty"], _contest_text)
-    yield from _tables(title, matching(summaries, bench="coliseum", hog=False), columns, helps)
-
-
-def contest_ratio_tables(summaries: Summaries) -> Iterator[str]:
-    """What the verdict takes: the own pool against each other one, round by round."""
-    ratios = list(contest_ratios(summaries, "wall_s"))
-    if ratios:
-        yield (
-            "\nColiseum: wall time of this pool against another's, in percent: "
-            f"median of the rounds' ratios [{CONFIDENCE:.0%} interval]"
-        )
-    for sched_class in CLASSES:
-        found = [ratio for ratio in ratios if ratio.key.sched_class == sched_class]
-        cells: dict[Key, dict[str, str]] = defaultdict(dict)
-        for ratio in found:
-            cells[ratio.rival._replace(case="")][ratio.key.case] = ratio.percent
-        cases = [case for case in FIB_CASES if any(case in row for row in cells.values())]
-        rows = [
-            [rival.pool(), *(cells[rival].get(c, "") for c in cases)]
-            for rival in sorted(cells, key=pool_order)
-        ]
-        if found:
-            yield ""
-            yield from layout([[f"{CLASS_TEXT[sched_class]}, {found[0].key.pool()} against", *cases], *rows])
-
-
-def usage_tables(summaries: Summaries, source: str) -> Iterator[str]:
-    if rows := usage_rows(summaries, pool_order):
-        yield f"\nColiseum, fib19: what it cost, as perf stat shows it ({source})\n"
-        yield from layout([["pool", "tasks", *HEADS], *rows])
-
-
-def full_contest_tables(summaries: Summaries) -> Iterator[str]:
-    if rows := full_rows(summaries, pool_order):
-        yield (
-            "\nContest of the slides, 1024 x 1024 tasks: seconds, and this pool's time / that time with as "
-            f"many workers [{CONFIDENCE:.0%} interval]\n"
-        )
-        yield from layout([["pool", *FIB_CASES], *rows])
-
-
-def wake_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
-    def text(s: Summary) -> str:
-        return f"{s['p50_us']:.1f}/{s['p99_us']:.1f} [{100 * s['other_cpu_starts'] / s['slots']:.0f}]"
-
-    wakes = matching(summaries, bench="wake")
-    idle = matching(wakes, case=IDLE_CASE)
-    wakes = {key: summary for key, summary in wakes.items() if key not in idle}
-    title = "Push to start of the task after idleness: p50/p99 in us [% on another CPU]"
-    yield from _tables(title, wakes, _of_cases([f"idle{us}us" for us in IDLE_US], text), helps)
-    title = "Idle pool, from 100 ms after the last task, for 200 ms: CPU time in us, context switches"
-    columns = _of_cases([IDLE_CASE], lambda s: f"{s['cpu_s'] * 1e6:.0f}, {s['ctx_switches']:.0f}")
-    yield from _tables(title, idle, columns, helps)
-
-
-def error_lines(summaries: Summaries) -> Iterator[str]:
-    """Measurements that failed, summed by pool, class and cause."""
-    causes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for key, summary in summaries.items():
-        pool = f"{key.bench} {key.sched_class} {key.pool()}{' with a hog' if key.hog else ''}"
-        for error in summary.errors:
-            if not error.startswith("n/a"):
-                causes[pool, re.sub(r"\d+\.\d+ s", "its time limit", error)][key.case] += 1
-    if causes:
-        yield "\nMeasurements without a result:"
-    for (pool, error), cases in sorted(causes.items()):
-        yield f"  {pool}: {', '.join(f'{case} x{count}' for case, count in sorted(cases.items()))}: {error}"
-
-
-def host_lines(host: dict[str, Any]) -> Iterator[str]:
-    for name, title in (TEXT | {"commit": "commit", "load": "load at the start"}).items():
-        if text := fact_text(host.get(name)):
-            yield f"{title}: {text}"
-    yield f"rounds {host['rounds']}, seed {host['seed']}, length {host['scale']:.2f} of full"
-    for what in ("missing", "skipped"):
-        yield from (f"{what}: {name} ({reason})" for name, reason in host[what].items())
-
-
-def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") -> Iterator[str]:
-    """@param source  of the figures of usage_tables()"""
-    helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
-    yield from host_lines(host)
-    yield from slot_tables(summaries, helps)
-    yield from drift_lines(summaries)
-    yield from start_tables(summaries, helps)
-    yield from target_table(summaries, host["cores"])
-    yield from stream_tables(summaries, helps)
-    yield from coliseum_tables(summaries, helps)
-    yield from contest_ratio_tables(summaries)
-    yield from facade_lines(summaries, FACADES)
-    yield from full_contest_tables(summaries)
-    yield from usage_tables(summaries, source)
-    yield from wake_tables(summaries, helps)
-    yield from error_lines(summaries)
+    @param label   that names what failed, in the lines. @param titles  of what is missing"""
+    yield from ["", "Verdicts:", *(f"  {verdict}" for verdict in verdicts), *busy_lines(results.host)]
+    for name, reason in results.host.get("missing", {}).items():
+        yield f"missing: {(titles or {}).get(name, name)} ({reason})"
+    yield from [*notes, *failure_lines(results, label, program)]

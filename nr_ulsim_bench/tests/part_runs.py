@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of the parts scan, pi and latch share: a first line of made-up results, and the programs."""
+"""What the tests of the parts share: a first line of made-up results, and the programs."""
 
 import os
 from pathlib import Path

@@ -2,26 +2,17 @@
 """The part demos: tables and plots of made-up answers; the programs themselves, where they were built."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS, host, needs
 
-from nrbench import bench
-from nrbench.demos import run
-from nrbench.demos.plan import Options, sort_words
-from nrbench.demos.table import report, sort_ratio, stops_paying
 from nrbench.driver import BenchError
+from nrbench.engine import Request
+from nrbench.parts import demos
+from nrbench.parts.demos import report, sort_ratio, stops_paying
+from nrbench.stats import Results
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-DEMOS = Path(BUILD) / "nr_ulsim_bench" / "demos"
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-needs_programs = pytest.mark.skipif(
-    not (BUILD and (DEMOS / "quicksort" / "quicksort").is_file()),
-    reason="WS_BENCH_BUILD names no build of the demos",
-)
-HOST = {"bench": "host", "cpu": "Some CPU", "cores": 2, "kernel": "6.8", "commit": None, "load": 0.0}
-HOST |= {"rounds": 3, "seed": 1}
+HOST = host(3)
 
 
 def sort_line(threads=2, buffer=50, **times):
@@ -39,7 +30,7 @@ def ticks(delay_ms, throughput):
 
 
 def text(lines):
-    return "\n".join(report([HOST, *lines]))
+    return "\n".join(report(Results([HOST, *lines])))
 
 
 def test_sorts_are_compared_round_by_round():
@@ -79,39 +70,29 @@ def test_a_demo_that_fails_is_named_and_the_others_are_shown():
 
 
 def test_plots_are_drawn_of_what_is_there(tmp_path):
-    from nrbench.demos.plot import SORT, TICKER, draw_all
-
     lines = [sort_line(t, b, tpool=[1.0], qsort=[2.0]) for b in (50, 1) for t in (1, 2)]
-    assert draw_all([HOST, *lines], tmp_path) == [SORT]
-    assert draw_all([HOST, *lines, *ticks(20, {1: 50, 2: 100})], tmp_path) == [TICKER, SORT]
-    assert all((tmp_path / name).stat().st_size > 10000 for name in (SORT, TICKER))
+    names = ["demos-ticker.png", "demos-quicksort.png"]
+    assert list(demos.draw(Results(lines), tmp_path)) == names[1:]
+    assert list(demos.draw(Results([*lines, *ticks(20, {1: 50, 2: 100})]), tmp_path)) == names
+    assert all((tmp_path / name).stat().st_size > 10000 for name in names)
 
 
 def test_full_sorts_four_gigabytes_once():
-    options = Options(2, full=True)
-    assert "--count=999999999" in sort_words(options, 2, 50)
-    assert "--rounds=1" in sort_words(options, 2, 50)
+    for step in demos.sort_steps(Request(cores=2, full=True)):
+        assert {"--count=999999999", "--rounds=1"} <= set(step.words)
 
 
 def test_a_demo_that_was_not_built_is_named(tmp_path):
     with pytest.raises(BenchError, match="quicksort: no such file"):
-        run.run(tmp_path, EXAMPLES, Options(2), tmp_path)
+        demos.plan(Request(tmp_path / "bin" / "ws-bench"))
 
 
-def test_full_needs_a_part_that_has_it(tmp_path):
-    request = bench.Request(tmp_path / "ws-bench", tmp_path, tmp_path, only=("slot",), full=True)
-    with pytest.raises(BenchError, match="--full"):
-        bench.run(request)
-
-
-@needs_programs
-def test_the_programs_answer_and_the_report_can_be_made_again(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("nrbench.demos.plan.QUICK_COUNT", 10000)
-    run.run(DEMOS, EXAMPLES, Options(2, quick=True, rounds=1), tmp_path)
-    lines = [json.loads(line) for line in (tmp_path / run.RESULTS).read_text().splitlines()]
+@needs("../demos/quicksort/quicksort")
+def test_the_programs_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(demos, "QUICK_COUNT", 10000)
+    request = Request(PROGRAMS / "ws-bench", out=tmp_path, quick=True, rounds=1, cores=2)
+    assert demos.PART.run(request) == 0
+    lines = [json.loads(line) for line in (tmp_path / "demos.ndjson").read_text().splitlines()]
     assert not [line for line in lines if "error" in line]
     assert {line["demo"] for line in lines[1:]} == {"quicksort", "stock_ticker", "sudoku_validator"}
     assert {line["threads"] for line in lines if line.get("demo") == "stock_ticker"} == set(range(1, 12))
-    first = capsys.readouterr().out
-    bench.report_again(tmp_path)
-    assert first.startswith(capsys.readouterr().out[:200])

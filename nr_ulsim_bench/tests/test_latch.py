@@ -2,19 +2,36 @@
 """The part latch: its plan, bounds and verdicts on made-up rounds; ws-latch itself."""
 
 import json
-import os
 import random
 import subprocess
 
 import pytest
 from part_runs import PROGRAMS, host, needs
 
-from nrbench import bench
-from nrbench.latch import plan
-from nrbench.latch.judge import Cell, bound, bound_share, collect, pays, verdicts
-from nrbench.latch.plan import BOOST, DEEP, FIBERS, HINTS, HOWS, MANY, NONE, SOURCE, Level, Options, Run
-from nrbench.latch.plot import draw_ratios
-from nrbench.latch.table import report
+from nrbench.driver import BenchError
+from nrbench.engine import Request
+from nrbench.parts import latch
+from nrbench.parts.latch import (
+    BOOST,
+    DEEP,
+    HINTS,
+    MANY,
+    NONE,
+    SOURCE,
+    TITLES,
+    Cell,
+    Level,
+    bound,
+    bound_share,
+    cells,
+    of_cell,
+    pays,
+    report,
+    spans_ms,
+    step,
+    verdicts,
+)
+from nrbench.stats import Results
 
 needs_program = needs("ws-latch")
 HOST = host(9, blocks=16, block_bytes=131072, missing={})
@@ -66,8 +83,12 @@ def lines_of(held=None, free=None, costs=None, rounds=9, noise=0.005, **more):
     return [HOST, *lines]
 
 
+def at_source(lines):
+    return of_cell(Results(lines), Cell(SOURCE, MANY))
+
+
 def words_of(lines):
-    return [verdict.split()[0] for verdict in verdicts(collect(lines))]
+    return [verdict.split()[0] for verdict in verdicts(Results(lines))]
 
 
 def test_fibers_that_yield_reach_the_bound_and_cost_nothing_without_writers():
@@ -90,64 +111,43 @@ def test_several_nodes_want_hints_to_help():
 
 def test_the_bound_is_the_smaller_of_waits_and_cpus():
     """2 CPUs sum up a block in 4 µs: 500,000 a second. 32 clients a worker: 32 times as many as tasks."""
-    cell = Cell(SOURCE, MANY)
-    assert bound(collect(lines_of(rounds=1, noise=0)), cell) == {0: 320e3}
-    assert bound(collect(lines_of({"tasks": 20e3}, rounds=1, noise=0)), cell) == {0: 500e3}
-    assert bound_share(collect(lines_of(rounds=1, noise=0)), cell).value == pytest.approx(0.75)
-    assert bound(collect([HOST]), cell) == {} and bound_share(collect([HOST]), cell) is None
+    few, more = (at_source(lines_of({"tasks": per_s}, rounds=1, noise=0)) for per_s in (10e3, 20e3))
+    assert bound(few) == {0: 320e3} and bound(more) == {0: 500e3}
+    assert bound_share(few).value == pytest.approx(0.75)
+    assert bound(at_source([HOST])) == {} and bound_share(at_source([HOST])) is None
 
 
 def test_where_yielding_does_not_pay_the_report_says_so():
     lines = lines_of(free={"fibers": 450e3})
-    assert pays(collect(lines), Cell(SOURCE, MANY)) == "PASS"
-    assert pays(collect(lines), Cell(NONE, MANY)) == "MISS"
-    text = "\n".join(report(collect(lines)))
+    assert pays(at_source(lines)) == "PASS"
+    assert pays(of_cell(Results(lines), Cell(NONE, MANY))) == "MISS"
+    text = "\n".join(report(Results(lines)))
     assert "Yielding pays, (c) / (b):\n  I/O, 1 ms, 32 clients a worker: 2" in text
     assert "Yielding does not pay, (c) / (b):\n  no writers, 32 clients a worker: 0.9" in text
 
 
-def test_the_report_has_waits_what_is_missing_and_what_failed():
+def test_the_report_has_waits_and_what_is_missing():
     lines = lines_of(starved=3)
     lines[0] = HOST | {"missing": {BOOST: "not built"}}
-    lines.append({"bench": "latch", "how": FIBERS, "round": 9, "error": "killed"})
-    text = "\n".join(report(collect(lines)))
+    text = "\n".join(report(Results(lines)))
     parts = ("(b) 2.0 of at most 2", "(c) 60.0 of at most 64", "missing: Boost.Fiber (not built)")
-    for part in (*parts, "1 times: fibers: killed", "up to 3 clients got no block"):
+    for part in (*parts, "up to 3 clients got no block"):
         assert part in text
 
 
-def test_a_report_without_figures(tmp_path):
-    results = collect([HOST])
-    assert set(words_of([HOST])) == {"----"} and list(report(results))
-    assert draw_ratios(results, tmp_path / "latch.png") == [] and not list(tmp_path.iterdir())
-
-
-def test_each_round_has_every_way_at_every_level_and_every_library():
-    options = Options(cores=2, rounds=20, seed=5)
-    rounds = plan.make_rounds(options, {})
-    wanted = sorted([(str(cell), how) for cell in options.cells for how in HOWS])
-    for runs in rounds:
-        scans = [(str((run.level, run.a_worker)), run.how) for run in runs if run.level]
-        assert sorted(scans) == wanted
-        assert sorted(run.how for run in runs if not run.level) == sorted(plan.COSTS)
-    assert len({tuple(runs) for runs in rounds}) == 20 and rounds == plan.make_rounds(options, {})
-    assert all(run.how != BOOST for runs in plan.make_rounds(options, {BOOST: "no"}) for run in runs)
-
-
 def test_many_cpus_get_no_more_threads_than_can_be_made():
-    assert (SOURCE, DEEP) in Options(cores=2).cells
-    assert (SOURCE, DEEP) not in Options(cores=64).cells
+    assert (SOURCE, DEEP) in cells(Request(cores=2))
+    assert (SOURCE, DEEP) not in cells(Request(cores=64))
 
 
 def test_tasks_that_block_have_time_for_two_scans_of_each_client():
-    options = Options(cores=2)
-    warm_ms, ms = options.spans_ms(Run(FIBERS, SOURCE, DEEP))
-    assert min(warm_ms, ms) >= 2 * DEEP * SOURCE.round_trip_us() / 1000 > plan.MS
-    assert options.spans_ms(Run(FIBERS, NONE, MANY)) == (plan.WARM_MS, plan.MS)
+    warm_ms, ms = spans_ms(Request(cores=2), Cell(SOURCE, DEEP))
+    assert min(warm_ms, ms) >= 2 * DEEP * SOURCE.round_trip_us() / 1000 > latch.MS
+    assert spans_ms(Request(cores=2), Cell(NONE, MANY)) == (latch.WARM_MS, latch.MS)
 
 
 def test_levels_have_names():
-    names = [level.name for level in plan.LEVELS]
+    names = [level.name for level in latch.LEVELS]
     assert names[:2] == ["no writers", "I/O, 0.02 ms"] and names[-1] == "CPU, 1 ms"
     assert Level("sleep", 1000, 4) == SOURCE
 
@@ -158,7 +158,7 @@ def ask(*words):
 
 
 @needs_program
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", TITLES)
 @pytest.mark.parametrize("hold", ["sleep", "work"])
 def test_no_scan_sees_a_block_that_a_writer_holds(how, hold):
     """The sum of a block is wrong while a writer holds it, and the program reports a sum that is wrong."""
@@ -174,13 +174,13 @@ def test_without_writers_nothing_waits():
 
 
 @needs_program
-@pytest.mark.parametrize("how", plan.COSTS)
+@pytest.mark.parametrize("how", latch.LIBRARIES)
 def test_each_library_has_its_costs(how):
     if how == BOOST and not (PROGRAMS / "liblatch_boost.so").is_file():
         pytest.skip("Boost.Fiber was not built")
     status, answer = ask(f"how={how}", "count=20000", "sleepers=50", "spread_ms=5")
     assert status == 0 and answer["yield_ns"] > 0
-    assert how == plan.JUMP or set(ALL) <= answer.keys()
+    assert how == latch.JUMP or set(ALL) <= answer.keys()
 
 
 @needs_program
@@ -199,28 +199,34 @@ def test_ws_latch_wants_a_block_for_each_writer_and_something_to_count():
     assert ask("how=cost-ws", "count=9")[1]["error"].startswith("request: count")
 
 
-@needs_program
-def test_a_quick_run_writes_results_report_and_plot(tmp_path, capsys, monkeypatch):
-    for name, value in {"QUICK_MS": 20, "WARM_MS": 5, "QUICK_COUNT": 1000, "BLOCK_BYTES": 4096}.items():
-        monkeypatch.setattr(plan, name, value)
-    request = bench.Request(PROGRAMS / "ws-bench", tmp_path, tmp_path, ("latch",), quick=True, rounds=1)
-    assert bench.run(request) == 0
-    assert sorted(os.listdir(tmp_path)) == ["latch.ndjson", "latch.png", "latch.txt"]
-    text = capsys.readouterr().out
-    assert "(c) fibers that yield" in text and "without a result" not in text
-    bench.report_again(tmp_path)
-    assert capsys.readouterr().out == text
+def built(folder, *names):
+    for name in names:
+        (folder / name).touch()
+    return Request(folder / "ws-bench", cores=2, rounds=20, seed=5)
+
+
+def test_each_round_has_every_way_at_every_level_and_every_library(tmp_path):
+    request = built(tmp_path, "ws-latch", "liblatch_boost.so")
+    steps = latch.plan(request).steps
+    for number in range(20):
+        labels = [step.labels for step in steps if step.labels["round"] == number]
+        scans = [(str(x["level"]), x["a_worker"], x["how"]) for x in labels if "level" in x]
+        every = [(str(cell.level._asdict()), cell.a_worker, how) for cell in cells(request) for how in TITLES]
+        assert sorted(scans) == sorted(every)
+        assert sorted(x["how"] for x in labels if "level" not in x) == sorted(latch.LIBRARIES)
+
+
+def test_boost_fiber_may_be_missing(tmp_path):
+    plan = latch.plan(built(tmp_path, "ws-latch"))
+    assert list(plan.about["missing"]) == [BOOST]
+    assert all(step.labels["how"] != BOOST for step in plan.steps)
 
 
 def test_ws_latch_may_be_missing(tmp_path):
-    request = bench.Request(tmp_path / "ws-bench", tmp_path, tmp_path, ("latch",))
-    with pytest.raises(bench.BenchError, match="libboost-context-dev"):
-        bench.run(request)
+    with pytest.raises(BenchError, match="libboost-context-dev"):
+        latch.plan(built(tmp_path))
 
 
 def test_hints_are_a_way_of_their_own():
-    assert HINTS in HOWS and plan.words(Options(cores=4), Run(HINTS, SOURCE, MANY))[:3] == [
-        "how=hints",
-        "scans=128",
-        "workers=4",
-    ]
+    words = step(Request(cores=4), 0, HINTS, Cell(SOURCE, MANY)).words
+    assert words[:3] == ("how=hints", "scans=128", "workers=4")

@@ -2,20 +2,19 @@
 """The part pi: tests of variances against known values, verdicts on made-up rounds; ws-pi itself."""
 
 import json
-import os
 import random
 import subprocess
+from dataclasses import replace
 from statistics import NormalDist
 
 import pytest
 from part_runs import PROGRAMS, host, needs
 
-from nrbench import bench
-from nrbench.pi import plan
-from nrbench.pi.judge import collect, verdicts
-from nrbench.pi.plan import Options
-from nrbench.pi.table import report
-from nrbench.pi.variance import f_above, f_test, incomplete_beta, t_outside, welch_test
+from nrbench.engine import Request
+from nrbench.parts import pi
+from nrbench.parts.pi import report, verdicts
+from nrbench.stats import Results
+from nrbench.variance import f_above, f_test, incomplete_beta, t_outside, welch_test
 
 needs_program = needs("ws-pi")
 HOST = host(200, intervals=2000000, warm=2, missing={"openmp-llvm": "not built"})
@@ -96,12 +95,12 @@ def lines_of(pinned=(10.0, 0.1), rival=(10.5, 0.1), rounds=200, outliers=0):
 
 
 def words_of(lines):
-    return [verdict.split()[0] for verdict in verdicts(collect(lines))]
+    return [verdict.split()[0] for verdict in verdicts(Results(lines))]
 
 
 def test_less_deviation_equal_means_and_a_slower_rival():
     assert words_of(lines_of()) == ["PASS", "PASS", "PASS"]
-    first = next(iter(verdicts(collect(lines_of()))))
+    first = next(iter(verdicts(Results(lines_of()))))
     assert "standard deviation -50 %" in first and first.endswith(": significant")
 
 
@@ -112,13 +111,12 @@ def test_more_deviation_other_means_and_a_faster_rival():
 def test_no_claim_without_significance():
     lines = lines_of(pinned=(10.0, 0.19), rival=(9.95, 0.5), rounds=20)
     assert words_of(lines)[0] == "OPEN" and words_of(lines)[2] == "OPEN"
-    assert next(iter(verdicts(collect(lines)))).endswith(": no claim")
+    assert next(iter(verdicts(Results(lines)))).endswith(": no claim")
 
 
 def test_one_outlier_is_no_claim_although_the_f_test_says_so():
     lines = lines_of(pinned=(10.0, 0.2), outliers=1)
-    results = collect(lines)
-    floating, pinned = (list(results.ms[how].values()) for how in ("ws", "ws-pinned"))
+    floating, pinned = (list(pi.ms(Results(lines), how).values()) for how in ("ws", "ws-pinned"))
     assert f_test(floating, pinned).p < 0.001
     assert words_of(lines)[0] == "OPEN"
 
@@ -128,27 +126,21 @@ def test_few_runs_leave_everything_open():
 
 
 def test_the_report_names_all_that_took_part_and_what_did_not():
-    lines = [*lines_of(), {"bench": "pi", "how": "onetbb", "round": 200, "error": "killed"}]
-    text = "\n".join(report(collect(lines)))
-    for part in ("pinned by an observer", "oneTBB", "missing: openmp-llvm (not built)", "onetbb: killed"):
+    text = "\n".join(report(Results(lines_of())))
+    for part in ("pinned by an observer", "oneTBB", "missing: openmp-llvm (not built)"):
         assert part in text
     assert "OpenMP reduction" not in text
 
 
-def test_a_report_without_figures():
-    assert "\n".join(report(collect([HOST]))).count("----") == 2
-
-
-def test_each_round_has_every_library_once():
-    options = Options(cores=2, rounds=30, seed=5)
-    rounds = plan.make_rounds(options, options.names)
-    assert all(sorted(names) == sorted(options.names) for names in rounds)
-    assert len({tuple(names) for names in rounds}) > 10
-    assert rounds == plan.make_rounds(options, options.names)
-
-
-def test_rivals_may_be_chosen():
-    assert Options(cores=2, backends=("ws", "onetbb")).names == ["ws", "ws-pinned", "onetbb"]
+def test_rivals_may_be_chosen_and_may_be_missing(tmp_path):
+    for name in ("ws-pi", "libpi_onetbb.so", "libpi_openmp-gcc.so"):
+        (tmp_path / name).touch()
+    request = Request(tmp_path / "ws-bench", rounds=2)
+    plan = pi.plan(request)
+    assert {step.labels["how"] for step in plan.steps} == {"ws", "ws-pinned", "onetbb", "openmp-gcc"}
+    assert list(plan.about["missing"]) == ["openmp-llvm"]
+    chosen = pi.plan(replace(request, backends=("ws", "onetbb")))
+    assert {step.labels["how"] for step in chosen.steps} == {"ws", "ws-pinned", "onetbb"}
 
 
 def ask(*words):
@@ -157,10 +149,10 @@ def ask(*words):
 
 
 @needs_program
-@pytest.mark.parametrize("name", list(plan.WORDS))
+@pytest.mark.parametrize("name", list(pi.TITLES))
 @pytest.mark.parametrize("workers", [0, 3])
 def test_each_library_computes_pi(name, workers):
-    words = plan.WORDS[name]
+    words = pi.library_words(name)
     if not (PROGRAMS / f"libpi_{words[0].partition('=')[2]}.so").is_file():
         pytest.skip(f"{name} was not built")
     status, answer = ask(*words, "intervals=1000000", "warm=1", f"workers={workers}")
@@ -172,14 +164,3 @@ def test_each_library_computes_pi(name, workers):
 def test_ws_pi_explains_what_it_does_not_understand(word):
     status, answer = ask(word)
     assert status == 1 and answer["error"]
-
-
-@needs_program
-def test_a_quick_run_writes_results_report_and_plot(tmp_path, capsys):
-    request = bench.Request(PROGRAMS / "ws-bench", tmp_path, tmp_path, ("pi",), quick=True, rounds=5)
-    assert bench.run(request) == 0
-    assert sorted(os.listdir(tmp_path)) == ["pi.ndjson", "pi.png", "pi.txt"]
-    text = capsys.readouterr().out
-    assert "ws_reduce, floating" in text and "without a result" not in text
-    bench.report_again(tmp_path)
-    assert capsys.readouterr().out == text

@@ -3,7 +3,8 @@ from dataclasses import replace
 from itertools import groupby
 
 from nrbench.backends import BACKENDS, FACADES, Present
-from nrbench.plan import Calibration, Machine, Options, make_plan, slot_configs
+from nrbench.driver import Calibration
+from nrbench.parts.pools.plan import Machine, Options, make_plan, slot_configs
 
 HELPERS = {"ws", *FACADES, "alone", "onetbb", "openmp-gcc", "openmp-llvm", "dispenso", "enkits"}
 OPTIONAL = {"bs", "taskflow", "dispenso", "enkits"}

@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pre-wake: the plan, the judgement on recorded answers, and the program. No figure is judged."""
 
-import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS, needs
 from typer.testing import CliRunner
 
 from nrbench import bench, cli
 from nrbench.bench import report_again
-from nrbench.prewake import judge
-from nrbench.prewake.plan import KINDS, STEPS, Options, make_plan, parse_scenario
-from nrbench.prewake.run import ask
-from nrbench.prewake.table import report
-from nrbench.stats import read_lines
+from nrbench.driver import ask
+from nrbench.engine import Part, Request
+from nrbench.parts import prewake
+from nrbench.parts import prewake_judge as judge
+from nrbench.parts.prewake import KINDS, STEP_TEXT, Planner, parse_scenario, report
+from nrbench.stats import Results, read_lines
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
 RECORDED = HERE / "prewake.ndjson"
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-prewake"
-needs_program = pytest.mark.skipif(
-    not (BUILD and PROGRAM.is_file()), reason="WS_BENCH_BUILD names no build of ws-prewake"
-)
+PROGRAM = PROGRAMS / "ws-prewake"
+needs_program = needs("ws-prewake")
 
 
-def options(**changes):
-    return replace(Options(cores=2, data=DATA), **changes)
+def make_plan(quick=False, seed=1, **choice):
+    request = Request(cores=2, data=DATA, quick=quick, seed=seed)
+    return Planner(request, **{"realtime": True, **choice}).all()
+
+
+def kind(step):
+    return step.labels["kind"]
 
 
 def mode(cost, **fields):
@@ -36,47 +38,47 @@ def mode(cost, **fields):
 
 @pytest.fixture(scope="module")
 def results():
-    return judge.collect(read_lines(RECORDED))
+    return Results(read_lines(RECORDED))
 
 
 def test_the_full_plan_fits_six_minutes_and_the_quick_one_a_minute():
-    assert sum(case.seconds for case in make_plan(options())) <= 360
-    assert sum(case.seconds for case in make_plan(options(quick=True))) <= 60
+    assert sum(case.seconds for case in make_plan()) <= 360
+    assert sum(case.seconds for case in make_plan(quick=True)) <= 60
 
 
 def test_the_full_plan_covers_what_is_to_be_shown():
-    plan = make_plan(options())
-    words = {word for case in plan if case.kind == "regret" for word in case.words}
+    plan = make_plan()
+    words = {word for case in plan if kind(case) == "regret" for word in case.words}
     wanted = {"class=rrall", "hog=1", "quota_percent=120", "dma_latency=0", "slack_ns=1", "jitter_us=0"}
     wanted |= {"jitter_us=5", "jitter_us=20", "jitter_us=50", "slot_us=500", "slot_us=1000"}
     wanted |= {"inject_us=5", "inject_us=30", "inject_us=100", "bimodal=20", "cap=10", "spin_price=9"}
     assert wanted <= words
-    assert {case.kind for case in plan} == set(KINDS)
-    steady = [case for case in plan if case.kind == "steady"]
-    assert {(case.env, case.workers) for case in steady} == {
+    assert {kind(case) for case in plan} == set(KINDS)
+    steady = [case.labels for case in plan if kind(case) == "steady"]
+    assert {(case["env"], case["workers"]) for case in steady} == {
         (sched_class, workers) for sched_class in ("other", "rrall") for workers in (1, 2)
     }
 
 
 def test_without_permission_no_case_asks_for_a_real_time_class():
-    assert not [case for case in make_plan(options(realtime=False)) if "class=rrall" in case.words]
+    assert not [case for case in make_plan(realtime=False) if "class=rrall" in case.words]
 
 
 def test_the_seed_alone_decides_the_order():
-    assert make_plan(options()) == make_plan(options())
-    assert [c.env for c in make_plan(options())] != [c.env for c in make_plan(options(seed=2))]
+    assert make_plan() == make_plan() != make_plan(seed=2)
 
 
 def test_a_scenario_is_a_name_or_says_all_of_itself():
     own = parse_scenario("1000:DU:7:3x50+4x5:drift_ppm=50", DATA)
     assert own.words() == ("slot_us=1000", "pattern=DU", "jitter_us=7", "bursts=3x50+4x5", "drift_ppm=50")
-    (case,) = make_plan(options(envs=("hog",), scenarios=("500:UD:20:12x6",)))
-    assert (case.kind, case.env, case.scenario) == ("regret", "hog", "500:UD:20:12x6")
+    (case,) = make_plan(envs=("hog",), scenarios=("500:UD:20:12x6",))
+    labels = {"kind": "regret", "env": "hog", "scenario": "500:UD:20:12x6"}
+    assert labels.items() <= case.labels.items()
     for wrong in ("nonsense", "500:UX:0:12x6", "500:U::12x6", "500:U:0"):
         with pytest.raises(ValueError, match="none of steady"):
             parse_scenario(wrong, DATA)
     with pytest.raises(ValueError, match="none of normal"):
-        make_plan(options(envs=("warm",)))
+        make_plan(envs=("warm",))
 
 
 def test_a_constant_is_chosen_in_one_half_of_the_rounds_and_paid_in_the_other():
@@ -165,7 +167,7 @@ def test_the_report_judges_each_recorded_case_and_names_what_was_skipped(results
 def test_a_case_without_a_single_burst_is_named_not_judged():
     labels = {"bench": "prewake", "kind": "regret", "env": "normal", "scenario": "none", "workers": 1}
     lines = [{**labels, "mode": mode, "slots": 0} for mode in ("off", "auto")]
-    text = report(judge.collect(lines))
+    text = list(report(Results(lines)))
     assert "  normal, none: no slot had a burst" in text
 
 
@@ -179,12 +181,14 @@ def test_a_report_can_be_made_again_with_its_figure(tmp_path, capsys):
 
 def test_the_command_line_takes_the_part_alone(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(cli.prewake, "run", lambda *words: asked.append(words))
-    words = ["prewake", "--program", "p", "--env", "hog", "--kind", "regret", "--out", str(tmp_path)]
-    assert CliRunner().invoke(cli.app, words).exit_code == 0
-    ((program, options, out),) = asked
-    assert (program, out) == (Path("p"), tmp_path)
-    assert (options.envs, options.kinds, options.seconds) == (("hog",), ("regret",), None)
+    monkeypatch.setattr(Part, "run", lambda part, request: asked.append((part, request)))
+    words = ["prewake", "--env", "hog", "--kind", "regret", "--seed", "3", "--out", str(tmp_path)]
+    (tmp_path / "p").touch()
+    assert CliRunner().invoke(cli.app, [*words, "--program", str(tmp_path / "p")]).exit_code == 0
+    ((part, request),) = asked
+    assert (request.out, request.seed, request.quick) == (tmp_path, 3, False)
+    steps = part.plan(request).steps
+    assert steps and {(step.labels["kind"], step.labels["env"]) for step in steps} == {("regret", "hog")}
 
 
 @pytest.mark.parametrize(
@@ -205,19 +209,29 @@ def test_the_command_line_takes_the_part_alone(tmp_path, monkeypatch):
 def test_a_run_of_everything_has_the_short_versions(words, parts, tmp_path, monkeypatch):
     ran = []
 
-    def note_prewake(_, asked, __):
-        ran.append("quick prewake" if asked.quick else "full prewake")
+    def note(part, request):
+        quick = {"prewake": "quick " if request.quick else "full "}.get(part.name, "")
+        ran.append(f"{quick}{part.name}")
+        return 0
 
     def note_replay(asked):
         ran.append("short replay" if asked.short else "full replay")
+        return 0
 
-    for part in ("pools", "trace", "scan", "pi"):
-        monkeypatch.setattr(bench, f"run_{part}", lambda request, part=part: ran.append(part))
-    monkeypatch.setattr(bench.prewake, "run", note_prewake)
-    monkeypatch.setattr(bench.replay, "run", note_replay)
+    monkeypatch.setattr(Part, "run", note)
+    monkeypatch.setattr(bench.sweep_replay, "run", note_replay)
     (tmp_path / "ws-prewake").touch()
     answer = CliRunner().invoke(cli.app, ["run", "--program", str(tmp_path / "ws-bench"), *words])
     assert answer.exit_code == 0 and ran == parts
+
+
+def test_a_program_that_was_killed_is_asked_once_more(tmp_path):
+    program = tmp_path / "ws-prewake"
+    program.write_text('#!/bin/sh\necho x >>"$0.asked"\necho \'{"error": "no result; killed"}\'\n')
+    program.chmod(0o755)
+    plan = prewake.plan(Request(tmp_path / "ws-bench", data=DATA, quick=True))
+    assert plan.ask(plan.steps[0]) == [{"error": "no result; killed"}]
+    assert (tmp_path / "ws-prewake.asked").read_text() == "x\nx\n"
 
 
 def ask_for(*words):
@@ -259,7 +273,7 @@ def test_an_environment_is_had_or_the_reason_is_told(words):
 @needs_program
 def test_each_step_has_an_answer():
     answers = ask_for("bench=step", "pattern=DU", "next_pattern=UUD", "inject_us=30", "measure_ms=200")
-    assert [a["mode"] for a in answers] == list(STEPS)
+    assert [a["mode"] for a in answers] == list(STEP_TEXT)
     assert all(len(a["window_lateness_us"]) == 2 for a in answers)
 
 

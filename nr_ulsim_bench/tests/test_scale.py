@@ -7,7 +7,8 @@ import pytest
 from matplotlib import pyplot as plt
 
 from nrbench.driver import BenchError
-from nrbench.scale import plot, run
+from nrbench.engine import Request
+from nrbench.parts import scale
 from nrbench.stats import read_lines
 
 
@@ -28,7 +29,7 @@ POINTS = [
 
 @pytest.fixture
 def page():
-    figure = plot.figure_of(POINTS)
+    figure = scale.figure_of(POINTS)
     yield figure
     plt.close(figure)
 
@@ -76,22 +77,26 @@ def program(tmp_path, status=0):
     return path
 
 
-def test_the_report_is_printed_and_kept(tmp_path, capsys):
+def test_the_report_is_printed_and_kept(tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
-    assert run.run(out, True, ("ws", "glib"), 2, program(tmp_path)) == 0
-    text = (out / run.REPORT).read_text()
-    assert text == f"asked: scale --quick --pool ws --runs 2 --out {out / run.RESULTS}\n"
+    monkeypatch.setattr(scale, "SIMULATE", program(tmp_path))
+    assert scale.PART.run(Request(out=out, quick=True, backends=("ws", "glib"), rounds=2)) == 0
+    text = (out / "scale.txt").read_text()
+    assert text == f"asked: scale --quick --pool ws --runs 2 --out {out / 'scale.ndjson'}\n"
     assert capsys.readouterr().out.startswith(text)
-    assert read_lines(out / run.RESULTS) == POINTS[:1]
-    assert (out / run.PLOT).stat().st_size > 0
+    assert read_lines(out / "scale.ndjson") == POINTS[:1]
+    assert (out / "scale.png").stat().st_size > 0
 
 
-def test_runs_that_failed_are_an_exit_status(tmp_path):
-    assert run.run(tmp_path, False, (), None, program(tmp_path, status=1)) == 1
+def test_runs_that_failed_are_an_exit_status(tmp_path, monkeypatch):
+    monkeypatch.setattr(scale, "SIMULATE", program(tmp_path, status=1))
+    assert scale.PART.run(Request(out=tmp_path)) == 1
 
 
-def test_without_an_answer(tmp_path):
+def test_without_an_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(scale, "SIMULATE", program(tmp_path, status=2))
     with pytest.raises(BenchError, match="ended with exit status 2"):
-        run.run(tmp_path, False, (), None, program(tmp_path, status=2))
+        scale.PART.run(Request(out=tmp_path))
+    monkeypatch.setattr(scale, "SIMULATE", tmp_path / "none")
     with pytest.raises(BenchError, match="in this project's tree only"):
-        run.run(tmp_path, False, (), None, tmp_path / "none")
+        scale.PART.run(Request(out=tmp_path))

@@ -2,7 +2,6 @@
 """The part scan: the size of the table, its report and verdicts on made-up rounds; ws-scan itself."""
 
 import json
-import os
 import random
 import subprocess
 
@@ -10,11 +9,10 @@ import pytest
 from machine_tree import CPUS, tuned
 from part_runs import PROGRAMS, host, needs
 
-from nrbench import bench
-from nrbench.scan import plan
-from nrbench.scan.judge import best_reads, collect, verdicts
-from nrbench.scan.plan import MIB, Options, table_bytes
-from nrbench.scan.table import report
+from nrbench.engine import Request
+from nrbench.parts import scan
+from nrbench.parts.scan import MIB, best_reads, gb_per_s, report, table_bytes, verdicts
+from nrbench.stats import Results
 from nrbench.system import CPU
 
 needs_program = needs("ws-scan")
@@ -22,12 +20,12 @@ HOST = host(9, bytes=256 * MIB, block_bytes=MIB, passes=3, last_level_bytes=32 *
 GB_PER_S = {"one": 10.0, "nodes": 10.0, "parallel": 18.0, "hints": 18.0, "read": 18.2, "triad": 16.0}
 
 
-def lines_of(gb_per_s=None, rounds=9, nodes=1, noise=0.005, **more):
+def lines_of(measured=None, rounds=9, nodes=1, noise=0.005, **more):
     """One line for each case and round, alone; the steps with contention too."""
     jitter = random.Random(1)
     lines = []
     for number in range(rounds):
-        for step, value in {**GB_PER_S, **(gb_per_s or {})}.items():
+        for step, value in {**GB_PER_S, **(measured or {})}.items():
             for scanners in (1, 4) if step in ("one", "nodes", "parallel", "hints") else (1,):
                 lines.append(
                     {"bench": "scan", "round": number, "step": step, "scanners": scanners, "threads": 2}
@@ -39,7 +37,7 @@ def lines_of(gb_per_s=None, rounds=9, nodes=1, noise=0.005, **more):
 
 
 def words_of(lines):
-    return [verdict.split()[0] for verdict in verdicts(collect(lines))]
+    return [verdict.split()[0] for verdict in verdicts(Results(lines))]
 
 
 def test_equal_steps_and_the_bandwidth_of_the_memory_pass():
@@ -56,9 +54,9 @@ def test_the_faster_of_pinned_and_floating_is_what_counts():
 
 
 def test_in_each_round_the_faster_read_counts():
-    results = collect(lines_of({"read-pinned": 18.2}, noise=0.1))
-    for number, gb_per_s in best_reads(results).items():
-        assert gb_per_s == max(results.rounds(name)[number] for name in ("read", "read-pinned"))
+    results = Results(lines_of({"read-pinned": 18.2}, noise=0.1))
+    for number, fastest in best_reads(results).items():
+        assert fastest == max(gb_per_s(results, name)[number] for name in ("read", "read-pinned"))
 
 
 def test_noise_and_few_rounds_leave_the_verdicts_open():
@@ -73,20 +71,19 @@ def test_on_several_nodes_hints_have_to_gain_something():
 
 
 def test_the_report_has_all_tables():
-    text = "\n".join(report(collect(lines_of())))
+    text = "\n".join(report(Results(lines_of())))
     for part in ("(a) one thread", "4 threads outside the pool", "read, floating", "triad, floating"):
         assert part in text
     assert "1.8" in next(line for line in text.splitlines() if line.startswith("(c) "))
     assert "Reported elsewhere" not in text and "note" not in text
-    assert "(d) 4.5" in "\n".join(report(collect(lines_of(nodes=2))))
+    assert "(d) 4.5" in "\n".join(report(Results(lines_of(nodes=2))))
 
 
 def test_errors_and_notes_are_named():
-    lines = [HOST | {"note": "the table is small", "load": 2.0}, {"bench": "scan", "round": 0, "error": "no"}]
-    text = "\n".join(report(collect(lines)))
+    lines = [HOST | {"note": "the table is small"}, {"bench": "scan", "round": 0, "error": "no"}]
+    text = "\n".join(report(Results(lines)))
     assert "without a result: 1 times: ws-scan: no" in text
-    assert "the table is small" in text and "load 2.0" in text
-    assert text.count("----") == 2
+    assert "the table is small" in text and text.count("----") == 2
 
 
 def caches(l3="32768K"):
@@ -109,7 +106,7 @@ def machine(tmp_path, free_kib, **files):
 
 
 def test_all_caches_of_the_last_level_count(tmp_path):
-    assert plan.last_level_bytes(machine(tmp_path, 1)) == 64 * MIB
+    assert scan.last_level_bytes(machine(tmp_path, 1)) == 64 * MIB
 
 
 @pytest.mark.parametrize(
@@ -130,9 +127,10 @@ def test_unknown_caches_are_noted(tmp_path):
     assert "not known" in table_bytes(tuned(tmp_path, {}), True)[1]
 
 
-def test_each_round_has_a_seed_of_its_own():
-    words = [plan.words(Options(seed=3), number, MIB) for number in range(3)]
-    assert len({tuple(words_of_round) for words_of_round in words}) == 3
+def test_each_round_has_a_seed_of_its_own(tmp_path):
+    (tmp_path / "ws-scan").touch()
+    steps = scan.plan(Request(tmp_path / "ws-bench", seed=3, rounds=3)).steps
+    assert [step.words[-1] for step in steps] == ["seed=3000", "seed=3001", "seed=3002"]
 
 
 def ask(*words):
@@ -157,14 +155,3 @@ def test_ws_scan_reads_each_block_in_every_case(workers):
 def test_ws_scan_explains_what_it_does_not_understand(word):
     status, (answer,) = ask(word)
     assert status == 1 and answer["error"].startswith("request: ")
-
-
-@needs_program
-def test_a_quick_run_writes_results_report_and_plot(tmp_path, capsys):
-    request = bench.Request(PROGRAMS / "ws-bench", tmp_path, tmp_path, ("scan",), quick=True, rounds=1)
-    assert bench.run(request) == 0
-    assert sorted(os.listdir(tmp_path)) == ["scan.ndjson", "scan.png", "scan.txt"]
-    text = capsys.readouterr().out
-    assert "Verdicts:" in text and "without a result" not in text
-    bench.report_again(tmp_path)
-    assert capsys.readouterr().out == text

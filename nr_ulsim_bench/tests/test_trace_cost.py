@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 from nrbench.cases import BURST_CASES
+from nrbench.claims import Ratio, at_most_word
 from nrbench.driver import Driver
+from nrbench.engine import Request
+from nrbench.parts import tracecost
+from nrbench.parts import tracecost_session as session
+from nrbench.parts.tracecost import STATES, compare, event_costs, event_word, make_rounds
+from nrbench.stats import Results
+from nrbench.sweep.bootstrap import Interval
 from nrbench.trace import events as ev
 from nrbench.trace.reader import Trace
-from nrbench.tracecost import judge, plan, session
-from nrbench.tracecost.plan import Options, make_rounds
-from nrbench.tracecost.table import report
 
 BUILD = os.environ.get("WS_BENCH_BUILD", "")
 BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
@@ -24,40 +28,53 @@ built = pytest.mark.skipif(
 )
 
 
+def case(step):
+    return step.labels["case"]
+
+
+def state(step):
+    return step.labels["state"]
+
+
+def report_of(lines):
+    return list(tracecost.report(Results(lines)))
+
+
 def test_a_round_measures_each_case_untraced_and_off_side_by_side():
-    for this in make_rounds(Options(2, quick=True)):
+    for this in make_rounds(Request(cores=2, quick=True)):
         pairs = [this.quiet[i : i + 2] for i in range(0, len(this.quiet), 2)]
-        assert sorted(a.case for a, _ in pairs) == sorted((*BURST_CASES, *plan.TASK_CASES))
-        assert all(a.case == b.case and {a.state, b.state} == {"untraced", "off"} for a, b in pairs)
-        assert sorted(s.case for s in this.recorded) == sorted(BURST_CASES)
-        assert all(s.state == "recorded" for s in this.recorded)
+        assert sorted(case(a) for a, _ in pairs) == sorted((*BURST_CASES, *tracecost.TASK_CASES))
+        assert all(case(a) == case(b) and {state(a), state(b)} == {"untraced", "off"} for a, b in pairs)
+        assert sorted(map(case, this.recorded)) == sorted(BURST_CASES)
+        assert set(map(state, this.recorded)) == {"recorded"}
 
 
 def test_the_order_changes_from_round_to_round_and_the_seed_alone_decides_it():
-    rounds = make_rounds(Options(2))
-    assert len(rounds) == plan.ROUNDS
-    assert len({tuple((s.case, s.state) for s in r.quiet) for r in rounds}) > 1
+    rounds = make_rounds(Request(cores=2))
+    assert len(rounds) == 20
+    assert len({tuple((case(s), state(s)) for s in r.quiet) for r in rounds}) > 1
     assert {r.recorded_first for r in rounds} == {True, False}
-    assert make_rounds(Options(2)) == rounds
-    assert make_rounds(Options(2, seed=2)) != rounds
+    assert make_rounds(Request(cores=2)) == rounds
+    assert make_rounds(Request(cores=2, seed=2)) != rounds
 
 
-@pytest.mark.parametrize("case", [*BURST_CASES, *plan.TASK_CASES])
-def test_either_state_of_a_case_comes_first_and_a_case_has_no_place_of_its_own(case):
+@pytest.mark.parametrize("name", [*BURST_CASES, *tracecost.TASK_CASES])
+def test_either_state_of_a_case_comes_first_and_a_case_has_no_place_of_its_own(name):
     firsts, places = set(), set()
-    for this in make_rounds(Options(2)):
-        places.add(next(i for i, s in enumerate(this.quiet) if s.case == case))
-        firsts.add(next(s.state for s in this.quiet if s.case == case))
+    for this in make_rounds(Request(cores=2)):
+        places.add(next(i for i, s in enumerate(this.quiet) if case(s) == name))
+        firsts.add(next(state(s) for s in this.quiet if case(s) == name))
     assert firsts == {"untraced", "off"} and len(places) > 1
 
 
 def test_without_a_session_the_rest_is_measured():
-    for this in make_rounds(Options(2, rounds=2), ("untraced", "off")):
-        assert this.recorded == () and len(this.quiet) == 2 * len((*BURST_CASES, *plan.TASK_CASES))
+    for this in make_rounds(Request(cores=2, rounds=2), ("other",), STATES[:2]):
+        assert not this.recorded and len(this.quiet) == 2 * len((*BURST_CASES, *tracecost.TASK_CASES))
 
 
 def test_the_states_differ_in_nothing_but_the_module():
-    words = {s.state: s.words for s in make_rounds(Options(4, rounds=1))[0].quiet if s.case == "12x6"}
+    quiet = make_rounds(Request(cores=4, rounds=1))[0].quiet
+    words = {state(s): s.words for s in quiet if case(s) == "12x6"}
     differing = set(words["untraced"]) ^ set(words["off"])
     assert differing == {"backend=ws", "backend=ws-untraced"}
     assert "workers=3" in words["off"] and "class=other" in words["off"]
@@ -81,7 +98,7 @@ def lines_of(case, state, p50s, slots=100, sched_class="other"):
 
 
 def compared(lines, field="makespan_p50_us"):
-    return judge.compare(judge.measurements(lines, "trace"), field, "off", "untraced")
+    return compare(Results(lines), field, "off", "untraced")
 
 
 def test_what_the_machine_does_in_a_round_cancels():
@@ -89,17 +106,14 @@ def test_what_the_machine_does_in_a_round_cancels():
     found = compared(
         lines_of("12x6", "untraced", base) + lines_of("12x6", "off", [1.004 * us for us in base])
     )
-    assert (found.value, found.low, found.high) == pytest.approx((1.004,) * 3)
-    assert found.rounds == 6
-    assert judge.word(found, 1.01) == "PASS" and judge.word(found, 1.003) == "MISS"
-    assert judge.word(found._replace(rounds=4), 1.01) == "OPEN"
+    assert (found.value, *found.interval) == pytest.approx((1.004,) * 3)
+    assert at_most_word(found, 1.01) == "PASS" and at_most_word(found, 1.003) == "MISS"
 
 
 def test_a_limit_inside_the_interval_is_open():
     lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [38, 39, 40, 41, 42, 43])
     found = compared(lines, "cpu_s")
-    assert found.low < 1.01 < found.high
-    assert judge.word(found, 1.01) == "OPEN" and judge.word(None, 1.01) == "----"
+    assert found.interval.low < 1.01 < found.interval.high and at_most_word(found, 1.01) == "OPEN"
 
 
 def test_a_round_in_which_the_machine_did_something_else_does_not_count():
@@ -118,7 +132,7 @@ def test_a_round_in_which_the_machine_did_something_else_does_not_count():
     ],
 )
 def test_the_whole_interval_decides(value, low, high, wanted):
-    assert judge.word(judge.Ratio(value, low, high, 20), 1.01) == wanted
+    assert at_most_word(Ratio(value, Interval(low, high)), 1.01) == wanted
 
 
 @pytest.mark.parametrize("rounds, others, reached", [(17, 5, True), (13, 3, False)])
@@ -127,21 +141,16 @@ def test_95_percent_lie_in_the_interval(rounds, others, reached):
     for other in (80, 20):
         p50s = [other if i < others else 40 for i in range(rounds)]
         found = compared(lines_of("12x6", "untraced", [40] * rounds) + lines_of("12x6", "off", p50s))
-        assert found.value == 1 and found.rounds == rounds
-        assert sorted((found.low, found.high)) == pytest.approx(sorted((1.0, other / 40 if reached else 1.0)))
+        assert found.value == 1
+        assert sorted(found.interval) == pytest.approx(sorted((1.0, other / 40 if reached else 1.0)))
 
 
 def test_cases_count_alike_and_rounds_that_one_lacks_are_left_out():
     lines = lines_of("a", "untraced", [1] * 3) + lines_of("a", "off", [1.02] * 3)
     lines += lines_of("b", "untraced", [1.02] * 2) + lines_of("b", "off", [1] * 2) + lines_of("c", "off", [9])
     found = compared(lines)
-    assert found.value == pytest.approx(1) and found.rounds == 2
+    assert found.value == pytest.approx(1) and found.interval is None
     assert compared([]) is None and compared(lines_of("a", "off", [1])) is None
-
-
-def test_a_measurement_that_failed_is_no_figure():
-    failed = {"bench": "trace", "error": "killed"}
-    assert len(judge.measurements([*lines_of("12x6", "off", [40]), failed], "trace")) == 1
 
 
 def cost_line(what, recorded, ns_min, ns_p50):
@@ -157,17 +166,16 @@ def cost_line(what, recorded, ns_min, ns_p50):
 
 def test_the_dearest_event_is_judged_and_only_while_recorded():
     lines = [cost_line("phase", True, 80, 90), cost_line("phase", True, 70, 110)]
-    lines += [cost_line("loop", True, 1, 999)]
-    costs = judge.event_costs([*lines, cost_line("run_begin", False, 1, 999)])
-    assert list(costs.loc[("phase", True)]) == [70, 100]
-    assert judge.event_word(costs) == "PASS"
-    assert judge.event_word(judge.event_costs([cost_line("run_begin", True, 100, 151)])) == "MISS"
-    assert judge.event_word(judge.event_costs([])) == "----"
+    lines += [cost_line("loop", True, 1, 999), cost_line("run_begin", False, 1, 999)]
+    assert event_costs(Results(lines))["phase", True] == (70, 100)
+    assert event_word(Results(lines)) == "PASS"
+    assert event_word(Results([cost_line("run_begin", True, 100, 151)])) == "MISS"
+    assert event_word(Results([])) == "----"
 
 
 def test_one_disturbed_run_is_not_what_an_event_costs():
-    costs = judge.event_costs([cost_line("phase", True, 80, p50) for p50 in (90, 91, 5000)])
-    assert costs.loc[("phase", True), "ns_p50"] == 91 and judge.event_word(costs) == "PASS"
+    results = Results([cost_line("phase", True, 80, p50) for p50 in (90, 91, 5000)])
+    assert event_costs(results)["phase", True][1] == 91 and event_word(results) == "PASS"
 
 
 def host_line():
@@ -179,7 +187,7 @@ def test_the_report_names_both_claims_and_what_was_left_out():
     lines = [host_line(), {"bench": "trace-skipped", "skipped": "while a session records: no lttng"}]
     lines += lines_of("22x28", "untraced", [300] * 6) + lines_of("22x28", "off", [301] * 6)
     lines += lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [41] * 6)
-    text = report(lines)
+    text = report_of(lines)
     rows = [line.split()[0] for line in text if " other " in line]
     assert rows == ["12x6", "22x28"]
     assert any("MISS" in line and line.startswith("12x6") for line in text)
@@ -190,7 +198,7 @@ def test_the_report_names_both_claims_and_what_was_left_out():
 @pytest.mark.parametrize("factor, words", [(1.04, "MISS +4.00"), (0.96, "PASS -4.00")])
 def test_the_verdict_is_on_what_tracing_adds(factor, words):
     lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [40 * factor] * 6)
-    text = report([host_line(), *lines])
+    text = report_of([host_line(), *lines])
     verdict = next(line for line in text if "  compiled in, no session" in line)
     word, percent = words.split()
     assert verdict.split()[0] == word and f"all cases: {percent} [{percent}, {percent}] %" in verdict
@@ -200,7 +208,7 @@ def test_the_report_shows_the_session_its_events_and_what_was_lost():
     lines = [host_line(), *lines_of("12x6", "off", [40] * 3), *lines_of("12x6", "recorded", [44] * 3)]
     lines += [{"bench": "trace-events", "case": "12x6", "events": {"push": 12.0, "run_begin": 12.0}}]
     lines += [cost_line("run_begin", True, 81, 88), {"bench": "trace-lost", "discarded": 7}]
-    text = report(lines)
+    text = report_of(lines)
     row = next(line for line in text if line.startswith("12x6 other")).split()
     assert row[2:5] == ["40.0", "44.0", "+10.00"] and row[-1] == "24"
     words = "PASS  an event below 150 ns while a session records: run_begin 88 ns"
@@ -209,17 +217,17 @@ def test_the_report_shows_the_session_its_events_and_what_was_lost():
 
 
 def test_the_price_of_a_task_has_a_table_of_its_own():
-    off = lines_of("empty", "off", [1] * 3)
+    off = lines_of("empty", "off", [1] * 5)
     lines = [{**line, "bench": "trace-tasks", "ns_per_task": 10.0} for line in off]
     lines += [{**line, "state": "untraced", "ns_per_task": 8.0} for line in lines]
-    text = report([host_line(), *lines])
+    text = report_of([host_line(), *lines])
     row = next(line for line in text if line.startswith("empty other")).split()
     assert row[2:] == ["8.0", "10.0", "+25.00", "[+25.00,", "+25.00]"]
     assert sum("not measured" in line for line in text) == 2
 
 
 def test_a_report_without_any_measurement_says_so():
-    assert sum("not measured" in line for line in report([host_line()])) == 2
+    assert sum("not measured" in line for line in report_of([host_line()])) == 2
 
 
 def event(kind, *fields, process=5):

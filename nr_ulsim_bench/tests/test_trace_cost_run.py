@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What tracing costs: which part runs inside a session, and what a foreign session does to a run."""
 
-import io
+import contextlib
 import stat
 
 import pytest
 
 from nrbench.driver import BenchError
-from nrbench.stats import read_lines
+from nrbench.engine import Request, Session
+from nrbench.parts import tracecost
+from nrbench.parts import tracecost_session as session
+from nrbench.stats import Results, read_lines
 from nrbench.trace.errors import TraceError
 from nrbench.trace.lttng import Losses
-from nrbench.tracecost import cost, plan, run, session
-from nrbench.tracecost.plan import Options
-from nrbench.tracecost.table import report
 
 REASON = "another LTTng session records this user's programs: see `lttng list`"
 VOID = [
     f"  ----  compiled in, no session, below 1 % of a slot's p50, all cases: {REASON}",
     f"  ----  an event below 150 ns while a session records: {REASON}",
 ]
-ROUNDS = plan.COST_ROUNDS + 3
+ROUNDS = tracecost.COST_ROUNDS + 3
 
 # A session is a file beside the programs: "own" is this run's, "foreign" another program's.
 COST_PROGRAM = """#!/bin/sh
@@ -84,16 +84,32 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(FakeRecording, "folder", tmp_path)
     monkeypatch.setattr(FakeRecording, "lost", 0)
     monkeypatch.setattr(session, "recording", FakeRecording)
-    monkeypatch.setattr(run.Runner, "count_events", lambda self: None)
+    monkeypatch.setattr(tracecost.Measurement, "count_events", lambda self, sched_class: None)
     return tmp_path
+
+
+class Runner:
+    """A measurement with a driver that is made up."""
+
+    def __init__(self, folder, closing):
+        request = Request(folder / "ws-bench", out=folder, quick=True, rounds=ROUNDS, cores=2)
+        session = Session(tracecost.PART, request, closing)
+        self.made = tracecost.Measurement(session)
+        self.made.driver = self.driver = FakeDriver(folder)
+        session.begin({"rounds": ROUNDS, "cases": []})
+        self.folder, self.lines, self.request = folder, session.lines, request
+
+    def run(self):
+        self.made.run(("other",))
+
+    def report(self):
+        return list(tracecost.report(Results(self.lines)))
 
 
 @pytest.fixture
 def runner(folder):
-    made = run.Runner(FakeDriver(folder), Options(2, quick=True, rounds=ROUNDS), io.StringIO())
-    made.write({"bench": "host", "cpu": "C", "cores": 2, "kernel": "6", "commit": None, "load": 0.1})
-    made.lines[0] |= {"rounds": ROUNDS, "seed": 1, "cases": []}
-    return made
+    with contextlib.ExitStack() as closing:
+        yield Runner(folder, closing)
 
 
 def benches(lines):
@@ -104,14 +120,14 @@ def test_what_is_recorded_runs_in_a_session_and_nothing_else_does(runner):
     runner.run()
     states = [line["state"] for line in runner.lines if "state" in line]
     inside = [inside for _, inside in runner.driver.asked]
-    assert set(states) == set(plan.STATES) and len(states) == len(inside)
+    assert set(states) == set(tracecost.STATES) and len(states) == len(inside)
     assert inside == [state == "recorded" for state in states]
-    assert not (runner.cost_program.parent / "own").exists()
+    assert not (runner.folder / "own").exists()
 
 
 def test_the_parts_of_a_round_come_in_the_order_that_was_drawn(runner):
     runner.run()
-    for this in plan.make_rounds(runner.options):
+    for this in tracecost.make_rounds(runner.request):
         states = [x["state"] for x in runner.lines if "state" in x and x["round"] == this.number]
         assert (states[0] == "recorded") == this.recorded_first
         assert (states[-1] == "recorded") != this.recorded_first
@@ -121,12 +137,12 @@ def test_an_event_is_priced_in_both_parts_of_the_first_rounds(runner):
     runner.run()
     costs = [line for line in runner.lines if line["bench"] == "trace-cost"]
     priced = [(line["round"], line["recorded"]) for line in costs if line["what"] == "phase"]
-    wanted = [(number, on) for number in range(plan.COST_ROUNDS) for on in (False, True)]
+    wanted = [(number, on) for number in range(tracecost.COST_ROUNDS) for on in (False, True)]
     assert sorted(priced) == wanted
-    asked = (runner.cost_program.parent / "asked").read_text().splitlines()
-    assert asked.count(f"events={plan.QUICK_COST_EVENTS}") == len(wanted)
+    asked = (runner.folder / "asked").read_text().splitlines()
+    assert asked.count(f"events={tracecost.QUICK_COST_EVENTS}") == len(wanted)
     assert "trace-void" not in benches(runner.lines)
-    assert "PASS  an event below 150 ns" in "\n".join(report(runner.lines))
+    assert "PASS  an event below 150 ns" in "\n".join(runner.report())
 
 
 def test_events_that_found_no_room_are_written_and_said(runner, monkeypatch):
@@ -134,7 +150,7 @@ def test_events_that_found_no_room_are_written_and_said(runner, monkeypatch):
     runner.run()
     lost = [line for line in runner.lines if line["bench"] == "trace-lost"]
     assert lost == [{"bench": "trace-lost", "discarded": 7}] * ROUNDS
-    assert any(line.startswith(f"{7 * ROUNDS} events found no room") for line in report(runner.lines))
+    assert any(line.startswith(f"{7 * ROUNDS} events found no room") for line in runner.report())
 
 
 def test_nothing_is_said_of_lost_events_where_none_is(runner):
@@ -145,23 +161,23 @@ def test_nothing_is_said_of_lost_events_where_none_is(runner):
 def test_a_session_of_somebody_else_is_noticed_before_anything_is_measured(folder, capsys):
     (folder / "foreign").touch()
     out = folder / "out"
-    run.run(folder / "ws-bench", Options(2, quick=True), out)
-    assert benches(read_lines(out / run.RESULTS)) == {"host", "trace-void"}
-    assert (out / run.REPORT).read_text().splitlines()[-2:] == VOID
+    assert tracecost.PART.run(Request(folder / "ws-bench", out=out, quick=True, cores=2)) == 0
+    assert benches(read_lines(out / "trace.ndjson")) == {"host", "trace-void"}
+    assert (out / "trace.txt").read_text().splitlines()[-2:] == VOID
     assert (folder / "asked").read_text() == "events=1 pause_us=0\n"
     assert "measurements, about" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [1, ROUNDS - 1], ids=["where events are priced", "later"])
 def test_a_session_that_comes_meanwhile_ends_the_run_and_no_verdict_is_given(runner, number):
-    rounds = plan.make_rounds(runner.options)
+    rounds = tracecost.make_rounds(runner.request)
     before = sum(len(this.quiet) + len(this.recorded) for this in rounds[:number])
-    foreign = runner.cost_program.with_name("foreign")
+    foreign = runner.folder / "foreign"
     runner.driver.on_ask = lambda count: foreign.touch() if count == before + 1 else None
     runner.run()
     assert runner.lines[-1] == {"bench": "trace-void", "void": REASON}
     assert runner.lines[-2]["round"] == number
-    text = report(runner.lines)
+    text = runner.report()
     assert text[-2:] == VOID
     assert not any("PASS" in line or "MISS" in line or "OPEN" in line for line in text)
 
@@ -171,25 +187,26 @@ def test_a_session_of_somebody_else_counts_where_this_run_can_make_none(runner, 
         raise TraceError("no room")
 
     monkeypatch.setattr(FakeRecording, "__enter__", refuse)
-    foreign = runner.cost_program.with_name("foreign")
+    foreign = runner.folder / "foreign"
     runner.driver.on_ask = lambda count: foreign.touch()
     runner.run()
     assert runner.lines[-1] == {"bench": "trace-void", "void": REASON}
-    assert report(runner.lines)[-3:] == [*VOID, "skipped: while a session records: no room"]
+    assert runner.report()[-3:] == [*VOID, "skipped: while a session records: no room"]
 
 
 def test_a_program_that_fails_is_no_build_without_tracing(runner):
-    install(runner.cost_program, "#!/bin/sh\necho '{'\n")
-    with pytest.raises(BenchError, match="ws-trace-cost gave no answer"):
+    install(runner.folder / "ws-trace-cost", "#!/bin/sh\necho '{'\n")
+    with pytest.raises(BenchError, match="ws-trace-cost: an answer that is not JSON"):
         runner.run()
-    install(runner.cost_program, "#!/bin/sh\nexit 3\n")
-    assert "exit status 3" in cost.ask(runner.cost_program)[0]["error"]
+    install(runner.folder / "ws-trace-cost", "#!/bin/sh\nexit 3\n")
+    with pytest.raises(BenchError, match="ws-trace-cost: no answer: exit status 3"):
+        runner.run()
 
 
 def test_a_price_that_was_not_found_is_said_and_the_rest_is_measured(runner):
-    runner.driver.on_ask = lambda count: install(runner.cost_program, "#!/bin/sh\nexit 3\n")
+    runner.driver.on_ask = lambda count: install(runner.folder / "ws-trace-cost", "#!/bin/sh\nexit 3\n")
     runner.run()
     assert len([line for line in runner.lines if "state" in line]) == len(runner.driver.asked)
-    text = report(runner.lines)
+    text = runner.report()
     assert any("PASS  compiled in, no session" in line for line in text)
-    assert text[-1].startswith(f"without a result: {2 * plan.COST_ROUNDS} measurements: ws-trace-cost gave")
+    assert text[-1].startswith(f"without a result: {2 * tracecost.COST_ROUNDS} times: trace-cost: no answer")

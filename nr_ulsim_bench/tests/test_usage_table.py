@@ -2,10 +2,10 @@
 import pytest
 
 from nrbench.backends import FACADES
+from nrbench.parts.pools.contest import counters_source, facade_costs, facade_lines
+from nrbench.parts.pools.table import full_contest_tables, full_report, usage_tables
+from nrbench.parts.pools.verdict import facade_verdict
 from nrbench.stats import summarize
-from nrbench.table import full_contest_tables, full_report, usage_tables
-from nrbench.usage_table import counters_source, facade_costs, facade_lines
-from nrbench.verdict import facade_verdict
 
 FACADE = FACADES[0]
 
@@ -68,18 +68,17 @@ def test_an_interface_is_compared_with_the_core_round_by_round():
     assert "+3.5 [?] ns a task" in "\n".join(facade_lines(summaries, FACADES))
 
 
-@pytest.mark.parametrize("more, passed, is_open", [(9, True, False), (11, False, False)])
-def test_an_interface_is_judged_by_the_interval(more, passed, is_open):
+@pytest.mark.parametrize("more, word", [(9, "PASS"), (11, "FAIL")])
+def test_an_interface_is_judged_by_the_interval(more, word):
     core = [40.0 + n for n in range(9)]
     summaries = summarize(empty("ws", core) + empty(FACADE, [cost + more for cost in core]))
-    verdict = facade_verdict(summaries, FACADE)
-    assert (verdict.passed, verdict.is_open) == (passed, is_open)
+    assert facade_verdict(summaries, FACADE).word == word
 
 
 def test_an_interface_is_open_where_the_rounds_disagree_or_are_few():
     core, facade = [40.0] * 9, [41.0, 80.0] * 4 + [45.0]
-    assert facade_verdict(summarize(empty("ws", core) + empty(FACADE, facade)), FACADE).is_open
-    assert facade_verdict(summarize(empty("ws", [40]) + empty(FACADE, [41])), FACADE).is_open
+    assert facade_verdict(summarize(empty("ws", core) + empty(FACADE, facade)), FACADE).word == "OPEN"
+    assert facade_verdict(summarize(empty("ws", [40]) + empty(FACADE, [41])), FACADE).word == "OPEN"
     assert facade_verdict(summarize(empty("ws", [40])), FACADE).detail == "not measured"
 
 

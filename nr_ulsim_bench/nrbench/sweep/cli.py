@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
+from nrbench.backends import CLASSES
 from nrbench.places import DATA, PROGRAMS
-from nrbench.plan import CLASSES
 from nrbench.sweep import nr_ulsim, replay
 from nrbench.sweep.options import Options
 from nrbench.sweep.scenario import SweepDefaults

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A table of blocks, scanned in four ways, against the bandwidth of the memory: ws-scan in rounds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
+
+from nrbench import host
+from nrbench.claims import Rounds, at_least_word, hints_verdict, median, round_ratio
+from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.stats import Results
+from nrbench.system import CPU, System
+from nrbench.table import ending, host_line, layout
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STEPS = {
+    "one": "(a) one thread",
+    "nodes": "(b) one thread, node by node",
+    "parallel": "(c) ws_scan, no hints",
+    "hints": "(d) ws_scan, hints",
+}
+READS = {"read": "read, floating", "read-pinned": "read, pinned"}
+TRIADS = {"triad": "triad, floating", "triad-pinned": "triad, pinned"}
+COLORS = ("black", "C0", "C3", "C1")
+ELSEWHERE = (2.33, 4.15, 4.5)  # times (a), by the source of the four steps
+STREAM_PART = 0.95  # of the bandwidth of STREAM's read, for (c)
+MIB = 1 << 20
+BYTES, QUICK_BYTES = 1024 * MIB, 256 * MIB
+BLOCK_BYTES = MIB
+CACHES = 4  # the table is at least so many times as large as the caches of the last level, as STREAM asks for
+MEMORY_PART = 8  # the table takes at most this part of the free memory; the triad's arrays take as much
+PASSES = 3  # in a round; the fastest counts
+SCANNERS = 4  # scans at once, with contention
+READ_BYTES_PER_S = 8e9  # about, for the time that the run will take
+TABLES_READ = 4 + 4 * SCANNERS + 2 + 2  # in one pass
+
+
+def size_bytes(text: str | None) -> int:
+    """As the kernel writes it: 512K or 32M. 0: unknown."""
+    match = re.fullmatch(r"(\d+)([KMG]?)", text or "")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]] if match else 0
+
+
+def last_level_bytes(system: System) -> int:
+    """All caches of the last level together. 0: unknown."""
+    caches: dict[str, tuple[int, int]] = {}  # by the CPUs that share it: its level and size
+    for cpu in sorted(system.affinity()):
+        folder = f"{CPU}/cpu{cpu}/cache"
+        for index in system.names(folder):
+            shared = system.text(f"{folder}/{index}/shared_cpu_list")
+            level = system.number(f"{folder}/{index}/level")
+            if shared is not None and level is not None:
+                one = (level, size_bytes(system.text(f"{folder}/{index}/size")))
+                caches[shared] = max(caches.get(shared, one), one)
+    last = max((level for level, _ in caches.values()), default=0)
+    return sum(size for level, size in caches.values() if level == last)
+
+
+def free_bytes(system: System) -> int | None:
+    match = re.match(r"(\d+) kB", system.fields("/proc/meminfo").get("MemAvailable", ""))
+    return int(match[1]) * 1024 if match else None
+
+
+def table_bytes(system: System, quick: bool) -> tuple[int, str | None]:
+    """@return a multiple of the block, and why it is not as large as it should be, if so"""
+    caches = CACHES * last_level_bytes(system)
+    wanted = max(QUICK_BYTES if quick else BYTES, caches)
+    free = free_bytes(system)
+    given = wanted if free is None else min(wanted, free // MEMORY_PART)
+    given = max(given // BLOCK_BYTES, 2 * MIB // BLOCK_BYTES) * BLOCK_BYTES
+    if given < caches // BLOCK_BYTES * BLOCK_BYTES:
+        return given, f"the table is smaller than {CACHES} x the caches of the last level: memory is short"
+    return given, None if caches else "the size of the last-level cache is not known"
+
+
+def plan(request: Request, system: System = host.REAL) -> Plan:
+    """ws-scan itself draws the order of a round, from a seed of the round's own."""
+    count, (size, note) = request.round_count(15, 7), table_bytes(system, request.quick)
+    seconds = (2 + PASSES * TABLES_READ) * size / READ_BYTES_PER_S
+    table = {"bytes": size, "block_bytes": BLOCK_BYTES, "passes": PASSES}
+    given = words(**table, scanners=SCANNERS)
+    steps = [
+        Step({"bench": "scan", "round": number}, (*given, f"seed={seed % 2**32}"), seconds, f"round {number}")
+        for number, seed in enumerate(range(1000 * request.seed, 1000 * request.seed + count))
+    ]
+    about = {"rounds": count, **table, "last_level_bytes": last_level_bytes(system), "note": note}
+    return Plan(steps, asks(request.beside("ws-scan")), about, f"{count} rounds")
+
+
+def gb_per_s(results: Results, step: str, scanners: int = 1) -> Rounds:
+    return results.rounds("gb_per_s", step=step, scanners=scanners)
+
+
+def contended(results: Results) -> int | None:
+    """Scans at once; None = this was not measured."""
+    return max((count for count in results.values("scanners") if count > 1), default=None)
+
+
+def best_of(results: Results, names: Sequence[str]) -> str | None:
+    """Pinned or not: the one that is faster over all rounds."""
+    medians = {name: median(gb_per_s(results, name)) for name in names}
+    found = {name: value for name, value in medians.items() if value is not None}
+    return max(found, key=lambda name: found[name], default=None)
+
+
+def best_reads(results: Results) -> Rounds:
+    """In each round the faster of floating and pinned: what the memory gives, as far as was seen."""
+    reads = [gb_per_s(results, name) for name in READS]
+    numbers = sorted({number for rounds in reads for number in rounds})
+    return {number: max(rounds.get(number, 0.0) for rounds in reads) for number in numbers}
+
+
+def stream_verdict(results: Results) -> str:
+    parallel, read = gb_per_s(results, "parallel"), best_reads(results)
+    share = round_ratio(parallel, read)
+    what = f"(c) reaches {STREAM_PART:.0%} of STREAM's read"
+    if share is None:
+        return f"----  {what}: n/a"
+    fastest = max(parallel.values()) / max(read.values())
+    return f"{at_least_word(share, STREAM_PART)}  {what}: {share}; of each the fastest round: {fastest:.3f}"
+
+
+def verdicts(results: Results) -> Iterator[str]:
+    hints = round_ratio(gb_per_s(results, "hints"), gb_per_s(results, "parallel"))
+    yield hints_verdict(hints, results.last("nodes", 1), "the scan")
+    yield stream_verdict(results)
+
+
+def _table(results: Results, title: str, names: dict[str, str], scanners: int = 1) -> Iterator[str]:
+    first, rows = gb_per_s(results, "one", scanners), [["", "GB/s", "rounds", "ratio to (a) [95 %]"]]
+    for name, what in names.items():
+        rounds = gb_per_s(results, name, scanners)
+        if rounds:
+            span = f"{min(rounds.values()):.2f} .. {max(rounds.values()):.2f}"
+            rows.append([what, f"{median(rounds):.2f}", span, str(round_ratio(rounds, first) or "")])
+    if len(rows) > 1:
+        yield from ["", title, *layout(rows)]
+
+
+def _notes(results: Results) -> Iterator[str]:
+    if results.host.get("note"):
+        yield f"note: {results.host['note']}"
+    misplaced = max((line["misplaced_blocks"] for line in results.lines), default=0)
+    if misplaced:
+        yield f"note: {misplaced} blocks do not lie on the node that they were written on"
+
+
+def report(results: Results) -> Iterator[str]:
+    about, nodes, several = results.host, results.last("nodes", 1), contended(results)
+    yield host_line(about)
+    yield (
+        f"a table of {about['bytes'] / 2**20:.0f} MiB in blocks of {about['block_bytes'] / 2**20:g} MiB on"
+        f" {nodes} NUMA node{'s' if nodes > 1 else ''}, last-level caches"
+        f" {about['last_level_bytes'] / 2**20:.0f} MiB, {results.last('threads', 1)} threads compute;"
+        f" of a round the fastest of {about['passes']} passes counts"
+    )
+    yield from _table(results, "Scan of the table", STEPS)
+    if several:
+        title = f"With contention: {several} threads outside the pool each scan it all, at once; sum in GB/s"
+        yield from _table(results, title, STEPS, several)
+    if nodes > 1:
+        ratios = ", ".join(f"({step}) {ratio}" for step, ratio in zip("bcd", ELSEWHERE))
+        yield f"Reported elsewhere, on a machine with several nodes: {ratios}"
+    title = "The memory as STREAM measures it, with as many threads and no pool"
+    yield from _table(results, title, READS | TRIADS)
+    yield from ending(results, verdicts(results), "step", _notes(results), program="ws-scan")
+
+
+def _panel(axis: Axes, results: Results, scanners: int) -> None:
+    for place, (step, title) in enumerate(STEPS.items()):
+        rounds = gb_per_s(results, step, scanners)
+        if rounds:
+            axis.bar(place, median(rounds) or 0, color=COLORS[place], alpha=0.35, label=title)
+            axis.plot([place] * len(rounds), list(rounds.values()), ".", color=COLORS[place])
+    for names, style in ((READS, "--"), (TRIADS, ":")):
+        if best := best_of(results, list(names)):
+            look: Any = {"color": "grey", "linestyle": style, "label": f"STREAM: {names[best]}"}
+            axis.axhline(median(gb_per_s(results, best)) or 0, **look)
+    axis.set_xticks(range(len(STEPS)), ["(a)", "(b)", "(c)", "(d)"])
+    axis.set_title(f"{scanners} scans at once" if scanners > 1 else "one scan", fontsize=10)
+    axis.grid(axis="y", alpha=0.3)
+    axis.set_ylim(bottom=0)
+
+
+def draw(results: Results, out: Path) -> Iterator[str]:
+    """Bandwidth of each way to scan, a mark a round, against what the memory gives."""
+    from nrbench.drawing import legend, plt, save  # loads for a second
+
+    if not results.lines:
+        return
+    panels = [count for count in (1, contended(results)) if count]
+    look: Any = {"sharey": True, "squeeze": False, "layout": "constrained"}
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 4.4), **look)
+    for axis, scanners in zip(axes[0], panels):
+        _panel(axis, results, scanners)
+    axes[0][0].set_ylabel("GB/s: median of the rounds (bar), each round (dot)")
+    legend(figure, 2, fontsize=8)
+    yield save(figure, out / "scan.png", dpi=130)
+
+
+PART = Part("scan", report, plan, draw=draw)

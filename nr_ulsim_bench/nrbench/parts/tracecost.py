@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tracing costs this pool: built without tracing, with tracing and no session, while a session records;
+and ns an event. ws-bench and ws-trace-cost in rounds."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from contextlib import closing
+from typing import Generator, Iterator, NamedTuple, Sequence
+
+import numpy as np
+
+from nrbench.backends import OWN
+from nrbench.cases import BURST_CASES, period_us
+from nrbench.claims import Ratio, at_most_word, passed_word
+from nrbench.driver import BenchError, ask
+from nrbench.engine import (
+    Part,
+    Plan,
+    Request,
+    Session,
+    Step,
+    chosen_classes,
+    nothing_to_measure,
+    shuffled,
+    words,
+)
+from nrbench.parts import tracecost_session
+from nrbench.stats import Line, Results
+from nrbench.sweep.bootstrap import N_MIN, Interval
+from nrbench.table import failure_lines, host_line, layout
+from nrbench.trace.errors import TraceError
+from nrbench.trace.reader import Trace
+
+# Built without tracing; as users get it, no session exists; a session records.
+UNTRACED, OFF, RECORDED = STATES = ("untraced", "off", "recorded")
+BACKEND = {UNTRACED: "ws-untraced", OFF: OWN, RECORDED: OWN}
+STRETCH_S = 0.2  # of one measurement
+SLOTS_MIN = 16
+TASK_CASES = {"empty": 400_000, "nested": 200}  # tasks that do next to nothing, for the cost of each
+TASKS_S = 0.04
+COUNT_SLOTS = 50  # of a case, to count the events of a slot
+COST_ROUNDS = 5  # in which the cost of an event is measured too
+COST_EVENTS, QUICK_COST_EVENTS = 400_000, 100_000
+COST_LIMIT_S = 60
+OVERHEAD_S, SESSION_S = 0.03, 0.1  # of a measurement, and more of one in a session
+BRIEFLY = ("events=1", "pause_us=0")  # some milliseconds, to see its build and whether a session records
+FIELDS = ("makespan_p50_us", "makespan_mean_us", "cpu_s")
+TASK_FIELD = "ns_per_task"
+EVENTS = {
+    "loop": "the loop alone",
+    "phase": "start or end of a phase (3 or 4 fields)",
+    "run_begin": "start of a task (5 fields)",
+}
+OFF_RATIO_MAX = 1.01
+EVENT_NS_MAX = 150.0
+RESAMPLES = 1000
+TAIL = RESAMPLES // 40  # 95 % lie between
+LIMIT = f"{100 * (OFF_RATIO_MAX - 1):g} %"
+
+
+class ForeignSession(Exception):
+    """A session that is not of this run. While it exists, no state can be measured."""
+
+    def __init__(self) -> None:
+        super().__init__("another LTTng session records this user's programs: see `lttng list`")
+
+
+class Round(NamedTuple):
+    number: int
+    quiet: list[Step]  # no session exists
+    recorded: list[Step]  # in one session
+    recorded_first: bool
+
+
+def stretch(request: Request, number: int, setting: tuple[str, str, str], slots: int = 0) -> Step:
+    """A measurement of a case in a class and a state, in a process of its own."""
+    (case, sched_class, state), workers = setting, max(1, request.cores - 1)
+    seconds = OVERHEAD_S + (SESSION_S if state == RECORDED else 0)
+    if case in TASK_CASES:
+        bench, seconds = "trace-tasks", seconds + TASKS_S
+        work = words(bench="coliseum", work=case, tasks=TASK_CASES[case])
+    else:
+        period = period_us(case, request.cores)
+        slots = slots or max(SLOTS_MIN, round(STRETCH_S / (period * 1e-6)))
+        bench, seconds = "trace", seconds + 1.125 * slots * period * 1e-6
+        pace = words(period_us=period, slots=slots, warm=max(2, slots // 8))
+        work = (*words(bench="slot", bursts=case), *pace)
+    labels = {"bench": bench, "case": case, "class": sched_class, "state": state, "workers": workers}
+    head = words(
+        backend=BACKEND[state], workers=workers, class_=sched_class, limit_s=f"{2 + 4 * seconds:.2f}"
+    )
+    return Step(labels | {"round": number}, (*work, *head), seconds, f"{state} {case}")
+
+
+def make_rounds(
+    request: Request, classes: Sequence[str] = ("other",), states: Sequence[str] = STATES
+) -> list[Round]:
+    """In each round a case is measured untraced and off, one right after the other, in a random order."""
+    order = random.Random(request.seed)
+    pairs = [(case, sched_class) for case in (*BURST_CASES, *TASK_CASES) for sched_class in classes]
+    quiet = [(*pair, state) for pair in pairs for state in (UNTRACED, OFF) if state in states]
+    recorded = [(*pair, RECORDED) for pair in pairs if pair[0] in BURST_CASES and RECORDED in states]
+    return [
+        Round(
+            number,
+            [stretch(request, number, setting) for setting in shuffled(quiet, order, lambda s: s[:2])],
+            [stretch(request, number, setting) for setting in shuffled(recorded, order)],
+            order.random() < 0.5,
+        )
+        for number in range(request.round_count(20, 6))
+    ]
+
+
+class Measurement:
+    def __init__(self, session: Session) -> None:
+        self.session, self.request = session, session.request
+        self.program = self.request.beside("ws-trace-cost")
+        self.driver = session.driver("trace.log")
+
+    def event_costs(self, given: Sequence[str]) -> list[Line]:
+        return [{"bench": "trace-cost"} | line for line in ask(self.program, given, COST_LIMIT_S)]
+
+    def price(self, number: int) -> list[Line]:
+        """In the first rounds: the cost of an event."""
+        if number >= COST_ROUNDS:
+            return self.event_costs(BRIEFLY)
+        answers = self.event_costs(words(events=self.request.usual(COST_EVENTS, QUICK_COST_EVENTS)))
+        for answer in answers:
+            self.session.write(answer | {"round": number})
+        return answers
+
+    def refuse_foreign(self, answers: Sequence[Line]) -> None:
+        """Requires that no session of this run existed."""
+        if any(answer.get("recorded") for answer in answers):
+            raise ForeignSession
+
+    def quiet(self, this: Round) -> Iterator[Step]:
+        yield from this.quiet
+        # Afterwards, so that a session that has started meanwhile is seen.
+        self.refuse_foreign(self.price(this.number))
+
+    def recorded(self, this: Round) -> Iterator[Step]:
+        with tracecost_session.recording() as of_round:
+            yield from this.recorded
+            if this.number < COST_ROUNDS:
+                self.price(this.number)
+            of_round.stop()
+            if lost := tracecost_session.discarded(of_round):
+                self.session.write({"bench": "trace-lost", "discarded": lost})
+
+    def steps(self, rounds: Sequence[Round], sched_class: str) -> Generator[Step, None, None]:
+        try:
+            if rounds[0].recorded:
+                self.count_events(sched_class)
+            for this in rounds:
+                parts = [self.quiet, *([self.recorded] if this.recorded else [])]
+                for part in reversed(parts) if this.recorded_first else parts:
+                    yield from part(this)
+        except TraceError as error:
+            self.session.write({"bench": "trace-skipped", "skipped": f"the rest, with a session: {error}"})
+        except ForeignSession as error:
+            self.session.write({"bench": "trace-void", "void": str(error)})
+
+    def count_events(self, sched_class: str) -> None:
+        """Of a slot of each case, while a session records."""
+        try:
+            with tracecost_session.recording() as counting:
+                for case in BURST_CASES:
+                    step = stretch(self.request, 0, (case, sched_class, RECORDED), COUNT_SLOTS)
+                    self.driver.ask(step.words)
+                counting.stop()
+                with Trace(counting.out) as trace:
+                    counts = tracecost_session.events_a_slot(trace.events())
+            if lost := tracecost_session.discarded(counting):
+                raise TraceError(f"{lost} events found no room in the buffers")
+            if len(counts) != len(BURST_CASES):
+                raise TraceError(f"{len(counts)} of {len(BURST_CASES)} cases are in the trace")
+        except TraceError as error:
+            skipped = f"the number of events a slot: {error}"
+            self.session.write({"bench": "trace-skipped", "skipped": skipped})
+            return
+        for case, events in zip(BURST_CASES, counts):
+            self.session.write({"bench": "trace-events", "case": case, "events": events})
+
+    def states(self) -> tuple[str, ...]:
+        """The states that can be measured here. Writes why others are left out."""
+        for module in (BACKEND[OFF], BACKEND[UNTRACED]):
+            info = self.driver.ask(["bench=info", f"backend={module}"])
+            if "error" in info:
+                raise BenchError(info["error"])
+        answers = self.event_costs(BRIEFLY)
+        for answer in answers:
+            if "error" in answer:
+                raise BenchError(f"{self.program.name}: {answer['error']}")
+        self.refuse_foreign(answers)
+        if not any(answer["lttng"] for answer in answers):
+            reason = "this build has no LTTng tracepoints (Debian: liblttng-ust-dev)"
+        else:
+            reason = tracecost_session.why_none() or ""
+        if reason:
+            skipped = f"while a session records: {reason}"
+            self.session.write({"bench": "trace-skipped", "skipped": skipped})
+        return STATES[:2] if reason else STATES
+
+    def run(self, classes: Sequence[str]) -> None:
+        try:
+            rounds = make_rounds(self.request, classes, self.states())
+        except ForeignSession as error:
+            self.session.write({"bench": "trace-void", "void": str(error)})
+            return
+        every = [step for this in rounds for step in (*this.quiet, *this.recorded)]
+        plan = Plan(every, lambda step: [self.driver.ask(step.words)], {})
+        with closing(self.steps(rounds, classes[0])) as steps:
+            self.session.take(plan, steps)
+
+
+def measure(session: Session) -> None:
+    """In the normal class, unless others are named."""
+    request = session.request
+    classes, skipped = chosen_classes(request.classes or ("other",))
+    if not classes:
+        raise nothing_to_measure(skipped)
+    measurement = Measurement(session)
+    session.begin({"rounds": request.round_count(20, 6), "cases": list(BURST_CASES)})
+    measurement.run(classes)
+
+
+def pairs_of(results: Results, cases: Sequence[str]) -> list[tuple[str, str]]:
+    """Class and case of all measurements, in the order of tables."""
+    order = {case: place for place, case in enumerate(cases)}
+    found = {(line["class"], order.get(line["case"], len(order)), line["case"]) for line in results.lines}
+    return [(sched_class, case) for sched_class, _, case in sorted(found)]
+
+
+def of_pair(results: Results, pair: tuple[str, str]) -> Results:
+    return results.only(**{"class": pair[0], "case": pair[1]})
+
+
+def compare(results: Results, field: str, of: str, to: str) -> Ratio | None:
+    """Ratio in each round, in which the machine does the same; median over rounds; geometric mean over cases.
+
+    The interval comes from rounds that are drawn anew. None: no round has all cases in both states.
+    """
+    columns = []
+    for pair in pairs_of(results, ()):
+        upper, lower = (of_pair(results, pair).rounds(field, state=state) for state in (of, to))
+        if both := upper.keys() & lower.keys():
+            columns.append({number: upper[number] / lower[number] for number in both})
+    numbers = sorted(set.intersection(*map(set, columns))) if columns else []
+    if not numbers:
+        return None
+    ratios, count = np.array([[column[number] for column in columns] for number in numbers]), len(numbers)
+    picks = np.random.default_rng(count).integers(0, count, (RESAMPLES, count))
+    drawn = np.vstack([np.arange(count), picks])  # the first is as measured
+    value, *again = np.exp(np.log(np.median(ratios[drawn], axis=1)).mean(axis=1)).tolist()
+    again.sort()
+    return Ratio(value, Interval(again[TAIL], again[-TAIL - 1]) if count >= N_MIN else None)
+
+
+def event_costs(results: Results) -> dict[tuple[str, bool], tuple[float, float]]:
+    """Least and median ns of an event over the runs of ws-trace-cost, by `what` and `recorded`."""
+    runs: dict[tuple[str, bool], list[Line]] = {}
+    for line in results.only(bench="trace-cost").lines:
+        runs.setdefault((line["what"], line["recorded"]), []).append(line)
+    return {
+        key: (min(line["ns_min"] for line in lines), statistics.median(line["ns_p50"] for line in lines))
+        for key, lines in sorted(runs.items())
+    }
+
+
+def recorded_costs(results: Results) -> dict[str, float]:
+    """Median ns of each kind of event while a session records."""
+    costs = event_costs(results)
+    return {what: p50 for (what, recorded), (_, p50) in costs.items() if recorded and what != "loop"}
+
+
+def event_word(results: Results) -> str:
+    costs = recorded_costs(results).values()
+    return passed_word(max(costs) <= EVENT_NS_MAX if costs else None)
+
+
+def _ratios(results: Results, of: str, to: str, fields: Sequence[str], judged: bool) -> list[str]:
+    ratios = [compare(results, field, of, to) for field in fields]
+    cells = [ratio.percent(2) if ratio else "" for ratio in ratios]
+    return [*cells, at_most_word(ratios[0], OFF_RATIO_MAX)] if judged else cells
+
+
+def _rows(
+    results: Results, cases: Sequence[str], of: str, to: str, fields: Sequence[str], judged: bool = False
+) -> Iterator[list[str]]:
+    """For each case, and for all: medians of the first field in both states, and ratios of all fields."""
+    kept: list[Line] = []
+    for sched_class, case in pairs_of(results, cases):
+        here = of_pair(results, (sched_class, case))
+        rounds = [here.rounds(fields[0], state=state) for state in (to, of)]
+        if all(rounds):
+            medians = (f"{statistics.median(found.values()):.1f}" for found in rounds)
+            yield [f"{case} {sched_class}", *medians, *_ratios(here, of, to, fields, judged)]
+            kept += here.lines
+    if kept and len(fields) > 1:
+        yield ["all", "", "", *_ratios(Results(kept), of, to, fields, judged)]
+
+
+def off_table(slots: Results, cases: Sequence[str]) -> Iterator[str]:
+    rows = list(_rows(slots, cases, OFF, UNTRACED, FIELDS, judged=True))
+    if rows:
+        yield (
+            "\nTracing compiled in, no session, against a build without tracing; percent more, with 95 % "
+            f"interval.\nPASS: the whole interval of p50 is up to {LIMIT}; OPEN: a part of it"
+        )
+        head = ["case, class", "untraced p50 us", "off", "p50 %", "mean %", "CPU %", ""]
+        yield from layout([head, *rows])
+
+
+def recorded_table(
+    slots: Results, cases: Sequence[str], counts: dict[str, dict[str, float]]
+) -> Iterator[str]:
+    rows = list(_rows(slots, cases, RECORDED, OFF, FIELDS))
+    if rows:
+        yield "\nA session records all events, against no session; percent more, with 95 % interval"
+        head = ["case, class", "off p50 us", "recorded", "p50 %", "mean %", "CPU %", "events a slot"]
+        for row in rows:
+            events = counts.get(row[0].split()[0])
+            row.append(f"{sum(events.values()):.0f}" if events else "")
+        yield from layout([head, *rows])
+
+
+def task_table(tasks: Results) -> Iterator[str]:
+    rows = list(_rows(tasks, (), OFF, UNTRACED, (TASK_FIELD,)))
+    if rows:
+        yield "\nA task that does next to nothing, ns from push to end; a slot's tasks take microseconds"
+        yield from layout([["", "untraced", "off", "%"], *rows])
+
+
+def cost_table(results: Results) -> Iterator[str]:
+    costs = event_costs(results)
+    if costs:
+        yield "\nOne event, ns in the thread that makes it (lowest batch / median batch, median of the runs)"
+        texts = {key: f"{least:.1f} / {p50:.1f}" for key, (least, p50) in costs.items()}
+        rows = [[name, *(texts.get((what, on), "") for on in (False, True))] for what, name in EVENTS.items()]
+        yield from layout([["", "no session", "a session records"], *rows])
+
+
+def verdicts(slots: Results, results: Results, why_not: str) -> Iterator[str]:
+    off = compare(slots, FIELDS[0], OFF, UNTRACED)
+    yield (
+        f"  {at_most_word(off, OFF_RATIO_MAX)}  compiled in, no session, below {LIMIT} of a slot's p50,"
+        f" all cases: {off.percent(2) + ' %' if off else why_not}"
+    )
+    text = ", ".join(f"{what} {ns:.0f} ns" for what, ns in recorded_costs(results).items()) or why_not
+    yield f"  {event_word(results)}  an event below {EVENT_NS_MAX:g} ns while a session records: {text}"
+
+
+def _notes(results: Results) -> Iterator[str]:
+    yield from (f"skipped: {line['skipped']}" for line in results.lines if "skipped" in line)
+    if lost := sum(line.get("discarded", 0) for line in results.lines):
+        yield f"{lost} events found no room in the buffers, so the recorded figures are too low"
+    yield from failure_lines(results, "bench")
+
+
+def report(results: Results) -> Iterator[str]:
+    void, cases = results.last("void", None), results.host["cases"]
+    taken = Results([]) if void else results  # a foreign session makes all figures invalid
+    slots, events = taken.only(bench="trace"), taken.only(bench="trace-events")
+    counts = {line["case"]: line["events"] for line in events.lines}
+    yield host_line(results.host)
+    yield from off_table(slots, cases)
+    yield from recorded_table(slots, cases, counts)
+    yield from task_table(taken.only(bench="trace-tasks"))
+    yield from cost_table(taken)
+    yield from ["", "Requirements:", *verdicts(slots, taken, void or "not measured"), *_notes(results)]
+
+
+PART = Part("trace", report, measure=measure)
