@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Iterator
 
 from nrbench.driver import Driver
 from nrbench.engine import Part, Plan, Request, Session, Step, chosen_classes, nothing_to_measure
 from nrbench.parts.pools.contest import counters_source
-from nrbench.parts.pools.plan import PARTS, Machine, Options, make_plan
+from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 from nrbench.parts.pools.table import full_report
 from nrbench.parts.pools.verdict import all_verdicts
 from nrbench.stats import Line, Results, summarize
@@ -44,16 +45,9 @@ def prepare(request: Request, driver: Driver) -> Plan:
         raise nothing_to_measure({**missing, **skipped})
     parts = tuple(part for part in PARTS if not request.only or part in request.only)
     usual_s = math.inf if request.full else request.usual(BUDGET_S, QUICK_BUDGET_S)
-    machine = Machine(request.cores, tuple(pools), driver.calibrate())
-    budget_s, chosen = request.budget_s or usual_s, bool(request.backends)
-    options = Options(
-        parts, request.quick, classes, request.rounds, request.seed, budget_s, chosen, request.full
-    )
-    made = make_plan(machine, options)
-    steps = [
-        Step({**m.labels(), "round": number}, m.words, m.seconds, f"{m.bench} {m.case} {m.backend}")
-        for number, m in made.steps
-    ]
+    budget_s = request.budget_s or usual_s
+    planner = Planner(replace(request, only=parts, classes=classes), tuple(pools), driver.calibrate())
+    made = make_plan(planner, budget_s)
     about = {
         "rounds": made.rounds,
         "scale": made.scale,
@@ -61,7 +55,7 @@ def prepare(request: Request, driver: Driver) -> Plan:
         "skipped": skipped,
         "pools": {p.backend.name: {"version": p.version, "waiter_helps": p.waiter_helps} for p in pools},
     }
-    return Plan(steps, Asker(driver), about, budget_s=budget_s)
+    return Plan(made.steps, Asker(driver), about, budget_s=budget_s)
 
 
 def measure(session: Session) -> None:
