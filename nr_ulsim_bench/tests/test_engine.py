@@ -8,7 +8,7 @@ import signal
 from dataclasses import replace
 
 import pytest
-from part_runs import PROGRAMS, host, needs
+from part_runs import PROGRAMS, ask, host, needs
 
 from nrbench import bench, driver, engine
 from nrbench.driver import BenchError
@@ -151,10 +151,27 @@ def test_a_busy_machine_what_is_missing_and_what_failed_are_named():
         assert part in text
 
 
-SMALL = {
-    latch: {"QUICK_MS": 20, "WARM_MS": 5, "QUICK_COUNT": 1000, "BLOCK_BYTES": 4096},
-    demos: {"QUICK_COUNT": 10000},
-}
+@pytest.mark.parametrize(
+    "program, others, wrong",
+    [
+        (
+            "ws-latch",
+            ["how=fibers"],
+            "how=none scans=0 workers=0 tables=0 blocks=0 block_bytes=100 hold=on ms=0 x",
+        ),
+        ("ws-pi", [], "how=none how=../x intervals=10 pin_step=-1 x"),
+        ("ws-scan", [], "block_bytes=100 bytes=4096 scanners=0 passes=0 x=1"),
+    ],
+)
+def test_a_program_explains_what_it_does_not_understand(program, others, wrong):
+    if not (PROGRAMS / program).is_file():
+        pytest.skip(f"WS_BENCH_BUILD names no build of {program}")
+    for word in wrong.split():
+        status, (answer,) = ask(program, *others, word)
+        assert status == 1 and answer["error"], word
+
+
+SMALL = {latch: {"QUICK_MS": 20, "WARM_MS": 5, "QUICK_COUNT": 1000, "BLOCK_BYTES": 4096}}
 
 
 @pytest.mark.parametrize(
@@ -163,9 +180,6 @@ SMALL = {
         pytest.param(latch, ["latch.png"], marks=needs("ws-latch")),
         pytest.param(pi, ["pi.png"], marks=needs("ws-pi")),
         pytest.param(scan, ["scan.png"], marks=needs("ws-scan")),
-        pytest.param(
-            demos, ["demos-quicksort.png", "demos-ticker.png"], marks=needs("../demos/quicksort/quicksort")
-        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

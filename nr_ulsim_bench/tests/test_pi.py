@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part pi: tests of variances against known values, verdicts on made-up rounds; ws-pi itself."""
 
-import json
 import random
-import subprocess
 from dataclasses import replace
 from statistics import NormalDist
 
 import pytest
-from part_runs import PROGRAMS, host, needs
+from part_runs import PROGRAMS, ask, host, needs
 
 from nrbench.engine import Request
 from nrbench.parts import pi
@@ -143,11 +141,6 @@ def test_rivals_may_be_chosen_and_may_be_missing(tmp_path):
     assert {step.labels["how"] for step in chosen.steps} == {"ws", "ws-pinned", "onetbb"}
 
 
-def ask(*words):
-    done = subprocess.run([PROGRAMS / "ws-pi", *words], capture_output=True, text=True, check=False)
-    return done.returncode, json.loads(done.stdout)
-
-
 @needs_program
 @pytest.mark.parametrize("name", list(pi.TITLES))
 @pytest.mark.parametrize("workers", [0, 3])
@@ -155,12 +148,5 @@ def test_each_library_computes_pi(name, workers):
     words = pi.library_words(name)
     if not (PROGRAMS / f"libpi_{words[0].partition('=')[2]}.so").is_file():
         pytest.skip(f"{name} was not built")
-    status, answer = ask(*words, "intervals=1000000", "warm=1", f"workers={workers}")
+    status, (answer,) = ask("ws-pi", *words, "intervals=1000000", "warm=1", f"workers={workers}")
     assert status == 0 and answer["pi_error"] < 1e-10 and answer["threads"] == workers + 1
-
-
-@needs_program
-@pytest.mark.parametrize("word", ["how=none", "how=../x", "intervals=10", "pin_step=-1", "x"])
-def test_ws_pi_explains_what_it_does_not_understand(word):
-    status, answer = ask(word)
-    assert status == 1 and answer["error"]

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The built program, where WS_BENCH_BUILD names a build folder. No figure is judged."""
 
-import os
 from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS, needs
 
 from nrbench.backends import BACKENDS
 from nrbench.driver import Driver
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-bench"
+PROGRAM = PROGRAMS / "ws-bench"
 SYNTHETIC = Path(__file__).parent / "synthetic.slots"
-pytestmark = pytest.mark.skipif(
-    not (BUILD and PROGRAM.is_file()), reason="WS_BENCH_BUILD names no build of ws-bench"
-)
+pytestmark = needs("ws-bench")
 
 
 @pytest.fixture(scope="module")

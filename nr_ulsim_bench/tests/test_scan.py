@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part scan: the size of the table, its report and verdicts on made-up rounds; ws-scan itself."""
 
-import json
 import random
-import subprocess
 
 import pytest
 from machine_tree import CPUS, tuned
-from part_runs import PROGRAMS, host, needs
+from part_runs import ask, host, needs
 
 from nrbench.engine import Request
 from nrbench.parts import scan
@@ -133,25 +131,13 @@ def test_each_round_has_a_seed_of_its_own(tmp_path):
     assert [step.words[-1] for step in steps] == ["seed=3000", "seed=3001", "seed=3002"]
 
 
-def ask(*words):
-    done = subprocess.run([PROGRAMS / "ws-scan", *words], capture_output=True, text=True, check=False)
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
-
-
 @needs_program
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_ws_scan_reads_each_block_in_every_case(workers):
     words = [f"bytes={7 * MIB}", "block_bytes=65536", "scanners=3", "passes=2", f"workers={workers}"]
-    status, answers = ask(*words)
+    status, answers = ask("ws-scan", *words)
     assert status == 0 and len(answers) == 12
     assert not [answer for answer in answers if "error" in answer]
     assert all(answer["ns"] > 0 and answer["threads"] == workers + 1 for answer in answers)
     contended = [answer for answer in answers if answer["scanners"] == 3]
     assert len(contended) == 4 and all(answer["bytes"] == 3 * 7 * MIB for answer in contended)
-
-
-@needs_program
-@pytest.mark.parametrize("word", ["block_bytes=100", "bytes=4096", "scanners=0", "passes=0", "x=1"])
-def test_ws_scan_explains_what_it_does_not_understand(word):
-    status, (answer,) = ask(word)
-    assert status == 1 and answer["error"].startswith("request: ")

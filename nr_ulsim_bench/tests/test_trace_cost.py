@@ -2,12 +2,10 @@
 """What tracing costs: plan, arithmetic, report, and the built program. No figure of a machine is judged."""
 
 import importlib.util
-import json
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS, ask, host, needs
 
 from nrbench.cases import BURST_CASES
 from nrbench.claims import Ratio, at_most_word
@@ -21,11 +19,7 @@ from nrbench.sweep.bootstrap import Interval
 from nrbench.trace import events as ev
 from nrbench.trace.reader import Trace
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
-built = pytest.mark.skipif(
-    not (BUILD and (BIN / "ws-trace-cost").is_file()), reason="WS_BENCH_BUILD names no build of ws-trace-cost"
-)
+built = needs("ws-trace-cost")
 
 
 def case(step):
@@ -179,8 +173,7 @@ def test_one_disturbed_run_is_not_what_an_event_costs():
 
 
 def host_line():
-    facts = {"cpu": "C", "cores": 2, "kernel": "6", "commit": None, "load": 0.1}
-    return {"bench": "host", **facts, "rounds": 6, "seed": 1, "cases": list(BURST_CASES)}
+    return host(6, cases=list(BURST_CASES))
 
 
 def test_the_report_names_both_claims_and_what_was_left_out():
@@ -259,9 +252,7 @@ def test_a_machine_without_lttng_is_told(monkeypatch):
 
 @built
 def test_the_program_measures_each_kind_of_event():
-    words = ["events=8000", "pause_us=0"]
-    done = subprocess.run([BIN / "ws-trace-cost", *words], capture_output=True, text=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    _, lines = ask("ws-trace-cost", "events=8000", "pause_us=0")
     assert [line["what"] for line in lines] == ["loop", "phase", "run_begin"]
     assert all(line["events"] == 8000 and 0 <= line["ns_min"] <= line["ns_p50"] for line in lines)
 
@@ -269,7 +260,7 @@ def test_the_program_measures_each_kind_of_event():
 @built
 @pytest.mark.parametrize("words", [["nonsense"], ["events=-1"], ["-x"]])
 def test_the_program_explains_what_it_does_not_understand(words):
-    done = subprocess.run([BIN / "ws-trace-cost", *words], capture_output=True, text=True)
+    done = subprocess.run([PROGRAMS / "ws-trace-cost", *words], capture_output=True, text=True)
     assert done.returncode == 1 and ("not understood" in done.stderr or "usage" in done.stderr)
 
 
@@ -277,7 +268,7 @@ def test_the_program_explains_what_it_does_not_understand(words):
 @pytest.mark.parametrize("backend", ["ws", "ws-untraced"])
 def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path):
     with open(tmp_path / "log", "w") as log:
-        driver = Driver(BIN / "ws-bench", log)
+        driver = Driver(PROGRAMS / "ws-bench", log)
         answer = driver.ask(["bench=slot", f"backend={backend}", "bursts=12x6", "workers=1", "slots=5"])
         driver.close()
     assert "error" not in answer and answer["makespan_mean_us"] > 0
@@ -285,14 +276,14 @@ def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path
 
 @built
 def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
-    made = json.loads(subprocess.check_output([BIN / "ws-trace-cost", "events=1"], text=True).splitlines()[0])
+    _, (made, *_) = ask("ws-trace-cost", "events=1")
     reason = session.why_none() if made["lttng"] else "built without LTTng tracepoints"
     if not importlib.util.find_spec("bt2"):
         reason = "python3-bt2 is not installed"
     if reason:
         pytest.skip(reason)
     with open(tmp_path / "log", "w") as log, session.recording() as recording:
-        driver = Driver(BIN / "ws-bench", log)
+        driver = Driver(PROGRAMS / "ws-bench", log)
         words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
         answer = driver.ask(words)
         driver.close()

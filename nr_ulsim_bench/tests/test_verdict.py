@@ -5,9 +5,9 @@ from nrbench.parts.pools.table import (
     contest_ratio_tables,
     drift_lines,
     full_report,
-    slot_tables,
-    start_tables,
-    stream_tables,
+    slot_table,
+    start_table,
+    stream_table,
 )
 from nrbench.parts.pools.verdict import Score, all_verdicts, judge, wake_us
 from nrbench.stats import Key, read_lines, select, summarize
@@ -202,8 +202,9 @@ def test_tiny_tasks_may_take_a_tenth_more_than_no_pool(p50, expected):
 def test_start_and_steady_state_are_tables_of_their_own():
     line = slot("12x6", "ws", 40) | {"start_ratio_p50": 1.77, "start_ratio_p99": 1.99, "settled_s": 0.5}
     rival = slot("12x6", "glib", 80) | {"settled_s": 0.1}
+    found = summarize([line, rival])
     text = "\n".join(
-        [*slot_tables(summarize([line, rival]), {}), *start_tables(summarize([line, rival]), {})]
+        [line for table in (slot_table(found, hog=False), start_table(found)) for line in table.lines({})]
     )
     assert "from 0.5 s (ws), 0.1 s (the others) after a pool's first slot on" in text
     steady, start = text.split("Start: the slots of the first 100 ms")
@@ -224,12 +225,12 @@ def test_a_stream_may_overtake_no_argument_ring():
 
 def test_a_stream_has_a_table_of_lags_and_of_cpus_beside_the_producers():
     lines = [stream("ws", 20), line("stream", "1x10", "glib", error="no result; killed")]
-    text = "\n".join(stream_tables(summarize(lines), {}))
+    text = "\n".join(stream_table(summarize(lines)).lines({}))
     assert "3.0/60.0 [0.50]" in text and "19.0/67.0" in text and "1.0" in text and "hung" in text
 
 
 def test_results_of_a_version_that_knew_no_steady_state_claim_none():
-    text = "\n".join(slot_tables(summarize([slot("12x6", "ws", 40)]), {}))
+    text = "\n".join(slot_table(summarize([slot("12x6", "ws", 40)]), hog=False).lines({}))
     assert text.startswith("\nSlots: makespan")
 
 

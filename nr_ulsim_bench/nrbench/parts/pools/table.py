@@ -7,7 +7,7 @@ import math
 import re
 import statistics
 from collections import Counter, defaultdict
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import BACKENDS, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES
@@ -35,8 +35,6 @@ CLASS_TEXT = {
 OTHERS = "the others"
 START = f"the first {START_S * 1000:.0f} ms of a pool's life"
 _ORDER = {backend.name: index for index, backend in enumerate(BACKENDS)}
-Helps = dict[str, bool]  # by pool, whether its waiter runs tasks
-Column = tuple[str, str, Callable[[Summary], str]]  # heading, case, text of a cell
 
 
 def pool_order(key: Key) -> tuple[int, str, int]:
@@ -54,31 +52,35 @@ def cases_of(summaries: Summaries) -> list[str]:
     return [case for case in SLOT_CASES if any(key.case == case for key in summaries)]
 
 
-def _failure(summary: Summary) -> str:
-    text = summary.errors[0] if summary.errors else ""
-    return "n/a" if text.startswith("n/a") else "hung" if "killed" in text or "left out" in text else "error"
+Column = tuple[str, str, Callable[[Summary], str]]  # heading, case, text of a cell
+
+
+class Table(NamedTuple):
+    """One for each class: a row a pool and setting."""
+
+    title: str
+    chosen: Summaries
+    columns: Sequence[Column]
+
+    def lines(self, helps: dict[str, bool]) -> Iterator[str]:
+        """@param helps  by pool, whether its waiter runs tasks"""
+        if self.chosen:
+            yield f"\n{self.title}"
+        for sched_class in CLASSES:
+            of_class = matching(self.chosen, sched_class=sched_class)
+            rows = [[CLASS_TEXT[sched_class], "waiter", *(heading for heading, _, _ in self.columns)]]
+            for row in pool_rows(of_class):
+                cells = (_cell(of_class.get(row._replace(case=case)), text) for _, case, text in self.columns)
+                rows.append([row.pool(), "helps" if helps.get(row.backend) else "sleeps", *cells])
+            if len(rows) > 1:
+                yield from ["", *layout(rows)]
 
 
 def _cell(summary: Summary | None, text: Callable[[Summary], str]) -> str:
-    if summary is None:
-        return ""
-    return text(summary) if summary.rounds else _failure(summary)
-
-
-def _tables(title: str, chosen: Summaries, columns: Sequence[Column], helps: Helps) -> Iterator[str]:
-    """One for each class: a row a pool and setting."""
-    if chosen:
-        yield f"\n{title}"
-    for sched_class in CLASSES:
-        of_class = matching(chosen, sched_class=sched_class)
-        if not of_class:
-            continue
-        rows = [[CLASS_TEXT[sched_class], "waiter", *(heading for heading, _, _ in columns)]]
-        for row in pool_rows(of_class):
-            cells = [_cell(of_class.get(row._replace(case=case)), text) for _, case, text in columns]
-            rows.append([row.pool(), "helps" if helps.get(row.backend) else "sleeps", *cells])
-        yield ""
-        yield from layout(rows)
+    if summary is None or summary.rounds:
+        return text(summary) if summary else ""
+    why = summary.errors[0] if summary.errors else ""
+    return "n/a" if why.startswith("n/a") else "hung" if "killed" in why or "left out" in why else "error"
 
 
 def _of_cases(cases: Sequence[str], text: Callable[[Summary], str]) -> list[Column]:
@@ -99,14 +101,13 @@ def _slot_text(summary: Summary) -> str:
     return f"{summary['ratio_p50']:.2f}/{summary['ratio_p99']:.2f} [{summary.cpu_per_work:.1f}]"
 
 
-def slot_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
+def slot_table(summaries: Summaries, hog: bool) -> Table:
     settled = settled_text(summaries)
     part = f"Slots in the steady state, from {settled} after a pool's first slot on" if settled else "Slots"
-    for hog in (False, True):
-        chosen = matching(summaries, bench="slot", hog=hog)
-        title = f"{part}{', one CPU hog' if hog else ''}: makespan p50/p99 as ratio to the bound "
-        title += "[CPU time / work]"
-        yield from _tables(title, chosen, _of_cases(cases_of(chosen), _slot_text), helps)
+    chosen = matching(summaries, bench="slot", hog=hog)
+    beside = ", one CPU hog" if hog else ""
+    title = f"{part}{beside}: makespan p50/p99 as ratio to the bound [CPU time / work]"
+    return Table(title, chosen, _of_cases(cases_of(chosen), _slot_text))
 
 
 def drift_lines(summaries: Summaries) -> Iterator[str]:
@@ -127,36 +128,20 @@ def drift_lines(summaries: Summaries) -> Iterator[str]:
         )
 
 
-def start_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
+def start_table(summaries: Summaries) -> Table:
     """Of the same processes; the threads have been started before."""
-    chosen = {
-        key: summary
-        for key, summary in matching(summaries, bench="slot", hog=False).items()
-        if "start_ratio_p50" in summary.medians
-    }
+    slots = matching(summaries, bench="slot", hog=False)
+    chosen = {key: summary for key, summary in slots.items() if "start_ratio_p50" in summary.medians}
     columns = _of_cases(cases_of(chosen), lambda s: f"{s['start_ratio_p50']:.2f}/{s['start_ratio_p99']:.2f}")
-    title = f"Start: the slots of {START}: makespan p50/p99 as ratio to the bound"
-    yield from _tables(title, chosen, columns, helps)
+    return Table(f"Start: the slots of {START}: makespan p50/p99 as ratio to the bound", chosen, columns)
 
 
 def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
-    heads = (
-        "case",
-        "class",
-        "workers",
-        "bound",
-        "wake",
-        "target p50",
-        "p50",
-        "target p99",
-        "p99",
-        "list limit",
-    )
-    rows = [list(heads)]
+    heads = ("bound", "wake", "target p50", "p50", "target p99", "p99", "list limit")
+    rows = [["case", "class", "workers", *heads]]
     own = select(summaries, bench="slot", backend=OWN, mode="default", hog=False, workers=(1, 2))
     for key in sorted(own, key=lambda key: (SLOT_CASES.index(key.case), key.sched_class, key.workers)):
-        target = slot_target(summaries, key, own[key], cores)
-        if target:
+        if target := slot_target(summaries, key, own[key], cores):
             p50, p99 = own[key]["makespan_p50_us"], own[key]["makespan_p99_us"]
             values = (target.bound_us, target.wake_us, target.p50_us, p50, target.p99_us, p99)
             texts = (f"{value:.1f}" for value in (*values, target.list_limit_us))
@@ -169,7 +154,7 @@ def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
         yield from layout(rows)
 
 
-def stream_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
+def stream_table(summaries: Summaries) -> Table:
     """CPU time without the producer's, which polls all the time."""
 
     def steady(s: Summary) -> str:
@@ -186,7 +171,7 @@ def stream_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
         f"push to start p50/p99 in us [CPUs beside the producer's]; start: {START}; "
         f"overtaken: begun after {STREAM_RING} later pushes"
     )
-    yield from _tables(title, matching(summaries, bench="stream"), columns, helps)
+    return Table(title, matching(summaries, bench="stream"), columns)
 
 
 def _contest_text(summary: Summary) -> str:
@@ -196,13 +181,13 @@ def _contest_text(summary: Summary) -> str:
     return f"{summary['wall_s'] / summary['ideal_s']:.2f} [{summary.cpu_per_work:.2f}]"
 
 
-def coliseum_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
+def coliseum_table(summaries: Summaries) -> Table:
     title = (
         "Coliseum: wall time as ratio to work/cores [CPU time / work]; empty in ns a task "
         "(% run inside the push)"
     )
     columns = _of_cases([*FIB_CASES, "nested", "empty"], _contest_text)
-    yield from _tables(title, matching(summaries, bench="coliseum", hog=False), columns, helps)
+    return Table(title, matching(summaries, bench="coliseum", hog=False), columns)
 
 
 def contest_ratio_tables(summaries: Summaries) -> Iterator[str]:
@@ -243,18 +228,19 @@ def full_contest_tables(summaries: Summaries) -> Iterator[str]:
         yield from layout([["pool", *FIB_CASES], *rows])
 
 
-def wake_tables(summaries: Summaries, helps: Helps) -> Iterator[str]:
+def wake_table(summaries: Summaries) -> Table:
     def text(s: Summary) -> str:
         return f"{s['p50_us']:.1f}/{s['p99_us']:.1f} [{100 * s['other_cpu_starts'] / s['slots']:.0f}]"
 
-    wakes = matching(summaries, bench="wake")
-    idle = matching(wakes, case=IDLE_CASE)
-    wakes = {key: summary for key, summary in wakes.items() if key not in idle}
+    cases = [f"idle{us}us" for us in IDLE_US]
     title = "Push to start of the task after idleness: p50/p99 in us [% on another CPU]"
-    yield from _tables(title, wakes, _of_cases([f"idle{us}us" for us in IDLE_US], text), helps)
+    return Table(title, matching(summaries, bench="wake", case=tuple(cases)), _of_cases(cases, text))
+
+
+def idle_table(summaries: Summaries) -> Table:
     title = "Idle pool, from 100 ms after the last task, for 200 ms: CPU time in us, context switches"
     columns = _of_cases([IDLE_CASE], lambda s: f"{s['cpu_s'] * 1e6:.0f}, {s['ctx_switches']:.0f}")
-    yield from _tables(title, idle, columns, helps)
+    return Table(title, matching(summaries, bench="wake", case=IDLE_CASE), columns)
 
 
 def error_lines(summaries: Summaries) -> Iterator[str]:
@@ -282,17 +268,23 @@ def host_lines(host: dict[str, Any]) -> Iterator[str]:
 
 def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") -> Iterator[str]:
     """@param source  of the figures of usage_tables()"""
+    parts: list[Table | Iterator[str]] = [
+        host_lines(host),
+        slot_table(summaries, hog=False),
+        slot_table(summaries, hog=True),
+        drift_lines(summaries),
+        start_table(summaries),
+        target_table(summaries, host["cores"]),
+        stream_table(summaries),
+        coliseum_table(summaries),
+        contest_ratio_tables(summaries),
+        facade_lines(summaries, FACADES),
+        full_contest_tables(summaries),
+        usage_tables(summaries, source),
+        wake_table(summaries),
+        idle_table(summaries),
+        error_lines(summaries),
+    ]
     helps = {name: pool["waiter_helps"] for name, pool in host["pools"].items()}
-    yield from host_lines(host)
-    yield from slot_tables(summaries, helps)
-    yield from drift_lines(summaries)
-    yield from start_tables(summaries, helps)
-    yield from target_table(summaries, host["cores"])
-    yield from stream_tables(summaries, helps)
-    yield from coliseum_tables(summaries, helps)
-    yield from contest_ratio_tables(summaries)
-    yield from facade_lines(summaries, FACADES)
-    yield from full_contest_tables(summaries)
-    yield from usage_tables(summaries, source)
-    yield from wake_tables(summaries, helps)
-    yield from error_lines(summaries)
+    for part in parts:
+        yield from part.lines(helps) if isinstance(part, Table) else part
