@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Mapping, NamedTuple
+from typing import Callable, Mapping, NamedTuple, Sequence
 
 from nrbench.sweep.bootstrap import Interval, median_interval
 
@@ -23,13 +23,20 @@ class Ratio(NamedTuple):
     interval: Interval | None  # 95 %; None = too few rounds
 
     def __str__(self) -> str:
-        limits = "?" if self.interval is None else ", ".join(f"{limit:.3f}" for limit in self.interval)
-        return f"{self.value:.3f} [{limits}]"
+        return self.text(lambda value: f"{value:.3f}")
+
+    def text(self, form: Callable[[float], str]) -> str:
+        value, *limits = map(form, (self.value, *(self.interval or ())))
+        return f"{value} [{', '.join(limits) or '?'}]"
 
     def percent(self, digits: int) -> str:
         """By how much it is above 1."""
-        more, *limits = (f"{100 * (value - 1):+.{digits}f}" for value in (self.value, *(self.interval or ())))
-        return f"{more} [{', '.join(limits) or '?'}]"
+        return self.text(lambda value: f"{100 * (value - 1):+.{digits}f}")
+
+
+def typical(values: Sequence[float]) -> Ratio | None:
+    """The median of ratios, or of differences, and its interval. None: there are no values."""
+    return Ratio(statistics.median(values), median_interval(values)) if values else None
 
 
 def median(rounds: Rounds) -> float | None:
@@ -39,8 +46,7 @@ def median(rounds: Rounds) -> float | None:
 def round_ratio(of: Rounds, to: Rounds) -> Ratio | None:
     """Median over the rounds of the ratio in a round. None: no round has both. A round in which the divisor
     is 0, because nothing was done in its time, has no ratio."""
-    ratios = [of[number] / to[number] for number in sorted(of.keys() & to.keys()) if to[number] != 0]
-    return Ratio(statistics.median(ratios), median_interval(ratios)) if ratios else None
+    return typical([of[number] / to[number] for number in sorted(of.keys() & to.keys()) if to[number] != 0])
 
 
 def passed_word(passed: bool | None) -> str:
@@ -68,7 +74,7 @@ def at_least_word(ratio: Ratio | None, limit: float) -> str:
 
 
 def at_most_word(ratio: Ratio | None, limit: float) -> str:
-    return _within_word(ratio, 0.0, limit)
+    return _within_word(ratio, -math.inf, limit)
 
 
 def hints_verdict(ratio: Ratio | None, nodes: int, scans: str) -> str:

@@ -2,7 +2,7 @@
 import pytest
 
 from nrbench.backends import FACADES
-from nrbench.parts.pools.contest import counters_source, facade_costs, facade_lines
+from nrbench.parts.pools.contest import counters_source, facade_cost, facade_lines
 from nrbench.parts.pools.table import full_contest_tables, full_report, usage_tables
 from nrbench.parts.pools.verdict import facade_verdict
 from nrbench.stats import summarize
@@ -64,7 +64,7 @@ def empty(backend, costs, workers=1):
 
 def test_an_interface_is_compared_with_the_core_round_by_round():
     summaries = summarize(empty("ws", [30, 50, 40]) + empty(FACADE, [33, 54]) + empty("ws", [1, 1], 2))
-    assert facade_costs(summaries, FACADE) == [3, 4]
+    assert facade_cost(summaries, FACADE).value == 3.5
     assert "+3.5 [?] ns a task" in "\n".join(facade_lines(summaries, FACADES))
 
 

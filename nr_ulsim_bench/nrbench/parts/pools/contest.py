@@ -7,14 +7,13 @@ interfaces cost.
 
 from __future__ import annotations
 
-import statistics
 from typing import Any, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
-from nrbench.claims import Ratio, at_most_word, round_ratio
+from nrbench.claims import Ratio, at_most_word, round_ratio, typical
 from nrbench.parts.pools.plan import FIB_CASES
 from nrbench.stats import Key, Line, Summaries, Summary, select
-from nrbench.sweep.bootstrap import CONFIDENCE, median_interval
+from nrbench.sweep.bootstrap import CONFIDENCE
 
 TIE = 1.01  # slower by less than that is no loss
 FACADE_NS_MAX = 10.0  # a task, over the core
@@ -44,15 +43,15 @@ def contest_ratios(summaries: Summaries, name: str) -> Iterator[ContestRatio]:
         every = select(summaries, bench="coliseum", case=case, sched_class=sched_class, hog=False)
         own = select(every, backend=OWN, mode="default")
         key = min(own, key=lambda key: key.workers, default=None)
-        for rival, summary in every.items() if key else ():
-            if (
-                key is None
-                or rival.backend in (OWN, *FACADES)
-                or (name == "cpu_s" and rival.backend == ALONE)
-            ):
-                continue
-            if ratio := round_ratio(summaries[key].by_round.get(name, {}), summary.by_round.get(name, {})):
+        left_out = {OWN, *FACADES, *([ALONE] if name == "cpu_s" else [])}
+        for rival in (rival for rival in every if key and rival.backend not in left_out):
+            if key and (ratio := time_ratio(summaries, key, rival, name)):
                 yield ContestRatio(key, rival, ratio)
+
+
+def time_ratio(summaries: Summaries, key: Key, rival: Key, name: str = "wall_s") -> Ratio | None:
+    own, other = (summaries[one].by_round.get(name, {}) for one in (key, rival))
+    return round_ratio(own, other)
 
 
 def counters_source(lines: Sequence[Line]) -> str:
@@ -95,52 +94,42 @@ def usage_rows(summaries: Summaries, order: Any) -> list[list[str]]:
     ]
 
 
-def full_ratio(summaries: Summaries, key: Key) -> Ratio | None:
-    """Time of the own pool ÷ time of this one, with the same number of workers."""
-    own = summaries.get(key._replace(backend=OWN))
-    if own is None:
-        return None
-    return round_ratio(own.by_round.get("wall_s", {}), summaries[key].by_round.get("wall_s", {}))
-
-
 def full_rows(summaries: Summaries, order: Any) -> list[list[str]]:
-    """A row a pool and number of workers; seconds, and the own pool's time ÷ that."""
+    """A row a pool and number of workers: seconds, and the time of the own pool with as many ÷ that."""
     contest = select(summaries, bench="contest")
+
+    def cell(key: Key) -> str:
+        own = key._replace(backend=OWN)
+        ratio = time_ratio(summaries, own, key) if key != own and own in summaries else None
+        return f"{contest[key]['wall_s']:.2f}{f' {ratio}' if ratio else ''}"
+
     rows = []
     for first in sorted({key._replace(case="") for key in contest}, key=order):
-        cells = []
-        for case in FIB_CASES:
-            key = first._replace(case=case)
-            ratio = full_ratio(summaries, key) if key in contest and key.backend != OWN else None
-            cells.append(
-                f"{contest[key]['wall_s']:.2f}{f' {ratio}' if ratio else ''}" if key in contest else ""
-            )
-        rows.append([first.pool(), *cells])
+        keys = (first._replace(case=case) for case in FIB_CASES)
+        rows.append([first.pool(), *(cell(key) if key in contest else "" for key in keys)])
     return rows
 
 
-def facade_costs(summaries: Summaries, facade: str) -> list[float]:
-    """ns a task that an interface costs over the core's, in each round that has both: empty tasks."""
+def facade_cost(summaries: Summaries, facade: str) -> Ratio | None:
+    """ns a task that an interface costs over the core's: empty tasks, the differences in the rounds."""
     empty = select(summaries, bench="coliseum", case="empty", mode="default", hog=False, sched_class="other")
     for key, summary in empty.items():
         core = empty.get(key._replace(backend=OWN))
         if key.backend == facade and core:
             upper, lower = summary.by_round["ns_per_task"], core.by_round["ns_per_task"]
-            return [upper[number] - lower[number] for number in sorted(upper.keys() & lower.keys())]
-    return []
+            return typical([upper[number] - lower[number] for number in sorted(upper.keys() & lower.keys())])
+    return None
 
 
-def facade_text(costs: Sequence[float]) -> str:
-    interval = median_interval(costs)
-    limits = f" [{interval.low:+.1f}, {interval.high:+.1f}]" if interval else " [?]"
-    return f"{statistics.median(costs):+.1f}{limits} ns a task"
+def facade_text(cost: Ratio) -> str:
+    return cost.text(lambda ns: f"{ns:+.1f}") + " ns a task"
 
 
 def facade_lines(summaries: Summaries, names: Sequence[str]) -> Iterator[str]:
-    costs = {name: facade_costs(summaries, name) for name in names}
-    if any(costs.values()):
+    costs = {name: cost for name in names if (cost := facade_cost(summaries, name))}
+    if costs:
         yield (
             "\nInterfaces of other pools on this one, empty tasks: cost over the core's interface, median of "
             f"the rounds' differences [{CONFIDENCE:.0%} interval]"
         )
-    yield from (f"  {name}: {facade_text(found)}" for name, found in costs.items() if found)
+    yield from (f"  {name}: {facade_text(cost)}" for name, cost in costs.items())

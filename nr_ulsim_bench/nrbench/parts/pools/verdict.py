@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Callable, Iterable, Iterator, NamedTuple
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from nrbench.backends import ALONE, FACADES, OWN
 from nrbench.cases import TINY_CASE, bound_us, list_limit_us, period_us
-from nrbench.parts.pools.contest import FACADE_NS_MAX, ContestRatio, contest_ratios, facade_costs, facade_text
+from nrbench.claims import at_most_word
+from nrbench.parts.pools.contest import FACADE_NS_MAX, ContestRatio, contest_ratios, facade_cost, facade_text
 from nrbench.parts.pools.plan import IDLE_CASE
 from nrbench.stats import Key, Summaries, Summary, select
-from nrbench.sweep.bootstrap import median_interval
 
 CPU_PER_WORK_MAX = 2.5
 P50_FACTOR, P50_SLACK_US = 1.03, 2.0
@@ -39,14 +40,19 @@ class Verdict(NamedTuple):
         return f"{self.word}  {self.name}: {self.detail}"
 
 
-def judge(name: str, found: Iterable[Score]) -> Verdict:
-    scores = list(found)
+def judge(name: str, found: Iterable[Score | None]) -> Verdict:
+    scores = [score for score in found if score]
     if not scores:
         return Verdict(name, "----")
     worst = max(scores, key=lambda score: score.ratio)
     good = sum(score.ratio <= 1 for score in scores)
     word = "PASS" if good == len(scores) else "FAIL"
     return Verdict(name, word, f"{good} of {len(scores)} cases; worst: {worst.text}")
+
+
+def check(name: str, chosen: Summaries, score: Callable[[Key, Summary], Score | None]) -> Verdict:
+    """@param score  of a measurement; None: nothing to judge"""
+    return judge(name, (score(key, summary) for key, summary in chosen.items()))
 
 
 def judge_ratios(name: str, found: Iterable[ContestRatio]) -> Verdict:
@@ -108,123 +114,96 @@ def _own_slots(summaries: Summaries, mode: str, workers: tuple[int, ...]) -> Sum
     return {key: summary for key, summary in own.items() if key.case != TINY_CASE}
 
 
-def _time(key: Key, value_us: float, limit_us: float) -> Score:
-    return Score(value_us / limit_us, f"{key}: {value_us:.1f} us, limit {limit_us:.1f} us")
-
-
 def _none(count: float, text: str) -> Score:
     """It must not happen."""
     return Score(0.0 if count == 0 else 1 + count, text)
 
 
+def _against(key: Key, value: float, limit: float, factor: float, what: str) -> Score:
+    return Score(value / (factor * limit), f"{key}: {value:.1f} us, {what} {limit:.1f} us")
+
+
 def target_verdicts(summaries: Summaries, own: Summaries, cores: int) -> Iterator[Verdict]:
-    targets = [(key, s, slot_target(summaries, key, s, cores)) for key, s in own.items()]
-    found = [(key, s, target) for key, s, target in targets if target]
+    targets = {key: slot_target(summaries, key, s, cores) for key, s in own.items()}
+
+    def within(percentile: str, limit_us: Callable[[SlotTarget], float]) -> Iterator[Score]:
+        for key, target in targets.items():
+            if target:
+                yield _against(key, own[key][f"makespan_{percentile}_us"], limit_us(target), 1, "limit")
+
     yield judge(
-        "slot p50 within 1.03 x (bound + wake share) + 2 us",
-        (_time(key, s["makespan_p50_us"], target.p50_us) for key, s, target in found),
+        "slot p50 within 1.03 x (bound + wake share) + 2 us", within("p50", lambda target: target.p50_us)
     )
-    yield judge(
-        "slot p99 within 1.25 x that",
-        (_time(key, s["makespan_p99_us"], target.p99_us) for key, s, target in found),
-    )
+    yield judge("slot p99 within 1.25 x that", within("p99", lambda target: target.p99_us))
     yield judge(
         "slot p50 within 1.03 x (whole tasks, after this machine's wake and its call) + 2 us",
-        (
-            _time(key, s["makespan_p50_us"], P50_FACTOR * target.list_limit_us + P50_SLACK_US)
-            for key, s, target in found
-        ),
+        within("p50", lambda target: P50_FACTOR * target.list_limit_us + P50_SLACK_US),
     )
 
 
-def _against_alone(summaries: Summaries, own: Summaries, margin: float) -> Iterator[Score]:
-    for key, summary in own.items():
-        same = {"bench": "slot", "case": key.case, "sched_class": key.sched_class, "hog": False}
-        for alone in select(summaries, backend=ALONE, **same).values():
-            value, limit = summary["makespan_p50_us"], alone["makespan_p50_us"]
-            yield Score(value / (margin * limit), f"{key}: {value:.1f} us, alone {limit:.1f} us")
+def best_rival(
+    summaries: Summaries, key: Key, summary: Summary, field: str, tie: float, cpu_max: float
+) -> Score | None:
+    """The own pool against the best in the same case and class that takes no more CPU time than that."""
+    same = select(summaries, bench=key.bench, case=key.case, sched_class=key.sched_class, hog=key.hog)
+    rivals = {
+        other: rival[field]
+        for other, rival in same.items()
+        if other.backend != OWN and field in rival.medians and rival.cpu_per_work <= cpu_max
+    }
+    if not rivals:
+        return None
+    best = min(rivals, key=lambda other: rivals[other])
+    text = f"{key}: {summary[field]:.4g}, {best.pool()} {rivals[best]:.4g} ({field})"
+    return Score(summary[field] / (tie * rivals[best]), text)
 
 
-def _against_two_workers(summaries: Summaries) -> Iterator[Score]:
-    for key, summary in _own_slots(summaries, "default", (4, 8)).items():
-        two = summaries.get(key._replace(workers=2))
-        if two and two.rounds:
-            value, base = summary["makespan_p50_us"], two["makespan_p50_us"]
-            text = f"{key}: {value:.1f} us, with 2 workers {base:.1f} us"
-            yield Score(value / base / OVERSUBSCRIBED_FACTOR, text)
+def against(
+    summaries: Summaries, factor: float, what: str, other: Mapping[str, object]
+) -> Callable[[Key, Summary], Score | None]:
+    """@param other  in which the key that is compared with differs"""
+
+    def score(key: Key, s: Summary) -> Score | None:
+        for limit in select(summaries, **{**key._asdict(), **other}).values():
+            return _against(key, s["makespan_p50_us"], limit["makespan_p50_us"], factor, what)
+        return None
+
+    return score
 
 
-def _is_frugal(summary: Summary) -> bool:
-    return summary.cpu_per_work <= CPU_PER_WORK_MAX
-
-
-def _against_rivals(
-    summaries: Summaries, own: Summaries, field: str, tie: float, admit: Callable[[Summary], bool]
-) -> Iterator[Score]:
-    """The own pool against the best of the rivals admitted, in the same case and class."""
-    for key, summary in own.items():
-        same = select(summaries, bench=key.bench, case=key.case, sched_class=key.sched_class, hog=key.hog)
-        rivals = {
-            other: rival[field]
-            for other, rival in same.items()
-            if other.backend != OWN and admit(rival) and field in rival.medians
-        }
-        if rivals:
-            best = min(rivals, key=lambda other: rivals[other])
-            text = f"{key}: {summary[field]:.4g}, {best.pool()} {rivals[best]:.4g} ({field})"
-            yield Score(summary[field] / (tie * rivals[best]), text)
+def frugal(key: Key, s: Summary) -> Score:
+    return Score(s.cpu_per_work / CPU_PER_WORK_MAX, f"{key}: CPU time {s.cpu_per_work:.2f} x the work")
 
 
 def slot_verdicts(summaries: Summaries, cores: int) -> Iterator[Verdict]:
     own, hot = (_own_slots(summaries, mode, (1, 2)) for mode in ("default", "hot"))
     tiny = select(summaries, bench="slot", backend=OWN, mode="default", hog=False, case=TINY_CASE)
+    no_pool = {"backend": ALONE, "workers": 1}
+
+    def rival(field: str, tie: float, cpu_max: float) -> Callable[[Key, Summary], Score | None]:
+        return lambda key, s: best_rival(summaries, key, s, f"makespan_{field}_us", tie, cpu_max)
+
     yield from target_verdicts(summaries, own, cores)
-    yield judge("slot never slower than no pool", _against_alone(summaries, own, 1.0))
-    tiny_scores = _against_alone(summaries, tiny, TINY_FACTOR)
-    yield judge(f"slot {TINY_CASE} within {TINY_FACTOR} x no pool", tiny_scores)
-    yield judge("slot with 4 and 8 workers within 3 % of 2", _against_two_workers(summaries))
-    yield judge(
-        "slot CPU time within 2.5 x the work",
-        (
-            Score(s.cpu_per_work / CPU_PER_WORK_MAX, f"{key}: CPU time {s.cpu_per_work:.2f} x the work")
-            for key, s in own.items()
-        ),
-    )
+    yield check("slot never slower than no pool", own, against(summaries, 1.0, "alone", no_pool))
+    within = against(summaries, TINY_FACTOR, "alone", no_pool)
+    yield check(f"slot {TINY_CASE} within {TINY_FACTOR} x no pool", tiny, within)
+    within = against(summaries, OVERSUBSCRIBED_FACTOR, "with 2 workers", {"workers": 2})
+    yield check("slot with 4 and 8 workers within 3 % of 2", _own_slots(summaries, "default", (4, 8)), within)
+    yield check("slot CPU time within 2.5 x the work", own, frugal)
     for field in ("p50", "p99"):
-        yield judge(
-            f"slot {field} better than every pool within that CPU budget",
-            _against_rivals(summaries, own, f"makespan_{field}_us", 1.0, _is_frugal),
-        )
-    yield judge(
-        "slot hot: p50 within 1 % of the best pool of any budget",
-        _against_rivals(summaries, hot, "makespan_p50_us", TIE_FACTOR, lambda summary: True),
-    )
-
-
-def _nested(summaries: Summaries, own: Summaries) -> Iterator[Score]:
-    for key, summary in own.items():
-        for rival_key, rival in select(
-            summaries,
-            bench="coliseum",
-            case="nested",
-            backend="onetbb",
-            sched_class=key.sched_class,
-            workers=key.workers,
-        ).items():
-            value, limit = summary["ns_per_task"], rival["ns_per_task"]
-            yield Score(value / limit, f"{key}: {value:.0f} ns a task, {rival_key.pool()} {limit:.0f} ns")
+        question = f"slot {field} better than every pool within that CPU budget"
+        yield check(question, own, rival(field, 1.0, CPU_PER_WORK_MAX))
+    question = "slot hot: p50 within 1 % of the best pool of any budget"
+    yield check(question, hot, rival("p50", TIE_FACTOR, math.inf))
 
 
 def facade_verdict(summaries: Summaries, name: str) -> Verdict:
     """By the interval, as in judge_ratios()."""
     question = f"interface {name}: an empty task costs at most {FACADE_NS_MAX:.0f} ns more than by the core's"
-    costs = facade_costs(summaries, name)
-    if not costs:
+    cost = facade_cost(summaries, name)
+    if cost is None:
         return Verdict(question, "----")
-    interval = median_interval(costs)
-    if interval is None or interval.low <= FACADE_NS_MAX < interval.high:
-        return Verdict(question, "OPEN", facade_text(costs))
-    return Verdict(question, "PASS" if interval.high <= FACADE_NS_MAX else "FAIL", facade_text(costs))
+    return Verdict(question, at_most_word(cost, FACADE_NS_MAX).replace("MISS", "FAIL"), facade_text(cost))
 
 
 def coliseum_verdicts(summaries: Summaries) -> Iterator[Verdict]:
@@ -233,41 +212,42 @@ def coliseum_verdicts(summaries: Summaries) -> Iterator[Verdict]:
         yield judge_ratios(question, contest_ratios(summaries, name))
     own = select(summaries, bench="coliseum", backend=OWN, mode="default", workers=(1, 2))
     empty = select(own, case="empty")
-    yield judge(
-        "coliseum empty task within 60 ns",
-        (
-            Score(s["ns_per_task"] / EMPTY_NS_MAX, f"{key}: {s['ns_per_task']:.1f} ns a task")
-            for key, s in empty.items()
-        ),
-    )
-    yield judge(
-        "coliseum no empty task run inside a push",
-        (
-            _none(s["inline_tasks"], f"{key}: {s['inline_tasks']:.0f} of {s['tasks']:.0f} tasks inline")
-            for key, s in empty.items()
-        ),
-    )
-    nested = _nested(summaries, select(own, case="nested"))
-    yield judge("coliseum nested fib not slower than oneTBB", nested)
+
+    def cheap(key: Key, s: Summary) -> Score:
+        return Score(s["ns_per_task"] / EMPTY_NS_MAX, f"{key}: {s['ns_per_task']:.1f} ns a task")
+
+    def inline(key: Key, s: Summary) -> Score:
+        return _none(s["inline_tasks"], f"{key}: {s['inline_tasks']:.0f} of {s['tasks']:.0f} tasks inline")
+
+    def nested(key: Key, s: Summary) -> Score | None:
+        other = key._replace(backend="onetbb")
+        if other not in summaries or not summaries[other].rounds:
+            return None
+        value, limit = s["ns_per_task"], summaries[other]["ns_per_task"]
+        return Score(value / limit, f"{key}: {value:.0f} ns a task, {other.pool()} {limit:.0f} ns")
+
+    yield check("coliseum empty task within 60 ns", empty, cheap)
+    yield check("coliseum no empty task run inside a push", empty, inline)
+    yield check("coliseum nested fib not slower than oneTBB", select(own, case="nested"), nested)
     yield from (facade_verdict(summaries, name) for name in FACADES)
 
 
-def _overtaken(summaries: Summaries) -> Iterator[Score]:
-    for key, s in select(summaries, bench="stream", backend=OWN, mode="default").items():
-        yield _none(s["overtaken"], f"{key}: {s['overtaken']:.0f} of {s['slots']:.0f} tasks overtaken")
+def _overtaken(key: Key, s: Summary) -> Score:
+    return _none(s["overtaken"], f"{key}: {s['overtaken']:.0f} of {s['slots']:.0f} tasks overtaken")
 
 
-def _idle(summaries: Summaries) -> Iterator[Score]:
-    for key, s in select(summaries, bench="wake", case=IDLE_CASE, backend=OWN, mode="default").items():
-        cpu_us, switches = s["cpu_s"] * 1e6, s["ctx_switches"]
-        text = f"{key}: {cpu_us:.0f} us of CPU time and {switches:.0f} context switches in 200 ms"
-        yield _none(switches, text) if switches else Score(cpu_us / IDLE_CPU_US_MAX, text)
+def _idle(key: Key, s: Summary) -> Score:
+    cpu_us, switches = s["cpu_s"] * 1e6, s["ctx_switches"]
+    text = f"{key}: {cpu_us:.0f} us of CPU time and {switches:.0f} context switches in 200 ms"
+    return _none(switches, text) if switches else Score(cpu_us / IDLE_CPU_US_MAX, text)
 
 
 def all_verdicts(summaries: Summaries, cores: int) -> list[Verdict]:
+    streams = select(summaries, bench="stream", backend=OWN, mode="default")
+    idle = select(summaries, bench="wake", case=IDLE_CASE, backend=OWN, mode="default")
     return [
         *slot_verdicts(summaries, cores),
-        judge("stream no task overtaken by 128 later pushes", _overtaken(summaries)),
+        check("stream no task overtaken by 128 later pushes", streams, _overtaken),
         *coliseum_verdicts(summaries),
-        judge("idle pool takes no CPU time 100 ms after the last task", _idle(summaries)),
+        check("idle pool takes no CPU time 100 ms after the last task", idle, _idle),
     ]
