@@ -183,8 +183,9 @@ class Session:
 @contextlib.contextmanager
 def interrupted_by_signals() -> Iterator[None]:
     """Signals that end the process are an interruption by the keyboard: nothing that was begun is left
-    behind, and the results are reported."""
-    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    behind, and the results are reported. A signal that is ignored, as by nohup, stays ignored."""
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
         yield
@@ -202,8 +203,8 @@ class Part:
     plan: Callable[[Request], Plan] | None = None
     measure: Callable[[Session], None] | None = None
     draw: Callable[[Results, Path], Iterable[str]] = lambda results, out: ()  # @return the files' names
-    stem: str = ""
-    text: str = ""
+    stem: str = ""  # of the results, where it is not the name
+    text: str = ""  # the report's file, where its stem is not the name
 
     @property
     def results(self) -> str:

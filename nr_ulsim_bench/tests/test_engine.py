@@ -78,6 +78,15 @@ def test_what_was_taken_before_an_interruption_is_reported(tmp_path, capsys, num
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+def test_a_hangup_that_is_ignored_ends_nothing(tmp_path):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        part = a_part(lambda step: [{"killed": os.kill(os.getpid(), signal.SIGHUP)}])
+        assert part.run(Request(out=tmp_path)) == 0 and len(lines_in(tmp_path)) == 4
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_a_run_stops_at_its_budget_and_says_so(tmp_path, capsys):
     assert a_part(lambda step: [{}], budget_s=-1).run(Request(out=tmp_path)) == 0
     assert "0 of 3 measurements taken (the machine is slower than planned" in capsys.readouterr().out
