@@ -78,7 +78,7 @@ def at_most_word(ratio: Ratio | None, limit: float) -> str:
 
 
 def hints_verdict(ratio: Ratio | None, nodes: int, scans: str) -> str:
-    """Of the time without NUMA hints to the time with them: on one node they must change nothing."""
+    """Of the speed with NUMA hints to the speed without them. On one node they must change nothing."""
     found = f"(d) / (c) = {ratio or 'n/a'}"
     if nodes == 1:
         return f"{equal_word(ratio, HINTS_EQUAL)}  one node: hints change nothing, within 5 %: {found}"

@@ -155,8 +155,7 @@ def report(
     ] = None,
     threshold: Threshold = 0.0,
     out: Annotated[
-        Path | None,
-        typer.Option(help="folder of the report (default: out/report; without files: out)"),
+        Path | None, typer.Option(help="folder of the report (default: out/report; without files: out)")
     ] = None,
 ) -> None:
     """Report on sweeps: tables, plots, an HTML page.
