@@ -11,9 +11,9 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter  # noqa: E402
+from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
-__all__ = ["FixedLocator", "LogLocator", "legend", "plain_numbers", "plt", "save"]
+__all__ = ["legend", "plain_numbers", "plt", "save"]
 
 
 def plain_numbers(axis: Any) -> None:

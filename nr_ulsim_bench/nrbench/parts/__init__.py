@@ -4,7 +4,7 @@ The parts of the benchmark. A new part is a file here with three functions and o
 bench.NAMED:
 
     def plan(request: Request) -> Plan       # its steps: words for a program, labels of the answers
-    def report(results: Results)             # the lines of its report; table.ending() writes the verdicts
+    def report(results: Results)             # the lines of its report; text.ending() writes the verdicts
     def draw(results: Results, out: Path)    # its plots, if it has any; @return their names
     PART = Part("name", report, plan, draw=draw)
 

@@ -16,7 +16,7 @@ from nrbench.driver import BenchError, ask, run, there
 from nrbench.engine import Ask, Part, Plan, Request, Step
 from nrbench.places import EXAMPLES
 from nrbench.stats import Line, Results
-from nrbench.table import busy_lines, failure_lines, host_line, layout
+from nrbench.text import busy_lines, failure_lines, host_line, layout
 
 SORT, TICKER, SUDOKU = "quicksort", "stock_ticker", "sudoku_validator"
 OWN_SORT = "tpool"

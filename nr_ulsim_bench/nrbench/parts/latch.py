@@ -11,7 +11,7 @@ from nrbench.claims import Ratio, Rounds, at_least_word, at_most_word, hints_ver
 from nrbench.driver import there
 from nrbench.engine import Part, Plan, Request, Step, asks, in_rounds, words
 from nrbench.stats import Line, Results
-from nrbench.table import ending, host_line, layout, number
+from nrbench.text import ending, host_line, layout, number
 
 THREADS, TASKS, SAME, FIBERS, HINTS = "threads", "tasks", "tasks-same", "fibers", "hints"
 TITLES = {

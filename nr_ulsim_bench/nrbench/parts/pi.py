@@ -15,7 +15,7 @@ from nrbench.claims import Ratio, Rounds, at_most_word, equal_word, round_ratio
 from nrbench.engine import Part, Plan, Request, Step, asks, in_rounds, words
 from nrbench.stats import Results
 from nrbench.sweep.bootstrap import RESAMPLES, SEED, Interval
-from nrbench.table import ending, host_line, layout
+from nrbench.text import ending, host_line, layout
 from nrbench.variance import f_test, welch_test
 
 PINNED = "ws-pinned"

@@ -21,7 +21,7 @@ from nrbench.engine import Part, Plan, Request, Step, asks, words
 from nrbench.parts import prewake_judge as judge
 from nrbench.parts.prewake_judge import CaseKey, Cases, Modes, Regret
 from nrbench.stats import Line, Results
-from nrbench.table import layout
+from nrbench.text import layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

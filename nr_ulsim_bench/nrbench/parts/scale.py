@@ -76,7 +76,9 @@ def _draw_whole(axis: Axes, points: Sequence[Line]) -> None:
 
 
 def _finish(axis: Axes, panel: Panel, counts: set[int]) -> None:
-    from nrbench.drawing import LogLocator, plain_numbers
+    from matplotlib.ticker import LogLocator
+
+    from nrbench.drawing import plain_numbers
 
     axis.set_xscale("log", base=2)
     ticks = sorted(count for count in counts if count & (count - 1) == 0)

@@ -12,7 +12,7 @@ from nrbench.claims import Rounds, at_least_word, hints_verdict, median, round_r
 from nrbench.engine import Part, Plan, Request, Step, asks, words
 from nrbench.stats import Results
 from nrbench.system import CPU, System
-from nrbench.table import ending, host_line, layout
+from nrbench.text import ending, host_line, layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

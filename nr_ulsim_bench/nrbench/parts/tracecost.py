@@ -29,7 +29,7 @@ from nrbench.engine import (
 from nrbench.parts import tracecost_session
 from nrbench.stats import Line, Results
 from nrbench.sweep.bootstrap import N_MIN, Interval
-from nrbench.table import failure_lines, host_line, layout
+from nrbench.text import failure_lines, host_line, layout
 from nrbench.trace.errors import TraceError
 from nrbench.trace.reader import Trace
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from typing import Callable, Iterator, NamedTuple
 
-from nrbench.table import layout
+from nrbench.text import layout
 from nrbench.trace import functions
 from nrbench.trace.figures import PATH_PARTS
 from nrbench.trace.summary import Summary

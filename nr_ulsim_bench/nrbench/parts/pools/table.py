@@ -25,7 +25,7 @@ from nrbench.parts.pools.plan import (
 from nrbench.parts.pools.verdict import slot_target
 from nrbench.stats import Key, Summaries, Summary, matching, select
 from nrbench.sweep.bootstrap import CONFIDENCE
-from nrbench.table import layout
+from nrbench.text import layout
 
 CLASS_TEXT = {
     "other": "all threads in the normal class",
