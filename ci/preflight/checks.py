@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from nrbench.programs import COMPILERS, compiler, run, which
 from preflight import host
 from preflight.folder import elsewhere
 from preflight.tree import KEYWORDS, POOL, POOL_FILES, POOL_TARGETS, Located, Tree, api_shape, cached, read
@@ -82,22 +83,22 @@ def minimum_cmake(tree: Tree) -> tuple[int, ...]:
 
 
 def check_tools(tree: Tree) -> Iterator[Row]:
-    cmake, wanted = host.which("cmake"), minimum_cmake(tree)
+    cmake, wanted = which("cmake"), minimum_cmake(tree)
     have = host.version_of(cmake) if cmake else ()
     need = f"{host.dotted(wanted)} is needed"
     yield row(have >= wanted, "cmake", f"{host.dotted(have)}, {need}" if cmake else f"none, {need}",
               "apt install cmake, or pip install cmake for a newer one")  # fmt: skip
     for what, variable, names, package in (
-        ("C compiler", "CC", ("cc", "gcc", "clang"), "gcc"),
+        ("C compiler", "CC", COMPILERS, "gcc"),
         ("C++ compiler", "CXX", ("c++", "g++", "clang++"), "g++"),
     ):
-        path = host.compiler(variable, *names)
+        path = compiler(variable, *names)
         yield row(path is not None, what, path or f"none of {', '.join(names)}", f"apt install {package}")
-    maker = host.which("ninja", "ninja-build", "make")
+    maker = which("ninja", "ninja-build", "make")
     yield row(maker is not None, "ninja or make", maker or "neither", "apt install ninja-build")
-    config = host.which("pkg-config", "pkgconf")
+    config = which("pkg-config", "pkgconf")
     yield row(config is not None, "pkg-config", config or "none", "apt install pkg-config")
-    git = host.which("git")
+    git = which("git")
     yield row(git is not None, "git", git or "none: OAI's version will be unknown", install("git"), "note")
     hwloc = host.pkg_config("hwloc")
     yield row(hwloc, "hwloc", "found" if hwloc else "not found: the pool steals in order of worker numbers",
@@ -117,7 +118,7 @@ def wanted_patches(build_dir: Path | None) -> tuple[str, ...]:
 def check_patches(build_dir: Path | None) -> Iterator[Row]:
     """What THREAD_POOL_WS_PATCHES needs: missing where this build folder has it on, else a note."""
     wanted = wanted_patches(build_dir)
-    spatch = host.which("spatch")
+    spatch = which("spatch")
     yield row(spatch is not None, "spatch", spatch or "none: THREAD_POOL_WS_PATCHES has no effect",
               "apt install coccinelle, for THREAD_POOL_WS_PATCHES (trace marks and hints in OAI's uplink)",
               "missing" if wanted else "note")  # fmt: skip
@@ -141,7 +142,7 @@ def asn1c_path(build_dir: Path | None) -> str | None:
     if before and not before.endswith("-NOTFOUND"):
         return before
     local = Path("/opt/asn1c/bin/asn1c")
-    return os.environ.get("ASN1C_EXEC") or host.which("asn1c") or (str(local) if local.exists() else None)
+    return os.environ.get("ASN1C_EXEC") or which("asn1c") or (str(local) if local.exists() else None)
 
 
 def check_asn1c(tree: Tree, build_dir: Path | None) -> Iterator[Row]:
@@ -154,11 +155,11 @@ def check_asn1c(tree: Tree, build_dir: Path | None) -> Iterator[Row]:
     if path is None:
         yield Row("missing", "asn1c", "not in PATH nor /opt/asn1c/bin", remedy)
         return
-    if host.which(path) is None:
+    if which(path) is None:
         yield Row("missing", "asn1c", f"{path} (ASN1C_EXEC): no such program, or not executable", remedy)
         return
     # OAI takes exit status 1, "no grammar given", for yes.
-    refused = [option for option in options if host.run(path, option)[0] != 1]
+    refused = [option for option in options if run(path, option)[0] != 1]
     detail = f"{path} does not know {', '.join(refused)}" if refused else f"{path}, knows {' '.join(options)}"
     yield row(not refused, "asn1c", detail, f"OAI's own asn1c: {remedy}")
 
@@ -190,7 +191,7 @@ def own_finder(tree: Tree, name: str) -> tuple[list[str], list[str]]:
 
 
 def check_packages(tree: Tree) -> Iterator[Row]:
-    cc = host.compiler("CC", "cc", "gcc", "clang")
+    cc = compiler("CC", *COMPILERS)
     for here in tree.each("find_package"):
         name = here.command.args[0] if here.command.args else ""
         required = "REQUIRED" in here.command.args
@@ -217,7 +218,7 @@ def check_download(tree: Tree, here: Located, name: str, cc: str | None) -> Iter
     detail = "found" if present else "not found: CPM will download it during the configuration"
     yield row(present, name, detail, f"{install(name)}, or have network", "note")
     alias = any(a.file == here.file and "ALIAS" in a.command.args for a in tree.each("add_library"))
-    have = host.version_of(host.which("cmake") or "cmake")
+    have = host.version_of(which("cmake") or "cmake")
     if present and alias and have < ALIAS_CMAKE:
         where = here.file.relative_to(tree.root)
         detail = f"{where} makes an alias of an imported target, which CMake {host.dotted(have)} may refuse"
@@ -250,7 +251,7 @@ def check_simde(tree: Tree) -> Iterator[Row]:
     text = "\n".join(read(tree.root / "openair1" / "PHY" / name) for name in users)
     headers = sorted(set(re.findall(r"include\s*[<\"](simde/[\w./-]+)", text)))
     if headers:
-        cc = host.compiler("CC", "cc", "gcc", "clang")
+        cc = compiler("CC", *COMPILERS)
         lacking = [h for h in headers if not host.has_header(cc, h) and not (tree.root / h).exists()]
         detail = f"lacks {', '.join(lacking)}" if lacking else f"{len(headers)} headers, all there"
         yield row(not lacking, "SIMDE", detail, f"{install('simde')}, or ./build_oai -I")
@@ -269,7 +270,7 @@ def linked_by(tree: Tree) -> dict[str, set[str]]:
 
 
 def check_linked(tree: Tree) -> Iterator[Row]:
-    cc = host.compiler("CC", "cc", "gcc", "clang")
+    cc = compiler("CC", *COMPILERS)
     good = []
     for name, users in sorted(linked_by(tree).items()):
         if host.library(cc, name):
@@ -293,7 +294,7 @@ def check_programs(tree: Tree) -> Iterator[Row]:
             if re.fullmatch(r"[\w.+-]+", name) and name not in targets and not here.conditions:
                 wanted[name] = here.file
     for name, file in sorted(wanted.items()):
-        path = host.which(name)
+        path = which(name)
         detail = path or f"called by {file.relative_to(tree.root)}"
         yield row(path is not None, name, detail, install(name))
 

@@ -1,40 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this machine has: programs, headers, libraries. Asks, writes nothing, downloads nothing."""
+"""What this machine has: headers, libraries, versions. Asks, writes nothing, downloads nothing."""
 
 from __future__ import annotations
 
 import functools
 import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
-SECONDS_MAX = 20
-
-
-def run(*command: str) -> tuple[int, str]:
-    """Exit status and all output; 127 when the program cannot be run."""
-    environment = {**os.environ, "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", check=False, timeout=SECONDS_MAX, env=environment,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return 127, str(error)
-    return done.returncode, done.stdout
-
-
-def which(*names: str) -> str | None:
-    """The first of these programs that there is."""
-    return next((path for name in names if (path := shutil.which(name))), None)
-
-
-def compiler(variable: str, *names: str) -> str | None:
-    """As CMake looks for it: the environment's, then the usual names."""
-    wanted = os.environ.get(variable, "").split()
-    return which(wanted[0]) if wanted else which(*names)
+from nrbench.programs import run, which
 
 
 def version_of(program: str, option: str = "--version") -> tuple[int, ...]:

@@ -13,7 +13,9 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
-__all__ = ["legend", "plain_numbers", "plt", "save"]
+__all__ = ["LEGEND_PLACE", "legend", "plain_numbers", "plt", "save"]
+OUTSIDE_SINCE = (3, 7)  # matplotlib that can put a legend beside all axes
+LEGEND_PLACE: Any = ("outside " if matplotlib.__version_info__[:2] >= OUTSIDE_SINCE else "") + "lower center"
 
 
 def plain_numbers(axis: Any) -> None:
@@ -22,7 +24,7 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def legend(figure: Figure, columns: int, place: Any = "outside lower center", **look: Any) -> None:
+def legend(figure: Figure, columns: int, place: Any = LEGEND_PLACE, **look: Any) -> None:
     """One for all panels, each label once."""
     handles: dict[str, Any] = {}
     for axis in figure.axes:

@@ -16,9 +16,8 @@ from typing import Any, Callable, Sequence
 from nrbench.sweep.cells import CPU_TIME, CaseResult, Place, case_results
 from nrbench.sweep.figures import MAIN, RX
 from nrbench.sweep.record import ResultsError, read_runs
-from nrbench.sweep.show import Table, plain_columns
-from nrbench.sweep.spins import ratio_over_all
-from nrbench.sweep.table import NOTHING, factor, interval_text, median_tables
+from nrbench.sweep.table import NOTHING, factor, interval_text, median_tables, ratio_over_all
+from nrbench.tables import Table, plain_columns
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)

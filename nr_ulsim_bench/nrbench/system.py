@@ -82,6 +82,12 @@ class System:
         except OSError:
             return None
 
+    def content(self, name: str) -> bytes | None:
+        """Of a file that is no text."""
+        with contextlib.suppress(OSError):
+            return self.path(name).read_bytes()
+        return None
+
     def number(self, name: str) -> int | None:
         try:
             return int(self.text(name) or "")
@@ -112,6 +118,14 @@ class System:
             found, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
         )
 
+    def texts(self, folder: str) -> dict[str, str]:
+        """Of the files in a folder, by their names."""
+        texts = ((name, self.text(f"{folder}/{name}")) for name in self.names(folder))
+        return {name: text for name, text in texts if text is not None}
+
+    def folders(self, folder: str) -> list[str]:
+        return [name for name in self.names(folder) if self.path(f"{folder}/{name}").is_dir()]
+
     def exists(self, name: str) -> bool:
         return self.path(name).exists()
 
@@ -131,10 +145,22 @@ class System:
                 found.setdefault(key.strip(), value.strip())
         return found
 
+    def groups(self) -> str | None:
+        """The control groups of this process, a line a hierarchy."""
+        return self.text("/proc/self/cgroup")
+
+    def command_line(self) -> str | None:
+        """Of the kernel."""
+        return self.text("/proc/cmdline")
+
+    def status(self) -> dict[str, str]:
+        """Of this process."""
+        return self.fields("/proc/self/status")
+
     def boot_parameter(self, name: str) -> str | None:
         """Of the kernel's command line, the last one of that name; "" where it has no value."""
         found = None
-        for word in (self.text("/proc/cmdline") or "").split():
+        for word in (self.command_line() or "").split():
             if word == "--":  # what follows is for init
                 break
             key, _, value = word.partition("=")
@@ -154,12 +180,12 @@ class System:
         if self.is_real:
             return frozenset(os.sched_getaffinity(0))
         with contextlib.suppress(ValueError):
-            return parse_cpus(self.fields("/proc/self/status").get("Cpus_allowed_list", "")) & self.online()
+            return parse_cpus(self.status().get("Cpus_allowed_list", "")) & self.online()
         return self.online()
 
     def has_capability(self, bit: int) -> bool | None:
         try:
-            return bool(int(self.fields("/proc/self/status")["CapEff"], 16) >> bit & 1)
+            return bool(int(self.status()["CapEff"], 16) >> bit & 1)
         except (KeyError, ValueError):
             return None
 
@@ -172,14 +198,17 @@ class System:
             return None
         return -1 if match[1] == "unlimited" else int(match[1])
 
-    def process_names(self) -> set[str]:
-        """Of all processes that can be seen."""
-        pids = (name for name in self.names("/proc") if name.isdigit())
-        return {name for name in (self.text(f"/proc/{pid}/comm") for pid in pids) if name}
+    def processes(self) -> dict[str, str]:
+        """Names of all processes that can be seen, by process id."""
+        pids = filter(str.isdigit, self.names("/proc"))
+        return {pid: name for pid in pids if (name := self.process_name(pid))}
+
+    def process_name(self, pid: object) -> str | None:
+        return self.text(f"/proc/{pid}/comm")
 
     def shows_kernel_threads(self) -> bool:
         """A container shows only its own processes."""
-        return self.text("/proc/2/comm") == "kthreadd"
+        return self.process_name(2) == "kthreadd"
 
 
 @dataclass(frozen=True)
@@ -209,7 +238,7 @@ class Hierarchy:
 def _groups(system: System) -> dict[str, str]:
     """Group of this process by controller; "" is the unified hierarchy."""
     groups = {}
-    for line in (system.text("/proc/self/cgroup") or "").splitlines():
+    for line in (system.groups() or "").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, group = rest.partition(":")
         for controller in controllers.split(",") if number != "0" else [""]:

@@ -6,10 +6,10 @@ import os
 import machine_tree
 import pytest
 
-from nrbench import host
-from nrbench.doctor import checks, memory
+from nrbench import facts, host
+from nrbench.doctor import checks
+from nrbench.doctor.checks import quiet
 from nrbench.doctor.finding import Level, Target
-from nrbench.doctor.quiet import quiet
 from nrbench.system import CPU, System, parse_cpus
 
 WORKERS = parse_cpus("2-5")
@@ -140,7 +140,7 @@ NOTES = [
     ({"/proc/sys/vm/stat_interval": "1"}, "vm.stat_interval", "1 s"),
     ({"/sys/devices/virtual/workqueue/cpumask": "ff"}, "workqueues", "CPUs 2-5"),
     ({f"{CPU}/vulnerabilities/meltdown": "Mitigation: PTI"}, "mitigations", "meltdown"),
-    ({memory.THP: "[always] madvise never"}, "transparent huge pages", "always"),
+    ({facts.THP.name: "[always] madvise never"}, "transparent huge pages", "always"),
     ({"/proc/meminfo": "HugePages_Total: 0\n"}, "huge pages", "none reserved"),
     ({"/proc/self/timerslack_ns": "50000"}, "timer slack", "50 us"),
     ({f"{CPU}/cpu3/power/pm_qos_resume_latency_us": "n/a"}, "resume latency", "CPU 3 no idle state"),

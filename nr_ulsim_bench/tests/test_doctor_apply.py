@@ -11,11 +11,11 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from nrbench.doctor import apply as writer
 from nrbench.doctor import cli
+from nrbench.doctor import settings as writer
 from nrbench.doctor.finding import Target
-from nrbench.doctor.settings import CPU, Change, SettingsError, boot_parameters, plan, same
-from nrbench.system import System, parse_cpus
+from nrbench.doctor.settings import Change, SettingsError, boot_parameters, plan, same
+from nrbench.system import CPU, System, parse_cpus
 
 WORKERS = parse_cpus("2-5")
 IRQ = "/proc/irq/{}/smp_affinity_list"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.doctor import cyclictest, latency
+from nrbench.doctor import latency
 from nrbench.doctor.finding import Target
 from nrbench.system import System, parse_cpus
 
@@ -46,8 +46,8 @@ def test_cyclictest_runs_with_idle_states_as_they_are_and_without_options(comman
         f"print({LINE!r} if '--latency=1000000' in sys.argv else {LINE.replace('4', '1')!r})",
     )
     commands("cyclictest", "\n".join(program))
-    monkeypatch.setattr(cyclictest.os, "access", lambda *args: True)
-    (finding,) = cyclictest.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
+    monkeypatch.setattr(latency.os, "access", lambda *args: True)
+    (finding,) = latency.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
     first, second = log.read_text().splitlines()
     assert "--latency=1000000" in first and "--latency" not in second
     assert "-p 97" in first and "-a 1" in first
@@ -57,11 +57,11 @@ def test_cyclictest_runs_with_idle_states_as_they_are_and_without_options(comman
 
 def test_a_cyclictest_that_fails_is_said(commands):
     commands("cyclictest", "import sys; sys.exit('no permission')")
-    (finding,) = cyclictest.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
+    (finding,) = latency.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
     assert not finding.checked and "cyclictest: no permission" in finding.seen
 
 
 def test_a_cyclictest_that_prints_nothing_is_said(commands):
     commands("cyclictest", "")
-    (finding,) = cyclictest.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
+    (finding,) = latency.cyclictest(Target(System(), parse_cpus("1")), realtime=True)
     assert not finding.checked and "printed no latencies" in finding.seen

@@ -5,7 +5,7 @@ import machine_tree
 import pytest
 
 from nrbench.doctor.finding import Level, Target
-from nrbench.doctor.interrupts import interrupts, irqbalance
+from nrbench.doctor.isolation import interrupts, irqbalance
 from nrbench.system import CPU, parse_cpus
 
 WORKERS = parse_cpus("2-5")

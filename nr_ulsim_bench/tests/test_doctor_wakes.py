@@ -9,7 +9,7 @@ from pathlib import Path
 import machine_tree
 import pytest
 
-from nrbench.doctor import gain, latency, wakes
+from nrbench.doctor import latency, wakes
 from nrbench.doctor.finding import Level, Target
 from nrbench.system import CPU, parse_cpus
 
@@ -21,7 +21,7 @@ def line(kind="futex", p50_us=20.0, p99_us=60.0, gap_us=1000, hold=False, **more
 
 
 def judge(*lines, **held):
-    return list(gain.judge(wakes.parse("\n".join(map(json.dumps, lines))), **held))
+    return list(latency.judge(wakes.parse("\n".join(map(json.dumps, lines))), **held))
 
 
 def test_a_line_is_read():
@@ -135,9 +135,7 @@ def _cores(*groups):
 
 
 def _nodes(*groups):
-    return {
-        f"{CPU}/cpu{cpu}/node{n}/.keep": "" for n, group in enumerate(groups) for cpu in parse_cpus(group)
-    }
+    return {f"/sys/devices/system/node/node{n}/cpulist": group for n, group in enumerate(groups)}
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ import pytest
 
 from nrbench.sweep.bootstrap import (
     Interval,
+    check_threshold,
+    judge,
     median_interval,
     ratio_interval,
     student_quantile,
     tail,
 )
-from nrbench.sweep.verdicts import check_threshold, judge
 
 TRIALS = 400
 

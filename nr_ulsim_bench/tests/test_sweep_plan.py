@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from sweep_runs import HOST
 
-from nrbench.sweep.plan import Setting, Sweep, in_order, still_to_do
 from nrbench.sweep.record import Build, identity
-from nrbench.sweep.run import Runner
+from nrbench.sweep.session import Runner, Setting, Sweep, in_order, still_to_do
 
 SETTINGS = [
     Setting("scenario", case, ("-n1", f"-C{threads}"), pool, None, threads, program=pool, repeats=6)

@@ -12,8 +12,8 @@ from sweep_tools import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli
+from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.parse import pool_of
-from nrbench.sweep.pools import wrong_pools
 
 OUTPUTS = Path(__file__).parent / "outputs"
 OAI, OURS = OUTPUTS / "v2.3.0-old-2-threads.txt", OUTPUTS / "v2.3.0-new-2-layers.txt"

@@ -9,13 +9,12 @@ import time
 
 import pytest
 
-from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once, run_program
+from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once
 
 
-def run(script, tmp_path, limit_s=60, **more):
-    return run_program(
-        [sys.executable, "-c", script], folder=tmp_path, environment=dict(os.environ), limit_s=limit_s, **more
-    )
+def run(script, tmp_path, limit_s=60, cpus=None, environment=None):
+    command, given = [sys.executable, "-c", script], environment or dict(os.environ)
+    return run_at_once(command, folder=tmp_path, environment=given, limit_s=limit_s, cpus_of_each=[cpus])[0]
 
 
 def test_output_of_both_streams_and_costs(tmp_path):
@@ -120,7 +119,7 @@ def test_bytes_that_are_no_text_and_endless_output(tmp_path):
 
 def test_a_program_that_cannot_be_started(tmp_path):
     with pytest.raises(OSError, match="No such file"):
-        run_program([str(tmp_path / "absent")], folder=tmp_path, environment={}, limit_s=1)
+        run_at_once(["absent"], folder=tmp_path, environment={}, limit_s=1, cpus_of_each=[None])
 
 
 def test_a_run_is_bound_to_cpus_and_the_caller_is_not(tmp_path):

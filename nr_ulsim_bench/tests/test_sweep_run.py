@@ -8,10 +8,8 @@ from dataclasses import replace
 import pytest
 from sweep_runs import HOST, run
 
-from nrbench.sweep.plan import Setting, Sweep
 from nrbench.sweep.record import Build, ResultsError, read_runs
-from nrbench.sweep.run import Runner
-from nrbench.sweep.store import Writer, end_last_line, locked, put_aside
+from nrbench.sweep.session import Runner, Setting, Sweep, Writer, end_last_line, locked, put_aside
 
 PROGRAM = "0123456789ab"
 SETTINGS = [

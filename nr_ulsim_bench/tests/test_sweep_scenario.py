@@ -5,8 +5,7 @@ import getopt
 
 import pytest
 
-from nrbench.sweep.oai_version import reason_against
-from nrbench.sweep.scenario import Case, ScenarioError, load, names, select
+from nrbench.sweep.scenario import Case, ScenarioError, load, names, reason_against, select
 
 # Of nr_ulsim of v2.3.0, for getopt.
 SHORT = "a:b:c:d:ef:g:h:i:jk:m:n:p:q:r:s:t:u:v:w:y:z:A:C:F:G:H:I:M:N:PR:S:T:U:L:ZW:E:X:Y:"

@@ -11,7 +11,7 @@ import pytest
 from sweep_tools import a_program
 
 from nrbench.sweep import process
-from nrbench.sweep.plan import Setting
+from nrbench.sweep.session import Setting
 from nrbench.sweep.simulator import BuildError, Simulate, find
 
 OUTPUTS = Path(__file__).parent / "outputs"

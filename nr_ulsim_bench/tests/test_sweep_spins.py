@@ -6,8 +6,7 @@ from sweep_runs import rounds
 
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import RX
-from nrbench.sweep.spins import OVER_ALL, ratio_over_all, spin_tables
-from nrbench.sweep.table import UNPAIRED
+from nrbench.sweep.table import OVER_ALL, UNPAIRED, ratio_over_all, spin_tables
 
 NOISE = [1.0, 1.02, 0.98, 1.01, 0.99, 1.005, 0.995]
 

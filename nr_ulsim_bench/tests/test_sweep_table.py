@@ -8,11 +8,18 @@ from sweep_runs import HOST, rounds, run, sweep
 
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
-from nrbench.sweep.headline import chosen_threads, headlines
 from nrbench.sweep.report import to_csv
 from nrbench.sweep.show import WIDTH, parts, to_text
-from nrbench.sweep.spins import case_tables
-from nrbench.sweep.table import cost_tables, failures, median_tables, number, ratio_tables
+from nrbench.sweep.table import (
+    case_tables,
+    chosen_threads,
+    cost_tables,
+    failures,
+    headlines,
+    median_tables,
+    number,
+    ratio_tables,
+)
 
 OLD = [100, 102, 104, 106, 108, 110, 112]  # median 106, quartiles 103 and 109
 WORK = run("inline", None, 0, figures={SYMBOLS: 30.0, DECODING: 60.0, RX: 110.0})

@@ -11,7 +11,7 @@ from nrbench.engine import Request, Session
 from nrbench.parts import tracecost
 from nrbench.parts import tracecost_session as session
 from nrbench.stats import Results, read_lines
-from nrbench.trace.errors import TraceError
+from nrbench.trace.events import TraceError
 from nrbench.trace.lttng import Losses
 
 REASON = "another LTTng session records this user's programs: see `lttng list`"

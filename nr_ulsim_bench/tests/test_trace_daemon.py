@@ -10,8 +10,8 @@ import time
 import pytest
 from test_trace_lttng import REASON, record
 
-from nrbench.trace import daemon, lttng
-from nrbench.trace.errors import TraceError
+from nrbench.trace import lttng
+from nrbench.trace.events import TraceError
 
 NONE = "<command><output><sessions/></output></command>"
 ONE = "<command><output><sessions><session><name>s</name></session></sessions></output></command>"
@@ -22,9 +22,9 @@ class Daemons:
 
     def __init__(self, monkeypatch, folder) -> None:
         self.folder, self.started, self.listed = folder, [], NONE
-        self.program = shutil.copy(shutil.which("sleep"), folder / daemon.NAME)
-        monkeypatch.setattr(daemon, "run_folder", lambda: folder)
-        monkeypatch.setattr(daemon, "END_S", 0.0)  # a child stays in /proc until it is waited for
+        self.program = shutil.copy(shutil.which("sleep"), folder / lttng.SESSIOND)
+        monkeypatch.setattr(lttng, "run_folder", lambda: folder)
+        monkeypatch.setattr(lttng, "SESSIOND_END_S", 0.0)  # a child stays in /proc until it is waited for
         monkeypatch.setattr(lttng, "run_lttng", lambda *_: self.list())
 
     def list(self) -> str:
@@ -34,8 +34,8 @@ class Daemons:
 
     def start(self) -> subprocess.Popen:
         self.started.append(subprocess.Popen([self.program, "1000"]))
-        (self.folder / f"{daemon.NAME}.pid").write_text(f"{self.started[-1].pid}\n")
-        while daemon.running() is None:
+        (self.folder / f"{lttng.SESSIOND}.pid").write_text(f"{self.started[-1].pid}\n")
+        while lttng.running() is None:
             time.sleep(0.01)  # a new program has its name a moment after its start
         return self.started[-1]
 
@@ -92,13 +92,13 @@ def test_other_errors_of_the_daemon_are_told_at_once(monkeypatch, tmp_path):
 
 
 def test_one_that_was_started_meanwhile_ends(daemons):
-    with daemon.ends_with_block():
+    with lttng.ends_with_block():
         started = daemons.start()
     assert started.wait(60) == -15
 
 
 def test_also_when_the_recording_fails(daemons):
-    with pytest.raises(KeyboardInterrupt), daemon.ends_with_block():
+    with pytest.raises(KeyboardInterrupt), lttng.ends_with_block():
         started = daemons.start()
         raise KeyboardInterrupt
     assert started.wait(60) == -15
@@ -106,36 +106,36 @@ def test_also_when_the_recording_fails(daemons):
 
 def test_one_that_ran_before_is_left_alone(daemons):
     started = daemons.start()
-    with daemon.ends_with_block():
+    with lttng.ends_with_block():
         pass
-    assert daemon.running() == started.pid and runs(started)
+    assert lttng.running() == started.pid and runs(started)
 
 
 @pytest.mark.parametrize("listed", [ONE, None, "no XML"])
 def test_one_that_others_may_record_with_is_left_alone(daemons, listed):
     daemons.listed = listed
-    with daemon.ends_with_block():
+    with lttng.ends_with_block():
         started = daemons.start()
     assert runs(started)
 
 
 @pytest.mark.parametrize("number", ["", "no number", "1", "4194304999"])
 def test_a_number_that_is_no_daemons(daemons, number):
-    (daemons.folder / f"{daemon.NAME}.pid").write_text(number)
-    assert daemon.running() is None
+    (daemons.folder / f"{lttng.SESSIOND}.pid").write_text(number)
+    assert lttng.running() is None
 
 
 def test_where_a_users_daemon_has_its_files(monkeypatch):
-    monkeypatch.setattr(daemon.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(lttng.os, "geteuid", lambda: 1000)
     monkeypatch.setenv("HOME", "/somewhere")
     monkeypatch.delenv("LTTNG_HOME", raising=False)
-    assert str(daemon.run_folder()) == "/somewhere/.lttng"
+    assert str(lttng.run_folder()) == "/somewhere/.lttng"
     monkeypatch.setenv("LTTNG_HOME", "/elsewhere")
-    assert str(daemon.run_folder()) == "/elsewhere/.lttng"
+    assert str(lttng.run_folder()) == "/elsewhere/.lttng"
 
 
 @pytest.mark.skipif(REASON is not None, reason=str(REASON))
 def test_a_real_one_ends_with_its_recording(tmp_path):
-    before = daemon.running()
+    before = lttng.running()
     record(tmp_path / "t", "--seconds", "0.1", "--", sys.executable, "-c", "print(1)", status=2)
-    assert daemon.running() == before
+    assert lttng.running() == before

@@ -7,11 +7,12 @@ import struct
 import types
 from pathlib import Path
 
+import machine_tree
 import pytest
 
+from nrbench.system import CPU, System
 from nrbench.trace import apart, cli, ctf_files, lttng
-from nrbench.trace.errors import TraceError
-from nrbench.trace.events import PROGRAM
+from nrbench.trace.events import PROGRAM, TraceError
 
 METADATA = """/* CTF 1.8 */
 typealias integer { size = 32; align = 8; signed = false; } := u32;
@@ -179,8 +180,7 @@ def break_import(monkeypatch, name: str, error: ImportError, part: str | None = 
 
 @pytest.mark.parametrize("text, count", [("0-127\n", 128), ("0\n", 1), ("0,2-5\n", 6)])
 def test_buffers_are_for_all_cpus_that_may_come(monkeypatch, tmp_path, text, count):
-    (tmp_path / "possible").write_text(text)
-    monkeypatch.setattr(lttng, "POSSIBLE_CPUS", tmp_path / "possible")
+    monkeypatch.setattr(lttng, "SYSTEM", machine_tree.tuned(tmp_path / "a", {f"{CPU}/possible": text}))
     assert lttng.Buffers(4096, 2).bytes == 8192 * count
-    monkeypatch.setattr(lttng, "POSSIBLE_CPUS", tmp_path / "none")
+    monkeypatch.setattr(lttng, "SYSTEM", System(tmp_path / "none"))
     assert lttng.Buffers(4096, 2).bytes == 8192 * os.cpu_count()

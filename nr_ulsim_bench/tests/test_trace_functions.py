@@ -8,8 +8,8 @@ from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse, summary_of
 
 from nrbench.trace import events as ev
 from nrbench.trace import functions
+from nrbench.trace.figures import Times
 from nrbench.trace.functions import BLOCKS, FUNCTIONS_MAX, Functions, bounds, drawn, histogram
-from nrbench.trace.hist import Times
 from nrbench.trace.text import FUNCTIONS, tables
 
 SLOW, TRAMPOLINE = 0x2000, 0x3000
@@ -119,7 +119,7 @@ def test_the_table_has_one_scale_for_all_rows():
     log.run(0, 1100, 1, W0)
     log.run(0, 70_000, 2, W1, func=SLOW)
     (table,) = [table for table in tables(summary_of(log)) if table.title == FUNCTIONS]
-    assert table.rows == [
+    assert table.all_rows == [
         ["", "tasks", "sum", "p50", "p99", "max", "1.02 .. 131.1"],
         ["0x2000", "1", "70.0", "70.0", "70.0", "70.0", "······█"],
         ["0x1000", "1", "1.10", "1.10", "1.10", "1.10", "█······"],

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from nrbench.trace.hist import Times
+from nrbench.trace.figures import Times
 
 
 def times_of(values) -> Times:

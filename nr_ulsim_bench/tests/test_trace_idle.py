@@ -50,7 +50,7 @@ def test_without_a_number_of_cpus_there_is_no_idle_share():
     summary = summarize(analysis, Names(analysis), set())
     assert json.loads(json.dumps(summary))["phases"][0]["idle_share"] is None
     phases = next(tables(summary))
-    assert phases.rows[1][-1] == "-" and "-: their number is not known" in phases.note
+    assert phases.all_rows[1][-1] == "-" and "-: their number is not known" in phases.notes[0]
     assert summary["phases"][0]["duration"]["max_us"] == 0.1
 
 

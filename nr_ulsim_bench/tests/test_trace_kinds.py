@@ -120,7 +120,7 @@ def test_pools_have_names_that_tell_which(pools, bursts, labels):
     summary = summary_of(in_pools(*pools))
     assert names_of(summary) == bursts
     assert [pool["name"] for pool in summary["pools"]] == labels
-    shown = {table.title: [row[0] for row in table.rows[1:]] for table in tables(summary)}
+    shown = {table.title: [row[0] for row in table.all_rows[1:]] for table in tables(summary)}
     assert (shown["Phases"], shown["Pools"]) == (bursts, labels)
 
 

@@ -6,7 +6,7 @@ import random
 import pytest
 from trace_log import W0, Log, analyse, burst, only
 
-from nrbench.trace.lost import Lost
+from nrbench.trace.figures import Lost
 
 
 def of(*stretches: tuple[int, int]) -> Lost:

@@ -12,7 +12,7 @@ from trace_log import Log, burst, summary_of
 
 from nrbench.trace import cli, ctf_files, report
 from nrbench.trace import events as ev
-from nrbench.trace.errors import TraceError
+from nrbench.trace.events import TraceError
 from nrbench.trace.text import text
 
 

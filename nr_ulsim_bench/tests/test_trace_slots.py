@@ -4,8 +4,7 @@
 import pytest
 from trace_log import MAIN, Log, analyse, burst
 
-from nrbench.trace.errors import TraceError
-from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
+from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING, TraceError
 from nrbench.trace.slots import SlotName, parse_name
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.trace import symbols
+from nrbench.trace import summary
 from nrbench.trace.state import Process
-from nrbench.trace.symbols import Symbols, function_at
+from nrbench.trace.summary import Symbols, function_at
 
 BASE, SIZE = 0x10000, 0x1000
 RECORDED = 1000.0  # s of the epoch
@@ -18,7 +18,7 @@ RECORDED = 1000.0  # s of the epoch
 @pytest.fixture
 def image(tmp_path, monkeypatch) -> str:
     """A file of before the recording; what is looked for in it is the answer."""
-    monkeypatch.setattr(symbols, "function_at", lambda path, address: f"{Path(path).name}+{address:#x}")
+    monkeypatch.setattr(summary, "function_at", lambda path, address: f"{Path(path).name}+{address:#x}")
     path = tmp_path / "program"
     path.touch()
     os.utime(path, (RECORDED - 5, RECORDED - 5))

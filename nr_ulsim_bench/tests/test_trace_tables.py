@@ -149,7 +149,7 @@ def test_as_many_phases_are_left_out_as_the_table_says():
     log.begin(2000, ULSCH_DECODING)  # without end
     (line,) = losses_of((2100, 2200, 1), of=log)
     assert "1 phase is left out" in line
-    assert [row[2] for row in table_of(summary_of(log), "Phases").rows] == ["left out", "0", "1"]
+    assert [row[2] for row in table_of(summary_of(log), "Phases").all_rows] == ["left out", "0", "1"]
 
 
 def test_stretches_of_unknown_losses_are_counted_once_they_have_grown_together():
@@ -168,11 +168,13 @@ def test_what_is_not_known_of_the_critical_path_shows_where_there_is_any():
     path = summary["phases"][0]["critical_path"]
     assert path["mean_us"]["unknown"] == 0  # a program reads it all the same
     known = table_of(summary, "Critical path")
-    assert [row[-1] for row in known.rows] == ["finish", "0.03 (5.0%)"] and "unknown" not in known.note
+    assert [row[-1] for row in known.all_rows] == ["finish", "0.03 (5.0%)"] and "unknown" not in known.notes[
+        0
+    ]
     path["mean_us"]["unknown"], path["share"]["unknown"] = 0.06, 0.1
     table = table_of(summary, "Critical path")
-    assert [row[-1] for row in table.rows] == ["unknown", "0.06 (10.0%)"]
-    assert table.note.endswith("unknown: what is not in the trace.")
+    assert [row[-1] for row in table.all_rows] == ["unknown", "0.06 (10.0%)"]
+    assert table.notes[0].endswith("unknown: what is not in the trace.")
 
 
 @pytest.mark.parametrize("width", [50, 108, 200])

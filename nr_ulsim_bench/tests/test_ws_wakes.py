@@ -13,7 +13,7 @@ import pytest
 from nrbench import host
 from nrbench.doctor import latency, wakes
 from nrbench.doctor.finding import Target
-from nrbench.doctor.power import DMA_LATENCY
+from nrbench.doctor.latency import DMA_LATENCY
 from nrbench.system import System, format_cpus
 
 BUILD = os.environ.get("WS_BENCH_BUILD", "")

@@ -6,19 +6,21 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from typer import Option
 
-from nrbench import host
-from nrbench.doctor import apply as change
-from nrbench.doctor import checks, latency, report, wakes
+from nrbench import facts, host
+from nrbench.doctor import checks, latency, report, settings, wakes
+from nrbench.doctor import remedy as do
 from nrbench.doctor.finding import Level, Target
 from nrbench.doctor.isolation import LATE_TIMERS
-from nrbench.doctor.remedy import sysctl
 from nrbench.doctor.settings import Change, SettingsError, boot_parameters, plan
+from nrbench.options import command_of
 from nrbench.system import System, format_cpus, parse_cpus
 
 PLAIN_COLUMNS = 110  # where the output is no terminal
@@ -39,7 +41,7 @@ def _target(system: System, cpus: str | None) -> Target:
     return Target(system, chosen)
 
 
-def _show_results(results: Iterable[change.Result]) -> bool:
+def _show_results(results: Iterable[settings.Result]) -> bool:
     """Prints each result at once. @return whether all went well"""
     good = True
     for result in results:
@@ -58,7 +60,7 @@ def _show_plan(changes: list[Change]) -> None:
 
 def _apply(target: Target, undo_file: Path | None, yes: bool) -> int:
     if yes:
-        change.require_root(target.system)
+        settings.require_root(target.system)
     changes = plan(target)
     typer.echo(f"Workers' CPUs: {target.list}. {'Written now' if yes else 'Would be written'}, old -> new:")
     _show_plan(changes)
@@ -67,14 +69,14 @@ def _apply(target: Target, undo_file: Path | None, yes: bool) -> int:
         now = datetime.datetime.now(datetime.timezone.utc)
         path = undo_file or Path(f"nrbench-undo-{now:%Y%m%dT%H%M%SZ}.json")
         typer.echo(f"\nTo take it back: nrbench doctor --undo {path}")
-        good = _show_results(change.apply(target.system, changes, path.absolute()))
-    if "irqbalance" in target.system.process_names():
+        good = _show_results(settings.apply(target.system, changes, path.absolute()))
+    if "irqbalance" in target.system.processes().values():
         typer.echo("\nirqbalance runs and will move interrupts back. Stop it: systemctl stop irqbalance")
     parameters = boot_parameters(target)
     typer.echo(f"\nBoot parameters, which this program never writes:\n  {parameters}")
     if "nohz_full=" in parameters:
         typer.echo(f"With nohz_full {LATE_TIMERS}. Set that at each boot:")
-        typer.echo(f"  {sysctl('kernel.timer_migration', 0)[1].text}")
+        typer.echo(f"  {do.sysctl(facts.TIMER_MIGRATION, 0)[1].text}")
     if not yes:
         typer.echo("\nNothing was written. Add --yes to write it.")
     return 0 if good else 1
@@ -92,65 +94,58 @@ def _examine(target: Target, program: Path, measure: bool, as_json: bool) -> int
     return 1 if report.worst(findings) is Level.BAD else 0
 
 
-CpusOption = Annotated[
-    str | None, typer.Option(help="CPUs of the pool's workers, as in 2-5,8; default: the affinity mask")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the findings as JSON")]
-QuickOption = Annotated[
-    bool, typer.Option("--quick", "--no-measure", help="Skip the measurements, which take seconds")
-]
-WakesOption = Annotated[
-    Path,
-    typer.Option(
-        "--wakes",
-        metavar="PATH",
-        show_default=False,
-        help="The program ws-wakes; default: the one that ci/bench built, or one that is compiled now",
-    ),
-]
-ApplyOption = Annotated[
-    bool,
-    typer.Option("--apply", help="Keep other work off --cpus; without --yes it prints what it would write"),
-]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Same as --apply without --yes")]
-YesOption = Annotated[bool, typer.Option("--yes", help="With --apply: write the settings; needs root")]
-UndoFileOption = Annotated[
-    Path | None, typer.Option(help="With --apply --yes: new file for the values before")
-]
-UndoOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Restore the values in this undo file; needs root")
-]
-RootOption = Annotated[Path, typer.Option(hidden=True, help="Where /proc and /sys are; for tests")]
+@dataclass(frozen=True)
+class Options:
+    cpus: Annotated[
+        str | None, Option(help="CPUs of the pool's workers, as in 2-5,8; default: the affinity mask")
+    ] = None
+    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON")] = False
+    quick: Annotated[
+        bool, Option("--quick", "--no-measure", help="Skip the measurements, which take seconds")
+    ] = False
+    program: Annotated[
+        Path,
+        Option(
+            "--wakes",
+            metavar="PATH",
+            show_default=False,
+            help="The program ws-wakes; default: the one that ci/bench built, or one that is compiled now",
+        ),
+    ] = wakes.PROGRAM
+    apply: Annotated[
+        bool,
+        Option("--apply", help="Keep other work off --cpus; without --yes it prints what it would write"),
+    ] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="Same as --apply without --yes")] = False
+    yes: Annotated[bool, Option("--yes", help="With --apply: write the settings; needs root")] = False
+    undo_file: Annotated[Path | None, Option(help="With --apply --yes: new file for the values before")] = (
+        None
+    )
+    undo: Annotated[
+        Path | None, Option(metavar="FILE", help="Restore the values in this undo file; needs root")
+    ] = None
+    root: Annotated[Path, Option(hidden=True, help="Where /proc and /sys are; for tests")] = Path("/")
 
 
-def doctor(
-    cpus: CpusOption = None,
-    as_json: JsonOption = False,
-    quick: QuickOption = False,
-    program: WakesOption = wakes.PROGRAM,
-    apply: ApplyOption = False,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
-    undo_file: UndoFileOption = None,
-    undo: UndoOption = None,
-    root: RootOption = Path("/"),
-) -> None:
+@command_of(Options)
+def doctor(options: Options) -> None:
     """Examine this host for real-time work, explain each finding, and show the possible gain of pre-wake.
 
     Exit status: 0 nothing is bad; 1 something is bad, or could not be set or restored; 2 wrong options, no
     valid undo file, or not root.
     """
-    system = System(root)
-    if yes and (dry_run or not apply) or undo is not None and (apply or dry_run):
+    system, applies = System(options.root), options.apply or options.dry_run
+    if options.yes and (options.dry_run or not applies) or options.undo is not None and applies:
         raise typer.BadParameter("--yes belongs to --apply; --undo and --dry-run exclude it")
     try:
-        if undo is not None:
-            changes = change.read_undo(undo, system)
-            status = 0 if _show_results(change.undo(system, changes)) else 1
-        elif apply or dry_run:
-            status = _apply(_target(system, cpus), undo_file, yes)
+        if options.undo is not None:
+            changes = settings.read_undo(options.undo, system)
+            status = 0 if _show_results(settings.undo(system, changes)) else 1
+        elif applies:
+            status = _apply(_target(system, options.cpus), options.undo_file, options.yes)
         else:
-            status = _examine(_target(system, cpus), program, not quick, as_json)
+            target = _target(system, options.cpus)
+            status = _examine(target, options.program, not options.quick, options.as_json)
     except SettingsError as error:
         typer.echo(f"doctor: {error}", err=True)
         status = 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The findings of checks, and the machine that they examine."""
+"""The findings of checks, and the machine that the checks examine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
 
+from nrbench.doctor import remedy as do
 from nrbench.doctor.remedy import Remedy
-from nrbench.system import Cpus, System, format_cpus, parse_cpus
+from nrbench.facts import File
+from nrbench.system import Cpus, System, format_cpus
 
 T = TypeVar("T")
 
@@ -58,10 +60,6 @@ def unseen(check: str, reason: str) -> Finding:
     return Finding(Level.NOTE, f"cannot be checked here: {reason}", check=check, checked=False)
 
 
-def listed(text: str | None) -> Cpus:
-    return parse_cpus(text) if text else frozenset()
-
-
 def visible(value: T | None, reason: str) -> T:
     """The value. None raises Unseen."""
     if value is None:
@@ -87,23 +85,30 @@ class Target:
         return self.system.online() - self.cpus
 
     @property
-    def apply_command(self) -> str:
+    def apply_command(self) -> Remedy:
         """With its full path, because sudo does not look where a virtual environment has its programs."""
-        return f'sudo "$(command -v nrbench)" doctor --cpus {self.list} --apply --yes'
+        return do.command(f'sudo "$(command -v nrbench)" doctor --cpus {self.list} --apply --yes')
 
     def where(self, cpus: Iterable[int]) -> str:
         """The workers' CPUs among these, as text."""
         found = frozenset(cpus) & self.cpus
         return f"CPU{'s' if len(found) > 1 else ''} {format_cpus(found)}"
 
+    def see(self, fact: File[T | None], *which: object) -> T:
+        """The fact. A file that is not there, or that is empty, raises Unseen."""
+        value = fact(self.system, *which)
+        return visible(None if value in ("", [], {}) else value, f"{fact.label} is not visible")
 
+
+Look = Callable[[Target], Finding | list[Finding]]
 Check = Callable[[Target], list[Finding]]
+CHECKS: dict[str, list[Check]] = {}  # by area, in the order of the report
 
 
-def check(name: str) -> Callable[[Callable[[Target], Finding | list[Finding]]], Check]:
+def named(name: str) -> Callable[[Look], Check]:
     """Makes a check of a function: names its findings, and turns Unseen into one."""
 
-    def decorate(look: Callable[[Target], Finding | list[Finding]]) -> Check:
+    def decorate(look: Look) -> Check:
         def run(target: Target) -> list[Finding]:
             try:
                 found = look(target)
@@ -115,3 +120,16 @@ def check(name: str) -> Callable[[Callable[[Target], Finding | list[Finding]]], 
         return run
 
     return decorate
+
+
+def area(title: str) -> Callable[[str], Callable[[Look], Check]]:
+    """Makes a decorator with which the checks of an area enter the list."""
+
+    def check(name: str) -> Callable[[Look], Check]:
+        def enter(look: Look) -> Check:
+            CHECKS.setdefault(title, []).append(named(name)(look))
+            return CHECKS[title][-1]
+
+        return enter
+
+    return check

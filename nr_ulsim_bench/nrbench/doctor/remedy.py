@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What to do about a finding."""
+"""What to do about a finding. Checks import this module as `do`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-RemedyKind = Literal["command", "boot", "advice"]
+from nrbench.facts import File
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Remedy:
     """A command for root's shell, boot parameters, or advice in words."""
 
     text: str
-    kind: RemedyKind
+    kind: Literal["command", "boot", "advice"]
     lasts: bool  # after a reboot
     note: str = ""  # its condition or its cost
 
@@ -27,10 +27,10 @@ def boot(parameters: str, note: str = "") -> Remedy:
     return Remedy(parameters, "boot", True, note)
 
 
-def sysctl(name: str, value: int, note: str = "") -> tuple[Remedy, Remedy]:
-    setting = f"{name}={value}"
+def sysctl(fact: File[int | None], value: int, note: str = "") -> tuple[Remedy, Remedy]:
+    name = fact.label
     lasting = f"echo {name} = {value} > /etc/sysctl.d/90-realtime-{name.rpartition('.')[2]}.conf"
-    return command(f"sysctl -w {setting}", note), command(lasting, note, lasts=True)
+    return command(f"sysctl -w {name}={value}", note), command(lasting, note, lasts=True)
 
 
 def advice(text: str) -> Remedy:

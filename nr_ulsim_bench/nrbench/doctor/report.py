@@ -10,9 +10,8 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.text import Text
 
-from nrbench.doctor.checks import Findings
+from nrbench.doctor.checks import Findings, quiet
 from nrbench.doctor.finding import Finding, Level
-from nrbench.doctor.quiet import quiet
 from nrbench.doctor.remedy import Remedy
 from nrbench.sweep.record import Host
 

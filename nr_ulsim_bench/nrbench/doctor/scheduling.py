@@ -1,17 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the scheduler grants to the workers: class, CPUs, time."""
+"""What the scheduler grants to the workers: class, CPUs, time. Steal time and other programs on their CPUs,
+measured over a second."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from nrbench import host
-from nrbench.doctor.finding import Finding, Level, Target, bad, check, good, listed, note, visible, warn
-from nrbench.doctor.remedy import advice, boot, command, sysctl
+import numpy as np
+
+from nrbench import facts, host
+from nrbench.doctor import remedy as do
+from nrbench.doctor.finding import Finding, Level, Target, Unseen, area, bad, good, note, visible, warn
+from nrbench.doctor.remedy import Remedy
 from nrbench.system import CAP_SYS_NICE, format_cpus, hierarchies, quota, quotas
+
+check = area("Scheduling")
 
 RUNAWAY = "a real-time thread in an endless loop then hangs its CPU: before Linux 6.12 nothing else stops it"
 FAIR_SERVER = (6, 12)  # since this kernel normal threads have a deadline server instead of throttling
+WINDOW_S = 1.0
+STEAL_BAD, STEAL_WARN = 0.02, 0.002  # shares of time
+BUSY_WARN = 0.1
+FIELDS = 8  # of a CPU; those behind are in user time already
+IDLE, IOWAIT, STEAL = 3, 4, 7
+ACTIVITY = "Activity"
 
 
 @check("real-time class")
@@ -25,8 +38,8 @@ def permission(target: Target) -> Finding:
         "process then delays a slot by milliseconds."
     )
     remedies = (
-        advice("sudo setcap cap_sys_nice+ep <program>, again after each build"),
-        advice("in a container: docker run --cap-add SYS_NICE; Kubernetes: capabilities.add: [SYS_NICE]"),
+        do.advice("sudo setcap cap_sys_nice+ep <program>, again after each build"),
+        do.advice("in a container: docker run --cap-add SYS_NICE; Kubernetes: capabilities.add: [SYS_NICE]"),
     )
     if possible:
         return warn(
@@ -38,15 +51,40 @@ def permission(target: Target) -> Finding:
     return bad(f"refused (RLIMIT_RTPRIO {limit})", why, *remedies)
 
 
+@check("real-time budget")
+def group_scheduling(target: Target) -> list[Finding]:
+    """Kernels with RT_GROUP_SCHED give real-time budgets to control groups of version 1: 0 to new ones."""
+    for hierarchy in hierarchies(target.system, "cpu"):
+        folder = next(hierarchy.folders())
+        budget_us = target.system.number(f"{folder}/cpu.rt_runtime_us")
+        if budget_us == 0:
+            why = "Threads of this group are refused the real-time class, even as root."
+            fix = do.command(f"echo 950000 > {folder}/cpu.rt_runtime_us")
+            return [bad(f"0 in {folder}", why, fix, do.boot("rt_group_sched=0"))]
+        if budget_us is not None:
+            why = "New groups below it, as for containers and services, start with a budget of 0."
+            return [note(f"{budget_us} us a period in {folder} (RT_GROUP_SCHED)", why)]
+    return []
+
+
+@check("autogroups")
+def autogroups(target: Target) -> Finding:
+    name = facts.AUTOGROUPS.label
+    if not target.see(facts.AUTOGROUPS):
+        return good(f"off ({name}=0)")
+    why = (
+        "The kernel shares CPU time equally among sessions; nice acts within one. A program at nice 19 in "
+        "another terminal gets as much as this one. The real-time class is not affected."
+    )
+    return note(f"on ({name}=1)", why, *do.sysctl(facts.AUTOGROUPS, 0))
+
+
 @check("real-time throttling")
 def throttling(target: Target) -> Finding:
-    runtime_us = visible(
-        target.system.number("/proc/sys/kernel/sched_rt_runtime_us"),
-        "kernel.sched_rt_runtime_us is not visible",
-    )
-    period_us = target.system.number("/proc/sys/kernel/sched_rt_period_us") or 1_000_000
-    text = f"kernel.sched_rt_runtime_us={runtime_us}"
-    served = host.kernel_version(target.system) >= FAIR_SERVER
+    runtime_us = target.see(facts.RT_RUNTIME_US)
+    period_us = facts.RT_PERIOD_US(target.system) or 1_000_000
+    text = f"{facts.RT_RUNTIME_US.label}={runtime_us}"
+    served = facts.kernel_number(target.system) >= FAIR_SERVER
     share = "Since Linux 6.12 normal threads get 50 ms a second of a CPU that real-time threads keep busy."
     if runtime_us < 0 or runtime_us >= period_us:
         unstopped = "Nothing stops a real-time thread in an endless loop, not even the administrator's shell."
@@ -58,30 +96,14 @@ def throttling(target: Target) -> Finding:
         f"When real-time threads (a radio thread that polls) have used {runtime_us / 1000:.0f} ms of a "
         f"period, all of them stop for {(period_us - runtime_us) / 1000:.0f} ms: many slots."
     )
-    return warn(text, why, *sysctl("kernel.sched_rt_runtime_us", -1, RUNAWAY))
-
-
-@check("real-time budget")
-def group_scheduling(target: Target) -> list[Finding]:
-    """Kernels with RT_GROUP_SCHED give real-time budgets to control groups of version 1: 0 to new ones."""
-    for hierarchy in hierarchies(target.system, "cpu"):
-        folder = next(hierarchy.folders())
-        budget_us = target.system.number(f"{folder}/cpu.rt_runtime_us")
-        if budget_us == 0:
-            why = "Threads of this group are refused the real-time class, even as root."
-            fix = command(f"echo 950000 > {folder}/cpu.rt_runtime_us")
-            return [bad(f"0 in {folder}", why, fix, boot("rt_group_sched=0"))]
-        if budget_us is not None:
-            why = "New groups below it, as for containers and services, start with a budget of 0."
-            return [note(f"{budget_us} us a period in {folder} (RT_GROUP_SCHED)", why)]
-    return []
+    return warn(text, why, *do.sysctl(facts.RT_RUNTIME_US, -1, RUNAWAY))
 
 
 @check("CPU quota")
 def cpu_quota(target: Target) -> Finding:
     found = quota(target.system)
     if found is None:
-        visible(target.system.text("/proc/self/cgroup"), "control groups are not visible")
+        visible(target.system.groups(), "control groups are not visible")
         return good("none")
     text = f"{found.cpus:g} CPUs in each {found.period_us / 1000:g} ms ({found.group})"
     times = max(_throttled(target, bound.group) for bound in quotas(target.system))
@@ -94,8 +116,8 @@ def cpu_quota(target: Target) -> Finding:
         "When the quota is used up, all threads stop until the period ends, in the middle of a slot, for "
         f"up to {found.period_us / 1000:g} ms. Threads that busy-poll use it up sooner."
     )
-    instead = advice(f"CPUs instead of a share: docker run --cpuset-cpus {target.list}, without --cpus")
-    kubernetes = advice("Kubernetes: CPU manager policy static, whole CPUs, requests equal to limits")
+    instead = do.advice(f"CPUs instead of a share: docker run --cpuset-cpus {target.list}, without --cpus")
+    kubernetes = do.advice("Kubernetes: CPU manager policy static, whole CPUs, requests equal to limits")
     return bad(text, why, instead, kubernetes)
 
 
@@ -116,8 +138,8 @@ def cpuset(target: Target) -> list[Finding]:
     text = f"CPUs {format_cpus(outside)} are outside this process's affinity mask {format_cpus(mask)}"
     why = "A thread cannot be pinned to CPUs outside its control group's cpuset; it floats instead."
     remedies = (
-        advice(f"taskset -c {target.list} <program>"),
-        advice(f"docker run --cpuset-cpus {target.list}"),
+        do.advice(f"taskset -c {target.list} <program>"),
+        do.advice(f"docker run --cpuset-cpus {target.list}"),
     )
     level = Level.BAD if outside - _allowed(target) else Level.NOTE
     return [*findings, Finding(level, text, why, remedies)]
@@ -128,7 +150,7 @@ def _cpu_0(target: Target) -> list[Finding]:
         "CPU 0 keeps the time for all others, gets interrupts and work of the kernel first, cannot be taken "
         "offline, and cannot be in nohz_full."
     )
-    leave = advice("leave CPU 0 to the rest of the system: --cpus")
+    leave = do.advice("leave CPU 0 to the rest of the system: --cpus")
     level = Level.WARN if target.others else Level.NOTE
     return [Finding(level, f"CPU 0 is among {target.list}", why, (leave,))]
 
@@ -146,22 +168,20 @@ def _allowed(target: Target) -> frozenset[int]:
 
 @check("timer slack")
 def timer_slack(target: Target) -> Finding:
-    slack_ns = visible(
-        target.system.number("/proc/self/timerslack_ns"), "/proc/self/timerslack_ns is not visible"
-    )
+    slack_ns = target.see(facts.TIMER_SLACK_NS)
     if slack_ns <= 1000:
         return good(f"{slack_ns / 1000:g} us")
     why = (
         "Timers of normal threads may be that late. This pool's workers set 1 ns for themselves. Other "
         "threads, such as those of OAI's radio, have it unless they are real-time."
     )
-    return note(f"{slack_ns / 1000:g} us", why, advice("run those threads in a real-time class"))
+    return note(f"{slack_ns / 1000:g} us", why, do.advice("run those threads in a real-time class"))
 
 
 @check("preemption model")
 def preemption(target: Target) -> Finding:
     model = visible(
-        host.preemption(target.system),
+        facts.preemption(target.system),
         "neither the kernel's version nor debugfs nor its configuration names it (try as root)",
     )
     if model in ("rt", "full"):
@@ -170,41 +190,62 @@ def preemption(target: Target) -> Finding:
         "A thread of another program that is in the kernel keeps the CPU until it leaves the kernel or "
         "yields: a worker may wait for milliseconds. This does not matter on isolated CPUs."
     )
-    remedies = (boot("preempt=full", "kernels with PREEMPT_DYNAMIC"), advice("a PREEMPT_RT kernel"))
-    isolated = target.cpus <= listed(host.isolated(target.system))
+    remedies = (do.boot("preempt=full", "kernels with PREEMPT_DYNAMIC"), do.advice("a PREEMPT_RT kernel"))
+    isolated = target.cpus <= facts.isolated(target.system)
     return Finding(Level.NOTE if model == "lazy" or isolated else Level.WARN, model, why, remedies)
 
 
 @check("load")
 def load(target: Target) -> Finding:
-    average, cpus = host.load(target.system), len(target.system.online())
+    average, cpus = facts.load(target.system), len(target.system.online())
     text = f"{average:g} over one minute, {cpus} CPUs"
     if not host.is_busy(average, cpus):
         return good(text)
     return warn(text, "Other programs run here: measure when it is quiet, or isolate the workers' CPUs.")
 
 
-@check("autogroups")
-def autogroups(target: Target) -> Finding:
-    name = "kernel.sched_autogroup_enabled"
-    enabled = visible(target.system.number(f"/proc/sys/{name.replace('.', '/')}"), f"{name} is not visible")
-    if not enabled:
-        return good(f"off ({name}=0)")
-    why = (
-        "The kernel shares CPU time equally among sessions; nice acts within one. A program at nice 19 in "
-        "another terminal gets as much as this one. The real-time class is not affected."
-    )
-    return note(f"on ({name}=1)", why, *sysctl(name, 0))
+activity = area(ACTIVITY)
 
 
-CHECKS = (
-    permission,
-    group_scheduling,
-    autogroups,
-    throttling,
-    cpu_quota,
-    cpuset,
-    timer_slack,
-    preemption,
-    load,
-)
+def _ticks(target: Target) -> np.ndarray:
+    """Sums over the workers' CPUs since boot."""
+    wanted = {f"cpu{cpu}" for cpu in target.cpus}
+    rows = [line.split() for line in (facts.CPU_TIMES(target.system) or "").splitlines()]
+    found = [list(map(int, row[1 : FIELDS + 1])) for row in rows if row[0] in wanted and len(row) > FIELDS]
+    if not found:
+        raise Unseen(f"{facts.CPU_TIMES.label} does not show the workers' CPUs")
+    total: np.ndarray = np.sum(found, axis=0)
+    return total
+
+
+@activity("steal time")
+def busy_cpus(target: Target) -> list[Finding]:
+    before = _ticks(target)
+    target.wait(WINDOW_S)
+    spent = _ticks(target) - before
+    share = spent / max(spent.sum(), 1)
+    busy = 1 - share[IDLE] - share[IOWAIT] - share[STEAL] if spent.sum() else 0.0
+    return [_steal(share[STEAL]), replace(_others(target, busy), check="other programs")]
+
+
+def _steal(share: float) -> Finding:
+    text = f"{100 * share:.1f} % over {WINDOW_S:g} s"
+    if share < STEAL_WARN:
+        return good(text)
+    why = "The host of this virtual machine gave the CPU to another one, for milliseconds at any moment."
+    remedy = do.advice("dedicated CPUs (pinned vCPUs, a dedicated instance), or a machine of your own")
+    return (bad if share >= STEAL_BAD else warn)(text, why, remedy)
+
+
+def _others(target: Target, share: float) -> Finding:
+    text = f"{target.where(target.cpus)}: {100 * share:.0f} % busy over {WINDOW_S:g} s"
+    if share < BUSY_WARN:
+        return good(text)
+    why = "Other programs share caches and CPUs with the workers. Measurements mean little meanwhile."
+    return warn(text, why, do.advice("find them: top -1, or perf sched timehist"), *_nice(target))
+
+
+def _nice(target: Target) -> tuple[Remedy, ...]:
+    if not facts.AUTOGROUPS(target.system):
+        return ()
+    return (do.advice("stop them: nice does not hold back another session's programs, see autogroups"),)

@@ -1,29 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What --apply would write: the settings of a running kernel that keep work off some CPUs."""
+"""The settings of a running kernel that keep work off some CPUs: what --apply would write, how it is written
+and read back, and how --undo restores it. The values before are in a file first."""
 
 from __future__ import annotations
 
+import datetime
+import errno
+import json
+import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal
 
+from pydantic import TypeAdapter, ValidationError
+
+from nrbench import facts
 from nrbench.doctor.finding import Target
-from nrbench.host import MANAGED_IRQ_SINCE, built_without, kernel_version
-from nrbench.system import CPU, Cpus, System, format_cpus, format_mask, parse_cpus, parse_mask
+from nrbench.facts import File
+from nrbench.system import Cpus, System, format_cpus, format_mask, parse_cpus, parse_mask
 
 Kind = Literal["list", "mask", "text"]
-WORKQUEUES = "/sys/devices/virtual/workqueue"
+KINDS: dict[Callable[..., object], Kind] = {System.cpus: "list", System.mask: "mask"}
+Outcome = Literal["set", "refused", "restored", "as before", "changed since", "gone"]
 STAT_INTERVAL_S = 120
 STAT_INTERVAL_GOOD_S = 10  # and more
+MANAGED_IRQ_SINCE = (5, 6)  # a kernel that does not know a flag of isolcpus ignores all of it
 # The only files that are ever written, also by --undo.
-WRITABLE = re.compile(
-    r"/proc/irq/(\d+/smp_affinity_list|default_smp_affinity)"
-    r"|/sys/devices/virtual/workqueue/((?!\.)[\w.:-]+/)?cpumask"
-    r"|/proc/sys/vm/stat_interval"
-    r"|/proc/sys/kernel/(nmi_watchdog|watchdog|watchdog_cpumask|timer_migration)"
-    r"|/sys/devices/system/cpu/cpu\d+/cpufreq/scaling_governor"
-)
+WRITTEN: tuple[File[object], ...] = (
+    facts.IRQ_CPUS, facts.IRQ_DEFAULT_CPUS, facts.WORKQUEUE_CPUS, facts.WORKQUEUES_CPUS, facts.GOVERNOR,
+    facts.STAT_INTERVAL_S, facts.NMI_WATCHDOG, facts.WATCHDOG, facts.WATCHDOG_CPUS, facts.TIMER_MIGRATION,
+)  # fmt: skip
+WRITABLE = re.compile("|".join(file.pattern for file in WRITTEN))
 
 
 class SettingsError(Exception):
@@ -41,7 +50,7 @@ class Change:
 
     @property
     def is_irq(self) -> bool:
-        return self.path.startswith("/proc/irq/") and self.path.endswith("/smp_affinity_list")
+        return re.fullmatch(facts.IRQ_CPUS.pattern, self.path) is not None
 
 
 def same(kind: Kind, one: str, other: str) -> bool:
@@ -56,73 +65,51 @@ def same(kind: Kind, one: str, other: str) -> bool:
     return one == other
 
 
-def _change(system: System, path: str, kind: Kind, new: str) -> Iterator[Change]:
+def _change(system: System, file: File[object], new: Cpus | str, *which: object) -> Iterator[Change]:
+    path, kind = file.at(*which), KINDS.get(file.read, "text")
+    text = new if isinstance(new, str) else format_mask(new) if kind == "mask" else format_cpus(new)
     old = system.text(path)
-    if old and not same(kind, old, new):
-        yield Change(path, kind, old, new)
+    if old and not same(kind, old, text):
+        yield Change(path, kind, old, text)
 
 
-def interrupt_actions(system: System, irq: str) -> str:
-    """Names of its handlers; "" = none."""
-    names = system.text(f"/sys/kernel/irq/{irq}/actions")
-    if names is not None:
-        return names.strip(",")
-    folder = f"/proc/irq/{irq}"
-    return ",".join(name for name in system.names(folder) if system.path(f"{folder}/{name}").is_dir())
-
-
-def interrupt_numbers(system: System) -> list[str]:
-    """Of interrupts with a handler."""
-    return [name for name in system.names("/proc/irq") if name.isdigit() and interrupt_actions(system, name)]
-
-
-def _kept(target: Target, now: Cpus) -> Cpus:
-    """What is left of a mask without the workers' CPUs; the kernel refuses one with no CPU that is online."""
-    return (now - target.cpus) & target.system.online() or target.others
+def _narrow(target: Target, file: File[Cpus | None], *which: object) -> Iterator[Change]:
+    """Takes the workers' CPUs away. The kernel refuses what leaves no CPU that is online."""
+    now = file(target.system, *which) or frozenset()
+    if now & target.cpus:
+        left = (now - target.cpus) & target.system.online() or target.others
+        yield from _change(target.system, file, left, *which)
 
 
 def _interrupts(target: Target) -> Iterator[Change]:
-    system = target.system
-    for irq in interrupt_numbers(system):
-        path = f"/proc/irq/{irq}/smp_affinity_list"
-        now = system.cpus(path) or frozenset()
-        if now & target.cpus and system.is_writable(path):
-            yield from _change(system, path, "list", format_cpus(_kept(target, now)))
-    path = "/proc/irq/default_smp_affinity"
-    default = system.mask(path) or frozenset()
-    if default & target.cpus:
-        yield from _change(system, path, "mask", format_mask(_kept(target, default)))
+    for irq in facts.irqs(target.system):
+        if target.system.is_writable(facts.IRQ_CPUS.at(irq)):
+            yield from _narrow(target, facts.IRQ_CPUS, irq)
+    yield from _narrow(target, facts.IRQ_DEFAULT_CPUS)
 
 
 def _workqueues(target: Target) -> Iterator[Change]:
-    """Those of writeback and others that have a mask of their own, and the one that bounds them all."""
-    folders = [f"{WORKQUEUES}/{name}" for name in target.system.names(WORKQUEUES)]
-    for folder in [WORKQUEUES, *folders]:
-        path = f"{folder}/cpumask"
-        now = target.system.mask(path) or frozenset()
-        if now & target.cpus:
-            yield from _change(target.system, path, "mask", format_mask(_kept(target, now)))
+    """The one that bounds them all, and those of writeback and others that have a mask of their own."""
+    yield from _narrow(target, facts.WORKQUEUES_CPUS)
+    for name in facts.WORKQUEUES(target.system):
+        yield from _narrow(target, facts.WORKQUEUE_CPUS, name)
 
 
 def _kernel(target: Target) -> Iterator[Change]:
-    system, folder = target.system, "/proc/sys/kernel"
-    if (system.number("/proc/sys/vm/stat_interval") or STAT_INTERVAL_S) < STAT_INTERVAL_GOOD_S:
-        yield from _change(system, "/proc/sys/vm/stat_interval", "text", str(STAT_INTERVAL_S))
-    yield from _change(system, f"{folder}/timer_migration", "text", "0")
-    yield from _change(system, f"{folder}/nmi_watchdog", "text", "0")
-    watched = system.cpus(f"{folder}/watchdog_cpumask")
-    if watched is None:
-        yield from _change(system, f"{folder}/watchdog", "text", "0")
-    elif watched & target.cpus:
-        yield from _change(system, f"{folder}/watchdog_cpumask", "list", format_cpus(_kept(target, watched)))
+    system = target.system
+    if (facts.STAT_INTERVAL_S(system) or STAT_INTERVAL_S) < STAT_INTERVAL_GOOD_S:
+        yield from _change(system, facts.STAT_INTERVAL_S, str(STAT_INTERVAL_S))
+    yield from _change(system, facts.TIMER_MIGRATION, "0")
+    yield from _change(system, facts.NMI_WATCHDOG, "0")
+    if facts.WATCHDOG_CPUS(system) is None:
+        yield from _change(system, facts.WATCHDOG, "0")
+    yield from _narrow(target, facts.WATCHDOG_CPUS)
 
 
 def _governors(target: Target) -> Iterator[Change]:
     for cpu in sorted(target.cpus):
-        folder = f"{CPU}/cpu{cpu}/cpufreq"
-        offered = (target.system.text(f"{folder}/scaling_available_governors") or "").split()
-        if "performance" in offered:
-            yield from _change(target.system, f"{folder}/scaling_governor", "text", "performance")
+        if "performance" in (facts.GOVERNORS(target.system, cpu) or "").split():
+            yield from _change(target.system, facts.GOVERNOR, "performance", cpu)
 
 
 def plan(target: Target) -> list[Change]:
@@ -137,7 +124,7 @@ def plan(target: Target) -> list[Change]:
 
 def isolcpus_parameter(target: Target) -> str:
     """With domain, without which flags leave other threads there."""
-    flags = "managed_irq,domain," if kernel_version(target.system) >= MANAGED_IRQ_SINCE else ""
+    flags = "managed_irq,domain," if facts.kernel_number(target.system) >= MANAGED_IRQ_SINCE else ""
     return f"isolcpus={flags}{target.list}"
 
 
@@ -145,8 +132,120 @@ def boot_parameters(target: Target) -> str:
     """What only the boot loader can set, for these CPUs; never written."""
     cpus, system = target.list, target.system
     words = [isolcpus_parameter(target), f"irqaffinity={format_cpus(target.others)}"]
-    if not built_without(system, "NO_HZ_FULL"):
+    if not facts.built_without(system, "NO_HZ_FULL"):
         words.append(f"nohz_full={cpus}")
-    if not built_without(system, "RCU_NOCB_CPU"):
+    if not facts.built_without(system, "RCU_NOCB_CPU"):
         words.append(f"rcu_nocbs={cpus} rcu_nocb_poll")
     return " ".join([*words, "skew_tick=1 nosoftlockup"])
+
+
+@dataclass(frozen=True)
+class Undo:
+    """The content of an undo file."""
+
+    changes: list[Change]
+    boot_id: str | None
+    nrbench_doctor_undo: Literal[1] = 1  # its format
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a change."""
+
+    change: Change
+    outcome: Outcome
+    detail: str = ""
+    error: int | None = None  # errno of a refused write
+
+    @property
+    def good(self) -> bool:
+        """A refused interrupt is no failure where the kernel or a device manages it."""
+        if self.outcome == "refused":
+            return self.change.is_irq and self.error in (errno.EIO, errno.EPERM)
+        return self.outcome in ("set", "restored", "as before")
+
+
+def require_root(system: System) -> None:
+    if system.is_real and os.geteuid() != 0:
+        raise SettingsError("settings of the kernel are changed by root only: run it with sudo")
+
+
+def _set(system: System, change: Change, value: str, outcome: Outcome) -> Result:
+    """Writes the value and reads it back."""
+    try:
+        descriptor = os.open(system.path(change.path), os.O_WRONLY | os.O_TRUNC)
+        try:
+            os.write(descriptor, value.encode() + b"\n")
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return Result(change, "refused", error.strerror or str(error), error.errno)
+    now = system.text(change.path)
+    if now is None or not same(change.kind, now, value):
+        return Result(change, "refused", f"was accepted, but reads {now!r} afterwards")
+    return Result(change, outcome)
+
+
+def write_undo(path: Path, system: System, changes: Sequence[Change]) -> None:
+    """The file is on the disk when this returns. An existing file is never overwritten."""
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    record = asdict(Undo(list(changes), facts.BOOT_ID(system))) | {"written": now}
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            json.dump(record, file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}; nothing was changed") from error
+
+
+def apply(system: System, changes: Sequence[Change], undo_file: Path) -> Iterator[Result]:
+    """Sets one after the other, after all values before are on the disk."""
+    require_root(system)
+    write_undo(undo_file, system, changes)
+    for change in changes:
+        yield _set(system, change, change.new, "set")
+
+
+def read_undo(path: Path, system: System) -> list[Change]:
+    try:
+        record = TypeAdapter(Undo).validate_json(path.read_bytes())
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SettingsError(
+            f"{path}: not written by nrbench doctor --apply: {where} {first['msg']}"
+        ) from error
+    if record.boot_id != facts.BOOT_ID(system):
+        raise SettingsError(
+            f"{path}: of another machine, or from before a reboot, which undoes all; nothing was changed"
+        )
+    for number, change in enumerate(record.changes, start=1):
+        if not WRITABLE.fullmatch(change.path):
+            raise SettingsError(
+                f"{path}: change {number}: {change.path!r} is no setting that this program writes"
+            )
+    return record.changes
+
+
+def undo(system: System, changes: Sequence[Change]) -> Iterator[Result]:
+    """Restores, the last change first, what still has the value that was set."""
+    require_root(system)
+    for change in reversed(changes):
+        now = system.text(change.path)
+        if now is None:
+            yield Result(change, "gone")
+        elif same(change.kind, now, change.old):
+            yield Result(change, "as before")
+        elif not same(change.kind, now, change.new):
+            yield Result(change, "changed since", f"another program set it to {now!r}; left alone")
+        else:
+            yield _set(system, change, change.old, "restored")

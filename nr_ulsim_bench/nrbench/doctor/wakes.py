@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,20 +14,20 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
+from nrbench import facts
 from nrbench.doctor.finding import Target
-from nrbench.system import CPU, System
+from nrbench.places import PROGRAMS, ROOT
+from nrbench.programs import COMPILERS, compiler, which
+from nrbench.system import System
 
-PROGRAM = Path(__file__).resolve().parents[3] / "build-bench" / "nr_ulsim_bench" / "bin" / "ws-wakes"
+PROGRAM = PROGRAMS / "ws-wakes"
 LIMIT_S = 60.0
 SAMPLES, MEASURE_MS = 300, 200  # of a series
 TAIL_SAMPLES = 100  # fewer have no percentile 99
 BUSY_TICKS = 2  # of 10 ms, in a second
 REALTIME = (1, 2, 6)  # SCHED_FIFO, SCHED_RR, SCHED_DEADLINE
 KERNEL_THREAD = 0x00200000  # of a thread's flags
-
-
 SOURCES = ("wakes/main.c", "wakes/series.c", "src/words.c", "src/report.c", "src/process.c")
-COMPILERS = ("cc", "gcc", "clang")
 
 
 class WakesError(Exception):
@@ -106,13 +104,9 @@ def output(words: list[str]) -> str:
 def _realtime_ticks(system: System) -> dict[str, int]:
     """CPU time of each real-time thread, without those of the kernel and this process."""
     ticks = {}
-    for pid in filter(str.isdigit, system.names("/proc")):
-        for thread in system.names(f"/proc/{pid}/task") if pid != str(os.getpid()) else ():
-            _, _, rest = (system.text(f"/proc/{pid}/task/{thread}/stat") or "").rpartition(")")
-            fields = rest.split()  # from the third on, the state
-            if len(fields) < 39 or int(fields[38]) not in REALTIME or int(fields[6]) & KERNEL_THREAD:
-                continue
-            ticks[f"{pid}/{thread}"] = int(fields[11]) + int(fields[12])
+    for thread, fields in facts.threads(system, os.getpid()):
+        if len(fields) >= 39 and int(fields[38]) in REALTIME and not int(fields[6]) & KERNEL_THREAD:
+            ticks[thread] = int(fields[11]) + int(fields[12])
     return ticks
 
 
@@ -124,22 +118,17 @@ def busy_realtime(target: Target) -> list[str]:
     target.wait(1.0)
     after = _realtime_ticks(target.system)
     busy = (thread for thread, ticks in after.items() if ticks - before.get(thread, 0) >= BUSY_TICKS)
-    return sorted({target.system.text(f"/proc/{thread.split('/')[0]}/comm") or thread for thread in busy})
-
-
-def _node(system: System, cpu: int) -> str:
-    names = (name for name in system.names(f"{CPU}/cpu{cpu}") if re.fullmatch(r"node\d+", name))
-    return next(names, "")
+    return sorted({target.system.process_name(thread.split("/")[0]) or thread for thread in busy})
 
 
 def chosen_cpus(target: Target) -> list[str]:
     """The last of the workers' CPUs is woken, by another core of its node, a worker's if possible."""
     system, cpu = target.system, max(target.cpus)
-    siblings = system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list") or frozenset()
+    siblings = facts.SIBLINGS(system, cpu) or frozenset()
+    near = next((cpus for cpus in facts.NODES(system).values() if cpu in cpus), system.possible())
 
     def distance(other: int) -> tuple[bool, bool, bool, int]:
-        far = _node(system, other) != _node(system, cpu)
-        return other in siblings, far, other not in target.cpus, -other
+        return other in siblings, other not in near, other not in target.cpus, -other
 
     callers = (target.cpus | system.affinity()) & system.online() - {cpu}
     return [f"cpu={cpu}"] + ([f"caller_cpu={min(callers, key=distance)}"] if callers else [])
@@ -147,16 +136,14 @@ def chosen_cpus(target: Target) -> list[str]:
 
 def _compile(folder: Path) -> Path:
     """Makes ws-wakes from its sources beside this package, which an installed package does not have."""
-    here = Path(__file__).resolve().parents[2]
-    names = filter(None, (os.environ.get("CC"), *COMPILERS))
-    compiler = next(filter(None, map(shutil.which, names)), None)
+    chosen = compiler("CC") or which(*COMPILERS)
     reason = f"{PROGRAM} is not built"
-    if compiler is None or not (here / SOURCES[0]).is_file():
-        lack = f"no C compiler ({', '.join(COMPILERS)})" if compiler is None else "its sources are not here"
+    if chosen is None or not (ROOT / SOURCES[0]).is_file():
+        lack = f"no C compiler ({', '.join(COMPILERS)})" if chosen is None else "its sources are not here"
         raise WakesError(f"{reason}, and {lack}; build it with ci/bench, or name another one: --wakes PATH")
     program = folder / PROGRAM.name
-    options = ["-O2", "-pthread", "-D_GNU_SOURCE", f"-I{here / 'src'}", "-o", str(program)]
-    output([compiler, *options, *(str(here / source) for source in SOURCES), "-lm"])
+    options = ["-O2", "-pthread", "-D_GNU_SOURCE", f"-I{ROOT / 'src'}", "-o", str(program)]
+    output([chosen, *options, *(str(ROOT / source) for source in SOURCES), "-lm"])
     return program
 
 

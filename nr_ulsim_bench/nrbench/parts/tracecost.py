@@ -30,7 +30,7 @@ from nrbench.parts import tracecost_session
 from nrbench.stats import Line, Results
 from nrbench.sweep.bootstrap import N_MIN, Interval
 from nrbench.text import failure_lines, host_line, layout
-from nrbench.trace.errors import TraceError
+from nrbench.trace.events import TraceError
 from nrbench.trace.reader import Trace
 
 # Built without tracing; as users get it, no session exists; a session records.

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterable, Iterator
 
-from nrbench.trace import daemon
 from nrbench.trace import events as ev
-from nrbench.trace.errors import TraceError
+from nrbench.trace import lttng
+from nrbench.trace.events import TraceError
 from nrbench.trace.lttng import Buffers, Session
 
 _numbers = itertools.count()
@@ -24,7 +24,7 @@ _OTHERS = (ev.PROGRAM, ev.IMAGE, ev.LOST)  # no events of the pool
 @contextmanager
 def recording() -> Iterator[Session]:
     """Its folder is gone after the block; so is a session daemon that it started."""
-    with tempfile.TemporaryDirectory(prefix="ws-trace-cost-") as folder, daemon.ends_with_block():
+    with tempfile.TemporaryDirectory(prefix="ws-trace-cost-") as folder, lttng.ends_with_block():
         name = f"ws-trace-cost-{os.getpid()}-{next(_numbers)}"
         with Session(name, Path(folder) / "trace", Buffers()) as session:
             yield session

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Confidence intervals of medians and of ratios of medians, by resampling; seeded, so always the same.
+"""Confidence intervals of medians and of ratios of medians, by resampling; seeded, so always the same. The
+verdict of a ratio: whether its interval shows that a time became shorter or longer.
 
 The intervals are percentiles of 5000 resampled medians. Plain percentiles are too narrow for few values (at
 7 they hold 88 % instead of 95 %), so they are taken further out by the usual correction: the level that
@@ -24,6 +25,11 @@ SEED = 1
 
 Array = NDArray[np.float64]
 Values = Sequence[float] | Array
+FASTER = "faster"
+SLOWER = "slower"
+SAME = "not distinguishable"
+FEW = "too few repeats"
+NONE = "no result"
 
 
 class Interval(NamedTuple):
@@ -82,3 +88,30 @@ def ratio_interval(old: Values, new: Values, paired: bool) -> Interval | None:
     if fewest < N_MIN:
         return None
     return _interval(_medians(new, SEED) / _medians(old, SEED if paired else SEED + 1), fewest)
+
+
+class Verdict(NamedTuple):
+    word: str
+    repeats: int
+
+    def __str__(self) -> str:
+        if self.word == SAME:
+            return f"{SAME} at n={self.repeats}"
+        return f"{FEW} (n={self.repeats})" if self.word == FEW else self.word
+
+
+def check_threshold(threshold: float) -> float:
+    if not 0 <= threshold < 1:
+        raise ValueError(f"--threshold {threshold:g}: not a share from 0 to below 1, such as 0.02 for 2 %")
+    return threshold
+
+
+def judge(interval: Interval | None, repeats: int, threshold: float = 0.0) -> Verdict:
+    """Of a ratio new/old of times. Faster or slower if the whole interval lies on that side of 1, by more
+    than the threshold: 0.02 asks for an interval above 1.02 or below 1/1.02."""
+    limit = 1 + threshold
+    if interval is None:
+        return Verdict(FEW, repeats)
+    if interval.high < 1 / limit:
+        return Verdict(FASTER, repeats)
+    return Verdict(SLOWER if interval.low > limit else SAME, repeats)

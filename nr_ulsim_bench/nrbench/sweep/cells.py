@@ -9,11 +9,19 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 import pandas as pd
 
-from nrbench.sweep.bootstrap import N_MIN, Interval, median_interval, ratio_interval
+from nrbench.sweep.bootstrap import (
+    N_MIN,
+    NONE,
+    SAME,
+    Interval,
+    Verdict,
+    judge,
+    median_interval,
+    ratio_interval,
+)
 from nrbench.sweep.figures import MAIN, RX, TITLES, Figure
 from nrbench.sweep.frame import BOUND_KEYS, CPU, WALL, Group, groups
 from nrbench.sweep.record import Run
-from nrbench.sweep.verdicts import NONE, SAME, Verdict, judge
 
 CPU_TIME = Figure(CPU, "CPU time")
 COST = (CPU_TIME, Figure(WALL, "wall time"))

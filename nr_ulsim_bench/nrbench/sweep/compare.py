@@ -8,31 +8,22 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import pandas as pd
 
+from nrbench.sweep.bootstrap import FASTER, FEW, NONE, SAME, SLOWER, check_threshold
 from nrbench.sweep.cells import CPU_TIME, CaseResult, Ratio, case_results, ratio_of, verdict_text
-from nrbench.sweep.configuration import labels_of_sides
-from nrbench.sweep.facts import build_text, host_differences
+from nrbench.sweep.configuration import labels_of_sides, wrong_pools
+from nrbench.sweep.facts import build_text, host_differences, values_at
 from nrbench.sweep.figures import Figure
-from nrbench.sweep.pools import wrong_pools
+from nrbench.sweep.frame import merged
 from nrbench.sweep.record import ResultsError, Run
-from nrbench.sweep.rounds import merged
-from nrbench.sweep.show import Table, plain_columns
 from nrbench.sweep.table import factor, interval_text, number
-from nrbench.sweep.verdicts import FASTER, FEW, NONE, SAME, SLOWER, check_threshold
+from nrbench.tables import Table, plain_columns
 
 NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"
 FAILING = "fails more often"
 HEADS = (
-    "threads",
-    "variant",
-    "figure",
-    "before",
-    "after",
-    "÷ before",
-    "95 % interval",
-    "failed runs",
-    "verdict",
-)
+    "threads", "variant", "figure", "before", "after", "÷ before", "95 % interval", "failed runs", "verdict",
+)  # fmt: skip
 FAILED = HEADS.index("failed runs")
 NOTE = (
     "Medians in µs, CPU time in s; below 1 is faster after. The runs of the two files were not interleaved: "
@@ -172,11 +163,7 @@ def _changes(
 ) -> Iterator[str]:
     """Where the values before and after differ: the first place in full, of the others how many. What is on
     one side only has not changed."""
-    was: dict[str, set[str]] = defaultdict(set)
-    now: dict[str, set[str]] = defaultdict(set)
-    for found, runs in ((was, before), (now, after)):
-        for run in runs:
-            found[place(run)].add(value(run))
+    was, now = (values_at(runs, place, value) for runs in (before, after))
     changed = [name for name in was if name in now and was[name] != now[name]]
     if changed:
         values = " / ".join(" | ".join(sorted(found[changed[0]])) for found in (was, now))

@@ -25,7 +25,7 @@ def compare(before: Results, after: Results, threshold: Threshold = 0.0) -> int:
     Exit status: 0; 1 = a time is slower, or is only in the first file, or more of a row's runs fail; 2 = the
     files cannot be compared."""
     from nrbench.sweep import compare as sides  # loads pandas: a second
-    from nrbench.sweep.rounds import results_file
+    from nrbench.sweep.frame import results_file
     from nrbench.sweep.show import console, indented, parts
 
     try:

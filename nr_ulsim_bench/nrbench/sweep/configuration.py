@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which runs of a case may stand in one table, being of one configuration, and what that is called."""
+"""Which runs of a case may stand in one table, being of one configuration, and what that is called;
+which runs had another pool than their side names."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Iterable, NamedTuple, Sequence
+from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.sweep.record import INLINE, ResultsError, Run
 
 OF_EACH_RUN = ("TPOOL_WS_SPIN", "OAI_RNGSEED")  # shown by the variant and by the seed
 SHARED = ("oai", "environment", "seed")  # compared between hosts, too; each host may have CPUs of its own
 ALL_POOLS = "program"  # of recorded slots
+OLD, NEW = "old", "new"  # pools of nr_ulsim
+OAI_POOL = "OAI's own pool"
 Programs = dict[str, frozenset[str]]  # hashes by pool
 
 
@@ -148,3 +151,23 @@ def labels_of_sides(sides: dict[str, Sequence[Run]]) -> list[list[str]]:
                 builds = " and ".join(_builds(one, members) for one in members)
                 raise ResultsError(f"{side}: holds several builds ({builds}); compare one at a time")
     return [[_text(one, names[_case(run)]) for run, one in zip(sides[s], of_runs[s])] for s in sides]
+
+
+def is_wrong(side: str, pool: str | None) -> bool:
+    """
+    @param side  the option that names the build: old is OAI's pool, new is thread_pool_ws
+    @param pool  the line in which thread_pool_ws names itself; None = there is none
+    """
+    return (pool is not None) != (side == NEW)
+
+
+def wrong_pools(runs: Iterable[Run]) -> Iterator[str]:
+    """One line for each side whose runs had the other pool, for reports."""
+    found: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
+    for run in runs:
+        of_build = run.kind == "nr_ulsim" and run.pool in (OLD, NEW) and run.status == "ok"
+        if of_build and run.build and is_wrong(run.pool, run.build.pool):
+            pool = (run.build.pool or OAI_POOL).split(", pool")[0]
+            found[run.host.label, run.pool, run.build.sha256][pool] = None
+    for (host, side, sha256), pools in found.items():
+        yield f"{host}: the build given as --{side} (program {sha256}) has {', '.join(pools)}"

@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from typing import Callable, Iterator, Sequence
 
 from nrbench import host
-from nrbench.sweep.frame import keys_of
+from nrbench.sweep.frame import keys_of, passes
 from nrbench.sweep.record import Build, Host, Run
-from nrbench.sweep.rounds import passes
 
 HOST_TEXT = {"id": "id", **host.TEXT, "rt_allowed": "real-time threads allowed", "load": "load at the start"}
 PASSING = ("label", "load")  # differ without any change of the host
@@ -44,14 +43,21 @@ def build_text(build: Build | None) -> str:
     return ", ".join([f"program {build.sha256}", *(f"{name} {text}" for name, text in more.items() if text)])
 
 
+def values_at(
+    runs: Sequence[Run], place: Callable[[Run], str], value: Callable[[Run], str]
+) -> dict[str, dict[str, None]]:
+    """The values at each place, each once."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for run in runs:
+        found[place(run)][value(run)] = None
+    return found
+
+
 def _mixtures(
     runs: Sequence[Run], what: str, place: Callable[[Run], str], value: Callable[[Run], str]
 ) -> Iterator[str]:
     """Where runs that are taken together differ in something that should be one for all of them."""
-    seen: dict[str, dict[str, None]] = defaultdict(dict)
-    for run in runs:
-        seen[place(run)][value(run)] = None
-    for name, values in seen.items():
+    for name, values in values_at(runs, place, value).items():
         if len(values) > 1:
             yield f"{name}: {len(values)} different {what} taken together: {' | '.join(values)}"
 

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Iterator, Sequence
 
 from nrbench import host
+from nrbench.facts import free_kib
 from nrbench.progress import say
+from nrbench.sweep.configuration import NEW, OLD
 from nrbench.sweep.options import Options
-from nrbench.sweep.plan import Setting, Sweep, sweep_id
-from nrbench.sweep.pools import NEW, OLD, check, refuse
 from nrbench.sweep.record import INLINE, Host, cores_for, normal_cpus
 from nrbench.sweep.scenario import Case, Scenario, select
-from nrbench.sweep.session import carry_out
-from nrbench.sweep.simulator import KIND, Simulate, Simulator, find
+from nrbench.sweep.session import Setting, Sweep, carry_out, sweep_id
+from nrbench.sweep.simulator import KIND, Simulate, Simulator, check, find, refuse
 from nrbench.system import System, parse_cpus
 
 SCENARIO = "slides"
@@ -100,8 +99,8 @@ def _builds(options: Options) -> dict[str, Simulator]:
 def at_once(about: Host, cpus: str | None, system: System) -> int:
     """How many inline runs go side by side: one a core; 1 where memory might not hold them."""
     cores = cores_for(about, cpus)
-    free = re.fullmatch(r"(\d+) kB", system.fields("/proc/meminfo").get("MemAvailable", ""))
-    if cores > 1 and free and cores * RUN_MIB > int(free[1]) / 1024:
+    free = free_kib(system)
+    if cores > 1 and free is not None and cores * RUN_MIB > free / 1024:
         say(f"no parallel bound: memory for {cores} runs at once, {RUN_MIB} MiB each, is not free")
         return 1
     return cores

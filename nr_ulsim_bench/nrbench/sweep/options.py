@@ -4,33 +4,125 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import ValidationError
+from typer import Option
+
+from nrbench.backends import CLASSES
+from nrbench.options import Given
+from nrbench.places import DATA, PROGRAMS
+from nrbench.sweep.scenario import SweepDefaults
+
+Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
+Seed = Annotated[int, Option(help="seed of the order within the rounds")]
+Data = Annotated[Path, Option(help="folder of recorded slots (default: this project's)", show_default=False)]
+Out = Annotated[Path, Option(help="folder of results")]
+OF_BUILDS = {"trials": "trials", "limit_s": "limit", "environment": "env", "noise_seed": "noise-seed",
+             "oai": "oai", "any_pool": "any-pool"}  # fmt: skip
+OF_SLOTS = {"backends": "backends", "sched_class": "class"}
+
+
+def words(text: str | None) -> tuple[str, ...]:
+    """Separated by commas."""
+    return tuple(word.strip() for word in text.split(",") if word.strip()) if text else ()
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    for word in words(text):
+        if not word.isdecimal() or not 1 <= int(word) <= 1024:
+            raise ValueError(f"--threads {text}: {word!r} is no number from 1 to 1024")
+    return tuple(sorted({int(word) for word in words(text)}))
+
+
+def _spins(text: str) -> tuple[str, ...]:
+    modes = tuple(dict.fromkeys(words(text)))
+    try:
+        SweepDefaults(spin=modes)
+    except ValidationError as error:
+        raise ValueError(f"--spin {text}: a mode is off, auto or fixed:MICROSECONDS") from error
+    return modes
+
+
+def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
+    for text in texts:
+        if not text.partition("=")[0] or "=" not in text:
+            raise ValueError(f"--env {text}: not NAME=VALUE")
+    return tuple((name, value) for name, _, value in (text.partition("=") for text in texts))
+
+
+TEXT = str | None
 
 
 @dataclass(frozen=True)
 class Options:
     """Empty or None: as the scenario, or else the sweep, has it."""
 
-    program: Path  # ws-bench
-    data: Path  # folder of recorded slots
-    out: Path
-    old: Path | None = None
-    new: Path | None = None
-    cases: str | None = None
-    threads: tuple[int, ...] = ()
-    spins: tuple[str, ...] = ()
-    repeats: int | None = None
-    trials: int | None = None
-    limit_s: float | None = None
-    cpus: str | None = None
-    environment: tuple[tuple[str, str], ...] = ()  # of runs with the new pool
-    seed: int = 1  # of the order
-    noise_seed: int | None = None
-    oai: str | None = None
-    label: str | None = None
-    fresh: bool = False
-    any_pool: bool = False
-    dry_run: bool = False
-    backends: tuple[str, ...] = ()
-    sched_class: str | None = None
-    short: bool = False  # two files of recorded slots only
+    old: Annotated[Path | None, Option(help="build folder of OAI with its own pool, or its nr_ulsim")] = None
+    new: Annotated[Path | None, Option(help="build folder of OAI with thread_pool_ws, or its nr_ulsim")] = (
+        None
+    )
+    cases: Annotated[
+        str | None,
+        Option(help="scenarios or their files, or SCENARIO:CASE,CASE; without builds: recorded slots"),
+    ] = None
+    threads: Annotated[
+        tuple[int, ...],
+        Given(TEXT, _numbers),
+        Option(help="numbers of threads, such as 1,2,4,8 (default: the scenario's)"),
+    ] = ()
+    spins: Annotated[
+        tuple[str, ...],
+        Given(TEXT, _spins),
+        Option("--spin", help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: the scenario's)"),
+    ] = ()
+    repeats: Annotated[
+        int | None, Option(help="runs of each setting; verdicts need 5 (default: the scenario's)", min=1)
+    ] = None
+    trials: Annotated[int | None, Option(help="slots a run (default: the scenario's)", min=2)] = None
+    limit_s: Annotated[
+        float | None,
+        Option("--limit", help="seconds after which a run counts as hung (default: the scenario's)", min=0.1),
+    ] = None
+    cpus: Annotated[str | None, Option(help="bind the runs to these CPUs, such as 2-5")] = None
+    environment: Annotated[
+        tuple[tuple[str, str], ...],
+        Given(list[str] | None, _pairs),
+        Option("--env", help="NAME=VALUE for runs with the new pool; repeatable"),
+    ] = ()
+    seed: Seed = 1
+    noise_seed: Annotated[int | None, Option(help="seed of nr_ulsim's noise (OAI_RNGSEED)", min=1)] = None
+    oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
+    label: Annotated[
+        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
+    ] = None
+    fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
+    any_pool: Annotated[
+        bool, Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
+    ] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
+    backends: Annotated[
+        tuple[str, ...],
+        Given(TEXT, words),
+        Option(help="without builds: these pools only, such as ws,onetbb"),
+    ] = ()
+    sched_class: Annotated[
+        str | None,
+        Given(Class | None, lambda chosen: chosen.value),
+        Option("--class", help="without builds: scheduling class (default: other)"),
+    ] = None
+    program: Annotated[
+        Path,
+        Option(help="without builds: ws-bench (default: the one that ci/bench builds)", show_default=False),
+    ] = PROGRAMS / "ws-bench"
+    data: Data = DATA
+    out: Out = Path("out/sweep")
+    short: bool = False  # two files of recorded slots only; no option
+
+    def check(self) -> None:
+        has_build = bool(self.old or self.new)
+        for name, option in (OF_SLOTS if has_build else OF_BUILDS).items():
+            if getattr(self, name):
+                raise ValueError(f"--{option} is only for sweeps {'without' if has_build else 'with'} builds")

@@ -79,7 +79,7 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     text = ANSI.sub("", text.replace("\r", ""))
     points = list(POINT.finditer(text))
     if not points:
-        raise OutputError(f"no SNR point was completed; the last line is {_last_line(text)!r}")
+        raise OutputError(f"no SNR point was completed; the last line is {last_line(text)!r}")
     point = points[-1]
     _check_end(text, point)
     block = text[point.start() :]
@@ -108,9 +108,8 @@ def pool_of(text: str) -> str | None:
     return next((line for line in lines if "pool gNB" in line), lines[0] if lines else None)
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else ""
+def last_line(text: str) -> str:
+    return next((line for line in map(str.strip, reversed(text.splitlines())) if line), "")[:200]
 
 
 def _check_end(text: str, point: re.Match[str]) -> None:
@@ -119,7 +118,7 @@ def _check_end(text: str, point: re.Match[str]) -> None:
         raise OutputError(f"interrupted: {sent} of {wanted} slots were sent at an SNR of {point[1]} dB")
     if not any(word in text[point.end() :] for word in (DECODED, END)):
         raise OutputError(
-            f"cut off after the SNR point of {point[1]} dB; the last line is {_last_line(text)!r}"
+            f"cut off after the SNR point of {point[1]} dB; the last line is {last_line(text)!r}"
         )
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of a program: its output, how it ended, what it cost. A program that hangs is killed."""
+"""One run of a program: its output, how it ended, what it cost, and a digest that tells which program it was.
+A program that hangs is killed."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import hashlib
 import os
 import resource
 import signal
@@ -15,6 +17,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Iterable, Iterator, Mapping, Sequence
+
+from nrbench.sweep.parse import last_line
 
 OUTPUT_MAX_BYTES = 4 << 20
 FILE_MAX_BYTES = 1 << 30  # of what a run writes into one file, its output included
@@ -33,8 +37,7 @@ class Ended:
 
     @property
     def last_line(self) -> str:
-        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
-        return lines[-1][:200] if lines else "no output"
+        return last_line(self.output) or "no output"
 
     @property
     def signal_name(self) -> str | None:
@@ -120,25 +123,6 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], limit_s: float) -> Itera
         alarm.cancel()
 
 
-def run_program(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    limit_s: float,
-    cpus: Iterable[int] | None = None,
-) -> Ended:
-    """
-    @param environment  the whole of it
-    @param limit_s      after that the run counts as hung
-    @raise OSError      when it cannot be started at all
-    """
-    (ended,) = run_at_once(
-        command, folder=folder, environment=environment, limit_s=limit_s, cpus_of_each=[cpus]
-    )
-    return ended
-
-
 def run_at_once(
     command: Sequence[str],
     *,
@@ -147,8 +131,14 @@ def run_at_once(
     limit_s: float,
     cpus_of_each: Sequence[Iterable[int] | None],
 ) -> list[Ended]:
-    """The same for processes that run side by side, one for each set of CPUs. Wall time is that until this
-    process and those before it in the list have ended."""
+    """
+    Processes that run side by side, one for each set of CPUs. Wall time is that until this process and those
+    before it in the list have ended.
+
+    @param environment  the whole of it
+    @param limit_s      after that a run counts as hung
+    @raise OSError      when it cannot be started at all
+    """
     processes: list[subprocess.Popen[bytes]] = []
     with contextlib.ExitStack() as stack:
         stack.callback(_kill_rest, processes)  # when the user interrupts
@@ -162,3 +152,16 @@ def run_at_once(
             Ended(_tail(out), process.returncode, hung, wall_s, usage)
             for out, process, (usage, hung, wall_s) in zip(outs, processes, costs)
         ]
+
+
+def sha256_of(*paths: Path) -> str:
+    """The first twelve hex digits of a digest over files one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def sha256_of_program(program: Path) -> str:
+    """With the shared objects beside it, which are part of what runs."""
+    return sha256_of(program, *sorted(path for path in program.parent.glob("*.so*") if path.is_file()))

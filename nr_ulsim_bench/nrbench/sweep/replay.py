@@ -12,13 +12,11 @@ from nrbench.backends import ALONE, OWN, Present
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import say
 from nrbench.slots import SlotFile, read_slot_file
-from nrbench.sweep.digest import sha256_of, sha256_of_program
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS, bound_key
 from nrbench.sweep.options import Options
-from nrbench.sweep.plan import Setting, Sweep, Taken, sweep_id
-from nrbench.sweep.process import bound_to
+from nrbench.sweep.process import bound_to, sha256_of, sha256_of_program
 from nrbench.sweep.record import INLINE, Build, Kind, normal_cpus
-from nrbench.sweep.session import carry_out
+from nrbench.sweep.session import Setting, Sweep, Taken, carry_out, sweep_id
 from nrbench.system import parse_cpus
 
 KIND: Kind = "replay"

@@ -1,32 +1,43 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From runs to tables, CSV, pictures and a page."""
+"""From runs to tables, CSV, pictures, and one page of HTML that needs no other file."""
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import chain
+from collections import Counter, defaultdict
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench.host import is_busy
-from nrbench.sweep import page, plots
+from nrbench.html import data_uri, write_page
+from nrbench.sweep import plots
+from nrbench.sweep.bootstrap import check_threshold
 from nrbench.sweep.cells import CaseResult, case_results
-from nrbench.sweep.facts import labelled, mixtures
-from nrbench.sweep.frame import CPU, OF_CONFIGURATION, WALL, to_frame
-from nrbench.sweep.headline import RULE, headlines
-from nrbench.sweep.pools import wrong_pools
+from nrbench.sweep.configuration import wrong_pools
+from nrbench.sweep.facts import build_text, host_facts, labelled, mixtures, torn_rounds
+from nrbench.sweep.frame import (
+    CPU,
+    OF_CONFIGURATION,
+    WALL,
+    Merged,
+    Source,
+    keys_of,
+    merged,
+    results_file,
+    to_frame,
+)
 from nrbench.sweep.record import ResultsError, Run, read_runs
-from nrbench.sweep.rounds import Merged, Source, merged, results_file
 from nrbench.sweep.show import WIDTH, console, indented, parts, to_text
-from nrbench.sweep.spins import MANY, case_tables
-from nrbench.sweep.table import failures
-from nrbench.sweep.verdicts import check_threshold
+from nrbench.sweep.table import MANY, RULE, case_tables, failures, headlines
+from nrbench.tables import Table, is_good, plain_columns
 
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
+WIDTH_HTML = 140
+KINDS = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
 
 
 def screen(
@@ -87,7 +98,17 @@ def _write(merge: Merged, results: Sequence[CaseResult], warnings: Sequence[str]
     to_csv(results, out / "results.csv")
     to_frame(merge.runs).to_csv(out / "runs.csv", index=False, float_format="%.6g")
     pictures = plots.draw_all(results, out)
-    page.write(out / "report.html", merge, results, pictures, warnings)
+    write_page(
+        out / "report.html",
+        Path(__file__).parent,
+        hosts=list(_host_parts(results, pictures)),
+        warnings=warnings,
+        failures=failures(merge.runs),
+        words=filter(None, [option_table(merge.runs), pool_table(merge.runs)]),
+        measured=measured(merge),
+        rule=RULE,
+        is_good=is_good,
+    )
     drawn = [name for path in pictures.values() for name in (path.name, path.with_suffix(".svg").name)]
     return ["report.html", "report.txt", "results.csv", "runs.csv", *drawn]
 
@@ -150,3 +171,79 @@ def report_files(paths: Sequence[Path], out: Path, threshold: float = 0.0) -> li
         if not runs:
             raise ResultsError(f"{name}: holds no runs")
     return _report(sources, out, threshold)
+
+
+def _case(result: CaseResult, picture: Path | None) -> dict[str, Any]:
+    tables = list(case_tables(result, WIDTH_HTML))
+    return {"name": result.group.key.name, "tables": tables, "picture": picture and data_uri(picture)}
+
+
+def _host_parts(results: Sequence[CaseResult], pictures: Mapping[int, Path]) -> Iterator[dict[str, Any]]:
+    for host, members in groupby(enumerate(results), lambda pair: pair[1].group.host):
+        cases = list(members)
+        yield {
+            "label": host.label,
+            "headlines": [headline for _, result in cases for headline in headlines(result)],
+            "cases": [_case(result, pictures.get(index)) for index, result in cases],
+            "facts": host_facts(host),
+        }
+
+
+def _each(texts: Iterator[str | None]) -> str:
+    return ", ".join(dict.fromkeys(text for text in texts if text))
+
+
+def measured(merge: Merged) -> dict[str, str]:
+    """How the runs were taken."""
+    runs = merge.runs
+    began = sorted(run.began for run in runs)
+    rounds: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    for run in runs:
+        rounds[run.host.label].add((run.sweep, run.repeat))
+    found = {
+        "what": _each(KINDS[run.kind] for run in runs),
+        "runs": f"{len(runs)} runs, {sum(run.status == 'ok' for run in runs)} of them with a result",
+        "rounds": ", ".join(f"{len(of_host)} on {label}" for label, of_host in rounds.items()),
+        "failed runs taken again": str(len(merge.replaced) or ""),
+        "rounds not taken in one go": ", ".join(
+            f"{count} on {label}" for label, count in torn_rounds(runs).items()
+        ),
+        "first and last run began": f"{began[0]} and {began[-1]}",
+        "sweeps": _each(run.sweep for run in runs),
+        "version of the tool": _each(run.bench_commit or "unknown" for run in runs),
+        **{
+            f"pool {pool}": " | ".join(
+                dict.fromkeys(build_text(r.build) for r in runs if r.pool == pool and r.build)
+            )
+            for pool in dict.fromkeys(run.pool for run in runs)
+        },
+        "bound to CPUs": _each(run.cpus for run in runs),
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def option_table(runs: Sequence[Run]) -> Table:
+    """The command line and the environment of each case. The number of threads, -C, goes with the row."""
+    rows: dict[tuple[str, ...], None] = {}
+    named = zip((key.name for key in keys_of(runs)), runs)
+    for name, run in sorted(named, key=lambda of: (of[0], of[1].variant, of[1].threads)):
+        settings = " ".join(f"{word}={value}" for word, value in sorted(run.environment.items()))
+        options = " ".join(run.options).replace(f"-C{run.threads}", "-C<threads>")
+        rows[name, run.pool, options, settings] = None
+    columns = plain_columns("case", "runs of", "options", "environment")
+    return Table("Options", columns, [list(row) for row in rows], [])
+
+
+def pool_table(runs: Sequence[Run]) -> Table | None:
+    """The lines that pools print when they start; None if none does."""
+    lines: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.build and run.build.pool:
+            lines[run.build.pool].append(run)
+    rows = [
+        [", ".join(sorted({run.variant for run in of_line})),
+         ", ".join(map(str, sorted({run.threads for run in of_line}))), line]
+        for line, of_line in lines.items()
+    ]  # fmt: skip
+    columns = plain_columns("variant", "threads", "line")
+    return Table("Lines that the pools print when they start", columns, sorted(rows), []) if rows else None

@@ -1,29 +1,67 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenario files: which cases nr_ulsim runs, and how a sweep over them is taken."""
+"""Scenario files: which cases nr_ulsim runs, with which versions of OAI, and how a sweep over them is taken.
+
+Versions are releases such as v2.1.0 and weekly tags such as 2025.w37."""
 
 from __future__ import annotations
 
 import fnmatch
 import math
+import operator
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Iterator, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from nrbench.sweep.oai_version import reason_against
 from nrbench.sweep.record import first_error, normal_cpus
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # mypy checks as for 3.10, where it may be missing
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
-
+# Year and week. Weekly tags lie between releases; within a release's own month the order may be off.
+RELEASES = {"v2.0.0": (2023, 33), "v2.1.0": (2024, 8), "v2.2.0": (2024, 46), "v2.3.0": (2025, 27)}
+COMPARISONS = {">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
+PART = re.compile(r"(>=|<=|==|>|<)\s*(\S+)")
+AFTER_TAG = re.compile(r"(?:-\d+-g[0-9a-f]+)?(?:-dirty)?$")  # of git describe
 INCLUDED = Path(__file__).resolve().parent.parent / "scenarios"
 SNR_STEP_DB = 0.2
 DEFAULT_PRB, DEFAULT_CARRIER_PRB = 50, 106  # of nr_ulsim
 DEFAULT_SNR_DB, DEFAULT_SNR_SPAN_DB = -2.0, 10.0
 OWN_OPTIONS = ("-C", "-P", "-n", "-Y")
+
+
+def position(version: str) -> tuple[int, int] | None:
+    """None = not known where it belongs, as of develop or of a commit."""
+    week = re.fullmatch(r"(\d{4})\.w(\d{1,2})\w?", version)
+    if week:
+        return int(week[1]), int(week[2])
+    release = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", version)
+    newer = release and tuple(int(part) for part in release.groups()) > (2, 3, 0)
+    return RELEASES.get(version, (9999, 0) if newer else None)
+
+
+def reason_against(requirement: str, version: str | None) -> str | None:
+    """
+    Why a version does not do; None = it does, or its place is unknown. ValueError: no requirement.
+
+    @param requirement  such as ">=v2.2.0" or ">=v2.1.0,<v2.3.0"; empty = any version
+    @param version      a tag, or what git describes from one
+    """
+    here = None if version is None else position(AFTER_TAG.sub("", version))
+    reason = None
+    for part in (part.strip() for part in requirement.split(",") if requirement.strip()):
+        match = PART.fullmatch(part)
+        wanted = position(match[2]) if match else None
+        if match is None or wanted is None:
+            raise ValueError(f"{part!r} is no requirement on a version of OAI such as >=v2.3.0")
+        if reason is None and here is not None and not COMPARISONS[match[1]](here, wanted):
+            reason = f"needs OAI {match[1]} {match[2]}, this is {version}"
+    return reason
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # mypy checks as for 3.10, where it may be missing
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 
 class ScenarioError(ValueError):

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of text, and how they look on the terminal and in the text file."""
+"""How tables look on the terminal and in the text file."""
 
 from __future__ import annotations
 
 import io
 import re
 import sys
-from itertools import groupby
-from typing import Iterable, Iterator, NamedTuple
+from typing import Iterable, Iterator
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -15,37 +14,10 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from nrbench.tables import Table, is_good
+
 WIDTH, WIDTH_MIN, WIDTH_MAX = 110, 80, 120
-WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment"}
-STYLES = {"faster": "green", "less": "green", "slower": "red", "more": "red", "no result": "red"}
-
-
-class Column(NamedTuple):
-    """Columns with the same group stand below one heading."""
-
-    group: str
-    name: str
-
-    @property
-    def has_words(self) -> bool:
-        return self.name in WORDS
-
-
-class Table(NamedTuple):
-    title: str
-    columns: list[Column]
-    rows: list[list[str]]
-    notes: list[str]
-
-    @property
-    def groups(self) -> list[tuple[str, int]]:
-        """Headings above those of the columns, each with its number of columns; empty if there are none."""
-        runs = [(title, len(list(columns))) for title, columns in groupby(self.columns, lambda c: c.group)]
-        return runs if any(title for title, _ in runs) else []
-
-
-def plain_columns(*names: str) -> list[Column]:
-    return [Column("", name) for name in names]
+COLOURS = {True: "green", False: "red", None: ""}
 
 
 def rich_table(table: Table) -> RichTable:
@@ -59,7 +31,7 @@ def rich_table(table: Table) -> RichTable:
         heading = Text("\n".join([*words, *[""] * (lines - len(words)), column.name]))
         shown.add_column(heading, justify="left" if column.has_words else "right", overflow="fold")
     for row in table.rows:
-        shown.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
+        shown.add_row(*(Text(cell, style=COLOURS[is_good(cell)]) for cell in row))
     return shown
 
 

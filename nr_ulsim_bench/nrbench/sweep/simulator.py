@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The user's own nr_ulsim: finds the program in a build folder, runs it, reads what it prints."""
+"""The user's own nr_ulsim: finds the program in a build folder, runs it, reads what it prints; which thread
+pool a build really has, and what happens when --old and --new name other ones."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Iterable, Mapping, Sequence
+from typing import Collection, Iterable, Mapping, Sequence
 
 from nrbench.driver import quiet_environment
-from nrbench.sweep.digest import sha256_of_program
-from nrbench.sweep.parse import Output, OutputError, parse
-from nrbench.sweep.plan import Setting, Taken
-from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once
+from nrbench.programs import git
+from nrbench.progress import say
+from nrbench.sweep.configuration import NEW, OAI_POOL, is_wrong
+from nrbench.sweep.parse import Output, OutputError, parse, pool_of
+from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once, sha256_of_program
 from nrbench.sweep.record import Build, Kind
+from nrbench.sweep.session import Setting, Taken
 
 KIND: Kind = "nr_ulsim"
 PROGRAM = "nr_ulsim"
 MODULES = ("ldpc", "dfts", "params_libconfig")  # that it loads when it runs, by the names of their targets
+GO_ON = "--any-pool measures them as they are, and every report has a warning"
+FEW_SLOTS = "-n2"
+LIMIT_S = 60.0  # of the run that asks
 
 
 class BuildError(ValueError):
@@ -42,11 +47,6 @@ class Simulator:
         return tuple(name for name in MODULES if not (self.folder / f"lib{name}.so").exists())
 
     def run(
-        self, options: Sequence[str], setting: Setting, limit_s: float, cpus: Iterable[int] | None
-    ) -> Ended:
-        return self.run_at_once(options, setting, limit_s, [cpus])[0]
-
-    def run_at_once(
         self,
         options: Sequence[str],
         setting: Setting,
@@ -73,17 +73,6 @@ def _sources(folder: Path) -> Path | None:
     return None
 
 
-def _git(folder: Path | None, *words: str) -> str | None:
-    if folder is None:
-        return None
-    command = ["git", "-C", str(folder), *words]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip() or None
-
-
 def find(path: Path, option: str, oai: str | None = None) -> Simulator:
     """
     @param path    a build folder of OAI, or the program itself
@@ -103,22 +92,33 @@ def find(path: Path, option: str, oai: str | None = None) -> Simulator:
     return Simulator(
         program,
         Build(
-            oai=oai or _git(sources, "describe", "--tags", "--always", "--dirty"),
-            commit=_git(sources, "rev-parse", "HEAD"),
+            oai=oai or git(sources, "describe", "--tags", "--always", "--dirty"),
+            commit=git(sources, "rev-parse", "HEAD"),
             sha256=sha256_of_program(program),
         ),
     )
 
 
-def _failure(ended: Ended, limit_s: float) -> Taken | None:
+def _status(status: str, error: str | None) -> Taken:
+    return {"status": status, "error": error}
+
+
+def _judge(ended: Ended, setting: Setting, build: Build) -> Taken:
+    last = f"Last line: {ended.last_line}"
     if ended.hung:
-        error = f"no end within {limit_s:.0f} s; killed. Last line: {ended.last_line}"
-        return {"status": "hang", "error": error}
+        return _status("hang", f"no end within {setting.limit_s:.0f} s; killed. {last}")
     if ended.signal_name == "SIGXFSZ":
-        return {"status": "failed", "error": f"it wrote more than {FILE_MAX_BYTES >> 30} GiB; killed"}
+        return _status("failed", f"it wrote more than {FILE_MAX_BYTES >> 30} GiB; killed")
     if ended.signal_name:
-        return {"status": "crash", "error": f"ended by {ended.signal_name}. Last line: {ended.last_line}"}
-    return None
+        return _status("crash", f"ended by {ended.signal_name}. {last}")
+    try:
+        output = parse(ended.output, options=setting.options)
+    except OutputError as error:
+        if ended.exit_code:
+            return _status("failed", f"exit status {ended.exit_code}. {last}")
+        return _status("unparsable", str(error))
+    build = build.model_copy(update={"oai": build.oai or output.oai, "pool": output.pool})
+    return {"build": build, **_figures(output, ended.exit_code)}
 
 
 def _figures(output: Output, exit_code: int) -> Taken:
@@ -129,25 +129,7 @@ def _figures(output: Output, exit_code: int) -> Taken:
     elif exit_code:
         error = f"exit status {exit_code} after its statistics"
     names = ("snr_db", "trials", "errors", "figures", "derived")
-    figures = {name: getattr(output, name) for name in names}
-    return {"status": "failed" if error else "ok", "error": error, **figures}
-
-
-def _judge(ended: Ended, setting: Setting, build: Build) -> Taken:
-    failure = _failure(ended, setting.limit_s)
-    if failure:
-        return {"build": build, **failure}
-    try:
-        output = parse(ended.output, options=setting.options)
-    except OutputError as error:
-        status = f"exit status {ended.exit_code}. Last line: {ended.last_line}"
-        failed = {"status": "failed", "error": status}
-        return {
-            "build": build,
-            **(failed if ended.exit_code else {"status": "unparsable", "error": str(error)}),
-        }
-    build = build.model_copy(update={"oai": build.oai or output.oai, "pool": output.pool})
-    return {"build": build, **_figures(output, ended.exit_code)}
+    return {name: getattr(output, name) for name in names} | _status("failed" if error else "ok", error)
 
 
 def _together(taken: Sequence[Taken]) -> Taken:
@@ -180,10 +162,10 @@ class Simulate:
         simulator = self.simulators[setting.program]
         where = [self.cpus] if setting.at_once is None else self._one_each(setting.at_once)
         try:
-            ended = simulator.run_at_once(setting.options, setting, setting.limit_s, where)
+            ended = simulator.run(setting.options, setting, setting.limit_s, where)
         except OSError as error:
             reason = f"cannot be started: {error.strerror}"
-            return {"status": "failed", "error": reason, "build": simulator.build}
+            return {"build": simulator.build} | _status("failed", reason)
         return _together([self._taken(one, setting, simulator) for one in ended])
 
     def _one_each(self, count: int) -> list[Iterable[int] | None]:
@@ -193,6 +175,7 @@ class Simulate:
     @staticmethod
     def _taken(ended: Ended, setting: Setting, simulator: Simulator) -> Taken:
         return {
+            "build": simulator.build,
             **_judge(ended, setting, simulator.build),
             "wall_s": ended.wall_s,
             "cpu_s": ended.usage.ru_utime + ended.usage.ru_stime,
@@ -200,3 +183,59 @@ class Simulate:
             "ctx_voluntary": ended.usage.ru_nvcsw,
             "ctx_involuntary": ended.usage.ru_nivcsw,
         }
+
+
+def ask(simulator: Simulator, setting: Setting, cpus: Iterable[int] | None) -> tuple[bool, str | None]:
+    """Runs the program once, with few slots.
+
+    @return whether the answer is known, and the line of thread_pool_ws if there is one. Unknown: the program
+            failed, and may not have come as far as that line."""
+    options = [re.sub(r"^-n\d+$", FEW_SLOTS, word) for word in setting.options]
+    try:
+        (ended,) = simulator.run(options, setting, min(setting.limit_s, LIMIT_S), [cpus])
+    except OSError:
+        return False, None
+    pool = pool_of(ended.output)
+    return pool is not None or ended.exit_code == 0, pool
+
+
+def _advice(wrong: Collection[str], both: bool) -> str:
+    if len(wrong) == 2:
+        return "They are swapped: exchange --old and --new"
+    if NEW in wrong:
+        hook = "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE=…/thread_pool_ws.cmake"
+        return f"Configure the --new build with {hook}"
+    return "Name a build without thread_pool_ws as --old" + (", in a build folder of its own" if both else "")
+
+
+def refuse(text: str, any_pool: bool) -> None:
+    """@param any_pool  print it on stderr and go on"""
+    if not any_pool:
+        raise BuildError(f"{text}; {GO_ON}")
+    say(text)
+
+
+def check(
+    builds: Mapping[str, Simulator],
+    settings: Sequence[Setting],
+    cpus: Iterable[int] | None,
+    any_pool: bool,
+) -> None:
+    """Asks each build which pool it has.
+
+    @param builds  by the option that names them: old, new
+    @throws BuildError  one of them has the other pool; the message names all builds and what each has"""
+    found: dict[str, str | None] = {}
+    for side, simulator in builds.items():
+        setting = next((setting for setting in settings if setting.pool == side), None)
+        known, pool = ask(simulator, setting, cpus) if setting else (False, None)
+        if known:
+            found[side] = pool
+        elif setting and (absent := simulator.absent_modules()):
+            libraries = ", ".join(f"lib{name}.so" for name in absent)
+            build = f"cmake --build {simulator.folder} --target {' '.join(absent)}"
+            say(f"--{side} {simulator.program} fails. It loads {libraries}, not found beside it: {build}")
+    wrong = [side for side, pool in found.items() if is_wrong(side, pool)]
+    if wrong:
+        each = (f"--{side} {builds[side].program} has {pool or OAI_POOL}" for side, pool in found.items())
+        refuse(f"{'; '.join(each)}. {_advice(wrong, len(builds) > 1)}", any_pool)

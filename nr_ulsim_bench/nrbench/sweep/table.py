@@ -1,18 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of a case as tables: rows of cells, for the terminal, the text file and the page."""
+"""The figures of a case as tables, for the terminal, the text file and the page; pre-wake modes of our pool
+against each other; a sentence a case."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import Iterator, Sequence
+from typing import Iterator, NamedTuple, Sequence
 
-from nrbench.sweep.bootstrap import Interval
-from nrbench.sweep.cells import CPU_TIME, CaseResult, Cell, any_unpaired, verdict_text
+import numpy as np
+import pandas as pd
+
+from nrbench.sweep.bootstrap import FASTER, FEW, N_MIN, NONE, SAME, Interval, median_interval
+from nrbench.sweep.cells import (
+    CPU_TIME,
+    CaseResult,
+    Cell,
+    Ratio,
+    any_unpaired,
+    ratio_of,
+    told_apart,
+    verdict_text,
+)
 from nrbench.sweep.figures import RX, Figure
 from nrbench.sweep.frame import keys_of
 from nrbench.sweep.record import Run
-from nrbench.sweep.show import WIDTH, Column, Table, plain_columns, table_width
+from nrbench.sweep.show import WIDTH, table_width
+from nrbench.tables import Column, Table, plain_columns
 
 NOTHING = "-"
 BOUND = (
@@ -33,6 +47,17 @@ UNPAIRED = (
     "the ratios."
 )
 DERIVED = "† calculated as a difference of figures: the program does not print this one"
+ALL = "all"
+OVER_ALL = (
+    f"{ALL}: in each round the geometric mean over the numbers of threads; then the median over the rounds "
+    "that were taken in one go"
+)
+MANY = 6  # variants, above which a terminal gets the main figure only
+RULE = (
+    "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
+    "interval. Both pools have the same number of threads. In thread_pool_ws the thread that waits runs "
+    "tasks, too."
+)
 
 
 def precise(value: float) -> int:
@@ -256,3 +281,136 @@ def failures(runs: Sequence[Run]) -> list[Table]:
     total = sum(counts.total() for counts in causes.values())
     columns = plain_columns("host", "case", "variant", "threads ×runs", "cause")
     return [Table(f"{total} of {len(runs)} runs gave no result", columns, rows, [])]
+
+
+def ratio_over_all(result: CaseResult, reference: str, variant: str, column: str) -> Ratio | None:
+    """Round by round the geometric mean, over the numbers of threads, of the ratios: less noise than any of
+    them. Only rounds in which all of them gave a result; None where there is but one number of threads."""
+    logs = []
+    for threads in result.group.threads:
+        old, new = (result.group.values(name, threads, column) for name in (reference, variant))
+        shared = old.index.intersection(new.index)
+        if not len(shared) or not (old.index.is_unique and new.index.is_unique):
+            return None
+        logs.append(np.log(new.loc[shared] / old.loc[shared]))
+    rounds = np.exp(pd.concat(logs, axis=1, join="inner").mean(axis=1))
+    if len(logs) < 2 or not len(rounds) or not np.isfinite(rounds).all():
+        return None
+    interval = median_interval(rounds.to_numpy())
+    return Ratio(float(rounds.median()), interval, len(rounds), True, result.threshold)
+
+
+def _text(ratio: Ratio | None, column: str) -> str:
+    if ratio is None:
+        return NOTHING
+    return f"{ratio.value:.2f} {interval_text(ratio.interval)} {told_apart(ratio, column)}".rstrip()
+
+
+def _spin_table(result: CaseResult, reference: str, variant: str) -> Table:
+    group, columns = result.group, [figure.key for figure in result.compared]
+    values = {(v, t, c): group.values(v, t, c) for v in (reference, variant) for t in group.threads
+              for c in columns}  # fmt: skip
+    rows, every = [], []
+    for t in group.threads:
+        ratios = [ratio_of(values[reference, t, c], values[variant, t, c], result.threshold) for c in columns]
+        every += ratios
+        rows.append([threads_text(result, t), *(_text(ratio, c) for ratio, c in zip(ratios, columns))])
+    whole = [ratio_over_all(result, reference, variant, c) for c in columns]
+    if any(whole):
+        rows.append([ALL, *(_text(ratio, c) for ratio, c in zip(whole, columns))])
+    fewest = min(len(values[variant, t, c]) for t in group.threads for c in columns) if columns else 0
+    notes = [
+        f"÷ {reference}, 95 % interval; below 1 is faster, or less CPU time; with a word where the interval "
+        f"leaves out 1{beyond(result.threshold)}",
+        *([OVER_ALL] if any(whole) else []),
+        *([f"no intervals below {N_MIN} repeats"] if fewest < N_MIN else []),
+        *([UNPAIRED] if any_unpaired(every) else []),
+        *shared_note(result),
+    ]
+    heads = plain_columns("threads", *(figure.title for figure in result.compared))
+    return Table(f"Pre-wake: {variant} against {reference}", heads, rows, notes)
+
+
+def spin_tables(result: CaseResult) -> Iterator[Table]:
+    """One for each mode but the first; none where but one was run."""
+    for variant in result.group.ours[1:]:
+        yield _spin_table(result, result.group.ours[0], variant)
+
+
+def case_tables(result: CaseResult, width: int = WIDTH, short: bool = False) -> Iterator[Table]:
+    """All that is shown of a case, in order.
+
+    @param short  for a terminal: of many variants the main figure only
+    """
+    short = short and len(result.group.variants) > MANY
+    yield from median_tables(result, width)
+    yield from ratio_tables(result, result.main if short else None)
+    yield from spin_tables(result)
+    if not short:
+        yield from cost_tables(result, width)
+
+
+class Headline(NamedTuple):
+    case: str
+    sentence: str
+    word: str  # of the verdict
+
+
+def chosen_threads(result: CaseResult) -> int | None:
+    """The most threads that do not exceed the cores; the fewest if all do."""
+    group = result.group
+    fitting = [threads for threads in group.threads if threads <= group.cores(threads)]
+    return fitting[-1] if fitting else next(iter(group.threads), None)
+
+
+def _against_old(cell: Cell, variant: str, old: str, where: str) -> str:
+    ratio = cell.ratio
+    if ratio is None:
+        return f"{variant} cannot be compared with {old} {where}: one of them gave no result"
+    verdict, interval = ratio.verdict, interval_text(ratio.interval)
+    if verdict.word == FEW:
+        return f"{variant} takes {ratio.value:.2f} times as long as {old} {where}: {verdict}"
+    if verdict.word == SAME:
+        return f"{variant} and {old} are {verdict} {where}: ratio {ratio.value:.2f} {interval}"
+    if verdict.word == FASTER and ratio.interval:
+        speed, inverse = 1 / ratio.value, interval_text(ratio.interval.inverse())
+        return f"{variant} is {speed:.{2 if speed < 10 else 1}f} times as fast as {old} {where} {inverse}"
+    return f"{variant} takes {ratio.value:.2f} times as long as {old} {where} {interval}"
+
+
+def _all_rows(result: CaseResult, variant: str, column: str) -> str:
+    """Verdicts at all numbers of threads, so that the chosen one does not stand alone."""
+    words = Counter(cell.word for _, cell in result.column(column, variant))
+    return "all threads: " + ", ".join(f"{word} {count} of {words.total()}" for word, count in words.items())
+
+
+def headlines(result: CaseResult) -> Iterator[Headline]:
+    """Of each of our variants, or of all where none is ours."""
+    figure, threads, group = result.main, chosen_threads(result), result.group
+    if figure is None or threads is None:
+        yield Headline(group.key.name, "no run gave a result", NONE)
+        return
+    where = f"at {threads} thread{'s' if threads != 1 else ''}"
+    for variant in _compared(result) or group.ours or group.variants:
+        cell, word = result.get(threads, variant, figure.key), ""
+        if cell is None or cell.median is None:
+            text, word = f"{variant} gave no result {where}", NONE
+        elif group.baseline in (None, variant):
+            text = f"{variant} takes {number(cell.median)} µs {where}"
+        else:
+            text, word = _against_old(cell, variant, str(group.baseline), where), cell.word
+            text += f" ({_all_rows(result, variant, figure.key)})"
+        if cell and cell.over_bound is not None:
+            text += f"; {cell.over_bound:.2f} times the bound"
+            text += ", which is too high here" if cell.is_below_bound else ""
+        if cell and cell.over_parallel_bound is not None:
+            text += f", {cell.over_parallel_bound:.2f} times the parallel bound"
+        yield Headline(group.key.name, f"{figure.title}: {text}", word)
+
+
+def _compared(result: CaseResult) -> Sequence[str]:
+    """Our variants, or all others where none is ours; none where there is nothing to compare with."""
+    group = result.group
+    if group.baseline is None:
+        return ()
+    return group.ours or [variant for variant in group.variants if variant != group.baseline]

@@ -6,14 +6,13 @@ Of a long trace only the times of tasks and phases are kept, not the events.
 
 from __future__ import annotations
 
-from typing import Callable, Iterable
+from typing import Iterable
 
 from nrbench.trace import events as ev
-from nrbench.trace.bursts import Bursts
 from nrbench.trace.events import Event
 from nrbench.trace.figures import Figures
 from nrbench.trace.functions import Functions
-from nrbench.trace.ledger import Ledger
+from nrbench.trace.ledger import Bursts, Ledger
 from nrbench.trace.state import (
     RUNNING,
     WAITING,
@@ -28,6 +27,11 @@ from nrbench.trace.state import (
     note_group,
 )
 
+# Kinds of events. The handler of each has its name.
+HANDLED = (
+    "POOL_START", "POOL_STOP", "PUSH", "WAKE", "UNPARK", "PARK", "PREWAKE", "STEAL", "RUN_BEGIN", "RUN_AS",
+    "RUN_END", "COMPLETE", "JOIN_BEGIN", "JOIN_END", "PHASE_BEGIN", "PHASE_END", "PROGRAM", "IMAGE",
+)  # fmt: skip
 PENDING_MAX = 1 << 18  # tasks pushed and not yet run; more are counted only
 
 
@@ -40,26 +44,7 @@ class Analysis:
         self.functions = Functions()
         self.processes: dict[int, Process] = {}
         self.unmatched = 0  # tasks that ran and whose push is not known
-        self._handlers: dict[int, Callable[..., None]] = {
-            ev.POOL_START: self._pool_start,
-            ev.POOL_STOP: self._pool_stop,
-            ev.PUSH: self._push,
-            ev.WAKE: self._wake,
-            ev.UNPARK: self._unpark,
-            ev.PARK: self._park,
-            ev.PREWAKE: self._prewake,
-            ev.STEAL: self._steal,
-            ev.RUN_BEGIN: self._run_begin,
-            ev.RUN_AS: self._run_as,
-            ev.RUN_END: self._run_end,
-            ev.COMPLETE: self._complete,
-            ev.JOIN_BEGIN: self._join_begin,
-            ev.JOIN_END: self._join_end,
-            ev.PHASE_BEGIN: self._phase_begin,
-            ev.PHASE_END: self._phase_end,
-            ev.PROGRAM: self._program,
-            ev.IMAGE: self._image,
-        }
+        self._handlers = {getattr(ev, name): getattr(self, f"_{name.lower()}") for name in HANDLED}
 
     @property
     def figures(self) -> dict[tuple[int, object], Figures]:

@@ -14,7 +14,7 @@ import signal
 from multiprocessing.connection import Connection
 from typing import Any, Callable, Iterator
 
-from nrbench.trace.errors import TraceError
+from nrbench.trace.events import TraceError
 
 DATA_BYTES = 2 << 30  # more than the process has at its start
 

@@ -9,9 +9,10 @@ import re
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
-from nrbench.trace.errors import TraceError
+from nrbench.trace import record
+from nrbench.trace.events import TraceError
 from nrbench.trace.lttng import Buffers
 
 PROGRAM = "tpool-ws-trace"
@@ -47,13 +48,17 @@ def parse_name(text: str) -> str:
 
 
 def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    add = commands.add_parser(
+    parser = commands.add_parser(
         "record",
         help="record the thread pools of all programs of this user, while a command runs or for some seconds",
         usage=f"{PROGRAM} record [options] [-- command [argument...]]",
-    ).add_argument
-    add("--out", type=Path, metavar="DIR", help="new or empty folder (default: trace-<date>-<time>)")
-    add("--name", type=parse_name, help="name of the LTTng session (default: tpool-ws-<process id>)")
+    )
+    parser.set_defaults(run=run_record)
+    add = parser.add_argument
+    text = "new or empty folder (default: trace-<date>-<time>)"
+    add("--out", type=Path, default=record.default_out(), metavar="DIR", help=text)
+    text = "name of the LTTng session (default: tpool-ws-<process id>)"
+    add("--name", type=parse_name, default=f"tpool-ws-{os.getpid()}", help=text)
     add(
         "--seconds",
         type=parse_seconds,
@@ -66,7 +71,7 @@ def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="also record children that a traced program forks without exec (preloads liblttng-ust-fork)",
     )
     add_buffers(add)
-    add("command_line", nargs="*", metavar="command", help=argparse.SUPPRESS)
+    add("command", nargs="*", help=argparse.SUPPRESS)
 
 
 def add_buffers(add: Callable[..., object]) -> None:
@@ -95,7 +100,9 @@ def add_buffers(add: Callable[..., object]) -> None:
 
 def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     help_text = "print the tables of a recorded trace; with --out also write pictures and a page"
-    add = commands.add_parser("report", help=help_text).add_argument
+    parser = commands.add_parser("report", help=help_text)
+    parser.set_defaults(run=run_report)
+    add = parser.add_argument
     add("trace", type=Path, metavar="TRACE_DIR", help="folder of the recording")
     add(
         "--out", type=Path, metavar="DIR", help="write report.html, report.json and pictures into this folder"
@@ -110,53 +117,41 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--phase",
+        dest="phases",
         action="append",
         default=[],
         metavar="NAME",
         help="show only symbol_processing, ulsch_decoding, burst, or names with this part; repeatable",
     )
     add("--process", metavar="NAME|ID", help="show only processes of that name or id (default: all)")
-    add("--json", action="store_true", help="print the figures as JSON")
+    add("--json", dest="as_json", action="store_true", help="print the figures as JSON")
 
 
 def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(dest="subcommand", required=True)
     add_record(commands)
     add_report(commands)
     return parser.parse_args(argv)
 
 
-def run_record(args: argparse.Namespace) -> int:
-    from nrbench.trace import record
-
-    return record.record(
-        record.Options(
-            out=args.out or record.default_out(),
-            name=args.name or f"tpool-ws-{os.getpid()}",
-            command=args.command_line,
-            seconds=args.seconds,
-            buffers=Buffers(args.subbuf_size, args.num_subbuf),
-            per_process=args.per_process,
-            follow_forks=args.follow_forks,
-        )
-    )
+def run_record(subbuf_size: int, num_subbuf: int, **given: Any) -> int:
+    return record.record(record.Options(buffers=Buffers(subbuf_size, num_subbuf), **given))
 
 
-def run_report(args: argparse.Namespace) -> int:
+def run_report(**given: Any) -> int:
     try:
         from nrbench.trace import report
     except ImportError as error:
         raise TraceError(f"a Python package is missing or broken: {error}; run ci/setup bench") from error
-    return report.report(
-        report.Options(args.trace, args.out, args.slot, tuple(args.phase), args.process, args.json)
-    )
+    return report.report(report.Options(**given))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = parse_args(argv)
+    given = vars(parse_args(argv))
+    del given["subcommand"]
     try:
-        return run_record(args) if args.command == "record" else run_report(args)
+        return given.pop("run")(**given)  # type: ignore[no-any-return]
     except TraceError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2

@@ -14,7 +14,7 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from nrbench.trace.errors import TraceError
+from nrbench.trace.events import TraceError
 
 STREAM_MAGIC, METADATA_MAGIC = 0xC1FC1FC1, 0x75D11D57
 STREAM_HEADER = 64  # bytes: magic, UUID, stream, instance; begin, end, content size, packet size

@@ -18,8 +18,7 @@ try:
 except ImportError:
     native = None
 
-from nrbench.trace.errors import TraceError
-from nrbench.trace.events import KINDS, Event, Kind
+from nrbench.trace.events import KINDS, Event, Kind, TraceError
 
 Decode = Callable[[Any], Event]
 NO_CONTEXT = (

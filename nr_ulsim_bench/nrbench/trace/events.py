@@ -9,34 +9,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-Event = tuple[Any, ...]
 PROVIDER = "oai_tpool_ws"
 STATEDUMP = "lttng_ust_statedump"
-
 (
-    POOL_START,
-    POOL_STOP,
-    PUSH,
-    WAKE,
-    UNPARK,
-    PARK,
-    PREWAKE,
-    STEAL,
-    RUN_BEGIN,
-    RUN_AS,
-    RUN_END,
-    COMPLETE,
-    JOIN_BEGIN,
-    JOIN_END,
-    PHASE_BEGIN,
-    PHASE_END,
-    PROGRAM,
-    IMAGE,
-    LOST,
-) = range(KIND_COUNT := 19)
-
+    POOL_START, POOL_STOP, PUSH, WAKE, UNPARK, PARK, PREWAKE, STEAL, RUN_BEGIN, RUN_AS, RUN_END, COMPLETE,
+    JOIN_BEGIN, JOIN_END, PHASE_BEGIN, PHASE_END, PROGRAM, IMAGE, LOST,
+) = range(KIND_COUNT := 19)  # fmt: skip
 SYMBOL_PROCESSING, ULSCH_DECODING = "symbol_processing", "ulsch_decoding"
 PHASES = (SYMBOL_PROCESSING, ULSCH_DECODING)
+WOKEN, BY_TIMER = 0, 1  # by_timer of an unpark; 2 = it did not sleep
+
+
+class TraceError(Exception):
+    """Names the input and, where there is one, the remedy."""
+
+
+Event = tuple[Any, ...]
 
 
 class Kind(NamedTuple):
@@ -72,5 +60,3 @@ KINDS: dict[str, Kind] = {
     f"{STATEDUMP}:bin_info": Kind(IMAGE, ("baddr", "memsz", "path", "is_pic")),
 }
 # LOST: the end of the stretch (ns) in which events are missing; how many events and packets, None = unknown.
-
-WOKEN, BY_TIMER = 0, 1  # by_timer of an unpark; 2 = it did not sleep

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
-from nrbench.trace.hist import Times
+from nrbench.trace.figures import Times
 
 FUNCTIONS_MAX = 256  # in a trace; more share one row
 OTHERS = 0  # their address

@@ -6,20 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Iterable, Mapping
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
 
-matplotlib.use("Agg")  # there may be no display
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.patches import Patch, Rectangle  # noqa: E402
-
-from nrbench.trace.scene import Bar, Row, Scene  # noqa: E402
-from nrbench.trace.state import Phase  # noqa: E402
-from nrbench.trace.summary import Kind, Names, pool_label  # noqa: E402
-
-OUTSIDE_SINCE = (3, 7)  # matplotlib that can put a legend beside all axes
-LEGEND_PLACE: Any = ("outside " if matplotlib.__version_info__[:2] >= OUTSIDE_SINCE else "") + "lower center"
+from nrbench.drawing import LEGEND_PLACE, plt, save
+from nrbench.trace.scene import Bar, Row, Scene
+from nrbench.trace.state import Phase
+from nrbench.trace.summary import Kind, Names, pool_label
 
 ROWS_MAX = 48
 # Told apart by those who see few colours, too (Okabe and Ito).
@@ -155,8 +149,7 @@ class _Canvas:
         axis.set_xlabel("µs from the start of the slot")
         axis.grid(axis="x", alpha=0.25)
         axis.set_axisbelow(True)
-        for side in ("top", "right", "left"):
-            axis.spines[side].set_visible(False)
+        axis.spines[["top", "right", "left"]].set_visible(False)
         axis.tick_params(axis="y", length=0)
         for edge_ns in (self.scene.window.begin_ns, self.scene.window.end_ns):
             axis.axvline(self.us(edge_ns), color="black", lw=0.8, ls=":", zorder=0)
@@ -188,5 +181,4 @@ def draw(scene: Scene, names: Names, path: Path, palette: Mapping[Kind, str]) ->
     hidden = len(scene.shown_rows()) - len(canvas.rows)
     more += f"; {hidden} more threads" if hidden else ""
     canvas.finish(f"{process} {what}, {scene.window.duration_ns / 1e3:.1f} µs{more}".strip())
-    canvas.figure.savefig(path, dpi=130)
-    plt.close(canvas.figure)
+    save(canvas.figure, path, dpi=130)

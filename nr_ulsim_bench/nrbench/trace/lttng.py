@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LTTng's command line: one user-space session."""
+"""LTTng: one user-space session by its command line, and its session daemon.
+
+`lttng create` starts a daemon where none runs, and it stays: every program that is linked with lttng-ust then
+starts with a wait for it. So a daemon that a recording has started ends with it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
 import shutil
+import signal
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from typing import Iterator
 
-from nrbench.trace.errors import TraceError
-from nrbench.trace.events import PROVIDER, STATEDUMP
+from nrbench.system import System
+from nrbench.trace.events import PROVIDER, STATEDUMP, TraceError
 from nrbench.trace.signals import let_through
 
 CHANNEL = "tpool_ws"
+SYSTEM = System()
 SHARED_MEMORY = Path("/dev/shm")
-POSSIBLE_CPUS = Path("/sys/devices/system/cpu/possible")
 WAIT_S = 120.0
 ENDING = "another instance is running"  # error of a new daemon while the one before still ends
 ENDING_LOOKS, ENDING_S = 60, 0.5
@@ -33,15 +38,14 @@ DAEMON_HELP = (
     "Start a session daemon by hand to see its errors: lttng-sessiond --verbose. A daemon that runs as "
     "root serves root and the group 'tracing'. $LTTNG_HOME or $HOME must be writable"
 )
+SESSIOND = "lttng-sessiond"
+ROOTS_FOLDER = Path("/var/run/lttng")
+SESSIOND_END_S = 10.0
 
 
 def possible_cpus() -> int:
     """CPUs that may be plugged in later are counted: LTTng makes buffers for them, too."""
-    try:
-        last = re.search(r"(\d+)\s*$", POSSIBLE_CPUS.read_text())
-    except OSError:
-        last = None
-    return int(last[1]) + 1 if last else os.cpu_count() or 1
+    return max(SYSTEM.possible()) + 1
 
 
 @dataclass(frozen=True)
@@ -170,9 +174,7 @@ class Session:
             run_lttng("stop", self.name)
             self._read_losses()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.stop()
         finally:
@@ -193,3 +195,41 @@ class Session:
                 for name in ("discarded_events", "lost_packets")
             )
             self.losses = Losses(events, packets)
+
+
+def run_folder() -> Path:
+    """Where lttng-sessiond of this user has its sockets."""
+    if os.geteuid() == 0:
+        return ROOTS_FOLDER
+    return Path(os.environ.get("LTTNG_HOME") or os.environ.get("HOME", "/"), ".lttng")
+
+
+def running() -> int | None:
+    """@return the process id of this user's daemon; None where none runs"""
+    try:
+        pid = int((run_folder() / f"{SESSIOND}.pid").read_text())
+    except (OSError, ValueError):
+        return None
+    return pid if SYSTEM.process_name(pid) == SESSIOND else None
+
+
+def _is_needed() -> bool:
+    """Whether a session exists; also when LTTng does not answer."""
+    elements = listed("list")
+    return elements is None or any(tag == "session" for tag, _ in elements)
+
+
+@contextlib.contextmanager
+def ends_with_block() -> Iterator[None]:
+    """Ends a daemon that was started in the block, unless it has sessions of others."""
+    was_running = running() is not None
+    try:
+        yield
+    finally:
+        pid = running()
+        if not was_running and pid is not None and not _is_needed():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
+            end = time.monotonic() + SESSIOND_END_S
+            while running() == pid and time.monotonic() < end:
+                time.sleep(0.02)

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nrbench import host
-from nrbench.html import environment
+from nrbench.html import data_uri, write_page
+from nrbench.tables import is_good
 from nrbench.trace.summary import Summary
 from nrbench.trace.text import losses, tables
 
@@ -38,28 +38,21 @@ class Picture(NamedTuple):
     words: str
     path: Path
 
-    @property
-    def source(self) -> str:
-        return "data:image/png;base64," + base64.b64encode(self.path.read_bytes()).decode()
-
 
 def facts(about: dict[str, Any]) -> list[tuple[str, str]]:
-    shown = {key: value for key, value in about.items() if value not in (None, "", [])}
-    return [(LABELS.get(key, key), _text(key, value)) for key, value in shown.items()]
-
-
-def _text(key: str, value: Any) -> str:
-    return ", ".join(state["name"] for state in value) if key == "idle_states" else str(value)
+    shown = ((LABELS.get(key, key), host.fact_text(value)) for key, value in about.items())
+    return [(title, text) for title, text in shown if text]
 
 
 def write(path: Path, trace: Path, summary: Summary, about: dict[str, Any], pictures: list[Picture]) -> None:
-    template = environment(Path(__file__).parent).get_template("page.html.j2")
-    page = template.render(
+    write_page(
+        path,
+        Path(__file__).parent,
         trace=trace.resolve().name,
         summary=summary,
         warnings=[*summary["warnings"], *losses(summary)],
         tables=list(tables(summary)),
         facts=facts(about),
-        pictures=pictures,
+        pictures=[(picture.title, picture.words, data_uri(picture.path)) for picture in pictures],
+        is_good=is_good,
     )
-    path.write_text(page, encoding="utf-8")

@@ -6,16 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple, Sequence
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-matplotlib.use("Agg")  # there may be no display
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
-
-from nrbench.trace.figures import Figures  # noqa: E402
-from nrbench.trace.gantt import LEGEND_PLACE  # noqa: E402
-from nrbench.trace.hist import Times  # noqa: E402
+from nrbench.drawing import legend, plain_numbers, plt, save
+from nrbench.trace.figures import Figures, Times
 
 PANELS = (("durations", "duration of a phase"), ("lags", "start lag of a task"), ("wakes", "wake latency"))
 
@@ -49,16 +44,14 @@ def _finish(axis: Axes, title: str) -> None:
     axis.set_title(title, fontsize=10, loc="left")
     axis.set_xlabel("µs")
     axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,), numticks=20))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    plain_numbers(axis.xaxis)
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.yaxis.set_major_locator(LogLocator(numticks=12))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
     axis.set_ylim(top=1.3)
     axis.grid(which="major", alpha=0.3)
     axis.grid(which="minor", axis="x", alpha=0.1)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
+    axis.spines[["top", "right"]].set_visible(False)
 
 
 def draw_tails(curves: Sequence[Curve], path: Path) -> bool:
@@ -76,8 +69,6 @@ def draw_tails(curves: Sequence[Curve], path: Path) -> bool:
             _curve(axis, getattr(figures, attribute), name.replace("_", " "), color)
         _finish(axis, title)
     axes[0, 0].set_ylabel("share that is at least that long")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc=LEGEND_PLACE, ncol=min(len(labels), 4), fontsize=8, frameon=False)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    legend(figure, min(len(curves), 4), fontsize=8)
+    save(figure, path, dpi=130)
     return True

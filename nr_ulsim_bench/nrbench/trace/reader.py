@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Iterator
 
 from nrbench.trace import apart, ctf_files
-from nrbench.trace.errors import TraceError
-from nrbench.trace.events import LOST, Event
+from nrbench.trace.events import LOST, Event, TraceError
 
 NO_BT2 = (
     "the Python bindings of Babeltrace 2 are missing: Debian and Ubuntu package python3-bt2, for the system's"
@@ -46,9 +44,7 @@ class Trace:
     def __enter__(self) -> Trace:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._temporary.cleanup()
 
     def _usable(self, folder: Path, number: str) -> Path:

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Sequence
 
 from nrbench import host
-from nrbench.trace import ctf_files, daemon, signals
-from nrbench.trace.errors import TraceError
-from nrbench.trace.events import PROVIDER
-from nrbench.trace.lttng import Buffers, Losses, Session, check_memory
+from nrbench.trace import ctf_files, signals
+from nrbench.trace.events import PROVIDER, TraceError
+from nrbench.trace.lttng import Buffers, Losses, Session, check_memory, ends_with_block
 
 RECORD_FILE = ctf_files.RECORD_FILE
 FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub-buffer
@@ -76,7 +75,7 @@ def record(options: Options) -> int:
     is_new = make_folder(options.out)
     try:
         # Signals are held until the session is destroyed. They interrupt only the wait for the command.
-        with signals.held(), daemon.ends_with_block():
+        with signals.held(), ends_with_block():
             with Session(options.name, options.out, options.buffers, options.per_process) as session:
                 say(f"recording into {options.out}")
                 process = _start(options) if options.command else None

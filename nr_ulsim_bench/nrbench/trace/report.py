@@ -9,14 +9,13 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.needed import how_to_install, missing
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.ctf_files import RECORD_FILE
-from nrbench.trace.errors import TraceError
-from nrbench.trace.events import PROVIDER
+from nrbench.trace.events import PROVIDER, TraceError
 from nrbench.trace.reader import Trace
 from nrbench.trace.scene import Scene
 from nrbench.trace.slots import SlotName, Window, parse_name
@@ -34,7 +33,7 @@ class Options:
     trace: Path
     out: Path | None = None
     slot: str | None = None
-    phases: tuple[str, ...] = ()
+    phases: Sequence[str] = ()
     process: str | None = None
     as_json: bool = False
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from nrbench.trace.errors import TraceError
+from nrbench.trace.events import TraceError
 from nrbench.trace.state import Phase
 
 OPEN_MAX = 64  # slots of which phases may still begin

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection
+import itertools
+from pathlib import Path
+from typing import Any, Collection, Iterable
 
 from nrbench.trace.analysis import Analysis
 from nrbench.trace.events import PHASES
@@ -12,7 +14,6 @@ from nrbench.trace.functions import OTHERS as OTHER_FUNCTIONS
 from nrbench.trace.ledger import OTHERS
 from nrbench.trace.slots import Window
 from nrbench.trace.state import Pool, Process
-from nrbench.trace.symbols import Symbols
 
 Summary = dict[str, Any]
 Kind = tuple[int, object]  # of phases: process; name, or pool and function of bursts
@@ -108,9 +109,7 @@ def phase_summary(names: Names, pid: int, name: object, figures: Figures) -> Sum
         "kind": kind_of(name),
         "pid": pid,
         "count": figures.durations.count,
-        "left_out": figures.left_out,
-        "unfinished": figures.unfinished,
-        "not_joined": figures.not_joined,
+        **{key: getattr(figures, key) for key in ("left_out", "unfinished", "not_joined")},
         "duration": figures.durations.summary(),
         "tasks": figures.tasks,
         "tasks_each": share(figures.tasks, figures.durations.count),
@@ -133,11 +132,7 @@ def pool_summary(names: Names, process: Process, number: int, pool: Pool) -> Sum
         "workers": pool.worker_count,
         "cpus": pool.cpus or None,
         "worker_cpus": pool.worker_cpus or None,
-        "pushes": pool.pushes,
-        "runs": pool.runs,
-        "steals": pool.steals,
-        "parks": pool.parks,
-        "wakes": pool.wakes,
+        **{key: getattr(pool, key) for key in ("pushes", "runs", "steals", "parks", "wakes")},
         "unparks": {"woken": woken, "by_own_timer": by_timer, "did_not_sleep": awake},
         "prewake_plans": pool.plans,
         "prewake_hints": pool.hints,
@@ -174,3 +169,62 @@ def summarize(analysis: Analysis, names: Names, wanted: Collection[str]) -> Summ
         "lost_uncounted": min(ledger.lost_uncounted, ledger.lost.count),
         "tasks_without_push": analysis.unmatched,
     }
+
+
+Image = tuple[int, int, str, bool]  # base address, size in memory, file, position independent
+
+
+class Symbols:
+    """Names of task functions, from the symbol tables of the images that the trace names, by pyelftools.
+
+    `recorded` is when the trace was made (s): an image that has changed since then has other functions."""
+
+    def __init__(self, processes: Iterable[Process], recorded: float | None = None) -> None:
+        self._recorded = recorded
+        self._images = {process.pid: process.images for process in processes}
+        self._names: dict[tuple[int, int], str] = {}
+
+    def name(self, pid: int, address: int) -> str:
+        """The function at an address; the address if there is no telling."""
+        key = (pid, address)
+        if key not in self._names:
+            self._names[key] = self._find(pid, address) or f"{address:#x}"
+        return self._names[key]
+
+    def _find(self, pid: int, address: int) -> str | None:
+        """A forked child has its parent's images, and the trace may not list them again."""
+        everyone = [image for images in self._images.values() for image in images]
+        for base, size, path, is_pic in [*self._images.get(pid, []), *everyone]:
+            if base <= address < base + size:
+                return (
+                    function_at(path, address - base if is_pic else address) if self._is_same(path) else None
+                )
+        return None
+
+    def _is_same(self, path: str) -> bool:
+        try:
+            return self._recorded is None or Path(path).stat().st_mtime <= self._recorded
+        except OSError:
+            return False
+
+
+def function_at(path: str, address: int) -> str | None:
+    """The function of an ELF file that holds an address."""
+    try:
+        from elftools.common.exceptions import ELFError
+        from elftools.elf.elffile import ELFFile
+    except ImportError:
+        return None
+    try:
+        with open(path, "rb") as file:
+            image = ELFFile(file)
+            tables: Iterable[Any] = (image.get_section_by_name(name) for name in (".symtab", ".dynsym"))
+            symbols = itertools.chain.from_iterable(table.iter_symbols() for table in tables if table)
+            return next((symbol.name for symbol in symbols if _holds(symbol, address)), None)
+    except (OSError, ELFError):
+        return None
+
+
+def _holds(symbol: Any, address: int) -> bool:
+    begin, size = symbol["st_value"], symbol["st_size"]
+    return bool(begin <= address < begin + max(size, 1)) and symbol["st_info"]["type"] == "STT_FUNC"

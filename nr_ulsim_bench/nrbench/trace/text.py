@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Callable, Iterator, NamedTuple
+from typing import Callable, Iterator
 
+from nrbench.tables import Table, plain_columns
 from nrbench.text import layout
 from nrbench.trace import functions
 from nrbench.trace.figures import PATH_PARTS
 from nrbench.trace.summary import Summary
 
 WIDTH = 108  # where there is no terminal
-
-
-class Table(NamedTuple):
-    title: str
-    rows: list[list[str]]  # the first is the head
-    note: str
 
 
 def us(value: float | None) -> str:
@@ -154,10 +149,10 @@ def tables(summary: Summary) -> Iterator[Table]:
                 columns = {head: cell for head, cell in PATH.items() if head != "unknown"}
         rows = [[thing["name"], *(cell(thing) for cell in columns.values())] for thing in things]
         if rows:
-            yield Table(title, [["", *columns], *rows], note)
-    by_function = list(functions.cells(summary["functions"], us))
-    if by_function:
-        yield Table(FUNCTIONS, by_function, FUNCTIONS_NOTE)
+            yield Table(title, plain_columns("", *columns), rows, [note])
+    heads, *rows = [*functions.cells(summary["functions"], us)] or [[]]
+    if rows:
+        yield Table(FUNCTIONS, plain_columns(*heads), rows, [FUNCTIONS_NOTE])
 
 
 def losses(summary: Summary) -> list[str]:
@@ -192,8 +187,8 @@ def text(summary: Summary, width: int = WIDTH) -> Iterator[str]:
     for table in tables(summary):
         yield ""
         yield table.title
-        yield from (line.rstrip() for line in layout(table.rows))
-        yield from textwrap.wrap(table.note, width, initial_indent="  ", subsequent_indent="  ")
+        yield from (line.rstrip() for line in layout(table.all_rows))
+        yield from textwrap.wrap(table.notes[0], width, initial_indent="  ", subsequent_indent="  ")
     slot = summary["longest_slot"]
     if slot:
         yield ""

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""What results record of a machine: settings of kernel and hypervisor that decide how long a wake takes."""
+
 import json
 
 import machine_tree
 import pytest
 from sweep_runs import HOST
 
-from nrbench import host, wakefacts
+from nrbench import facts, host
 from nrbench.sweep.facts import host_differences
 from nrbench.sweep.record import Host
 from nrbench.system import CPU, System
@@ -38,21 +40,21 @@ def test_the_command_line_names_no_disk_no_file_no_address_and_nothing_that_is_f
 def test_what_a_machine_does_not_show_is_unknown(tmp_path):
     system = System(tmp_path)
     for fact in (
-        wakefacts.command_line,
-        wakefacts.halt_polling,
-        wakefacts.vcpu_packing,
-        wakefacts.idle_governor,
-        wakefacts.clocksource,
-        wakefacts.smt,
-        wakefacts.hypervisor,
-        wakefacts.kernel_version,
+        facts.command_line,
+        facts.halt_polling,
+        facts.vcpu_packing,
+        facts.idle_governor,
+        facts.CLOCK,
+        facts.smt,
+        facts.hypervisor,
+        facts.kernel_version,
     ):
         assert fact(system) is None
 
 
 def test_packing_that_was_changed_since_the_boot_counts(tmp_path):
     changes = GUEST | {"/proc/sys/kernel/sched_vcpu_pack": "0\n"}
-    assert wakefacts.vcpu_packing(machine_tree.tuned(tmp_path, changes)) == "0"
+    assert facts.vcpu_packing(machine_tree.tuned(tmp_path, changes)) == "0"
 
 
 @pytest.mark.parametrize(
@@ -67,22 +69,22 @@ def test_packing_that_was_changed_since_the_boot_counts(tmp_path):
     ],
 )
 def test_the_hypervisor_has_a_name(tmp_path, changes, name):
-    assert wakefacts.hypervisor(machine_tree.tuned(tmp_path, changes)) == name
+    assert facts.hypervisor(machine_tree.tuned(tmp_path, changes)) == name
 
 
 def test_programs_that_ask_the_cpu_are_asked_on_the_real_machine_only(monkeypatch):
     answers = {"systemd-detect-virt": "none\n", "lscpu": "Model: 1\nHypervisor vendor:   KVM\n"}
-    monkeypatch.setattr(wakefacts, "_answer", lambda program, *options: answers[program])
-    monkeypatch.setattr(System, "text", lambda self, name: None)
-    assert wakefacts.hypervisor(System()) == "KVM"
+    monkeypatch.setattr(facts, "answer", lambda program, *options: answers[program])
+    monkeypatch.setattr(facts.File, "__call__", lambda *_: None)
+    assert facts.hypervisor(System()) == "KVM"
     answers["systemd-detect-virt"] = "vmware\n"
-    assert wakefacts.hypervisor(System()) == "vmware"
+    assert facts.hypervisor(System()) == "vmware"
 
 
 def test_every_kind_of_result_holds_the_same_facts():
-    facts = host.facts()
-    assert set(host.machine(host.REAL)) <= set(facts) & set(Host.model_fields)
-    json.dumps(facts)
+    about = host.facts()
+    assert set(host.machine(host.REAL)) <= set(about) & set(Host.model_fields)
+    json.dumps(about)
 
 
 def test_what_an_older_version_did_not_record_is_no_difference_between_hosts():
