@@ -91,7 +91,7 @@ bool ws_age_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
   const uint64_t now_ns = ws_os_now_ns();
-  const uint64_t looked_ns = ws_load_relaxed(&pool->age_looked_ns); // relaxed: two at once look twice
+  const uint64_t looked_ns = ws_hint_load(&pool->age_looked_ns); // two at once look twice
   if (now_ns - looked_ns < pool->settings.age_ns_max / LOOKS_PER_BOUND) {
     own->age_looks = 0; // the pool is not late
     return false;
@@ -103,7 +103,7 @@ bool ws_age_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   own->age_pause = look.places;
   own->age_looks += own->age_looks < LOOKS_AT_ONCE;
   if (look.oldest.where == WS_AT_NONE) {
-    ws_store_relaxed(&pool->age_looked_ns, now_ns); // relaxed: as above
+    ws_hint_store(&pool->age_looked_ns, now_ns);
     ws_kind_rest(&pool->tasks, pool->settings.age_ns_max, now_ns);
   }
   return take(pool, here, task);

@@ -52,7 +52,7 @@ static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
 static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_note_outside(pool, here);
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->quiet))) // relaxed: a missed pause is seen by the worker
+  if (WS_UNLIKELY(ws_hint_load(&pool->quiet))) // a missed pause is seen by the worker
     ws_prewake_arrived(pool, 0);
 }
 

@@ -86,7 +86,7 @@ void ws_fiber_enroll(ws_fiber_thread_t *thread)
 {
   ws_fiber_process_begin();
   if (thread->number == 0)
-    thread->number = ws_add_relaxed(&ws_fiber_process.threads, 1) + 1; // relaxed: only spreads the threads
+    thread->number = ws_hint_add(&ws_fiber_process.threads, 1) + 1; // only spreads the threads
   if (ws_fiber_process.has_key)
     pthread_setspecific(ws_fiber_process.key, thread); // any value but NULL
 }

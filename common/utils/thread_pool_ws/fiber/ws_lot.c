@@ -14,7 +14,7 @@ static ws_bucket_t *bucket_of(const void *address)
 static ws_bucket_t *lock_bucket_of(ws_waiter_t *waiter)
 {
   for (;;) {
-    const void *address = ws_load_relaxed(&waiter->address); // relaxed: read again under the lock
+    const void *address = ws_hint_load(&waiter->address); // read again under the lock
     ws_bucket_t *bucket = bucket_of(address);
     pthread_mutex_lock(&bucket->lock);
     if (ws_load_relaxed(&waiter->address) == address) // relaxed: under the lock
@@ -102,7 +102,7 @@ static void unlock_both(ws_bucket_t *a, ws_bucket_t *b)
 static void *lock_for_move(const void *from, const ws_aptr_t *to_in)
 {
   for (;;) {
-    void *to = ws_load_relaxed(to_in); // relaxed: read again under the locks
+    void *to = ws_hint_load(to_in); // read again under the locks
     lock_both(bucket_of(from), bucket_of(to));
     if (ws_load_relaxed(to_in) == to) // relaxed: a wait in the lot has written it before it took the lock
       return to;

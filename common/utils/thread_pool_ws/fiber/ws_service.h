@@ -42,7 +42,7 @@ uint32_t ws_service_priority(const ws_fiber_t *fiber);
 /// @return whether a wait of this priority raises the service
 static inline bool ws_service_must_rise(const ws_service_t *service, uint32_t priority)
 {
-  return ws_load_relaxed(&service->served) <= priority; // relaxed: looked at again under the lock
+  return ws_hint_load(&service->served) <= priority; // looked at again under the lock
 }
 
 /// @brief Serve a wait of this priority: raise the service, which runs, if it must rise.

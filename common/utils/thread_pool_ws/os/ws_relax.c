@@ -154,7 +154,7 @@ static void wait_once(uint32_t kind, uint32_t amount)
 
 void ws_relax(void)
 {
-  const uint64_t wait = ws_load_relaxed(&relax.wait); // relaxed: one word, each value of it is valid
+  const uint64_t wait = ws_hint_load(&relax.wait); // one word, each value of it is valid
   wait_once((uint32_t)(wait >> 32), (uint32_t)wait);
 }
 
@@ -221,7 +221,7 @@ static void measure(void)
   } else {
     snprintf(relax.name, sizeof(relax.name), "%s", low_power[kind]);
   }
-  ws_store_relaxed(&relax.wait, (uint64_t)kind << 32 | amount); // relaxed: as its load
+  ws_hint_store(&relax.wait, (uint64_t)kind << 32 | amount);
 }
 
 void ws_relax_init(void)

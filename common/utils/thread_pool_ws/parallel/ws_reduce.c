@@ -82,9 +82,9 @@ static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
   for (uint64_t run = 1; plan->learns && run < end - first; run *= 2) {
     const uint64_t least = least_grain(run, run_timed(how, first, first + run, result));
     first += run;
-    if (least < ws_load_relaxed(&plan->grain)) // relaxed: of two threads one may be ignored
-      ws_store_relaxed(&plan->grain, least); // relaxed: it orders nothing
-    if (end - first > ws_load_relaxed(&plan->grain)) { // relaxed: it orders nothing
+    if (least < ws_hint_load(&plan->grain)) // of two threads one may be ignored
+      ws_hint_store(&plan->grain, least);
+    if (end - first > ws_hint_load(&plan->grain)) {
       reduce(plan, first, end, result);
       return;
     }
@@ -95,7 +95,7 @@ static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
 static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
 {
   const ws_reduce_t *how = plan->how;
-  if (end - first <= ws_load_relaxed(&plan->grain)) { // relaxed: it orders nothing
+  if (end - first <= ws_hint_load(&plan->grain)) {
     run_piece(plan, first, end, result);
     return;
   }
@@ -145,7 +145,7 @@ static void make_plan(plan_t *plan, uint64_t *first, uint64_t end, void *result)
     grain = count > threads ? count / threads : 1;
   else if (grain == 0)
     grain = probe(plan->how, threads, first, end, result);
-  ws_store_relaxed(&plan->grain, grain); // relaxed: the pushes publish it
+  ws_init_store(&plan->grain, grain); // the pushes publish it
 }
 
 int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t end, void *result)

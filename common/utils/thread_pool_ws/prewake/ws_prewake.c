@@ -36,8 +36,8 @@ void ws_prewake_begin(struct ws_pool_s *pool)
 
 void ws_prewake_quiet(struct ws_pool_s *pool)
 {
-  if (!ws_load_relaxed(&pool->quiet)) // relaxed: a missed one is seen by the worker that finds the task
-    ws_store_relaxed(&pool->quiet, 1); // relaxed: as above
+  if (!ws_hint_load(&pool->quiet)) // a missed one is seen by the worker that finds the task
+    ws_hint_store(&pool->quiet, 1);
 }
 
 /// @return whether what comes at @p at_ns comes after a pause, and not only with the next phase of a slot
@@ -53,7 +53,7 @@ static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
 
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  if (!ws_load_relaxed(&pool->quiet)) // relaxed: the exchange decides
+  if (!ws_hint_load(&pool->quiet)) // the exchange decides
     return;
   if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several notes the time
     return;

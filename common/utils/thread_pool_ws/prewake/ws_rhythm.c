@@ -190,8 +190,8 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
 {
   ws_prewake_pool_t *its = pool->prewake;
   const uint64_t at_ns = ws_hint_load(&its->arrival_ns);
-  const bool arrived = at_ns > ws_load_relaxed(&its->learnt_ns); // relaxed: looked at again under the lock
-  const bool absent = now_ns > ws_load_relaxed(&its->absent_ns); // relaxed: as arrived
+  // Both are looked at again under the lock.
+  const bool arrived = at_ns > ws_hint_load(&its->learnt_ns), absent = now_ns > ws_hint_load(&its->absent_ns);
   if ((!arrived && !absent) || !try_lock(its))
     return;
   learn(its, ws_lead_permille(pool->settings.spin_price), at_ns, now_ns);

@@ -42,7 +42,7 @@ uint32_t ws_spin_limit(const struct ws_pool_s *pool)
 bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more)
 {
   return pool->cpus > 1 && ws_process_awake() + more <= ws_spin_limit(pool)
-         && ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: looked at again before sleep
+         && ws_hint_load(&pool->state) == WS_RUNNING; // looked at again before sleep
 }
 
 bool ws_may_rise(const struct ws_pool_s *pool)

@@ -26,7 +26,7 @@ bool ws_hot_must_stop(const ws_worker_t *worker, uint64_t now_ns)
 
 uint64_t ws_hot_later_ns(const struct ws_pool_s *pool)
 {
-  if (!ws_is_hot(pool) || ws_load_relaxed(&pool->state) != WS_RUNNING) // relaxed: a stop wakes all
+  if (!ws_is_hot(pool) || ws_hint_load(&pool->state) != WS_RUNNING) // a stop wakes all
     return 0;
   const uint32_t asleep = pool->workers - ws_awake(pool);
   return ws_os_now_ns() + RETRY_NS * (asleep > 0 ? asleep : 1);

@@ -65,7 +65,7 @@ static bool is_surplus(ws_worker_t *worker)
   const struct ws_pool_s *pool = worker->pool;
   if (ws_may_spin(pool))
     return false;
-  if (pool->cpus < 2 || ws_load_relaxed(&pool->state) != WS_RUNNING) // relaxed: looked at again before sleep
+  if (pool->cpus < 2 || ws_hint_load(&pool->state) != WS_RUNNING) // looked at again before sleep
     return true;
   worker->discounted = ws_process_awake_leave(ws_spin_limit(pool));
   return worker->discounted;

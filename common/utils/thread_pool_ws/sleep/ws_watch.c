@@ -10,11 +10,11 @@
 
 void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  const uint64_t watched_ns = ws_load_relaxed(&pool->watched_ns); // relaxed: two threads at once ask twice
+  const uint64_t watched_ns = ws_hint_load(&pool->watched_ns); // two threads at once ask twice
   if (!pool->watched || (int64_t)(now_ns - watched_ns) < EVERY_NS)
     return;
-  ws_store_relaxed(&pool->watched_ns, now_ns); // relaxed: as above
-  ws_store_relaxed(&pool->watch_due, 1); // relaxed: a look that is missed comes a second later
+  ws_hint_store(&pool->watched_ns, now_ns);
+  ws_hint_store(&pool->watch_due, 1); // a look that is missed comes a second later
   ws_os_futex_wake(&pool->guard, 1);
 }
 
@@ -37,9 +37,9 @@ void ws_watch_begin(ws_watch_t *watch)
 
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 {
-  if (!ws_load_relaxed(&pool->watch_due)) // relaxed: as in ws_watch_tick
+  if (!ws_hint_load(&pool->watch_due))
     return;
-  ws_store_relaxed(&pool->watch_due, 0); // relaxed: as above
+  ws_hint_store(&pool->watch_due, 0);
   const uint64_t before = watch->throttled;
   watch->throttled = ws_os_throttled();
   if (watch->throttled > before)
