@@ -372,7 +372,7 @@ static bool flood_is_over(void *unused)
   return !ws_load_acquire(&flood_on);
 }
 
-static void no_task_waits_for_ever(void)
+static void no_task_waits_without_end(void)
 {
   for (ws_priority_t priority = WS_PRIORITY_NORMAL; priority <= WS_PRIORITY_LOW; priority++) {
     if (priority == WS_PRIORITY_HIGH)
@@ -398,4 +398,4 @@ TEST_MAIN("age", TEST_CASE(an_old_task_goes_first), TEST_CASE(a_task_without_a_t
           TEST_CASE(a_task_put_aside_grows_old), TEST_CASE(a_task_in_the_shared_queue_grows_old),
           TEST_CASE(a_late_pool_looks_seldom), TEST_CASE(without_a_bound_the_oldest_goes_first),
           TEST_CASE(a_pool_forgets_priorities), TEST_CASE(a_pool_does_not_forget_a_queued_task),
-          TEST_CASE(a_worker_finds_what_a_rest_hides), TEST_CASE(no_task_waits_for_ever))
+          TEST_CASE(a_worker_finds_what_a_rest_hides), TEST_CASE(no_task_waits_without_end))

@@ -14,7 +14,7 @@ typedef struct {
   ws_group_t group;
   pthread_t waiter;
   sem_t happened;
-  ws_au32_t runs, on_waiter, strangers_on_waiter, ready, blocked_seen;
+  ws_au32_t runs, on_waiter, unrelated_on_waiter, ready, blocked_seen;
 } scene_t;
 
 static scene_t scene;
@@ -46,11 +46,11 @@ static void completes_by_hand(void *unused)
   ws_group_complete(&scene.group, 1);
 }
 
-static void stranger(void *unused)
+static void unrelated(void *unused)
 {
   (void)unused;
   if (pthread_equal(pthread_self(), scene.waiter))
-    ws_add_relaxed(&scene.strangers_on_waiter, 1);
+    ws_add_relaxed(&scene.unrelated_on_waiter, 1);
 }
 
 static void join_helps_with_tagged_tasks(void)
@@ -58,12 +58,12 @@ static void join_helps_with_tagged_tasks(void)
   begin_held();
   ws_group_init(&scene.group, TASKS);
   for (uint32_t i = 0; i < TASKS; i++) {
-    test_push(scene.pool, stranger, NULL, NULL);
+    test_push(scene.pool, unrelated, NULL, NULL);
     test_push(scene.pool, completes_by_hand, NULL, ws_group_tag(&scene.group));
   }
   ws_group_wait(&scene.group, scene.pool);
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), TASKS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.strangers_on_waiter), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.unrelated_on_waiter), 0);
   end_held();
 }
 
@@ -97,7 +97,7 @@ static void pushes_weak_and_joins(void *unused)
   ws_group_init(&scene.group, TASKS);
   for (uint32_t i = 0; i < TASKS; i++) {
     test_push(scene.pool, completes_by_hand, NULL, ws_group_weak_tag(&scene.group));
-    test_push(scene.pool, stranger, NULL, NULL);
+    test_push(scene.pool, unrelated, NULL, NULL);
   }
   ws_group_wait(&scene.group, scene.pool);
 }
@@ -200,12 +200,12 @@ static void makes_ready(void *unused)
 static void await_helps_with_its_tag_only(void)
 {
   begin_held();
-  test_push(scene.pool, stranger, NULL, NULL);
+  test_push(scene.pool, unrelated, NULL, NULL);
   test_push(scene.pool, makes_ready, NULL, ws_group_tag(&scene.ready));
-  test_push(scene.pool, stranger, NULL, ws_group_tag(&scene.happened));
+  test_push(scene.pool, unrelated, NULL, ws_group_tag(&scene.happened));
   ws_pool_await(scene.pool, ws_group_tag(&scene.ready), &event);
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.on_waiter), 1);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.strangers_on_waiter), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.unrelated_on_waiter), 0);
   end_held();
 }
 
@@ -251,7 +251,7 @@ static void pushes_a_successor(void *unused)
 {
   (void)unused;
   sem_post(&scene.gate.entered);
-  test_push(scene.pool, stranger, NULL, NULL);
+  test_push(scene.pool, unrelated, NULL, NULL);
   test_sleep_ms(20); // the waiting thread has time to go wrong
   makes_ready(NULL);
 }
@@ -264,7 +264,7 @@ static void await_does_not_run_what_its_tasks_push(void)
   test_push(scene.pool, pushes_a_successor, NULL, ws_group_tag(&scene.ready));
   CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1)); // the worker has taken it
   ws_pool_await(scene.pool, ws_group_tag(&scene.ready), &event);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.strangers_on_waiter), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.unrelated_on_waiter), 0);
   test_destroy(scene.pool);
   test_gate_destroy(&scene.gate);
   sem_destroy(&scene.happened);

@@ -261,7 +261,7 @@ static uint32_t started_in_order(bool fifo)
   return in_order;
 }
 
-static void what_nobody_joins_starts_in_the_order_of_its_pushes(void)
+static void what_no_thread_joins_starts_in_the_order_of_its_pushes(void)
 {
   CU_ASSERT_EQUAL(started_in_order(true), UNJOINED);
   CU_ASSERT_EQUAL(started_in_order(false), 0);
@@ -270,4 +270,4 @@ static void what_nobody_joins_starts_in_the_order_of_its_pushes(void)
 TEST_MAIN("find", TEST_CASE(fib_by_joins), TEST_CASE(parallel_quicksort),
           TEST_CASE(parallel_quicksort_with_two_places_under_each_policy), TEST_CASE(joins_a_thousand_deep),
           TEST_CASE(groups_waited_for_in_a_bad_order),
-          TEST_CASE(what_nobody_joins_starts_in_the_order_of_its_pushes))
+          TEST_CASE(what_no_thread_joins_starts_in_the_order_of_its_pushes))

@@ -32,7 +32,7 @@ typedef struct {
   test_gate_t gate;
   ws_group_t own, other;
   pthread_t joiner;
-  ws_au32_t stranger_in_join, own_runs, in_join;
+  ws_au32_t unrelated_in_join, own_runs, in_join;
 } scene_t;
 
 static scene_t scene;
@@ -44,11 +44,11 @@ static void own_task(void *unused)
 }
 
 /// Must not run on the joiner's thread while that joins.
-static void strangers_task(void *unused)
+static void unrelated_task(void *unused)
 {
   (void)unused;
   if (pthread_equal(pthread_self(), scene.joiner) && ws_load_relaxed(&scene.in_join))
-    ws_add_relaxed(&scene.stranger_in_join, 1);
+    ws_add_relaxed(&scene.unrelated_in_join, 1);
 }
 
 static void push_both_and_join(void *unused)
@@ -57,16 +57,16 @@ static void push_both_and_join(void *unused)
   scene.joiner = pthread_self();
   ws_group_init(&scene.own, 40);
   for (uint32_t i = 0; i < 40; i++) {
-    test_push(scene.pool, strangers_task, NULL, &scene.other);
+    test_push(scene.pool, unrelated_task, NULL, &scene.other);
     test_push(scene.pool, own_task, NULL, &scene.own);
-    test_push(scene.pool, strangers_task, NULL, &scene.other);
+    test_push(scene.pool, unrelated_task, NULL, &scene.other);
   }
   ws_store_relaxed(&scene.in_join, 1);
   ws_group_wait(&scene.own, scene.pool);
   ws_store_relaxed(&scene.in_join, 0);
 }
 
-static void worker_runs_no_stranger_in_a_join(void)
+static void worker_runs_no_unrelated_task_in_a_join(void)
 {
   for (uint32_t workers = 1; workers <= 2; workers++) {
     scene = (scene_t){.pool = test_pool(workers)};
@@ -77,7 +77,7 @@ static void worker_runs_no_stranger_in_a_join(void)
     ws_group_wait(&all, NULL);
     ws_group_wait(&scene.other, NULL);
     CU_ASSERT_EQUAL(ws_load_relaxed(&scene.own_runs), 40);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&scene.stranger_in_join), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&scene.unrelated_in_join), 0);
     test_destroy(scene.pool);
   }
 }
@@ -93,12 +93,12 @@ static void join_from_outside(void)
   push_both_and_join(NULL);
   ws_group_wait(&scene.other, NULL);
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.own_runs), 40);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.stranger_in_join), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.unrelated_in_join), 0);
   test_destroy(scene.pool);
   test_gate_destroy(&scene.gate);
 }
 
-static void outsider_runs_no_stranger_in_a_join(void)
+static void outsider_runs_no_unrelated_task_in_a_join(void)
 {
   for (uint32_t round = 0; round < 200; round++)
     join_from_outside();
@@ -108,7 +108,7 @@ static void outsider_runs_no_stranger_in_a_join(void)
 static void leave_orphans(void *unused)
 {
   (void)unused;
-  test_push(scene.pool, strangers_task, NULL, NULL);
+  test_push(scene.pool, unrelated_task, NULL, NULL);
   test_push(scene.pool, test_gate_task, &scene.gate, NULL); // newest: the worker runs it first
 }
 
@@ -139,7 +139,7 @@ static void reused_address_is_another_group(void)
   ws_group_wait(&scene.own, scene.pool);
   ws_store_relaxed(&scene.in_join, 0);
   test_join(&threads);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.stranger_in_join), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.unrelated_in_join), 0);
   test_gate_let(&scene.gate, 1);
   test_destroy(scene.pool);
   test_gate_destroy(&scene.gate);
@@ -263,5 +263,6 @@ static void inline_join_keeps_the_count_of_helpers(void)
 }
 
 TEST_MAIN("join", TEST_CASE(helper_leaves_nothing_behind), TEST_CASE(helper_reaches_a_buried_task),
-          TEST_CASE(worker_runs_no_stranger_in_a_join), TEST_CASE(outsider_runs_no_stranger_in_a_join),
-          TEST_CASE(reused_address_is_another_group), TEST_CASE(inline_join_keeps_the_count_of_helpers))
+          TEST_CASE(worker_runs_no_unrelated_task_in_a_join),
+          TEST_CASE(outsider_runs_no_unrelated_task_in_a_join), TEST_CASE(reused_address_is_another_group),
+          TEST_CASE(inline_join_keeps_the_count_of_helpers))

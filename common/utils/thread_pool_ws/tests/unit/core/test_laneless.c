@@ -10,14 +10,14 @@
 
 static ws_pool_t *other_pool;
 static ws_group_t unrelated;
-static ws_au64_t strangers_in_wait, strangers;
+static ws_au64_t unrelated_in_wait, unrelated_tasks;
 
-static void strangers_task(void *unused)
+static void unrelated_task(void *unused)
 {
   (void)unused;
-  ws_add_relaxed(&strangers, 1);
+  ws_add_relaxed(&unrelated_tasks, 1);
   if (!ws_group_done(&group))
-    ws_add_relaxed(&strangers_in_wait, 1);
+    ws_add_relaxed(&unrelated_in_wait, 1);
 }
 
 static int runs_its_own_only(void *unused)
@@ -29,14 +29,15 @@ static int runs_its_own_only(void *unused)
   ws_group_init(&group, 20);
   ws_group_init(&unrelated, 20);
   for (uint32_t i = 0; i < 20; i++) {
-    test_push(pool, strangers_task, NULL, i % 2 ? &unrelated : NULL);
+    test_push(pool, unrelated_task, NULL, i % 2 ? &unrelated : NULL);
     test_push(pool, own_task, NULL, &group);
-    test_push(pool, strangers_task, NULL, i % 2 ? NULL : &unrelated);
+    test_push(pool, unrelated_task, NULL, i % 2 ? NULL : &unrelated);
   }
   ws_group_wait(&group, pool);
-  const bool good = test_value(&own_runs) == 20 && test_value(&strangers) == 0;
+  const bool good = test_value(&own_runs) == 20 && test_value(&unrelated_tasks) == 0;
   const int result = end(good);
-  return result == 0 && test_value(&strangers) == 40 && test_value(&strangers_in_wait) == 0 ? 0 : FAILED;
+  const bool run_later = test_value(&unrelated_tasks) == 40 && test_value(&unrelated_in_wait) == 0;
+  return result == 0 && run_later ? 0 : FAILED;
 }
 
 static void wait_in_the_first(void *unused)

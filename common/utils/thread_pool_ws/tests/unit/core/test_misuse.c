@@ -71,7 +71,7 @@ static void pools_that_are_null(void)
   CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(NULL, 1), -EINVAL);
 }
 
-static void statistics_for_nobody(void)
+static void statistics_without_a_pool(void)
 {
   ws_pool_t *pool = test_pool(1);
   ws_stats_t stats = {0};
@@ -214,5 +214,5 @@ static void stacks_that_are_too_small(void)
 
 TEST_MAIN("misuse", TEST_CASE(settings_that_are_null), TEST_CASE(texts_that_are_null),
           TEST_CASE(tasks_without_a_function), TEST_CASE(pools_that_are_null),
-          TEST_CASE(statistics_for_nobody), TEST_CASE(groups_beyond_their_range),
+          TEST_CASE(statistics_without_a_pool), TEST_CASE(groups_beyond_their_range),
           TEST_CASE(messages_name_the_call), TEST_CASE(stacks_that_are_too_small))

@@ -255,7 +255,7 @@ static bool flood_is_over(void *unused)
   return !ws_load_acquire(&flood_on);
 }
 
-static void no_node_waits_for_ever(void)
+static void no_node_waits_without_end(void)
 {
   create(1, false);
   test_letters_hold(pool, &gate);
@@ -277,4 +277,4 @@ TEST_MAIN("node hints", TEST_CASE(a_worker_takes_its_node_first), TEST_CASE(own_
           TEST_CASE(a_sleeper_on_the_node_is_woken), TEST_CASE(a_priority_goes_before_a_node),
           TEST_CASE(a_wrong_hint_makes_no_difference), TEST_CASE(a_wait_reaches_its_tasks),
           TEST_CASE(a_batch_keeps_its_hints), TEST_CASE(a_stop_settles_them),
-          TEST_CASE(no_node_waits_for_ever))
+          TEST_CASE(no_node_waits_without_end))

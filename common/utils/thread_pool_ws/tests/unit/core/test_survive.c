@@ -281,7 +281,7 @@ static void sleep_until_cancelled(void *unused)
   pause(); // a cancellation point
 }
 
-static void *await_for_ever(void *unused)
+static void *await_without_end(void *unused)
 {
   test_push(scene.pool, test_empty_task, NULL, NULL); // it has a lane, and helps
   ws_pool_await(scene.pool, ws_group_tag(&scene), &(ws_event_t){never, sleep_until_cancelled, NULL});
@@ -298,7 +298,7 @@ static int event(void *how)
 {
   begin(*(const how_t *)how, 1);
   test_threads_t threads = {0};
-  test_spawn(&threads, await_for_ever, NULL);
+  test_spawn(&threads, await_without_end, NULL);
   if (!test_until(has_begun, NULL))
     return 9;
   pthread_cancel(threads.thread[0]);

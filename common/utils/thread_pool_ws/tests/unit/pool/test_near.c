@@ -143,7 +143,7 @@ static uint32_t planned(uint32_t most)
   return mask;
 }
 
-static void near_ones_get_up_first(void)
+static void near_ones_wake_first(void)
 {
   begin(4, 3);
   CU_ASSERT_EQUAL(planned(2), 0x30); // though the far ones asked before them
@@ -159,4 +159,4 @@ static void near_ones_get_up_first(void)
 }
 
 TEST_MAIN("near", TEST_CASE(by_last_level_cache), TEST_CASE(all_are_near_where_it_is_not_known),
-          TEST_CASE(a_worker_that_moves_is_counted_there), TEST_CASE(near_ones_get_up_first))
+          TEST_CASE(a_worker_that_moves_is_counted_there), TEST_CASE(near_ones_wake_first))

@@ -163,7 +163,7 @@ static void shrinks_only_when_empty_and_pages_become_loose(void)
 }
 
 /// A trim's thread may get no CPU: growth must not wait for it without a bound, and must not use the pages.
-static void growth_waits_for_a_trim_but_not_for_ever(void)
+static void growth_waits_for_a_trim_but_not_without_end(void)
 {
   fresh(2);
   for (uint64_t i = 1; i <= 3; i++)
@@ -243,6 +243,6 @@ TEST_MAIN("deque", TEST_CASE(owner_takes_newest_thief_oldest),
           TEST_CASE(peek_sees_both_ends_and_takes_nothing), TEST_CASE(batch_wraps_around),
           TEST_CASE(agrees_with_a_model), TEST_CASE(growth_keeps_order_and_counts),
           TEST_CASE(shrinks_only_when_empty_and_pages_become_loose), TEST_CASE(growth_takes_loose_pages_back),
-          TEST_CASE(growth_waits_for_a_trim_but_not_for_ever),
+          TEST_CASE(growth_waits_for_a_trim_but_not_without_end),
           TEST_CASE(memo_saves_a_look_and_is_void_after_a_take),
           TEST_CASE(commit_fails_when_the_task_is_gone))

@@ -76,7 +76,7 @@ static void steal_all_but(uint64_t left)
 }
 
 /// @return how many queued tasks lie above a wait's mark though they were pushed before that wait began
-static uint32_t strangers(void)
+static uint32_t unrelated_tasks(void)
 {
   const ws_deque_t *deque = &scene.here.queue->deque;
   const ws_ring_t *ring = ws_load_relaxed(&deque->ring); // relaxed: one thread, here and below
@@ -102,7 +102,7 @@ static void dig_that_comes_too_late(void)
   begin_wait();
   CU_ASSERT_FALSE(take_under(&scene.group[2], &task));
   CU_ASSERT_EQUAL(ws_deque_size(&scene.here.queue->deque), 2);
-  CU_ASSERT_EQUAL(strangers(), 0);
+  CU_ASSERT_EQUAL(unrelated_tasks(), 0);
   end_wait();
   CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // they are still unrelated
   end_wait();
@@ -121,7 +121,7 @@ static void outer_wait_finds_its_own(void)
   begin_wait();
   CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task)); // from under two others
   CU_ASSERT_PTR_EQUAL(task.group, &scene.group[1]);
-  CU_ASSERT_EQUAL(strangers(), 0);
+  CU_ASSERT_EQUAL(unrelated_tasks(), 0);
   end_wait();
   CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[2], &task));
   CU_ASSERT_PTR_EQUAL(task.group, &scene.group[3]);
@@ -209,14 +209,14 @@ static void step(uint64_t *random)
   }
 }
 
-static void no_stranger_above_a_mark(void)
+static void no_unrelated_task_above_a_mark(void)
 {
   begin();
   uint64_t random = test_seed();
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < STEPS; i++) {
     step(&random);
-    wrong += strangers() > 0;
+    wrong += unrelated_tasks() > 0;
   }
   CU_ASSERT_EQUAL(wrong, 0);
   end();
@@ -225,7 +225,7 @@ static void no_stranger_above_a_mark(void)
 static struct {
   ws_pool_t *pool;
   ws_group_t below, wanted;
-  sem_t stranger_ran, over;
+  sem_t unrelated_ran, over;
   bool in_time;
 } buried;
 
@@ -236,12 +236,12 @@ static void post(void *sem)
 
 /// Found under the unrelated task. Empties the own queue: the unrelated one is in the aside queue only, and
 /// blocks until another worker has run it.
-static void need_the_stranger(void *unused)
+static void need_the_unrelated_task(void *unused)
 {
   (void)unused;
   ws_group_wait(&buried.below, buried.pool);
   ws_blocking_begin();
-  buried.in_time = test_sem_wait(&buried.stranger_ran);
+  buried.in_time = test_sem_wait(&buried.unrelated_ran);
   ws_blocking_end();
 }
 
@@ -251,8 +251,8 @@ static void bury(void *unused)
   ws_group_init(&buried.below, 1);
   ws_group_init(&buried.wanted, 1);
   test_push(buried.pool, test_empty_task, NULL, &buried.below);
-  test_push(buried.pool, need_the_stranger, NULL, &buried.wanted);
-  test_push(buried.pool, post, &buried.stranger_ran, NULL);
+  test_push(buried.pool, need_the_unrelated_task, NULL, &buried.wanted);
+  test_push(buried.pool, post, &buried.unrelated_ran, NULL);
   ws_group_wait(&buried.wanted, buried.pool);
   sem_post(&buried.over);
 }
@@ -262,14 +262,14 @@ static void what_lies_aside_is_found_by_others(void)
 {
   test_use_cpus(1);
   buried.pool = test_pool(2);
-  sem_init(&buried.stranger_ran, 0, 0);
+  sem_init(&buried.unrelated_ran, 0, 0);
   sem_init(&buried.over, 0, 0);
   CU_ASSERT_TRUE(test_until_quiet(buried.pool));
   test_push(buried.pool, bury, NULL, NULL);
   CU_ASSERT_TRUE(test_sem_wait(&buried.over));
   CU_ASSERT_TRUE(buried.in_time);
   test_destroy(buried.pool);
-  sem_destroy(&buried.stranger_ran);
+  sem_destroy(&buried.unrelated_ran);
   sem_destroy(&buried.over);
   test_use_cpus(0);
 }
@@ -296,5 +296,5 @@ static void a_mixed_root_stays_mixed(void)
 
 TEST_MAIN("dig", TEST_CASE(a_mixed_root_stays_mixed), TEST_CASE(dig_that_comes_too_late),
           TEST_CASE(outer_wait_finds_its_own), TEST_CASE(the_others_keep_their_order),
-          TEST_CASE(a_full_ring_keeps_its_order), TEST_CASE(no_stranger_above_a_mark),
+          TEST_CASE(a_full_ring_keeps_its_order), TEST_CASE(no_unrelated_task_above_a_mark),
           TEST_CASE(what_lies_aside_is_found_by_others))
