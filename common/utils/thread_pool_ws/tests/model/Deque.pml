@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The deque of queue/ws_deque.h under the store buffer of x86 (TSO): the owner's stores go through a first-in
+// The deque of tasks/ws_deque.h under the store buffer of x86 (TSO): the owner's stores go through a first-in
 // first-out buffer that drains at any time, its fence and its CAS wait until the buffer is empty. Thieves
 // only load and CAS, so they need no buffer, and they have no fence here: that is the claim of
 // ws_fence_seq_cst_loads. Every access of a shared word is a step of its own.

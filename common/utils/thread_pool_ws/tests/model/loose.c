@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file loose.c
-/// The shipped queue/ws_deque.c under the C11 memory model (GenMC): a queue grows, another thread takes all,
+/// The shipped tasks/ws_deque.c under the C11 memory model (GenMC): a queue grows, another thread takes all,
 /// the queue shrinks and grows again, while TRIMMERS threads give back pages. run_genmc makes mutants by
 /// editing a copy. The steps' order: Loose.pml.
 #include <assert.h>
@@ -45,7 +45,7 @@ static void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
 static int ws_os_release_pages(void *memory, size_t bytes);
 #include <string.h>
 #define memset(memory, value, bytes) ((void)0) // all is 0 from the start
-#include "queue/ws_deque.c"
+#include "tasks/ws_deque.c"
 
 #ifndef TRIMMERS
 #define TRIMMERS 1

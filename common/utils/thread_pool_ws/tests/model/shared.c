@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file shared.c
-/// The shipped queue/ws_shared.h under the C11 memory model (GenMC): BEFORE tasks are queued; PUSHERS threads
+/// The shipped tasks/ws_shared.h under the C11 memory model (GenMC): BEFORE tasks are queued; PUSHERS threads
 /// push a task each, one takes the oldest TAKES times, one looks for a task from the middle, as a thread that
 /// waits does. run_genmc makes mutants by editing a copy of the header. The steps' order: Shared.pml.
 /// "reuse relaxed" passes, also in a model of processors (IMM): the CAS on taken orders the copy before the
@@ -18,7 +18,7 @@
 #define WS_SPACING 8
 #define WS_LIKELY(x) (x)
 #define WS_UNLIKELY(x) (x)
-#include "queue/ws_shared.h"
+#include "tasks/ws_shared.h"
 
 #ifndef BEFORE
 #define BEFORE 2
