@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nrbench.programs import COMPILERS, compiler, run, which
+
 from preflight import host
 from preflight.folder import elsewhere
 from preflight.tree import KEYWORDS, POOL, POOL_FILES, POOL_TARGETS, Located, Tree, api_shape, cached, read

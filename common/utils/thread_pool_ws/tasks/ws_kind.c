@@ -36,7 +36,7 @@ void ws_kind_rest(ws_tasks_t *tasks, uint64_t age_ns, uint64_t now_ns)
 
 void ws_kind_count_push(ws_tasks_t *tasks, ws_kind_t kind, uint64_t now_ns)
 {
-  ws_hint_add(&tasks->queued[kind], 1);
+  ws_add_relaxed(&tasks->queued[kind], 1); // relaxed: before the fence [KIND_USED]
   ws_fence_seq_cst_after_rmw(); // [edge KIND_USED fence] the count before kinds_used
   ws_hint_store(&tasks->kinds_pushed_ns, now_ns);
   ws_kind_use(tasks, now_ns);
