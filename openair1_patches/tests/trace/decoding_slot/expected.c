@@ -17,7 +17,8 @@ static int nr_ulsch_procedures(cell_t *cell, int frame_rx, int slot_rx, bool *ul
   if (count == 0) {
     return 0;
   }
-  WS_OAI_DECODING_SCOPE(frame_rx, slot_rx, ulsch_to_decode, cell->max_nb_pusch);
+  WS_OAI_DECODING_SCOPE(frame_rx, slot_rx, ulsch_to_decode,
+                        cell->max_nb_pusch);
   uint8_t ULSCH_ids[count];
   for (int i = 0, at = 0; i < cell->max_nb_pusch; i++)
     if (ulsch_to_decode[i])

@@ -2,7 +2,8 @@
 /// A function with two ways out, parameters in two lines and an aligned array; and one with another name.
 #include <stdint.h>
 
-void nr_rx_pusch(int *cell, uint8_t ulsch_id, uint32_t frame, uint8_t slot, unsigned char harq)
+void nr_rx_pusch(int *cell,
+                 uint8_t ulsch_id, uint32_t frame, uint8_t slot, unsigned char harq)
 {
   WS_OAI_SYMBOLS_SCOPE(frame, slot, ulsch_id);
 

@@ -2,8 +2,10 @@
 /// A function with two ways out, parameters in two lines and an aligned array; and one with another name.
 #include <stdint.h>
 
-void nr_rx_pusch(int *cell, uint8_t ulsch_id, uint32_t frame, uint8_t slot, unsigned char harq)
+void nr_rx_pusch(int *cell,
+                 uint8_t ulsch_id, uint32_t frame, uint8_t slot, unsigned char harq)
 {
+
   int16_t scratch[64] __attribute__((aligned(32))) = {0};
   if (cell[0] == harq)
     return;

@@ -7,8 +7,8 @@
 #include "common/utils/oai_profiler.h"
 
 typedef struct {
-  void *args;
-  void (*func)(void *args); /* as ever */
+  void* args;
+  void (*func)(void* args); /* as ever */
   oai_profile_work_t profile_work; // of the thread that pushes
 } task_t;
 
