@@ -3,6 +3,7 @@
 
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -31,6 +32,23 @@ def after(step: str, looks: int = 2) -> tuple[int, list[str]]:
     return done.returncode, said
 
 
+def is_alive(number: str) -> bool:
+    try:
+        return Path("/proc", number, "stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+def ends(number: str) -> bool:
+    """Whether the process, which has been killed, ends: the kernel may take a while to give it a CPU."""
+    until = time.monotonic() + 60
+    while is_alive(number):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 class Leftovers(unittest.TestCase):
     def test_a_step_that_leaves_nothing(self):
         self.assertEqual(after('file=$(mktemp) && echo x >"$file" && rm "$file"'), (0, []))
@@ -41,8 +59,7 @@ class Leftovers(unittest.TestCase):
         for line in said:
             number = line.split()[3].rstrip(",")
             self.assertRegex(line, r"left behind: process \d+, sleep 1003")
-            state = Path("/proc", number, "stat")
-            self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z")
+            self.assertTrue(ends(number))
 
     def test_one_that_ends_soon_is_none(self):
         self.assertEqual(after("setsid sleep 0.3 & exit 0", looks=300), (0, []))
