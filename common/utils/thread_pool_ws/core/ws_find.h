@@ -8,7 +8,7 @@
 #include "../pool/ws_types.h"
 
 /// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to
-/// far, the aside queues, the shared queue.
+/// far, the aside deques, the shared queue.
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 /// @return whether ws_find would probably find a task at once, without a look at many queues
@@ -45,7 +45,7 @@ bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gr
 /// @brief Take a task from the inbox of a worker that gets no CPU.
 bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief Take a task that is in no thread's own queue: in an aside queue, in the shared queue, or in the
+/// @brief Take a task that is in no thread's own queue: in an aside deque, in the shared queue, or in the
 /// inbox of a worker that gets no CPU.
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
@@ -53,7 +53,7 @@ bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 //
 // Turns   Each look serves a place that has not been served for long. Looks alternate between the lanes, up
 //         to 8 of them in turn at a look, and the other places, one at a look: each worker's queue twice,
-//         then the aside queues, the shared queue and the inboxes of starved workers. If the first of the
+//         then the aside deques, the shared queue and the inboxes of starved workers. If the first of the
 //         two holds nothing the look goes on with the other.
 // Bound   The oldest task of a lane is taken at the latest after 2 x (lanes) looks of any one worker that
 //         always has tasks of its own; the oldest of another place after 2 x (2 x workers + 1).

@@ -234,7 +234,7 @@ static void post(void *sem)
   sem_post(sem);
 }
 
-/// Found under the unrelated task. Empties the own queue: the unrelated one is in the aside queue only, and
+/// Found under the unrelated task. Empties the own queue: the unrelated one is in the aside deque only, and
 /// blocks until another worker has run it.
 static void need_the_unrelated_task(void *unused)
 {

@@ -126,7 +126,7 @@ static struct {
   ws_pool_t *pool;
   ws_group_t group, inner;
   uint64_t takes; ///< from the worker's queue while it waited
-  uint64_t moved; ///< to the aside queue while it waited
+  uint64_t moved; ///< to the aside deque while it waited
   uint32_t aside; ///< tasks there when the wait was over
   uint32_t high; ///< tasks that ran with high priority after the wait
   bool over;
