@@ -20,7 +20,7 @@ bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
 bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
 /// @brief A round of the wait is over, or a fiber has yielded in it: find the oldest task in the caller's own
-/// queues that the wait may run, of no kind and of each kind in turn (ws_dig.h). Begins a round.
+/// queues that the wait may run, of each kind in turn (ws_dig.h). Begins a round.
 bool ws_find_turn(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
 /// @brief The search that follows a yield of a fiber is over.

@@ -53,6 +53,7 @@ typedef struct {
   uint64_t seen; ///< of the shared queue (ws_find.h)
   ws_mark_t *mark; ///< of a thread with a lane
   bool has_mark; ///< it has begun
+  bool had_kinds; ///< the thread's queue had deques of other kinds then
 } join_t;
 
 static void complete_units(join_t *join)
@@ -209,7 +210,9 @@ static void help(ws_frame_t *frame)
   ws_mark_t *mark = join->mark;
   mark->outer = here.queue->mark;
   if (WS_LIKELY(!join->has_mark)) // a task has not ended the thread: the tasks above are still the wait's
-    ws_dig_mark(here.queue, mark);
+    join->had_kinds = ws_dig_mark(here.queue, mark);
+  else if (!join->had_kinds) // their deques were perhaps made while the mark was not linked
+    ws_queue_mark_made(&frame->pool->tasks, mark);
   join->has_mark = true;
   mark->round_left = here.queue->round_left;
   here.queue->round_left = WS_ROUND_SEARCHES;

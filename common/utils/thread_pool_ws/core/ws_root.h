@@ -41,7 +41,7 @@ extern const uint64_t ws_root_mixed;
 static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
 {
   const ws_group_t *root = ws_own_load(&queue->root);
-  if (!root || !group || !ws_group_is(group, root, true))
+  if ((const void *)root != &ws_root_mixed && (!root || !group || !ws_group_is(group, root, true)))
     ws_store_release(&queue->root, (void *)(uintptr_t)&ws_root_mixed); // [edge ROOT release] before that task
 }
 

@@ -154,7 +154,7 @@ struct ws_pool_s {
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
   ws_au32_t ended_threads; ///< S times that a task ended the thread of a worker, or of a fiber that waits
 
-  ws_au64_t cancelled; ///< S tasks with a key that were skipped
+  alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
   ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
   ws_au64_t aged; ///< S tasks taken because they had waited too long
 

@@ -3,8 +3,6 @@
 /// ws_dig.h.
 #include "ws_dig.h"
 
-#include "../os/ws_os.h"
-
 static inline ws_deque_t *deque_of(const ws_queue_t *queue, ws_kind_t kind)
 {
   return ws_queue_deque(queue, 2 * kind);
@@ -23,15 +21,6 @@ static void move_marks(const ws_queue_t *queue, ws_kind_t kind, const ws_moved_t
       mark->index[kind] += moved->by;
 }
 
-/// The deque has become shorter: tasks that are pushed there next lie above the marks.
-static void lower_marks(const ws_queue_t *queue, ws_kind_t kind)
-{
-  const uint64_t end = ws_dig_end(deque_of(queue, kind));
-  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    if ((int64_t)(mark->index[kind] - end) > 0)
-      mark->index[kind] = end;
-}
-
 static bool make_room(ws_deque_t *deque, uint64_t tasks)
 {
   while (!ws_deque_has_room(deque, tasks))
@@ -48,7 +37,7 @@ static bool may_put_aside(const ws_queue_t *queue)
 
 static void note_aside(ws_tasks_t *tasks, ws_kind_t kind)
 {
-  if (kind == WS_KIND_NORMAL)
+  if (kind == WS_KIND_NORMAL && !ws_load_relaxed(&tasks->aside_used)) // relaxed: set once, and stays
     ws_store_relaxed(&tasks->aside_used, 1); // relaxed: before the caller's fence [PARK_DEKKER]
 }
 
@@ -69,20 +58,20 @@ static bool take_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, uin
   ws_deque_t *aside = aside_of(queue, kind);
   if (!may_put_aside(queue) || !make_room(aside, above))
     return ws_dig_lift(queue, kind, group, weak, UINT32_MAX, task);
-  ws_moved_t moved;
+  ws_moved_t moved; // not used: the only mark becomes the end (ws_dig_under)
   note_aside(tasks, kind);
-  const bool found =
-      ws_grouped_take_under(deque_of(queue, kind), aside, group, weak, UINT32_MAX, task, &moved);
-  lower_marks(queue, kind);
-  return found;
+  return ws_grouped_take_under(deque_of(queue, kind), aside, group, weak, UINT32_MAX, task, &moved);
 }
 
+/// Take a task of the group from those that were put aside. A thief may take it first: others were hidden then.
 static bool take_aside(const ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak,
-                       ws_task_t *task)
+                       ws_task_t *task, bool *hid)
 {
   ws_deque_t *aside = aside_of(queue, kind);
-  return ws_deque_size(aside) > 0 && ws_grouped_depth(aside, group, weak) > 0
-         && ws_grouped_take_turning(aside, group, weak, task);
+  if (ws_deque_size(aside) == 0 || ws_grouped_depth(aside, group, weak) == 0)
+    return false;
+  *hid = true;
+  return ws_grouped_take_turning(aside, group, weak, task);
 }
 
 /// Take a task of the group from under others, or from those that were put aside.
@@ -95,10 +84,7 @@ static bool dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, const ws_g
     if (take_under(tasks, queue, kind, depth - 1, group, weak, task))
       return true;
   }
-  if (!take_aside(queue, kind, group, weak, task))
-    return false;
-  *hid = true;
-  return true;
+  return take_aside(queue, kind, group, weak, task, hid);
 }
 
 bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak,
@@ -123,12 +109,12 @@ static bool turn_aside(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, con
 {
   ws_deque_t *aside = aside_of(queue, kind);
   for (uint32_t moved = 0; moved < WS_TURN_DEPTH_MAX && make_room(aside, 1); moved++) {
-    const ws_took_t took = ws_grouped_take_oldest(deque_of(queue, kind), allowed, true, task);
+    uint64_t pushed_ns;
+    const ws_took_t took = ws_grouped_take_oldest(deque_of(queue, kind), allowed, true, task, &pushed_ns);
     if (took != WS_TOOK_OTHER)
       return took == WS_TOOK_ALLOWED;
     note_aside(tasks, kind);
-    if (ws_kind_is_used(tasks))
-      ws_deque_stamp(aside, 0, ws_os_now_ns());
+    ws_deque_stamp(aside, 0, pushed_ns);
     ws_deque_push(aside, task, 1);
   }
   return false;
@@ -137,7 +123,8 @@ static bool turn_aside(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, con
 static bool take_turn(ws_tasks_t *tasks, ws_queue_t *queue, const ws_turn_t *turn,
                       const ws_allowed_t *allowed, ws_task_t *task)
 {
-  if (turn->down && take_aside(queue, turn->kind, allowed->group, allowed->weak, task))
+  bool hid; // the caller of a turn always expects that
+  if (turn->down && take_aside(queue, turn->kind, allowed->group, allowed->weak, task, &hid))
     return true;
   if (may_put_aside(queue) && allowed->func) // fibers yield: to lift them all each time would take long
     return turn_aside(tasks, queue, turn->kind, allowed, task);

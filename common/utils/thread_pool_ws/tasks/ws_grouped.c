@@ -116,12 +116,15 @@ static bool is_allowed(const ws_allowed_t *allowed, const ws_task_t *task, uint6
          || (allowed->func && task->func == allowed->func);
 }
 
-ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others, ws_task_t *task)
+ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others, ws_task_t *task,
+                                 uint64_t *pushed_ns)
 {
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_steal_memo_t memo = {0};
   uint64_t index;
   while (ws_deque_size(deque) > 0 && ws_deque_steal_peek(deque, &memo, task, &index)) {
     const ws_took_t took = is_allowed(allowed, task, index) ? WS_TOOK_ALLOWED : WS_TOOK_OTHER;
+    *pushed_ns = ws_hint_load(&ring->cell[index & ring->mask].pushed_ns);
     if ((took == WS_TOOK_OTHER && !others) || ws_deque_steal_commit(deque, index))
       return took;
   }
@@ -131,8 +134,9 @@ ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed,
 bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
                           ws_task_t *task, ws_moved_t *moved)
 {
+  uint64_t pushed_ns;
   *moved = (ws_moved_t){.from = ws_own_load(&deque->bottom)};
-  if (ws_grouped_take_oldest(deque, allowed, false, task) == WS_TOOK_ALLOWED)
+  if (ws_grouped_take_oldest(deque, allowed, false, task, &pushed_ns) == WS_TOOK_ALLOWED)
     return true;
   if (down && allowed->group)
     return ws_grouped_take_below(deque, deque, allowed->from, allowed->group, allowed->weak, depth_max, task,

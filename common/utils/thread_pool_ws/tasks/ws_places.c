@@ -26,7 +26,7 @@ static bool next_inbox(ws_places_t *all)
 {
   const bool is_first = all->at.where == WS_AT_SHARED;
   const uint32_t next = is_first ? 0 : all->at.index + 1;
-  // relaxed: the guard has written it before it had a worker woken
+  // relaxed: the guard has written it before it had a worker woken, or after the caller's fence [PARK_DEKKER]
   if (next >= all->tasks->workers || (is_first && ws_load_relaxed(&all->tasks->starved) == 0))
     return false;
   all->at.where = WS_AT_INBOX;
@@ -112,8 +112,22 @@ bool ws_place_take(ws_tasks_t *tasks, const ws_place_t *place, ws_task_t *task)
   }
 }
 
+/// @return whether a task may lie elsewhere than in the first deques and the shared queue
+static bool may_lie_elsewhere(const ws_tasks_t *tasks)
+{
+  // relaxed: after the caller's fence [PARK_DEKKER], or a statistic
+  return (ws_load_relaxed(&tasks->kinds_made) | ws_load_relaxed(&tasks->aside_used)
+          | ws_load_relaxed(&tasks->starved))
+         != 0;
+}
+
 bool ws_work_visible(ws_tasks_t *tasks)
 {
+  for (uint32_t i = ws_queue_count(tasks); i-- > 0;) // mostly all: a thread that spins looks here
+    if (ws_queue_size(tasks->queue[i]) > 0)
+      return true;
+  if (WS_LIKELY(!may_lie_elsewhere(tasks)))
+    return ws_shared_visible(&tasks->shared);
   for (ws_places_t all = ws_places(tasks); ws_places_next(&all);) {
     if (!ws_place_holds(tasks, &all.at))
       continue;
@@ -127,9 +141,14 @@ bool ws_work_visible(ws_tasks_t *tasks)
 uint64_t ws_queued(ws_tasks_t *tasks)
 {
   uint64_t queued = 0;
-  for (ws_places_t all = ws_places(tasks); ws_places_next(&all);)
-    queued += ws_place_size(tasks, &all.at);
-  return queued;
+  if (WS_UNLIKELY(may_lie_elsewhere(tasks))) {
+    for (ws_places_t all = ws_places(tasks); ws_places_next(&all);)
+      queued += ws_place_size(tasks, &all.at);
+    return queued;
+  }
+  for (uint32_t i = ws_queue_count(tasks); i-- > 0;)
+    queued += ws_queue_size(tasks->queue[i]);
+  return queued + ws_shared_size(&tasks->shared);
 }
 
 bool ws_queues_trim(ws_tasks_t *tasks, bool now)

@@ -45,7 +45,7 @@ uint64_t ws_queued(ws_tasks_t *tasks);
 /// @return whether some queue has pages to give back to the kernel. @param now  give them back
 bool ws_queues_trim(ws_tasks_t *tasks, bool now);
 
-/// @brief Steal the oldest of the normal tasks that some wait has put aside.
+/// @brief Steal a normal task that some wait has put aside: the oldest of one worker.
 bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task);
 
 /// @brief Take a task from the inbox of a worker that the guard has found without a CPU.

@@ -19,12 +19,10 @@ void ws_queue_init_worker(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity
   queue->of_worker = true;
 }
 
-/// All waits of the owner began before these deques were made: all tasks in them are the waits'.
-static void mark_all(const ws_queue_t *queue, uint32_t kinds)
+void ws_queue_mark_made(const ws_tasks_t *tasks, ws_mark_t *mark)
 {
-  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    for (ws_kind_t kind = WS_KIND_NORMAL + 1; kind < kinds; kind++)
-      mark->index[kind] = 1;
+  for (ws_kind_t kind = WS_KIND_NORMAL + 1; kind < tasks->kinds; kind++)
+    mark->index[kind] = 1;
 }
 
 static ws_more_t *make_more(ws_tasks_t *tasks, ws_queue_t *queue)
@@ -40,7 +38,8 @@ static ws_more_t *make_more(ws_tasks_t *tasks, ws_queue_t *queue)
   ws_cell_t *cells = (ws_cell_t *)(more->deque + count);
   for (uint32_t i = 0; i < count; i++)
     ws_deque_init(&more->deque[i], cells + i * tasks->capacity, tasks->capacity);
-  mark_all(queue, tasks->kinds);
+  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
+    ws_queue_mark_made(tasks, mark);
   ws_store_relaxed(&tasks->kinds_made, 1); // relaxed: before the fence of the push [PARK_DEKKER]
   ws_store_release(&queue->more, more); // [edge KIND_QUEUES release] their fields
   return more;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks of a kind, which lie in queues of their own: pool/ws_kind.c, core/ws_push.c (push_kind,
-// settle_late), core/ws_find.c, pool/ws_queues.c (ws_work_visible), sleep/ws_park.c, core/ws_join.c,
-// core/ws_wait.c (settle_leftovers). Two threads push, workers find and park, and one thread stops the
+// Tasks of a kind, which lie in queues of their own: tasks/ws_kind.c, core/ws_push.c (push_any,
+// handle_late_push), core/ws_find.c, tasks/ws_places.c (ws_work_visible), sleep/ws_park.c, core/ws_join.c,
+// core/ws_wait.c (run_leftovers). Two threads push, workers find and park, and one thread stops the
 // pool. Each push is of no kind or of a kind; a thread's first push of a kind makes its queue. The second
 // pusher joins its tasks. The first pusher's first task pushes a child and joins it. The child pushes a
 // grandchild of a kind, which carries no group and which the join needs as well: it may run it, because it
@@ -18,10 +18,10 @@
 // sleepers), REST_BLIND (kinds_used is cleared without a further look at the count, and decides whether a
 // worker that parks looks at the queues of kinds), QUEUE_LATE (the queue is published after the fence), NO_PUSH_FENCE, LOOK_NO_KINDS
 // (ws_work_visible ignores kinds), JOIN_NO_KINDS (a join ignores kinds), NO_MARK (a queue that is made
-// during a join gets no mark), LATE_NO_KINDS (settle_late ignores kinds), SWEEP_NO_KINDS (settle_leftovers
-// ignores kinds), SLEEP_BY_COUNT (kinds_queued is raised after the look at the sleepers and decides whether
+// during a join gets no mark), LATE_NO_KINDS (handle_late_push ignores kinds), SWEEP_NO_KINDS (run_leftovers
+// ignores kinds), SLEEP_BY_COUNT (tasks->queued is raised after the look at the sleepers and decides whether
 // a worker may sleep).
-// COUNT_LATE is no mutant: kinds_queued is raised as late, but the queues decide. All properties hold,
+// COUNT_LATE is no mutant: tasks->queued is raised as late, but the queues decide. All properties hold,
 // because the count is a hint.
 #ifndef WORKERS
 #define WORKERS 1
@@ -50,7 +50,7 @@ byte none[THREADS], kind[THREADS]; // tasks in each thread's queues
 bool made[THREADS];          // the thread has a queue of the kind
 bool ever;                   // kinds_made
 bool used;                   // kinds_used
-short count;                 // kinds_queued
+short count;                 // tasks->queued
 bool ever_stored[THREADS], used_stored[THREADS], made_stored[THREADS]; // in the thread's store buffer
 byte kind_stored[THREADS];
 bool marked[THREADS];        // the mark of the thread's join covers the queue of the kind
@@ -181,7 +181,7 @@ inline complete()
   atomic { assert((ran & task) == 0); ran = ran | task; finished++ }
 }
 
-// The join of PARENT. Once the pool has stopped, settle_late takes all that is left in the thread's queues.
+// The join of PARENT. Once the pool has stopped, handle_late_push takes all that is left in the thread's queues.
 inline join_family()
 {
   marked[me] = made[me];

@@ -17,7 +17,7 @@ ws_prewake_worker_t world_worker_prewake;
 
 uint64_t __wrap_ws_os_now_ns(void);
 void __wrap_ws_relax(void);
-bool __wrap_ws_work_visible(struct ws_pool_s *pool);
+bool __wrap_ws_work_visible(ws_tasks_t *tasks);
 bool __wrap_ws_may_spin(const struct ws_pool_s *pool);
 bool __wrap_ws_process_awake_leave(uint32_t limit);
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
@@ -34,11 +34,11 @@ void __wrap_ws_relax(void)
 }
 
 /// What a push does that comes while a worker looks.
-bool __wrap_ws_work_visible(struct ws_pool_s *seen)
+bool __wrap_ws_work_visible(ws_tasks_t *tasks)
 {
-  const bool visible = world.now_ns >= world.visible_ns;
-  if (visible && !world.pushed && ws_load_relaxed(&seen->quiet))
-    ws_prewake_arrived(seen, world.visible_ns);
+  const bool visible = tasks == &world_pool.tasks && world.now_ns >= world.visible_ns;
+  if (visible && !world.pushed && ws_load_relaxed(&world_pool.quiet))
+    ws_prewake_arrived(&world_pool, world.visible_ns);
   world.pushed |= visible;
   return visible;
 }

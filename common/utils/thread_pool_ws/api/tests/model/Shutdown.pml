@@ -143,7 +143,7 @@ inline push(me)
      atomic { queued[me]++; assert(queued[0] + queued[1] <= BUFFER) };
 #ifndef NO_LATE
      if
-     :: state == STOPPED ->     // settle_late()
+     :: state == STOPPED ->     // handle_late_push()
         do
         :: atomic { queued[me] > 0 -> queued[me]-- }; run_task(1)
         :: queued[me] == 0 -> break

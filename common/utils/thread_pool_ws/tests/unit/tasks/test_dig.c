@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file test_dig.c
+/// @file test_dig.c (--wrap of ws_grouped_take_turning)
 /// Waits inside waits on one thread, each with its mark in the thread's queue: whatever an inner wait digs
 /// out, and whatever thieves take meanwhile, an outer wait finds no unrelated task above its mark.
 #include "../../../tasks/ws_dig.h"
@@ -294,7 +294,85 @@ static void a_mixed_root_stays_mixed(void)
   end();
 }
 
-TEST_MAIN("dig", TEST_CASE(a_mixed_root_stays_mixed), TEST_CASE(dig_that_comes_too_late),
-          TEST_CASE(outer_wait_finds_its_own), TEST_CASE(the_others_keep_their_order),
-          TEST_CASE(a_full_ring_keeps_its_order), TEST_CASE(no_unrelated_task_above_a_mark),
-          TEST_CASE(what_lies_aside_is_found_by_others))
+/// The task at the bottom of the stack has no group, and another one has come in between.
+static void a_root_of_none_can_be_mixed(void)
+{
+  begin();
+  ws_queue_t *queue = scene.here.queue;
+  ws_group_t *const before = ws_root_enter(queue, &scene.group[0]);
+  ws_group_t *const outer = ws_root_enter(queue, NULL);
+  ws_root_mix(queue, &scene.group[2]);
+  push(&scene.group[2]);
+  ws_root_leave(queue, outer);
+  CU_ASSERT_FALSE(ws_queue_is_below(queue, &scene.group[0], true));
+  ws_root_leave(queue, before);
+  end();
+}
+
+static void a_task_of_a_kind_keeps_the_root(void)
+{
+  begin();
+  ws_task_t task = {.func = test_empty_task};
+  ws_queue_t *queue = scene.here.queue;
+  ws_tasks_t *tasks = &scene.pool->tasks;
+  ws_root_enter(queue, &scene.group[0]);
+  ws_deque_t *deque = ws_queue_room(tasks, queue, WS_KIND_HIGH, true);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(deque);
+  ws_queue_push_kind(tasks, deque, WS_KIND_HIGH, &task, 0);
+  CU_ASSERT_PTR_EQUAL(ws_root_enter(queue, &scene.group[1]), &scene.group[0]);
+  CU_ASSERT_TRUE(ws_queue_is_below(queue, &scene.group[0], false));
+  CU_ASSERT_TRUE(ws_queue_take_any(tasks, queue, &task));
+  ws_root_enter(queue, &scene.group[1]);
+  CU_ASSERT_TRUE(ws_queue_is_below(queue, &scene.group[1], false));
+  ws_root_leave(queue, NULL);
+  end();
+}
+
+static bool thief_comes; ///< it takes all that lies aside down to the task of the group
+
+bool __real_ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task);
+bool __wrap_ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task);
+
+bool __wrap_ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  ws_task_t stolen = {0};
+  while (thief_comes && !ws_group_is(stolen.group, group, weak))
+    ws_deque_steal(deque, &memo, &stolen);
+  return __real_ws_grouped_take_turning(deque, group, weak, task);
+}
+
+/// A wait turns the tasks that lie aside in search of its own, which a thief has taken meanwhile. No thread
+/// could see the others: the caller learns that.
+static void a_search_aside_hides_the_others(void)
+{
+  static ws_queue_t queue;
+  static ws_cell_t cells[CAPACITY], aside_cells[CAPACITY];
+  ws_tasks_t *tasks = NULL; // not used for normal tasks
+  ws_mark_t mark = {0};
+  ws_task_t task;
+  memset(&queue, 0, sizeof queue);
+  ws_queue_init_worker(&queue, cells, CAPACITY, aside_cells, CAPACITY);
+  ws_dig_mark(&queue, &mark);
+  queue.mark = &mark;
+  for (uint32_t thief = 0; thief < 2; thief++) {
+    for (uint32_t i = 0; i < 4; i++)
+      ws_deque_push(&queue.aside, &(ws_task_t){.func = test_empty_task, .group = &scene.group[i % 2]}, 1);
+    bool hid = false;
+    thief_comes = thief == 1;
+    ws_group_t *const wanted = &scene.group[1];
+    if (thief_comes) // the newest of the group goes first, and then there is only one
+      CU_ASSERT_TRUE(ws_deque_take(&queue.aside, &task));
+    CU_ASSERT_EQUAL(ws_dig_under(tasks, &queue, WS_KIND_NORMAL, wanted, false, &task, &hid), !thief_comes);
+    CU_ASSERT_TRUE(hid);
+    while (ws_deque_take(&queue.aside, &task))
+      continue;
+  }
+  thief_comes = false;
+}
+
+TEST_MAIN("dig", TEST_CASE(a_mixed_root_stays_mixed), TEST_CASE(a_root_of_none_can_be_mixed),
+          TEST_CASE(a_task_of_a_kind_keeps_the_root), TEST_CASE(a_search_aside_hides_the_others),
+          TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
+          TEST_CASE(the_others_keep_their_order), TEST_CASE(a_full_ring_keeps_its_order),
+          TEST_CASE(no_unrelated_task_above_a_mark), TEST_CASE(what_lies_aside_is_found_by_others))
