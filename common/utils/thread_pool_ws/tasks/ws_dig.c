@@ -63,7 +63,7 @@ static bool take_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, uin
   return ws_grouped_take_under(deque_of(queue, kind), aside, group, weak, UINT32_MAX, task, &moved);
 }
 
-/// Take a task of the group from those that were put aside. A thief may take it first: others were hidden then.
+/// Take a task of the group from those that were put aside. If a thief takes it first, others were hidden, too.
 static bool take_aside(const ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak,
                        ws_task_t *task, bool *hid)
 {
@@ -123,7 +123,7 @@ static bool turn_aside(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, con
 static bool take_turn(ws_tasks_t *tasks, ws_queue_t *queue, const ws_turn_t *turn,
                       const ws_allowed_t *allowed, ws_task_t *task)
 {
-  bool hid; // the caller of a turn always expects that
+  bool hid; // the caller always expects that
   if (turn->down && take_aside(queue, turn->kind, allowed->group, allowed->weak, task, &hid))
     return true;
   if (may_put_aside(queue) && allowed->func) // fibers yield: to lift them all each time would take long

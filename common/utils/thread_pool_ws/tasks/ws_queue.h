@@ -82,7 +82,7 @@ static inline bool ws_queue_take_oldest_of(ws_queue_t *queue, void (*func)(void 
 
 // Owner, all kinds.
 
-/// @brief The deques of the other kinds were made after @p mark's wait began: all tasks in them are the wait's.
+/// @brief The deques of the other kinds were made after the wait began: all tasks in them are the wait's.
 void ws_queue_mark_made(const ws_tasks_t *tasks, ws_mark_t *mark);
 
 /// @brief Make all deques now. @return false = there is no memory
@@ -107,8 +107,8 @@ bool ws_queue_take_any(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task);
 uint64_t ws_queue_sift(ws_tasks_t *tasks, ws_queue_t *queue, bool (*takes)(const ws_task_t *task, void *arg),
                        void *arg);
 
-/// @return whether some deque may have grown. The aside deque of normal tasks does not count: a wait that puts
-/// many tasks aside is seldom the last one that does
+/// @return whether some deque may have grown. The aside deque of normal tasks does not count: the wait that
+/// put many tasks aside is seldom the last one that does
 static inline bool ws_queue_may_shrink(const ws_queue_t *queue)
 {
   return queue->deque.level > 0 || ws_queue_more(queue);
