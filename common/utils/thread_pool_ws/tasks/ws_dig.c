@@ -63,7 +63,8 @@ static bool take_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, uin
   return ws_grouped_take_under(deque_of(queue, kind), aside, group, weak, UINT32_MAX, task, &moved);
 }
 
-/// Take a task of the group from those that were put aside. If a thief takes it first, others were hidden, too.
+/// Take a task of the group from those that were put aside. If a thief takes it first, others were hidden as
+/// well.
 static bool take_aside(const ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak,
                        ws_task_t *task, bool *hid)
 {
