@@ -113,6 +113,21 @@ static inline ws_shared_peek_t ws_shared_peek(const ws_shared_t *shared, uint64_
   return WS_SHARED_THERE;
 }
 
+/// @brief Free the oldest cells whose tasks have been taken from the middle.
+static inline void ws_shared_pass(ws_shared_t *shared)
+{
+  uint64_t head = ws_expected_load(&shared->head);
+  for (;; head++) {
+    ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
+    if (ws_load_acquire(&cell->turn) != head + 1 // [edge SHARED_PUBLISH acquire] taken is not older
+        || ws_load_acquire(&cell->taken) != head + 1 // [edge SHARED_TAKEN acquire] the copy
+        || !ws_cas_acq_rel(&shared->head, &head, head + 1)) // [edge SHARED_CLAIM acq_rel] one thread an index
+      return;
+    // [edge SHARED_REUSE release] the copy before reuse
+    ws_store_release(&cell->turn, head + shared->mask + 1);
+  }
+}
+
 /// @return false when empty, or when the oldest task is not published yet
 static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
 {
@@ -128,8 +143,10 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
           ws_load_acquire(&cell->taken); // [edge SHARED_TAKEN acquire] the other thread's copy
         // [edge SHARED_REUSE release] the copy before reuse
         ws_store_release(&cell->turn, head + shared->mask + 1);
-        if (WS_LIKELY(taken))
+        if (WS_LIKELY(taken)) {
+          ws_shared_pass(shared); // the next ones may have been taken while this one was the oldest
           return true;
+        }
         head = ws_expected_load(&shared->head);
       }
     } else if ((int64_t)(turn - (head + 1)) < 0) {
@@ -137,21 +154,6 @@ static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
     } else {
       head = ws_expected_load(&shared->head);
     }
-  }
-}
-
-/// @brief Free the oldest cells whose tasks have been taken from the middle.
-static inline void ws_shared_pass(ws_shared_t *shared)
-{
-  uint64_t head = ws_expected_load(&shared->head);
-  for (;; head++) {
-    ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
-    if (ws_load_acquire(&cell->turn) != head + 1 // [edge SHARED_PUBLISH acquire] taken is not older
-        || ws_load_acquire(&cell->taken) != head + 1 // [edge SHARED_TAKEN acquire] the copy
-        || !ws_cas_acq_rel(&shared->head, &head, head + 1)) // [edge SHARED_CLAIM acq_rel] one thread an index
-      return;
-    // [edge SHARED_REUSE release] the copy before reuse
-    ws_store_release(&cell->turn, head + shared->mask + 1);
   }
 }
 

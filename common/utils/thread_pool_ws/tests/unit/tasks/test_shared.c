@@ -91,6 +91,7 @@ static void from_the_middle_over_many_laps(void)
         CU_ASSERT_TRUE_FATAL(ws_shared_take(&shared, &task));
         CU_ASSERT_EQUAL_FATAL((uintptr_t)task.arg, number);
       }
+    CU_ASSERT_EQUAL_FATAL(ws_shared_size(&shared), 0); // the cell of the middle is free, too
     CU_ASSERT_FALSE_FATAL(ws_shared_take(&shared, &task));
     CU_ASSERT_EQUAL_FATAL(ws_shared_peek(&shared, middle, &task), WS_SHARED_GONE);
     CU_ASSERT_FALSE_FATAL(ws_shared_take_at(&shared, middle));
