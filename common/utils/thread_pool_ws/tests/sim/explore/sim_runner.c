@@ -21,7 +21,7 @@
 #include "sim_strand.h"
 
 /// CPU time of the host: a scenario that takes more will not end.
-#define HOST_SECONDS_MAX 30u
+#define HOST_SECONDS_MAX 120u
 
 /// What a scenario's process leaves. In memory that all share.
 typedef struct {
