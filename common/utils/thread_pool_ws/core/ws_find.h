@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_find.h
-/// Life of a task, step 4: find. Before: ws_wake.h; after: ws_run.c. ws_find.c chooses among the searches
-/// below, ws_find_wait.c for a thread that waits.
+/// Life of a task, step 4: find. Before: ws_wake.h; after: ws_worker.c. ws_find.c chooses among the
+/// searches below, ws_find_wait.c for a thread that waits.
 #ifndef WS_FIND_H
 #define WS_FIND_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_group.c
-/// Life of a task, step 6: complete. Before: ws_worker.c; after: ws_join.c. ws_group.h has the word's
+/// Life of a task, step 6: complete. Before: ws_run.h; after: ws_join.c. ws_group.h has the word's
 /// diagram.
 ///
 /// Lifetime  The group may be gone as soon as its count is zero: ws_group_complete touches it with one

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_join.c
-/// Life of a task, step 7: join. Before: ws_group.c. Help, spin, sleep.
+/// Life of a task, step 7: join. Before: ws_group.c; after: ws_idle.h. Help, spin, sleep.
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
 #include "../sleep/ws_budget.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_run.h
 /// Life of a task, step 5: run. One place for the ways in which a task can run: from a queue, inline, late.
+/// Before: ws_worker.c; after: ws_group.c.
 #ifndef WS_RUN_H
 #define WS_RUN_H
 
@@ -33,8 +34,8 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
 /// skip it after an abort; completes its group.
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-/// @return whether the calling thread, which is not a worker of @p pool, is inside a task of it. Works with
-///         and without a lane: the thread may have claimed a lane since it began the task
+/// @return whether the calling thread is inside a task of @p pool. Works with and without a lane: the thread
+///         may have claimed a lane since it began the task
 bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief Wake threads in ws_pool_wait: the caller has run out of work.

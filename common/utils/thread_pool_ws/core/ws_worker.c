@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_worker.c
-/// Life of a task, step 5: the worker's loop. Before: ws_find.c; after: ws_group.c (complete and join).
+/// Life of a task, step 5: the worker's loop. Before: ws_find.h; after: ws_run.h.
 ///
 ///   RUN --no task--> SPIN (ws_spin.c) --window over--> PARKED (ws_park.c)
 ///    ^                 |                       |

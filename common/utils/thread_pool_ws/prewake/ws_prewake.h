@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake.h
-/// Pre-wake: workers that are awake before the burst comes. A plug-in: the other rooms call the events below
-/// and use nothing else of it. ws_prewake_null.c links in its place. docs/prewake.md explains the method.
+/// Life of a task, step 9, before the next burst: pre-wake has workers awake when it comes. Before:
+/// ws_idle.h; after: ws_push.c. A plug-in: the other rooms call the events below and use nothing else of it.
+/// ws_prewake_null.c links in its place. docs/prewake.md explains the method.
 ///
 ///   a push after a pause     ws_prewake_arrived       notes when the burst came
 ///   a worker out of work     ws_prewake_out_of_work   teaches the predictor, learns how late the worker was

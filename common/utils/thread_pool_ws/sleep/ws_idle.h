@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_idle.h
-/// A worker without work: it spins for a bounded time (ws_spin.c), then sleeps (ws_park.c). PARK.md has the
-/// proof that no wake is lost; the counterpart is ws_wake.h.
+/// Life of a task, step 8: a worker without work spins for a bounded time (ws_spin.c), then sleeps
+/// (ws_park.c). Before: ws_join.c; after: ws_prewake.h. PARK.md has the proof that no wake is lost; the
+/// counterpart is ws_wake.h.
 ///
 /// With WS_SPIN_HOT (ws_hot.c) idle workers busy-poll and do not sleep. Its limits:
 /// Budget      Only as many workers of the process are awake as leave a CPU to other threads. The surplus

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_queue.h
-/// Life of a task, step 2: the queue of one thread. It is an array of deques. Only this file and ws_deque.h
-/// depend on how tasks are stored. Before: ws_push.c; after: ws_find.c.
+/// Life of a task, step 2: the queue of one thread. It is an array of deques. Only files of tasks/ depend on
+/// how its tasks are stored. Before: ws_push.c; after: ws_wake.h.
 ///
 /// Roles   The owner pushes, takes the newest task, or takes the oldest as a thief does. Any other thread
 ///         steals the oldest. ws_deque.h says which operations may meet.
