@@ -124,10 +124,10 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 /// @return true; false outside a fiber: nothing happened
 /// @threads   any
 /// @progress  a worker on which fibers yield or wait without end looks for tasks of other threads after
-///            about 50 us, or after one run of a fiber that took longer; where runs get longer from one to
-///            the next, after 16 of them at most. If it finds one it looks again after one switch. Each look
-///            serves one queue, the lanes and the others in turn. In a pool in which tasks have priorities or
-///            nodes settings.age_ns_max bounds the wait
+///            about 50 us, or after one run of a fiber that took longer. If each run is longer than the
+///            last, it looks after at most 16 runs. If it finds one it looks again after one switch. Each
+///            look serves one queue, the lanes and the others in turn. In a pool in which tasks have
+///            priorities or nodes settings.age_ns_max bounds the wait
 bool ws_yield(void);
 
 /// @return name of the fiber that calls; NULL outside a fiber, and in a task that runs on a fiber's stack

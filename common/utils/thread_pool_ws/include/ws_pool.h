@@ -186,14 +186,14 @@ typedef struct {
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
   /// Order in which a worker runs the tasks of its own queue, except in a wait. true: oldest first. Default
   /// false: newest first, which keeps the queue short when tasks push tasks. Other threads always steal the
-  /// oldest. A worker that always has tasks in its queue takes each 61st from elsewhere, if one waits there:
-  /// the oldest of a lane, of another worker or, if newest first, of its own queue, in turn. So no task waits
-  /// without end.
+  /// oldest. After 60 searches of its own queue, a worker's 61st looks elsewhere first: at a lane, another
+  /// worker or another place in turn. If newest first, each fourth such search takes the worker's own oldest
+  /// task instead. So no task waits without end.
   bool fifo;
   /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
   /// that look for tasks, sixteen times in that time. If many tasks have waited longer, the oldest goes
-  /// first; as many others as the pool has queues may overtake it. Without effect while all tasks are normal:
-  /// from 10 ms, and from this time, after the last task with another priority or a node.
+  /// first; as many others as the pool has queues may overtake it. It stops having an effect when no task
+  /// with a priority or a node is queued, and none was pushed for 10 ms, or for age_ns_max if that is longer.
   /// 0 .. 1,000,000,000; 0 = the oldest task first, whatever its priority. Default 10,000,000
   uint64_t age_ns_max;
   /// Map at creation the queues of all kinds for each worker and each lane. With WS_FULL_FAIL or
@@ -289,9 +289,11 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 ///         for its unit: call ws_group_complete(), or push again
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
-/// @progress  lock-free unless it runs the task; at most one futex call. Allocates only in these cases: a
-///            full queue grows; a thread's first push to a pool claims its lane; its first push of a priority
-///            or a hint maps one more queue for each kind of task, and a lane if the thread has none
+/// @progress  lock-free, and at most two futex calls (one wakes a worker, one the watchdog thread), unless it
+///            runs the task or allocates. Allocates only in these cases, and may then take a lock or wait up
+///            to 1 ms: a full queue grows; a thread's first push to a pool claims its lane; its first push of
+///            a priority or a hint maps one more queue for each kind of task, and a lane if the thread has
+///            none
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.
@@ -336,7 +338,8 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 /// @threads   any
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers);
 
-/// @brief End the phase, after its last burst: a worker that finds no work sleeps at once.
+/// @brief End the phase, after its last burst. A worker that runs out of work then spins as outside a phase,
+/// for spin_ns_max at most.
 /// @threads   any; once for each ws_pool_phase_begin()
 void ws_pool_phase_end(ws_pool_t *pool);
 

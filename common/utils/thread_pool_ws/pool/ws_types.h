@@ -92,7 +92,7 @@ struct ws_worker_s {
   int64_t allowance_ns; ///< P time that it may still spin
   uint64_t allowed_ns; ///< P when allowance_ns was computed
   ws_prewake_worker_t *prewake; ///< I the state of pre-wake for it
-  ws_au32_t state; ///< O ws_worker_state_t, for the statistics (ws_types.h)
+  ws_au32_t state; ///< O ws_worker_state_t, for the statistics (ws_stats.h)
   ws_au64_t state_since_ns; ///< O when that began
   ws_au64_t state_ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
 };
@@ -172,7 +172,7 @@ struct ws_pool_s {
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
-  bool capped; ///< I workers can outnumber the CPUs: not all of them are awake at once
+  bool capped; ///< I workers can outnumber the CPUs: there is a cap on awake workers (ws_awake_limit)
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept

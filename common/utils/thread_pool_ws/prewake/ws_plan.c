@@ -6,7 +6,8 @@
 /// Below this share of bursts that come, no timer is set for a phase, whatever the mode: the bursts have
 /// stopped.
 #define OCCUPANCY_MIN (1. / 16)
-/// Share of the CPU cap that the wait before bursts may plan with; the rest is for looking after them.
+/// Share of spin_cpu_max_percent that the wait before bursts may plan with; the rest is for looking after
+/// them.
 #define PLANNED_SHARE 0.8
 
 double ws_miss_ns(const ws_worker_t *worker)

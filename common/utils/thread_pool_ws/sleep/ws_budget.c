@@ -5,7 +5,7 @@
 
 #include "../pool/ws_process.h"
 
-/// The cap on a worker's spinning holds over any few times this.
+/// The bound on a worker's spinning (spin_cpu_max_percent) holds over any few times this.
 #define ALLOWANCE_NS 10000000
 
 uint32_t ws_working(const struct ws_pool_s *pool)

@@ -14,8 +14,8 @@
 /// @return workers awake and not blocked in a join
 uint32_t ws_working(const struct ws_pool_s *pool);
 
-/// @return workers that may be awake now: the CPUs less those that threads outside use. All workers, while
-///         tasks block
+/// @return the cap: workers that may be awake now. The CPUs less those that threads outside use; all workers
+///         while tasks block
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
 /// @return the workers of the process that may be awake while one of the pool spins

@@ -7,6 +7,8 @@
 ///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
 ///                 higher class. The guard takes the worker out of searching (ws_search.c).
 ///
+/// In a pool of one worker the thread only looks at the CPU set and the quota (ws_watch.c).
+///
 ///   DORMANT --a task is queued while a worker sleeps--> STANDING --nothing to see for 10 ms--> DORMANT
 ///   any --the pool stops--> ENDED
 /// [edge GUARD_DEKKER] A thread that queues a task while a worker sleeps sees the guard STANDING, or makes it

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_search.c
-/// ws_wake.h. A worker's trust word holds in which of the pool's counts the worker is. The thread that
-/// changes the word changes the count, so a worker is taken off once: by itself or by the guard.
+/// ws_wake.h. A searcher is a worker that searches, or was woken to: it is counted in pool->searching. A
+/// worker's trust word holds in which of the pool's counts the worker is. The thread that changes the word
+/// changes the count, so a worker is taken off once: by itself or by the guard.
 #include "ws_wake.h"
 
 /// A worker that had no CPU for a time is avoided for this multiple of that time; the least and the longest

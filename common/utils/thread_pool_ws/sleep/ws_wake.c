@@ -42,7 +42,8 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(&worker->token, 1);
 }
 
-/// @return whether the worker is near the task's data: for a task without a node, near its producer
+/// @return whether the worker is near the task's data; for a task without a node: near the thread outside
+///         that pushed last (ws_near.h)
 static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_kind_t kind)
 {
   if (WS_LIKELY(!ws_kind_has_node(kind)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_dig.c
-/// ws_dig.h.
+/// ws_dig.h. "Aside" is short for the aside deque of a kind.
 #include "ws_dig.h"
 
 static inline ws_deque_t *deque_of(const ws_queue_t *queue, ws_kind_t kind)
@@ -63,7 +63,7 @@ static bool take_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, uin
   return ws_grouped_take_under(deque_of(queue, kind), aside, group, weak, UINT32_MAX, task, &moved);
 }
 
-/// Take a task of the group from those that were put aside. If a thief takes it first, others were hidden as
+/// Take a task of the group from the aside deque. If a thief takes it first, others were hidden as
 /// well.
 static bool take_aside(const ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak,
                        ws_task_t *task, bool *hid)
@@ -75,7 +75,7 @@ static bool take_aside(const ws_queue_t *queue, ws_kind_t kind, const ws_group_t
   return ws_grouped_take_turning(aside, group, weak, task);
 }
 
-/// Take a task of the group from under others, or from those that were put aside.
+/// Take a task of the group from under others, or from the aside deque.
 static bool dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, const ws_group_t *group, bool weak,
                 ws_task_t *task, bool *hid)
 {
@@ -104,7 +104,7 @@ bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, const ws
   return found;
 }
 
-/// Move older tasks that the wait must not run aside.
+/// Move older tasks that the wait must not run to the aside deque.
 static bool turn_aside(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, const ws_allowed_t *allowed,
                        ws_task_t *task)
 {

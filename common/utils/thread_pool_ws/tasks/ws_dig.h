@@ -2,7 +2,7 @@
 /// @file ws_dig.h
 /// What a wait takes from the queue of its thread. It must reach its group's tasks without running unrelated
 /// ones, or the last awake thread could wait without end. A worker moves the unrelated tasks that lie above
-/// to the deque aside of their kind, where other workers find them. A thread outside lifts them, takes its
+/// to the aside deque of their kind, where other workers find them. A thread outside lifts them, takes its
 /// task, and puts them back. So does a worker in a wait inside another wait: the outer one may need those
 /// tasks, and only it may run them if all other workers are busy. So does a worker without memory.
 ///
