@@ -67,7 +67,7 @@ void free_task_manager(task_manager_t *man, void (*clean)(void *args));
 /// @param task  copied. If its func is NULL, the process ends with a message
 /// @threads   any thread, any number at once, tasks included; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
-/// @progress  as ws_pool_push(): lock-free, at most one futex call; a full queue grows
+/// @progress  as ws_pool_push(); a full queue grows
 void async_task_manager(task_manager_t *man, task_t task);
 
 /// @brief Block until every task pushed so far, and every task that those push, has run. The caller runs some

@@ -96,7 +96,7 @@ int sched_task_init(ws_sched_task_t *task, void (*func)(void *args), void *args,
 /// - in sched_execute() they do not help, and only wait.
 /// @threads   any thread, any number at once, tasks included; not from a signal handler
 /// @ordering  [edge SCHED_DONE] writes before the call are visible to the task
-/// @progress  lock-free, at most one futex call; never allocates. A thread's first post locks a mutex, and
+/// @progress  lock-free, at most two futex calls; never allocates. A thread's first post locks a mutex, and
 ///            touches each page of its queue
 int sched_post(ws_sched_t *sched, ws_sched_task_t *task);
 
