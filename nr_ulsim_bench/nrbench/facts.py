@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import struct
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -139,6 +140,13 @@ MEMORY = File("/proc/meminfo", System.fields)
 NUMA_BALANCING = _sysctl("kernel.numa_balancing")
 SWAPS = File("/proc/swaps", System.text)
 THP = File("/sys/kernel/mm/transparent_hugepage/enabled", System.text)
+
+
+# Shared memory, and what a run on OAI's radio vrtsim leaves there and in /tmp
+VRTSIM_FILES = tuple(
+    File(name, System.exists)
+    for name in ("/dev/shm/vrtsim_channel", "/tmp/vrtsim_socket", "/tmp/vrtsim_connection")
+)
 
 
 class Idle(NamedTuple):
@@ -394,6 +402,27 @@ def _nodes(system: System, folder: str) -> dict[str, Cpus]:
 
 
 NODES = File("/sys/devices/system/node", _nodes)  # memory nodes with CPUs
+
+
+def _free_bytes(system: System, folder: str) -> int | None:
+    """Room for files in a folder."""
+    try:
+        room = os.statvfs(system.path(folder))
+    except OSError:
+        return None
+    return room.f_bavail * room.f_frsize
+
+
+SHARED_MEMORY = File("/dev/shm", _free_bytes)
+
+
+def clocks_ns(system: System) -> list[int] | None:
+    """CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_MONOTONIC_RAW at one moment. None = another machine."""
+    if not system.is_real:
+        return None
+    clocks = time.CLOCK_MONOTONIC, time.CLOCK_REALTIME, time.CLOCK_MONOTONIC_RAW, time.CLOCK_MONOTONIC
+    readings = [[time.clock_gettime_ns(clock) for clock in clocks] for _ in range(9)]
+    return min(readings, key=lambda reading: reading[3] - reading[0])[:3]
 
 
 def free_kib(system: System) -> int | None:

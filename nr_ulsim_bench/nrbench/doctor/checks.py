@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nrbench.doctor import isolation, kernel, power, scheduling  # noqa: F401
+from nrbench.doctor import isolation, kernel, power, scheduling, vrtsim  # noqa: F401
 from nrbench.doctor.finding import CHECKS, Finding, Level, Target
 from nrbench.doctor.scheduling import ACTIVITY
 
 # By the modules above, in the order of a report.
-AREAS = ("Scheduling", "Isolation", "Frequency and idle states", "Memory", "Kernel")
+AREAS = ("Scheduling", "Isolation", "Frequency and idle states", "Memory", "Kernel", vrtsim.AREA)
 NOISE = ("other programs", "steal time", "load")  # names of checks; the first that complains is named first
 QUESTION = "quiet enough to measure?"
 Findings = dict[str, list[Finding]]
