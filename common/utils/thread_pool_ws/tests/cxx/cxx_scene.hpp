@@ -5,6 +5,7 @@
 #define CXX_SCENE_HPP
 
 #include <atomic>
+#include <cerrno>
 #include <thread>
 
 #include "../../include/ws_pool.hpp"
@@ -58,6 +59,13 @@ struct held_pool {
     held = 0;
   }
 };
+
+/// Returns when another thread has begun to stop the pool. A queue that is full says nothing about that.
+inline void await_stop(ws::pool &pool)
+{
+  while (pool.try_push([] {}) != -ECANCELED)
+    std::this_thread::yield();
+}
 
 #if WS_EXCEPTIONS
 /// @return whether @p body throws an @p Error, and nothing else

@@ -219,9 +219,8 @@ static void abort_cancels_what_is_queued()
   scene.pool.submit([&ran, owned] { return ran++; }, &promise);
   scene.pool.push([&ran, owned] { ran++; });
   group.run(scene.pool, [&ran, owned] { ran++; });
-  std::thread opener([&scene] { // a push is refused from the begin of the stop on
-    while (scene.pool.try_push([] {}) == 0)
-      std::this_thread::yield();
+  std::thread opener([&scene] {
+    await_stop(scene.pool);
     scene.let();
   });
   CU_ASSERT_TRUE(scene.pool.stop(WS_STOP_ABORT) >= 4);

@@ -96,8 +96,7 @@ static void claimed_task_in_an_abort()
   });
   CU_ASSERT_TRUE_FATAL(door.await(1));
   std::thread opener([&] {
-    while (pool.try_push([] {}) == 0)
-      std::this_thread::yield();
+    await_stop(pool);
     door.let(1);
   });
   CU_ASSERT_TRUE(pool.stop(WS_STOP_ABORT) >= 1);

@@ -61,8 +61,7 @@ void destroy_while_it_stops()
   });
   door.await(1);
   std::thread opener([pool, &door] {
-    while (pool->try_push([] {}) == 0)
-      std::this_thread::yield();
+    await_stop(*pool);
     door.let(1);
   });
   pool->stop(WS_STOP_DRAIN);

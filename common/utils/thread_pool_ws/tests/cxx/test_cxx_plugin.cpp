@@ -62,9 +62,8 @@ void an_abort_settles_tasks_of_a_plugin()
   loaded().run(scene.pool, group, owned);
   if (loaded().submit_fiber)
     fiber = loaded().submit_fiber(scene.pool, owned);
-  std::thread opener([&scene] { // a push is refused from the begin of the stop on
-    while (scene.pool.try_push([] {}) == 0)
-      std::this_thread::yield();
+  std::thread opener([&scene] {
+    await_stop(scene.pool);
     scene.let();
   });
   CU_ASSERT_TRUE(scene.pool.stop(WS_STOP_ABORT) >= 4);
