@@ -142,13 +142,6 @@ SWAPS = File("/proc/swaps", System.text)
 THP = File("/sys/kernel/mm/transparent_hugepage/enabled", System.text)
 
 
-# Shared memory, and what a run on OAI's radio vrtsim leaves there and in /tmp
-VRTSIM_FILES = tuple(
-    File(name, System.exists)
-    for name in ("/dev/shm/vrtsim_channel", "/tmp/vrtsim_socket", "/tmp/vrtsim_connection")
-)
-
-
 class Idle(NamedTuple):
     """An idle state, C-state, as cpuidle offers it."""
 
@@ -414,6 +407,13 @@ def _free_bytes(system: System, folder: str) -> int | None:
 
 
 SHARED_MEMORY = File("/dev/shm", _free_bytes)
+
+
+def vrtsim_files(system: System) -> list[str]:
+    """Of runs on OAI's radio vrtsim, by hand or by nrbench: the memory of gNB and UE, and where they meet."""
+    folder, memory = SHARED_MEMORY.name, ("vrtsim_", "nrbench-")
+    shared = [f"{folder}/{name}" for name in system.names(folder) if name.startswith(memory)]
+    return [*shared, *filter(system.exists, ("/tmp/vrtsim_socket", "/tmp/vrtsim_connection"))]
 
 
 def clocks_ns(system: System) -> list[int] | None:

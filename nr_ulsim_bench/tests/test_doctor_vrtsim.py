@@ -12,7 +12,7 @@ from nrbench.doctor import checks, vrtsim
 from nrbench.doctor.finding import Level, Target
 from nrbench.system import parse_cpus
 
-CONNECTION = {"/dev/shm/vrtsim_channel": "", "/tmp/vrtsim_connection": ""}
+CONNECTION = {"/dev/shm/vrtsim_channel": "", "/dev/shm/other": "", "/tmp/vrtsim_connection": ""}
 SECOND_NS = 1_000_000_000
 
 
@@ -35,9 +35,11 @@ def test_room_for_the_samples_of_one_antenna(tmp_path, monkeypatch, free_mib, le
 
 
 def test_what_a_crashed_run_left_can_be_removed(tmp_path):
-    finding = find(tmp_path, "leftovers", CONNECTION)
+    finding = find(tmp_path, "leftovers", CONNECTION | {"/dev/shm/nrbench-77": ""})
     assert finding.level is Level.NOTE
-    assert finding.remedies[0].text == "rm /dev/shm/vrtsim_channel /tmp/vrtsim_connection"
+    assert finding.remedies[0].text == (
+        "rm /dev/shm/nrbench-77 /dev/shm/vrtsim_channel /tmp/vrtsim_connection"
+    )
 
 
 def test_the_files_of_a_gnb_that_runs_are_no_leftovers(tmp_path):

@@ -37,13 +37,13 @@ def shared_memory(target: Target) -> Finding:
 
 @check("leftovers")
 def leftovers(target: Target) -> Finding:
-    left = " ".join(file.name for file in facts.VRTSIM_FILES if file(target.system))
+    left = " ".join(facts.vrtsim_files(target.system))
     running = sorted(SOFTMODEMS.intersection(target.system.processes().values()))
     if not left or running:
         return good(f"{left} in use by {', '.join(running)}" if left else "none")
     why = (
-        "A gNB of another user cannot replace these files, and ends. A UE that starts before its gNB may use "
-        "the old memory."
+        "The memory stays occupied. A gNB of another user cannot replace these files, and ends. A UE that "
+        "starts before its gNB may use the old memory."
     )
     return note(left, why, do.command(f"rm {left}"))
 
