@@ -87,8 +87,8 @@ class Sample(NamedTuple):
 
 
 class Sampler(threading.Thread):
-    """Sleeps and looks at the clocks. Where it may, it runs above OAI's priorities. Its sleeps are then late when
-    the machine is: an interrupt, the hypervisor, another real-time program."""
+    """Sleeps and looks at the clocks, where it may above OAI's priorities. Only the machine makes its sleeps
+    late then: an interrupt, the hypervisor, another real-time program."""
 
     def __init__(self, shared_memory: Path) -> None:
         super().__init__(daemon=True)
