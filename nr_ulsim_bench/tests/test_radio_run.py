@@ -140,8 +140,8 @@ def test_builds_that_cannot_run_a_cell(tmp_path):
 def test_placement():
     assert cpus_of("gnb", "floating", {0, 1}) is None
     assert [cpus_of(side, "apart", {0, 2, 3, 5, 6}) for side in ("gnb", "ue")] == [[0, 2, 3], [5, 6]]
-    with pytest.raises(ValueError, match="a CPU each"):
-        cpus_of("gnb", "apart", {4})
+    with pytest.raises(ValueError, match="placement apart: the gNB needs 2 CPUs, .* usable here: 0-1"):
+        cpus_of("gnb", "apart", {0, 1})
 
 
 def test_jumps_of_the_sample_clock_are_not_booked_on_the_pool():
@@ -163,3 +163,17 @@ def test_threads_of_a_process():
     spent = watch.spent(before, watch.threads(os.getpid()))
     assert sum(spent["cpu_s"].values()) >= 0.04
     assert [watch.kind(name) for name in ("Tpool3_-1", "L1_rx_thread", "7")] == ["Tpool", "L1_rx_thread", "7"]
+
+
+def test_the_sample_clock_is_told_from_the_gnb(tmp_path):
+    for task in ("8", "9", "10"):
+        (tmp_path / "7" / "task" / task).mkdir(parents=True)
+        for file, text in {
+            "comm": "ru_thread\n" if task != "8" else "nr-softmodem\n",
+            "schedstat": f"{task}000000000 2 3\n",
+            "status": "voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n",
+        }.items():
+            (tmp_path / "7" / "task" / task / file).write_text(text)
+    spent = watch.spent({}, watch.threads(7, tmp_path))
+    assert spent["cpu_s"] == {"sample clock": 10, "ru_thread": 9, "nr-softmodem": 8}
+    assert (spent["voluntary"], spent["involuntary"]) == (15, 18)
