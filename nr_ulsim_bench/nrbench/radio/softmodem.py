@@ -146,7 +146,7 @@ def cpus_of(side: SideName, placement: str, usable: set[int]) -> list[int] | Non
     cpus = sorted(usable)
     if len(cpus) < APART_CPUS:
         raise ValueError(
-            f"placement {placement}: the gNB needs 2 CPUs, one of them for vrtsim's sample clock, and the UE 1; "
+            f"placement {placement}: the gNB needs 2 CPUs, one of them for vrtsim's clock, and the UE 1; "
             f"usable here: {format_cpus(cpus)}"
         )
     half = (len(cpus) + 1) // 2
