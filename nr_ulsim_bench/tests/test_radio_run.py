@@ -90,10 +90,10 @@ def test_only_new_pools_get_a_mode_and_report(tmp_path, nothing_left):
     ("behaviour", "outcome", "error"),
     [
         ({"gnb": "crash"}, "gnb-died", "refused real-time threads"),
-        ({"ue": "crash"}, "ue-died", "the channel went away"),
+        ({"ue": "crash"}, "ue-died", "ended by SIGABRT; it gave up: the channel went away"),
         ({"ue": "deaf"}, "no-attach", "no uplink block"),
         ({"gnb": "silent"}, "no-report", "gnb: "),
-        ({"ue": "stuck"}, "no-report", "last line"),
+        ({"ue": "stuck"}, "no-report", "ended by SIGKILL; last line"),
         ({"gnb": "leaves"}, "ok", ""),
     ],
 )
@@ -118,6 +118,12 @@ def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch, nothing_left):
     monkeypatch.setattr(pair, "_steady", interrupt)
     with pytest.raises(KeyboardInterrupt):
         take(a_pair(tmp_path))
+
+
+def test_what_a_run_that_was_killed_left_goes(tmp_path, nothing_left):
+    (tmp_path / "temporary" / "nrbench-radio-0").mkdir()
+    (softmodem.SHARED_MEMORY / softmodem.CHANNEL).touch()
+    assert take(a_pair(tmp_path))["outcome"] == "ok"
 
 
 def test_another_gnb_is_left_alone(tmp_path):
