@@ -25,6 +25,14 @@ FILE_MAX_BYTES = 1 << 30  # of what a run writes into one file, its output inclu
 PR_SET_PDEATHSIG = 1
 
 
+def signal_name(exit_code: int) -> str | None:
+    """@return None: no signal ended the process"""
+    if exit_code >= 0:
+        return None
+    names = {number.value: number.name for number in signal.Signals}
+    return names.get(-exit_code, f"signal {-exit_code}")
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a run ended."""
@@ -41,10 +49,7 @@ class Ended:
 
     @property
     def signal_name(self) -> str | None:
-        if self.exit_code >= 0:
-            return None
-        names = {number.value: number.name for number in signal.Signals}
-        return names.get(-self.exit_code, f"signal {-self.exit_code}")
+        return signal_name(self.exit_code)
 
 
 @contextlib.contextmanager
@@ -71,7 +76,8 @@ def _tail(out: IO[bytes]) -> str:
     return out.read().decode("utf-8", errors="replace")
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """What start() started, and all that it started itself."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -79,7 +85,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 def _kill_rest(processes: Iterable[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         if process.returncode is None:
-            _kill_group(process)
+            kill_group(process)
 
 
 def _in_child() -> None:
@@ -88,9 +94,12 @@ def _in_child() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _start(
+def start(
     command: Sequence[str], out: IO[bytes], folder: Path, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
+    """In a group of its own, which ends with this thread at the latest.
+
+    @param environment  the whole of it"""
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -117,7 +126,7 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], limit_s: float) -> Itera
         for process in processes:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-            _kill_group(process)
+            kill_group(process)
             yield usage, process.pid in hung
     finally:
         alarm.cancel()
@@ -146,7 +155,7 @@ def run_at_once(
         begin = time.monotonic()
         for out, cpus in zip(outs, cpus_of_each):
             with bound_to(cpus):
-                processes.append(_start(command, out, folder, environment))
+                processes.append(start(command, out, folder, environment))
         costs = [(*cost, time.monotonic() - begin) for cost in _wait(processes, limit_s)]
         return [
             Ended(_tail(out), process.returncode, hung, wall_s, usage)

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -31,6 +31,7 @@ Whole = Annotated[int, Field(ge=-(1 << 53), le=1 << 53)]
 Amount = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 # Control characters, those that turn the direction of writing, and halves of characters.
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+Model = TypeVar("Model", bound=BaseModel)
 FigureName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+_us$")]
 RUNS = "runs.ndjson"  # the results file of a sweep
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
@@ -66,7 +67,9 @@ def printable(data: Any) -> Any:
     return data
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """A part of a record: unknown fields are refused, control characters are escaped."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @model_validator(mode="before")
@@ -75,13 +78,13 @@ class _Strict(BaseModel):
         return printable(data)
 
 
-class IdleState(_Strict):
+class IdleState(Strict):
     name: str
     exit_latency_us: Whole
     disabled: bool = False
 
 
-class Host(_Strict):
+class Host(Strict):
     """The machine, as far as it decides about the figures: host.TEXT explains the fields. No name of the host
     or of its user. None: unknown, or not recorded by an older version."""
 
@@ -117,7 +120,7 @@ class Host(_Strict):
     load: Amount  # of one minute, when the sweep began
 
 
-class Build(_Strict):
+class Build(Strict):
     """What was run."""
 
     oai: str | None = None  # version of OAI, if known
@@ -126,7 +129,7 @@ class Build(_Strict):
     pool: str | None = None  # the line that the pool prints about itself; OAI's own prints none
 
 
-class Run(_Strict):
+class Run(Strict):
     """One run. A run that gave no figures has the reason in `error`."""
 
     format: Literal[1] = 1
@@ -203,7 +206,7 @@ def identity(one: Any, repeat: int) -> tuple[object, ...]:
     return (*same, one.at_once, tuple(sorted(dict(one.environment).items())), one.program, repeat)
 
 
-def to_line(run: Run) -> str:
+def to_line(run: BaseModel) -> str:
     return run.model_dump_json() + "\n"
 
 
@@ -215,22 +218,28 @@ def first_error(error: ValidationError) -> str:
     return f"{field}: {message}" if field else message
 
 
-def read_runs(path: Path) -> list[Run]:
-    """All runs of a file. A last line that was cut off by an interruption is left out."""
+def read_lines(path: Path, model: type[Model], what: str) -> list[Model]:
+    """All records of a file. A last line that was cut off by an interruption is left out.
+
+    @param what  a record, in the message of an error"""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}") from error
-    runs = []
+    records = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            runs.append(Run.model_validate(json.loads(line)))
+            records.append(model.model_validate(json.loads(line)))
         except ValidationError as error:
-            raise ResultsError(f"{path}:{number}: not a run of a sweep: {first_error(error)}") from error
+            raise ResultsError(f"{path}:{number}: not a {what}: {first_error(error)}") from error
         except (ValueError, RecursionError) as error:
             if number < len(lines):  # else no line end follows: it was being written
                 reason = "nested too deeply" if isinstance(error, RecursionError) else error
                 raise ResultsError(f"{path}:{number}: not JSON: {reason}") from error
-    return runs
+    return records
+
+
+def read_runs(path: Path) -> list[Run]:
+    return read_lines(path, Run, "run of a sweep")
