@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of a report: capacity; late samples, budgets, lost blocks, costs and clocks at equal timescale."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
+
+from nrbench.radio import figures
+from nrbench.radio.capacity import Bounded, Limits, capacity, limits_of, lived_up_to, ratio
+from nrbench.radio.figures import SIDES, Middle, Place, middle
+from nrbench.radio.plan import Cell, cell_of, counted, trials
+from nrbench.radio.record import LOST_MAX, RadioRun
+from nrbench.sweep.table import NOTHING, number
+from nrbench.tables import Column, Table, plain_columns
+
+SHARES = {"p50": 0.5, "p1": 0.01, "p0.1": 0.001}
+LIVES = (
+    f"A run lives when the UE attaches, less than {100 * LOST_MAX:g} % of the samples are late on each side, "
+    f"and less than {100 * LOST_MAX:g} % of the blocks after the attach are lost in each direction."
+)
+CAPACITY = (
+    "capacity: the timescale at which half of the runs live; 1 is real time. In brackets: the 95 % "
+    "interval, with … where the runs do not bound it. ÷ OAI's: ratio to the row with OAI's pool on both "
+    "sides."
+)
+LATE = (
+    "late: share of the samples that were written (TX) or read (RX) too late, in the steady stretch where "
+    "it is known. Medians over the runs; in brackets: the 95 % interval, from 5 runs on. late slots: slots"
+    " written too late, of a million. ÷ OAI's: ratio of the TX medians to the row with OAI's pool on both "
+    "sides."
+)
+BUDGET = (
+    "Time between the write of a slot's samples and their use, of all runs together, in µs of wall time. 1"
+    " % of the slots have less than p1, 0.1 % less than p0.1. The radio counts in bins of 100 µs of sample"
+    " time; values within a bin are interpolated."
+)
+BLOCKS = (
+    "lost: blocks that no round could save, after the attach. BLER: the gNB's own estimate at the end. "
+    "Medians over the runs."
+)
+COST = (
+    "CPUs: CPU time ÷ wall time of the steady stretch, of all threads and of the pool's. wakes: voluntary "
+    "context switches. Medians over the runs."
+)
+CLOCK = (
+    "Of the machine, whatever the pools did. sample clock, realtime: the largest jump of the radio's "
+    "sample clock, and of CLOCK_REALTIME against CLOCK_MONOTONIC, of all runs. late sleep, stolen: medians"
+    " over the runs."
+)
+
+
+class Headline(NamedTuple):
+    sentence: str
+    is_good: bool | None
+
+
+def setting_text(cell: Cell, cells: Iterable[Cell]) -> str:
+    """Those facts of the setting in which the cells differ."""
+    facts = (cell.version or "unknown version", f"{cell.prb} PRB", cell.placement, cell.noise)
+    several = [len(set(values)) > 1 for values in zip(*(one.setting for one in cells))]
+    return ", ".join(fact for fact, differs in zip(facts, several) if differs)
+
+
+def old_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
+    """The cell that this one is compared with."""
+    olds = (one for one in cells if one.is_old and one.setting == cell.setting)
+    return None if cell.is_old else next(olds, None)
+
+
+def limits(runs: Sequence[RadioRun]) -> Limits:
+    return limits_of(trials(runs))
+
+
+def has_capacity(runs: Sequence[RadioRun]) -> bool:
+    return len({run.timescale for run in runs}) > 1
+
+
+def against_old(cells: dict[Cell, list[RadioRun]], of_all: Limits) -> dict[Cell, Bounded | None]:
+    found: dict[Cell, Bounded | None] = {}
+    for cell, runs in cells.items():
+        old = old_of(cell, cells)
+        found[cell] = ratio(trials(runs), trials(cells[old]), of_all) if old else None
+    return found
+
+
+def _with_setting(rows: dict[Cell, list[str]], *names: str) -> tuple[list[Column], list[list[str]]]:
+    """With a first column of the facts in which the cells differ, if they do."""
+    texts = {cell: setting_text(cell, rows) for cell in rows}
+    columns = plain_columns("variant", *names)
+    if not any(texts.values()):
+        return columns, [[cell.pools, *row] for cell, row in rows.items()]
+    first = [
+        text if at == 0 or text != list(texts.values())[at - 1] else ""
+        for at, text in enumerate(texts.values())
+    ]
+    return [Column("", "case"), *columns], [
+        [text, cell.pools, *row] for text, (cell, row) in zip(first, rows.items())
+    ]
+
+
+def capacity_table(runs: Sequence[RadioRun]) -> Table:
+    cells, of_all = figures.by_cell(runs), limits(runs)
+    ratios = against_old(cells, of_all)
+    rows = {}
+    for cell, of_cell in cells.items():
+        tried = trials(of_cell)
+        safe, lived = lived_up_to(tried), sum(trial.lived for trial in tried)
+        up_to = NOTHING if safe is None else f"{safe:.2f}"
+        rows[cell] = [
+            str(len(tried)),
+            str(lived),
+            str(capacity(tried, of_all)),
+            str(ratios[cell] or NOTHING),
+            up_to,
+        ]
+    names = ("runs", "lived", "capacity", "÷ OAI's", "every run lived up to")
+    return Table("Capacity", *_with_setting(rows, *names), [CAPACITY, LIVES])
+
+
+Row = Callable[[Place], list[str]]
+
+
+def _at_equal(title: str, places: Sequence[Place], columns: Sequence[Column], row: Row, note: str) -> Table:
+    """A row a place; the timescale stands in the first row of its own."""
+    cells = list(dict.fromkeys(place.cell for place in places))
+    rows, before = [], None
+    for place in places:
+        setting = setting_text(place.cell, cells)
+        name = place.cell.pools + (f", {setting}" if setting else "")
+        first = f"{place.timescale:g}" if place.timescale != before else ""
+        rows.append([first, name, str(len(place.runs)), *row(place)])
+        before = place.timescale
+    heads = plain_columns("timescale", "variant", "runs")
+    return Table(f"{title} at equal timescale", [*heads, *columns], rows, [note])
+
+
+def _text(of: Middle | None, factor: float = 1.0) -> str:
+    if of is None:
+        return NOTHING
+    ends = "" if of.interval is None else ", ".join(number(end * factor) for end in of.interval)
+    return number(of.value * factor) + (f" [{ends}]" if ends else "")
+
+
+def _sided(*names: str) -> list[Column]:
+    return [Column(title, name) for title in SIDES.values() for name in names]
+
+
+def _late_table(places: Sequence[Place], side: str) -> Table:
+    of = {(place.timescale, place.cell): place for place in places}
+    cells = list(dict.fromkeys(place.cell for place in places))
+
+    def row(place: Place) -> list[str]:
+        there = list(figures.radios(place.runs, side))
+        tx, rx = middle(radio.tx_late for radio in there), middle(radio.rx_late for radio in there)
+        old = old_of(place.cell, cells)
+        before = of.get((place.timescale, old)) if old else None
+        return [
+            str(sum(run.lives for run in place.runs)),
+            _text(tx, 100),
+            _text(rx, 100),
+            NOTHING if tx is None else f"{tx.value * 1e6:.0f}",
+            _text(figures.late_ratio(place, before, side) if before else None),
+        ]
+
+    columns = plain_columns("lived", "TX late %", "RX late %", "late slots", "÷ OAI's")
+    return _at_equal(f"Late samples of the {SIDES[side]}", places, columns, row, LATE)
+
+
+def _budget(place: Place) -> list[str]:
+    cells = []
+    for side in SIDES:
+        counts = figures.bins(place.runs, side)
+        for share in SHARES.values():
+            found = figures.budget(counts, share, place.timescale)
+            cells.append(f"{found.sign}{' ' if found.sign else ''}{found.us:.0f}" if found else NOTHING)
+    return cells
+
+
+def _blocks(place: Place) -> list[str]:
+    cells = [_text(middle(run.attach_s for run in place.runs))]
+    for of_run in ([run.ul for run in place.runs], [run.dl for run in place.runs]):
+        there = [blocks for blocks in of_run if blocks]
+        cells += [
+            _text(middle(blocks.lost for blocks in there), 100),
+            _text(middle(blocks.bler for blocks in there), 100),
+            _text(middle(blocks.dtx for blocks in there)),
+        ]
+    return cells
+
+
+def _cost(place: Place) -> list[str]:
+    amounts = (figures.cpus, figures.pool_cpus, lambda side: side.voluntary)
+    return [
+        _text(middle(figures.each_second(place.runs, side, amount))) for side in SIDES for amount in amounts
+    ]
+
+
+def _clock(place: Place) -> list[str]:
+    clocks = [run.clock for run in place.runs]
+    jumps = (jump for clock in clocks for jump in clock.jumps_ms)
+    realtime = (jump for clock in clocks for jump in clock.realtime_jumps_ms)
+    return [
+        number(max(jumps, default=None)),
+        number(max(realtime, default=None)),
+        _text(middle(clock.late_sleep_us_p99 for clock in clocks)),
+        _text(middle(run.steal_share for run in place.runs), 100),
+    ]
+
+
+def equal_tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
+    places = figures.places(counted(runs))
+    if not places:
+        return
+    yield from (_late_table(places, side) for side in SIDES)
+    yield _at_equal("Budget", places, _sided(*SHARES), _budget, BUDGET)
+    of_blocks = [Column(way, name) for way in ("uplink", "downlink") for name in ("lost %", "BLER %", "DTX")]
+    yield _at_equal("Lost blocks", places, [Column("", "attach s"), *of_blocks], _blocks, BLOCKS)
+    yield _at_equal("Cost", places, _sided("CPUs", "of the pool", "wakes/s"), _cost, COST)
+    clock = plain_columns("sample clock ms", "realtime ms", "late sleep p99 µs", "stolen %")
+    yield _at_equal("Clocks", places, clock, _clock, CLOCK)
+
+
+def tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
+    if has_capacity(counted(runs)):
+        yield capacity_table(counted(runs))
+    yield from equal_tables(runs)
+
+
+def failures(runs: Sequence[RadioRun]) -> list[Table]:
+    """Runs that did not come to their end."""
+    causes = Counter(
+        (str(cell_of(run)), run.outcome + (f": {run.error}" if run.error else ""))
+        for run in runs
+        if run.outcome != "ok"
+    )
+    rows = [[variant, str(count), cause] for (variant, cause), count in causes.items()]
+    title = f"{causes.total()} of {len(runs)} runs did not come to their end"
+    return [Table(title, plain_columns("variant", "runs", "cause"), rows, [])] if rows else []
+
+
+def headlines(runs: Sequence[RadioRun]) -> Iterator[Headline]:
+    """How much more each cell carries than OAI's pool, or what it carries."""
+    runs = counted(runs)
+    if not has_capacity(runs):
+        return
+    cells, of_all = figures.by_cell(runs), limits(runs)
+    for cell, bounded in against_old(cells, of_all).items():
+        name = ", ".join(filter(None, [cell.pools, setting_text(cell, cells)]))
+        own = f"{name} carries the cell up to a timescale of {capacity(trials(cells[cell]), of_all)}"
+        if bounded is None:
+            yield Headline(own, None)
+            continue
+        is_more, is_less = (bounded.low or 0) > 1, bounded.high is not None and bounded.high < 1
+        is_good = True if is_more else False if is_less else None
+        yield Headline(f"{own}, {bounded} times that of OAI's pool", is_good)
