@@ -83,7 +83,8 @@ def test_one_run_is_enough_for_a_report():
 
 
 def test_the_ratio_of_two_capacities():
-    old, new = (search(lambda timescale: timescale < edge, 12) for edge in (0.27, 0.54))
+    old = search(lambda timescale: timescale < 0.27, 12)
+    new = search(lambda timescale: timescale < 0.54, 12)
     found = ratio(new, old, LIMITS)
     assert found.value == pytest.approx(2.0, rel=0.05)
     assert 1.7 < found.low < 2 < found.high < 2.3

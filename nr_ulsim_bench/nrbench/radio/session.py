@@ -81,7 +81,10 @@ def dry_run(session: Session, out: Path, fresh: bool) -> int:
     the others depend on how the runs end."""
     runner = Runner(session, Path(os.devnull) if fresh else out / RUNS)
     runner.announce()
-    for step in session.plan.steps(runner.runs):
+    steps = list(session.plan.steps(runner.runs))
+    if session.plan.limits:
+        steps = list({step.cell: step for step in reversed(steps)}.values())[::-1]
+    for step in steps:
         print(step.round, step)
     return OK
 

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The user's builds: which gNBs and UEs there are, and which of them run together."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
+
+from nrbench.radio import pair
+from nrbench.radio.plan import NO_SPIN, Cell, Step
+from nrbench.radio.record import Pool, RadioRun
+from nrbench.radio.softmodem import BusyError, SideName, find_softmodem
+from nrbench.sweep.configuration import NEW, OAI_POOL, OLD
+from nrbench.sweep.record import Host, ResultsError
+from nrbench.sweep.simulator import BuildError, Simulator
+
+MARK = b"thread_pool_ws"  # what only a program with this pool contains
+
+
+class Kind(NamedTuple):
+    version: str | None
+    side: SideName
+    pool: Pool
+
+
+Programs = Mapping[Kind, Simulator]
+
+
+def pool_of(program: Path) -> Pool:
+    return NEW if MARK in program.read_bytes() else OLD
+
+
+def _found(path: Path, option: str, side: SideName, oai: str | None) -> tuple[Kind, Simulator]:
+    found = find_softmodem(path, option, side, oai)
+    pool = pool_of(found.program)
+    if option.removeprefix("--") in (OLD, NEW) and option != f"--{pool}":
+        name = OAI_POOL if pool == OLD else MARK.decode()
+        raise BuildError(f"{option} {found.program} has {name}; give it as --{pool}")
+    return Kind(found.build.oai, side, pool), found
+
+
+def find_all(
+    old: Sequence[Path], new: Sequence[Path], ue: Sequence[Path], oai: str | None = None
+) -> Programs:
+    """@param ue  builds whose UEs are taken instead of those of the other builds
+    @raise BuildError  a build lacks a program, has the other pool, or is given twice"""
+    wanted: list[tuple[Path, str, SideName]] = [(path, "--ue", "ue") for path in ue]
+    for option, paths in (("--old", old), ("--new", new)):
+        wanted += [(path, option, "gnb") for path in paths]
+        wanted += [(path, option, "ue") for path in paths if not ue]
+    found: dict[Kind, Simulator] = {}
+    for path, option, side in wanted:
+        kind, simulator = _found(path, option, side, oai)
+        if kind in found:
+            raise BuildError(
+                f"{option} {path}: a {side} of OAI {kind.version or 'of an unknown version'} with this pool "
+                f"is given already, {found[kind].program}"
+            )
+        found[kind] = simulator
+    return found
+
+
+def cells(
+    programs: Programs,
+    spins: Iterable[str],
+    prbs: Iterable[int],
+    placements: Iterable[str],
+    noise: str,
+    pools: Iterable[tuple[str, str]] = (),
+) -> Iterator[Cell]:
+    """All combinations of a gNB and a UE of one version.
+
+    @param pools  only these combinations, as pools of the gNB and the UE; empty: all"""
+    sides = {side: [kind for kind in programs if kind.side == side] for side in ("gnb", "ue")}
+    both = [(gnb, ue) for gnb in sides["gnb"] for ue in sides["ue"] if gnb.version == ue.version]
+    for gnb, ue in both:
+        if pools and (gnb.pool, ue.pool) not in pools:
+            continue
+        for spin in spins if NEW in (gnb.pool, ue.pool) else (NO_SPIN,):
+            for prb in prbs:
+                for placement in placements:
+                    yield Cell(gnb.version, prb, placement, noise, gnb.pool, ue.pool, spin)
+
+
+@dataclass(frozen=True)
+class Take:
+    """Takes runs of these programs."""
+
+    programs: Programs
+    session: str
+    host: Host
+    commit: str | None
+    seconds: float
+
+    def _taken(self, cell: Cell, timescale: float) -> dict[str, Any]:
+        pools: dict[SideName, Pool] = {"gnb": cell.gnb, "ue": cell.ue}
+        programs = {side: self.programs[Kind(cell.version, side, pool)] for side, pool in pools.items()}
+        try:
+            return pair.take(
+                pair.Pair(programs, pools, cell.spin, cell.prb, timescale, cell.placement, self.seconds)
+            )
+        except BusyError as error:
+            raise ResultsError(f"{error}; the same command goes on") from error
+
+    def __call__(self, step: Step) -> RadioRun:
+        began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        values = {
+            "sweep": self.session,
+            "round": step.round,
+            "began": began,
+            **step.cell._asdict(),
+            "timescale": step.timescale,
+            "seconds": self.seconds,
+            "commit": self.commit,
+            "host": self.host,
+        }
+        return RadioRun.model_validate(values | self._taken(step.cell, step.timescale))
