@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A gNB and a UE in real time on vrtsim, OAI's radio in shared memory: how many slots are late with each pool."""
+"""A gNB and a UE in real time on vrtsim, OAI's radio in shared memory: slots that are late with each pool."""

@@ -71,7 +71,8 @@ def _tail(out: IO[bytes]) -> str:
     return out.read().decode("utf-8", errors="replace")
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """What start() started, and all that it started itself."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -79,7 +80,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 def _kill_rest(processes: Iterable[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         if process.returncode is None:
-            _kill_group(process)
+            kill_group(process)
 
 
 def _in_child() -> None:
@@ -88,9 +89,12 @@ def _in_child() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _start(
+def start(
     command: Sequence[str], out: IO[bytes], folder: Path, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
+    """In a group of its own, which ends with this thread at the latest.
+
+    @param environment  the whole of it"""
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -117,7 +121,7 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], limit_s: float) -> Itera
         for process in processes:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-            _kill_group(process)
+            kill_group(process)
             yield usage, process.pid in hung
     finally:
         alarm.cancel()
@@ -146,7 +150,7 @@ def run_at_once(
         begin = time.monotonic()
         for out, cpus in zip(outs, cpus_of_each):
             with bound_to(cpus):
-                processes.append(_start(command, out, folder, environment))
+                processes.append(start(command, out, folder, environment))
         costs = [(*cost, time.monotonic() - begin) for cost in _wait(processes, limit_s)]
         return [
             Ended(_tail(out), process.returncode, hung, wall_s, usage)

@@ -36,6 +36,7 @@ class BuildError(ValueError):
 class Simulator:
     program: Path
     build: Build
+    modules: tuple[str, ...] = MODULES
 
     @property
     def folder(self) -> Path:
@@ -44,7 +45,7 @@ class Simulator:
 
     def absent_modules(self) -> tuple[str, ...]:
         """Targets whose libraries do not lie beside the program. The system may find them elsewhere."""
-        return tuple(name for name in MODULES if not (self.folder / f"lib{name}.so").exists())
+        return tuple(name for name in self.modules if not (self.folder / f"lib{name}.so").exists())
 
     def run(
         self,
@@ -73,17 +74,22 @@ def _sources(folder: Path) -> Path | None:
     return None
 
 
-def find(path: Path, option: str, oai: str | None = None) -> Simulator:
+def find(
+    path: Path,
+    option: str,
+    oai: str | None = None,
+    name: str = PROGRAM,
+    modules: tuple[str, ...] = MODULES,
+) -> Simulator:
     """
-    @param path    a build folder of OAI, or the program itself
-    @param option  of the command line, for errors
-    @param oai     version, where the user names it
+    @param path     a build folder of OAI, or the program itself
+    @param option   of the command line, for errors
+    @param oai      version, where the user names it
+    @param modules  that the program loads when it runs
     """
-    program = path / PROGRAM if path.is_dir() else path
+    program = path / name if path.is_dir() else path
     if not program.exists():
-        build = (
-            f"it holds no {PROGRAM}; build it: cmake --build {path} --target {' '.join([PROGRAM, *MODULES])}"
-        )
+        build = f"it holds no {name}; build it: cmake --build {path} --target {' '.join([name, *modules])}"
         raise BuildError(f"{option} {path}: {build if path.is_dir() else 'no such file or folder'}")
     if not program.is_file() or not os.access(program, os.X_OK):
         raise BuildError(f"{option} {program}: not a program that may be run")
@@ -96,6 +102,7 @@ def find(path: Path, option: str, oai: str | None = None) -> Simulator:
             commit=git(sources, "rev-parse", "HEAD"),
             sha256=sha256_of_program(program),
         ),
+        modules,
     )
 
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The counters of OAI's radio device vrtsim, read from a running softmodem.
+
+The device prints its counters only when the program ends, and they include the start, when many samples are
+late. Two readings of them give those of the time between. A process may read the memory of its children. The
+counters are found by what precedes them, the timescale and the sample rate, and by the constants of their
+histogram: a device that keeps them otherwise is not found."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+from nrbench.radio.record import BUDGET_BIN_US, BUDGET_BINS, Radio
+
+# Timescale, samples per second; samples read late, reads too early, samples read; address of the writes.
+_DEVICE = struct.Struct("<2d3QQ")
+# Samples written late, writes too early, samples written; budget; bins; writes; first write in a bin; range.
+_WRITES = struct.Struct(f"<3Qd{BUDGET_BINS}Q2id")
+_FIRST_BINNED, _RANGE_US = 100, BUDGET_BINS * BUDGET_BIN_US
+_ALIGNED = 8
+_ARENA = 64 << 20  # heaps of threads begin at a multiple of it, and are no larger
+_LARGEST = 256 << 20  # of a region that is searched
+_REGION = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p \S+ 00:00 0 *(\[heap\])?$", re.MULTILINE)
+
+
+class Counters(NamedTuple):
+    """Since the device started."""
+
+    rx_late: int  # samples
+    rx_early: int  # reads
+    rx_samples: int
+    tx_late: int  # samples
+    tx_early: int  # writes
+    tx_samples: int
+    budget_us: float  # sample time, an exponential mean
+    bins: tuple[int, ...]
+
+    def since(self, before: Counters) -> Radio:
+        """What the device counted between two readings."""
+
+        def share(late: int, samples: int) -> float:
+            return min(1.0, late / samples) if samples > 0 else 0.0
+
+        return Radio(
+            tx_late=share(self.tx_late - before.tx_late, self.tx_samples - before.tx_samples),
+            rx_late=share(self.rx_late - before.rx_late, self.rx_samples - before.rx_samples),
+            tx_early=self.tx_early - before.tx_early,
+            rx_early=self.rx_early - before.rx_early,
+            budget_us_mean=self.budget_us,
+            budget_bins=tuple(now - then for now, then in zip(self.bins, before.bins)),
+        )
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where a process has the counters."""
+
+    pid: int
+    address: int
+
+    def read(self) -> Counters | None:
+        """None: the process has ended, or the counters are gone."""
+        with contextlib.suppress(OSError):
+            memory = os.open(f"/proc/{self.pid}/mem", os.O_RDONLY)
+            try:
+                return _read(memory, self.address)
+            finally:
+                os.close(memory)
+        return None
+
+
+def _read(memory: int, address: int) -> Counters | None:
+    with contextlib.suppress(OSError, struct.error, OverflowError):
+        _, _, *reads, place = _DEVICE.unpack(os.pread(memory, _DEVICE.size, address))
+        writes = _WRITES.unpack(os.pread(memory, _WRITES.size, place))
+        if writes[-2:] == (_FIRST_BINNED, _RANGE_US):
+            return Counters(*reads, *writes[:3], writes[3], writes[4 : 4 + BUDGET_BINS])
+    return None
+
+
+def _regions(pid: int) -> list[tuple[int, int]]:
+    """Memory of the process that belongs to no file, likely places of the device first."""
+    found = []
+    for match in _REGION.finditer(Path(f"/proc/{pid}/maps").read_text()):
+        begin, end = int(match[1], 16), int(match[2], 16)
+        if end - begin <= _LARGEST:
+            found.append((not match[3], begin % _ARENA != 0, begin, end))
+    return [(begin, end) for _, _, begin, end in sorted(found)]
+
+
+def _occurrences(pattern: bytes, data: bytes) -> Iterator[int]:
+    place = data.find(pattern)
+    while place >= 0:
+        if place % _ALIGNED == 0:
+            yield place
+        place = data.find(pattern, place + 1)
+
+
+def find_device(pid: int, timescale: float, sample_rate: float) -> Device | None:
+    """@return None: the counters are not to be found, or this user may not read the process"""
+    pattern = struct.pack("<2d", timescale, sample_rate)
+    with contextlib.suppress(OSError):
+        memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+        try:
+            for begin, end in _regions(pid):
+                with contextlib.suppress(OSError):
+                    for place in _occurrences(pattern, os.pread(memory, end - begin, begin)):
+                        if _read(memory, begin + place):
+                            return Device(pid, begin + place)
+        finally:
+            os.close(memory)
+    return None
