@@ -15,6 +15,7 @@ OFF = OLD._replace(gnb="new", ue="new", spin="off")
 AUTO = OFF._replace(spin="auto")
 CELLS = (OLD, OFF, AUTO)
 POWER = {OLD: 0.27, OFF: 0.42, AUTO: 0.55}  # capacities
+ONE_NEW = 0.34
 PROGRAMS = {"old": "0" * 12, "new": "1" * 12}
 
 
@@ -65,5 +66,5 @@ def run(
 
 def by_power(cell: Cell, timescale: float, number: int = 0) -> RadioRun:
     """A run that lives below the capacity of its cell."""
-    ratio = timescale / POWER[cell._replace(prb=106, noise="quiet")]
+    ratio = timescale / POWER.get(OLD._replace(gnb=cell.gnb, ue=cell.ue, spin=cell.spin), ONE_NEW)
     return run(cell, timescale, number, late=0.002 * ratio if ratio < 1 else 0.05 * ratio)

@@ -22,7 +22,7 @@ LATE = {OLD: 0.05, OFF: 0.01, AUTO: 0.004}
 @pytest.fixture(scope="module")
 def searched():
     runs = []
-    for step in Plan(CELLS, 8, 1, 60.0, limits=Limits(0.1, 1.0)).steps(runs):
+    for step in Plan(CELLS, 10, 1, 60.0, limits=Limits(0.1, 1.0)).steps(runs):
         runs.append(by_power(step.cell, step.timescale, step.round))
     return runs
 
@@ -62,7 +62,7 @@ def test_the_summary_says_how_much_more_the_new_pool_carries(page):
 def test_runs_that_failed_are_named_and_count_as_dead(page, searched):
     out, *_ = page
     text = (out / "report.txt").read_text()
-    assert "1 of 25 runs did not come to their end" in text and "no-attach: no UE" in text
+    assert "1 of 31 runs did not come to their end" in text and "no-attach: no UE" in text
     [table] = failures([run(outcome="ue-died", error="SIGABRT", sides={})] * 3)
     assert table.rows == [["gNB old, UE old, 106 PRB, floating", "3", "ue-died: SIGABRT"]]
     dead = [run(OLD, timescale, outcome="no-attach", sides={}) for timescale in (0.1, 0.2)]

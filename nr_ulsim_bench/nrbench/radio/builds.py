@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from nrbench.radio import pair
+from nrbench.radio.figures import SIDES
 from nrbench.radio.plan import NO_SPIN, Cell, Step
 from nrbench.radio.record import Pool, RadioRun
 from nrbench.radio.softmodem import BusyError, SideName, find_softmodem
 from nrbench.sweep.configuration import NEW, OAI_POOL, OLD
 from nrbench.sweep.record import Host, ResultsError
-from nrbench.sweep.simulator import BuildError, Simulator
+from nrbench.sweep.simulator import BuildError, Simulator, refuse
 
-MARK = b"thread_pool_ws"  # what only a program with this pool contains
+MARK = b"TPOOL_WS_SPIN"  # what only a program with this pool contains
 
 
 class Kind(NamedTuple):
@@ -32,17 +33,20 @@ def pool_of(program: Path) -> Pool:
     return NEW if MARK in program.read_bytes() else OLD
 
 
-def _found(path: Path, option: str, side: SideName, oai: str | None) -> tuple[Kind, Simulator]:
-    found = find_softmodem(path, option, side, oai)
-    pool = pool_of(found.program)
-    if option.removeprefix("--") in (OLD, NEW) and option != f"--{pool}":
-        name = OAI_POOL if pool == OLD else MARK.decode()
-        raise BuildError(f"{option} {found.program} has {name}; give it as --{pool}")
-    return Kind(found.build.oai, side, pool), found
+def _pool(option: str, program: Path, any_pool: bool) -> Pool:
+    """As the option says; the UEs of --ue may have either."""
+    has = pool_of(program)
+    if option == "--ue":
+        return has
+    wanted: Pool = NEW if option == "--new" else OLD
+    if has != wanted:
+        name = {OLD: OAI_POOL, NEW: "thread_pool_ws"}[has]
+        refuse(f"{option} {program} has {name}: name it as --{has}", any_pool)
+    return wanted
 
 
 def find_all(
-    old: Sequence[Path], new: Sequence[Path], ue: Sequence[Path], oai: str | None = None
+    old: Sequence[Path], new: Sequence[Path], ue: Sequence[Path], oai: str | None, any_pool: bool
 ) -> Programs:
     """@param ue  builds whose UEs are taken instead of those of the other builds
     @raise BuildError  a build lacks a program, has the other pool, or is given twice"""
@@ -52,11 +56,12 @@ def find_all(
         wanted += [(path, option, "ue") for path in paths if not ue]
     found: dict[Kind, Simulator] = {}
     for path, option, side in wanted:
-        kind, simulator = _found(path, option, side, oai)
+        simulator = find_softmodem(path, option, side, oai)
+        kind = Kind(simulator.build.oai, side, _pool(option, simulator.program, any_pool))
         if kind in found:
+            version = f"OAI {kind.version}" if kind.version else "OAI, of an unknown version,"
             raise BuildError(
-                f"{option} {path}: a {side} of OAI {kind.version or 'of an unknown version'} with this pool "
-                f"is given already, {found[kind].program}"
+                f"{option} {path}: {SIDES[side]} of {version} with this pool is already {found[kind].program}"
             )
         found[kind] = simulator
     return found

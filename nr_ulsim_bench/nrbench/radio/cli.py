@@ -108,6 +108,9 @@ class Options:
         str | None, Option(help="name of this machine in reports (default: CPU model and count)")
     ] = None
     fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
+    any_pool: Annotated[
+        bool, Option("--any-pool", help="go on although --old or --new has the other pool")
+    ] = False
     dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     report: Annotated[
         tuple[Path, ...],
@@ -167,7 +170,7 @@ def _measure(options: Options) -> int:
     from nrbench.system import System
 
     limits, timescales = options.limits(), options.timescales()
-    programs = builds.find_all(options.old, options.new, options.ue, options.oai)
+    programs = builds.find_all(options.old, options.new, options.ue, options.oai, options.any_pool)
     cells = list(
         builds.cells(programs, options.spins, options.prbs, options.placements, options.noise, options.pools)
     )
