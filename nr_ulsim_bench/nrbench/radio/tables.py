@@ -16,8 +16,8 @@ from nrbench.tables import Column, Table, plain_columns
 
 SHARES = {"p50": 0.5, "p1": 0.01, "p0.1": 0.001}
 LIVES = (
-    f"A run lives when the UE attaches, less than {100 * LOST_MAX:g} % of the samples are late on each side, "
-    f"and less than {100 * LOST_MAX:g} % of the blocks after the attach are lost in each direction."
+    f"A run lives when the UE attaches, less than {100 * LOST_MAX:g} % of the samples are late on each "
+    f"side, and less than {100 * LOST_MAX:g} % of the blocks after the attach are lost in each direction."
 )
 CAPACITY = (
     "capacity: the timescale at which half of the runs live; 1 is real time. In brackets: the 95 % "
@@ -27,8 +27,8 @@ CAPACITY = (
 LATE = (
     "late: share of the samples that were written (TX) or read (RX) too late, in the steady stretch where "
     "it is known. Medians over the runs; in brackets: the 95 % interval, from 5 runs on. late slots: slots"
-    " written too late, of a million. ÷ OAI's: ratio of the TX medians to the row with OAI's pool on both "
-    "sides."
+    " written too late, of a million written. ÷ OAI's: ratio of the TX medians to the row with OAI's pool "
+    "on both sides."
 )
 BUDGET = (
     "Time between the write of a slot's samples and their use, of all runs together, in µs of wall time. 1"
