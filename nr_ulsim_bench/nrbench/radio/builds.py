@@ -13,10 +13,12 @@ from nrbench.radio.figures import SIDES
 from nrbench.radio.plan import NO_SPIN, Cell, Step
 from nrbench.radio.record import Pool, RadioRun
 from nrbench.radio.softmodem import BusyError, SideName, find_softmodem
-from nrbench.sweep.configuration import NEW, OAI_POOL, OLD
+from nrbench.sweep.configuration import OAI_POOL
 from nrbench.sweep.record import Host, ResultsError
 from nrbench.sweep.simulator import BuildError, Simulator, refuse
 
+OLD: Pool = "old"
+NEW: Pool = "new"
 MARK = b"TPOOL_WS_SPIN"  # what only a program with this pool contains
 
 
@@ -38,7 +40,7 @@ def _pool(option: str, program: Path, any_pool: bool) -> Pool:
     has = pool_of(program)
     if option == "--ue":
         return has
-    wanted: Pool = NEW if option == "--new" else OLD
+    wanted = NEW if option == "--new" else OLD
     if has != wanted:
         name = {OLD: OAI_POOL, NEW: "thread_pool_ws"}[has]
         refuse(f"{option} {program} has {name}: name it as --{has}", any_pool)

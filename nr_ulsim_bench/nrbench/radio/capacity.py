@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Sequence
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16)  # of the curve, in units of log(timesca
 STEP = 0.01  # of the lattice, in units of log(timescale)
 BEYOND = 0.15  # how far the lattice goes beyond the limits, likewise
 CUT = (1 - CONFIDENCE) / 2
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 class Trial(NamedTuple):
@@ -70,7 +70,8 @@ def _posterior(trials: Sequence[Trial], lattice: Array) -> Array:
     found = np.ones((len(WIDTHS), len(lattice)))
     for lives, trial in zip(_lives([trial.timescale for trial in trials], lattice), trials):
         found *= lives if trial.lived else 1 - lives
-    return found / found.sum()
+    found /= found.sum()
+    return found
 
 
 def _positions(trials: Sequence[Trial], lattice: Array) -> Array:

@@ -157,11 +157,12 @@ def radio(options: Options) -> int | None:
     return _report(options) if options.report else _measure(options)
 
 
-def _report(options: Options) -> None:
+def _report(options: Options) -> int:
     from nrbench.radio.report import report_files  # loads matplotlib: a second
 
     names = report_files(options.report, options.out)
     print(f"\nwritten to {options.out}/: {' '.join(names)}")
+    return 0
 
 
 def _measure(options: Options) -> int:

@@ -17,7 +17,7 @@ from nrbench.radio.capacity import capacity, lived_up_to
 from nrbench.radio.figures import SIDES, Place
 from nrbench.radio.plan import NO_SPIN, Cell, counted, trials
 from nrbench.radio.record import RadioRun
-from nrbench.radio.tables import has_capacity, limits, setting_text
+from nrbench.radio.tables import has_capacity, limits, name_of
 from nrbench.sweep.plots import DASHES, DPI, GREY, OLD, OURS, OURS_OTHER, SVG
 
 MIXED = {"off": "#9ecae1", "auto": "#2171b5"}  # one side new
@@ -33,11 +33,6 @@ def colour(cell: Cell) -> Any:
     return shades.get(cell.spin, OURS_OTHER[len(cell.spin) % len(OURS_OTHER)])
 
 
-def _name(cell: Cell, cells: Sequence[Cell]) -> str:
-    setting = setting_text(cell, cells)
-    return cell.pools + (f"\n{setting}" if setting else "")
-
-
 def capacity_bars(runs: Sequence[RadioRun]) -> Canvas:
     cells, of_all = figures.by_cell(runs), limits(runs)
     canvas = plt.figure(figsize=(8.5, 0.8 + 0.55 * len(cells)), layout="constrained")
@@ -51,7 +46,7 @@ def capacity_bars(runs: Sequence[RadioRun]) -> Canvas:
         if safe is not None:
             axis.plot(safe, row, "|", color="white", ms=14, mew=2)
         axis.annotate(f"  {found}", (max(found.value, found.high or 0), row), va="center", fontsize=9)
-    axis.set_yticks(range(len(cells)), [_name(cell, list(cells)) for cell in cells])
+    axis.set_yticks(range(len(cells)), [name_of(cell, cells) for cell in cells])
     axis.invert_yaxis()
     axis.set_xlim(0, 1.35 * axis.dataLim.x1)
     axis.set_xlabel("capacity: timescale at which half of the runs live (1 is real time)")
@@ -59,7 +54,7 @@ def capacity_bars(runs: Sequence[RadioRun]) -> Canvas:
     return canvas
 
 
-def _draw_budgets(axis: Axes, places: Sequence[Place], side: str) -> None:
+def _draw_budgets(axis: Axes, places: Sequence[Place], side: str, cells: Sequence[Cell]) -> None:
     """Share of the slots with at most so much time left. The last bin has no end and is not drawn."""
     right = 0.0
     for place in places:
@@ -68,16 +63,12 @@ def _draw_budgets(axis: Axes, places: Sequence[Place], side: str) -> None:
             continue
         shares = [below / sum(counts) for below in accumulate(counts[:-1])]
         edges = figures.edges_us(place.timescale)
-        right = max(
-            right, next((edge for edge, share in zip(edges, shares) if share > NEARLY_ALL), edges[-1])
-        )
-        label = ", ".join(
-            filter(None, [place.cell.pools, setting_text(place.cell, [p.cell for p in places])])
-        )
-        dashes = DASHES[[p.cell for p in places].index(place.cell) % len(DASHES)]
+        end = next((edge for edge, share in zip(edges, shares) if share > NEARLY_ALL), edges[-1])
+        right = max(right, end)
+        dashes = DASHES[cells.index(place.cell) % len(DASHES)]
         axis.plot(
             edges, [share or np.nan for share in shares],
-            color=colour(place.cell), ls=dashes, lw=1.6, label=label,
+            color=colour(place.cell), ls=dashes, lw=1.6, label=name_of(place.cell, cells),
         )  # fmt: skip
     axis.set_yscale("log")
     plain_numbers(axis.yaxis)
@@ -95,12 +86,13 @@ def budgets(runs: Sequence[RadioRun]) -> Canvas | None:
     timescales = sorted({place.timescale for place in every})[-PANELS_MAX:]
     if not timescales:
         return None
+    cells = list(dict.fromkeys(place.cell for place in every))
     canvas = plt.figure(figsize=(9, 3.2 * len(timescales) + 0.8), layout="constrained")
     grid = canvas.add_gridspec(len(timescales), len(SIDES))
     for row, timescale in enumerate(timescales):
         of_row = [place for place in every if place.timescale == timescale]
         for column, side in enumerate(SIDES):
-            _draw_budgets(canvas.add_subplot(grid[row, column]), of_row, side)
+            _draw_budgets(canvas.add_subplot(grid[row, column]), of_row, side, cells)
     legend(canvas, 2, fontsize=9, handlelength=3)
     return canvas
 

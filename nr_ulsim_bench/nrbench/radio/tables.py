@@ -25,10 +25,10 @@ CAPACITY = (
     "sides."
 )
 LATE = (
-    "late: share of the samples that were written (TX) or read (RX) too late, in the steady stretch where "
-    "it is known. Medians over the runs; in brackets: the 95 % interval, from 5 runs on. late slots: slots"
-    " written too late, of a million written. ÷ OAI's: ratio of the TX medians to the row with OAI's pool "
-    "on both sides."
+    "late slots: slots that were written too late (TX), of a million; 10,000 are 1 % of the samples. RX "
+    "late: share of the samples that were read too late. Both of the steady stretch where it is known. "
+    "Medians over the runs; in brackets: the 95 % interval, from 5 runs on. ÷ OAI's: ratio of late slots "
+    "to the row with OAI's pool on both sides."
 )
 BUDGET = (
     "Time between the write of a slot's samples and their use, of all runs together, in µs of wall time. 1"
@@ -60,6 +60,10 @@ def setting_text(cell: Cell, cells: Iterable[Cell]) -> str:
     facts = (cell.version or "unknown version", f"{cell.prb} PRB", cell.placement, cell.noise)
     several = [len(set(values)) > 1 for values in zip(*(one.setting for one in cells))]
     return ", ".join(fact for fact, differs in zip(facts, several) if differs)
+
+
+def name_of(cell: Cell, cells: Iterable[Cell]) -> str:
+    return ", ".join(filter(None, [cell.pools, setting_text(cell, cells)]))
 
 
 def old_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
@@ -126,20 +130,25 @@ def _at_equal(title: str, places: Sequence[Place], columns: Sequence[Column], ro
     cells = list(dict.fromkeys(place.cell for place in places))
     rows, before = [], None
     for place in places:
-        setting = setting_text(place.cell, cells)
-        name = place.cell.pools + (f", {setting}" if setting else "")
         first = f"{place.timescale:g}" if place.timescale != before else ""
-        rows.append([first, name, str(len(place.runs)), *row(place)])
+        rows.append([first, name_of(place.cell, cells), str(len(place.runs)), *row(place)])
         before = place.timescale
     heads = plain_columns("timescale", "variant", "runs")
-    return Table(f"{title} at equal timescale", [*heads, *columns], rows, [note])
+    return Table(f"{title} at equal timescale", [*heads, *columns], rows, list(filter(None, [note])))
 
 
-def _text(of: Middle | None, factor: float = 1.0) -> str:
-    if of is None:
-        return NOTHING
-    ends = "" if of.interval is None else ", ".join(number(end * factor) for end in of.interval)
-    return number(of.value * factor) + (f" [{ends}]" if ends else "")
+def _percent(share: float) -> str:
+    return number(100 * share)
+
+
+def _median(of: Middle | None, shown: Callable[[float], str] = number) -> str:
+    return NOTHING if of is None else shown(of.value)
+
+
+def _text(of: Middle | None, shown: Callable[[float], str]) -> str:
+    """With its interval."""
+    ends = f" [{', '.join(map(shown, of.interval))}]" if of and of.interval else ""
+    return _median(of, shown) + ends
 
 
 def _sided(*names: str) -> list[Column]:
@@ -157,14 +166,15 @@ def _late_table(places: Sequence[Place], side: str) -> Table:
         before = of.get((place.timescale, old)) if old else None
         return [
             str(sum(run.lives for run in place.runs)),
-            _text(tx, 100),
-            _text(rx, 100),
-            NOTHING if tx is None else f"{tx.value * 1e6:.0f}",
-            _text(figures.late_ratio(place, before, side) if before else None),
+            _text(tx, lambda share: f"{share * 1e6:.0f}"),
+            _median(rx, _percent),
+            _text(figures.late_ratio(place, before, side) if before else None, "{:.3f}".format),
         ]
 
-    columns = plain_columns("lived", "TX late %", "RX late %", "late slots", "÷ OAI's")
-    return _at_equal(f"Late samples of the {SIDES[side]}", places, columns, row, LATE)
+    columns = plain_columns("lived", "late slots", "RX late %", "÷ OAI's")
+    return _at_equal(
+        f"Late samples of the {SIDES[side]}", places, columns, row, LATE if side == next(iter(SIDES)) else ""
+    )
 
 
 def _budget(place: Place) -> list[str]:
@@ -178,13 +188,13 @@ def _budget(place: Place) -> list[str]:
 
 
 def _blocks(place: Place) -> list[str]:
-    cells = [_text(middle(run.attach_s for run in place.runs))]
+    cells = [_median(middle(run.attach_s for run in place.runs))]
     for of_run in ([run.ul for run in place.runs], [run.dl for run in place.runs]):
         there = [blocks for blocks in of_run if blocks]
         cells += [
-            _text(middle(blocks.lost for blocks in there), 100),
-            _text(middle(blocks.bler for blocks in there), 100),
-            _text(middle(blocks.dtx for blocks in there)),
+            _median(middle(blocks.lost for blocks in there), _percent),
+            _median(middle(blocks.bler for blocks in there), _percent),
+            _median(middle(blocks.dtx for blocks in there)),
         ]
     return cells
 
@@ -192,7 +202,7 @@ def _blocks(place: Place) -> list[str]:
 def _cost(place: Place) -> list[str]:
     amounts = (figures.cpus, figures.pool_cpus, lambda side: side.voluntary)
     return [
-        _text(middle(figures.each_second(place.runs, side, amount))) for side in SIDES for amount in amounts
+        _median(middle(figures.each_second(place.runs, side, amount))) for side in SIDES for amount in amounts
     ]
 
 
@@ -203,8 +213,8 @@ def _clock(place: Place) -> list[str]:
     return [
         number(max(jumps, default=None)),
         number(max(realtime, default=None)),
-        _text(middle(clock.late_sleep_us_p99 for clock in clocks)),
-        _text(middle(run.steal_share for run in place.runs), 100),
+        _median(middle(clock.late_sleep_us_p99 for clock in clocks)),
+        _median(middle(run.steal_share for run in place.runs), _percent),
     ]
 
 
@@ -239,18 +249,36 @@ def failures(runs: Sequence[RadioRun]) -> list[Table]:
     return [Table(title, plain_columns("variant", "runs", "cause"), rows, [])] if rows else []
 
 
+def _late_headlines(runs: Sequence[RadioRun]) -> Iterator[Headline]:
+    places = figures.places(runs)
+    cells = list(dict.fromkeys(place.cell for place in places))
+    for place in places:
+        name = name_of(place.cell, cells)
+        late = [
+            f"{title} {tx.value * 1e6:.0f}"
+            for side, title in SIDES.items()
+            if (tx := middle(radio.tx_late for radio in figures.radios(place.runs, side)))
+        ]
+        if late:
+            text = f"{name} at timescale {place.timescale:g}: late slots of a million: {', '.join(late)}"
+            yield Headline(text, None)
+
+
 def headlines(runs: Sequence[RadioRun]) -> Iterator[Headline]:
-    """How much more each cell carries than OAI's pool, or what it carries."""
+    """How much more each cell carries than OAI's pool, or what it carries. At one timescale, late slots."""
     runs = counted(runs)
     if not has_capacity(runs):
+        yield from _late_headlines(runs)
         return
     cells, of_all = figures.by_cell(runs), limits(runs)
     for cell, bounded in against_old(cells, of_all).items():
-        name = ", ".join(filter(None, [cell.pools, setting_text(cell, cells)]))
-        own = f"{name} carries the cell up to a timescale of {capacity(trials(cells[cell]), of_all)}"
-        if bounded is None:
-            yield Headline(own, None)
-            continue
-        is_more, is_less = (bounded.low or 0) > 1, bounded.high is not None and bounded.high < 1
-        is_good = True if is_more else False if is_less else None
-        yield Headline(f"{own}, {bounded} times that of OAI's pool", is_good)
+        own = capacity(trials(cells[cell]), of_all)
+        text = f"{name_of(cell, cells)} carries the cell up to a timescale of {own}"
+        if bounded:
+            text += f", {bounded} times that of OAI's pool"
+        is_good = None
+        if bounded and (bounded.low or 0) > 1:
+            is_good = True
+        elif bounded and bounded.high is not None and bounded.high < 1:
+            is_good = False
+        yield Headline(text, is_good)
