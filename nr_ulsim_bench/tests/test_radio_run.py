@@ -36,7 +36,7 @@ def _quick(tmp_path, monkeypatch):
 def nothing_left(tmp_path):
     yield
     assert not list((tmp_path / "temporary").iterdir()) and not (tmp_path / "socket").exists()
-    assert not (softmodem.SHARED_MEMORY / f"nrbench-{os.getpid()}").exists()
+    assert not (softmodem.SHARED_MEMORY / softmodem.CHANNEL).exists()
     lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not any(str(tmp_path).encode() in line and b"softmodem" in line for line in lines)
 

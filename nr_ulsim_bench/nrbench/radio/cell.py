@@ -30,63 +30,26 @@ def location_and_bandwidth(prb: int) -> int:
     return 275 * (275 - prb + 1) + 274
 
 
-def _carrier(direction: str, prb: int) -> Values:
-    """@param direction  dl or ul; OAI spells the offset so"""
-    part = f"initial{direction.upper()}BWP"
-    return {
-        f"{direction}_frequencyBand": BAND,
-        f"{direction}_offstToCarrier": 0,
-        f"{direction}_subcarrierSpacing": NUMEROLOGY,
-        f"{direction}_carrierBandwidth": prb,
-        f"{part}locationAndBandwidth": location_and_bandwidth(prb),
-        f"{part}subcarrierSpacing": NUMEROLOGY,
-    }
-
-
-def _random_access() -> Values:
-    """The gNB demands it, and phy-test mode does without it."""
-    return {
-        "prach_ConfigurationIndex": 98,
-        "prach_msg1_FDM": 0,
-        "prach_msg1_FrequencyStart": 0,
-        "zeroCorrelationZoneConfig": 13,
-        "preambleReceivedTargetPower": -118,
-        "preambleTransMax": 6,
-        "powerRampingStep": 1,
-        "ra_ResponseWindow": 4,
-        "ssb_perRACH_OccasionAndCB_PreamblesPerSSB_PR": 4,
-        "ssb_perRACH_OccasionAndCB_PreamblesPerSSB": 15,
-        "ra_ContentionResolutionTimer": 7,
-        "rsrp_ThresholdSSB": 19,
-        "prach_RootSequenceIndex_PR": 2,
-        "prach_RootSequenceIndex": 1,
-        "msg1_SubcarrierSpacing": NUMEROLOGY,
-        "restrictedSetConfig": 0,
-        "msg3_DeltaPreamble": 1,
-        "p0_NominalWithGrant": -90,
-    }
-
-
 def _serving_cell(prb: int) -> Values:
+    """What differs from OAI's defaults, and what decides about the load."""
+    whole = location_and_bandwidth(prb)
     return {
-        "physCellId": 0,
         "absoluteFrequencySSB": SSB,
         "dl_absoluteFrequencyPointA": POINT_A,
-        **_carrier("dl", prb),
+        "dl_frequencyBand": BAND,
+        "dl_subcarrierSpacing": NUMEROLOGY,
+        "dl_carrierBandwidth": prb,
+        "initialDLBWPlocationAndBandwidth": whole,
         "initialDLBWPcontrolResourceSetZero": 12,
         "initialDLBWPsearchSpaceZero": 0,
-        **_carrier("ul", prb),
-        "pMax": 20,
-        **_random_access(),
-        "pucchGroupHopping": 0,
-        "hoppingId": 40,
+        "ul_frequencyBand": BAND,
+        "ul_subcarrierSpacing": NUMEROLOGY,
+        "ul_carrierBandwidth": prb,
+        "initialULBWPlocationAndBandwidth": whole,
+        "p0_NominalWithGrant": -90,
         "p0_nominal": -90,
         "ssb_PositionsInBurst_Bitmap": 1,
-        "ssb_periodicityServingCell": 2,
-        "dmrs_TypeA_Position": 0,
-        "subcarrierSpacing": NUMEROLOGY,
-        "referenceSubcarrierSpacing": NUMEROLOGY,
-        "dl_UL_TransmissionPeriodicity": 6,
+        "dl_UL_TransmissionPeriodicity": 6,  # 5 ms
         "nrofDownlinkSlots": DL_SLOTS,
         "nrofDownlinkSymbols": DL_SYMBOLS,
         "nrofUplinkSlots": UL_SLOTS,
@@ -104,19 +67,12 @@ def _gnb(prb: int) -> Values:
         "min_rxtxtime": 6,
         "servingCellConfigCommon": [_serving_cell(prb)],
     }
-    unit = {
-        "local_rf": "yes",
-        "nb_tx": 1,
-        "nb_rx": 1,
-        "max_pdschReferenceSignalPower": -27,
-        "max_rxgain": 50,
-    }
     return {
         "Active_gNBs": [NAME],
         "gNBs": [node],
         "MACRLCs": [{"num_cc": 1, "tr_s_preference": "local_L1", "tr_n_preference": "local_RRC"}],
         "L1s": [{"num_cc": 1, "tr_n_preference": "local_mac"}],
-        "RUs": [unit],
+        "RUs": [{"local_rf": "yes", "max_pdschReferenceSignalPower": -27, "max_rxgain": 114}],
     }
 
 
@@ -168,17 +124,4 @@ def load_options(prb: int) -> list[str]:
     """Of the gNB: which slots of a period it fills, with how many resource blocks, in which scheme."""
     downlink = (1 << DL_SLOTS) - 1
     uplink = (1 << PERIOD_SLOTS) - (1 << (PERIOD_SLOTS - UL_SLOTS))
-    return [
-        "-D",
-        str(downlink),
-        "-M",
-        str(prb),
-        "-m",
-        str(MCS),
-        "-U",
-        str(uplink),
-        "-T",
-        str(prb),
-        "-t",
-        str(MCS),
-    ]
+    return f"-D {downlink} -M {prb} -m {MCS} -U {uplink} -T {prb} -t {MCS}".split()

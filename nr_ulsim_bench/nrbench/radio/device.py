@@ -77,10 +77,11 @@ class Device:
 
 def _read(memory: int, address: int) -> Counters | None:
     with contextlib.suppress(OSError, struct.error, OverflowError):
-        _, _, *reads, place = _DEVICE.unpack(os.pread(memory, _DEVICE.size, address))
-        writes = _WRITES.unpack(os.pread(memory, _WRITES.size, place))
-        if writes[-2:] == (_FIRST_BINNED, _RANGE_US):
-            return Counters(*reads, *writes[:3], writes[3], writes[4 : 4 + BUDGET_BINS])
+        _, _, late_reads, early_reads, read, place = _DEVICE.unpack(os.pread(memory, _DEVICE.size, address))
+        late, early, samples, budget_us, *others = _WRITES.unpack(os.pread(memory, _WRITES.size, place))
+        if others[-2:] == [_FIRST_BINNED, _RANGE_US]:
+            bins = tuple(others[:BUDGET_BINS])
+            return Counters(late_reads, early_reads, read, late, early, samples, budget_us, bins)
     return None
 
 

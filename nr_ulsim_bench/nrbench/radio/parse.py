@@ -99,14 +99,15 @@ def blocks(begin: Direction | None, end: Direction | None, last: Direction | Non
     """@param begin, end  at the steady stretch's ends; None: it was not reached"""
     if last is None:
         return None
-    whole = {"rounds": last.rounds, "errors": last.errors, "bler": min(1.0, last.bler)}
+    whole = Blocks(rounds=last.rounds, errors=last.errors, bler=min(1.0, last.bler))
     if not (begin and end):
-        return Blocks.model_validate(whole)
-    return Blocks(
-        **whole,
-        blocks_after_attach=end.rounds[0] - begin.rounds[0],
-        failed_after_attach=end.errors - begin.errors,
-        dtx=end.dtx - begin.dtx,
+        return whole
+    return whole.model_copy(
+        update={
+            "blocks_after_attach": end.rounds[0] - begin.rounds[0],
+            "failed_after_attach": end.errors - begin.errors,
+            "dtx": end.dtx - begin.dtx,
+        }
     )
 
 

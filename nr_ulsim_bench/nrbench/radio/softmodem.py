@@ -5,7 +5,6 @@ devices of the two sides meet."""
 from __future__ import annotations
 
 import contextlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,6 +21,8 @@ MODULES = ("vrtsim", "ldpc", "dfts", "params_libconfig")
 RADIO = "libvrtsim.so"
 SHARED_MEMORY = Path("/dev/shm")
 SOCKET = Path("/tmp/vrtsim_socket")  # of v2.3.0, which has no option for it
+CHANNEL = "nrbench-radio"  # of shared memory, where the device has an option for it
+OWN_CHANNEL = "vrtsim_channel"  # of newer devices, which have none
 _SERVER_FILE = "connection_descriptor"  # option of newer devices
 _SETTINGS = {"TPOOL_WS_REPORT": "1"}
 
@@ -100,9 +101,8 @@ def meeting(gnb: Simulator, folder: Path) -> Meeting:
     """@param folder  of the run"""
     if _SERVER_FILE.encode() in (gnb.folder / RADIO).read_bytes():
         file = folder / "connection"
-        return Meeting(SHARED_MEMORY / "vrtsim_channel", file, (f"--vrtsim.{_SERVER_FILE}", str(file)))
-    name = f"nrbench-{os.getpid()}"
-    return Meeting(SHARED_MEMORY / name, SOCKET, ("--vrtsim.channel_name", name))
+        return Meeting(SHARED_MEMORY / OWN_CHANNEL, file, (f"--vrtsim.{_SERVER_FILE}", str(file)))
+    return Meeting(SHARED_MEMORY / CHANNEL, SOCKET, ("--vrtsim.channel_name", CHANNEL))
 
 
 def command(
