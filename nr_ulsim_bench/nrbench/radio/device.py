@@ -57,22 +57,14 @@ class Counters(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class Device:
-    """Where a process has the counters."""
-
-    pid: int
-    address: int
-
-    def read(self) -> Counters | None:
-        """None: the process has ended, or the counters are gone."""
-        with contextlib.suppress(OSError):
-            memory = os.open(f"/proc/{self.pid}/mem", os.O_RDONLY)
-            try:
-                return _read(memory, self.address)
-            finally:
-                os.close(memory)
-        return None
+@contextlib.contextmanager
+def _memory(pid: int) -> Iterator[int]:
+    """@raise OSError  the process has ended, or this user may not read it"""
+    memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+    try:
+        yield memory
+    finally:
+        os.close(memory)
 
 
 def _read(memory: int, address: int) -> Counters | None:
@@ -85,6 +77,20 @@ def _read(memory: int, address: int) -> Counters | None:
     return None
 
 
+@dataclass(frozen=True)
+class Device:
+    """Where a process has the counters."""
+
+    pid: int
+    address: int
+
+    def read(self) -> Counters | None:
+        """None: the process has ended, or the counters are gone."""
+        with contextlib.suppress(OSError), _memory(self.pid) as memory:
+            return _read(memory, self.address)
+        return None
+
+
 def _regions(pid: int) -> list[tuple[int, int]]:
     """Memory of the process that belongs to no file, likely places of the device first."""
     found = []
@@ -95,25 +101,22 @@ def _regions(pid: int) -> list[tuple[int, int]]:
     return [(begin, end) for _, _, begin, end in sorted(found)]
 
 
-def _occurrences(pattern: bytes, data: bytes) -> Iterator[int]:
+def _occurrences(pattern: bytes, memory: int, begin: int, end: int) -> Iterator[int]:
+    """Aligned addresses of the pattern in a region that may be gone by now."""
+    data = b""
+    with contextlib.suppress(OSError):
+        data = os.pread(memory, end - begin, begin)
     place = data.find(pattern)
     while place >= 0:
         if place % _ALIGNED == 0:
-            yield place
+            yield begin + place
         place = data.find(pattern, place + 1)
 
 
 def find_device(pid: int, timescale: float, sample_rate: float) -> Device | None:
     """@return None: the counters are not to be found, or this user may not read the process"""
     pattern = struct.pack("<2d", timescale, sample_rate)
-    with contextlib.suppress(OSError):
-        memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
-        try:
-            for begin, end in _regions(pid):
-                with contextlib.suppress(OSError):
-                    for place in _occurrences(pattern, os.pread(memory, end - begin, begin)):
-                        if _read(memory, begin + place):
-                            return Device(pid, begin + place)
-        finally:
-            os.close(memory)
+    with contextlib.suppress(OSError), _memory(pid) as memory:
+        places = (at for region in _regions(pid) for at in _occurrences(pattern, memory, *region))
+        return next((Device(pid, at) for at in places if _read(memory, at)), None)
     return None
