@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`nrbench radio` from the command line, on programs that stand for nr-softmodem and nr-uesoftmodem."""
 
+import os
+import signal
 from collections import Counter
 
 import pytest
+import test_radio_run
 from radio_runs import OLD, by_power
 from radio_tools import a_build
 from test_sweep_command import nrbench
@@ -15,6 +18,10 @@ from nrbench.radio.record import RUNS, read_runs
 
 MODES = ("off", "auto")
 KNOWS = cell.gnb_text(106) + cell.ue_text()
+
+
+quick_programs = test_radio_run._quick
+nothing_left = test_radio_run.nothing_left
 
 
 @pytest.fixture
@@ -120,3 +127,27 @@ def test_a_build_with_the_other_pool_is_refused(builds, tmp_path, no_report):
 def test_what_cannot_be_done_is_named(words, reason):
     answer = radio(*words)
     assert answer.exit_code == 2 and reason in answer.output
+
+
+def test_a_session_that_is_ended_leaves_no_program_and_goes_on(
+    tmp_path, monkeypatch, no_report, nothing_left
+):
+    monkeypatch.setattr(softmodem, "check_privileges", lambda _: None)
+    monkeypatch.setattr(pair, "_LOCK", f"\0nrbench-test-{os.getpid()}")
+    a_build(tmp_path / "old", knows=KNOWS)
+    words = ("--old", tmp_path / "old", "--timescale", "0.3", "--runs", "2", "--seconds", "1")
+    words = (*words, "--out", tmp_path / "out")
+    steady, ends = pair._steady, iter([False, True])
+
+    def ended_from_outside(*of_run):
+        if next(ends, False):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return steady(*of_run)
+
+    monkeypatch.setattr(pair, "_steady", ended_from_outside)
+    answer = radio(*words)
+    assert answer.exit_code == 130, answer.output
+    assert "interrupted: 1 of 2 runs taken; the same command takes the rest" in answer.output
+    assert radio(*words).exit_code == 0
+    runs = read_runs(tmp_path / "out" / RUNS)
+    assert [(run.round, run.outcome) for run in runs] == [(0, "ok"), (1, "ok")]
