@@ -12,11 +12,16 @@ import socket
 import stat
 import struct
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nrbench.radio import cell
 from nrbench.radio.record import BUDGET_BINS
+
+if TYPE_CHECKING:
+    import pytest
 
 RATE = cell.SAMPLE_RATES[106]
 NEW = "thread_pool_ws 0.1.0: shape B2, pool gNB-tpool: 2 workers, spin {}"
@@ -37,9 +42,12 @@ UE 1234: MAC:    TX            100 RX {received:14d} bytes
 """
 
 
-def a_build(folder: Path, pool: str = "old", knows: str | None = None, **behaviour: object) -> Path:
+def a_build(
+    folder: Path, pool: str = "old", knows: str | None = None, newer: bool = False, **behaviour: object
+) -> Path:
     """A build folder with both programs.
 
+    @param newer      sides meet at a file, as since 2025.w37
     @param knows      names of parameters in the programs (default: all that are needed)
     @param behaviour  of the sides: gnb="crash" (at its start), "silent" (no report), "stuck" (no end);
                       ue="deaf" (never attaches), "crash" (when it has attached)"""
@@ -47,7 +55,7 @@ def a_build(folder: Path, pool: str = "old", knows: str | None = None, **behavio
     words = cell.gnb_text(106) + cell.ue_text() if knows is None else knows
     (folder / "behaviour.json").write_text(json.dumps({"pool": pool, **behaviour}))
     for name in ("vrtsim", "ldpc", "dfts", "params_libconfig"):
-        (folder / f"lib{name}.so").write_text("channel_name")
+        (folder / f"lib{name}.so").write_text("connection_descriptor" if newer else "channel_name")
     for name in ("nr-softmodem", "nr-uesoftmodem"):
         comment = "".join(f"# {line}\n" for line in words.splitlines())
         path = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
@@ -55,6 +63,23 @@ def a_build(folder: Path, pool: str = "old", knows: str | None = None, **behavio
         (folder / name).write_text(f"#!{sys.executable}\n{comment}{body}")
         (folder / name).chmod(stat.S_IRWXU)
     return folder
+
+
+def apart(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Names of its own for all that runs of one machine share, and no more waiting than the programs need."""
+    from nrbench.radio import pair, softmodem  # which the programs do without
+
+    address = folder / "socket"
+    monkeypatch.setenv("FAKE_SOCKET", str(address))
+    monkeypatch.setattr(softmodem, "SOCKET", address)
+    monkeypatch.setenv("FAKE_CHANNEL", f"nrbench-own-{os.getpid()}")
+    monkeypatch.setattr(softmodem, "OWN_CHANNEL", f"nrbench-own-{os.getpid()}")
+    monkeypatch.setattr(softmodem, "CHANNEL", f"nrbench-{os.getpid()}")
+    monkeypatch.setattr(pair, "_LOCK", f"\0nrbench-{os.getpid()}")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
+    (folder / "temporary").mkdir()
+    for name, seconds in {"SETTLE_S": 0.1, "LOOK_S": 0.01}.items():
+        monkeypatch.setattr(pair, name, seconds)
 
 
 class _Device:
@@ -92,32 +117,41 @@ def _ended(*_: object) -> None:
     raise _Ended
 
 
-def _meet(gnb: bool) -> None:
+def _meet(gnb: bool, file: str | None) -> None:
+    """@param file  None: at the socket"""
     address = os.environ["FAKE_SOCKET"]
     if gnb:
         for name in ("reconfig.raw", "rbconfig.raw"):
             Path(name).write_text("x")
+        if file:
+            Path(file).touch()
+            return
         server = socket.socket(socket.AF_UNIX)
         server.bind(address)
         server.listen(1)
         server.accept()
         return
     assert Path(sys.argv[sys.argv.index("--reconfig-file") + 1]).read_text() == "x"
-    socket.socket(socket.AF_UNIX).connect(address)
+    if file:
+        assert Path(file).exists()
+    else:
+        socket.socket(socket.AF_UNIX).connect(address)
 
 
-def _run(gnb: bool, way: str, device: _Device, clock: Path) -> None:
-    if way == "deaf":
-        (Path("..") / "deaf").touch()
-    _meet(gnb)
+def _run(gnb: bool, way: str, device: _Device, clock: Path, file: str | None) -> None:
+    attached = Path("..") / "attached"
+    _meet(gnb, file)
+    if not gnb and way != "deaf":
+        attached.touch()
+    memory = os.open(clock, os.O_RDWR | os.O_CREAT) if gnb else -1
     blocks = 0
     while True:
         time.sleep(0.01)
         device.advance()
         if gnb:
             blocks += 1
-            clock.write_bytes(struct.pack("<4iQ", 0x12345678, 1, 1, 0, device.samples) + bytes(64))
-            received = 0 if (Path("..") / "deaf").exists() else blocks
+            os.pwrite(memory, struct.pack("<4iQ", 0x12345678, 1, 1, 0, device.samples), 0)
+            received = blocks if attached.exists() else 0
             Path("next").write_text(MAC.format(blocks=1000 + blocks, received=received))
             os.replace("next", "nrMAC_stats.log")
         elif way == "crash":
@@ -135,11 +169,12 @@ def main() -> None:
     if gnb and way == "crash":
         print("\nAssertion (ret == 0) failed!\nIn g() b.c:2\nError in pthread_create(): ret: 1, errno: 0\n")
         os.abort()
-    clock = Path("/dev/shm") / options["--vrtsim.channel_name"]
+    file = options.get("--vrtsim.connection_descriptor")
+    clock = Path("/dev/shm") / (options.get("--vrtsim.channel_name") or os.environ["FAKE_CHANNEL"])
     device = _Device(float(options["--vrtsim.timescale"]))
     signal.signal(signal.SIGINT, signal.SIG_IGN if way == "stuck" else _ended)
     try:
-        _run(gnb, way, device, clock)
+        _run(gnb, way, device, clock, file)
     except _Ended:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if gnb and way != "leaves":

@@ -3,12 +3,11 @@
 
 import os
 import socket
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
-from radio_tools import a_build
+from radio_tools import a_build, apart
 from sweep_runs import HOST
 
 from nrbench.radio import pair, softmodem, watch
@@ -22,21 +21,15 @@ YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 @pytest.fixture(autouse=True)
 def _quick(tmp_path, monkeypatch):
-    """Folders of their own, and no more waiting than the programs need."""
-    address = tmp_path / "socket"
-    monkeypatch.setattr(softmodem, "SOCKET", address)
-    monkeypatch.setenv("FAKE_SOCKET", str(address))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    for name, seconds in {"SETTLE_S": 0.1, "LOOK_S": 0.01}.items():
-        monkeypatch.setattr(pair, name, seconds)
+    apart(monkeypatch, tmp_path)
 
 
 @pytest.fixture
 def nothing_left(tmp_path):
     yield
     assert not list((tmp_path / "temporary").iterdir()) and not (tmp_path / "socket").exists()
-    assert not (softmodem.SHARED_MEMORY / softmodem.CHANNEL).exists()
+    channels = (softmodem.CHANNEL, softmodem.OWN_CHANNEL)
+    assert not any((softmodem.SHARED_MEMORY / name).exists() for name in channels)
     lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not any(str(tmp_path).encode() in line and b"softmodem" in line for line in lines)
 
@@ -67,8 +60,9 @@ def recorded(one, taken):
     return RadioRun.model_validate_json(run.model_dump_json())
 
 
-def test_a_run_tells_its_steady_stretch_from_its_start(tmp_path, nothing_left):
-    one = a_pair(tmp_path)
+@pytest.mark.parametrize("newer", [False, True], ids=["v2.3.0", "2025.w37"])
+def test_a_run_tells_its_steady_stretch_from_its_start(tmp_path, nothing_left, newer):
+    one = a_pair(tmp_path, behaviour={"newer": newer})
     run = recorded(one, take(one))
     assert (run.outcome, run.error) == ("ok", None)
     assert run.attach_s > 0 and run.steady_s >= 0.3

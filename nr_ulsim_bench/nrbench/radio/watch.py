@@ -5,7 +5,7 @@ thread, time that the hypervisor took, and how far the clocks and sleeps of an i
 from __future__ import annotations
 
 import contextlib
-import mmap
+import os
 import re
 import statistics
 import struct
@@ -97,19 +97,17 @@ class Sampler(threading.Thread):
     def run(self) -> None:
         with contextlib.ExitStack() as stack:
             memory = None
-            with contextlib.suppress(OSError, ValueError):
-                file = stack.enter_context(open(self._shared_memory, "rb"))
-                memory = stack.enter_context(
-                    mmap.mmap(file.fileno(), _CLOCK_AT + _CLOCK.size, access=mmap.ACCESS_READ)
-                )
+            with contextlib.suppress(OSError):
+                memory = stack.enter_context(open(self._shared_memory, "rb")).fileno()
             while not self._ended.is_set():
                 wanted = time.monotonic() + PERIOD_S
                 time.sleep(PERIOD_S)
                 self.samples.append(self._look(wanted, memory))
 
     @staticmethod
-    def _look(wanted: float, memory: mmap.mmap | None) -> Sample:
-        clock = _CLOCK.unpack_from(memory, _CLOCK_AT)[0] if memory else None
+    def _look(wanted: float, memory: int | None) -> Sample:
+        data = b"" if memory is None else os.pread(memory, _CLOCK.size, _CLOCK_AT)
+        clock = _CLOCK.unpack(data)[0] if len(data) == _CLOCK.size else None
         now = time.monotonic()
         return Sample(time.time(), now, now - wanted, clock)
 
