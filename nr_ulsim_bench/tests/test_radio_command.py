@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 import test_radio_run
 from radio_runs import OLD, by_power
-from radio_tools import a_build
+from radio_tools import a_build, apart
 from test_sweep_command import nrbench
 
 from nrbench.radio import cell, pair, session, softmodem
@@ -20,7 +20,6 @@ MODES = ("off", "auto")
 KNOWS = cell.gnb_text(106) + cell.ue_text()
 
 
-quick_programs = test_radio_run._quick
 nothing_left = test_radio_run.nothing_left
 
 
@@ -133,7 +132,7 @@ def test_a_session_that_is_ended_leaves_no_program_and_goes_on(
     tmp_path, monkeypatch, no_report, nothing_left
 ):
     monkeypatch.setattr(softmodem, "check_privileges", lambda _: None)
-    monkeypatch.setattr(pair, "_LOCK", f"\0nrbench-test-{os.getpid()}")
+    apart(monkeypatch, tmp_path)
     a_build(tmp_path / "old", knows=KNOWS)
     words = ("--old", tmp_path / "old", "--timescale", "0.3", "--runs", "2", "--seconds", "1")
     words = (*words, "--out", tmp_path / "out")
