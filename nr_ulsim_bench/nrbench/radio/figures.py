@@ -73,11 +73,17 @@ def middle(values: Iterable[float | None]) -> Middle | None:
 
 
 def late_ratio(new: Place, old: Place, side: str) -> Middle | None:
-    """Of the medians of late writes. None: there is none on the old side, or not in every run."""
-    of_new, of_old = ([radio.tx_late for radio in radios(one.runs, side)] for one in (new, old))
-    if not of_new or not of_old or min(of_old) <= 0:
+    """Of the medians of late writes. Where both have the same rounds, the interval is that of whole rounds.
+    None: on the old side there is no late write in some run."""
+    of_new, of_old = (
+        [(run.round, radio.tx_late) for run in place.runs for radio in radios([run], side)]
+        for place in (new, old)
+    )
+    if not of_new or not of_old or min(late for _, late in of_old) <= 0:
         return None
-    return Middle(median(of_new) / median(of_old), ratio_interval(of_old, of_new, paired=False))
+    (new_rounds, new_late), (old_rounds, old_late) = zip(*sorted(of_new)), zip(*sorted(of_old))
+    interval = ratio_interval(old_late, new_late, paired=new_rounds == old_rounds)
+    return Middle(median(new_late) / median(old_late), interval)
 
 
 def bins(runs: Iterable[RadioRun], side: str) -> list[int]:

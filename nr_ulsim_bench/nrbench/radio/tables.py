@@ -9,9 +9,9 @@ from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
 from nrbench.radio import figures
 from nrbench.radio.capacity import Bounded, Limits, capacity, limits_of, lived_up_to, ratio
 from nrbench.radio.figures import SIDES, Middle, Place, middle
-from nrbench.radio.plan import Cell, cell_of, counted, trials
+from nrbench.radio.plan import NO_SPIN, Cell, cell_of, counted, trials
 from nrbench.radio.record import LOST_MAX, RadioRun
-from nrbench.sweep.table import NOTHING, number
+from nrbench.sweep.table import NOTHING, factor, number
 from nrbench.tables import Column, Table, plain_columns
 
 SHARES = {"p50": 0.5, "p1": 0.01, "p0.1": 0.001}
@@ -22,13 +22,15 @@ LIVES = (
 CAPACITY = (
     "capacity: the timescale at which half of the runs live; 1 is real time. In brackets: the 95 % "
     "interval, with … where the runs do not bound it. ÷ OAI's: ratio to the row with OAI's pool on both "
-    "sides."
+    "sides. ÷ off: ratio to the row with the same pools and pre-wake off. all lived to: the highest "
+    "timescale at which a run lived and up to which none died."
 )
 LATE = (
     "late slots: slots that were written too late (TX), of a million; 10,000 are 1 % of the samples. RX "
     "late: share of the samples that were read too late. Both of the steady stretch where it is known. "
-    "Medians over the runs; in brackets: the 95 % interval, from 5 runs on. ÷ OAI's: ratio of late slots "
-    "to the row with OAI's pool on both sides."
+    "Medians over the runs; in brackets: the 95 % interval, from 5 runs on. Runs that printed no report "
+    "are in no median. ÷ OAI's, ÷ off: ratios of late slots, to the row with OAI's pool on both sides, and"
+    " to that with the same pools and pre-wake off."
 )
 BUDGET = (
     "Time between the write of a slot's samples and their use, of all runs together, in µs of wall time. 1"
@@ -72,6 +74,16 @@ def old_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
     return None if cell.is_old else next(olds, None)
 
 
+def off_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
+    """The same pools without pre-wake."""
+    off = cell._replace(spin="off")
+    return off if cell.spin not in (NO_SPIN, "off") and off in cells else None
+
+
+# Columns of ratios, and the row that each of them refers to.
+REFERENCES = {"÷ OAI's": old_of, "÷ off": off_of}
+
+
 def limits(runs: Sequence[RadioRun]) -> Limits:
     return limits_of(trials(runs))
 
@@ -80,12 +92,10 @@ def has_capacity(runs: Sequence[RadioRun]) -> bool:
     return len({run.timescale for run in runs}) > 1
 
 
-def against_old(cells: dict[Cell, list[RadioRun]], of_all: Limits) -> dict[Cell, Bounded | None]:
-    found: dict[Cell, Bounded | None] = {}
-    for cell, runs in cells.items():
-        old = old_of(cell, cells)
-        found[cell] = ratio(trials(runs), trials(cells[old]), of_all) if old else None
-    return found
+def _against(
+    cells: dict[Cell, list[RadioRun]], cell: Cell, other: Cell | None, of_all: Limits
+) -> Bounded | None:
+    return ratio(trials(cells[cell]), trials(cells[other]), of_all) if other else None
 
 
 def _with_setting(rows: dict[Cell, list[str]], *names: str) -> tuple[list[Column], list[list[str]]]:
@@ -105,20 +115,19 @@ def _with_setting(rows: dict[Cell, list[str]], *names: str) -> tuple[list[Column
 
 def capacity_table(runs: Sequence[RadioRun]) -> Table:
     cells, of_all = figures.by_cell(runs), limits(runs)
-    ratios = against_old(cells, of_all)
     rows = {}
     for cell, of_cell in cells.items():
         tried = trials(of_cell)
         safe, lived = lived_up_to(tried), sum(trial.lived for trial in tried)
-        up_to = NOTHING if safe is None else f"{safe:.2f}"
+        ratios = [_against(cells, cell, other(cell, cells), of_all) for other in REFERENCES.values()]
         rows[cell] = [
             str(len(tried)),
             str(lived),
             str(capacity(tried, of_all)),
-            str(ratios[cell] or NOTHING),
-            up_to,
+            *(str(one or NOTHING) for one in ratios),
+            NOTHING if safe is None else f"{safe:.2f}",
         ]
-    names = ("runs", "lived", "capacity", "÷ OAI's", "every run lived up to")
+    names = ("runs", "lived", "capacity", *REFERENCES, "all lived to")
     return Table("Capacity", *_with_setting(rows, *names), [CAPACITY, LIVES])
 
 
@@ -156,25 +165,22 @@ def _sided(*names: str) -> list[Column]:
 
 
 def _late_table(places: Sequence[Place], side: str) -> Table:
-    of = {(place.timescale, place.cell): place for place in places}
+    of: dict[tuple[float, Cell | None], Place] = {(place.timescale, place.cell): place for place in places}
     cells = list(dict.fromkeys(place.cell for place in places))
 
     def row(place: Place) -> list[str]:
         there = list(figures.radios(place.runs, side))
         tx, rx = middle(radio.tx_late for radio in there), middle(radio.rx_late for radio in there)
-        old = old_of(place.cell, cells)
-        before = of.get((place.timescale, old)) if old else None
+        others = (of.get((place.timescale, other(place.cell, cells))) for other in REFERENCES.values())
         return [
-            str(sum(run.lives for run in place.runs)),
             _text(tx, lambda share: f"{share * 1e6:.0f}"),
             _median(rx, _percent),
-            _text(figures.late_ratio(place, before, side) if before else None, "{:.3f}".format),
+            *(_text(figures.late_ratio(place, other, side) if other else None, factor) for other in others),
         ]
 
-    columns = plain_columns("lived", "late slots", "RX late %", "÷ OAI's")
-    return _at_equal(
-        f"Late samples of the {SIDES[side]}", places, columns, row, LATE if side == next(iter(SIDES)) else ""
-    )
+    columns = plain_columns("late slots", "RX late %", *REFERENCES)
+    note = LATE if side == next(iter(SIDES)) else ""
+    return _at_equal(f"Late samples of the {SIDES[side]}", places, columns, row, note)
 
 
 def _budget(place: Place) -> list[str]:
@@ -188,7 +194,8 @@ def _budget(place: Place) -> list[str]:
 
 
 def _blocks(place: Place) -> list[str]:
-    cells = [_median(middle(run.attach_s for run in place.runs))]
+    lived = str(sum(run.lives for run in place.runs))
+    cells = [lived, _median(middle(run.attach_s for run in place.runs))]
     for of_run in ([run.ul for run in place.runs], [run.dl for run in place.runs]):
         there = [blocks for blocks in of_run if blocks]
         cells += [
@@ -225,7 +232,7 @@ def equal_tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
     yield from (_late_table(places, side) for side in SIDES)
     yield _at_equal("Budget", places, _sided(*SHARES), _budget, BUDGET)
     of_blocks = [Column(way, name) for way in ("uplink", "downlink") for name in ("lost %", "BLER %", "DTX")]
-    yield _at_equal("Lost blocks", places, [Column("", "attach s"), *of_blocks], _blocks, BLOCKS)
+    yield _at_equal("Lost blocks", places, [*plain_columns("lived", "attach s"), *of_blocks], _blocks, BLOCKS)
     yield _at_equal("Cost", places, _sided("CPUs", "of the pool", "wakes/s"), _cost, COST)
     clock = plain_columns("sample clock ms", "realtime ms", "late sleep p99 µs", "stolen %")
     yield _at_equal("Clocks", places, clock, _clock, CLOCK)
@@ -271,7 +278,8 @@ def headlines(runs: Sequence[RadioRun]) -> Iterator[Headline]:
         yield from _late_headlines(runs)
         return
     cells, of_all = figures.by_cell(runs), limits(runs)
-    for cell, bounded in against_old(cells, of_all).items():
+    for cell in cells:
+        bounded = _against(cells, cell, old_of(cell, cells), of_all)
         own = capacity(trials(cells[cell]), of_all)
         text = f"{name_of(cell, cells)} carries the cell up to a timescale of {own}"
         if bounded:
