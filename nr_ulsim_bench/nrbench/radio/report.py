@@ -101,7 +101,7 @@ def measured(runs: Sequence[RadioRun]) -> dict[str, str]:
 def _parts(hosts: Sequence[OfHost], out: Path) -> Iterator[tuple[dict[str, Any], list[Path]]]:
     """What the page shows of each host, and the files of its pictures."""
     for host, runs in hosts:
-        pictures = plots.draw_all(runs, out, f"{file_name(host.label)}-" if len(hosts) > 1 else "")
+        pictures = plots.draw_all(runs, out, f"{file_name(host.label)}-{host.id}-" if len(hosts) > 1 else "")
         yield (
             {
                 "label": host.label,
@@ -150,11 +150,12 @@ def write_report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = 
 
 
 def report_files(paths: Sequence[Path], out: Path) -> list[str]:
-    """The same from several files, or folders of results, of one host or of many."""
+    """The same from several files, or folders of results, of one host or of many. A run that is in two of
+    them counts once."""
     runs: list[RadioRun] = []
     for path in (path / RUNS if path.is_dir() else path for path in paths):
         found = read_runs(path)
         if not found:
             raise ResultsError(f"{path}: holds no runs")
-        runs += found
+        runs += [run for run in found if run not in runs]
     return write_report(runs, out)
