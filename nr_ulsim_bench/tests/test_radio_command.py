@@ -133,6 +133,8 @@ def test_a_session_that_is_ended_leaves_no_program_and_goes_on(
 ):
     monkeypatch.setattr(softmodem, "check_privileges", lambda _: None)
     apart(monkeypatch, tmp_path)
+    for name in ("UP_LIMIT_S", "ATTACH_LIMIT_S", "END_LIMIT_S"):
+        monkeypatch.setattr(pair, name, 600.0)  # turns "never" into a failure
     a_build(tmp_path / "old", knows=KNOWS)
     words = ("--old", tmp_path / "old", "--timescale", "0.3", "--runs", "2", "--seconds", "1")
     words = (*words, "--out", tmp_path / "out")
