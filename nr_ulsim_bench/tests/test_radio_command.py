@@ -15,6 +15,7 @@ from nrbench.radio import cell, pair, session, softmodem
 from nrbench.radio.builds import MARK
 from nrbench.radio.plan import NO_SPIN
 from nrbench.radio.record import RUNS, read_runs
+from nrbench.sweep import simulator
 
 MODES = ("off", "auto")
 KNOWS = cell.gnb_text(106) + cell.ue_text()
@@ -95,6 +96,19 @@ def test_ues_of_other_builds_replace_those_of_old_and_new(builds, tmp_path, no_r
     words = ("--ue", tmp_path / "old", "--timescale", "0.3", "--runs", "1", "--spin", "auto")
     assert radio(*builds, *words).exit_code == 0
     assert taken(tmp_path) == {("old", "old", "none"): 1, ("new", "old", "auto"): 1}
+
+
+def test_two_builds_of_different_versions_are_compared_and_said_to_differ(
+    builds, tmp_path, monkeypatch, no_report
+):
+    versions = {"old": "v2.3.0", "new": "v2.3.0-dirty"}
+    monkeypatch.setattr(simulator, "git", lambda sources, *words: versions[sources.name])
+    monkeypatch.setattr(simulator, "_sources", lambda folder: folder)
+    words = ("--timescale", "0.3", "--runs", "1", "--pools", "old-old,new-new", "--spin", "auto")
+    answer = radio(*builds[:4], *builds[6:], *words)
+    assert "the builds are of different versions of OAI: v2.3.0, v2.3.0-dirty" in answer.output
+    assert {run.version for run in read_runs(tmp_path / "out" / RUNS)} == {"v2.3.0 and v2.3.0-dirty"}
+    assert len(taken(tmp_path)) == 2
 
 
 def test_a_build_with_the_other_pool_is_refused(builds, tmp_path, no_report):

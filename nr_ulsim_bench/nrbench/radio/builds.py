@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
+from nrbench.progress import say
 from nrbench.radio import pair
 from nrbench.radio.figures import SIDES
 from nrbench.radio.plan import NO_SPIN, Cell, Step
@@ -66,7 +67,16 @@ def find_all(
                 f"{option} {path}: {SIDES[side]} of {version} with this pool is already {found[kind].program}"
             )
         found[kind] = simulator
-    return found
+    return _compared(found) if max(map(len, (old, new, ue))) < 2 else found
+
+
+def _compared(found: Programs) -> Programs:
+    """Builds that are named once each are compared, whatever their versions."""
+    versions = sorted({kind.version for kind in found if kind.version})
+    if len(versions) > 1:
+        say(f"the builds are of different versions of OAI: {', '.join(versions)}")
+    of_all = " and ".join(versions) or None
+    return {kind._replace(version=of_all): simulator for kind, simulator in found.items()}
 
 
 def cells(
