@@ -89,7 +89,7 @@ class _Device:
         libc = ctypes.CDLL(None)
         libc.calloc.restype = ctypes.c_void_p
         self.reads, self.writes = libc.calloc(1, 256), libc.calloc(1, 512)
-        self.timescale, self.samples = timescale, 0
+        self.timescale, self.samples = ctypes.c_float(timescale).value, 0  # as OAI reads it
         self.advance()
 
     def advance(self) -> None:

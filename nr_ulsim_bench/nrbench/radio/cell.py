@@ -46,6 +46,7 @@ def _serving_cell(prb: int) -> Values:
         "ul_subcarrierSpacing": NUMEROLOGY,
         "ul_carrierBandwidth": prb,
         "initialULBWPlocationAndBandwidth": whole,
+        "msg1_SubcarrierSpacing": NUMEROLOGY,
         "p0_NominalWithGrant": -90,
         "p0_nominal": -90,
         "ssb_PositionsInBurst_Bitmap": 1,

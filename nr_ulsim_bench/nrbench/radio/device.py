@@ -9,6 +9,7 @@ histogram: a device that keeps them otherwise is not found."""
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import struct
@@ -92,17 +93,18 @@ class Device:
 
 
 def _regions(pid: int) -> list[tuple[int, int]]:
-    """Memory of the process that belongs to no file, likely places of the device first."""
+    """Memory of the process that belongs to no file. Heaps of threads come first, then the main heap: a
+    softmodem has a gigabyte of memory, and its device is made by a thread."""
     found = []
     for match in _REGION.finditer(Path(f"/proc/{pid}/maps").read_text()):
         begin, end = int(match[1], 16), int(match[2], 16)
         if end - begin <= _LARGEST:
-            found.append((not match[3], begin % _ARENA != 0, begin, end))
+            found.append((begin % _ARENA != 0, not match[3], begin, end))
     return [(begin, end) for _, _, begin, end in sorted(found)]
 
 
 def _occurrences(pattern: bytes, memory: int, begin: int, end: int) -> Iterator[int]:
-    """Aligned addresses of the pattern in a region that may be gone by now."""
+    """Aligned addresses of the pattern in a region, which may be gone by now."""
     data = b""
     with contextlib.suppress(OSError):
         data = os.pread(memory, end - begin, begin)
@@ -113,10 +115,18 @@ def _occurrences(pattern: bytes, memory: int, begin: int, end: int) -> Iterator[
         place = data.find(pattern, place + 1)
 
 
+def _is_device(memory: int, address: int, timescale: float) -> bool:
+    """OAI reads the timescale as a float."""
+    with contextlib.suppress(OSError, struct.error, OverflowError):
+        (found,) = struct.unpack("<d", os.pread(memory, 8, address))
+        return math.isclose(found, timescale, rel_tol=1e-6) and _read(memory, address) is not None
+    return False
+
+
 def find_device(pid: int, timescale: float, sample_rate: float) -> Device | None:
     """@return None: the counters are not to be found, or this user may not read the process"""
-    pattern = struct.pack("<2d", timescale, sample_rate)
+    pattern = struct.pack("<d", sample_rate)
     with contextlib.suppress(OSError), _memory(pid) as memory:
-        places = (at for region in _regions(pid) for at in _occurrences(pattern, memory, *region))
-        return next((Device(pid, at) for at in places if _read(memory, at)), None)
+        places = (at - 8 for region in _regions(pid) for at in _occurrences(pattern, memory, *region))
+        return next((Device(pid, at) for at in places if _is_device(memory, at, timescale)), None)
     return None

@@ -33,7 +33,7 @@ from nrbench.radio.softmodem import (
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, kill_group, start
 from nrbench.sweep.simulator import Simulator
 
-UP_LIMIT_S = 60.0  # until the gNB's device waits for the UE
+UP_LIMIT_S = 120.0  # until the gNB's device waits for the UE
 ATTACH_LIMIT_S, ATTACH_LIMIT_SCALED_S = 15.0, 10.0  # wall time, and sample time
 SETTLE_S = 3.0  # after the attach; samples are late at the start
 END_LIMIT_S = 20.0  # from the SIGINT: the device sleeps for a second and then prints

@@ -20,6 +20,7 @@ from nrbench.radio.record import Clock
 from nrbench.system import System
 
 PERIOD_S = 0.01  # of the samples
+TRIES, TOGETHER_S = 5, 1e-4
 LARGEST = 5  # of which so many are recorded
 _STEAL = 7  # of the numbers in the first line of /proc/stat
 _CLOCK = struct.Struct("<Q")  # samples since the start
@@ -106,10 +107,16 @@ class Sampler(threading.Thread):
 
     @staticmethod
     def _look(wanted: float, memory: int | None) -> Sample:
-        data = b"" if memory is None else os.pread(memory, _CLOCK.size, _CLOCK_AT)
+        """All three clocks at once: a reading that was interrupted is taken again."""
+        late_s = time.monotonic() - wanted
+        for _ in range(TRIES):
+            before = time.monotonic()
+            data = b"" if memory is None else os.pread(memory, _CLOCK.size, _CLOCK_AT)
+            real_s, after = time.time(), time.monotonic()
+            if after - before < TOGETHER_S:
+                break
         clock = _CLOCK.unpack(data)[0] if len(data) == _CLOCK.size else None
-        now = time.monotonic()
-        return Sample(time.time(), now, now - wanted, clock)
+        return Sample(real_s, after, late_s, clock)
 
     def end(self) -> Clock:
         self._ended.set()
