@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sweep_runs import HOST, at
+from sweep_runs import HOST, NEW_POOL, at
 
 from nrbench.radio.plan import NO_SPIN, Cell
 from nrbench.radio.record import BUDGET_BINS, RadioRun
@@ -35,6 +35,7 @@ def side(pool: str, late: float) -> dict[str, Any]:
         "cpu_s": {"Tpool0_-1": 30.0, "L1_rx_thread": 12.0},
         "voluntary": 60_000,
         "involuntary": 600,
+        "pool": {"line": NEW_POOL} if pool == "new" else None,
     }
 
 

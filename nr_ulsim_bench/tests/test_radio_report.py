@@ -135,9 +135,13 @@ def test_each_host_has_tables_and_pictures_of_its_own(tmp_path):
 
 
 def test_what_was_taken_differently_is_warned_about(tmp_path, capsys):
-    write_report([run(), run(number=1, commit="def"), run(number=2, seconds=10.0)], tmp_path, ["interrupted"])
+    wrong = {"gnb": side("new", 0.001), "ue": side("old", 0.001)}
+    runs = [run(), run(number=1, commit="def"), run(number=2, seconds=10.0, sides=wrong)]
+    write_report(runs, tmp_path, ["interrupted"])
     said = " ".join(capsys.readouterr().out.split())
     assert "WARNING: interrupted" in said
+    assert "the gNB given as --old (program 111111111111) has thread_pool_ws 0.1.0" in said
+    assert "the UE given" not in said
     assert "runs with different commit taken together: abc, def" in said
     assert "runs with different seconds taken together: 60.0, 10.0" in said
 

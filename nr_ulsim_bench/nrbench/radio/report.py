@@ -13,8 +13,10 @@ from rich.text import Text
 from nrbench.host import is_busy
 from nrbench.html import data_uri, write_page
 from nrbench.radio import plots
+from nrbench.radio.figures import SIDES
 from nrbench.radio.record import RUNS, RadioRun, read_runs
 from nrbench.radio.tables import LIVES, failures, headlines, tables
+from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.facts import host_differences, host_facts
 from nrbench.sweep.plots import file_name
 from nrbench.sweep.record import Host, ResultsError
@@ -52,8 +54,26 @@ def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
         yield f"the machine was busy when the runs began (load {load:.1f} on {cpus} CPUs)"
 
 
+def _wrong_pools(runs: Sequence[RadioRun]) -> Iterator[str]:
+    """Sides that had the other pool than the runs say."""
+    found: dict[str, None] = {}
+    for run in runs:
+        for name, side in run.sides.items():
+            pool = getattr(run, name)
+            line = str(side.pool.get("line")) if side.pool else None
+            if side.radio and is_wrong(pool, line):
+                found[
+                    f"the {SIDES[name]} given as --{pool} (program {side.program}) has {line or OAI_POOL}"
+                ] = None
+    yield from found
+
+
 def warnings_of(hosts: Sequence[OfHost]) -> list[str]:
-    return [f"{one.host.label}: {text}" for one in hosts for text in _mixtures(one.runs)]
+    return [
+        f"{one.host.label}: {text}"
+        for one in hosts
+        for text in (*_wrong_pools(one.runs), *_mixtures(one.runs))
+    ]
 
 
 def screen(hosts: Sequence[OfHost], warnings: Sequence[str]) -> Iterator[RenderableType]:
