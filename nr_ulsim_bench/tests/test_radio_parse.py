@@ -34,7 +34,9 @@ def test_traffic_between_two_moments():
         3000,
         0,
     )
-    assert (found.errors, found.bler, found.dtx) == (104, 0.0002, 0)
+    assert (found.errors, found.bler, found.dtx, found.bytes_after_attach) == (104, 0, 0, 12345)
+    repeated = after.ul._replace(rounds=(4000, 305, 4, 3))
+    assert parse.blocks(before.ul, repeated, repeated).bler == 0.1
     assert parse.traffic(MAC[:200].format(blocks=1000)) is None
     assert parse.blocks(None, None, after.dl).blocks_after_attach == 0
 

@@ -17,7 +17,7 @@ SSB = POINT_A + 53 * ARFCN_OF_PRB  # its middle lies 53 resource blocks above th
 DL_SLOTS, UL_SLOTS = 7, 2  # of the ten slots of a period of 5 ms; the slot between has symbols of both
 DL_SYMBOLS, UL_SYMBOLS = 6, 4  # of that slot
 PERIOD_SLOTS = 10
-MCS = 23  # of both directions
+MCS = 28  # of both directions: the largest
 NAME = "nrbench"
 
 Values = Mapping[str, Any]

@@ -16,8 +16,8 @@ _LATE = re.compile(rf"Realtime issues: TX {_PERCENT}, RX {_PERCENT}")
 _EARLY = re.compile(r"too early[^\n]*TX: (\d+), RX: (\d+)")
 _BUDGET = re.compile(rf"Average TX budget ({NUMBER})")
 _BIN = re.compile(r"Bin (\d+)\s+\[[^]\n]*\]:\s*(\d+)")
-_DOWNLINK = re.compile(r"dlsch_rounds ([\d/]+), dlsch_errors (\d+), pucch0_DTX (\d+), BLER ([\d.]+)")
-_UPLINK = re.compile(r"ulsch_rounds ([\d/]+), ulsch_errors (\d+), ulsch_DTX (\d+), BLER ([\d.]+)")
+_DOWNLINK = re.compile(r"dlsch_rounds ([\d/]+), dlsch_errors (\d+), pucch0_DTX (\d+)")
+_UPLINK = re.compile(r"ulsch_rounds ([\d/]+), ulsch_errors (\d+), ulsch_DTX (\d+)")
 _BYTES = re.compile(r"MAC:\s+TX\s+(\d+)\s+RX\s+(\d+) bytes")
 _ASSERTION = re.compile(r"^Assertion \((.*)\) failed!\nIn .*\n(.*)", re.MULTILINE)
 _REFUSED = re.compile(r"pthread_create\(\).*ret: 1\b|pthread_setschedparam.*not permitted")
@@ -37,7 +37,7 @@ class Direction(NamedTuple):
     rounds: tuple[int, ...]
     errors: int
     dtx: int
-    bler: float
+    bytes: int
 
 
 class Traffic(NamedTuple):
@@ -45,12 +45,11 @@ class Traffic(NamedTuple):
 
     dl: Direction
     ul: Direction
-    ul_bytes: int  # received
 
     @property
     def is_attached(self) -> bool:
         """A block of the UE has been decoded."""
-        return self.ul_bytes > 0
+        return self.ul.bytes > 0
 
 
 def plain(text: str) -> str:
@@ -82,30 +81,33 @@ def radio(text: str) -> Radio | None:
     )
 
 
-def _direction(match: re.Match[str]) -> Direction:
+def _direction(match: re.Match[str], size: str) -> Direction:
     rounds = tuple(int(count) for count in match[1].split("/") if count)
-    return Direction(rounds, int(match[2]), int(match[3]), float(match[4]))
+    return Direction(rounds, int(match[2]), int(match[3]), int(size))
 
 
 def traffic(text: str) -> Traffic | None:
     """@param text  of MAC_STATISTICS; cut off while it is written: None"""
-    downlink, uplink, received = (pattern.search(text) for pattern in (_DOWNLINK, _UPLINK, _BYTES))
-    if not (downlink and uplink and received):
+    downlink, uplink, sizes = (pattern.search(text) for pattern in (_DOWNLINK, _UPLINK, _BYTES))
+    if not (downlink and uplink and sizes):
         return None
-    return Traffic(_direction(downlink), _direction(uplink), int(received[2]))
+    return Traffic(_direction(downlink, sizes[1]), _direction(uplink, sizes[2]))
 
 
 def blocks(begin: Direction | None, end: Direction | None, last: Direction | None) -> Blocks | None:
     """@param begin, end  at the steady stretch's ends; None: it was not reached"""
     if last is None:
         return None
-    whole = Blocks(rounds=last.rounds, errors=last.errors, bler=min(1.0, last.bler))
+    whole = Blocks(rounds=last.rounds, errors=last.errors)
     if not (begin and end):
         return whole
+    first, again = (after - before for before, after in zip(begin.rounds[:2], end.rounds[:2]))
     return whole.model_copy(
         update={
-            "blocks_after_attach": end.rounds[0] - begin.rounds[0],
+            "bler": min(1.0, again / first) if first > 0 else None,
+            "blocks_after_attach": first,
             "failed_after_attach": end.errors - begin.errors,
+            "bytes_after_attach": end.bytes - begin.bytes,
             "dtx": end.dtx - begin.dtx,
         }
     )

@@ -52,9 +52,10 @@ class Blocks(Strict):
 
     rounds: tuple[Whole, ...] = ()  # transmissions by HARQ round, of the whole run
     errors: Whole = 0  # blocks that no round could save, of the whole run
-    bler: Share | None = None  # the gNB's own running estimate at the end
+    bler: Share | None = None  # of the first transmissions in the steady stretch, those that were sent again
     blocks_after_attach: Whole = 0  # first transmissions in the steady stretch
     failed_after_attach: Whole = 0  # blocks given up in the steady stretch
+    bytes_after_attach: Whole = 0  # received in the steady stretch, or for the downlink sent
     dtx: Whole | None = None  # of the steady stretch: grants or acknowledgements of which nothing was heard
 
     @property
