@@ -42,7 +42,8 @@ def side(pool: str, late: float) -> dict[str, Any]:
 def run(
     cell: Cell = OLD, timescale: float = 0.3, number: int = 0, late: float = 0.001, **changes: Any
 ) -> RadioRun:
-    blocks = {"blocks_after_attach": 1000, "failed_after_attach": 0, "bler": 0.0}
+    blocks = {"blocks_after_attach": 1000, "failed_after_attach": 0, "bler": 0.02, "dtx": 3}
+    blocks["bytes_after_attach"] = 75_000_000
     values = {
         "sweep": "a" * 12,
         "round": number,

@@ -10,7 +10,7 @@ from nrbench.radio import figures
 from nrbench.radio.capacity import Bounded, Limits, capacity, limits_of, lived_up_to, ratio
 from nrbench.radio.figures import SIDES, Middle, Place, middle
 from nrbench.radio.plan import NO_SPIN, Cell, cell_of, counted, trials
-from nrbench.radio.record import LOST_MAX, RadioRun
+from nrbench.radio.record import LOST_MAX, Blocks, RadioRun
 from nrbench.sweep.table import NOTHING, factor, number
 from nrbench.tables import Column, Table, plain_columns
 
@@ -38,8 +38,9 @@ BUDGET = (
     " time; values within a bin are interpolated."
 )
 BLOCKS = (
-    "lost: blocks that no round could save, after the attach. BLER: the gNB's own estimate at the end. "
-    "Medians over the runs."
+    "lost: blocks that no round could save. BLER: first transmissions that had to be sent again. DTX: "
+    "grants or acknowledgements of which nothing was heard. Mbit/s: of wall time, received in the uplink "
+    "and sent in the downlink. All of the steady stretch; medians over the runs."
 )
 COST = (
     "CPUs: CPU time ÷ wall time of the steady stretch, of all threads and of the pool's. wakes: voluntary "
@@ -193,24 +194,28 @@ def _budget(place: Place) -> list[str]:
     return cells
 
 
+def _megabits(run: RadioRun, blocks: Blocks | None) -> float | None:
+    return blocks.bytes_after_attach * 8e-6 / run.steady_s if blocks and run.steady_s else None
+
+
 def _blocks(place: Place) -> list[str]:
-    lived = str(sum(run.lives for run in place.runs))
-    cells = [lived, _median(middle(run.attach_s for run in place.runs))]
-    for of_run in ([run.ul for run in place.runs], [run.dl for run in place.runs]):
-        there = [blocks for blocks in of_run if blocks]
+    cells = [str(sum(run.lives for run in place.runs))]
+    for of_run in ([(run, run.ul) for run in place.runs], [(run, run.dl) for run in place.runs]):
+        there = [blocks for _, blocks in of_run if blocks]
         cells += [
             _median(middle(blocks.lost for blocks in there), _percent),
             _median(middle(blocks.bler for blocks in there), _percent),
-            _median(middle(blocks.dtx for blocks in there)),
+            _median(middle(blocks.dtx for blocks in there), "{:.0f}".format),
+            _median(middle(_megabits(run, blocks) for run, blocks in of_run)),
         ]
     return cells
 
 
 def _cost(place: Place) -> list[str]:
     amounts = (figures.cpus, figures.pool_cpus, lambda side: side.voluntary)
-    return [
-        _median(middle(figures.each_second(place.runs, side, amount))) for side in SIDES for amount in amounts
-    ]
+    each = [figures.each_second(place.runs, side, amount) for side in SIDES for amount in amounts]
+    attach = _median(middle(run.attach_s for run in place.runs), "{:.1f}".format)
+    return [attach, *(_median(middle(values)) for values in each)]
 
 
 def _clock(place: Place) -> list[str]:
@@ -231,9 +236,11 @@ def equal_tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
         return
     yield from (_late_table(places, side) for side in SIDES)
     yield _at_equal("Budget", places, _sided(*SHARES), _budget, BUDGET)
-    of_blocks = [Column(way, name) for way in ("uplink", "downlink") for name in ("lost %", "BLER %", "DTX")]
-    yield _at_equal("Lost blocks", places, [*plain_columns("lived", "attach s"), *of_blocks], _blocks, BLOCKS)
-    yield _at_equal("Cost", places, _sided("CPUs", "of the pool", "wakes/s"), _cost, COST)
+    names = ("lost %", "BLER %", "DTX", "Mbit/s")
+    of_blocks = [Column(way, name) for way in ("uplink", "downlink") for name in names]
+    yield _at_equal("Lost blocks", places, [Column("", "lived"), *of_blocks], _blocks, BLOCKS)
+    cost = [Column("", "attach s"), *_sided("CPUs", "of the pool", "wakes/s")]
+    yield _at_equal("Attach and cost", places, cost, _cost, COST)
     clock = plain_columns("sample clock ms", "realtime ms", "late sleep p99 µs", "stolen %")
     yield _at_equal("Clocks", places, clock, _clock, CLOCK)
 
