@@ -14,8 +14,9 @@ from nrbench.host import is_busy
 from nrbench.html import data_uri, write_page
 from nrbench.radio import plots
 from nrbench.radio.figures import SIDES
+from nrbench.radio.headlines import headlines
 from nrbench.radio.record import RUNS, RadioRun, read_runs
-from nrbench.radio.tables import LIVES, failures, headlines, tables
+from nrbench.radio.tables import LIVES, failures, tables
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.facts import host_differences, host_facts
 from nrbench.sweep.plots import file_name

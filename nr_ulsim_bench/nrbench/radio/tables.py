@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
+from typing import Callable, Iterable, Iterator, Sequence
 
 from nrbench.radio import figures
 from nrbench.radio.capacity import Bounded, Limits, capacity, limits_of, lived_up_to, ratio
@@ -53,11 +53,6 @@ CLOCK = (
 )
 
 
-class Headline(NamedTuple):
-    sentence: str
-    is_good: bool | None
-
-
 def setting_text(cell: Cell, cells: Iterable[Cell]) -> str:
     """Those facts of the setting in which the cells differ."""
     facts = (cell.version or "unknown version", f"{cell.prb} PRB", cell.placement, cell.noise)
@@ -93,7 +88,7 @@ def has_capacity(runs: Sequence[RadioRun]) -> bool:
     return len({run.timescale for run in runs}) > 1
 
 
-def _against(
+def against(
     cells: dict[Cell, list[RadioRun]], cell: Cell, other: Cell | None, of_all: Limits
 ) -> Bounded | None:
     return ratio(trials(cells[cell]), trials(cells[other]), of_all) if other else None
@@ -120,7 +115,7 @@ def capacity_table(runs: Sequence[RadioRun]) -> Table:
     for cell, of_cell in cells.items():
         tried = trials(of_cell)
         safe, lived = lived_up_to(tried), sum(trial.lived for trial in tried)
-        ratios = [_against(cells, cell, other(cell, cells), of_all) for other in REFERENCES.values()]
+        ratios = [against(cells, cell, other(cell, cells), of_all) for other in REFERENCES.values()]
         rows[cell] = [
             str(len(tried)),
             str(lived),
@@ -261,39 +256,3 @@ def failures(runs: Sequence[RadioRun]) -> list[Table]:
     rows = [[variant, str(count), cause] for (variant, cause), count in causes.items()]
     title = f"{causes.total()} of {len(runs)} runs did not come to their end"
     return [Table(title, plain_columns("variant", "runs", "cause"), rows, [])] if rows else []
-
-
-def _late_headlines(runs: Sequence[RadioRun]) -> Iterator[Headline]:
-    places = figures.places(runs)
-    cells = list(dict.fromkeys(place.cell for place in places))
-    for place in places:
-        name = name_of(place.cell, cells)
-        late = [
-            f"{title} {tx.value * 1e6:.0f}"
-            for side, title in SIDES.items()
-            if (tx := middle(radio.tx_late for radio in figures.radios(place.runs, side)))
-        ]
-        if late:
-            text = f"{name} at timescale {place.timescale:g}: late slots of a million: {', '.join(late)}"
-            yield Headline(text, None)
-
-
-def headlines(runs: Sequence[RadioRun]) -> Iterator[Headline]:
-    """How much more each cell carries than OAI's pool, or what it carries. At one timescale, late slots."""
-    runs = counted(runs)
-    if not has_capacity(runs):
-        yield from _late_headlines(runs)
-        return
-    cells, of_all = figures.by_cell(runs), limits(runs)
-    for cell in cells:
-        bounded = _against(cells, cell, old_of(cell, cells), of_all)
-        own = capacity(trials(cells[cell]), of_all)
-        text = f"{name_of(cell, cells)} carries the cell up to a timescale of {own}"
-        if bounded:
-            text += f", {bounded} times that of OAI's pool"
-        is_good = None
-        if bounded and (bounded.low or 0) > 1:
-            is_good = True
-        elif bounded and bounded.high is not None and bounded.high < 1:
-            is_good = False
-        yield Headline(text, is_good)
