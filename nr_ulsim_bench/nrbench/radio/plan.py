@@ -12,7 +12,7 @@ from nrbench.radio.capacity import Limits, Trial, next_timescale
 from nrbench.radio.record import Pool, RadioRun
 
 NO_SPIN = "none"  # no new pool takes part
-START_S = 15.0  # of a run beside its steady stretch: both programs start, attach and end
+START_S = 20.0  # of a run beside its steady stretch: both programs start, attach and end
 
 
 class Cell(NamedTuple):
