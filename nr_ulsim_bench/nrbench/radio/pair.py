@@ -277,7 +277,7 @@ def _complete(run: _Run, taken: Taken) -> Taken:
         )
         if taken["outcome"] == "ok" and found[side].radio is None:
             taken |= {"outcome": "no-report", "error": f"{side}: {parse.cause(text)}"}
-    last = run.traffic()
+    last = after or run.traffic()  # blocks are lost while the UE ends
     for direction in ("ul", "dl"):
         of = [getattr(traffic, direction) if traffic else None for traffic in (before, after, last)]
         taken[direction] = parse.blocks(*of)

@@ -50,8 +50,8 @@ class Side(Strict):
 class Blocks(Strict):
     """Transport blocks of one direction, as the gNB counts them."""
 
-    rounds: tuple[Whole, ...] = ()  # transmissions by HARQ round, of the whole run
-    errors: Whole = 0  # blocks that no round could save, of the whole run
+    rounds: tuple[Whole, ...] = ()  # transmissions by HARQ round, from the start to the steady stretch's end
+    errors: Whole = 0  # blocks that no round could save, as long
     bler: Share | None = None  # of the first transmissions in the steady stretch, those that were sent again
     blocks_after_attach: Whole = 0  # first transmissions in the steady stretch
     failed_after_attach: Whole = 0  # blocks given up in the steady stretch
@@ -71,7 +71,7 @@ class Clock(Strict):
 
     jumps_ms: tuple[Time, ...] = ()  # the largest advances of the sample clock at once, wall time
     realtime_jumps_ms: tuple[Time, ...] = ()  # the largest moves of CLOCK_REALTIME against CLOCK_MONOTONIC
-    late_sleep_us_p99: Time | None = None  # of sleeps of a thread of the normal class
+    late_sleep_us_p99: Time | None = None  # of sleeps of a thread above OAI's priorities, where it may be
 
 
 class RadioRun(Strict):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a pair of programs costs and how steady the machine is meanwhile: CPU time and context switches by
-thread, time that the hypervisor took, and how far the clocks and sleeps of an idle thread are off."""
+thread, time that the hypervisor took, and how far the clocks and sleeps of a thread of its own are off."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nrbench.facts import CPU_TIMES
+from nrbench.host import OAI_PRIORITY
 from nrbench.radio.record import Clock
 from nrbench.system import System
 
@@ -86,8 +87,8 @@ class Sample(NamedTuple):
 
 
 class Sampler(threading.Thread):
-    """Sleeps and looks at the clocks. A sleep of a thread of the normal class is late whenever threads of
-    higher classes hold all CPUs: so is the thread that advances the sample clock."""
+    """Sleeps and looks at the clocks, where it may above OAI's priorities. Only the machine makes its sleeps
+    late then: an interrupt, the hypervisor, another real-time program."""
 
     def __init__(self, shared_memory: Path) -> None:
         super().__init__(daemon=True)
@@ -96,6 +97,8 @@ class Sampler(threading.Thread):
         self._ended = threading.Event()
 
     def run(self) -> None:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(OAI_PRIORITY + 1))
         with contextlib.ExitStack() as stack:
             memory = None
             with contextlib.suppress(OSError):
