@@ -19,6 +19,7 @@ from nrbench.needed import STATUS
 from nrbench.parts import prewake
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA, PROGRAMS
+from nrbench.radio.cli import radio
 from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
@@ -129,6 +130,7 @@ def run_prewake(
 
 
 command(sweep)
+command(radio)
 command(compare)
 command(doctor)
 

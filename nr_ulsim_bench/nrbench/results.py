@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
+from nrbench.radio import record as radio_record
+from nrbench.radio import tables as radio_tables
 from nrbench.sweep.cells import CPU_TIME, CaseResult, Place, case_results
 from nrbench.sweep.figures import MAIN, RX
 from nrbench.sweep.record import ResultsError, read_runs
@@ -26,6 +28,12 @@ CHECK = re.compile(r"^  (FAIL|MISS|OPEN)  (.+)$", re.MULTILINE)
 OLD, OFF, AUTO = "old", "new off", "new auto"
 FIRST = "slides"  # the scenario of the first table
 ONE_TABLE = 10_000  # columns: never split
+
+
+def is_radio(path: Path) -> bool:
+    """Runs of nrbench radio, not of a sweep."""
+    with path.open(encoding="utf-8") as lines:
+        return '"gnb":' in next(lines, "")
 
 
 @lru_cache
@@ -42,7 +50,7 @@ def version(result: CaseResult) -> str:
 
 def sweeps(folder: Path, scenario: str) -> list[CaseResult]:
     """By version: OAI's tags before its weeks."""
-    found = [sweep(path) for path in folder.glob("*.ndjson")]
+    found = [sweep(path) for path in folder.glob("*.ndjson") if not is_radio(path)]
     chosen = [one for one in found if one.group.key.scenario == scenario]
     return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
 
@@ -106,10 +114,16 @@ def facts_of(path: Path) -> dict[str, str]:
         with path.open(encoding="utf-8") as lines:
             found = HEAD.match(next(lines))
         return found.groupdict() if found else {}
-    runs = read_runs(path)
-    commits = {run.bench_commit or "unknown" for run in runs}
+    runs: Sequence[Any]
+    if is_radio(path):
+        runs = radio_record.read_runs(path)
+        commits = {run.commit or "unknown" for run in runs}
+        failed = sum(run.outcome != "ok" for run in runs)
+    else:
+        runs = read_runs(path)
+        commits = {run.bench_commit or "unknown" for run in runs}
+        failed = sum(run.status != "ok" for run in runs)
     loads = sorted({f"{run.host.load:.2f}" for run in runs})
-    failed = sum(run.status != "ok" for run in runs)
     return {
         "commit": ", ".join(sorted(commits)),
         "machine": f"{runs[0].host.label}, Linux {runs[0].host.kernel}",
@@ -133,6 +147,16 @@ def checks(folder: Path, name: str) -> str:
     """The goals that a text report does not confirm, each as a point of a list."""
     found = CHECK.findall((folder / name).read_text(encoding="utf-8"))
     return "\n".join(f"- {word}: {text}" for word, text in found)
+
+
+def radio(folder: Path, words: str) -> str:
+    """FILE | TITLE: a table of a report of nrbench radio, by how its title begins."""
+    name, title = words.split(" | ")
+    runs = radio_record.read_runs(folder / name)
+    found = [table for table in radio_tables.tables(runs) if table.title.startswith(title)]
+    if not found:
+        raise ResultsError(f"{folder / name}: no table begins with {title!r}")
+    return markdown(found[0]._replace(notes=[]))
 
 
 def paragraphs(folder: Path, name: str, begin: str) -> list[list[str]]:
@@ -173,6 +197,7 @@ KINDS: dict[str, Callable[[Path, str], str]] = {
     "checks": checks,
     "quote": quote,
     "slots": slots,
+    "radio": radio,
 }
 
 

@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from radio_runs import AUTO, OLD, by_power
 from typer.testing import CliRunner
 
 from nrbench import cli, results
-from nrbench.sweep.record import ResultsError
+from nrbench.sweep.record import ResultsError, to_line
 
 RAW = Path(__file__).resolve().parents[2] / "docs" / "results"
 SWEEP = "2-cores-sweep-v2.3.0.ndjson"
@@ -71,3 +72,19 @@ def test_marks_that_mean_nothing_are_errors(page, mark):
 def test_a_mark_without_an_end_takes_nothing_from_the_page():
     with pytest.raises(ResultsError, match="has no end"):
         results.filled("<!-- results: bounds --> text <!-- results: bounds -->?<!-- end -->", RAW)
+
+
+def test_a_page_shows_a_table_of_runs_in_real_time(page):
+    cells = (OLD, AUTO)
+    runs = [
+        by_power(cell, timescale, number) for cell in cells for timescale in (0.2, 0.3) for number in range(5)
+    ]
+    (page.parent / "results" / "radio.ndjson").write_text("".join(map(to_line, runs)), encoding="utf-8")
+    page.write_text("<!-- results: radio radio.ndjson | Late samples of the gNB -->\n<!-- end -->\n")
+    assert nrbench(page, "--write").exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "| timescale | variant | runs | late slots | RX late % | ÷ OAI's | ÷ off |" in text
+    assert "|  | gNB new, UE new, auto | 5 | 1091 [1091, 1091] | 0.00 | 0.02 [0.02, 0.02] | - |" in text
+    facts = results.facts_of(page.parent / "results" / "radio.ndjson")
+    assert facts["runs"] == "20" and facts["commit"] == "abc"
+    assert results.sweeps(page.parent / "results", results.FIRST)

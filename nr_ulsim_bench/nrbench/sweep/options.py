@@ -37,13 +37,13 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in words(text)}))
 
 
-def _spins(text: str) -> tuple[str, ...]:
-    modes = tuple(dict.fromkeys(words(text)))
+def modes(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(words(text)))
     try:
-        SweepDefaults(spin=modes)
+        SweepDefaults(spin=found)
     except ValidationError as error:
         raise ValueError(f"--spin {text}: a mode is off, auto or fixed:MICROSECONDS") from error
-    return modes
+    return found
 
 
 def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
@@ -75,7 +75,7 @@ class Options:
     ] = ()
     spins: Annotated[
         tuple[str, ...],
-        Given(TEXT, _spins),
+        Given(TEXT, modes),
         Option("--spin", help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: the scenario's)"),
     ] = ()
     repeats: Annotated[

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
+from pydantic import BaseModel
+
 from nrbench.host import commit
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.progress import Progress, clock_text, say
@@ -231,7 +233,7 @@ class Writer:
         end_last_line(path)
         self.out = open(path, "ab", buffering=0)
 
-    def write(self, run: Run) -> None:
+    def write(self, run: BaseModel) -> None:
         left = to_line(run).encode()
         try:
             while left:

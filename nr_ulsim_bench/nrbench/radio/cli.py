@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `nrbench radio`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from nrbench import host
+from nrbench.options import Given, command_of
+from nrbench.radio.capacity import Limits
+from nrbench.radio.plan import Plan
+from nrbench.sweep.options import TEXT, Out, Seed, modes, words
+
+PRBS = (106, 273)
+PLACEMENTS = ("floating", "apart")
+LOWEST, HIGHEST = 0.02, 4.0
+LIMITS = "0.1:1.0"
+Folders = list[Path] | None
+
+
+def _prbs(text: str) -> tuple[int, ...]:
+    if any(word not in map(str, PRBS) for word in words(text)):
+        raise ValueError(f"--prb {text}: a carrier has {' or '.join(map(str, PRBS))} PRB")
+    return tuple(dict.fromkeys(map(int, words(text))))
+
+
+def _placements(text: str) -> tuple[str, ...]:
+    if any(word not in PLACEMENTS for word in words(text)):
+        raise ValueError(f"--placement {text}: not {' or '.join(PLACEMENTS)}")
+    return tuple(dict.fromkeys(words(text)))
+
+
+def _pools(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = {f"{gnb}-{ue}": (gnb, ue) for gnb in ("old", "new") for ue in ("old", "new")}
+    if any(word not in pairs for word in words(text)):
+        raise ValueError(f"--pools {text}: gNB-UE, of {', '.join(pairs)}")
+    return tuple(pairs[word] for word in dict.fromkeys(words(text)))
+
+
+def _timescale(text: str, whole: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not LOWEST <= value <= HIGHEST:
+        raise ValueError(f"--timescale {whole}: {text!r} is no number from {LOWEST:g} to {HIGHEST:g}")
+    return value
+
+
+def _paths(paths: list[Path]) -> tuple[Path, ...]:
+    return tuple(paths)
+
+
+@dataclass(frozen=True)
+class Options:
+    old: Annotated[
+        tuple[Path, ...],
+        Given(Folders, _paths),
+        Option(help="build folder of OAI with its own pool; repeatable, a version each"),
+    ] = ()
+    new: Annotated[
+        tuple[Path, ...],
+        Given(Folders, _paths),
+        Option(help="build folder of OAI with thread_pool_ws; repeatable, a version each"),
+    ] = ()
+    ue: Annotated[
+        tuple[Path, ...],
+        Given(Folders, _paths),
+        Option(help="build folder whose UE is taken instead of those of --old and --new; repeatable"),
+    ] = ()
+    pools: Annotated[
+        tuple[tuple[str, str], ...],
+        Given(TEXT, _pools),
+        Option(help="pools of gNB and UE, such as old-old,new-new (default: all that the builds allow)"),
+    ] = ()
+    spins: Annotated[
+        tuple[str, ...],
+        Given(TEXT, modes),
+        Option("--spin", help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: off,auto)"),
+    ] = ("off", "auto")
+    prbs: Annotated[
+        tuple[int, ...], Given(TEXT, _prbs), Option("--prb", help="carriers: 106, 273 (default: 106)")
+    ] = (106,)
+    placements: Annotated[
+        tuple[str, ...],
+        Given(TEXT, _placements),
+        Option(
+            "--placement", help="floating; apart: gNB and UE have half of the CPUs each (default: floating)"
+        ),
+    ] = ("floating",)
+    noise: Annotated[str, Option(help="name of what else runs on the machine; start it yourself")] = "quiet"
+    capacity: Annotated[
+        bool, Option("--capacity", help="search the highest timescale at which each combination lives")
+    ] = False
+    timescale: Annotated[
+        str | None,
+        Option(help=f"such as 0.2,0.3; with --capacity: LOW:HIGH (default: {LIMITS}). 1 is real time"),
+    ] = None
+    runs: Annotated[int, Option(help="runs of each combination, at each timescale", min=1)] = 12
+    seconds: Annotated[float, Option(help="steady stretch of a run, wall time", min=1)] = 60.0
+    seed: Seed = 1
+    oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
+    label: Annotated[
+        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
+    ] = None
+    fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
+    any_pool: Annotated[
+        bool, Option("--any-pool", help="go on although --old or --new has the other pool")
+    ] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
+    report: Annotated[
+        tuple[Path, ...],
+        Given(Folders, _paths),
+        Option(help="only report, on these results or their folders; repeatable"),
+    ] = ()
+    out: Out = Path("out/radio")
+
+    def limits(self) -> Limits | None:
+        """None: no search."""
+        if not self.capacity:
+            return None
+        text = self.timescale or LIMITS
+        low, colon, high = text.partition(":")
+        found = Limits(_timescale(low, text), _timescale(high if colon else low, text))
+        if not colon or found.low >= found.high:
+            raise ValueError(f"--timescale {text}: --capacity needs LOW:HIGH, such as {LIMITS}")
+        return found
+
+    def timescales(self) -> tuple[float, ...]:
+        """Empty: a search."""
+        if self.capacity:
+            return ()
+        text = self.timescale or ""
+        if not words(text):
+            raise ValueError("--timescale: give timescales, such as 0.2,0.3, or --capacity")
+        return tuple(dict.fromkeys(_timescale(word, text) for word in words(text)))
+
+    def check(self) -> None:
+        if self.report and (self.old or self.new):
+            raise ValueError("--report: reports on runs that are there; give no --old and no --new")
+        if not self.report and not (self.old or self.new):
+            raise ValueError("--old, --new: name at least one build folder, or --report the results")
+
+
+@command_of(Options)
+def radio(options: Options) -> int | None:
+    """Compare the pools in real time: gNB and UE on vrtsim.
+
+    nr-softmodem and nr-uesoftmodem of your builds run on OAI's radio in shared memory, whose clock does not
+    wait. Each run is written at once. After an interruption the same command goes on. Exit status: 0; 1 = no
+    run came to its end; 2 = it could not be done; 130 = interrupted."""
+    options.check()
+    return _report(options) if options.report else _measure(options)
+
+
+def _report(options: Options) -> int:
+    from nrbench.radio.report import report_files  # loads matplotlib: a second
+
+    names = report_files(options.report, options.out)
+    print(f"\nwritten to {options.out}/: {' '.join(names)}")
+    return 0
+
+
+def _measure(options: Options) -> int:
+    from nrbench.radio import builds, session, softmodem
+    from nrbench.sweep.session import sweep_id
+    from nrbench.system import System
+
+    limits, timescales = options.limits(), options.timescales()
+    programs = builds.find_all(options.old, options.new, options.ue, options.oai, options.any_pool)
+    cells = list(
+        builds.cells(programs, options.spins, options.prbs, options.placements, options.noise, options.pools)
+    )
+    if not cells:
+        raise ValueError("--old, --new, --ue: no gNB and UE of one version and of the pools of --pools")
+    softmodem.check_privileges(System())
+    about = host.describe(options.label)
+    what = {
+        "programs": sorted({program.build.sha256 for program in programs.values()}),
+        "search": options.capacity,
+        "seconds": options.seconds,
+        "seed": options.seed,
+    }
+    name = sweep_id(about, "radio", what)
+    plan = Plan(cells, options.runs, options.seed, options.seconds, timescales, limits)
+    take = builds.Take(programs, name, about, host.commit(Path(__file__).parent), options.seconds)
+    if options.dry_run:
+        return session.dry_run(session.Session(name, plan, take), options.out, options.fresh)
+    return session.carry_out(session.Session(name, plan, take), options.out, options.fresh)
