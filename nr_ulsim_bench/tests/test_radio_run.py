@@ -90,10 +90,10 @@ def test_only_new_pools_get_a_mode_and_report(tmp_path, nothing_left):
     ("behaviour", "outcome", "error"),
     [
         ({"gnb": "crash"}, "gnb-died", "refused real-time threads"),
-        ({"ue": "crash"}, "ue-died", "the channel went away"),
+        ({"ue": "crash"}, "ue-died", "ended by SIGABRT; it gave up: the channel went away"),
         ({"ue": "deaf"}, "no-attach", "no uplink block"),
         ({"gnb": "silent"}, "no-report", "gnb: "),
-        ({"ue": "stuck"}, "no-report", "last line"),
+        ({"ue": "stuck"}, "no-report", "ended by SIGKILL; last line"),
         ({"gnb": "leaves"}, "ok", ""),
     ],
 )
@@ -120,6 +120,12 @@ def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch, nothing_left):
         take(a_pair(tmp_path))
 
 
+def test_what_a_run_that_was_killed_left_goes(tmp_path, nothing_left):
+    (tmp_path / "temporary" / "nrbench-radio-0").mkdir()
+    (softmodem.SHARED_MEMORY / softmodem.CHANNEL).touch()
+    assert take(a_pair(tmp_path))["outcome"] == "ok"
+
+
 def test_another_gnb_is_left_alone(tmp_path):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(softmodem.SOCKET))
@@ -140,8 +146,8 @@ def test_builds_that_cannot_run_a_cell(tmp_path):
 def test_placement():
     assert cpus_of("gnb", "floating", {0, 1}) is None
     assert [cpus_of(side, "apart", {0, 2, 3, 5, 6}) for side in ("gnb", "ue")] == [[0, 2, 3], [5, 6]]
-    with pytest.raises(ValueError, match="a CPU each"):
-        cpus_of("gnb", "apart", {4})
+    with pytest.raises(ValueError, match="placement apart: the gNB needs 2 CPUs, .* usable here: 0-1"):
+        cpus_of("gnb", "apart", {0, 1})
 
 
 def test_jumps_of_the_sample_clock_are_not_booked_on_the_pool():
@@ -163,3 +169,17 @@ def test_threads_of_a_process():
     spent = watch.spent(before, watch.threads(os.getpid()))
     assert sum(spent["cpu_s"].values()) >= 0.04
     assert [watch.kind(name) for name in ("Tpool3_-1", "L1_rx_thread", "7")] == ["Tpool", "L1_rx_thread", "7"]
+
+
+def test_the_sample_clock_is_told_from_the_gnb(tmp_path):
+    for task in ("8", "9", "10"):
+        (tmp_path / "7" / "task" / task).mkdir(parents=True)
+        for file, text in {
+            "comm": "ru_thread\n" if task != "8" else "nr-softmodem\n",
+            "schedstat": f"{task}000000000 2 3\n",
+            "status": "voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n",
+        }.items():
+            (tmp_path / "7" / "task" / task / file).write_text(text)
+    spent = watch.spent({}, watch.threads(7, tmp_path))
+    assert spent["cpu_s"] == {"sample clock": 10, "ru_thread": 9, "nr-softmodem": 8}
+    assert (spent["voluntary"], spent["involuntary"]) == (15, 18)

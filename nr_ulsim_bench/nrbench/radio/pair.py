@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -30,7 +31,7 @@ from nrbench.radio.softmodem import (
     environment,
     meeting,
 )
-from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, kill_group, start
+from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, kill_group, signal_name, start
 from nrbench.sweep.simulator import Simulator
 
 UP_LIMIT_S = 120.0  # until the gNB's device waits for the UE
@@ -38,6 +39,7 @@ ATTACH_LIMIT_S, ATTACH_LIMIT_SCALED_S = 15.0, 10.0  # wall time, and sample time
 SETTLE_S = 3.0  # after the attach; samples are late at the start
 END_LIMIT_S = 20.0  # from the SIGINT: the device sleeps for a second and then prints
 LOOK_S = 0.1
+_FOLDER = "nrbench-radio-"
 _LOCK = "\0nrbench-radio"  # in the abstract namespace: it is gone with its process
 
 Taken = dict[str, Any]  # fields of a RadioRun
@@ -77,6 +79,11 @@ class _Program:
         with open(self.output, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - OUTPUT_MAX_BYTES))
             return parse.plain(file.read().decode("utf-8", errors="replace"))
+
+    def why(self) -> str:
+        """It ended."""
+        name = signal_name(self.process.poll() or 0)
+        return (f"ended by {name}; " if name else "") + parse.cause(self.text())
 
     def ask(self) -> None:
         """Once: a second SIGINT would end the program before its device prints."""
@@ -124,7 +131,7 @@ class _Run:
         """@raise _Failed  a program has ended"""
         for side, program in self.programs.items():
             if program.process.poll() is not None:
-                raise _Failed(_died(side), parse.cause(program.text()))
+                raise _Failed(_died(side), program.why())
 
     def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
         """@return whether it came true in time"""
@@ -192,7 +199,9 @@ def _running(pair: Pair) -> Iterator[_Run]:
             lock.bind(_LOCK)
         except OSError as error:
             raise BusyError("another nrbench radio runs on this machine; wait for its end") from error
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nrbench-radio-")))
+        for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):  # by a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER)))
         where = meeting(pair.programs["gnb"], folder)
         where.check_free()
         where.clear()
@@ -276,7 +285,7 @@ def _complete(run: _Run, taken: Taken) -> Taken:
             **sides.get(side, {}),
         )
         if taken["outcome"] == "ok" and found[side].radio is None:
-            taken |= {"outcome": "no-report", "error": f"{side}: {parse.cause(text)}"}
+            taken |= {"outcome": "no-report", "error": f"{side}: {program.why()}"}
     last = after or run.traffic()  # blocks are lost while the UE ends
     for direction in ("ul", "dl"):
         of = [getattr(traffic, direction) if traffic else None for traffic in (before, after, last)]

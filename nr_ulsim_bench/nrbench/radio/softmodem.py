@@ -12,13 +12,14 @@ from typing import Literal
 from nrbench.driver import quiet_environment
 from nrbench.radio import cell
 from nrbench.sweep.simulator import BuildError, Simulator, find
-from nrbench.system import CAP_SYS_NICE, System
+from nrbench.system import CAP_SYS_NICE, System, format_cpus
 
 SideName = Literal["gnb", "ue"]
 SIDES: tuple[SideName, SideName] = ("gnb", "ue")
 PROGRAMS: dict[SideName, str] = {"gnb": "nr-softmodem", "ue": "nr-uesoftmodem"}
 MODULES = ("vrtsim", "ldpc", "dfts", "params_libconfig")
 RADIO = "libvrtsim.so"
+APART_CPUS = 3
 SHARED_MEMORY = Path("/dev/shm")
 SOCKET = Path("/tmp/vrtsim_socket")  # of v2.3.0, which has no option for it
 CHANNEL = "nrbench-radio"  # of shared memory, where the device has an option for it
@@ -136,13 +137,17 @@ def environment(folder: Path, spin: str | None) -> dict[str, str]:
 
 
 def cpus_of(side: SideName, placement: str, usable: set[int]) -> list[int] | None:
-    """None: all that nrbench may use. Apart, the gNB has the lower half and the UE the upper one.
+    """None: all that nrbench may use. Apart, the gNB has the lower half and the UE the upper one. The sample
+    clock of the gNB's device busy-polls at OAI's highest priority: a gNB that has one CPU does not get on.
 
     @raise ValueError  there are too few CPUs"""
     if placement == "floating":
         return None
     cpus = sorted(usable)
-    if len(cpus) < 2:
-        raise ValueError(f"placement {placement}: gNB and UE need a CPU each; usable here: {cpus}")
+    if len(cpus) < APART_CPUS:
+        raise ValueError(
+            f"placement {placement}: the gNB needs 2 CPUs, one of them for vrtsim's clock, and the UE 1; "
+            f"usable here: {format_cpus(cpus)}"
+        )
     half = (len(cpus) + 1) // 2
     return cpus[:half] if side == "gnb" else cpus[half:]

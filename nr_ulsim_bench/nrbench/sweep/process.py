@@ -25,6 +25,14 @@ FILE_MAX_BYTES = 1 << 30  # of what a run writes into one file, its output inclu
 PR_SET_PDEATHSIG = 1
 
 
+def signal_name(exit_code: int) -> str | None:
+    """@return None: no signal ended the process"""
+    if exit_code >= 0:
+        return None
+    names = {number.value: number.name for number in signal.Signals}
+    return names.get(-exit_code, f"signal {-exit_code}")
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a run ended."""
@@ -41,10 +49,7 @@ class Ended:
 
     @property
     def signal_name(self) -> str | None:
-        if self.exit_code >= 0:
-            return None
-        names = {number.value: number.name for number in signal.Signals}
-        return names.get(-self.exit_code, f"signal {-self.exit_code}")
+        return signal_name(self.exit_code)
 
 
 @contextlib.contextmanager
