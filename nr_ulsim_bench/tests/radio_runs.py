@@ -9,6 +9,7 @@ from sweep_runs import HOST, NEW_POOL, at
 
 from nrbench.radio.plan import NO_SPIN, Cell
 from nrbench.radio.record import BUDGET_BINS, RadioRun
+from nrbench.radio.watch import SAMPLE_CLOCK
 
 OLD = Cell("v2.3.0", 106, "floating", "quiet", "old", "old", NO_SPIN)
 OFF = OLD._replace(gnb="new", ue="new", spin="off")
@@ -32,7 +33,7 @@ def side(pool: str, late: float) -> dict[str, Any]:
         "exit_code": 0,
         "radio": radio(min(1.0, late + 0.004)),  # the attach is part of the whole run
         "steady": radio(late),
-        "cpu_s": {"Tpool0_-1": 30.0, "L1_rx_thread": 12.0},
+        "cpu_s": {"Tpool0_-1": 30.0, "L1_rx_thread": 12.0, SAMPLE_CLOCK: 54.0},
         "voluntary": 60_000,
         "involuntary": 600,
         "pool": {"line": NEW_POOL} if pool == "new" else None,

@@ -121,6 +121,13 @@ def test_a_build_with_the_other_pool_is_refused(builds, tmp_path, no_report):
     assert radio(*swapped, "--any-pool").exit_code == 0
 
 
+def test_too_few_cpus_are_named_before_anything_runs(builds, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3})
+    answer = radio(*builds, "--timescale", "0.3", "--placement", "floating,apart")
+    assert answer.exit_code == 2 and "usable here: 2-3" in answer.output
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     "words, reason",
     [

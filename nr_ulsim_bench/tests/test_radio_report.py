@@ -102,6 +102,11 @@ def test_throughput_is_that_of_the_steady_stretch_and_of_wall_time():
     assert (row["uplink Mbit/s"], row["uplink BLER %"], row["uplink lost %"]) == ("10.0", "2.00", "0.00")
 
 
+def test_the_sample_clock_is_no_cost_of_a_pool():
+    row = rows_of("Attach and cost", [run()])["gNB old, UE old"]
+    assert (row["gNB CPUs"], row["gNB of the pool"], row["gNB wakes/s"]) == ("0.700", "0.500", "1000")
+
+
 def test_budgets_are_wall_time():
     counts = [0] * BUDGET_BINS
     counts[4], counts[10] = 50, 950  # 5 % have 400 to 500 µs of sample time, the others 1000 to 1100

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -88,9 +89,7 @@ class Options:
     placements: Annotated[
         tuple[str, ...],
         Given(TEXT, _placements),
-        Option(
-            "--placement", help="floating; apart: gNB and UE have half of the CPUs each (default: floating)"
-        ),
+        Option("--placement", help="floating; apart: half of the CPUs each, 3 at least (default: floating)"),
     ] = ("floating",)
     noise: Annotated[str, Option(help="name of what else runs on the machine; start it yourself")] = "quiet"
     capacity: Annotated[
@@ -178,6 +177,8 @@ def _measure(options: Options) -> int:
     if not cells:
         raise ValueError("--old, --new, --ue: no gNB and UE of one version and of the pools of --pools")
     softmodem.check_privileges(System())
+    for placement in options.placements:
+        softmodem.cpus_of("gnb", placement, os.sched_getaffinity(0))
     about = host.describe(options.label)
     what = {
         "programs": sorted({program.build.sha256 for program in programs.values()}),

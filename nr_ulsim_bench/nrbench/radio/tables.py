@@ -43,8 +43,8 @@ BLOCKS = (
     "and sent in the downlink. All of the steady stretch; medians over the runs."
 )
 COST = (
-    "CPUs: CPU time ÷ wall time of the steady stretch, of all threads and of the pool's. wakes: voluntary "
-    "context switches. Medians over the runs."
+    "CPUs: CPU time ÷ wall time of the steady stretch, of all threads but the radio's sample clock, and of"
+    " the pool's. wakes: voluntary context switches of all threads. Medians over the runs."
 )
 CLOCK = (
     "Of the machine, whatever the pools did. sample clock, realtime: the largest jump of the radio's "
