@@ -15,6 +15,7 @@ DOCUMENTS = {  # each with a command that it shows
     "docs/integration.md": "sweep",
     "docs/benchmarking.md": "compare",
     "docs/doctor.md": "doctor",
+    "docs/real-time.md": "radio",
     "docs/results.md": "results",
 }
 COMMANDS = typer.main.get_command(cli.app).commands
