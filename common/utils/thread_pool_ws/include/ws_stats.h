@@ -36,6 +36,7 @@ typedef struct {
   uint64_t growths; ///< times the thread's queue grew
   uint64_t high_water_tasks; ///< most tasks that the queue has held
   uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes
+  uint64_t stopped_callers; ///< wakes after which the worker ran on its waker's CPU: that thread had to stop
   int32_t cpu; ///< CPU to which the worker is pinned, -1 = floats
   bool realtime; ///< the worker runs in a real-time class
   ws_worker_state_t state; ///< right now; PARKED for the threads outside, and after the pool's stop

@@ -46,6 +46,10 @@ int32_t ws_os_cpu(void);
 /// CPU that the caller runs on right now, and its NUMA node; -1 = not known. A system call.
 void ws_os_place(int32_t *cpu, int32_t *node);
 int32_t ws_os_tid(void);
+/// @return the caller's real-time priority; 0 = it is of another class
+uint32_t ws_os_priority(void);
+/// Let another thread of the caller's class and priority that waits for this CPU run first.
+void ws_os_yield(void);
 
 /// Set the caller's timer slack: how much later than set its timers may end. 50 us by default; affects normal
 /// threads only. @return the slack before the call, also if the change is refused
@@ -81,9 +85,11 @@ typedef struct {
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
   unsigned long narrow[WS_CONFINE_BYTES / sizeof(unsigned long)];
 } ws_confine_t;
-/// Take a CPU from those that the caller may use now. If the caller runs there, the kernel moves it at once.
-/// @return 0; -ENOENT if the caller has no other CPU; -EAGAIN or -errno: nothing has changed
-int ws_os_confine(ws_confine_t *confine, uint32_t cpu);
+/// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was taken
+/// before. If the thread runs there, the kernel moves it at once.
+/// @return 0; -ENOENT if the thread has no other CPU; -EAGAIN or -errno: nothing has changed
+/// @threads  the thread itself; while it sleeps, the one that will wake it
+int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
 /// since (taskset, a cpuset). A change between this function's check and its system call is lost.
 /// @threads  any; of two at once, one takes effect

@@ -47,32 +47,40 @@ static void unlock(ws_confine_t *confine)
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
 }
 
-/// @return whether the caller may use what it has now without @p cpu, which is then in narrow
-static bool plan(ws_confine_t *confine, uint32_t cpu)
+/// @return whether the thread may use what it has without @p cpu, which is then in narrow
+static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
 {
-  unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  unsigned long has[WS_CONFINE_BYTES / sizeof(unsigned long)];
   const size_t bytes = confine->bytes;
-  if (!get(0, had, bytes))
+  if (!get(tid, has, bytes))
     return false;
-  if (memcmp(had, confine->had, bytes) != 0)
-    confine->widens_by = WS_WIDENS_UNKNOWN;
-  memcpy(confine->had, had, bytes);
-  memcpy(confine->narrow, had, bytes);
+  if (!confine->on) {
+    if (memcmp(has, confine->had, bytes) != 0)
+      confine->widens_by = WS_WIDENS_UNKNOWN;
+    memcpy(confine->had, has, bytes);
+  } else if (memcmp(has, confine->narrow, bytes) != 0) {
+    return false; // it was changed from elsewhere since
+  }
+  memcpy(confine->narrow, confine->had, bytes);
   if (cpu / 8 < bytes)
     confine->narrow[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));
   return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = confine->narrow}) > 0;
 }
 
-int ws_os_confine(ws_confine_t *confine, uint32_t cpu)
+int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu)
 {
   if (confine->bytes == 0 || confine->bytes > WS_CONFINE_BYTES || !try_lock(confine))
     return -EAGAIN;
+  unsigned long before[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  memcpy(before, confine->narrow, confine->bytes);
   int result = 0;
-  if (!plan(confine, cpu))
+  if (!plan(confine, tid, cpu))
     result = -ENOENT;
-  else if (!set(0, confine->narrow, confine->bytes))
+  else if (!set(tid, confine->narrow, confine->bytes))
     result = -errno;
-  confine->on = result == 0;
+  confine->on = confine->on || result == 0;
+  if (result != 0)
+    memcpy(confine->narrow, before, confine->bytes);
   unlock(confine);
   return result;
 }

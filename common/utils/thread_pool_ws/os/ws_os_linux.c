@@ -127,6 +127,17 @@ void ws_os_place(int32_t *cpu, int32_t *node)
   *node = known ? (int32_t)on_node : -1;
 }
 
+uint32_t ws_os_priority(void)
+{
+  struct sched_param param = {0};
+  return sched_getparam(0, &param) == 0 ? (uint32_t)param.sched_priority : 0;
+}
+
+void ws_os_yield(void)
+{
+  sched_yield();
+}
+
 int32_t ws_os_tid(void)
 {
   return (int32_t)syscall(SYS_gettid);

@@ -77,7 +77,6 @@ struct ws_worker_s {
   uint64_t slack_ns; ///< I timer slack that its thread had before
   uint64_t out_of_work_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
-  uint64_t move_pause_ns; ///< P least time from then to the next try
   bool discounted; ///< P it is off the process's count of awake workers already, and parks next
   bool searching; ///< P it searches, or was woken to; trust holds whether it is still counted
   bool handed; ///< P its inbox holds a task that it has to run
@@ -86,6 +85,7 @@ struct ws_worker_s {
   bool claimed; ///< P it was woken, and has not found work yet
   ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
+  uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
   uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
   uint64_t look_until_ns; ///< P until when it spins
   double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
@@ -131,6 +131,8 @@ struct ws_pool_s {
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
+  ws_au32_t
+      producer_holds; ///< S 1 = no worker's class and priority could stop the thread outside that woke one last
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t watch_due; ///< S 1 = it is time for ws_watch_look

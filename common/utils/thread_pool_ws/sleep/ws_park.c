@@ -88,6 +88,8 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, alarms_t *alarms)
 static void after_sleep(ws_worker_t *worker, end_t end)
 {
   static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_TIMER};
+  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == worker->called_cpu;
+  ws_count(&worker->queue.count.stopped_callers, stops_caller);
   ws_place_return(worker);
   worker->searching = true; // counted by its claimer, or by itself
   worker->claimed = end == END_TOKEN;
@@ -115,6 +117,7 @@ void ws_park(ws_worker_t *worker)
   worker->slept_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_PARKED, worker->slept_ns);
   worker->called_ns = 0;
+  worker->called_cpu = 0;
   ws_watch_tick(pool, worker->slept_ns);
   const ws_plan_t plan = ws_prewake_plan(worker);
   if (plan.rise_ns != 0)

@@ -7,7 +7,16 @@
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  return ws_hint_load(&pool->producer_cpu) == (uint32_t)(cpu + 1);
+  return ws_hint_load(&pool->producer_cpu) == (uint32_t)(cpu + 1) && !ws_hint_load(&pool->producer_holds);
+}
+
+/// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
+/// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
+static void note_priority(struct ws_pool_s *pool)
+{
+  const bool holds = ws_os_priority() >= pool->priority;
+  if (ws_hint_load(&pool->producer_holds) != holds)
+    ws_hint_store(&pool->producer_holds, holds);
 }
 
 void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
@@ -18,23 +27,16 @@ void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
     ws_hint_store(&pool->producer_cpu, cpu);
 }
 
-/// Least time between two moves of a worker: it doubles with each move that follows too soon. Several threads
-/// that push from several CPUs would otherwise have the workers change places all the time.
-#define PAUSE_NS_MIN UINT64_C(1000000)
-#define PAUSE_NS_MAX UINT64_C(128000000)
-/// After a stay of this length the next move counts as a first one again.
-#define SETTLED_NS UINT64_C(1000000000)
+/// Least time between two moves of a worker. Several threads that push from several CPUs would otherwise have
+/// the workers change places all the time.
+#define PAUSE_NS UINT64_C(1000000)
 
 static bool may_move(ws_worker_t *worker)
 {
-  const uint64_t now_ns = ws_os_now_ns(), since_ns = now_ns - worker->move_tried_ns;
-  if (since_ns < worker->move_pause_ns)
+  const uint64_t now_ns = ws_os_now_ns();
+  if (now_ns - worker->move_tried_ns < PAUSE_NS)
     return false;
-  const uint64_t longer_ns = 2 * worker->move_pause_ns;
   worker->move_tried_ns = now_ns;
-  worker->move_pause_ns = since_ns > SETTLED_NS || longer_ns < PAUSE_NS_MIN ? PAUSE_NS_MIN
-                          : longer_ns < PAUSE_NS_MAX                        ? longer_ns
-                                                                            : PAUSE_NS_MAX;
   return true;
 }
 
@@ -52,15 +54,28 @@ void ws_place_leave(ws_worker_t *worker)
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
-  if (moves ? !may_move(worker) : worker->realtime)
+  if (worker->realtime && !(moves && may_move(worker)))
     return;
-  if (ws_os_confine(&worker->confine, producer_cpu - 1) < 0)
+  if (ws_os_confine(&worker->confine, 0, producer_cpu - 1) < 0)
     return;
   if (worker->realtime)
     ws_os_unconfine(&worker->confine, 0);
   ws_count(&worker->queue.count.placements, moves);
   ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
   ws_near_moved(worker);
+}
+
+/// The producer has come to the CPU of the sleeping worker, or the worker has not left it. The system call
+/// costs the caller less than the worker would, which would run there in its place.
+void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
+{
+  struct ws_pool_s *pool = worker->pool;
+  worker->called_cpu = cpu;
+  if (pool->priority > 0 && !here.worker)
+    note_priority(pool);
+  const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->producer_holds));
+  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->seen_cpu) == cpu)
+    ws_os_confine(&worker->confine, worker->tid, cpu - 1);
 }
 
 void ws_place_return(ws_worker_t *worker)

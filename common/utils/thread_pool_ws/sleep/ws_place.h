@@ -7,7 +7,7 @@
 
 #include "../pool/ws_types.h"
 
-/// @return whether the thread that pushed or joined last was on @p cpu
+/// @return whether the thread that pushed or joined last was on @p cpu, and would wait for a worker there
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
 
 /// @brief Remember that the caller, a thread that pushes or joins, is on a CPU. @param cpu  CPU + 1
@@ -16,6 +16,11 @@ void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
 /// @brief The worker is about to park. If it floats, it leaves the CPU of a thread that pushes, and a normal
 /// worker is kept off that CPU until ws_place_return.
 void ws_place_leave(ws_worker_t *worker);
+
+/// @brief A claimed worker is about to be woken. If it floats, and would stop the caller, it will not run on
+/// the caller's CPU.
+/// @param cpu  CPU + 1 of the caller
+void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
 
 /// @brief The worker is awake again: it may run wherever it could before.
 void ws_place_return(ws_worker_t *worker);

@@ -80,9 +80,10 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t k
 }
 
 /// Wake a claimed worker, and take the time of the call.
-static void call(struct ws_pool_s *pool, ws_worker_t *worker)
+static void call(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
 {
   const uint64_t called_ns = ws_os_now_ns();
+  ws_place_call(worker, here, cpu);
   const bool was_rising = ws_alarm_is_over(worker, called_ns);
   worker->called_ns = called_ns;
   ws_token(worker);
@@ -105,7 +106,7 @@ static bool wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
     if (!ws_claim(pool, chosen))
       continue;
     ws_traced_wake(pool->worker[chosen], here.worker);
-    call(pool, pool->worker[chosen]);
+    call(pool, here, pool->worker[chosen], cpu);
     if (here.queue)
       ws_count(&here.queue->count.wakes_sent, 1);
     return true;

@@ -33,7 +33,8 @@ enum { WS_KIND_NORMAL, WS_KIND_HIGH, WS_KIND_LOW, WS_KIND_NODE, WS_KINDS_MAX = W
 typedef struct {
   ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
   ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
-  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
+  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements,
+      stopped_callers; ///< O
   ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 

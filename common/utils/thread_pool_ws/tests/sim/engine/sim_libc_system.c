@@ -15,6 +15,7 @@
 
 #include "sim_fault.h"
 #include "sim_libc.h"
+#include "sim_schedule.h"
 
 #define UNMAPPED_MAX 256u
 
@@ -55,9 +56,21 @@ int __wrap_sched_getcpu(void)
   return (int)sim_self->cpu;
 }
 
+int __real_sched_getparam(pid_t tid, struct sched_param *param);
+int __wrap_sched_getparam(pid_t tid, struct sched_param *param)
+{
+  if (!sim_self)
+    return __real_sched_getparam(tid, param);
+  sim_step(sim_ps(sim_machine.syscall_ns));
+  *param = (struct sched_param){.sched_priority = sim_self->class == SIM_REALTIME ? sim_self->priority : 0};
+  return 0;
+}
+
 int __wrap_sched_yield(void)
 {
   sim_step(sim_ps(sim_machine.syscall_ns));
+  sim_schedule_yield(sim_self->cpu, sim_self->now_ps);
+  sim_step(0);
   return 0;
 }
 

@@ -367,18 +367,29 @@ bool sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, s
   return queue_up(thread, index, now_ps);
 }
 
-void sim_schedule_slice(uint32_t index, sim_ps_t now_ps)
+/// The running thread goes behind all that are ready.
+static void take_turns(uint32_t index, sim_ps_t now_ps)
 {
   sim_cpu_t *cpu = &sim_cpu[index];
-  sim_thread_t *next = first_of(cpu, index);
-  if (!cpu->current || !next)
-    return;
-  if (cpu->current->class == SIM_REALTIME)
-    return;
   sim_thread_t *current = cpu->current;
   stop_current(cpu, now_ps);
   enqueue(cpu, current);
-  next = first_of(cpu, index);
+  sim_thread_t *next = first_of(cpu, index);
   unlink_ready(cpu, next);
   take(index, next, now_ps + (next == current ? 0 : sim_ps(sim_machine.switch_ns)));
+}
+
+void sim_schedule_yield(uint32_t index, sim_ps_t now_ps)
+{
+  const sim_cpu_t *cpu = &sim_cpu[index];
+  const sim_thread_t *next = first_of(cpu, index);
+  if (cpu->current->class == SIM_REALTIME && next && !goes_first(cpu->current, next))
+    take_turns(index, now_ps);
+}
+
+void sim_schedule_slice(uint32_t index, sim_ps_t now_ps)
+{
+  const sim_cpu_t *cpu = &sim_cpu[index];
+  if (cpu->current && cpu->current->class != SIM_REALTIME && first_of(cpu, index))
+    take_turns(index, now_ps);
 }

@@ -14,11 +14,13 @@
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
 int32_t __wrap_ws_os_cpu(void);
+uint32_t __wrap_ws_os_priority(void);
 uint64_t __wrap_ws_os_now_ns(void);
 
 #define ALL UINT64_MAX
 #define CPU(number) (UINT64_C(1) << (number))
 #define NEVER UINT32_MAX
+#define OUTSIDE ((ws_here_t){0})
 
 /// One thread on CPUs 0 to 63, as Linux 6.2 and later see it: what it may use is what it asked for, of what
 /// its cpuset has.
@@ -31,6 +33,7 @@ static struct {
   uint32_t taskset_at; ///< its affinity is set to taskset_to, from elsewhere, before this call of its own
   uint64_t taskset_to;
   uint64_t now_ns;
+  uint32_t priority; ///< of the calling thread
 } os;
 
 static uint64_t allowed(void)
@@ -90,6 +93,11 @@ int32_t __wrap_ws_os_cpu(void)
   return (int32_t)os.cpu;
 }
 
+uint32_t __wrap_ws_os_priority(void)
+{
+  return os.priority;
+}
+
 uint64_t __wrap_ws_os_now_ns(void)
 {
   return os.now_ns;
@@ -112,6 +120,7 @@ static void begin(uint64_t cpuset)
   worker.pool = &pool;
   worker.cpu = -1;
   worker.realtime = realtime;
+  pool.priority = realtime ? 50 : 0;
   worker.confine.bytes = sizeof(mask);
   memset(&os, 0, sizeof(os));
   os.cpuset = cpuset;
@@ -229,23 +238,102 @@ static void taskset_during_a_move_is_kept(void)
   }
 }
 
-/// Producers on all CPUs, one after the other: a worker is never in the right place, and soon gives it up.
-static void it_does_not_follow_every_producer(void)
+/// Producers on all CPUs, one after the other: a real-time worker is never in the right place. It moves a
+/// thousand times a second, and no more. Its waker moves it where that is not enough.
+static void it_follows_at_a_bounded_rate(void)
 {
+  realtime = true;
   begin(0x3);
-  const uint64_t end_ns = os.now_ns + UINT64_C(15000000000);
+  const uint64_t end_ns = os.now_ns + UINT64_C(1000000000);
   for (; os.now_ns < end_ns; os.now_ns += 300000) {
     ws_store_relaxed(&pool.producer_cpu, os.cpu + 1);
     sleep_once();
   }
-  CU_ASSERT_TRUE(placements() > 4 && placements() < 150);
-  os.now_ns += UINT64_C(2000000000); // a while in the right place, and it moves at once, and soon again
-  const uint64_t before = placements();
-  for (uint32_t i = 0; i < 10; i++, os.now_ns += 500000) {
+  CU_ASSERT_TRUE(placements() > 800 && placements() <= 1000);
+}
+
+/// A normal worker pays for the system call in any case.
+static void a_normal_worker_follows_each_producer(void)
+{
+  realtime = false;
+  begin(0x3);
+  for (uint32_t i = 0; i < 20; i++, os.now_ns += 1000) {
     ws_store_relaxed(&pool.producer_cpu, os.cpu + 1);
-    sleep_once();
+    ws_place_leave(&worker);
+    CU_ASSERT_NOT_EQUAL(os.cpu + 1, ws_load_relaxed(&pool.producer_cpu));
+    ws_place_return(&worker);
   }
-  CU_ASSERT_TRUE(placements() >= before + 3);
+  CU_ASSERT_EQUAL(placements(), 20);
+}
+
+/// The producer comes to the CPU where the worker sleeps, and wakes it: it wakes elsewhere.
+static void its_waker_moves_it_off(void)
+{
+  begin(0x3);
+  ws_place_leave(&worker); // to CPU 0
+  worker.tid = 1234;
+  ws_place_call(&worker, OUTSIDE, 0 + 1);
+  CU_ASSERT_EQUAL(os.of, 1234);
+  CU_ASSERT_EQUAL(allowed(), CPU(1));
+  CU_ASSERT_EQUAL(worker.called_cpu, 0 + 1);
+  ws_place_return(&worker);
+  CU_ASSERT_EQUAL(allowed(), 0x3);
+}
+
+/// A real-time producer of the workers' priority goes on, and the kernel wakes the worker elsewhere: no system
+/// call, neither by the waker nor when the worker sleeps.
+static void an_equal_producer_needs_no_move(void)
+{
+  for (uint32_t priority = 49; priority <= 51; priority++) {
+    const bool holds = priority >= 50;
+    realtime = true;
+    begin(0x3);
+    os.priority = priority;
+    ws_store_relaxed(&worker.seen_cpu, 1 + 1);
+    ws_place_call(&worker, OUTSIDE, 1 + 1);
+    CU_ASSERT_EQUAL(os.sets, holds ? 0 : 1);
+    ws_place_return(&worker);
+    os.sets = 0;
+    os.cpu = 1;
+    CU_ASSERT_EQUAL(ws_producer_on_cpu(&pool, 1), !holds);
+    ws_place_leave(&worker);
+    CU_ASSERT_EQUAL(os.sets, holds ? 0 : 2);
+  }
+}
+
+/// A waker on another CPU, a pinned worker, an unknown CPU, one CPU: no system call.
+static void its_waker_leaves_it_where_it_is(void)
+{
+  begin(0x3);
+  ws_place_leave(&worker); // to CPU 0
+  os.sets = 0;
+  ws_place_call(&worker, OUTSIDE, 1 + 1);
+  ws_store_relaxed(&worker.seen_cpu, 0);
+  ws_place_call(&worker, OUTSIDE, 0);
+  ws_store_relaxed(&worker.seen_cpu, 1);
+  worker.cpu = 0;
+  ws_place_call(&worker, OUTSIDE, 1);
+  worker.cpu = -1;
+  pool.cpus = 1;
+  ws_place_call(&worker, OUTSIDE, 1);
+  CU_ASSERT_EQUAL(os.sets, 0);
+}
+
+/// An operator speaks while the worker sleeps: its waker changes nothing, and neither does the worker.
+static void its_waker_keeps_a_taskset(void)
+{
+  realtime = false;
+  begin(0xf);
+  ws_place_leave(&worker);
+  taskset(CPU(0) | CPU(3));
+  ws_place_call(&worker, OUTSIDE, 0 + 1);
+  CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(3));
+  ws_place_return(&worker);
+  CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(3));
+  taskset(CPU(0)); // there is no other
+  ws_store_relaxed(&worker.seen_cpu, 0 + 1);
+  ws_place_call(&worker, OUTSIDE, 0 + 1);
+  CU_ASSERT_EQUAL(allowed(), CPU(0));
 }
 
 /// Asleep, a normal worker is kept off the producer's CPU, wherever the kernel would like to wake it; awake
@@ -363,14 +451,22 @@ static void both_taskset_during_a_move_is_kept(void)
   as_both(taskset_during_a_move_is_kept);
 }
 
-static void both_it_does_not_follow_every_producer(void)
+static void both_its_waker_moves_it_off(void)
 {
-  as_both(it_does_not_follow_every_producer);
+  as_both(its_waker_moves_it_off);
+}
+
+static void both_its_waker_leaves_it_where_it_is(void)
+{
+  as_both(its_waker_leaves_it_where_it_is);
 }
 
 TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity), TEST_CASE(both_it_stays_where_it_should),
           TEST_CASE(both_taskset_is_kept), TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken),
           TEST_CASE(both_a_cpuset_is_followed), TEST_CASE(both_taskset_during_a_move_is_kept),
-          TEST_CASE(both_it_does_not_follow_every_producer), TEST_CASE(a_normal_worker_sleeps_elsewhere),
-          TEST_CASE(a_realtime_worker_sleeps_unrestricted), TEST_CASE(changes_during_a_sleep_are_kept),
-          TEST_CASE(the_guard_frees_a_sleeper), TEST_CASE(the_guard_gives_back_no_more_than_was_there))
+          TEST_CASE(it_follows_at_a_bounded_rate), TEST_CASE(a_normal_worker_follows_each_producer),
+          TEST_CASE(both_its_waker_moves_it_off), TEST_CASE(both_its_waker_leaves_it_where_it_is),
+          TEST_CASE(its_waker_keeps_a_taskset), TEST_CASE(an_equal_producer_needs_no_move),
+          TEST_CASE(a_normal_worker_sleeps_elsewhere), TEST_CASE(a_realtime_worker_sleeps_unrestricted),
+          TEST_CASE(changes_during_a_sleep_are_kept), TEST_CASE(the_guard_frees_a_sleeper),
+          TEST_CASE(the_guard_gives_back_no_more_than_was_there))
