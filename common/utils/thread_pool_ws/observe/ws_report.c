@@ -76,6 +76,17 @@ static void say_total(const out_t *out, const ws_stats_t *total)
   say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
 }
 
+static void say_places(const out_t *out, const ws_worker_stats_t *worker, uint32_t count)
+{
+  uint64_t moves = 0, stops = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    moves += worker[i].placements;
+    stops += worker[i].stopped_callers;
+  }
+  say(out, "  placed     %llu moves off the CPU of a pushing thread; %llu wakes that stopped their caller",
+      (ull_t)moves, (ull_t)stops);
+}
+
 /// @return what the workers do now
 static const char *behaviour(ws_spin_t spin, const ws_prewake_stats_t *stats)
 {
@@ -190,6 +201,7 @@ void ws_pool_report(ws_pool_t *pool, void (*line)(void *arg, const char *text), 
   ws_pool_prewake_stats(pool, &prewake);
   say_mode(&out, pool);
   say_total(&out, &total);
+  say_places(&out, worker, count);
   say_pattern(&out, (ws_spin_t)ws_stat_load(&pool->spin), &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_latencies(&out, &prewake);

@@ -85,8 +85,8 @@ typedef struct {
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
   unsigned long narrow[WS_CONFINE_BYTES / sizeof(unsigned long)];
 } ws_confine_t;
-/// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was taken
-/// before. If the thread runs there, the kernel moves it at once.
+/// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was
+/// taken before. If the thread runs there, the kernel moves it at once.
 /// @return 0; -ENOENT if the thread has no other CPU; -EAGAIN or -errno: nothing has changed
 /// @threads  the thread itself; while it sleeps, the one that will wake it
 int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu);

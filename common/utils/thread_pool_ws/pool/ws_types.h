@@ -132,7 +132,7 @@ struct ws_pool_s {
   ws_au32_t outside; ///< S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
   ws_au32_t
-      producer_holds; ///< S 1 = no worker's class and priority could stop the thread outside that woke one last
+      producer_holds; ///< S 1 = no worker could stop the thread outside that woke one last: its priority
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t watch_due; ///< S 1 = it is time for ws_watch_look

@@ -17,6 +17,7 @@ ws_prewake_worker_t world_worker_prewake;
 
 uint64_t __wrap_ws_os_now_ns(void);
 void __wrap_ws_relax(void);
+void __wrap_ws_os_yield(void);
 bool __wrap_ws_work_visible(ws_tasks_t *tasks);
 bool __wrap_ws_may_spin(const struct ws_pool_s *pool);
 bool __wrap_ws_process_awake_leave(uint32_t limit);
@@ -31,6 +32,13 @@ void __wrap_ws_relax(void)
 {
   world.now_ns += TURN_NS + world.taken_ns;
   world.taken_ns = 0;
+}
+
+void __wrap_ws_os_yield(void)
+{
+  world.offers++;
+  world.now_ns += YIELD_NS + world.wanted_ns;
+  world.wanted_ns = 0;
 }
 
 /// What a push does that comes while a worker looks.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_world.h
 /// One worker in a world of its own: the clock, what it sees, and how long its wakes take are the test's. The
-/// test's program wraps ws_os_now_ns, ws_relax, ws_work_visible, ws_may_spin, ws_process_awake_leave and
-/// ws_producer_on_cpu.
+/// test's program wraps ws_os_now_ns, ws_os_yield, ws_relax, ws_work_visible, ws_may_spin,
+/// ws_process_awake_leave and ws_producer_on_cpu.
 #ifndef WS_WORLD_H
 #define WS_WORLD_H
 
@@ -15,12 +15,15 @@
 #define SLOT_NS (500 * US)
 #define LOOK_NS 20u ///< a look at the clock
 #define TURN_NS 300u ///< an iteration of a spin
+#define YIELD_NS 400u ///< a system call that finds no other thread to run
 
 typedef struct {
   uint64_t now_ns;
   uint64_t visible_ns; ///< work is visible from then on
   bool pushed; ///< it has been announced
   uint64_t taken_ns; ///< the next iteration lasts so much longer: another thread has the CPU
+  uint32_t offers; ///< times that it offered its CPU to threads of its priority
+  uint64_t wanted_ns; ///< at the next offer one runs for so long
   bool may, producer_here;
   uint64_t comes_ns; ///< the producer is here from then on; 0 = never
   uint64_t waking_ns; ///< how long a wake takes

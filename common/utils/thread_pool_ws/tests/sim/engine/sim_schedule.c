@@ -293,6 +293,7 @@ static void preempt(uint32_t index, sim_thread_t *thread, sim_ps_t now_ps)
 {
   sim_cpu_t *cpu = &sim_cpu[index];
   sim_thread_t *current = cpu->current;
+  current->preempted++;
   stop_current(cpu, now_ps);
   enqueue(cpu, current);
   take(index, thread, now_ps + sim_ps(sim_machine.switch_ns));

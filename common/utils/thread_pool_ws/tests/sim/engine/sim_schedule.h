@@ -24,8 +24,8 @@ void sim_schedule_remove(sim_thread_t *thread, sim_ps_t now_ps);
 /// @brief Count what a thread has run in this turn.
 void sim_schedule_account(sim_thread_t *thread, sim_ps_t now_ps);
 
-/// @brief The thread that runs on @p cpu lets those of its class and priority go first (sched_yield). The fair
-/// class goes on as before: there the call is not used.
+/// @brief The thread that runs on @p cpu lets those of its class and priority go first (sched_yield). A fair
+/// thread goes on as before.
 void sim_schedule_yield(uint32_t cpu, sim_ps_t now_ps);
 
 /// @brief A time slice on @p cpu may be over.

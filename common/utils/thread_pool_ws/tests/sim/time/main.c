@@ -76,6 +76,10 @@ static bool read_option(const char *word)
     wanted.warm = (uint32_t)atoi(value);
   else if (IS("period_us"))
     wanted.period_us = atof(value);
+  else if (IS("roam"))
+    wanted.roam = (uint32_t)atoi(value);
+  else if (IS("poll"))
+    wanted.poll = atoi(value) != 0;
   else if (IS("hot"))
     wanted.hot = atoi(value) != 0;
   else if (IS("ahead_ns"))

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim_libc.h"
 #include "sim_memory.h"
@@ -42,6 +43,7 @@ static struct {
   uint32_t over;
   sim_ps_t busy_before_ps, begun_ps, ended_ps;
   uint64_t wakes_before;
+  double preempted_before;
 } run;
 
 static uint32_t threads_that_run(void)
@@ -140,12 +142,21 @@ static sim_ps_t busy_ps(void)
   return sum_ps;
 }
 
+static double preempted(void)
+{
+  double sum = 0;
+  for (uint32_t i = 0; i < run.wanted->producers; i++)
+    sum += run.producer[i].thread->preempted;
+  return sum;
+}
+
 static void begin_measuring(void)
 {
   if (++run.ready < run.wanted->producers)
     return;
   run.busy_before_ps = busy_ps();
   run.wakes_before = sim_wakes;
+  run.preempted_before = preempted();
   run.begun_ps = sim_self->now_ps;
   sim_swaps_reset();
 }
@@ -201,6 +212,18 @@ static uint32_t run_slot(producer_t *self, uint32_t first_phase, int64_t number)
   return next;
 }
 
+/// Balancing moves a fair thread while it does not wait, to wherever the kernel likes.
+static void move_to(uint32_t cpu)
+{
+  uint64_t allowed[SIM_CPU_WORDS];
+  memcpy(allowed, sim_self->allowed, sizeof(allowed));
+  memset(sim_self->allowed, 0, sizeof(sim_self->allowed));
+  sim_self->allowed[cpu / 64] = UINT64_C(1) << (cpu % 64);
+  sim_thread_settle(sim_self, sim_self->now_ps);
+  sim_step(0);
+  memcpy(sim_self->allowed, allowed, sizeof(allowed));
+}
+
 static void slots(void *arg)
 {
   producer_t *self = arg;
@@ -214,6 +237,8 @@ static void slots(void *arg)
       sim_sleep_until(next_ps);
     if (i == wanted->warm)
       begin_measuring();
+    if (wanted->roam > 0 && i % wanted->roam == 0)
+      move_to(i / wanted->roam % sim_machine.cpus);
     phase = run_slot(self, phase, (int64_t)i - wanted->warm);
   }
   run.ended_ps = sim_self->now_ps;
@@ -246,6 +271,16 @@ static void *produce(void *arg)
   run.over++;
   sim_sleep(0);
   return NULL;
+}
+
+/// As the sample clock of a simulated radio: it sleeps for a microsecond, and looks again.
+static void *poll(void *unused)
+{
+  for (;;) {
+    sim_sleep_until(sim_self->now_ps + SIM_PS_PER_US);
+    busy(SIM_PS_PER_US);
+  }
+  return unused;
 }
 
 /// The first producer makes the pool, in the class that workers may inherit.
@@ -302,10 +337,14 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   for (uint32_t i = 0; i < SIM_CPU_WORDS; i++)
     like.allowed[i] = UINT64_MAX;
   sim_thread_new(&like, begin, &run.producer[0], SIM_PS_PER_S);
+  like.class = SIM_REALTIME;
+  if (wanted->poll)
+    sim_thread_new(&like, poll, NULL, SIM_PS_PER_S);
   if (!sim_run(is_over, 61 * SIM_PS_PER_S))
     return false;
   series->busy_us = (double)(busy_ps() - run.busy_before_ps) / 1e6;
   series->wakes = (double)(sim_wakes - run.wakes_before);
+  series->preempted = preempted() - run.preempted_before;
   series->wall_us = (double)(run.ended_ps - run.begun_ps) / 1e6;
   return true;
 }

@@ -23,6 +23,8 @@ typedef struct {
   sim_plan_t plan;
   uint32_t nested; ///< > 0: a task of the plan forks to this depth (fib), and each leaf takes what it should
   double period_us; ///< between two slots of a producer; 0 = the next one follows at once
+  uint32_t roam; ///< > 0: after so many slots the kernel moves the producer to the next CPU
+  bool poll; ///< a real-time thread of the workers' priority polls a clock: it takes a CPU
   uint32_t bursts, warm; ///< slots of a producer that are measured; before those, not
 } sim_bursts_t;
 
@@ -36,6 +38,7 @@ typedef struct {
   double whole_us; ///< the same sum in whole tasks, on one CPU for each thread that runs tasks
   double busy_us; ///< CPU time of all threads
   double wakes; ///< threads woken by futex calls
+  double preempted; ///< times that a producer lost its CPU
   double wall_us;
 } sim_series_t;
 

@@ -280,8 +280,8 @@ static void its_waker_moves_it_off(void)
   CU_ASSERT_EQUAL(allowed(), 0x3);
 }
 
-/// A real-time producer of the workers' priority goes on, and the kernel wakes the worker elsewhere: no system
-/// call, neither by the waker nor when the worker sleeps.
+/// A real-time producer of the workers' priority goes on, and the kernel wakes the worker elsewhere: no
+/// system call, neither by the waker nor when the worker sleeps.
 static void an_equal_producer_needs_no_move(void)
 {
   for (uint32_t priority = 49; priority <= 51; priority++) {

@@ -126,6 +126,41 @@ static void a_spin_that_is_interrupted_ends(void)
   CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
 }
 
+static void a_real_time_spin_offers_its_cpu(void)
+{
+  for (uint32_t realtime = 0; realtime <= 1; realtime++) {
+    for (uint32_t spin = WS_SPIN_AUTO; spin <= WS_SPIN_HOT; spin += WS_SPIN_HOT - WS_SPIN_AUTO) {
+      world_begin((ws_spin_t)spin);
+      world_worker.realtime = realtime;
+      world_worker.rose_ns = world.now_ns;
+      ws_pool_phase_begin(&world_pool, 1);
+      CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0);
+      CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US)); // an offer that nobody takes costs little
+      CU_ASSERT_EQUAL(world.offers >= 50 && world.offers <= 60, realtime);
+      CU_ASSERT_EQUAL(world.offers == 0, !realtime);
+      CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
+    }
+  }
+}
+
+/// A thread of its priority has run: the machine has no CPU to spare, and the spin ends as if interrupted.
+static void a_spin_whose_offer_is_accepted_ends(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  world_worker.realtime = true;
+  world.wanted_ns = 10 * US; // far less than what counts as an interruption otherwise
+  ws_pool_phase_begin(&world_pool, 1);
+  CU_ASSERT_TRUE(world_spun_in(300 * US) < 8 * US);
+  CU_ASSERT_EQUAL(world.offers, 1);
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 1);
+  world_begin(WS_SPIN_HOT);
+  world_worker.realtime = true;
+  world_worker.rose_ns = world.now_ns;
+  world.wanted_ns = 10 * US;
+  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 290 * US)); // hot spinning was asked for
+  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
+}
+
 /// @return bursts until the level is @p wanted, @p disturbed = each spin is interrupted
 static uint32_t until_level(uint32_t wanted, bool disturbed)
 {
@@ -237,6 +272,7 @@ TEST_MAIN("spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_
           TEST_CASE(hot_it_leaves_a_producers_cpu), TEST_CASE(no_more_than_the_cap),
           TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
           TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
-          TEST_CASE(a_spin_that_is_interrupted_ends),
+          TEST_CASE(a_spin_that_is_interrupted_ends), TEST_CASE(a_real_time_spin_offers_its_cpu),
+          TEST_CASE(a_spin_whose_offer_is_accepted_ends),
           TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it), TEST_CASE(what_each_level_leaves),
           TEST_CASE(a_debt_is_bounded))
