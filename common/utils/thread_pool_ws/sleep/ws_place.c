@@ -70,7 +70,9 @@ void ws_place_leave(ws_worker_t *worker)
 void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
 {
   struct ws_pool_s *pool = worker->pool;
-  worker->called_cpu = cpu;
+  worker->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
+  if (!here.queue)
+    return;
   if (pool->priority > 0 && !here.worker)
     note_priority(pool);
   const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->producer_holds));

@@ -21,8 +21,8 @@ def figures(machine: str, *words: str, spin: str = "auto") -> dict[str, Any]:
 @unittest.skipUnless(os.access(program_path("ws_sim_time"), os.X_OK), "ws_sim_time was not built")
 class Lives(unittest.TestCase):
     def test_no_worker_stops_a_producer_that_the_kernel_moves(self) -> None:
-        """Real-time workers, and a normal producer that balancing moves to the CPU where a worker sleeps. While
-        the pause between two moves of a worker grew, the producer was stopped 0.1 to 6 times a slot."""
+        """Real-time workers, and a normal producer that balancing moves to the CPU where a worker sleeps.
+        While the pause between two moves of a worker grew, the producer was stopped 0.1 to 6 times a slot."""
         for machine in ("vm-2-amd", "container-2.5", "laptop-4c8t"):
             for slots in (1, 4, 16):
                 with self.subTest(machine=machine, slots=slots):
@@ -30,8 +30,8 @@ class Lives(unittest.TestCase):
                     self.assertLess(found["preempted"], 0.03)
 
     def test_a_spin_keeps_no_thread_of_its_priority_off_the_cpu(self) -> None:
-        """Two CPUs, one of them taken by a thread that polls, all real-time with one priority: a gNB beside the
-        clock of vrtsim. While a spin offered its CPU to no one, `auto` took 1.9 times as long as `off`."""
+        """Two CPUs, one of them taken by a thread that polls, all real-time with one priority: a gNB beside
+        the clock of vrtsim. While spins offered their CPU to no thread, `auto` took 1.9 times `off`."""
         for slot in ("12x6", "22x28", "4x20"):
             with self.subTest(slot=slot):
                 words = (f"slot={slot}", "class=rrall", "poll=1", "seed=3")

@@ -49,13 +49,29 @@ static bool read_class(const char *name)
   return false;
 }
 
+/// @return whether the word is about what else runs, or how the pool's workers wait
+static bool read_conditions(const char *word, size_t length, const char *value)
+{
+#define IS(name) (length == strlen(name) && strncmp(word, name, length) == 0)
+  if (IS("roam"))
+    wanted.roam = (uint32_t)atoi(value);
+  else if (IS("poll"))
+    wanted.poll = atoi(value) != 0;
+  else if (IS("hot"))
+    wanted.hot = atoi(value) != 0;
+  else
+    return false;
+  return true;
+}
+
 static bool read_option(const char *word)
 {
   const char *value = strchr(word, '=');
   if (!value)
     return false;
   const size_t length = (size_t)(value++ - word);
-#define IS(name) (length == strlen(name) && strncmp(word, name, length) == 0)
+  if (read_conditions(word, length, value))
+    return true;
   if (IS("pool"))
     return read_pool(value);
   if (IS("class"))
@@ -76,12 +92,6 @@ static bool read_option(const char *word)
     wanted.warm = (uint32_t)atoi(value);
   else if (IS("period_us"))
     wanted.period_us = atof(value);
-  else if (IS("roam"))
-    wanted.roam = (uint32_t)atoi(value);
-  else if (IS("poll"))
-    wanted.poll = atoi(value) != 0;
-  else if (IS("hot"))
-    wanted.hot = atoi(value) != 0;
   else if (IS("ahead_ns"))
     ahead_ns = atof(value);
   else if (IS("seed"))

@@ -47,8 +47,8 @@ void sim_series_print(sim_series_t *series, const char *more)
     printf("\"start_lag_us\": %.3f, ", percentile(series->start_us, starts, 0.5));
   if (series->work_us > 0)
     printf("\"cpu_per_work\": %.4f, ", series->busy_us / series->work_us);
-  printf("\"full_us\": %.3f, \"wakes\": %.3f, \"preempted\": %.4f, \"cpu_us\": %.3f, \"tasks_per_s\": %.0f%s}\n",
-         percentile(series->full_us, series->slots, 0.5), series->wakes / slots, series->preempted / slots,
-         series->busy_us / slots,
-         series->tasks / series->wall_us * 1e6, more);
+  printf(
+      "\"full_us\": %.3f, \"wakes\": %.3f, \"preempted\": %.4f, \"cpu_us\": %.3f, \"tasks_per_s\": %.0f%s}\n",
+      percentile(series->full_us, series->slots, 0.5), series->wakes / slots, series->preempted / slots,
+      series->busy_us / slots, series->tasks / series->wall_us * 1e6, more);
 }

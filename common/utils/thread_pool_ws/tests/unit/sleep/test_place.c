@@ -20,7 +20,8 @@ uint64_t __wrap_ws_os_now_ns(void);
 #define ALL UINT64_MAX
 #define CPU(number) (UINT64_C(1) << (number))
 #define NEVER UINT32_MAX
-#define OUTSIDE ((ws_here_t){0})
+#define OUTSIDE ((ws_here_t){.queue = &lane})
+#define GUARD ((ws_here_t){0})
 
 /// One thread on CPUs 0 to 63, as Linux 6.2 and later see it: what it may use is what it asked for, of what
 /// its cpuset has.
@@ -106,6 +107,7 @@ uint64_t __wrap_ws_os_now_ns(void)
 static struct ws_pool_s pool;
 static ws_worker_t worker;
 static bool realtime; ///< of the worker of the case
+static ws_queue_t lane; ///< of the thread that wakes it
 
 /// A worker on CPU 1, which is a producer's; the pool was made with the CPUs of @p cpuset.
 static void begin(uint64_t cpuset)
@@ -316,6 +318,10 @@ static void its_waker_leaves_it_where_it_is(void)
   worker.cpu = -1;
   pool.cpus = 1;
   ws_place_call(&worker, OUTSIDE, 1);
+  pool.cpus = 2;
+  CU_ASSERT_EQUAL(worker.called_cpu, 1);
+  ws_place_call(&worker, GUARD, 1);
+  CU_ASSERT_EQUAL(worker.called_cpu, 0);
   CU_ASSERT_EQUAL(os.sets, 0);
 }
 

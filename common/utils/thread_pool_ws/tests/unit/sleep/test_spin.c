@@ -135,7 +135,7 @@ static void a_real_time_spin_offers_its_cpu(void)
       world_worker.rose_ns = world.now_ns;
       ws_pool_phase_begin(&world_pool, 1);
       CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0);
-      CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US)); // an offer that nobody takes costs little
+      CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US)); // an offer costs little
       CU_ASSERT_EQUAL(world.offers >= 50 && world.offers <= 60, realtime);
       CU_ASSERT_EQUAL(world.offers == 0, !realtime);
       CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
