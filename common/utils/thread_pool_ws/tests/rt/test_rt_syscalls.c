@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rt_syscalls.c
 /// After a warm-up the kernel stops a child process at any system call that the pool is not allowed: futex
-/// for the threads that push, join and run; for the workers also the move off a producer's CPU before they
-/// park; for the guard a look at the state of threads (/proc), and at the CPUs and the quota that the process
+/// for the threads that push, join and run; for those that wake a worker the move of that worker off their
+/// CPU, and a look at their own priority; for the workers the move off a producer's CPU before they park, and
+/// the offer of their CPU while they spin; for the guard a look at the state of threads (/proc), and at the CPUs and the quota that the process
 /// has. The pushing thread has the strictest filter.
 #define _GNU_SOURCE
 #include <linux/audit.h>
@@ -35,20 +36,29 @@ static struct sock_filter pool_filter[] = {LOAD(nr),
                                            ALLOW(SYS_futex),
                                            ALLOW(SYS_sched_setaffinity),
                                            ALLOW(SYS_sched_getaffinity),
+                                           ALLOW(SYS_sched_getparam),
+                                           ALLOW(SYS_sched_yield),
                                            ENDS,
                                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
 static struct sock_filter guard_filter[] = {LOAD(nr),
                                             ALLOW(SYS_futex),
                                             ALLOW(SYS_sched_setaffinity),
                                             ALLOW(SYS_sched_getaffinity),
+                                            ALLOW(SYS_sched_getparam),
+                                            ALLOW(SYS_sched_yield),
                                             ALLOW(SYS_clock_gettime), // a thread's CPU clock
                                             ALLOW(SYS_openat),
                                             ALLOW(SYS_read),
                                             ALLOW(SYS_close),
                                             ENDS,
                                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
-static struct sock_filter futex_filter[] = {LOAD(nr), ALLOW(SYS_futex), ENDS,
-                                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
+static struct sock_filter push_filter[] = {LOAD(nr),
+                                           ALLOW(SYS_futex),
+                                           ALLOW(SYS_sched_setaffinity), // of the worker that it wakes
+                                           ALLOW(SYS_sched_getaffinity),
+                                           ALLOW(SYS_sched_getparam), // its own
+                                           ENDS,
+                                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)};
 
 /// The number of the call that was not allowed, for the parent's message.
 static int *forbidden;
@@ -152,13 +162,13 @@ static int behave(void *child_arg)
   _exit(0);
 }
 
-/// As behave, but only the pushing thread is watched, and may do nothing but futex.
+/// As behave, but only the pushing thread is watched, and may do nothing but wake workers.
 static int push_strictly(void *child_arg)
 {
   const child_t *child = child_arg;
   warm_up(child->workers);
   if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
-      || !install(futex_filter, TEST_COUNT(futex_filter), 0))
+      || !install(push_filter, TEST_COUNT(push_filter), 0))
     return TEST_CHILD_SKIP;
   for (uint32_t round = 0; round < 3000; round++)
     burst(round);
@@ -187,17 +197,17 @@ static void the_filter_itself_works(void)
   check(behave, (child_t){.workers = 1, .misbehaves = true});
 }
 
-static void pushing_and_joining_is_futex_only(void)
+static void pushing_and_joining_only_wakes(void)
 {
   for (uint32_t workers = 1; workers <= 8; workers *= 2)
     check(push_strictly, (child_t){.workers = workers});
 }
 
-static void running_and_parking_is_futex_and_affinity_only(void)
+static void running_and_parking_is_futex_and_scheduling_only(void)
 {
   for (uint32_t workers = 1; workers <= 8; workers *= 2)
     check(behave, (child_t){.workers = workers});
 }
 
-TEST_MAIN("rt_syscalls", TEST_CASE(the_filter_itself_works), TEST_CASE(pushing_and_joining_is_futex_only),
-          TEST_CASE(running_and_parking_is_futex_and_affinity_only))
+TEST_MAIN("rt_syscalls", TEST_CASE(the_filter_itself_works), TEST_CASE(pushing_and_joining_only_wakes),
+          TEST_CASE(running_and_parking_is_futex_and_scheduling_only))
