@@ -290,7 +290,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
 /// @progress  lock-free, and at most two futex calls (one wakes a worker, one the watchdog thread), unless it
-///            runs the task or allocates. Allocates only in these cases, and may then take a lock or wait up
+///            runs the task or allocates. Where the worker sleeps on the caller's CPU, two calls more move it
+///            off (sched_setaffinity). Allocates only in these cases, and may then take a lock or wait up
 ///            to 1 ms: a full queue grows; a thread's first push to a pool claims its lane; its first push of
 ///            a priority or a hint maps one more queue for each kind of task, and a lane if the thread has
 ///            none
@@ -321,7 +322,7 @@ int ws_pool_wait(ws_pool_t *pool);
 /// @param workers    number of workers wanted awake, including those that already spin
 /// @param within_ns  how long the workers may spin without a task; 0 .. 100,000,000, larger values are cut
 /// @threads   any
-/// @progress  a futex call for each worker it wakes
+/// @progress  a futex call for each worker it wakes, and two to move one off the caller's CPU
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 
 /// @brief Have workers awake for a burst that is expected at @p at_ns. A worker that is woken too early

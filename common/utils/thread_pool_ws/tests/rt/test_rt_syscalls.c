@@ -2,9 +2,9 @@
 /// @file test_rt_syscalls.c
 /// After a warm-up the kernel stops a child process at any system call that the pool is not allowed: futex
 /// for the threads that push, join and run; for those that wake a worker the move of that worker off their
-/// CPU, and a look at their own priority; for the workers the move off a producer's CPU before they park, and
-/// the offer of their CPU while they spin; for the guard a look at the state of threads (/proc), and at the CPUs and the quota that the process
-/// has. The pushing thread has the strictest filter.
+/// CPU, and a look at their own priority; for the workers the move off a producer's CPU before they park,
+/// and the offer of their CPU while they spin; for the guard a look at the state of threads (/proc), and at
+/// the CPUs and the quota that the process has. The pushing thread has the strictest filter.
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>
