@@ -13,6 +13,7 @@
 
 #include "ws_group.h"
 #include "ws_pool_owner.hpp"
+#include "ws_time.hpp"
 
 namespace ws {
 inline namespace WS_CXX_MODE {
@@ -78,16 +79,46 @@ class group {
     return all_ran;
   }
 
+  /// @brief As wait(), but for a time at most: ws_group_wait_until(), which names how late it may return. The
+  /// destructor waits for the tasks that are left.
+  /// @return true = all tasks have ended; false = the time is over. In a build without exceptions a call of
+  ///         wait() afterwards returns whether a task was skipped
+  /// @throws as wait(), when all tasks have ended
+  /// @threads   as wait()
+  template <typename Rep, typename Period>
+  bool wait_for(const std::chrono::duration<Rep, Period> &time)
+  {
+    return wait_to(detail::deadline_after(time));
+  }
+  template <typename Clock, typename Duration>
+  bool wait_until(const std::chrono::time_point<Clock, Duration> &time)
+  {
+    return detail::wait_until_time(time, [this](std::uint64_t deadline_ns) { return wait_to(deadline_ns); });
+  }
+
  private:
   template <typename F, typename Token>
   friend struct detail::member;
 
   /// The pool may have been destroyed if all tasks have ended.
-  void join() noexcept
+  ws_pool_t *helps_in() const noexcept
   {
     // relaxed: a thread that waits has called run() itself, or has seen that a thread did
-    ws_pool_t *in = ws_group_done(&units_) ? nullptr : in_.load(std::memory_order_relaxed);
-    ws_group_wait(&units_, in);
+    return ws_group_done(&units_) ? nullptr : in_.load(std::memory_order_relaxed);
+  }
+  void join() noexcept
+  {
+    ws_group_wait(&units_, helps_in());
+  }
+
+  bool wait_to(std::uint64_t deadline_ns)
+  {
+    if (ws_group_wait_until(&units_, helps_in(), deadline_ns) < 0)
+      return false;
+#if WS_EXCEPTIONS
+    wait();
+#endif
+    return true;
   }
 
   template <typename F, typename Token>

@@ -163,12 +163,34 @@ class pool {
       detail::fail(-error, "ws::pool::wait");
   }
 
+  /// @brief As wait(), but for a time at most: ws_pool_wait_until().
+  /// @return false = the time is over
+  /// @throws as wait()
+  template <typename Rep, typename Period>
+  bool wait_for(const std::chrono::duration<Rep, Period> &time)
+  {
+    return wait_to(detail::deadline_after(time));
+  }
+  template <typename Clock, typename Duration>
+  bool wait_until(const std::chrono::time_point<Clock, Duration> &time)
+  {
+    return detail::wait_until_time(time, [this](std::uint64_t deadline_ns) { return wait_to(deadline_ns); });
+  }
+
   /// @brief Refuse further tasks, and end the workers: ws_pool_stop(). WS_STOP_ABORT skips what is queued:
   /// futures and groups of those tasks get ws::cancelled.
   /// @return the number of tasks skipped, or an error as ws_pool_stop()
   std::int64_t stop(ws_stop_t how) noexcept { return ws_pool_stop(native(), how); }
 
  private:
+  bool wait_to(std::uint64_t deadline_ns)
+  {
+    const int error = ws_pool_wait_until(native(), deadline_ns);
+    if (error < 0 && error != -ETIMEDOUT)
+      detail::fail(-error, "ws::pool::wait_until");
+    return error == 0;
+  }
+
   static ws_settings_t settings_with(std::uint32_t workers) noexcept
   {
     ws_settings_t settings;

@@ -42,12 +42,23 @@ static int joins(ws::pool &pool, const ws::stop_source &source)
   return (group.wait() && all && sum ? 1 : 0) + static_cast<int>(wide.size());
 }
 
+static bool limits(ws::pool &pool)
+{
+  using namespace std::chrono;
+  ws::group group;
+  ws::future<void> future = pool.submit([] {});
+  const bool all = group.wait_for(milliseconds(1)) && group.wait_until(system_clock::now() + hours(1));
+  const bool ready = future.wait_for(duration<float>(1)) == std::future_status::ready
+                     && future.wait_until(steady_clock::now()) == std::future_status::ready;
+  return all && ready && pool.wait_for(seconds(1)) && pool.wait_until(system_clock::now());
+}
+
 int use_all(ws_settings_t settings)
 {
   ws::stop_source source;
   ws::pool pool(settings), other(std::move(pool));
   pool = ws::pool(2);
-  const int both = submits(pool, source) + joins(other, source);
+  const int both = submits(pool, source) + joins(other, source) + limits(pool);
   source.request_stop();
   pool.wait();
   return both + (pool.stop(WS_STOP_ABORT) < 0 ? 1 : 0);
