@@ -84,11 +84,14 @@ static void finish_other(join_t *join)
 }
 
 /// Run one task that a task of the group has pushed. Not for an event: there a task may push the work that
-/// comes after the event, and the caller would still run that when its event is ready.
+/// comes after the event, and the caller would still run that when its event is ready. Not with a time limit:
+/// what the task pushes, or the task itself if it is a fiber that yields, could stay in the caller's
+/// queue. The thread from which it was stolen waits for it, may be the only worker, and does not look there.
 static bool help_below(join_t *join)
 {
   ws_frame_t *frame = &join->frame;
-  if (!join->goal->group || !ws_steal_below(frame->pool, frame->here, join->goal->tag, &frame->task))
+  if (!join->goal->group || join->goal->until_ns != 0
+      || !ws_steal_below(frame->pool, frame->here, join->goal->tag, &frame->task))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;

@@ -20,6 +20,7 @@
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_run.h"
@@ -39,8 +40,21 @@ static bool is_idle(struct ws_pool_s *pool)
   return run == pushed;
 }
 
+/// Take a task from the caller's own queue. A wait with a time limit steals none: see help_below() in
+/// ws_join.c.
+static bool take_own(struct ws_pool_s *pool, ws_queue_t *own, ws_task_t *task)
+{
+  if (ws_queue_steal_kind(&pool->tasks, own, WS_KIND_HIGH, task)
+      || ws_queue_steal_kind(&pool->tasks, own, WS_KIND_NORMAL, task))
+    return true;
+  for (ws_kind_t kind = WS_KIND_NODE; kind < pool->tasks.kinds; kind++)
+    if (ws_queue_steal_kind(&pool->tasks, own, kind, task))
+      return true;
+  return ws_queue_steal_kind(&pool->tasks, own, WS_KIND_LOW, task);
+}
+
 /// Run all tasks that are found. @return whether any was
-static bool help_any(ws_frame_t *frame)
+static bool help_any(ws_frame_t *frame, bool may_steal)
 {
   if (!frame->here.queue)
     frame->here = ws_here_known(frame->pool); // it may have got a lane in a task
@@ -50,7 +64,8 @@ static bool help_any(ws_frame_t *frame)
     ws_run_late(frame->pool, frame->here, &frame->task);
     return true;
   }
-  if (!ws_find(frame->pool, frame->here, &frame->task))
+  if (!(may_steal ? ws_find(frame->pool, frame->here, &frame->task)
+                  : take_own(frame->pool, frame->here.queue, &frame->task)))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;
@@ -77,11 +92,12 @@ static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
   ws_sub_acq_rel(&pool->waiters, 1); // [edge IDLE_DEKKER acq_rel]
 }
 
+/// @return whether the pool is idle, or the caller may find a task
 static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
   const uint64_t start_ns = ws_os_now_ns();
   while (ws_helper_may_spin(pool)) {
-    if (is_idle(pool) || ws_work_visible(&pool->tasks))
+    if (is_idle(pool) || (until_ns == 0 && ws_work_visible(&pool->tasks)))
       return true;
     const uint64_t now_ns = ws_os_now_ns();
     if (now_ns - start_ns >= pool->settings.join_spin_ns_max || (until_ns != 0 && now_ns >= until_ns))
@@ -99,7 +115,7 @@ static bool wait_until_idle(ws_frame_t *frame, uint64_t until_ns)
   bool idle;
   frame->helps = ws_helper_begin(pool, here);
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
-    if (help_any(frame))
+    if (help_any(frame, until_ns == 0))
       continue;
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(pool, until_ns) && (frame->here.queue || ws_shared_visible(&pool->tasks.shared)))

@@ -315,8 +315,9 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
 int ws_pool_wait(ws_pool_t *pool);
 
-/// @brief As ws_pool_wait(), but at most until @p deadline_ns. When the deadline has passed the caller begins
-/// no further task. It may return as late as ws_group_wait_until(). After -ETIMEDOUT the tasks run on.
+/// @brief As ws_pool_wait(), but at most until @p deadline_ns. The caller runs only tasks of its own queue; a
+/// thread beyond settings.lanes runs those of the shared queue. When the deadline has passed the caller
+/// begins no further task. It may return as late as ws_group_wait_until(). After -ETIMEDOUT the tasks run on.
 /// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none. If it is in the past, the call runs nothing, and
 ///                     returns 0 if the pool is idle
 /// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()

@@ -298,6 +298,38 @@ static void pool_waits(void)
   end_held();
 }
 
+static void counts(void *unused)
+{
+  (void)unused;
+  ws_add_relaxed(&scene.runs, 1);
+}
+
+static void pushes_and_stands(void *unused)
+{
+  (void)unused;
+  for (uint32_t i = 0; i < TASKS; i++)
+    test_push(scene.pool, counts, NULL, &scene.group);
+  test_gate_task(&scene.gate);
+}
+
+/// The task on the worker may wait for what it has pushed: that must not stay in the caller's queue.
+static void nothing_is_taken_from_a_worker(void)
+{
+  scene = (scene_t){.pool = test_pool(1)};
+  test_gate_init(&scene.gate);
+  ws_group_init(&scene.group, TASKS);
+  ws_group_init(&scene.all, 1);
+  test_push(scene.pool, pushes_and_stands, NULL, &scene.all);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
+  clock_ns = START_NS;
+  CU_ASSERT_EQUAL(ws_group_wait_until(&scene.all, scene.pool, START_NS + 10000000), -ETIMEDOUT);
+  clock_ns = START_NS;
+  CU_ASSERT_EQUAL(ws_pool_wait_until(scene.pool, START_NS + 10000000), -ETIMEDOUT);
+  CU_ASSERT_EQUAL(runs(), 0);
+  end_held();
+  CU_ASSERT_EQUAL(runs(), TASKS);
+}
+
 static void waits_for_its_pool(void *unused)
 {
   (void)unused;
@@ -318,4 +350,4 @@ TEST_MAIN("until", TEST_CASE(past_deadline_runs_nothing), TEST_CASE(no_task_begi
           TEST_CASE(spins_until_the_deadline), TEST_CASE(handed_tasks_are_not_forgotten),
           TEST_CASE(a_task_waits_in_a_pool_of_one), TEST_CASE(the_outer_wait_may_run_the_rest),
           TEST_CASE(a_thread_that_ends_waits_for_all), TEST_CASE(pool_waits),
-          TEST_CASE(a_task_cannot_wait_for_its_pool))
+          TEST_CASE(nothing_is_taken_from_a_worker), TEST_CASE(a_task_cannot_wait_for_its_pool))
