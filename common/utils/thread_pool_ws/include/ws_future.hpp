@@ -33,6 +33,7 @@
 #include <future>
 #include <optional>
 
+#include "ws_key.hpp"
 #include "ws_record.hpp"
 #include "ws_stop.hpp"
 #include "ws_time.hpp"
@@ -132,6 +133,7 @@ struct promised : Token {
       last.result.of(std::move(f));
   }
   void drop(fulfilment<R, Promise> &last, int why) { last.result.error = reason(why); }
+  using Token::stop_requested;
 };
 
 /// What a callable returns. Not an alias of std::invoke_result_t: a callable that is refused is to be
@@ -149,6 +151,8 @@ using result_of = typename returned<F>::type;
 constexpr int CLAIMED = -2;
 /// The future has gone.
 constexpr int LEFT = -3;
+/// The future cancels the task.
+constexpr int DROPPED = -4;
 
 /// The record of a task with a future. It has a group, because a wait for a group parks a fiber, also in
 /// programs that are not linked with the library of fibers.
@@ -156,6 +160,7 @@ struct awaited : record {
   explicit awaited(const record &verbs) noexcept : record(verbs) { ws_group_init(&ended, 1); }
 
   ws_group_t ended; ///< complete when the future is ready
+  bool dropped = false; ///< by the future: its thread only
 };
 
 /// A record that belongs to both the queue and the future, until both have left. Its body ends before.
@@ -184,43 +189,30 @@ struct shared_record : awaited {
     return left.exchange(true, std::memory_order_acq_rel);
   }
 
-  std::atomic<bool> left{false};
+  std::atomic<bool> begun{false}, left{false};
   union {
     Body body;
   };
 };
 
-/// The record of a task with a future. The task ends when the first of the two begins it.
-template <typename Body>
-struct claimable_of final : shared_record<Body> {
-  explicit claimable_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
+/// The record of a task with a future. The task ends when the first of the two begins it. A fiber (@p Parks)
+/// begins itself, but the future may cancel it before.
+template <typename Body, bool Parks>
+struct promised_of final : shared_record<Body> {
+  explicit promised_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
 
   static void settle_this(record *base, int why) noexcept
   {
-    claimable_of *self = static_cast<claimable_of *>(base);
-    // acq_rel: the thread that begins it sees the body, and one that comes later does not touch it
-    if (why != LEFT && !self->begun.exchange(true, std::memory_order_acq_rel))
-      self->finish(why == CLAIMED ? RUNS : why);
-    if (why != CLAIMED && self->leave())
-      unmake(self);
-  }
-
-  std::atomic<bool> begun{false};
-};
-
-/// The record of a fiber with a future: only the fiber begins it.
-template <typename Body>
-struct fiber_of final : shared_record<Body> {
-  explicit fiber_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
-
-  static void settle_this(record *base, int why) noexcept
-  {
-    fiber_of *self = static_cast<fiber_of *>(base);
-    if (why == CLAIMED)
+    promised_of *self = static_cast<promised_of *>(base);
+    if (Parks && why == CLAIMED)
       return;
-    if (why != LEFT)
-      self->finish(why);
-    if (self->leave())
+    // acq_rel: the thread that begins it sees the body, and one that comes later does not touch it
+    if (why != LEFT && !self->begun.exchange(true, std::memory_order_acq_rel)) {
+      if (why == DROPPED)
+        self->dropped = !self->body.stop_requested(); // else it would not have run anyway
+      self->finish(why == CLAIMED ? RUNS : why == DROPPED ? SKIPPED : why);
+    }
+    if (why != CLAIMED && why != DROPPED && self->leave())
       unmake(self);
   }
 };
@@ -352,6 +344,19 @@ class future : public std::future<R> {
     return std::future<R>::get();
   }
   void wait() const { wait_in(nullptr); }
+
+#if WS_EXCEPTIONS
+  /// @brief Cancel the task, unless it has begun. The caller destroys its callable.
+  /// @return true = the task does not run: get() throws ws::cancelled; false = it has begun, or does not run
+  ///         for another reason, or there is no task
+  bool cancel() noexcept
+  {
+    if (!task_)
+      return false;
+    task_->settle(task_, detail::DROPPED);
+    return std::exchange(task_->dropped, false);
+  }
+#endif
 
   /// @brief As wait(), but for a time at most. @return ready or timeout
   template <typename Rep, typename Period>

@@ -53,10 +53,17 @@ class group {
 
   /// @brief The same. If a stop is requested before the task begins, it does not run, and wait() throws
   /// ws::cancelled.
-  template <typename F>
-  void run(pool &pool, F &&f, stop_token token, hint with = {})
+  template <typename F, typename Token, typename = detail::if_token<Token>>
+  void run(pool &pool, F &&f, Token token, hint with = {})
   {
     add(pool, std::forward<F>(f), std::move(token), with);
+  }
+
+  /// @brief The same, with a key whose cancel() has the same effect.
+  template <typename F>
+  void run(pool &pool, F &&f, key &with_key, hint with = {})
+  {
+    add(pool, std::forward<F>(f), detail::keyed(with_key), with);
   }
 
   /// @brief Block until all tasks have ended, and run tasks of the group meanwhile: ws_group_wait().

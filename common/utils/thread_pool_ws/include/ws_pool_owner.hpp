@@ -58,6 +58,10 @@ struct pool_state {
 /// A work-stealing pool: ws_pool.h.
 class pool {
  public:
+  /// @brief Create a pool with default settings: a worker for each CPU of the process's mask.
+  /// @throws as the constructor with a number of workers
+  pool() : pool(default_settings()) {}
+
   /// @brief Create a pool of @p workers threads, with default settings.
   /// @throws std::system_error  as ws_pool_create(); its text names the setting in question. Without
   ///         exceptions in the build the process ends with that text
@@ -124,10 +128,17 @@ class pool {
 
   /// @brief The same. If a stop is requested before the task begins, it does not run: the future gets
   /// ws::cancelled.
-  template <typename F, typename R = detail::result_of<F>>
-  future<R> submit(F &&f, stop_token token, hint with = {})
+  template <typename F, typename Token, typename R = detail::result_of<F>, typename = detail::if_token<Token>>
+  future<R> submit(F &&f, Token token, hint with = {})
   {
     return submit_by<R>(std::forward<F>(f), std::move(token), with);
+  }
+
+  /// @brief The same, with a key whose cancel() has the same effect.
+  template <typename F, typename R = detail::result_of<F>>
+  future<R> submit(F &&f, key &with_key, hint with = {})
+  {
+    return submit_by<R>(std::forward<F>(f), detail::keyed(with_key), with);
   }
 
   /// @brief The same, with a promise of the caller.
@@ -191,10 +202,16 @@ class pool {
     return error == 0;
   }
 
-  static ws_settings_t settings_with(std::uint32_t workers) noexcept
+  static ws_settings_t default_settings() noexcept
   {
     ws_settings_t settings;
     ws_settings_default(&settings);
+    return settings;
+  }
+
+  static ws_settings_t settings_with(std::uint32_t workers) noexcept
+  {
+    ws_settings_t settings = default_settings();
     settings.workers = workers;
     return settings;
   }
@@ -211,8 +228,7 @@ class pool {
   future<R> submit_by(F &&f, Token token, hint with)
   {
     using Body = detail::promised<detail::held<F>, R, std::promise<R>, Token>;
-    using Record = std::conditional_t<detail::is_fiber<std::decay_t<F>>, detail::fiber_of<Body>,
-                                      detail::claimable_of<Body>>;
+    using Record = detail::promised_of<Body, detail::is_fiber<std::decay_t<F>>>;
     detail::held<F> callable = detail::hold(std::forward<F>(f));
     std::promise<R> promise(std::allocator_arg, detail::block_allocator<char>());
     std::future<R> plain = promise.get_future();

@@ -35,12 +35,32 @@ static int joins(ws::pool &pool, const ws::stop_source &source)
   const auto wide = ws::parallel_reduce(
       pool, 0, 9, std::string(), [](int i) { return std::to_string(i); }, std::plus<>());
   ws::parallel_for(pool, short{0}, short{9}, [](short) {});
+  ws::parallel_for(pool, 0, wide.size(), [](std::size_t) {});
+  ws::parallel_invoke(
+      pool, [] {}, [] { return 1; }, std::bind([](int) {}, 1));
   const bool all = ws::parallel_for(
       pool, 0ul, 9ul, [](unsigned long) {}, source.get_token(), 1);
   const std::optional<long> sum = ws::parallel_reduce(
       pool, 0l, 9l, 0l, [](long i) { return i; }, std::plus<>(), source.get_token(), 1);
   return (group.wait() && all && sum ? 1 : 0) + static_cast<int>(wide.size());
 }
+
+#if WS_EXCEPTIONS
+static std::uint32_t cancels(ws::pool &pool)
+{
+  ws::key key;
+  ws::group group;
+  group.run(
+      pool, [] {}, key);
+  ws::future<int> future = pool.submit([] { return 1; }, key, ws::priority::low);
+  return (future.cancel() ? 1 : 0) + key.cancel();
+}
+#else
+static std::uint32_t cancels(ws::pool &)
+{
+  return 0;
+}
+#endif
 
 static bool limits(ws::pool &pool)
 {
@@ -58,7 +78,7 @@ int use_all(ws_settings_t settings)
   ws::stop_source source;
   ws::pool pool(settings), other(std::move(pool));
   pool = ws::pool(2);
-  const int both = submits(pool, source) + joins(other, source) + limits(pool);
+  const int both = submits(pool, source) + joins(other, source) + limits(pool) + (cancels(pool) ? 1 : 0);
   source.request_stop();
   pool.wait();
   return both + (pool.stop(WS_STOP_ABORT) < 0 ? 1 : 0);
