@@ -36,6 +36,7 @@ class key {
   /// groups get ws::cancelled. Tasks that are submitted later may use the key again.
   /// @return the number of tasks that this call has cancelled. A submit at the same moment that its pool then
   ///         refuses may count, too
+  /// Without exceptions in the build, a future of such a task ends the process with a message.
   /// @threads   any, several at once
   /// @progress  lock-free
   std::uint32_t cancel() noexcept

@@ -137,13 +137,13 @@ static void *cancel_all(void *unused)
   return unused;
 }
 
-static void *cancel_some(void *unused)
+static void *cancel_some(void *seed)
 {
-  uint64_t random = test_seed();
+  uint64_t random = *(const uint64_t *)seed;
   for (uint32_t count; (count = ws_load_acquire(&pushed)) < JOBS;)
     if (count > 0 && ws_pool_cancel_task(pool, &jobs[count - 1 - test_random(&random) % count / 8]) == 0)
       ws_add_relaxed(&cancelled, 1);
-  return unused;
+  return NULL;
 }
 
 /// Pushes, starts and cancels of both kinds at once: each task that was skipped was cancelled by one call.
@@ -153,9 +153,11 @@ static void all_at_once(void)
   ws_store_relaxed(&pushed, 0);
   ws_store_relaxed(&cancelled, 0);
   test_threads_t threads = {0};
+  uint64_t seeds[CANCELLERS];
   for (uint32_t i = 0; i < CANCELLERS; i++) {
+    seeds[i] = test_seed() + i;
     test_spawn(&threads, cancel_all, NULL);
-    test_spawn(&threads, cancel_some, NULL);
+    test_spawn(&threads, cancel_some, &seeds[i]);
   }
   for (uint32_t i = 0; i < JOBS; i++) {
     jobs[i] = (ws_keyed_t){.key = &key, .func = test_count_task, .on_cancel = count_cancel, .arg = &runs};
