@@ -9,6 +9,7 @@
 ///           waiter must expect.
 #include "../tasks/ws_group_word.h"
 
+#include <errno.h>
 #include <limits.h>
 
 #include "../base/ws_base.h"
@@ -77,12 +78,13 @@ uint32_t ws_group_units(ws_group_t *group)
   return ws_load_relaxed(word_of(group)) / UNIT; // relaxed: a completion, or ws_group_done, orders
 }
 
-void ws_group_sleep(ws_group_t *group)
+void ws_group_sleep(ws_group_t *group, uint64_t until_ns)
 {
   ws_au32_t *word = word_of(group);
   uint32_t seen = ws_or_acq_rel(word, SLEEPS) | SLEEPS; // [edge GROUP_DONE acq_rel]
   while (seen / UNIT != 0) {
-    ws_os_futex_wait(word, seen, 0);
+    if (ws_os_futex_wait_until(word, seen, until_ns) == -ETIMEDOUT)
+      return;
     seen = ws_load_acquire(word); // [edge GROUP_DONE acquire]
   }
 }

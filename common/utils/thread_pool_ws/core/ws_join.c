@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_join.c
 /// Life of a task, step 7: join. Before: ws_group.c; after: ws_idle.h. Help, spin, sleep.
+#include <errno.h>
+
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
 #include "../sleep/ws_budget.h"
@@ -19,6 +21,7 @@ typedef struct {
   const ws_group_t *tag; ///< the wait runs tasks that carry it
   ws_group_t *group; ///< until it is done; NULL = until the event is ready
   const ws_event_t *event;
+  uint64_t until_ns; ///< the wait may end then without it, CLOCK_MONOTONIC; 0 = it may not
 } goal_t;
 
 static bool is_reached(const goal_t *goal)
@@ -28,11 +31,11 @@ static bool is_reached(const goal_t *goal)
 
 /// Sleep, because no task is left to run. A thread that counts as awake in any pool lets another worker run
 /// there.
-static void sleep_on(const goal_t *goal)
+static void sleep_on(const goal_t *goal, uint64_t until_ns)
 {
   ws_blocking_begin();
   if (goal->group)
-    ws_group_sleep(goal->group);
+    ws_group_sleep(goal->group, until_ns);
   else
     goal->event->sleep(goal->event->arg);
   ws_blocking_end();
@@ -48,6 +51,7 @@ static bool needs_more(const goal_t *goal, uint32_t units)
 typedef struct {
   ws_frame_t frame; ///< first: the frame is the wait
   const goal_t *goal;
+  uint64_t until_ns; ///< as the goal's, until a task of the wait ends the thread
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
   uint64_t seen; ///< of the shared queue (ws_find.h)
@@ -80,11 +84,14 @@ static void finish_other(join_t *join)
 }
 
 /// Run one task that a task of the group has pushed. Not for an event: there a task may push the work that
-/// comes after the event, and the caller would still run that when its event is ready.
+/// comes after the event, and the caller would still run that when its event is ready. Not with a time limit:
+/// what the task pushes, or the task itself if it is a fiber that yields, could stay in the caller's
+/// queue. The thread from which it was stolen waits for it, may be the only worker, and does not look there.
 static bool help_below(join_t *join)
 {
   ws_frame_t *frame = &join->frame;
-  if (!join->goal->group || !ws_steal_below(frame->pool, frame->here, join->goal->tag, &frame->task))
+  if (!join->goal->group || join->goal->until_ns != 0
+      || !ws_steal_below(frame->pool, frame->here, join->goal->tag, &frame->task))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;
@@ -102,6 +109,7 @@ static void renew_mark(const join_t *join)
 static void count_ended_by_task(ws_frame_t *frame)
 {
   join_t *join = (join_t *)frame;
+  join->until_ns = 0; // the group may lie on the stack that is freed after the wait
   if (join->goal->group && frame->task.group == join->goal->group)
     join->units++;
   else
@@ -154,15 +162,22 @@ WS_SELDOM static bool give_turn_elsewhere(join_t *join)
   return help_handed(join) || help_below(join) || help_shared(join);
 }
 
+/// @return whether the time limit of the wait is over
+/// @param timed  a constant: waits without a limit do not read it
+__attribute__((always_inline)) static inline bool is_late(const join_t *join, bool timed)
+{
+  return timed && join->until_ns != 0 && ws_os_now_ns() >= join->until_ns;
+}
+
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
-static bool run_own(join_t *join)
+__attribute__((always_inline)) static inline bool run_own(join_t *join, bool timed)
 {
   struct ws_pool_s *pool = join->frame.pool;
   const ws_here_t here = join->frame.here;
   const goal_t *goal = join->goal;
   ws_task_t *task = &join->frame.task;
   bool ran = false;
-  for (; needs_more(goal, join->units); ran = true) {
+  for (; needs_more(goal, join->units) && !is_late(join, timed); ran = true) {
     const bool over = ws_round_search(here.queue);
     if (over && give_turn_elsewhere(join))
       continue;
@@ -183,7 +198,7 @@ static bool run_own(join_t *join)
 }
 
 /// Spin until the goal is reached or there is a task to help with. A worker spins no longer than an idle one
-/// may, because another worker could run in its place. @return false if the time is over
+/// may, because another worker could run in its place. @return false if it is time to sleep
 static bool spin(join_t *join)
 {
   const struct ws_pool_s *pool = join->frame.pool;
@@ -196,13 +211,17 @@ static bool spin(join_t *join)
         return true;
       ws_pause();
     }
-    if (ws_os_now_ns() - start_ns > ns_max)
+    const uint64_t now_ns = ws_os_now_ns();
+    if (now_ns - start_ns > ns_max)
       break;
+    if (join->until_ns != 0 && now_ns >= join->until_ns)
+      return true;
   }
   return false;
 }
 
-static void help(ws_frame_t *frame)
+/// Help, spin, sleep: see ws_group.h.
+__attribute__((always_inline)) static inline void help_while(ws_frame_t *frame, bool timed)
 {
   join_t *join = (join_t *)frame;
   const ws_here_t here = frame->here;
@@ -217,16 +236,16 @@ static void help(ws_frame_t *frame)
   mark->round_left = here.queue->round_left;
   here.queue->round_left = WS_ROUND_SEARCHES;
   here.queue->mark = mark;
-  while (!is_reached(join->goal)) {
-    if (run_own(join) || help_shared(join) || spin(join))
+  while (!is_reached(join->goal) && !is_late(join, timed)) {
+    if (run_own(join, timed) || help_shared(join) || spin(join))
       continue;
     if (!here.worker)
       ws_note_idle(frame->pool); // it may have run the pool's last task; a worker notes that when out of work
-    sleep_on(join->goal);
+    sleep_on(join->goal, join->until_ns);
   }
   here.queue->mark = mark->outer;
   here.queue->round_left = mark->round_left;
-  here.queue->handed = here.queue->handed && here.queue->depth > 0;
+  here.queue->handed = here.queue->handed && (here.queue->depth > 0 || !is_reached(join->goal));
   if (!frame->helps)
     return;
   frame->helps = false;
@@ -234,35 +253,48 @@ static void help(ws_frame_t *frame)
   ws_note_idle(frame->pool); // a worker does so when it is out of work
 }
 
+static void help(ws_frame_t *frame)
+{
+  help_while(frame, false);
+}
+
+/// The wait has a time limit.
+static void help_until(ws_frame_t *frame)
+{
+  help_while(frame, true);
+}
+
 /// The thread has no lane in the pool: help with tasks in the shared queue, sleep.
 static void help_without_lane(ws_frame_t *frame)
 {
   const join_t *join = (join_t *)frame;
-  while (!is_reached(join->goal)) {
+  while (!is_reached(join->goal) && !is_late(join, true)) {
     frame->here = ws_here_known(frame->pool);
     if (frame->here.queue) { // it has got a lane in a task, and its tasks may lie there
-      frame->body = help;
-      help(frame);
+      frame->body = help_until;
+      help_until(frame);
     } else if (!help_shared((join_t *)frame)) {
-      sleep_on(join->goal);
+      sleep_on(join->goal, join->until_ns);
     }
   }
 }
 
-/// Help, spin, sleep: see ws_group.h. Inline: a nested join is so short that the call would count.
+/// Inline, as wait(): a nested join is so short that the call would count, and what is constant in the goal.
 __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 {
   if (!pool || pool->workers == 0) {
-    while (!is_reached(goal))
-      sleep_on(goal);
+    while (!is_reached(goal) && (goal->until_ns == 0 || ws_os_now_ns() < goal->until_ns))
+      sleep_on(goal, goal->until_ns);
     return;
   }
   const ws_here_t here = ws_here(pool);
   ws_mark_t mark;
-  join_t join = {.goal = goal, .mark = &mark};
+  join_t join = {.goal = goal, .until_ns = goal->until_ns, .mark = &mark};
   join.frame = (ws_frame_t){.pool = pool,
                             .here = here,
-                            .body = here.queue ? help : help_without_lane,
+                            .body = !here.queue           ? help_without_lane
+                                    : goal->until_ns != 0 ? help_until
+                                                          : help,
                             .thread_ended = count_ended_by_task, // without a lane each task has its own frame
                             .goes_on = goal->group != NULL};
   ws_survive(&join.frame);
@@ -272,15 +304,17 @@ __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool
 WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct ws_pool_s *pool,
                                           const goal_t *goal)
 {
-  if (!hooks->wait(goal->group, goal->event))
+  if (!hooks->wait(goal->group, goal->event, goal->until_ns))
     return false;
   ws_traced_join_end(pool, goal->tag);
   return true;
 }
 
-static void wait(struct ws_pool_s *pool, const goal_t *goal)
+__attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
-  ws_not_observing(goal->event ? "ws_pool_await" : "ws_group_wait");
+  ws_not_observing(goal->event           ? "ws_pool_await"
+                   : goal->until_ns != 0 ? "ws_group_wait_until"
+                                         : "ws_group_wait");
   if (!pool && ws_self()->worker)
     pool = ws_self()->worker->pool; // it may be the only thread that can
   ws_traced_join_begin(pool, goal->tag);
@@ -300,6 +334,14 @@ static void wait(struct ws_pool_s *pool, const goal_t *goal)
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
 {
   wait(pool, &(goal_t){.tag = group, .group = group});
+}
+
+int ws_group_wait_until(ws_group_t *group, struct ws_pool_s *pool, uint64_t deadline_ns)
+{
+  const uint64_t until_ns = ws_os_until(deadline_ns);
+  if (until_ns == 0 || ws_os_now_ns() < until_ns)
+    wait(pool, &(goal_t){.tag = group, .group = group, .until_ns = until_ns});
+  return ws_group_done(group) ? 0 : -ETIMEDOUT;
 }
 
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event)

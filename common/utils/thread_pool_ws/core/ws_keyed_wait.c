@@ -9,25 +9,10 @@
 #include "ws_keyed.h"
 #include "ws_run.h"
 
-/// End the present epoch.
-/// @param crowded  out: the next epoch shares its group with tasks of an epoch that is over
-/// @return the epoch that is over
-static uint64_t end_epoch(ws_key_t *key, bool *crowded)
-{
-  uint64_t epoch = ws_load_acquire(ws_key_epoch(key)); // [edge KEY_EPOCH acquire]
-  do {
-    ws_fence_seq_cst(); // [edge KEY_EPOCH fence] the epoch before the count
-    // before the next epoch's tasks are counted there
-    *crowded = !ws_group_done(ws_key_queued(key, epoch + 1));
-  } while (!ws_cas_acq_rel(ws_key_epoch(key), &epoch, epoch + 1)); // [edge KEY_EPOCH acq_rel]
-  ws_fence_seq_cst(); // [edge KEY_EPOCH fence] the epoch before the count
-  return epoch;
-}
-
 /// Cancelled tasks that a thread has taken out of its own queue.
 typedef struct {
   ws_key_t *key;
-  uint64_t epoch; ///< the last that is over
+  uint32_t epoch; ///< the last that is over
   ws_keyed_t *first; ///< linked by their member pool, which they do not need any more
 } cancelled_t;
 
@@ -37,7 +22,7 @@ static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
   cancelled_t *cancelled = cancelled_arg;
   ws_keyed_t *keyed = task->arg;
   if (task->func != ws_keyed_run || keyed->key != cancelled->key
-      || (int64_t)(keyed->epoch - cancelled->epoch) > 0)
+      || (int32_t)(ws_keyed_epoch(keyed) - cancelled->epoch) > 0)
     return false;
   keyed->pool = (ws_pool_t *)(void *)cancelled->first;
   cancelled->first = keyed;
@@ -46,7 +31,7 @@ static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
 
 /// Skip the tasks that the caller has pushed itself and that no other thread has taken: every worker may be
 /// busy until the caller goes on.
-static void skip_own(ws_pool_t *pool, ws_key_t *key, uint64_t epoch)
+static void skip_own(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
 {
   const ws_here_t here = ws_here_known(pool);
   cancelled_t cancelled = {.key = key, .epoch = epoch};
@@ -66,7 +51,7 @@ static void skip_own(ws_pool_t *pool, ws_key_t *key, uint64_t epoch)
   ws_note_idle(pool);
 }
 
-static void await_epoch(ws_key_t *key, uint64_t epoch)
+static void await_epoch(ws_key_t *key, uint32_t epoch)
 {
   if (!ws_group_done(ws_key_queued(key, epoch)))
     ws_group_wait(ws_key_queued(key, epoch), NULL);
@@ -79,10 +64,10 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
   if (ws_current_task())
     return -EDEADLK;
   bool crowded;
-  const uint64_t epoch = end_epoch(key, &crowded);
+  const uint32_t epoch = ws_key_epoch_of(ws_key_end_epoch(key, &crowded));
   skip_own(pool, key, epoch);
   // tasks of earlier cancels may still be queued, too
-  for (uint64_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
+  for (uint32_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
     await_epoch(key, epoch - back);
   if (crowded)
     await_epoch(key, epoch + 1);

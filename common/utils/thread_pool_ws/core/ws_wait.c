@@ -20,6 +20,7 @@
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_run.h"
@@ -39,8 +40,21 @@ static bool is_idle(struct ws_pool_s *pool)
   return run == pushed;
 }
 
+/// Take a task from the caller's own queue. A wait with a time limit steals none: see help_below() in
+/// ws_join.c.
+static bool take_own(struct ws_pool_s *pool, ws_queue_t *own, ws_task_t *task)
+{
+  if (ws_queue_steal_kind(&pool->tasks, own, WS_KIND_HIGH, task)
+      || ws_queue_steal_kind(&pool->tasks, own, WS_KIND_NORMAL, task))
+    return true;
+  for (ws_kind_t kind = WS_KIND_NODE; kind < pool->tasks.kinds; kind++)
+    if (ws_queue_steal_kind(&pool->tasks, own, kind, task))
+      return true;
+  return ws_queue_steal_kind(&pool->tasks, own, WS_KIND_LOW, task);
+}
+
 /// Run all tasks that are found. @return whether any was
-static bool help_any(ws_frame_t *frame)
+static bool help_any(ws_frame_t *frame, bool may_steal)
 {
   if (!frame->here.queue)
     frame->here = ws_here_known(frame->pool); // it may have got a lane in a task
@@ -50,13 +64,21 @@ static bool help_any(ws_frame_t *frame)
     ws_run_late(frame->pool, frame->here, &frame->task);
     return true;
   }
-  if (!ws_find(frame->pool, frame->here, &frame->task))
+  if (!(may_steal ? ws_find(frame->pool, frame->here, &frame->task)
+                  : take_own(frame->pool, frame->here.queue, &frame->task)))
     return false;
   ws_run_whole(frame->pool, frame->here.queue, &frame->task);
   return true;
 }
 
-static void sleep_until_idle(struct ws_pool_s *pool)
+/// A wait in progress.
+typedef struct {
+  ws_frame_t frame; ///< first: the frame is the wait
+  uint64_t until_ns; ///< it may end then, CLOCK_MONOTONIC; 0 = it may not
+  bool is_late; ///< it has ended then
+} pool_wait_t;
+
+static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
   ws_add_acq_rel(&pool->waiters, 1); // [edge IDLE_DEKKER acq_rel]
   for (;;) {
@@ -64,37 +86,42 @@ static void sleep_until_idle(struct ws_pool_s *pool)
     ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] waiters before the counters
     if (is_idle(pool))
       break;
-    ws_os_futex_wait(&pool->idle, seen, 0);
+    if (ws_os_futex_wait_until(&pool->idle, seen, until_ns) == -ETIMEDOUT)
+      break;
   }
   ws_sub_acq_rel(&pool->waiters, 1); // [edge IDLE_DEKKER acq_rel]
 }
 
-static bool spin_until_idle(struct ws_pool_s *pool)
+/// @return whether the pool is idle, or the caller may find a task
+static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
   const uint64_t start_ns = ws_os_now_ns();
   while (ws_helper_may_spin(pool)) {
-    if (is_idle(pool) || ws_work_visible(&pool->tasks))
+    if (is_idle(pool) || (until_ns == 0 && ws_work_visible(&pool->tasks)))
       return true;
-    if (ws_os_now_ns() - start_ns >= pool->settings.join_spin_ns_max)
+    const uint64_t now_ns = ws_os_now_ns();
+    if (now_ns - start_ns >= pool->settings.join_spin_ns_max || (until_ns != 0 && now_ns >= until_ns))
       break;
     ws_pause();
   }
   return false;
 }
 
-static void wait_until_idle(ws_frame_t *frame)
+/// @return false = the time limit is over
+static bool wait_until_idle(ws_frame_t *frame, uint64_t until_ns)
 {
   struct ws_pool_s *pool = frame->pool;
   const ws_here_t here = frame->here;
+  bool idle;
   frame->helps = ws_helper_begin(pool, here);
-  while (!is_idle(pool)) {
-    if (help_any(frame))
+  while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
+    if (help_any(frame, until_ns == 0))
       continue;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool) && (frame->here.queue || ws_shared_visible(&pool->tasks.shared)))
+    if (spin_until_idle(pool, until_ns) && (frame->here.queue || ws_shared_visible(&pool->tasks.shared)))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
-    sleep_until_idle(pool);
+    sleep_until_idle(pool, until_ns);
     ws_blocking_end();
   }
   if (frame->helps)
@@ -103,6 +130,13 @@ static void wait_until_idle(ws_frame_t *frame)
   if (frame->here.queue)
     ws_give_back(pool, frame->here);
   ws_note_idle(pool);
+  return idle;
+}
+
+static void wait_for_pool(ws_frame_t *frame)
+{
+  pool_wait_t *in_progress = (pool_wait_t *)frame;
+  in_progress->is_late = !wait_until_idle(frame, in_progress->until_ns);
 }
 
 /// A task that the waiting thread ran has ended that thread.
@@ -111,9 +145,9 @@ static void count_ended_by_task(ws_frame_t *frame)
   ws_finish(frame->pool, frame->here, &frame->task);
 }
 
-int ws_pool_wait(ws_pool_t *pool)
+static int wait(ws_pool_t *pool, uint64_t until_ns)
 {
-  ws_not_observing("ws_pool_wait");
+  ws_not_observing(until_ns == 0 ? "ws_pool_wait" : "ws_pool_wait_until");
   if (!pool)
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
@@ -121,13 +155,25 @@ int ws_pool_wait(ws_pool_t *pool)
     return -EDEADLK;
   ws_traced_join_begin(pool, NULL);
   const bool goes_on = ws_is_in_fiber(); // a thread ends at once, a fiber continues after its wait
-  ws_survive(&(ws_frame_t){.pool = pool,
-                           .here = here,
-                           .body = wait_until_idle,
-                           .thread_ended = count_ended_by_task,
-                           .goes_on = goes_on});
+  pool_wait_t in_progress = {.frame = {.pool = pool,
+                                       .here = here,
+                                       .body = wait_for_pool,
+                                       .thread_ended = count_ended_by_task,
+                                       .goes_on = goes_on},
+                             .until_ns = until_ns};
+  ws_survive(&in_progress.frame);
   ws_traced_join_end(pool, NULL);
-  return 0;
+  return in_progress.is_late ? -ETIMEDOUT : 0;
+}
+
+int ws_pool_wait(ws_pool_t *pool)
+{
+  return wait(pool, 0);
+}
+
+int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
+{
+  return wait(pool, ws_os_until(deadline_ns));
 }
 
 static void end_workers(struct ws_pool_s *pool)
@@ -164,7 +210,7 @@ static void finish_stop(ws_frame_t *frame)
 {
   stop_t *stop = (stop_t *)frame;
   if (!stop->workers_ended) {
-    wait_until_idle(frame);
+    wait_until_idle(frame, 0);
     const ws_hooks_t *hooks = ws_process_hooks(); // now: a task may have pushed the first fiber meanwhile
     if (hooks)
       hooks->idle(frame->pool);

@@ -32,13 +32,15 @@ static bool is_open(void *group)
   return ws_group_announce(group);
 }
 
-static bool wait_for(ws_group_t *group, const ws_event_t *event)
+static bool wait_for(ws_group_t *group, const ws_event_t *event, uint64_t until_ns)
 {
   if (!ws_fiber_here())
     return false;
+  const uint64_t deadline_ns = until_ns == 0 ? UINT64_MAX : until_ns;
   // not ended by a cancel: the group may lie on this stack
-  while (group && !ws_group_done(group))
-    ws_lot_park(ws_lot_brief(group), is_open, group, UINT64_MAX, false);
+  while (group && !ws_group_done(group)
+         && ws_lot_park(ws_lot_brief(group), is_open, group, deadline_ns, false) != -ETIMEDOUT)
+    ;
   while (event && !event->ready(event->arg))
     event->sleep(event->arg);
   return true;

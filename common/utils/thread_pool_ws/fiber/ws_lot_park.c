@@ -14,15 +14,14 @@ static void block(ws_waiter_t *waiter)
 {
   if (!ws_lot_enter(waiter))
     return;
-  uint64_t deadline_ns = waiter->deadline_ns; // for the system call 0 means none
-  deadline_ns = deadline_ns == UINT64_MAX ? 0 : deadline_ns == 0 ? 1 : deadline_ns;
+  uint64_t until_ns = ws_os_until(waiter->deadline_ns);
   ws_blocking_begin();
   while (!ws_load_acquire(&waiter->woken)) { // [edge LOT_WAKE acquire] afterwards the record is this thread's
-    const int result = ws_os_futex_wait_until(&waiter->woken, 0, deadline_ns);
+    const int result = ws_os_futex_wait_until(&waiter->woken, 0, until_ns);
     if (result == -ETIMEDOUT && ws_lot_end(waiter, WS_ENDED_TIME))
       break;
     if (result == -ETIMEDOUT)
-      deadline_ns = 0; // a wake has come first, or the wait became one for a mutex: the wake ends it
+      until_ns = 0; // a wake has come first, or the wait became one for a mutex: the wake ends it
   }
   ws_blocking_end();
 }

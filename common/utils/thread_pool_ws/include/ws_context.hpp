@@ -30,6 +30,7 @@
 #include "ws_fd.h"
 #include "ws_fiber.h"
 #include "ws_sync.h"
+#include "ws_time.hpp"
 
 namespace ws {
 inline namespace WS_CXX_MODE {
@@ -54,14 +55,8 @@ class context {
   template <typename Rep, typename Period>
   bool sleep_for(std::chrono::duration<Rep, Period> time) noexcept
   {
-    using std::chrono::nanoseconds;
-    const std::chrono::duration<double> seconds = time; // cannot overflow
-    if (!(seconds.count() > 0))
-      return true;
-    if (seconds >= std::chrono::duration<double>(nanoseconds::max()))
-      return ws_sleep_ns(UINT64_MAX) == 0;
-    const auto ns = std::chrono::duration_cast<nanoseconds>(time).count();
-    return ws_sleep_ns(static_cast<std::uint64_t>(ns)) == 0;
+    const std::uint64_t ns = detail::nanoseconds_of(time);
+    return ns == 0 || ws_sleep_ns(ns) == 0;
   }
 
   using clock = std::chrono::steady_clock; ///< CLOCK_MONOTONIC
@@ -70,10 +65,7 @@ class context {
   /// @return events that are ready, or a negative error number, as there
   int wait_fd(int fd, std::uint32_t events, clock::time_point until = clock::time_point::max()) noexcept
   {
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count();
-    const std::uint64_t deadline_ns = ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
-    const bool ends = until != clock::time_point::max();
-    return ws_fd_wait_until(fd, events, ends ? deadline_ns : WS_SYNC_NO_DEADLINE);
+    return ws_fd_wait_until(fd, events, detail::nanoseconds_of(until.time_since_epoch()));
   }
 
  private:

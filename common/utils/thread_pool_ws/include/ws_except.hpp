@@ -14,31 +14,19 @@
 
 #include "ws_record.h"
 
-#if __cplusplus >= 202002L && __has_include(<stop_token>)
-#include <stop_token>
-#endif
-
 #if defined(__cpp_exceptions)
 #define WS_EXCEPTIONS 1
 #else
 #define WS_EXCEPTIONS 0
 #endif
-#if defined(__cpp_lib_jthread)
-#define WS_STD_STOP 1
-#else
-#define WS_STD_STOP 0
-#endif
 
-// Files of one program may be built for different standards, and with or without exceptions. Their functions
-// of one name differ then, so each has a namespace of its own. ws::pool means the one of the file's own mode.
-#if WS_EXCEPTIONS && WS_STD_STOP
-#define WS_CXX_MODE cxx20
-#elif WS_EXCEPTIONS
-#define WS_CXX_MODE cxx17
-#elif WS_STD_STOP
-#define WS_CXX_MODE cxx20_noexcept
+// Files of one program may be built with and without exceptions. Their functions of one name differ then, so
+// each has a namespace of its own. ws::pool means the one of the file's own mode. Files for different
+// standards share all types except the stop tokens (ws_stop.hpp), on which no other type depends.
+#if WS_EXCEPTIONS
+#define WS_CXX_MODE cxx
 #else
-#define WS_CXX_MODE cxx17_noexcept
+#define WS_CXX_MODE cxx_noexcept
 #endif
 
 namespace ws {

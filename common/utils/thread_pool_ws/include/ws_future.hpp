@@ -3,7 +3,7 @@
 /// Results of tasks: ws::future, a std::future for which a task may wait.
 ///
 /// std::future::get() blocks its thread. Inside a task it blocks a worker; if all workers do that, the tasks
-/// that they wait for never run. The get() and wait() of ws::future help, inside a task:
+/// that they wait for never run. The waits of ws::future help, inside a task:
 /// - If no thread has begun the awaited task, the calling thread runs it, whatever queue it lies in. It then
 ///   runs as a part of the calling task: ws_current_task() returns that one. The thread runs no other task.
 /// - If a thread has begun it, the caller spins for a bounded time and sleeps. While a worker sleeps here,
@@ -20,19 +20,23 @@
 /// A thread outside any task leaves the task to the workers. Only in pool::get() it helps: it runs the task
 /// if it has pushed it and no thread has begun it.
 ///
-/// Not helped with: wait_for() and wait_until(), and in pool::get() a future that was converted to
-/// std::future or std::shared_future, and any other std::future. There pool::get() only lets another worker
-/// run in the caller's place. If every worker of a pool sleeps in this way for tasks that are queued, those
-/// tasks never run.
+/// wait_for() and wait_until() help in the same way. If the time is over at the call, they run nothing.
+/// So a task that calls wait_for(0) in a loop never ends if no other thread is free to run the awaited task.
+/// If the caller runs the awaited task itself, the wait returns when that task has ended.
+///
+/// Not helped with: in pool::get() a future that was converted to std::future or std::shared_future, and any
+/// other std::future. There pool::get() only lets another worker run in the caller's place. If every worker
+/// of a pool sleeps in this way for tasks that are queued, those tasks never run.
 #ifndef WS_FUTURE_HPP
 #define WS_FUTURE_HPP
 
-#include <chrono>
 #include <future>
 #include <optional>
 
+#include "ws_key.hpp"
 #include "ws_record.hpp"
 #include "ws_stop.hpp"
+#include "ws_time.hpp"
 
 namespace ws {
 inline namespace WS_CXX_MODE {
@@ -129,6 +133,7 @@ struct promised : Token {
       last.result.of(std::move(f));
   }
   void drop(fulfilment<R, Promise> &last, int why) { last.result.error = reason(why); }
+  using Token::stop_requested;
 };
 
 /// What a callable returns. Not an alias of std::invoke_result_t: a callable that is refused is to be
@@ -146,6 +151,8 @@ using result_of = typename returned<F>::type;
 constexpr int CLAIMED = -2;
 /// The future has gone.
 constexpr int LEFT = -3;
+/// The future cancels the task.
+constexpr int DROPPED = -4;
 
 /// The record of a task with a future. It has a group, because a wait for a group parks a fiber, also in
 /// programs that are not linked with the library of fibers.
@@ -153,6 +160,7 @@ struct awaited : record {
   explicit awaited(const record &verbs) noexcept : record(verbs) { ws_group_init(&ended, 1); }
 
   ws_group_t ended; ///< complete when the future is ready
+  bool dropped = false; ///< by the future: its thread only
 };
 
 /// A record that belongs to both the queue and the future, until both have left. Its body ends before.
@@ -181,43 +189,30 @@ struct shared_record : awaited {
     return left.exchange(true, std::memory_order_acq_rel);
   }
 
-  std::atomic<bool> left{false};
+  std::atomic<bool> begun{false}, left{false};
   union {
     Body body;
   };
 };
 
-/// The record of a task with a future. The task ends when the first of the two begins it.
-template <typename Body>
-struct claimable_of final : shared_record<Body> {
-  explicit claimable_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
+/// The record of a task with a future. The task ends when the first of the two begins it. A fiber (@p Parks)
+/// begins itself, but the future may cancel it before.
+template <typename Body, bool Parks>
+struct promised_of final : shared_record<Body> {
+  explicit promised_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
 
   static void settle_this(record *base, int why) noexcept
   {
-    claimable_of *self = static_cast<claimable_of *>(base);
-    // acq_rel: the thread that begins it sees the body, and one that comes later does not touch it
-    if (why != LEFT && !self->begun.exchange(true, std::memory_order_acq_rel))
-      self->finish(why == CLAIMED ? RUNS : why);
-    if (why != CLAIMED && self->leave())
-      unmake(self);
-  }
-
-  std::atomic<bool> begun{false};
-};
-
-/// The record of a fiber with a future: only the fiber begins it.
-template <typename Body>
-struct fiber_of final : shared_record<Body> {
-  explicit fiber_of(Body &&made) : shared_record<Body>({settle_this}, std::move(made)) {}
-
-  static void settle_this(record *base, int why) noexcept
-  {
-    fiber_of *self = static_cast<fiber_of *>(base);
-    if (why == CLAIMED)
+    promised_of *self = static_cast<promised_of *>(base);
+    if (Parks && why == CLAIMED)
       return;
-    if (why != LEFT)
-      self->finish(why);
-    if (self->leave())
+    // acq_rel: the thread that begins it sees the body, and one that comes later does not touch it
+    if (why != LEFT && !self->begun.exchange(true, std::memory_order_acq_rel)) {
+      if (why == DROPPED)
+        self->dropped = !self->body.stop_requested(); // else it would not have run anyway
+      self->finish(why == CLAIMED ? RUNS : why == DROPPED ? SKIPPED : why);
+    }
+    if (why != CLAIMED && why != DROPPED && self->leave())
       unmake(self);
   }
 };
@@ -254,6 +249,51 @@ void await(ws_pool_t *pool, awaited *task, const std::future<R> &future)
   event.sleep = sleep_for<Future>;
   event.arg = arg;
   ws_pool_await(pool, ws_group_tag(task), &event);
+}
+
+/// A future and the time until which it is waited for.
+template <typename R>
+struct timed_future {
+  const std::future<R> *future;
+  std::uint64_t deadline_ns;
+
+  std::chrono::steady_clock::time_point deadline() const noexcept
+  {
+    return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
+  }
+  bool is_late() const noexcept { return std::chrono::steady_clock::now() >= deadline(); }
+
+  static bool is_over(void *self_arg) noexcept
+  {
+    const timed_future *self = static_cast<const timed_future *>(self_arg);
+    return self->future->wait_for(std::chrono::seconds(0)) != std::future_status::timeout || self->is_late();
+  }
+  static void sleep(void *self_arg) noexcept
+  {
+    const timed_future *self = static_cast<const timed_future *>(self_arg);
+    self->future->wait_until(self->deadline());
+  }
+};
+
+/// As await(), until a time. @return whether the future is ready
+template <typename R>
+bool await_until(awaited *task, const std::future<R> &future, std::uint64_t deadline_ns)
+{
+  constexpr std::uint64_t ns_max = INT64_MAX; // of the clock
+  timed_future<R> timed = {&future, deadline_ns < ns_max ? deadline_ns : ns_max};
+  const auto ready = [&] { return future.wait_for(std::chrono::seconds(0)) != std::future_status::timeout; };
+  if (ready() || timed.is_late()) // wait_for() reports a future without a state
+    return ready();
+  if (is_in_fiber())
+    return ws_group_wait_until(&task->ended, nullptr, deadline_ns) == 0;
+  if (ws_current_task())
+    task->settle(task, CLAIMED);
+  ws_event_t event = {};
+  event.ready = timed_future<R>::is_over;
+  event.sleep = timed_future<R>::sleep;
+  event.arg = &timed;
+  ws_pool_await(nullptr, ws_group_tag(task), &event);
+  return ready();
 }
 
 /// Wait for any other future, without help.
@@ -305,6 +345,33 @@ class future : public std::future<R> {
   }
   void wait() const { wait_in(nullptr); }
 
+#if WS_EXCEPTIONS
+  /// @brief Cancel the task, unless it has begun. The caller destroys its callable.
+  /// @return true = the task does not run: get() throws ws::cancelled; false = it has begun, or does not run
+  ///         for another reason, or there is no task
+  bool cancel() noexcept
+  {
+    if (!task_)
+      return false;
+    task_->settle(task_, detail::DROPPED);
+    return std::exchange(task_->dropped, false);
+  }
+#endif
+
+  /// @brief As wait(), but for a time at most. @return ready or timeout
+  template <typename Rep, typename Period>
+  std::future_status wait_for(const std::chrono::duration<Rep, Period> &time) const
+  {
+    return wait_to(detail::deadline_after(time)) ? std::future_status::ready : std::future_status::timeout;
+  }
+  template <typename Clock, typename Duration>
+  std::future_status wait_until(const std::chrono::time_point<Clock, Duration> &time) const
+  {
+    const bool ready =
+        detail::wait_until_time(time, [this](std::uint64_t deadline_ns) { return wait_to(deadline_ns); });
+    return ready ? std::future_status::ready : std::future_status::timeout;
+  }
+
   /// @brief As wait(), and a thread outside any task helps in @p pool: pool::get().
   void wait_in(ws_pool_t *pool) const
   {
@@ -318,6 +385,10 @@ class future : public std::future<R> {
   }
 
  private:
+  bool wait_to(std::uint64_t deadline_ns) const
+  {
+    return detail::await_until(task_, static_cast<const std::future<R> &>(*this), deadline_ns);
+  }
   void leave() noexcept
   {
     if (task_)

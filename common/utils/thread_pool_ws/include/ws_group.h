@@ -98,6 +98,23 @@ bool ws_group_done(const ws_group_t *group);
 ///            leaves the others to the workers)
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 
+/// @brief As ws_group_wait(), but at most until @p deadline_ns.
+/// When the deadline has passed the wait begins no further task. It returns late by the rest of the task that
+/// the caller runs then, by the delay of the kernel's timer (by default 50 us for threads of normal class),
+/// and by the time that the thread waits for a CPU.
+/// The caller runs no tasks from the queues of other threads, because these could be left in its own queue.
+/// After -ETIMEDOUT the group must stay valid until it is complete. The caller may wait for it again, with or
+/// without a deadline. Tasks of the group that are still in the caller's queue run on workers, or in the
+/// later wait. Tasks that those have pushed run on workers: do not let every worker of a pool wait again for
+/// a group whose fibers wait for such tasks.
+/// If a task that the wait runs ends the caller's thread, the deadline has no effect any more (ws_task_t).
+/// A fiber parks until then (ws_fiber.h). A cancel token does not end the wait.
+/// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none. If it is in the past, the wait runs nothing, and
+///                     returns 0 if every unit is complete
+/// @return 0 = every unit is complete; -ETIMEDOUT
+/// Otherwise as ws_group_wait().
+int ws_group_wait_until(ws_group_t *group, struct ws_pool_s *pool, uint64_t deadline_ns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@
 
 #include "ws_group.h"
 #include "ws_pool_owner.hpp"
+#include "ws_time.hpp"
 
 namespace ws {
 inline namespace WS_CXX_MODE {
@@ -52,10 +53,17 @@ class group {
 
   /// @brief The same. If a stop is requested before the task begins, it does not run, and wait() throws
   /// ws::cancelled.
-  template <typename F>
-  void run(pool &pool, F &&f, stop_token token, hint with = {})
+  template <typename F, typename Token, typename = detail::if_token<Token>>
+  void run(pool &pool, F &&f, Token token, hint with = {})
   {
     add(pool, std::forward<F>(f), std::move(token), with);
+  }
+
+  /// @brief The same, with a key whose cancel() has the same effect.
+  template <typename F>
+  void run(pool &pool, F &&f, key &with_key, hint with = {})
+  {
+    add(pool, std::forward<F>(f), detail::keyed(with_key), with);
   }
 
   /// @brief Block until all tasks have ended, and run tasks of the group meanwhile: ws_group_wait().
@@ -78,16 +86,46 @@ class group {
     return all_ran;
   }
 
+  /// @brief As wait(), but for a time at most: ws_group_wait_until(), which names how late it may return. The
+  /// destructor waits for the tasks that are left.
+  /// @return true = all tasks have ended; false = the time is over. In a build without exceptions a call of
+  ///         wait() afterwards returns whether a task was skipped
+  /// @throws as wait(), when all tasks have ended
+  /// @threads   as wait()
+  template <typename Rep, typename Period>
+  bool wait_for(const std::chrono::duration<Rep, Period> &time)
+  {
+    return wait_to(detail::deadline_after(time));
+  }
+  template <typename Clock, typename Duration>
+  bool wait_until(const std::chrono::time_point<Clock, Duration> &time)
+  {
+    return detail::wait_until_time(time, [this](std::uint64_t deadline_ns) { return wait_to(deadline_ns); });
+  }
+
  private:
   template <typename F, typename Token>
   friend struct detail::member;
 
   /// The pool may have been destroyed if all tasks have ended.
-  void join() noexcept
+  ws_pool_t *helps_in() const noexcept
   {
     // relaxed: a thread that waits has called run() itself, or has seen that a thread did
-    ws_pool_t *in = ws_group_done(&units_) ? nullptr : in_.load(std::memory_order_relaxed);
-    ws_group_wait(&units_, in);
+    return ws_group_done(&units_) ? nullptr : in_.load(std::memory_order_relaxed);
+  }
+  void join() noexcept
+  {
+    ws_group_wait(&units_, helps_in());
+  }
+
+  bool wait_to(std::uint64_t deadline_ns)
+  {
+    if (ws_group_wait_until(&units_, helps_in(), deadline_ns) < 0)
+      return false;
+#if WS_EXCEPTIONS
+    wait();
+#endif
+    return true;
   }
 
   template <typename F, typename Token>

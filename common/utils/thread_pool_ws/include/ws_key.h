@@ -7,8 +7,9 @@
 ///   pushed --cancel--> cancelled --a thread takes it--> skipped: on_cancel, then its group is completed
 ///
 /// Races. Of a cancel and a start at the same moment one comes first: the task runs to its end, or is
-/// skipped. A push at the same moment comes before or after the cancel. ws_pool_wait(), a drain and an abort
-/// treat a skipped task as one that has run; an abort skips keyed tasks as well, and calls on_cancel.
+/// skipped, and the cancel's result agrees with that. A push at the same moment comes before or after the
+/// cancel. ws_pool_wait(), a drain and an abort treat a skipped task as one that has run. An abort skips
+/// tasks with a key as well, and calls on_cancel.
 #ifndef WS_KEY_H
 #define WS_KEY_H
 
@@ -25,7 +26,7 @@ extern "C" {
 
 /// Opaque by convention. Must live until no task that carries it is queued, and no thread waits for it.
 typedef struct {
-  uint64_t epoch; ///< number of cancels
+  uint64_t live; ///< number of cancels << 32 | tasks that a cancel would skip
   ws_group_t queued[WS_KEY_EPOCHS]; ///< [epoch % WS_KEY_EPOCHS] tasks that have not started
   uint64_t cancelled[WS_KEY_EPOCHS]; ///< [epoch % WS_KEY_EPOCHS] epoch << 32 | its tasks that were skipped
 } ws_key_t;
@@ -42,7 +43,7 @@ typedef struct {
   ws_priority_t priority; ///< as in ws_task_t
   // Set by the push.
   ws_pool_t *pool;
-  uint64_t epoch;
+  uint64_t state;
 } ws_keyed_t;
 
 /// @brief Set up a key. @threads  the caller only: no other thread may use it before this returns
@@ -55,19 +56,29 @@ void ws_key_init(ws_key_t *key);
 int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task);
 
 /// @brief Cancel the tasks that carry @p key and have not started. Later pushes may use the key again.
-/// Does nothing if an argument is NULL.
+/// @return the number of tasks that this call has cancelled: they will be skipped. A push at the same moment
+///         that its pool then refuses may count, too. -EINVAL if an argument is NULL
 /// @threads   any; several at once
 /// @ordering  [edge KEY_EPOCH] writes before the call are visible to on_cancel
-/// @progress  wait-free
-void ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
+/// @progress  lock-free: tries again if a task of the key is pushed, or starts, at the same moment
+int64_t ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
+
+/// @brief Cancel one task, unless it has started.
+/// @param task  that was pushed with success. It must be valid during the call
+/// @return 0          this call has cancelled it: it will be skipped
+///         -EBUSY     it has started, or has ended, or a thread is skipping it
+///         -EALREADY  it was cancelled before, and has not been skipped yet
+///         -EINVAL    an argument is NULL
+/// Otherwise as ws_pool_cancel().
+int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task);
 
 /// @brief Cancel as ws_pool_cancel() does, then wait until each task of the key that was pushed before the
 /// call has started or has been skipped, by this or an earlier cancel. Tasks that have started may still run.
 /// The caller skips the tasks that it has pushed itself and that lie in its own queue. Other threads skip the
 /// others.
-/// @return the number of tasks that were pushed since the cancel before and have been skipped, by this cancel
-///         or an abort; -EINVAL if an argument is NULL; -EDEADLK inside a task, which may occupy the thread
-///         that would skip them: nothing is cancelled then
+/// @return the number of tasks that were pushed since the cancel before and have been skipped, by this
+///         cancel, by ws_pool_cancel_task() or by an abort; -EINVAL if an argument is NULL; -EDEADLK inside a
+///         task, which may occupy the thread that would skip them: nothing is cancelled then
 /// @threads   any thread outside a task; several at once
 int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key);
 

@@ -44,6 +44,10 @@ struct range_state {
   }
 };
 
+/// The type of the numbers from a First to an End: int and size_t make size_t.
+template <typename First, typename End>
+using index_of = std::common_type_t<First, End>;
+
 /// A range of Index as ws_reduce() counts it: from 0. Differences wrap, so the whole range of a type is fine.
 template <typename Index>
 struct range {
@@ -51,11 +55,39 @@ struct range {
   Index first;
   std::uint64_t count;
 
-  range(Index begin, Index end) noexcept
-      : first(begin),
-        count(begin < end ? static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin) : 0)
+  /// A bound below 0 is not converted to an unsigned number: the range is empty, or the process ends.
+  template <typename First, typename End>
+  range(First begin, End end) noexcept
+      : first(static_cast<Index>(begin)), count(is_empty(begin, end) ? 0 : distance(begin, end))
   {
   }
+
+ private:
+  template <typename Bound>
+  static constexpr bool is_below_zero(Bound bound) noexcept
+  {
+    if constexpr (std::is_signed_v<Bound> && std::is_unsigned_v<Index>)
+      return bound < 0;
+    else
+      return false;
+  }
+  template <typename First, typename End>
+  static bool is_empty(First begin, End end) noexcept
+  {
+    if (is_below_zero(end))
+      return true;
+    if (is_below_zero(begin))
+      misused("ws: a range of unsigned numbers", "begins below 0; give both bounds the same signed type");
+    return !(static_cast<Index>(begin) < static_cast<Index>(end));
+  }
+  template <typename First, typename End>
+  static std::uint64_t distance(First begin, End end) noexcept
+  {
+    return static_cast<std::uint64_t>(static_cast<Index>(end))
+           - static_cast<std::uint64_t>(static_cast<Index>(begin));
+  }
+
+ public:
   Index at(std::uint64_t offset) const noexcept
   {
     return static_cast<Index>(static_cast<std::uint64_t>(first) + offset);
@@ -213,21 +245,26 @@ std::optional<T> run_reduction(ws_pool_t *pool, range<Index> of, const T &identi
 /// @param grain  numbers that one task takes, about: between half of it and all of it. 0 = chosen from the
 ///               time that they take (ws_reduce_t.grain). A pool of 0 workers runs all in one piece
 /// If the pool was stopped, the caller runs all.
+/// If @p first and @p end have different types, the numbers have their common type. For example,
+/// parallel_for(pool, 0, v.size(), f) calls f with a std::size_t. A @p first below 0 beside an unsigned
+/// @p end ends the process with a message.
 /// @threads   any, also inside a task, with one worker as well
 /// @ordering  the caller sees what the calls wrote
-template <typename Index, typename F>
-void parallel_for(pool &pool, Index first, Index end, F &&f, std::uint64_t grain = 0)
+template <typename First, typename End, typename F>
+void parallel_for(pool &pool, First first, End end, F &&f, std::uint64_t grain = 0)
 {
+  using Index = detail::index_of<First, End>;
   detail::run_loop(pool.native(), detail::range<Index>(first, end), f, grain, detail::never_stops());
 }
 
 /// @brief The same, with a request to stop, which is looked at before each number.
 /// @return true = @p f was called for all; false = a stop was requested, and at least one was skipped.
 ///         Nothing is thrown for a stop
-template <typename Index, typename F>
-[[nodiscard]] bool parallel_for(pool &pool, Index first, Index end, F &&f, const stop_token &token,
+template <typename First, typename End, typename F, typename Token, typename = detail::if_token<Token>>
+[[nodiscard]] bool parallel_for(pool &pool, First first, End end, F &&f, const Token &token,
                                 std::uint64_t grain = 0)
 {
+  using Index = detail::index_of<First, End>;
   return detail::run_loop(pool.native(), detail::range<Index>(first, end), f, grain, token);
 }
 
@@ -243,10 +280,11 @@ template <typename Index, typename F>
 /// @param grain     as for parallel_for()
 /// @throws the first exception of @p map, @p combine or T, as parallel_for()
 /// @threads   any, also inside a task, with one worker as well
-template <typename Index, typename T, typename Map, typename Combine>
-[[nodiscard]] T parallel_reduce(pool &pool, Index first, Index end, T identity, Map &&map, Combine &&combine,
+template <typename First, typename End, typename T, typename Map, typename Combine>
+[[nodiscard]] T parallel_reduce(pool &pool, First first, End end, T identity, Map &&map, Combine &&combine,
                                 std::uint64_t grain = 0)
 {
+  using Index = detail::index_of<First, End>;
   return *detail::run_reduction(pool.native(), detail::range<Index>(first, end), identity, map, combine,
                                 grain, detail::never_stops());
 }
@@ -254,13 +292,30 @@ template <typename Index, typename T, typename Map, typename Combine>
 /// @brief The same, with a request to stop, which is looked at before each number.
 /// @return the result; nothing if a stop was requested, and at least one number was skipped. Nothing is
 ///         thrown for a stop
-template <typename Index, typename T, typename Map, typename Combine>
-[[nodiscard]] std::optional<T> parallel_reduce(pool &pool, Index first, Index end, T identity, Map &&map,
-                                               Combine &&combine, const stop_token &token,
-                                               std::uint64_t grain = 0)
+template <typename First, typename End, typename T, typename Map, typename Combine, typename Token,
+          typename = detail::if_token<Token>>
+[[nodiscard]] std::optional<T> parallel_reduce(pool &pool, First first, End end, T identity, Map &&map,
+                                               Combine &&combine, const Token &token, std::uint64_t grain = 0)
 {
+  using Index = detail::index_of<First, End>;
   return detail::run_reduction(pool.native(), detail::range<Index>(first, end), identity, map, combine, grain,
                                token);
+}
+
+/// @brief Call each of @p f once, on the threads of @p pool and the caller, and wait for all of them.
+/// They are called where they are: not copied, not moved. What they return is ignored. The first exception is
+/// thrown to the caller, when all calls that had begun have ended; the others are skipped.
+/// If the pool was stopped, the caller runs all.
+/// @threads   any, also inside a task, with one worker as well
+/// @ordering  the caller sees what the calls wrote
+template <typename... F>
+void parallel_invoke(pool &pool, F &&...f)
+{
+  const auto call = [&](std::size_t number) {
+    std::size_t i = 0;
+    static_cast<void>(((i++ == number && (static_cast<void>(f()), true)) || ...));
+  };
+  parallel_for(pool, std::size_t{0}, sizeof...(F), call, 1);
 }
 
 } // namespace WS_CXX_MODE

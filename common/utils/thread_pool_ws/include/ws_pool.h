@@ -316,6 +316,14 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
 int ws_pool_wait(ws_pool_t *pool);
 
+/// @brief As ws_pool_wait(), but at most until @p deadline_ns. The caller runs only tasks of its own queue; a
+/// thread beyond settings.lanes runs those of the shared queue. When the deadline has passed the caller
+/// begins no further task. It may return as late as ws_group_wait_until(). After -ETIMEDOUT the tasks run on.
+/// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none. If it is in the past, the call runs nothing, and
+///                     returns 0 if the pool is idle
+/// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()
+int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
+
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
 /// then, as always, for spin_ns_max at most. Never wakes more workers than there are CPUs for. If the tasks
 /// come, the time that a sleeping CPU takes to wake is hidden. If they do not, the spinning was wasted.

@@ -14,8 +14,9 @@
 /// | ws_pool_owner.hpp   | ws::pool: push, submit, get, wait, stop                                  |
 /// | ws_future.hpp       | ws::future; the rules for waiting inside a task                          |
 /// | ws_group.hpp        | ws::group: tasks that are waited for together                            |
-/// | ws_parallel.hpp     | ws::parallel_for, ws::parallel_reduce                                    |
+/// | ws_parallel.hpp     | ws::parallel_for, ws::parallel_reduce, ws::parallel_invoke               |
 /// | ws_stop.hpp         | ws::stop_source, ws::stop_token                                          |
+/// | ws_key.hpp          | ws::key: cancel tasks, and count them                                    |
 /// | ws_record.hpp       | ws::node, ws::priority: hints for a task                                 |
 /// | ws_context.hpp      | ws::context: callables that run as fibers, and can yield                 |
 /// | ws_task.hpp         | ws::task: a callable without its type                                    |

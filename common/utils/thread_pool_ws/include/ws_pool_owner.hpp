@@ -58,6 +58,10 @@ struct pool_state {
 /// A work-stealing pool: ws_pool.h.
 class pool {
  public:
+  /// @brief Create a pool with default settings: a worker for each CPU of the process's mask.
+  /// @throws as the constructor with a number of workers
+  pool() : pool(default_settings()) {}
+
   /// @brief Create a pool of @p workers threads, with default settings.
   /// @throws std::system_error  as ws_pool_create(); its text names the setting in question. Without
   ///         exceptions in the build the process ends with that text
@@ -124,10 +128,17 @@ class pool {
 
   /// @brief The same. If a stop is requested before the task begins, it does not run: the future gets
   /// ws::cancelled.
-  template <typename F, typename R = detail::result_of<F>>
-  future<R> submit(F &&f, stop_token token, hint with = {})
+  template <typename F, typename Token, typename R = detail::result_of<F>, typename = detail::if_token<Token>>
+  future<R> submit(F &&f, Token token, hint with = {})
   {
     return submit_by<R>(std::forward<F>(f), std::move(token), with);
+  }
+
+  /// @brief The same, with a key whose cancel() has the same effect.
+  template <typename F, typename R = detail::result_of<F>>
+  future<R> submit(F &&f, key &with_key, hint with = {})
+  {
+    return submit_by<R>(std::forward<F>(f), detail::keyed(with_key), with);
   }
 
   /// @brief The same, with a promise of the caller.
@@ -163,16 +174,44 @@ class pool {
       detail::fail(-error, "ws::pool::wait");
   }
 
+  /// @brief As wait(), but for a time at most: ws_pool_wait_until().
+  /// @return false = the time is over
+  /// @throws as wait()
+  template <typename Rep, typename Period>
+  bool wait_for(const std::chrono::duration<Rep, Period> &time)
+  {
+    return wait_to(detail::deadline_after(time));
+  }
+  template <typename Clock, typename Duration>
+  bool wait_until(const std::chrono::time_point<Clock, Duration> &time)
+  {
+    return detail::wait_until_time(time, [this](std::uint64_t deadline_ns) { return wait_to(deadline_ns); });
+  }
+
   /// @brief Refuse further tasks, and end the workers: ws_pool_stop(). WS_STOP_ABORT skips what is queued:
   /// futures and groups of those tasks get ws::cancelled.
   /// @return the number of tasks skipped, or an error as ws_pool_stop()
   std::int64_t stop(ws_stop_t how) noexcept { return ws_pool_stop(native(), how); }
 
  private:
-  static ws_settings_t settings_with(std::uint32_t workers) noexcept
+  bool wait_to(std::uint64_t deadline_ns)
+  {
+    const int error = ws_pool_wait_until(native(), deadline_ns);
+    if (error < 0 && error != -ETIMEDOUT)
+      detail::fail(-error, "ws::pool::wait_until");
+    return error == 0;
+  }
+
+  static ws_settings_t default_settings() noexcept
   {
     ws_settings_t settings;
     ws_settings_default(&settings);
+    return settings;
+  }
+
+  static ws_settings_t settings_with(std::uint32_t workers) noexcept
+  {
+    ws_settings_t settings = default_settings();
     settings.workers = workers;
     return settings;
   }
@@ -189,8 +228,7 @@ class pool {
   future<R> submit_by(F &&f, Token token, hint with)
   {
     using Body = detail::promised<detail::held<F>, R, std::promise<R>, Token>;
-    using Record = std::conditional_t<detail::is_fiber<std::decay_t<F>>, detail::fiber_of<Body>,
-                                      detail::claimable_of<Body>>;
+    using Record = detail::promised_of<Body, detail::is_fiber<std::decay_t<F>>>;
     detail::held<F> callable = detail::hold(std::forward<F>(f));
     std::promise<R> promise(std::allocator_arg, detail::block_allocator<char>());
     std::future<R> plain = promise.get_future();

@@ -98,7 +98,7 @@ typedef struct {
 
 /// @brief Take a snapshot of the counters of pre-wake. Ignores NULL.
 /// @threads   any thread, while the pool exists; also after its stop
-void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats);
 
 /// @brief Take a snapshot of the pool's counters.
 /// @param total       out
@@ -106,13 +106,13 @@ void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
 /// @return the number of entries of @p worker that were filled; 0 if @p pool or @p total is NULL
 /// @threads   any thread, while the pool exists; also after its stop
 /// @progress  wait-free; changes nothing
-uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
+uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
                        uint32_t worker_max);
 
 /// @brief Report the statistics as at most 40 lines of at most 100 characters, without line ends.
 /// @param line  called once for each line, in the calling thread; NULL: nothing happens
 /// @threads   any thread, while the pool exists; also after its stop
-void ws_pool_report(struct ws_pool_s *pool, void (*line)(void *arg, const char *text), void *arg);
+void ws_pool_report(const struct ws_pool_s *pool, void (*line)(void *arg, const char *text), void *arg);
 
 #ifdef __cplusplus
 }

@@ -5,9 +5,17 @@
 #ifndef WS_STOP_HPP
 #define WS_STOP_HPP
 
+#include <type_traits>
+
 #include "ws_except.hpp"
 
-#if !WS_STD_STOP
+#if __cplusplus >= 202002L && __has_include(<stop_token>)
+#include <stop_token>
+#endif
+#if defined(__cpp_lib_jthread)
+#define WS_STD_STOP 1
+#else
+#define WS_STD_STOP 0
 #include <atomic>
 #include <memory>
 #endif
@@ -57,6 +65,16 @@ class stop_source {
 #endif
 
 namespace detail {
+
+/// @return whether @p T is a stop token: of C++17 or of C++20, or one of the program's own. The types of the
+/// headers must not depend on the standard, so functions take any of them
+template <typename T, typename = void>
+constexpr bool is_token = false;
+template <typename T>
+constexpr bool is_token<T, std::void_t<decltype(std::declval<const T &>().stop_possible()),
+                                       decltype(std::declval<const T &>().stop_requested())>> = true;
+template <typename T>
+using if_token = std::enable_if_t<is_token<T>>;
 
 /// In place of a token: no stop. Empty, so that a task without a token has no room for one.
 struct never_stops {

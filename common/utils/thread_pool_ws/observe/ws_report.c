@@ -189,7 +189,7 @@ static void say_threads(const out_t *out, const ws_stats_t *total, const ws_work
   say_thread(out, "outside", &total->outside);
 }
 
-void ws_pool_report(ws_pool_t *pool, void (*line)(void *arg, const char *text), void *arg)
+void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *text), void *arg)
 {
   if (!pool || !line)
     return;

@@ -26,7 +26,7 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
 }
 
-static void add_queues(struct ws_pool_s *pool, ws_stats_t *total)
+static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = 0; i < queues; i++) {
@@ -53,7 +53,7 @@ static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool
   stats->state_ns[state] += (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
 }
 
-uint32_t ws_pool_stats(struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
+uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
                        uint32_t worker_max)
 {
   if (!pool || !total)

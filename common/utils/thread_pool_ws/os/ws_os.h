@@ -24,6 +24,11 @@ typedef struct {
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 /// The same until @p deadline_ns, CLOCK_MONOTONIC (0 = never). @return as above
 int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
+/// @return a deadline of a public function, CLOCK_MONOTONIC and UINT64_MAX = none, as the one above takes it
+static inline uint64_t ws_os_until(uint64_t deadline_ns)
+{
+  return deadline_ns == UINT64_MAX ? 0 : deadline_ns == 0 ? 1 : deadline_ns;
+}
 /// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 

@@ -78,9 +78,9 @@ bool ws_process_awake_leave(uint32_t limit);
 
 /// What the core calls in a library above it, the fibers.
 typedef struct {
-  /// Wait for the group, or for the event, if the calling thread runs on a fiber's stack. @return false = it
-  /// does not
-  bool (*wait)(ws_group_t *group, const ws_event_t *event);
+  /// Wait for the group, at most until @p until_ns (CLOCK_MONOTONIC; 0 = no limit), or for the event, if the
+  /// calling thread runs on a fiber's stack. @return false = it does not
+  bool (*wait)(ws_group_t *group, const ws_event_t *event, uint64_t until_ns);
   /// @return whether the calling thread runs a fiber's code
   bool (*is_in_fiber)(void);
   /// A group for which a fiber may wait is complete. It may be gone.

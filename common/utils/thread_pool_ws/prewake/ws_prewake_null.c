@@ -73,7 +73,7 @@ void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)
   (void)span_ns;
 }
 
-void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
 {
   if (pool && stats)
     *stats = (ws_prewake_stats_t){0};

@@ -25,7 +25,7 @@ static void add_outcomes(ws_prewake_stats_t *stats, const ws_counters_t *count)
   stats->preempted_spins += ws_stat_load(&count->preempted);
 }
 
-static void add_latencies(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+static void add_latencies(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
 {
   for (uint32_t by = WS_WAKE_PUSH; by <= WS_WAKE_TIMER; by++) {
     for (uint32_t gap = 0; gap < WS_WAKE_GAPS; gap++) {
@@ -37,7 +37,7 @@ static void add_latencies(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
   }
 }
 
-void ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
 {
   if (!pool || !stats)
     return;

@@ -138,11 +138,12 @@ bool ws_work_visible(ws_tasks_t *tasks)
   return false;
 }
 
-uint64_t ws_queued(ws_tasks_t *tasks)
+uint64_t ws_queued(const ws_tasks_t *tasks)
 {
   uint64_t queued = 0;
   if (WS_UNLIKELY(may_lie_elsewhere(tasks))) {
-    for (ws_places_t all = ws_places(tasks); ws_places_next(&all);)
+    // ws_place_size() changes nothing
+    for (ws_places_t all = ws_places((ws_tasks_t *)(uintptr_t)tasks); ws_places_next(&all);)
       queued += ws_place_size(tasks, &all.at);
     return queued;
   }

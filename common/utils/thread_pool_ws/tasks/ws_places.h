@@ -40,7 +40,7 @@ bool ws_place_take(ws_tasks_t *tasks, const ws_place_t *place, ws_task_t *task);
 bool ws_work_visible(ws_tasks_t *tasks);
 
 /// @return tasks in all places, about
-uint64_t ws_queued(ws_tasks_t *tasks);
+uint64_t ws_queued(const ws_tasks_t *tasks);
 
 /// @return whether some queue has pages to give back to the kernel. @param now  give them back
 bool ws_queues_trim(ws_tasks_t *tasks, bool now);

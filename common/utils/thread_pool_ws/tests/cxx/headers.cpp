@@ -35,6 +35,9 @@ static int joins(ws::pool &pool, const ws::stop_source &source)
   const auto wide = ws::parallel_reduce(
       pool, 0, 9, std::string(), [](int i) { return std::to_string(i); }, std::plus<>());
   ws::parallel_for(pool, short{0}, short{9}, [](short) {});
+  ws::parallel_for(pool, 0, wide.size(), [](std::size_t) {});
+  ws::parallel_invoke(
+      pool, [] {}, [] { return 1; }, std::bind([](int) {}, 1));
   const bool all = ws::parallel_for(
       pool, 0ul, 9ul, [](unsigned long) {}, source.get_token(), 1);
   const std::optional<long> sum = ws::parallel_reduce(
@@ -42,12 +45,40 @@ static int joins(ws::pool &pool, const ws::stop_source &source)
   return (group.wait() && all && sum ? 1 : 0) + static_cast<int>(wide.size());
 }
 
+#if WS_EXCEPTIONS
+static std::uint32_t cancels(ws::pool &pool)
+{
+  ws::key key;
+  ws::group group;
+  group.run(
+      pool, [] {}, key);
+  ws::future<int> future = pool.submit([] { return 1; }, key, ws::priority::low);
+  return (future.cancel() ? 1 : 0) + key.cancel();
+}
+#else
+static std::uint32_t cancels(ws::pool &)
+{
+  return 0;
+}
+#endif
+
+static bool limits(ws::pool &pool)
+{
+  using namespace std::chrono;
+  ws::group group;
+  ws::future<void> future = pool.submit([] {});
+  const bool all = group.wait_for(milliseconds(1)) && group.wait_until(system_clock::now() + hours(1));
+  const bool ready = future.wait_for(duration<float>(1)) == std::future_status::ready
+                     && future.wait_until(steady_clock::now()) == std::future_status::ready;
+  return all && ready && pool.wait_for(seconds(1)) && pool.wait_until(system_clock::now());
+}
+
 int use_all(ws_settings_t settings)
 {
   ws::stop_source source;
   ws::pool pool(settings), other(std::move(pool));
   pool = ws::pool(2);
-  const int both = submits(pool, source) + joins(other, source);
+  const int both = submits(pool, source) + joins(other, source) + limits(pool) + (cancels(pool) ? 1 : 0);
   source.request_stop();
   pool.wait();
   return both + (pool.stop(WS_STOP_ABORT) < 0 ? 1 : 0);

@@ -287,6 +287,24 @@ void a_sleep_may_be_endless()
   CU_ASSERT_FALSE(seconds.get());
 }
 
+/// The only worker runs others until the time is over, also the task that is waited for.
+void waits_with_a_limit_park()
+{
+  ws::pool pool(settings_of(1));
+  ws::group group;
+  ws_group_t open;
+  ws_group_init(&open, 1);
+  ws::future<bool> fiber = pool.submit([&](ws::context &) {
+    ws::future<int> task = pool.submit([] { return 1; });
+    group.run(pool, [&](ws::context &) { ws_group_wait(&open, nullptr); });
+    const bool late = !group.wait_for(std::chrono::milliseconds(1));
+    const bool ready = task.wait_for(std::chrono::hours(1)) == std::future_status::ready;
+    ws_group_complete(&open, 1);
+    return late && ready && group.wait_for(std::chrono::hours(1));
+  });
+  CU_ASSERT_TRUE(fiber.get());
+}
+
 /// The future goes before the fiber ends.
 void a_future_may_be_dropped()
 {
@@ -309,4 +327,4 @@ TEST_MAIN("cxx_fiber", TEST_CASE(fibers_take_turns), TEST_CASE(results_and_excep
           TEST_CASE(skipped_and_refused_fibers_are_reported), TEST_CASE(a_fiber_parks_for_a_queued_task),
           TEST_CASE(a_fiber_parks_for_a_task_that_has_begun),
           TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber), TEST_CASE(a_sleep_may_be_endless),
-          TEST_CASE(a_future_may_be_dropped))
+          TEST_CASE(waits_with_a_limit_park), TEST_CASE(a_future_may_be_dropped))

@@ -3,6 +3,7 @@
 /// ws::parallel_for and ws::parallel_reduce: each number once, order of the combinations, exceptions. Linked
 /// with --wrap of ws_pool_push.
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -255,7 +256,66 @@ static void reduction_throws_and_leaves_nothing()
   }
 }
 
-TEST_MAIN("cxx_parallel", TEST_CASE(loop_calls_each_number_once), TEST_CASE(loop_inside_tasks),
+/// The numbers have the common type of both bounds.
+static void bounds_of_two_types()
+{
+  ws::pool pool(settings_of(2));
+  const std::vector<int> values(100, 2);
+  std::atomic<std::size_t> sum{0};
+  ws::parallel_for(pool, 0, values.size(), [&](auto i) {
+    static_assert(std::is_same_v<decltype(i), std::size_t>);
+    sum += i;
+  });
+  CU_ASSERT_EQUAL(sum.load(), 4950);
+  const long total = ws::parallel_reduce(
+      pool, 0u, 100l, 0l, [](long i) { return i; }, std::plus<>());
+  CU_ASSERT_EQUAL(total, 4950);
+  std::atomic<int> calls{0};
+  ws::parallel_for(pool, 0u, -1, [&](unsigned) { calls++; }); // empty
+  ws::parallel_for(pool, -3, 2l, [&](long) { calls++; });
+  CU_ASSERT_EQUAL(calls.load(), 5);
+}
+
+static int begin_below_zero(void *)
+{
+  ws::pool pool(settings_of(1));
+  ws::parallel_for(pool, -1, 5u, [](unsigned) {});
+  return 0;
+}
+
+static void negative_begin_of_unsigned_numbers()
+{
+  CU_ASSERT_EQUAL(test_in_child(begin_below_zero, nullptr), 128 + SIGABRT);
+}
+
+static void invoke()
+{
+  ws::pool pool(settings_of(2));
+  std::atomic<int> sum{0};
+  int only = 0;
+  ws::parallel_invoke(pool, [&only] { only = 1; });
+  ws::parallel_invoke(
+      pool, [&sum] { sum += 1; }, [&sum] { return sum += 10; }, [&sum]() mutable { sum += 100; });
+  CU_ASSERT_EQUAL(only, 1);
+  CU_ASSERT_EQUAL(sum.load(), 111);
+  CU_ASSERT_TRUE(throws<int>([&] {
+    ws::parallel_invoke(
+        pool, [] {}, [] { throw 3; });
+  }));
+  pool.submit([&] {
+        ws::parallel_invoke(
+            pool, [&sum] { sum = 1; }, [&only] { only = 2; });
+      })
+      .get();
+  CU_ASSERT_EQUAL(sum + only, 3);
+  pool.stop(WS_STOP_DRAIN);
+  const auto constant = [&sum] { sum++; };
+  ws::parallel_invoke(pool, constant, constant);
+  CU_ASSERT_EQUAL(sum.load(), 3);
+}
+
+TEST_MAIN("cxx_parallel", TEST_CASE(negative_begin_of_unsigned_numbers), TEST_CASE(bounds_of_two_types),
+          TEST_CASE(invoke), TEST_CASE(loop_calls_each_number_once), TEST_CASE(loop_inside_tasks),
           TEST_CASE(loop_throws_the_first_exception), TEST_CASE(loop_skips_the_rest),
           TEST_CASE(what_is_left_is_not_pushed), TEST_CASE(loop_on_a_stopped_pool),
           TEST_CASE(sum_equals_serial), TEST_CASE(neighbours_are_combined_left_before_right),

@@ -42,6 +42,20 @@ static void skipped_tasks_are_returned()
   CU_ASSERT_EQUAL(ran, 0);
 }
 
+/// The wait with a limit leaves the answer to wait().
+static void skipped_tasks_are_returned_after_a_limit()
+{
+  held_pool scene(1);
+  ws::stop_source source;
+  ws::group group;
+  group.run(
+      scene.pool, [] {}, source.get_token());
+  source.request_stop();
+  CU_ASSERT_TRUE(group.wait_for(std::chrono::hours(1)));
+  CU_ASSERT_FALSE(group.wait());
+  CU_ASSERT_TRUE(group.wait());
+}
+
 static void refused_pushes_are_returned()
 {
   ws::pool pool(settings_of(1));
@@ -79,4 +93,5 @@ static void errors_end_the_process()
 }
 
 TEST_MAIN("cxx_plain", TEST_CASE(errors_end_the_process), TEST_CASE(tasks_run),
-          TEST_CASE(skipped_tasks_are_returned), TEST_CASE(refused_pushes_are_returned))
+          TEST_CASE(skipped_tasks_are_returned), TEST_CASE(skipped_tasks_are_returned_after_a_limit),
+          TEST_CASE(refused_pushes_are_returned))

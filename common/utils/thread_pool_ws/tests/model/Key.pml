@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cancel by key: core/ws_keyed.c. A key counts its cancels (epoch) and has SLOTS counters of tasks that
-// have not started, and as many words that count skipped tasks, each with the epoch that it counts for. Two
-// threads push tasks with the key. Two workers start or skip them. One cancel waits, and one does not (with
-// WAITERS both wait). When both have returned and no push is under way, the owner cancels once more, waits,
-// and frees the key. There is one cancel more than slots, so a slot is used again. A push may be refused. The
-// queues are one bag; Group.pml has the sleep and wake of a group. Sequentially consistent; each step is one
-// access of the key.
+// Cancel by key: core/ws_keyed.c. A key has a word that counts its cancels (epoch) and the tasks of this
+// epoch that a cancel would skip (live). It has SLOTS counters of tasks that have not started or been
+// skipped, and as many words that count skipped tasks, each with the epoch that it counts for. Two threads
+// push tasks with the key. Two workers start or skip them. One cancel waits, and one does not (with WAITERS
+// both wait). When both have returned and no push is under way, the owner cancels once more, waits, and frees
+// the key. There is one cancel more than slots, so a slot is used again. A push may be refused. The queues
+// are one bag; Group.pml has the sleep and wake of a group. Sequentially consistent; each step is one access
+// of the key.
 //
 // Checked: each task whose push was accepted is run or skipped, once. It is not run if its epoch was over
 // when a worker took it. When a cancel that waits returns, each task of its epoch and of those before has
 // started or been skipped (on_cancel has returned), and no push adds a task to those epochs later. The cancel
-// returns the number of tasks of its epoch that were skipped. No thread touches the key after the owner has
-// freed it. Every cancel ends (valid end state).
+// returns the number of tasks of its epoch that were skipped. Each cancel finds in live the number of tasks
+// of its epoch that are queued, taken, or refused later. No thread touches the key after the owner has freed
+// it. Every cancel ends (valid end state).
 // Mutants: NO_RECHECK (a push does not look at the epoch again), LOOK_FIRST (it looks again before it
-// counts its task, as without its fence), WAIT_FIRST (a cancel looks at the count before it ends the epoch,
-// as without its fence), START_EARLY (a worker reads the epoch before it takes the task), LEAVE_FIRST (a
+// counts its task), WAIT_FIRST (a cancel looks at the count before it ends the epoch), START_EARLY (a worker
+// reads the epoch before it takes the task), STAYS_LIVE (a start does not change live), LEAVE_FIRST (a
 // task is taken off the count before on_cancel), COUNT_LAST (a skip is counted when the task is off the
 // count), NO_CAS (skips are counted by a load and a store), NO_TAG (the count of skips has no epoch),
 // KEEP_REFUSED (a refused push stays counted), OWN_ONLY (a cancel waits for its own epoch only, and the owner
@@ -41,7 +43,7 @@
 #define NUMBERS
 #endif
 
-byte epoch;
+byte epoch, live;            // one word
 byte count[SLOTS];
 byte tag[SLOTS], skips[SLOTS]; // one word
 byte task_epoch[TASKS], task_state[TASKS];
@@ -83,6 +85,19 @@ inline leave(its, skipped)
 #endif
 }
 
+// The push is refused.
+inline leave_live()
+{
+  atomic {
+    touch();
+    if
+    :: epoch == mine -> live--
+    :: else
+    fi;
+    task_state[task] = REFUSED
+  }
+}
+
 // The task belongs to an epoch from here on.
 inline enter()
 {
@@ -108,7 +123,7 @@ active [2] proctype pusher()
          again = (epoch != mine);
 #endif
          if
-         :: !again -> enter(); break
+         :: !again -> live++; enter(); break
          :: else -> again = false
          fi
        };
@@ -116,8 +131,11 @@ active [2] proctype pusher()
     od;
     if
     :: atomic { bag[task] = true; mine = 0 }
-    :: task_state[task] = REFUSED;
-#ifndef KEEP_REFUSED
+    ::
+#ifdef KEEP_REFUSED
+       task_state[task] = REFUSED
+#else
+       leave_live();
        leave(mine, false)
 #endif
     fi
@@ -168,7 +186,10 @@ end:
        known = 0;
 #endif
        if
-       :: !skipped -> assert(!over); task_state[task] = STARTED
+       :: !skipped -> assert(!over); task_state[task] = STARTED;
+#ifndef STAYS_LIVE
+          live--
+#endif
        :: else
        fi
      };
@@ -188,12 +209,15 @@ end:
 
 #define GONE(i) (task_epoch[i] > mine || (task_state[i] != QUEUED && task_state[i] != TAKEN))
 
+#define LIVE(i) (task_epoch[i] == mine && (task_state[i] == QUEUED || task_state[i] == TAKEN) -> 1 : 0)
+inline check_live() { assert(live == LIVE(0) + LIVE(1) + LIVE(2)) }
+
 // @return mine, and whether the next epoch finds tasks in its slot
 inline end_epoch()
 {
 #ifdef WAIT_FIRST
   atomic { count[epoch % SLOTS] == 0; touch() };
-  atomic { touch(); mine = epoch; epoch++ };
+  atomic { touch(); mine = epoch; epoch++; live = 0 };
 #else
   do
   :: atomic { touch(); mine = epoch };
@@ -201,7 +225,7 @@ inline end_epoch()
      atomic {
        touch();
        if
-       :: epoch == mine -> epoch++; break
+       :: epoch == mine -> check_live(); epoch++; live = 0; break
        :: else
        fi
      }
@@ -259,7 +283,7 @@ active [CANCELS] proctype canceller()
   fi;
   if
 #ifndef WAITERS
-  :: _pid == 4 -> atomic { touch(); epoch++; cancels_ended++ }
+  :: _pid == 4 -> atomic { touch(); mine = epoch; check_live(); epoch++; live = 0; cancels_ended++ }
 #endif
   :: else -> cancel_and_wait()
   fi;

@@ -244,13 +244,33 @@ static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_
   *sim_stack() = frame.outer;
 }
 
+/// Wait with a time limit, and again with one that is twice as long, until the wait is in time.
+static void wait_with_limits(ws_pool_t *pool, sim_end_t end, goal_t *goal, sim_frame_t *frame)
+{
+  const uint64_t seed = sim_scene->seed + (uint64_t)(sim_self->now_ps / SIM_PS_PER_NS);
+  uint64_t ns = (seed * UINT64_C(0x9E3779B97F4A7C15) >> 40) % 20000;
+  int result;
+  do {
+    const uint64_t until_ns = (uint64_t)(sim_self->now_ps / SIM_PS_PER_NS) + ns;
+    frame->until_ns = until_ns;
+    frame->late = 0;
+    result = end == SIM_END_POOL ? ws_pool_wait_until(pool, until_ns)
+                                 : ws_group_wait_until(&goal->group, pool, until_ns);
+    if (result == -ETIMEDOUT && (uint64_t)(sim_self->now_ps / SIM_PS_PER_NS) < until_ns)
+      sim_finding("early: a wait has returned before its time limit");
+    ns = 2 * ns + 100;
+  } while (result == -ETIMEDOUT);
+}
+
 static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal)
 {
   static const sim_in_t in[] = {SIM_IN_WAIT, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT};
   sim_frame_t frame = {.in = in[end], .goal = goal ? goal->id : 0, .outer = *sim_stack()};
   *sim_stack() = &frame;
   sim_task_before_call();
-  if (end == SIM_END_GROUP || end == SIM_END_TAG)
+  if (sim_scene->limits && end != SIM_END_EVENT)
+    wait_with_limits(pool, end, goal, &frame);
+  else if (end == SIM_END_GROUP || end == SIM_END_TAG)
     ws_group_wait(&goal->group, pool);
   else if (end == SIM_END_EVENT)
     ws_pool_await(pool, ws_group_tag(goal), &(ws_event_t){is_ready, sleep_until_ready, goal});

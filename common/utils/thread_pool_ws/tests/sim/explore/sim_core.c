@@ -42,8 +42,9 @@ static void be_silent(void *unused, const char *message)
 // Of the hooks of fibers, those that the end of a thread meets. The others do nothing: no task is a fiber.
 
 /// A fiber runs no tasks while it waits for an event. For a group it would park; here it helps.
-static bool wait_for_event(ws_group_t *group, const ws_event_t *event)
+static bool wait_for_event(ws_group_t *group, const ws_event_t *event, uint64_t until_ns)
 {
+  (void)until_ns; // of a group only
   if (group || !sim_stack_is_in_fiber())
     return false;
   ws_blocking_begin(); // unlike a fiber's, this sleep keeps the worker

@@ -148,6 +148,7 @@ typedef struct {
   bool hinted; ///< tasks with hints for NUMA nodes
   double age_us; ///< settings.age_ns_max
   bool exits; ///< there are tasks that end their thread
+  bool limits; ///< waits have time limits, and are repeated until they are in time
   bool yields; ///< some tasks stand for fibers that yield (sim_ride.h)
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];

@@ -309,6 +309,7 @@ static void draw_kinds(sim_scenario_t *scenario)
   scenario->prioritized = hash % 4 == 0;
   scenario->hinted = hash / 16 % 4 == 0;
   scenario->yields = hash / 64 % 3 == 0;
+  scenario->limits = hash / 1024 % 4 == 0;
   scenario->age_us = age_us[hash / 4 % 4];
   if (scenario->prioritized && hash / 64 % 8 == 0 && scenario->shape == SIM_SHAPE_CORE && !scenario->exits)
     sim_special_buries(scenario);

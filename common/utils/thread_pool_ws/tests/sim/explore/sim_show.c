@@ -141,6 +141,8 @@ void sim_scenario_show(const sim_scenario_t *scenario)
     printf("; tasks of all priorities");
   if (scenario->hinted)
     printf("; hints for nodes");
+  if (scenario->limits)
+    printf("; waits have time limits, and are repeated");
   if (scenario->yields)
     printf("; some tasks yield until the one before them has begun");
   if (scenario->prioritized || scenario->hinted)

@@ -82,7 +82,7 @@ static void *cancel_and_wait(void *waiter_arg)
 
 static bool is_cancelled(void *epoch)
 {
-  return __atomic_load_n(&key.epoch, __ATOMIC_ACQUIRE) >= *(const uint64_t *)epoch;
+  return __atomic_load_n(&key.live, __ATOMIC_ACQUIRE) >> 32 >= *(const uint64_t *)epoch;
 }
 
 static void a_wait_returns_what_was_skipped(void)

@@ -53,7 +53,7 @@ static void *cancel_and_wait(void *result)
 
 static bool is_cancelled(void *epoch)
 {
-  return __atomic_load_n(&key.epoch, __ATOMIC_ACQUIRE) >= *(const uint64_t *)epoch;
+  return __atomic_load_n(&key.live, __ATOMIC_ACQUIRE) >> 32 >= *(const uint64_t *)epoch;
 }
 
 static ws_au32_t outside_a_task, not_refused;

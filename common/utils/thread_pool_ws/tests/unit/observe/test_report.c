@@ -21,10 +21,10 @@ static struct {
   ws_prewake_stats_t stats;
 } prewake;
 
-void __real_ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
-void __wrap_ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+void __real_ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+void __wrap_ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats);
 
-void __wrap_ws_pool_prewake_stats(struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+void __wrap_ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
 {
   if (prewake.given)
     *stats = prewake.stats;

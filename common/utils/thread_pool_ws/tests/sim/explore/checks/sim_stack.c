@@ -46,9 +46,21 @@ static bool belongs_to(const sim_record_t *record, uint32_t goal)
   return false;
 }
 
+/// One task may begin late, because the thread may be stopped after its last look at the clock. A task that
+/// ends its thread ends the limit.
+static void check_limit(sim_frame_t *frame)
+{
+  if (frame->until_ns == 0 || (uint64_t)(sim_self->now_ps / SIM_PS_PER_NS) < frame->until_ns)
+    return;
+  if (++frame->late > 1 && !sim_scene->exits)
+    sim_finding("late: a wait has begun %u tasks after its time limit", frame->late);
+}
+
 void sim_stack_check(const sim_record_t *record)
 {
-  const sim_frame_t *frame = *sim_stack();
+  sim_frame_t *frame = *sim_stack();
+  if (frame)
+    check_limit(frame);
   if (sim_scene->fault.map_share > 0)
     return; // a join that has no memory for what lies above its task runs that
   if (frame && frame->in == SIM_IN_WAIT && !belongs_to(record, frame->goal))

@@ -17,6 +17,8 @@ struct sim_frame_s {
   sim_record_t *record; ///< the task
   bool whole; ///< the task has come to the end of its code
   uint32_t goal; ///< waited for
+  uint64_t until_ns; ///< the wait's time limit; 0 = none
+  uint32_t late; ///< tasks that the wait has begun after it
   sim_frame_t *outer;
 };
 
