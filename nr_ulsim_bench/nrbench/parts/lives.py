@@ -55,7 +55,7 @@ NOISE_TEXT = {
     "e": "(e) two lowest-priority processes in sessions of their own, 30 ms on and 20 ms off",
 }
 PERIOD_US, WARM, SLOTS = 500, 1000, 600
-PROCESS_S = 0.05  # start and end of a life's process
+PROCESS_S = 0.1  # start and end of a life's process
 LIMIT_S = 20  # of a life; with too few CPUs its slots are late
 # The short form, which is a part of a plain ci/bench: for each class the case that noise disturbs most.
 SHORT_CASES = {"other": "4x20", "rr": "12x6", "rrall": "12x6"}
