@@ -57,6 +57,20 @@ static void fork_join(void *pool, const bench_task_t *child, const bench_task_t 
   ws_group_wait(&group, bench->pool);
 }
 
+static uint64_t stopped_callers(void *pool)
+{
+  bench_ws_t *const bench = pool;
+  ws_stats_t total;
+  ws_pool_stats(bench->pool, &total, NULL, 0);
+  ws_worker_stats_t *const workers = calloc(total.workers, sizeof *workers);
+  const uint32_t count = workers ? ws_pool_stats(bench->pool, &total, workers, total.workers) : 0;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < count; i++)
+    sum += workers[i].stopped_callers;
+  free(workers);
+  return sum;
+}
+
 static void destroy(void *pool)
 {
   bench_ws_t *const bench = pool;
@@ -91,5 +105,6 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .fork_join = fork_join,
     .phase_begin = phase_begin,
     .phase_end = phase_end,
+    .stopped_callers = stopped_callers,
     .destroy = destroy,
 };

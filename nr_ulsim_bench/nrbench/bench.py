@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nrbench.driver import BenchError
 from nrbench.engine import INTERRUPTED, Part, Request
-from nrbench.parts import demos, latch, pi, prewake, scale, scan, tracecost
+from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
 from nrbench.sweep import options as sweep_options
@@ -50,9 +50,13 @@ NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, demos.PART, latch.PART)
 
 
 def chosen(request: Request) -> list[tuple[Part, Request]]:
-    """All parts but those of NAMED, pre-wake among them shortly; or those that are asked for."""
+    """All parts but those of NAMED, lives and pre-wake among them shortly; or those that are asked for.
+
+    Lives come first, and so does their verdict: the figures of the others are of few lives each."""
     only = set(request.only)
     parts: list[tuple[Part, Request]] = []
+    if lives.PART.name in only or not (only or request.backends):
+        parts.append((lives.PART, request))
     if not only or only & set(PARTS):
         parts.append((pools.PART, request))
     if not only or REPLAY.name in only:
@@ -82,7 +86,7 @@ def run(request: Request) -> int:
 
 def report_again(out: Path) -> None:
     """On the results of every part that are in a folder."""
-    parts = {part.results: part for part in (pools.PART, REPLAY, prewake.PART, *NAMED)}
+    parts = {part.results: part for part in (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)}
     there = [part for name, part in parts.items() if (out / name).is_file()]
     if not there and not (out / RUNS).is_file():
         raise BenchError(f"{out}: holds none of {', '.join([*parts, RUNS])}")

@@ -16,7 +16,7 @@ from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.engine import Request
 from nrbench.needed import STATUS
-from nrbench.parts import prewake
+from nrbench.parts import lives, prewake
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
@@ -24,7 +24,7 @@ from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
 
-_MORE = (bench.REPLAY, prewake.PART, *bench.NAMED)
+_MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
 Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in prewake.KINDS})  # type: ignore[misc]
 

@@ -103,7 +103,7 @@ bool environment_open(environment_t *environment, const question_t *question, re
 {
   *environment = (environment_t){.latency_fd = -1};
   for (; environment->hog_count < question->work.hogs; environment->hog_count++) {
-    const pid_t hog = process_start_hog();
+    const pid_t hog = process_start_noise(&(noise_t){.kind = NOISE_NORMAL, .on_us = 1000});
     if (hog < 0)
       return skip(report, "no process: %s", strerror(errno));
     environment->hogs[environment->hog_count] = hog;

@@ -51,6 +51,8 @@ typedef struct {
   /// its wait(). Never with BENCH_PHASE_NONE. Both or neither are NULL; NULL = this pool has no such events
   void (*phase_begin)(bench_phase_t phase, uint32_t frame, uint32_t slot);
   void (*phase_end)(bench_phase_t phase);
+  /// @return wakes so far after which a worker ran on its waker's CPU, which had to stop. NULL = not counted
+  uint64_t (*stopped_callers)(void *pool);
   void (*destroy)(void *pool);
 } bench_backend_t;
 

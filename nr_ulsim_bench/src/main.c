@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process.h"
 #include "supervise.h"
 #include "words.h"
 
@@ -15,6 +16,7 @@ static const char usage[] =
     "usage: ws-bench bench=slot|stream|replay|coliseum|wake|idle|calibrate|info backend=NAME [key=value]...\n"
     "       ws-bench                  (requests from standard input, one a line, words separated by tabs)\n"
     "keys:  workers=N class=other|rr|rrall mode=default|hot hog=N limit_s=S env=NAME=VALUE\n"
+    "       noise=normal|lowest|session|realtime:ON_US:OFF_US: a process that computes on and off beside it\n"
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N start=N warm=N slots=N: the first slots are\n"
     "             reported apart, the next not at all    replay: file=PATH and those\n"
     "       stream: bursts=1xD period_ns=N and start, warm, slots: one task a period, never joined\n"
@@ -42,6 +44,7 @@ int main(int argc, char **argv)
   const int status = words_usage(argc, argv, false, usage);
   if (status >= 0)
     return status;
+  process_die_with_parent();
   if (argc > 1) {
     words_join(argc, argv, line, sizeof line);
     return answer(line) ? EXIT_SUCCESS : EXIT_FAILURE;

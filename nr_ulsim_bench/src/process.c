@@ -1,28 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "clock.h"
+
+#define NOISE_RT_PRIORITY 10 // the workers have 50
+#define NOISE_NICE 19
 
 void process_die_with_parent(void)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-pid_t process_start_hog(void)
+_Noreturn static void make_noise(const noise_t *noise, pid_t parent)
 {
-  const pid_t hog = fork();
-  if (hog != 0)
-    return hog;
   process_die_with_parent();
-  const struct sched_param normal = {.sched_priority = 0}; // one in a real-time class takes a CPU away
-  sched_setscheduler(0, SCHED_OTHER, &normal);
-  for (volatile uint64_t turns = 0;; turns++)
-    ;
+  if (getppid() != parent) // it died before that
+    _exit(EXIT_FAILURE);
+  if (noise->kind == NOISE_SESSION)
+    setsid();
+  for (;;) {
+    const uint64_t end_ns = clock_now_ns() + noise->on_us * 1000;
+    while (clock_now_ns() < end_ns)
+      ;
+    if (noise->off_us)
+      clock_sleep_until(clock_now_ns() + noise->off_us * 1000);
+  }
+}
+
+/// The class is set in any case: a child of a real-time process would take a CPU away.
+static bool set_class(pid_t noise, noise_kind_t kind)
+{
+  const bool realtime = kind == NOISE_REALTIME;
+  const struct sched_param param = {.sched_priority = realtime ? NOISE_RT_PRIORITY : 0};
+  const bool set = sched_setscheduler(noise, realtime ? SCHED_FIFO : SCHED_OTHER, &param) == 0;
+  if (kind == NOISE_LOWEST || kind == NOISE_SESSION)
+    return setpriority(PRIO_PROCESS, (id_t)noise, NOISE_NICE) == 0;
+  return set || !realtime;
+}
+
+pid_t process_start_noise(const noise_t *noise)
+{
+  const pid_t parent = getpid(), child = fork();
+  if (child == 0)
+    make_noise(noise, parent);
+  if (child < 0 || set_class(child, noise->kind))
+    return child;
+  const int32_t error = errno;
+  process_end(child);
+  errno = error;
+  return -1;
 }
 
 void process_end(pid_t process)

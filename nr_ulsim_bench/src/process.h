@@ -5,14 +5,29 @@
 #define BENCH_PROCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+
+typedef enum {
+  NOISE_NORMAL, ///< normal class, as nice as this process
+  NOISE_LOWEST, ///< nice 19
+  NOISE_SESSION, ///< nice 19 in a session of its own: with autogroups it weighs as much as this session
+  NOISE_REALTIME ///< SCHED_FIFO, below the workers of a pool
+} noise_kind_t;
+
+/// What another program does.
+typedef struct {
+  noise_kind_t kind;
+  uint64_t on_us; ///< time for which it computes, with or without a CPU
+  uint64_t off_us; ///< time for which it then sleeps; 0 = it computes all the time
+} noise_t;
 
 /// @brief The calling process is killed when its parent dies.
 void process_die_with_parent(void);
 
-/// @return a child of the normal class that computes all the time, -1 = none could be made
-pid_t process_start_hog(void);
+/// @return a child that computes beside a measurement and ends with this process; -1 with errno = none
+pid_t process_start_noise(const noise_t *noise);
 
 /// @brief Kill a child and wait until it is gone.
 void process_end(pid_t process);

@@ -7,6 +7,8 @@
 
 #include "words.h"
 
+#define NOISE_US_MAX 10000000
+
 /// "12x6+22x28": bursts of tasks x µs, which may have decimals.
 static bool parse_bursts(const char *text, void *target)
 {
@@ -47,6 +49,27 @@ static bool parse_env(const char *text, void *target)
          < REQUEST_PATH_CHARS;
 }
 
+/// "lowest:20000:20000": the kind, then the µs for which it computes and sleeps.
+static bool parse_noise(const char *text, void *target)
+{
+  static const char *const kinds[] = {"normal", "lowest", "session", "realtime"};
+  request_t *const request = target;
+  char kind[16];
+  uint32_t on_us, off_us;
+  int used;
+  if (request->noise_count == REQUEST_NOISE_MAX
+      || sscanf(text, "%15[a-z]:%u:%u%n", kind, &on_us, &off_us, &used) != 3 || text[used] != '\0'
+      || on_us == 0 || on_us > NOISE_US_MAX || off_us > NOISE_US_MAX)
+    return false;
+  for (uint32_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (strcmp(kind, kinds[i]) == 0) {
+      request->noise[request->noise_count++] = (noise_t){(noise_kind_t)i, on_us, off_us};
+      return true;
+    }
+  }
+  return false;
+}
+
 _Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) == 4,
                "enumerations are written as 32 bits");
 
@@ -58,6 +81,7 @@ static const word_key_t keys[] = {
     {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},
     {"mode", WORD_ONE_OF(request_t, mode, "default", "hot")},
     {"hog", WORD_NUMBER(request_t, hogs, REQUEST_HOGS_MAX)},
+    {"noise", .kind = KEY_FUNC, .parse = parse_noise},
     {"limit_s", .kind = KEY_FUNC, .parse = parse_limit},
     {"env", .kind = KEY_FUNC, .parse = parse_env},
     {"bursts", .kind = KEY_FUNC, .parse = parse_bursts},

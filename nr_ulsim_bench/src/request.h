@@ -7,9 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "process.h"
+
 #define REQUEST_BURSTS_MAX 4
 #define REQUEST_ENV_MAX 8
 #define REQUEST_HOGS_MAX 64
+#define REQUEST_NOISE_MAX 4
 #define REQUEST_BACKEND_CHARS 32
 #define REQUEST_PATH_CHARS 512
 
@@ -39,6 +42,8 @@ typedef struct {
   class_t sched_class;
   backend_mode_t mode;
   uint32_t hogs; ///< normal processes that compute all the time beside the measurement
+  noise_t noise[REQUEST_NOISE_MAX]; ///< further processes beside it
+  uint32_t noise_count;
   double limit_s; ///< a measurement that takes longer is killed
   char env[REQUEST_ENV_MAX][REQUEST_PATH_CHARS]; ///< "NAME=value", set before the pool's code is loaded
   uint32_t env_count;

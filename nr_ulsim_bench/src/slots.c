@@ -250,18 +250,26 @@ static bool prepare_series(slot_series_t *series, uint32_t slots)
   return values != NULL;
 }
 
+static uint64_t stopped_callers(const session_t *session)
+{
+  return session->backend->stopped_callers ? session->backend->stopped_callers(session->pool) : 0;
+}
+
 /// The start, the warm-up, then what counts.
 static void run_all(slot_bench_t *bench, slot_series_t *start, slot_series_t *series)
 {
   const request_t *const request = bench->session->request;
   run_slots(bench, start, request->start_slots, true);
   run_slots(bench, series, request->warm_slots, false);
+  const uint64_t stopped_before = stopped_callers(bench->session);
   const usage_t begin = usage_now(USAGE_PROCESS);
   run_slots(bench, series, request->slots, true);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
   if (!session_check_tasks(bench->session, bench->pushed_tasks))
     return;
   report_slots(bench, series, cost);
+  if (bench->session->backend->stopped_callers)
+    report_count(bench->session->report, "stopped_callers", stopped_callers(bench->session) - stopped_before);
   if (start->slots)
     report_start(bench->session->report, start);
   report_count(bench->session->report, "warm_slots", request->warm_slots);

@@ -104,14 +104,28 @@ static void run_child(const request_t *request, report_t *report)
   close(ends[0]);
 }
 
+/// @return how many run; where one cannot be had, an error is reported
+static uint32_t start_noise(const request_t *request, uint32_t wanted, pid_t *noise, report_t *report)
+{
+  static const noise_t hog = {.kind = NOISE_NORMAL, .on_us = 1000};
+  for (uint32_t i = 0; i < wanted; i++) {
+    noise[i] = process_start_noise(i < request->hogs ? &hog : &request->noise[i - request->hogs]);
+    if (noise[i] < 0) {
+      report_error(report, "no process beside the measurement: %s", strerror(errno));
+      return i;
+    }
+  }
+  return wanted;
+}
+
 void supervise(const request_t *request, report_t *report)
 {
   report->length = 0;
-  pid_t hogs[REQUEST_HOGS_MAX];
-  for (uint32_t i = 0; i < request->hogs; i++) // before the pipe, which they would hold open
-    hogs[i] = process_start_hog();
-  run_child(request, report);
-  for (uint32_t i = 0; i < request->hogs; i++)
-    if (hogs[i] > 0)
-      process_end(hogs[i]);
+  const uint32_t wanted = request->hogs + request->noise_count;
+  pid_t noise[REQUEST_HOGS_MAX + REQUEST_NOISE_MAX];
+  const uint32_t started = start_noise(request, wanted, noise, report);
+  if (started == wanted)
+    run_child(request, report); // its pipe is made after the noise, which would hold it open
+  for (uint32_t i = 0; i < started; i++)
+    process_end(noise[i]);
 }

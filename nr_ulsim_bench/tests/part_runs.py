@@ -4,12 +4,15 @@
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
 BUILD = os.environ.get("WS_BENCH_BUILD", "")
 PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
+WAIT_S = 300  # turns "never" into a failure; a busy machine draws plots for a minute
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -27,3 +30,17 @@ def host(rounds: int, **more: object) -> dict[str, object]:
     """The line of a machine without load, and what the part adds to it."""
     line = {"bench": "host", "cpu": "Some CPU", "cores": 2, "kernel": "6.8", "commit": None, "load": 0.0}
     return line | {"rounds": rounds, "seed": 1} | more
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not holds():
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(0.01)
+
+
+def is_gone(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True

@@ -13,7 +13,7 @@ from part_runs import PROGRAMS, ask, host, needs
 from nrbench import bench, driver, engine
 from nrbench.driver import BenchError
 from nrbench.engine import INTERRUPTED, Part, Plan, Request, Step, in_rounds, shuffled
-from nrbench.parts import demos, latch, pi, scan, tracecost
+from nrbench.parts import demos, latch, lives, pi, scan, tracecost
 from nrbench.stats import Results
 
 
@@ -113,7 +113,7 @@ def test_results_that_were_there_stay_where_a_program_is_missing(tmp_path):
 
 
 def test_a_folder_without_results_is_named(tmp_path):
-    with pytest.raises(BenchError, match="holds none of results.ndjson, replay/runs.ndjson, prewake.ndjson"):
+    with pytest.raises(BenchError, match="holds none of lives.ndjson, results.ndjson, replay/runs.ndjson"):
         bench.report_again(tmp_path)
 
 
@@ -135,6 +135,7 @@ def test_a_program_without_an_answer_says_why(tmp_path, body, error):
 
 
 EMPTY = {
+    lives.PART: host(20, missing={}, skipped={}),
     latch.PART: host(9, blocks=16, block_bytes=131072, missing={}),
     pi.PART: host(200, intervals=2000000, warm=2, missing={}),
     scan.PART: host(9, bytes=1, block_bytes=1, passes=3, last_level_bytes=1, note=None),
@@ -181,11 +182,13 @@ def test_a_program_explains_what_it_does_not_understand(program, others, wrong):
 
 
 SMALL = {latch: {"QUICK_MS": 20, "WARM_MS": 5, "QUICK_COUNT": 1000, "BLOCK_BYTES": 4096}}
+SMALL[lives] = {"WARM": 5, "SLOTS": 5}
 
 
 @pytest.mark.parametrize(
     "module, plots",
     [
+        pytest.param(lives, ["lives.png"], marks=needs("ws-bench")),
         pytest.param(latch, ["latch.png"], marks=needs("ws-latch")),
         pytest.param(pi, ["pi.png"], marks=needs("ws-pi")),
         pytest.param(scan, ["scan.png"], marks=needs("ws-scan")),

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
 from nrbench.driver import Calibration
 from nrbench.engine import Request
+from nrbench.parts.pools.part import BUDGET_S, QUICK_BUDGET_S
 from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 
 HELPERS = {"ws", *FACADES, "alone", "onetbb", "openmp-gcc", "openmp-llvm", "dispenso", "enkits"}
@@ -17,9 +18,6 @@ def pools(optional=False):
         for backend in BACKENDS
         if optional or backend.name not in OPTIONAL
     )
-
-
-BUDGET_S = 430.0
 
 
 def planner(cores=2, optional=False, **options):
@@ -45,8 +43,8 @@ def test_the_full_plan_fits_its_budget_with_three_rounds_of_slots():
 
 
 def test_the_quick_plan_fits_its_budget():
-    plan = plan_of(quick=True, budget_s=90)
-    assert plan.seconds <= 90
+    plan = plan_of(quick=True, budget_s=QUICK_BUDGET_S)
+    assert plan.seconds <= QUICK_BUDGET_S
     assert plan.rounds["slot"] >= 2
 
 

@@ -194,8 +194,8 @@ def test_the_command_line_takes_the_part_alone(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "words, parts",
     [
-        ([], ["pools", "short replay", "quick prewake"]),
-        (["--quick"], ["pools", "short replay"]),
+        ([], ["lives", "pools", "short replay", "quick prewake"]),
+        (["--quick"], ["lives", "pools", "short replay"]),
         (["--backends", "glib"], ["pools", "short replay"]),
         (["--only", "wake"], ["pools"]),
         (["--only", "replay"], ["full replay"]),
@@ -203,6 +203,7 @@ def test_the_command_line_takes_the_part_alone(tmp_path, monkeypatch):
         (["--only", "prewake"], ["full prewake"]),
         (["--only", "prewake", "--only", "wake", "--quick"], ["pools", "quick prewake"]),
         (["--only", "scan"], ["scan"]),
+        (["--only", "lives", "--only", "wake"], ["lives", "pools"]),
         (["--only", "pi", "--only", "scan", "--only", "trace"], ["trace", "scan", "pi"]),
     ],
 )

@@ -5,31 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from part_runs import WAIT_S, is_gone, until
 from sweep_tools import a_program
 
 from nrbench.sweep.record import read_runs
 
 ROOT = Path(__file__).parent.parent
 OUTPUT = Path(__file__).parent / "outputs" / "v2.1.0-new-2-threads.txt"
-WAIT_S = 300  # turns "never" into a failure; a busy machine draws plots for a minute
-
-
-def until(holds):
-    deadline = time.monotonic() + WAIT_S
-    while not holds():
-        assert time.monotonic() < deadline, "it does not come about"
-        time.sleep(0.01)
-
-
-def is_gone(process):
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 def heed_interrupts() -> None:

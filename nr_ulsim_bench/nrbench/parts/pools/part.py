@@ -17,7 +17,7 @@ from nrbench.parts.pools.table import full_report
 from nrbench.parts.pools.verdict import all_verdicts
 from nrbench.stats import Line, Results, summarize
 
-BUDGET_S, QUICK_BUDGET_S = 430.0, 90.0
+BUDGET_S, QUICK_BUDGET_S = 395.0, 85.0
 TIMEOUTS_MAX = 2
 
 
