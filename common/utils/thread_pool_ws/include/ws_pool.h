@@ -16,11 +16,11 @@
 ///   ws_pool_destroy(pool);
 /// @endcode
 ///
-/// Any number of pools may exist at once; any thread may push to any of them. After fork() the child must not
-/// use the library before it calls exec. It may call exit(). In a build with LTTng (WS_LTTNG) a child that
-/// has used threads of its own may crash in exit(), in the code of LTTng: docs/tracing.md names remedies.
+/// Any number of pools may exist at once; any thread may push to any of them.
 /// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
 /// A function without one requires a pool that is not NULL.
+///
+/// After fork() the child must not use the library before it calls exec. It may call exit().
 ///
 /// The pool's threads block all signals except those that their own instructions cause (SIGSEGV and the
 /// like), and workers have a timer slack of 1 ns. If the host creates the threads (thread_create), the host
@@ -255,9 +255,9 @@ int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_othe
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
 /// entry of that name. A variable that is unset or empty changes nothing.
-/// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. No other function of the library
-/// reads the environment. In a program that runs with more rights than its user (AT_SECURE) this function
-/// reads nothing either.
+/// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
+/// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
+/// rights than its user (AT_SECURE) neither reads anything.
 /// @threads   any; no thread may change the environment during the call
 void ws_settings_environment(ws_settings_t *settings);
 

@@ -11,6 +11,7 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../tasks/ws_queue.h"
+#include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
 #include "ws_settings.h"
 #include "ws_start.h"
@@ -212,6 +213,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_settings_t checked = *settings;
   if (ws_settings_check(&checked) < 0)
     return -EINVAL;
+  ws_provider_find();
   struct ws_pool_s *pool = aligned_alloc(WS_SPACING, sizeof(*pool));
   if (!pool)
     return -ENOMEM;
