@@ -116,6 +116,8 @@ int ws_pool_wait(ws_pool_t *pool)
   ws_not_observing("ws_pool_wait");
   if (!pool)
     return -EINVAL;
+  if (ws_is_lost(pool))
+    return -ESRCH;
   const ws_here_t here = ws_here(pool);
   if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;
@@ -181,6 +183,8 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   ws_not_observing("ws_pool_stop");
   if (!pool || (uint32_t)how > WS_STOP_ABORT)
     return -EINVAL;
+  if (ws_is_lost(pool))
+    return -ESRCH;
   const ws_here_t here = ws_here(pool);
   if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;

@@ -242,7 +242,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
 
 void ws_pool_destroy(ws_pool_t *pool)
 {
-  if (!pool)
+  if (!pool || ws_is_lost(pool)) // its memory may be as a thread of the parent was changing it
     return;
   if (ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
     const int64_t stopped = ws_pool_stop(pool, WS_STOP_DRAIN);
