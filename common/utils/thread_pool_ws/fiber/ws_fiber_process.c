@@ -101,6 +101,10 @@ static void in_child(void)
   for (uint32_t i = 0; i < WS_LOT_BUCKETS; i++)
     process->bucket[i].root = NULL;
   memset(process->shelf, 0, sizeof(process->shelf));
+  if (process->slabs) {
+    process->slabs->before[WS_SLABS_ALL] = process->lost;
+    process->lost = process->slabs;
+  }
   process->slabs = NULL;
   process->stacks = process->unguarded = 0;
   memset(process->counters, 0, sizeof(process->counters));
