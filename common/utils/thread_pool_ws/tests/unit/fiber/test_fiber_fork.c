@@ -103,13 +103,12 @@ static void test_child_of_a_fiber(void)
   end_waits();
 }
 
-#ifdef WS_TSAN // the cases are not used
-#pragma GCC diagnostic ignored "-Wunused-function"
 int main(void)
 {
+#ifdef WS_TSAN
   puts("thread sanitizer starts no thread in the child of a process that has several");
   return TEST_CHILD_SKIP;
-}
-#else
-TEST_MAIN("fiber_fork", TEST_CASE(test_child_of_a_thread), TEST_CASE(test_child_of_a_fiber))
 #endif
+  static const test_case_t cases[] = {TEST_CASE(test_child_of_a_thread), TEST_CASE(test_child_of_a_fiber)};
+  return test_main("fiber_fork", cases, TEST_COUNT(cases));
+}

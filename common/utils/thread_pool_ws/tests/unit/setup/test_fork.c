@@ -339,18 +339,21 @@ static void forks_beside_threads(void)
   CU_ASSERT_EQUAL(worked, 100);
 }
 
-#ifdef WS_TSAN // the cases above are not used
-#pragma GCC diagnostic ignored "-Wunused-function"
 int main(void)
 {
+#ifdef WS_TSAN
   puts("thread sanitizer starts no thread in the child of a process that has several");
   return TEST_CHILD_SKIP;
-}
-#else
-TEST_MAIN("fork", TEST_CASE(a_child_that_uses_threads_exits),
-          TEST_CASE(the_parents_pool_is_lost_and_functions_report_it),
-          TEST_CASE(a_wait_that_cannot_end_ends_the_process), TEST_CASE(a_child_of_a_worker_has_pools),
-          TEST_CASE(a_child_of_a_thread_that_helps_has_pools), TEST_CASE(a_child_counts_anew),
-          TEST_CASE(a_child_of_a_child_has_pools), TEST_CASE(a_daemon_has_pools),
-          TEST_CASE(a_server_that_forks_first), TEST_CASE(forks_beside_threads))
 #endif
+  static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
+                                      TEST_CASE(the_parents_pool_is_lost_and_functions_report_it),
+                                      TEST_CASE(a_wait_that_cannot_end_ends_the_process),
+                                      TEST_CASE(a_child_of_a_worker_has_pools),
+                                      TEST_CASE(a_child_of_a_thread_that_helps_has_pools),
+                                      TEST_CASE(a_child_counts_anew),
+                                      TEST_CASE(a_child_of_a_child_has_pools),
+                                      TEST_CASE(a_daemon_has_pools),
+                                      TEST_CASE(a_server_that_forks_first),
+                                      TEST_CASE(forks_beside_threads)};
+  return test_main("fork", cases, TEST_COUNT(cases));
+}
