@@ -19,7 +19,7 @@
   f(topology_init) f(topology_set_flags) f(topology_load) f(topology_destroy) f(get_type_depth)              \
       f(get_obj_by_depth) f(bitmap_isset) f(bitmap_weight) f(bitmap_isequal) f(distances_get_by_type)        \
           f(distances_release)
-#define WS_HWLOC_FIELD(name) __typeof__(hwloc_##name) *name;
+#define WS_HWLOC_FIELD(name) __typeof__(hwloc_##name) *(name);
 
 /// The machine as hwloc reads it, and the functions that look at it, without hwloc_ before their names.
 typedef struct {

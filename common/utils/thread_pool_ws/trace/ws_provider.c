@@ -4,11 +4,13 @@
 #define _GNU_SOURCE // secure_getenv, RTLD_DEFAULT
 #include "ws_provider.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef WS_LTTNG
+#include <dlfcn.h>
+#include <stdio.h>
+#endif
 
 #include "../pool/ws_warn.h"
 
