@@ -3,7 +3,8 @@
 # Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static; with the
 # interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static; with fibers, where Boost.Context was
 # found, thread_pool_ws::fiber and thread_pool_ws::fiber_static: find_package(thread_pool_ws COMPONENTS api fiber).
-# Both have files and packages of their own. Programs without fibers do not need Boost.Context.
+# Both have files and packages of their own. Programs without fibers do not need Boost.Context. LTTng's provider has
+# a package of its own, too, which programs need only for traces.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
@@ -12,24 +13,15 @@ set(ws_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/thread_pool_ws)
 install(TARGETS thread_pool_ws thread_pool_ws_shared EXPORT thread_pool_ws
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+if(TARGET thread_pool_ws_lttng)
+  install(TARGETS thread_pool_ws_lttng
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lttng NAMELINK_SKIP)
+endif()
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
   DESTINATION include/thread_pool_ws COMPONENT development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
   DESTINATION ${ws_config_dir} COMPONENT development)
 
-# The libraries that the static library needs because they were on the machine where it was built.
-set(ws_modules "")
-set(ws_requires "")
-if(TARGET PkgConfig::HWLOC)
-  list(APPEND ws_modules "pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)")
-  list(APPEND ws_requires hwloc)
-endif()
-if(TARGET PkgConfig::LTTNG_UST)
-  list(APPEND ws_modules "pkg_check_modules(LTTNG_UST QUIET IMPORTED_TARGET lttng-ust)")
-  list(APPEND ws_requires lttng-ust)
-endif()
-string(REPLACE ";" "\n" WS_CONFIG_MODULES "${ws_modules}")
-string(REPLACE ";" " " WS_PC_REQUIRES "${ws_requires}")
 configure_package_config_file(${ws_templates}/thread_pool_wsConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   INSTALL_DESTINATION ${ws_config_dir})
@@ -76,6 +68,13 @@ set(CPACK_PACKAGE_VENDOR "the thread_pool_ws project")
 set(CPACK_PACKAGE_CONTACT "the thread_pool_ws project <maintainers@thread-pool-ws.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "work-stealing thread pool for bursts of short tasks under a deadline")
 set(CPACK_COMPONENTS_ALL runtime development)
+if(TARGET thread_pool_ws_lttng)
+  list(APPEND CPACK_COMPONENTS_ALL lttng)
+  set(CPACK_DEBIAN_LTTNG_PACKAGE_NAME libthread-pool-ws-lttng0)
+endif()
+if(WS_HWLOC AND HWLOC_FOUND) # opened, not linked: dpkg-shlibdeps does not see it
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS libhwloc15)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -83,3 +83,13 @@ function(ws_find_sdt option out)
   endif()
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
+
+# ws_add_provider()   Target thread_pool_ws_lttng: LTTng's provider of tracepoints, for this project's build and for
+# OAI's. The caller links it with lttng-ust. Its file name is that of trace/ws_provider.h.
+set(WS_TRACE_DIR "${CMAKE_CURRENT_LIST_DIR}/../common/utils/thread_pool_ws/trace")
+function(ws_add_provider)
+  add_library(thread_pool_ws_lttng SHARED "${WS_TRACE_DIR}/ws_tp.c")
+  set_target_properties(thread_pool_ws_lttng PROPERTIES SOVERSION 0 C_VISIBILITY_PRESET hidden
+    C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS ON)
+  target_include_directories(thread_pool_ws_lttng PRIVATE "${WS_TRACE_DIR}")
+endfunction()

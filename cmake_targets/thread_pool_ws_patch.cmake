@@ -52,6 +52,20 @@ function(ws_set_flags target others sources version definitions includes options
   set_property(${where} APPEND PROPERTY COMPILE_OPTIONS ${options})
 endfunction()
 
+# LTTng's provider, built with each program that has the pool, into the folder of OAI's programs: a program looks
+# for it beside itself.
+function(ws_provider_for target cflags libs)
+  ws_add_provider()
+  set(folder "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  if(NOT folder)
+    set(folder "${CMAKE_BINARY_DIR}")
+  endif()
+  set_target_properties(thread_pool_ws_lttng PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${folder}")
+  target_compile_options(thread_pool_ws_lttng PRIVATE ${cflags})
+  target_link_libraries(thread_pool_ws_lttng PRIVATE ${libs})
+  add_dependencies(${target} thread_pool_ws_lttng)
+endfunction()
+
 # Runs once, at the end of OAI's top CMakeLists.txt.
 function(ws_hook_finish)
   include("${WS_HOOK_DIR}/version.cmake")
@@ -72,8 +86,7 @@ function(ws_hook_finish)
   endif()
   if(lttng_libs)
     list(APPEND definitions WS_LTTNG=1)
-    list(APPEND ours "${WS_MODULE_DIR}/trace/ws_tp.c")
-    list(APPEND includes "${WS_MODULE_DIR}/trace")
+    ws_provider_for(${target} "${lttng_cflags}" "${lttng_libs}")
     string(APPEND with ", LTTng tracepoints")
   endif()
   if(THREAD_POOL_WS_USDT)
@@ -83,13 +96,13 @@ function(ws_hook_finish)
     string(APPEND with ", USDT probes")
   endif()
   # The property and not target_link_libraries(), which may only name targets of its own directory before
-  # CMake 3.13's policy CMP0079. A target that links this one links them, too.
-  set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${hwloc_libs} ${lttng_libs})
+  # CMake 3.13's policy CMP0079. The pool opens hwloc and LTTng's provider itself.
+  set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS})
   get_property(others TARGET ${target} PROPERTY SOURCES)
   list(FILTER others EXCLUDE REGEX "${WS_POOL_FILES}")
   set_property(TARGET ${target} PROPERTY SOURCES ${others} ${ours})
   ws_set_flags(${target} "${others}" "${ours}" "WS_VERSION=\"${version}\"" "${definitions}" "${includes}"
-    "${hwloc_cflags};${lttng_cflags}")
+    "${hwloc_cflags}")
 
   ws_patches_apply(patches)
   list(LENGTH ours count)

@@ -26,6 +26,7 @@ from preflight.tree import api_shape, read_tree  # noqa: E402
 INCLUDE = "CMAKE_PROJECT_OpenAirInterface_INCLUDE"
 ADDRESS = ["-DCMAKE_C_FLAGS=-fsanitize=address", "-DCMAKE_CXX_FLAGS=-fsanitize=address"]
 SECONDS_MAX = 120
+PROVIDER = "libthread_pool_ws_lttng.so.0"
 # The target that holds the pool in the model of each shape.
 TARGETS = {"A": "UTIL", "B1": "thread-pool", "B2": "thread-pool", "B2+": "thread-pool"}
 # Trees of shape B2+ whose headers have more, and the definitions that the hook makes of that.
@@ -37,9 +38,10 @@ EXTRAS = {
 CMAKES = dict(line.split("=", 1) for line in os.environ.get("WS_CMAKES", "").splitlines() if "=" in line)
 
 
-def run(command: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], folder: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | variables
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS_MAX
+        command, cwd=folder, capture_output=True, text=True, timeout=SECONDS_MAX, env=environment
     )
 
 
@@ -66,9 +68,9 @@ class Build:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def result(self) -> tuple[str, str]:
+    def result(self, **variables: str) -> tuple[str, str]:
         """What the program prints, and what it says on stderr."""
-        done = run([str(self.folder / "softmodem")], self.folder)
+        done = run([str(self.folder / "softmodem")], self.folder, **variables)
         assert done.returncode == 0, done.stderr
         return done.stdout, done.stderr
 
@@ -207,7 +209,7 @@ def test_without_hwloc(new_build: NewBuild) -> None:
     build = new_build("B2")
     assert build.with_hook("-DTHREAD_POOL_WS_HWLOC=OFF") == 0
     assert "without hwloc" in build.log
-    assert "-lhwloc" not in (build.folder / "build.ninja").read_text()
+    assert "WS_HWLOC" not in (build.folder / "build.ninja").read_text()
     assert build.ours()
 
 
@@ -230,8 +232,12 @@ def test_tracepoints(new_build: NewBuild, shape: str) -> None:
     assert build.with_hook() == 0
     assert ", LTTng tracepoints" in build.log
     assert build.ours()
-    linked = run(["ldd", str(build.folder / "softmodem")]).stdout
-    assert "liblttng-ust.so" in linked
+    assert "lttng" not in run(["ldd", str(build.folder / "softmodem")]).stdout
+    for value, loaded in (("0", False), ("1", True)):  # the provider lies beside the program
+        _, said = build.result(TPOOL_WS_TRACE=value, LD_DEBUG="files", LTTNG_UST_REGISTER_TIMEOUT="0")
+        assert (f"calling init: {build.folder}/{PROVIDER}" in said) == loaded
+    _, said = build.result(TPOOL_WS_TRACE="maybe")
+    assert 'TPOOL_WS_TRACE="maybe": unknown value (known: 0, 1)' in said
     assert build.with_hook("-DTHREAD_POOL_WS_LTTNG=OFF") == 0
     assert "THREAD_POOL_WS_LTTNG is off" in build.log and ", LTTng tracepoints" not in build.log
     assert build.ours()

@@ -29,9 +29,11 @@ def there(program: Path, otherwise: str = "no such file; build it first (ci/benc
     return program
 
 
-def run(program: Path, words: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str] | str:
+def run(
+    program: Path, words: Sequence[str], limit_s: float, **variables: str
+) -> subprocess.CompletedProcess[str] | str:
     """@return what the program printed, or why nothing can be taken from it"""
-    command, environment = [str(program), *words], quiet_environment()
+    command, environment = [str(program), *words], quiet_environment() | variables
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=environment)
     except subprocess.TimeoutExpired:
@@ -41,9 +43,9 @@ def run(program: Path, words: Sequence[str], limit_s: float) -> subprocess.Compl
     return done if done.returncode >= 0 else f"ended by signal {-done.returncode}"
 
 
-def ask(program: Path, words: Sequence[str], limit_s: float) -> list[Line]:
+def ask(program: Path, words: Sequence[str], limit_s: float, **variables: str) -> list[Line]:
     """@return the answers of a new process, or one with the reason why there is none"""
-    done = run(program, words, limit_s)
+    done = run(program, words, limit_s, **variables)
     if isinstance(done, str):
         return [{"error": done}]
     try:

@@ -17,6 +17,7 @@ from nrbench.parts.tracecost import STATES, compare, event_costs, event_word, ma
 from nrbench.stats import Results
 from nrbench.sweep.bootstrap import Interval
 from nrbench.trace import events as ev
+from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
 
 built = needs("ws-trace-cost")
@@ -285,6 +286,7 @@ def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
     with open(tmp_path / "log", "w") as log, session.recording() as recording:
         driver = Driver(PROGRAMS / "ws-bench", log)
         words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
+        words += [f"env={name}={value}" for name, value in WANTED.items()]
         answer = driver.ask(words)
         driver.close()
         recording.stop()

@@ -19,6 +19,7 @@ import pytest
 
 BUILD = os.environ.get("WS_TRACE_BUILD", "")
 BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
+PROVIDER = BIN / "libthread_pool_ws_lttng.so.0"
 TOOL = Path(__file__).resolve().parent.parent / "tpool-ws-trace"
 WARM, SLOTS = 5, 207
 SLOT_BENCH = [
@@ -49,10 +50,6 @@ def run(*words: object, status: int = 0, **more) -> subprocess.CompletedProcess:
     assert answer.returncode == status, answer.stderr
     assert "Traceback" not in answer.stderr
     return answer
-
-
-def run_quietly(*words: str) -> bool:
-    return subprocess.run(words, capture_output=True).returncode == 0
 
 
 def record(out: Path, *words: object, **more) -> subprocess.CompletedProcess:
@@ -117,13 +114,11 @@ def test_a_task_of_an_interface_has_the_users_function(tmp_path):
     root = TOOL.parent.parent
     headers = root / "common/utils/thread_pool_ws"
     archives = [next(Path(BUILD).rglob(f"libthread_pool_ws{part}.a")) for part in ("_api", "")]
-    packages = [name for name in ("lttng-ust", "hwloc") if run_quietly("pkg-config", "--exists", name)]
-    libraries = run("pkg-config", "--libs", *packages).stdout.split()
     run(
         "cc", headers / "api/examples/ws_sched.c", f"-I{headers}/include", f"-I{headers}/api",
-        *archives, *libraries, "-ldl", "-pthread", "-o", program,
+        *archives, "-ldl", "-pthread", "-o", program,
     )  # fmt: skip
-    record(tmp_path / "trace", "--", program)
+    record(tmp_path / "trace", "--", program, env=os.environ | {"LD_LIBRARY_PATH": str(BIN)})
     (function,) = report(tmp_path / "trace", "--process", program.name)["functions"]
     assert (function["name"], function["count"]) == ("add_up", 3)
 
@@ -203,12 +198,12 @@ def test_events_that_are_lost_are_counted(tmp_path):
 
 
 def test_a_pool_that_is_forked_belongs_to_its_child(tmp_path):
-    """Two measurements, each in a child that is forked when the provider is there already."""
+    """Two measurements, each in a child that is forked when the provider is there already: preloaded."""
     requests = "".join(
         f"bench=slot\tbackend=ws\tworkers=1\tbursts=4x20\tslots={slots}\twarm=0\n" for slots in (23, 29)
     )
     (tmp_path / "requests").write_text(requests)
-    script = f'LD_PRELOAD="$LD_PRELOAD {BIN}/libbench_ws.so" exec {bench(tmp_path)} <{tmp_path}/requests'
+    script = f'LD_PRELOAD="$LD_PRELOAD {PROVIDER}" exec {bench(tmp_path)} <{tmp_path}/requests'
     record(tmp_path / "t", "--follow-forks", "--", "sh", "-c", script)
     summary = report(tmp_path / "t", "--process", NAME)
     first, second = phases(summary, "ulsch_decoding", 23)[0], phases(summary, "ulsch_decoding", 29)[0]
@@ -217,7 +212,8 @@ def test_a_pool_that_is_forked_belongs_to_its_child(tmp_path):
 
 def test_what_runs_already(tmp_path):
     words = ["bench=slot", "backend=ws", "workers=1", "bursts=4x20", "slots=100000", "limit_s=60"]
-    runs = subprocess.Popen([bench(tmp_path), *words], stdout=subprocess.DEVNULL)
+    wanted = os.environ | {"TPOOL_WS_TRACE": "1"}
+    runs = subprocess.Popen([bench(tmp_path), *words], stdout=subprocess.DEVNULL, env=wanted)
     try:
         record(tmp_path / "t", "--seconds", "1")
     finally:
@@ -241,11 +237,11 @@ def test_a_program_that_uses_no_pool(tmp_path):
 
 LOADER = """
 import ctypes, pathlib, sys, time
-ctypes.CDLL(sys.argv[1] + "/libbench_ws.so")
+ctypes.CDLL(sys.argv[1])
 while not pathlib.Path(sys.argv[2], "ust").exists():
     time.sleep(0.1)
 time.sleep(1)
-ctypes.CDLL(sys.argv[1] + "/libbench_glib.so")
+ctypes.CDLL(sys.argv[3])
 print("loaded", flush=True)
 sys.stdin.read()
 """
@@ -255,7 +251,7 @@ def test_libraries_that_are_loaded_later_have_names(tmp_path):
     from nrbench.trace import events as ev
     from nrbench.trace.reader import Trace
 
-    command = [sys.executable, "-c", LOADER, BIN, tmp_path / "t"]
+    command = [sys.executable, "-c", LOADER, PROVIDER, tmp_path / "t", BIN / "libbench_glib.so"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         recorder = subprocess.Popen([TOOL, "record", "--out", tmp_path / "t", "--seconds", "200"])
         assert program.stdout.readline() == b"loaded\n"
@@ -264,7 +260,7 @@ def test_libraries_that_are_loaded_later_have_names(tmp_path):
         program.stdin.close()
     with Trace(tmp_path / "t") as trace:
         images = {event[6] for event in trace.events() if event[0] == ev.IMAGE and event[2] == program.pid}
-    assert {Path(image).name for image in images} >= {"libbench_ws.so", "libbench_glib.so"}
+    assert {Path(image).name for image in images} >= {PROVIDER.name, "libbench_glib.so"}
 
 
 @pytest.mark.skipif(

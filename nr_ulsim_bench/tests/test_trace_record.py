@@ -94,6 +94,10 @@ def test_a_session_around_a_command_whose_exit_status_is_passed_on(model):
     assert (model.out / "recorded.json").is_file()
 
 
+def test_the_command_loads_the_provider(model):
+    assert model.record("--", "sh", "-c", "echo $TPOOL_WS_TRACE").stdout == "1\n"
+
+
 def test_options_reach_lttng(model):
     model.record("--subbuf-size", "64k", "--num-subbuf", "2", "--per-process", "--", "true")
     log = model.log.read_text()

@@ -15,7 +15,6 @@ bench_of_pool(bench_pool_options COMPILE_OPTIONS)
 set(bench_trace_definitions ${bench_pool_definitions})
 list(FILTER bench_trace_definitions INCLUDE REGEX "^WS_(LTTNG|USDT)=")
 list(FILTER bench_pool_definitions EXCLUDE REGEX "^WS_(LTTNG|USDT)=")
-list(FILTER bench_pool_sources EXCLUDE REGEX "/trace/ws_tp\\.c$")
 
 # The same sources and options; an imported target is known only where it was made.
 add_library(thread_pool_ws_untraced STATIC ${bench_pool_sources})
@@ -25,11 +24,11 @@ target_compile_definitions(thread_pool_ws_untraced PRIVATE ${bench_pool_definiti
 target_compile_options(thread_pool_ws_untraced PRIVATE ${bench_pool_options})
 target_include_directories(thread_pool_ws_untraced PUBLIC
   $<TARGET_PROPERTY:thread_pool_ws,INTERFACE_INCLUDE_DIRECTORIES>)
-target_link_libraries(thread_pool_ws_untraced PUBLIC Threads::Threads)
+target_link_libraries(thread_pool_ws_untraced PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 ws_target_sanitize(thread_pool_ws_untraced)
 if("WS_HWLOC=1" IN_LIST bench_pool_definitions)
-  pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
-  target_link_libraries(thread_pool_ws_untraced PRIVATE PkgConfig::HWLOC)
+  pkg_check_modules(HWLOC QUIET hwloc)
+  target_include_directories(thread_pool_ws_untraced SYSTEM PRIVATE ${HWLOC_INCLUDE_DIRS})
 endif()
 bench_backend(ws-untraced backends/ws.c thread_pool_ws_untraced)
 
@@ -38,8 +37,7 @@ target_include_directories(ws-trace-cost PRIVATE src ../common/utils/thread_pool
 target_compile_definitions(ws-trace-cost PRIVATE _GNU_SOURCE ${bench_trace_definitions})
 target_compile_options(ws-trace-cost PRIVATE -Wall -Wextra)
 target_link_libraries(ws-trace-cost PRIVATE thread_pool_ws m)
-if("WS_LTTNG=1" IN_LIST bench_trace_definitions)
-  pkg_check_modules(LTTNG_UST QUIET IMPORTED_TARGET "lttng-ust>=2.13")
-  target_link_libraries(ws-trace-cost PRIVATE PkgConfig::LTTNG_UST)
-endif()
 set_target_properties(ws-trace-cost PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${bench_bin})
+if(TARGET thread_pool_ws_lttng) # where the modules and programs look for it: beside themselves
+  set_target_properties(thread_pool_ws_lttng PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${bench_bin})
+endif()

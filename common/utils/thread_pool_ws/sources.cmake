@@ -22,6 +22,7 @@ set(WS_CORE_SOURCES
   pool/ws_observer.c
   pool/ws_process.c
   pool/ws_warn.c
+  trace/ws_provider.c
   trace/ws_traced.c
   trace/ws_traced_phase.c
   prewake/ws_lead.c
@@ -66,6 +67,7 @@ set(WS_CORE_SOURCES
   core/ws_wait.c
   core/ws_worker.c
   setup/ws_config.c
+  setup/ws_hwloc.c
   setup/ws_numa.c
   setup/ws_numa_read.c
   setup/ws_pool.c

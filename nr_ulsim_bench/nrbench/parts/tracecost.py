@@ -31,9 +31,10 @@ from nrbench.stats import Line, Results
 from nrbench.sweep.bootstrap import N_MIN, Interval
 from nrbench.text import failure_lines, host_line, layout
 from nrbench.trace.events import TraceError
+from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
 
-# Built without tracing; as users get it, no session exists; a session records.
+# Built without tracing; as users get it, no trace is asked for; a session records.
 UNTRACED, OFF, RECORDED = STATES = ("untraced", "off", "recorded")
 BACKEND = {UNTRACED: "ws-untraced", OFF: OWN, RECORDED: OWN}
 STRETCH_S = 0.2  # of one measurement
@@ -91,7 +92,8 @@ def stretch(request: Request, number: int, setting: tuple[str, str, str], slots:
     head = words(
         backend=BACKEND[state], workers=workers, class_=sched_class, limit_s=f"{2 + 4 * seconds:.2f}"
     )
-    return Step(labels | {"round": number}, (*work, *head), seconds, f"{state} {case}")
+    loads = [f"env={name}={value}" for name, value in WANTED.items() if state == RECORDED]
+    return Step(labels | {"round": number}, (*work, *head, *loads), seconds, f"{state} {case}")
 
 
 def make_rounds(
@@ -119,33 +121,35 @@ class Measurement:
         self.program = self.request.beside("ws-trace-cost")
         self.driver = session.driver("trace.log")
 
-    def event_costs(self, given: Sequence[str]) -> list[Line]:
-        return [{"bench": "trace-cost"} | line for line in ask(self.program, given, COST_LIMIT_S)]
+    def event_costs(self, given: Sequence[str], loads: bool) -> list[Line]:
+        """@param loads  the provider"""
+        answers = ask(self.program, given, COST_LIMIT_S, **(WANTED if loads else {}))
+        return [{"bench": "trace-cost"} | line for line in answers]
 
-    def price(self, number: int) -> list[Line]:
+    def price(self, number: int, loads: bool) -> None:
         """In the first rounds: the cost of an event."""
-        if number >= COST_ROUNDS:
-            return self.event_costs(BRIEFLY)
-        answers = self.event_costs(words(events=self.request.usual(COST_EVENTS, QUICK_COST_EVENTS)))
-        for answer in answers:
-            self.session.write(answer | {"round": number})
-        return answers
+        if number < COST_ROUNDS:
+            given = words(events=self.request.usual(COST_EVENTS, QUICK_COST_EVENTS))
+            for answer in self.event_costs(given, loads):
+                self.session.write(answer | {"round": number})
 
-    def refuse_foreign(self, answers: Sequence[Line]) -> None:
-        """Requires that no session of this run existed."""
+    def refuse_foreign(self) -> list[Line]:
+        """Requires that no session of this run exists. @return the answers by which that is seen"""
+        answers = self.event_costs(BRIEFLY, True)
         if any(answer.get("recorded") for answer in answers):
             raise ForeignSession
+        return answers
 
     def quiet(self, this: Round) -> Iterator[Step]:
         yield from this.quiet
         # Afterwards, so that a session that has started meanwhile is seen.
-        self.refuse_foreign(self.price(this.number))
+        self.refuse_foreign()
+        self.price(this.number, False)
 
     def recorded(self, this: Round) -> Iterator[Step]:
         with tracecost_session.recording() as of_round:
             yield from this.recorded
-            if this.number < COST_ROUNDS:
-                self.price(this.number)
+            self.price(this.number, True)
             of_round.stop()
             if lost := tracecost_session.discarded(of_round):
                 self.session.write({"bench": "trace-lost", "discarded": lost})
@@ -190,11 +194,10 @@ class Measurement:
             info = self.driver.ask(["bench=info", f"backend={module}"])
             if "error" in info:
                 raise BenchError(info["error"])
-        answers = self.event_costs(BRIEFLY)
+        answers = self.refuse_foreign()
         for answer in answers:
             if "error" in answer:
                 raise BenchError(f"{self.program.name}: {answer['error']}")
-        self.refuse_foreign(answers)
         if not any(answer["lttng"] for answer in answers):
             reason = "this build has no LTTng tracepoints (Debian: liblttng-ust-dev)"
         else:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LTTng: one user-space session by its command line, and its session daemon.
 
-`lttng create` starts a daemon where none runs, and it stays: every program that is linked with lttng-ust then
-starts with a wait for it. So a daemon that a recording has started ends with it.
+`lttng create` starts a daemon where none runs, and it stays: every program that loads lttng-ust then waits
+for it. So a daemon that a recording has started ends with it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from nrbench.trace.events import PROVIDER, STATEDUMP, TraceError
 from nrbench.trace.signals import let_through
 
 CHANNEL = "tpool_ws"
+WANTED = {"TPOOL_WS_TRACE": "1"}  # the environment in which a program loads the pool's provider of events
 SYSTEM = System()
 SHARED_MEMORY = Path("/dev/shm")
 WAIT_S = 120.0

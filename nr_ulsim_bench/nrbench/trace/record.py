@@ -20,7 +20,7 @@ from typing import Sequence
 from nrbench import host
 from nrbench.trace import ctf_files, signals
 from nrbench.trace.events import PROVIDER, TraceError
-from nrbench.trace.lttng import Buffers, Losses, Session, check_memory, ends_with_block
+from nrbench.trace.lttng import WANTED, Buffers, Losses, Session, check_memory, ends_with_block
 
 RECORD_FILE = ctf_files.RECORD_FILE
 FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub-buffer
@@ -28,7 +28,9 @@ GRACE_S = 10.0  # for the command to end after a signal
 DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after the start; nr_ulsim takes a second to load its decoder
 REMEDY = (
     "Check that the program was built with tracing (its configuration finds liblttng-ust-dev), that "
-    "liblttng-ust is on this machine, that the program runs as this user, and that it uses the pool"
+    "libthread_pool_ws_lttng.so.0 lies beside it and liblttng-ust is on this machine, that the program runs "
+    "as this user, that it uses the pool, and, if it ran before the recording, that it was started with "
+    "TPOOL_WS_TRACE=1"
 )
 
 
@@ -145,7 +147,7 @@ def _run(options: Options, session: Session, process: subprocess.Popen[bytes] | 
 
 
 def _start(options: Options) -> subprocess.Popen[bytes]:
-    environment = os.environ.copy()
+    environment = os.environ | WANTED
     if options.follow_forks:
         library = "liblttng-ust-fork.so.1"
         environment["LD_PRELOAD"] = " ".join(filter(None, [library, environment.get("LD_PRELOAD")]))

@@ -11,6 +11,8 @@
 #include "../base/ws_base.h"
 #include "ws_pool.h"
 
+#define LOST "man was made before this process was forked"
+
 static ws_pool_t *live_pool(const task_manager_t *man, const char *function)
 {
   if (!man)
@@ -66,11 +68,15 @@ void async_task_manager(task_manager_t *man, task_t task)
 {
   const int error = ws_pool_push(live_pool(man, __func__), (ws_task_t){.func = task.func, .arg = task.args});
   if (__builtin_expect(error < 0, 0))
-    ws_misuse(__func__, "%s", error == -EINVAL ? "task.func is NULL" : "free_task_manager() is under way");
+    ws_misuse(__func__, "%s",
+              error == -EINVAL  ? "task.func is NULL"
+              : error == -ESRCH ? LOST
+                                : "free_task_manager() is under way");
 }
 
 void wait_all_task_manager(task_manager_t *man)
 {
-  if (ws_pool_wait(live_pool(man, __func__)) < 0)
-    ws_misuse(__func__, "called inside a task of man");
+  const int error = ws_pool_wait(live_pool(man, __func__));
+  if (error < 0)
+    ws_misuse(__func__, "%s", error == -ESRCH ? LOST : "called inside a task of man");
 }

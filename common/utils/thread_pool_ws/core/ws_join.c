@@ -268,6 +268,9 @@ static void help_until(ws_frame_t *frame)
 static void help_without_lane(ws_frame_t *frame)
 {
   const join_t *join = (join_t *)frame;
+  WS_REQUIRE(
+      !ws_is_lost(frame->pool), join->goal->event ? "ws_pool_await" : "ws_group_wait",
+      "the pool was made before this process was forked: it has no threads here, so the wait cannot end");
   while (!is_reached(join->goal) && !is_late(join, true)) {
     frame->here = ws_here_known(frame->pool);
     if (frame->here.queue) { // it has got a lane in a task, and its tasks may lie there

@@ -19,9 +19,15 @@
 #include "ws_survive.h"
 
 /// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
+/// After a fork no thread of the child is inside a pool of the parent.
 static bool refused(const struct ws_pool_s *pool, ws_here_t here)
 {
   return !ws_is_inside(pool, here);
+}
+
+WS_SELDOM static int why_refused(const struct ws_pool_s *pool)
+{
+  return ws_is_lost(pool) ? -ESRCH : -ECANCELED;
 }
 
 /// Take a task that this thread may have pushed.
@@ -211,7 +217,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
-    return -ECANCELED;
+    return why_refused(pool);
   if (WS_UNLIKELY(pool->workers == 0)) {
     ws_run_inline(pool, here, task);
     return 0;
@@ -265,7 +271,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
-    return -ECANCELED;
+    return why_refused(pool);
   const bool has_kinds = (sorted | ws_hint_load(&pool->tasks.kinds_used)) != 0;
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;

@@ -150,6 +150,8 @@ static int wait(ws_pool_t *pool, uint64_t until_ns)
   ws_not_observing(until_ns == 0 ? "ws_pool_wait" : "ws_pool_wait_until");
   if (!pool)
     return -EINVAL;
+  if (ws_is_lost(pool))
+    return -ESRCH;
   const ws_here_t here = ws_here(pool);
   if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;
@@ -227,6 +229,8 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   ws_not_observing("ws_pool_stop");
   if (!pool || (uint32_t)how > WS_STOP_ABORT)
     return -EINVAL;
+  if (ws_is_lost(pool))
+    return -ESRCH;
   const ws_here_t here = ws_here(pool);
   if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;

@@ -4,6 +4,8 @@
 #include "ws_fiber_process.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "../os/ws_os.h"
 
@@ -61,7 +63,7 @@ static uint32_t class_least(void)
   return size_class;
 }
 
-static void begin(void)
+static void init_locks(void)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
   for (uint32_t i = 0; i < WS_LOT_BUCKETS; i++)
@@ -71,8 +73,54 @@ static void begin(void)
   init_lock(&process->alarm_lock);
   init_lock(&process->reactor_lock);
   init_lock(&process->stack_lock);
+}
+
+/// The services are threads of the parent.
+static void forget_services(void)
+{
+  ws_fiber_process_t *process = &ws_fiber_process;
+  const uint32_t reactor = ws_hint_load(&process->reactor);
+  if (reactor != 0)
+    close((int)reactor - 1); // the parent keeps its own
+  ws_hint_store(&process->reactor, 0);
+  process->reactor_thread = process->alarm = (ws_service_t){0};
+  process->alarms = (ws_alarm_heap_t){0};
+  process->alarm_sleeps_until_ns = process->trim_due_ns = 0;
+  process->trims = false;
+}
+
+/// In the child of a fork there are no fibers: those of the parent run in its pools. What their threads were
+/// changing may be half changed, so the child begins anew and never frees the parent's stacks. The caller may
+/// stand on one of them.
+static void in_child(void)
+{
+  ws_fiber_process_t *process = &ws_fiber_process;
+  ws_fiber_thread_t *thread = ws_fiber_thread();
+  init_locks();
+  forget_services();
+  for (uint32_t i = 0; i < WS_LOT_BUCKETS; i++)
+    process->bucket[i].root = NULL;
+  memset(process->shelf, 0, sizeof(process->shelf));
+  if (process->slabs) {
+    process->slabs->before[WS_SLABS_ALL] = process->lost;
+    process->lost = process->slabs;
+  }
+  process->slabs = NULL;
+  process->stacks = process->unguarded = 0;
+  memset(process->counters, 0, sizeof(process->counters));
+  ws_stat_store(&process->parked, 0);
+  thread->rider = NULL;
+  memset(thread->kept, 0, sizeof(thread->kept));
+  memset(thread->kept_count, 0, sizeof(thread->kept_count));
+}
+
+static void begin(void)
+{
+  ws_fiber_process_t *process = &ws_fiber_process;
+  init_locks();
   process->guards_max = guards_max();
   process->class_least = class_least();
+  pthread_atfork(NULL, NULL, in_child); // without memory for it, the child of a fork has no fibers
   // Without a key the stacks of a thread that ends stay with it.
   process->has_key = pthread_key_create(&process->key, release_thread) == 0;
 }

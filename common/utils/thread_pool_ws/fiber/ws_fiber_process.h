@@ -79,6 +79,7 @@ typedef struct {
   pthread_mutex_t stack_lock; ///< of the next fields
   ws_shelf_t shelf[WS_STACK_CLASSES];
   ws_slab_t *slabs; ///< all, for statistics and debuggers
+  ws_slab_t *lost; ///< those of the process that was forked: not used, but reachable, for leak checkers
   uint64_t stacks, unguarded, guards_max;
   bool warned; ///< that stacks have no guard
   uint64_t used_max; ///< most bytes that a stack had used when it was closed or counted

@@ -111,6 +111,7 @@ void ws_fiber_options_default(ws_fiber_options_t *options);
 ///                     without which a fiber that continues could be lost
 ///         -ENOMEM     no memory for a stack, or for a larger queue
 ///         -ECANCELED  the pool was stopped
+///         -ESRCH      the pool was made before this process was forked
 ///         On error the group keeps waiting for the unit
 /// @threads   any thread, as ws_pool_push()
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the fiber

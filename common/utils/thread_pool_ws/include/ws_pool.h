@@ -16,11 +16,15 @@
 ///   ws_pool_destroy(pool);
 /// @endcode
 ///
-/// Any number of pools may exist at once; any thread may push to any of them. After fork() the child must not
-/// use the library before it calls exec. It may call exit(). In a build with LTTng (WS_LTTNG) a child that
-/// has used threads of its own may crash in exit(), in the code of LTTng: docs/tracing.md names remedies.
+/// Any number of pools may exist at once; any thread may push to any of them.
 /// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
 /// A function without one requires a pool that is not NULL.
+///
+/// After fork() the child may create pools of its own, and may call exit(). The pools of the parent have no
+/// threads in the child: there a push, a wait for the pool and a stop return -ESRCH, ws_pool_stats() returns
+/// the counts at the fork, hints do nothing, and ws_pool_destroy() returns without freeing the pool. A wait
+/// in such a pool for a group that is not complete ends the process with a message; such a wait without a
+/// pool never ends. A child that a task forks must not return from the task.
 ///
 /// The pool's threads block all signals except those that their own instructions cause (SIGSEGV and the
 /// like), and workers have a timer slack of 1 ns. If the host creates the threads (thread_create), the host
@@ -83,7 +87,7 @@ typedef struct {
   /// Where the task's data lies: WS_NODE_ANY (0, default), or ws_node_hint() of a NUMA node (ws_node.h).
   /// Workers on a CPU of that node take the task first; if they are busy, others take it. So a wrong hint
   /// costs time, and nothing else. The hint has no effect if the node's number is unknown, if the task is
-  /// not of normal priority, if all workers' CPUs belong to one node, or in a build without hwloc. A node
+  /// not of normal priority, if all workers' CPUs belong to one node, or without hwloc. A node
   /// without a worker's CPU is served by the nearest node with one.
   uint32_t node;
 } ws_task_t;
@@ -255,9 +259,9 @@ int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_othe
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
 /// entry of that name. A variable that is unset or empty changes nothing.
-/// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. No other function of the library
-/// reads the environment. In a program that runs with more rights than its user (AT_SECURE) this function
-/// reads nothing either.
+/// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
+/// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
+/// rights than its user (AT_SECURE) neither reads anything.
 /// @threads   any; no thread may change the environment during the call
 void ws_settings_environment(ws_settings_t *settings);
 
@@ -284,9 +288,10 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 /// on any worker, on a thread that waits for its group, or inside the push if the queue is full
 /// (settings.full).
 /// @return 0 = the task will run or has run; -EAGAIN = the queue is full (WS_FULL_FAIL only);
-///         -ECANCELED = the pool was stopped; -EINVAL = @p pool or the task's func is NULL, or its
-///         priority is none of the three. On error nothing is queued. The task's group keeps waiting
-///         for its unit: call ws_group_complete(), or push again
+///         -ECANCELED = the pool was stopped; -ESRCH = the pool was made before this process was
+///         forked; -EINVAL = @p pool or the task's func is NULL, or its priority is none of the three.
+///         On error nothing is queued. The task's group keeps waiting for its unit: call
+///         ws_group_complete(), or push again
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
 /// @progress  lock-free, and at most two futex calls (one wakes a worker, one the watchdog thread), unless it
@@ -299,19 +304,20 @@ int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.
 /// @return the number of accepted tasks, from the front: fewer than @p count under WS_FULL_FAIL, or if the
-///         pool is stopped during the call; -ECANCELED = the pool was stopped before; -EINVAL = @p pool,
-///         @p tasks or a task's func is NULL, or a priority is none of the three. On error no task is
-///         accepted
+///         pool is stopped during the call; -ECANCELED = the pool was stopped before; -ESRCH as
+///         ws_pool_push(); -EINVAL = @p pool, @p tasks or a task's func is NULL, or a priority is none
+///         of the three. On error no task is accepted
 /// Otherwise as ws_pool_push().
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count);
 
 /// @brief Push one task; return -EAGAIN if the caller's queue is full, for any settings.full.
-/// @return 0, -EAGAIN, -ECANCELED, -EINVAL. Otherwise as ws_pool_push().
+/// @return 0, -EAGAIN, -ECANCELED, -ESRCH, -EINVAL. Otherwise as ws_pool_push().
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Block until every task pushed so far, and every task that those push, has run. The caller runs any
 /// of them meanwhile, on its own stack. If the caller is a fiber (ws_fiber.h), that is the fiber's stack.
-/// @return 0; -EDEADLK if called inside a task of @p pool, which would wait for itself
+/// @return 0; -EDEADLK if called inside a task of @p pool, which would wait for itself; -ESRCH as
+///         ws_pool_push()
 /// @threads   any thread but the pool's tasks; several at once
 /// @ordering  [edge POOL_IDLE] the caller sees what the tasks wrote
 int ws_pool_wait(ws_pool_t *pool);
@@ -404,6 +410,7 @@ int32_t ws_worker_index(void);
 /// The task of a push at the same moment is refused, or handled as @p how requires.
 /// @return the number of tasks skipped (0 for WS_STOP_DRAIN)
 ///         -EALREADY  the pool was stopped before
+///         -ESRCH     the pool was made before this process was forked
 ///         -EDEADLK   called inside a task of the pool
 ///         -EINVAL    @p how is neither of the two
 /// @threads   one caller

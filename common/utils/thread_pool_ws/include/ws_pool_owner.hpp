@@ -105,8 +105,8 @@ class pool {
   }
 
   /// @brief As push(), but does not throw, and does not wait for room: ws_pool_try_push().
-  /// @return 0, -EAGAIN, -ECANCELED, -EINVAL (the pool was moved from). On error the callable has been
-  ///          destroyed
+  /// @return 0, -EAGAIN, -ECANCELED, -ESRCH, -EINVAL (the pool was moved from). On error the callable has
+  ///          been destroyed
   template <typename F>
   [[nodiscard]] int try_push(F &&f, hint with = {})
   {

@@ -4,7 +4,8 @@
 /// belong to it.
 ///
 /// The pool records its own events (docs/tracing.md lists them); these calls add the program's. Without
-/// tracing compiled in they record nothing.
+/// tracing compiled in they record nothing. The first call in the process reads TPOOL_WS_TRACE, and may load
+/// LTTng's provider of the events, unless a pool was created before.
 #ifndef WS_TRACE_H
 #define WS_TRACE_H
 

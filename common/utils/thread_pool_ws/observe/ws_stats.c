@@ -58,7 +58,7 @@ uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worke
 {
   if (!pool || !total)
     return 0;
-  const bool running = ws_stat_load(&pool->state) != WS_STOPPED;
+  const bool running = ws_stat_load(&pool->state) < WS_STOPPED;
   const uint32_t working = ws_working(pool);
   const uint32_t searching = ws_stat_load(&pool->searching);
   *total = (ws_stats_t){

@@ -104,6 +104,8 @@ ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
 
 ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
 {
+  if (ws_is_lost(pool)) // a thread of the child has no lane in it: the cache of lanes is empty after a fork
+    return NULL;
   ws_self_t *self = ws_self();
   const uint64_t id = ws_process_enroll(self);
   const uint32_t queues = ws_queue_count(&pool->tasks);

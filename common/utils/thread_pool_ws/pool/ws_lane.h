@@ -8,7 +8,7 @@
 #include "ws_process.h"
 
 /// @brief Find, or claim, the calling thread's lane when it is not in the thread's cache. @return NULL when
-/// none is free
+/// none is free, or the pool is lost by a fork
 WS_FOR_FIBERS ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
 /// @brief Claim a lane that was never claimed.

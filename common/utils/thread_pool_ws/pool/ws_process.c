@@ -3,10 +3,13 @@
 /// ws_process.h: the list of pools, thread-local state, the count of awake workers.
 #include "ws_process.h"
 
+#include <string.h>
+
 #include "../tasks/ws_queue.h"
 
 static struct {
-  pthread_mutex_t lock; ///< of first and the key: birth and death of pools, a thread's first push and its end
+  pthread_mutex_t lock; ///< of the key: a thread's first push
+  pthread_mutex_t pools_lock; ///< of first: birth and death of pools, a thread's end, a fork
   struct ws_pool_s *first;
   ws_au64_t pool_ids;
   ws_au64_t thread_ids;
@@ -15,9 +18,11 @@ static struct {
   ws_aptr_t hooks; ///< S const ws_hooks_t
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
   enum { KEY_UNKNOWN, KEY_MADE, KEY_NONE } key_state;
-  pthread_mutex_t forks_lock; ///< of the next field; before the other lock, but never with it
-  bool watches_forks; ///< before any thread takes the other lock
-} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .forks_lock = PTHREAD_MUTEX_INITIALIZER};
+  pthread_mutex_t forks_lock; ///< of the next field; before the other locks, but never with them
+  bool watches_forks; ///< before any thread takes the other locks
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER,
+             .pools_lock = PTHREAD_MUTEX_INITIALIZER,
+             .forks_lock = PTHREAD_MUTEX_INITIALIZER};
 
 #ifdef WS_TSAN
 ws_au32_t ws_tsan_fence_word;
@@ -29,9 +34,9 @@ _Thread_local ws_self_t ws_self_state;
 static void free_lanes_of_thread(void *unused)
 {
   (void)unused;
-  const uint64_t id = ws_self()->id;
-  pthread_mutex_lock(&process.lock);
-  for (struct ws_pool_s *pool = process.first; pool; pool = pool->next) {
+  const uint64_t id = ws_self()->id; // 0 = its process was forked since it pushed: it has no lanes
+  pthread_mutex_lock(&process.pools_lock);
+  for (struct ws_pool_s *pool = id ? process.first : NULL; pool; pool = pool->next) {
     const uint32_t queues = ws_queue_count(&pool->tasks);
     for (uint32_t i = pool->workers; i < queues; i++) {
       if (ws_load_relaxed(&pool->tasks.queue[i]->owner) != id) // relaxed: this thread wrote it
@@ -41,7 +46,7 @@ static void free_lanes_of_thread(void *unused)
       ws_store_release(&pool->tasks.queue[i]->owner, 0);
     }
   }
-  pthread_mutex_unlock(&process.lock);
+  pthread_mutex_unlock(&process.pools_lock);
   ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew
 }
 
@@ -56,19 +61,46 @@ static void ask_to_be_told(ws_self_t *self)
   pthread_mutex_unlock(&process.lock);
 }
 
-/// In the child of a fork. A thread of the parent that held the lock does not exist here. The child's exit()
-/// takes the lock.
-static void renew_lock(void)
+/// Around a fork the list of pools stays as it is, so that it is whole in the child.
+static void before_fork(void)
 {
-  pthread_mutex_init(&process.lock, NULL);
+  pthread_mutex_lock(&process.pools_lock);
 }
 
-void ws_process_watch_forks(void (*in_child)(void))
+static void in_parent(void)
+{
+  pthread_mutex_unlock(&process.pools_lock);
+}
+
+/// The calling thread leaves the parent's pools. Its number is another one here, so it enrolls anew. What it
+/// has counted itself stays.
+static void leave_pools(ws_self_t *self)
+{
+  const ws_self_t before = *self;
+  *self = (ws_self_t){.pushed = before.pushed};
+  memcpy(self->phase, before.phase, sizeof(self->phase));
+}
+
+/// In the child of a fork there is one thread. A thread of the parent that held a lock does not exist here;
+/// the child's exit() takes one. The pools of the parent stay in the list: they are reachable, and not freed.
+static void in_child(void)
+{
+  pthread_mutex_init(&process.lock, NULL);
+  pthread_mutex_init(&process.pools_lock, NULL);
+  pthread_mutex_init(&process.forks_lock, NULL);
+  ws_hint_store(&process.awake, 0);
+  ws_hint_store(&process.helpers, 0);
+  for (struct ws_pool_s *pool = process.first; pool; pool = pool->next)
+    ws_store_relaxed(&pool->state, WS_LOST); // relaxed: there is no other thread
+  leave_pools(ws_self());
+}
+
+void ws_process_watch_forks(void (*leaves_worker)(void))
 {
   pthread_mutex_lock(&process.forks_lock);
   if (!process.watches_forks) // if the system has no memory for it, the next pool tries again
-    process.watches_forks =
-        pthread_atfork(NULL, NULL, renew_lock) == 0 && pthread_atfork(NULL, NULL, in_child) == 0;
+    process.watches_forks = pthread_atfork(NULL, NULL, leaves_worker) == 0
+                            && pthread_atfork(before_fork, in_parent, in_child) == 0;
   pthread_mutex_unlock(&process.forks_lock);
 }
 
@@ -100,22 +132,22 @@ uint64_t ws_process_new_pool_id(void)
 
 void ws_process_add(struct ws_pool_s *pool)
 {
-  pthread_mutex_lock(&process.lock);
+  pthread_mutex_lock(&process.pools_lock);
   pool->next = process.first;
   process.first = pool;
-  pthread_mutex_unlock(&process.lock);
+  pthread_mutex_unlock(&process.pools_lock);
 }
 
 void ws_process_remove(struct ws_pool_s *pool)
 {
-  pthread_mutex_lock(&process.lock);
+  pthread_mutex_lock(&process.pools_lock);
   for (struct ws_pool_s **link = &process.first; *link; link = &(*link)->next) {
     if (*link == pool) {
       *link = pool->next;
       break;
     }
   }
-  pthread_mutex_unlock(&process.lock);
+  pthread_mutex_unlock(&process.pools_lock);
 }
 
 void ws_process_awake_add(uint32_t count)

@@ -107,7 +107,8 @@ typedef struct {
 } ws_nodes_t;
 
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
-typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED } ws_state_t;
+///        any --the process forks--> LOST, in the child: the pool's threads are not there
+typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED, WS_LOST } ws_state_t;
 
 struct ws_pool_s {
   ws_tasks_t tasks; ///< where tasks wait
@@ -212,6 +213,12 @@ typedef struct {
 static inline bool ws_takes_weak(ws_here_t here)
 {
   return here.worker || here.queue->depth > 0;
+}
+
+/// @return whether the pool was made before this process was forked, so that it has no threads here
+static inline bool ws_is_lost(const struct ws_pool_s *pool)
+{
+  return ws_load_relaxed(&pool->state) == WS_LOST; // relaxed: written while the child had one thread
 }
 
 /// Low bits of a thread's id hold the kernel's number of the thread, which is below 2^22.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_config.c
 /// Settings that a user writes as text, in the environment or in the host's own options: one table for both.
-/// The only file that reads the environment.
+/// Besides trace/ws_provider.c the only file that reads the environment.
 ///
 /// An invalid text about pre-wake gives a warning and turns pre-wake off: workers then sleep until a push
 /// wakes them. If a user has mistyped a limit, the default, under which workers spin, must not apply.
@@ -139,7 +139,8 @@ static const entry_t entries[] = {
     {"prio", read_prio, "high, normal, low", "the priority is normal", false, true},
 };
 #define KNOWN "spin=, spin_cpu_max=, report=, prio="
-#define KNOWN_VARIABLES PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT"
+#define KNOWN_VARIABLES PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "TRACE"
+#define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_provider.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
 static const entry_t *find(word_t word, bool mistyped)
@@ -243,7 +244,7 @@ void ws_settings_environment(ws_settings_t *settings)
   char **next = settings && !getauxval(AT_SECURE) ? environ : NULL;
   for (; next && *next; next++) {
     const char *name = *next, *equals = name + strcspn(name, "=");
-    if (strncmp(name, PREFIX, prefix) != 0)
+    if (strncmp(name, PREFIX, prefix) != 0 || strncmp(name, ELSEWHERE, sizeof(ELSEWHERE) - 1) == 0)
       continue;
     const entry_t *entry = find((word_t){name + prefix, equals}, false);
     const size_t length = (size_t)(equals - name);

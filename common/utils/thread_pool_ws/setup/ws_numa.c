@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../include/ws_node.h"
+#include "../pool/ws_warn.h"
 
 /// CPUs on which workers may run.
 static void read_usable(const struct ws_pool_s *pool, const int32_t *cpu, bool *usable)
@@ -31,6 +32,9 @@ void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu)
   if (machine && ws_numa_read(machine)) {
     read_usable(pool, cpu, usable);
     ws_nodes_plan(&pool->nodes, machine, usable);
+  } else {
+    ws_warn(&pool->settings,
+            "hwloc is missing, or cannot read the NUMA nodes: the machine counts as one node");
   }
   free(machine);
   if (pool->nodes.count >= 2)

@@ -4,21 +4,19 @@
 #include "ws_topo.h"
 
 #ifdef WS_HWLOC
-#include <hwloc.h>
-#include <hwloc/distances.h>
+#include "ws_hwloc.h"
 
 /// The set of a node that has memory only holds the CPUs near it. A CPU belongs to the node with the fewest.
-static void read_nodes(hwloc_topology_t topology, ws_machine_nodes_t *machine)
+static void read_nodes(const ws_hwloc_t *hwloc, ws_machine_nodes_t *machine)
 {
   int fewest[WS_CPUS_MAX] = {0};
-  hwloc_obj_t node = NULL;
-  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node))
-         && machine->count < WS_MACHINE_NODES_MAX) {
+  hwloc_obj_t node = ws_hwloc_first(hwloc, HWLOC_OBJ_NUMANODE);
+  for (; node && machine->count < WS_MACHINE_NODES_MAX; node = node->next_cousin) {
     const uint32_t index = machine->count++;
     machine->number[index] = node->os_index;
-    const int cpus = hwloc_bitmap_weight(node->cpuset);
+    const int cpus = hwloc->bitmap_weight(node->cpuset);
     for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
-      if (hwloc_bitmap_isset(node->cpuset, cpu) && (fewest[cpu] == 0 || cpus < fewest[cpu])) {
+      if (hwloc->bitmap_isset(node->cpuset, cpu) && (fewest[cpu] == 0 || cpus < fewest[cpu])) {
         fewest[cpu] = cpus;
         machine->of_cpu[cpu] = (uint8_t)(index + 1);
       }
@@ -34,12 +32,12 @@ static uint32_t index_of(const ws_machine_nodes_t *machine, const struct hwloc_o
 }
 
 /// Where the firmware does not tell distances, all nodes are equally far.
-static void read_distances(hwloc_topology_t topology, ws_machine_nodes_t *machine)
+static void read_distances(const ws_hwloc_t *hwloc, ws_machine_nodes_t *machine)
 {
   struct hwloc_distances_s *told = NULL;
   unsigned matrices = 1;
-  if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &matrices, &told,
-                                  HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0)
+  if (hwloc->distances_get_by_type(hwloc->topology, HWLOC_OBJ_NUMANODE, &matrices, &told,
+                                   HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0)
           < 0
       || matrices == 0)
     return;
@@ -49,23 +47,19 @@ static void read_distances(hwloc_topology_t topology, ws_machine_nodes_t *machin
       if (row < machine->count && column < machine->count)
         machine->distance[row][column] = told->values[from * told->nbobjs + to];
     }
-  hwloc_distances_release(topology, told);
+  hwloc->distances_release(hwloc->topology, told);
 }
 
 bool ws_numa_read(ws_machine_nodes_t *machine)
 {
-  hwloc_topology_t topology;
-  if (hwloc_topology_init(&topology) < 0)
-    return false;
+  ws_hwloc_t hwloc;
   // also the nodes that the process may not use: memory may lie there
-  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  const bool loaded = hwloc_topology_load(topology) == 0;
-  if (loaded) {
-    read_nodes(topology, machine);
-    read_distances(topology, machine);
-  }
-  hwloc_topology_destroy(topology);
-  return loaded;
+  if (ws_hwloc_begin(&hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED))
+    return false;
+  read_nodes(&hwloc, machine);
+  read_distances(&hwloc, machine);
+  ws_hwloc_end(&hwloc);
+  return true;
 }
 #else
 bool ws_numa_read(ws_machine_nodes_t *machine)

@@ -11,6 +11,7 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../tasks/ws_queue.h"
+#include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
 #include "ws_settings.h"
 #include "ws_start.h"
@@ -212,6 +213,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_settings_t checked = *settings;
   if (ws_settings_check(&checked) < 0)
     return -EINVAL;
+  ws_provider_find();
   struct ws_pool_s *pool = aligned_alloc(WS_SPACING, sizeof(*pool));
   if (!pool)
     return -ENOMEM;
@@ -240,7 +242,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
 
 void ws_pool_destroy(ws_pool_t *pool)
 {
-  if (!pool)
+  if (!pool || ws_is_lost(pool)) // its memory may be as a thread of the parent was changing it
     return;
   if (ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
     const int64_t stopped = ws_pool_stop(pool, WS_STOP_DRAIN);

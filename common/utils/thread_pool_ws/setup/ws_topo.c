@@ -8,7 +8,7 @@
 #include "../pool/ws_warn.h"
 
 #ifdef WS_HWLOC
-#include <hwloc.h>
+#include "ws_hwloc.h"
 #endif
 
 static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
@@ -98,10 +98,18 @@ static bool share(hwloc_obj_t a, hwloc_obj_t b, hwloc_obj_type_t type)
   return a && a == b;
 }
 
-static uint8_t distance(hwloc_topology_t topology, int32_t cpu, int32_t other)
+/// @return the object of a CPU; NULL = unknown, or the worker floats
+static hwloc_obj_t of_cpu(const ws_hwloc_t *hwloc, int32_t cpu)
 {
-  hwloc_obj_t a = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology, (unsigned)cpu);
-  hwloc_obj_t b = other < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology, (unsigned)other);
+  hwloc_obj_t pu = cpu < 0 ? NULL : ws_hwloc_first(hwloc, HWLOC_OBJ_PU);
+  while (pu && pu->os_index != (unsigned)cpu)
+    pu = pu->next_cousin;
+  return pu;
+}
+
+static uint8_t distance(const ws_hwloc_t *hwloc, int32_t cpu, int32_t other)
+{
+  hwloc_obj_t a = of_cpu(hwloc, cpu), b = of_cpu(hwloc, other);
   if (!a || !b)
     return NEAR_ANY;
   if (share(a, b, HWLOC_OBJ_CORE))
@@ -110,17 +118,9 @@ static uint8_t distance(hwloc_topology_t topology, int32_t cpu, int32_t other)
     return NEAR_L2;
   if (share(a, b, HWLOC_OBJ_L3CACHE))
     return NEAR_L3;
-  return hwloc_bitmap_isequal(a->nodeset, b->nodeset) ? NEAR_NODE : NEAR_ANY;
+  return hwloc->bitmap_isequal(a->nodeset, b->nodeset) ? NEAR_NODE : NEAR_ANY;
 }
 #endif
-
-static uint32_t pinned_workers(const struct ws_pool_s *pool)
-{
-  uint32_t pinned = 0;
-  for (uint32_t i = 0; i < pool->workers; i++)
-    pinned += pool->worker[i]->cpu >= 0;
-  return pinned;
-}
 
 /// @param away  distance of each worker from worker @p index
 static void order_victims(struct ws_pool_s *pool, uint32_t index, const uint8_t *away)
@@ -132,28 +132,46 @@ static void order_victims(struct ws_pool_s *pool, uint32_t index, const uint8_t 
         pool->worker[index]->victims[count++] = (index + step) % pool->workers;
 }
 
+#ifdef WS_HWLOC
+static uint32_t pinned_workers(const struct ws_pool_s *pool)
+{
+  uint32_t pinned = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    pinned += pool->worker[i]->cpu >= 0;
+  return pinned;
+}
+
+/// Only pinned workers have distances. To read the machine takes milliseconds: only with two of them or more.
+static bool read_machine(const struct ws_pool_s *pool, ws_hwloc_t *hwloc)
+{
+  if (pinned_workers(pool) < 2)
+    return false;
+  const char *why = ws_hwloc_begin(hwloc, 0);
+  if (why)
+    ws_warn(&pool->settings, "no hwloc (%s): workers steal in the order of their numbers", why);
+  return !why;
+}
+
 void ws_topo_victims(struct ws_pool_s *pool)
 {
   uint8_t away[WS_WORKERS_MAX];
   memset(away, NEAR_ANY, sizeof(away));
-#ifdef WS_HWLOC
-  hwloc_topology_t topology;
-  // Only pinned workers have distances. To read the machine takes milliseconds: only with two of them or
-  // more.
-  const bool known = pinned_workers(pool) > 1 && hwloc_topology_init(&topology) == 0;
-  const bool loaded = known && hwloc_topology_load(topology) == 0;
-#else
-  (void)pinned_workers;
-#endif
+  ws_hwloc_t hwloc;
+  const bool known = read_machine(pool, &hwloc);
   for (uint32_t i = 0; i < pool->workers; i++) {
-#ifdef WS_HWLOC
-    for (uint32_t other = 0; loaded && other < pool->workers; other++)
-      away[other] = distance(topology, pool->worker[i]->cpu, pool->worker[other]->cpu);
-#endif
+    for (uint32_t other = 0; known && other < pool->workers; other++)
+      away[other] = distance(&hwloc, pool->worker[i]->cpu, pool->worker[other]->cpu);
     order_victims(pool, i, away);
   }
-#ifdef WS_HWLOC
   if (known)
-    hwloc_topology_destroy(topology);
-#endif
+    ws_hwloc_end(&hwloc);
 }
+#else
+void ws_topo_victims(struct ws_pool_s *pool)
+{
+  uint8_t away[WS_WORKERS_MAX];
+  memset(away, NEAR_ANY, sizeof(away));
+  for (uint32_t i = 0; i < pool->workers; i++)
+    order_victims(pool, i, away);
+}
+#endif

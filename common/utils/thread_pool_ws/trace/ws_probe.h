@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for tracing tools. LTTng's tracepoints with WS_LTTNG, probes of
-/// sys/sdt.h (for bpftrace, perf, SystemTap) with WS_USDT, both, or nothing: then the fields are not even
-/// evaluated. Events and fields have the same names and order in both; ws_tp.h lists them.
+/// WS_PROBE(event, fields...): an event for tracing tools. For LTTng with WS_LTTNG, if its provider is loaded
+/// (ws_provider.h); probes of sys/sdt.h (for bpftrace, perf, SystemTap) with WS_USDT; both, or nothing: then
+/// the fields are not even evaluated. Events and fields have the same names and order in both; ws_tp.h lists
+/// them.
 #ifndef WS_PROBE_H
 #define WS_PROBE_H
 
 #if defined(WS_LTTNG)
-#include "ws_tp.h"
-#define WS_PROBE_TO_LTTNG(event, ...) lttng_ust_tracepoint(oai_tpool_ws, event, __VA_ARGS__)
-#define WS_PROBE_IN_LTTNG(event) lttng_ust_tracepoint_enabled(oai_tpool_ws, event)
+#include "ws_provider.h"
+#define WS_PROBE_TO_LTTNG(event, ...)                                                                        \
+  do {                                                                                                       \
+    if (ws_provider_is_loaded())                                                                             \
+      ws_provider_events()->event(__VA_ARGS__);                                                              \
+  } while (0)
+#define WS_PROBE_IN_LTTNG ws_provider_is_loaded()
 #else
 #define WS_PROBE_TO_LTTNG(event, ...) ((void)0)
-#define WS_PROBE_IN_LTTNG(event) 0
+#define WS_PROBE_IN_LTTNG 0
 #endif
 
 #if defined(WS_USDT)
@@ -20,9 +25,7 @@
 #else
 #define WS_PROBE_IN_USDT 0
 #endif
-#if defined(WS_LTTNG) && defined(LTTNG_UST_HAVE_SDT_INTEGRATION)
-#define WS_PROBE_TO_USDT(event, ...) ((void)0) // such an lttng-ust makes a probe of each tracepoint itself
-#elif defined(WS_USDT)
+#if defined(WS_USDT)
 #ifndef SDT_USE_VARIADIC
 #define SDT_USE_VARIADIC // else there is no STAP_PROBEV
 #endif
@@ -49,6 +52,6 @@ void ws_probe_nothing(int first, ...);
 #endif
 
 /// Whether an event might be recorded: ask before fields are computed for it.
-#define WS_PROBE_SEEN(event) (WS_PROBE_IN_USDT || WS_PROBE_IN_LTTNG(event))
+#define WS_PROBE_SEEN(event) (WS_PROBE_IN_USDT || WS_PROBE_IN_LTTNG)
 
 #endif

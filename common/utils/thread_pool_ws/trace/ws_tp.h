@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tp.h
-/// LTTng-UST provider oai_tpool_ws: one tracepoint an event. Included through ws_probe.h; LTTng's own headers
-/// read it several times, hence the unusual guard. ws_tp.c holds the code.
+/// LTTng-UST provider oai_tpool_ws: one tracepoint an event. Included by ws_tp.c only; LTTng's own headers
+/// read it several times, hence the unusual guard.
 ///
 /// Fields: pool is the pool's id in the process; worker the index of the worker that the event is about, -1 =
 /// a thread that is none; func, arg and group name a task. docs/tracing.md describes when each event is

@@ -4,11 +4,13 @@
 #include "ws_traced.h"
 
 #include "../include/ws_trace.h"
+#include "ws_provider.h"
 
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
   if ((uint32_t)phase >= WS_TRACE_PHASES)
     return;
+  ws_provider_find(); // the program may have no pool
   ws_self_t *self = ws_self();
   ws_traced_phase_t *its = &self->phase[phase];
   if (!its->is_open || its->frame != frame || its->slot != slot)
@@ -37,6 +39,7 @@ void ws_trace_run(void (*func)(void *arg), void *arg)
 {
   if (!func)
     return;
+  ws_provider_find(); // the program may have no pool
   const ws_task_t task = {.func = func, .arg = arg};
   ws_traced_push(NULL, (ws_here_t){0}, &task, 1);
   ws_traced_run_begin(NULL, &task);

@@ -122,6 +122,29 @@ static void many_threads_submit()
   CU_ASSERT_EQUAL(sum, 6L * 300 * 299 / 2);
 }
 
-TEST_MAIN("cxx_pool", TEST_CASE(bad_settings_are_named), TEST_CASE(number_of_workers), TEST_CASE(pools_move),
-          TEST_CASE(destructor_drains), TEST_CASE(wait_inside_a_task_is_refused),
-          TEST_CASE(skipped_tasks_of_both_languages), TEST_CASE(many_threads_submit))
+enum { HAS_LEFT = 42 };
+
+/// The child ends as a program ends whose pools are static: they are destroyed in exit().
+static int leave_parents(void *parents)
+{
+  auto *pool = static_cast<ws::pool *>(parents);
+  if (pool->try_push([] {}) != -ESRCH || error_of([&] { pool->submit([] {}).get(); }) != ESRCH
+      || error_of([&] { pool->wait(); }) != ESRCH)
+    return 1;
+  delete pool;
+  return HAS_LEFT;
+}
+
+static void a_child_of_fork_leaves_the_pool()
+{
+  auto *pool = new ws::pool(settings_of(2));
+  pool->submit([] {}).get();
+  CU_ASSERT_EQUAL(test_in_child(leave_parents, pool), HAS_LEFT);
+  pool->submit([] {}).get();
+  delete pool;
+}
+
+TEST_MAIN("cxx_pool", TEST_CASE(a_child_of_fork_leaves_the_pool), TEST_CASE(bad_settings_are_named),
+          TEST_CASE(number_of_workers), TEST_CASE(pools_move), TEST_CASE(destructor_drains),
+          TEST_CASE(wait_inside_a_task_is_refused), TEST_CASE(skipped_tasks_of_both_languages),
+          TEST_CASE(many_threads_submit))

@@ -233,11 +233,13 @@ static void mistyped_names_are_warned_about(void)
   setenv("TPOOL_WS_", "x", 1);
   setenv("TPOOL_W", "x", 1);
   setenv("NOT_TPOOL_WS_SPIN", "x", 1);
+  setenv("TPOOL_WS_TRACE", "0", 1); // of trace/ws_provider.c
   const ws_settings_t settings = environment("auto", NULL, NULL);
   unsetenv("TPOOL_WS_SPINN");
   unsetenv("TPOOL_WS_");
   unsetenv("TPOOL_W");
   unsetenv("NOT_TPOOL_WS_SPIN");
+  unsetenv("TPOOL_WS_TRACE");
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
   CU_ASSERT_EQUAL(test_warnings.count, 2);
   CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_SPINN: unknown"), 1);

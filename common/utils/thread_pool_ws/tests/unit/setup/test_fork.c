@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_fork.c
+/// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it, and
+/// their functions report that. Forks of a plain thread, of tasks, of a server that forks first, of daemon(),
+/// and beside threads that make pools.
+#define _GNU_SOURCE // daemon
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../../os/ws_os.h"
+#include "../../../pool/ws_process.h"
+#include "../../support/ws_death.h"
+
+enum { HAS_WORKED = 42, TASKS = 200 };
+
+/// A pool of its own, used and destroyed. @return HAS_WORKED if all tasks have run
+static int use_own_pool(void *unused)
+{
+  (void)unused;
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = 3;
+  ws_pool_t *own = NULL;
+  if (ws_pool_create(&own, &settings) != 0)
+    return 1;
+  ws_au64_t count = {0};
+  ws_group_t group;
+  ws_group_init(&group, TASKS);
+  for (uint32_t i = 0; i < TASKS; i++)
+    if (ws_pool_push(own, (ws_task_t){.func = test_count_task, .arg = &count, .group = &group}) != 0)
+      return 2;
+  ws_group_wait(&group, own);
+  ws_pool_destroy(own);
+  return test_value(&count) == TASKS ? HAS_WORKED : 3;
+}
+
+static int use_own_pool_and_exit(void *unused)
+{
+  exit(use_own_pool(unused));
+}
+
+static void *sleep_a_little(void *unused)
+{
+  usleep(1000);
+  return unused;
+}
+
+static int use_threads_and_exit(void *unused)
+{
+  (void)unused;
+  test_threads_t threads = {0};
+  for (uint32_t i = 0; i < 8; i++)
+    test_spawn(&threads, sleep_a_little, NULL);
+  test_join(&threads);
+  exit(HAS_WORKED);
+}
+
+/// Also where the library was built with LTTng, whose destructor cancels threads that a child does not have.
+static void a_child_that_uses_threads_exits(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(use_threads_and_exit, NULL), HAS_WORKED);
+  ws_pool_t *pool = test_pool(2);
+  for (uint32_t i = 0; i < 5; i++)
+    CU_ASSERT_EQUAL(test_in_child(use_threads_and_exit, NULL), HAS_WORKED);
+  test_destroy(pool);
+}
+
+static ws_pool_t *parents;
+
+/// Begins a scene in which the pool of the parent runs one task, which the gate holds, and has one queued.
+static void begin_parents(test_gate_t *gate, ws_group_t *group)
+{
+  test_gate_init(gate);
+  ws_group_init(group, 2);
+  parents = test_pool(1);
+  test_push(parents, test_gate_task, gate, group);
+  CU_ASSERT_TRUE(test_gate_await(gate, 1));
+  test_push(parents, test_empty_task, NULL, group);
+}
+
+static void end_parents(test_gate_t *gate, ws_group_t *group)
+{
+  test_gate_let(gate, 1);
+  ws_group_wait(group, parents);
+  CU_ASSERT_TRUE(ws_group_done(group));
+  test_destroy(parents);
+  test_gate_destroy(gate);
+}
+
+static int call_all(void *unused)
+{
+  (void)unused;
+  const ws_task_t task = {.func = test_empty_task};
+  ws_stats_t stats;
+  if (ws_pool_push(parents, task) != -ESRCH || ws_pool_try_push(parents, task) != -ESRCH
+      || ws_pool_push_batch(parents, &task, 1) != -ESRCH)
+    return 1;
+  if (ws_pool_wait(parents) != -ESRCH || ws_pool_stop(parents, WS_STOP_DRAIN) != -ESRCH
+      || ws_pool_stop(parents, WS_STOP_ABORT) != -ESRCH)
+    return 2;
+  ws_pool_stats(parents, &stats, NULL, 0);
+  if (stats.workers == 0 || ws_worker_index() != -1 || ws_current_task())
+    return 3;
+  ws_group_t done;
+  ws_group_init(&done, 0);
+  ws_group_wait(&done, parents);
+  ws_pool_prewake(parents, 1, 1000);
+  ws_pool_phase_begin(parents, 1);
+  ws_pool_phase_end(parents);
+  ws_pool_destroy(parents);
+  return use_own_pool(NULL);
+}
+
+static void the_parents_pool_is_lost_and_functions_report_it(void)
+{
+  test_gate_t gate;
+  ws_group_t group;
+  begin_parents(&gate, &group);
+  CU_ASSERT_EQUAL(test_in_child(call_all, NULL), HAS_WORKED);
+  end_parents(&gate, &group);
+}
+
+static ws_group_t *open_group;
+
+static void wait_for_open_group(void)
+{
+  ws_group_wait(open_group, parents);
+}
+
+static bool is_never(void *unused)
+{
+  return unused != NULL;
+}
+
+static void await_never(void)
+{
+  ws_pool_await(parents, NULL, &(ws_event_t){.ready = is_never, .sleep = test_empty_task});
+}
+
+static void a_wait_that_cannot_end_ends_the_process(void)
+{
+  test_gate_t gate;
+  ws_group_t group;
+  begin_parents(&gate, &group);
+  open_group = &group;
+  CU_ASSERT_TRUE(dies_with(wait_for_open_group, "ws_group_wait(): the pool was made before"));
+  CU_ASSERT_TRUE(dies_with(await_never, "ws_pool_await(): the pool was made before"));
+  end_parents(&gate, &group);
+}
+
+typedef struct {
+  int (*body)(void *);
+  int status;
+} fork_t;
+
+static void fork_task(void *fork_arg)
+{
+  fork_t *of = fork_arg;
+  of->status = test_in_child(of->body, NULL);
+}
+
+static void a_child_of_a_worker_has_pools(void)
+{
+  parents = test_pool(2);
+  fork_t of[] = {{use_own_pool_and_exit, 0}, {call_all, 0}};
+  for (uint32_t i = 0; i < TEST_COUNT(of); i++) {
+    ws_group_t group;
+    ws_group_init(&group, 1);
+    test_push(parents, fork_task, &of[i], &group);
+    ws_group_wait(&group, NULL); // a worker runs it
+    CU_ASSERT_EQUAL(of[i].status, HAS_WORKED);
+  }
+  test_destroy(parents);
+}
+
+/// The helper's places and counts are the parent's.
+static void a_child_of_a_thread_that_helps_has_pools(void)
+{
+  test_gate_t gate;
+  ws_group_t group, held;
+  begin_parents(&gate, &held);
+  fork_t of[] = {{use_own_pool_and_exit, 0}, {call_all, 0}};
+  ws_group_init(&group, TEST_COUNT(of));
+  for (uint32_t i = 0; i < TEST_COUNT(of); i++)
+    test_push(parents, fork_task, &of[i], &group);
+  ws_group_wait(&group, parents); // the only worker stands in the gate
+  for (uint32_t i = 0; i < TEST_COUNT(of); i++)
+    CU_ASSERT_EQUAL(of[i].status, HAS_WORKED);
+  end_parents(&gate, &held);
+}
+
+static int look_at_counts(void *unused)
+{
+  (void)unused;
+  if (ws_process_awake() != 0 || ws_process_helpers() != 0)
+    return 1;
+  return ws_tid_of(ws_process_enroll(ws_self())) == ws_os_tid() ? HAS_WORKED : 2;
+}
+
+/// Counts of threads that are not there would keep the child's workers from spinning, and a thread under its
+/// old number could lose its lane while it lives.
+static void a_child_counts_anew(void)
+{
+  test_gate_t gate;
+  ws_group_t group;
+  begin_parents(&gate, &group);
+  CU_ASSERT_NOT_EQUAL(ws_process_awake(), 0);
+  CU_ASSERT_EQUAL(test_in_child(look_at_counts, NULL), HAS_WORKED);
+  end_parents(&gate, &group);
+}
+
+static int fork_once_more(void *unused)
+{
+  (void)unused;
+  parents = test_pool(2);
+  const int result = test_in_child(call_all, NULL);
+  test_destroy(parents);
+  return result;
+}
+
+static void a_child_of_a_child_has_pools(void)
+{
+  ws_pool_t *pool = test_pool(2);
+  CU_ASSERT_EQUAL(test_in_child(fork_once_more, NULL), HAS_WORKED);
+  test_destroy(pool);
+}
+
+static int daemon_result[2];
+
+static int become_daemon(void *unused)
+{
+  if (daemon(1, 1) != 0)
+    return 1;
+  const int result = use_own_pool(unused);
+  exit(write(daemon_result[1], &result, sizeof(result)) == sizeof(result) ? 0 : 1);
+}
+
+static void a_daemon_has_pools(void)
+{
+  ws_pool_t *pool = test_pool(2);
+  int result = 0;
+  CU_ASSERT_EQUAL_FATAL(pipe(daemon_result), 0);
+  CU_ASSERT_EQUAL(test_in_child(become_daemon, NULL), 0); // the daemon is a child of that child
+  CU_ASSERT_EQUAL(read(daemon_result[0], &result, sizeof(result)), sizeof(result));
+  CU_ASSERT_EQUAL(result, HAS_WORKED);
+  close(daemon_result[0]);
+  close(daemon_result[1]);
+  test_destroy(pool);
+}
+
+enum { SERVERS = 3, REQUESTS = 60 };
+
+/// Answers each request by the work of a pool of its own, until a request is 'q'.
+static int serve(int listening)
+{
+  for (;;) {
+    char request = 0;
+    const int connection = accept(listening, NULL, NULL);
+    if (connection < 0 || read(connection, &request, 1) != 1)
+      return 1;
+    const char answer = (char)use_own_pool(NULL);
+    if (write(connection, &answer, 1) != 1)
+      return 2;
+    close(connection);
+    if (request == 'q')
+      exit(HAS_WORKED); // as a server ends that knows nothing of the library
+  }
+}
+
+static bool is_served(const struct sockaddr_un *address, char request)
+{
+  char answer = 0;
+  const int connection = socket(AF_UNIX, SOCK_STREAM, 0);
+  const bool served = connect(connection, (const struct sockaddr *)address, sizeof(*address)) == 0
+                      && write(connection, &request, 1) == 1 && read(connection, &answer, 1) == 1
+                      && answer == HAS_WORKED;
+  close(connection);
+  return served;
+}
+
+/// A server that has used a pool before it forks its processes.
+static void a_server_that_forks_first(void)
+{
+  parents = test_pool(2);
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "ws-test-fork-%d", (int)getpid());
+  const int listening = socket(AF_UNIX, SOCK_STREAM, 0);
+  CU_ASSERT_EQUAL_FATAL(bind(listening, (const struct sockaddr *)&address, sizeof(address)), 0);
+  CU_ASSERT_EQUAL_FATAL(listen(listening, REQUESTS), 0);
+  pid_t server[SERVERS];
+  fflush(NULL);
+  for (uint32_t i = 0; i < SERVERS; i++)
+    if ((server[i] = fork()) == 0)
+      _exit(serve(listening));
+  uint32_t served = 0, ended = 0;
+  for (uint32_t i = 0; i < REQUESTS; i++)
+    served += is_served(&address, i < REQUESTS - SERVERS ? 'r' : 'q');
+  CU_ASSERT_EQUAL(served, REQUESTS);
+  for (uint32_t i = 0; i < SERVERS; i++) {
+    int status = 0;
+    ended +=
+        waitpid(server[i], &status, 0) == server[i] && WIFEXITED(status) && WEXITSTATUS(status) == HAS_WORKED;
+  }
+  CU_ASSERT_EQUAL(ended, SERVERS);
+  close(listening);
+  test_destroy(parents);
+}
+
+static ws_au32_t enough;
+
+static void *make_pools(void *unused)
+{
+  while (!ws_load_relaxed(&enough)) // relaxed: the join orders
+    use_own_pool(unused);
+  return NULL;
+}
+
+/// Locks and lists of the process are whole in each child.
+static void forks_beside_threads(void)
+{
+  if (TEST_SANITIZED) { // a child may inherit a lock of the sanitizer's allocator
+    printf("(skipped: a sanitizer) ");
+    return;
+  }
+  test_threads_t threads = {0};
+  uint32_t worked = 0;
+  for (uint32_t i = 0; i < 2; i++)
+    test_spawn(&threads, make_pools, NULL);
+  for (uint32_t i = 0; i < 100; i++)
+    worked += test_in_child(use_own_pool_and_exit, NULL) == HAS_WORKED;
+  ws_store_relaxed(&enough, 1); // relaxed: the join orders
+  test_join(&threads);
+  CU_ASSERT_EQUAL(worked, 100);
+}
+
+int main(void)
+{
+#ifdef WS_TSAN
+  puts("thread sanitizer starts no thread in the child of a process that has several");
+  return TEST_CHILD_SKIP;
+#endif
+  static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
+                                      TEST_CASE(the_parents_pool_is_lost_and_functions_report_it),
+                                      TEST_CASE(a_wait_that_cannot_end_ends_the_process),
+                                      TEST_CASE(a_child_of_a_worker_has_pools),
+                                      TEST_CASE(a_child_of_a_thread_that_helps_has_pools),
+                                      TEST_CASE(a_child_counts_anew),
+                                      TEST_CASE(a_child_of_a_child_has_pools),
+                                      TEST_CASE(a_daemon_has_pools),
+                                      TEST_CASE(a_server_that_forks_first),
+                                      TEST_CASE(forks_beside_threads)};
+  return test_main("fork", cases, TEST_COUNT(cases));
+}

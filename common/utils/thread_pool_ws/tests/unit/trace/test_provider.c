@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_provider.c
+/// The way from the core to LTTng's provider: a program in which a table of events is there (as with
+/// LD_PRELOAD) gets each event, with its fields. This program has such a table itself. Needs no LTTng.
+#include <stdio.h>
+
+#include "../../../include/ws_trace.h"
+#include "../../../trace/ws_provider.h"
+#include "../../support/ws_test.h"
+
+static ws_au32_t counts[20];
+enum { STARTS, STOPS, PUSHES, BEGINS, ENDS, COMPLETES, JOINS, JOINED, PHASES, PHASE_ENDS, RUNS_AS, OTHERS };
+static uint32_t phase_tasks;
+static uintptr_t begun_func;
+
+static void note(uint32_t what)
+{
+  ws_add_relaxed(&counts[what], 1);
+}
+
+static bool records(void)
+{
+  return true;
+}
+
+static void pool_start(uint32_t pool, const char *name, uint32_t workers, uint32_t cpus, uint32_t worker_cpus)
+{
+  note(pool > 0 && name && workers == 1 && cpus > 0 && worker_cpus > 0 ? STARTS : OTHERS);
+}
+
+static void pool_stop(uint32_t pool)
+{
+  note(pool > 0 ? STOPS : OTHERS);
+}
+
+static void push(uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
+{
+  (void)worker, (void)arg, (void)group;
+  note(pool > 0 && func ? PUSHES : OTHERS);
+}
+
+static void run_begin(uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
+{
+  (void)pool, (void)worker, (void)arg, (void)group;
+  begun_func = func;
+  note(BEGINS);
+}
+
+static void run_as(uintptr_t func, uintptr_t arg)
+{
+  (void)func, (void)arg;
+  note(RUNS_AS);
+}
+
+static void run_end(uint32_t pool, int32_t worker, uintptr_t arg)
+{
+  (void)pool, (void)worker, (void)arg;
+  note(ENDS);
+}
+
+static void of_worker(uint32_t pool, int32_t worker, int32_t other)
+{
+  (void)pool, (void)worker, (void)other;
+}
+
+static void complete(uintptr_t group, uint32_t units)
+{
+  note(group && units > 0 ? COMPLETES : OTHERS);
+}
+
+static void join_begin(uint32_t pool, int32_t worker, uintptr_t group)
+{
+  (void)pool, (void)worker, (void)group;
+  note(JOINS);
+}
+
+static void join_end(uint32_t pool, int32_t worker, uintptr_t group)
+{
+  (void)pool, (void)worker, (void)group;
+  note(JOINED);
+}
+
+static void park(uint32_t pool, int32_t worker)
+{
+  (void)pool, (void)worker;
+}
+
+static void unpark(uint32_t pool, int32_t worker, uint32_t by_timer)
+{
+  (void)pool, (void)worker, (void)by_timer;
+}
+
+static void prewake(uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns)
+{
+  (void)pool, (void)worker, (void)workers, (void)rise_ns, (void)burst_ns;
+}
+
+static void phase_begin(uint32_t frame, uint32_t slot, uint32_t id)
+{
+  note(frame == 1 && slot == 2 && id == 3 ? PHASES : OTHERS);
+}
+
+static void phase_end(uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
+{
+  phase_tasks = tasks;
+  note(frame == 1 && slot == 2 && id == 3 ? PHASE_ENDS : OTHERS);
+}
+
+extern const ws_provider_t WS_PROVIDER_TABLE;
+const ws_provider_t WS_PROVIDER_TABLE = {
+    .records = records,
+    .pool_start = pool_start,
+    .pool_stop = pool_stop,
+    .push = push,
+    .run_begin = run_begin,
+    .run_as = run_as,
+    .run_end = run_end,
+    .wake = of_worker,
+    .steal = of_worker,
+    .complete = complete,
+    .join_begin = join_begin,
+    .join_end = join_end,
+    .park = park,
+    .unpark = unpark,
+    .prewake = prewake,
+    .symbol_processing_begin = phase_begin,
+    .ulsch_decoding_begin = phase_begin,
+    .symbol_processing_end = phase_end,
+    .ulsch_decoding_end = phase_end,
+};
+
+static uint32_t counted(uint32_t what)
+{
+  return ws_load_relaxed(&counts[what]);
+}
+
+static void each_event_reaches_the_table(void)
+{
+#ifndef WS_LTTNG
+  printf("(skipped: a build without LTTng) ");
+  return;
+#endif
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3); // before there is a pool
+  CU_ASSERT_EQUAL(counted(PHASES), 1);
+  ws_au64_t ran = {0};
+  ws_group_t group;
+  ws_group_init(&group, 10);
+  ws_pool_t *pool = test_pool(1);
+  for (uint32_t i = 0; i < 10; i++)
+    test_push(pool, test_count_task, &ran, &group);
+  ws_group_wait(&group, NULL);
+  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+  test_destroy(pool);
+  CU_ASSERT_TRUE(counted(STARTS) == 1 && counted(STOPS) == 1);
+  CU_ASSERT_TRUE(counted(PUSHES) == 10 && counted(BEGINS) == 10 && counted(ENDS) == 10);
+  CU_ASSERT_TRUE(counted(COMPLETES) > 0 && counted(COMPLETES) <= 10);
+  CU_ASSERT_TRUE(counted(JOINS) == 1 && counted(JOINED) == 1 && counted(PHASE_ENDS) == 1);
+  CU_ASSERT_EQUAL(phase_tasks, 10);
+  CU_ASSERT_EQUAL(begun_func, (uintptr_t)test_count_task);
+  ws_trace_run_as(test_empty_task, NULL);
+  CU_ASSERT_EQUAL(counted(RUNS_AS), 1);
+  CU_ASSERT_EQUAL(counted(OTHERS), 0);
+}
+
+TEST_MAIN("provider", TEST_CASE(each_event_reaches_the_table))

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_provider.c
+/// ws_provider.h.
+#define _GNU_SOURCE // secure_getenv, RTLD_DEFAULT
+#include "ws_provider.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef WS_LTTNG
+#include <dlfcn.h>
+#include <stdio.h>
+#endif
+
+#include "../pool/ws_warn.h"
+
+#define VARIABLE "TPOOL_WS_TRACE"
+
+ws_aptr_t ws_provider;
+
+static void warn(const char *value, const char *why)
+{
+  static const ws_settings_t none;
+  ws_warn(&none, VARIABLE "=\"%.40s\": %s; there are no events for LTTng", value, why);
+}
+
+/// @return whether the variable asks for the provider
+static bool is_wanted(const char *value)
+{
+  if (!value || strcmp(value, "") == 0 || strcmp(value, "0") == 0)
+    return false;
+  if (strcmp(value, "1") == 0)
+    return true;
+  warn(value, "unknown value (known: 0, 1)");
+  return false;
+}
+
+#ifdef WS_LTTNG
+/// The library lies beside the file that this code is in, or where the dynamic linker looks. It stays loaded:
+/// lttng-ust does not support otherwise. The warning is about the first place, as lttng-ust may be missing.
+static const ws_provider_t *load(const char *value)
+{
+  char why[160] = "";
+  void *library = dlopen("$ORIGIN/" WS_PROVIDER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    snprintf(why, sizeof(why), "%s", dlerror());
+    library = dlopen(WS_PROVIDER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  }
+  const ws_provider_t *table = library ? dlsym(library, WS_PROVIDER_NAME) : NULL;
+  if (!table)
+    warn(value, library ? WS_PROVIDER_LIBRARY " is of another version of this library" : why);
+  return table;
+}
+
+static const ws_provider_t *preloaded(void)
+{
+  return dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME);
+}
+#else
+static const ws_provider_t *load(const char *value)
+{
+  warn(value, "this library was built without LTTng");
+  return NULL;
+}
+
+static const ws_provider_t *preloaded(void)
+{
+  return NULL;
+}
+#endif
+
+static void find(void)
+{
+  const ws_provider_t *table = preloaded();
+  const char *value = secure_getenv(VARIABLE);
+  if (!table && is_wanted(value))
+    table = load(value);
+  // [edge PROVIDER release] what the dynamic linker has written
+  ws_store_release(&ws_provider, (void *)(uintptr_t)table);
+}
+
+void ws_provider_find(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find);
+}
