@@ -293,11 +293,12 @@ static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t d
   return first;
 }
 
-/// Tasks of another group, and on top of them tasks without a group. Those that wait for that group occupy a
-/// worker each, and one must be left.
+/// Tasks of another group, and on top of them tasks without a group. Each task of the burst waits for that
+/// group and may occupy a worker. One worker must be left for the group, also if some could not be created.
 static goal_t *push_earlier(const sim_burst_t *burst, uint32_t index, uint32_t depth)
 {
-  if (burst->earlier == 0 || depth != burst->depth || sim_pool[index]->workers <= sim_scene->actors)
+  const uint32_t waiting = burst->count * sim_scene->actors; // at most
+  if (burst->earlier == 0 || depth != burst->depth || sim_pool[index]->workers <= waiting)
     return NULL;
   goal_t *goal = new_goal(burst->earlier);
   if (!goal || push_family(burst, index, 0, burst->earlier, SIM_END_GROUP, goal, NULL) == SIM_RECORD_NONE)
