@@ -16,15 +16,24 @@ uint32_t ws_working(const struct ws_pool_s *pool)
   return awake > away ? awake - away : 0;
 }
 
+uint32_t ws_outside(const struct ws_pool_s *pool)
+{
+  const uint32_t helpers = ws_hint_load(&pool->helpers);
+  const uint32_t hinted = ws_hint_load(&pool->outside);
+  return helpers > hinted ? helpers : hinted;
+}
+
+uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside)
+{
+  const uint32_t limit = pool->cpus > outside ? pool->cpus - outside : 1;
+  return limit < pool->worker_cpus ? limit : pool->worker_cpus;
+}
+
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 {
   if (!pool->capped || ws_hint_load(&pool->lifted))
     return pool->workers;
-  const uint32_t helpers = ws_hint_load(&pool->helpers);
-  const uint32_t hinted = ws_hint_load(&pool->outside);
-  const uint32_t outside = helpers > hinted ? helpers : hinted;
-  const uint32_t limit = pool->cpus > outside ? pool->cpus - outside : 1;
-  return limit < pool->worker_cpus ? limit : pool->worker_cpus;
+  return ws_awake_limit_beside(pool, ws_outside(pool));
 }
 
 bool ws_may_spin(const struct ws_pool_s *pool)

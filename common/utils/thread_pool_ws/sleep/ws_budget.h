@@ -18,6 +18,12 @@ uint32_t ws_working(const struct ws_pool_s *pool);
 ///         while tasks block
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
+/// @return threads outside that are thought to need a CPU: they help, or push
+uint32_t ws_outside(const struct ws_pool_s *pool);
+
+/// @return the cap of a pool whose cap is not lifted, if @p outside threads outside need a CPU
+uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside);
+
 /// @return the workers of the process that may be awake while one of the pool spins
 uint32_t ws_spin_limit(const struct ws_pool_s *pool);
 

@@ -79,18 +79,26 @@ static uint32_t sleeping_workers(struct ws_pool_s *pool)
   return sleeping;
 }
 
-/// @return whether the threads outside that are thought to need a CPU all sleep
-static bool outside_sleeps(struct ws_pool_s *pool)
+/// @return threads outside that are thought to need a CPU and do not sleep in the kernel. A task that such a
+///         thread runs while it helps may block, too
+static uint32_t awake_outside(struct ws_pool_s *pool)
 {
-  if (ws_hint_load(&pool->helpers) > 0 || ws_hint_load(&pool->outside) == 0)
-    return false;
-  const uint32_t queues = ws_queue_count(&pool->tasks);
-  for (uint32_t i = pool->workers; i < queues; i++) {
+  const uint32_t thought = ws_outside(pool), queues = ws_queue_count(&pool->tasks);
+  uint32_t awake = 0;
+  for (uint32_t i = pool->workers; i < queues && awake < thought; i++) {
     const uint64_t owner = ws_hint_load(&pool->tasks.queue[i]->owner);
-    if (owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner)))
-      return false;
+    awake += owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner));
   }
-  return true;
+  return awake;
+}
+
+/// @return the cap, in which threads outside that sleep do not count
+static uint32_t limit_without_sleepers(struct ws_pool_s *pool)
+{
+  const uint32_t awake = awake_outside(pool);
+  if (awake == 0 && ws_hint_load(&pool->outside))
+    ws_hint_store(&pool->outside, 0); // the next push sets it
+  return ws_awake_limit_beside(pool, awake);
 }
 
 /// @return awake workers that sleep, but not in a join: their tasks block
@@ -137,9 +145,8 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
 {
   if ((hidden > 0 && hidden == working) || memory->stalled >= STALLED_LOOKS)
     ws_hint_store(&pool->lifted, 1);
-  if (outside_sleeps(pool))
-    ws_hint_store(&pool->outside, 0);
-  const uint32_t limit = ws_awake_limit(pool);
+  const bool holds = pool->capped && !ws_hint_load(&pool->lifted);
+  const uint32_t limit = holds ? limit_without_sleepers(pool) : pool->workers;
   uint64_t queued = ws_queued(&pool->tasks);
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
   for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)

@@ -73,7 +73,7 @@ typedef struct {
   sim_task_kind_t leaf; ///< kind of the innermost tasks of SIM_TASK_NEST
   uint32_t depth, fan; ///< of what tasks push
   uint32_t cover; ///< tasks without a group that are pushed on top of a burst before it is waited for
-  uint32_t earlier; ///< tasks that were pushed before, and that the burst's only task waits for; 0 = not so
+  uint32_t earlier; ///< tasks that were pushed before, and that each task of the burst waits for; 0 = none
   double work_us; ///< mean, and mean time of a sleep
   uint32_t repeat; ///< bursts
   double period_us; ///< from one to the next; 0 = at once

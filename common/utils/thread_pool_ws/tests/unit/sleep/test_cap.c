@@ -58,6 +58,29 @@ uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
   return ws_add_relaxed(&cpu_ns, 1) + 1;
 }
 
+/// What the guard sees: as it is; or workers are at work, and threads outside are awake, or sleep.
+enum { SEES_ALL, SEES_OUTSIDE_AWAKE, SEES_OUTSIDE_ASLEEP };
+static ws_au32_t guard_sees;
+
+static bool is_worker(int32_t tid)
+{
+  for (uint32_t i = 0; i < scene.pool->workers; i++)
+    if (scene.pool->worker[i]->tid == tid)
+      return true;
+  return false;
+}
+
+bool __real_ws_os_thread_sleeps(int32_t tid);
+bool __wrap_ws_os_thread_sleeps(int32_t tid);
+
+bool __wrap_ws_os_thread_sleeps(int32_t tid)
+{
+  const uint32_t sees = ws_load_acquire(&guard_sees);
+  if (sees == SEES_ALL)
+    return __real_ws_os_thread_sleeps(tid);
+  return sees == SEES_OUTSIDE_ASLEEP && !is_worker(tid);
+}
+
 /// The test's control group may have less than eight CPUs' worth.
 uint32_t __wrap_ws_os_quota_cpus(void)
 {
@@ -367,7 +390,50 @@ static void a_thread_whose_join_ends_makes_room(void)
   empty(in_gate);
 }
 
+static void *help_with_gate_task(void *unused)
+{
+  ws_group_init(&room.group, 1);
+  test_push(scene.pool, test_gate_task, &scene.gate, &room.group);
+  ws_group_wait(&room.group, scene.pool);
+  return unused;
+}
+
+static bool no_look_is_left(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&looks_granted) == 0;
+}
+
+/// The guard looks a few times: too few to see a stall. The last look may be under way on return.
+static void let_guard_look(uint32_t sees)
+{
+  ws_store_release(&guard_sees, sees);
+  ws_store_release(&looks_granted, 4);
+  CU_ASSERT_TRUE(test_until(no_look_is_left, NULL));
+}
+
+/// The cap is full, and a thread that helps runs a task that blocks. The pool is not told.
+static void a_thread_that_sleeps_in_a_task_makes_room(void)
+{
+  const uint32_t in_gate = fill_to_the_cap(0);
+  test_threads_t threads = {0};
+  test_spawn(&threads, help_with_gate_task, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->helpers), 1);
+  test_push(scene.pool, note_run, NULL, NULL);
+  let_guard_look(SEES_OUTSIDE_AWAKE);
+  CU_ASSERT_EQUAL(ws_awake(scene.pool), in_gate);
+  let_guard_look(SEES_OUTSIDE_ASLEEP);
+  CU_ASSERT_TRUE(test_sem_wait(&room.ran));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->lifted), 0);
+  test_gate_let(&scene.gate, 1 + in_gate);
+  test_join(&threads);
+  ws_store_release(&guard_sees, SEES_ALL);
+  empty(0);
+}
+
 TEST_MAIN("cap", TEST_CASE(the_cap_leaves_cpus_to_threads_outside), TEST_CASE(a_task_polls_for_a_later_one),
           TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall), TEST_CASE(a_lifted_cap_is_lowered),
           TEST_CASE(a_worker_that_blocks_makes_room), TEST_CASE(a_thread_that_sleeps_in_a_join_makes_room),
-          TEST_CASE(a_thread_whose_join_ends_makes_room))
+          TEST_CASE(a_thread_whose_join_ends_makes_room),
+          TEST_CASE(a_thread_that_sleeps_in_a_task_makes_room))
