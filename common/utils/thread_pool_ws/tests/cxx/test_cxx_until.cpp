@@ -96,9 +96,9 @@ static void futures_outside()
 /// The only worker waits for a task that no other thread can run.
 static void futures_in_a_task()
 {
+  bool other = false; // its task may run as late as in the wait for the pool
   ws::pool pool(settings_of(1));
-  const int answer = pool.submit([&pool] {
-                           bool other = false;
+  const int answer = pool.submit([&pool, &other] {
                            ws::future<int> future = pool.submit([] { return 4; });
                            pool.push([&other] { other = true; });
                            const bool looked = future.wait_for(0s) == timeout;
