@@ -72,8 +72,8 @@ static void in_parent(void)
   pthread_mutex_unlock(&process.pools_lock);
 }
 
-/// The calling thread leaves the parent's pools. Its number is another one here, so it enrolls anew. What it
-/// has counted itself stays.
+/// The calling thread leaves the parent's pools. The kernel gives it another number in the child, so it
+/// enrolls anew. It keeps the tasks and phases that it has counted.
 static void leave_pools(ws_self_t *self)
 {
   const ws_self_t before = *self;

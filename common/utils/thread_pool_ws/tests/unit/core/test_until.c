@@ -182,7 +182,7 @@ static void spins_until_the_deadline(void)
   end_held();
 }
 
-/// What was handed to a worker may be taken back by the next wait, too.
+/// After a wait that was late, the next wait can take back the tasks that were handed to a worker.
 static void handed_tasks_are_not_forgotten(void)
 {
   begin_held();
