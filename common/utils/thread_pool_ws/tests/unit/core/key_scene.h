@@ -59,6 +59,17 @@ static inline void count_cancel(void *unused)
   test_count_task(&cancels);
 }
 
+/// @return a task with the key, inside whose function the pool's only worker stands
+static inline ws_keyed_t *begin_inside_task(void)
+{
+  static ws_keyed_t task;
+  begin(1, WS_FULL_GROW);
+  task = (ws_keyed_t){.key = &key, .func = test_gate_task, .on_cancel = count_cancel, .arg = &gate};
+  CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &task), 0);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 1));
+  return &task;
+}
+
 /// A task that is skipped then counts elsewhere than one that runs.
 static inline void tell_apart(void)
 {

@@ -109,10 +109,7 @@ static void a_wait_returns_what_was_skipped(void)
 /// Its task is inside its function: no cancel reaches it.
 static void what_has_started_goes_on(void)
 {
-  begin(1, WS_FULL_GROW);
-  ws_keyed_t task = {.key = &key, .func = test_gate_task, .on_cancel = count_cancel, .arg = &gate};
-  CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &task), 0);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  begin_inside_task();
   CU_ASSERT_EQUAL(ws_pool_cancel_wait(pool, &key), 0); // does not wait for its end
   test_gate_let(&gate, 1);
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
