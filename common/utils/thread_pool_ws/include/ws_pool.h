@@ -332,7 +332,8 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
 /// then, as always, for spin_ns_max at most. Never wakes more workers than there are CPUs for. If the tasks
-/// come, the time that a sleeping CPU takes to wake is hidden. If they do not, the spinning was wasted.
+/// come, the time that a sleeping CPU takes to wake is hidden. If they do not, the spinning was wasted. For the
+/// predictor the call counts as the arrival of the burst, unless the pool is at work.
 /// @param workers    number of workers wanted awake, including those that already spin
 /// @param within_ns  how long the workers may spin without a task; 0 .. 100,000,000, larger values are cut
 /// @threads   any
@@ -344,7 +345,7 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 /// @param workers  number of workers to wake now, as for ws_pool_prewake(). Any other worker that goes to
 ///                 sleep before @p at_ns may set a timer, too
 /// @param at_ns    CLOCK_MONOTONIC; a time in the past, or more than a second away, means now
-/// Otherwise as ws_pool_prewake(). Works in every mode; the predictor does not learn from it.
+/// Otherwise as ws_pool_prewake(). Works in every mode; the predictor learns from it only if it means now.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 
 /// @brief Begin a phase of bursts that follow each other: wake workers until @p workers are awake. Until

@@ -51,6 +51,23 @@ static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
   return at_ns >= last_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
 }
 
+static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
+{
+  ws_prewake_pool_t *its = pool->prewake;
+  if (!is_pause(pool, at_ns))
+    return;
+  ws_hint_store(&its->arrival_ns, at_ns); // read after the burst
+  ws_stat_store(&its->takers_before, ws_stat_load(&its->takers));
+  ws_stat_store(&its->takers, 0);
+}
+
+/// @return whether a hint has announced what comes at @p at_ns, and no task was run since
+static bool is_announced(const ws_prewake_pool_t *its, uint64_t at_ns)
+{
+  return at_ns <= ws_hint_load(&its->announced_until_ns)
+         && ws_hint_load(&its->out_of_work_ns) <= ws_hint_load(&its->announced_ns);
+}
+
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
   if (!ws_hint_load(&pool->quiet)) // the exchange decides
@@ -58,12 +75,22 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
   if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several notes the time
     return;
   const uint64_t at_ns = now_ns ? now_ns : ws_os_now_ns();
-  if (!is_pause(pool, at_ns))
-    return;
+  const bool announced = is_announced(pool->prewake, at_ns);
+  ws_hint_store(&pool->prewake->announced_until_ns, 0);
+  if (!announced)
+    note_arrival(pool, at_ns);
+}
+
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns)
+{
   ws_prewake_pool_t *its = pool->prewake;
-  ws_hint_store(&its->arrival_ns, at_ns); // read after the burst
-  ws_stat_store(&its->takers_before, ws_stat_load(&its->takers));
-  ws_stat_store(&its->takers, 0);
+  if (!ws_hint_load(&pool->quiet))
+    return;
+  if (!is_announced(its, now_ns)) { // else the same burst is announced again
+    note_arrival(pool, now_ns);
+    ws_hint_store(&its->announced_ns, now_ns);
+  }
+  ws_hint_store(&its->announced_until_ns, until_ns);
 }
 
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)

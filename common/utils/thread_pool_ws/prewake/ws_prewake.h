@@ -5,6 +5,7 @@
 /// ws_prewake_null.c links in its place. docs/prewake.md explains the method.
 ///
 ///   a push after a pause     ws_prewake_arrived       notes when the burst came
+///   a hint after a pause     ws_prewake_announced     does so in the push's place
 ///   a worker out of work     ws_prewake_out_of_work   teaches the predictor, learns how late the worker was
 ///   a worker that parks      ws_prewake_plan          returns the time of its timer wake
 ///   a worker that is awake   ws_prewake_woken         learns how long that took
@@ -26,6 +27,11 @@ void ws_prewake_begin(struct ws_pool_s *pool);
 /// @brief Work has come after a pause; @p now_ns, or 0 = read the clock.
 /// @threads  any; nothing happens unless pool->quiet is set
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
+
+/// @brief A hint has announced a burst that may come at once. If the pool is idle the hint counts as the
+/// arrival, because it wakes workers. The next push until @p until_ns belongs to the same burst.
+/// @threads  any
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns);
 
 /// @brief From now on the next push is the first after a pause.
 void ws_prewake_quiet(struct ws_pool_s *pool);

@@ -27,6 +27,13 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
   (void)now_ns;
 }
 
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns)
+{
+  (void)pool;
+  (void)now_ns;
+  (void)until_ns;
+}
+
 void ws_prewake_quiet(struct ws_pool_s *pool)
 {
   (void)pool;

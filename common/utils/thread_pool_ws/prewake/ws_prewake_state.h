@@ -71,6 +71,8 @@ struct ws_prewake_pool_s {
   ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
   ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause
+  ws_au64_t announced_ns; ///< S when a hint last announced work
+  ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
