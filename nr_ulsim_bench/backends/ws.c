@@ -6,6 +6,8 @@
 #include "ws_pool.h"
 #include "ws_trace.h"
 
+#define PINNED_MAX 64u
+
 typedef struct {
   ws_pool_t *pool;
   ws_group_t group;
@@ -18,6 +20,13 @@ static void *create(const bench_settings_t *settings)
   ws_settings_default(&wanted);
   ws_settings_environment(&wanted);
   wanted.workers = settings->workers;
+  int32_t cores[PINNED_MAX];
+  for (uint32_t i = 0; i < PINNED_MAX; i++)
+    cores[i] = (int32_t)i;
+  if (settings->pinned && settings->workers <= PINNED_MAX) {
+    wanted.cores = cores;
+    wanted.core_count = settings->workers;
+  }
   if (settings->hot)
     wanted.spin = WS_SPIN_HOT;
   if (settings->rt_priority > 0) {

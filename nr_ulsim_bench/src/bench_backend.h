@@ -22,6 +22,8 @@ typedef struct {
 
 typedef struct {
   uint32_t workers; ///< threads beside the producer
+  bool
+      pinned; ///< worker i shall be pinned to CPU i, where the pool offers that; the simulated machine's only
   bool hot; ///< workers shall not sleep, where the pool offers that
   int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
   uint32_t tasks_max; ///< most tasks pushed between two waits

@@ -76,15 +76,17 @@ static void say_total(const out_t *out, const ws_stats_t *total)
   say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
 }
 
-static void say_places(const out_t *out, const ws_worker_stats_t *worker, uint32_t count)
+static void say_places(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
+                       uint32_t count)
 {
   uint64_t moves = 0, stops = 0;
   for (uint32_t i = 0; i < count; i++) {
     moves += worker[i].placements;
     stops += worker[i].stopped_callers;
   }
-  say(out, "  placed     %llu moves off the CPU of a pushing thread; %llu wakes that stopped their caller",
-      (ull_t)moves, (ull_t)stops);
+  say(out,
+      "  placed     %llu moves off a pushing thread's CPU; %llu wakes stopped their caller, %llu left out",
+      (ull_t)moves, (ull_t)stops, (ull_t)total->spared_wakes);
 }
 
 /// @return what the workers do now
@@ -201,7 +203,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   ws_pool_prewake_stats(pool, &prewake);
   say_mode(&out, pool);
   say_total(&out, &total);
-  say_places(&out, worker, count);
+  say_places(&out, &total, worker, count);
   say_pattern(&out, (ws_spin_t)ws_stat_load(&pool->spin), &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_latencies(&out, &prewake);

@@ -71,6 +71,7 @@ uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worke
       .cpus = pool->cpus,
       .queued_tasks = ws_queued(&pool->tasks),
       .guard_looks = ws_stat_load(&pool->guard_looks),
+      .spared_wakes = ws_stat_load(&pool->spared_wakes),
       .starved_searches = ws_stat_load(&pool->starved_searches),
       .cancelled_tasks = ws_stat_load(&pool->cancelled),
       .aged_tasks = ws_stat_load(&pool->aged),

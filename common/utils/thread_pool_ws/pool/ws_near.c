@@ -60,3 +60,8 @@ uint32_t ws_near_count(const struct ws_pool_s *pool)
     return pool->workers;
   return ws_hint_load(&pool->at_cache[pool->cache_of[producer - 1]]);
 }
+
+bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
+{
+  return ws_hint_load(&pool->producer_cpu) == (uint32_t)(cpu + 1) && !ws_hint_load(&pool->producer_holds);
+}

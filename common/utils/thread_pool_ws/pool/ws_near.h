@@ -27,6 +27,16 @@ static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *w
          || pool->cache_of[cpu - 1] == pool->cache_of[producer - 1];
 }
 
+/// @return whether the thread that pushed or joined last was on @p cpu, and would wait for a worker there
+bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
+
+/// @return whether a wake of the worker would stop the thread that pushed or joined last: the worker is
+///         pinned to its CPU. It sets no timer, and no push wakes it while that thread runs (ws_wake.c)
+static inline bool ws_near_stops_producer(const ws_worker_t *worker)
+{
+  return worker->cpu >= 0 && ws_producer_on_cpu(worker->pool, worker->cpu);
+}
+
 /// @return workers near the thread outside that pushed last
 uint32_t ws_near_count(const struct ws_pool_s *pool);
 

@@ -150,6 +150,7 @@ struct ws_pool_s {
   ws_au64_t spin_lead_ns; ///< S
   ws_au32_t spin_cpu_max_percent; ///< S
   ws_au64_t guard_looks; ///< O the guard's
+  ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
   ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane

@@ -228,8 +228,8 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
   its->by_timer = false;
   its->waking_ns = -1;
-  if (plan.rise_ns != 0 && ws_spin_forecast(worker, plan.rise_ns) <= 0)
-    plan.rise_ns = 0; // it would have no CPU time left to spin
+  if (plan.rise_ns != 0 && (ws_spin_forecast(worker, plan.rise_ns) <= 0 || ws_near_stops_producer(worker)))
+    plan.rise_ns = 0; // it would have no CPU time left to spin, or would stop the producer
   if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(worker, most)))
     plan.rise_ns = 0;
   its->plan = plan;

@@ -5,16 +5,14 @@
 
 #include "../pool/ws_near.h"
 
-bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
-{
-  return ws_hint_load(&pool->producer_cpu) == (uint32_t)(cpu + 1) && !ws_hint_load(&pool->producer_holds);
-}
-
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
-static void note_priority(struct ws_pool_s *pool)
+void ws_place_note_priority(struct ws_pool_s *pool)
 {
-  const bool holds = ws_os_priority() >= pool->priority;
+  if (pool->priority == 0 && pool->pinned == 0)
+    return;
+  const uint32_t own = ws_os_priority();
+  const bool holds = own > 0 && own >= pool->priority;
   if (ws_hint_load(&pool->producer_holds) != holds)
     ws_hint_store(&pool->producer_holds, holds);
 }
@@ -73,8 +71,8 @@ void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
   worker->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
   if (!here.queue)
     return;
-  if (pool->priority > 0 && !here.worker)
-    note_priority(pool);
+  if (!here.worker)
+    ws_place_note_priority(pool);
   const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->producer_holds));
   if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->seen_cpu) == cpu)
     ws_os_confine(&worker->confine, worker->tid, cpu - 1);

@@ -103,6 +103,13 @@ LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, unpark,
     lttng_ust_field_integer(int32_t, worker, worker)
     lttng_ust_field_integer(uint32_t, by_timer, by_timer)))
 
+LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, stopped_producer,
+  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, int32_t, cpu),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(uint32_t, pool, pool)
+    lttng_ust_field_integer(int32_t, worker, worker)
+    lttng_ust_field_integer(int32_t, cpu, cpu)))
+
 LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, prewake,
   LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uint32_t, workers, uint64_t, rise_ns,
                     uint64_t, burst_ns),

@@ -106,6 +106,13 @@ static inline void ws_traced_unpark(const ws_worker_t *worker, ws_unpark_t how)
   WS_PROBE(unpark, ws_traced_pool(worker->pool), ws_traced_worker(worker), (uint32_t)how);
 }
 
+/// The worker that was woken runs on its waker's CPU: that thread had to stop.
+static inline void ws_traced_stopped(const ws_worker_t *worker)
+{
+  WS_PROBE(stopped_producer, ws_traced_pool(worker->pool), ws_traced_worker(worker),
+           (int32_t)worker->called_cpu - 1);
+}
+
 /// A worker plans a timer wake.
 static inline void ws_traced_plan(const ws_worker_t *worker, uint64_t rise_ns, uint64_t expected_ns)
 {

@@ -145,6 +145,19 @@ static void a_new_mode_holds_at_once(void)
   CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS));
 }
 
+/// Its timer would stop the producer just before the burst.
+static void pinned_to_the_producers_cpu(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  series_t series = world_slots(5 * US);
+  world_bursts(&series, 100);
+  CU_ASSERT_TRUE(plans());
+  world.producer_here = true;
+  CU_ASSERT_FALSE(plans());
+  world_worker.cpu = -1; // it floats: it leaves that CPU
+  CU_ASSERT_TRUE(plans());
+}
+
 static void hot_leaves_no_debt(void)
 {
   world_begin(WS_SPIN_HOT);
@@ -159,4 +172,5 @@ TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_sets_no_timer)
           TEST_CASE(auto_wakes_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
           TEST_CASE(no_more_bursts), TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
           TEST_CASE(fixed_wakes_when_told), TEST_CASE(fixed_stops_when_bursts_do),
-          TEST_CASE(a_new_mode_holds_at_once), TEST_CASE(hot_leaves_no_debt))
+          TEST_CASE(a_new_mode_holds_at_once), TEST_CASE(pinned_to_the_producers_cpu),
+          TEST_CASE(hot_leaves_no_debt))

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../../../pool/ws_near.h"
 #include "../../support/ws_test.h"
 
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);

@@ -122,6 +122,7 @@ const ws_provider_t WS_PROVIDER_TABLE = {
     .join_end = join_end,
     .park = park,
     .unpark = unpark,
+    .stopped_producer = of_worker,
     .prewake = prewake,
     .symbol_processing_begin = phase_begin,
     .ulsch_decoding_begin = phase_begin,
