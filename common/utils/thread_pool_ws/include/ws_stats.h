@@ -77,6 +77,13 @@ typedef struct {
   uint64_t p50_ns, p99_ns; ///< to within an eighth
 } ws_wake_latency_t;
 
+/// How far the pattern of bursts can be relied on.
+typedef enum {
+  WS_PATTERN_LOST, ///< none is known
+  WS_PATTERN_UNCERTAIN, ///< one is known, but lately bursts came late, or did not come
+  WS_PATTERN_LOCKED ///< bursts come when they are expected
+} ws_pattern_state_t;
+
 /// What pre-wake has learnt and done since the pool's creation.
 typedef struct {
   uint64_t bursts; ///< bursts after a pause
@@ -84,6 +91,9 @@ typedef struct {
   uint64_t absent_bursts; ///< expected bursts that did not come
   uint64_t period_ns; ///< time after which the pattern of bursts repeats; 0 = no pattern is known
   uint32_t period_bursts; ///< bursts in one period
+  ws_pattern_state_t state;
+  uint64_t locks; ///< times that a new pattern was found
+  uint64_t relocks; ///< times that a pattern was found again at another time, with all that was learnt of it
   uint32_t level; ///< 2 = pre-wake, 1 = spin after a burst only, 0 = sleep at once: docs/prewake.md
   uint64_t level_changes;
   uint64_t hits; ///< timer wakes after which the worker was awake when the burst came

@@ -77,6 +77,8 @@ struct ws_prewake_pool_s {
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
   ws_au32_t period_bursts; ///< O as period_ns
+  ws_au32_t state; ///< O ws_pattern_state_t, as period_ns
+  ws_au64_t locks, relocks; ///< O as period_ns
   ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
   // ws_level.c
   ws_au32_t level_lock; ///< S 1 = a thread changes the level
