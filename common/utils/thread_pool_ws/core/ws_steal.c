@@ -3,6 +3,7 @@
 /// ws_find.h.
 #include "ws_find.h"
 
+#include "../tasks/ws_limit.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
@@ -114,6 +115,8 @@ bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
     ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
   else if (ws_shared_take(&pool->tasks.shared, task))
     ws_traced_steal(pool, here, WS_VICTIM_SHARED);
+  else if (ws_limits_take(&pool->tasks, task))
+    ws_traced_steal(pool, here, WS_VICTIM_LIMIT);
   else
     return ws_steal_starved(pool, here, task);
   return true;
