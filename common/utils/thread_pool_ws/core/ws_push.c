@@ -193,9 +193,9 @@ static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, c
 
 /// Push such a task behind those that are queued. Its thread's own queue would be the wrong place: a search
 /// looks there first, and a join takes the newest there.
-static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind)
+WS_SELDOM static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (kind != WS_KIND_NORMAL || !here.queue || !pushes_itself(pool, here, task) || !push_shared(pool, task))
+  if (ws_nodes_kind(pool, task) != WS_KIND_NORMAL || !push_shared(pool, task))
     return false;
   announce(pool, here);
   return true;
@@ -206,8 +206,6 @@ static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
 WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
   const ws_kind_t kind = ws_nodes_kind(pool, task);
-  if (push_behind(pool, here, task, kind))
-    return 0;
   if (!here.queue && kind != WS_KIND_NORMAL)
     here.queue = ws_lane_add(pool, !pool->settings.reserve);
   if (!here.queue && push_shared(pool, task)) {
@@ -301,8 +299,9 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   const ws_ruled_t *rule = WS_UNLIKELY(pool->rules != NULL) ? rule_of(pool, task) : NULL;
   if (WS_UNLIKELY(rule != NULL))
     return push_ruled(pool, here, task, full, rule);
-  if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)
-                  || pushes_itself(pool, here, task)))
+  if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
+    return 0;
+  if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   if (WS_UNLIKELY(ws_inbox_is_wanted(&pool->tasks)) && hand_over(pool, here, task))
     return 0;

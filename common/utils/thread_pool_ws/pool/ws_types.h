@@ -46,6 +46,7 @@ typedef struct {
   uint64_t give_up_ns; ///< how long the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
+  int64_t late_ns_max; ///< how late such bursts came at most, lately
 } ws_plan_t;
 
 /// The rules of a pool for functions: ws_rules.h.

@@ -98,6 +98,7 @@ struct ws_queue_s {
   uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
   uint32_t look_at; ///< P index of the queue that the next look takes from
+  uint32_t strays; ///< P searches so far in the places that are of no thread, in a pool with limits
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
   ws_aptr_t more; ///< O ws_more_t; NULL = the owner has pushed normal tasks only
   // The owner's place (ws_budget.h).
