@@ -14,6 +14,7 @@ set(WS_CORE_SOURCES
   tasks/ws_grouped.c
   tasks/ws_inbox.c
   tasks/ws_kind.c
+  tasks/ws_limit.c
   tasks/ws_places.c
   tasks/ws_queue.c
   pool/ws_lane.c
@@ -21,11 +22,13 @@ set(WS_CORE_SOURCES
   pool/ws_nodes.c
   pool/ws_observer.c
   pool/ws_process.c
+  pool/ws_rules.c
   pool/ws_warn.c
   trace/ws_provider.c
   trace/ws_traced.c
   trace/ws_traced_phase.c
   prewake/ws_hold.c
+  prewake/ws_late.c
   prewake/ws_lead.c
   prewake/ws_level.c
   prewake/ws_period.c
@@ -57,6 +60,7 @@ set(WS_CORE_SOURCES
   core/ws_keyed.c
   core/ws_keyed_wait.c
   core/ws_laneless.c
+  core/ws_limited.c
   core/ws_look.c
   core/ws_push.c
   core/ws_round.c
@@ -72,8 +76,10 @@ set(WS_CORE_SOURCES
   setup/ws_numa.c
   setup/ws_numa_read.c
   setup/ws_pool.c
+  setup/ws_rule.c
   setup/ws_settings.c
   setup/ws_start.c
+  setup/ws_symbols.c
   setup/ws_topo.c
   parallel/ws_reduce.c
   parallel/ws_scan.c)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../include/ws_pool.h"
 #include "../os/ws_relax.h"
@@ -145,6 +146,52 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
       (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
 }
 
+const char *ws_late_name(ws_late_t cause)
+{
+  static const char *const names[WS_LATE_CAUSES] = {
+      [WS_LATE_BURST_EARLY] = "burst early",
+      [WS_LATE_BURST_LATE] = "burst later than seen",
+      [WS_LATE_GAVE_UP] = "gave up early",
+      [WS_LATE_PAUSE] = "after a pause",
+      [WS_LATE_NO_PATTERN] = "not expected",
+      [WS_LATE_LEVEL] = "pre-wake off",
+      [WS_LATE_TRIAL] = "trial",
+      [WS_LATE_PLACES] = "no place among the awake",
+      [WS_LATE_CAP] = "no CPU time left",
+      [WS_LATE_TIMER] = "timer late",
+      [WS_LATE_BUSY_CPU] = "woke on the pushing thread's CPU",
+      [WS_LATE_CPU_TAKEN] = "CPU taken",
+      [WS_LATE_CALL] = "called late",
+      [WS_LATE_WAKE] = "woken by the push",
+  };
+  return (uint32_t)cause < WS_LATE_CAUSES ? names[cause] : NULL;
+}
+
+#define CAUSES_SHOWN 3u
+
+/// The causes of late starts, the most frequent first.
+static void say_late(const out_t *out, const ws_prewake_stats_t *stats)
+{
+  char text[100] = "";
+  uint64_t late = 0, by[WS_LATE_CAUSES];
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    late += by[i] = stats->late_by[i];
+  for (uint32_t shown = 0; shown < CAUSES_SHOWN; shown++) {
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < WS_LATE_CAUSES; i++)
+      most = by[i] > by[most] ? i : most;
+    const size_t length = strlen(text);
+    if (by[most] > 0)
+      snprintf(text + length, sizeof(text) - length, "%s%s %llu", shown > 0 ? ", " : "",
+               ws_late_name((ws_late_t)most), (ull_t)by[most]);
+    by[most] = 0;
+  }
+  say(out, "  late       %llu of %llu starts took longer than %.1f us", (ull_t)late,
+      (ull_t)stats->started_bursts, us(stats->late_ns_p90));
+  if (late > 0)
+    say(out, "  because    %s", text);
+}
+
 static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
 {
   static const char *const slept[WS_WAKE_GAPS] = {"< 250 us", "< 1 ms", "< 4 ms", "< 16 ms", "longer"};
@@ -209,6 +256,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   say_places(&out, &total, worker, count);
   say_pattern(&out, (ws_spin_t)ws_stat_load(&pool->spin), &prewake);
   say_prewake(&out, &prewake, total.workers);
+  say_late(&out, &prewake);
   say_latencies(&out, &prewake);
   say_threads(&out, &total, worker, count);
   free(worker);

@@ -4,6 +4,7 @@
 #include "../include/ws_stats.h"
 
 #include "../sleep/ws_budget.h"
+#include "../tasks/ws_limit.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 
@@ -69,7 +70,7 @@ uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worke
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
-      .queued_tasks = ws_queued(&pool->tasks),
+      .queued_tasks = ws_queued(&pool->tasks) + ws_limits_held(&pool->tasks),
       .guard_looks = ws_stat_load(&pool->guard_looks),
       .spared_wakes = ws_stat_load(&pool->spared_wakes),
       .starved_searches = ws_stat_load(&pool->starved_searches),

@@ -46,7 +46,11 @@ typedef struct {
   uint64_t give_up_ns; ///< how long the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
+  int64_t late_ns_max; ///< how late such bursts came at most, lately
 } ws_plan_t;
+
+/// The rules of a pool for functions: ws_rules.h.
+struct ws_rules_s;
 
 /// The state of pre-wake for a pool, and for a worker: private to prewake/.
 typedef struct ws_prewake_pool_s ws_prewake_pool_t;
@@ -180,6 +184,7 @@ struct ws_pool_s {
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
+  struct ws_rules_s *rules; ///< I NULL = there are none
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   uint32_t caches; ///< I last-level caches of these; 0 = not known
   uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU

@@ -93,6 +93,34 @@ void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t unti
   ws_hint_store(&its->announced_until_ns, until_ns);
 }
 
+/// The worker is the first that has found a task of a burst: if that is late, count why.
+static void note_start(ws_worker_t *worker, uint64_t found_ns)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  ws_prewake_pool_t *its = pool->prewake;
+  const ws_prewake_worker_t *own = worker->prewake;
+  const uint64_t arrival_ns = ws_hint_load(&its->arrival_ns), before_ns = ws_stat_load(&its->late.last_ns);
+  ws_stat_store(&its->late.last_ns, arrival_ns);
+  if (arrival_ns == before_ns || found_ns < arrival_ns || !ws_late_note(&its->late, found_ns - arrival_ns))
+    return;
+  const uint32_t bursts = ws_stat_load(&its->period_bursts);
+  const ws_late_facts_t facts = {
+      .arrival_ns = arrival_ns,
+      .found_ns = found_ns,
+      .slept_ns = worker->slept_ns,
+      .rose_ns = worker->rose_ns,
+      .called_ns = worker->called_ns,
+      .by_timer = own->by_timer,
+      .beside = ws_hint_load(&pool->producer_cpu) == (uint32_t)(ws_os_cpu() + 1),
+      .plan = own->plan,
+      .gave_up = own->gave_up,
+      .unset = own->unset,
+      .gap_ns = before_ns != 0 ? arrival_ns - before_ns : 0,
+      .usual_gap_ns = bursts > 0 ? ws_stat_load(&its->period_ns) / bursts : 0,
+  };
+  ws_stat_add(&its->late.by[ws_late_cause(&facts)], 1);
+}
+
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
 {
   ws_prewake_worker_t *its = worker->prewake;
@@ -100,8 +128,9 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
   ws_window_add(ws_follows(its), (int64_t)gap_ns);
   const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
   its->follow = paused ? 0 : its->follow + 1;
-  if (paused)
-    ws_stat_add(&worker->pool->prewake->takers, 1);
+  if (paused && ws_stat_add(&worker->pool->prewake->takers, 1) == 0)
+    note_start(worker, now_ns);
+  its->gave_up.rise_ns = 0;
 }
 
 void ws_prewake_spun(ws_worker_t *worker, bool preempted)
@@ -213,6 +242,27 @@ static bool is_trial(ws_worker_t *worker, const ws_plan_t *plan)
          && ++worker->prewake->rises % TRIAL_EVERY == 0;
 }
 
+/// Withdraw the timer of @p plan if the worker may not set it. @return why it has none
+static ws_late_t judge(ws_worker_t *worker, uint32_t needed, ws_plan_t *plan)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  const bool lower = ws_spin_mode(pool) == WS_SPIN_OFF || ws_hint_load(&pool->prewake->level) != WS_LEVEL_TOP;
+  ws_late_t why = WS_LATE_WAKE;
+  if (plan->rise_ns == 0)
+    why = lower ? WS_LATE_LEVEL : WS_LATE_NO_PATTERN;
+  else if (ws_spin_forecast(worker, plan->rise_ns) <= 0)
+    why = WS_LATE_CAP; // it would have no CPU time left to spin
+  else if (ws_near_stops_producer(worker))
+    why = WS_LATE_PLACES; // its only CPU is the producer's
+  else if (is_trial(worker, plan))
+    why = WS_LATE_TRIAL;
+  else if (!arm(worker, needed))
+    why = WS_LATE_PLACES;
+  if (why != WS_LATE_WAKE)
+    plan->rise_ns = 0;
+  return why;
+}
+
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -226,12 +276,11 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   ws_plan_t plan = ws_plan_choose(worker, &outlook, worker->slept_ns);
   const uint32_t most = ws_plan_needed(pool, &outlook, &plan);
   ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
+  if (its->by_timer && !its->found)
+    its->gave_up = its->plan;
   its->by_timer = false;
   its->waking_ns = -1;
-  if (plan.rise_ns != 0 && (ws_spin_forecast(worker, plan.rise_ns) <= 0 || ws_near_stops_producer(worker)))
-    plan.rise_ns = 0; // it would have no CPU time left to spin, or would stop the producer
-  if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(worker, most)))
-    plan.rise_ns = 0;
+  its->unset = judge(worker, most, &plan);
   its->plan = plan;
   ws_store_relaxed(&worker->alarm_ns, plan.rise_ns); // relaxed: published with the worker's bit
   ws_prewake_quiet(pool);

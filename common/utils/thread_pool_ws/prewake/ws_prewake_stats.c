@@ -37,6 +37,14 @@ static void add_latencies(const struct ws_pool_s *pool, ws_prewake_stats_t *stat
   }
 }
 
+static void add_late(const ws_late_count_t *late, ws_prewake_stats_t *stats)
+{
+  stats->started_bursts = ws_stat_load(&late->starts);
+  stats->late_ns_p90 = ws_stat_load(&late->bound_ns);
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    stats->late_by[i] = ws_stat_load(&late->by[i]);
+}
+
 void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
 {
   if (!pool || !stats)
@@ -63,4 +71,5 @@ void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *sta
   stats->lead_p50_ns = ws_histogram_quantile(&leads, 500);
   stats->lead_p99_ns = ws_histogram_quantile(&leads, 990);
   add_latencies(pool, stats);
+  add_late(&its->late, stats);
 }

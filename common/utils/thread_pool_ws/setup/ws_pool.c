@@ -13,6 +13,7 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
+#include "ws_rule.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
@@ -126,6 +127,7 @@ static void free_pool(struct ws_pool_s *pool)
     if (i >= in_block)
       ws_os_unmap(pool->tasks.queue[i], pool->tasks.queue[i]->bytes);
   }
+  ws_rule_free(pool);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
   pthread_mutex_destroy(&pool->lane_lock);
@@ -196,6 +198,8 @@ static int set_up(struct ws_pool_s *pool)
 {
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
   int result = cpu ? read_mask(pool) : -ENOMEM;
+  if (result == 0)
+    result = ws_rule_make(pool);
   if (result == 0)
     result = plan(pool, cpu);
   if (result == 0)

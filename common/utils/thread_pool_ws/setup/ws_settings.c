@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "../pool/ws_warn.h"
+#include "ws_rule.h"
 
 void ws_settings_default(ws_settings_t *settings)
 {
@@ -93,7 +94,7 @@ int ws_settings_check(ws_settings_t *settings)
     ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);
     return -EINVAL;
   }
-  if (!stack_suffices(settings))
+  if (ws_rule_check(settings) < 0 || !stack_suffices(settings))
     return -EINVAL;
   uint32_t capacity = 2;
   while (capacity < settings->queue_capacity)
