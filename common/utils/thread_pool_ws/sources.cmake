@@ -41,6 +41,7 @@ set(WS_CORE_SOURCES
   sleep/ws_park.c
   sleep/ws_place.c
   sleep/ws_search.c
+  sleep/ws_spare.c
   sleep/ws_spin.c
   sleep/ws_trim.c
   sleep/ws_wake.c

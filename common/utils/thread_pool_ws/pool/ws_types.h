@@ -46,6 +46,7 @@ typedef struct {
   uint64_t give_up_ns; ///< how long the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
+  bool tries; ///< it is not thought to be worth its cost, and shows whether that is still so
 } ws_plan_t;
 
 /// The state of pre-wake for a pool, and for a worker: private to prewake/.

@@ -71,6 +71,7 @@ struct ws_prewake_pool_s {
   ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
   ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause
+  ws_au32_t unplanned; ///< S times in a row that a worker has planned no timer wake, up to a bound
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics

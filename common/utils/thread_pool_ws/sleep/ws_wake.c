@@ -12,6 +12,7 @@
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
 #include "ws_place.h"
+#include "ws_spare.h"
 
 bool ws_take_bit(struct ws_pool_s *pool, uint32_t worker)
 {
@@ -147,7 +148,8 @@ static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   if (!ws_has_sleepers(pool))
     return;
-  if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
+  // relaxed: after the caller's fence [PARK_DEKKER]
+  if (ws_load_relaxed(&pool->searching) == 0 && !(kind == WS_KIND_NORMAL && ws_spare_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
 }
