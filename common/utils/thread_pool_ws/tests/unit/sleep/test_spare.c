@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_spare.c
-/// Pushes of bursts that are over before a worker could help wake no worker. Linked with --wrap: woken workers
-/// are held until the burst is over, so that a machine of any speed shows the same, and the guard is held
-/// while a test does not want it.
+/// Pushes of bursts that are over before a worker could help wake no worker. Linked with --wrap: woken
+/// workers are held until the burst is over, so that a machine of any speed shows the same, and the guard is
+/// held while a test does not want it.
 #include "../../../include/ws_group.h"
 #include "../../../pool/ws_types.h"
 #include "../../support/ws_test.h"

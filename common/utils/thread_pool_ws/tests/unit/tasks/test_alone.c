@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_alone.c
-/// What is learnt about bursts that the pushing thread finishes alone: after how many its pushes wake no worker,
-/// for how many tasks, and what takes that back.
+/// What is learnt about bursts that the pushing thread finishes alone: after how many its pushes wake no
+/// worker, for how many tasks, and what takes that back.
 #include <string.h>
 
 #include "../../../tasks/ws_alone.h"
