@@ -33,6 +33,7 @@ set(WS_CORE_SOURCES
   prewake/ws_prewake.c
   prewake/ws_prewake_stats.c
   prewake/ws_rhythm.c
+  sleep/ws_brief.c
   sleep/ws_budget.c
   sleep/ws_guard.c
   sleep/ws_helper.c
@@ -41,7 +42,6 @@ set(WS_CORE_SOURCES
   sleep/ws_park.c
   sleep/ws_place.c
   sleep/ws_search.c
-  sleep/ws_spare.c
   sleep/ws_spin.c
   sleep/ws_trim.c
   sleep/ws_wake.c

@@ -7,7 +7,7 @@
 #include "../pool/ws_observer.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_idle.h"
-#include "../sleep/ws_spare.h"
+#include "../sleep/ws_brief.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
@@ -333,7 +333,7 @@ __attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, c
   if (here.queue) {
     ws_give_back(pool, here);
     if (WS_UNLIKELY(here.queue->alone.noted))
-      ws_spare_learn(pool, here.queue);
+      ws_brief_learn(pool, here.queue);
   }
   ws_traced_join_end(pool, goal->tag);
 }

@@ -10,9 +10,9 @@
 #include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
+#include "ws_brief.h"
 #include "ws_budget.h"
 #include "ws_place.h"
-#include "ws_spare.h"
 
 bool ws_take_bit(struct ws_pool_s *pool, uint32_t worker)
 {
@@ -149,7 +149,8 @@ static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
   if (!ws_has_sleepers(pool))
     return;
   // relaxed: after the caller's fence [PARK_DEKKER]
-  if (ws_load_relaxed(&pool->searching) == 0 && !(kind == WS_KIND_NORMAL && ws_spare_wake(pool, here)))
+  if (ws_load_relaxed(&pool->searching) == 0
+      && !(kind == WS_KIND_NORMAL && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_alone.h
 /// Bursts that end so soon that a woken worker is no help: what the thread that pushes and joins has learnt
-/// about them. Plain arithmetic; one thread. ws_spare.c decides with it whether a push wakes a worker.
+/// about them. Plain arithmetic; one thread. ws_brief.c decides with it whether a push wakes a worker.
 ///
 /// Site    The bursts of one function from one thread, told apart by the function of the task whose push
 ///         would wake a worker.

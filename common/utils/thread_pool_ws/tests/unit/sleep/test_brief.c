@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file test_spare.c
+/// @file test_brief.c
 /// Pushes of bursts that are over before a worker could help wake no worker. Linked with --wrap: woken
 /// workers are held until the burst is over, so that a machine of any speed shows the same, and the guard is
 /// held while a test does not want it.
@@ -176,7 +176,7 @@ static void a_pool_without_a_guard_spares_nothing(void)
   end();
 }
 
-TEST_MAIN("spare", TEST_CASE(tiny_bursts_wake_no_worker_but_for_trials),
+TEST_MAIN("brief", TEST_CASE(tiny_bursts_wake_no_worker_but_for_trials),
           TEST_CASE(no_wake_is_spared_while_prewake_learns), TEST_CASE(a_third_task_wakes_a_worker),
           TEST_CASE(bursts_that_last_longer_than_a_wake_wake_a_worker_again),
           TEST_CASE(the_guard_reaches_a_task_whose_wake_was_spared),

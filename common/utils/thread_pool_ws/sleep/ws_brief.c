@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_spare.c
-/// ws_spare.h.
-#include "ws_spare.h"
+/// @file ws_brief.c
+/// ws_brief.h.
+#include "ws_brief.h"
 
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_alone.h"
@@ -30,7 +30,7 @@ static void begin(struct ws_pool_s *pool, ws_queue_t *queue)
   alone->wakes = ws_own_load(&queue->count.wakes_sent);
 }
 
-bool ws_spare_wake(struct ws_pool_s *pool, ws_here_t here)
+bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_queue_t *queue = here.queue;
   if (here.worker || !queue || queue->depth > 0 || !pool->guarded)
@@ -60,7 +60,7 @@ static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue, uint
   return (taken(queue) - alone->taken) * (call_ns + waking_ns) <= tasks * call_ns;
 }
 
-void ws_spare_learn(struct ws_pool_s *pool, ws_queue_t *queue)
+void ws_brief_learn(struct ws_pool_s *pool, ws_queue_t *queue)
 {
   ws_alone_t *alone = &queue->alone;
   if (queue->depth > 0 || ws_queue_size(queue) > 0)
