@@ -7,6 +7,7 @@
 #include "../pool/ws_observer.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_idle.h"
+#include "../sleep/ws_brief.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
@@ -350,8 +351,11 @@ __attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, c
   }
   // also if the workers were so quick that the wait was over at once: the queue may have grown all the same
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
-  if (here.queue)
+  if (here.queue) {
     ws_give_back(pool, here);
+    if (WS_UNLIKELY(here.queue->alone.noted))
+      ws_brief_learn(pool, here.queue);
+  }
   ws_traced_join_end(pool, goal->tag);
 }
 

@@ -39,6 +39,7 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
       .occupancy = outlook->phase[phase].occupancy,
       .late = &outlook->phase[phase].late,
       .react_ns = worker->react_ns,
+      .length_ns = (double)ws_window_quantile(&lead->length, 500),
       .rise_ns = rise_cost_ns(worker),
       .call_ns = (double)ws_stat_load(&pool->wake_call_ns),
       .spin_ns_max = PLANNED_SHARE * share * (double)outlook->gap_ns,
@@ -61,7 +62,8 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
                       .give_up_ns = give_up_ns,
                       .expected_ns = expected_ns,
                       .phase = (int32_t)phase,
-                      .late_ns_max = ws_window_quantile(how.late, 1000)};
+                      .late_ns_max = ws_window_quantile(how.late, 1000),
+                      .tries = !fixed && !lead->open};
 }
 
 /// A hint has given the time of the next burst.

@@ -18,6 +18,9 @@
 #define FOLLOWS_MIN 8u
 /// Bursts between two trials: too rare to show in p99, and prime, so that each phase is tried.
 #define TRIAL_EVERY 2039u
+/// Plans without a timer wake after which pre-wake has nothing to learn from wakes any more: longer than a
+/// pattern takes to be known.
+#define UNPLANNED_MIN 128u
 
 size_t ws_prewake_pool_bytes(void)
 {
@@ -263,6 +266,30 @@ static ws_late_t judge(ws_worker_t *worker, uint32_t needed, ws_plan_t *plan)
   return why;
 }
 
+/// Learn how long the last burst was, if the worker has run tasks of it.
+static void learn_length(ws_worker_t *worker, const ws_outlook_t *outlook)
+{
+  ws_prewake_worker_t *its = worker->prewake;
+  const int32_t phase = outlook->arrived.phase;
+  if (its->found && phase >= 0 && worker->out_of_work_ns > outlook->seen_ns)
+    ws_window_add(&its->lead[phase].length, (int64_t)(worker->out_of_work_ns - outlook->seen_ns));
+}
+
+/// Count the times in a row that no timer is worth it.
+static void note_plan(ws_prewake_pool_t *its, const ws_plan_t *plan)
+{
+  const uint32_t unplanned = ws_hint_load(&its->unplanned);
+  if (plan->rise_ns != 0 && !plan->tries)
+    ws_hint_store(&its->unplanned, 0);
+  else if (unplanned < UNPLANNED_MIN)
+    ws_hint_store(&its->unplanned, unplanned + 1); // of two workers' at once one may get lost
+}
+
+bool ws_prewake_rests(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&pool->prewake->unplanned) >= UNPLANNED_MIN;
+}
+
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -270,10 +297,13 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   ws_outlook_t outlook = {0};
   if (pool->cpus > 1) {
     ws_rhythm_update(pool, worker->slept_ns);
-    if (ws_rhythm_read(pool->prewake, true, &outlook))
+    if (ws_rhythm_read(pool->prewake, true, &outlook)) {
       learn(worker, &outlook);
+      learn_length(worker, &outlook);
+    }
   }
   ws_plan_t plan = ws_plan_choose(worker, &outlook, worker->slept_ns);
+  note_plan(pool->prewake, &plan);
   const uint32_t most = ws_plan_needed(pool, &outlook, &plan);
   ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
   if (its->by_timer && !its->found)

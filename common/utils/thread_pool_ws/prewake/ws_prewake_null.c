@@ -57,6 +57,12 @@ void ws_prewake_spun(ws_worker_t *worker, bool preempted)
   (void)preempted;
 }
 
+bool ws_prewake_rests(const struct ws_pool_s *pool)
+{
+  (void)pool;
+  return true;
+}
+
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)
 {
   (void)worker;

@@ -76,6 +76,7 @@ struct ws_prewake_pool_s {
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au64_t announced_ns; ///< S when a hint last announced work
   ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
+  ws_au32_t unplanned; ///< S times in a row that a worker has planned no timer wake, up to a bound
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics

@@ -10,6 +10,7 @@
 #include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
+#include "ws_brief.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 
@@ -194,7 +195,9 @@ static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   if (!ws_has_sleepers(pool))
     return;
-  if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
+  // relaxed: after the caller's fence [PARK_DEKKER]
+  if (ws_load_relaxed(&pool->searching) == 0
+      && !(kind == WS_KIND_NORMAL && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
 }

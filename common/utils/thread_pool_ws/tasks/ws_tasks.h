@@ -16,6 +16,7 @@
 #include <stdalign.h>
 #include <stddef.h>
 
+#include "ws_alone.h"
 #include "ws_deque.h"
 #include "ws_shared.h"
 
@@ -39,6 +40,7 @@ typedef struct {
   ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements,
       stopped_callers; ///< O
   ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
+  ws_au64_t wakes_spared; ///< O
 } ws_counters_t;
 
 /// Where the owner's deques ended when a wait of the owner began (ws_dig.h).
@@ -109,6 +111,7 @@ struct ws_queue_s {
   ws_place_t age_place; ///< P of the oldest task at the last look
   uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
   uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
+  ws_alone_t alone; ///< P lanes: bursts that are over before a worker could help (ws_brief.h)
   size_t bytes; ///< I of the piece of memory that begins with this structure
   ws_deque_t aside; ///< normal tasks that a wait of the worker has put aside. A lane's stays empty
 };
