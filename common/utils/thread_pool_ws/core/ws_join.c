@@ -5,9 +5,9 @@
 
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
+#include "../sleep/ws_brief.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_idle.h"
-#include "../sleep/ws_brief.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
