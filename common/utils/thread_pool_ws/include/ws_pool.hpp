@@ -19,6 +19,8 @@
 /// | ws_key.hpp          | ws::key: cancel tasks, and count them                                    |
 /// | ws_record.hpp       | ws::node, ws::priority: hints for a task                                 |
 /// | ws_context.hpp      | ws::context: callables that run as fibers, and can yield                 |
+/// | ws_sync.hpp         | locks and waits of fibers as the standard library's: not included here  |
+/// | ws_channel.hpp      | ws::channel, a queue between fibers: not included here                  |
 /// | ws_task.hpp         | ws::task: a callable without its type                                    |
 /// | ws_except.hpp       | ws::cancelled; builds without exceptions                                 |
 ///
