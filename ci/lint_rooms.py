@@ -53,8 +53,8 @@ OAI_NAMES = re.compile(
 STANDARD = re.compile(r"<(?:std\w+|c\w+|inttypes|limits|float|errno|string|time|assert)(?:\.h)?>")
 # What .hpp headers may include besides.
 STANDARD_CXX = re.compile(
-    r"<(?:atomic|condition_variable|coroutine|exception|future|iterator|memory|mutex|new|optional|stop_token"
-    r"|system_error|thread|type_traits|utility|vector)>"
+    r"<(?:atomic|condition_variable|coroutine|exception|functional|future|iterator|memory|mutex|new|optional"
+    r"|stop_token|system_error|thread|type_traits|utility|vector)>"
 )
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|"[^"\n]+")', re.MULTILINE)
 

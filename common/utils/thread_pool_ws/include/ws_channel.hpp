@@ -68,7 +68,7 @@ class channel {
   /// @brief Wait for a place, and put a value there. @return done, closed or cancelled
   channel_status send(T &&value) { return send_to(std::move(value), WS_SYNC_NO_DEADLINE); }
   channel_status send(const T &value) { return send_to(value, WS_SYNC_NO_DEADLINE); }
-  /// @return done, full or closed
+  /// In a fiber a try_ that fails may yield: ws_yield_sometimes(). @return done, full or closed
   channel_status try_send(T &&value) { return tried(send_to(std::move(value), 0), channel_status::full); }
   channel_status try_send(const T &value) { return tried(send_to(value, 0), channel_status::full); }
   /// @return as send(), or timeout
@@ -172,7 +172,10 @@ class channel {
   }
   static channel_status tried(channel_status status, channel_status instead) noexcept
   {
-    return status == channel_status::timeout || status == channel_status::cancelled ? instead : status;
+    if (status != channel_status::timeout)
+      return status;
+    ws_yield_sometimes();
+    return instead;
   }
   template <typename Time, typename Call>
   static channel_status until(const Time &time, Call &&call)

@@ -17,6 +17,7 @@
 /// - lock() and lock_shared() are not ended;
 /// - functions whose names begin with try_ return false;
 /// - all other waits throw ws::cancelled. Without exceptions in the build the process ends with a message.
+/// In a fiber a try_lock(), try_acquire() or try_wait() that fails may yield: ws_yield_sometimes().
 /// @threads all functions: any, several at once, unless noted
 #ifndef WS_SYNC_HPP
 #define WS_SYNC_HPP
@@ -27,6 +28,8 @@
 #include <mutex>
 
 #include "ws_except.hpp"
+#include "ws_fiber.h"
+#include "ws_stop_scope.hpp"
 #include "ws_sync.h"
 #include "ws_time.hpp"
 
@@ -91,6 +94,63 @@ class mutex {
   ws_mutex_t native_ = WS_MUTEX_INIT;
 };
 using timed_mutex = mutex;
+
+/// A std::recursive_timed_mutex: its owner may lock it again. The owner is the fiber that has locked it, or
+/// the thread outside fibers: tasks that a thread runs inside one another are one owner.
+class recursive_mutex {
+ public:
+  recursive_mutex() noexcept = default;
+  recursive_mutex(const recursive_mutex &) = delete;
+  recursive_mutex &operator=(const recursive_mutex &) = delete;
+
+  void lock() noexcept
+  {
+    enter([this] { return (lock_.lock(), true); });
+  }
+  bool try_lock() noexcept
+  {
+    return enter([this] { return lock_.try_lock(); });
+  }
+  template <typename Rep, typename Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period> &time)
+  {
+    return enter([&, this] { return lock_.try_lock_for(time); });
+  }
+  template <typename Clock, typename Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time)
+  {
+    return enter([&, this] { return lock_.try_lock_until(time); });
+  }
+  /// Of a caller that is not the owner: ends the process with a message.
+  void unlock() noexcept
+  {
+    // relaxed: only the caller itself can have written its own address
+    if (owner_.load(std::memory_order_relaxed) != ws_caller_id())
+      detail::misused("ws::recursive_mutex::unlock", "the caller does not own it");
+    if (--depth_ > 0)
+      return;
+    owner_.store(nullptr, std::memory_order_relaxed); // relaxed: as above
+    lock_.unlock();
+  }
+
+ private:
+  template <typename Lock>
+  bool enter(Lock &&lock)
+  {
+    const void *self = ws_caller_id();
+    // relaxed: only the caller itself can have written its own address
+    if (owner_.load(std::memory_order_relaxed) != self && !lock())
+      return false;
+    owner_.store(self, std::memory_order_relaxed); // relaxed: as above
+    depth_++;
+    return true;
+  }
+
+  mutex lock_;
+  std::atomic<const void *> owner_{nullptr}; ///< ws_caller_id()
+  std::uint64_t depth_ = 0; ///< the owner's
+};
+using recursive_timed_mutex = recursive_mutex;
 
 /// A std::shared_timed_mutex: one owner that writes, or several that read. Owners and waits take turns: a
 /// lock_shared() that begins after a lock() waits for that owner.
@@ -219,6 +279,23 @@ class condition_variable {
       wait(lock);
   }
 
+  /// @brief As wait(lock, ready), until a stop is requested. Meanwhile the caller's own cancel token does not
+  /// end the wait.
+  /// @return ready()
+  template <typename Token, typename Ready, typename = detail::if_token<Token>>
+  bool wait(lock_type &lock, Token token, Ready ready)
+  {
+    while (!ready()) {
+      if (token.stop_requested())
+        return false;
+      const stop_scope<Token> scope(token);
+      const int result = ws_cond_wait(&native_, mutex_of(lock));
+      if (!token.stop_requested())
+        detail::check_cancel(result, "ws::condition_variable::wait");
+    }
+    return true;
+  }
+
   template <typename Rep, typename Period>
   std::cv_status wait_for(lock_type &lock, const std::chrono::duration<Rep, Period> &time)
   {
@@ -330,7 +407,13 @@ class latch {
   {
     ws_latch_count_down(&native_, checked(count, "ws::latch::count_down"));
   }
-  bool try_wait() const noexcept { return ws_latch_try(&native_); }
+  bool try_wait() const noexcept
+  {
+    if (ws_latch_try(&native_))
+      return true;
+    ws_yield_sometimes();
+    return false;
+  }
   void wait() const { detail::check_cancel(ws_latch_wait(&native_), "ws::latch::wait"); }
   void arrive_and_wait(std::ptrdiff_t count = 1)
   {

@@ -2,6 +2,7 @@
 /// @file headers.cpp
 /// Uses each template of the C++ headers once: step 32-cxx compiles it for each standard and compiler.
 #include "ws_channel.hpp"
+#include "ws_fiber.hpp"
 #include "ws_pool.hpp"
 #include "ws_sync.hpp"
 
@@ -113,6 +114,26 @@ bool locks(ws::mutex &mutex, ws::shared_mutex &shared, ws::condition_variable &c
   changed.notify_one();
   changed.notify_all();
   return held.try_lock_for(seconds(1)) && shared.try_lock() && shared.try_lock_for(seconds(1)) && late;
+}
+
+bool fibers_own(ws::pool &pool, ws::fiber_local<std::string> &local, ws::recursive_timed_mutex &mutex)
+{
+  const ws::fiber_id own = ws::this_fiber::get_id();
+  const std::lock_guard<ws::recursive_timed_mutex> held(mutex);
+  pool.push(ws::fiber([] {}));
+  pool.push(ws::fiber({"name", WS_FIBER_STACK_BYTES_MIN}, [](ws::context &context) { context.yield(); }));
+  ws::this_fiber::yield();
+  return ws::this_fiber::sleep_for(std::chrono::seconds(1)) && local.has_value() && !local->empty()
+         && std::hash<ws::fiber_id>()(own) != 0 && ws::this_fiber::is_fiber()
+         && ws::this_fiber::sleep_until(std::chrono::system_clock::now());
+}
+
+bool stops(ws::stop_source &source, std::unique_lock<ws::mutex> &held, ws::condition_variable &changed)
+{
+  ws::key key;
+  const ws::stop_callback cancels(source.get_token(), [&key] { key.cancel(); });
+  const ws::stop_scope<ws::stop_token> scope(source.get_token());
+  return changed.wait(held, source.get_token(), [] { return true; });
 }
 
 bool counts(ws::latch &latch, ws::barrier<> &barrier)
