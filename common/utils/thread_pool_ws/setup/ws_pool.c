@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/ws_tsan.h"
 #include "../os/ws_relax.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
@@ -236,6 +237,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_process_add(pool);
   ws_process_awake_add(pool->workers);
   ws_release_workers(pool);
+  ws_tsan_acquire(pool); // what the observer wrote
   *out = pool;
   return 0;
 }
