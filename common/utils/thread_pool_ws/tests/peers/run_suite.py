@@ -49,10 +49,13 @@ def of_status(code: int) -> str:
     return "pass" if code == 0 else "fail"
 
 
-def each_case(names: list[str], command, seconds: float, folder: str) -> Outcome:
+def each_case(names: list[str], command, ran: str, seconds: float, folder: str) -> Outcome:
+    """A run in which the program does not report, as @p ran, that one case ran, has failed."""
     found: Outcome = {}
     for name in names:
         code, text = call(command(name), seconds, folder)
+        if code == 0 and not re.search(ran, text):
+            code = -1
         found[name] = of_status(code)
         if code != 0:
             print(f"-- {name}: status {code}\n{text[-2000:]}")
@@ -87,7 +90,7 @@ def run_doctest(program: list[str], seconds: float, folder: str) -> Outcome:
     def command(name: str) -> list[str]:
         return [*program, "--test-case=" + name.replace("\\", "\\\\").replace(",", "\\,")]
 
-    return each_case(lines, command, seconds, folder)
+    return each_case(lines, command, r"test cases: +1 \|", seconds, folder)
 
 
 def run_gtest(program: list[str], seconds: float, folder: str) -> Outcome:
@@ -99,7 +102,8 @@ def run_gtest(program: list[str], seconds: float, folder: str) -> Outcome:
             suite = line
         elif line.startswith("  "):
             names.append(suite + line.strip())
-    return each_case(names, lambda name: [*program, "--gtest_filter=" + name], seconds, folder)
+    ran = r"\b1 test from 1 test suite ran"
+    return each_case(names, lambda name: [*program, "--gtest_filter=" + name], ran, seconds, folder)
 
 
 def boost_command(program: str, suite: str, case: str) -> list[str]:
@@ -114,7 +118,7 @@ def run_boost(programs: list[str], seconds: float, folder: str) -> Outcome:
         leaves = [line.strip().rstrip("*") for line in text.splitlines() if line.startswith("    ")] or names
         stem = os.path.basename(program)
         suite = "" if leaves is names else names[0] + "/"
-        part = each_case(leaves, partial(boost_command, program, suite), seconds, folder)
+        part = each_case(leaves, partial(boost_command, program, suite), "", seconds, folder)
         found.update({f"{stem}/{name}": outcome for name, outcome in part.items()})
     return found
 
@@ -136,7 +140,7 @@ def run_tap(program: list[str], seconds: float, folder: str) -> Outcome:
 
 
 def run_programs(programs: list[str], seconds: float, folder: str) -> Outcome:
-    return each_case(programs, lambda program: [program], seconds, folder)
+    return each_case(programs, lambda program: [program], "", seconds, folder)
 
 
 FORMATS = {
