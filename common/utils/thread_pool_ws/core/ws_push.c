@@ -18,6 +18,7 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
+#include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_run.h"
 #include "ws_survive.h"
@@ -96,6 +97,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   if (!inbox)
     return false;
   ws_traced_push(pool, here, task, 1);
+  ws_ordered_push(task, 1);
   ws_count_pushed(pool, queue, 1);
   if (ws_inbox_fill(inbox, queue, task)) {
     ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
@@ -126,6 +128,7 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
 {
   ws_queue_t *queue = here.queue;
   ws_traced_push(pool, here, tasks, count);
+  ws_ordered_push(tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
 }
@@ -139,6 +142,7 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
     if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
       ws_store_relaxed(&cell->cell.pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
+    ws_ordered_push(task, 1);
     ws_shared_publish(cell, index, task);
     return true;
   }
@@ -169,6 +173,7 @@ static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *
   if (!deque)
     return false;
   ws_traced_push(pool, here, task, 1);
+  ws_ordered_push(task, 1);
   ws_count_pushed(pool, here.queue, 1);
   const bool is_timed = kind != WS_KIND_NORMAL || ws_kind_is_used(&pool->tasks);
   ws_queue_push_kind(&pool->tasks, deque, kind, task, is_timed ? ws_os_now_ns() : 0);

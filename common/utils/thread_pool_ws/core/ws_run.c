@@ -12,6 +12,7 @@
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
 #include "ws_limited.h"
+#include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_survive.h"
 
@@ -47,7 +48,9 @@ static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
   const ws_task_t *outer = self->task;
   self->task = task;
   ws_traced_run_begin(pool, task);
+  ws_ordered_begin(task);
   task->func(task->arg);
+  ws_ordered_end(pool);
   ws_traced_run_end(pool, task);
   self->task = outer;
 }
@@ -70,8 +73,10 @@ static bool has_notice(struct ws_pool_s *pool, const ws_task_t *taken, ws_task_t
     return true; // the fiber has begun, or is counted there
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
   const bool keyed = task->func == ws_keyed_run;
+  ws_ordered_begin(task);
   if (!keyed)
     ws_skip_report(pool, task);
+  ws_ordered_end(pool);
   *notice = *task;
   notice->func = ws_keyed_skip;
   return keyed;

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../base/ws_tsan.h"
 #include "ws_os.h"
 
 #define BITS_PER_LONG (8 * sizeof(unsigned long))
@@ -39,11 +40,15 @@ int ws_os_allow(const ws_cpuset_t *cpus)
 static bool try_lock(ws_confine_t *confine)
 {
   uint32_t unlocked = 0;
-  return ws_cas_acq_rel(&confine->busy, &unlocked, 1); // [edge CONFINE acquire] the masks
+  if (!ws_cas_acq_rel(&confine->busy, &unlocked, 1)) // [edge CONFINE acquire] the masks
+    return false;
+  ws_tsan_ignore_begin();
+  return true;
 }
 
 static void unlock(ws_confine_t *confine)
 {
+  ws_tsan_ignore_end();
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/ws_tsan.h"
 #include "../os/ws_relax.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
@@ -240,19 +241,25 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_process_add(pool);
   ws_process_awake_add(pool->workers);
   ws_release_workers(pool);
+  ws_tsan_acquire(pool); // what the observer wrote
   *out = pool;
   return 0;
 }
+
+#define STOPPING "a ws_pool_stop() of the pool is not over yet. Destroy the pool when it has returned"
 
 void ws_pool_destroy(ws_pool_t *pool)
 {
   if (!pool || ws_is_lost(pool)) // its memory may be as a thread of the parent was changing it
     return;
-  if (ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
+  const uint32_t state = ws_load_relaxed(&pool->state); // relaxed: one caller
+  if (state == WS_RUNNING) {
     const int64_t stopped = ws_pool_stop(pool, WS_STOP_DRAIN);
     WS_REQUIRE(stopped != -EDEADLK, "ws_pool_destroy",
                "called inside a task or a fiber of the pool, which would wait for itself. Call it elsewhere");
-    WS_REQUIRE(stopped >= 0, "ws_pool_destroy", "another thread stops the pool right now");
+    WS_REQUIRE(stopped >= 0, "ws_pool_destroy", STOPPING);
+  } else {
+    WS_REQUIRE(state == WS_STOPPED, "ws_pool_destroy", STOPPING);
   }
   ws_process_remove(pool);
   free_pool(pool);

@@ -49,14 +49,14 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
 /// the wake the two are done after (I + c + w) / 2, which is less than I if I > c + w. The worker then has
 /// run the share (I + c - w) / 2I of the burst, which is c / (c + w) where I = c + w.
 /// @return whether a wake would have gained nothing
-static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue, uint64_t tasks, uint64_t ns)
+static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue, uint64_t tasks, uint64_t at_ns)
 {
   const ws_alone_t *alone = &queue->alone;
   const uint64_t call_ns = ws_stat_load(&pool->wake_call_ns), waking_ns = ws_stat_load(&pool->waking_ns);
   if (waking_ns == 0)
     return false; // not known
   if (ws_own_load(&queue->count.wakes_sent) == alone->wakes)
-    return ns - alone->begun_ns <= call_ns + waking_ns;
+    return at_ns - alone->begun_ns <= call_ns + waking_ns;
   return (taken(queue) - alone->taken) * (call_ns + waking_ns) <= tasks * call_ns;
 }
 
