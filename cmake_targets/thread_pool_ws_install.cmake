@@ -26,7 +26,7 @@ configure_package_config_file(${ws_templates}/thread_pool_wsConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   INSTALL_DESTINATION ${ws_config_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion) # as the SONAME; CONTRIBUTING.md, Versions
 file(RELATIVE_PATH WS_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # wherever it is installed
 configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/ws_sized.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
@@ -21,10 +22,18 @@
 _Static_assert(WS_FIBER_STACK_BYTES_MIN == WS_STACK_BYTES_LEAST, "the smallest class of stacks");
 _Static_assert((WS_STACK_BYTES_LEAST << (WS_STACK_CLASSES - 1)) == WS_FIBER_STACK_BYTES_MAX, "the largest");
 
-void ws_fiber_options_default(ws_fiber_options_t *options)
+void ws_fiber_options_init(ws_fiber_options_t *options, size_t bytes)
 {
+  const ws_fiber_options_t own = {.stack_bytes = WS_FIBER_STACK_BYTES};
   if (options)
-    *options = (ws_fiber_options_t){.stack_bytes = WS_FIBER_STACK_BYTES};
+    ws_sized_put(options, bytes, &own, sizeof(own));
+}
+
+/// @return false if the options of @p bytes set what this version does not have
+static bool take_options(ws_fiber_options_t *own, const ws_fiber_options_t *given, size_t bytes)
+{
+  ws_fiber_options_default(own);
+  return !given || ws_sized_take(own, sizeof(*own), given, bytes);
 }
 
 static bool is_open(void *group)
@@ -115,18 +124,17 @@ static ws_fiber_t *make(ws_pool_t *pool, const ws_task_t *own, const ws_fiber_op
   return fiber;
 }
 
-int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
-                  const ws_fiber_options_t *options)
+int ws_fiber_push_sized(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
+                        const ws_fiber_options_t *options, size_t bytes)
 {
-  static const ws_fiber_options_t by_default = {.stack_bytes = WS_FIBER_STACK_BYTES};
-  options = options ? options : &by_default;
-  if (!pool || !func || !is_valid(group, options) || pool->workers == 0
-      || pool->settings.full != WS_FULL_GROW)
+  ws_fiber_options_t taken;
+  if (!pool || !func || !take_options(&taken, options, bytes) || !is_valid(group, &taken)
+      || pool->workers == 0 || pool->settings.full != WS_FULL_GROW)
     return -EINVAL;
   pthread_once(&ws_fiber_process.fiber_once, begin);
   const ws_task_t own = {
-      .func = func, .arg = arg, .group = group, .priority = options->priority, .node = options->node};
-  ws_fiber_t *fiber = make(pool, &own, options);
+      .func = func, .arg = arg, .group = group, .priority = taken.priority, .node = taken.node};
+  ws_fiber_t *fiber = make(pool, &own, &taken);
   if (!fiber)
     return -ENOMEM;
   const ws_stack_t stack = fiber->stack;
@@ -156,18 +164,19 @@ const char *ws_fiber_name(void)
   return fiber ? fiber->name : NULL;
 }
 
-void ws_fiber_stats(ws_fiber_stats_t *stats)
+void ws_fiber_stats_sized(ws_fiber_stats_t *stats, size_t bytes)
 {
   if (!stats)
     return;
   ws_fiber_process_begin();
-  *stats = (ws_fiber_stats_t){0};
+  ws_fiber_stats_t own = {0};
   for (uint32_t i = 0; i < WS_FIBER_COUNTERS; i++) {
     const ws_fiber_counters_t *counters = &ws_fiber_process.counters[i];
-    stats->begun += ws_stat_load(&counters->begun);
-    stats->ended += ws_stat_load(&counters->ended);
-    stats->dropped += ws_stat_load(&counters->dropped);
+    own.begun += ws_stat_load(&counters->begun);
+    own.ended += ws_stat_load(&counters->ended);
+    own.dropped += ws_stat_load(&counters->dropped);
   }
-  stats->parked = ws_stat_load(&ws_fiber_process.parked);
-  ws_stack_count(stats);
+  own.parked = ws_stat_load(&ws_fiber_process.parked);
+  ws_stack_count(&own);
+  ws_sized_put(stats, bytes, &own, sizeof(own));
 }
