@@ -83,6 +83,7 @@ set(WS_CORE_SOURCES
   setup/ws_start.c
   setup/ws_symbols.c
   setup/ws_topo.c
+  setup/ws_version.c
   parallel/ws_reduce.c
   parallel/ws_scan.c)
 list(TRANSFORM WS_CORE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")

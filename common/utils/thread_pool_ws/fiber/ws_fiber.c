@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/ws_sized.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
@@ -24,10 +25,18 @@ _Static_assert((WS_STACK_BYTES_LEAST << (WS_STACK_CLASSES - 1)) == WS_FIBER_STAC
 /// ws_yield_sometimes(): a loop that polls costs little more, and its worker runs others soon.
 #define POLLS_OF_A_TURN 16u
 
-void ws_fiber_options_default(ws_fiber_options_t *options)
+void ws_fiber_options_init(ws_fiber_options_t *options, size_t bytes)
 {
+  const ws_fiber_options_t own = {.stack_bytes = WS_FIBER_STACK_BYTES};
   if (options)
-    *options = (ws_fiber_options_t){.stack_bytes = WS_FIBER_STACK_BYTES};
+    ws_sized_put(options, bytes, &own, sizeof(own));
+}
+
+/// @return false if the options of @p bytes set what this version does not have
+static bool take_options(ws_fiber_options_t *own, const ws_fiber_options_t *given, size_t bytes)
+{
+  ws_fiber_options_default(own);
+  return !given || ws_sized_take(own, sizeof(*own), given, bytes);
 }
 
 static bool is_open(void *group)
@@ -91,20 +100,11 @@ static bool is_tag(const ws_group_t *group)
   return (uintptr_t)group & 1;
 }
 
-static bool has_spare(const ws_fiber_options_t *options)
-{
-  uint64_t bits = 0;
-  for (uint32_t i = 0; i < sizeof(options->spare) / sizeof(options->spare[0]); i++)
-    bits |= options->spare[i];
-  return bits != 0;
-}
-
 static bool is_valid(const ws_group_t *group, const ws_fiber_options_t *options)
 {
   return !is_tag(group) && (!options->tag || is_tag(options->tag))
          && options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN
-         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW
-         && !has_spare(options);
+         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW;
 }
 
 /// Make a fiber at the top of its stack. @return NULL = there is no memory
@@ -126,18 +126,17 @@ static ws_fiber_t *make(ws_pool_t *pool, const ws_task_t *own, const ws_fiber_op
   return fiber;
 }
 
-int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
-                  const ws_fiber_options_t *options)
+int ws_fiber_push_sized(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
+                        const ws_fiber_options_t *options, size_t bytes)
 {
-  static const ws_fiber_options_t by_default = {.stack_bytes = WS_FIBER_STACK_BYTES};
-  options = options ? options : &by_default;
-  if (!pool || !func || !is_valid(group, options) || pool->workers == 0
-      || pool->settings.full != WS_FULL_GROW)
+  ws_fiber_options_t taken;
+  if (!pool || !func || !take_options(&taken, options, bytes) || !is_valid(group, &taken)
+      || pool->workers == 0 || pool->settings.full != WS_FULL_GROW)
     return -EINVAL;
   pthread_once(&ws_fiber_process.fiber_once, begin);
   const ws_task_t own = {
-      .func = func, .arg = arg, .group = group, .priority = options->priority, .node = options->node};
-  ws_fiber_t *fiber = make(pool, &own, options);
+      .func = func, .arg = arg, .group = group, .priority = taken.priority, .node = taken.node};
+  ws_fiber_t *fiber = make(pool, &own, &taken);
   if (!fiber)
     return -ENOMEM;
   const ws_stack_t stack = fiber->stack;
@@ -184,18 +183,19 @@ const char *ws_fiber_name(void)
   return fiber ? fiber->name : NULL;
 }
 
-void ws_fiber_stats(ws_fiber_stats_t *stats)
+void ws_fiber_stats_sized(ws_fiber_stats_t *stats, size_t bytes)
 {
   if (!stats)
     return;
   ws_fiber_process_begin();
-  *stats = (ws_fiber_stats_t){0};
+  ws_fiber_stats_t own = {0};
   for (uint32_t i = 0; i < WS_FIBER_COUNTERS; i++) {
     const ws_fiber_counters_t *counters = &ws_fiber_process.counters[i];
-    stats->begun += ws_stat_load(&counters->begun);
-    stats->ended += ws_stat_load(&counters->ended);
-    stats->dropped += ws_stat_load(&counters->dropped);
+    own.begun += ws_stat_load(&counters->begun);
+    own.ended += ws_stat_load(&counters->ended);
+    own.dropped += ws_stat_load(&counters->dropped);
   }
-  stats->parked = ws_stat_load(&ws_fiber_process.parked);
-  ws_stack_count(stats);
+  own.parked = ws_stat_load(&ws_fiber_process.parked);
+  ws_stack_count(&own);
+  ws_sized_put(stats, bytes, &own, sizeof(own));
 }

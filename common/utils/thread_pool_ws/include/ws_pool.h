@@ -47,6 +47,7 @@
 
 #include "ws_group.h"
 #include "ws_stats.h"
+#include "ws_version.h"
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -174,6 +175,9 @@ typedef struct {
 
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
+  /// Bytes of the structure as the caller was compiled, set by ws_settings_default(). A later version may
+  /// have more fields; those that a caller does not have get their defaults.
+  uint32_t size;
   /// Workers are called "<name><index>", cut to 15 characters. Default "ws". The watchdog thread "ws_guard",
   /// of class BATCH, is made if the pool has more than one worker or more than one CPU.
   const char *name;
@@ -254,8 +258,14 @@ typedef struct {
   void *warn_arg;
 } ws_settings_t;
 
+/// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
+void ws_settings_init(ws_settings_t *settings, size_t bytes);
+
 /// @brief Fill @p settings with the defaults named above. Ignores NULL.
-void ws_settings_default(ws_settings_t *settings);
+static inline void ws_settings_default(ws_settings_t *settings)
+{
+  ws_settings_init(settings, sizeof(*settings));
+}
 
 /// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
 ///   name          text                                              sets
@@ -306,8 +316,9 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 /// @param out       the pool; NULL on error
 /// @param settings  copied: not used after the call
 /// @return 0
-///         -EINVAL  an argument is NULL; or a setting is out of its range, or the stack of new threads is
-///                  smaller than 64 KiB plus the libraries' thread-local data (a warning names which)
+///         -EINVAL  an argument is NULL; or a setting is out of its range, or one is set that this version of
+///                  the library does not have, or the stack of new threads is smaller than 64 KiB plus the
+///                  libraries' thread-local data (a warning names which)
 ///         -ENOMEM
 /// @threads   any
 int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_stats.h
 /// Counters of a pool, which can be read while it runs. Each counter is exact for its own thread; those of
-/// one snapshot were not read at the same moment.
+/// one snapshot were not read at the same moment. A later version may append counters to each structure. The
+/// functions whose names end in _sized get the sizes of the caller's structures: they fill no more, and set
+/// counters to 0 that the library does not have.
 #ifndef WS_STATS_H
 #define WS_STATS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(default)
@@ -64,7 +67,8 @@ typedef struct {
   uint64_t aged_tasks; ///< tasks taken before newer ones because they had waited for age_ns_max
   uint64_t cancelled_tasks; ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
   uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT
-  ws_worker_stats_t outside; ///< sum over the threads that are not workers
+  uint64_t reserved[8]; ///< for later counters; 0
+  ws_worker_stats_t outside; ///< sum over the threads that are not workers. Stays the last
 } ws_stats_t;
 
 /// What woke a worker.
@@ -136,9 +140,27 @@ typedef struct {
   uint64_t late_by[WS_LATE_CAUSES]; ///< those, by cause
 } ws_prewake_stats_t;
 
+/// @brief ws_pool_prewake_stats() into @p bytes. For callers that do not compile this header.
+void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes);
+
 /// @brief Take a snapshot of the counters of pre-wake. Ignores NULL.
 /// @threads   any thread, while the pool exists; also after its stop
-void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+static inline void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+{
+  ws_pool_prewake_stats_sized(pool, stats, sizeof(*stats));
+}
+
+/// Where ws_pool_stats_sized() writes.
+typedef struct {
+  ws_stats_t *total;
+  size_t total_bytes; ///< of *total
+  ws_worker_stats_t *worker; ///< may be NULL if worker_max is 0
+  size_t worker_bytes; ///< from one entry to the next
+  uint32_t worker_max; ///< entries
+} ws_stats_out_t;
+
+/// @brief ws_pool_stats() into structures of any size. For callers that do not compile this header.
+uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t *out);
 
 /// @brief Take a snapshot of the pool's counters.
 /// @param total       out
@@ -146,8 +168,12 @@ void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *sta
 /// @return the number of entries of @p worker that were filled; 0 if @p pool or @p total is NULL
 /// @threads   any thread, while the pool exists; also after its stop
 /// @progress  wait-free; changes nothing
-uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
-                       uint32_t worker_max);
+static inline uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total,
+                                     ws_worker_stats_t *worker, uint32_t worker_max)
+{
+  const ws_stats_out_t out = {total, sizeof(*total), worker, sizeof(*worker), worker_max};
+  return ws_pool_stats_sized(pool, &out);
+}
 
 /// @brief Report the statistics as at most 40 lines of at most 100 characters, without line ends.
 /// @param line  called once for each line, in the calling thread; NULL: nothing happens

@@ -215,8 +215,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     *out = NULL;
   if (!out || !settings)
     return -EINVAL;
-  ws_settings_t checked = *settings;
-  if (ws_settings_check(&checked) < 0)
+  ws_settings_t checked;
+  if (ws_settings_take(&checked, settings) < 0 || ws_settings_check(&checked) < 0)
     return -EINVAL;
   ws_provider_find();
   struct ws_pool_s *pool = aligned_alloc(WS_SPACING, sizeof(*pool));
