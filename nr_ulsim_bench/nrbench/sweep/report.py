@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import chain, groupby
+from itertools import chain, groupby, product
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
@@ -14,9 +14,11 @@ from rich.text import Text
 
 from nrbench.host import is_busy
 from nrbench.html import data_uri, write_page
-from nrbench.sweep import plots
+from nrbench.sweep import classes_plot, plots
 from nrbench.sweep.bootstrap import check_threshold
 from nrbench.sweep.cells import CaseResult, case_results
+from nrbench.sweep.classes import HostsResult, hosts_results
+from nrbench.sweep.classes_table import class_headlines, class_table, hosts_tables
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, host_facts, labelled, mixtures, torn_rounds
 from nrbench.sweep.frame import (
@@ -36,8 +38,25 @@ from nrbench.sweep.table import MANY, RULE, case_tables, failures, headlines
 from nrbench.tables import Table, is_good, plain_columns
 
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
+HOSTS = "Hosts side by side"
+CLASSES = "classes.csv"
+MANY_HOSTS = 6  # above which a terminal gets them side by side only
+REST_OF_HOSTS = (
+    f"With more than {MANY_HOSTS} hosts the tables of each host are in report.txt and report.html only."
+)
 WIDTH_HTML = 140
 KINDS = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
+
+
+def _hosts_screen(several: Sequence[HostsResult], width: int, short: bool) -> Iterator[RenderableType]:
+    """Of several hosts: side by side, and pooled by class."""
+    if several:
+        yield Text(f"{HOSTS}\n", style="bold underline")
+        yield from parts(class_table(several))
+    for hosts in several:
+        yield Text(f"{hosts.name}\n", style="bold")
+        for table in hosts_tables(hosts, width, short):
+            yield from parts(table)
 
 
 def screen(
@@ -46,14 +65,19 @@ def screen(
     warnings: Sequence[str],
     width: int = WIDTH,
     short: bool = False,
+    several: Sequence[HostsResult] = (),
 ) -> Iterator[RenderableType]:
     """All that is printed, in order: tables, failed runs, and the summary where the eye ends."""
-    for result in results:
+    many = len({result.group.host.id for result in results}) > MANY_HOSTS
+    for result in [] if short and many else results:
         yield Text(f"{result.group.host.label}: {result.group.key.name}\n", style="bold underline")
         for table in case_tables(result, width, short):
             yield from parts(table)
         if short and len(result.group.variants) > MANY:
             yield indented(REST + "\n", "dim")
+    yield from _hosts_screen(several, width, short)
+    if short and many:
+        yield indented(REST_OF_HOSTS + "\n", "dim")
     for table in failures(runs):
         yield from parts(table)
     yield from (Text(f"WARNING: {warning}", style="yellow") for warning in warnings)
@@ -61,6 +85,9 @@ def screen(
     for result in results:
         for line in headlines(result):
             yield indented(f"{result.group.host.label}, {line.case}: {line.sentence}")
+    for hosts in several:
+        for of, line in class_headlines(hosts):
+            yield indented(f"{of}, {line.case}: {line.sentence}")
     yield indented(RULE, "dim")
 
 
@@ -92,16 +119,47 @@ def to_csv(results: Sequence[CaseResult], path: Path) -> None:
     pd.DataFrame(rows).to_csv(path, index=False, float_format="%.6g")
 
 
-def _write(merge: Merged, results: Sequence[CaseResult], warnings: Sequence[str], out: Path) -> list[str]:
+def class_rows(hosts: HostsResult) -> Iterator[dict[str, Any]]:
+    """One a class, figure, variant and number of threads; and of all classes."""
+    for figure in hosts.compared:
+        for name, (threads, variant) in product(hosts.names_of_rows, hosts.rows):
+            pooled = hosts.pooled(name, (threads, variant), figure.key)
+            if pooled is not None:
+                ratio, (low, high) = pooled.ratio, pooled.ratio.interval or (None, None)
+                yield {
+                    "class": name, "case": hosts.name, "figure": figure.key, "threads": threads,
+                    "variant": variant, "baseline": hosts.baseline, "hosts": pooled.hosts,
+                    "ratio": ratio.value, "ratio_low": low, "ratio_high": high, "verdict": str(ratio.verdict),
+                }  # fmt: skip
+
+
+def _write_classes(several: Sequence[HostsResult], out: Path) -> list[str]:
+    """@return the file's name; none where the runs are of one host"""
+    rows = [row for hosts in several for row in class_rows(hosts)]
+    if rows:
+        pd.DataFrame(rows).to_csv(out / CLASSES, index=False, float_format="%.6g")
+    return [CLASSES] if rows else []
+
+
+def _write(
+    merge: Merged,
+    results: Sequence[CaseResult],
+    several: Sequence[HostsResult],
+    warnings: Sequence[str],
+    out: Path,
+) -> list[str]:
     out.mkdir(parents=True, exist_ok=True)
-    (out / "report.txt").write_text(to_text(screen(merge.runs, results, warnings)), encoding="utf-8")
+    text = to_text(screen(merge.runs, results, warnings, several=several))
+    (out / "report.txt").write_text(text, encoding="utf-8")
     to_csv(results, out / "results.csv")
     to_frame(merge.runs).to_csv(out / "runs.csv", index=False, float_format="%.6g")
     pictures = plots.draw_all(results, out)
+    of_classes = classes_plot.draw_all(several, out)
     write_page(
         out / "report.html",
         Path(__file__).parent,
         hosts=list(_host_parts(results, pictures)),
+        classes=_classes_part(several, of_classes),
         warnings=warnings,
         failures=failures(merge.runs),
         words=filter(None, [option_table(merge.runs), pool_table(merge.runs)]),
@@ -109,8 +167,10 @@ def _write(merge: Merged, results: Sequence[CaseResult], warnings: Sequence[str]
         rule=RULE,
         is_good=is_good,
     )
-    drawn = [name for path in pictures.values() for name in (path.name, path.with_suffix(".svg").name)]
-    return ["report.html", "report.txt", "results.csv", "runs.csv", *drawn]
+    paths = [*pictures.values(), *of_classes.values()]
+    drawn = [name for path in paths for name in (path.name, path.with_suffix(".svg").name)]
+    tables = ["results.csv", "runs.csv", *_write_classes(several, out)]
+    return ["report.html", "report.txt", *tables, *drawn]
 
 
 def _merge_notes(merge: Merged) -> Iterator[str]:
@@ -141,14 +201,15 @@ def _report(
         raise ResultsError("no runs: there is nothing to report")
     merge = merge._replace(runs=labelled(merge.runs))
     results = case_results(merge.runs, check_threshold(threshold))
+    several = hosts_results(results)
     found = (wrong_pools(merge.runs), _busy(merge.runs), _merge_notes(merge), mixtures(merge.runs))
     warnings = [*warnings, *chain.from_iterable(found)]
     try:
-        names = _write(merge, results, warnings, out)
+        names = _write(merge, results, several, warnings, out)
     except OSError as error:
         raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
     terminal = console()
-    for part in screen(merge.runs, results, warnings, terminal.width, short=True):
+    for part in screen(merge.runs, results, warnings, terminal.width, short=True, several=several):
         terminal.print(part)
     return names
 
@@ -187,6 +248,25 @@ def _host_parts(results: Sequence[CaseResult], pictures: Mapping[int, Path]) -> 
             "cases": [_case(result, pictures.get(index)) for index, result in cases],
             "facts": host_facts(host),
         }
+
+
+def _classes_part(several: Sequence[HostsResult], pictures: Mapping[int, Path]) -> dict[str, Any]:
+    """Empty where the runs are of one host."""
+    if not several:
+        return {}
+    return {
+        "title": HOSTS,
+        "table": class_table(several),
+        "headlines": [(of, line) for hosts in several for of, line in class_headlines(hosts)],
+        "cases": [
+            {
+                "name": hosts.name,
+                "tables": list(hosts_tables(hosts, WIDTH_HTML)),
+                "picture": data_uri(pictures[index]) if index in pictures else None,
+            }
+            for index, hosts in enumerate(several)
+        ],
+    }
 
 
 def _each(texts: Iterator[str | None]) -> str:
