@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
-         "class", "CPU"}  # fmt: skip
+         "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet"}  # fmt: skip
 GOOD, BAD = ("faster", "less"), ("slower", "more", "no result")
 
 
