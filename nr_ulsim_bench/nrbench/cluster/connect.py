@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Opens a cluster that --cluster names: its client, and its machines."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+
+from nrbench.cluster.spec import Spec, parse_spec, require_packages
+from nrbench.driver import BenchError
+from nrbench.progress import say
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from nrbench.cluster.hosts import ClusterHost
+    from nrbench.cluster.ssh import Sessions
+
+MACHINE = {"machine": 1}  # the resource that a measurement takes whole
+CONNECT_S = 30.0
+JOIN_S = 60.0  # for the first workers
+ANSWER_S = 60.0
+LOOK_S = 0.2
+RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
+
+
+def under_lock(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Runs on a host."""
+    from nrbench.cluster.lock import machine_lock
+
+    with machine_lock():
+        return function(*arguments)
+
+
+class Cluster:
+    """Machines behind a Dask client. A method that needs the scheduler raises OSError where that is gone."""
+
+    def __init__(self, spec: Spec, client: Client, expected: Callable[[], int] = lambda: 1) -> None:
+        self.spec, self.client = spec, client
+        self.hosts: list[ClusterHost] = []
+        self.joined: Callable[[str], None] = lambda name: None  # told of each worker that joins
+        self._expected = expected
+        self._asked: dict[str, ClusterHost | None] = {}  # by address; None: of no use
+
+    @property
+    def dashboard(self) -> str | None:
+        """None: Python's bokeh is missing where the scheduler runs."""
+        link = str(self.client.dashboard_link or "")
+        return link.replace("0.0.0.0", "127.0.0.1") if link else None
+
+    def workers(self) -> Mapping[str, dict[str, Any]]:
+        """What the scheduler knows of each worker, by its address; asked now."""
+        found = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        workers: dict[str, dict[str, Any]] = found["workers"]
+        return workers
+
+    def look(self) -> list[ClusterHost]:
+        """Asks the workers that have joined since the last look, and forgets those that have gone.
+
+        @return the hosts that are new"""
+        from nrbench.cluster.hosts import one_each
+
+        workers = self.workers()
+        for address in [address for address in self._asked if address not in workers]:
+            del self._asked[address]
+        new = {address: about for address, about in workers.items() if address not in self._asked}
+        for address, answer in self._ask(new).items():
+            self._asked[address] = self._host(str(workers[address]["name"]), address, answer)
+        before = {host.address for host in self.hosts}
+        self.hosts, left_out = one_each([host for host in self._asked.values() if host])
+        for text in left_out if new else []:
+            say(text)
+        return [host for host in self.hosts if host.address not in before]
+
+    def _ask(self, workers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """@return by address the worker's answer, or the exception"""
+        from nrbench.cluster.hosts import about_here
+
+        futures = {}
+        answers: dict[str, Any] = {}
+        for address, about in workers.items():
+            if not about.get("resources", {}).get("machine"):
+                answers[address] = BenchError(f"its worker has no resource 'machine'; {RESOURCE}")
+                continue
+            futures[address] = self.client.submit(about_here, workers=[address], pure=False)
+        until = time.monotonic() + ANSWER_S
+        for address, future in futures.items():
+            try:
+                answers[address] = future.result(timeout=max(0.1, until - time.monotonic()))
+            except Exception as error:  # whatever a host's own software raises
+                answers[address] = error
+                future.cancel()
+        return answers
+
+    def _host(self, name: str, address: str, answer: Any) -> ClusterHost | None:
+        from nrbench.cluster.hosts import ClusterHost
+
+        name = name if name and name != address else address.rpartition("/")[2]
+        if isinstance(answer, Exception):
+            reason = str(answer) or type(answer).__name__
+            if isinstance(answer, ModuleNotFoundError) and "nrbench" in str(answer):
+                reason = "nrbench is not installed in its worker's Python, or is another version"
+            say(f"{name}: left out: {reason}")
+            return None
+        self.joined(name)
+        return ClusterHost(name, address, answer.pop("description"), answer)
+
+    def wait_for_hosts(self) -> None:
+        """Until all expected workers have joined, or one and the time is over."""
+        until = time.monotonic() + JOIN_S
+        while True:
+            self.look()
+            expected = self._expected()
+            if len(self._asked) >= max(1, expected) or not expected or time.monotonic() > until:
+                break
+            time.sleep(LOOK_S)
+        if not self.hosts:
+            raise BenchError(f"--cluster {self.spec.way}: no host can be used: no worker has joined in time")
+
+    def run_on(self, host: ClusterHost, function: Callable[..., Any], *arguments: Any) -> Future:
+        """Runs the function once on the host, when no other measurement runs there."""
+        return self.client.submit(
+            under_lock,
+            function,
+            *arguments,
+            workers=[host.address],
+            allow_other_workers=False,
+            resources=MACHINE,
+            pure=False,
+            retries=0,
+        )
+
+
+@contextmanager
+def _own_scheduler(stack: ExitStack) -> Iterator[tuple[Client, Any, Any]]:
+    """In this process, on the loopback. Ends with it."""
+    from distributed import Client, LocalCluster
+
+    from nrbench.cluster import certificates
+
+    own = certificates.make()
+    security = certificates.security(own)
+    cluster = stack.enter_context(
+        LocalCluster(
+            n_workers=0, processes=False, host="127.0.0.1", protocol="tls://", security=security,
+            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+        )
+    )  # fmt: skip
+    client = stack.enter_context(Client(cluster, security=security, set_as_default=False))
+    yield client, cluster, own
+
+
+def _ssh(spec: Spec, stack: ExitStack) -> Cluster:
+    from nrbench.cluster import ssh
+
+    entries = ssh.read_hosts(Path(spec.argument))
+    client, cluster, own = stack.enter_context(_own_scheduler(stack))
+    port = int(cluster.scheduler_address.rpartition(":")[2])
+    sessions: Sessions = stack.enter_context(ssh.started(entries, port, own))
+    found = Cluster(spec, client, lambda: sessions.awaited)
+    found.joined = sessions.joined
+    return found
+
+
+def _address(spec: Spec, stack: ExitStack) -> Cluster:
+    """The user's scheduler, as it is. Certificates are those of Dask's configuration."""
+    from distributed import Client
+
+    try:
+        client = Client(spec.argument, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        hint = (
+            "; Dask's configuration names the certificates (distributed.comm.tls)"
+            if spec.way == "tls"
+            else ""
+        )
+        raise BenchError(f"--cluster {spec.argument}: no scheduler answers: {error}{hint}") from error
+    return Cluster(spec, stack.enter_context(client))
+
+
+_OPEN: dict[str, Callable[[Spec, ExitStack], Cluster]] = {"tcp": _address, "tls": _address, "ssh": _ssh}
+
+
+@contextmanager
+def open_cluster(text: str) -> Iterator[Cluster]:
+    """
+    @param text  as --cluster has it
+    @raise BenchError  it names no way to machines, a package is missing, or no host can be used
+    """
+    spec = parse_spec(text)
+    require_packages(spec.way)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words
+    with ExitStack() as stack:
+        cluster = _OPEN[spec.way](spec, stack)
+        cluster.wait_for_hosts()
+        yield cluster

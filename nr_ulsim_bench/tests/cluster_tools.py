@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Dask scheduler and workers on the loopback. Each worker stands on a made-up machine of its own."""
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import machine_tree
+
+ROOT = Path(__file__).resolve().parents[1]
+WAIT_S = 120  # for what takes a moment: only a watchdog
+PR_SET_PDEATHSIG = 1
+
+
+def until(true, what, limit_s=WAIT_S):
+    """Looks again and again. @return the first true answer"""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        answer = true()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: not within {limit_s} s")
+
+
+def _end_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Lab:
+    """Processes of a cluster; `kill` and `end` leave none of them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.processes = []
+        self.address = None
+        self.workers = {}
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "DASK_CONFIG": str(folder / "dask"),
+            "DASK_TEMPORARY_DIRECTORY": str(folder / "scratch"),
+            "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+            "XDG_CACHE_HOME": str(folder / "cache"),
+        }
+
+    def start(self, name, *words, **variables):
+        with open(self.folder / f"{name}.log", "ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *words],
+                env=self.environment | variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, preexec_fn=_end_with_parent, cwd=self.folder,
+            )  # fmt: skip
+        self.processes.append(process)
+        return process
+
+    def scheduler(self, port=0):
+        place = self.folder / "scheduler.json"
+        place.unlink(missing_ok=True)
+        words = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--scheduler-file", str(place))
+        process = self.start("scheduler", "distributed.cli.dask_scheduler", *words)
+
+        def address():
+            with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
+                return json.loads(place.read_text())["address"]
+
+        self.address = until(address, "the scheduler's file")
+        return process
+
+    def machine(self, name, **changes):
+        """A folder with the files of a made-up machine. @param changes  of files, by path"""
+        root = self.folder / "machines" / name
+        if not root.exists():
+            own = {
+                "/etc/machine-id": hashlib.md5(name.encode()).hexdigest(),
+                "/proc/sys/kernel/random/boot_id": f"boot of {name}\n",
+                "/proc/loadavg": "0.00 0.00 0.00 1/200 4711\n",
+            }
+            root.mkdir(parents=True)
+            machine_tree.tuned(str(root), own | changes)
+        return root
+
+    def worker(self, name, *words, resources="machine=1", machine=None, **changes):
+        root = self.machine(machine or name, **changes)
+        more = ("--resources", resources) if resources else ()
+        process = self.start(
+            name, "distributed.cli.dask_worker", self.address, "--nworkers", "1", "--nthreads", "2",
+            "--no-nanny", "--no-dashboard", "--name", name, "--memory-limit", "0",
+            "--local-directory", str(self.folder / "scratch" / name), *more, *words,
+            NRBENCH_SYSTEM_ROOT=str(root), NRBENCH_MACHINE_LOCK=str(root / "lock"),
+        )  # fmt: skip
+        self.workers[name] = process
+        return process
+
+    def kill(self, process, number=signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        if number == signal.SIGKILL:
+            process.wait()
+
+    def end(self):
+        for process in self.processes:
+            self.kill(process)
+
+
+@contextlib.contextmanager
+def lab(folder, *names):
+    """With a scheduler, and a worker of each name."""
+    made = Lab(folder)
+    try:
+        made.scheduler()
+        for name in names:
+            made.worker(name)
+        yield made
+    finally:
+        made.end()
