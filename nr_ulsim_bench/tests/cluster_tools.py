@@ -14,6 +14,8 @@ from pathlib import Path
 
 import machine_tree
 
+from nrbench.system import CPU
+
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_S = 120  # for what takes a moment: only a watchdog
 PR_SET_PDEATHSIG = 1
@@ -48,7 +50,6 @@ class Lab:
             "DASK_CONFIG": str(folder / "dask"),
             "DASK_TEMPORARY_DIRECTORY": str(folder / "scratch"),
             "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
-            "XDG_CACHE_HOME": str(folder / "cache"),
         }
 
     def start(self, name, *words, **variables):
@@ -81,6 +82,7 @@ class Lab:
             own = {
                 "/etc/machine-id": hashlib.md5(name.encode()).hexdigest(),
                 "/proc/sys/kernel/random/boot_id": f"boot of {name}\n",
+                f"{CPU}/online": "0\n",
                 "/proc/loadavg": "0.00 0.00 0.00 1/200 4711\n",
             }
             root.mkdir(parents=True)
@@ -90,11 +92,12 @@ class Lab:
     def worker(self, name, *words, resources="machine=1", machine=None, **changes):
         root = self.machine(machine or name, **changes)
         more = ("--resources", resources) if resources else ()
+        scratch = ("--memory-limit", "0", "--local-directory", str(self.folder / "scratch" / name))
+        alone = ("--nworkers", "1", "--nthreads", "2", "--no-nanny", "--no-dashboard", "--name", name)
         process = self.start(
-            name, "distributed.cli.dask_worker", self.address, "--nworkers", "1", "--nthreads", "2",
-            "--no-nanny", "--no-dashboard", "--name", name, "--memory-limit", "0",
-            "--local-directory", str(self.folder / "scratch" / name), *more, *words,
-            NRBENCH_SYSTEM_ROOT=str(root), NRBENCH_MACHINE_LOCK=str(root / "lock"),
+            name, "distributed.cli.dask_worker", self.address, *alone, *scratch, *more, *words,
+            XDG_CACHE_HOME=str(root / "cache"), NRBENCH_SYSTEM_ROOT=str(root),
+            NRBENCH_MACHINE_LOCK=str(root / "lock"),
         )  # fmt: skip
         self.workers[name] = process
         return process

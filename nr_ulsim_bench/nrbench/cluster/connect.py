@@ -23,8 +23,15 @@ MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 CONNECT_S = 30.0
 JOIN_S = 60.0  # for the first workers
 ANSWER_S = 60.0
-LOOK_S = 0.2
+LOOK_S, WAIT_S = 0.2, 0.01
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
+
+
+def wait_for(future: Future, limit_s: float) -> None:
+    """Until it is done, or the time is over."""
+    until = time.monotonic() + limit_s
+    while not future.done() and time.monotonic() < until:
+        time.sleep(WAIT_S)
 
 
 def under_lock(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -44,6 +51,8 @@ class Cluster:
         self.joined: Callable[[str], None] = lambda name: None  # told of each worker that joins
         self._expected = expected
         self._asked: dict[str, ClusterHost | None] = {}  # by address; None: of no use
+        self._pending: dict[str, tuple[str, Future]] = {}
+        self._answered: dict[str, float] = {}
 
     @property
     def dashboard(self) -> str | None:
@@ -57,64 +66,75 @@ class Cluster:
         workers: dict[str, dict[str, Any]] = found["workers"]
         return workers
 
-    def look(self) -> list[ClusterHost]:
+    def look(self, wait_s: float = ANSWER_S) -> Mapping[str, dict[str, Any]]:
         """Asks the workers that have joined since the last look, and forgets those that have gone.
 
-        @return the hosts that are new"""
-        from nrbench.cluster.hosts import one_each
-
+        @param wait_s  for their answers; those that come later are taken by the next look
+        @return what the scheduler knows of the workers"""
         workers = self.workers()
         for address in [address for address in self._asked if address not in workers]:
             del self._asked[address]
-        new = {address: about for address, about in workers.items() if address not in self._asked}
-        for address, answer in self._ask(new).items():
-            self._asked[address] = self._host(str(workers[address]["name"]), address, answer)
-        before = {host.address for host in self.hosts}
-        self.hosts, left_out = one_each([host for host in self._asked.values() if host])
-        for text in left_out if new else []:
-            say(text)
-        return [host for host in self.hosts if host.address not in before]
+        for address, about in workers.items():
+            if address not in self._asked and address not in self._pending:
+                self._ask(address, about)
+        until = time.monotonic() + wait_s
+        news = False
+        for address, (name, future) in list(self._pending.items()):
+            wait_for(future, max(0.0, until - time.monotonic()))
+            if future.done() or address not in workers:
+                del self._pending[address]
+                if address in workers:
+                    self._asked[address] = self._host(name, address, future)
+                    news = True
+        self._choose(news)
+        return workers
 
-    def _ask(self, workers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-        """@return by address the worker's answer, or the exception"""
+    def _ask(self, address: str, about: dict[str, Any]) -> None:
         from nrbench.cluster.hosts import about_here
 
-        futures = {}
-        answers: dict[str, Any] = {}
-        for address, about in workers.items():
-            if not about.get("resources", {}).get("machine"):
-                answers[address] = BenchError(f"its worker has no resource 'machine'; {RESOURCE}")
-                continue
-            futures[address] = self.client.submit(about_here, workers=[address], pure=False)
-        until = time.monotonic() + ANSWER_S
-        for address, future in futures.items():
-            try:
-                answers[address] = future.result(timeout=max(0.1, until - time.monotonic()))
-            except Exception as error:  # whatever a host's own software raises
-                answers[address] = error
-                future.cancel()
-        return answers
+        name = str(about["name"])
+        name = name if name and name != address else address.rpartition("/")[2]
+        if about.get("resources", {}).get("machine"):
+            future = self.client.submit(about_here, workers=[address], pure=False)
+            future.add_done_callback(lambda _: self._answered.setdefault(address, time.time()))
+            self._pending[address] = name, future
+        else:
+            self._asked[address] = None
+            say(f"{name}: left out: its worker has no resource 'machine'; {RESOURCE}")
 
-    def _host(self, name: str, address: str, answer: Any) -> ClusterHost | None:
+    def _choose(self, news: bool) -> None:
+        """One worker a machine."""
+        from nrbench.cluster.hosts import one_each
+
+        self.hosts, left_out = one_each([host for host in self._asked.values() if host])
+        for text in left_out if news else []:
+            say(text)
+
+    def _host(self, name: str, address: str, future: Future) -> ClusterHost | None:
         from nrbench.cluster.hosts import ClusterHost
 
-        name = name if name and name != address else address.rpartition("/")[2]
-        if isinstance(answer, Exception):
-            reason = str(answer) or type(answer).__name__
-            if isinstance(answer, ModuleNotFoundError) and "nrbench" in str(answer):
+        try:
+            answer = future.result()
+        except Exception as error:  # whatever a host's own software raises
+            reason = str(error) or type(error).__name__
+            if isinstance(error, ImportError) and "nrbench" in reason:
                 reason = "nrbench is not installed in its worker's Python, or is another version"
             say(f"{name}: left out: {reason}")
             return None
         self.joined(name)
-        return ClusterHost(name, address, answer.pop("description"), answer)
+        description = answer.pop("description")
+        answer["offset_s"] = answer.pop("time_s") - self._answered.pop(address, time.time())
+        label = f"{name}: {description['label']}"
+        return ClusterHost(name, address, description | {"label": label}, answer)
 
     def wait_for_hosts(self) -> None:
         """Until all expected workers have joined, or one and the time is over."""
         until = time.monotonic() + JOIN_S
         while True:
-            self.look()
+            self.look(LOOK_S)
             expected = self._expected()
-            if len(self._asked) >= max(1, expected) or not expected or time.monotonic() > until:
+            came = len(self._asked) >= max(1, expected) and not self._pending
+            if came or not expected or time.monotonic() > until:
                 break
             time.sleep(LOOK_S)
         if not self.hosts:
