@@ -10,15 +10,49 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import machine_tree
+from sweep_tools import a_program
+from typer.testing import CliRunner
 
+from nrbench import cli
+from nrbench.sweep.record import identity, read_runs
 from nrbench.system import CPU
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_S = 120  # for what takes a moment: only a watchdog
 PR_SET_PDEATHSIG = 1
+STARTER = ThreadPoolExecutor(1)  # a thread's children end with it: this one lasts
+OUTPUTS = Path(__file__).parent / "outputs"
+CASES = ("--cases", "quick:prb106-mcs9", "--threads", "1,2", "--spin", "auto")
+
+
+def nrbench(*words):
+    return CliRunner().invoke(cli.app, [str(word) for word in words])
+
+
+def make_builds(folder):
+    """Each prints a recorded output, and first does what the file `old.py` or `new.py` says: Python, with
+    `host`, the name of the made-up machine. @return words of the command line"""
+    for pool in ("old", "new"):
+        output, before = OUTPUTS / f"v2.1.0-{pool}-2-threads.txt", folder / f"{pool}.py"
+        before.touch()
+        first = "host = os.path.basename(os.path.dirname(os.environ['XDG_CACHE_HOME']))\n"
+        first += f"exec(open({str(before)!r}).read())\n"
+        a_program(folder / pool, f"{first}sys.stdout.write(open({str(output)!r}, errors='replace').read())")
+    return "--old", folder / "old", "--new", folder / "new", "--out", folder / "out"
+
+
+def runs_of(folder):
+    path = folder / "out" / "runs.ndjson"
+    return read_runs(path) if path.exists() else []
+
+
+def assert_nothing_doubled(runs, count):
+    keys = [(run.host.id, *identity(run, run.repeat)) for run in runs if run.status == "ok"]
+    assert len(keys) == len(set(keys)) == count
 
 
 def until(true, what, limit_s=WAIT_S):
@@ -54,18 +88,27 @@ class Lab:
 
     def start(self, name, *words, **variables):
         with open(self.folder / f"{name}.log", "ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", *words],
+            process = STARTER.submit(
+                subprocess.Popen, [sys.executable, "-m", *words],
                 env=self.environment | variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, preexec_fn=_end_with_parent, cwd=self.folder,
-            )  # fmt: skip
+            ).result()  # fmt: skip
         self.processes.append(process)
         return process
 
     def scheduler(self, port=0):
         place = self.folder / "scheduler.json"
         place.unlink(missing_ok=True)
-        words = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--scheduler-file", str(place))
+        words = (
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--dashboard-address",
+            "127.0.0.1:0",
+            "--scheduler-file",
+            str(place),
+        )
         process = self.start("scheduler", "distributed.cli.dask_scheduler", *words)
 
         def address():
@@ -89,7 +132,7 @@ class Lab:
             machine_tree.tuned(str(root), own | changes)
         return root
 
-    def worker(self, name, *words, resources="machine=1", machine=None, **changes):
+    def worker(self, name, *words, resources="machine=1", machine=None, lock=None, **changes):
         root = self.machine(machine or name, **changes)
         more = ("--resources", resources) if resources else ()
         scratch = ("--memory-limit", "0", "--local-directory", str(self.folder / "scratch" / name))
@@ -97,7 +140,7 @@ class Lab:
         process = self.start(
             name, "distributed.cli.dask_worker", self.address, *alone, *scratch, *more, *words,
             XDG_CACHE_HOME=str(root / "cache"), NRBENCH_SYSTEM_ROOT=str(root),
-            NRBENCH_MACHINE_LOCK=str(root / "lock"),
+            NRBENCH_MACHINE_LOCK=str(lock or root / "lock"),
         )  # fmt: skip
         self.workers[name] = process
         return process
@@ -116,6 +159,7 @@ class Lab:
 @contextlib.contextmanager
 def lab(folder, *names):
     """With a scheduler, and a worker of each name."""
+    folder.mkdir(exist_ok=True)
     made = Lab(folder)
     try:
         made.scheduler()

@@ -2,43 +2,20 @@
 """`nrbench sweep --cluster` on a real scheduler and workers, with programs that stand for nr_ulsim."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from sweep_tools import a_program
-from typer.testing import CliRunner
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
-from cluster_tools import lab  # noqa: E402
+from cluster_tools import CASES, assert_nothing_doubled, lab, make_builds, nrbench, runs_of  # noqa: E402
 
-from nrbench import cli  # noqa: E402
 from nrbench.sweep import session  # noqa: E402
-from nrbench.sweep.record import identity, read_runs  # noqa: E402
-
-OUTPUTS = Path(__file__).parent / "outputs"
-CASES = ("--cases", "quick:prb106-mcs9", "--threads", "1,2", "--spin", "auto")
-
-
-def nrbench(*words):
-    return CliRunner().invoke(cli.app, [str(word) for word in words])
 
 
 @pytest.fixture
 def builds(tmp_path):
-    """Each prints a recorded output, and first does what the file `before` beside it says."""
-    for pool in ("old", "new"):
-        output = OUTPUTS / f"v2.1.0-{pool}-2-threads.txt"
-        before = tmp_path / f"{pool}.py"
-        before.touch()
-        body = f"exec(open({str(before)!r}).read())\n"
-        a_program(tmp_path / pool, f"{body}sys.stdout.write(open({str(output)!r}, errors='replace').read())")
-    return "--old", tmp_path / "old", "--new", tmp_path / "new", "--out", tmp_path / "out"
-
-
-def runs_of(tmp_path):
-    return read_runs(tmp_path / "out" / "runs.ndjson")
+    return make_builds(tmp_path)
 
 
 @pytest.fixture
@@ -65,11 +42,6 @@ def test_every_host_takes_all_runs_and_does_nothing_twice(builds, tmp_path, no_r
         assert_nothing_doubled(runs_of(tmp_path), 3 * len(runs) // 2)
         status = nrbench("status", tmp_path / "out")
         assert status.exit_code == 0 and "36 runs" in status.output and "a      6 runs" in status.output
-
-
-def assert_nothing_doubled(runs, count):
-    keys = [(run.host.id, *identity(run, run.repeat)) for run in runs if run.status == "ok"]
-    assert len(keys) == len(set(keys)) == count
 
 
 def test_old_and_new_of_a_round_run_on_one_host_side_by_side(builds, tmp_path, no_report):

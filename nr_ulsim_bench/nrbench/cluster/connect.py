@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 CONNECT_S = 30.0
+SCHEDULER_S = 60.0  # for the scheduler to answer, however busy it is
 JOIN_S = 60.0  # for the first workers
 ANSWER_S = 60.0
 LOOK_S, WAIT_S = 0.2, 0.01
@@ -62,7 +63,9 @@ class Cluster:
 
     def workers(self) -> Mapping[str, dict[str, Any]]:
         """What the scheduler knows of each worker, by its address; asked now."""
-        found = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        if self.client.status != "running":
+            raise OSError("its connection is closed")
+        found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SCHEDULER_S)
         workers: dict[str, dict[str, Any]] = found["workers"]
         return workers
 
