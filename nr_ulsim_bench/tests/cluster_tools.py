@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -70,6 +71,26 @@ def _end_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def meanwhile(action):
+    """The action in a thread; its error is that of the test."""
+    errors = []
+
+    def run():
+        try:
+            action()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(WAIT_S)
+    assert not errors and not thread.is_alive(), errors
+
+
 class Lab:
     """Processes of a cluster; `kill` and `end` leave none of them."""
 
@@ -87,9 +108,13 @@ class Lab:
         }
 
     def start(self, name, *words, **variables):
+        """A Python module."""
+        return self.run([sys.executable, "-m", *words], name, **variables)
+
+    def run(self, command, name, **variables):
         with open(self.folder / f"{name}.log", "ab") as log:
             process = STARTER.submit(
-                subprocess.Popen, [sys.executable, "-m", *words],
+                subprocess.Popen, command,
                 env=self.environment | variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, preexec_fn=_end_with_parent, cwd=self.folder,
             ).result()  # fmt: skip

@@ -74,7 +74,7 @@ def test_machines_copied_with_their_machine_id_are_told_apart(tmp_path):
 def test_no_worker_and_no_scheduler_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr("nrbench.cluster.connect.JOIN_S", 0.1)
     with lab(tmp_path) as made:
-        with pytest.raises(BenchError, match="no worker has joined"):
+        with pytest.raises(BenchError, match="no host can be used: no worker has joined in time"):
             with open_cluster(made.address):
                 pass
     monkeypatch.setattr("nrbench.cluster.connect.CONNECT_S", 1)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Hosts, schedulers and clients that die or hang: the others go on, and nothing is lost or counted twice."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from cluster_tools import (  # noqa: E402
     assert_nothing_doubled,
     lab,
     make_builds,
+    meanwhile,
     nrbench,
     runs_of,
     until,
@@ -37,26 +37,6 @@ def builds(tmp_path):
 def short(monkeypatch):
     monkeypatch.setattr(session, "_report", lambda *_: None)
     monkeypatch.setattr(lanes, "LOOK_S", 0.2)
-
-
-@contextlib.contextmanager
-def meanwhile(action):
-    """The action in a thread; its error is that of the test."""
-    errors = []
-
-    def run():
-        try:
-            action()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join(WAIT_S)
-    assert not errors and not thread.is_alive(), errors
 
 
 def gate(folder, condition):

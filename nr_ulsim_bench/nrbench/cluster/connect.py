@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 CONNECT_S = 30.0
 SCHEDULER_S = 60.0  # for the scheduler to answer, however busy it is
-JOIN_S = 60.0  # for the first workers
+JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
 ANSWER_S = 60.0
 LOOK_S, WAIT_S = 0.2, 0.01
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
@@ -50,6 +50,8 @@ class Cluster:
         self.spec, self.client = spec, client
         self.hosts: list[ClusterHost] = []
         self.joined: Callable[[str], None] = lambda name: None  # told of each worker that joins
+        self.first_s = JOIN_S  # for the first host
+        self.why: Callable[[], str] = str  # no worker has joined
         self._expected = expected
         self._asked: dict[str, ClusterHost | None] = {}  # by address; None: of no use
         self._pending: dict[str, tuple[str, Future]] = {}
@@ -132,16 +134,21 @@ class Cluster:
 
     def wait_for_hosts(self) -> None:
         """Until all expected workers have joined, or one and the time is over."""
-        until = time.monotonic() + JOIN_S
+        begin, first = time.monotonic(), 0.0
         while True:
             self.look(LOOK_S)
-            expected = self._expected()
+            now, expected = time.monotonic(), self._expected()
+            first = first or (now if self.hosts else 0.0)
             came = len(self._asked) >= max(1, expected) and not self._pending
-            if came or not expected or time.monotonic() > until:
+            late = now > (first + OTHERS_S if first else begin + self.first_s)
+            if came or not expected or late:
                 break
             time.sleep(LOOK_S)
         if not self.hosts:
-            raise BenchError(f"--cluster {self.spec.way}: no host can be used: no worker has joined in time")
+            why = f" ({reason})" if (reason := self.why()) else ""
+            raise BenchError(
+                f"--cluster {self.spec.way}: no host can be used: no worker has joined in time{why}"
+            )
 
     def run_on(self, host: ClusterHost, function: Callable[..., Any], *arguments: Any) -> Future:
         """Runs the function once on the host, when no other measurement runs there."""
@@ -204,7 +211,27 @@ def _address(spec: Spec, stack: ExitStack) -> Cluster:
     return Cluster(spec, stack.enter_context(client))
 
 
-_OPEN: dict[str, Callable[[Spec, ExitStack], Cluster]] = {"tcp": _address, "tls": _address, "ssh": _ssh}
+def _slurm(spec: Spec, stack: ExitStack) -> Cluster:
+    from distributed import Client
+
+    from nrbench.cluster import slurm
+    from nrbench.cluster.configuration import read_configuration
+
+    wanted = read_configuration(spec.way, spec.argument, slurm.Slurm)
+    cluster, security = stack.enter_context(slurm.started(wanted))
+    client = stack.enter_context(Client(cluster, security=security, set_as_default=False))
+    say(f"waiting for {wanted.nodes} nodes of Slurm, {wanted.wait_s:.0f} s for the first")
+    found = Cluster(spec, client, lambda: wanted.nodes)
+    found.first_s, found.why = wanted.wait_s, slurm.why_pending
+    return found
+
+
+_OPEN: dict[str, Callable[[Spec, ExitStack], Cluster]] = {
+    "tcp": _address,
+    "tls": _address,
+    "ssh": _ssh,
+    "slurm": _slurm,
+}
 
 
 @contextmanager
