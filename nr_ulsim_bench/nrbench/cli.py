@@ -136,6 +136,17 @@ command(doctor)
 
 
 @command
+def status(
+    file: Annotated[Path, typer.Argument(help="results of nrbench sweep or radio, or their folder")],
+) -> None:
+    """Show how far a session on a cluster is. Runs in a second terminal."""
+    from nrbench.cluster.status import status_lines
+
+    for line in status_lines(file):
+        print(line)
+
+
+@command
 def scenarios(
     name: Annotated[str | None, typer.Argument(help="show the cases of this scenario, or of a file")] = None,
 ) -> None:

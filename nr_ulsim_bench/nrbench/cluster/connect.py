@@ -21,10 +21,18 @@ if TYPE_CHECKING:
 
 MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 CONNECT_S = 30.0
-JOIN_S = 60.0  # for the first workers
+SCHEDULER_S = 60.0  # for the scheduler to answer, however busy it is
+JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
 ANSWER_S = 60.0
-LOOK_S = 0.2
+LOOK_S, WAIT_S = 0.2, 0.01
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
+
+
+def wait_for(future: Future, limit_s: float) -> None:
+    """Until it is done, or the time is over."""
+    until = time.monotonic() + limit_s
+    while not future.done() and time.monotonic() < until:
+        time.sleep(WAIT_S)
 
 
 def under_lock(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -42,8 +50,12 @@ class Cluster:
         self.spec, self.client = spec, client
         self.hosts: list[ClusterHost] = []
         self.joined: Callable[[str], None] = lambda name: None  # told of each worker that joins
+        self.first_s = JOIN_S  # for the first host
+        self.why: Callable[[], str] = str  # no worker has joined
         self._expected = expected
         self._asked: dict[str, ClusterHost | None] = {}  # by address; None: of no use
+        self._pending: dict[str, tuple[str, Future]] = {}
+        self._answered: dict[str, float] = {}
 
     @property
     def dashboard(self) -> str | None:
@@ -53,72 +65,90 @@ class Cluster:
 
     def workers(self) -> Mapping[str, dict[str, Any]]:
         """What the scheduler knows of each worker, by its address; asked now."""
-        found = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        if self.client.status != "running":
+            raise OSError("its connection is closed")
+        found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SCHEDULER_S)
         workers: dict[str, dict[str, Any]] = found["workers"]
         return workers
 
-    def look(self) -> list[ClusterHost]:
+    def look(self, wait_s: float = ANSWER_S) -> Mapping[str, dict[str, Any]]:
         """Asks the workers that have joined since the last look, and forgets those that have gone.
 
-        @return the hosts that are new"""
-        from nrbench.cluster.hosts import one_each
-
+        @param wait_s  for their answers; those that come later are taken by the next look
+        @return what the scheduler knows of the workers"""
         workers = self.workers()
         for address in [address for address in self._asked if address not in workers]:
             del self._asked[address]
-        new = {address: about for address, about in workers.items() if address not in self._asked}
-        for address, answer in self._ask(new).items():
-            self._asked[address] = self._host(str(workers[address]["name"]), address, answer)
-        before = {host.address for host in self.hosts}
-        self.hosts, left_out = one_each([host for host in self._asked.values() if host])
-        for text in left_out if new else []:
-            say(text)
-        return [host for host in self.hosts if host.address not in before]
+        for address, about in workers.items():
+            if address not in self._asked and address not in self._pending:
+                self._ask(address, about)
+        until = time.monotonic() + wait_s
+        news = False
+        for address, (name, future) in list(self._pending.items()):
+            wait_for(future, max(0.0, until - time.monotonic()))
+            if future.done() or address not in workers:
+                del self._pending[address]
+                if address in workers:
+                    self._asked[address] = self._host(name, address, future)
+                    news = True
+        self._choose(news)
+        return workers
 
-    def _ask(self, workers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-        """@return by address the worker's answer, or the exception"""
+    def _ask(self, address: str, about: dict[str, Any]) -> None:
         from nrbench.cluster.hosts import about_here
 
-        futures = {}
-        answers: dict[str, Any] = {}
-        for address, about in workers.items():
-            if not about.get("resources", {}).get("machine"):
-                answers[address] = BenchError(f"its worker has no resource 'machine'; {RESOURCE}")
-                continue
-            futures[address] = self.client.submit(about_here, workers=[address], pure=False)
-        until = time.monotonic() + ANSWER_S
-        for address, future in futures.items():
-            try:
-                answers[address] = future.result(timeout=max(0.1, until - time.monotonic()))
-            except Exception as error:  # whatever a host's own software raises
-                answers[address] = error
-                future.cancel()
-        return answers
+        name = str(about["name"])
+        name = name if name and name != address else address.rpartition("/")[2]
+        if about.get("resources", {}).get("machine"):
+            future = self.client.submit(about_here, workers=[address], pure=False)
+            future.add_done_callback(lambda _: self._answered.setdefault(address, time.time()))
+            self._pending[address] = name, future
+        else:
+            self._asked[address] = None
+            say(f"{name}: left out: its worker has no resource 'machine'; {RESOURCE}")
 
-    def _host(self, name: str, address: str, answer: Any) -> ClusterHost | None:
+    def _choose(self, news: bool) -> None:
+        """One worker a machine."""
+        from nrbench.cluster.hosts import one_each
+
+        self.hosts, left_out = one_each([host for host in self._asked.values() if host])
+        for text in left_out if news else []:
+            say(text)
+
+    def _host(self, name: str, address: str, future: Future) -> ClusterHost | None:
         from nrbench.cluster.hosts import ClusterHost
 
-        name = name if name and name != address else address.rpartition("/")[2]
-        if isinstance(answer, Exception):
-            reason = str(answer) or type(answer).__name__
-            if isinstance(answer, ModuleNotFoundError) and "nrbench" in str(answer):
+        try:
+            answer = future.result()
+        except Exception as error:  # whatever a host's own software raises
+            reason = str(error) or type(error).__name__
+            if isinstance(error, ImportError) and "nrbench" in reason:
                 reason = "nrbench is not installed in its worker's Python, or is another version"
             say(f"{name}: left out: {reason}")
             return None
         self.joined(name)
-        return ClusterHost(name, address, answer.pop("description"), answer)
+        description = answer.pop("description")
+        answer["offset_s"] = answer.pop("time_s") - self._answered.pop(address, time.time())
+        label = f"{name}: {description['label']}"
+        return ClusterHost(name, address, description | {"label": label}, answer)
 
     def wait_for_hosts(self) -> None:
         """Until all expected workers have joined, or one and the time is over."""
-        until = time.monotonic() + JOIN_S
+        begin, first = time.monotonic(), 0.0
         while True:
-            self.look()
-            expected = self._expected()
-            if len(self._asked) >= max(1, expected) or not expected or time.monotonic() > until:
+            self.look(LOOK_S)
+            now, expected = time.monotonic(), self._expected()
+            first = first or (now if self.hosts else 0.0)
+            came = len(self._asked) >= max(1, expected) and not self._pending
+            late = now > (first + OTHERS_S if first else begin + self.first_s)
+            if came or not expected or late:
                 break
             time.sleep(LOOK_S)
         if not self.hosts:
-            raise BenchError(f"--cluster {self.spec.way}: no host can be used: no worker has joined in time")
+            why = f" ({reason})" if (reason := self.why()) else ""
+            raise BenchError(
+                f"--cluster {self.spec.way}: no host can be used: no worker has joined in time{why}"
+            )
 
     def run_on(self, host: ClusterHost, function: Callable[..., Any], *arguments: Any) -> Future:
         """Runs the function once on the host, when no other measurement runs there."""
@@ -181,7 +211,27 @@ def _address(spec: Spec, stack: ExitStack) -> Cluster:
     return Cluster(spec, stack.enter_context(client))
 
 
-_OPEN: dict[str, Callable[[Spec, ExitStack], Cluster]] = {"tcp": _address, "tls": _address, "ssh": _ssh}
+def _slurm(spec: Spec, stack: ExitStack) -> Cluster:
+    from distributed import Client
+
+    from nrbench.cluster import slurm
+    from nrbench.cluster.configuration import read_configuration
+
+    wanted = read_configuration(spec.way, spec.argument, slurm.Slurm)
+    cluster, security = stack.enter_context(slurm.started(wanted))
+    client = stack.enter_context(Client(cluster, security=security, set_as_default=False))
+    say(f"waiting for {wanted.nodes} nodes of Slurm, {wanted.wait_s:.0f} s for the first")
+    found = Cluster(spec, client, lambda: wanted.nodes)
+    found.first_s, found.why = wanted.wait_s, slurm.why_pending
+    return found
+
+
+_OPEN: dict[str, Callable[[Spec, ExitStack], Cluster]] = {
+    "tcp": _address,
+    "tls": _address,
+    "ssh": _ssh,
+    "slurm": _slurm,
+}
 
 
 @contextmanager

@@ -186,7 +186,7 @@ def _measure(options: Options) -> int:
         "seconds": options.seconds,
         "seed": options.seed,
     }
-    name = sweep_id(about, "radio", what)
+    name = sweep_id(about.id, "radio", what)
     plan = Plan(cells, options.runs, options.seed, options.seconds, timescales, limits)
     take = builds.Take(programs, name, about, host.commit(Path(__file__).parent), options.seconds)
     if options.dry_run:
