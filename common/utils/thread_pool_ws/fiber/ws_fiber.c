@@ -104,7 +104,8 @@ static bool is_valid(const ws_group_t *group, const ws_fiber_options_t *options)
 {
   return !is_tag(group) && (!options->tag || is_tag(options->tag))
          && options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN
-         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW;
+         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX
+         && (uint32_t)options->priority <= WS_PRIORITY_LOW;
 }
 
 /// Make a fiber at the top of its stack. @return NULL = there is no memory
