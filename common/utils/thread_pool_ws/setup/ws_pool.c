@@ -159,8 +159,8 @@ static bool reserve(struct ws_pool_s *pool)
 /// Plan the CPUs and nodes, and map the memory.
 static int plan(struct ws_pool_s *pool, int32_t *cpu)
 {
-  ws_topo_plan(&pool->settings, &pool->mask, cpu);
   ws_near_plan(pool);
+  ws_topo_plan(&pool->settings, &pool->mask, &pool->speed, cpu);
   ws_numa_plan(pool, cpu);
   const int result = allocate(pool, cpu);
   return result == 0 && pool->settings.reserve && !reserve(pool) ? -ENOMEM : result;
