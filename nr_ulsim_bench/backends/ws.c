@@ -107,6 +107,7 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .waiter_helps = true,
     .has_workers = true,
     .sets_class = true,
+    .nested_push = true,
     .create = create,
     .arm = arm,
     .push = push,

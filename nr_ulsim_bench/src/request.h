@@ -52,6 +52,7 @@ typedef struct {
   uint32_t burst_count;
   uint64_t period_us; ///< slot, replay
   uint64_t period_ns; ///< stream: from one task to the next
+  uint32_t fan; ///< stream: tasks that each of its tasks pushes
   uint32_t slots; ///< slot, replay, wake: repetitions that count
   uint32_t start_slots; ///< slot: the first of the pool's life, reported apart
   uint32_t warm_slots; ///< repetitions after these and before those that count

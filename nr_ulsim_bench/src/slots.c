@@ -206,6 +206,7 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
   report_drift(report, series); // before the others sort
   report_number(report, "ratio_p50", percentile_us(series->ratio_ppm, series->slots, 50) * 1e-3);
   report_number(report, "ratio_p99", percentile_us(series->ratio_ppm, series->slots, 99) * 1e-3);
+  report_number(report, "ratio_p999", percentile_us(series->ratio_ppm, series->slots, 99.9) * 1e-3);
   report_number(report, "push_us", percentile_us(series->push_ns, series->slots, 50));
   if (series->start_lags)
     report_number(report, "start_lag_us", percentile_us(series->start_lag_ns, series->start_lags, 50));

@@ -8,6 +8,7 @@
 
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
+#include "../trace/ws_traced.h"
 #include "ws_plan.h"
 #include "ws_prewake_state.h"
 #include "ws_rhythm.h"
@@ -121,7 +122,9 @@ static void note_start(ws_worker_t *worker, uint64_t found_ns)
       .gap_ns = before_ns != 0 ? arrival_ns - before_ns : 0,
       .usual_gap_ns = bursts > 0 ? ws_stat_load(&its->period_ns) / bursts : 0,
   };
-  ws_stat_add(&its->late.by[ws_late_cause(&facts)], 1);
+  const ws_late_t cause = ws_late_cause(&facts);
+  ws_stat_add(&its->late.by[cause], 1);
+  ws_traced_late(worker, cause, found_ns - arrival_ns);
 }
 
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)

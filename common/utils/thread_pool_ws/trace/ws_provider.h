@@ -36,6 +36,7 @@ typedef struct {
   void (*unpark)(uint32_t pool, int32_t worker, uint32_t by_timer);
   void (*stopped_producer)(uint32_t pool, int32_t worker, int32_t cpu);
   void (*prewake)(uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns);
+  void (*late)(uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns);
   void (*symbol_processing_begin)(uint32_t frame, uint32_t slot, uint32_t id);
   void (*ulsch_decoding_begin)(uint32_t frame, uint32_t slot, uint32_t id);
   void (*symbol_processing_end)(uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks);

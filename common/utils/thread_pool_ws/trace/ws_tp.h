@@ -120,6 +120,14 @@ LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, prewake,
     lttng_ust_field_integer(uint64_t, rise_ns, rise_ns)
     lttng_ust_field_integer(uint64_t, burst_ns, burst_ns)))
 
+LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, late,
+  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, late_ns),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(uint32_t, pool, pool)
+    lttng_ust_field_integer(int32_t, worker, worker)
+    lttng_ust_field_string(cause, cause)
+    lttng_ust_field_integer(uint64_t, late_ns, late_ns)))
+
 LTTNG_UST_TRACEPOINT_EVENT_CLASS(oai_tpool_ws, phase_begin,
   LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id),
   LTTNG_UST_TP_FIELDS(

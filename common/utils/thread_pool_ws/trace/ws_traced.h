@@ -119,6 +119,12 @@ static inline void ws_traced_plan(const ws_worker_t *worker, uint64_t rise_ns, u
   WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, rise_ns, expected_ns);
 }
 
+/// The worker is the first to take a task of a burst, and late.
+static inline void ws_traced_late(const ws_worker_t *worker, ws_late_t cause, uint64_t late_ns)
+{
+  WS_PROBE(late, ws_traced_pool(worker->pool), ws_traced_worker(worker), ws_late_name(cause), late_ns);
+}
+
 /// @param phase  one that ws_trace.h names
 void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
 void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,

@@ -29,6 +29,9 @@ QUICK_CASES = ("12x6", "22x28", "12x6+22x28", TINY_CASE)
 # A task a symbol, 14 of them in a slot of 500 µs, pushed by a thread that never joins.
 STREAM_CASE = "1x10"
 STREAM_PERIOD_NS = 35714
+# A task a slot of which a worker pushes eight more.
+FAN, FAN_PERIOD_NS = 8, 500000
+FAN_CASE = f"{STREAM_CASE}+{FAN}"
 STREAM_RING = 128  # of the arguments of such tasks: see src/stream.c
 # For the time: where not all pools can be measured, these can, unless pools are chosen by name.
 HOG_CASES = ("12x6", "22x28")
@@ -137,13 +140,19 @@ class Planner:
                     yield Config(pool, workers, sched_class, mode)
 
     def stream(self) -> Iterator[Step]:
-        tasks_a_s = 1e9 / STREAM_PERIOD_NS
-        start, steady = round(START_S * tasks_a_s), round(STEADY_S * self.scale * tasks_a_s)
         for config in self.stream_configs():
-            warm = max(0, round(config.pool.backend.settle_s * tasks_a_s) - start)
-            pace = words(period_ns=STREAM_PERIOD_NS, start=start, warm=warm, slots=steady)
-            given = (*words(bench="stream", bursts=STREAM_CASE), *pace)
-            yield config.step("stream", STREAM_CASE, given, (start + warm + steady) / tasks_a_s)
+            yield self._stream(config, STREAM_CASE, STREAM_PERIOD_NS, 0)
+            if config.pool.nested_push:
+                yield self._stream(config, FAN_CASE, FAN_PERIOD_NS, FAN)
+
+    def _stream(self, config: Config, case: str, period_ns: int, fan: int) -> Step:
+        tasks_a_s = 1e9 / period_ns
+        start = round(START_S * tasks_a_s)
+        steady = max(STEADY_SLOTS_MIN, round(STEADY_S * self.scale * tasks_a_s))
+        warm = max(0, round(config.pool.backend.settle_s * tasks_a_s) - start)
+        pace = words(period_ns=period_ns, start=start, warm=warm, slots=steady, fan=fan)
+        given = (*words(bench="stream", bursts=STREAM_CASE), *pace)
+        return config.step("stream", case, given, (start + warm + steady) / tasks_a_s)
 
     def contest_configs(self) -> Iterator[Config]:
         """As many computing threads as cores, and the own pool with one more. Facades, if there is time."""
