@@ -112,7 +112,7 @@ static inline void ws_traced_plan(const ws_worker_t *worker, uint64_t rise_ns, u
   WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, rise_ns, expected_ns);
 }
 
-/// @param phase  one that ws_trace.h names
+/// @param phase  one that ws_trace_slot.h names
 void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
 void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,
                            uint32_t tasks);
