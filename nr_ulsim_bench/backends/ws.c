@@ -4,7 +4,7 @@
 
 #include "bench_backend.h"
 #include "ws_pool.h"
-#include "ws_trace.h"
+#include "ws_trace_slot.h"
 
 #define PINNED_MAX 64u
 

@@ -125,7 +125,7 @@ static inline void ws_traced_late(const ws_worker_t *worker, ws_late_t cause, ui
   WS_PROBE(late, ws_traced_pool(worker->pool), ws_traced_worker(worker), ws_late_name(cause), late_ns);
 }
 
-/// @param phase  one that ws_trace.h names
+/// @param phase  one that ws_trace_slot.h names
 void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
 void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,
                            uint32_t tasks);

@@ -50,10 +50,10 @@ uint64_t monotonic_ns(const Scheduler::TimePoint *until)
 {
   if (!until)
     return WS_SYNC_NO_DEADLINE;
+  const auto left = *until - Scheduler::TimePoint::clock::now(); // first: a late look makes the wait longer
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-  const auto left = *until - Scheduler::TimePoint::clock::now();
   const int64_t at_ns = now_ns + std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
   return at_ns > 0 ? static_cast<uint64_t>(at_ns) : 0;
 }

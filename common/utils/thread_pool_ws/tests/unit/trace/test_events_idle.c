@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "../../../include/ws_trace.h"
+#include "../../../include/ws_trace_slot.h"
 #include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_wake.h"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../../../include/ws_trace.h"
+#include "../../../include/ws_trace_slot.h"
 #include "../../../trace/ws_provider.h"
 #include "../../support/ws_test.h"
 
