@@ -30,7 +30,7 @@ LIBRARIES = ("thread_pool_ws", "thread_pool_ws_api", "thread_pool_ws_fiber")
 # Structures whose size the caller gives. In that of GROWS_INSIDE only the last member may grow.
 SIZED = (
     "ws_settings_t", "ws_stats_t", "ws_worker_stats_t", "ws_prewake_stats_t",
-    "ws_fiber_options_t", "ws_fiber_stats_t",
+    "ws_fiber_stats_t",
 )  # fmt: skip
 GROWS_INSIDE = "ws_stats_t"
 # What another machine's compiler or folder would change.

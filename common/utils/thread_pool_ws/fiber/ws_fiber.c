@@ -25,18 +25,10 @@ _Static_assert((WS_STACK_BYTES_LEAST << (WS_STACK_CLASSES - 1)) == WS_FIBER_STAC
 /// ws_yield_sometimes(): a loop that polls costs little more, and its worker runs others soon.
 #define POLLS_OF_A_TURN 16u
 
-void ws_fiber_options_init(ws_fiber_options_t *options, size_t bytes)
+void ws_fiber_options_default(ws_fiber_options_t *options)
 {
-  const ws_fiber_options_t own = {.stack_bytes = WS_FIBER_STACK_BYTES};
   if (options)
-    ws_sized_put(options, bytes, &own, sizeof(own));
-}
-
-/// @return false if the options of @p bytes set what this version does not have
-static bool take_options(ws_fiber_options_t *own, const ws_fiber_options_t *given, size_t bytes)
-{
-  ws_fiber_options_default(own);
-  return !given || ws_sized_take(own, sizeof(*own), given, bytes);
+    *options = (ws_fiber_options_t){.stack_bytes = WS_FIBER_STACK_BYTES};
 }
 
 static bool is_open(void *group)
@@ -100,12 +92,20 @@ static bool is_tag(const ws_group_t *group)
   return (uintptr_t)group & 1;
 }
 
+static bool has_spare(const ws_fiber_options_t *options)
+{
+  uint64_t bits = 0;
+  for (uint32_t i = 0; i < sizeof(options->spare) / sizeof(options->spare[0]); i++)
+    bits |= options->spare[i];
+  return bits != 0;
+}
+
 static bool is_valid(const ws_group_t *group, const ws_fiber_options_t *options)
 {
   return !is_tag(group) && (!options->tag || is_tag(options->tag))
          && options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN
-         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX
-         && (uint32_t)options->priority <= WS_PRIORITY_LOW;
+         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW
+         && !has_spare(options);
 }
 
 /// Make a fiber at the top of its stack. @return NULL = there is no memory
@@ -127,17 +127,18 @@ static ws_fiber_t *make(ws_pool_t *pool, const ws_task_t *own, const ws_fiber_op
   return fiber;
 }
 
-int ws_fiber_push_sized(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
-                        const ws_fiber_options_t *options, size_t bytes)
+int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
+                  const ws_fiber_options_t *options)
 {
-  ws_fiber_options_t taken;
-  if (!pool || !func || !take_options(&taken, options, bytes) || !is_valid(group, &taken)
-      || pool->workers == 0 || pool->settings.full != WS_FULL_GROW)
+  static const ws_fiber_options_t by_default = {.stack_bytes = WS_FIBER_STACK_BYTES};
+  options = options ? options : &by_default;
+  if (!pool || !func || !is_valid(group, options) || pool->workers == 0
+      || pool->settings.full != WS_FULL_GROW)
     return -EINVAL;
   pthread_once(&ws_fiber_process.fiber_once, begin);
   const ws_task_t own = {
-      .func = func, .arg = arg, .group = group, .priority = taken.priority, .node = taken.node};
-  ws_fiber_t *fiber = make(pool, &own, &taken);
+      .func = func, .arg = arg, .group = group, .priority = options->priority, .node = options->node};
+  ws_fiber_t *fiber = make(pool, &own, options);
   if (!fiber)
     return -ENOMEM;
   const ws_stack_t stack = fiber->stack;

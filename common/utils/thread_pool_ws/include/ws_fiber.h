@@ -103,20 +103,11 @@ typedef struct {
   ws_group_t *tag;
   /// Ends the fiber's waits (ws_sync.h). Must stay valid until the fiber has ended. Default NULL.
   struct ws_cancel_s *cancel;
+  uint64_t spare[4]; ///< 0: room for options of later versions
 } ws_fiber_options_t;
 
-/// @brief ws_fiber_options_default() for @p bytes of options. For callers that do not compile this header.
-void ws_fiber_options_init(ws_fiber_options_t *options, size_t bytes);
-
 /// @brief Fill @p options with the defaults named above. Ignores NULL.
-static inline void ws_fiber_options_default(ws_fiber_options_t *options)
-{
-  ws_fiber_options_init(options, sizeof(*options));
-}
-
-/// @brief ws_fiber_push() with @p bytes of options. For callers that do not compile this header.
-int ws_fiber_push_sized(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
-                        const ws_fiber_options_t *options, size_t bytes);
+void ws_fiber_options_default(ws_fiber_options_t *options);
 
 /// @brief Push a fiber that runs @p func(@p arg).
 /// @param group    one unit is completed when @p func has returned; NULL = none. A thread that waits for the
@@ -124,9 +115,8 @@ int ws_fiber_push_sized(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_
 /// @param options  NULL = defaults. Not used after the call
 /// @return 0 = the fiber will run
 ///         -EINVAL     @p pool or @p func is NULL; @p group is a tag, or options->tag is not one; an option
-///                     is out of its range, or is set and unknown to this version of the library; the pool
-///                     has no workers; or settings.full is not WS_FULL_GROW, without which a fiber that
-///                     continues could be lost
+///                     is out of its range, or its spare is not 0; the pool has no workers; or
+///                     settings.full is not WS_FULL_GROW, without which a fiber that continues could be lost
 ///         -ENOMEM     no memory for a stack, or for a larger queue
 ///         -ECANCELED  the pool was stopped
 ///         -ESRCH      the pool was made before this process was forked
@@ -134,11 +124,8 @@ int ws_fiber_push_sized(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_
 /// @threads   any thread, as ws_pool_push()
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the fiber
 /// @progress  takes a lock when the calling thread keeps no stack, and maps memory when none is free
-static inline int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
-                                const ws_fiber_options_t *options)
-{
-  return ws_fiber_push_sized(pool, func, arg, group, options, sizeof(*options));
-}
+int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_t *group,
+                  const ws_fiber_options_t *options);
 
 /// @brief Let other tasks run: the calling fiber goes to the end of the worker's queue, behind plain tasks,
 /// too. Each task runs even while fibers do nothing but yield. In a full queue that cannot grow for want of

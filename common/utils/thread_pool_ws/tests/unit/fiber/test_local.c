@@ -168,5 +168,18 @@ static void polls_let_others_run(void)
   scene_end();
 }
 
+static void options_of_later_versions_are_refused(void)
+{
+  begin(1);
+  ws_fiber_options_t options;
+  memset(&options, 0xff, sizeof options);
+  ws_fiber_options_default(&options);
+  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, leave_value, NULL, NULL, &options), 0);
+  options.spare[3] = 1;
+  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, leave_value, NULL, NULL, &options), -EINVAL);
+  scene_end();
+}
+
 TEST_MAIN("local", TEST_CASE(values_belong_to_fibers), TEST_CASE(ends_run_in_their_fiber),
-          TEST_CASE(values_of_threads), TEST_CASE(polls_let_others_run))
+          TEST_CASE(values_of_threads), TEST_CASE(polls_let_others_run),
+          TEST_CASE(options_of_later_versions_are_refused))
