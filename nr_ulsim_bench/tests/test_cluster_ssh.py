@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
-from cluster_tools import (  # noqa: E402  # noqa: E402
+from cluster_tools import (  # noqa: E402
     CASES,
     ROOT,
     Lab,

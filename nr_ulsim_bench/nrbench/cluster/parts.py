@@ -177,7 +177,7 @@ class PartsWork:
         self.display.show(lanes)
 
     def folders(self) -> list[Path]:
-        return [folder for host in self._hosts.values() if (folder := self._folder(host)).is_dir()]
+        return sorted(folder for host in self._hosts.values() if (folder := self._folder(host)).is_dir())
 
 
 def carry_out(session: PartsSession, report: Callable[[Path], None]) -> int:
