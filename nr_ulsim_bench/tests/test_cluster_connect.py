@@ -26,16 +26,18 @@ from nrbench.driver import BenchError  # noqa: E402
         ("ssh:hosts.txt", "ssh", "hosts.txt"),
         ("slurm", "slurm", ""),
         ("slurm:lab.yaml", "slurm", "lab.yaml"),
-        ("kubernetes:lab.yaml", "kubernetes", "lab.yaml"),
     ],
 )
 def test_each_way_is_understood(text, way, argument):
     assert spec.parse_spec(text) == (way, argument)
 
 
-@pytest.mark.parametrize("text", ["", "tcp:", "tcp://", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1"])
+NO_WAYS = ("", "tcp:", "tcp://", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1", "kubernetes")
+
+
+@pytest.mark.parametrize("text", NO_WAYS)
 def test_what_is_no_way_is_named_with_those_there_are(text):
-    with pytest.raises(BenchError, match=r"--cluster .*: not tcp://SCHEDULER:PORT, .*kubernetes\[:FILE\]"):
+    with pytest.raises(BenchError, match=r"--cluster .*: not tcp://SCHEDULER:PORT, .*slurm\[:FILE\]"):
         spec.parse_spec(text)
 
 

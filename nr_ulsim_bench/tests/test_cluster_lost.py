@@ -148,6 +148,26 @@ def test_a_host_that_hangs_stops_no_other_and_its_runs_are_left(builds, tmp_path
         assert_nothing_doubled(runs_of(tmp_path), 24)
 
 
+def test_a_run_that_does_not_end_costs_its_host_and_another_takes_the_case(builds, tmp_path, monkeypatch):
+    monkeypatch.setattr(lanes, "GRACE_S", -108)  # of a limit of 120 s
+    (tmp_path / "new.py").write_text(
+        f"import glob, time\nown = {str(tmp_path / 'reached')!r} + '.' + host\n"
+        f"if {MEASURES} and glob.glob({str(tmp_path / 'reached')!r} + '.*') in ([], [own]):\n"
+        f"    open(own, 'w').close()\n"
+        f"    while not os.path.exists({str(tmp_path / 'open')!r}):\n        time.sleep(0.05)\n"
+    )
+    with lab(tmp_path, "a", "b") as made:
+        words = ("sweep", *builds, *CASES, "--repeats", "2", "--cluster", made.address, "--per", "any")
+        answer = nrbench(*words)
+        (tmp_path / "open").touch()
+    assert "left out: it hangs: no end of quick:prb106-mcs9 new auto 2 threads" in answer.output
+    runs = [run for run in runs_of(tmp_path) if run.status == "ok"]
+    (reached,) = tmp_path.glob("reached.*")
+    other = [run for run in runs if run.host.label[0] != reached.suffix[1:]]
+    assert_nothing_doubled(other, 12)
+    assert_nothing_doubled(runs, len(runs))
+
+
 def _client(made, *words):
     command = [sys.executable, "-m", "nrbench", *map(str, words)]
     return subprocess.Popen(

@@ -13,7 +13,15 @@ pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 pytest.importorskip("dask_jobqueue")
 
-from cluster_tools import CASES, Lab, assert_nothing_doubled, make_builds, nrbench, runs_of, until  # noqa: E402
+from cluster_tools import (  # noqa: E402
+    CASES,
+    Lab,
+    assert_nothing_doubled,
+    make_builds,
+    nrbench,
+    runs_of,
+    until,
+)
 
 from nrbench.cluster import slurm  # noqa: E402
 from nrbench.cluster.configuration import read_configuration  # noqa: E402

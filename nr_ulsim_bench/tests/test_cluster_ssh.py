@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
-from cluster_tools import (  # noqa: E402  # noqa: E402
+from cluster_tools import (  # noqa: E402
     CASES,
     ROOT,
     Lab,
@@ -151,7 +151,7 @@ def test_a_host_that_cannot_be_reached_is_named_and_others_are_used(daemons, tmp
     from nrbench.cluster.connect import open_cluster
 
     hosts = tmp_path / "hosts.txt"
-    lost = f"nobody@127.0.0.1 name=lost port={_free_port()} config={tmp_path}/config\n"
+    lost = f"guest@127.0.0.1 name=lost port={_free_port()} config={tmp_path}/config\n"
     hosts.write_text(daemons.daemon("a") + lost)
     with open_cluster(f"ssh:{hosts}") as cluster:
         assert [host.name for host in cluster.hosts] == ["a"]

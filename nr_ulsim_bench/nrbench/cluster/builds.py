@@ -56,8 +56,10 @@ def _sha256(path: Path) -> str:
         return digest.hexdigest()
 
 
-def manifest_of(simulator: Simulator) -> Manifest:
-    beside = sorted(path for path in simulator.folder.glob("*.so*") if path.is_file())
+def manifest_of(simulator: Simulator, beside_it: str = "*.so*") -> Manifest:
+    """@param beside_it  names of the other files that belong to the build"""
+    found = simulator.folder.glob(beside_it)
+    beside = sorted(path for path in found if path.is_file() and path != simulator.program)
     files = tuple(File(path.name, _sha256(path)) for path in (simulator.program, *beside))
     return Manifest(str(simulator.program), simulator.build.sha256, files)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A configuration file of slurm:FILE or kubernetes:FILE, in TOML."""
+"""A configuration file, such as that of slurm:FILE, in TOML."""
 
 from __future__ import annotations
 

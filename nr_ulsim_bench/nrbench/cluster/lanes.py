@@ -23,6 +23,7 @@ LOOK_S = 1.0  # between two looks at the workers
 SILENT_S = 60.0  # without a sign of life
 RETURN_S = 60.0  # in which a lost host may come back
 GRACE_S = 60.0  # of a run beyond its limit
+WAIT_MAX_S = 6 * 3600.0  # for another measurement on the host to end
 
 
 class SchedulerGone(RuntimeError):
@@ -234,6 +235,11 @@ class Lanes:
                 self._gone(lane, f"no sign of life for {silent_s:.0f} s")
         elif lane.state == GONE and now - lane.since > RETURN_S:
             self._leave_out(lane, lane.why)
+        waits = lane.state == PREPARING or (lane.state == BUSY and lane.running is None and not lane.done)
+        if waits and now - lane.since > WAIT_MAX_S:
+            self._leave_out(
+                lane, f"it has been waited for, for {WAIT_MAX_S / 3600:.0f} hours", may_return=False
+            )
         if lane.state == BUSY and lane.job and lane.running is not None:
             limit_s = lane.job.limits_s[lane.running] + GRACE_S
             if now - lane.running_since > limit_s:

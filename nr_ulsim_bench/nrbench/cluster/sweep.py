@@ -16,9 +16,10 @@ from nrbench.cluster import builds as host_builds
 from nrbench.cluster import health
 from nrbench.cluster.connect import Cluster, open_cluster
 from nrbench.cluster.display import Display
+from nrbench.cluster.drive import announce, drive
 from nrbench.cluster.hosts import ClusterHost, cpu_flags
 from nrbench.cluster.job import Job, Taken
-from nrbench.cluster.lanes import OUT, Lane, Lanes, SchedulerGone
+from nrbench.cluster.lanes import Lane
 from nrbench.cluster.shares import Block, Case, Shares, blocks_of, scope_of
 from nrbench.cluster.take import AtOnce, TakeRuns, look_around, try_builds
 from nrbench.host import commit
@@ -298,40 +299,7 @@ class ClusterRunner:
         return [run for run in self.taken if (run.host.id, _key(run, run.repeat)) not in self.work._good]
 
     def run(self) -> None:
-        """Until all is done, or the user interrupts, or the scheduler is gone."""
-        lanes = Lanes(self.cluster, self.work, self.work.show)
-        writer = Writer(self.path)
-        over = "failed"
-        try:
-            with contextlib.closing(writer):
-                self.work.open(writer)
-                lanes.run()
-                over = "over"
-        except KeyboardInterrupt:
-            self.interrupted, over = True, "interrupted"
-        except SchedulerGone as error:
-            self.cut = over = str(error)
-        finally:
-            self.work.show(lanes.lanes)
-            self.display.finish(lanes.lanes, over)
-        left = self.planned - len(self.taken)
-        if not (left or self.taken or self.cut or self.interrupted):
-            say("nothing left to do")
-        if left and not (self.cut or self.interrupted):
-            out = ", ".join(lane.host.name for lane in lanes.lanes.values() if lane.state == OUT)
-            self.cut = f"{left} runs are left: these hosts could not take them: {out}"
-
-
-def _announce(cluster: Cluster, options: Options) -> None:
-    classes = Counter(host.class_ for host in cluster.hosts)
-    say(f"{len(cluster.hosts)} hosts, {len(classes)} classes; a case is run {_PER[options.per or 'host']}")
-    for name, count in classes.items():
-        say(f"  {count} × {name}")
-    if cluster.dashboard:
-        say(f"dashboard: {cluster.dashboard}")
-
-
-_PER = {"host": "on each host", "class": "on one host of each class", "any": "on one host"}
+        self.interrupted, self.cut = drive(self.cluster, self.work, self.path)
 
 
 def _dry_run(cluster: Cluster, sweep: ClusterSweep) -> int:
@@ -353,7 +321,7 @@ def carry_out(sweep: ClusterSweep) -> int:
             stack.enter_context(locked(options.out))
         stack.enter_context(ended_by_signals())
         cluster = stack.enter_context(open_cluster(str(options.cluster)))
-        _announce(cluster, options)
+        announce(cluster, options.per or "host")
         if options.dry_run:
             return _dry_run(cluster, sweep)
         aside = put_aside(options.out / RUNS) if options.fresh else None
