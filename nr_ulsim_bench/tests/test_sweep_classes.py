@@ -11,7 +11,7 @@ from test_sweep_report import read_page
 
 from nrbench.sweep.bootstrap import FASTER, FEW, SAME, Paired, pooled_interval, ratio_interval
 from nrbench.sweep.cells import case_results
-from nrbench.sweep.classes import ALL, class_of, hosts_results, letters
+from nrbench.sweep.classes import ALL, class_of, hosts_of, hosts_results, letters
 from nrbench.sweep.classes_table import class_headlines, class_table, pooled_table, side_by_side_tables
 from nrbench.sweep.report import write_report
 
@@ -129,7 +129,7 @@ def test_a_case_that_only_one_host_has_run_stands_with_that_host_alone():
 def test_the_tables_name_classes_hosts_and_verdicts():
     hosts = [host_number(1), host_number(2), OTHER_HOST]
     found = one_result(*(of_host(host, ratio) for host, ratio in zip(hosts, (0.7, 0.72, 1.0))))
-    assert [row[:1] + row[4:] for row in class_table([found]).rows] == [
+    assert [row[:1] + row[4:] for row in class_table(found.names, hosts_of([found])).rows] == [
         ["A", "2", "lab 1, lab 2"],
         ["B", "1", "Model B, 16 CPUs"],
     ]

@@ -58,13 +58,14 @@ def tail(count: int) -> float:
 
 
 @lru_cache(maxsize=16)
-def _picks(count: int, seed: int) -> NDArray[np.intp]:
-    return np.random.default_rng((seed, count)).integers(0, count, (RESAMPLES, count))
+def picks(count: int, seed: int, resamples: int = RESAMPLES) -> NDArray[np.intp]:
+    """The places that each resample takes."""
+    return np.random.default_rng((seed, count)).integers(0, count, (resamples, count))
 
 
-def _medians(values: Values, seed: int) -> Array:
+def _medians(values: Values, seed: int, resamples: int = RESAMPLES) -> Array:
     array = np.asarray(values, dtype=np.float64)
-    return np.asarray(np.median(array[_picks(len(array), seed)], axis=1))
+    return np.asarray(np.median(array[picks(len(array), seed, resamples)], axis=1))
 
 
 def _interval(statistics: Array, count: int) -> Interval:
@@ -111,9 +112,9 @@ def _resampled(host: Paired) -> Array:
     return np.asarray(np.log(new / old))
 
 
-def resampled_log_medians(values: Values) -> Array:
+def resampled_log_medians(values: Values, resamples: int = RESAMPLES) -> Array:
     """@param values  above 0"""
-    return np.asarray(np.log(np.maximum(_medians(values, SEED), 1e-9)))
+    return np.asarray(np.log(np.maximum(_medians(values, SEED, resamples), 1e-9)))
 
 
 def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interval | None:

@@ -133,3 +133,9 @@ def hosts_results(results: Sequence[CaseResult]) -> list[HostsResult]:
     for result in results:
         cases[result.group.key[1:]].append(result)
     return [HostsResult(members, names) for members in cases.values() if len(members) > 1]
+
+
+def hosts_of(several: Sequence[HostsResult]) -> list[Host]:
+    """Each once, in the order of the runs."""
+    every = (result.group.host for hosts in several for result in hosts.results)
+    return list({host.id: host for host in every}.values())

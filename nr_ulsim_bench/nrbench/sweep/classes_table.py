@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from nrbench.sweep.bootstrap import N_MIN, NONE
 from nrbench.sweep.cells import CaseResult, told_apart, verdict_text
-from nrbench.sweep.classes import HostsResult, class_of
+from nrbench.sweep.classes import HostClass, HostsResult, class_of
 from nrbench.sweep.figures import Figure
+from nrbench.sweep.record import Host
 from nrbench.sweep.show import WIDTH, table_width
 from nrbench.sweep.table import (
     Headline,
@@ -38,13 +39,11 @@ def threads_text(count: int) -> str:
     return f"{count} thread{'s' if count != 1 else ''}"
 
 
-def class_table(several: Sequence[HostsResult]) -> Table:
+def class_table(names: Mapping[HostClass, str], hosts: Sequence[Host]) -> Table:
     """Which hosts are of which class."""
-    every = (result.group.host for hosts in several for result in hosts.results)
-    hosts = list({host.id: host for host in every}.values())
     rows = [
         [name, kind.cpu, str(kind.cores), kind.kernel, str(len(members)), ", ".join(members)]
-        for kind, name in several[0].names.items()
+        for kind, name in names.items()
         if (members := [host.label for host in hosts if class_of(host) == kind])
     ]
     columns = [Column("", name) for name in ("class", "CPU", "cores", "kernel", "number", "host")]

@@ -14,7 +14,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import numpy as np
 import pandas as pd
 
-from nrbench.sweep.bootstrap import Array, Interval, pooled_quantiles, resampled_log_medians
+from nrbench.sweep.bootstrap import RESAMPLES, Array, Interval, pooled_quantiles, resampled_log_medians
 from nrbench.sweep.classes import class_of, letters
 from nrbench.sweep.figures import RX
 from nrbench.sweep.frame import OLD_POOL, OUR_POOL, cores_of
@@ -23,9 +23,7 @@ from nrbench.sweep.record import INLINE, Run
 SNRS_MIN = 2  # fewer are no map
 Z = 1.959964  # of a normal distribution, 95 %
 OPTION = re.compile(r"-([A-Za-z])(-?\d+(?:\.\d+)?)")
-OF_POINT = "smWyznC"  # options in which the points of a map differ; antennas only as far as layers do
-    "smWyznC"  # letters of options in which the points of a map differ; antennas only as far as layers do
-)
+OF_POINT = "smWyznC"  # options in which points differ; antennas only as far as layers do
 COLUMNS = (
     "class", "family", "host", "scenario", "case", "variant", "threads", "fits", "layers", "mcs", "snr",
     "errors", "slots", RX,
@@ -112,6 +110,7 @@ class Map:
     family: str
     threads: int
     rows: pd.DataFrame
+    resamples: int = RESAMPLES
 
     @property
     def name(self) -> str:
@@ -140,9 +139,9 @@ class Map:
         sums = self.rows.groupby(POINT)[["errors", "slots"]].sum()
         timed = self.rows[(self.rows["threads"] == self.threads) & self.rows[RX].notna()]
         times: dict[Any, dict[str, Time]] = {}
-        for key, part in timed.groupby([*POINT, "variant"]):
+        for key, part in timed.groupby([*POINT, "variant"], observed=True):
             *point, variant = key if isinstance(key, tuple) else (key,)
-            times.setdefault(tuple(point), {})[str(variant)] = _time(part)
+            times.setdefault(tuple(point), {})[str(variant)] = _time(part, self.resamples)
         found = {}
         for key, row in zip(sums.index, sums.to_numpy()):
             layers, mcs, snr = key
@@ -154,24 +153,24 @@ class Map:
         return sorted({float(point[place]) for point in self.points})
 
 
-def _time(part: pd.DataFrame) -> Time:
-    values = [host[RX].to_numpy() for _, host in part.groupby("host")]
-    logs: list[Array] = [resampled_log_medians(one) for one in values]
+def _time(part: pd.DataFrame, resamples: int) -> Time:
+    values = [host[RX].to_numpy() for _, host in part.groupby("host", observed=True)]
+    logs: list[Array] = [resampled_log_medians(one, resamples) for one in values]
     median = math.exp(float(np.mean([math.log(max(float(np.median(one)), 1e-9)) for one in values])))
     return Time(median, pooled_quantiles([logs], min(map(len, values))))
 
 
-def maps(rows: pd.DataFrame) -> list[Map]:
+def maps(rows: pd.DataFrame, resamples: int = RESAMPLES) -> list[Map]:
     """One a class and family with several SNRs, at the most threads that do not exceed the cores. Empty where
     the runs are no map."""
     found = []
-    for key, part in rows.groupby(["class", "family"], sort=False) if len(rows) else ():
+    for key, part in rows.groupby(["class", "family"], sort=False, observed=True) if len(rows) else ():
         of, family = map(str, key if isinstance(key, tuple) else (key, ""))
         if part.groupby(["layers", "mcs"])["snr"].nunique().max() < SNRS_MIN:
             continue
         fitting = part.loc[part["fits"], "threads"]
         threads = int(fitting.max()) if len(fitting) else int(part["threads"].min())
-        found.append(Map(of, family, threads, part))
+        found.append(Map(of, family, threads, part, resamples))
     return found
 
 

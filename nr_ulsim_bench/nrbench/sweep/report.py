@@ -17,7 +17,7 @@ from nrbench.html import data_uri, write_page
 from nrbench.sweep import classes_plot, plots
 from nrbench.sweep.bootstrap import NONE, check_threshold
 from nrbench.sweep.cells import CaseResult, case_results
-from nrbench.sweep.classes import HostsResult, class_of, hosts_results, letters
+from nrbench.sweep.classes import HostsResult, class_of, hosts_of, hosts_results, letters
 from nrbench.sweep.classes_table import class_headlines, class_table, hosts_tables
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, host_facts, labelled, mixtures, torn_rounds
@@ -33,8 +33,9 @@ from nrbench.sweep.frame import (
     results_file,
     to_frame,
 )
-from nrbench.sweep.maps import Map, map_csv, map_rows, maps
-from nrbench.sweep.maps_plot import draw_maps
+from nrbench.sweep.large_report import CLASSES, has_many_runs, report_large
+from nrbench.sweep.maps import Map, map_rows, maps
+from nrbench.sweep.maps_page import map_parts
 from nrbench.sweep.maps_table import map_tables
 from nrbench.sweep.record import ResultsError, Run, read_runs
 from nrbench.sweep.show import WIDTH, console, indented, parts, to_text
@@ -43,7 +44,6 @@ from nrbench.tables import Table, is_good, plain_columns
 
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
 HOSTS = "Hosts side by side"
-CLASSES, MAPS = "classes.csv", "maps.csv"
 MANY_HOSTS = 6  # above which a terminal gets them side by side only
 REST_OF_HOSTS = (
     f"With more than {MANY_HOSTS} hosts the tables of each host are in report.txt and report.html only."
@@ -56,29 +56,11 @@ def _hosts_screen(several: Sequence[HostsResult], width: int, short: bool) -> It
     """Of several hosts: side by side, and pooled by class."""
     if several:
         yield Text(f"{HOSTS}\n", style="bold underline")
-        yield from parts(class_table(several))
+        yield from parts(class_table(several[0].names, hosts_of(several)))
     for hosts in several:
         yield Text(f"{hosts.name}\n", style="bold")
         for table in hosts_tables(hosts, width, short):
             yield from parts(table)
-
-
-def map_parts(found: Sequence[Map], out: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Writes their files. @return what the page shows of each, and the files' names"""
-    pictures = draw_maps(found, out)
-    if found:
-        map_csv(found, out / MAPS)
-    shown = [
-        {
-            "name": f"Map of {one.name}, class {one.of}",
-            "options": one.family,
-            "tables": list(map_tables(one)),
-            "picture": data_uri(pictures[index]),
-        }
-        for index, one in enumerate(found)
-    ]
-    drawn = [name for path in pictures.values() for name in (path.name, path.with_suffix(".svg").name)]
-    return shown, [*([MAPS] if found else []), *drawn]
 
 
 class Content(NamedTuple):
@@ -291,7 +273,10 @@ def write_report(
 
 def report_files(paths: Sequence[Path], out: Path, threshold: float = 0.0) -> list[str]:
     """The same from several files, or folders of results, of one host or of many."""
-    sources: list[Source] = [(str(path), read_runs(path)) for path in map(results_file, paths)]
+    files = [results_file(path) for path in paths]
+    if has_many_runs(files):
+        return report_large(files, out, threshold)
+    sources: list[Source] = [(str(path), read_runs(path)) for path in files]
     for name, runs in sources:
         if not runs:
             raise ResultsError(f"{name}: holds no runs")
@@ -320,7 +305,7 @@ def _classes_part(several: Sequence[HostsResult], pictures: Mapping[int, Path]) 
         return {}
     return {
         "title": HOSTS,
-        "table": class_table(several),
+        "table": class_table(several[0].names, hosts_of(several)),
         "cases": [
             {
                 "name": hosts.name,
