@@ -39,7 +39,8 @@ EVENT(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, 
 EVENT(stopped_producer, (uint32_t pool, int32_t worker, int32_t cpu), pool, worker, cpu)
 EVENT(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns),
       pool, worker, workers, rise_ns, burst_ns)
-EVENT(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), pool, worker, cause, late_ns)
+EVENT(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns),
+      pool, worker, cause, late_ns)
 EVENT(symbol_processing_begin, PHASE_BEGIN, frame, slot, id)
 EVENT(ulsch_decoding_begin, PHASE_BEGIN, frame, slot, id)
 EVENT(symbol_processing_end, PHASE_END, frame, slot, id, tasks)
