@@ -172,6 +172,16 @@ static bool help_limited(join_t *join)
   return true;
 }
 
+/// The last look at the lines before the wait sleeps. It sees each push that did not find the group marked.
+static bool help_limited_last(join_t *join)
+{
+  if (WS_LIKELY(join->frame.pool->tasks.limits == 0))
+    return false;
+  if (join->goal->group && ws_group_announce(join->goal->group))
+    ws_fence_seq_cst(); // [edge LIMIT_DEKKER fence] the mark before grouped
+  return help_limited(join);
+}
+
 /// The end of a round: each other time a task has its turn that the wait would come to only if its own queue
 /// were empty. @return whether it has run one
 WS_SELDOM static bool give_turn_elsewhere(join_t *join)
@@ -259,7 +269,8 @@ __attribute__((always_inline)) static inline void help_while(ws_frame_t *frame, 
   here.queue->round_left = WS_ROUND_SEARCHES;
   here.queue->mark = mark;
   while (!is_reached(join->goal) && !is_late(join, timed)) {
-    if (run_own(join, timed) || help_shared(join) || help_limited(join) || spin(join))
+    if (run_own(join, timed) || help_shared(join) || help_limited(join) || spin(join)
+        || help_limited_last(join))
       continue;
     if (!here.worker)
       ws_note_idle(frame->pool); // it may have run the pool's last task; a worker notes that when out of work
@@ -298,7 +309,7 @@ static void help_without_lane(ws_frame_t *frame)
     if (frame->here.queue) { // it has got a lane in a task, and its tasks may lie there
       frame->body = help_until;
       help_until(frame);
-    } else if (!help_shared((join_t *)frame) && !help_limited((join_t *)frame)) {
+    } else if (!help_shared((join_t *)frame) && !help_limited_last((join_t *)frame)) {
       sleep_on(join->goal, join->until_ns);
     }
   }

@@ -228,19 +228,19 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
 }
 
 /// Append a task to the line of its limit.
-static bool push_limited(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_limit_t *limit,
-                         bool grow)
+static ws_limit_put_t push_limited(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
+                                   ws_limit_t *limit, bool grow)
 {
   ws_count_pushed(pool, NULL, 1); // as for the shared queue: it may have to be taken back
   ws_traced_push(pool, here, task, 1);
-  if (!ws_limit_put(limit, task, ws_os_now_ns(), grow)) {
+  const ws_limit_put_t result = ws_limit_put(limit, task, ws_os_now_ns(), grow);
+  if (result != WS_LIMIT_PUT) {
     ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not pushed
     ws_note_idle(pool); // a waiter may have seen the sum too high
-    return false;
-  }
-  if (has_arrived(pool, here) && ws_limits_visible(&pool->tasks))
+  } else if (has_arrived(pool, here) && ws_limits_visible(&pool->tasks)) {
     ws_post_elsewhere(pool, here);
-  return true;
+  }
+  return result;
 }
 
 /// A task that a task pushes with a group is not limited: that one may wait for it while it counts itself.
@@ -258,8 +258,12 @@ static int push_ruled(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
     ruled.priority = rule->priority;
   if (rule->limit == 0 || !may_be_limited(task))
     return push_any(pool, here, &ruled, full);
-  if (push_limited(pool, here, &ruled, &pool->tasks.limit[rule->limit - 1], may_grow(full)))
+  const ws_limit_put_t result =
+      push_limited(pool, here, &ruled, &pool->tasks.limit[rule->limit - 1], may_grow(full));
+  if (result == WS_LIMIT_PUT)
     return 0;
+  if (result == WS_LIMIT_AWAITED)
+    return push_any(pool, here, &ruled, full);
   if (may_fail(full))
     return -EAGAIN;
   ws_run_inline(pool, here, &ruled);

@@ -60,17 +60,30 @@ static ws_task_t take_at(ws_limit_t *limit, uint32_t index)
   return task;
 }
 
-bool ws_limit_put(ws_limit_t *limit, const ws_task_t *task, uint64_t now_ns, bool grow)
+/// @return whether a thread may sleep that waits for the task's group. The group lives: its task is in the
+///         line, and no thread takes it while the caller holds the lock
+static bool is_awaited(const ws_task_t *task)
+{
+  if (!ws_group_counts(task->group))
+    return false;
+  ws_fence_seq_cst(); // [edge LIMIT_DEKKER fence] grouped before the group's mark
+  return ws_group_has_sleepers(task->group);
+}
+
+ws_limit_put_t ws_limit_put(ws_limit_t *limit, const ws_task_t *task, uint64_t now_ns, bool grow)
 {
   pthread_mutex_lock(&limit->lock);
-  const bool room = limit->count < limit->capacity || (grow && grow_ring(limit));
-  if (room) {
+  ws_limit_put_t result = WS_LIMIT_FULL;
+  if (limit->count < limit->capacity || (grow && grow_ring(limit))) {
     *cell_at(limit, limit->count) = (ws_limit_cell_t){.task = *task, .pushed_ns = now_ns};
     count(limit, task, 1);
+    result = is_awaited(task) ? WS_LIMIT_AWAITED : WS_LIMIT_PUT;
+    if (result == WS_LIMIT_AWAITED)
+      count(limit, task, -1);
     publish(limit);
   }
   pthread_mutex_unlock(&limit->lock);
-  return room;
+  return result;
 }
 
 bool ws_limit_take(ws_tasks_t *tasks, uint32_t index, ws_task_t *task)
@@ -142,8 +155,8 @@ bool ws_limits_take_of(ws_tasks_t *tasks, const ws_group_t *group, bool weak, ws
 {
   wanted_t wanted = {group, weak};
   for (uint32_t i = 0; i < tasks->limits; i++)
-    if (ws_hint_load(&tasks->limit[i].grouped) > 0 // what the caller pushed itself it sees
-        && sift(&tasks->limit[i], is_wanted, &wanted, task))
+    // what the caller pushed itself it sees, and before it sleeps all [edge LIMIT_DEKKER]
+    if (ws_hint_load(&tasks->limit[i].grouped) > 0 && sift(&tasks->limit[i], is_wanted, &wanted, task))
       return true;
   return false;
 }

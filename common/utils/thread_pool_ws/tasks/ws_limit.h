@@ -11,6 +11,9 @@
 /// Wake       A push, and the end of a task, that leave open > 0 wake a worker as any push does
 ///            [PARK_DEKKER]: open is what they publish. A put and an end cannot miss each other, because both
 ///            hold the lock. Model: Limit.pml.
+/// Await      A thread that is about to sleep in a wait for a group marks the group, and then looks at the
+///            lines once more. A put that finds the mark leaves its task to the queues: the sleeper may have
+///            the place, or hold up the task that has it.
 /// Lock       Held for a copy of one task; longer while the line grows. It inherits priorities. A child of
 ///            fork does not take it: it refuses pushes to the pools of its parent.
 #ifndef WS_LIMIT_H
@@ -39,8 +42,12 @@ static inline ws_task_t ws_ticket_off(const ws_task_t *task)
 bool ws_limits_make(ws_tasks_t *tasks, uint32_t count, uint32_t capacity);
 void ws_limits_free(ws_tasks_t *tasks);
 
-/// @brief Append a task. @param grow  the line may grow. @return false = it is full
-bool ws_limit_put(ws_limit_t *limit, const ws_task_t *task, uint64_t now_ns, bool grow);
+/// What has come of a put: the task waits in the line; the line is full; a thread may sleep in a wait for the
+/// task's group, and the task must not wait here.
+typedef enum { WS_LIMIT_PUT, WS_LIMIT_FULL, WS_LIMIT_AWAITED } ws_limit_put_t;
+
+/// @brief Append a task. @param grow  the line may grow
+ws_limit_put_t ws_limit_put(ws_limit_t *limit, const ws_task_t *task, uint64_t now_ns, bool grow);
 
 /// @brief Take the oldest task of limit @p index, with its ticket. @return false = none may begin now
 bool ws_limit_take(ws_tasks_t *tasks, uint32_t index, ws_task_t *task);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "../../../include/ws_key.h"
+#include "../../../tasks/ws_group_word.h"
 #include "../../support/ws_letters.h"
 
 #define TASKS 8u
@@ -129,6 +130,36 @@ static void a_wait_runs_its_own_above_the_limit(void)
   CU_ASSERT_TRUE(ws_group_done(&group));
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
   CU_ASSERT_EQUAL(ws_load_relaxed(&begun), 4); // relaxed: after the wait
+  destroy();
+}
+
+static void *wait_for_group(void *group)
+{
+  ws_group_wait(group, pool);
+  return NULL;
+}
+
+static bool has_sleeper(void *group)
+{
+  return ws_group_has_sleepers(group);
+}
+
+/// The holder of the place may need what comes after a wait that sleeps already: that wait runs no task.
+static void a_task_of_a_group_for_which_a_thread_sleeps_does_not_wait(void)
+{
+  create(2, 1);
+  push_background(1);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_threads_t threads = {.count = 0};
+  test_spawn(&threads, wait_for_group, &group);
+  CU_ASSERT_TRUE(test_until(has_sleeper, &group));
+  test_push(pool, background, NULL, &group);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  test_gate_let(&gate, 2);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
   destroy();
 }
 
@@ -494,6 +525,7 @@ static void a_child_takes_no_lock(void)
 
 TEST_MAIN("limit", TEST_CASE(as_many_run_as_the_limit_allows), TEST_CASE(the_oldest_goes_first),
           TEST_CASE(a_burst_has_the_other_workers), TEST_CASE(a_wait_runs_its_own_above_the_limit),
+          TEST_CASE(a_task_of_a_group_for_which_a_thread_sleeps_does_not_wait),
           TEST_CASE(a_task_with_a_place_may_wait_for_its_like),
           TEST_CASE(other_work_without_end_starves_none),
           TEST_CASE(a_limited_task_that_pushes_itself_goes_behind), TEST_CASE(an_abort_skips_the_line),
