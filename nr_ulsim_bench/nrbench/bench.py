@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Iterator
 
 from nrbench.driver import BenchError
 from nrbench.engine import INTERRUPTED, Part, Request
 from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
+from nrbench.places import DATA
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
@@ -82,6 +84,31 @@ def run(request: Request) -> int:
         if status == INTERRUPTED:
             break
     return status
+
+
+def _words(request: Request) -> Iterator[str]:
+    """As the command line of `nrbench run` has them; without the parts, the program and the folder."""
+    yield from (f"--class={name}" for name in request.classes)
+    yield from ("--quick" for _ in range(request.quick))
+    yield from ("--full" for _ in range(request.full))
+    options = {"rounds": request.rounds, "budget": request.budget_s, "backends": ",".join(request.backends)}
+    yield from (f"--{name}={value}" for name, value in options.items() if value)
+    yield f"--seed={request.seed}"
+    if request.data != DATA:
+        yield f"--data={request.data.resolve()}"
+
+
+def run_on_cluster(request: Request, cluster: str, per: str) -> int:
+    """The same parts on the hosts of a cluster. @return exit status: see cluster.parts.carry_out()"""
+    from nrbench.cluster.spec import parse_spec, require_packages
+
+    require_packages(parse_spec(cluster).way)
+    from nrbench.cluster import parts  # loads Dask
+
+    of_pools = [name for name in PARTS if name in request.only] or list(PARTS)
+    names = ["+".join(of_pools) if part is pools.PART else part.name for part, _ in chosen(request)]
+    session = parts.PartsSession(request.program, names, tuple(_words(request)), request.out, cluster, per)
+    return parts.carry_out(session, report_again)
 
 
 def report_again(out: Path) -> None:

@@ -23,6 +23,7 @@ from nrbench.radio.cli import radio
 from nrbench.sweep import scenario
 from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
 from nrbench.sweep.compare_cli import Threshold, compare
+from nrbench.sweep.options import Cluster, Per
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
 Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
@@ -101,6 +102,10 @@ def run(
     backends: Backends = None,
     budget: Budget = None,
     data: Data = DATA,
+    cluster: Cluster = None,
+    per: Annotated[
+        Per | None, typer.Option(help="with --cluster: on each host, one of each class, any")
+    ] = None,
     out: Out = Path("out"),
 ) -> int:
     """Measure all built-in pools, then report.
@@ -108,6 +113,8 @@ def run(
     ci/bench runs this command after it has built the pools."""
     parts, chosen = _values(only), _values(classes)
     request = Request(program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget, full)
+    if cluster:
+        return bench.run_on_cluster(request, cluster, str(per.value) if per else "host")
     return bench.run(request)
 
 
@@ -133,6 +140,17 @@ command(sweep)
 command(radio)
 command(compare)
 command(doctor)
+
+
+@command
+def status(
+    file: Annotated[Path, typer.Argument(help="results of nrbench sweep or radio, or their folder")],
+) -> None:
+    """Show how far a session on a cluster is. Runs in a second terminal."""
+    from nrbench.cluster.status import status_lines
+
+    for line in status_lines(file):
+        print(line)
 
 
 @command

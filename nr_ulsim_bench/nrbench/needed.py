@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Iterable
+from typing import Iterable, Mapping
 
 # By module, as pip calls them; the same list as in pyproject.toml.
 PACKAGES = {
@@ -24,9 +24,9 @@ PACKAGES = {
 STATUS = 2  # of a command that could not do its work
 
 
-def missing(modules: Iterable[str] = PACKAGES) -> list[str]:
+def missing(modules: Iterable[str] = PACKAGES, packages: Mapping[str, str] = PACKAGES) -> list[str]:
     """Those that this Python does not find, as pip calls them."""
-    return [PACKAGES[module] for module in modules if find_spec(module) is None]
+    return [packages[module] for module in modules if find_spec(module) is None]
 
 
 def how_to_install(packages: Iterable[str]) -> str:

@@ -12,9 +12,10 @@ from typer import Option
 
 from nrbench import host
 from nrbench.options import Given, command_of
+from nrbench.radio.builds import Programs
 from nrbench.radio.capacity import Limits
-from nrbench.radio.plan import Plan
-from nrbench.sweep.options import TEXT, Out, Seed, modes, words
+from nrbench.radio.plan import Cell, Plan
+from nrbench.sweep.options import TEXT, Cluster, LeaveOut, Out, PerWhat, Seed, modes, words
 
 PRBS = (106, 273)
 PLACEMENTS = ("floating", "apart")
@@ -116,6 +117,9 @@ class Options:
         Given(Folders, _paths),
         Option(help="only report, on these results or their folders; repeatable"),
     ] = ()
+    cluster: Cluster = None
+    per: PerWhat = None
+    leave_out: LeaveOut = None
     out: Out = Path("out/radio")
 
     def limits(self) -> Limits | None:
@@ -143,6 +147,8 @@ class Options:
             raise ValueError("--report: reports on runs that are there; give no --old and no --new")
         if not self.report and not (self.old or self.new):
             raise ValueError("--old, --new: name at least one build folder, or --report the results")
+        if (self.per or self.leave_out) and not self.cluster:
+            raise ValueError("--per, --leave-out: only with --cluster")
 
 
 @command_of(Options)
@@ -154,6 +160,33 @@ def radio(options: Options) -> int | None:
     run came to its end; 2 = it could not be done; 130 = interrupted."""
     options.check()
     return _report(options) if options.report else _measure(options)
+
+
+def _what(options: Options, programs: Programs) -> dict[str, object]:
+    """Runs of one session share it."""
+    return {
+        "programs": sorted({program.build.sha256 for program in programs.values()}),
+        "search": options.capacity,
+        "seconds": options.seconds,
+        "seed": options.seed,
+    }
+
+
+def _measure_on_cluster(options: Options, programs: Programs, cells: list[Cell]) -> int:
+    from nrbench.cluster.spec import parse_spec, require_packages
+
+    require_packages(parse_spec(str(options.cluster)).way)
+    from nrbench.cluster import radio as clusters  # loads Dask
+    from nrbench.sweep.session import sweep_id
+
+    plan = Plan(cells, options.runs, options.seed, options.seconds, options.timescales(), options.limits())
+    name = sweep_id("cluster", "radio", _what(options, programs))
+    return clusters.carry_out(
+        clusters.RadioSweep(
+            name, plan, programs, options.placements, options.out, options.fresh,
+            str(options.cluster), options.per or "host", options.leave_out,
+        )
+    )  # fmt: skip
 
 
 def _report(options: Options) -> int:
@@ -176,17 +209,13 @@ def _measure(options: Options) -> int:
     )
     if not cells:
         raise ValueError("--old, --new, --ue: no gNB and UE of one version and of the pools of --pools")
+    if options.cluster and not options.dry_run:
+        return _measure_on_cluster(options, programs, cells)
     softmodem.check_privileges(System())
     for placement in options.placements:
         softmodem.cpus_of("gnb", placement, os.sched_getaffinity(0))
     about = host.describe(options.label)
-    what = {
-        "programs": sorted({program.build.sha256 for program in programs.values()}),
-        "search": options.capacity,
-        "seconds": options.seconds,
-        "seed": options.seed,
-    }
-    name = sweep_id(about, "radio", what)
+    name = sweep_id(about.id, "radio", _what(options, programs))
     plan = Plan(cells, options.runs, options.seed, options.seconds, timescales, limits)
     take = builds.Take(programs, name, about, host.commit(Path(__file__).parent), options.seconds)
     if options.dry_run:

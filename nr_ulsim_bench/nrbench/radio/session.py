@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import Callable, Protocol, Sequence
 
 from nrbench.engine import interrupted_by_signals
 from nrbench.matplotlib_home import matplotlib_apart
@@ -46,7 +46,7 @@ class Runner:
         self.runs = earlier_runs(path, session.id)  # grows
         self.planned = len(session.plan.missing(self.runs))
         self.taken: list[RadioRun] = []  # by this call
-        self.interrupted = False
+        self.interrupted, self.cut = False, ""
 
     @property
     def planned_s(self) -> float:
@@ -103,22 +103,38 @@ def carry_out(session: Session, out: Path, fresh: bool = False) -> int:
         runner = Runner(session, path)
         runner.announce()
         runner.run()
-        return _end(runner, out)
+        return end(runner, out)
 
 
-def _end(runner: Runner, out: Path) -> int:
-    cut = f"interrupted: {len(runner.taken)} of {runner.planned} runs taken; the same command takes the rest"
+class Ended(Protocol):
+    """A session that has ended: here, or on a cluster."""
+
+    runs: list[RadioRun]
+    taken: list[RadioRun]
+    planned: int
+    interrupted: bool
+    cut: str  # why runs are left, without an interruption
+
+
+def end(runner: Ended, out: Path) -> int:
+    """Reports. @return exit status: see carry_out()"""
+    cut = runner.cut
+    if runner.interrupted:
+        cut = f"interrupted: {len(runner.taken)} of {runner.planned} runs taken"
+    if cut:
+        cut += "; the same command takes the rest"
     if runner.runs:
-        report(runner.runs, out, [cut] if runner.interrupted else [])
+        report(runner.runs, out, [cut] if cut else [])
     failed = Counter(
         f"{run.outcome}: {run.error or 'no reason known'}" for run in runner.taken if run.outcome != "ok"
     )
     for text, count in failed.items():
         say(f"{text}{f' ({count} times)' if count > 1 else ''}")
-    if runner.interrupted:
+    if cut:
         say(cut)
+    if runner.interrupted:
         return INTERRUPTED
-    return OK if any(run.outcome == "ok" for run in runner.runs) else SOME_FAILED
+    return OK if not cut and any(run.outcome == "ok" for run in runner.runs) else SOME_FAILED
 
 
 def report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = ()) -> None:

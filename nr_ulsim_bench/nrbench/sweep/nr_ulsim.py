@@ -120,13 +120,25 @@ def _settings(
                 yield from _of_case(options, scenario, case, builds, side_by_side)
 
 
+def what_of(options: Options, builds: dict[str, Simulator], cpus: str | None) -> dict[str, object]:
+    """Runs of one sweep share it."""
+    return {
+        "programs": sorted(build.build.sha256 for build in builds.values()),
+        "cpus": cpus,
+        "seed": options.seed,
+        "environment": sorted(options.environment),
+    }
+
+
 def run(options: Options) -> int:
     """@return exit status: see session.carry_out()"""
     scenarios = select(options.cases or SCENARIO)
     _check(options, scenarios)
     builds = _builds(options)
-    about = host.describe(options.label)
     cpus = cpus_of(options, scenarios[0])  # as of all
+    if options.cluster:
+        return _run_on_cluster(options, scenarios, builds, cpus)
+    about = host.describe(options.label)
     side_by_side = at_once(about, cpus, System())
     settings = list(_settings(options, scenarios, builds, side_by_side))
     if not settings:
@@ -134,11 +146,27 @@ def run(options: Options) -> int:
     bound = parse_cpus(cpus) if cpus else None
     if not options.dry_run:
         check(builds, settings, bound, options.any_pool)
-    what = {
-        "programs": sorted(build.build.sha256 for build in builds.values()),
-        "cpus": cpus,
-        "seed": options.seed,
-        "environment": sorted(options.environment),
-    }
+    name = sweep_id(about.id, KIND, what_of(options, builds, cpus))
     take = Simulate(builds, bound).take
-    return carry_out(Sweep(sweep_id(about, KIND, what), KIND, about, settings, options.seed, take), options)
+    return carry_out(Sweep(name, KIND, about, settings, options.seed, take), options)
+
+
+def _run_on_cluster(
+    options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator], cpus: str | None
+) -> int:
+    from nrbench.cluster.spec import parse_spec, require_packages
+
+    require_packages(parse_spec(str(options.cluster)).way)
+    from nrbench.cluster import sweep as clusters  # loads Dask
+
+    told = list(_settings(options, scenarios, builds, 1))  # and says what is left out
+    if not told:
+        raise ValueError("--cases: no case is left to run")
+
+    def settings(side_by_side: int) -> list[Setting]:
+        more = (replace(one, at_once=side_by_side) for one in told if one.pool == INLINE)
+        return [*told, *(more if side_by_side > 1 else ())]
+
+    bound = tuple(sorted(parse_cpus(cpus))) if cpus else None
+    name = sweep_id("cluster", KIND, what_of(options, builds, cpus))
+    return clusters.carry_out(clusters.ClusterSweep(name, builds, bound, settings, at_once, options))

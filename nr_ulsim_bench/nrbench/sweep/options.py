@@ -16,12 +16,14 @@ from nrbench.options import Given
 from nrbench.places import DATA, PROGRAMS
 from nrbench.sweep.scenario import SweepDefaults
 
+Per = Enum("Per", {name: name for name in ("host", "class", "any")})  # type: ignore[misc]
 Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
 Seed = Annotated[int, Option(help="seed of the order within the rounds")]
 Data = Annotated[Path, Option(help="folder of recorded slots (default: this project's)", show_default=False)]
 Out = Annotated[Path, Option(help="folder of results")]
 OF_BUILDS = {"trials": "trials", "limit_s": "limit", "environment": "env", "noise_seed": "noise-seed",
              "oai": "oai", "any_pool": "any-pool"}  # fmt: skip
+OF_CLUSTERS = {"per": "per", "leave_out": "leave-out"}
 OF_SLOTS = {"backends": "backends", "sched_class": "class"}
 
 
@@ -54,6 +56,22 @@ def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 TEXT = str | None
+Cluster = Annotated[
+    str | None,
+    Option(help="run on these machines: ssh:FILE, slurm[:FILE], or Dask's tcp://SCHEDULER:PORT"),
+]
+PerWhat = Annotated[
+    str | None,
+    Given(Per | None, lambda chosen: chosen.value),
+    Option(help="with --cluster: a case on each host, on one of each class, or on any one (default: host)"),
+]
+LeaveOut = Annotated[
+    str | None,
+    Option(
+        help="with --cluster: no hosts that are busy, throttled, slow, or that have another clock, kernel or "
+        "version of nrbench: such as busy,slow; or all"
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,9 @@ class Options:
     ] = PROGRAMS / "ws-bench"
     data: Data = DATA
     out: Out = Path("out/sweep")
+    cluster: Cluster = None
+    per: PerWhat = None
+    leave_out: LeaveOut = None
     short: bool = False  # two files of recorded slots only; no option
 
     def check(self) -> None:
@@ -126,3 +147,8 @@ class Options:
         for name, option in (OF_SLOTS if has_build else OF_BUILDS).items():
             if getattr(self, name):
                 raise ValueError(f"--{option} is only for sweeps {'without' if has_build else 'with'} builds")
+        for name, option in OF_CLUSTERS.items():
+            if getattr(self, name) and not self.cluster:
+                raise ValueError(f"--{option} is only for sweeps with --cluster")
+        if self.cluster and not has_build:
+            raise ValueError("--cluster: needs --old or --new; for recorded slots: nrbench run --cluster")

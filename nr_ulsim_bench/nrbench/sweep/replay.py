@@ -192,7 +192,7 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
     settings = list(make_settings(files, pools, options, cores, program))
     what = {"program": program, "cpus": settings[0].cpus, "seed": options.seed}
     take = Replay(driver, files, pools, options.sched_class or CLASS, cores).take
-    return Sweep(sweep_id(about, KIND, what), KIND, about, settings, options.seed, take)
+    return Sweep(sweep_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
 
 
 def run(options: Options) -> int:

@@ -18,7 +18,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
 from pydantic import BaseModel
 
@@ -86,9 +86,11 @@ class Sweep:
     take: Callable[[Setting], Taken]
 
 
-def sweep_id(host: Host, kind: str, what: dict[str, Any]) -> str:
-    """Runs that share it may be continued: same machine, same programs, same way to run them."""
-    text = json.dumps({"host": host.id, "kind": kind, **what}, sort_keys=True)
+def sweep_id(machine: str, kind: str, what: dict[str, Any]) -> str:
+    """Runs that share it may be continued: same machine, same programs, same way to run them.
+
+    @param machine  its id, or a word for those of a cluster"""
+    text = json.dumps({"host": machine, "kind": kind, **what}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -115,6 +117,7 @@ class Runner:
         self.runs = earlier_runs(path, sweep.id, sweep.settings)  # grows
         self.taken: list[Run] = []  # by this call
         self.interrupted = False
+        self.cut = ""
         self.steps = still_to_do(sweep.settings, sweep.seed, self.runs)
         self.bench_commit = commit(Path(__file__).parent)
         good = {identity(run, 0) for run in self.runs if run.status == "ok"}
@@ -124,6 +127,10 @@ class Runner:
     @property
     def planned_s(self) -> float:
         return sum(setting.guess_s for _, setting in self.steps)
+
+    @property
+    def planned(self) -> int:
+        return len(self.steps)
 
     @property
     def failed(self) -> list[Run]:
@@ -248,7 +255,7 @@ class Writer:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[None]:
     """Like by the keyboard: the run is killed, and the results are reported."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(number, signal.default_int_handler) for number in numbers]
@@ -281,40 +288,64 @@ def carry_out(sweep: Sweep, options: Options) -> int:
         for repeat, setting in runner.steps:
             print(repeat, setting.variant, setting.case, *setting.options)
         return OK
-    with locked(options.out), _ended_by_signals():
+    with locked(options.out), ended_by_signals():
         aside = put_aside(path) if options.fresh else None
         if aside:
             say(f"the results that were there are now {aside.name}")
         runner = Runner(sweep, path)
         _announce(runner)
         runner.run()
-        return _end(runner, options.out)
+        return end(runner, options.out)
 
 
-def _end(runner: Runner, out: Path) -> int:
-    taken, planned = len(runner.taken), len(runner.steps)
-    cut = f"interrupted: {taken} of {planned} runs taken; the same command takes the rest"
+class Ended(Protocol):
+    """A session that has ended: here, or on a cluster."""
+
+    interrupted: bool
+    cut: str  # why runs are left, without an interruption
+
+    @property
+    def runs(self) -> Sequence[Run]: ...
+    @property
+    def taken(self) -> Sequence[Run]: ...
+    @property
+    def planned(self) -> int: ...
+    @property
+    def failed(self) -> Sequence[Run]: ...
+
+
+def end(runner: Ended, out: Path) -> int:
+    """Reports. @return exit status: see carry_out()"""
+    taken = len(runner.taken)
+    cut = runner.cut
+    if runner.interrupted:
+        cut = f"interrupted: {taken} of {runner.planned} runs taken"
+    if cut:
+        cut += "; the same command takes the rest"
     if any(run.status == "ok" for run in runner.runs):
-        _report(runner.runs, out, [cut] if runner.interrupted else [])
+        _report(runner.runs, out, [cut] if cut else [])
     failed = Counter(
         f"{run.scenario}:{run.case} {run.variant} {run.threads} threads: {run.status}: {run.error}"
         for run in runner.failed
     )
     for text, count in failed.items():
         say(f"{text}{f' ({count} times)' if count > 1 else ''}")
-    if runner.interrupted:
+    if cut:
         say(cut)
+    if runner.interrupted:
         return INTERRUPTED
     if failed:
         say(f"{failed.total()} of {taken} runs gave no figures; the same command tries them again")
-    return SOME_FAILED if failed else OK
+    return SOME_FAILED if failed or cut else OK
 
 
 def _report(runs: Sequence[Run], out: Path, warnings: Sequence[str] = ()) -> None:
     with matplotlib_apart():
-        from nrbench.sweep.report import write_report  # loads pandas and matplotlib: a second
+        from nrbench.sweep.large_report import LARGE_RUNS
+        from nrbench.sweep.report import report_files, write_report  # loads pandas and matplotlib: a second
 
-        names = write_report(runs, out, warnings=warnings)
+        many = len(runs) > LARGE_RUNS
+        names = report_files([out], out) if many else write_report(runs, out, warnings=warnings)
     print(f"\nwritten to {out}/: {' '.join([RUNS, *names])}")
 
 

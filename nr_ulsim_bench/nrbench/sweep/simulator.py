@@ -37,6 +37,7 @@ class Simulator:
     program: Path
     build: Build
     modules: tuple[str, ...] = MODULES
+    environment: tuple[tuple[str, str], ...] = ()  # for all its runs; not recorded
 
     @property
     def folder(self) -> Path:
@@ -57,7 +58,7 @@ class Simulator:
         return run_at_once(
             [str(self.program), *options],
             folder=self.folder,
-            environment=quiet_environment() | dict(setting.environment),
+            environment=quiet_environment() | dict(self.environment) | dict(setting.environment),
             limit_s=limit_s,
             cpus_of_each=cpus_of_each,
         )
@@ -192,15 +193,23 @@ class Simulate:
         }
 
 
-def ask(simulator: Simulator, setting: Setting, cpus: Iterable[int] | None) -> tuple[bool, str | None]:
-    """Runs the program once, with few slots.
-
-    @return whether the answer is known, and the line of thread_pool_ws if there is one. Unknown: the program
-            failed, and may not have come as far as that line."""
+def try_out(simulator: Simulator, setting: Setting, cpus: Iterable[int] | None) -> Ended | None:
+    """Runs the program once, with few slots. None: it cannot be started."""
     options = [re.sub(r"^-n\d+$", FEW_SLOTS, word) for word in setting.options]
     try:
         (ended,) = simulator.run(options, setting, min(setting.limit_s, LIMIT_S), [cpus])
     except OSError:
+        return None
+    return ended
+
+
+def ask(simulator: Simulator, setting: Setting, cpus: Iterable[int] | None) -> tuple[bool, str | None]:
+    """Tries the program out.
+
+    @return whether the answer is known, and the line of thread_pool_ws if there is one. Unknown: the program
+            failed, and may not have come as far as that line."""
+    ended = try_out(simulator, setting, cpus)
+    if ended is None:
         return False, None
     pool = pool_of(ended.output)
     return pool is not None or ended.exit_code == 0, pool
@@ -242,6 +251,12 @@ def check(
             libraries = ", ".join(f"lib{name}.so" for name in absent)
             build = f"cmake --build {simulator.folder} --target {' '.join(absent)}"
             say(f"--{side} {simulator.program} fails. It loads {libraries}, not found beside it: {build}")
+    judge_pools(found, builds, any_pool)
+
+
+def judge_pools(found: Mapping[str, str | None], builds: Mapping[str, Simulator], any_pool: bool) -> None:
+    """@param found  the line of thread_pool_ws of each build that answered; None: it has none
+    @throws BuildError  one of them has the other pool"""
     wrong = [side for side, pool in found.items() if is_wrong(side, pool)]
     if wrong:
         each = (f"--{side} {builds[side].program} has {pool or OAI_POOL}" for side, pool in found.items())

@@ -38,7 +38,9 @@ typedef struct {
   uint64_t spin_ns; ///< CPU time of these spins, without the time in which it had lost its CPU
   uint64_t growths; ///< times the thread's queue grew
   uint64_t high_water_tasks; ///< most tasks that the queue has held
-  uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes
+  /// wakes that this thread did not make, because its bursts of that kind end before a worker could help
+  uint64_t wakes_spared;
+  uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes, or a slow one
   uint64_t stopped_callers; ///< wakes after which the worker ran on its waker's CPU: that thread had to stop
   int32_t cpu; ///< CPU to which the worker is pinned, -1 = floats
   bool realtime; ///< the worker runs in a real-time class
@@ -61,6 +63,8 @@ typedef struct {
   uint64_t queue_bytes; ///< memory of the queues beyond their initial size
   uint64_t guard_looks; ///< times the watchdog thread checked for tasks behind blocked workers
   uint64_t starved_searches; ///< times a worker that was to take a task got no CPU for about 1 ms
+  uint64_t spared_wakes; ///< wakes left out because the pinned worker would have stopped the pushing
+      ///< thread; one in 251 was made
   uint64_t aged_tasks; ///< tasks taken before newer ones because they had waited for age_ns_max
   uint64_t cancelled_tasks; ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
   uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT
@@ -80,6 +84,34 @@ typedef struct {
   uint64_t p50_ns, p99_ns; ///< to within an eighth
 } ws_wake_latency_t;
 
+/// How far the pattern of bursts can be relied on.
+typedef enum {
+  WS_PATTERN_LOST, ///< none is known
+  WS_PATTERN_UNCERTAIN, ///< one is known, but lately bursts came late, or did not come
+  WS_PATTERN_LOCKED ///< bursts come when they are expected
+} ws_pattern_state_t;
+/// Why a burst started late: the first cause in time of those that hold (docs/prewake.md).
+typedef enum {
+  WS_LATE_BURST_EARLY, ///< the burst came before the worker's timer
+  WS_LATE_BURST_LATE, ///< later than such bursts came lately: the worker slept again
+  WS_LATE_GAVE_UP, ///< no later than those: the worker slept again, because waiting cost more
+  WS_LATE_PAUSE, ///< the first burst after a pause
+  WS_LATE_NO_PATTERN, ///< no timer, because no burst was expected, or a wake ahead was not worth its cost
+  WS_LATE_LEVEL, ///< no timer, because pre-wake is off, or had fallen back
+  WS_LATE_TRIAL, ///< no timer, to learn how long a push takes to wake the worker
+  WS_LATE_PLACES, ///< no timer, because other workers, or the thread that pushes, had the places
+  WS_LATE_CAP, ///< no timer, because the worker had no CPU time left to spin
+  WS_LATE_TIMER, ///< the timer fired, and the worker ran late
+  WS_LATE_BUSY_CPU, ///< the worker woke on the CPU of the thread that pushes
+  WS_LATE_CPU_TAKEN, ///< the worker was awake, and another thread or the host had its CPU
+  WS_LATE_CALL, ///< the push called the worker late
+  WS_LATE_WAKE, ///< the worker slept until the push called it
+  WS_LATE_CAUSES
+} ws_late_t;
+
+/// @return a few words in English, "gave up early"; NULL if @p cause is none
+const char *ws_late_name(ws_late_t cause);
+
 /// What pre-wake has learnt and done since the pool's creation.
 typedef struct {
   uint64_t bursts; ///< bursts after a pause
@@ -87,6 +119,9 @@ typedef struct {
   uint64_t absent_bursts; ///< expected bursts that did not come
   uint64_t period_ns; ///< time after which the pattern of bursts repeats; 0 = no pattern is known
   uint32_t period_bursts; ///< bursts in one period
+  ws_pattern_state_t state;
+  uint64_t locks; ///< times that a new pattern was found
+  uint64_t relocks; ///< times that a pattern was found again at another time, with all that was learnt of it
   uint32_t level; ///< 2 = pre-wake, 1 = spin after a burst only, 0 = sleep at once: docs/prewake.md
   uint64_t level_changes;
   uint64_t hits; ///< timer wakes after which the worker was awake when the burst came
@@ -99,6 +134,11 @@ typedef struct {
   uint64_t preempted_spins; ///< spins during which another thread had the CPU
   uint64_t throttled_looks; ///< seconds in which the control group's quota was used up
   ws_wake_latency_t wake[2][WS_WAKE_GAPS]; ///< [ws_wake_by_t][class of sleep]
+
+  // Late starts (prewake/ws_late.h).
+  uint64_t started_bursts; ///< bursts of which a worker took a task
+  uint64_t late_ns_p90; ///< time from a burst to its first task on a worker: about one in ten is longer
+  uint64_t late_by[WS_LATE_CAUSES]; ///< those, by cause
 } ws_prewake_stats_t;
 
 /// @brief ws_pool_prewake_stats() into @p bytes. For callers that do not compile this header.

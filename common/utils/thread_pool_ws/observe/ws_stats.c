@@ -5,6 +5,7 @@
 
 #include "../base/ws_sized.h"
 #include "../sleep/ws_budget.h"
+#include "../tasks/ws_limit.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 
@@ -18,6 +19,7 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->stolen_tasks += ws_stat_load(&count->stolen);
   stats->parks += ws_stat_load(&count->parks);
   stats->wakes_sent += ws_stat_load(&count->wakes_sent);
+  stats->wakes_spared += ws_stat_load(&count->wakes_spared);
   stats->spins += ws_stat_load(&count->spins);
   stats->spin_ns += ws_stat_load(&count->spin_ns);
   stats->growths += ws_stat_load(&count->growths);
@@ -66,8 +68,9 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
-      .queued_tasks = ws_queued(&pool->tasks),
+      .queued_tasks = ws_queued(&pool->tasks) + ws_limits_held(&pool->tasks),
       .guard_looks = ws_stat_load(&pool->guard_looks),
+      .spared_wakes = ws_stat_load(&pool->spared_wakes),
       .starved_searches = ws_stat_load(&pool->starved_searches),
       .cancelled_tasks = ws_stat_load(&pool->cancelled),
       .aged_tasks = ws_stat_load(&pool->aged),

@@ -29,6 +29,13 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
   (void)now_ns;
 }
 
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns)
+{
+  (void)pool;
+  (void)now_ns;
+  (void)until_ns;
+}
+
 void ws_prewake_quiet(struct ws_pool_s *pool)
 {
   (void)pool;
@@ -50,6 +57,12 @@ void ws_prewake_spun(ws_worker_t *worker, bool preempted)
 {
   (void)worker;
   (void)preempted;
+}
+
+bool ws_prewake_rests(const struct ws_pool_s *pool)
+{
+  (void)pool;
+  return true;
 }
 
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)

@@ -38,6 +38,14 @@ static void add_latencies(const struct ws_pool_s *pool, ws_prewake_stats_t *stat
   }
 }
 
+static void add_late(const ws_late_count_t *late, ws_prewake_stats_t *stats)
+{
+  stats->started_bursts = ws_stat_load(&late->starts);
+  stats->late_ns_p90 = ws_stat_load(&late->bound_ns);
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    stats->late_by[i] = ws_stat_load(&late->by[i]);
+}
+
 void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
 {
   if (!pool || !stats)
@@ -50,6 +58,9 @@ void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_
       .absent_bursts = ws_stat_load(&its->absent_bursts),
       .period_ns = ws_stat_load(&its->period_ns),
       .period_bursts = ws_stat_load(&its->period_bursts),
+      .state = (ws_pattern_state_t)ws_stat_load(&its->state),
+      .locks = ws_stat_load(&its->locks),
+      .relocks = ws_stat_load(&its->relocks),
       .level = ws_stat_load(&its->level),
       .level_changes = ws_stat_load(&its->level_changes),
       .throttled_looks = ws_stat_load(&its->throttled_looks),
@@ -61,5 +72,6 @@ void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_
   own.lead_p50_ns = ws_histogram_quantile(&leads, 500);
   own.lead_p99_ns = ws_histogram_quantile(&leads, 990);
   add_latencies(pool, &own);
+  add_late(&its->late, &own);
   ws_sized_put(stats, bytes, &own, sizeof(own));
 }

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One measurement at a time on a machine: a lock that clusters of several users share.
+
+The lock is flock(2) on a file that anyone may open for reading and only its maker may write. It ends with the
+process that holds it, however that ends. A container has a lock of its own unless the folder is mounted."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Callable, Iterator
+
+FOLDERS = (Path("/run/lock"), Path("/tmp"))
+NAME = "nrbench-machine.lock"
+VARIABLE = "NRBENCH_MACHINE_LOCK"  # names another file; for tests with several made-up machines on one
+LOOK_S = 0.2
+_SHARED = stat.S_ISVTX | stat.S_IWOTH
+
+
+def lock_path() -> Path:
+    """The first folder in which every user may make a file, and none may remove another's."""
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE])
+    for folder in FOLDERS:
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mode & _SHARED == _SHARED:
+                return folder / NAME
+    return FOLDERS[-1] / NAME
+
+
+def _open(path: Path) -> int:
+    """Never O_CREAT on a file that is there: in shared folders Linux refuses that for another user's file
+    (fs.protected_regular)."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(path, flags)
+        with contextlib.suppress(FileExistsError):
+            made = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o444)
+            os.fchmod(made, 0o444)  # whatever the umask
+            return made
+
+
+def _is_there(handle: int, path: Path) -> bool:
+    """False: the file was removed or replaced, and other processes lock another one."""
+    with contextlib.suppress(OSError):
+        return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
+    return False
+
+
+def _try(path: Path) -> int | None:
+    handle = _open(path)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_there(handle, path):
+            return handle
+    except BlockingIOError:
+        pass
+    os.close(handle)
+    return None
+
+
+@contextlib.contextmanager
+def machine_lock(waits: Callable[[], None] = lambda: None, path: Path | None = None) -> Iterator[None]:
+    """Blocks until no other measurement holds this machine.
+
+    @param waits  called once if another one holds it"""
+    path = path or lock_path()
+    handle = _try(path)
+    if handle is None:
+        waits()
+    while handle is None:
+        time.sleep(LOOK_S)
+        handle = _try(path)
+    try:
+        yield
+    finally:
+        os.close(handle)

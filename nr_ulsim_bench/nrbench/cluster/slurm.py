@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The way slurm[:FILE]: a scheduler here, and a worker on each of some nodes, which Slurm gives to one job.
+
+The connections cross the network, encrypted. Both ends prove themselves by certificates that the command
+makes. Their files lie in a folder that the nodes share, readable by this user alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Iterator
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nrbench.cluster.certificates import make, security
+from nrbench.driver import BenchError
+from nrbench.programs import answer, which
+
+PROGRAMS = ("sbatch", "scancel")
+THREADS = 2  # of a worker: see worker.py
+QUIET = ("PROFILE__ENABLED", "MEMORY__TERMINATE", "MEMORY__PAUSE", "MEMORY__SPILL")
+
+
+class Slurm(BaseModel):
+    """The keys of the file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    nodes: int = Field(1, ge=1, le=10000)
+    partition: str | None = None
+    account: str | None = None
+    time: str | None = None  # limit of a job, as sbatch --time has it
+    directives: list[str] = []  # more words of sbatch, such as "--constraint=zen4"
+    python: str = sys.executable  # on the nodes
+    nrbench: str = str(Path(__file__).resolve().parents[2])  # holds the package; "": it is installed
+    host: str | None = None  # address of this machine that the nodes reach
+    interface: str | None = None  # or its network interface
+    folder: str | None = None  # that all nodes share, for certificates; default: the current one
+    logs: str | None = None  # folder for the output of the jobs
+    wait_s: float = Field(3600, gt=0)  # for the first node
+
+
+def _prologue(slurm: Slurm) -> list[str]:
+    lines = [f"export DASK_DISTRIBUTED__WORKER__{name}=False" for name in QUIET]
+    if slurm.nrbench:
+        lines.append(f"export PYTHONPATH={shlex.quote(slurm.nrbench)}${{PYTHONPATH:+:$PYTHONPATH}}")
+    return lines
+
+
+def keywords(slurm: Slurm) -> dict[str, Any]:
+    """Of dask_jobqueue.SLURMCluster."""
+    place = {"host": slurm.host} if slurm.host else {}
+    return {
+        "queue": slurm.partition,
+        "account": slurm.account,
+        "walltime": slurm.time,
+        "cores": THREADS,
+        "processes": 1,
+        "memory": "8GB",  # of the worker, which needs little; the job takes all of the node's
+        "job_name": "nrbench",
+        "python": shlex.quote(slurm.python),
+        "interface": slurm.interface,
+        "protocol": "tls://",
+        "job_directives_skip": ["--cpus-per-task", "--mem", *([] if slurm.time else ["-t "])],
+        "job_extra_directives": ["--exclusive", "--nodes=1", *slurm.directives],
+        "job_script_prologue": _prologue(slurm),
+        "worker_extra_args": ["--resources", "machine=1", "--no-dashboard"],
+        "scheduler_options": {"dashboard_address": "127.0.0.1:0", **place},
+        "shared_temp_directory": slurm.folder or os.getcwd(),
+        "log_directory": slurm.logs,
+        "silence_logs": logging.CRITICAL,
+    }
+
+
+def why_pending() -> str:
+    """What Slurm says of jobs that have not begun."""
+    lines = answer("squeue", "--me", "--noheader", "--name=nrbench", "--format=%i %T %r").splitlines()
+    return "; ".join(line.strip() for line in lines)
+
+
+@contextmanager
+def started(slurm: Slurm) -> Iterator[tuple[Any, Any]]:
+    """@return the cluster, and the security of its client
+    @raise BenchError  Slurm is not here, or takes no job"""
+    for program in PROGRAMS:
+        if not which(program):
+            raise BenchError(f"--cluster slurm: there is no {program} here")
+    from dask_jobqueue import SLURMCluster
+
+    own = security(make())
+    try:
+        cluster = SLURMCluster(security=own, **keywords(slurm))
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BenchError(f"--cluster slurm: {error}") from error
+    try:
+        cluster.scale(jobs=slurm.nodes)
+        yield cluster, own
+    finally:
+        cluster.close()

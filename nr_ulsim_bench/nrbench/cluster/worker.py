@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m nrbench.cluster.worker   A host's Dask worker, started by `nrbench --cluster ssh:…`.
+
+Its orders are one line of JSON on standard input: scheduler, port, contact, name, certificate, key. It ends
+when standard input ends, and leaves nothing behind. So it ends with its client, however the client ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from typing import Any
+
+MACHINE = {"machine": 1}
+# A profiler that looks every 10 ms, and other work beside what is measured, are off.
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.comm.timeouts.connect": "30s",
+}
+THREADS = 2  # one measures; the other answers what the client asks meanwhile
+
+
+async def _serve(orders: dict[str, Any], scratch: str) -> None:
+    from distributed import Worker
+
+    from nrbench.cluster.certificates import Certificates, security
+
+    async with Worker(
+        orders["scheduler"],
+        name=orders["name"],
+        host="127.0.0.1",
+        port=orders["port"],
+        protocol="tls",
+        contact_address=orders["contact"],
+        nthreads=THREADS,
+        resources=MACHINE,
+        security=security(Certificates(orders["certificate"], orders["key"])),
+        local_directory=scratch,
+        memory_limit=0,
+        dashboard=False,
+        death_timeout=60,
+    ) as worker:
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+        def until_the_client_ends() -> None:
+            while sys.stdin.buffer.read(1 << 16):
+                pass
+            loop.call_soon_threadsafe(over.set)
+
+        threading.Thread(target=until_the_client_ends, daemon=True).start()
+        ends = [asyncio.ensure_future(over.wait()), asyncio.ensure_future(worker.finished())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+
+
+def main() -> None:
+    import dask
+
+    dask.config.set(QUIET)
+    orders = json.loads(sys.stdin.buffer.readline())
+    scratch = tempfile.mkdtemp(prefix="nrbench-worker-")
+    code = 1
+    try:
+        asyncio.run(_serve(orders, scratch))
+        code = 0
+    except (OSError, ValueError, asyncio.TimeoutError) as error:
+        print(f"nrbench worker: {error}", file=sys.stderr, flush=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(code)  # a measurement may still be running: its program ends with this process
+
+
+if __name__ == "__main__":
+    main()
