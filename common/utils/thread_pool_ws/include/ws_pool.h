@@ -34,7 +34,7 @@
 /// thread of your own.
 /// The library does not keep a floating worker on a CPU: taskset and cpusets apply to it as to any thread.
 ///
-/// "The process's mask" below is the CPU affinity of the thread that creates the pool. Where the kernel
+/// Below, "the process's mask" is the CPU affinity of the thread that creates the pool. Where the kernel
 /// refuses to name it (a seccomp filter), it means the online CPUs, pin_step has no effect, and the creation
 /// of a pool gives a warning.
 /// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
@@ -269,6 +269,7 @@ static inline void ws_settings_default(ws_settings_t *settings)
 }
 
 /// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
+/// @verbatim
 ///   name          text                                              sets
 ///   spin          off, auto, or fixed:<us> with 0 to 10000 us,      spin, and with fixed spin_lead_ns
 ///                 for example fixed:12.5
@@ -277,6 +278,7 @@ static inline void ws_settings_default(ws_settings_t *settings)
 ///   prio          high, normal or low                               priority
 ///                 <func>:high, <func>:normal, <func>:low            a rule of that function
 ///   limit         <func>:<n> with 1 to 1024                         a rule of that function
+/// @endverbatim
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
 ///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
@@ -285,11 +287,11 @@ int ws_settings_entry(ws_settings_t *settings, const char *name, const char *tex
 
 /// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,
 /// and no 0 at its end. @param position  its place in the list, from 1
-/// @return NULL; or why it is invalid, for a warning: entry 2 "x" <reason>
+/// @return NULL; or why it is invalid, for a warning: `entry 2 "x"` and the reason
 typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, const char *entry,
                                            size_t length);
 
-/// @brief Apply a comma-separated list of entries <name>=<text>, as ws_settings_entry() does; of several with
+/// @brief Apply a comma-separated list of entries `name=text`, as ws_settings_entry() does; of several with
 /// one name the last. Empty entries are skipped. After an invalid entry that begins with "spin", spin stays
 /// WS_SPIN_OFF whatever the rest of the list sets.
 /// @param other  called for entries that do not begin with the name of a setting; NULL = they are invalid
@@ -297,8 +299,8 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
-/// entry of that name, and TPOOL_WS_RULES, a comma-separated list of entries limit=<func>:<n> and
-/// prio=<func>:<priority>. A variable that is unset or empty changes nothing.
+/// entry of that name, and TPOOL_WS_RULES, a comma-separated list of entries limit=FUNC:N and
+/// prio=FUNC:PRIORITY. A variable that is unset or empty changes nothing.
 /// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
 /// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
 /// rights than its user (AT_SECURE) neither reads anything.

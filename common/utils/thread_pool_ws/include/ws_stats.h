@@ -49,6 +49,7 @@ typedef struct {
   uint64_t state_ns[WS_WORKER_STATES];
 } ws_worker_stats_t;
 
+/// Counters of a pool, and its present state.
 typedef struct {
   uint32_t workers; ///< threads obtained
   uint32_t workers_requested;
