@@ -239,7 +239,7 @@ static bool push_limited(struct ws_pool_s *pool, ws_here_t here, const ws_task_t
     return false;
   }
   if (has_arrived(pool, here) && ws_limits_visible(&pool->tasks))
-    ws_post(pool, here);
+    ws_post_elsewhere(pool, here);
   return true;
 }
 

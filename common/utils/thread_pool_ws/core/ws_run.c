@@ -63,21 +63,22 @@ static void call_limited(struct ws_pool_s *pool, const ws_task_t *task)
 }
 
 /// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
-/// fiber's
+/// fiber's. The notice has the task's place of a limit, and gives it back as the task would
 static bool has_notice(struct ws_pool_s *pool, const ws_task_t *taken, ws_task_t *notice)
 {
-  const ws_task_t plain = ws_ticket_off(taken), *task = &plain;
-  ws_limited_end(pool, taken); // the notice is short
   const ws_hooks_t *hooks = ws_process_hooks();
-  if (hooks && hooks->aborts(task, notice))
+  if (hooks && hooks->aborts(taken, notice))
     return true; // the fiber has begun, or is counted there
+  const ws_task_t task = ws_ticket_off(taken);
+  const bool keyed = task.func == ws_keyed_run;
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
-  const bool keyed = task->func == ws_keyed_run;
-  ws_ordered_begin(task);
-  if (!keyed)
-    ws_skip_report(pool, task);
+  ws_ordered_begin(&task);
+  if (!keyed) {
+    ws_limited_end(pool, taken);
+    ws_skip_report(pool, &task);
+  }
   ws_ordered_end(pool);
-  *notice = *task;
+  *notice = *taken;
   notice->func = ws_keyed_skip;
   return keyed;
 }

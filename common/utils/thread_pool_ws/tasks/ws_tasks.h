@@ -155,6 +155,7 @@ typedef struct {
 typedef struct {
   alignas(WS_SPACING) ws_au32_t open; ///< S tasks of the line that may begin now
   ws_au32_t waiting; ///< S tasks in the line
+  ws_au32_t grouped; ///< S those that carry a group or a tag
   ws_au64_t since_ns; ///< S when the oldest of them was pushed; 0 = there is none
   uint32_t max; ///< I tasks that may run at once
   pthread_mutex_t lock; ///< of all below, and of the writes to those above
