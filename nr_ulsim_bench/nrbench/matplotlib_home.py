@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import contextmanager
 from typing import Iterator
+
+from nrbench.scratch import scratch_folder
 
 
 @contextmanager
@@ -16,8 +17,8 @@ def matplotlib_apart() -> Iterator[None]:
     if "MPLCONFIGDIR" in os.environ:
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="nrbench-matplotlib-") as folder:
-        os.environ["MPLCONFIGDIR"] = folder
+    with scratch_folder("matplotlib") as folder:
+        os.environ["MPLCONFIGDIR"] = str(folder)
         try:
             yield
         finally:

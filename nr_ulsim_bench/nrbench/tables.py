@@ -6,7 +6,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import NamedTuple
 
-WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment"}
+WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
+         "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet"}  # fmt: skip
 GOOD, BAD = ("faster", "less"), ("slower", "more", "no result")
 
 

@@ -59,14 +59,14 @@ def test_all_files_are_written(two_hosts):
     out, names = two_hosts
     assert sorted(names) == sorted(path.name for path in out.iterdir())
     assert {"report.html", "report.txt", "results.csv", "runs.csv"} <= set(names)
-    assert len([name for name in names if name.endswith(".png")]) == 4
+    assert len([name for name in names if name.endswith(".png")]) == 4 + 2  # of the hosts side by side
     assert all((out / name).stat().st_size > 500 for name in names)
 
 
 def test_the_page_needs_no_other_file(two_hosts):
     text, found = read_page(two_hosts[0])
     pictures = [reference for reference in found.references if not reference.startswith("#")]
-    assert len(pictures) == 4
+    assert len(pictures) == 6
     assert all(reference.startswith("data:image/") for reference in pictures)
     assert "http" not in text and "@import" not in text and "url(" not in text
     assert len(text) < 3_000_000

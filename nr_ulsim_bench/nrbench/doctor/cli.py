@@ -94,6 +94,25 @@ def _examine(target: Target, program: Path, measure: bool, as_json: bool) -> int
     return 1 if report.worst(findings) is Level.BAD else 0
 
 
+def _across(cluster: str, measure: bool, as_json: bool) -> int:
+    """@return exit status: 2 = the cluster cannot be used"""
+    from nrbench.cluster.connect import open_cluster
+    from nrbench.doctor import across
+    from nrbench.driver import BenchError
+
+    try:
+        with open_cluster(cluster) as opened:
+            hosts = across.examine(opened, measure)
+    except (BenchError, OSError, ValueError) as error:
+        typer.echo(f"doctor: {error}", err=True)
+        return 2
+    if as_json:
+        typer.echo(across.to_json(hosts))
+    else:
+        across.show(_console(), hosts)
+    return across.status_of(hosts)
+
+
 @dataclass(frozen=True)
 class Options:
     cpus: Annotated[
@@ -124,6 +143,12 @@ class Options:
     undo: Annotated[
         Path | None, Option(metavar="FILE", help="Restore the values in this undo file; needs root")
     ] = None
+    cluster: Annotated[
+        str | None,
+        Option(
+            metavar="SPEC", help="Examine all hosts of a cluster at once: ssh:FILE, tcp://SCHEDULER:PORT, …"
+        ),
+    ] = None
     root: Annotated[Path, Option(hidden=True, help="Where /proc and /sys are; for tests")] = Path("/")
 
 
@@ -137,6 +162,10 @@ def doctor(options: Options) -> None:
     system, applies = System(options.root), options.apply or options.dry_run
     if options.yes and (options.dry_run or not applies) or options.undo is not None and applies:
         raise typer.BadParameter("--yes belongs to --apply; --undo and --dry-run exclude it")
+    if options.cluster is not None:
+        if applies or options.undo is not None or options.cpus is not None:
+            raise typer.BadParameter("--cluster examines only: not with --cpus, --apply or --undo")
+        raise typer.Exit(_across(options.cluster, not options.quick, options.as_json))
     try:
         if options.undo is not None:
             changes = settings.read_undo(options.undo, system)

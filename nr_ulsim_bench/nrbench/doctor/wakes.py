@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
@@ -18,6 +17,7 @@ from nrbench import facts
 from nrbench.doctor.finding import Target
 from nrbench.places import PROGRAMS, ROOT
 from nrbench.programs import COMPILERS, compiler, which
+from nrbench.scratch import scratch_folder
 from nrbench.system import System
 
 PROGRAM = PROGRAMS / "ws-wakes"
@@ -155,8 +155,8 @@ def ready(program: Path) -> Iterator[Path]:
     elif program != PROGRAM:
         raise WakesError(f"--wakes {program}: no such program, or not executable")
     else:
-        with TemporaryDirectory(prefix="nrbench-") as folder:
-            yield _compile(Path(folder))
+        with scratch_folder("wakes") as folder:
+            yield _compile(folder)
 
 
 def measure(target: Target, program: Path, sched_class: str = "all") -> Wakes:

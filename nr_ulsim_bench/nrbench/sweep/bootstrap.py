@@ -58,13 +58,14 @@ def tail(count: int) -> float:
 
 
 @lru_cache(maxsize=16)
-def _picks(count: int, seed: int) -> NDArray[np.intp]:
-    return np.random.default_rng((seed, count)).integers(0, count, (RESAMPLES, count))
+def picks(count: int, seed: int, resamples: int = RESAMPLES) -> NDArray[np.intp]:
+    """The places that each resample takes."""
+    return np.random.default_rng((seed, count)).integers(0, count, (resamples, count))
 
 
-def _medians(values: Values, seed: int) -> Array:
+def _medians(values: Values, seed: int, resamples: int = RESAMPLES) -> Array:
     array = np.asarray(values, dtype=np.float64)
-    return np.asarray(np.median(array[_picks(len(array), seed)], axis=1))
+    return np.asarray(np.median(array[picks(len(array), seed, resamples)], axis=1))
 
 
 def _interval(statistics: Array, count: int) -> Interval:
@@ -88,6 +89,64 @@ def ratio_interval(old: Values, new: Values, paired: bool) -> Interval | None:
     if fewest < N_MIN:
         return None
     return _interval(_medians(new, SEED) / _medians(old, SEED if paired else SEED + 1), fewest)
+
+
+class Paired(NamedTuple):
+    """Times of a host above 0. Paired: old[i] and new[i] are of the same round."""
+
+    old: Values
+    new: Values
+    paired: bool
+
+    @property
+    def fewest(self) -> int:
+        return min(len(self.old), len(self.new))
+
+    @property
+    def log_ratio(self) -> float:
+        return math.log(float(np.median(self.new)) / float(np.median(self.old)))
+
+
+def _resampled(host: Paired) -> Array:
+    old, new = _medians(host.old, SEED if host.paired else SEED + 1), _medians(host.new, SEED)
+    return np.asarray(np.log(new / old))
+
+
+def resampled_log_medians(values: Values, resamples: int = RESAMPLES) -> Array:
+    """@param values  above 0"""
+    return np.asarray(np.log(np.maximum(_medians(values, SEED, resamples), 1e-9)))
+
+
+def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interval | None:
+    """
+    Of the geometric mean of the hosts' figures in each class, then of the classes. Each resample draws hosts
+    within each class, and rounds within each drawn host. The classes are fixed.
+
+    From 5 hosts on in each class the correction for few values is that for the number of hosts. Below, it is
+    that for the rounds of a host, and the interval is of these hosts, not of others of their class.
+
+    @param classes  of each host the logarithms of its resampled figures
+    @param fewest   rounds of a host
+    @return None: too few hosts, and too few rounds on one of them
+    """
+    hosts = min(map(len, classes))
+    count = hosts if hosts >= N_MIN else fewest
+    if count < N_MIN:
+        return None
+    drawn = np.random.default_rng(SEED)
+    means = []
+    for members in classes:
+        figures = np.stack(members)
+        resamples = figures.shape[1]
+        of_host = drawn.integers(0, len(members), (resamples, len(members)))
+        means.append(figures[of_host, drawn.integers(0, resamples, of_host.shape)].mean(axis=1))
+    return _interval(np.exp(np.mean(means, axis=0)), count)
+
+
+def pooled_interval(classes: Sequence[Sequence[Paired]]) -> Interval | None:
+    """Of the hosts' ratios; as pooled_quantiles()."""
+    fewest = min(host.fewest for members in classes for host in members)
+    return pooled_quantiles([[_resampled(host) for host in members] for members in classes], fewest)
 
 
 class Verdict(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Mapping, NamedTuple, Sequence
 
+import numpy as np
 import pandas as pd
 
 from nrbench.sweep.bootstrap import (
@@ -14,6 +15,7 @@ from nrbench.sweep.bootstrap import (
     NONE,
     SAME,
     Interval,
+    Paired,
     Verdict,
     judge,
     median_interval,
@@ -79,9 +81,7 @@ class Place(NamedTuple):
     column: str
 
 
-def ratio_of(
-    old: pd.Series[Any], new: pd.Series[Any], threshold: float = 0.0, pairs: bool = True
-) -> Ratio | None:
+def pairs_of(old: pd.Series[Any], new: pd.Series[Any], pairs: bool = True) -> Paired | None:
     """
     Of values by round. Paired if the two were together in most rounds; else all are taken, as of two samples.
 
@@ -94,13 +94,18 @@ def ratio_of(
     before, after = (old.loc[shared], new.loc[shared]) if paired else (old, new)
     if not len(before) or not len(after) or min(before.min(), after.min()) <= 0:
         return None
-    return Ratio(
-        float(after.median() / before.median()),
-        ratio_interval(before.to_numpy(), after.to_numpy(), paired),
-        min(len(before), len(after)),
-        paired,
-        threshold,
-    )
+    return Paired(before.to_numpy(), after.to_numpy(), paired)
+
+
+def ratio_of(
+    old: pd.Series[Any], new: pd.Series[Any], threshold: float = 0.0, pairs: bool = True
+) -> Ratio | None:
+    """@return None: as of pairs_of()"""
+    found = pairs_of(old, new, pairs)
+    if found is None:
+        return None
+    value = float(np.median(found.new) / np.median(found.old))
+    return Ratio(value, ratio_interval(*found), found.fewest, found.paired, threshold)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,6 +29,7 @@ PARALLEL_BOUND: Any = BOUND | {"ls": ":", "marker": "_", "ms": 9, "label": "para
 GREY = "#888888"
 SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench"}  # small, and the same file for the same runs
 DPI = 110
+T = TypeVar("T")
 
 
 class Style(NamedTuple):
@@ -178,15 +179,22 @@ def case_figure(result: CaseResult) -> Canvas | None:
     return canvas
 
 
-def draw_all(results: Sequence[CaseResult], out: Path) -> dict[int, Path]:
-    """PNG and SVG of every case. @return the PNG, by the case's place in the list; the SVG lies beside it"""
+def _case_name(result: CaseResult) -> str:
+    key = result.group.key
+    return f"{result.group.host.label} {key.scenario} {key.case}{key.configuration}"
+
+
+def draw_each(
+    things: Sequence[T], draw: Callable[[T], Canvas | None], name_of: Callable[[T], str], out: Path
+) -> dict[int, Path]:
+    """PNG and SVG of every thing that has a picture. @return the PNG, by the thing's place in the list; the
+    SVG lies beside it"""
     paths: dict[int, Path] = {}
     with plt.rc_context({"text.parse_math": False, **SVG}):  # a $ in a name is a $
-        for index, result in enumerate(results):
-            canvas, key = case_figure(result), result.group.key
+        for index, thing in enumerate(things):
+            canvas, name = draw(thing), file_name(name_of(thing))
             if canvas is None:
                 continue
-            name = file_name(f"{result.group.host.label} {key.scenario} {key.case}{key.configuration}")
             if name.lower() in {path.stem.lower() for path in paths.values()}:
                 name = f"{name}-{index}"
             paths[index] = out / f"{name}.png"
@@ -194,3 +202,8 @@ def draw_all(results: Sequence[CaseResult], out: Path) -> dict[int, Path]:
             canvas.savefig(paths[index].with_suffix(".svg"), metadata={"Date": None})
             plt.close(canvas)
     return paths
+
+
+def draw_all(results: Sequence[CaseResult], out: Path) -> dict[int, Path]:
+    """Of every case; as draw_each()."""
+    return draw_each(results, case_figure, _case_name, out)

@@ -341,9 +341,11 @@ def end(runner: Ended, out: Path) -> int:
 
 def _report(runs: Sequence[Run], out: Path, warnings: Sequence[str] = ()) -> None:
     with matplotlib_apart():
-        from nrbench.sweep.report import write_report  # loads pandas and matplotlib: a second
+        from nrbench.sweep.large_report import LARGE_RUNS
+        from nrbench.sweep.report import report_files, write_report  # loads pandas and matplotlib: a second
 
-        names = write_report(runs, out, warnings=warnings)
+        many = len(runs) > LARGE_RUNS
+        names = report_files([out], out) if many else write_report(runs, out, warnings=warnings)
     print(f"\nwritten to {out}/: {' '.join([RUNS, *names])}")
 
 

@@ -363,8 +363,7 @@ def chosen_threads(result: CaseResult) -> int | None:
     return fitting[-1] if fitting else next(iter(group.threads), None)
 
 
-def _against_old(cell: Cell, variant: str, old: str, where: str) -> str:
-    ratio = cell.ratio
+def against_old(ratio: Ratio | None, variant: str, old: str, where: str) -> str:
     if ratio is None:
         return f"{variant} cannot be compared with {old} {where}: one of them gave no result"
     verdict, interval = ratio.verdict, interval_text(ratio.interval)
@@ -391,14 +390,14 @@ def headlines(result: CaseResult) -> Iterator[Headline]:
         yield Headline(group.key.name, "no run gave a result", NONE)
         return
     where = f"at {threads} thread{'s' if threads != 1 else ''}"
-    for variant in _compared(result) or group.ours or group.variants:
+    for variant in compared_variants(result) or group.ours or group.variants:
         cell, word = result.get(threads, variant, figure.key), ""
         if cell is None or cell.median is None:
             text, word = f"{variant} gave no result {where}", NONE
         elif group.baseline in (None, variant):
             text = f"{variant} takes {number(cell.median)} µs {where}"
         else:
-            text, word = _against_old(cell, variant, str(group.baseline), where), cell.word
+            text, word = against_old(cell.ratio, variant, str(group.baseline), where), cell.word
             text += f" ({_all_rows(result, variant, figure.key)})"
         if cell and cell.over_bound is not None:
             text += f"; {cell.over_bound:.2f} times the bound"
@@ -408,7 +407,7 @@ def headlines(result: CaseResult) -> Iterator[Headline]:
         yield Headline(group.key.name, f"{figure.title}: {text}", word)
 
 
-def _compared(result: CaseResult) -> Sequence[str]:
+def compared_variants(result: CaseResult) -> Sequence[str]:
     """Our variants, or all others where none is ours; none where there is nothing to compare with."""
     group = result.group
     if group.baseline is None:
