@@ -53,7 +53,8 @@ OAI_NAMES = re.compile(
 STANDARD = re.compile(r"<(?:std\w+|c\w+|inttypes|limits|float|errno|string|time|assert)(?:\.h)?>")
 # What .hpp headers may include besides.
 STANDARD_CXX = re.compile(
-    r"<(?:atomic|exception|future|memory|new|optional|stop_token|system_error|type_traits|utility)>"
+    r"<(?:atomic|condition_variable|coroutine|exception|functional|future|iterator|memory|mutex|new|optional"
+    r"|stop_token|system_error|thread|type_traits|utility|vector)>"
 )
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|"[^"\n]+")', re.MULTILINE)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# cmake --install: headers, static and shared library, files for find_package and pkg-config. cpack: Debian packages.
+# cmake --install: headers, static and shared library, files for find_package and pkg-config. Target uninstall.
 # Targets of an installation: thread_pool_ws::thread_pool_ws (shared) and thread_pool_ws::static; with the
 # interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static; with fibers, where Boost.Context was
 # found, thread_pool_ws::fiber and thread_pool_ws::fiber_static: find_package(thread_pool_ws COMPONENTS api fiber).
@@ -26,7 +26,7 @@ configure_package_config_file(${ws_templates}/thread_pool_wsConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   INSTALL_DESTINATION ${ws_config_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion) # as the SONAME; CONTRIBUTING.md, Versions
 file(RELATIVE_PATH WS_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # wherever it is installed
 configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
@@ -63,46 +63,8 @@ if(TARGET thread_pool_ws_fiber)
   ws_install_part(fiber)
 endif()
 
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_VENDOR "the thread_pool_ws project")
-set(CPACK_PACKAGE_CONTACT "the thread_pool_ws project <maintainers@thread-pool-ws.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "work-stealing thread pool for bursts of short tasks under a deadline")
-set(CPACK_COMPONENTS_ALL runtime development)
-if(TARGET thread_pool_ws_lttng)
-  list(APPEND CPACK_COMPONENTS_ALL lttng)
-  set(CPACK_DEBIAN_LTTNG_PACKAGE_NAME libthread-pool-ws-lttng0)
+if(WS_TOP_LEVEL)
+  include(${CMAKE_CURRENT_LIST_DIR}/thread_pool_ws_package.cmake)
+  add_custom_target(uninstall COMMENT "Removing what the last installation wrote" VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DWS_BUILD=${CMAKE_BINARY_DIR} -P ${ws_templates}/uninstall.cmake)
 endif()
-if(WS_HWLOC AND HWLOC_FOUND) # opened, not linked: dpkg-shlibdeps does not see it
-  set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS libhwloc15)
-endif()
-set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME "libthread-pool-ws${PROJECT_VERSION_MAJOR}")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libthread-pool-ws-dev)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "libthread-pool-ws${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION})")
-# ws_package_part(<part> [package]...)   packages of ws_install_part(<part>); the development package needs the others
-macro(ws_package_part part)
-  list(APPEND CPACK_COMPONENTS_ALL ${part} ${part}_development)
-  string(TOUPPER ${part} ws_part)
-  set(ws_package libthread-pool-ws-${part})
-  set(CPACK_DEBIAN_${ws_part}_PACKAGE_NAME ${ws_package}${PROJECT_VERSION_MAJOR})
-  set(CPACK_DEBIAN_${ws_part}_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
-  set(CPACK_DEBIAN_${ws_part}_DEVELOPMENT_PACKAGE_NAME ${ws_package}-dev)
-  set(CPACK_DEBIAN_${ws_part}_DEVELOPMENT_PACKAGE_SECTION libdevel)
-  string(JOIN ", " CPACK_DEBIAN_${ws_part}_DEVELOPMENT_PACKAGE_DEPENDS
-    "${ws_package}${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION})" "libthread-pool-ws-dev (= ${PROJECT_VERSION})" ${ARGN})
-endmacro()
-if(NOT CMAKE_VERSION VERSION_LESS 3.20) # an older cpack does not find our own library
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_CURRENT_BINARY_DIR})
-  if(TARGET thread_pool_ws_api)
-    ws_package_part(api)
-  endif()
-  if(TARGET thread_pool_ws_fiber)
-    ws_package_part(fiber libboost-context-dev)
-  endif()
-endif()
-include(CPack)

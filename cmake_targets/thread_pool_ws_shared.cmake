@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Target thread_pool_ws_shared: the pool as a shared library.
 # The objects of the static library, which are position-independent, and export what the public headers declare.
+# The libraries above this one find it beside themselves. In the system's folders the dynamic linker finds it.
+set(WS_RPATH "$ORIGIN")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(WS_RPATH "")
+endif()
 set(ws_exports ${CMAKE_CURRENT_BINARY_DIR}/exports.map)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/install/exports.map.in ${ws_exports} @ONLY)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "")

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The one place of the version: for the standalone build (top CMakeLists.txt) and for the hook into OAI's.
-set(WS_VERSION 0.1.0)
+# The version of include/ws_version.h: for the standalone build (top CMakeLists.txt) and for the hook into OAI's.
+set(ws_version_header "${CMAKE_CURRENT_LIST_DIR}/../common/utils/thread_pool_ws/include/ws_version.h")
+file(STRINGS "${ws_version_header}" WS_VERSION REGEX "define WS_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${ws_version_header}")
+list(TRANSFORM WS_VERSION REPLACE "[^0-9]+" "")
+string(JOIN . WS_VERSION ${WS_VERSION})
 
 # ws_version_full(<out>)   the version and this checkout's commit, 0.1.0+0123456; +0123456.dirty if files differ
 #   from the commit; without git, or in a copy that is no checkout, the version alone. CMake configures again

@@ -382,10 +382,11 @@ def test_the_version_names_the_commit(new_build: NewBuild) -> None:
     build = new_build("B2")
     assert build.with_hook() == 0, build.log
     found = re.search(r"thread_pool_ws: version (\S+) replaces", build.log)
-    held = re.search(r"set\(WS_VERSION (\S+)\)", (HOOK.parent / "version.cmake").read_text())
+    header = HOOK.parents[1] / "common/utils/thread_pool_ws/include/ws_version.h"
+    held = re.findall(r"#define WS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header.read_text())
     git = ["git", "-C", str(HOOK.parent.parent)]
     commit = run([*git, "rev-parse", "--short=7", "HEAD"])
     prefix = run([*git, "rev-parse", "--show-prefix"])  # of a copy inside another project's checkout
     named = commit.returncode == 0 and prefix.stdout.strip() == ""
-    assert found and held
-    assert found[1].removesuffix(".dirty") == held[1] + (f"+{commit.stdout.strip()}" if named else "")
+    assert found and len(held) == 3
+    assert found[1].removesuffix(".dirty") == ".".join(held) + (f"+{commit.stdout.strip()}" if named else "")

@@ -28,6 +28,7 @@ static void fork_join(void *pool, const bench_task_t *child, const bench_task_t 
 BENCH_EXPORT const bench_backend_t bench_backend = {
     .version = "no pool",
     .waiter_helps = true,
+    .nested_push = true,
     .create = create,
     .push = push,
     .wait = nothing,

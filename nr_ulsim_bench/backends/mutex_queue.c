@@ -91,6 +91,7 @@ static void wait_all(void *pool)
 BENCH_EXPORT const bench_backend_t bench_backend = {
     .version = "written here",
     .has_workers = true,
+    .nested_push = true,
     .create = create,
     .arm = arm,
     .push = push,

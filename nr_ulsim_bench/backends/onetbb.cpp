@@ -91,6 +91,7 @@ bench_backend_t make_backend()
   backend.version = TBB_VERSION_STRING;
   backend.waiter_helps = true;
   backend.has_workers = true;
+  backend.nested_push = true;
   backend.create = create;
   backend.run = run;
   backend.push = push;

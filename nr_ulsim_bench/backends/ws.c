@@ -4,7 +4,9 @@
 
 #include "bench_backend.h"
 #include "ws_pool.h"
-#include "ws_trace.h"
+#include "ws_trace_slot.h"
+
+#define PINNED_MAX 64u
 
 typedef struct {
   ws_pool_t *pool;
@@ -18,6 +20,13 @@ static void *create(const bench_settings_t *settings)
   ws_settings_default(&wanted);
   ws_settings_environment(&wanted);
   wanted.workers = settings->workers;
+  int32_t cores[PINNED_MAX];
+  for (uint32_t i = 0; i < PINNED_MAX; i++)
+    cores[i] = (int32_t)i;
+  if (settings->pinned && settings->workers <= PINNED_MAX) {
+    wanted.cores = cores;
+    wanted.core_count = settings->workers;
+  }
   if (settings->hot)
     wanted.spin = WS_SPIN_HOT;
   if (settings->rt_priority > 0) {
@@ -39,6 +48,11 @@ static void push(void *pool, const bench_task_t *task)
 {
   bench_ws_t *const bench = pool;
   ws_pool_push(bench->pool, (ws_task_t){.func = task->func, .arg = task->arg, .group = &bench->group});
+}
+
+static void push_unjoined(void *pool, const bench_task_t *task)
+{
+  ws_pool_push(((bench_ws_t *)pool)->pool, (ws_task_t){.func = task->func, .arg = task->arg});
 }
 
 static void wait_all(void *pool)
@@ -98,9 +112,11 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .waiter_helps = true,
     .has_workers = true,
     .sets_class = true,
+    .nested_push = true,
     .create = create,
     .arm = arm,
     .push = push,
+    .push_unjoined = push_unjoined,
     .wait = wait_all,
     .fork_join = fork_join,
     .phase_begin = phase_begin,

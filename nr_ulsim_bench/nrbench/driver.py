@@ -12,6 +12,9 @@ from typing import IO, NamedTuple, Sequence
 from nrbench.backends import BACKENDS, Present
 from nrbench.stats import Line
 
+# What a module says of its pool; in the order of the fields of Present.
+ABOUT = ("version", "waiter_helps", "has_workers", "nests", "nested_push")
+
 
 class BenchError(RuntimeError):
     """A program is missing or broken, or nothing can be measured."""
@@ -123,7 +126,7 @@ class Driver:
                 continue
             info = self.ask(["bench=info", f"backend={backend.name}"])
             if "error" not in info:
-                about = (info[name] for name in ("version", "waiter_helps", "has_workers", "nests"))
+                about = (info[name] for name in ABOUT)
                 pools.append(Present(backend, *about))
             elif (self.program.parent / f"libbench_{backend.name}.so").exists():
                 missing[backend.name] = info["error"]

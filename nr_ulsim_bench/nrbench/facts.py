@@ -74,6 +74,7 @@ CLOCKS = File("/sys/devices/system/clocksource/clocksource0/available_clocksourc
 CONFIG = File("/proc/config.gz", System.content)
 CONFIGS = File("/boot/config-{}", System.text), File("/lib/modules/{}/config", System.text)
 DYNAMIC_PREEMPTION = File("/sys/kernel/debug/sched/preempt", System.text)
+SCHED_FEATURES = File("/sys/kernel/debug/sched/features", System.text)
 MACHINE_ID = File("/etc/machine-id", System.text)
 MITIGATIONS = File(f"{CPU}/vulnerabilities", System.texts)
 NMI_WATCHDOG = _sysctl("kernel.nmi_watchdog")
@@ -223,6 +224,12 @@ def preemption(system: System) -> str | None:
     if built is None and "PREEMPT" in version and "PREEMPT_DYNAMIC" not in version:
         return "lazy" if "PREEMPT_LAZY" in version else "full"
     return built
+
+
+def scheduler_feature(system: System, name: str) -> bool | None:
+    """Whether that feature of the scheduler is on; None = it is not visible, or the kernel has none."""
+    words = (SCHED_FEATURES(system) or "").split()
+    return True if name in words else False if f"NO_{name}" in words else None
 
 
 def _built_preemption(config: str) -> str | None:

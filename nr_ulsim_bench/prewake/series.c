@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "series.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inject.h"
 
@@ -48,6 +50,7 @@ void reading_take(reading_t *reading, bench_run_t *bench)
   reading->misses = prewake.misses;
   reading->unused = prewake.unused;
   reading->capped = prewake.capped_spins;
+  memcpy(reading->late_by, prewake.late_by, sizeof reading->late_by);
   for (uint32_t i = 0; i < workers; i++)
     reading->worker_spin_ns[i] = i < filled ? worker[i].spin_ns : 0;
 }
@@ -89,6 +92,8 @@ void series_add_block(series_t *series, const bench_run_t *bench, const reading_
   series->misses += end->misses - begin->misses;
   series->unused += end->unused - begin->unused;
   series->capped += end->capped - begin->capped;
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    series->late_by[i] += end->late_by[i] - begin->late_by[i];
   for (uint32_t i = 0; i < bench->question->work.workers; i++) {
     const uint64_t spin_ns = end->worker_spin_ns[i] - begin->worker_spin_ns[i];
     const double percent = (double)spin_ns * 1e-7 / wall_s;
@@ -148,6 +153,16 @@ static void report_spin(const series_t *series, const bench_run_t *bench)
   report_count(report, "capped", series->capped);
 }
 
+static void report_causes(const series_t *series, report_t *report)
+{
+  char key[64];
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++) {
+    snprintf(key, sizeof key, "late: %s", ws_late_name((ws_late_t)i));
+    if (series->late_by[i] > 0)
+      report_count(report, key, series->late_by[i]);
+  }
+}
+
 void series_report(series_t *series, const bench_run_t *bench)
 {
   report_t *const report = bench->report;
@@ -172,6 +187,7 @@ void series_report(series_t *series, const bench_run_t *bench)
   report_number(report, "ctx_switches", (double)series->ctx_switches / slots);
   report_times(series, report);
   report_spin(series, bench);
+  report_causes(series, report);
   report_numbers(report, "round_cost_us", series->round_cost_us, series->rounds);
   report_numbers(report, "round_lateness_us", series->round_lateness_us, series->rounds);
 }

@@ -6,6 +6,7 @@
 
 #include "bench.h"
 #include "usage.h"
+#include "ws_stats.h"
 
 /// Readings that mean something as differences only.
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
   uint64_t inject_ns, lost_periods;
   uint64_t hits, lates, misses, unused, capped, preempted, level_changes;
   uint64_t spin_ns;
+  uint64_t late_by[WS_LATE_CAUSES]; ///< late starts, by cause
   uint64_t *worker_spin_ns;
 } reading_t;
 
@@ -33,6 +35,7 @@ typedef struct {
   double bound_ns;
   cost_t all, round;
   uint64_t lost_periods, ctx_switches, hits, lates, misses, unused, capped, preempted, level_changes, spin_ns;
+  uint64_t late_by[WS_LATE_CAUSES];
   double spin_percent_max; ///< of one worker in one block
   double *round_cost_us, *round_lateness_us;
   uint32_t rounds;

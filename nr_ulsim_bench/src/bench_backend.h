@@ -22,6 +22,8 @@ typedef struct {
 
 typedef struct {
   uint32_t workers; ///< threads beside the producer
+  bool
+      pinned; ///< worker i shall be pinned to CPU i, where the pool offers that; the simulated machine's only
   bool hot; ///< workers shall not sleep, where the pool offers that
   int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
   uint32_t tasks_max; ///< most tasks pushed between two waits
@@ -34,6 +36,7 @@ typedef struct {
   const char *version;
   bool waiter_helps; ///< wait() runs tasks
   bool has_workers; ///< false = everything runs in the producer
+  bool nested_push; ///< push() may be called inside a task, and wait() then waits for those tasks, too
   bool sets_class; ///< gives its workers their class itself; else they inherit it from the creating thread
 
   /// @return the pool; NULL = it cannot be had
@@ -43,6 +46,8 @@ typedef struct {
   /// Announce that @p count tasks follow, then a wait(). NULL = not needed
   void (*arm)(void *pool, uint32_t count);
   void (*push)(void *pool, const bench_task_t *task);
+  /// Push a task that no wait() waits for. NULL = the pool cannot do that
+  void (*push_unjoined)(void *pool, const bench_task_t *task);
   /// Return when all @p count tasks announced have run
   void (*wait)(void *pool);
   /// Inside a task: spawn @p child, run @p own here, join the child. NULL = the pool cannot do that

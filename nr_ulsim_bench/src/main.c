@@ -18,8 +18,11 @@ static const char usage[] =
     "keys:  workers=N class=other|rr|rrall mode=default|hot hog=N limit_s=S env=NAME=VALUE\n"
     "       noise=normal|lowest|session|realtime:ON_US:OFF_US: a process that computes on and off beside it\n"
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N start=N warm=N slots=N: the first slots are\n"
-    "             reported apart, the next not at all    replay: file=PATH and those\n"
-    "       stream: bursts=1xD period_ns=N and start, warm, slots: one task a period, never joined\n"
+    "             reported apart, the next not at all; background=N background_us=D: so many long tasks\n"
+    "             that no thread joins are always queued or run (their function is run_background)\n"
+    "                replay: file=PATH and those\n"
+    "       stream: bursts=1xD period_ns=N and start, warm, slots: one task a period, never joined;\n"
+    "               fan=N: each of them pushes N more when it has computed\n"
     "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N\n"
     "       wake, idle: idle_us=N slots=N\n";
 

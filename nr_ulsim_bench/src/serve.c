@@ -131,6 +131,7 @@ static void report_info(session_t *session)
   report_bool(session->report, "waiter_helps", backend->waiter_helps);
   report_bool(session->report, "has_workers", backend->has_workers);
   report_bool(session->report, "nests", backend->fork_join != NULL);
+  report_bool(session->report, "nested_push", backend->nested_push);
 }
 
 /// Most tasks that the request pushes between two waits.

@@ -27,10 +27,10 @@ void session_close(session_t *session);
 /// @brief Check that each task ran exactly once since the producer was set. Reports an error otherwise.
 bool session_check_tasks(session_t *session, uint64_t pushed_tasks);
 
-/// @return number of tasks that a stream pushes before its only wait
+/// @return number of tasks that a stream pushes before its only wait, with those that its tasks push
 static inline uint32_t session_stream_tasks(const request_t *request)
 {
-  return request->start_slots + request->warm_slots + request->slots;
+  return (request->start_slots + request->warm_slots + request->slots) * (1 + request->fan);
 }
 
 static inline void session_arm(const session_t *session, uint32_t tasks)

@@ -12,24 +12,44 @@
 /// The arguments of such tasks lie in a ring of so many: a task that starts later than that reads another's.
 #define RING_TASKS 128u
 
+typedef struct stream_s stream_t;
+
 typedef struct {
   _Alignas(64) uint64_t work_ns;
   uint64_t push_ns, start_ns;
+  stream_t *stream; ///< of which it pushes a fan; NULL = none
 } stream_task_t;
 
-typedef struct {
+struct stream_s {
   session_t *session;
-  stream_task_t *work;
-  bench_task_t *tasks;
+  stream_task_t *work; ///< of the symbols, then of their fans
+  bench_task_t *tasks; ///< point to work
   uint64_t *lag_ns;
-  uint32_t count;
+  uint32_t count; ///< symbols
   uint32_t late; ///< pushes that came more than a period late
-} stream_t;
+};
+
+static uint32_t fan_of(const stream_t *stream)
+{
+  return stream->session->request->fan;
+}
+
+static void push_fan(const stream_task_t *work)
+{
+  stream_t *const stream = work->stream;
+  const uint32_t first = stream->count + (uint32_t)(work - stream->work) * fan_of(stream);
+  for (uint32_t i = first; i < first + fan_of(stream); i++) {
+    stream->work[i].push_ns = clock_now_ns();
+    stream->session->backend->push(stream->session->pool, &stream->tasks[i]);
+  }
+}
 
 static void run_symbol(void *arg)
 {
   stream_task_t *const work = arg;
   work->start_ns = busy_work(work->work_ns);
+  if (work->stream)
+    push_fan(work);
   thread_count_task();
 }
 
@@ -64,6 +84,27 @@ static uint32_t count_overtaken(const stream_t *stream, uint32_t first, uint32_t
   return overtaken;
 }
 
+/// @param starts_ns  in the order of the pushes
+/// @return how many of them a task that was pushed later has overtaken. One queue with one lock has none, but
+/// for threads that lose their CPU between the queue and the task
+static uint32_t reordered_of(const uint64_t *starts_ns, uint32_t count)
+{
+  uint32_t reordered = 0;
+  uint64_t least_ns = UINT64_MAX;
+  for (uint32_t i = count; i-- > 0;) {
+    reordered += starts_ns[i] > least_ns;
+    least_ns = starts_ns[i] < least_ns ? starts_ns[i] : least_ns;
+  }
+  return reordered;
+}
+
+static uint32_t count_reordered(stream_t *stream, uint32_t first, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    stream->lag_ns[i] = stream->work[first + i].start_ns;
+  return reordered_of(stream->lag_ns, count);
+}
+
 static void report_lags(stream_t *stream, const char *prefix, uint32_t first, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++) {
@@ -73,47 +114,73 @@ static void report_lags(stream_t *stream, const char *prefix, uint32_t first, ui
   report_percentiles(stream->session->report, prefix, stream->lag_ns, count);
 }
 
+/// The tasks that the symbols from @p steady on have pushed. Their order is that of each fan.
+static void report_fan(stream_t *stream, uint32_t steady)
+{
+  report_t *const report = stream->session->report;
+  const uint32_t fan = fan_of(stream);
+  uint32_t reordered = 0;
+  if (fan == 0)
+    return;
+  for (uint32_t i = steady; i < stream->count; i++)
+    reordered += count_reordered(stream, stream->count + i * fan, fan);
+  report_count(report, "fan", fan);
+  report_count(report, "fan_reordered", reordered);
+  report_lags(stream, "fan_lag", stream->count + steady * fan, (stream->count - steady) * fan);
+}
+
 static void run_stream(stream_t *stream)
 {
   const request_t *const request = stream->session->request;
   report_t *const report = stream->session->report;
   const uint32_t start = request->start_slots, steady = start + request->warm_slots;
   const uint64_t before_tasks = threads_run_tasks();
-  session_arm(stream->session, stream->count);
+  const uint32_t tasks = session_stream_tasks(request);
+  session_arm(stream->session, tasks);
   const uint64_t due_ns = push_symbols(stream, 0, steady, clock_now_ns());
   stream->late = 0;
   const usage_t begin = usage_now(USAGE_PROCESS);
   push_symbols(stream, steady, request->slots, due_ns);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
   stream->session->backend->wait(stream->session->pool); // only to end; what it waits for does not count
-  if (!session_check_tasks(stream->session, before_tasks + stream->count))
+  if (!session_check_tasks(stream->session, before_tasks + tasks))
     return;
   report_number(report, "wall_s", cost.wall_s);
   report_number(report, "cpu_s", cost.cpu_s);
   report_count(report, "ctx_switches", cost.ctx_switches);
   report_count(report, "slots", request->slots);
   report_count(report, "late_slots", stream->late);
+  report_number(report, "work_s",
+                (double)(stream->work[0].work_ns * request->slots * (1 + request->fan)) * 1e-9);
   report_count(report, "overtaken", count_overtaken(stream, steady, request->slots));
+  report_count(report, "reordered", count_reordered(stream, steady, request->slots));
   if (start)
     report_lags(stream, "start_lag", 0, start);
   report_lags(stream, "lag", steady, request->slots);
+  report_fan(stream, steady);
 }
 
 void measure_stream(session_t *session)
 {
   const request_t *const request = session->request;
-  stream_t stream = {.session = session, .count = session_stream_tasks(request)};
-  stream.work = aligned_alloc(_Alignof(stream_task_t), stream.count * sizeof stream.work[0]);
-  stream.tasks = calloc(stream.count, sizeof stream.tasks[0]);
-  stream.lag_ns = calloc(stream.count, sizeof stream.lag_ns[0]);
+  const uint32_t tasks = session_stream_tasks(request);
+  stream_t stream = {.session = session, .count = tasks / (1 + request->fan)};
+  if (request->fan > 0 && !session->backend->nested_push) {
+    report_error(session->report, "n/a: a task of this pool cannot push");
+    return;
+  }
+  stream.work = aligned_alloc(_Alignof(stream_task_t), tasks * sizeof stream.work[0]);
+  stream.tasks = calloc(tasks, sizeof stream.tasks[0]);
+  stream.lag_ns = calloc(tasks, sizeof stream.lag_ns[0]);
   if (stream.work && stream.tasks && stream.lag_ns) {
-    for (uint32_t i = 0; i < stream.count; i++) {
-      stream.work[i] = (stream_task_t){.work_ns = request->bursts[0].work_ns};
+    for (uint32_t i = 0; i < tasks; i++) {
+      stream.work[i] = (stream_task_t){.work_ns = request->bursts[0].work_ns,
+                                       .stream = i < stream.count && request->fan > 0 ? &stream : NULL};
       stream.tasks[i] = (bench_task_t){.func = run_symbol, .arg = &stream.work[i]};
     }
     run_stream(&stream);
   } else {
-    report_error(session->report, "no memory for %u tasks", stream.count);
+    report_error(session->report, "no memory for %u tasks", tasks);
   }
   free(stream.lag_ns);
   free(stream.tasks);

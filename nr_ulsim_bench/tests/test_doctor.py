@@ -143,6 +143,9 @@ NOTES = [
     ({facts.THP.name: "[always] madvise never"}, "transparent huge pages", "always"),
     ({"/proc/meminfo": "HugePages_Total: 0\n"}, "huge pages", "none reserved"),
     ({"/proc/self/timerslack_ns": "50000"}, "timer slack", "50 us"),
+    ({"/sys/kernel/debug/sched/features": "PLACE_LAG NO_HRTICK NO_HRTICK_DL\n"}, "HRTICK", "off"),
+    ({f"{KERNEL}/version": "#1 SMP PREEMPT_DYNAMIC", "/sys/kernel/debug/sched/preempt": "full (lazy)\n"},
+     "preemption model", "lazy"),
     ({f"{CPU}/cpu3/power/pm_qos_resume_latency_us": "n/a"}, "resume latency", "CPU 3 no idle state"),
     ({"/sys/fs/cgroup/user.slice/cpu.max": "800000 100000"}, "CPU quota", "8 CPUs in each 100 ms"),
     ({"/proc/cmdline": "nohz_full=2-5", f"{CPU}/nohz_full": "(null)\n"}, "nohz_full",
@@ -348,6 +351,35 @@ def test_nice_is_no_remedy_where_sessions_share(tmp_path, enabled):
     changes = {f"{KERNEL}/sched_autogroup_enabled": str(enabled)}
     busy = one(_second(tmp_path, _stat(990, 0, 0), changes)[checks.ACTIVITY], "other programs")
     assert any("nice does not" in remedy.text for remedy in busy.remedies) == bool(enabled)
+
+
+def test_features_of_the_scheduler(tmp_path):
+    features = "/sys/kernel/debug/sched/features"
+    on = one(look(tmp_path / "on", {features: "PLACE_LAG HRTICK NO_HRTICK_DL\n"}), "HRTICK")
+    assert (on.level, on.seen) == (Level.GOOD, "on")
+    for number, text in enumerate((None, "PLACE_LAG HRTICK_DL\n")):  # no debugfs, or no such feature
+        changes = {features: text} if text else {}
+        hidden = one(look(tmp_path / str(number), changes), "HRTICK")
+        assert not hidden.checked and "features is not visible" in hidden.seen
+
+
+def test_lazy_preemption_says_whom_it_delays(tmp_path):
+    lazy = {f"{KERNEL}/version": "#1 SMP PREEMPT_DYNAMIC", "/sys/kernel/debug/sched/preempt": "full (lazy)\n"}
+    assert "at the next tick" in one(look(tmp_path, lazy), "preemption model").why
+
+
+def test_the_limit_of_each_cpu_is_offered_in_place_of_the_one_of_all(tmp_path):
+    def offered(folder, changes):
+        system = machine_tree.tuned(tmp_path / folder, changes)
+        device = system.path("/dev/cpu_dma_latency")
+        device.parent.mkdir()
+        device.write_bytes((2_000_000_000).to_bytes(4, "little"))
+        findings = checks.examine(Target(system, WORKERS), measure=False)["Frequency and idle states"]
+        return [remedy.text for remedy in one(findings, "cpu_dma_latency").remedies]
+
+    (text,) = offered("there", {})
+    assert text.startswith(f"for n in 2 3 4 5; do echo 10 > {CPU}/cpu$n/power/pm_qos_resume_latency_us; done")
+    assert offered("none", _limits(None)) == []
 
 
 def test_holders_of_cpu_dma_latency_are_named(tmp_path):

@@ -41,6 +41,19 @@ def results():
     return Results(read_lines(RECORDED))
 
 
+def test_causes_of_late_starts_are_listed_by_size():
+    line = mode([1.0], **{"late: timer late": 3, "late: gave up early": 6, "lates": 9, "late_slots": 1})
+    assert list(prewake.causes(line).items()) == [("gave up early", 6), ("timer late", 3)]
+    cases = {
+        judge.CaseKey("regret", "rrall", "12x6", 1): {"auto": line},
+        judge.CaseKey("regret", "rrall", "38x0.5", 1): {"auto": mode([1.0])},
+    }
+    title, *rows = prewake.cause_table(cases)
+    assert "90th percentile" in title
+    assert len(rows) == 2  # the head, and the case that had late starts
+    assert rows[1].split() == ["rrall", "12x6", "9", "gave", "up", "early", "67%,", "timer", "late", "33%"]
+
+
 def test_the_full_plan_fits_six_minutes_and_the_quick_one_a_minute():
     assert sum(case.seconds for case in make_plan()) <= 360
     assert sum(case.seconds for case in make_plan(quick=True)) <= 60

@@ -89,6 +89,41 @@ def test_a_stream_is_pushed_in_full_and_never_joined_before_its_end(driver, name
     assert answer["lag_max_us"] >= answer["lag_p50_us"] >= 0 and answer["start_lag_p50_us"] >= 0
 
 
+@pytest.mark.parametrize("name", ["alone", "ws", "mutex-queue"])
+def test_the_tasks_of_a_stream_may_push_more(driver, name):
+    words = [f"backend={name}", "workers=1", "bursts=1x2", "period_ns=200000", "limit_s=20", "fan=8"]
+    answer = driver.ask(["bench=stream", *words, "start=5", "warm=5", "slots=20"])
+    assert "error" not in answer and answer["fan"] == 8
+    assert answer["work_s"] == pytest.approx(20 * 9 * 2e-6)
+    assert answer["fan_lag_max_us"] >= answer["fan_lag_p50_us"] >= 0
+    assert 0 <= answer["reordered"] < 20 and 0 <= answer["fan_reordered"] <= 20 * 7
+
+
+def test_a_fan_needs_a_pool_whose_tasks_can_push(driver):
+    words = [
+        "bench=stream",
+        "backend=mutex-per-worker",
+        "workers=1",
+        "bursts=1x2",
+        "period_ns=50000",
+        "fan=2",
+    ]
+    assert driver.ask([*words, "slots=5"])["error"] == "n/a: a task of this pool cannot push"
+
+
+@pytest.mark.parametrize("rule", ["", "env=TPOOL_WS_RULES=limit=run_background:1"])
+def test_slots_beside_background_tasks(driver, rule):
+    words = ["bench=slot", "backend=ws", "workers=2", "bursts=4x2", "slots=20", "warm=5", "limit_s=20"]
+    answer = driver.ask([*words, "background=3", "background_us=500", *([rule] if rule else [])])
+    assert "error" not in answer and answer["slots"] == 20
+    assert answer["background_tasks"] >= 3  # all that were pushed have run before the end
+
+
+def test_background_needs_pushes_without_a_join(driver):
+    words = ["bench=slot", "backend=mutex-queue", "workers=1", "bursts=1x1", "background=1"]
+    assert driver.ask(words)["error"] == "n/a: each task of this pool is joined"
+
+
 def test_without_a_start_none_is_reported(driver):
     answer = driver.ask(["bench=slot", "backend=alone", "bursts=2x1", "slots=2", "limit_s=20"])
     assert "error" not in answer and "start_slots" not in answer

@@ -6,6 +6,8 @@ from trace_log import FUNC, GROUP, MAIN, POOL, W0, W1, Log, analyse, only, path_
 
 from nrbench.trace import events as ev
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
+from nrbench.trace.summary import Names, summarize
+from nrbench.trace.text import late_tables
 
 SP, UD = (1, SYMBOL_PROCESSING), (1, ULSCH_DECODING)
 
@@ -43,6 +45,23 @@ def test_a_phase_with_a_woken_worker():
     # busy: both tasks, and the phase's own thread for 1000..1200 and 1560..1600, on 2 CPUs
     assert (figures.busy_ns, figures.room_ns) == (190 + 200 + 240, 1200)
     assert figures.idle_share == pytest.approx(1 - 630 / 1200)
+
+
+def test_late_starts_are_counted_by_their_cause():
+    log = phase_with_a_woken_worker()
+    for now, cause, late_ns in ((1700, "timer late", 30000), (1800, "gave up early", 50000)):
+        log.add(ev.LATE, now, W0, POOL, cause, late_ns)
+    log.add(ev.LATE, 1900, W1, POOL, "gave up early", 70000)
+    analysis = analyse(log)
+    summary = summarize(analysis, Names(analysis), ())
+    (table,) = late_tables(summary)
+    assert [row[1:] for row in table.rows] == [
+        ["gave up early", "2", "66.7%", "60.0", "70.0"],
+        ["timer late", "1", "33.3%", "30.0", "30.0"],
+    ]
+    assert summary["pools"][0]["late"][0]["median_us"] == 60.0
+    none = analyse(phase_with_a_woken_worker())
+    assert list(late_tables(summarize(none, Names(none), ()))) == []
 
 
 def test_the_critical_path_goes_through_the_wake():

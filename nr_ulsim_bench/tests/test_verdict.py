@@ -2,12 +2,14 @@
 import pytest
 
 from nrbench.parts.pools.table import (
+    background_table,
     contest_ratio_tables,
     drift_lines,
     full_report,
     slot_table,
     start_table,
     stream_table,
+    tail_table,
 )
 from nrbench.parts.pools.verdict import Score, all_verdicts, judge, wake_us
 from nrbench.stats import Key, read_lines, select, summarize
@@ -227,6 +229,34 @@ def test_a_stream_has_a_table_of_lags_and_of_cpus_beside_the_producers():
     lines = [stream("ws", 20), line("stream", "1x10", "glib", error="no result; killed")]
     text = "\n".join(stream_table(summarize(lines)).lines({}))
     assert "3.0/60.0 [0.50]" in text and "19.0/67.0" in text and "1.0" in text and "hung" in text
+
+
+def test_a_stream_names_the_order_of_starts_and_the_fan_of_a_task():
+    fan = {"fan_lag_p50_us": 2.04, "fan_lag_p99_us": 31.0, "fan_reordered": 16, "slots": 200, "work_s": 0.018}
+    lines = [
+        stream("ws") | {"reordered": 50, "work_s": 0.02},
+        line("stream", "1x10+8", "ws", cpu_s=0.15, wall_s=0.1, lag_p50_us=1.0, lag_p99_us=2.0, **fan),
+        line("stream", "1x10+8", "glib", error="n/a: a task of this pool cannot push"),
+    ]
+    text = "\n".join(stream_table(summarize(lines)).lines({}))
+    assert "[0.30]" in text  # 1.5 CPUs less the producer's and 0.2 of work
+    assert "2.5" in text and "2.0/31.0" in text and "1.0" in text
+
+
+def test_slots_beside_background_have_a_table():
+    times = {"makespan_p50_us": 50.0, "makespan_p99_us": 90.04}
+    lines = [line("background", "alone", "ws", **times)]
+    lines.append(line("background", "limit 1", "ws", **times, background_tasks=33))
+    text = "\n".join(background_table(summarize(lines)).lines({}))
+    assert "50.0/90.0" in text and "50.0/90.0 [33]" in text and "no limit" in text
+    assert list(background_table({}).lines({})) == []
+
+
+def test_the_tail_has_a_table_where_it_was_measured():
+    tail = slot("12x6", "ws", 40) | {"ratio_p999": 2.345, "slots": 200}
+    text = "\n".join(tail_table(summarize([tail, slot("12x6", "glib", 50)])).lines({}))
+    assert "p99.9" in text and "200 slots" in text and "2.35" in text or "2.34" in text
+    assert list(tail_table(summarize([slot("12x6", "glib", 50)])).lines({})) == []
 
 
 def test_results_of_a_version_that_knew_no_steady_state_claim_none():

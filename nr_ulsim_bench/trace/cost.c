@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "report.h"
 #include "words.h"
-#include "ws_trace.h"
+#include "ws_trace_slot.h"
 
 #ifdef WS_LTTNG
 #define HAS_LTTNG true

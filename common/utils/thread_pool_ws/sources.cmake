@@ -2,6 +2,7 @@
 # The sources of the pool, in one list for this project's build and for OAI's: a room after the other, each of
 # which uses only those before it (README.md).
 set(WS_CORE_SOURCES
+  base/ws_tsan.c
   base/ws_window.c
   os/ws_os_affinity.c
   os/ws_os_linux.c
@@ -14,6 +15,7 @@ set(WS_CORE_SOURCES
   tasks/ws_grouped.c
   tasks/ws_inbox.c
   tasks/ws_kind.c
+  tasks/ws_limit.c
   tasks/ws_places.c
   tasks/ws_queue.c
   pool/ws_lane.c
@@ -21,10 +23,14 @@ set(WS_CORE_SOURCES
   pool/ws_nodes.c
   pool/ws_observer.c
   pool/ws_process.c
+  pool/ws_rules.c
+  pool/ws_speed.c
   pool/ws_warn.c
   trace/ws_provider.c
   trace/ws_traced.c
   trace/ws_traced_phase.c
+  prewake/ws_hold.c
+  prewake/ws_late.c
   prewake/ws_lead.c
   prewake/ws_level.c
   prewake/ws_period.c
@@ -33,6 +39,7 @@ set(WS_CORE_SOURCES
   prewake/ws_prewake.c
   prewake/ws_prewake_stats.c
   prewake/ws_rhythm.c
+  sleep/ws_brief.c
   sleep/ws_budget.c
   sleep/ws_guard.c
   sleep/ws_helper.c
@@ -56,6 +63,7 @@ set(WS_CORE_SOURCES
   core/ws_keyed.c
   core/ws_keyed_wait.c
   core/ws_laneless.c
+  core/ws_limited.c
   core/ws_look.c
   core/ws_push.c
   core/ws_round.c
@@ -71,9 +79,12 @@ set(WS_CORE_SOURCES
   setup/ws_numa.c
   setup/ws_numa_read.c
   setup/ws_pool.c
+  setup/ws_rule.c
   setup/ws_settings.c
   setup/ws_start.c
+  setup/ws_symbols.c
   setup/ws_topo.c
+  setup/ws_version.c
   parallel/ws_reduce.c
   parallel/ws_scan.c)
 list(TRANSFORM WS_CORE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")

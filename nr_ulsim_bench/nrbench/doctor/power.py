@@ -76,10 +76,14 @@ def _used(system: System, cpu: int) -> list[facts.Idle]:
     return short or states[:1]  # it has to idle somehow
 
 
-def _idle_remedies(target: Target, driver: str) -> tuple[Remedy, ...]:
+def _limit(target: Target, limit: str, comment: str = "") -> Remedy:
+    """The limit of each CPU, which leaves the others their idle states."""
     each = " ".join(map(str, sorted(target.cpus)))
-    limit = f"for n in {each}; do echo n/a > {facts.RESUME_LATENCY.at('$n')}; done"
-    remedies = [do.command(f"cpupower -c {target.list} idle-set -D {SHALLOW_US}"), do.command(limit)]
+    return do.command(f"for n in {each}; do echo {limit} > {facts.RESUME_LATENCY.at('$n')}; done", comment)
+
+
+def _idle_remedies(target: Target, driver: str) -> tuple[Remedy, ...]:
+    remedies = [do.command(f"cpupower -c {target.list} idle-set -D {SHALLOW_US}"), _limit(target, "n/a")]
     if driver in MAX_CSTATE:
         remedies.append(do.boot(MAX_CSTATE[driver], "of all CPUs"))
     measured = do.advice("or leave it to pre-wake: the measured wakes below show the gain of each")
@@ -114,6 +118,13 @@ def idle_states(target: Target) -> Finding:
     return warn(text, why, *_idle_remedies(target, driver))
 
 
+def _instead(target: Target) -> tuple[Remedy, ...]:
+    """In place of the limit for all CPUs, where the kernel has one for each."""
+    if not any(facts.RESUME_LATENCY(target.system, cpu) for cpu in target.cpus):
+        return ()
+    return (_limit(target, f"{SHALLOW_US}", "the workers' CPUs only; until the next boot"),)
+
+
 @check("cpu_dma_latency")
 def dma_latency(target: Target) -> Finding:
     path = target.system.path(facts.DMA_LATENCY.name)
@@ -126,14 +137,16 @@ def dma_latency(target: Target) -> Finding:
         why = (
             "CPUs stay out of deeper idle states while that program runs; afterwards wakes are slower again."
         )
-        return note(f"held at {value_us} us by {facts.latency_holders(target.system)}", why)
+        return note(
+            f"held at {value_us} us by {facts.latency_holders(target.system)}", why, *_instead(target)
+        )
     may_hold = target.system.is_real and os.access(path, os.W_OK)
     allowed = "this user may hold it" if may_hold else "only its owner may hold it"
     why = (
         "A program that holds it open with a small number keeps all CPUs out of deep idle states, which "
         "costs energy. OAI held it at 2 us up to v2.1.0 and no longer does; cyclictest does while it runs."
     )
-    return note(f"no program holds it; {allowed}", why)
+    return note(f"no program holds it; {allowed}", why, *_instead(target))
 
 
 @check("resume latency")

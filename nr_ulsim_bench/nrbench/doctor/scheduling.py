@@ -178,6 +178,16 @@ def timer_slack(target: Target) -> Finding:
     return note(f"{slack_ns / 1000:g} us", why, do.advice("run those threads in a real-time class"))
 
 
+UNPREEMPTED = (
+    "A thread of another program that is in the kernel keeps the CPU until it leaves the kernel or "
+    "yields: a worker may wait for milliseconds. This does not matter on isolated CPUs."
+)
+LAZY = (
+    "A normal thread is preempted by another normal one at the next tick only. Real-time workers preempt at "
+    "once. This does not matter on isolated CPUs."
+)
+
+
 @check("preemption model")
 def preemption(target: Target) -> Finding:
     model = visible(
@@ -186,13 +196,26 @@ def preemption(target: Target) -> Finding:
     )
     if model in ("rt", "full"):
         return good(model)
-    why = (
-        "A thread of another program that is in the kernel keeps the CPU until it leaves the kernel or "
-        "yields: a worker may wait for milliseconds. This does not matter on isolated CPUs."
-    )
+    why = LAZY if model == "lazy" else UNPREEMPTED
     remedies = (do.boot("preempt=full", "kernels with PREEMPT_DYNAMIC"), do.advice("a PREEMPT_RT kernel"))
     isolated = target.cpus <= facts.isolated(target.system)
     return Finding(Level.NOTE if model == "lazy" or isolated else Level.WARN, model, why, remedies)
+
+
+@check("HRTICK")
+def precise_slices(target: Target) -> Finding:
+    on = visible(
+        facts.scheduler_feature(target.system, "HRTICK"),
+        f"{facts.SCHED_FEATURES.label} is not visible, or the kernel was has no SCHED_HRTICK (try as root)",
+    )
+    if on:
+        return good("on")
+    why = (
+        "The time slice of a normal thread ends with a tick, up to 4 ms late. Normal workers on a CPU that "
+        "other normal threads use start that late. Real-time workers do not need it."
+    )
+    write = f"echo HRTICK > {facts.SCHED_FEATURES.name}"
+    return note("off", why, do.command(write, "a timer for each slice: some hundred ns a switch"))
 
 
 @check("load")

@@ -214,6 +214,7 @@ LATE = (
     "  took: CPU time of a worker beyond its tasks by the kernel's count, auto less off, in % of a core\n"
     f"  PASS: within the cap of {CAP_PERCENT} %; cpu: us a slot more than off, all threads"
 )
+CAUSES = "\nStarts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
 STEADY = (
     f"\nSlots at a steady 500 us: median makespan in us, limit {judge.STEADY_FACTOR:g} x bound + "
     f"{judge.STEADY_SLACK_US:g} us; CPU time / work, limit {judge.STEADY_CPU_MAX:g}"
@@ -222,6 +223,8 @@ STEPS = (
     "\nSteps: mean lateness in us in the first tenth of a second and in the second half, and the seconds "
     f"between;\n  PASS: up to {judge.RECOVERY_S_MAX:g} s, and then up to {judge.LATE_US_MIN:g} us"
 )
+CAUSE = "late: "  # before the name of a cause in an answer
+CAUSES_SHOWN = 4
 STEP_TEXT = {
     "start": "a new pool",
     "slower": f"each wake takes {SLOWER_US} us longer",
@@ -293,6 +296,25 @@ def late_table(cases: Cases) -> Iterator[str]:
     yield from _table(cases, "regret", LATE, [*head, "spin", "worst", "took", "", "cpu"], _late_row)
 
 
+def causes(line: Line) -> dict[str, int]:
+    """Starts above the 90th percentile by cause, as the pool counted them; the largest first."""
+    found = {name.removeprefix(CAUSE): line[name] for name in line if name.startswith(CAUSE)}
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _cause_row(key: CaseKey, modes: Modes) -> Row | None:
+    found = causes(modes.get("auto", {}))
+    late = sum(found.values())
+    if late == 0:
+        return None
+    shares = (f"{name} {100 * count / late:.0f}%" for name, count in list(found.items())[:CAUSES_SHOWN])
+    return [key.env, key.scenario, f"{late}", ", ".join(shares)]
+
+
+def cause_table(cases: Cases) -> Iterator[str]:
+    yield from _table(cases, "regret", CAUSES, ["env", "scenario", "late", "because"], _cause_row)
+
+
 def _steady_row(key: CaseKey, modes: Modes) -> Row | None:
     if not {"off", "auto", "hot"} <= modes.keys():
         return None
@@ -349,7 +371,11 @@ def summary(cases: Cases) -> Iterator[str]:
 
 def report(results: Results) -> Iterator[str]:
     cases = judge.collect(results)
-    parts = {"regret": (regret_table, late_table, summary), "steady": (steady_table,), "step": (step_table,)}
+    parts = {
+        "regret": (regret_table, late_table, cause_table, summary),
+        "steady": (steady_table,),
+        "step": (step_table,),
+    }
     kinds = {key.kind for key in cases}
     for kind, of_kind in parts.items():
         for part in of_kind if kind in kinds else ():

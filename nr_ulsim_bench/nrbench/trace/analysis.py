@@ -30,7 +30,7 @@ from nrbench.trace.state import (
 # Kinds of events. The handler of each has its name.
 HANDLED = (
     "POOL_START", "POOL_STOP", "PUSH", "WAKE", "UNPARK", "PARK", "PREWAKE", "STEAL", "RUN_BEGIN", "RUN_AS",
-    "RUN_END", "COMPLETE", "JOIN_BEGIN", "JOIN_END", "PHASE_BEGIN", "PHASE_END", "PROGRAM", "IMAGE",
+    "RUN_END", "COMPLETE", "JOIN_BEGIN", "JOIN_END", "PHASE_BEGIN", "PHASE_END", "PROGRAM", "IMAGE", "LATE",
 )  # fmt: skip
 PENDING_MAX = 1 << 18  # tasks pushed and not yet run; more are counted only
 
@@ -96,6 +96,11 @@ class Analysis:
 
     def _steal(self, process: Process, thread: Thread, now: int, number: int) -> None:
         process.pool(number).steals += 1
+
+    def _late(
+        self, process: Process, thread: Thread, now: int, number: int, cause: str, late_ns: int
+    ) -> None:
+        process.pool(number).late.setdefault(cause, []).append(late_ns)
 
     def _prewake(self, process: Process, thread: Thread, now: int, number: int, worker: int) -> None:
         pool = process.pool(number)

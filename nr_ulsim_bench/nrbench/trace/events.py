@@ -13,8 +13,8 @@ PROVIDER = "oai_tpool_ws"
 STATEDUMP = "lttng_ust_statedump"
 (
     POOL_START, POOL_STOP, PUSH, WAKE, UNPARK, PARK, PREWAKE, STEAL, RUN_BEGIN, RUN_AS, RUN_END, COMPLETE,
-    JOIN_BEGIN, JOIN_END, PHASE_BEGIN, PHASE_END, PROGRAM, IMAGE, LOST,
-) = range(KIND_COUNT := 19)  # fmt: skip
+    JOIN_BEGIN, JOIN_END, PHASE_BEGIN, PHASE_END, PROGRAM, IMAGE, LOST, LATE,
+) = range(KIND_COUNT := 20)  # fmt: skip
 SYMBOL_PROCESSING, ULSCH_DECODING = "symbol_processing", "ulsch_decoding"
 PHASES = (SYMBOL_PROCESSING, ULSCH_DECODING)
 WOKEN, BY_TIMER = 0, 1  # by_timer of an unpark; 2 = it did not sleep
@@ -45,6 +45,7 @@ KINDS: dict[str, Kind] = {
     f"{PROVIDER}:unpark": Kind(UNPARK, ("pool", "worker", "by_timer")),
     f"{PROVIDER}:park": Kind(PARK, ("pool", "worker")),
     f"{PROVIDER}:prewake": Kind(PREWAKE, ("pool", "worker")),
+    f"{PROVIDER}:late": Kind(LATE, ("pool", "cause", "late_ns")),
     f"{PROVIDER}:steal": Kind(STEAL, ("pool",)),
     f"{PROVIDER}:run_begin": Kind(RUN_BEGIN, ("pool", "worker", "func", "arg", "group")),
     f"{PROVIDER}:run_as": Kind(RUN_AS, ("func",)),

@@ -195,6 +195,7 @@ class Pool:
     steals: int = 0
     plans: int = 0
     hints: int = 0
+    late: dict[str, list[int]] = field(default_factory=dict)  # ns of late starts, by cause
     unparks: list[int] = field(default_factory=lambda: [0, 0, 0])
 
     @property

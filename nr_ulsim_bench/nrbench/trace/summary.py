@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from pathlib import Path
 from typing import Any, Collection, Iterable
 
@@ -123,6 +124,22 @@ def phase_summary(names: Names, pid: int, name: object, figures: Figures) -> Sum
     }
 
 
+def late_summary(pool: Pool) -> list[Summary]:
+    """Late starts by cause, the most frequent first."""
+    found = sorted(pool.late.items(), key=lambda item: -len(item[1]))
+    count = sum(len(times) for _, times in found)
+    return [
+        {
+            "cause": cause,
+            "count": len(times),
+            "share": share(len(times), count),
+            "median_us": statistics.median(times) / 1000,
+            "max_us": max(times) / 1000,
+        }
+        for cause, times in found
+    ]
+
+
 def pool_summary(names: Names, process: Process, number: int, pool: Pool) -> Summary:
     woken, by_timer, awake = pool.unparks
     return {
@@ -136,6 +153,7 @@ def pool_summary(names: Names, process: Process, number: int, pool: Pool) -> Sum
         "unparks": {"woken": woken, "by_own_timer": by_timer, "did_not_sleep": awake},
         "prewake_plans": pool.plans,
         "prewake_hints": pool.hints,
+        "late": late_summary(pool),
     }
 
 

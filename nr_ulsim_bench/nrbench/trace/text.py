@@ -130,6 +130,10 @@ NOTES = {
 }
 
 
+LATE = (
+    "Times in us, over the whole trace, from a burst's first push after a pause to its first task on a "
+    "worker. A start is late above the 90th percentile that the pool follows; the pool names the cause."
+)
 FUNCTIONS = "Run time by task function"
 FUNCTIONS_NOTE = (
     "Times in us, over the whole trace: from the start of a task's function to its end, without other tasks "
@@ -150,9 +154,21 @@ def tables(summary: Summary) -> Iterator[Table]:
         rows = [[thing["name"], *(cell(thing) for cell in columns.values())] for thing in things]
         if rows:
             yield Table(title, plain_columns("", *columns), rows, [note])
+    yield from late_tables(summary)
     heads, *rows = [*functions.cells(summary["functions"], us)] or [[]]
     if rows:
         yield Table(FUNCTIONS, plain_columns(*heads), rows, [FUNCTIONS_NOTE])
+
+
+def late_tables(summary: Summary) -> Iterator[Table]:
+    rows = [
+        [pool["name"], late["cause"], number(late["count"]), percent(late["share"]),
+         us(late["median_us"]), us(late["max_us"])]
+        for pool in summary["pools"]
+        for late in pool["late"]
+    ]  # fmt: skip
+    if rows:
+        yield Table("Late starts", plain_columns("", "cause", "bursts", "share", "p50", "max"), rows, [LATE])
 
 
 def losses(summary: Summary) -> list[str]:

@@ -9,11 +9,16 @@
 #include "../pool/ws_lane.h"
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_observer.h"
+#include "../pool/ws_rules.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
+#include "../tasks/ws_limit.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "ws_keyed.h"
+#include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_run.h"
 #include "ws_survive.h"
@@ -33,10 +38,11 @@ WS_SELDOM static int why_refused(const struct ws_pool_s *pool)
 /// Take a task that this thread may have pushed.
 static bool take_late(ws_frame_t *frame)
 {
+  ws_tasks_t *tasks = &frame->pool->tasks;
   ws_queue_t *queue = frame->here.queue;
-  if (!queue)
-    return ws_shared_take(&frame->pool->tasks.shared, &frame->task);
-  return ws_queue_take_any(&frame->pool->tasks, queue, &frame->task);
+  return (queue ? ws_queue_take_any(tasks, queue, &frame->task)
+                : ws_shared_take(&tasks->shared, &frame->task))
+         || ws_limits_take(tasks, &frame->task);
 }
 
 static void run_all_late(ws_frame_t *frame)
@@ -91,6 +97,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   if (!inbox)
     return false;
   ws_traced_push(pool, here, task, 1);
+  ws_ordered_push(task, 1);
   ws_count_pushed(pool, queue, 1);
   if (ws_inbox_fill(inbox, queue, task)) {
     ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
@@ -121,6 +128,7 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
 {
   ws_queue_t *queue = here.queue;
   ws_traced_push(pool, here, tasks, count);
+  ws_ordered_push(tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
 }
@@ -134,6 +142,7 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
     if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
       ws_store_relaxed(&cell->cell.pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
+    ws_ordered_push(task, 1);
     ws_shared_publish(cell, index, task);
     return true;
   }
@@ -164,6 +173,7 @@ static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *
   if (!deque)
     return false;
   ws_traced_push(pool, here, task, 1);
+  ws_ordered_push(task, 1);
   ws_count_pushed(pool, here.queue, 1);
   const bool is_timed = kind != WS_KIND_NORMAL || ws_kind_is_used(&pool->tasks);
   ws_queue_push_kind(&pool->tasks, deque, kind, task, is_timed ? ws_os_now_ns() : 0);
@@ -173,6 +183,26 @@ static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *
     ws_post(pool, here);
   else
     ws_post_kind(pool, here, kind);
+  return true;
+}
+
+/// @return whether a task pushes itself ("not ready, try later") in a pool that starts the oldest first. A
+/// task with a counted group is a part of the other one, not its repetition
+static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (WS_LIKELY(here.queue->depth == 0 || !pool->settings.fifo) || ws_group_counts(task->group))
+    return false;
+  const ws_task_t *current = ws_current_task();
+  return current && ws_rules_func(pool, current) == ws_rules_func(pool, task);
+}
+
+/// Push such a task behind those that are queued. Its thread's own queue would be the wrong place: a search
+/// looks there first, and a join takes the newest there.
+WS_SELDOM static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (ws_nodes_kind(pool, task) != WS_KIND_NORMAL || !push_shared(pool, task))
+    return false;
+  announce(pool, here);
   return true;
 }
 
@@ -195,6 +225,55 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
     return -EAGAIN;
   ws_run_inline(pool, here, task);
   return 0;
+}
+
+/// Append a task to the line of its limit.
+static bool push_limited(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_limit_t *limit,
+                         bool grow)
+{
+  ws_count_pushed(pool, NULL, 1); // as for the shared queue: it may have to be taken back
+  ws_traced_push(pool, here, task, 1);
+  if (!ws_limit_put(limit, task, ws_os_now_ns(), grow)) {
+    ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not pushed
+    ws_note_idle(pool); // a waiter may have seen the sum too high
+    return false;
+  }
+  if (has_arrived(pool, here) && ws_limits_visible(&pool->tasks))
+    ws_post(pool, here);
+  return true;
+}
+
+/// A task that a task pushes with a group is not limited: that one may wait for it while it counts itself.
+static bool may_be_limited(const ws_task_t *task)
+{
+  return !task->group || !ws_current_task();
+}
+
+/// Push a task of a function with a rule.
+static int push_ruled(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full,
+                      const ws_ruled_t *rule)
+{
+  ws_task_t ruled = *task;
+  if (rule->has_priority)
+    ruled.priority = rule->priority;
+  if (rule->limit == 0 || !may_be_limited(task))
+    return push_any(pool, here, &ruled, full);
+  if (push_limited(pool, here, &ruled, &pool->tasks.limit[rule->limit - 1], may_grow(full)))
+    return 0;
+  if (may_fail(full))
+    return -EAGAIN;
+  ws_run_inline(pool, here, &ruled);
+  return 0;
+}
+
+/// A task with a key has the rule of its own function.
+static const ws_ruled_t *rule_of(const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  if (task->func != ws_keyed_run)
+    return ws_rules_find(pool, task);
+  const ws_keyed_t *keyed = task->arg;
+  const ws_task_t inner = {.func = keyed->func, .arg = keyed->arg};
+  return ws_rules_find(pool, &inner);
 }
 
 /// @return whether the pool uses kinds, or may from this task on
@@ -222,6 +301,11 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
+  const ws_ruled_t *rule = WS_UNLIKELY(pool->rules != NULL) ? rule_of(pool, task) : NULL;
+  if (WS_UNLIKELY(rule != NULL))
+    return push_ruled(pool, here, task, full, rule);
+  if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
+    return 0;
   if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   if (WS_UNLIKELY(ws_inbox_is_wanted(&pool->tasks)) && hand_over(pool, here, task))
@@ -262,6 +346,14 @@ static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *sorted)
   return true;
 }
 
+static bool has_rule(const struct ws_pool_s *pool, const ws_task_t *tasks, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    if (rule_of(pool, &tasks[i]))
+      return true;
+  return false;
+}
+
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
   uint32_t sorted;
@@ -272,7 +364,8 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return why_refused(pool);
-  const bool has_kinds = (sorted | ws_hint_load(&pool->tasks.kinds_used)) != 0;
+  const bool has_kinds = (sorted | ws_hint_load(&pool->tasks.kinds_used)) != 0
+                         || (WS_UNLIKELY(pool->rules != NULL) && has_rule(pool, tasks, count));
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
   while (queued && handed < count && ws_inbox_is_wanted(&pool->tasks)

@@ -8,8 +8,11 @@
 #include "../pool/ws_process.h"
 #include "../sleep/ws_budget.h"
 #include "../tasks/ws_group_word.h"
+#include "../tasks/ws_limit.h"
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
+#include "ws_limited.h"
+#include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_survive.h"
 
@@ -33,28 +36,47 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
   return (here.queue && here.queue->depth > 0) || is_laneless_in(pool);
 }
 
-static inline void call(const struct ws_pool_s *pool, const ws_task_t *task)
+WS_SELDOM static void call_limited(struct ws_pool_s *pool, const ws_task_t *task);
+
+static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
 {
+  if (WS_UNLIKELY(ws_ticket_of(task) != 0)) {
+    call_limited(pool, task);
+    return;
+  }
   ws_self_t *self = ws_self();
   const ws_task_t *outer = self->task;
   self->task = task;
   ws_traced_run_begin(pool, task);
+  ws_ordered_begin(task);
   task->func(task->arg);
+  ws_ordered_end(pool);
   ws_traced_run_end(pool, task);
   self->task = outer;
 }
 
+static void call_limited(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  const ws_task_t plain = ws_ticket_off(task);
+  call(pool, &plain);
+  ws_limited_end(pool, task);
+}
+
 /// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
 /// fiber's
-static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
+static bool has_notice(struct ws_pool_s *pool, const ws_task_t *taken, ws_task_t *notice)
 {
+  const ws_task_t plain = ws_ticket_off(taken), *task = &plain;
+  ws_limited_end(pool, taken); // the notice is short
   const ws_hooks_t *hooks = ws_process_hooks();
   if (hooks && hooks->aborts(task, notice))
     return true; // the fiber has begun, or is counted there
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
   const bool keyed = task->func == ws_keyed_run;
+  ws_ordered_begin(task);
   if (!keyed)
     ws_skip_report(pool, task);
+  ws_ordered_end(pool);
   *notice = *task;
   notice->func = ws_keyed_skip;
   return keyed;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "../base/ws_tsan.h"
 #include "../observe/ws_report.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
@@ -165,6 +166,7 @@ static int wait(ws_pool_t *pool, uint64_t until_ns)
                              .until_ns = until_ns};
   ws_survive(&in_progress.frame);
   ws_traced_join_end(pool, NULL);
+  ws_tsan_acquire(pool); // [edge POOL_IDLE] of ws_ordered.h
   return in_progress.is_late ? -ETIMEDOUT : 0;
 }
 
@@ -249,5 +251,6 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
                            .thread_ended = count_ended_by_task,
                            .goes_on = true}};
   ws_survive(&stop.frame);
+  ws_tsan_acquire(pool); // [edge POOL_IDLE] of ws_ordered.h
   return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

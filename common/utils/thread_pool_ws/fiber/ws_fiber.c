@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/ws_sized.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
@@ -20,6 +21,9 @@
 
 _Static_assert(WS_FIBER_STACK_BYTES_MIN == WS_STACK_BYTES_LEAST, "the smallest class of stacks");
 _Static_assert((WS_STACK_BYTES_LEAST << (WS_STACK_CLASSES - 1)) == WS_FIBER_STACK_BYTES_MAX, "the largest");
+
+/// ws_yield_sometimes(): a loop that polls costs little more, and its worker runs others soon.
+#define POLLS_OF_A_TURN 16u
 
 void ws_fiber_options_default(ws_fiber_options_t *options)
 {
@@ -88,12 +92,20 @@ static bool is_tag(const ws_group_t *group)
   return (uintptr_t)group & 1;
 }
 
+static bool has_spare(const ws_fiber_options_t *options)
+{
+  uint64_t bits = 0;
+  for (uint32_t i = 0; i < sizeof(options->spare) / sizeof(options->spare[0]); i++)
+    bits |= options->spare[i];
+  return bits != 0;
+}
+
 static bool is_valid(const ws_group_t *group, const ws_fiber_options_t *options)
 {
   return !is_tag(group) && (!options->tag || is_tag(options->tag))
          && options->stack_bytes >= WS_FIBER_STACK_BYTES_MIN
-         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX
-         && (uint32_t)options->priority <= WS_PRIORITY_LOW;
+         && options->stack_bytes <= WS_FIBER_STACK_BYTES_MAX && (uint32_t)options->priority <= WS_PRIORITY_LOW
+         && !has_spare(options);
 }
 
 /// Make a fiber at the top of its stack. @return NULL = there is no memory
@@ -150,24 +162,42 @@ bool ws_yield(void)
   return true;
 }
 
+bool ws_yield_sometimes(void)
+{
+  ws_fiber_t *fiber = ws_fiber_here();
+  return fiber && ++fiber->polls % POLLS_OF_A_TURN == 0 && ws_yield();
+}
+
+ws_fiber_t *ws_fiber_self(void)
+{
+  return ws_fiber_here();
+}
+
+const void *ws_caller_id(void)
+{
+  const ws_fiber_t *fiber = ws_fiber_here();
+  return fiber ? (const void *)fiber : ws_fiber_thread();
+}
+
 const char *ws_fiber_name(void)
 {
   const ws_fiber_t *fiber = ws_fiber_here();
   return fiber ? fiber->name : NULL;
 }
 
-void ws_fiber_stats(ws_fiber_stats_t *stats)
+void ws_fiber_stats_sized(ws_fiber_stats_t *stats, size_t bytes)
 {
   if (!stats)
     return;
   ws_fiber_process_begin();
-  *stats = (ws_fiber_stats_t){0};
+  ws_fiber_stats_t own = {0};
   for (uint32_t i = 0; i < WS_FIBER_COUNTERS; i++) {
     const ws_fiber_counters_t *counters = &ws_fiber_process.counters[i];
-    stats->begun += ws_stat_load(&counters->begun);
-    stats->ended += ws_stat_load(&counters->ended);
-    stats->dropped += ws_stat_load(&counters->dropped);
+    own.begun += ws_stat_load(&counters->begun);
+    own.ended += ws_stat_load(&counters->ended);
+    own.dropped += ws_stat_load(&counters->dropped);
   }
-  stats->parked = ws_stat_load(&ws_fiber_process.parked);
-  ws_stack_count(stats);
+  own.parked = ws_stat_load(&ws_fiber_process.parked);
+  ws_stack_count(&own);
+  ws_sized_put(stats, bytes, &own, sizeof(own));
 }

@@ -34,6 +34,8 @@ static void release_thread(void *unused)
 {
   (void)unused;
   ws_fiber_thread_t *thread = ws_fiber_thread();
+  if (thread->end_locals)
+    thread->end_locals(&thread->locals);
   if (thread->give_back)
     thread->give_back(thread);
   if (thread->disarm)

@@ -103,6 +103,8 @@ typedef struct ws_fiber_thread_s {
   // When the thread ends, if not NULL:
   void (*give_back)(struct ws_fiber_thread_s *thread); ///< stacks that it keeps, to the shared lists
   void (*disarm)(struct ws_fiber_thread_s *thread); ///< frees its alternate signal stack
+  void (*end_locals)(struct ws_local_value_s **locals);
+  struct ws_local_value_s *locals; ///< of code outside fibers: ws_local.h
   bool armed; ///< it has an alternate signal stack
   void *alternate; ///< the memory of its alternate signal stack; NULL = none of this library's
   ws_free_stack_t *kept[WS_STACK_CLASSES]; ///< lists by older

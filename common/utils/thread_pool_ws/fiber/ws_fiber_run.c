@@ -10,6 +10,7 @@
 #include "../pool/ws_lane.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"
+#include "ws_local_value.h"
 #include "ws_lot.h"
 #include "ws_overflow.h"
 #include "ws_stack.h"
@@ -26,6 +27,8 @@ static void begin(transfer_t entered)
   fiber->home = entered.fctx;
   ws_switch_entered(fiber, rider);
   fiber->own.func(fiber->own.arg);
+  if (WS_UNLIKELY(fiber->locals != NULL))
+    ws_local_end(&fiber->locals);
   ws_fiber_leave(fiber, WS_WANTS_END);
   WS_ASSERT(!"a fiber that has ended continues");
 }

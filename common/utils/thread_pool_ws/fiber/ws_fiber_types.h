@@ -26,7 +26,6 @@ static inline size_t ws_stack_bytes(const ws_stack_t *stack)
   return (size_t)WS_STACK_BYTES_LEAST << stack->size_class;
 }
 
-typedef struct ws_fiber_s ws_fiber_t;
 typedef struct ws_waiter_s ws_waiter_t;
 
 /// Of a fiber's address: a fiber shares no line with its frames.
@@ -76,6 +75,8 @@ struct ws_fiber_s {
   ws_stack_t stack;
   ws_exceptions_t exceptions; ///< while it does not run
   int error; ///< its errno, while it does not run
+  uint32_t polls; ///< calls of ws_yield_sometimes()
+  struct ws_local_value_s *locals; ///< ws_local.h
   void *tsan;
   void *asan_fake;
   uint32_t valgrind; ///< its number of the stack

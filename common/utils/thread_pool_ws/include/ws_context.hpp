@@ -16,8 +16,9 @@
 /// A program that uses a fiber links thread_pool_ws_fiber. In a fiber these waits let the worker run other
 /// tasks: group.wait(), get() and wait() of a ws::future, pool.get() of one, and those of ws_sync.h. Other
 /// waits, also for a plain std::future, block the worker, and another worker may run in its place.
-/// The fiber's stack is WS_FIBER_STACK_BYTES. The rules of ws_fiber.h for thread-local data, errno and
-/// exceptions apply.
+/// ws::fiber(f), and ws::fiber(options, f), make a fiber of any callable. Otherwise the fiber's stack is
+/// WS_FIBER_STACK_BYTES. ws_fiber.hpp has ws::this_fiber and variables of a fiber. The rules of ws_fiber.h
+/// for thread-local data, errno and exceptions apply.
 #ifndef WS_CONTEXT_HPP
 #define WS_CONTEXT_HPP
 
@@ -29,6 +30,7 @@
 #include "ws_except.hpp"
 #include "ws_fd.h"
 #include "ws_fiber.h"
+#include "ws_stop_scope.hpp"
 #include "ws_sync.h"
 #include "ws_time.hpp"
 
@@ -74,6 +76,45 @@ class context {
   context() = default;
 };
 
+/// Options of a fiber: ws_fiber_options_t. Its priority, node and stop token are given to submit() and run().
+struct fiber_options {
+  const char *name = nullptr; ///< copied by the push; nullptr = "fiber"
+  std::uint32_t stack_bytes = WS_FIBER_STACK_BYTES;
+};
+
+namespace detail {
+
+/// What ws::fiber() returns: a callable that can be called with a context only.
+template <typename F>
+struct fiber_of {
+  fiber_options options;
+  F f;
+  decltype(auto) operator()(context &own) &&
+  {
+    if constexpr (std::is_invocable_v<F, context &>)
+      return std::move(f)(own);
+    else
+      return std::move(f)();
+  }
+};
+
+} // namespace detail
+
+/// @brief Have a callable, with or without a ws::context, run as a fiber.
+/// @code
+///   pool.submit(ws::fiber({"decoder", 1 << 20}, [&] { return decode(); }));
+/// @endcode
+template <typename F>
+detail::fiber_of<std::decay_t<F>> fiber(const fiber_options &options, F &&f)
+{
+  return {options, std::forward<F>(f)};
+}
+template <typename F>
+detail::fiber_of<std::decay_t<F>> fiber(F &&f)
+{
+  return {fiber_options(), std::forward<F>(f)};
+}
+
 namespace detail {
 
 /// ws_fiber_name(); NULL in a program that is not linked with the library of fibers.
@@ -84,6 +125,11 @@ inline bool is_in_fiber() noexcept
 {
   return fiber_name_if_linked && fiber_name_if_linked();
 }
+
+template <typename F>
+constexpr bool is_fiber_of = false;
+template <typename F>
+constexpr bool is_fiber_of<fiber_of<F>> = true;
 
 /// A generic callable that needs no argument is not asked for its result with a context: its body may not
 /// compile with one.
@@ -102,6 +148,12 @@ struct fiber_call {
   }
 };
 
+/// Of a callable as the records hold it.
+template <typename Held>
+constexpr bool is_held_fiber = false;
+template <typename F>
+constexpr bool is_held_fiber<fiber_call<F>> = true;
+
 /// A callable as the records hold it.
 template <typename F>
 using held = std::conditional_t<is_fiber<std::decay_t<F>>, fiber_call<std::decay_t<F>>, std::decay_t<F>>;
@@ -116,15 +168,37 @@ held<F> hold(F &&f)
 }
 
 /// As ws_pool_push(). A tag stays a tag; a group is completed by the fiber's end.
-inline int push_fiber(ws_pool_t *pool, ws_task_t task)
+inline int push_fiber(ws_pool_t *pool, ws_task_t task, const fiber_options &with)
 {
   ws_fiber_options_t options;
   ws_fiber_options_default(&options);
+  options.name = with.name;
+  options.stack_bytes = with.stack_bytes;
   options.priority = task.priority;
   options.node = task.node;
   const bool is_tag = (reinterpret_cast<std::uintptr_t>(task.group) & 1) != 0;
   options.tag = is_tag ? task.group : nullptr;
   return ws_fiber_push(pool, task.func, task.arg, is_tag ? nullptr : task.group, &options);
+}
+
+using push_t = int (*)(ws_pool_t *pool, ws_task_t task);
+
+struct push_as_fiber {
+  fiber_options options;
+  int operator()(ws_pool_t *pool, ws_task_t task) const { return push_fiber(pool, task, options); }
+};
+
+/// @return how @p f is pushed. @p f may have been moved from
+template <typename F>
+auto push_of(const F &f, push_t plain = ws_pool_push) noexcept
+{
+  static_cast<void>(f);
+  if constexpr (is_fiber_of<F>)
+    return push_as_fiber{f.options};
+  else if constexpr (is_fiber<F>)
+    return push_as_fiber{};
+  else
+    return plain;
 }
 
 } // namespace detail

@@ -33,10 +33,10 @@ namespace ws {
 inline namespace WS_CXX_MODE {
 
 /// In place of a result: the task has not run, because a stop was requested, or the pool was aborted, before
-/// it began.
+/// it began. Thrown by a wait that is ended for these reasons.
 class cancelled : public std::exception {
  public:
-  const char *what() const noexcept override { return "ws: the task was cancelled before it began"; }
+  const char *what() const noexcept override { return "ws: a task or a wait was cancelled"; }
 };
 
 namespace detail {

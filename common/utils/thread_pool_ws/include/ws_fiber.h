@@ -11,15 +11,18 @@
 ///   ws_group_wait(&group, pool);
 /// @endcode
 ///
-/// In a fiber these calls let the worker run other tasks meanwhile: ws_yield(), ws_group_wait(), the waits of
-/// ws_sync.h and ws_fd.h. Any other call that blocks, also a pthread mutex, blocks the worker. In
+/// In a fiber these calls let the worker run other tasks meanwhile: ws_yield(), ws_yield_sometimes(),
+/// ws_group_wait(), the waits of ws_sync.h and ws_fd.h, and a ws_mutex_trylock() or ws_sem_trywait() that
+/// fails. Any other call that blocks, also a pthread mutex, blocks the worker. In
 /// ws_pool_await() a fiber runs no tasks: it calls the event's sleep() until the event is ready.
 ///
 /// A fiber may continue on another thread after each of these calls. So across such a call its code
 /// - must not keep the address of thread-local data, nor of errno. The value of errno is kept;
 /// - must not hold a pthread mutex, nor be between ws_blocking_begin() and ws_blocking_end().
 /// Compilers may keep the address of thread-local data within a function: read such data in a function of its
-/// own, which is not inlined.
+/// own, which is not inlined. The same holds for pthread_self(): glibc declares it const, so a function that
+/// calls it before and after a move may get the number of the thread before. ws_fiber_self() and
+/// ws_caller_id() name the fiber instead; ws_local.h has data that belongs to a fiber.
 ///
 /// In ws_pool_wait() and ws_pool_stop() of another pool a fiber does not park: it runs that pool's tasks and
 /// fibers on its own stack, which must be large enough for them, and blocks the worker when it finds none. A
@@ -64,6 +67,7 @@
 #define WS_FIBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ws_pool.h"
@@ -84,6 +88,9 @@ extern "C" {
 
 struct ws_cancel_s;
 
+/// A fiber. Opaque: only its address means something, until its function has returned.
+typedef struct ws_fiber_s ws_fiber_t;
+
 /// Call ws_fiber_options_default() first.
 typedef struct {
   const char *name; ///< copied, cut to WS_FIBER_NAME_MAX characters; NULL (default) = "fiber"
@@ -96,6 +103,7 @@ typedef struct {
   ws_group_t *tag;
   /// Ends the fiber's waits (ws_sync.h). Must stay valid until the fiber has ended. Default NULL.
   struct ws_cancel_s *cancel;
+  uint64_t spare[4]; ///< 0: room for options of later versions
 } ws_fiber_options_t;
 
 /// @brief Fill @p options with the defaults named above. Ignores NULL.
@@ -107,8 +115,8 @@ void ws_fiber_options_default(ws_fiber_options_t *options);
 /// @param options  NULL = defaults. Not used after the call
 /// @return 0 = the fiber will run
 ///         -EINVAL     @p pool or @p func is NULL; @p group is a tag, or options->tag is not one; an option
-///                     is out of its range; the pool has no workers; or settings.full is not WS_FULL_GROW,
-///                     without which a fiber that continues could be lost
+///                     is out of its range, or its spare is not 0; the pool has no workers; or
+///                     settings.full is not WS_FULL_GROW, without which a fiber that continues could be lost
 ///         -ENOMEM     no memory for a stack, or for a larger queue
 ///         -ECANCELED  the pool was stopped
 ///         -ESRCH      the pool was made before this process was forked
@@ -131,6 +139,18 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 ///            priorities or nodes settings.age_ns_max bounds the wait
 bool ws_yield(void);
 
+/// @brief For loops that poll: of the calls of one fiber each sixteenth is a ws_yield().
+/// @return whether it was
+/// @threads   any; outside a fiber nothing happens
+bool ws_yield_sometimes(void);
+
+/// @return the fiber that calls; NULL outside a fiber, and in a task that runs on a fiber's stack
+ws_fiber_t *ws_fiber_self(void);
+
+/// @return an address that no other fiber or thread has while this one lasts: of the fiber that calls, or of
+/// the thread outside fibers. Compare it only
+const void *ws_caller_id(void);
+
 /// @return name of the fiber that calls; NULL outside a fiber, and in a task that runs on a fiber's stack
 const char *ws_fiber_name(void);
 
@@ -146,11 +166,17 @@ typedef struct {
   uint64_t stack_bytes_used_max; ///< most memory that one stack has used, in whole pages
 } ws_fiber_stats_t;
 
-/// @brief Fill @p stats. Ignores NULL.
+/// @brief ws_fiber_stats() into @p bytes. For callers that do not compile this header.
+void ws_fiber_stats_sized(ws_fiber_stats_t *stats, size_t bytes);
+
+/// @brief Fill @p stats. Ignores NULL. Sizes as in ws_stats.h.
 /// @threads   any
 /// @progress  makes a system call for each 4 MiB of stacks and guards, and holds no lock meanwhile. With
 ///            thousands of fibers it takes milliseconds: not for a hot path
-void ws_fiber_stats(ws_fiber_stats_t *stats);
+static inline void ws_fiber_stats(ws_fiber_stats_t *stats)
+{
+  ws_fiber_stats_sized(stats, sizeof(*stats));
+}
 
 #ifdef __cplusplus
 }

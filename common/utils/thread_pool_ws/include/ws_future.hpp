@@ -116,8 +116,8 @@ struct fulfilment {
 /// A callable whose result goes into a promise.
 template <typename F, typename R, typename Promise, typename Token>
 struct promised : Token {
-  promised(F &&callable, Promise &&due, Token &&token)
-      : Token(std::move(token)), f(std::move(callable)), promise(std::move(due))
+  promised(F &&callable, Promise &&due, Token &&with_token)
+      : Token(std::move(with_token)), f(std::move(callable)), promise(std::move(due))
   {
   }
 
@@ -127,10 +127,12 @@ struct promised : Token {
   fulfilment<R, Promise> last() { return {std::move(promise), {}}; }
   void run(fulfilment<R, Promise> &last)
   {
-    if (Token::stop_requested())
+    if (Token::stop_requested()) {
       drop(last, SKIPPED);
-    else
-      last.result.of(std::move(f));
+      return;
+    }
+    const waits_of_call<is_held_fiber<F>, Token> waits(*this);
+    last.result.of(std::move(f));
   }
   void drop(fulfilment<R, Promise> &last, int why) { last.result.error = reason(why); }
   using Token::stop_requested;

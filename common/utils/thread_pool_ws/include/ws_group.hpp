@@ -136,7 +136,7 @@ class group {
     Body body(*this, detail::hold(std::forward<F>(f)), std::move(token));
     in_.store(pool.native(), std::memory_order_relaxed); // relaxed: see join()
     unit added(units_);
-    const int error = detail::push_body(pool.native(), std::move(body), with, &units_, detail::push_of<F>());
+    const int error = detail::push_body(pool.native(), std::move(body), with, &units_, detail::push_of(f));
     if (error < 0)
       detail::fail(-error, "ws::group::run");
     added.kept = true;
@@ -169,8 +169,8 @@ namespace detail {
 template <typename F, typename Token>
 struct member : Token {
   template <typename Callable>
-  member(group &its_group, Callable &&callable, Token &&token)
-      : Token(std::move(token)), of(&its_group), f(std::forward<Callable>(callable))
+  member(group &its_group, Callable &&callable, Token &&with_token)
+      : Token(std::move(with_token)), of(&its_group), f(std::forward<Callable>(callable))
   {
   }
 
@@ -184,6 +184,7 @@ struct member : Token {
       drop(last, SKIPPED);
       return;
     }
+    const waits_of_call<is_held_fiber<F>, Token> waits(*this);
     std::exception_ptr error = attempt([this] { static_cast<void>(std::move(f)()); });
     // relaxed: the first one wins; wait() reads after GROUP_DONE
     if (error && !of->failed_.exchange(true, std::memory_order_relaxed))

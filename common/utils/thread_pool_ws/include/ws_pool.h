@@ -47,6 +47,7 @@
 
 #include "ws_group.h"
 #include "ws_stats.h"
+#include "ws_version.h"
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -152,8 +153,31 @@ typedef struct {
 /// NDEBUG ends the process with a message then. It should be short: after UNPARK a task waits for the worker.
 typedef void (*ws_observer_t)(void *observer_arg, const ws_observation_t *observation);
 
+#define WS_RULES_MAX 8u
+#define WS_RULE_NAME_BYTES 64u
+
+/// A rule for the tasks of one function. It does not apply to fibers (ws_fiber.h), and to tasks of the C++
+/// headers.
+typedef struct {
+  void (*func)(void *arg); ///< NULL = by name
+  /// Name of the function, as in the symbol table of the program or of a library that is loaded when the pool
+  /// is made; static functions too. If several functions have that name, the rule holds for all of them. A
+  /// name that is not found gives a warning.
+  char name[WS_RULE_NAME_BYTES];
+  /// At most so many of the function's tasks run at once, 1 .. 1024; 0 = no limit. The others wait in a line
+  /// of their own, oldest first, behind other tasks of normal priority. The limit does not count tasks that
+  /// a wait for their group runs, and tasks that another task pushes with a group: else a task with a place
+  /// could wait for one without.
+  uint32_t limit;
+  bool has_priority; ///< the tasks have the priority below, whatever the push asked for
+  ws_priority_t priority; ///< has no effect on tasks that wait because of a limit
+} ws_rule_t;
+
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
+  /// Bytes of the structure as the caller was compiled, set by ws_settings_default(). A later version may
+  /// have more fields; those that a caller does not have get their defaults.
+  uint32_t size;
   /// Workers are called "<name><index>", cut to 15 characters. Default "ws". The watchdog thread "ws_guard",
   /// of class BATCH, is made if the pool has more than one worker or more than one CPU.
   const char *name;
@@ -165,6 +189,7 @@ typedef struct {
   /// If cores is NULL: worker i is pinned to CPU number (i * pin_step) of the process's mask, modulo its
   /// size, and one further after each full round. Default 0: workers float. 2 skips SMT siblings where they
   /// are numbered in pairs.
+  /// Where cores are unlike, CPUs that reach 80 % of the fastest one's speed come before the others.
   uint32_t pin_step;
   /// Scheduling class of the workers; sched_priority is 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else
   /// ignored.
@@ -192,7 +217,8 @@ typedef struct {
   /// false: newest first, which keeps the queue short when tasks push tasks. Other threads always steal the
   /// oldest. After 60 searches of its own queue, a worker's 61st looks elsewhere first: at a lane, another
   /// worker or another place in turn. If newest first, each fourth such search takes the worker's own oldest
-  /// task instead. So no task waits without end.
+  /// task instead. So no task waits without end. If true, a task without a group, or with a tag, that a task
+  /// of the same function pushes is queued behind those of all threads: the task has pushed itself again.
   bool fifo;
   /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
   /// that look for tasks, sixteen times in that time. If many tasks have waited longer, the oldest goes
@@ -208,6 +234,11 @@ typedef struct {
   /// For a program whose users choose the priority of its tasks, by the entry prio: the program gives it to
   /// the tasks that it pushes. The pool does not read it. Default WS_PRIORITY_NORMAL.
   ws_priority_t priority;
+  ws_rule_t rule[WS_RULES_MAX]; ///< rules for functions
+  uint32_t rules; ///< in use. Default 0. A push to a pool with rules looks its function up
+  /// For a program whose tasks all have one function, which calls another: @return the address of that one.
+  /// For rules, and for fifo. Called by pushes. Default NULL: task->func.
+  uintptr_t (*func_of)(const ws_task_t *task);
   bool report; ///< print a page of statistics on stderr when the pool stops (ws_pool_report). Default false
   /// The host's function to create threads. It decides on name, class and pinning; the settings for name and
   /// class are ignored. Default NULL: pthread_create.
@@ -228,8 +259,14 @@ typedef struct {
   void *warn_arg;
 } ws_settings_t;
 
+/// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
+void ws_settings_init(ws_settings_t *settings, size_t bytes);
+
 /// @brief Fill @p settings with the defaults named above. Ignores NULL.
-void ws_settings_default(ws_settings_t *settings);
+static inline void ws_settings_default(ws_settings_t *settings)
+{
+  ws_settings_init(settings, sizeof(*settings));
+}
 
 /// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
 ///   name          text                                              sets
@@ -238,6 +275,8 @@ void ws_settings_default(ws_settings_t *settings);
 ///   spin_cpu_max  a whole number, 0 to 100                          spin_cpu_max_percent
 ///   report        0 or 1                                            report
 ///   prio          high, normal or low                               priority
+///                 <func>:high, <func>:normal, <func>:low            a rule of that function
+///   limit         <func>:<n> with 1 to 1024                         a rule of that function
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
 ///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
@@ -258,7 +297,8 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
-/// entry of that name. A variable that is unset or empty changes nothing.
+/// entry of that name, and TPOOL_WS_RULES, a comma-separated list of entries limit=<func>:<n> and
+/// prio=<func>:<priority>. A variable that is unset or empty changes nothing.
 /// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
 /// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
 /// rights than its user (AT_SECURE) neither reads anything.
@@ -277,8 +317,9 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 /// @param out       the pool; NULL on error
 /// @param settings  copied: not used after the call
 /// @return 0
-///         -EINVAL  an argument is NULL; or a setting is out of its range, or the stack of new threads is
-///                  smaller than 64 KiB plus the libraries' thread-local data (a warning names which)
+///         -EINVAL  an argument is NULL; or a setting is out of its range, or one is set that this version of
+///                  the library does not have, or the stack of new threads is smaller than 64 KiB plus the
+///                  libraries' thread-local data (a warning names which)
 ///         -ENOMEM
 /// @threads   any
 int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
@@ -332,7 +373,8 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
 /// then, as always, for spin_ns_max at most. Never wakes more workers than there are CPUs for. If the tasks
-/// come, the time that a sleeping CPU takes to wake is hidden. If they do not, the spinning was wasted.
+/// come, the time that a sleeping CPU takes to wake is hidden. If they do not, the spinning was wasted. The
+/// predictor takes the call for the arrival of the burst, unless the pool is at work.
 /// @param workers    number of workers wanted awake, including those that already spin
 /// @param within_ns  how long the workers may spin without a task; 0 .. 100,000,000, larger values are cut
 /// @threads   any
@@ -344,7 +386,7 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 /// @param workers  number of workers to wake now, as for ws_pool_prewake(). Any other worker that goes to
 ///                 sleep before @p at_ns may set a timer, too
 /// @param at_ns    CLOCK_MONOTONIC; a time in the past, or more than a second away, means now
-/// Otherwise as ws_pool_prewake(). Works in every mode; the predictor does not learn from it.
+/// Otherwise as ws_pool_prewake(). Works in every mode; the predictor learns from it only if it means now.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 
 /// @brief Begin a phase of bursts that follow each other: wake workers until @p workers are awake. Until

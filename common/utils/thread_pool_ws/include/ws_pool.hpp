@@ -15,10 +15,14 @@
 /// | ws_future.hpp       | ws::future; the rules for waiting inside a task                          |
 /// | ws_group.hpp        | ws::group: tasks that are waited for together                            |
 /// | ws_parallel.hpp     | ws::parallel_for, ws::parallel_reduce, ws::parallel_invoke               |
-/// | ws_stop.hpp         | ws::stop_source, ws::stop_token                                          |
+/// | ws_stop.hpp         | ws::stop_source, ws::stop_token, ws::stop_callback                       |
+/// | ws_stop_scope.hpp   | ws::stop_scope: a stop ends the caller's waits                           |
 /// | ws_key.hpp          | ws::key: cancel tasks, and count them                                    |
 /// | ws_record.hpp       | ws::node, ws::priority: hints for a task                                 |
-/// | ws_context.hpp      | ws::context: callables that run as fibers, and can yield                 |
+/// | ws_context.hpp      | ws::context, ws::fiber: callables that run as fibers, and can yield      |
+/// | ws_fiber.hpp        | ws::this_fiber, ws::fiber_local: not included here                      |
+/// | ws_sync.hpp         | locks and waits of fibers as the standard library's: not included here  |
+/// | ws_channel.hpp      | ws::channel, a queue between fibers: not included here                  |
 /// | ws_task.hpp         | ws::task: a callable without its type                                    |
 /// | ws_except.hpp       | ws::cancelled; builds without exceptions                                 |
 ///

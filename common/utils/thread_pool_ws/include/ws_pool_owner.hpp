@@ -152,7 +152,7 @@ class pool {
     using Body = detail::promised<detail::held<F>, R, std::promise<R> *, detail::never_stops>;
     static_assert(detail::check_callable<std::decay_t<F>>());
     detail::push_body(native(), Body(detail::hold(std::forward<F>(f)), std::move(promise), {}), with, nullptr,
-                      detail::push_of<F>());
+                      detail::push_of(f));
   }
 
   /// @brief Wait for a future. A task of this pool helps, or lets another worker run in its place: see
@@ -221,7 +221,7 @@ class pool {
   {
     static_assert(detail::check_callable<std::decay_t<F>>());
     return detail::push_body(native(), detail::forgotten<detail::held<F>>{detail::hold(std::forward<F>(f))},
-                             with, nullptr, detail::push_of<F>(how));
+                             with, nullptr, detail::push_of(f, how));
   }
 
   template <typename R, typename F, typename Token>
@@ -235,7 +235,7 @@ class pool {
     detail::awaited *task =
         detail::make<Record>(Body(std::move(callable), std::move(promise), std::move(token)));
     future<R> result(std::move(plain), task);
-    detail::push_record(native(), task, with, ws_group_tag(task), detail::push_of<F>());
+    detail::push_record(native(), task, with, ws_group_tag(task), detail::push_of(f));
     return result;
   }
 

@@ -85,21 +85,10 @@ struct no_last {
   void operator()() const noexcept {}
 };
 
-using push_t = int (*)(ws_pool_t *pool, ws_task_t task);
-
-/// @return how a callable of this type is pushed
-template <typename F>
-constexpr push_t push_of(push_t plain = ws_pool_push) noexcept
-{
-  if constexpr (is_fiber<std::decay_t<F>>)
-    return push_fiber;
-  else
-    return plain;
-}
-
-/// @brief Push a record with a group or tag. @return as ws_pool_push(); on error the record has been settled
-inline int push_record(ws_pool_t *pool, record *made, hint with, ws_group_t *group,
-                       push_t push = ws_pool_push)
+/// @brief Push a record with a group or tag, by push_of() its callable.
+/// @return as ws_pool_push(); on error the record has been settled
+template <typename Push>
+int push_record(ws_pool_t *pool, record *made, hint with, ws_group_t *group, const Push &push)
 {
   ws_task_t task = {};
   task.func = ws_record_func();
@@ -112,19 +101,31 @@ inline int push_record(ws_pool_t *pool, record *made, hint with, ws_group_t *gro
 }
 
 /// @brief Push @p body in a record of its own. @return as push_record()
-template <typename Body>
-int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, push_t push = ws_pool_push)
+template <typename Body, typename Push>
+int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, const Push &push)
 {
   using Record = record_of<std::decay_t<Body>>;
   return push_record(pool, make<Record>(std::forward<Body>(body)), with, group, push);
 }
 
-/// A callable that is pushed and forgotten.
+/// A callable that is pushed and forgotten. A fiber may end by ws::cancelled.
 template <typename F>
 struct forgotten {
   F f;
   no_last last() noexcept { return {}; }
-  void run(no_last) { static_cast<void>(std::move(f)()); }
+  void run(no_last)
+  {
+#if WS_EXCEPTIONS
+    if constexpr (is_held_fiber<F>) {
+      try {
+        static_cast<void>(std::move(f)());
+      } catch (const cancelled &) {
+      }
+      return;
+    }
+#endif
+    static_cast<void>(std::move(f)());
+  }
   void drop(no_last, int) noexcept {}
 };
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_stats.h
 /// Counters of a pool, which can be read while it runs. Each counter is exact for its own thread; those of
-/// one snapshot were not read at the same moment.
+/// one snapshot were not read at the same moment. A later version may append counters to each structure. The
+/// functions whose names end in _sized get the sizes of the caller's structures: they fill no more, and set
+/// counters to 0 that the library does not have.
 #ifndef WS_STATS_H
 #define WS_STATS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(default)
@@ -35,7 +38,9 @@ typedef struct {
   uint64_t spin_ns; ///< CPU time of these spins, without the time in which it had lost its CPU
   uint64_t growths; ///< times the thread's queue grew
   uint64_t high_water_tasks; ///< most tasks that the queue has held
-  uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes
+  /// wakes that this thread did not make, because its bursts of that kind end before a worker could help
+  uint64_t wakes_spared;
+  uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes, or a slow one
   uint64_t stopped_callers; ///< wakes after which the worker ran on its waker's CPU: that thread had to stop
   int32_t cpu; ///< CPU to which the worker is pinned, -1 = floats
   bool realtime; ///< the worker runs in a real-time class
@@ -57,10 +62,13 @@ typedef struct {
   uint64_t queue_bytes; ///< memory of the queues beyond their initial size
   uint64_t guard_looks; ///< times the watchdog thread checked for tasks behind blocked workers
   uint64_t starved_searches; ///< times a worker that was to take a task got no CPU for about 1 ms
+  uint64_t spared_wakes; ///< wakes left out because the pinned worker would have stopped the pushing
+      ///< thread; one in 251 was made
   uint64_t aged_tasks; ///< tasks taken before newer ones because they had waited for age_ns_max
   uint64_t cancelled_tasks; ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
   uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT
-  ws_worker_stats_t outside; ///< sum over the threads that are not workers
+  uint64_t reserved[8]; ///< for later counters; 0
+  ws_worker_stats_t outside; ///< sum over the threads that are not workers. Stays the last
 } ws_stats_t;
 
 /// What woke a worker.
@@ -75,6 +83,34 @@ typedef struct {
   uint64_t p50_ns, p99_ns; ///< to within an eighth
 } ws_wake_latency_t;
 
+/// How far the pattern of bursts can be relied on.
+typedef enum {
+  WS_PATTERN_LOST, ///< none is known
+  WS_PATTERN_UNCERTAIN, ///< one is known, but lately bursts came late, or did not come
+  WS_PATTERN_LOCKED ///< bursts come when they are expected
+} ws_pattern_state_t;
+/// Why a burst started late: the first cause in time of those that hold (docs/prewake.md).
+typedef enum {
+  WS_LATE_BURST_EARLY, ///< the burst came before the worker's timer
+  WS_LATE_BURST_LATE, ///< later than such bursts came lately: the worker slept again
+  WS_LATE_GAVE_UP, ///< no later than those: the worker slept again, because waiting cost more
+  WS_LATE_PAUSE, ///< the first burst after a pause
+  WS_LATE_NO_PATTERN, ///< no timer, because no burst was expected, or a wake ahead was not worth its cost
+  WS_LATE_LEVEL, ///< no timer, because pre-wake is off, or had fallen back
+  WS_LATE_TRIAL, ///< no timer, to learn how long a push takes to wake the worker
+  WS_LATE_PLACES, ///< no timer, because other workers, or the thread that pushes, had the places
+  WS_LATE_CAP, ///< no timer, because the worker had no CPU time left to spin
+  WS_LATE_TIMER, ///< the timer fired, and the worker ran late
+  WS_LATE_BUSY_CPU, ///< the worker woke on the CPU of the thread that pushes
+  WS_LATE_CPU_TAKEN, ///< the worker was awake, and another thread or the host had its CPU
+  WS_LATE_CALL, ///< the push called the worker late
+  WS_LATE_WAKE, ///< the worker slept until the push called it
+  WS_LATE_CAUSES
+} ws_late_t;
+
+/// @return a few words in English, "gave up early"; NULL if @p cause is none
+const char *ws_late_name(ws_late_t cause);
+
 /// What pre-wake has learnt and done since the pool's creation.
 typedef struct {
   uint64_t bursts; ///< bursts after a pause
@@ -82,6 +118,9 @@ typedef struct {
   uint64_t absent_bursts; ///< expected bursts that did not come
   uint64_t period_ns; ///< time after which the pattern of bursts repeats; 0 = no pattern is known
   uint32_t period_bursts; ///< bursts in one period
+  ws_pattern_state_t state;
+  uint64_t locks; ///< times that a new pattern was found
+  uint64_t relocks; ///< times that a pattern was found again at another time, with all that was learnt of it
   uint32_t level; ///< 2 = pre-wake, 1 = spin after a burst only, 0 = sleep at once: docs/prewake.md
   uint64_t level_changes;
   uint64_t hits; ///< timer wakes after which the worker was awake when the burst came
@@ -94,11 +133,34 @@ typedef struct {
   uint64_t preempted_spins; ///< spins during which another thread had the CPU
   uint64_t throttled_looks; ///< seconds in which the control group's quota was used up
   ws_wake_latency_t wake[2][WS_WAKE_GAPS]; ///< [ws_wake_by_t][class of sleep]
+
+  // Late starts (prewake/ws_late.h).
+  uint64_t started_bursts; ///< bursts of which a worker took a task
+  uint64_t late_ns_p90; ///< time from a burst to its first task on a worker: about one in ten is longer
+  uint64_t late_by[WS_LATE_CAUSES]; ///< those, by cause
 } ws_prewake_stats_t;
+
+/// @brief ws_pool_prewake_stats() into @p bytes. For callers that do not compile this header.
+void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes);
 
 /// @brief Take a snapshot of the counters of pre-wake. Ignores NULL.
 /// @threads   any thread, while the pool exists; also after its stop
-void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+static inline void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+{
+  ws_pool_prewake_stats_sized(pool, stats, sizeof(*stats));
+}
+
+/// Where ws_pool_stats_sized() writes.
+typedef struct {
+  ws_stats_t *total;
+  size_t total_bytes; ///< of *total
+  ws_worker_stats_t *worker; ///< may be NULL if worker_max is 0
+  size_t worker_bytes; ///< from one entry to the next
+  uint32_t worker_max; ///< entries
+} ws_stats_out_t;
+
+/// @brief ws_pool_stats() into structures of any size. For callers that do not compile this header.
+uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t *out);
 
 /// @brief Take a snapshot of the pool's counters.
 /// @param total       out
@@ -106,8 +168,12 @@ void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *sta
 /// @return the number of entries of @p worker that were filled; 0 if @p pool or @p total is NULL
 /// @threads   any thread, while the pool exists; also after its stop
 /// @progress  wait-free; changes nothing
-uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
-                       uint32_t worker_max);
+static inline uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total,
+                                     ws_worker_stats_t *worker, uint32_t worker_max)
+{
+  const ws_stats_out_t out = {total, sizeof(*total), worker, sizeof(*worker), worker_max};
+  return ws_pool_stats_sized(pool, &out);
+}
 
 /// @brief Report the statistics as at most 40 lines of at most 100 characters, without line ends.
 /// @param line  called once for each line, in the calling thread; NULL: nothing happens

@@ -77,7 +77,7 @@ typedef struct {
 /// @brief Lock, and wait until the mutex is given to the caller.
 /// @ordering  [edge SYNC] sees what was written before each earlier unlock
 void ws_mutex_lock(ws_mutex_t *mutex);
-/// @return false = another owner has it
+/// @return false = another owner has it. In a fiber such a call may yield: ws_yield_sometimes()
 bool ws_mutex_trylock(ws_mutex_t *mutex);
 /// @brief Lock before the deadline. @return 0; -ETIMEDOUT or -ECANCELED: not locked
 int ws_mutex_lock_until(ws_mutex_t *mutex, uint64_t deadline_ns);
@@ -123,7 +123,7 @@ void ws_sem_init(ws_sem_t *sem, uint32_t units);
 int ws_sem_wait(ws_sem_t *sem);
 /// @return 0, -ETIMEDOUT, -ECANCELED: no unit was taken
 int ws_sem_wait_until(ws_sem_t *sem, uint64_t deadline_ns);
-/// @return false = there is no unit
+/// @return false = there is no unit. In a fiber such a call may yield: ws_yield_sometimes()
 bool ws_sem_trywait(ws_sem_t *sem);
 /// @brief Give @p units: first to the oldest waits. More than WS_SEM_UNITS_MAX in all end the process with a
 /// message.

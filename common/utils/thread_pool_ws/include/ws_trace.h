@@ -1,60 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_trace.h
-/// Phases of a slot in a trace. The program marks where a phase begins and ends; the tasks pushed in between
-/// belong to it.
-///
-/// The pool records its own events (docs/tracing.md lists them); these calls add the program's. Without
-/// tracing compiled in they record nothing. The first call in the process reads TPOOL_WS_TRACE, and may load
-/// LTTng's provider of the events, unless a pool was created before.
+/// Events of the program in a trace. The pool records its own events (docs/tracing.md lists them); these
+/// calls add the program's. Without tracing compiled in they record nothing. The first call of
+/// ws_trace_run() in the process reads TPOOL_WS_TRACE, and may load LTTng's provider of the events, unless a
+/// pool was created before.
 #ifndef WS_TRACE_H
 #define WS_TRACE_H
-
-#include <stdint.h>
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// Kind of a phase.
-typedef enum {
-  WS_TRACE_SYMBOL_PROCESSING, ///< PUSCH inner receiver, one task a symbol: 3GPP TS 38.211, clause 6.3.1
-  WS_TRACE_ULSCH_DECODING, ///< LDPC decoding, one task a segment: 3GPP TS 38.212, clauses 5.2.2 and 5.3.2
-} ws_trace_phase_t;
-
-/// Number of kinds.
-#define WS_TRACE_PHASES 2
-
-/// @brief Begin a phase of the calling thread: event symbol_processing_begin or ulsch_decoding_begin.
-/// A thread has one phase of a kind at a time. A second begin before the end is recorded as an event, too:
-/// - in the same slot (several transport blocks that are decoded together) the phase goes on;
-/// - in another slot a new phase begins: the end of the old one was lost.
-/// While a thread waits in a phase, the tasks that it runs must not begin a phase of the same kind.
-/// @param phase  one of the above; other values are ignored
-/// @param frame  system frame number
-/// @param slot   slot in the frame
-/// @param id     number of the user or transport block, chosen by the caller
-/// @threads   any; a phase begins and ends in one thread
-/// @progress  wait-free, no system call; about 0.1 us while a session records, else about 1 ns
-void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
-
-/// @brief End the phase: event symbol_processing_end or ulsch_decoding_end, with frame, slot and id of the
-/// phase's first begin, and the number of tasks that the thread has pushed since then to all pools. Without a
-/// begin nothing happens.
-/// @threads   @progress   as ws_trace_phase_begin()
-void ws_trace_phase_end(ws_trace_phase_t phase);
-
 /// @brief Record what the task that the calling thread runs really calls: event run_as. For an interface on
 /// the pool whose tasks all have the same function, which then calls the user's. Reports name the task by
 /// @p func. Outside a task the event has no meaning.
 /// @threads   any
-/// @progress  as ws_trace_phase_begin()
+/// @progress  wait-free, no system call; about 0.1 us while a session records, else about 1 ns
 void ws_trace_run_as(void (*func)(void *arg), void *arg);
 
 /// @brief Call func(arg), and record the events of a task that is pushed and run at once, with pool number 0.
 /// For a program that runs the tasks itself, because it has no pool or has closed it. Ignores a NULL func.
 /// @threads   any
-/// @progress  that of func, and three events, each as ws_trace_phase_begin()
+/// @progress  that of func, and three events, each as ws_trace_run_as()
 void ws_trace_run(void (*func)(void *arg), void *arg);
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../include/ws_pool.h"
 #include "../os/ws_relax.h"
@@ -76,15 +77,17 @@ static void say_total(const out_t *out, const ws_stats_t *total)
   say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
 }
 
-static void say_places(const out_t *out, const ws_worker_stats_t *worker, uint32_t count)
+static void say_places(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
+                       uint32_t count)
 {
   uint64_t moves = 0, stops = 0;
   for (uint32_t i = 0; i < count; i++) {
     moves += worker[i].placements;
     stops += worker[i].stopped_callers;
   }
-  say(out, "  placed     %llu moves off the CPU of a pushing thread; %llu wakes that stopped their caller",
-      (ull_t)moves, (ull_t)stops);
+  say(out,
+      "  placed     %llu moves off a pushing thread's CPU; %llu wakes stopped their caller, %llu left out",
+      (ull_t)moves, (ull_t)stops, (ull_t)total->spared_wakes);
 }
 
 /// @return what the workers do now
@@ -112,10 +115,13 @@ static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats
       (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
       100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
   if (stats->period_ns > 0)
-    say(out, "  period     %.1f us with %u burst%s", us(stats->period_ns), stats->period_bursts,
-        stats->period_bursts == 1 ? "" : "s");
+    say(out,
+        "  period     %.1f us with %u burst%s, %s; found %llu times, and %llu times as before, but shifted",
+        us(stats->period_ns), stats->period_bursts, stats->period_bursts == 1 ? "" : "s",
+        stats->state == WS_PATTERN_LOCKED ? "locked" : "uncertain", (ull_t)stats->locks,
+        (ull_t)stats->relocks);
   else
-    say(out, "  period     none found");
+    say(out, "  period     %s", stats->locks > 0 ? "lost" : "none found");
   say(out, "  state      workers: %s; changed %llu times", behaviour(spin, stats),
       (ull_t)stats->level_changes);
 }
@@ -138,6 +144,52 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
         burst_ns / 1000);
   say(out, "  cut short  busy-polls: by the limit %llu, by other threads %llu; quota used up in %llu seconds",
       (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
+}
+
+const char *ws_late_name(ws_late_t cause)
+{
+  static const char *const names[WS_LATE_CAUSES] = {
+      [WS_LATE_BURST_EARLY] = "burst early",
+      [WS_LATE_BURST_LATE] = "burst later than seen",
+      [WS_LATE_GAVE_UP] = "gave up early",
+      [WS_LATE_PAUSE] = "after a pause",
+      [WS_LATE_NO_PATTERN] = "not expected",
+      [WS_LATE_LEVEL] = "pre-wake off",
+      [WS_LATE_TRIAL] = "trial",
+      [WS_LATE_PLACES] = "no place among the awake",
+      [WS_LATE_CAP] = "no CPU time left",
+      [WS_LATE_TIMER] = "timer late",
+      [WS_LATE_BUSY_CPU] = "woke on the pushing thread's CPU",
+      [WS_LATE_CPU_TAKEN] = "CPU taken",
+      [WS_LATE_CALL] = "called late",
+      [WS_LATE_WAKE] = "woken by the push",
+  };
+  return (uint32_t)cause < WS_LATE_CAUSES ? names[cause] : NULL;
+}
+
+#define CAUSES_SHOWN 3u
+
+/// The causes of late starts, the most frequent first.
+static void say_late(const out_t *out, const ws_prewake_stats_t *stats)
+{
+  char text[100] = "";
+  uint64_t late = 0, by[WS_LATE_CAUSES];
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    late += by[i] = stats->late_by[i];
+  for (uint32_t shown = 0; shown < CAUSES_SHOWN; shown++) {
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < WS_LATE_CAUSES; i++)
+      most = by[i] > by[most] ? i : most;
+    const size_t length = strlen(text);
+    if (by[most] > 0)
+      snprintf(text + length, sizeof(text) - length, "%s%s %llu", shown > 0 ? ", " : "",
+               ws_late_name((ws_late_t)most), (ull_t)by[most]);
+    by[most] = 0;
+  }
+  say(out, "  late       %llu of %llu starts took longer than %.1f us", (ull_t)late,
+      (ull_t)stats->started_bursts, us(stats->late_ns_p90));
+  if (late > 0)
+    say(out, "  because    %s", text);
 }
 
 static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
@@ -201,9 +253,10 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   ws_pool_prewake_stats(pool, &prewake);
   say_mode(&out, pool);
   say_total(&out, &total);
-  say_places(&out, worker, count);
+  say_places(&out, &total, worker, count);
   say_pattern(&out, (ws_spin_t)ws_stat_load(&pool->spin), &prewake);
   say_prewake(&out, &prewake, total.workers);
+  say_late(&out, &prewake);
   say_latencies(&out, &prewake);
   say_threads(&out, &total, worker, count);
   free(worker);

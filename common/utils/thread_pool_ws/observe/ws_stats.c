@@ -3,7 +3,9 @@
 /// The snapshot of ws_stats.h.
 #include "../include/ws_stats.h"
 
+#include "../base/ws_sized.h"
 #include "../sleep/ws_budget.h"
+#include "../tasks/ws_limit.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 
@@ -17,6 +19,7 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->stolen_tasks += ws_stat_load(&count->stolen);
   stats->parks += ws_stat_load(&count->parks);
   stats->wakes_sent += ws_stat_load(&count->wakes_sent);
+  stats->wakes_spared += ws_stat_load(&count->wakes_spared);
   stats->spins += ws_stat_load(&count->spins);
   stats->spin_ns += ws_stat_load(&count->spin_ns);
   stats->growths += ws_stat_load(&count->growths);
@@ -53,15 +56,11 @@ static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool
   stats->state_ns[state] += (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
 }
 
-uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worker_stats_t *worker,
-                       uint32_t worker_max)
+static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
 {
-  if (!pool || !total)
-    return 0;
-  const bool running = ws_stat_load(&pool->state) < WS_STOPPED;
   const uint32_t working = ws_working(pool);
   const uint32_t searching = ws_stat_load(&pool->searching);
-  *total = (ws_stats_t){
+  ws_stats_t total = {
       .workers = pool->workers,
       .workers_requested = pool->requested,
       .workers_pinned = pool->pinned,
@@ -69,25 +68,38 @@ uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *total, ws_worke
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
-      .queued_tasks = ws_queued(&pool->tasks),
+      .queued_tasks = ws_queued(&pool->tasks) + ws_limits_held(&pool->tasks),
       .guard_looks = ws_stat_load(&pool->guard_looks),
+      .spared_wakes = ws_stat_load(&pool->spared_wakes),
       .starved_searches = ws_stat_load(&pool->starved_searches),
       .cancelled_tasks = ws_stat_load(&pool->cancelled),
       .aged_tasks = ws_stat_load(&pool->aged),
       .skipped_tasks = ws_stat_load(&pool->skipped),
       .outside = {.cpu = -1},
   };
-  add_queues(pool, total);
+  add_queues(pool, &total);
   const uint64_t inlined = ws_stat_load(&pool->laneless_inline);
   const uint64_t run = ws_stat_load(&pool->laneless_run);
-  total->outside.inline_tasks += inlined;
-  total->outside.run_tasks += run > inlined ? run - inlined : 0;
-  const uint32_t wanted = worker ? worker_max : 0;
+  total.outside.inline_tasks += inlined;
+  total.outside.run_tasks += run > inlined ? run - inlined : 0;
+  return total;
+}
+
+uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t *out)
+{
+  if (!pool || !out || !out->total)
+    return 0;
+  const bool running = ws_stat_load(&pool->state) < WS_STOPPED;
+  const ws_stats_t total = of_pool(pool, running);
+  ws_sized_put(out->total, out->total_bytes, &total, sizeof(total));
+  const uint32_t wanted = out->worker ? out->worker_max : 0;
   const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
   for (uint32_t i = 0; i < filled; i++) {
-    worker[i] = (ws_worker_stats_t){.cpu = pool->worker[i]->cpu, .realtime = pool->worker[i]->realtime};
-    add_counters(&worker[i], &pool->worker[i]->queue);
-    add_states(&worker[i], pool->worker[i], running);
+    const ws_worker_t *worker = pool->worker[i];
+    ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = worker->realtime};
+    add_counters(&own, &worker->queue);
+    add_states(&own, worker, running);
+    ws_sized_put((char *)out->worker + i * out->worker_bytes, out->worker_bytes, &own, sizeof(own));
   }
   return filled;
 }

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../base/ws_tsan.h"
 #include "ws_os.h"
 
 #define BITS_PER_LONG (8 * sizeof(unsigned long))
@@ -39,12 +40,28 @@ int ws_os_allow(const ws_cpuset_t *cpus)
 static bool try_lock(ws_confine_t *confine)
 {
   uint32_t unlocked = 0;
-  return ws_cas_acq_rel(&confine->busy, &unlocked, 1); // [edge CONFINE acquire] the masks
+  if (!ws_cas_acq_rel(&confine->busy, &unlocked, 1)) // [edge CONFINE acquire] the masks
+    return false;
+  ws_tsan_ignore_begin();
+  return true;
 }
 
 static void unlock(ws_confine_t *confine)
 {
+  ws_tsan_ignore_end();
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
+}
+
+/// Take the CPUs that the thread avoids out of narrow, unless there are no others.
+static void leave_avoided(ws_confine_t *confine)
+{
+  unsigned long left[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  const size_t bytes = confine->bytes, least = confine->avoid_bytes < bytes ? confine->avoid_bytes : bytes;
+  memcpy(left, confine->narrow, bytes);
+  for (size_t i = 0; i < least / sizeof(unsigned long); i++)
+    left[i] &= ~confine->avoid[i];
+  if (ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = left}) > 0)
+    memcpy(confine->narrow, left, bytes);
 }
 
 /// @return whether the thread may use what it has without @p cpu, which is then in narrow
@@ -64,6 +81,8 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
   memcpy(confine->narrow, confine->had, bytes);
   if (cpu / 8 < bytes)
     confine->narrow[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));
+  if (confine->avoid)
+    leave_avoided(confine);
   return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = confine->narrow}) > 0;
 }
 

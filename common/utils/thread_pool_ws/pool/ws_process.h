@@ -6,7 +6,7 @@
 #define WS_PROCESS_H
 
 #include "../include/ws_pool.h"
-#include "../include/ws_trace.h"
+#include "../include/ws_trace_slot.h"
 #include "ws_types.h"
 
 /// Pools that a thread finds its lane in without a search.
@@ -17,7 +17,7 @@ typedef struct {
   ws_queue_t *lane;
 } ws_lane_ref_t;
 
-/// A phase of a slot (ws_trace.h), with the numbers of its first begin.
+/// A phase of a slot (ws_trace_slot.h), with the numbers of its first begin.
 typedef struct {
   bool is_open;
   uint32_t frame, slot, id;

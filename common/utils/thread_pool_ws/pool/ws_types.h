@@ -25,6 +25,7 @@
 /// CPUs and last-level caches that ws_near.h knows.
 #define WS_CPUS_MAX 1024u
 #define WS_CACHES_MAX 64u
+#define WS_CACHE_SLOW 255u
 /// Bound of settings.age_ns_max.
 #define WS_AGE_NS_MAX 1000000000
 
@@ -46,7 +47,12 @@ typedef struct {
   uint64_t give_up_ns; ///< how long the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
+  int64_t late_ns_max; ///< how late such bursts came at most, lately
+  bool tries; ///< it is not thought to be worth its cost, and shows whether that is still so
 } ws_plan_t;
+
+/// The rules of a pool for functions: ws_rules.h.
+struct ws_rules_s;
 
 /// The state of pre-wake for a pool, and for a worker: private to prewake/.
 typedef struct ws_prewake_pool_s ws_prewake_pool_t;
@@ -73,7 +79,7 @@ struct ws_worker_s {
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I the system's error, 0 = done
-  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet
+  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or a slow CPU
   uint64_t slack_ns; ///< I timer slack that its thread had before
   uint64_t out_of_work_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
@@ -96,6 +102,13 @@ struct ws_worker_s {
   ws_au64_t state_since_ns; ///< O when that began
   ws_au64_t state_ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
 };
+
+#define WS_SPEED_BITS (8 * sizeof(unsigned long))
+/// CPUs that are much slower than the fastest ones (ws_speed.h).
+typedef struct {
+  uint32_t fast; ///< CPUs of the pool that are not slow; 0 = all CPUs are alike
+  unsigned long slow[WS_CPUS_MAX / WS_SPEED_BITS]; ///< bit of each slow CPU
+} ws_speed_t;
 
 /// The NUMA nodes on which workers may run, numbered from 0 (ws_nodes.h).
 typedef struct {
@@ -150,6 +163,7 @@ struct ws_pool_s {
   ws_au64_t spin_lead_ns; ///< S
   ws_au32_t spin_cpu_max_percent; ///< S
   ws_au64_t guard_looks; ///< O the guard's
+  ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
   ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
   ws_au64_t skipped; ///< S tasks skipped by an abort
   ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
@@ -179,9 +193,11 @@ struct ws_pool_s {
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
+  struct ws_rules_s *rules; ///< I NULL = there are none
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   uint32_t caches; ///< I last-level caches of these; 0 = not known
-  uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
+  uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU; WS_CACHE_SLOW = the CPU is slow, and near no producer
+  ws_speed_t speed; ///< I
   ws_nodes_t nodes; ///< I
   ws_os_policy_t policy; ///< I memory policy of the thread that created the pool
   bool has_policy; ///< I policy is known: workers' threads are made with another one

@@ -8,6 +8,8 @@
 #define TRIAL_EVERY 61u
 /// Step by which a lead that costs too much is shortened, in quantiles of X.
 #define STEP_PERMILLE 150u
+/// Two threads need so long for a burst of any kind, because tasks and completions move between their caches.
+#define TOGETHER_NS 2000.
 
 ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
 {
@@ -27,11 +29,19 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const int64_t react_ns = (int64_t)how->react_ns;
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
   const double reached = ws_window_reached(how->late, choice.wait_ns);
-  const double useful = lead->useful * present * reached * in_time_ns;
+  // A burst that is over before a woken worker runs is no later without the worker than it is long, and its
+  // pushes come to wake no worker (ws_alone.h).
+  const bool is_short = how->length_ns > 0 && how->length_ns < in_time_ns;
+  const double saved_ns = !is_short                      ? in_time_ns
+                          : how->length_ns > TOGETHER_NS ? how->length_ns - TOGETHER_NS
+                                                         : 0;
+  const double useful = lead->useful * present * reached * saved_ns;
   const double present_ns = (double)ws_window_below(&lead->early, lead_ns) + (1 - reached) * how->react_ns;
   const double absent_ns = (double)(lead_ns + choice.wait_ns) + how->react_ns;
   choice.cost_ns = present * present_ns + absent * absent_ns + how->rise_ns;
-  choice.gain_ns = how->price * useful + present * reached * how->call_ns - choice.cost_ns;
+  choice.gain_ns = how->price * useful - choice.cost_ns;
+  if (!is_short)
+    choice.gain_ns += present * reached * how->call_ns;
   return choice;
 }
 

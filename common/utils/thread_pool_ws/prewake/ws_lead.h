@@ -19,6 +19,7 @@
 /// What a worker has learnt about one phase of the pattern.
 typedef struct {
   ws_window_t early; ///< samples of X: the lead that would have been just right
+  ws_window_t length; ///< time from a burst to the end of its work
   bool timed; ///< has samples of timer wakes: samples of pushes tell less, and are not added any more
   double useful; ///< share of the bursts lately in which the worker found a task
   uint64_t risen_ns; ///< when the burst of the last timer wake was expected
@@ -32,6 +33,7 @@ typedef struct {
   double occupancy; ///< share of the periods in which the burst comes
   const ws_window_t *late; ///< J
   double react_ns; ///< how late the worker is when a push has to wake it
+  double length_ns; ///< time from the burst to the end of its work: 0 = not known
   double call_ns; ///< CPU time that the push spends on the wake
   double rise_ns; ///< CPU time that a timer wake costs more than a wake by a push
   double spin_ns_max; ///< CPU time that may be spent on it for each burst

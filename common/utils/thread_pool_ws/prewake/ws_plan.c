@@ -39,6 +39,7 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
       .occupancy = outlook->phase[phase].occupancy,
       .late = &outlook->phase[phase].late,
       .react_ns = worker->react_ns,
+      .length_ns = (double)ws_window_quantile(&lead->length, 500),
       .rise_ns = rise_cost_ns(worker),
       .call_ns = (double)ws_stat_load(&pool->wake_call_ns),
       .spin_ns_max = PLANNED_SHARE * share * (double)outlook->gap_ns,
@@ -57,8 +58,12 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
   if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
     return;
   const uint64_t give_up_ns = (uint64_t)((int64_t)expected_ns + choice.wait_ns);
-  *plan = (ws_plan_t){
-      .rise_ns = rise_ns, .give_up_ns = give_up_ns, .expected_ns = expected_ns, .phase = (int32_t)phase};
+  *plan = (ws_plan_t){.rise_ns = rise_ns,
+                      .give_up_ns = give_up_ns,
+                      .expected_ns = expected_ns,
+                      .phase = (int32_t)phase,
+                      .late_ns_max = ws_window_quantile(how.late, 1000),
+                      .tries = !fixed && !lead->open};
 }
 
 /// A hint has given the time of the next burst.
@@ -78,7 +83,8 @@ static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
   *plan = (ws_plan_t){.rise_ns = rise_ns,
                       .give_up_ns = expected_ns + (uint64_t)ws_miss_ns(worker),
                       .expected_ns = expected_ns,
-                      .phase = -1};
+                      .phase = -1,
+                      .late_ns_max = (int64_t)ws_miss_ns(worker)};
 }
 
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook, uint64_t now_ns)

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "ws_hold.h"
+
 static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 
 /// So many strays in a row mean that the pattern is over.
@@ -45,10 +47,11 @@ static void remember(ws_predict_t *model, uint64_t at_ns)
     model->arrivals++;
 }
 
+/// Of equal ones the slowest, which one late burst moves the least.
 static uint32_t best_clock(const ws_phase_t *phase)
 {
-  uint32_t best = 0;
-  for (uint32_t i = 1; i < WS_CLOCKS; i++)
+  uint32_t best = WS_CLOCKS - 1;
+  for (uint32_t i = best; i-- > 0;)
     if (phase->error_ns[i] < phase->error_ns[best])
       best = i;
   return best;
@@ -118,6 +121,8 @@ static void lock(ws_predict_t *model, ws_pattern_t *pattern)
   model->phases = pattern->bursts;
   model->last_phase = pattern->bursts; // none
   model->stray = model->surprise = 0;
+  model->confirmed = model->calm = model->strays = model->doubts = 0;
+  model->trouble_ns = 0;
   model->locks++;
   for (uint32_t i = 0; i < pattern->bursts; i++)
     start_phase(&model->phase[i], pattern, i);
@@ -141,6 +146,12 @@ static void unlock(ws_predict_t *model)
   model->arrivals = model->next = 0;
   model->until_look = model->look_every = 0;
   remember(model, last_ns);
+}
+
+/// @return whether a pattern that is known well is held, although it fits badly at the moment
+static bool is_held(const ws_predict_t *model)
+{
+  return ws_hold_is_known(model) && model->doubts <= WS_HOLD_DOUBTS;
 }
 
 /// @return whether a burst at @p at_ns would belong to no phase that still comes
@@ -167,6 +178,15 @@ static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
   return false;
 }
 
+/// @return whether the newest @p count arrivals have a pattern
+static bool find(const ws_predict_t *model, uint32_t count, ws_pattern_t *pattern)
+{
+  uint64_t arrivals[WS_ARRIVALS];
+  for (uint32_t i = 0; i < count; i++)
+    arrivals[i] = model->arrival_ns[(model->next + WS_ARRIVALS - count + i) % WS_ARRIVALS];
+  return ws_period_find(arrivals, count, pattern);
+}
+
 /// Look for a pattern when none is known, or when the known one does not fit well enough.
 static void look(ws_predict_t *model)
 {
@@ -174,13 +194,10 @@ static void look(ws_predict_t *model)
     model->until_look--;
     return;
   }
-  if (model->phases > 0 && model->surprise < SURPRISE_MAX && !is_sparse(model))
+  if (model->phases > 0 && (model->doubts == 0 || is_held(model)))
     return;
-  uint64_t arrivals[WS_ARRIVALS];
-  for (uint32_t i = 0; i < model->arrivals; i++)
-    arrivals[i] = model->arrival_ns[(model->next + WS_ARRIVALS - model->arrivals + i) % WS_ARRIVALS];
   ws_pattern_t pattern;
-  const bool found = ws_period_find(arrivals, model->arrivals, &pattern);
+  const bool found = find(model, model->arrivals, &pattern);
   if (found && (model->phases == 0 || is_new(model, &pattern)))
     lock(model, &pattern);
   else
@@ -193,6 +210,8 @@ static void look(ws_predict_t *model)
 /// Move a phase on by @p periods, in which it did not come.
 static void skip(ws_predict_t *model, ws_phase_t *phase, uint64_t periods)
 {
+  if (phase->occupancy > 0.5)
+    ws_hold_trouble(model, (uint64_t)phase->next_ns[best_clock(phase)]);
   for (uint32_t i = 0; i < WS_CLOCKS; i++)
     phase->next_ns[i] += (double)periods * phase->period_ns[i];
   phase->periods += (double)periods;
@@ -219,6 +238,28 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
   return absent < UINT32_MAX ? (uint32_t)absent : UINT32_MAX;
 }
 
+/// A pattern that is known well has met bursts in a row that belong to no phase. Do these have a pattern?
+static void look_at_strays(ws_predict_t *model)
+{
+  ws_pattern_t pattern;
+  const uint32_t count = model->strays < WS_ARRIVALS ? model->strays : WS_ARRIVALS;
+  if (!find(model, count, &pattern))
+    return;
+  sort(&pattern);
+  if (!ws_hold_shift(model, &pattern))
+    lock(model, &pattern);
+}
+
+/// How well does the pattern still fit?
+static void judge(ws_predict_t *model)
+{
+  model->doubts = model->surprise >= SURPRISE_MAX || is_sparse(model) ? model->doubts + 1 : 0;
+  if (ws_hold_is_known(model) && model->strays > WS_HOLD_STRAYS)
+    look_at_strays(model);
+  if (model->stray > STRAYS_MAX && !is_held(model))
+    unlock(model);
+}
+
 /// @return @p x, but at least @p least and at most @p most
 static double clamp(double x, double least, double most)
 {
@@ -237,7 +278,16 @@ static void correct(ws_phase_t *phase, uint32_t clock, uint64_t at_ns, double pa
   phase->next_ns[clock] = (double)at_ns - (1 - alpha[clock]) * error_ns + phase->period_ns[clock];
 }
 
-static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns)
+/// An exception moves no clock: each counts a period, and the next burst is no consequence of this one.
+static void coast(ws_predict_t *model, ws_phase_t *phase)
+{
+  for (uint32_t i = 0; i < WS_CLOCKS; i++)
+    phase->next_ns[i] += phase->period_ns[i];
+  phase->periods += 1;
+  model->last_phase = model->phases;
+}
+
+static void learn(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 {
   ws_phase_t *phase = &model->phase[index];
   for (uint32_t i = 0; i < WS_CLOCKS; i++)
@@ -249,6 +299,16 @@ static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns)
     ws_mean_follow(&phase->since_error_ns, absolute(since_ns - phase->since_ns));
     ws_mean_follow(&phase->since_ns, since_ns);
   }
+  model->last_phase = index;
+}
+
+static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns, double late_ns)
+{
+  ws_phase_t *phase = &model->phase[index];
+  if (ws_hold_is_exception(model, phase, late_ns, phase->error_ns[best_clock(phase)]))
+    coast(model, phase);
+  else
+    learn(model, index, at_ns);
   ws_mean_follow(&phase->occupancy, 1);
   ws_mean_follow(&model->surprise, phase->occupancy < 0.5);
   ws_mean_follow(&model->stray, 0);
@@ -272,14 +332,16 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
   const uint32_t index = nearest(model, at_ns);
   const double late_ns = (double)at_ns - predicted_ns(model, index);
   if (absolute(late_ns) > tolerance_ns(model)) {
+    ws_hold_trouble(model, at_ns);
+    model->strays++;
     ws_mean_follow(&model->stray, 1);
     ws_mean_follow(&model->surprise, 1);
     model->last_phase = model->phases;
     return (ws_arrived_t){.phase = -1};
   }
+  ws_hold_confirm(model, at_ns);
   ws_window_add(&model->phase[index].late, (int64_t)late_ns);
-  update(model, index, at_ns);
-  model->last_phase = index;
+  update(model, index, at_ns, late_ns);
   return (ws_arrived_t){.phase = (int32_t)index, .late_ns = (int64_t)late_ns};
 }
 
@@ -287,10 +349,17 @@ ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns)
 {
   const ws_arrived_t arrived = model->phases > 0 ? match(model, at_ns) : (ws_arrived_t){.phase = -1};
   remember(model, at_ns);
-  if (model->phases > 0 && model->stray > STRAYS_MAX)
-    unlock(model);
+  if (model->phases > 0)
+    judge(model);
   look(model);
   return arrived;
+}
+
+ws_pattern_state_t ws_predict_state(const ws_predict_t *model)
+{
+  if (model->phases == 0)
+    return WS_PATTERN_LOST;
+  return model->strays > 0 || model->doubts > 0 ? WS_PATTERN_UNCERTAIN : WS_PATTERN_LOCKED;
 }
 
 uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now_ns)

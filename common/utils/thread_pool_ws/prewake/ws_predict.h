@@ -16,19 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../base/ws_window.h"
-
-/// Bursts in one pattern.
-#define WS_PHASES_MAX 16u
-/// Arrivals that are looked at.
-#define WS_ARRIVALS 64u
-
-typedef struct {
-  double period_ns;
-  uint32_t bursts; ///< in one period
-  uint64_t last_ns[WS_PHASES_MAX]; ///< a time at which each comes, none later than the newest arrival
-  double occupancy[WS_PHASES_MAX]; ///< share of the periods in which the burst comes
-} ws_pattern_t;
+#include "../include/ws_stats.h"
+#include "ws_model.h"
 
 /// @brief Look for a pattern in @p arrivals, ascending times. Two ways:
 /// bursts that all come: the smallest m for which the time from each arrival to the m-th next is always about
@@ -37,32 +26,6 @@ typedef struct {
 /// @param count  at most WS_ARRIVALS
 /// @return whether there is one. Arrivals at random (Poisson) have none
 bool ws_period_find(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern);
-
-#define WS_CLOCKS 4u
-
-typedef struct {
-  double next_ns[WS_CLOCKS]; ///< when each filter expects it next
-  double period_ns[WS_CLOCKS];
-  double error_ns[WS_CLOCKS]; ///< mean error lately
-  double since_ns; ///< usual time since the arrival before
-  double since_error_ns;
-  double periods; ///< since it came last
-  double occupancy; ///< share of the periods lately in which it came
-  ws_window_t late; ///< arrival less prediction
-} ws_phase_t;
-
-typedef struct {
-  uint64_t arrival_ns[WS_ARRIVALS]; ///< a ring, the newest before next
-  uint32_t arrivals, next;
-  double period_ns; ///< of the pattern; 0 = none is known
-  uint32_t phases;
-  uint32_t locks; ///< times that a pattern was found
-  uint32_t last_phase; ///< that the last arrival belonged to; phases = none
-  double stray; ///< share of the arrivals lately that belonged to no phase
-  double surprise; ///< share of the expectations lately that were wrong
-  uint32_t until_look, look_every; ///< arrivals until the pattern is looked for again
-  ws_phase_t phase[WS_PHASES_MAX];
-} ws_predict_t;
 
 /// What an arrival was.
 typedef struct {
@@ -75,6 +38,9 @@ ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns);
 
 /// @brief Phases that should have come well before @p now_ns have not. @return how many times
 uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns);
+
+/// @return how far the pattern can be relied on
+ws_pattern_state_t ws_predict_state(const ws_predict_t *model);
 
 /// @return when the next burst of @p phase after @p now_ns is expected
 uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now_ns);

@@ -8,6 +8,7 @@
 
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
+#include "../trace/ws_traced.h"
 #include "ws_plan.h"
 #include "ws_prewake_state.h"
 #include "ws_rhythm.h"
@@ -18,6 +19,9 @@
 #define FOLLOWS_MIN 8u
 /// Bursts between two trials: too rare to show in p99, and prime, so that each phase is tried.
 #define TRIAL_EVERY 2039u
+/// Plans without a timer wake after which pre-wake has nothing to learn from wakes any more: longer than a
+/// pattern takes to be known.
+#define UNPLANNED_MIN 128u
 
 size_t ws_prewake_pool_bytes(void)
 {
@@ -51,6 +55,23 @@ static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
   return at_ns >= last_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
 }
 
+static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
+{
+  ws_prewake_pool_t *its = pool->prewake;
+  if (!is_pause(pool, at_ns))
+    return;
+  ws_hint_store(&its->arrival_ns, at_ns); // read after the burst
+  ws_stat_store(&its->takers_before, ws_stat_load(&its->takers));
+  ws_stat_store(&its->takers, 0);
+}
+
+/// @return whether a hint has announced what comes at @p at_ns, and no task was run since
+static bool is_announced(const ws_prewake_pool_t *its, uint64_t at_ns)
+{
+  return at_ns <= ws_hint_load(&its->announced_until_ns)
+         && ws_hint_load(&its->out_of_work_ns) <= ws_hint_load(&its->announced_ns);
+}
+
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
   if (!ws_hint_load(&pool->quiet)) // the exchange decides
@@ -58,12 +79,52 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
   if (ws_xchg_acq_rel(&pool->quiet, 0) == 0) // [edge QUIET acq_rel] one of several notes the time
     return;
   const uint64_t at_ns = now_ns ? now_ns : ws_os_now_ns();
-  if (!is_pause(pool, at_ns))
-    return;
+  const bool announced = is_announced(pool->prewake, at_ns);
+  ws_hint_store(&pool->prewake->announced_until_ns, 0);
+  if (!announced)
+    note_arrival(pool, at_ns);
+}
+
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns)
+{
   ws_prewake_pool_t *its = pool->prewake;
-  ws_hint_store(&its->arrival_ns, at_ns); // read after the burst
-  ws_stat_store(&its->takers_before, ws_stat_load(&its->takers));
-  ws_stat_store(&its->takers, 0);
+  if (!ws_hint_load(&pool->quiet))
+    return;
+  if (!is_announced(its, now_ns)) { // else the same burst is announced again
+    note_arrival(pool, now_ns);
+    ws_hint_store(&its->announced_ns, now_ns);
+  }
+  ws_hint_store(&its->announced_until_ns, until_ns);
+}
+
+/// The worker is the first that has found a task of a burst: if that is late, count why.
+static void note_start(ws_worker_t *worker, uint64_t found_ns)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  ws_prewake_pool_t *its = pool->prewake;
+  const ws_prewake_worker_t *own = worker->prewake;
+  const uint64_t arrival_ns = ws_hint_load(&its->arrival_ns), before_ns = ws_stat_load(&its->late.last_ns);
+  ws_stat_store(&its->late.last_ns, arrival_ns);
+  if (arrival_ns == before_ns || found_ns < arrival_ns || !ws_late_note(&its->late, found_ns - arrival_ns))
+    return;
+  const uint32_t bursts = ws_stat_load(&its->period_bursts);
+  const ws_late_facts_t facts = {
+      .arrival_ns = arrival_ns,
+      .found_ns = found_ns,
+      .slept_ns = worker->slept_ns,
+      .rose_ns = worker->rose_ns,
+      .called_ns = worker->called_ns,
+      .by_timer = own->by_timer,
+      .beside = ws_hint_load(&pool->producer_cpu) == (uint32_t)(ws_os_cpu() + 1),
+      .plan = own->plan,
+      .gave_up = own->gave_up,
+      .unset = own->unset,
+      .gap_ns = before_ns != 0 ? arrival_ns - before_ns : 0,
+      .usual_gap_ns = bursts > 0 ? ws_stat_load(&its->period_ns) / bursts : 0,
+  };
+  const ws_late_t cause = ws_late_cause(&facts);
+  ws_stat_add(&its->late.by[cause], 1);
+  ws_traced_late(worker, cause, found_ns - arrival_ns);
 }
 
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
@@ -73,8 +134,9 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
   ws_window_add(ws_follows(its), (int64_t)gap_ns);
   const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
   its->follow = paused ? 0 : its->follow + 1;
-  if (paused)
-    ws_stat_add(&worker->pool->prewake->takers, 1);
+  if (paused && ws_stat_add(&worker->pool->prewake->takers, 1) == 0)
+    note_start(worker, now_ns);
+  its->gave_up.rise_ns = 0;
 }
 
 void ws_prewake_spun(ws_worker_t *worker, bool preempted)
@@ -186,6 +248,51 @@ static bool is_trial(ws_worker_t *worker, const ws_plan_t *plan)
          && ++worker->prewake->rises % TRIAL_EVERY == 0;
 }
 
+/// Withdraw the timer of @p plan if the worker may not set it. @return why it has none
+static ws_late_t judge(ws_worker_t *worker, uint32_t needed, ws_plan_t *plan)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  const bool lower = ws_spin_mode(pool) == WS_SPIN_OFF || ws_hint_load(&pool->prewake->level) != WS_LEVEL_TOP;
+  ws_late_t why = WS_LATE_WAKE;
+  if (plan->rise_ns == 0)
+    why = lower ? WS_LATE_LEVEL : WS_LATE_NO_PATTERN;
+  else if (ws_spin_forecast(worker, plan->rise_ns) <= 0)
+    why = WS_LATE_CAP; // it would have no CPU time left to spin
+  else if (ws_near_stops_producer(worker))
+    why = WS_LATE_PLACES; // its only CPU is the producer's
+  else if (is_trial(worker, plan))
+    why = WS_LATE_TRIAL;
+  else if (!arm(worker, needed))
+    why = WS_LATE_PLACES;
+  if (why != WS_LATE_WAKE)
+    plan->rise_ns = 0;
+  return why;
+}
+
+/// Learn how long the last burst was, if the worker has run tasks of it.
+static void learn_length(ws_worker_t *worker, const ws_outlook_t *outlook)
+{
+  ws_prewake_worker_t *its = worker->prewake;
+  const int32_t phase = outlook->arrived.phase;
+  if (its->found && phase >= 0 && worker->out_of_work_ns > outlook->seen_ns)
+    ws_window_add(&its->lead[phase].length, (int64_t)(worker->out_of_work_ns - outlook->seen_ns));
+}
+
+/// Count the times in a row that no timer is worth it.
+static void note_plan(ws_prewake_pool_t *its, const ws_plan_t *plan)
+{
+  const uint32_t unplanned = ws_hint_load(&its->unplanned);
+  if (plan->rise_ns != 0 && !plan->tries)
+    ws_hint_store(&its->unplanned, 0);
+  else if (unplanned < UNPLANNED_MIN)
+    ws_hint_store(&its->unplanned, unplanned + 1); // of two workers' at once one may get lost
+}
+
+bool ws_prewake_rests(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&pool->prewake->unplanned) >= UNPLANNED_MIN;
+}
+
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -193,18 +300,20 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   ws_outlook_t outlook = {0};
   if (pool->cpus > 1) {
     ws_rhythm_update(pool, worker->slept_ns);
-    if (ws_rhythm_read(pool->prewake, true, &outlook))
+    if (ws_rhythm_read(pool->prewake, true, &outlook)) {
       learn(worker, &outlook);
+      learn_length(worker, &outlook);
+    }
   }
   ws_plan_t plan = ws_plan_choose(worker, &outlook, worker->slept_ns);
+  note_plan(pool->prewake, &plan);
   const uint32_t most = ws_plan_needed(pool, &outlook, &plan);
   ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
+  if (its->by_timer && !its->found)
+    its->gave_up = its->plan;
   its->by_timer = false;
   its->waking_ns = -1;
-  if (plan.rise_ns != 0 && ws_spin_forecast(worker, plan.rise_ns) <= 0)
-    plan.rise_ns = 0; // it would have no CPU time left to spin
-  if (plan.rise_ns != 0 && (is_trial(worker, &plan) || !arm(worker, most)))
-    plan.rise_ns = 0;
+  its->unset = judge(worker, most, &plan);
   its->plan = plan;
   ws_store_relaxed(&worker->alarm_ns, plan.rise_ns); // relaxed: published with the worker's bit
   ws_prewake_quiet(pool);

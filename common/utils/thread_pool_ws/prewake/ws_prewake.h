@@ -5,6 +5,7 @@
 /// ws_prewake_null.c links in its place. docs/prewake.md explains the method.
 ///
 ///   a push after a pause     ws_prewake_arrived       notes when the burst came
+///   a hint after a pause     ws_prewake_announced     does so in the push's place
 ///   a worker out of work     ws_prewake_out_of_work   teaches the predictor, learns how late the worker was
 ///   a worker that parks      ws_prewake_plan          returns the time of its timer wake
 ///   a worker that is awake   ws_prewake_woken         learns how long that took
@@ -26,6 +27,11 @@ void ws_prewake_begin(struct ws_pool_s *pool);
 /// @brief Work has come after a pause; @p now_ns, or 0 = read the clock.
 /// @threads  any; nothing happens unless pool->quiet is set
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
+
+/// @brief A hint has announced a burst that may come at once. If the pool is idle the hint counts as the
+/// arrival, because it wakes workers. The next push until @p until_ns belongs to the same burst.
+/// @threads  any
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns);
 
 /// @brief From now on the next push is the first after a pause.
 void ws_prewake_quiet(struct ws_pool_s *pool);
@@ -54,6 +60,9 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 /// @brief The control group's quota was used up. @param span_ns  least time until pre-wake may do more again
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
+
+/// @return whether pre-wake has found for a while that no timer is worth it: it need not see every burst
+bool ws_prewake_rests(const struct ws_pool_s *pool);
 
 /// @return whether the worker's timer has fired at @p now_ns, so that the worker is about to run
 static inline bool ws_alarm_is_over(const ws_worker_t *worker, uint64_t now_ns)

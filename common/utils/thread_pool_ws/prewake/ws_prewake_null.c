@@ -4,6 +4,8 @@
 /// work spins for spin_ns_max, and sleeps until a push wakes it.
 #include "../include/ws_stats.h"
 
+#include <string.h>
+
 #include "ws_prewake.h"
 
 size_t ws_prewake_pool_bytes(void)
@@ -25,6 +27,13 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 {
   (void)pool;
   (void)now_ns;
+}
+
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns)
+{
+  (void)pool;
+  (void)now_ns;
+  (void)until_ns;
 }
 
 void ws_prewake_quiet(struct ws_pool_s *pool)
@@ -50,6 +59,12 @@ void ws_prewake_spun(ws_worker_t *worker, bool preempted)
   (void)preempted;
 }
 
+bool ws_prewake_rests(const struct ws_pool_s *pool)
+{
+  (void)pool;
+  return true;
+}
+
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)
 {
   (void)worker;
@@ -73,8 +88,8 @@ void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)
   (void)span_ns;
 }
 
-void ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
 {
   if (pool && stats)
-    *stats = (ws_prewake_stats_t){0};
+    memset(stats, 0, bytes);
 }

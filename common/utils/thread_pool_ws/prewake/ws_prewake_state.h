@@ -14,6 +14,7 @@
 
 #include "../base/ws_histogram.h"
 #include "../pool/ws_types.h"
+#include "ws_late.h"
 #include "ws_lead.h"
 
 /// Highest level of pre-wake: see ws_stats.h.
@@ -28,6 +29,8 @@ struct ws_prewake_worker_s {
   int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
   bool by_timer; ///< P its timer woke it
   bool is_far; ///< P it is counted in armed_far
+  ws_plan_t gave_up; ///< P of its last timer wake, if no burst came for it; rise_ns 0 = one came
+  ws_late_t unset; ///< P why its sleep has no timer (ws_late.h)
   bool found; ///< P it has run a task since
   uint32_t burst; ///< P rhythm.burst that it has learnt from
   uint32_t locks; ///< P rhythm.model.locks that lead[] belongs to
@@ -71,11 +74,17 @@ struct ws_prewake_pool_s {
   ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
   ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
   ws_au64_t arrival_ns; ///< S when work last came after a pause
+  ws_au64_t announced_ns; ///< S when a hint last announced work
+  ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
+  ws_au32_t unplanned; ///< S times in a row that a worker has planned no timer wake, up to a bound
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
   ws_au32_t period_bursts; ///< O as period_ns
+  ws_au32_t state; ///< O ws_pattern_state_t, as period_ns
+  ws_au64_t locks, relocks; ///< O as period_ns
   ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
+  ws_late_count_t late; ///< S
   // ws_level.c
   ws_au32_t level_lock; ///< S 1 = a thread changes the level
   ws_au32_t level; ///< S see ws_stats.h

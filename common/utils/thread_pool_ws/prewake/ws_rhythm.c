@@ -163,11 +163,20 @@ static void learn_arrival(ws_prewake_pool_t *its, uint64_t at_ns)
     memset(rhythm->takers, 0, sizeof(rhythm->takers));
     rhythm->arrived.phase = -1;
   }
-  ws_stat_store(&its->period_ns, (uint64_t)rhythm->model.period_ns);
-  ws_stat_store(&its->period_bursts, rhythm->model.phases);
   ws_stat_store(&its->sleep_ns_min, ws_predict_gap_min_ns(&rhythm->model) / 4);
   ws_count(&its->bursts, 1);
   ws_count(&its->expected_bursts, rhythm->arrived.phase >= 0);
+}
+
+/// For the statistics.
+static void tell(ws_prewake_pool_t *its)
+{
+  const ws_predict_t *model = &its->rhythm.model;
+  ws_stat_store(&its->period_ns, (uint64_t)model->period_ns);
+  ws_stat_store(&its->period_bursts, model->phases);
+  ws_stat_store(&its->state, ws_predict_state(model));
+  ws_stat_store(&its->locks, model->locks);
+  ws_stat_store(&its->relocks, model->relocks);
 }
 
 /// The caller holds the lock.
@@ -181,6 +190,7 @@ static void learn(ws_prewake_pool_t *its, uint32_t permille, uint64_t at_ns, uin
   ws_count(&its->absent_bursts, missed);
   if (is_new || missed > 0)
     publish(its, permille, now_ns);
+  tell(its);
   ws_hint_store(&its->learnt_ns, rhythm->seen_ns);
   ws_hint_store(&its->absent_ns, ws_predict_due_ns(&rhythm->model));
   ws_level_rise(its, now_ns);

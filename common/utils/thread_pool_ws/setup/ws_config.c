@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../pool/ws_warn.h"
+#include "ws_rule.h"
 #include "ws_settings.h"
 
 #define PREFIX "TPOOL_WS_"
@@ -124,6 +125,14 @@ static bool read_prio(ws_settings_t *settings, word_t word)
   return found < 3;
 }
 
+/// A limit is always of a function: ws_rule.h reads it.
+static bool read_no_limit(ws_settings_t *settings, word_t word)
+{
+  (void)settings;
+  (void)word;
+  return false;
+}
+
 /// All settings that have a text, for the call, the list and the environment.
 typedef struct {
   const char *name; ///< in the environment in capitals, after PREFIX
@@ -137,9 +146,12 @@ static const entry_t entries[] = {
     {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true, false},
     {"report", read_report, "0, 1", "no report is printed", false, false},
     {"prio", read_prio, "high, normal, low", "the priority is normal", false, true},
+    {"limit", read_no_limit, "<func>:<n>", "it has no effect", false, true},
 };
-#define KNOWN "spin=, spin_cpu_max=, report=, prio="
-#define KNOWN_VARIABLES PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "TRACE"
+#define KNOWN "spin=, spin_cpu_max=, report=, prio=, limit="
+#define KNOWN_VARIABLES                                                                                      \
+  PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "RULES, " PREFIX "TRACE"
+#define RULES "rules" ///< in the environment only: a list of entries limit= and prio=
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_provider.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
@@ -160,10 +172,28 @@ typedef struct {
   bool spin_invalid; ///< pre-wake stays off, also if a later entry is valid
 } batch_t;
 
+/// @return whether the entry is a rule of a function: limit=, or prio= with a colon
+static bool is_rule(const entry_t *entry, word_t word)
+{
+  const bool colon = memchr(word.begin, ':', (size_t)(word.end - word.begin)) != NULL;
+  return entry->read == read_no_limit || (entry->read == read_prio && colon);
+}
+
+static int apply_rule(batch_t *batch, const entry_t *entry, word_t word, const char *place)
+{
+  const size_t length = (size_t)(word.end - word.begin);
+  const char *error = ws_rule_read(batch->settings, entry->name, word.begin, length);
+  if (error)
+    ws_warn(batch->settings, "%s %s; it has no effect", place, error);
+  return error ? -EINVAL : 0;
+}
+
 /// @param place  where the text stands, and the text
 /// @param valid  which texts are valid there
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
 {
+  if (is_rule(entry, word))
+    return apply_rule(batch, entry, trimmed(word), place);
   const bool good = entry->read(batch->settings, trimmed(word));
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)
@@ -237,6 +267,27 @@ int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_othe
   return result;
 }
 
+/// The variable of rules: its name, and after "=" entries limit= and prio=, separated by commas.
+static void apply_rules(batch_t *batch, const char *name, const char *equals)
+{
+  for (const char *text = equals + 1; text;) {
+    const char *end = text + strcspn(text, ",");
+    const word_t word = trimmed((word_t){text, end});
+    const size_t length = (size_t)(word.end - word.begin);
+    const char *sign = memchr(word.begin, '=', length);
+    const entry_t *entry = sign ? find(trimmed((word_t){word.begin, sign}), false) : NULL;
+    char place[PLACE];
+    snprintf(place, sizeof(place), "%.*s: \"%.*s\"", (int)(equals - name), name,
+             length < SHOWN ? (int)length : SHOWN, word.begin);
+    if (entry && is_rule(entry, (word_t){sign + 1, word.end}))
+      apply_rule(batch, entry, trimmed((word_t){sign + 1, word.end}), place);
+    else if (length > 0)
+      ws_warn(batch->settings, "%s is no rule, ignored (valid: limit=<func>:<n>, prio=<func>:<priority>)",
+              place);
+    text = *end ? end + 1 : NULL;
+  }
+}
+
 void ws_settings_environment(ws_settings_t *settings)
 {
   const size_t prefix = strlen(PREFIX);
@@ -246,6 +297,11 @@ void ws_settings_environment(ws_settings_t *settings)
     const char *name = *next, *equals = name + strcspn(name, "=");
     if (strncmp(name, PREFIX, prefix) != 0 || strncmp(name, ELSEWHERE, sizeof(ELSEWHERE) - 1) == 0)
       continue;
+    if (is_word((word_t){name + prefix, equals}, RULES)) {
+      if (*equals)
+        apply_rules(&batch, name, equals);
+      continue;
+    }
     const entry_t *entry = find((word_t){name + prefix, equals}, false);
     const size_t length = (size_t)(equals - name);
     if (!entry || entry->only_listed) // without a warning it would have no effect, silently

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/ws_tsan.h"
 #include "../os/ws_relax.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
@@ -13,6 +14,7 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
+#include "ws_rule.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
@@ -126,6 +128,7 @@ static void free_pool(struct ws_pool_s *pool)
     if (i >= in_block)
       ws_os_unmap(pool->tasks.queue[i], pool->tasks.queue[i]->bytes);
   }
+  ws_rule_free(pool);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
   pthread_mutex_destroy(&pool->lane_lock);
@@ -156,8 +159,8 @@ static bool reserve(struct ws_pool_s *pool)
 /// Plan the CPUs and nodes, and map the memory.
 static int plan(struct ws_pool_s *pool, int32_t *cpu)
 {
-  ws_topo_plan(&pool->settings, &pool->mask, cpu);
   ws_near_plan(pool);
+  ws_topo_plan(&pool->settings, &pool->mask, &pool->speed, cpu);
   ws_numa_plan(pool, cpu);
   const int result = allocate(pool, cpu);
   return result == 0 && pool->settings.reserve && !reserve(pool) ? -ENOMEM : result;
@@ -197,6 +200,8 @@ static int set_up(struct ws_pool_s *pool)
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
   int result = cpu ? read_mask(pool) : -ENOMEM;
   if (result == 0)
+    result = ws_rule_make(pool);
+  if (result == 0)
     result = plan(pool, cpu);
   if (result == 0)
     start(pool, cpu);
@@ -210,8 +215,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     *out = NULL;
   if (!out || !settings)
     return -EINVAL;
-  ws_settings_t checked = *settings;
-  if (ws_settings_check(&checked) < 0)
+  ws_settings_t checked;
+  if (ws_settings_take(&checked, settings) < 0 || ws_settings_check(&checked) < 0)
     return -EINVAL;
   ws_provider_find();
   struct ws_pool_s *pool = aligned_alloc(WS_SPACING, sizeof(*pool));
@@ -236,19 +241,25 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_process_add(pool);
   ws_process_awake_add(pool->workers);
   ws_release_workers(pool);
+  ws_tsan_acquire(pool); // what the observer wrote
   *out = pool;
   return 0;
 }
+
+#define STOPPING "a ws_pool_stop() of the pool is not over yet. Destroy the pool when it has returned"
 
 void ws_pool_destroy(ws_pool_t *pool)
 {
   if (!pool || ws_is_lost(pool)) // its memory may be as a thread of the parent was changing it
     return;
-  if (ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
+  const uint32_t state = ws_load_relaxed(&pool->state); // relaxed: one caller
+  if (state == WS_RUNNING) {
     const int64_t stopped = ws_pool_stop(pool, WS_STOP_DRAIN);
     WS_REQUIRE(stopped != -EDEADLK, "ws_pool_destroy",
                "called inside a task or a fiber of the pool, which would wait for itself. Call it elsewhere");
-    WS_REQUIRE(stopped >= 0, "ws_pool_destroy", "another thread stops the pool right now");
+    WS_REQUIRE(stopped >= 0, "ws_pool_destroy", STOPPING);
+  } else {
+    WS_REQUIRE(state == WS_STOPPED, "ws_pool_destroy", STOPPING);
   }
   ws_process_remove(pool);
   free_pool(pool);

@@ -9,16 +9,22 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "../base/ws_sized.h"
 #include "../pool/ws_warn.h"
+#include "ws_rule.h"
 
-void ws_settings_default(ws_settings_t *settings)
+/// Those of 0.1.0 end with warn_arg.
+#define BYTES_MIN (offsetof(ws_settings_t, warn_arg) + sizeof(void *))
+
+void ws_settings_init(ws_settings_t *settings, size_t bytes)
 {
   if (!settings)
     return;
   ws_cpuset_t cpus = {0};
   const uint32_t count = ws_os_process_cpus(&cpus) >= 0 ? ws_os_cpuset_count(&cpus) : 1;
   ws_os_cpuset_free(&cpus);
-  *settings = (ws_settings_t){
+  const ws_settings_t own = {
+      .size = (uint32_t)bytes,
       .name = "ws",
       .workers = count < WS_WORKERS_MAX ? count : WS_WORKERS_MAX,
       .sched_class = WS_CLASS_INHERIT,
@@ -33,6 +39,25 @@ void ws_settings_default(ws_settings_t *settings)
       .age_ns_max = 10000000,
       .warn = ws_warn_on_stderr,
   };
+  ws_sized_put(settings, bytes, &own, sizeof(own));
+}
+
+int ws_settings_take(ws_settings_t *own, const ws_settings_t *given)
+{
+  ws_settings_default(own);
+  if (given->size < BYTES_MIN) { // the other fields may not be set: not even given->warn
+    ws_warn(own, "setting size = %u is out of range: call ws_settings_default() first", given->size);
+    return -EINVAL;
+  }
+  if (!ws_sized_take(own, sizeof(*own), given, given->size)) {
+    ws_warn(own,
+            "a setting is used that this version of the library does not have: the settings have %u bytes,"
+            " thread_pool_ws %d.%d.%d knows %zu",
+            given->size, WS_VERSION_MAJOR, WS_VERSION_MINOR, WS_VERSION_PATCH, sizeof(*own));
+    return -EINVAL;
+  }
+  own->size = sizeof(*own);
+  return 0;
 }
 
 static bool in_range(const ws_settings_t *settings, const char *field, int64_t value, int64_t low,
@@ -93,7 +118,7 @@ int ws_settings_check(ws_settings_t *settings)
     ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);
     return -EINVAL;
   }
-  if (!stack_suffices(settings))
+  if (ws_rule_check(settings) < 0 || !stack_suffices(settings))
     return -EINVAL;
   uint32_t capacity = 2;
   while (capacity < settings->queue_capacity)

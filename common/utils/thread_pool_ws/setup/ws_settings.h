@@ -6,6 +6,10 @@
 
 #include "../pool/ws_types.h"
 
+/// @brief Copy a caller's settings, of another size maybe; fields that the caller's lack get their defaults.
+/// @return 0; -EINVAL with a warning if their size is that of no version, or a field beyond @p own is set
+int ws_settings_take(ws_settings_t *own, const ws_settings_t *given);
+
 /// @brief Check every field; warn about the first that is out of range. Rounds queue_capacity up.
 /// @return 0 or -EINVAL
 int ws_settings_check(ws_settings_t *settings);

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../base/ws_tsan.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_observer.h"
@@ -24,6 +25,14 @@ enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
 
 /// Added to pool->started when the pool is complete.
 #define RELEASED (1u << 31)
+
+/// On the worker's own thread, so that the observer finds the name set, and may change it.
+static void set_name(const ws_worker_t *worker)
+{
+  char name[16];
+  ws_thread_name(name, worker->pool->settings.name, worker->index);
+  pthread_setname_np(pthread_self(), name);
+}
 
 static void set_class(ws_worker_t *worker)
 {
@@ -54,9 +63,15 @@ static void set_up(ws_worker_t *worker)
   self->worker = worker;
   worker->tid = ws_os_tid();
   worker->thread = pthread_self();
+  if (!worker->pool->settings.thread_create)
+    set_name(worker);
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
   worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
+  if (worker->index + 1 < worker->pool->speed.fast) { // a fast CPU is left for each of them, and the producer
+    worker->confine.avoid = worker->pool->speed.slow;
+    worker->confine.avoid_bytes = sizeof(worker->pool->speed.slow);
+  }
   set_class(worker);
   worker->slack_ns = ws_os_timer_slack(1);
   read_class(worker);
@@ -81,6 +96,7 @@ static void *worker_thread(void *worker_arg)
   ws_worker_t *worker = worker_arg;
   set_up(worker);
   ws_observe(worker, WS_OBSERVED_START);
+  ws_tsan_release(worker->pool); // what the observer wrote
   ws_add_release(&worker->pool->started, 1); // [edge START release] what set_up wrote
   ws_os_futex_wake(&worker->pool->started, INT_MAX);
   wait_for(&worker->pool->started, RELEASED);
@@ -96,13 +112,7 @@ static int create_thread(ws_worker_t *worker)
   if (settings->thread_create)
     return settings->thread_create(settings->create_arg, worker->index, worker->cpu, worker_thread, worker);
   pthread_t thread; // not the worker's field, which its own thread writes
-  const int error = ws_os_thread_create(&thread, worker_thread, worker);
-  if (error)
-    return error;
-  char name[16];
-  ws_thread_name(name, settings->name, worker->index);
-  pthread_setname_np(thread, name);
-  return 0;
+  return ws_os_thread_create(&thread, worker_thread, worker);
 }
 
 /// @return whether the thread runs

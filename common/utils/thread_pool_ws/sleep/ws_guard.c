@@ -45,6 +45,10 @@
 /// waiting for one of the queued tasks in a loop. About 10 ms.
 #define STALLED_LOOKS 14u
 
+/// Looks in a row at which tasks waited, up to which no worker is woken that would stop a producer which
+/// runs: 1 to 2 ms. Such a producer usually joins, and runs the tasks itself.
+#define SPARED_LOOKS 2u
+
 /// Looks in a row at which nothing was stalled and no task blocked, after which the cap holds again.
 #define HEALTHY_LOOKS 14u
 
@@ -53,6 +57,7 @@ typedef struct {
   uint64_t looks; ///< number of this look
   uint64_t steps; ///< steps of tasks
   uint32_t quiet; ///< looks in a row without a finding
+  uint32_t waited; ///< looks in a row at which tasks waited
   uint32_t stalled; ///< looks in a row at which tasks waited and none was begun or finished
   uint32_t healthy; ///< looks in a row at which nothing was stalled and no task blocked
 } memory_t;
@@ -79,8 +84,8 @@ static uint32_t sleeping_workers(struct ws_pool_s *pool)
   return sleeping;
 }
 
-/// @return threads outside that are thought to need a CPU and do not sleep in the kernel. A task that such a
-///         thread runs while it helps may block, too
+/// Notes if there are none. @return threads outside that are thought to need a CPU and do not sleep in the
+/// kernel. A task that such a thread runs while it helps may block, too
 static uint32_t awake_outside(struct ws_pool_s *pool)
 {
   const uint32_t thought = ws_outside(pool), queues = ws_queue_count(&pool->tasks);
@@ -89,16 +94,9 @@ static uint32_t awake_outside(struct ws_pool_s *pool)
     const uint64_t owner = ws_hint_load(&pool->tasks.queue[i]->owner);
     awake += owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner));
   }
-  return awake;
-}
-
-/// @return the cap, in which threads outside that sleep do not count
-static uint32_t limit_without_sleepers(struct ws_pool_s *pool)
-{
-  const uint32_t awake = awake_outside(pool);
   if (awake == 0 && ws_hint_load(&pool->outside))
     ws_hint_store(&pool->outside, 0); // the next push sets it
-  return ws_awake_limit_beside(pool, awake);
+  return awake;
 }
 
 /// @return awake workers that sleep, but not in a join: their tasks block
@@ -146,11 +144,13 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   if ((hidden > 0 && hidden == working) || memory->stalled >= STALLED_LOOKS)
     ws_hint_store(&pool->lifted, 1);
   const bool holds = pool->capped && !ws_hint_load(&pool->lifted);
-  const uint32_t limit = holds ? limit_without_sleepers(pool) : pool->workers;
+  const uint32_t outside = holds || pool->pinned > 0 ? awake_outside(pool) : 0;
+  const uint32_t limit = holds ? ws_awake_limit_beside(pool, outside) : pool->workers;
   uint64_t queued = ws_queued(&pool->tasks);
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
   for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)
-    ws_wake_sleeper(pool, (ws_here_t){0});
+    if (!ws_wake_sleeper(pool, (ws_here_t){0}) && (outside == 0 || memory->waited > SPARED_LOOKS))
+      ws_wake_any(pool);
 }
 
 static void look(struct ws_pool_s *pool, memory_t *memory)
@@ -165,6 +165,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
   memory->quiet = waiting || moved ? 0 : memory->quiet + 1;
+  memory->waited = waiting ? memory->waited + 1 : 0;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
   // A searcher will look at the queues.
   const bool searched = ws_hint_load(&pool->searching) > 0 && memory->stalled < 2;

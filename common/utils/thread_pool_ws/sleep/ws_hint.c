@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "../pool/ws_lane.h"
+#include "../prewake/ws_prewake.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
 #include "ws_idle.h"
@@ -35,16 +36,24 @@ static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, u
 /// Wakes go in a tree. The caller wakes as many workers as it can call until the first one runs; each of
 /// those wakes two more. The root is as wide as the ratio of this machine's wake latency to the time of a
 /// call (LogP: Karp et al., SPAA 1993).
-static void wake_tree(struct ws_pool_s *pool, uint32_t workers)
+static void wake_tree(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns)
 {
   const ws_here_t here = ws_here_known(pool);
   const uint64_t waking_ns = ws_stat_load(&pool->waking_ns);
   const uint64_t call_ns = ws_stat_load(&pool->wake_call_ns);
   const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
   ws_note_outside(pool, here); // the thread that announces will push
-  ws_hint_store(&pool->wanted_until_ns, ws_os_now_ns() + TREE_NS_MAX);
+  ws_hint_store(&pool->wanted_until_ns, now_ns + TREE_NS_MAX);
   ws_hint_store(&pool->wanted, workers);
   wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
+}
+
+/// The burst may come at once, and by @p until_ns.
+static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, uint64_t until_ns)
+{
+  if (workers > 0)
+    ws_prewake_announced(pool, now_ns, until_ns); // before a worker wakes for it
+  wake_tree(pool, workers, now_ns);
 }
 
 void ws_hint_pass_on(ws_worker_t *worker)
@@ -60,25 +69,31 @@ void ws_hint_pass_on(ws_worker_t *worker)
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
+  const uint64_t now_ns = ws_os_now_ns();
+  const uint64_t until_ns = now_ns + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
   ws_traced_hint(pool, workers, 0);
-  have_workers_spin_until(pool, ws_os_now_ns() + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX));
-  wake_tree(pool, workers);
+  have_workers_spin_until(pool, until_ns);
+  announce(pool, workers, now_ns, until_ns);
 }
 
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
 {
   const uint64_t now_ns = ws_os_now_ns();
   ws_traced_hint(pool, workers, at_ns);
-  if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX)
+  if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX) {
     ws_hint_store(&pool->expected_ns, at_ns); // read by workers that plan their sleep
-  wake_tree(pool, workers);
+    wake_tree(pool, workers, now_ns);
+  } else {
+    announce(pool, workers, now_ns, now_ns + TREE_NS_MAX);
+  }
 }
 
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 {
   ws_traced_hint(pool, workers, 0);
   ws_hint_add(&pool->phases, 1);
-  wake_tree(pool, workers);
+  const uint64_t now_ns = ws_os_now_ns();
+  announce(pool, workers, now_ns, now_ns + WITHIN_NS_MAX);
 }
 
 void ws_pool_phase_end(ws_pool_t *pool)

@@ -3,8 +3,8 @@
 /// ws_idle.h.
 #include "ws_idle.h"
 
+#include "../pool/ws_near.h"
 #include "ws_budget.h"
-#include "ws_place.h"
 #include "ws_wake.h"
 
 /// A real-time worker is awake for at most so long, unless tasks keep it so; then it sleeps for so long.

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "../pool/ws_near.h"
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
@@ -49,7 +50,7 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
       return END_TRIM;
     if (trims)
       continue;
-    if (ws_may_rise(pool)) {
+    if (ws_may_rise(pool) && !ws_near_stops_producer(worker)) {
       if (ws_claim(pool, worker->index))
         return retries ? END_RETRY : END_RISE;
     } else if (retries) {
@@ -90,6 +91,8 @@ static void after_sleep(ws_worker_t *worker, end_t end)
   static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_TIMER};
   const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == worker->called_cpu;
   ws_count(&worker->queue.count.stopped_callers, stops_caller);
+  if (WS_UNLIKELY(stops_caller))
+    ws_traced_stopped(worker);
   ws_place_return(worker);
   worker->searching = true; // counted by its claimer, or by itself
   worker->claimed = end == END_TOKEN;

@@ -4,17 +4,16 @@
 #include "ws_place.h"
 
 #include "../pool/ws_near.h"
-
-bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
-{
-  return ws_hint_load(&pool->producer_cpu) == (uint32_t)(cpu + 1) && !ws_hint_load(&pool->producer_holds);
-}
+#include "../pool/ws_speed.h"
 
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
-static void note_priority(struct ws_pool_s *pool)
+void ws_place_note_priority(struct ws_pool_s *pool)
 {
-  const bool holds = ws_os_priority() >= pool->priority;
+  if (pool->priority == 0 && pool->pinned == 0)
+    return;
+  const uint32_t own = ws_os_priority();
+  const bool holds = own > 0 && own >= pool->priority;
   if (ws_hint_load(&pool->producer_holds) != holds)
     ws_hint_store(&pool->producer_holds, holds);
 }
@@ -43,7 +42,8 @@ static bool may_move(ws_worker_t *worker)
 /// The kernel would wake a floating worker that sleeps on the CPU of a pushing thread on that CPU, and so
 /// stop the pushing thread. A real-time worker is woken where it last ran, so it only has to move off. A
 /// normal worker may be woken on the CPU of the thread that wakes it, wherever it slept, so it is kept off
-/// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU.
+/// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU. Where
+/// CPUs are unlike, a worker for each fast CPU beside the producer's leaves the slow ones likewise.
 void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -53,7 +53,8 @@ void ws_place_leave(ws_worker_t *worker)
   const uint32_t producer_cpu = ws_hint_load(&pool->producer_cpu);
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
-  const bool moves = ws_producer_on_cpu(pool, cpu);
+  const bool is_slow = worker->confine.avoid && ws_speed_is_slow(&pool->speed, cpu);
+  const bool moves = is_slow || ws_producer_on_cpu(pool, cpu);
   if (worker->realtime && !(moves && may_move(worker)))
     return;
   if (ws_os_confine(&worker->confine, 0, producer_cpu - 1) < 0)
@@ -73,8 +74,8 @@ void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
   worker->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
   if (!here.queue)
     return;
-  if (pool->priority > 0 && !here.worker)
-    note_priority(pool);
+  if (!here.worker)
+    ws_place_note_priority(pool);
   const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->producer_holds));
   if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->seen_cpu) == cpu)
     ws_os_confine(&worker->confine, worker->tid, cpu - 1);

@@ -7,8 +7,9 @@
 
 #include "../pool/ws_types.h"
 
-/// @return whether the thread that pushed or joined last was on @p cpu, and would wait for a worker there
-bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
+/// @brief The caller, a thread outside, is about to wake a worker. If workers are real-time or pinned,
+/// remember whether they could stop it.
+void ws_place_note_priority(struct ws_pool_s *pool);
 
 /// @brief Remember that the caller, a thread that pushes or joins, is on a CPU. @param cpu  CPU + 1
 void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);

@@ -11,6 +11,7 @@
 #include "ws_idle.h"
 
 #include "../os/ws_relax.h"
+#include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
@@ -18,7 +19,6 @@
 #include "../tasks/ws_places.h"
 #include "ws_budget.h"
 #include "ws_guard.h"
-#include "ws_place.h"
 #include "ws_wake.h"
 
 /// After an idle worker has spun for so long, there is a pause. If that were shorter, each of a series of

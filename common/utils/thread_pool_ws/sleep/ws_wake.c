@@ -10,6 +10,7 @@
 #include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
+#include "ws_brief.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 
@@ -51,19 +52,52 @@ static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_
   return ws_nodes_has(pool, worker, kind - WS_KIND_NODE);
 }
 
+/// Of so many wakes that would stop the producer one is made. It lets the kernel move a producer that sits on
+/// a worker's CPU beside an idle one.
+#define STOP_EVERY 251u
+/// Of so many, one looks whether the producer's class has changed, which takes a system call.
+#define NOTE_EVERY 16u
+
+/// @return whether no worker may be woken that would stop the producer: the producer runs, and there is a
+///         guard to wake that worker later
+static bool spares_producer(const struct ws_pool_s *pool)
+{
+  return pool->pinned > 0 && pool->watched && ws_outside(pool) > 0;
+}
+
+/// All workers that could be woken would stop the producer. @return whether to choose once more
+static bool reconsiders(struct ws_pool_s *pool, ws_here_t here, bool *spares)
+{
+  const uint64_t before = ws_stat_load(&pool->spared_wakes); // two threads at once count once
+  ws_stat_store(&pool->spared_wakes, before + 1);
+  *spares = before % STOP_EVERY != STOP_EVERY - 1;
+  const bool looks = here.queue && !here.worker && before % NOTE_EVERY == 0;
+  if (looks)
+    ws_place_note_priority(pool);
+  return !*spares || (looks && ws_hint_load(&pool->producer_holds));
+}
+
+/// What a wake found.
+enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
+
 /// Choose a sleeper to wake. Best is one that got a CPU lately, is not on the caller's CPU, is near, and has
 /// a timer set. Of several the lowest, so that the same few workers stay warm.
-/// @return its index, or UINT32_MAX
-static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind)
+/// @param spares  do not choose a worker that would stop the producer
+/// @return its index; NONE; SPARED = there are only such workers
+static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool spares)
 {
   const bool armed = ws_hint_load(&pool->armed) > 0;
   const uint64_t now_ns = ws_hint_load(&pool->shunned) ? ws_os_now_ns() : 0;
-  uint32_t best = UINT32_MAX, most = 0;
+  uint32_t best = NONE, most = 0;
   for (uint32_t word = 0; word < pool->mask_words; word++) {
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
       const ws_worker_t *worker = pool->worker[index];
+      if (spares && ws_near_stops_producer(worker)) {
+        best = most == 0 ? SPARED : best;
+        continue;
+      }
       const bool elsewhere = ws_hint_load(&worker->seen_cpu) != cpu;
       const bool rises = armed && ws_hint_load(&worker->alarm_ns) != 0;
       const bool shunned = now_ns != 0 && ws_search_is_shunned(worker, now_ns);
@@ -95,37 +129,35 @@ static void call(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, ui
   ws_stat_store(&pool->wake_call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
 }
 
-static bool wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+/// @return the worker that was woken; NONE; SPARED
+static uint32_t wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool spares)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
   ws_place_note(pool, here, cpu);
   for (;;) {
-    const uint32_t chosen = choose_sleeper(pool, cpu, kind);
-    if (chosen == UINT32_MAX)
-      return false;
+    const uint32_t chosen = choose_sleeper(pool, cpu, kind, spares);
+    if (chosen == SPARED && reconsiders(pool, here, &spares))
+      continue;
+    if (chosen >= SPARED)
+      return chosen;
     if (!ws_claim(pool, chosen))
       continue;
     ws_traced_wake(pool->worker[chosen], here.worker);
     call(pool, here, pool->worker[chosen], cpu);
     if (here.queue)
       ws_count(&here.queue->count.wakes_sent, 1);
-    return true;
+    return chosen;
   }
 }
 
 bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
 {
-  return wake_sleeper(pool, here, WS_KIND_NORMAL);
+  return wake_sleeper(pool, here, WS_KIND_NORMAL, spares_producer(pool)) < SPARED;
 }
 
-static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+bool ws_wake_any(struct ws_pool_s *pool)
 {
-  return ws_working(pool) < ws_awake_limit(pool) && wake_sleeper(pool, here, kind);
-}
-
-bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
-{
-  return wake_one(pool, here, WS_KIND_NORMAL);
+  return wake_sleeper(pool, (ws_here_t){0}, WS_KIND_NORMAL, false) < SPARED;
 }
 
 /// A task is queued and a worker sleeps: make the guard STANDING (ws_guard.c), also while a worker searches.
@@ -134,6 +166,22 @@ static void call_guard(struct ws_pool_s *pool)
   uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
     ws_os_futex_wake(&pool->guard, 1);
+}
+
+static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+{
+  if (ws_working(pool) >= ws_awake_limit(pool))
+    return false;
+  const uint32_t woken = wake_sleeper(pool, here, kind, spares_producer(pool));
+  // relaxed: after the caller's fence [GUARD_DEKKER]. A pool of one worker needs a guard in this case only
+  if (WS_UNLIKELY(woken == SPARED) && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
+    call_guard(pool);
+  return woken < SPARED;
+}
+
+bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
+{
+  return wake_one(pool, here, WS_KIND_NORMAL);
 }
 
 void ws_need_guard(struct ws_pool_s *pool)
@@ -147,7 +195,9 @@ static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   if (!ws_has_sleepers(pool))
     return;
-  if (ws_load_relaxed(&pool->searching) == 0) // relaxed: after the caller's fence [PARK_DEKKER]
+  // relaxed: after the caller's fence [PARK_DEKKER]
+  if (ws_load_relaxed(&pool->searching) == 0
+      && !(kind == WS_KIND_NORMAL && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
 }

@@ -14,10 +14,18 @@
 #define LOCKED 1u
 #define WAITED 2u
 
-bool ws_mutex_trylock(ws_mutex_t *mutex)
+static inline bool take_free(ws_mutex_t *mutex)
 {
   uint32_t seen = 0;
   return ws_cas_acq_rel(ws_sync_word(&mutex->word), &seen, LOCKED); // [edge SYNC acq_rel]
+}
+
+bool ws_mutex_trylock(ws_mutex_t *mutex)
+{
+  if (WS_LIKELY(take_free(mutex)))
+    return true;
+  ws_yield_sometimes(); // the owner may need this worker
+  return false;
 }
 
 /// Announce the wait. @return whether the mutex is locked: if it is free, the caller gets it
@@ -40,13 +48,13 @@ static int lock_slow(ws_mutex_t *mutex, uint64_t deadline_ns, bool can_cancel)
 
 void ws_mutex_lock(ws_mutex_t *mutex)
 {
-  if (!ws_mutex_trylock(mutex))
+  if (!take_free(mutex))
     lock_slow(mutex, WS_SYNC_NO_DEADLINE, false);
 }
 
 int ws_mutex_lock_until(ws_mutex_t *mutex, uint64_t deadline_ns)
 {
-  return ws_mutex_trylock(mutex) ? 0 : lock_slow(mutex, deadline_ns, true);
+  return take_free(mutex) ? 0 : lock_slow(mutex, deadline_ns, true);
 }
 
 /// Under the lock of the bucket: the mutex has a new owner, or none.

@@ -23,13 +23,21 @@ void ws_sem_init(ws_sem_t *sem, uint32_t units)
   ws_init_store(ws_sync_word(&sem->word), units * UNIT);
 }
 
-bool ws_sem_trywait(ws_sem_t *sem)
+static bool take_unit(ws_sem_t *sem)
 {
   ws_au32_t *word = ws_sync_word(&sem->word);
   uint32_t seen = ws_expected_load(word);
   while (seen >= UNIT)
     if (ws_cas_acq_rel(word, &seen, seen - UNIT)) // [edge SYNC acq_rel]
       return true;
+  return false;
+}
+
+bool ws_sem_trywait(ws_sem_t *sem)
+{
+  if (take_unit(sem))
+    return true;
+  ws_yield_sometimes(); // who would post may need this worker
   return false;
 }
 
@@ -45,7 +53,7 @@ static bool is_empty(void *sem_arg)
 
 int ws_sem_wait_until(ws_sem_t *sem, uint64_t deadline_ns)
 {
-  if (ws_sem_trywait(sem))
+  if (take_unit(sem))
     return 0;
   const int result = ws_lot_park(sem, is_empty, sem, deadline_ns, true);
   return result == -EAGAIN ? 0 : result;

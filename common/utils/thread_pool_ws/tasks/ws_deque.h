@@ -136,6 +136,16 @@ static inline uint64_t ws_deque_waited_ns(const ws_deque_t *deque, uint64_t now_
   return (int64_t)(now_ns - pushed_ns) > 0 ? now_ns - pushed_ns : 0;
 }
 
+/// @return the function of the task that was pushed last, whether it still waits or not
+/// @threads  owner
+static inline void (*ws_deque_newest_func(const ws_deque_t *deque))(void *arg)
+{
+  const uint64_t newest = ws_own_load(&deque->bottom) - 1;
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
+  // relaxed: written by the caller
+  return (void (*)(void *))(uintptr_t)ws_load_relaxed(&ring->cell[newest & ring->mask].func);
+}
+
 /// @return tasks in the deque, approximately: exact for the owner while no thread steals
 static inline uint64_t ws_deque_size(const ws_deque_t *deque)
 {

@@ -80,6 +80,12 @@ static inline bool ws_queue_take_oldest_of(ws_queue_t *queue, void (*func)(void 
   return ws_deque_take_oldest_of(&queue->deque, func, task);
 }
 
+/// @return the function of the newest task, whether it still waits or not; call after a push
+static inline void (*ws_queue_newest_func(const ws_queue_t *queue))(void *arg)
+{
+  return ws_deque_newest_func(&queue->deque);
+}
+
 // Owner, all kinds.
 
 /// @brief The deques of the other kinds were made after the wait began: all tasks in them are the wait's.

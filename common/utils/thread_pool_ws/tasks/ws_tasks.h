@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tasks.h
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deques of one
-/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, and ws_places.h (all places).
+/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_limit.h, ws_inbox.h, and ws_places.h (all
+/// places).
 ///
-/// Place     One deque of a thread's queue, the shared queue, or the inbox of a worker. A queue has a deque
-///           for each kind of task, and one for each kind's tasks that a wait has put aside.
+/// Place     One deque of a thread's queue, the shared queue, the line of a limit, or the inbox of a worker.
+///           A queue has a deque for each kind of task, and one for each kind's tasks that a wait has put
+///           aside.
 /// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
 ///           owner's thread only. S any thread, atomic.
 #ifndef WS_TASKS_H
 #define WS_TASKS_H
 
+#include <pthread.h>
 #include <stdalign.h>
 #include <stddef.h>
 
+#include "ws_alone.h"
 #include "ws_deque.h"
 #include "ws_shared.h"
 
@@ -36,6 +40,7 @@ typedef struct {
   ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements,
       stopped_callers; ///< O
   ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
+  ws_au64_t wakes_spared; ///< O
 } ws_counters_t;
 
 /// Where the owner's deques ended when a wait of the owner began (ws_dig.h).
@@ -54,8 +59,8 @@ enum {
 
 /// A place where tasks wait (ws_places.h).
 typedef struct {
-  enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_INBOX } where;
-  uint32_t index; ///< of the queue, or of the worker
+  enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_LIMIT, WS_AT_INBOX } where;
+  uint32_t index; ///< of the queue, of the limit, or of the worker
   uint32_t deque; ///< WS_AT_DEQUE: of that queue
 } ws_place_t;
 
@@ -95,6 +100,7 @@ struct ws_queue_s {
   uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
   uint32_t look_at; ///< P index of the queue that the next look takes from
+  uint32_t strays; ///< P searches so far in the places that are of no thread, in a pool with limits
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
   ws_aptr_t more; ///< O ws_more_t; NULL = the owner has pushed normal tasks only
   // The owner's place (ws_budget.h).
@@ -105,6 +111,7 @@ struct ws_queue_s {
   ws_place_t age_place; ///< P of the oldest task at the last look
   uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
   uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
+  ws_alone_t alone; ///< P lanes: bursts that are over before a worker could help (ws_brief.h)
   size_t bytes; ///< I of the piece of memory that begins with this structure
   ws_deque_t aside; ///< normal tasks that a wait of the worker has put aside. A lane's stays empty
 };
@@ -139,6 +146,23 @@ typedef struct {
   const ws_au32_t *trust; ///< I of the worker: WS_TRUST_*
 } ws_inbox_t;
 
+typedef struct {
+  ws_task_t task;
+  uint64_t pushed_ns;
+} ws_limit_cell_t;
+
+/// A function of which few tasks run at once, and the line in which the others wait (ws_limit.h).
+typedef struct {
+  alignas(WS_SPACING) ws_au32_t open; ///< S tasks of the line that may begin now
+  ws_au32_t waiting; ///< S tasks in the line
+  ws_au64_t since_ns; ///< S when the oldest of them was pushed; 0 = there is none
+  uint32_t max; ///< I tasks that may run at once
+  pthread_mutex_t lock; ///< of all below, and of the writes to those above
+  ws_limit_cell_t *cell; ///< a ring
+  uint32_t capacity, first, count; ///< of the ring: a power of two; the oldest task; tasks in it
+  uint32_t running; ///< tasks with a ticket
+} ws_limit_t;
+
 /// All places of a pool.
 typedef struct {
   // Read by every push and every search; written seldom.
@@ -154,6 +178,9 @@ typedef struct {
   ws_au32_t kinds_made; ///< S 1 = some queue has deques of other kinds
   ws_au32_t aside_used; ///< S 1 = some wait has put normal tasks aside since the pool was made
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
+  uint32_t limits; ///< I
+  ws_limit_t *limit; ///< I [limits]
+  ws_au32_t limit_turn; ///< S the limit whose turn it is. Only a hint
 
   /// S tasks of each kind but WS_KIND_NORMAL in the queues: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t queued[WS_KINDS_MAX];

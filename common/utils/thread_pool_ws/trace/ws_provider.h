@@ -13,8 +13,8 @@
 #include "../base/ws_base.h"
 
 /// Raise the number when a function of the table changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_1
-#define WS_PROVIDER_NAME "ws_provider_table_1"
+#define WS_PROVIDER_TABLE ws_provider_table_2
+#define WS_PROVIDER_NAME "ws_provider_table_2"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 /// One function for each event of ws_tp.h, with its fields.
@@ -34,7 +34,9 @@ typedef struct {
   void (*join_end)(uint32_t pool, int32_t worker, uintptr_t group);
   void (*park)(uint32_t pool, int32_t worker);
   void (*unpark)(uint32_t pool, int32_t worker, uint32_t by_timer);
+  void (*stopped_producer)(uint32_t pool, int32_t worker, int32_t cpu);
   void (*prewake)(uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns);
+  void (*late)(uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns);
   void (*symbol_processing_begin)(uint32_t frame, uint32_t slot, uint32_t id);
   void (*ulsch_decoding_begin)(uint32_t frame, uint32_t slot, uint32_t id);
   void (*symbol_processing_end)(uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks);

@@ -36,8 +36,11 @@ EVENT(join_begin, JOIN, pool, worker, group)
 EVENT(join_end, JOIN, pool, worker, group)
 EVENT(park, (uint32_t pool, int32_t worker), pool, worker)
 EVENT(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer)
+EVENT(stopped_producer, (uint32_t pool, int32_t worker, int32_t cpu), pool, worker, cpu)
 EVENT(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns),
       pool, worker, workers, rise_ns, burst_ns)
+EVENT(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns),
+      pool, worker, cause, late_ns)
 EVENT(symbol_processing_begin, PHASE_BEGIN, frame, slot, id)
 EVENT(ulsch_decoding_begin, PHASE_BEGIN, frame, slot, id)
 EVENT(symbol_processing_end, PHASE_END, frame, slot, id, tasks)
@@ -65,7 +68,9 @@ const ws_provider_t WS_PROVIDER_TABLE = {
     .join_end = join_end,
     .park = park,
     .unpark = unpark,
+    .stopped_producer = stopped_producer,
     .prewake = prewake,
+    .late = late,
     .symbol_processing_begin = symbol_processing_begin,
     .ulsch_decoding_begin = ulsch_decoding_begin,
     .symbol_processing_end = symbol_processing_end,

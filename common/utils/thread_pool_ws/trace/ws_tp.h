@@ -103,6 +103,13 @@ LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, unpark,
     lttng_ust_field_integer(int32_t, worker, worker)
     lttng_ust_field_integer(uint32_t, by_timer, by_timer)))
 
+LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, stopped_producer,
+  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, int32_t, cpu),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(uint32_t, pool, pool)
+    lttng_ust_field_integer(int32_t, worker, worker)
+    lttng_ust_field_integer(int32_t, cpu, cpu)))
+
 LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, prewake,
   LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uint32_t, workers, uint64_t, rise_ns,
                     uint64_t, burst_ns),
@@ -112,6 +119,14 @@ LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, prewake,
     lttng_ust_field_integer(uint32_t, workers, workers)
     lttng_ust_field_integer(uint64_t, rise_ns, rise_ns)
     lttng_ust_field_integer(uint64_t, burst_ns, burst_ns)))
+
+LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, late,
+  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, late_ns),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(uint32_t, pool, pool)
+    lttng_ust_field_integer(int32_t, worker, worker)
+    lttng_ust_field_string(cause, cause)
+    lttng_ust_field_integer(uint64_t, late_ns, late_ns)))
 
 LTTNG_UST_TRACEPOINT_EVENT_CLASS(oai_tpool_ws, phase_begin,
   LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.c
-/// Events that the program records (ws_trace.h).
+/// Events that the program records (ws_trace.h, ws_trace_slot.h).
 #include "ws_traced.h"
 
 #include "../include/ws_trace.h"
+#include "../include/ws_trace_slot.h"
 #include "ws_provider.h"
 
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)

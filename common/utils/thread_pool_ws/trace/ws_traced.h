@@ -12,7 +12,7 @@
 typedef enum { WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_AWAKE } ws_unpark_t;
 
 /// Victim of a steal that is no thread's own queue.
-enum { WS_VICTIM_SHARED = -1, WS_VICTIM_ASIDE = -2, WS_VICTIM_INBOX = -3 };
+enum { WS_VICTIM_SHARED = -1, WS_VICTIM_ASIDE = -2, WS_VICTIM_INBOX = -3, WS_VICTIM_LIMIT = -4 };
 
 static inline uint32_t ws_traced_pool(const struct ws_pool_s *pool)
 {
@@ -106,13 +106,26 @@ static inline void ws_traced_unpark(const ws_worker_t *worker, ws_unpark_t how)
   WS_PROBE(unpark, ws_traced_pool(worker->pool), ws_traced_worker(worker), (uint32_t)how);
 }
 
+/// The worker that was woken runs on its waker's CPU: that thread had to stop.
+static inline void ws_traced_stopped(const ws_worker_t *worker)
+{
+  WS_PROBE(stopped_producer, ws_traced_pool(worker->pool), ws_traced_worker(worker),
+           (int32_t)worker->called_cpu - 1);
+}
+
 /// A worker plans a timer wake.
 static inline void ws_traced_plan(const ws_worker_t *worker, uint64_t rise_ns, uint64_t expected_ns)
 {
   WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, rise_ns, expected_ns);
 }
 
-/// @param phase  one that ws_trace.h names
+/// The worker is the first to take a task of a burst, and late.
+static inline void ws_traced_late(const ws_worker_t *worker, ws_late_t cause, uint64_t late_ns)
+{
+  WS_PROBE(late, ws_traced_pool(worker->pool), ws_traced_worker(worker), ws_late_name(cause), late_ns);
+}
+
+/// @param phase  one that ws_trace_slot.h names
 void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
 void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,
                            uint32_t tasks);

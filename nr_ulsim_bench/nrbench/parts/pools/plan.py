@@ -29,6 +29,13 @@ QUICK_CASES = ("12x6", "22x28", "12x6+22x28", TINY_CASE)
 # A task a symbol, 14 of them in a slot of 500 µs, pushed by a thread that never joins.
 STREAM_CASE = "1x10"
 STREAM_PERIOD_NS = 35714
+# Slots beside long tasks: a function of ws-bench, as a rule of the pool names it.
+BACKGROUND_CASE, BACKGROUND_FUNC = "12x6", "run_background"
+BACKGROUND_TASKS, BACKGROUND_US = 4, 3000
+BACKGROUND = {"alone": "", "limit 1": "limit", "no limit": "all"}
+# A task a slot of which a worker pushes eight more.
+FAN, FAN_PERIOD_NS = 8, 500000
+FAN_CASE = f"{STREAM_CASE}+{FAN}"
 STREAM_RING = 128  # of the arguments of such tasks: see src/stream.c
 # For the time: where not all pools can be measured, these can, unless pools are chosen by name.
 HOG_CASES = ("12x6", "22x28")
@@ -126,6 +133,22 @@ class Planner:
         cases = self.request.usual(SLOT_CASES, QUICK_CASES)
         yield from (self._slot(config, case) for config in self.slot_configs() for case in cases)
         yield from (self._slot(config, case) for config in self.hog_configs() for case in HOG_CASES)
+        yield from self.background()
+
+    def background(self) -> Iterator[Step]:
+        """Slots of the own pool beside long tasks that no thread joins, with and without a limit on them.
+        A run of several parts has no time for it."""
+        rule = f"env=TPOOL_WS_RULES=limit={BACKGROUND_FUNC}:1"
+        more = words(background=BACKGROUND_TASKS, background_us=BACKGROUND_US)
+        for pool, sched_class in self._own_faces():
+            if pool.backend.name != OWN or sched_class != "other" or len(self.request.only) != 1:
+                continue
+            config = Config(pool, self.request.cores, sched_class)
+            for name, given in BACKGROUND.items():
+                extra = (*(more if given else ()), *((rule,) if given == "limit" else ()))
+                plain = self._slot(config, BACKGROUND_CASE)
+                labels = plain.labels | {"bench": "background", "case": name}
+                yield Step(labels, (*plain.words, *extra), plain.seconds, f"background {name}")
 
     def stream_configs(self) -> Iterator[Config]:
         """As many threads as cores: the producer polls on one, and no waiter helps."""
@@ -137,13 +160,19 @@ class Planner:
                     yield Config(pool, workers, sched_class, mode)
 
     def stream(self) -> Iterator[Step]:
-        tasks_a_s = 1e9 / STREAM_PERIOD_NS
-        start, steady = round(START_S * tasks_a_s), round(STEADY_S * self.scale * tasks_a_s)
         for config in self.stream_configs():
-            warm = max(0, round(config.pool.backend.settle_s * tasks_a_s) - start)
-            pace = words(period_ns=STREAM_PERIOD_NS, start=start, warm=warm, slots=steady)
-            given = (*words(bench="stream", bursts=STREAM_CASE), *pace)
-            yield config.step("stream", STREAM_CASE, given, (start + warm + steady) / tasks_a_s)
+            yield self._stream(config, STREAM_CASE, STREAM_PERIOD_NS, 0)
+            if config.pool.nested_push and config.sched_class == "other" and config.mode == "default":
+                yield self._stream(config, FAN_CASE, FAN_PERIOD_NS, FAN)
+
+    def _stream(self, config: Config, case: str, period_ns: int, fan: int) -> Step:
+        tasks_a_s = 1e9 / period_ns
+        start = round(START_S * tasks_a_s)
+        steady = max(STEADY_SLOTS_MIN, round(STEADY_S * self.scale * tasks_a_s))
+        warm = max(0, round(config.pool.backend.settle_s * tasks_a_s) - start)
+        pace = words(period_ns=period_ns, start=start, warm=warm, slots=steady, fan=fan)
+        given = (*words(bench="stream", bursts=STREAM_CASE), *pace)
+        return config.step("stream", case, given, (start + warm + steady) / tasks_a_s)
 
     def contest_configs(self) -> Iterator[Config]:
         """As many computing threads as cores, and the own pool with one more. Facades, if there is time."""

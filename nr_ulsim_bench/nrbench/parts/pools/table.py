@@ -14,6 +14,13 @@ from nrbench.cases import SLOT_CASES
 from nrbench.host import TEXT, fact_text
 from nrbench.parts.pools.contest import HEADS, contest_ratios, facade_lines, full_rows, usage_rows
 from nrbench.parts.pools.plan import (
+    BACKGROUND,
+    BACKGROUND_CASE,
+    BACKGROUND_TASKS,
+    BACKGROUND_US,
+    FAN,
+    FAN_CASE,
+    FAN_PERIOD_NS,
     FIB_CASES,
     IDLE_CASE,
     IDLE_US,
@@ -110,6 +117,29 @@ def slot_table(summaries: Summaries, hog: bool) -> Table:
     return Table(title, chosen, _of_cases(cases_of(chosen), _slot_text))
 
 
+def tail_table(summaries: Summaries) -> Table:
+    """Few slots: a p99.9 over less than a thousand of them is the longest."""
+    slots = matching(summaries, bench="slot", hog=False)
+    chosen = {key: summary for key, summary in slots.items() if "ratio_p999" in summary.medians}
+    columns = _of_cases(cases_of(chosen), lambda s: f"{s['ratio_p999']:.2f}")
+    counts = [summary["slots"] for summary in chosen.values()]
+    text = f" (of {min(counts):.0f} to {max(counts):.0f} slots a round)" if counts else ""
+    return Table(f"The tail of the same slots: makespan p99.9 as ratio to the bound{text}", chosen, columns)
+
+
+def background_table(summaries: Summaries) -> Table:
+    def text(s: Summary) -> str:
+        tasks = f" [{s['background_tasks']:.0f}]" if "background_tasks" in s.medians else ""
+        return f"{s['makespan_p50_us']:.1f}/{s['makespan_p99_us']:.1f}{tasks}"
+
+    title = (
+        f"Slots of {BACKGROUND_CASE} beside {BACKGROUND_TASKS} tasks of {BACKGROUND_US / 1000:g} ms that no "
+        "thread joins: makespan p50/p99 in us [such tasks that ran]; limit 1: one at a time"
+    )
+    columns = _of_cases(tuple(BACKGROUND), text)
+    return Table(title, matching(summaries, bench="background"), columns)
+
+
 def drift_lines(summaries: Summaries) -> Iterator[str]:
     """Whether the pools had settled, over all slot measurements of a kind."""
     drifts: dict[str, list[float]] = {OWN: [], OTHERS: []}
@@ -155,21 +185,31 @@ def target_table(summaries: Summaries, cores: int) -> Iterator[str]:
 
 
 def stream_table(summaries: Summaries) -> Table:
-    """CPU time without the producer's, which polls all the time."""
+    """CPU time without the producer's, which polls all the time, and without the tasks' work."""
 
     def steady(s: Summary) -> str:
-        cpus = max(0.0, s["cpu_s"] / s["wall_s"] - 1)
+        cpus = max(0.0, (s["cpu_s"] - (s.get("work_s") or 0.0)) / s["wall_s"] - 1)
         return f"{s['lag_p50_us']:.1f}/{s['lag_p99_us']:.1f} [{cpus:.2f}]"
+
+    def fan(s: Summary) -> str:
+        return f"{s['fan_lag_p50_us']:.1f}/{s['fan_lag_p99_us']:.1f}"
+
+    def share(s: Summary, what: str, of: float) -> str:
+        return f"{100 * s[what] / of:.1f}" if what in s.medians else ""
 
     columns: list[Column] = [
         ("steady state", STREAM_CASE, steady),
         ("start", STREAM_CASE, lambda s: f"{s['start_lag_p50_us']:.1f}/{s['start_lag_p99_us']:.1f}"),
-        ("overtaken, %", STREAM_CASE, lambda s: f"{100 * s['overtaken'] / s['slots']:.1f}"),
+        ("overtaken, %", STREAM_CASE, lambda s: share(s, "overtaken", s["slots"])),
+        ("out of order, %", STREAM_CASE, lambda s: share(s, "reordered", s["slots"])),
+        (f"fan of {FAN}", FAN_CASE, fan),
+        ("out of order, %", FAN_CASE, lambda s: share(s, "fan_reordered", s["slots"] * FAN)),
     ]
     title = (
         f"Stream: {STREAM_CASE} us every {STREAM_PERIOD_NS / 1000:.1f} us, never joined, the producer polls: "
-        f"push to start p50/p99 in us [CPUs beside the producer's]; start: {START}; "
-        f"overtaken: begun after {STREAM_RING} later pushes"
+        f"push to start p50/p99 in us [CPUs beyond the producer's and the work]; start: {START}; "
+        f"overtaken: begun after {STREAM_RING} later pushes; out of order: after a later one; "
+        f"fan: pushed by a task, every {FAN_PERIOD_NS / 1000:g} us"
     )
     return Table(title, matching(summaries, bench="stream"), columns)
 
@@ -271,9 +311,11 @@ def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") ->
     parts: list[Table | Iterator[str]] = [
         host_lines(host),
         slot_table(summaries, hog=False),
+        tail_table(summaries),
         slot_table(summaries, hog=True),
         drift_lines(summaries),
         start_table(summaries),
+        background_table(summaries),
         target_table(summaries, host["cores"]),
         stream_table(summaries),
         coliseum_table(summaries),

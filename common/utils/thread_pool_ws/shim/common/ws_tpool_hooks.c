@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "ws_tpool_lead.h"
-#include "ws_trace.h"
+#include "ws_trace_slot.h"
 
 static_assert(WS_OAI_SYMBOLS == (int)WS_TRACE_SYMBOL_PROCESSING, "");
 static_assert(WS_OAI_DECODING == (int)WS_TRACE_ULSCH_DECODING, "");

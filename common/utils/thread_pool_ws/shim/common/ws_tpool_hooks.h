@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/// Phases, as in ws_trace.h.
+/// Phases, as in ws_trace_slot.h.
 enum { WS_OAI_SYMBOLS, WS_OAI_DECODING };
 
 /// @brief The calling thread begins a phase: ws_trace_phase_begin(). Until its end further begins in the same

@@ -244,10 +244,19 @@ static void open_trace(ws_tpool_t *ws, const char *path)
               strerror(errno));
 }
 
+/// @return the job's own function: the one that a user names in a rule
+static uintptr_t job_func(const ws_task_t *task)
+{
+  if (task->func != run_element)
+    return (uintptr_t)task->func;
+  return (uintptr_t)((const notifiedFIFO_elt_t *)task->arg)->processingFunc;
+}
+
 static void init(tpool_t *pool, ws_tpool_params_t threads, bool measure, const char *name)
 {
   const char *pipe = getenv("OAI_THREADPOOLMEASUREMENTS");
   *pool = (tpool_t){.nbThreads = (int)threads.count};
+  threads.settings.func_of = job_func;
   pool->ws = ws_tpool_open(&threads, name);
   pool->ws->measure = measure || pipe;
   if (pipe)

@@ -60,6 +60,7 @@ typedef struct {
 extern const contract_case_t fifo_queue_cases[];
 extern const contract_case_t pools_cases[];
 extern const contract_case_t nested_cases[];
+extern const contract_case_t unjoined_cases[];
 extern const contract_case_t exit_cases[];
 extern const contract_case_t params_cases[];
 extern const contract_case_t settings_cases[];

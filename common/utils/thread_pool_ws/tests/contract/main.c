@@ -41,6 +41,7 @@ static const struct {
 #endif
     {"pools", pools_cases},
     {"nested", nested_cases},
+    {"unjoined", unjoined_cases},
     {"params", params_cases},
     {"settings", settings_cases},
     {"exit", exit_cases},

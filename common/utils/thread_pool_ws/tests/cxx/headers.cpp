@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file headers.cpp
 /// Uses each template of the C++ headers once: step 32-cxx compiles it for each standard and compiler.
+#include "ws_channel.hpp"
+#include "ws_fiber.hpp"
 #include "ws_pool.hpp"
+#include "ws_sync.hpp"
 
 #include <functional>
 #include <memory>
+#include <shared_mutex>
 #include <string>
 
 int use_all(ws_settings_t settings);
@@ -93,6 +97,73 @@ int fibers(ws::pool &pool, ws::stop_source &source)
   std::promise<int> promise;
   pool.submit([](ws::context &) { return 1; }, &promise);
   return pool.submit([](ws::context &) { return 1; }, source.get_token()).get() + (group.wait() ? 1 : 0);
+}
+
+bool locks(ws::mutex &mutex, ws::shared_mutex &shared, ws::condition_variable &changed)
+{
+  using namespace std::chrono;
+  std::scoped_lock both(mutex, shared);
+  std::unique_lock<ws::timed_mutex> held(mutex, std::defer_lock);
+  std::shared_lock<ws::shared_timed_mutex> reads(shared, steady_clock::now() + seconds(1));
+  changed.wait(held);
+  changed.wait(held, [] { return true; });
+  const bool late = changed.wait_for(held, seconds(1)) == std::cv_status::timeout
+                    || changed.wait_until(held, system_clock::now()) == std::cv_status::timeout
+                    || changed.wait_for(held, seconds(1), [] { return true; })
+                    || changed.wait_until(held, steady_clock::now(), [] { return true; });
+  changed.notify_one();
+  changed.notify_all();
+  return held.try_lock_for(seconds(1)) && shared.try_lock() && shared.try_lock_for(seconds(1)) && late;
+}
+
+bool fibers_own(ws::pool &pool, ws::fiber_local<std::string> &local, ws::recursive_timed_mutex &mutex)
+{
+  const ws::fiber_id own = ws::this_fiber::get_id();
+  const std::lock_guard<ws::recursive_timed_mutex> held(mutex);
+  pool.push(ws::fiber([] {}));
+  pool.push(ws::fiber({"name", WS_FIBER_STACK_BYTES_MIN}, [](ws::context &context) { context.yield(); }));
+  ws::this_fiber::yield();
+  return ws::this_fiber::sleep_for(std::chrono::seconds(1)) && local.has_value() && !local->empty()
+         && std::hash<ws::fiber_id>()(own) != 0 && ws::this_fiber::is_fiber()
+         && ws::this_fiber::sleep_until(std::chrono::system_clock::now());
+}
+
+bool stops(ws::stop_source &source, std::unique_lock<ws::mutex> &held, ws::condition_variable &changed)
+{
+  ws::key key;
+  const ws::stop_callback cancels(source.get_token(), [&key] { key.cancel(); });
+  const ws::stop_scope<ws::stop_token> scope(source.get_token());
+  return changed.wait(held, source.get_token(), [] { return true; });
+}
+
+bool counts(ws::latch &latch, ws::barrier<> &barrier)
+{
+  ws::counting_semaphore<9> units(9);
+  ws::binary_semaphore one(1);
+  units.release(2);
+  one.acquire();
+  latch.arrive_and_wait();
+  barrier.wait(barrier.arrive());
+  barrier.arrive_and_wait();
+  barrier.arrive_and_drop();
+  return units.try_acquire() && units.try_acquire_for(std::chrono::seconds(1)) && latch.try_wait()
+         && one.try_acquire_until(std::chrono::system_clock::now());
+}
+
+bool channels(ws::channel<std::string> &channel, std::string &text)
+{
+  using namespace std::chrono;
+  using ws::channel_status;
+  const bool sent = channel.send(text) == channel_status::done
+                    && channel.try_send(std::move(text)) == channel_status::full
+                    && channel.send_for("text", seconds(1)) == channel_status::timeout
+                    && channel.send_until(text, system_clock::now()) == channel_status::closed;
+  const bool received = channel.receive(text) == channel_status::cancelled
+                        && channel.try_receive(text) == channel_status::empty
+                        && channel.receive_for(text, seconds(1)) == channel_status::done
+                        && channel.receive_until(text, steady_clock::now()) == channel_status::done;
+  channel.close();
+  return sent && received && channel.receive().has_value() && channel.is_closed() && channel.size() == 0;
 }
 
 #if defined(WS_TEST_ARGUMENT) // must not compile

@@ -3,10 +3,14 @@
 /// Requests to stop: what has not begun does not run, counted at gates. Built for C++17, with the tokens of
 /// ws_stop.hpp, and for C++20, with those of the standard library.
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cxx_scene.hpp"
+
+#include "../../include/ws_key.h"
 
 static_assert(WS_STD_STOP == (__cplusplus >= 202002L), "this build tests the other kind of token");
 
@@ -176,8 +180,120 @@ static void reduction_that_is_stopped_at_its_end_has_a_result()
   CU_ASSERT_TRUE(all && all->size() == 4000);
 }
 
+static void callbacks_are_called_once()
+{
+  ws::stop_source source;
+  int first = 0, second = 0, dropped = 0, late = 0, none = 0;
+  std::thread::id on;
+  const auto note = [&] {
+    first++;
+    on = std::this_thread::get_id();
+  };
+  ws::stop_callback one(source.get_token(), note);
+  const ws::stop_callback two(source.get_token(), [&] { second++; });
+  {
+    const ws::stop_callback gone(source.get_token(), [&] { dropped++; });
+  }
+  const ws::stop_callback never(ws::stop_token(), [&] { none++; });
+  CU_ASSERT_EQUAL(first + second, 0);
+  std::thread asker([&] { source.request_stop(); });
+  const std::thread::id asked_on = asker.get_id();
+  asker.join();
+  source.request_stop();
+  const ws::stop_callback after(source.get_token(), [&] { late++; });
+  CU_ASSERT_EQUAL(first, 1);
+  CU_ASSERT_EQUAL(second, 1);
+  CU_ASSERT_EQUAL(late, 1);
+  CU_ASSERT_EQUAL(dropped + none, 0);
+  CU_ASSERT(on == asked_on);
+}
+
+static void callback_may_destroy_itself_and_the_source()
+{
+  auto source = std::make_unique<ws::stop_source>();
+  ws::stop_source *const asked = source.get();
+  int calls = 0;
+  struct holder {
+    std::function<void()> body;
+    void operator()() const { body(); }
+  };
+  std::optional<ws::stop_callback<holder>> own;
+  int later = 0;
+  const ws::stop_callback other(source->get_token(), [&] { later++; });
+  own.emplace(source->get_token(), holder{[&] {
+                calls++;
+                source.reset();
+                own.reset(); // the callable is gone: nothing of it may be used afterwards
+              }});
+  asked->request_stop();
+  CU_ASSERT_EQUAL(calls, 1);
+  CU_ASSERT_EQUAL(later, 1);
+  CU_ASSERT_FALSE(own.has_value());
+}
+
+/// A thread destroys the callback while another one calls it: it waits for the end of the call.
+static void end_of_a_callback_waits_for_its_call()
+{
+  ws::stop_source source;
+  gate door;
+  std::atomic<bool> ended{false}, saw{false}, begun{false};
+  const auto body = [&] {
+    door.stand();
+    ended = true;
+  };
+  auto callback = std::make_unique<ws::stop_callback<decltype(body) &>>(source.get_token(), body);
+  std::thread asker([&] { source.request_stop(); });
+  CU_ASSERT_TRUE_FATAL(door.await(1));
+  std::thread destroyer([&] {
+    begun = true;
+    callback.reset();
+    saw = ended.load();
+  });
+  while (!begun)
+    std::this_thread::yield();
+  door.let(1);
+  destroyer.join();
+  asker.join();
+  CU_ASSERT_TRUE(saw);
+}
+
+/// One source stops keys of C++ and of C, too.
+static void callbacks_cancel_keys()
+{
+  held_pool scene(1);
+  ws::stop_source source;
+  ws::key key;
+  ws_key_t c_key;
+  ws_key_init(&c_key);
+  static std::atomic<int> skipped;
+  std::atomic<int> ran{0};
+  skipped = 0;
+  ws_keyed_t task = {};
+  task.key = &c_key;
+  task.func = [](void *count) { (*static_cast<std::atomic<int> *>(count))++; };
+  task.on_cancel = [](void *) { skipped++; };
+  task.arg = &ran;
+  std::int64_t cancelled = 0;
+  const ws::stop_callback stops(
+      source.get_token(), [&] { cancelled = key.cancel() + ws_pool_cancel(scene.pool.native(), &c_key); });
+  ws::group group;
+  for (int i = 0; i < 3; i++)
+    group.run(
+        scene.pool, [&ran] { ran++; }, key);
+  CU_ASSERT_EQUAL(ws_pool_push_keyed(scene.pool.native(), &task), 0);
+  source.request_stop();
+  CU_ASSERT_EQUAL(cancelled, 4);
+  scene.let();
+  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { group.wait(); }));
+  scene.pool.wait();
+  CU_ASSERT_EQUAL(ran, 0);
+  CU_ASSERT_EQUAL(skipped, 1);
+}
+
 TEST_MAIN("cxx_stop", TEST_CASE(sources_and_tokens), TEST_CASE(stopped_submits_do_not_run),
           TEST_CASE(task_that_has_begun_ends), TEST_CASE(group_reports_skipped_tasks),
           TEST_CASE(loop_that_is_stopped_before_it_begins), TEST_CASE(loop_begins_no_further_call),
           TEST_CASE(loop_in_one_piece_stops_between_numbers), TEST_CASE(reduction_stops_between_numbers),
-          TEST_CASE(reduction_that_is_stopped_at_its_end_has_a_result))
+          TEST_CASE(reduction_that_is_stopped_at_its_end_has_a_result), TEST_CASE(callbacks_are_called_once),
+          TEST_CASE(callback_may_destroy_itself_and_the_source),
+          TEST_CASE(end_of_a_callback_waits_for_its_call), TEST_CASE(callbacks_cancel_keys))

@@ -14,10 +14,8 @@
 
 int __wrap_sched_yield(void);
 int __real_sched_yield(void);
-uint32_t __real_ws_pool_stats(ws_pool_t *pool, ws_stats_t *total, ws_worker_stats_t *worker,
-                              uint32_t worker_max);
-uint32_t __wrap_ws_pool_stats(ws_pool_t *pool, ws_stats_t *total, ws_worker_stats_t *worker,
-                              uint32_t worker_max);
+uint32_t __real_ws_pool_stats_sized(ws_pool_t *pool, const ws_stats_out_t *out);
+uint32_t __wrap_ws_pool_stats_sized(ws_pool_t *pool, const ws_stats_out_t *out);
 int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 int64_t __real_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 
@@ -33,13 +31,12 @@ int __wrap_sched_yield(void)
   return __real_sched_yield();
 }
 
-uint32_t __wrap_ws_pool_stats(ws_pool_t *pool, ws_stats_t *total, ws_worker_stats_t *worker,
-                              uint32_t worker_max)
+uint32_t __wrap_ws_pool_stats_sized(ws_pool_t *pool, const ws_stats_out_t *out)
 {
   uint32_t one = 1;
   if (ws_cas_acq_rel(&seam.hold, &one, 0))
     test_gate_task(&seam.gate);
-  return __real_ws_pool_stats(pool, total, worker, worker_max);
+  return __real_ws_pool_stats_sized(pool, out);
 }
 
 int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how)

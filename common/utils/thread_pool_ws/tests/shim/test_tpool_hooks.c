@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../include/ws_trace.h"
+#include "../../include/ws_trace_slot.h"
 #include "../support/ws_test.h"
 #include "common/utils/threadPool/thread-pool.h"
 

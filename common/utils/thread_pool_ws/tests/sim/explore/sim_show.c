@@ -122,6 +122,14 @@ static void show_outside(const sim_outside_t *outside)
     printf("all threads may use the CPUs %llx\n", (unsigned long long)outside->mask);
 }
 
+static void show_rides(const sim_scenario_t *scenario)
+{
+  if (scenario->run_limit > 0)
+    printf("; half of the tasks have a function of which %u run at once", scenario->run_limit);
+  if (scenario->yields)
+    printf("; some tasks yield until the one before them has begun");
+}
+
 void sim_scenario_show(const sim_scenario_t *scenario)
 {
   static const char *const shapes[] = {"", ", the shim of shape A", ", the shim of shape B1",
@@ -143,8 +151,7 @@ void sim_scenario_show(const sim_scenario_t *scenario)
     printf("; hints for nodes");
   if (scenario->limits)
     printf("; waits have time limits, and are repeated");
-  if (scenario->yields)
-    printf("; some tasks yield until the one before them has begun");
+  show_rides(scenario);
   if (scenario->prioritized || scenario->hinted)
     printf("; old after %.0f us", scenario->age_us);
   if (scenario->call_stalls > 0)

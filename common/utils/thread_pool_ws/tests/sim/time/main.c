@@ -57,6 +57,8 @@ static bool read_conditions(const char *word, size_t length, const char *value)
     wanted.roam = (uint32_t)atoi(value);
   else if (IS("poll"))
     wanted.poll = atoi(value) != 0;
+  else if (IS("pinned"))
+    wanted.pinned = atoi(value) != 0;
   else if (IS("hot"))
     wanted.hot = atoi(value) != 0;
   else

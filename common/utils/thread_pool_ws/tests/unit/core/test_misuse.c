@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 
@@ -169,6 +170,27 @@ static void destroy_in_a_task(void)
   ws_pool_wait(pool);
 }
 
+static void *stop_it(void *pool)
+{
+  ws_pool_stop(pool, WS_STOP_DRAIN);
+  return NULL;
+}
+
+/// The other thread's stop waits for a task that stands in a gate.
+static void destroy_while_it_stops(void)
+{
+  test_gate_t gate;
+  test_gate_init(&gate);
+  ws_pool_t *pool = test_pool(1);
+  test_push(pool, test_gate_task, &gate, NULL);
+  test_gate_await(&gate, 1);
+  pthread_t thread;
+  pthread_create(&thread, NULL, stop_it, pool);
+  while (ws_pool_push(pool, (ws_task_t){.func = test_empty_task}) != -ECANCELED)
+    sched_yield();
+  ws_pool_destroy(pool);
+}
+
 static void messages_name_the_call(void)
 {
   CU_ASSERT(dies_with(init_group_too_large, "ws_group_init(): 1073741824 units on top of 0"));
@@ -177,6 +199,7 @@ static void messages_name_the_call(void)
   CU_ASSERT(dies_with(complete_twice, "ws_group_complete(): 1 to complete, but the group waits for 0"));
   CU_ASSERT(dies_with(await_nothing, "ws_pool_await(): event, its ready or its sleep is NULL"));
   CU_ASSERT(dies_with(destroy_in_a_task, "ws_pool_destroy(): called inside a task or a fiber of the pool"));
+  CU_ASSERT(dies_with(destroy_while_it_stops, "ws_pool_destroy(): a ws_pool_stop() of the pool is not over"));
 }
 
 static int create_with_stack(void *bytes)

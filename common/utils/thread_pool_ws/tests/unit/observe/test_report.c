@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_report.c
 /// The page that a pool prints about itself: complete for any pool, within its bounds for any numbers
-/// (--wrap=ws_pool_prewake_stats), and printed at the stop only for who asked for it.
+/// (--wrap=ws_pool_prewake_stats_sized), and printed at the stop only for who asked for it.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,15 +21,17 @@ static struct {
   ws_prewake_stats_t stats;
 } prewake;
 
-void __real_ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats);
-void __wrap_ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats);
+void __real_ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats,
+                                        size_t bytes);
+void __wrap_ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats,
+                                        size_t bytes);
 
-void __wrap_ws_pool_prewake_stats(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
+void __wrap_ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
 {
   if (prewake.given)
     *stats = prewake.stats;
   else
-    __real_ws_pool_prewake_stats(pool, stats);
+    __real_ws_pool_prewake_stats_sized(pool, stats, bytes);
 }
 
 static void keep(void *arg, const char *text)
@@ -71,10 +73,10 @@ static bool page_has_numbers_only(void)
 static bool is_complete(void)
 {
   static const char *const head[] = {
-      "report",       "  spin ",      "  poll step ", "  workers ",  "  queues ",    "  watchdog ",
-      "  placed ",    "  bursts ",    "  period ",    "  state ",    "  pre-wakes ", "  lead ",
-      "  busy-poll ", "  cut short ", "  slept ",     "  < 250 us ", "  < 1 ms ",    "  < 4 ms ",
-      "  < 16 ms ",   "  longer ",    "  thread ",    "  outside ",
+      "report",       "  spin ",      "  poll step ", "  workers ", "  queues ",    "  watchdog ",
+      "  placed ",    "  bursts ",    "  period ",    "  state ",   "  pre-wakes ", "  lead ",
+      "  busy-poll ", "  cut short ", "  late ",      "  slept ",   "  < 250 us ",  "  < 1 ms ",
+      "  < 4 ms ",    "  < 16 ms ",   "  longer ",    "  thread ",  "  outside ",
   };
   bool complete = true;
   for (size_t i = 0; i < TEST_COUNT(head); i++)

@@ -80,5 +80,98 @@ static void a_pause_without_a_dry_worker(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.takers), 0);
 }
 
+#define HINT_NS (10 * FIRST_NS)
+#define UNTIL_NS (HINT_NS + 10 * BOUND_NS)
+
+static void announced(uint64_t at_ns, uint64_t until_ns)
+{
+  ws_prewake_quiet(&pool);
+  ws_prewake_announced(&pool, at_ns, until_ns);
+}
+
+/// The hint has workers awake by the time of the push. So the hint is what a worker can be late for.
+static void a_hint_is_the_arrival(void)
+{
+  begin();
+  ws_store_relaxed(&prewake.takers, 5);
+  announced(HINT_NS, UNTIL_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.takers_before), 5);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.takers), 0);
+  arrives(HINT_NS + 5 * BOUND_NS); // later than a pause is long
+  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS);
+  arrives(HINT_NS + 7 * BOUND_NS); // the announced push has come
+  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS + 7 * BOUND_NS);
+}
+
+static void a_hint_that_is_repeated(void)
+{
+  begin();
+  announced(HINT_NS, UNTIL_NS);
+  announced(HINT_NS + 8 * BOUND_NS, UNTIL_NS + 8 * BOUND_NS);
+  arrives(UNTIL_NS + 7 * BOUND_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS);
+}
+
+/// A push that comes too late, or after other work, is a burst of its own.
+static void a_hint_that_was_wrong(void)
+{
+  begin();
+  announced(HINT_NS, UNTIL_NS);
+  arrives(UNTIL_NS + 1);
+  CU_ASSERT_EQUAL(arrival_ns(), UNTIL_NS + 1);
+  begin();
+  announced(HINT_NS, UNTIL_NS);
+  ws_store_relaxed(&prewake.out_of_work_ns, HINT_NS + BOUND_NS);
+  arrives(HINT_NS + 3 * BOUND_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS + 3 * BOUND_NS);
+}
+
+/// While workers are at work a hint announces the next phase of the slot. What comes after that work, after a
+/// pause, is another burst.
+static void a_hint_to_a_pool_at_work(void)
+{
+  begin();
+  ws_prewake_announced(&pool, HINT_NS, UNTIL_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
+  arrives(HINT_NS + BOUND_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS + BOUND_NS);
+  begin();
+  ws_store_relaxed(&prewake.out_of_work_ns, HINT_NS - BOUND_NS / 2);
+  announced(HINT_NS, UNTIL_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
+  arrives(HINT_NS + 5 * BOUND_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
+}
+
+/// A call that announces a time in the future is not the arrival, the others are.
+static void which_hints_announce(void)
+{
+  ws_pool_t *real = test_pool(1);
+  CU_ASSERT_TRUE(test_until_quiet(real));
+  ws_prewake_pool_t *its = real->prewake;
+  ws_pool_prewake_at(real, 1, test_now_ns() + 500000000);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&its->arrival_ns), 0);
+  for (uint32_t hint = 0; hint < 3; hint++) {
+    CU_ASSERT_TRUE(test_until_quiet(real));
+    test_sleep_ms(1);
+    ws_prewake_quiet(real);
+    ws_store_relaxed(&its->announced_until_ns, 0);
+    const uint64_t before_ns = test_now_ns();
+    if (hint == 0)
+      ws_pool_prewake(real, 1, 1000);
+    else if (hint == 1)
+      ws_pool_prewake_at(real, 1, 1);
+    else
+      ws_pool_phase_begin(real, 1);
+    CU_ASSERT_TRUE(ws_load_relaxed(&its->arrival_ns) >= before_ns);
+  }
+  ws_pool_phase_end(real);
+  test_destroy(real);
+}
+
 TEST_MAIN("arrival", TEST_CASE(only_after_quiet), TEST_CASE(a_burst_arrives_once),
-          TEST_CASE(the_next_phase_is_of_the_same_burst), TEST_CASE(a_pause_without_a_dry_worker))
+          TEST_CASE(the_next_phase_is_of_the_same_burst), TEST_CASE(a_pause_without_a_dry_worker),
+          TEST_CASE(a_hint_is_the_arrival), TEST_CASE(a_hint_that_is_repeated),
+          TEST_CASE(a_hint_that_was_wrong), TEST_CASE(a_hint_to_a_pool_at_work),
+          TEST_CASE(which_hints_announce))

@@ -215,6 +215,25 @@ static void the_gate(void)
   CU_ASSERT_TRUE(opens(100, 5, 0.5, 20)); // every other time, but it matters
 }
 
+/// As opens() on the slow machine with regular bursts, which are so long.
+static bool opens_for(double length_us, double call_us)
+{
+  CU_ASSERT_TRUE(opens(50, 5, 1, 5));
+  trial.how.length_ns = 1000 * length_us;
+  trial.how.call_ns = 1000 * call_us;
+  const ws_lead_choice_t choice = ws_lead_choose(&trial.lead, &trial.how);
+  return choice.gain_ns > 0;
+}
+
+static void no_timer_for_a_burst_that_is_over_at_once(void)
+{
+  CU_ASSERT_FALSE(opens_for(1, 0));
+  CU_ASSERT_FALSE(opens_for(1, 10)); // its pushes wake no worker
+  CU_ASSERT_TRUE(opens_for(20, 0));
+  CU_ASSERT_TRUE(opens_for(1000, 0));
+  CU_ASSERT_TRUE(opens_for(0, 0)); // not known
+}
+
 static void who_finds_nothing_stays_asleep(void)
 {
   CU_ASSERT_TRUE(opens(50, 5, 1, 5));
@@ -301,5 +320,6 @@ static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
 
 TEST_MAIN("lead", TEST_CASE(few_samples_of_a_timer_are_filled_up_by_pushes),
           TEST_CASE(the_lead_costs_little_more_than_the_best), TEST_CASE(a_timer_wake_is_worth_it),
-          TEST_CASE(the_gate), TEST_CASE(who_finds_nothing_stays_asleep), TEST_CASE(the_gate_has_inertia),
+          TEST_CASE(the_gate), TEST_CASE(no_timer_for_a_burst_that_is_over_at_once),
+          TEST_CASE(who_finds_nothing_stays_asleep), TEST_CASE(the_gate_has_inertia),
           TEST_CASE(no_more_cpu_than_allowed), TEST_CASE(a_lead_that_is_given))

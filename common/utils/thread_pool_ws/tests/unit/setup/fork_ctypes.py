@@ -34,7 +34,7 @@ class Pool:
     def __init__(self, library: ctypes.CDLL) -> None:
         settings = ctypes.create_string_buffer(SETTINGS_BYTES_MAX)
         self.library, self.native = library, ctypes.c_void_p()
-        library.ws_settings_default(settings)
+        library.ws_settings_init(settings, ctypes.c_size_t(len(settings)))
         assert library.ws_pool_create(ctypes.byref(self.native), settings) == 0
 
     def push(self, func: FUNC) -> int:

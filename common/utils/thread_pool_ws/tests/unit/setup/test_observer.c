@@ -89,6 +89,32 @@ static void events_come_in_order(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&arg_errors), 0);
 }
 
+static uint32_t names_kept;
+
+static void rename_thread(void *unused, const ws_observation_t *observation)
+{
+  (void)unused;
+  char name[16] = "", expected[16];
+  pthread_getname_np(pthread_self(), name, sizeof(name));
+  if (observation->what == WS_OBSERVED_START) {
+    snprintf(expected, sizeof(expected), "ws%u", observation->worker);
+    CU_ASSERT_STRING_EQUAL(name, expected);
+    pthread_setname_np(pthread_self(), "mine");
+  } else if (observation->what == WS_OBSERVED_STOP && strcmp(name, "mine") == 0) {
+    names_kept++;
+  }
+}
+
+/// The thread has its name when the observer is called, and keeps the one that the observer gives it.
+static void an_observer_may_rename(void)
+{
+  for (uint32_t round = 0; round < 20; round++) {
+    ws_pool_t *pool = create(1, rename_thread);
+    test_destroy(pool);
+  }
+  CU_ASSERT_EQUAL(names_kept, 20);
+}
+
 static void pin_to_last(void *unused, const ws_observation_t *observation)
 {
   (void)unused;
@@ -178,5 +204,5 @@ static void misuse_ends_the_process(void)
 #endif
 }
 
-TEST_MAIN("observer", TEST_CASE(events_come_in_order), TEST_CASE(an_observer_may_pin),
-          TEST_CASE(misuse_ends_the_process))
+TEST_MAIN("observer", TEST_CASE(events_come_in_order), TEST_CASE(an_observer_may_rename),
+          TEST_CASE(an_observer_may_pin), TEST_CASE(misuse_ends_the_process))

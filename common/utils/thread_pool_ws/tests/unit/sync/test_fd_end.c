@@ -8,6 +8,7 @@
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_lot.h"
+#include "../../support/ws_death.h"
 #include "fd_scene.h"
 
 bool __real_ws_lot_enter(ws_waiter_t *waiter);
@@ -187,5 +188,25 @@ static void test_abort(void)
   end();
 }
 
+/// Close the descriptor of ws_fd.h, and have its thread use it.
+static void close_all(void)
+{
+  begin(1);
+  ws_cancel_init(&cancel);
+  wanted = POLLIN;
+  deadline_ns = NEVER;
+  push_fiber(wait_to_read, NULL, NULL);
+  await_parked(1);
+  close((int)ws_load_relaxed(&ws_fiber_process.reactor) - 1);
+  send_byte(ends[1]);
+  ws_pool_wait(scene.pool);
+  pause(); // its thread ends the process
+}
+
+static void test_closed(void)
+{
+  CU_ASSERT(dies_with(close_all, "ws_fd_wait_until(): the program has closed descriptor"));
+}
+
 TEST_MAIN("fd_end", TEST_CASE(test_no_resources), TEST_CASE(test_bad_input), TEST_CASE(test_ends),
-          TEST_CASE(test_abort))
+          TEST_CASE(test_abort), TEST_CASE(test_closed))

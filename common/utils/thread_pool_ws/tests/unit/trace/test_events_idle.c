@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "../../../include/ws_trace.h"
+#include "../../../include/ws_trace_slot.h"
 #include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_wake.h"
@@ -14,6 +14,7 @@
 
 #define RISE_NS 1000 // has passed
 #define BURST_NS 3000
+#define ONE_CPU 5
 
 void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
@@ -23,6 +24,8 @@ bool __real_ws_may_rise(const struct ws_pool_s *pool);
 bool __wrap_ws_may_rise(const struct ws_pool_s *pool);
 void __real_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
 void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
+int32_t __real_ws_os_cpu(void);
+int32_t __wrap_ws_os_cpu(void);
 int __real_pthread_join(pthread_t thread, void **result);
 int __wrap_pthread_join(pthread_t thread, void **result);
 
@@ -33,6 +36,7 @@ static struct {
   ws_au32_t stands; ///< 1 = the next worker that parks stands in the gate
   ws_au32_t plans; ///< 1 = the next worker that parks plans a timer wake
   ws_au32_t rises; ///< 1 = it has, and may
+  ws_au32_t one_cpu; ///< 1 = every thread runs on ONE_CPU
   ws_au32_t ends; ///< 1 = when the worker has ended, the late push goes on
 } idle;
 
@@ -58,6 +62,11 @@ ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker)
 bool __wrap_ws_may_rise(const struct ws_pool_s *pool)
 {
   return ws_load_acquire(&idle.rises) || __real_ws_may_rise(pool);
+}
+
+int32_t __wrap_ws_os_cpu(void)
+{
+  return ws_load_acquire(&idle.one_cpu) ? ONE_CPU : __real_ws_os_cpu();
 }
 
 void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
@@ -166,6 +175,25 @@ static void have_another_run(void *unused)
   (void)unused;
   test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
   test_gate_task(&scene.gate);
+}
+
+/// The kernel has woken it in the place of the thread that pushed.
+static void a_stopped_producer_is_told(void)
+{
+  begin_at_rest(1, NULL);
+  run_told(0);
+  CU_ASSERT_TRUE_FATAL(test_until(is_at_rest, NULL));
+  const uint32_t before = recorder_count("stopped_producer");
+  ws_store_release(&idle.one_cpu, 1);
+  run_told(1);
+  ws_store_release(&idle.one_cpu, 0);
+  CU_ASSERT_EQUAL(recorder_count("stopped_producer"), before + 1);
+  const recorded_t *stopped = recorder_find("stopped_producer", 2, ONE_CPU);
+  CU_ASSERT_TRUE(RECORDED(stopped, scene.id, 0, ONE_CPU));
+  CU_ASSERT_TRUE(IN_ORDER(recorder_find("push", F_ARG, ADDRESS(&scene.arg[1])), stopped,
+                          recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[1]))));
+  CU_ASSERT_TRUE(TEST_SUM(scene.pool, stopped_callers) >= 1);
+  end();
 }
 
 static void a_wake_names_the_worker_that_wakes(void)
@@ -362,8 +390,8 @@ static void a_phase_says_frame_slot_id_and_tasks(void)
 }
 
 TEST_MAIN("events_idle", TEST_CASE(a_park_is_told_before_the_sleep_begins),
-          TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_wake_names_the_worker_that_wakes),
-          TEST_CASE(who_sees_work_before_it_sleeps_says_so),
+          TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_stopped_producer_is_told),
+          TEST_CASE(a_wake_names_the_worker_that_wakes), TEST_CASE(who_sees_work_before_it_sleeps_says_so),
           TEST_CASE(a_timer_wake_is_recorded_with_its_reason),
           TEST_CASE(a_hint_is_one_event_of_what_was_hinted),
           TEST_CASE(a_pool_starts_with_its_name_and_what_it_got),

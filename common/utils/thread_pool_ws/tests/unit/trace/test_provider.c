@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../../../include/ws_trace.h"
+#include "../../../include/ws_trace_slot.h"
 #include "../../../trace/ws_provider.h"
 #include "../../support/ws_test.h"
 
@@ -95,6 +96,11 @@ static void prewake(uint32_t pool, int32_t worker, uint32_t workers, uint64_t ri
   (void)pool, (void)worker, (void)workers, (void)rise_ns, (void)burst_ns;
 }
 
+static void late(uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns)
+{
+  (void)pool, (void)worker, (void)cause, (void)late_ns;
+}
+
 static void phase_begin(uint32_t frame, uint32_t slot, uint32_t id)
 {
   note(frame == 1 && slot == 2 && id == 3 ? PHASES : OTHERS);
@@ -122,7 +128,9 @@ const ws_provider_t WS_PROVIDER_TABLE = {
     .join_end = join_end,
     .park = park,
     .unpark = unpark,
+    .stopped_producer = of_worker,
     .prewake = prewake,
+    .late = late,
     .symbol_processing_begin = phase_begin,
     .ulsch_decoding_begin = phase_begin,
     .symbol_processing_end = phase_end,

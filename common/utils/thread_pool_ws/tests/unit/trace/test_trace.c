@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../../include/ws_trace.h"
+#include "../../../include/ws_trace_slot.h"
 #include "../../support/ws_test.h"
 
 #define EVENTS_MAX 8u

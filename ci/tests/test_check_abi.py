@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import check_abi
+
+HEADER = """
+typedef struct { int size; void *warn_arg; @SETTINGS@ } ws_settings_t;
+typedef struct { int kind; @TASK@ } ws_task_t;
+int ws_first(const ws_settings_t *settings);
+int ws_second(ws_task_t task);
+int ws_third(void);
+"""
+SOURCE = """
+#include "ws.h"
+int ws_first(const ws_settings_t *settings) { return settings->size; }
+int ws_second(ws_task_t task) { return task.kind; }
+int ws_third(void) { return 3; }
+"""
+NAME = "thread_pool_ws"
+
+
+@unittest.skipUnless(shutil.which("abidiff") and shutil.which("gcc"), "abigail-tools or gcc is not installed")
+class AbiTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.enterContext(mock.patch.object(check_abi, "DUMPS", self.folder))
+        self.make(self.folder / f"{NAME}.abi")
+
+    def enterContext(self, context):  # type: ignore[no-untyped-def]  # unittest has it since Python 3.11
+        value = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        return value
+
+    def make(self, dump: Path, settings: str = "", task: str = "", script: str = "X_0.1 { ws_*; };",
+             source: str = SOURCE) -> Path:  # fmt: skip
+        header = HEADER.replace("@SETTINGS@", settings).replace("@TASK@", task)
+        (self.folder / "ws.h").write_text(header, encoding="utf-8")
+        (self.folder / "ws.c").write_text(source, encoding="utf-8")
+        (self.folder / "ws.map").write_text(script, encoding="utf-8")
+        library = self.folder / f"lib{NAME}.so"
+        command = ["gcc", "-g", "-shared", "-fPIC", "-Wl,--version-script=ws.map", "-o", str(library), "ws.c"]
+        subprocess.run(command, check=True, cwd=self.folder)
+        check_abi.dump(library, [self.folder], dump)
+        return library
+
+    def findings(self, node: str = "_0.1", **changes: str) -> str:
+        new = self.folder / "new.abi"
+        library = self.make(new, **changes)
+        return "\n".join(check_abi.compare(NAME, library, new, node))
+
+    def test_the_same_library_has_no_finding(self) -> None:
+        self.assertEqual(self.findings(), "")
+
+    def test_a_structure_that_grows_breaks_callers(self) -> None:
+        self.assertIn("[change]", self.findings(task="long more;"))
+
+    def test_sized_structures_may_grow_at_the_end_only(self) -> None:
+        self.assertEqual(self.findings(settings="long more;"), "")
+        text = HEADER.replace("int size;", "int size; long more;")
+        with mock.patch(f"{__name__}.HEADER", text):
+            self.assertIn("[change]", self.findings())
+
+    def test_a_function_that_goes(self) -> None:
+        self.assertIn(
+            "ws_third", self.findings(source=SOURCE.replace("int ws_third(void) { return 3; }", ""))
+        )
+
+    def test_a_new_function_belongs_to_the_node_of_its_version(self) -> None:
+        more = SOURCE + "int ws_fourth(void) { return 4; }\n"
+        self.assertEqual(self.findings(source=more), "")  # 0.1 is not released
+        self.assertIn("[node] ws_fourth", self.findings(source=more, node="_0.2"))
+        script = "X_0.1 { ws_*; }; X_0.2 { ws_fourth; } X_0.1;"
+        self.assertEqual(self.findings(source=more, node="_0.2", script=script), "")
+
+    def test_functions_for_a_library_of_the_same_build_may_change(self) -> None:
+        script = "X_0.1 { ws_*; }; X_PRIVATE_0.1.0 { ws_second; };"
+        self.make(self.folder / f"{NAME}.abi", script=script)
+        self.assertEqual(self.findings(task="long more;", script=script), "")
+
+    def test_a_library_without_a_dump(self) -> None:
+        (self.folder / f"{NAME}.abi").unlink()
+        self.assertIn("[dump]", self.findings())
+
+    def test_the_node_of_this_version(self) -> None:
+        text = "#define WS_VERSION_MAJOR 0\n#define WS_VERSION_MINOR 3\n#define WS_VERSION_PATCH 7\n"
+        self.assertEqual(check_abi.current_node(text), "_0.3")

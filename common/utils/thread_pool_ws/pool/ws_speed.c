@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_speed.c
+/// ws_speed.h: from Linux's sysfs.
+#include "ws_speed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A CPU is slow below this share of the fastest one's speed. CPUs of one kind differ by less, because the
+/// best ones of a chip may run at a higher frequency.
+#define SLOW_PERCENT 80u
+
+/// Speeds in units of their own, in a CPU's folder.
+static const char *const sources[] = {"cpu_capacity", "cpufreq/cpuinfo_max_freq", "acpi_cppc/highest_perf"};
+#define SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+/// @return 0 = unknown
+static uint64_t speed_of(uint32_t source, uint32_t cpu)
+{
+  char path[96], text[32];
+  snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/%s", cpu, sources[source]);
+  return ws_os_read(path, text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
+}
+
+static uint32_t cpus_of(const ws_cpuset_t *mask)
+{
+  return 8 * mask->bytes < WS_CPUS_MAX ? (uint32_t)(8 * mask->bytes) : WS_CPUS_MAX;
+}
+
+static void set_slow(ws_speed_t *speed, uint32_t cpu)
+{
+  speed->slow[cpu / WS_SPEED_BITS] |= 1ul << (cpu % WS_SPEED_BITS);
+}
+
+/// @return the speed below which a CPU is slow; 0 = some CPU's is not known, or none is slow
+static uint64_t bound_of(const ws_cpuset_t *mask, uint32_t source)
+{
+  uint64_t most = 0, least = UINT64_MAX;
+  for (uint32_t cpu = 0; cpu < cpus_of(mask); cpu++) {
+    if (!ws_os_cpuset_has(mask, cpu))
+      continue;
+    const uint64_t its = speed_of(source, cpu);
+    if (its == 0)
+      return 0;
+    most = its > most ? its : most;
+    least = its < least ? its : least;
+  }
+  const uint64_t bound = most / 100 * SLOW_PERCENT + most % 100 * SLOW_PERCENT / 100;
+  return least < bound ? bound : 0;
+}
+
+/// @return whether some CPU is slow
+static bool read_source(const ws_cpuset_t *mask, uint32_t source, ws_speed_t *speed)
+{
+  const uint64_t bound = bound_of(mask, source);
+  for (uint32_t cpu = 0; bound > 0 && cpu < cpus_of(mask); cpu++) {
+    if (!ws_os_cpuset_has(mask, cpu))
+      continue;
+    if (speed_of(source, cpu) < bound)
+      set_slow(speed, cpu);
+    else
+      speed->fast++;
+  }
+  return bound > 0;
+}
+
+/// Intel's E cores are slow, as a list: "16-23,28".
+static bool read_list(const ws_cpuset_t *mask, ws_speed_t *speed)
+{
+  char text[512];
+  bool unlike = false;
+  if (!ws_os_read("/sys/devices/cpu_atom/cpus", text, sizeof(text)))
+    return false;
+  speed->fast = ws_os_cpuset_count(mask);
+  for (char *at = text; *at >= '0' && *at <= '9';) {
+    const unsigned long first = strtoul(at, &at, 10);
+    const unsigned long last = *at == '-' ? strtoul(at + 1, &at, 10) : first;
+    for (unsigned long cpu = first; cpu <= last && cpu < cpus_of(mask); cpu++) {
+      if (!ws_os_cpuset_has(mask, (uint32_t)cpu))
+        continue;
+      set_slow(speed, (uint32_t)cpu);
+      speed->fast--;
+      unlike = true;
+    }
+    at += *at == ',';
+  }
+  return unlike && speed->fast > 0;
+}
+
+void ws_speed_read(const ws_cpuset_t *mask, ws_speed_t *speed)
+{
+  memset(speed, 0, sizeof(*speed));
+  for (uint32_t source = 0; source < SOURCES; source++)
+    if (read_source(mask, source, speed))
+      return;
+  if (!read_list(mask, speed))
+    memset(speed, 0, sizeof(*speed));
+}

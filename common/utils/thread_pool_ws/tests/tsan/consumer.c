@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file consumer.c
+/// Each order that the C functions promise, used by plain variables. ThreadSanitizer sees this program, not
+/// the library, and must report nothing.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ws_key.h"
+#include "ws_pool.h"
+
+enum { ROUNDS = 200, TASKS = 16 };
+
+#define REQUIRE(condition)                                                                                   \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                                \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+typedef struct {
+  ws_pool_t *pool;
+  long in, out;
+  ws_keyed_t keyed;
+} job_t;
+
+static long observed[4];
+
+static void observe(void *unused, const ws_observation_t *seen)
+{
+  (void)unused;
+  if (seen->what == WS_OBSERVED_START)
+    observed[seen->worker] = 1;
+}
+
+static void work(void *job_arg)
+{
+  job_t *job = job_arg;
+  job->out = job->in + 1;
+}
+
+/// A task that pushes and waits.
+static void nest(void *job_arg)
+{
+  job_t *job = job_arg;
+  job_t inner = {.in = job->in};
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  REQUIRE(ws_pool_push(job->pool, (ws_task_t){.func = work, .arg = &inner, .group = &group}) == 0);
+  ws_group_wait(&group, job->pool);
+  job->out = inner.out;
+}
+
+static void complete_by_hand(void *group_arg)
+{
+  job_t *job = group_arg;
+  job->out = job->in;
+  ws_group_complete(job->keyed.group, 1);
+}
+
+static void push_each(ws_pool_t *pool, job_t *job, ws_group_t *group, long round)
+{
+  for (int i = 0; i < TASKS; i++) {
+    job[i] = (job_t){.pool = pool, .in = round + i};
+    const ws_priority_t priority = (ws_priority_t)(i % 3);
+    const ws_task_t task = {
+        .func = i % 4 == 3 ? nest : work, .arg = &job[i], .group = group, .priority = priority};
+    REQUIRE(ws_pool_push(pool, task) == 0);
+  }
+}
+
+static void check(const job_t *job, long round)
+{
+  for (int i = 0; i < TASKS; i++)
+    REQUIRE(job[i].out == round + i + 1);
+}
+
+static void wait_for_groups(ws_pool_t *pool)
+{
+  static job_t job[TASKS];
+  for (long round = 0; round < ROUNDS; round++) {
+    ws_group_t group;
+    ws_group_init(&group, TASKS);
+    push_each(pool, job, &group, round);
+    if (round % 3 == 0)
+      ws_group_wait(&group, pool);
+    else if (round % 3 == 1)
+      ws_group_wait(&group, NULL); // does not help
+    else
+      REQUIRE(ws_group_wait_until(&group, pool, UINT64_MAX) == 0);
+    check(job, round);
+    while (!ws_group_done(&group))
+      ;
+  }
+}
+
+static void wait_for_pools(ws_pool_t *pool)
+{
+  static job_t job[TASKS];
+  for (long round = 0; round < ROUNDS; round++) {
+    push_each(pool, job, NULL, round);
+    REQUIRE(ws_pool_wait(pool) == 0);
+    check(job, round);
+  }
+}
+
+static void complete_in_tasks(ws_pool_t *pool)
+{
+  for (long round = 0; round < ROUNDS; round++) {
+    ws_group_t group;
+    ws_group_init(&group, 1);
+    job_t job = {.in = round, .keyed = {.group = &group}};
+    REQUIRE(
+        ws_pool_push(pool, (ws_task_t){.func = complete_by_hand, .arg = &job, .group = ws_group_tag(&group)})
+        == 0);
+    ws_group_wait(&group, pool);
+    REQUIRE(job.out == round);
+  }
+}
+
+/// Either function writes what the waiting thread reads; on_cancel reads what the cancel's caller wrote.
+static void cancel(ws_pool_t *pool)
+{
+  static job_t job[TASKS];
+  static ws_key_t key;
+  ws_key_init(&key);
+  for (long round = 0; round < ROUNDS; round++) {
+    ws_group_t group;
+    ws_group_init(&group, TASKS);
+    for (int i = 0; i < TASKS; i++) {
+      job[i] = (job_t){.pool = pool, .in = round + i};
+      job[i].keyed =
+          (ws_keyed_t){.key = &key, .func = work, .on_cancel = work, .arg = &job[i], .group = &group};
+      REQUIRE(ws_pool_push_keyed(pool, &job[i].keyed) == 0);
+    }
+    REQUIRE(ws_pool_cancel(pool, &key) >= 0);
+    ws_group_wait(&group, pool);
+    check(job, round);
+  }
+}
+
+static void skipped(void *count, const ws_task_t *task)
+{
+  (void)count;
+  ((job_t *)task->arg)->out = -1;
+}
+
+static void create_and_abort(void)
+{
+  static job_t job[TASKS];
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = 1;
+  settings.skipped = skipped;
+  for (long round = 0; round < 20; round++) {
+    ws_pool_t *pool;
+    REQUIRE(ws_pool_create(&pool, &settings) == 0);
+    push_each(pool, job, NULL, round);
+    REQUIRE(ws_pool_stop(pool, WS_STOP_ABORT) >= 0);
+    for (int i = 0; i < TASKS; i++)
+      REQUIRE(job[i].out == -1 || job[i].out == round + i + 1);
+    ws_pool_destroy(pool);
+  }
+}
+
+int main(void)
+{
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = 4;
+  settings.observer = observe;
+  ws_pool_t *pool;
+  REQUIRE(ws_pool_create(&pool, &settings) == 0);
+  for (int i = 0; i < 4; i++)
+    REQUIRE(observed[i] == 1);
+  wait_for_groups(pool);
+  wait_for_pools(pool);
+  complete_in_tasks(pool);
+  cancel(pool);
+  ws_pool_destroy(pool);
+  create_and_abort();
+  return 0;
+}
