@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is shown of all hosts while they measure: bars, log lines, and the file that `nrbench status` reads."""
+"""What is shown of all hosts during a sweep: bars, log lines, and the file that `nrbench status` reads."""
 
 import io
 import json
