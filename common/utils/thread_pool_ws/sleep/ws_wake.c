@@ -193,7 +193,8 @@ void ws_need_guard(struct ws_pool_s *pool)
 
 static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  if (!ws_has_sleepers(pool))
+  // after the caller's fence [PARK_DEKKER]: the resume wakes a worker
+  if (!ws_has_sleepers(pool) || WS_UNLIKELY(ws_is_paused(&pool->tasks)))
     return;
   // relaxed: after the caller's fence [PARK_DEKKER]
   if (ws_load_relaxed(&pool->searching) == 0
