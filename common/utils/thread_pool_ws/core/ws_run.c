@@ -173,18 +173,37 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   run_here(pool, here, task);
 }
 
-void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+static void skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
-  if (!ws_load_relaxed(&pool->aborted)) {
-    run_here(pool, here, task);
-    return;
-  }
   ws_task_t notice;
   if (has_notice(pool, task, &notice))
     run_here(pool, here, &notice);
   else
     ws_finish(pool, here, task);
+}
+
+void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
+  if (ws_load_relaxed(&pool->aborted))
+    skip_late(pool, here, task);
+  else
+    run_here(pool, here, task);
+}
+
+bool ws_is_fibers(const ws_task_t *task)
+{
+  ws_task_t notice;
+  const ws_hooks_t *hooks = ws_process_hooks();
+  return hooks && hooks->aborts(task, &notice);
+}
+
+bool ws_skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (ws_is_fibers(task))
+    return false;
+  skip_late(pool, here, task);
+  return true;
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

@@ -194,7 +194,8 @@ void ws_need_guard(struct ws_pool_s *pool)
 /// @param may_spare  a constant: the work is normal tasks in the caller's own queue, which it may end alone
 static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool may_spare)
 {
-  if (!ws_has_sleepers(pool))
+  // after the caller's fence [PARK_DEKKER]: the resume wakes a worker
+  if (!ws_has_sleepers(pool) || WS_UNLIKELY(ws_is_paused(&pool->tasks)))
     return;
   // relaxed: after the caller's fence [PARK_DEKKER]
   if (ws_load_relaxed(&pool->searching) == 0 && !(may_spare && ws_brief_needs_no_wake(pool, here)))
