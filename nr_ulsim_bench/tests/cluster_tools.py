@@ -23,7 +23,7 @@ from nrbench.sweep.record import identity, read_runs
 from nrbench.system import CPU
 
 ROOT = Path(__file__).resolve().parents[1]
-WAIT_S = 120  # for what takes a moment: only a watchdog
+WAIT_S = 600  # for what takes a moment: only a watchdog
 PR_SET_PDEATHSIG = 1
 STARTER = ThreadPoolExecutor(1)  # a thread's children end with it: this one lasts
 OUTPUTS = Path(__file__).parent / "outputs"

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
-from cluster_tools import lab, until  # noqa: E402
+from cluster_tools import WAIT_S, lab, until  # noqa: E402
 
 from nrbench.cluster import certificates, spec  # noqa: E402
 from nrbench.cluster.connect import open_cluster  # noqa: E402
@@ -59,7 +59,7 @@ def test_each_machine_is_one_host_and_a_function_runs_there(tmp_path):
             assert [host.name for host in cluster.hosts] == ["a", "b"]
             assert {host.class_ for host in cluster.hosts} == {"Some CPU, 6.8.0-rt, 1 cores"}
             assert len({host.id for host in cluster.hosts}) == 2
-            pids = [cluster.run_on(host, os.getpid).result(timeout=60) for host in cluster.hosts]
+            pids = [cluster.run_on(host, os.getpid).result(timeout=WAIT_S) for host in cluster.hosts]
             assert pids == [made.workers["a"].pid, made.workers["b"].pid]
 
 
@@ -104,7 +104,7 @@ def _tls_scheduler(own):
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(60)
+    assert ready.wait(WAIT_S)
 
     def end():
         over["loop"].call_soon_threadsafe(over["event"].set)
@@ -119,7 +119,7 @@ def test_a_strangers_task_is_refused():
     own, stranger = certificates.make(), certificates.make()
     found, end = _tls_scheduler(own)
     try:
-        with Client(found["address"], security=certificates.security(own), timeout="60s") as client:
+        with Client(found["address"], security=certificates.security(own), timeout=f"{WAIT_S}s") as client:
             assert len(client.scheduler_info()["workers"]) == 0  # the owner is let in
         with pytest.raises(OSError):
             Client(found["address"], security=certificates.security(stranger), timeout="3s")

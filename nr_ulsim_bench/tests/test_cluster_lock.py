@@ -45,10 +45,10 @@ def test_a_second_one_waits_until_the_first_ends(tmp_path, how):
 
     thread = threading.Thread(target=second)
     thread.start()
-    assert waited.wait(60) and not held.is_set()
+    assert waited.wait(600) and not held.is_set()
     first.kill() if how == "is killed" else first.stdin.close()
     first.wait()
-    assert held.wait(60)
+    assert held.wait(600)
     thread.join()
     first.stdout.close()
 

@@ -125,8 +125,7 @@ def test_after_the_schedulers_death_the_same_command_goes_on(builds, tmp_path):
 
 
 def test_a_host_that_hangs_stops_no_other_and_its_runs_are_left(builds, tmp_path, monkeypatch):
-    monkeypatch.setattr(lanes, "SILENT_S", 8)
-    monkeypatch.setattr(lanes, "RETURN_S", 1)
+    """The limits count once all others have done their work: their own slowness plays no part."""
     gate(tmp_path, f"host == 'b' and {MEASURES}")
     words = ("sweep", *builds, *CASES, "--repeats", "2", "--cluster")
     with lab(tmp_path, "a", "b") as made:
@@ -134,6 +133,9 @@ def test_a_host_that_hangs_stops_no_other_and_its_runs_are_left(builds, tmp_path
         def hang():
             until((tmp_path / "reached.b").exists, "a run on b")
             made.kill(made.workers["b"], signal.SIGSTOP)
+            until(lambda: sum(run.host.label[0] == "a" for run in runs_of(tmp_path)) == 12, "the runs on a")
+            monkeypatch.setattr(lanes, "RETURN_S", 1)
+            monkeypatch.setattr(lanes, "SILENT_S", 2)
 
         with meanwhile(hang):
             answer = nrbench(*words, made.address)
@@ -143,13 +145,26 @@ def test_a_host_that_hangs_stops_no_other_and_its_runs_are_left(builds, tmp_path
         assert sum(run.host.label[0] == "a" for run in runs_of(tmp_path)) == 12
         (tmp_path / "open").touch()
         made.kill(made.workers["b"], signal.SIGCONT)
+        monkeypatch.setattr(lanes, "RETURN_S", WAIT_S)
+        monkeypatch.setattr(lanes, "SILENT_S", WAIT_S)
         answer = nrbench(*words, made.address)
         assert answer.exit_code == 0, answer.output
         assert_nothing_doubled(runs_of(tmp_path), 24)
 
 
 def test_a_run_that_does_not_end_costs_its_host_and_another_takes_the_case(builds, tmp_path, monkeypatch):
-    monkeypatch.setattr(lanes, "GRACE_S", -108)  # of a limit of 120 s
+    """The other host has nothing to do meanwhile: the limit is short until the first is left out."""
+    leave_out = lanes.Lanes._leave_out
+
+    def left_out(self, lane, why, may_return=True):
+        monkeypatch.setattr(lanes, "GRACE_S", WAIT_S)
+        leave_out(self, lane, why, may_return)
+
+    def shorten():
+        until(lambda: [*tmp_path.glob("reached.*")], "a run that does not end")
+        monkeypatch.setattr(lanes, "GRACE_S", -119)  # of a limit of 120 s
+
+    monkeypatch.setattr(lanes.Lanes, "_leave_out", left_out)
     (tmp_path / "new.py").write_text(
         f"import glob, time\nown = {str(tmp_path / 'reached')!r} + '.' + host\n"
         f"if {MEASURES} and glob.glob({str(tmp_path / 'reached')!r} + '.*') in ([], [own]):\n"
@@ -158,7 +173,8 @@ def test_a_run_that_does_not_end_costs_its_host_and_another_takes_the_case(build
     )
     with lab(tmp_path, "a", "b") as made:
         words = ("sweep", *builds, *CASES, "--repeats", "2", "--cluster", made.address, "--per", "any")
-        answer = nrbench(*words)
+        with meanwhile(shorten):
+            answer = nrbench(*words)
         (tmp_path / "open").touch()
     assert "left out: it hangs: no end of quick:prb106-mcs9 new auto 2 threads" in answer.output
     runs = [run for run in runs_of(tmp_path) if run.status == "ok"]

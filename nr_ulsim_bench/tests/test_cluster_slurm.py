@@ -173,7 +173,7 @@ def test_a_sweep_on_a_node_of_slurm_and_no_job_is_left(partition, tmp_path, monk
     builds = make_builds(tmp_path)
     lab = tmp_path / "lab.toml"
     text = f'partition = "lab"\nhost = "127.0.0.1"\nfolder = "{tmp_path}"\n'
-    lab.write_text(f'{text}logs = "{tmp_path}"\nwait_s = 120\n')
+    lab.write_text(f'{text}logs = "{tmp_path}"\nwait_s = 600\n')
     words = ("sweep", *builds, *CASES, "--cluster", f"slurm:{lab}")
     answer = nrbench(*words, "--repeats", "2")
     assert answer.exit_code == 0, answer.output

@@ -133,9 +133,13 @@ def test_three_hosts_by_ssh_one_of_which_loses_its_worker(daemons, tmp_path, mon
     runs = runs_of(tmp_path)
     assert_nothing_doubled(runs, 36)
     assert sum(run.status == "crash" for run in runs) == 1
-    workers = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True, check=False)
-    daemons.end()
-    assert not [line for line in workers.stdout.split() if "worker" in _command(line)]
+    until(lambda: not _workers(tmp_path), "the end of all workers")
+
+
+def _workers(folder):
+    """Processes of workers that name the folder."""
+    found = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, text=True, check=False)
+    return [pid for pid in found.stdout.split() if "worker" in _command(pid)]
 
 
 def _command(pid):

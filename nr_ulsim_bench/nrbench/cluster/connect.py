@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
@@ -24,6 +25,7 @@ CONNECT_S = 30.0
 SCHEDULER_S = 60.0  # for the scheduler to answer, however busy it is
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
 ANSWER_S = 60.0
+TAKING = ("init", "running")  # states of a worker that is not drained, paused or ending
 LOOK_S, WAIT_S = 0.2, 0.01
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
 
@@ -59,17 +61,18 @@ class Cluster:
 
     @property
     def dashboard(self) -> str | None:
-        """None: Python's bokeh is missing where the scheduler runs."""
-        link = str(self.client.dashboard_link or "")
-        return link.replace("0.0.0.0", "127.0.0.1") if link else None
+        """None: there is none. That of a scheduler in this process needs Python's bokeh."""
+        if self.spec.way not in ("tcp", "tls") and find_spec("bokeh") is None:
+            return None
+        return str(self.client.dashboard_link or "") or None
 
     def workers(self) -> Mapping[str, dict[str, Any]]:
-        """What the scheduler knows of each worker, by its address; asked now."""
+        """What the scheduler knows of each worker that takes tasks, by its address; asked now."""
         if self.client.status != "running":
             raise OSError("its connection is closed")
         found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SCHEDULER_S)
         workers: dict[str, dict[str, Any]] = found["workers"]
-        return workers
+        return {at: about for at, about in workers.items() if about.get("status", "running") in TAKING}
 
     def look(self, wait_s: float = ANSWER_S) -> Mapping[str, dict[str, Any]]:
         """Asks the workers that have joined since the last look, and forgets those that have gone.

@@ -230,16 +230,14 @@ class Lanes:
         silent_s = now - lane.beat[1]
         if lane.state not in (GONE, OUT):
             if there is None:
-                self._gone(lane, "its worker is gone")
+                self._gone(lane, "its worker is gone, or drained")
             elif silent_s > SILENT_S:
                 self._gone(lane, f"no sign of life for {silent_s:.0f} s")
         elif lane.state == GONE and now - lane.since > RETURN_S:
             self._leave_out(lane, lane.why)
         waits = lane.state == PREPARING or (lane.state == BUSY and lane.running is None and not lane.done)
         if waits and now - lane.since > WAIT_MAX_S:
-            self._leave_out(
-                lane, f"it has been waited for, for {WAIT_MAX_S / 3600:.0f} hours", may_return=False
-            )
+            self._leave_out(lane, f"busy for {WAIT_MAX_S / 3600:.0f} hours", may_return=False)
         if lane.state == BUSY and lane.job and lane.running is not None:
             limit_s = lane.job.limits_s[lane.running] + GRACE_S
             if now - lane.running_since > limit_s:
