@@ -121,12 +121,12 @@ class Lab:
         self.processes.append(process)
         return process
 
-    def scheduler(self, port=0):
+    def scheduler(self, port=0, host="127.0.0.1"):
         place = self.folder / "scheduler.json"
         place.unlink(missing_ok=True)
         words = (
             "--host",
-            "127.0.0.1",
+            host,
             "--port",
             str(port),
             "--dashboard-address",
