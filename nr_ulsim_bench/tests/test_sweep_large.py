@@ -202,7 +202,7 @@ def test_the_report_on_many_runs(some, tmp_path, capsys):
     assert np.median([float(row["ratio"]) for row in pooled]) == pytest.approx(sweep_large.RATIO, rel=0.03)
 
 
-@pytest.mark.skipif("WS_LARGE_RUNS" not in os.environ, reason="takes minutes; step 71-large-report runs it")
+@pytest.mark.skipif("WS_LARGE_RUNS" not in os.environ, reason="takes minutes; step 73-large-report runs it")
 def test_a_million_runs_in_a_minute_of_cpu_time_and_two_gb(tmp_path):
     """In a process of its own. CPU time: the machine may have other work."""
     path = tmp_path / "runs.ndjson"

@@ -65,6 +65,7 @@ set(WS_CORE_SOURCES
   core/ws_laneless.c
   core/ws_limited.c
   core/ws_look.c
+  core/ws_pause.c
   core/ws_push.c
   core/ws_round.c
   core/ws_run.c

@@ -13,5 +13,5 @@ void ws_limited_end(struct ws_pool_s *pool, const ws_task_t *task)
   if (WS_LIKELY(ticket == 0) || !ws_limit_end(&pool->tasks.limit[ticket - 1]))
     return;
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place before sleepers and searching
-  ws_post(pool, ws_here_known(pool));
+  ws_post_elsewhere(pool, ws_here_known(pool));
 }

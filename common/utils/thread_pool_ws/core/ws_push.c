@@ -90,7 +90,8 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_queue_t *queue = here.queue;
-  if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1))
+  if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1)
+      || ws_is_paused(&pool->tasks))
     return false;
   note_arrival(pool, here); // before the worker counts itself among those that take of this burst
   ws_inbox_t *inbox = ws_inbox_claim(&pool->tasks);
@@ -239,7 +240,7 @@ static bool push_limited(struct ws_pool_s *pool, ws_here_t here, const ws_task_t
     return false;
   }
   if (has_arrived(pool, here) && ws_limits_visible(&pool->tasks))
-    ws_post(pool, here);
+    ws_post_elsewhere(pool, here);
   return true;
 }
 

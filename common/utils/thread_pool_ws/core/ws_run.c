@@ -63,21 +63,22 @@ static void call_limited(struct ws_pool_s *pool, const ws_task_t *task)
 }
 
 /// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
-/// fiber's
+/// fiber's. The notice has the task's place of a limit, and gives it back as the task would
 static bool has_notice(struct ws_pool_s *pool, const ws_task_t *taken, ws_task_t *notice)
 {
-  const ws_task_t plain = ws_ticket_off(taken), *task = &plain;
-  ws_limited_end(pool, taken); // the notice is short
   const ws_hooks_t *hooks = ws_process_hooks();
-  if (hooks && hooks->aborts(task, notice))
+  if (hooks && hooks->aborts(taken, notice))
     return true; // the fiber has begun, or is counted there
+  const ws_task_t task = ws_ticket_off(taken);
+  const bool keyed = task.func == ws_keyed_run;
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
-  const bool keyed = task->func == ws_keyed_run;
-  ws_ordered_begin(task);
-  if (!keyed)
-    ws_skip_report(pool, task);
+  ws_ordered_begin(&task);
+  if (!keyed) {
+    ws_limited_end(pool, taken);
+    ws_skip_report(pool, &task);
+  }
   ws_ordered_end(pool);
-  *notice = *task;
+  *notice = *taken;
   notice->func = ws_keyed_skip;
   return keyed;
 }
@@ -172,18 +173,37 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   run_here(pool, here, task);
 }
 
-void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+static void skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
-  if (!ws_load_relaxed(&pool->aborted)) {
-    run_here(pool, here, task);
-    return;
-  }
   ws_task_t notice;
   if (has_notice(pool, task, &notice))
     run_here(pool, here, &notice);
   else
     ws_finish(pool, here, task);
+}
+
+void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
+  if (ws_load_relaxed(&pool->aborted))
+    skip_late(pool, here, task);
+  else
+    run_here(pool, here, task);
+}
+
+bool ws_is_fibers(const ws_task_t *task)
+{
+  ws_task_t notice;
+  const ws_hooks_t *hooks = ws_process_hooks();
+  return hooks && hooks->aborts(task, &notice);
+}
+
+bool ws_skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (ws_is_fibers(task))
+    return false;
+  skip_late(pool, here, task);
+  return true;
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

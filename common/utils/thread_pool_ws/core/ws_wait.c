@@ -24,6 +24,7 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
+#include "ws_pause.h"
 #include "ws_run.h"
 #include "ws_survive.h"
 
@@ -57,6 +58,8 @@ static bool take_own(struct ws_pool_s *pool, ws_queue_t *own, ws_task_t *task)
 /// Run all tasks that are found. @return whether any was
 static bool help_any(ws_frame_t *frame, bool may_steal)
 {
+  if (ws_is_paused(&frame->pool->tasks))
+    return false;
   if (!frame->here.queue)
     frame->here = ws_here_known(frame->pool); // it may have got a lane in a task
   if (!frame->here.queue) {
@@ -242,9 +245,11 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   // [edge STOP acq_rel] aborted before the state
   if (!ws_cas_acq_rel(&pool->state, &running, how == WS_STOP_ABORT ? WS_ABORTING : WS_DRAINING))
     return -EALREADY;
+  const uint64_t skipped = ws_load_relaxed(&pool->skipped); // relaxed: a statistic; by purges
   const ws_hooks_t *hooks = ws_process_hooks();
   if (how == WS_STOP_ABORT && hooks)
     hooks->aborted(pool);
+  ws_pause_end(pool);
   stop_t stop = {.frame = {.pool = pool,
                            .here = here,
                            .body = finish_stop,
@@ -252,5 +257,5 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
                            .goes_on = true}};
   ws_survive(&stop.frame);
   ws_tsan_acquire(pool); // [edge POOL_IDLE] of ws_ordered.h
-  return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
+  return (int64_t)(ws_load_relaxed(&pool->skipped) - skipped); // relaxed: the workers have ended
 }

@@ -103,9 +103,11 @@ class fiber_local {
 } // namespace WS_CXX_MODE
 } // namespace ws
 
+/// @cond  Doxygen takes it for a class of this file
 template <>
 struct std::hash<ws::fiber_id> {
   std::size_t operator()(ws::fiber_id id) const noexcept { return std::hash<const void *>()(id.address()); }
 };
+/// @endcond
 
 #endif

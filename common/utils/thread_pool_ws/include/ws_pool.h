@@ -34,7 +34,7 @@
 /// thread of your own.
 /// The library does not keep a floating worker on a CPU: taskset and cpusets apply to it as to any thread.
 ///
-/// "The process's mask" below is the CPU affinity of the thread that creates the pool. Where the kernel
+/// Below, "the process's mask" is the CPU affinity of the thread that creates the pool. Where the kernel
 /// refuses to name it (a seccomp filter), it means the online CPUs, pin_step has no effect, and the creation
 /// of a pool gives a warning.
 /// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
@@ -248,9 +248,9 @@ typedef struct {
   /// returns, STOP before ws_pool_stop() and ws_pool_destroy() do. Default NULL.
   ws_observer_t observer;
   void *observer_arg;
-  /// Called for each task that an abort skips, on the thread that skips it, before the task's group is
-  /// completed. It must return. Not called for tasks with a key, which have on_cancel, and for tasks with a
-  /// record (ws_record.h; all tasks of the C++ headers). Default NULL.
+  /// Called for each task that an abort or ws_pool_purge() skips, on the thread that skips it, before the
+  /// task's group is completed. It must return. Not called for tasks with a key, which have on_cancel, and
+  /// for tasks with a record (ws_record.h; all tasks of the C++ headers). Default NULL.
   void (*skipped)(void *skipped_arg, const ws_task_t *task);
   void *skipped_arg;
   /// Called with a one-line message, once per cause, when a resource (thread, CPU, class) could not be
@@ -269,6 +269,7 @@ static inline void ws_settings_default(ws_settings_t *settings)
 }
 
 /// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
+/// @verbatim
 ///   name          text                                              sets
 ///   spin          off, auto, or fixed:<us> with 0 to 10000 us,      spin, and with fixed spin_lead_ns
 ///                 for example fixed:12.5
@@ -277,6 +278,7 @@ static inline void ws_settings_default(ws_settings_t *settings)
 ///   prio          high, normal or low                               priority
 ///                 <func>:high, <func>:normal, <func>:low            a rule of that function
 ///   limit         <func>:<n> with 1 to 1024                         a rule of that function
+/// @endverbatim
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
 ///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
@@ -285,11 +287,11 @@ int ws_settings_entry(ws_settings_t *settings, const char *name, const char *tex
 
 /// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,
 /// and no 0 at its end. @param position  its place in the list, from 1
-/// @return NULL; or why it is invalid, for a warning: entry 2 "x" <reason>
+/// @return NULL; or why it is invalid, for a warning: `entry 2 "x"` and the reason
 typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, const char *entry,
                                            size_t length);
 
-/// @brief Apply a comma-separated list of entries <name>=<text>, as ws_settings_entry() does; of several with
+/// @brief Apply a comma-separated list of entries `name=text`, as ws_settings_entry() does; of several with
 /// one name the last. Empty entries are skipped. After an invalid entry that begins with "spin", spin stays
 /// WS_SPIN_OFF whatever the rest of the list sets.
 /// @param other  called for entries that do not begin with the name of a setting; NULL = they are invalid
@@ -297,8 +299,8 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
-/// entry of that name, and TPOOL_WS_RULES, a comma-separated list of entries limit=<func>:<n> and
-/// prio=<func>:<priority>. A variable that is unset or empty changes nothing.
+/// entry of that name, and TPOOL_WS_RULES, a comma-separated list of entries limit=FUNC:N and
+/// prio=FUNC:PRIORITY. A variable that is unset or empty changes nothing.
 /// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
 /// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
 /// rights than its user (AT_SECURE) neither reads anything.
@@ -370,6 +372,40 @@ int ws_pool_wait(ws_pool_t *pool);
 ///                     returns 0 if the pool is idle
 /// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()
 int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
+
+/// @brief Have the workers begin no further task of the pool, until ws_pool_resume(). Returns at once: tasks
+/// that have begun run to their end, and a worker that is taking a task at that moment may begin it.
+/// Pushes queue tasks as before. The line of a limit (settings.rule) gives no task. ws_pool_wait() runs
+/// nothing, and waits for the resume. ws_pool_cancel_wait() waits for it, too, if other threads have pushed
+/// tasks with the key.
+/// A wait for a group, or for a ws::future in a task, still runs the tasks that it would run in a pool all of
+/// whose workers are busy: so a task that joins what it has pushed ends. Fibers that yield, or whose wait
+/// ends, continue after the resume, also those that others wait for. A push that must run its task runs it
+/// (WS_FULL_INLINE). ws_pool_stop(), with which ws_pool_destroy() begins, ends the pause. Pauses do not nest.
+/// @return 0, also if it is paused; -EINVAL: @p pool is NULL, or has no workers; -ESRCH: the pool was made
+///         before this process was forked; -ECANCELED: the pool was stopped
+/// @threads   any, also a task
+/// @progress  lock-free, no system call
+int ws_pool_pause(ws_pool_t *pool);
+
+/// @brief End the pause: workers begin tasks again.
+/// @return as ws_pool_pause(); 0 also if it is not paused
+/// @threads   any, also a task
+/// @progress  as a push
+int ws_pool_resume(ws_pool_t *pool);
+
+/// @return whether the pool is paused right now; false if @p pool is NULL
+/// @threads   any
+bool ws_pool_is_paused(const ws_pool_t *pool);
+
+/// @brief Skip what is queued, as WS_STOP_ABORT does, and let the pool go on. For each task settings.skipped
+/// is called, or on_cancel of its key, or its record is settled, on the caller's thread; then its group is
+/// completed. Also tasks in the line of a limit are skipped. Fibers stay. Tasks that other threads push
+/// meanwhile may be skipped, too. To skip the tasks of one key: ws_pool_cancel().
+/// @return the number of tasks skipped; -EINVAL: @p pool is NULL; -ESRCH as ws_pool_pause()
+/// @threads   any, also a task
+/// @progress  takes each task out of its queue
+int64_t ws_pool_purge(ws_pool_t *pool);
 
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
 /// then, as always, for spin_ns_max at most. Never wakes more workers than there are CPUs for. If the tasks

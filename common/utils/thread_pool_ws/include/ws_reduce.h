@@ -24,6 +24,7 @@ extern "C" {
 /// Most bytes of a result.
 #define WS_REDUCE_BYTES_MAX 256
 
+/// What a reduction does with its pieces.
 typedef struct {
   /// Add the elements [first, end) to @p result. Called by several threads at once, for different pieces.
   void (*piece)(void *arg, uint64_t first, uint64_t end, void *result);

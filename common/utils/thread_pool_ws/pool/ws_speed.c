@@ -12,8 +12,9 @@
 #define SLOW_PERCENT 80u
 
 /// Speeds in units of their own, in a CPU's folder.
-static const char *const sources[] = {"cpu_capacity", "cpufreq/cpuinfo_max_freq", "acpi_cppc/highest_perf"};
-#define SOURCES (sizeof(sources) / sizeof(sources[0]))
+enum { CAPACITY, FREQUENCY, PERFORMANCE, SOURCES };
+static const char *const sources[SOURCES] = {"cpu_capacity", "cpufreq/cpuinfo_max_freq",
+                                             "acpi_cppc/highest_perf"};
 
 /// @return 0 = unknown
 static uint64_t speed_of(uint32_t source, uint32_t cpu)
@@ -33,10 +34,12 @@ static void set_slow(ws_speed_t *speed, uint32_t cpu)
   speed->slow[cpu / WS_SPEED_BITS] |= 1ul << (cpu % WS_SPEED_BITS);
 }
 
+/// @param known  out: whether every CPU's speed is known
 /// @return the speed below which a CPU is slow; 0 = some CPU's is not known, or none is slow
-static uint64_t bound_of(const ws_cpuset_t *mask, uint32_t source)
+static uint64_t bound_of(const ws_cpuset_t *mask, uint32_t source, bool *known)
 {
   uint64_t most = 0, least = UINT64_MAX;
+  *known = false;
   for (uint32_t cpu = 0; cpu < cpus_of(mask); cpu++) {
     if (!ws_os_cpuset_has(mask, cpu))
       continue;
@@ -46,14 +49,15 @@ static uint64_t bound_of(const ws_cpuset_t *mask, uint32_t source)
     most = its > most ? its : most;
     least = its < least ? its : least;
   }
+  *known = most > 0;
   const uint64_t bound = most / 100 * SLOW_PERCENT + most % 100 * SLOW_PERCENT / 100;
   return least < bound ? bound : 0;
 }
 
 /// @return whether some CPU is slow
-static bool read_source(const ws_cpuset_t *mask, uint32_t source, ws_speed_t *speed)
+static bool read_source(const ws_cpuset_t *mask, uint32_t source, ws_speed_t *speed, bool *known)
 {
-  const uint64_t bound = bound_of(mask, source);
+  const uint64_t bound = bound_of(mask, source, known);
   for (uint32_t cpu = 0; bound > 0 && cpu < cpus_of(mask); cpu++) {
     if (!ws_os_cpuset_has(mask, cpu))
       continue;
@@ -91,8 +95,11 @@ static bool read_list(const ws_cpuset_t *mask, ws_speed_t *speed)
 void ws_speed_read(const ws_cpuset_t *mask, ws_speed_t *speed)
 {
   memset(speed, 0, sizeof(*speed));
-  for (uint32_t source = 0; source < SOURCES; source++)
-    if (read_source(mask, source, speed))
+  bool known = false;
+  // AMD's firmware ranks CPUs of one kind by performance, by more than what makes a CPU slow here. So
+  // frequencies that are alike are not doubted.
+  for (uint32_t source = 0; source < SOURCES && !(known && source == PERFORMANCE); source++)
+    if (read_source(mask, source, speed, &known))
       return;
   if (!read_list(mask, speed))
     memset(speed, 0, sizeof(*speed));

@@ -10,8 +10,8 @@
 
 /// @brief Read from the system which CPUs of @p mask have less than 80 % of the speed of the fastest one. If
 /// unknown, none has.
-/// @source cpu_capacity, else cpufreq's highest frequency, else ACPI's highest performance: the first that
-///         every CPU has and that differs. Else Intel's list of E cores
+/// @source cpu_capacity, else cpufreq's highest frequency, else, where CPUs have no frequency, ACPI's highest
+///         performance: the first that every CPU has and that differs. Else Intel's list of E cores
 void ws_speed_read(const ws_cpuset_t *mask, ws_speed_t *speed);
 
 static inline bool ws_speed_is_slow(const ws_speed_t *speed, int32_t cpu)

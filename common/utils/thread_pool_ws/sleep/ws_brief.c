@@ -30,12 +30,43 @@ static void begin(struct ws_pool_s *pool, ws_queue_t *queue)
   alone->wakes = ws_own_load(&queue->count.wakes_sent);
 }
 
+/// @return the longest that a burst takes of which a wake gains nothing: is_short(). 0 = not known
+static uint64_t short_ns(const struct ws_pool_s *pool)
+{
+  const uint64_t waking_ns = ws_stat_load(&pool->waking_ns);
+  return waking_ns == 0 ? 0 : ws_stat_load(&pool->wake_call_ns) + waking_ns;
+}
+
+/// @return whether the burst was not short, though its thread has not waited for it, and perhaps never will:
+///         other threads run its tasks
+static bool is_left(const struct ws_pool_s *pool, const ws_queue_t *queue)
+{
+  const ws_alone_t *alone = &queue->alone;
+  return taken(queue) != alone->taken && ws_os_now_ns() - alone->begun_ns > short_ns(pool);
+}
+
+/// The burst that was noted is over.
+static void learn(ws_alone_t *alone, const ws_alone_burst_t *burst)
+{
+  alone->noted = false;
+  alone->before = alone->at;
+  ws_alone_learn(&alone->site[alone->at], burst);
+}
+
+/// @return tasks of the burst that do not wait in the queue any more
+static uint64_t tasks_of(const ws_queue_t *queue)
+{
+  return ws_own_load(&queue->count.pushed) - ws_queue_size(queue) - queue->alone.pushed;
+}
+
 bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_queue_t *queue = here.queue;
   if (here.worker || !queue || queue->depth > 0 || !pool->guarded)
     return false;
   ws_alone_t *alone = &queue->alone;
+  if (alone->noted && is_left(pool, queue))
+    learn(alone, &(ws_alone_burst_t){.tasks = tasks_of(queue), .alone = false});
   if (!alone->noted)
     begin(pool, queue);
   if (alone->trial || !ws_alone_spares(&alone->site[alone->at], ws_queue_size(queue))
@@ -52,12 +83,12 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
 static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue, uint64_t tasks, uint64_t at_ns)
 {
   const ws_alone_t *alone = &queue->alone;
-  const uint64_t call_ns = ws_stat_load(&pool->wake_call_ns), waking_ns = ws_stat_load(&pool->waking_ns);
-  if (waking_ns == 0)
-    return false; // not known
+  const uint64_t most_ns = short_ns(pool);
+  if (most_ns == 0)
+    return false;
   if (ws_own_load(&queue->count.wakes_sent) == alone->wakes)
-    return at_ns - alone->begun_ns <= call_ns + waking_ns;
-  return (taken(queue) - alone->taken) * (call_ns + waking_ns) <= tasks * call_ns;
+    return at_ns - alone->begun_ns <= most_ns;
+  return (taken(queue) - alone->taken) * most_ns <= tasks * ws_stat_load(&pool->wake_call_ns);
 }
 
 void ws_brief_learn(struct ws_pool_s *pool, ws_queue_t *queue)
@@ -65,10 +96,7 @@ void ws_brief_learn(struct ws_pool_s *pool, ws_queue_t *queue)
   ws_alone_t *alone = &queue->alone;
   if (queue->depth > 0 || ws_queue_size(queue) > 0)
     return; // the burst goes on
-  const uint64_t now_ns = ws_os_now_ns(), tasks = ws_own_load(&queue->count.pushed) - alone->pushed;
-  const ws_alone_burst_t burst = {.tasks = tasks, .alone = is_short(pool, queue, tasks, now_ns)};
-  alone->noted = false;
-  alone->ended_ns = now_ns;
-  alone->before = alone->at;
-  ws_alone_learn(&alone->site[alone->at], &burst);
+  alone->ended_ns = ws_os_now_ns();
+  const uint64_t tasks = tasks_of(queue);
+  learn(alone, &(ws_alone_burst_t){.tasks = tasks, .alone = is_short(pool, queue, tasks, alone->ended_ns)});
 }

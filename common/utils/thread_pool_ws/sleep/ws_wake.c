@@ -191,25 +191,31 @@ void ws_need_guard(struct ws_pool_s *pool)
     call_guard(pool);
 }
 
-static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+/// @param may_spare  a constant: the work is normal tasks in the caller's own queue, which it may end alone
+static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool may_spare)
 {
-  if (!ws_has_sleepers(pool))
+  // after the caller's fence [PARK_DEKKER]: the resume wakes a worker
+  if (!ws_has_sleepers(pool) || WS_UNLIKELY(ws_is_paused(&pool->tasks)))
     return;
   // relaxed: after the caller's fence [PARK_DEKKER]
-  if (ws_load_relaxed(&pool->searching) == 0
-      && !(kind == WS_KIND_NORMAL && ws_brief_needs_no_wake(pool, here)))
+  if (ws_load_relaxed(&pool->searching) == 0 && !(may_spare && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
 }
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here)
 {
-  post(pool, here, WS_KIND_NORMAL);
+  post(pool, here, WS_KIND_NORMAL, true);
+}
+
+void ws_post_elsewhere(struct ws_pool_s *pool, ws_here_t here)
+{
+  post(pool, here, WS_KIND_NORMAL, false);
 }
 
 void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  post(pool, here, kind);
+  post(pool, here, kind, false);
 }
 
 void ws_search_found(ws_worker_t *worker)
@@ -240,5 +246,5 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
   if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
-    ws_post(pool, here);
+    ws_post_elsewhere(pool, here);
 }

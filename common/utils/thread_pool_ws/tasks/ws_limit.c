@@ -41,6 +41,14 @@ static bool grow_ring(ws_limit_t *limit)
   return true;
 }
 
+/// The caller holds the lock: a task has come (@p change 1) or gone (-1).
+static void count(ws_limit_t *limit, const ws_task_t *task, int32_t change)
+{
+  limit->count += (uint32_t)change;
+  if (task->group)
+    ws_hint_store(&limit->grouped, ws_hint_load(&limit->grouped) + (uint32_t)change);
+}
+
 /// Take the task at @p index of the line. The older ones move up.
 static ws_task_t take_at(ws_limit_t *limit, uint32_t index)
 {
@@ -48,7 +56,7 @@ static ws_task_t take_at(ws_limit_t *limit, uint32_t index)
   for (; index > 0; index--)
     *cell_at(limit, index) = *cell_at(limit, index - 1);
   limit->first = (limit->first + 1) & (limit->capacity - 1);
-  limit->count--;
+  count(limit, &task, -1);
   return task;
 }
 
@@ -57,7 +65,8 @@ bool ws_limit_put(ws_limit_t *limit, const ws_task_t *task, uint64_t now_ns, boo
   pthread_mutex_lock(&limit->lock);
   const bool room = limit->count < limit->capacity || (grow && grow_ring(limit));
   if (room) {
-    *cell_at(limit, limit->count++) = (ws_limit_cell_t){.task = *task, .pushed_ns = now_ns};
+    *cell_at(limit, limit->count) = (ws_limit_cell_t){.task = *task, .pushed_ns = now_ns};
+    count(limit, task, 1);
     publish(limit);
   }
   pthread_mutex_unlock(&limit->lock);
@@ -94,22 +103,28 @@ bool ws_limits_take(ws_tasks_t *tasks, ws_task_t *task)
   return false;
 }
 
+/// Take one task of the line for which @p takes returns true.
+static bool sift(ws_limit_t *limit, bool (*takes)(const ws_task_t *task, void *arg), void *arg,
+                 ws_task_t *task)
+{
+  bool found = false;
+  pthread_mutex_lock(&limit->lock);
+  for (uint32_t at = 0; at < limit->count && !found; at++)
+    if ((found = takes(&cell_at(limit, at)->task, arg)))
+      *task = take_at(limit, at);
+  publish(limit);
+  pthread_mutex_unlock(&limit->lock);
+  return found;
+}
+
 bool ws_limits_sift(ws_tasks_t *tasks, bool (*takes)(const ws_task_t *task, void *arg), void *arg,
                     ws_task_t *task)
 {
-  bool found = false;
-  for (uint32_t i = 0; i < tasks->limits && !found; i++) {
-    ws_limit_t *limit = &tasks->limit[i];
-    if (ws_hint_load(&limit->waiting) == 0) // what the caller pushed itself it sees
-      continue;
-    pthread_mutex_lock(&limit->lock);
-    for (uint32_t at = 0; at < limit->count && !found; at++)
-      if ((found = takes(&cell_at(limit, at)->task, arg)))
-        *task = take_at(limit, at);
-    publish(limit);
-    pthread_mutex_unlock(&limit->lock);
-  }
-  return found;
+  for (uint32_t i = 0; i < tasks->limits; i++)
+    if (ws_hint_load(&tasks->limit[i].waiting) > 0 // what the caller pushed itself it sees
+        && sift(&tasks->limit[i], takes, arg, task))
+      return true;
+  return false;
 }
 
 typedef struct {
@@ -125,7 +140,12 @@ static bool is_wanted(const ws_task_t *task, void *wanted_arg)
 
 bool ws_limits_take_of(ws_tasks_t *tasks, const ws_group_t *group, bool weak, ws_task_t *task)
 {
-  return ws_limits_sift(tasks, is_wanted, &(wanted_t){group, weak}, task);
+  wanted_t wanted = {group, weak};
+  for (uint32_t i = 0; i < tasks->limits; i++)
+    if (ws_hint_load(&tasks->limit[i].grouped) > 0 // what the caller pushed itself it sees
+        && sift(&tasks->limit[i], is_wanted, &wanted, task))
+      return true;
+  return false;
 }
 
 bool ws_limit_end(ws_limit_t *limit)

@@ -81,6 +81,15 @@ static inline uint64_t ws_limits_held(const ws_tasks_t *tasks)
   return held;
 }
 
+/// @return tasks of the lines, about
+static inline uint64_t ws_limits_waiting(const ws_tasks_t *tasks)
+{
+  uint64_t waiting = 0;
+  for (uint32_t i = 0; i < tasks->limits; i++)
+    waiting += ws_hint_load(&tasks->limit[i].waiting);
+  return waiting;
+}
+
 /// @return how long the oldest task of the line has waited, about; 0 if there is none, or none may begin
 static inline uint64_t ws_limit_waited_ns(const ws_limit_t *limit, uint64_t now_ns)
 {

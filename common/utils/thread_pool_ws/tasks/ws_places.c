@@ -143,6 +143,8 @@ static bool may_lie_elsewhere(const ws_tasks_t *tasks)
 
 bool ws_work_visible(ws_tasks_t *tasks)
 {
+  if (WS_UNLIKELY(ws_is_paused(tasks)))
+    return false;
   for (uint32_t i = ws_queue_count(tasks); i-- > 0;) // mostly all: a thread that spins looks here
     if (ws_queue_size(tasks->queue[i]) > 0)
       return true;

@@ -124,6 +124,11 @@ enum {
   WS_TRUST_STARVED ///< in tasks->starved: pushes do not rely on it any more
 };
 
+/// paused: NO --pause--> YES --resume--> NO
+///         any --the pool stops--> NEVER
+/// While it is YES a search of a worker, and of ws_pool_wait(), finds no task.
+enum { WS_PAUSE_NO, WS_PAUSE_YES, WS_PAUSE_NEVER };
+
 /// ws_inbox.h has the diagram.
 enum {
   WS_INBOX_AWAY,
@@ -155,6 +160,7 @@ typedef struct {
 typedef struct {
   alignas(WS_SPACING) ws_au32_t open; ///< S tasks of the line that may begin now
   ws_au32_t waiting; ///< S tasks in the line
+  ws_au32_t grouped; ///< S those that carry a group or a tag
   ws_au64_t since_ns; ///< S when the oldest of them was pushed; 0 = there is none
   uint32_t max; ///< I tasks that may run at once
   pthread_mutex_t lock; ///< of all below, and of the writes to those above
@@ -175,6 +181,7 @@ typedef struct {
   uint32_t kinds; ///< I kinds that the pool has: normal, high, low, and its nodes if there are several
   uint64_t capacity; ///< I tasks of a deque at first
   ws_au32_t kinds_used; ///< S 1 = a task of a kind is queued, or was lately (ws_kind.h)
+  ws_au32_t paused; ///< S WS_PAUSE_*: core/ws_pause.c
   ws_au32_t kinds_made; ///< S 1 = some queue has deques of other kinds
   ws_au32_t aside_used; ///< S 1 = some wait has put normal tasks aside since the pool was made
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
@@ -199,6 +206,12 @@ _Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
 static inline void ws_count(ws_au64_t *counter, uint64_t add)
 {
   ws_stat_store(counter, ws_stat_load(counter) + add); // one writer
+}
+
+/// @return whether workers leave what is queued; of a thread that may sleep: after its fence [PARK_DEKKER]
+static inline bool ws_is_paused(const ws_tasks_t *tasks)
+{
+  return ws_load_relaxed(&tasks->paused) == WS_PAUSE_YES; // relaxed: see above; a pause takes effect soon
 }
 
 /// @return number of queues in use; those below it can be read

@@ -122,6 +122,29 @@ static void many_threads_submit()
   CU_ASSERT_EQUAL(sum, 6L * 300 * 299 / 2);
 }
 
+/// A pause keeps what is submitted; a purge cancels it.
+static void pause_and_purge()
+{
+  ws::pool pool(settings_of(2));
+  std::atomic<int> ran{0};
+  pool.pause();
+  pool.pause();
+  CU_ASSERT_TRUE(pool.is_paused());
+  ws::future<int> purged = pool.submit([&ran] { return ++ran; });
+  ws::group group;
+  group.run(pool, [&ran] { ++ran; });
+  CU_ASSERT_EQUAL(pool.purge(), 2);
+  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { purged.get(); }));
+  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { group.wait(); }));
+  ws::future<int> kept = pool.submit([&ran] { return ++ran; });
+  CU_ASSERT(kept.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout);
+  pool.resume();
+  CU_ASSERT_EQUAL(kept.get(), 1);
+  pool.stop(WS_STOP_DRAIN);
+  CU_ASSERT_EQUAL(error_of([&] { pool.pause(); }), ECANCELED);
+  CU_ASSERT_EQUAL(error_of([&] { pool.resume(); }), ECANCELED);
+}
+
 enum { HAS_LEFT = 42 };
 
 /// The child ends as a program ends whose pools are static: they are destroyed in exit().
@@ -147,4 +170,4 @@ static void a_child_of_fork_leaves_the_pool()
 TEST_MAIN("cxx_pool", TEST_CASE(a_child_of_fork_leaves_the_pool), TEST_CASE(bad_settings_are_named),
           TEST_CASE(number_of_workers), TEST_CASE(pools_move), TEST_CASE(destructor_drains),
           TEST_CASE(wait_inside_a_task_is_refused), TEST_CASE(skipped_tasks_of_both_languages),
-          TEST_CASE(many_threads_submit))
+          TEST_CASE(many_threads_submit), TEST_CASE(pause_and_purge))

@@ -311,6 +311,80 @@ static void a_cancelled_task_leaves_the_line(void)
   destroy();
 }
 
+static void exit_at_cancel(void *unused)
+{
+  pthread_exit(unused);
+}
+
+/// A task that an abort skips gives its place back once, also if its notice ends the thread.
+static void a_notice_that_ends_its_thread_leaves_its_place(void)
+{
+  create(2, 1);
+  push_background(1);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  ws_key_t key;
+  ws_key_init(&key);
+  ws_keyed_t task = {.key = &key, .func = background, .on_cancel = exit_at_cancel};
+  CU_ASSERT_EQUAL(ws_pool_push_keyed(pool, &task), 0);
+  test_threads_t threads = {.count = 0};
+  test_spawn(&threads, let_one_go, NULL);
+  ws_pool_stop(pool, WS_STOP_ABORT);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(pool->tasks.limit[0].running, 0);
+  destroy();
+}
+
+static ws_au32_t locked, waits, joined, joined_in_time;
+
+static bool is_set(void *flag)
+{
+  return ws_load_acquire((ws_au32_t *)flag) != 0;
+}
+
+static void set(void *flag)
+{
+  ws_store_release((ws_au32_t *)flag, 1);
+}
+
+/// Hold the lock of the line until the burst is over. Its last task ends when the main thread has run the
+/// others.
+static void *hold_lock(void *unused)
+{
+  pthread_mutex_lock(&pool->tasks.limit[0].lock);
+  set(&locked);
+  const bool waited = test_until(is_set, &waits);
+  test_gate_let(&held, 1);
+  ws_store_release(&joined_in_time, waited && test_until(is_set, &joined));
+  pthread_mutex_unlock(&pool->tasks.limit[0].lock);
+  return unused;
+}
+
+/// However long the line of tasks is for which no thread waits, a wait for other tasks does not read it.
+static void a_burst_does_not_read_the_line(void)
+{
+  create(2, 1);
+  ws_init_store(&locked, 0);
+  ws_init_store(&waits, 0);
+  ws_init_store(&joined, 0);
+  push_background(TASKS);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  ws_group_t group;
+  ws_group_init(&group, 2);
+  test_push(pool, test_gate_task, &held, &group);
+  CU_ASSERT_TRUE(test_gate_await(&held, 1)); // the workers stand in the gates
+  test_threads_t threads = {.count = 0};
+  test_spawn(&threads, hold_lock, NULL);
+  CU_ASSERT_TRUE(test_until(is_set, &locked));
+  test_push(pool, set, &waits, &group);
+  ws_group_wait(&group, pool);
+  set(&joined);
+  test_join(&threads);
+  CU_ASSERT_TRUE(ws_load_acquire(&joined_in_time));
+  test_gate_let(&gate, TASKS);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  destroy();
+}
+
 /// The line is as long as settings.queue_capacity, and longer where queues grow.
 static void a_full_line_does_what_a_full_queue_does(void)
 {
@@ -424,6 +498,8 @@ TEST_MAIN("limit", TEST_CASE(as_many_run_as_the_limit_allows), TEST_CASE(the_old
           TEST_CASE(other_work_without_end_starves_none),
           TEST_CASE(a_limited_task_that_pushes_itself_goes_behind), TEST_CASE(an_abort_skips_the_line),
           TEST_CASE(a_stop_runs_the_line), TEST_CASE(a_task_that_ends_its_thread_leaves_its_place),
-          TEST_CASE(a_cancelled_task_leaves_the_line), TEST_CASE(a_full_line_does_what_a_full_queue_does),
+          TEST_CASE(a_cancelled_task_leaves_the_line),
+          TEST_CASE(a_notice_that_ends_its_thread_leaves_its_place),
+          TEST_CASE(a_burst_does_not_read_the_line), TEST_CASE(a_full_line_does_what_a_full_queue_does),
           TEST_CASE(a_function_has_its_priority), TEST_CASE(the_present_task_is_as_it_was_pushed),
           TEST_CASE(a_child_takes_no_lock))

@@ -120,6 +120,19 @@ static void the_next_source(void)
   CU_ASSERT_EQUAL(slow(), 0xfc); // the first one decides
 }
 
+/// AMD's firmware gives cores of one kind performances in steps, the order in which to use them.
+static void a_rank_is_no_speed(void)
+{
+  begin();
+  write_files(FREQUENCY, 5700000, 4, 5700000);
+  for (uint32_t cpu = 0; cpu < CPUS; cpu++)
+    value[PERFORMANCE][cpu] = 236 - 10 * cpu;
+  CU_ASSERT_EQUAL(slow(), 0);
+  CU_ASSERT_EQUAL(speed.fast, 0);
+  atoms = "4-7"; // the next source decides
+  CU_ASSERT_EQUAL(slow(), 0xf0);
+}
+
 static void alike(void)
 {
   begin();
@@ -191,5 +204,6 @@ static void workers_on_slow_cpus_are_near_no_producer(void)
   CU_ASSERT_EQUAL(ws_near_count(&pool), WORKERS - 2);
 }
 
-TEST_MAIN("speed", TEST_CASE(each_source_by_itself), TEST_CASE(the_next_source), TEST_CASE(alike),
+TEST_MAIN("speed", TEST_CASE(each_source_by_itself), TEST_CASE(the_next_source),
+          TEST_CASE(a_rank_is_no_speed), TEST_CASE(alike),
           TEST_CASE(workers_on_slow_cpus_are_near_no_producer))

@@ -4,7 +4,8 @@
 /// workers are held until the burst is over, so that a machine of any speed shows the same, and the guard is
 /// held while a test does not want it.
 #include "../../../include/ws_group.h"
-#include "../../../pool/ws_types.h"
+#include "../../../pool/ws_lane.h"
+#include "../../../sleep/ws_wake.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 3u
@@ -42,9 +43,26 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
   return result;
 }
 
+static void set(void *flag)
+{
+  ws_store_release((ws_au32_t *)flag, 1);
+}
+
+static bool is_set(void *flag)
+{
+  return ws_load_acquire((ws_au32_t *)flag) != 0;
+}
+
+static void set_limited(void *flag)
+{
+  set(flag);
+}
+
 static void begin(uint32_t workers)
 {
   ws_settings_t settings = test_settings(workers);
+  settings.rule[0] = (ws_rule_t){.func = set_limited, .limit = 1};
+  settings.rules = 1;
   settings.spin = WS_SPIN_OFF;
   settings.spin_ns_max = 0; // no burst follows another one at once
   pool = test_create(&settings);
@@ -141,14 +159,12 @@ static void bursts_that_last_longer_than_a_wake_wake_a_worker_again(void)
   end();
 }
 
-static void set(void *flag)
+/// Each function's bursts are known to be over before a worker could help.
+static void know_all(void)
 {
-  ws_store_release((ws_au32_t *)flag, 1);
-}
-
-static bool is_set(void *flag)
-{
-  return ws_load_acquire((ws_au32_t *)flag) != 0;
+  for (uint32_t i = 0; i < WS_ALONE_SITES; i++)
+    pool->tasks.queue[WORKERS]->alone.site[i] =
+        (ws_alone_site_t){.func = set, .size = 1, .score = WS_ALONE_MAX};
 }
 
 static void the_guard_reaches_a_task_whose_wake_was_spared(void)
@@ -157,13 +173,63 @@ static void the_guard_reaches_a_task_whose_wake_was_spared(void)
   begin(WORKERS);
   learn();
   const uint64_t before = wakes();
-  for (uint32_t i = 0; i < WS_ALONE_SITES; i++)
-    pool->tasks.queue[WORKERS]->alone.site[i] =
-        (ws_alone_site_t){.func = set, .size = 1, .score = WS_ALONE_MAX};
+  know_all();
   test_push(pool, set, &ran, NULL);
   CU_ASSERT_EQUAL(wakes(), before);
   ws_store_release(&guard_held, 0);
   CU_ASSERT_TRUE(test_until(is_set, &ran)); // no thread joins
+  end();
+}
+
+/// A thread whose bursts were short, and that pushes without a wait from now on.
+static void a_thread_that_waits_no_more_wakes_workers_again(void)
+{
+  enum { PUSHES = 10, MISTAKES = 3 };
+  static ws_au32_t ran;
+  begin(WORKERS);
+  learn();
+  know_all();
+  ws_store_release(&guard_held, 0);
+  const uint64_t before = spared();
+  for (uint32_t i = 0; i < PUSHES; i++) {
+    ws_init_store(&ran, 0);
+    CU_ASSERT_TRUE(test_until_quiet(pool));
+    ws_stat_store(&pool->wake_call_ns, 0);
+    ws_stat_store(&pool->waking_ns, 0);
+    test_push(pool, set, &ran, NULL);
+    CU_ASSERT_TRUE(test_until(is_set, &ran));
+  }
+  CU_ASSERT_TRUE(spared() - before <= MISTAKES);
+  end();
+}
+
+/// What the thread knows of its own bursts says nothing about a task in the line of a limit.
+static void a_task_in_a_line_wakes_a_worker(void)
+{
+  static ws_au32_t ran;
+  begin(WORKERS);
+  learn();
+  const uint64_t before = wakes();
+  test_push(pool, set_limited, &ran, NULL);
+  CU_ASSERT_EQUAL(wakes(), before + 1);
+  CU_ASSERT_TRUE(test_until(is_set, &ran));
+  CU_ASSERT_EQUAL(burst(2, LONG_NS), 0); // nor does the task about these
+  end();
+}
+
+/// Another thread may have relied on the place that becomes free.
+static void a_free_place_is_filled(void)
+{
+  static ws_au32_t ran;
+  begin(WORKERS);
+  learn();
+  know_all();
+  const uint64_t before = wakes();
+  test_push(pool, set, &ran, NULL);
+  CU_ASSERT_EQUAL(wakes(), before);
+  ws_fill_place(pool, ws_here_known(pool));
+  CU_ASSERT_EQUAL(wakes(), before + 1);
+  CU_ASSERT_TRUE(test_until(is_set, &ran));
   end();
 }
 
@@ -180,4 +246,6 @@ TEST_MAIN("brief", TEST_CASE(tiny_bursts_wake_no_worker_but_for_trials),
           TEST_CASE(no_wake_is_spared_while_prewake_learns), TEST_CASE(a_third_task_wakes_a_worker),
           TEST_CASE(bursts_that_last_longer_than_a_wake_wake_a_worker_again),
           TEST_CASE(the_guard_reaches_a_task_whose_wake_was_spared),
+          TEST_CASE(a_thread_that_waits_no_more_wakes_workers_again),
+          TEST_CASE(a_task_in_a_line_wakes_a_worker), TEST_CASE(a_free_place_is_filled),
           TEST_CASE(a_pool_without_a_guard_spares_nothing))
