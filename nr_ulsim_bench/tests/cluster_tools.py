@@ -121,12 +121,12 @@ class Lab:
         self.processes.append(process)
         return process
 
-    def scheduler(self, port=0):
+    def scheduler(self, port=0, host="127.0.0.1"):
         place = self.folder / "scheduler.json"
         place.unlink(missing_ok=True)
         words = (
             "--host",
-            "127.0.0.1",
+            host,
             "--port",
             str(port),
             "--dashboard-address",
@@ -170,6 +170,13 @@ class Lab:
         self.workers[name] = process
         return process
 
+    def wait_for_workers(self, count):
+        """A client that comes earlier may end before the last of them has joined."""
+        from distributed import Client
+
+        with Client(self.address, timeout=f"{WAIT_S}s", set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=WAIT_S)
+
     def kill(self, process, number=signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -183,13 +190,15 @@ class Lab:
 
 @contextlib.contextmanager
 def lab(folder, *names):
-    """With a scheduler, and a worker of each name."""
+    """With a scheduler, and a worker of each name, which has joined."""
     folder.mkdir(exist_ok=True)
     made = Lab(folder)
     try:
         made.scheduler()
         for name in names:
             made.worker(name)
+        if names:
+            made.wait_for_workers(len(names))
         yield made
     finally:
         made.end()

@@ -219,6 +219,8 @@ def test_two_clusters_never_measure_on_a_machine_at_once(builds, tmp_path):
     with lab(tmp_path) as first, lab(tmp_path / "other") as second:
         first.worker("a")
         second.worker("a", lock=tmp_path / "machines" / "a" / "lock")
+        for made in (first, second):
+            made.wait_for_workers(1)
         words = ("sweep", "--old", tmp_path / "old", "--new", tmp_path / "new", *CASES, "--repeats", "4")
         both = [
             _client(made, *words, "--out", made.folder / "results", "--cluster", made.address)

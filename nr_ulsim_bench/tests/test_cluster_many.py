@@ -65,6 +65,7 @@ def test_100_hosts(builds, tmp_path, capsys):
             words = [str(here / "cluster_many.py"), made.address, str(first), "25", str(tmp_path / "scratch")]
             (tmp_path / "scratch").mkdir(exist_ok=True)
             made.run([sys.executable, *words], f"many-{first}", NRBENCH_SYSTEM_ROOT=str(made.machine("many")))
+        made.wait_for_workers(100)
         begin = time.monotonic()
         answer = nrbench("sweep", *builds, *CASES, "--repeats", "5", "--cluster", made.address)
         wall_s = time.monotonic() - begin

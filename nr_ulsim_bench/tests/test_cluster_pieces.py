@@ -2,23 +2,19 @@
 """The files of ci/deploy/cluster at work: nrbench reads its own; a scheduler and real workers start with
 the words, variables and certificates of the container, the Kubernetes objects and the script."""
 
-import json
 import os
 import re
-import shlex
 import shutil
-import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
-yaml = pytest.importorskip("yaml")
 
-from cluster_tools import WAIT_S, Lab, until  # noqa: E402
+from cluster_pieces import PIECES, Pieces, image, manifest  # noqa: E402
+from cluster_tools import ROOT, WAIT_S, until  # noqa: E402
 
 from nrbench.cluster import slurm  # noqa: E402
 from nrbench.cluster.configuration import read_configuration  # noqa: E402
@@ -26,11 +22,7 @@ from nrbench.cluster.connect import open_cluster  # noqa: E402
 from nrbench.cluster.ssh import read_hosts  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 
-PIECES = Path(__file__).resolve().parents[2] / "ci" / "deploy" / "cluster"
-MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates
-needs_pieces = pytest.mark.skipif(not PIECES.is_dir(), reason="ci/deploy is not here")
 needs_openssl = pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
-pytestmark = needs_pieces
 
 
 def test_nrbench_reads_the_file_of_hosts(tmp_path):
@@ -70,7 +62,7 @@ def test_what_a_site_sets_for_dask_jobqueue_is_in_the_job_unless_the_file_sets_i
     )
     variables = os.environ | {
         "DASK_CONFIG": str(tmp_path),
-        "PYTHONPATH": str(PIECES.parents[2] / "nr_ulsim_bench"),
+        "PYTHONPATH": str(ROOT),
     }
     for asked, partition in (("", "rf"), ("own", "own")):
         script = subprocess.run(
@@ -79,70 +71,6 @@ def test_what_a_site_sets_for_dask_jobqueue_is_in_the_job_unless_the_file_sets_i
         for line in (f"#SBATCH -p {partition}", "#SBATCH -A radio", "#SBATCH --exclusive"):
             assert line in script.splitlines()
         assert "--local-directory /scratch" in script and "--resources machine=1" in script
-
-
-def _manifest(kind):
-    found = yaml.safe_load_all((PIECES / "kubernetes.yaml").read_text())
-    (one,) = (one for one in found if one["kind"] == kind)
-    (container,) = one["spec"]["template"]["spec"]["containers"]
-    return container
-
-
-def _image():
-    """@return the variables and the entry point of the Containerfile"""
-    text = (PIECES / "Containerfile").read_text().replace("\\\n", " ")
-    (entry,) = re.findall(r"^ENTRYPOINT (\[.*\])$", text, re.MULTILINE)
-    (variables,) = re.findall(r"^ENV (.*)$", text, re.MULTILINE)
-    return dict(word.split("=", 1) for word in variables.split()), json.loads(entry)
-
-
-class Pieces(Lab):
-    """`dask` of this Python, and the certificates' folder in the place of a container's."""
-
-    def begin(self):
-        self.tls, programs = self.folder / "tls", self.folder / "bin"
-        self.tls.mkdir()
-        programs.mkdir()
-        dask = programs / "dask"
-        dask.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dask "$@"\n')
-        dask.chmod(0o755)
-        self.environment["PATH"] = f"{programs}:{os.environ['PATH']}"
-        text = (PIECES / "kubernetes.yaml").read_text()
-        for command in re.findall(r"^#   ((?:openssl|cp) .*)$", text, re.MULTILINE):
-            subprocess.run(shlex.split(command), cwd=self.tls, check=True, capture_output=True)
-
-    def free_port(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
-
-    def there(self, variables):
-        return {name: value.replace(MOUNTED, str(self.tls)) for name, value in variables.items()}
-
-    def own(self, name):
-        root = self.machine(name)
-        return {"NRBENCH_SYSTEM_ROOT": str(root), "NRBENCH_MACHINE_LOCK": str(root / "lock"),
-                "XDG_CACHE_HOME": str(root / "cache")}  # fmt: skip
-
-    def scheduler_of_kubernetes(self):
-        """@return its address"""
-        only, (variables, _) = _manifest("Deployment"), _image()
-        variables |= {one["name"]: one["value"] for one in only["env"]}
-        port = str(self.free_port())
-        words = [port if word == "8786" else word for word in only["command"]]
-        assert port in words
-        self.run([*words, "--host", "127.0.0.1"], "scheduler", **self.there(variables))
-        self.address = f"tls://127.0.0.1:{port}"
-
-    def client(self):
-        """Dask's variables for the client, as the comment in the objects' file has them."""
-        text = (PIECES / "kubernetes.yaml").read_text()
-        found = dict(re.findall(r"(DASK_DISTRIBUTED__COMM__TLS__C\w+)=(\S+)", text))
-        assert len(found) == 3
-        import dask.config
-
-        keys = {name: name.removeprefix("DASK_").lower().replace("__", ".") for name in found}
-        return dask.config.set({keys[name]: str(self.tls / file) for name, file in found.items()})
 
 
 @pytest.fixture
@@ -156,7 +84,7 @@ def pieces(tmp_path):
         made.end()
 
 
-def _the_host(cluster):
+def the_host(cluster):
     """@return the one host's name, after a function ran there"""
     (host,) = cluster.hosts
     assert cluster.run_on(host, os.getpid).result(timeout=WAIT_S) != os.getpid()
@@ -165,14 +93,14 @@ def _the_host(cluster):
 
 @needs_openssl
 def test_a_worker_of_the_container_joins_the_scheduler_of_kubernetes(pieces):
-    variables, entry = _image()
-    worker = _manifest("DaemonSet")
+    variables, entry = image()
+    worker = manifest("DaemonSet")
     words = [pieces.address if word.startswith("tls://") else word for word in worker["args"]]
     words = [word.replace("$(NODE)", "node7") for word in words]
     place = ["--local-directory", str(pieces.folder / "scratch")]
     pieces.run([*entry, *words, *place], "worker", **pieces.there(variables), **pieces.own("node7"))
     with pieces.client(), open_cluster(pieces.address) as cluster:
-        assert _the_host(cluster) == "node7"
+        assert the_host(cluster) == "node7"
         (about,) = cluster.workers().values()
         assert about["resources"] == {"machine": 1.0} and about["nthreads"] == 2
 
@@ -188,7 +116,7 @@ def test_a_worker_of_the_script_joins_and_ends_with_the_scheduler(pieces):
     own = pieces.own("node3") | {"NRBENCH_TLS": str(pieces.tls), "TMPDIR": str(pieces.folder / "scratch")}
     worker = pieces.run(words, "worker", **own)
     with pieces.client(), open_cluster(pieces.address) as cluster:
-        assert _the_host(cluster) == "node3"
+        assert the_host(cluster) == "node3"
         (about,) = cluster.workers().values()
         assert about["resources"] == {"machine": 1.0} and about["nthreads"] == 2
     pieces.kill(pieces.processes[0])
@@ -209,6 +137,6 @@ def test_who_has_no_certificate_is_refused(pieces):
 
 @pytest.mark.parametrize("name", slurm.QUIET)
 def test_no_worker_does_other_work_beside_what_is_measured(name):
-    variables, _ = _image()
+    variables, _ = image()
     assert variables[f"DASK_DISTRIBUTED__WORKER__{name}"] == "False"
     assert f"export DASK_DISTRIBUTED__WORKER__{name}=False\n" in (PIECES / "worker.sbatch").read_text()

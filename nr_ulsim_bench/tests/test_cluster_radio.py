@@ -35,6 +35,7 @@ def test_each_host_takes_the_whole_plan_once(builds, tmp_path):
     with lab(tmp_path) as made:
         for name in ("a", "b"):
             made.worker(name, *map(str, PRELOAD))
+        made.wait_for_workers(2)
         words = ("radio", *builds, *POOLS, "--timescale", "0.2,0.3", "--cluster", made.address)
         for runs in (1, 2):
             answer = nrbench(*words, "--runs", runs)
@@ -50,6 +51,7 @@ def test_a_search_goes_on_from_a_hosts_own_runs(builds, tmp_path):
     with lab(tmp_path) as made:
         for name in ("a", "b"):
             made.worker(name, *map(str, PRELOAD))
+        made.wait_for_workers(2)
         words = ("radio", *builds, *POOLS, "--capacity", "--runs", "4", "--cluster", made.address)
         answer = nrbench(*words, "--per", "any")
         assert answer.exit_code == 0, answer.output

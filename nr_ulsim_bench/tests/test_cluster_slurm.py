@@ -13,8 +13,10 @@ pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 pytest.importorskip("dask_jobqueue")
 
+from cluster_pieces import PIECES, Pieces  # noqa: E402
 from cluster_tools import (  # noqa: E402
     CASES,
+    WAIT_S,
     Lab,
     assert_nothing_doubled,
     make_builds,
@@ -25,6 +27,7 @@ from cluster_tools import (  # noqa: E402
 
 from nrbench.cluster import slurm  # noqa: E402
 from nrbench.cluster.configuration import read_configuration  # noqa: E402
+from nrbench.cluster.connect import open_cluster  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 from nrbench.sweep import session  # noqa: E402
 
@@ -180,3 +183,24 @@ def test_a_sweep_on_a_node_of_slurm_and_no_job_is_left(partition, tmp_path, monk
     runs = [run for run in runs_of(tmp_path) if run.at_once is None]
     assert_nothing_doubled(runs, 12)
     assert {run.host.label.partition(":")[0] for run in runs} == {"SLURMCluster-0"}
+
+
+@needs_slurm
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
+def test_the_script_for_sbatch_starts_a_worker_for_a_scheduler_of_ones_own(partition, tmp_path):
+    (tmp_path / "own").mkdir()
+    pieces = Pieces(tmp_path / "own")
+    try:
+        pieces.begin()
+        pieces.scheduler_of_kubernetes()
+        log, script = tmp_path / "worker.log", PIECES / "worker.sbatch"
+        words = ["sbatch", "--parsable", f"--output={log}", str(script), pieces.address]
+        variables = pieces.environment | {"NRBENCH_TLS": str(pieces.tls), "TMPDIR": str(tmp_path)}
+        job = subprocess.run(words, env=variables, capture_output=True, text=True, check=True).stdout.strip()
+        with pieces.client(), open_cluster(pieces.address) as cluster:
+            (host,) = cluster.hosts
+            assert host.name == socket.gethostname().partition(".")[0]  # the node's name
+            assert cluster.run_on(host, os.getenv, "SLURM_JOB_ID").result(timeout=WAIT_S) == job
+        subprocess.run(["scancel", job], check=True)
+    finally:
+        pieces.end()

@@ -134,20 +134,15 @@ def test_a_cluster_that_is_none_is_told():
 def test_real_workers_are_examined_at_once(tmp_path):
     """Two processes behind a scheduler, each on a made-up machine; one has another governor and kernel."""
     pytest.importorskip("distributed")
-    from cluster_tools import lab, until
+    from cluster_tools import lab
 
     with lab(tmp_path, "a") as made:
         changed = {f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": "powersave\n" for cpu in range(8)}
         made.worker("b", **changed, **{"/proc/sys/kernel/osrelease": "6.12.0\n"})
-        until(lambda: "b" in (tmp_path / "b.log").read_text(), "the second worker's log")
-        done = until(lambda: _both(made.address), "an answer of both hosts")
+        made.wait_for_workers(2)
+        done = examine("--cluster", made.address, "--quick", "--json")
     about = json.loads(done.stdout)
     assert [one["name"] for one in about["hosts"]] == ["a", "b"]
     assert any(text.startswith("kernel differs: ") for text in about["differences"])
     assert "governor differs: performance (a); powersave (b)" in about["differences"]
     assert all(one["error"] is None and len(one["findings"]) > 20 for one in about["hosts"])
-
-
-def _both(address):
-    done = examine("--cluster", address, "--quick", "--json")
-    return done if len(json.loads(done.stdout)["hosts"]) == 2 else None
