@@ -169,6 +169,20 @@ bool channels(ws::channel<std::string> &channel, std::string &text)
   return sent && received && channel.receive().has_value() && channel.is_closed() && channel.size() == 0;
 }
 
+int promises(ws::pool &pool, ws::promise<std::string> promise)
+{
+  ws::future<std::string> future = promise.get_future();
+  promise.set_value("text");
+  ws::future<int> next =
+      future.then(pool, [](const std::string &text) { return static_cast<int>(text.size()); });
+  ws::promise<void> none;
+  none.set_value();
+  return next
+      .then(
+          pool, [](int size) { return size; }, ws::priority::high)
+      .get();
+}
+
 #if defined(WS_TEST_ARGUMENT) // must not compile
 void refused_argument(ws::pool &pool)
 {
