@@ -43,8 +43,11 @@ inline namespace WS_CXX_MODE {
 
 template <typename R>
 class future;
+class pool;
 
 namespace detail {
+
+struct future_access;
 
 /// What a callable returned or threw.
 template <typename R>
@@ -156,16 +159,51 @@ constexpr int LEFT = -3;
 /// The future cancels the task.
 constexpr int DROPPED = -4;
 
+/// What is to be called when a future is ready.
+struct continuation {
+  void (*call)(continuation *self);
+};
+
 /// The record of a task with a future. It has a group, because a wait for a group parks a fiber, also in
 /// programs that are not linked with the library of fibers.
+/// It belongs to both the queue and the future, until both have left.
+///
+/// next:  null --the future attaches--> a continuation --the first of the two leaves, and calls it--> LEFT
+///        null --the first of the two leaves--> LEFT
 struct awaited : record {
   explicit awaited(const record &verbs) noexcept : record(verbs) { ws_group_init(&ended, 1); }
 
+  static continuation *left() noexcept { return reinterpret_cast<continuation *>(std::uintptr_t{1}); }
+
+  /// @brief Have @p due called when the queue's side has left, and so the future is ready. The future's side.
+  /// @return false = it is ready: nothing is called
+  bool attach(continuation *due) noexcept
+  {
+    continuation *none = nullptr;
+    // release: what due has. acquire: what the task wrote, if it has left
+    return next.compare_exchange_strong(none, due, std::memory_order_acq_rel, std::memory_order_acquire);
+  }
+  /// @brief Take it back. @return false = it was called, or is being called
+  bool detach(continuation *due) noexcept
+  {
+    return next.compare_exchange_strong(due, nullptr, std::memory_order_relaxed); // relaxed: the same thread
+  }
+  /// @return whether the other one has left before
+  bool leave() noexcept
+  {
+    // acq_rel: the use by the one that leaves first comes before the end of the record
+    continuation *due = next.exchange(left(), std::memory_order_acq_rel);
+    if (due && due != left())
+      due->call(due); // this record may be gone afterwards
+    return due == left();
+  }
+
   ws_group_t ended; ///< complete when the future is ready
   bool dropped = false; ///< by the future: its thread only
+  std::atomic<continuation *> next{nullptr};
 };
 
-/// A record that belongs to both the queue and the future, until both have left. Its body ends before.
+/// A record with the body of its task. The body ends before the future is ready.
 template <typename Body>
 struct shared_record : awaited {
   shared_record(const record &verbs, Body &&made) : awaited(verbs), body(std::move(made)) {}
@@ -184,14 +222,8 @@ struct shared_record : awaited {
     last();
     ws_group_complete(&ended, 1);
   }
-  /// @return whether the other one has left before
-  bool leave() noexcept
-  {
-    // acq_rel: the use by the one that leaves first comes before the end of the record
-    return left.exchange(true, std::memory_order_acq_rel);
-  }
 
-  std::atomic<bool> begun{false}, left{false};
+  std::atomic<bool> begun{false};
   union {
     Body body;
   };
@@ -380,6 +412,17 @@ class future : public std::future<R> {
     detail::await(pool, task_, static_cast<const std::future<R> &>(*this));
   }
 
+  /// @brief Have a callable called with the result, as a task of @p pool, when the task has ended. If this
+  /// future gets an exception, the callable is not called, and the new future gets the exception.
+  /// get() of the new future in a task runs what has not begun, as always: first the task that it waits for.
+  /// @param f     called with what get() returns; no fiber
+  /// @param pool  must live until this future is ready. If it is stopped then, the new future gets
+  ///              std::system_error, as by pool::submit()
+  /// @return the future of what @p f returns. This one has no state any more
+  /// @throws std::bad_alloc
+  template <typename F>
+  auto then(pool &pool, F &&f, hint with = {});
+
   /// Used by pool::submit(): of a task, which the future leaves in the end.
   future(std::future<R> &&result, detail::awaited *task) noexcept
       : std::future<R>(std::move(result)), task_(task)
@@ -387,6 +430,8 @@ class future : public std::future<R> {
   }
 
  private:
+  friend struct detail::future_access;
+
   bool wait_to(std::uint64_t deadline_ns) const
   {
     return detail::await_until(task_, static_cast<const std::future<R> &>(*this), deadline_ns);

@@ -21,7 +21,8 @@ inline namespace WS_CXX_MODE {
 namespace detail {
 template <typename F, typename Token>
 struct member;
-}
+class group_awaiter;
+} // namespace detail
 
 /// Tasks of one pool that are waited for together. Can be used again after a wait.
 class group {
@@ -106,6 +107,7 @@ class group {
  private:
   template <typename F, typename Token>
   friend struct detail::member;
+  friend class detail::group_awaiter;
 
   /// The pool may have been destroyed if all tasks have ended.
   ws_pool_t *helps_in() const noexcept

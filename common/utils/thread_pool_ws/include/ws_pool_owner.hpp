@@ -53,6 +53,19 @@ struct pool_state {
   }
 };
 
+/// @brief Make a task with a future, which is to be pushed. @param task  out
+template <typename R, typename F, typename Token>
+future<R> prepare(F &&f, Token &&token, awaited **task)
+{
+  using Body = promised<held<F>, R, std::promise<R>, std::decay_t<Token>>;
+  using Record = promised_of<Body, is_fiber<std::decay_t<F>>>;
+  held<F> callable = hold(std::forward<F>(f));
+  std::promise<R> promise(std::allocator_arg, block_allocator<char>());
+  std::future<R> plain = promise.get_future();
+  *task = make<Record>(Body(std::move(callable), std::move(promise), std::forward<Token>(token)));
+  return future<R>(std::move(plain), *task);
+}
+
 } // namespace detail
 
 /// A work-stealing pool: ws_pool.h.
@@ -243,14 +256,8 @@ class pool {
   template <typename R, typename F, typename Token>
   future<R> submit_by(F &&f, Token token, hint with)
   {
-    using Body = detail::promised<detail::held<F>, R, std::promise<R>, Token>;
-    using Record = detail::promised_of<Body, detail::is_fiber<std::decay_t<F>>>;
-    detail::held<F> callable = detail::hold(std::forward<F>(f));
-    std::promise<R> promise(std::allocator_arg, detail::block_allocator<char>());
-    std::future<R> plain = promise.get_future();
-    detail::awaited *task =
-        detail::make<Record>(Body(std::move(callable), std::move(promise), std::move(token)));
-    future<R> result(std::move(plain), task);
+    detail::awaited *task;
+    future<R> result = detail::prepare<R>(std::forward<F>(f), std::move(token), &task);
     detail::push_record(native(), task, with, ws_group_tag(task), detail::push_of(f));
     return result;
   }

@@ -2,6 +2,9 @@
 /// @file headers.cpp
 /// Uses each template of the C++ headers once: step 32-cxx compiles it for each standard and compiler.
 #include "ws_channel.hpp"
+#if defined(__cpp_impl_coroutine)
+#include "ws_coroutine.hpp"
+#endif
 #include "ws_fiber.hpp"
 #include "ws_pool.hpp"
 #include "ws_sync.hpp"
@@ -168,6 +171,42 @@ bool channels(ws::channel<std::string> &channel, std::string &text)
   channel.close();
   return sent && received && channel.receive().has_value() && channel.is_closed() && channel.size() == 0;
 }
+
+int promises(ws::pool &pool, ws::promise<std::string> promise)
+{
+  ws::future<std::string> future = promise.get_future();
+  promise.set_value("text");
+  ws::future<int> next =
+      future.then(pool, [](const std::string &text) { return static_cast<int>(text.size()); });
+  ws::promise<void> none;
+  none.set_value();
+  return next
+      .then(
+          pool, [](int size) { return size; }, ws::priority::high)
+      .get();
+}
+
+#if defined(__cpp_impl_coroutine)
+static ws::coroutine<int> awaits_all(ws::pool &pool, ws::group &group)
+{
+  co_await pool;
+  co_await ws::on(pool, ws::priority::low);
+  co_await ws::on_fiber(pool, {"name", WS_FIBER_STACK_BYTES});
+  co_await group;
+  const int result = co_await pool.submit([] { return 1; });
+  co_return result;
+}
+static ws::coroutine<> awaits_one(ws::pool &pool, ws::group &group)
+{
+  static_cast<void>(co_await awaits_all(pool, group));
+}
+
+int coroutines(ws::pool &pool, ws::group &group)
+{
+  ws::start(pool, awaits_one(pool, group)).get();
+  return ws::start(pool, awaits_all(pool, group), ws::priority::high).get();
+}
+#endif
 
 #if defined(WS_TEST_ARGUMENT) // must not compile
 void refused_argument(ws::pool &pool)
