@@ -33,7 +33,7 @@ static int change(ws_pool_t *pool, const char *call, uint32_t from, uint32_t to)
 static void wake(struct ws_pool_s *pool)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the pause before sleepers and searching
-  ws_post(pool, (ws_here_t){0}); // of no thread: that a thread's own bursts need no worker does not count
+  ws_post_elsewhere(pool, ws_here_known(pool));
   ws_note_idle(pool); // threads in ws_pool_wait() may help again
 }
 
