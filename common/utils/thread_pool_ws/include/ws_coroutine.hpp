@@ -22,7 +22,7 @@
 /// ws::coroutine<T>        on the thread on which the other one ended. The result is its co_return
 ///
 /// A refused or skipped step throws: std::system_error if the pool refused the task or fiber, ws::cancelled
-/// if an abort skipped it. A coroutine of a pool that is aborted continues on the thread that skips its task.
+/// if an abort or a purge skipped it. The coroutine then continues on the thread that skips its task.
 /// A coroutine runs on the stack of the caller that continues it. So a wait in it (future.get(), a lock) is
 /// one of that caller: in a task it helps, or keeps the worker; after co_await of a group it parks a fiber.
 /// Coroutine types of other libraries that take any awaitable can co_await all of these. docs/library.md

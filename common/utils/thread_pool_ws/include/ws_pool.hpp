@@ -14,7 +14,7 @@
 /// | ws_pool_owner.hpp   | ws::pool: push, submit, get, wait, stop                                  |
 /// | ws_future.hpp       | ws::future; the rules for waiting inside a task                          |
 /// | ws_promise.hpp      | ws::promise; ws::future::then                                            |
-/// | ws_coroutine.hpp    | C++20's coroutines: not included here                                   |
+/// | ws_coroutine.hpp    | C++20's coroutines: not included here                                    |
 /// | ws_group.hpp        | ws::group: tasks that are waited for together                            |
 /// | ws_parallel.hpp     | ws::parallel_for, ws::parallel_reduce, ws::parallel_invoke               |
 /// | ws_stop.hpp         | ws::stop_source, ws::stop_token, ws::stop_callback                       |
