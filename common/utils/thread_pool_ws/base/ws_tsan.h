@@ -3,7 +3,8 @@
 /// For programs that are built with ThreadSanitizer while this library is not, as users of a package are. The
 /// sanitizer does not see the library's atomic operations, and would report each task that reads what its
 /// pusher wrote. So the library names the orders that its functions promise, by the calls below. They reach
-/// the sanitizer only if the process has it; otherwise each costs one predicted branch.
+/// the sanitizer only if the process has it. Otherwise a task costs nothing more (core/ws_ordered.h), and
+/// each other call one predicted branch.
 ///
 /// A library that is built with the sanitizer does nothing here: the sanitizer sees, and checks, the orders
 /// themselves. Fibers are not covered: the sanitizer must know of each switch (fiber/ws_switch.h).

@@ -98,7 +98,6 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   if (!inbox)
     return false;
   ws_traced_push(pool, here, task, 1);
-  ws_ordered_push(task, 1);
   ws_count_pushed(pool, queue, 1);
   if (ws_inbox_fill(inbox, queue, task)) {
     ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
@@ -129,7 +128,6 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
 {
   ws_queue_t *queue = here.queue;
   ws_traced_push(pool, here, tasks, count);
-  ws_ordered_push(tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
 }
@@ -143,7 +141,7 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
     if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
       ws_store_relaxed(&cell->cell.pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
-    ws_ordered_push(task, 1);
+    ws_ordered_push(pool, task);
     ws_shared_publish(cell, index, task);
     return true;
   }
@@ -174,7 +172,7 @@ static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *
   if (!deque)
     return false;
   ws_traced_push(pool, here, task, 1);
-  ws_ordered_push(task, 1);
+  ws_ordered_push(pool, task);
   ws_count_pushed(pool, here.queue, 1);
   const bool is_timed = kind != WS_KIND_NORMAL || ws_kind_is_used(&pool->tasks);
   ws_queue_push_kind(&pool->tasks, deque, kind, task, is_timed ? ws_os_now_ns() : 0);
@@ -207,7 +205,7 @@ WS_SELDOM static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const 
   return true;
 }
 
-/// Any task, any queue: there is no lane, or the queue is full, or the pool uses kinds.
+/// Any task, any queue: there is no lane, or the queue is full, or the pool uses kinds or names orders.
 /// @return 0 = queued or run; -EAGAIN
 WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
@@ -234,6 +232,7 @@ static ws_limit_put_t push_limited(struct ws_pool_s *pool, ws_here_t here, const
 {
   ws_count_pushed(pool, NULL, 1); // as for the shared queue: it may have to be taken back
   ws_traced_push(pool, here, task, 1);
+  ws_ordered_push(pool, task);
   const ws_limit_put_t result = ws_limit_put(limit, task, ws_os_now_ns(), grow);
   if (result != WS_LIMIT_PUT) {
     ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not pushed
@@ -272,8 +271,11 @@ static int push_ruled(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 }
 
 /// A task with a key has the rule of its own function.
+/// @return NULL = there is none
 static const ws_ruled_t *rule_of(const struct ws_pool_s *pool, const ws_task_t *task)
 {
+  if (!pool->rules)
+    return NULL;
   if (task->func != ws_keyed_run)
     return ws_rules_find(pool, task);
   const ws_keyed_t *keyed = task->arg;
@@ -294,7 +296,7 @@ static bool is_task(const ws_task_t *task)
 
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
-  const bool has_kinds = may_have_kinds(pool, task);
+  bool has_kinds = may_have_kinds(pool, task);
   ws_not_observing("ws_pool_push");
   if (WS_UNLIKELY(!task->func || (has_kinds && !is_task(task))))
     return -EINVAL;
@@ -306,9 +308,12 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
-  const ws_ruled_t *rule = WS_UNLIKELY(pool->rules != NULL) ? rule_of(pool, task) : NULL;
-  if (WS_UNLIKELY(rule != NULL))
-    return push_ruled(pool, here, task, full, rule);
+  if (WS_UNLIKELY(pool->pushes_seldom)) {
+    const ws_ruled_t *rule = rule_of(pool, task);
+    if (rule)
+      return push_ruled(pool, here, task, full, rule);
+    has_kinds |= pool->named;
+  }
   if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
     return 0;
   if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
@@ -351,8 +356,11 @@ static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *sorted)
   return true;
 }
 
-static bool has_rule(const struct ws_pool_s *pool, const ws_task_t *tasks, uint32_t count)
+/// @return whether each task is to be pushed by itself: for some there is a rule, or the pool names orders
+static bool is_seldom(const struct ws_pool_s *pool, const ws_task_t *tasks, uint32_t count)
 {
+  if (pool->named)
+    return true;
   for (uint32_t i = 0; i < count; i++)
     if (rule_of(pool, &tasks[i]))
       return true;
@@ -369,8 +377,8 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return why_refused(pool);
-  const bool has_kinds = (sorted | ws_hint_load(&pool->tasks.kinds_used)) != 0
-                         || (WS_UNLIKELY(pool->rules != NULL) && has_rule(pool, tasks, count));
+  const bool has_kinds = (sorted | ws_kind_is_used(&pool->tasks)) != 0
+                         || (WS_UNLIKELY(pool->pushes_seldom) && is_seldom(pool, tasks, count));
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
   while (queued && handed < count && ws_inbox_is_wanted(&pool->tasks)
@@ -398,7 +406,8 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   const ws_here_t here = ws_here(pool);
   if (here.queue)
     ws_root_mix(here.queue, task->group);
-  if (WS_UNLIKELY(may_have_kinds(pool, task) || !here.queue || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(may_have_kinds(pool, task) || pool->named || !here.queue
+                  || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   publish(pool, here, task, 1);
   announce(pool, here);

@@ -48,9 +48,7 @@ static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
   const ws_task_t *outer = self->task;
   self->task = task;
   ws_traced_run_begin(pool, task);
-  ws_ordered_begin(task);
   task->func(task->arg);
-  ws_ordered_end(pool);
   ws_traced_run_end(pool, task);
   self->task = outer;
 }
@@ -60,6 +58,13 @@ static void call_limited(struct ws_pool_s *pool, const ws_task_t *task)
   const ws_task_t plain = ws_ticket_off(task);
   call(pool, &plain);
   ws_limited_end(pool, task);
+}
+
+static void call_named(struct ws_pool_s *pool, const ws_task_t *task)
+{
+  ws_ordered_begin(pool, task);
+  call(pool, task);
+  ws_ordered_end(pool);
 }
 
 /// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
@@ -72,7 +77,7 @@ static bool has_notice(struct ws_pool_s *pool, const ws_task_t *taken, ws_task_t
   const ws_task_t task = ws_ticket_off(taken);
   const bool keyed = task.func == ws_keyed_run;
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
-  ws_ordered_begin(&task);
+  ws_ordered_begin(pool, &task);
   if (!keyed) {
     ws_limited_end(pool, taken);
     ws_skip_report(pool, &task);
@@ -83,20 +88,32 @@ static bool has_notice(struct ws_pool_s *pool, const ws_task_t *taken, ws_task_t
   return keyed;
 }
 
-WS_SELDOM static void skip(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
+static void skip(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
   ws_task_t notice;
   if (!has_notice(pool, task, &notice))
     return;
   queue->depth++;
-  call(pool, &notice);
+  call_named(pool, &notice);
+  queue->depth--;
+}
+
+/// The pool is aborted, or names orders.
+WS_SELDOM static void run_seldom(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
+{
+  if (ws_load_relaxed(&pool->aborted)) { // relaxed: an abort takes effect soon
+    skip(pool, queue, task);
+    return;
+  }
+  queue->depth++;
+  call_named(pool, task);
   queue->depth--;
 }
 
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
-    skip(pool, queue, task);
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->runs_seldom))) { // relaxed: an abort takes effect soon
+    run_seldom(pool, queue, task);
     return;
   }
   queue->depth++;
@@ -145,7 +162,7 @@ static void call_here(ws_frame_t *frame)
   // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
   frame->helps = ws_helper_begin(frame->pool, frame->here);
   (*depth)++;
-  call(frame->pool, &frame->task);
+  call_named(frame->pool, &frame->task);
   (*depth)--;
   ws_self()->laneless = outer;
   if (frame->helps)

@@ -242,8 +242,10 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   uint32_t running = WS_RUNNING;
   // relaxed: a statistic; by purges. Before the abort, which workers may see at once
   const uint64_t skipped = ws_load_relaxed(&pool->skipped);
-  if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller
+  if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
     ws_store_relaxed(&pool->aborted, 1); // relaxed: published with the state
+    ws_store_relaxed(&pool->runs_seldom, 1); // relaxed: published with the state
+  }
   // [edge STOP acq_rel] aborted before the state
   if (!ws_cas_acq_rel(&pool->state, &running, how == WS_STOP_ABORT ? WS_ABORTING : WS_DRAINING))
     return -EALREADY;

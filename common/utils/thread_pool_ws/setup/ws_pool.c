@@ -225,6 +225,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   memset(pool, 0, sizeof(*pool));
   pool->settings = checked;
   pool->requested = checked.workers;
+  pool->named = pool->pushes_seldom = ws_tsan_sees();
+  ws_init_store(&pool->runs_seldom, pool->named);
   pool->id = ws_process_new_pool_id();
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);

@@ -146,9 +146,12 @@ int ws_rule_make(struct ws_pool_s *pool)
     if (resolve(pool, rules, rule, rule->limit > 0 ? limits + 1 : 0) && rule->limit > 0)
       max[limits++] = rule->limit;
   }
-  pool->rules = rules->count > 0 ? rules : NULL;
-  if (!pool->rules)
+  if (rules->count > 0) {
+    pool->rules = rules;
+    pool->pushes_seldom = true;
+  } else {
     free(rules);
+  }
   if (limits > 0 && !ws_limits_make(&pool->tasks, limits, settings->queue_capacity))
     return -ENOMEM;
   for (uint32_t i = 0; i < limits; i++)

@@ -139,6 +139,43 @@ static void cancel(ws_pool_t *pool)
   }
 }
 
+/// A task that pushes itself: each run reads what the one before wrote.
+static void again(void *job_arg)
+{
+  job_t *job = job_arg;
+  job->out++;
+  if (--job->in > 0)
+    REQUIRE(ws_pool_push(job->pool, (ws_task_t){.func = again, .arg = job}) == 0);
+}
+
+/// Batches; tasks that wait in the line of a limit; tasks behind the others.
+static void batch_and_limit(void)
+{
+  static job_t job[TASKS];
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = 4;
+  settings.fifo = true;
+  settings.rules = 1;
+  settings.rule[0] = (ws_rule_t){.func = work, .limit = 2};
+  ws_pool_t *pool;
+  REQUIRE(ws_pool_create(&pool, &settings) == 0);
+  for (long round = 0; round < ROUNDS; round++) {
+    ws_task_t task[TASKS];
+    for (int i = 0; i < TASKS; i++) {
+      job[i] = (job_t){.pool = pool, .in = round + i};
+      task[i] = (ws_task_t){.func = round % 2 ? work : nest, .arg = &job[i]};
+    }
+    REQUIRE(ws_pool_push_batch(pool, task, TASKS) == TASKS);
+    job_t own = {.pool = pool, .in = TASKS};
+    REQUIRE(ws_pool_push(pool, (ws_task_t){.func = again, .arg = &own}) == 0);
+    REQUIRE(ws_pool_wait(pool) == 0);
+    check(job, round);
+    REQUIRE(own.out == TASKS);
+  }
+  ws_pool_destroy(pool);
+}
+
 static void skipped(void *count, const ws_task_t *task)
 {
   (void)count;
@@ -152,11 +189,17 @@ static void create_and_abort(void)
   ws_settings_default(&settings);
   settings.workers = 1;
   settings.skipped = skipped;
+  static ws_key_t key;
+  ws_key_init(&key);
   for (long round = 0; round < 20; round++) {
     ws_pool_t *pool;
     REQUIRE(ws_pool_create(&pool, &settings) == 0);
     push_each(pool, job, NULL, round);
+    job_t cancelled = {.in = round};
+    cancelled.keyed = (ws_keyed_t){.key = &key, .func = work, .on_cancel = work, .arg = &cancelled};
+    REQUIRE(ws_pool_push_keyed(pool, &cancelled.keyed) == 0);
     REQUIRE(ws_pool_stop(pool, WS_STOP_ABORT) >= 0);
+    REQUIRE(cancelled.out == round + 1);
     for (int i = 0; i < TASKS; i++)
       REQUIRE(job[i].out == -1 || job[i].out == round + i + 1);
     ws_pool_destroy(pool);
@@ -178,6 +221,7 @@ int main(void)
   complete_in_tasks(pool);
   cancel(pool);
   ws_pool_destroy(pool);
+  batch_and_limit();
   create_and_abort();
   return 0;
 }
