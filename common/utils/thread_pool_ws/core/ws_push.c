@@ -40,8 +40,8 @@ static bool take_late(ws_frame_t *frame)
 {
   ws_tasks_t *tasks = &frame->pool->tasks;
   ws_queue_t *queue = frame->here.queue;
-  return (queue ? ws_queue_take_any(tasks, queue, &frame->task)
-                : ws_shared_take(&tasks->shared, &frame->task))
+  return (queue && ws_queue_take_any(tasks, queue, &frame->task))
+         || ws_shared_take(&tasks->shared, &frame->task) // also of a thread with a queue: push_behind()
          || ws_limits_take(tasks, &frame->task);
 }
 
