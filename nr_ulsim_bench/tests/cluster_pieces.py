@@ -12,7 +12,7 @@ from pathlib import Path
 
 import dask.config
 import yaml
-from cluster_tools import Lab
+from cluster_tools import Lab, until
 
 PIECES = Path(__file__).resolve().parents[2] / "ci" / "deploy" / "cluster"
 MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates
@@ -53,6 +53,10 @@ class Pieces(Lab):
             probe.bind(("127.0.0.1", 0))
             return probe.getsockname()[1]
 
+    def listens(self, port):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
     def there(self, variables):
         return {name: value.replace(MOUNTED, str(self.tls)) for name, value in variables.items()}
 
@@ -70,11 +74,9 @@ class Pieces(Lab):
         assert port in words
         self.run([*words, "--host", "127.0.0.1"], "scheduler", **self.there(variables))
         self.address = f"tls://127.0.0.1:{port}"
+        until(lambda: self.listens(int(port)), "a scheduler that listens")
 
     def client(self):
-        """Dask's variables for the client, as the comment in the objects' file has them."""
-        text = (PIECES / "kubernetes.yaml").read_text()
-        found = dict(re.findall(r"(DASK_DISTRIBUTED__COMM__TLS__C\w+)=(\S+)", text))
-        assert len(found) == 3
-        keys = {name: name.removeprefix("DASK_").lower().replace("__", ".") for name in found}
-        return dask.config.set({keys[name]: str(self.tls / file) for name, file in found.items()})
+        """Dask's configuration for a client of tls://."""
+        files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
+        return dask.config.set({f"distributed.comm.tls.{key}": str(self.tls / files[key]) for key in files})

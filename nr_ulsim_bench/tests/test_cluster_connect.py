@@ -26,13 +26,15 @@ from nrbench.driver import BenchError  # noqa: E402
         ("ssh:hosts.txt", "ssh", "hosts.txt"),
         ("slurm", "slurm", ""),
         ("slurm:lab.yaml", "slurm", "lab.yaml"),
+        ("kubernetes", "kubernetes", ""),
+        ("kubernetes:lab.toml", "kubernetes", "lab.toml"),
     ],
 )
 def test_each_way_is_understood(text, way, argument):
     assert spec.parse_spec(text) == (way, argument)
 
 
-NO_WAYS = ("", "tcp:", "tcp://", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1", "kubernetes")
+NO_WAYS = ("", "tcp:", "tcp://", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1", "kubernetes:")
 
 
 @pytest.mark.parametrize("text", NO_WAYS)

@@ -111,7 +111,7 @@ def test_a_worker_of_the_script_joins_and_ends_with_the_scheduler(pieces):
     srun = pieces.folder / "bin" / "srun"
     srun.write_text('#!/bin/sh\nSLURMD_NODENAME=node3 exec "$@"\n')
     srun.chmod(0o755)
-    (pieces.folder / "scratch").mkdir()
+    (pieces.folder / "scratch").mkdir(exist_ok=True)
     words = ["bash", str(PIECES / "worker.sbatch"), pieces.address]
     own = pieces.own("node3") | {"NRBENCH_TLS": str(pieces.tls), "TMPDIR": str(pieces.folder / "scratch")}
     worker = pieces.run(words, "worker", **own)

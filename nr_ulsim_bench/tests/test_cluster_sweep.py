@@ -36,7 +36,7 @@ def test_every_host_takes_all_runs_and_does_nothing_twice(builds, tmp_path, no_r
             own = [run for run in runs if run.host.label.startswith(host)]
             assert Counter((run.variant, run.threads) for run in own) == each
         assert all(run.status == "ok" for run in runs)
-        assert "2 hosts, 1 classes" in answer.output
+        assert "hosts: 2, classes: 1; " in answer.output
         again = nrbench(*words, "--repeats", "3")
         assert again.exit_code == 0, again.output
         assert_nothing_doubled(runs_of(tmp_path), 3 * len(runs) // 2)

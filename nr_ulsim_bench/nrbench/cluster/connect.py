@@ -62,7 +62,8 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """None: there is none. That of a scheduler in this process needs Python's bokeh."""
-        if self.spec.way not in ("tcp", "tls") and find_spec("bokeh") is None:
+        own = self.spec.way in ("ssh", "slurm")
+        if self.spec.way == "kubernetes" or (own and find_spec("bokeh") is None):
             return None
         return str(self.client.dashboard_link or "") or None
 
@@ -229,11 +230,31 @@ def _slurm(spec: Spec, stack: ExitStack) -> Cluster:
     return found
 
 
+def _kubernetes(spec: Spec, stack: ExitStack) -> Cluster:
+    from distributed import Client
+
+    from nrbench.cluster import kubernetes
+    from nrbench.cluster.configuration import read_configuration
+
+    kubernetes.require_kubectl()
+    wanted = read_configuration(spec.way, spec.argument, kubernetes.Kubernetes)
+    security, nodes = kubernetes.credentials(wanted), kubernetes.nodes(wanted)
+    address = stack.enter_context(kubernetes.tunnel(wanted))
+    try:
+        client = Client(address, security=security, timeout=CONNECT_S, set_as_default=False)
+    except OSError as error:
+        raise BenchError(f"--cluster kubernetes: no scheduler answers: {error}") from error
+    found = Cluster(spec, stack.enter_context(client), lambda: nodes)
+    found.why = lambda: f"DaemonSet {wanted.workers} is for {nodes} nodes: see kubectl get pods"
+    return found
+
+
 _OPEN: dict[str, Callable[[Spec, ExitStack], Cluster]] = {
     "tcp": _address,
     "tls": _address,
     "ssh": _ssh,
     "slurm": _slurm,
+    "kubernetes": _kubernetes,
 }
 
 

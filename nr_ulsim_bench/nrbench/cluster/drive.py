@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
 
 def announce(cluster: Cluster, per: str) -> None:
     classes = Counter(host.class_ for host in cluster.hosts)
-    say(f"{len(cluster.hosts)} hosts, {len(classes)} classes; a case is run {WHERE[per]}")
+    say(f"hosts: {len(cluster.hosts)}, classes: {len(classes)}; a case is run {WHERE[per]}")
     for name, count in classes.items():
         say(f"  {count} × {name}")
     if cluster.dashboard:

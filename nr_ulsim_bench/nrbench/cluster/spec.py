@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nrbench.driver import BenchError
 from nrbench.needed import missing
 
-WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE or slurm[:FILE]"
+WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE, slurm[:FILE] or kubernetes[:FILE]"
 BASE = {"distributed": "distributed", "cryptography": "cryptography"}
 OF_WAY = {"slurm": {"dask_jobqueue": "dask-jobqueue"}}
 
@@ -25,7 +25,7 @@ def parse_spec(text: str) -> Spec:
     way, colon, argument = text.partition(":")
     if way in ("tcp", "tls") and argument.startswith("//") and argument[2:].rpartition(":")[2].isdecimal():
         return Spec(way, text)
-    if (way == "ssh" and argument) or (way == "slurm" and (argument or not colon)):
+    if (way == "ssh" and argument) or (way in ("slurm", "kubernetes") and (argument or not colon)):
         return Spec(way, argument)
     raise BenchError(f"--cluster {text}: not {WAYS}")
 

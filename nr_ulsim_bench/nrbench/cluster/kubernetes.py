@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The way kubernetes[:FILE]: a tunnel to the scheduler that ci/deploy/cluster/kubernetes.yaml has started.
+
+kubectl makes the tunnel and reads the certificates, which stay in this process's memory. Scheduler and
+workers go on when the command ends."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from typing import IO, Any, Iterator
+
+from pydantic import BaseModel, ConfigDict
+
+from nrbench.driver import BenchError
+from nrbench.programs import which
+
+LOOPBACK = "127.0.0.1"
+PORT = 8786  # of the service
+TUNNEL_S, ANSWER_S, LOOK_S = 60.0, 60.0, 0.05
+LOG_BYTES = 4096
+FILES = {"tls_ca_file": "ca.crt", "tls_client_cert": "tls.crt", "tls_client_key": "tls.key"}  # of the secret
+FORWARDS = re.compile(rf"Forwarding from {re.escape(LOOPBACK)}:(\d+) ")
+
+
+class Kubernetes(BaseModel):
+    """The keys of the file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    context: str | None = None  # of kubectl; default: the current one
+    namespace: str | None = None
+    service: str = "nrbench-scheduler"
+    workers: str = "nrbench-worker"  # the DaemonSet
+    secret: str = "nrbench-tls"
+
+    def kubectl(self, *words: str) -> list[str]:
+        own = {"--context": self.context, "--namespace": self.namespace}
+        return ["kubectl", *(f"{name}={value}" for name, value in own.items() if value), *words]
+
+
+def _object(wanted: Kubernetes, kind: str, name: str) -> Any:
+    words = wanted.kubectl("get", kind, name, "--output=json")
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(f"--cluster kubernetes: no answer to: {' '.join(words)}") from error
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise BenchError(f"--cluster kubernetes: {kind} {name}: {reason}")
+    return json.loads(done.stdout)
+
+
+def credentials(wanted: Kubernetes) -> Any:
+    """@return Dask's Security of the client"""
+    from distributed.security import Security
+
+    data = _object(wanted, "secret", wanted.secret).get("data", {})
+    absent = [file for file in FILES.values() if file not in data]
+    if absent:
+        raise BenchError(f"--cluster kubernetes: secret {wanted.secret} has no {', '.join(absent)}")
+    texts = {field: base64.b64decode(data[file]).decode() for field, file in FILES.items()}
+    return Security(require_encryption=True, **texts)
+
+
+def nodes(wanted: Kubernetes) -> int:
+    """On which a worker is to run."""
+    found = _object(wanted, "daemonset", wanted.workers)
+    return int(found.get("status", {}).get("desiredNumberScheduled", 0))
+
+
+def _port(process: subprocess.Popen[bytes], log: IO[bytes]) -> int:
+    until = time.monotonic() + TUNNEL_S
+    while True:
+        ended = process.poll() is not None or time.monotonic() > until
+        text = os.pread(log.fileno(), LOG_BYTES, 0).decode(errors="replace")  # kubectl's own place stays
+        found = FORWARDS.search(text)
+        if found:
+            return int(found[1])
+        if ended:
+            reason = (text.strip().splitlines() or ["no output"])[-1]
+            raise BenchError(f"--cluster kubernetes: no tunnel: {reason}")
+        time.sleep(LOOK_S)
+
+
+@contextmanager
+def tunnel(wanted: Kubernetes) -> Iterator[str]:
+    """@return the scheduler's address at this end"""
+    words = wanted.kubectl("port-forward", f"--address={LOOPBACK}", f"service/{wanted.service}", f":{PORT}")
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=log.fileno(), stderr=log.fileno(), start_new_session=True
+        )
+        try:
+            yield f"tls://{LOOPBACK}:{_port(process, log)}"
+        finally:
+            process.kill()
+            process.wait()
+
+
+def require_kubectl() -> None:
+    if not which("kubectl"):
+        raise BenchError("--cluster kubernetes: there is no kubectl here")
