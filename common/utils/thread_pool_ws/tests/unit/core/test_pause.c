@@ -27,6 +27,13 @@ static bool have_parked(void *unused)
   return test_stats(pool).workers_awake == 0;
 }
 
+/// The other workers have parked.
+static bool is_one_awake(void *unused)
+{
+  (void)unused;
+  return test_stats(pool).workers_awake == 1;
+}
+
 static void push_all(uint32_t count, ws_group_t *group)
 {
   for (uint32_t i = 0; i < count; i++)
@@ -39,11 +46,18 @@ static void *wait_for_pool(void *unused)
   return unused;
 }
 
+/// A worker that was looking for a task as the pause began may have run one.
+static void pause_all(void)
+{
+  CU_ASSERT_EQUAL(ws_pool_pause(pool), 0);
+  CU_ASSERT_TRUE(test_until(have_parked, NULL));
+}
+
 /// The workers park though tasks are queued, and neither pushes nor waits for the pool run one.
 static void nothing_begins_in_a_pause(void)
 {
   begin(WORKERS);
-  CU_ASSERT_EQUAL(ws_pool_pause(pool), 0);
+  pause_all();
   CU_ASSERT_EQUAL(ws_pool_pause(pool), 0);
   CU_ASSERT_TRUE(ws_pool_is_paused(pool));
   push_all(TASKS, NULL);
@@ -122,7 +136,7 @@ static void joins_end_in_a_pause(void)
 static void priorities_pause_too(void)
 {
   begin(2);
-  ws_pool_pause(pool);
+  pause_all();
   for (uint32_t i = 0; i < TASKS; i++)
     ws_pool_push(pool, (ws_task_t){.func = test_count_task, .arg = &runs, .priority = i % 3});
   CU_ASSERT_TRUE(test_until(have_parked, NULL));
@@ -136,7 +150,7 @@ static void priorities_pause_too(void)
 static void stops_end_a_pause(void)
 {
   begin(2);
-  ws_pool_pause(pool);
+  pause_all();
   push_all(TASKS, NULL);
   CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
   CU_ASSERT_EQUAL(test_value(&runs), TASKS);
@@ -145,7 +159,7 @@ static void stops_end_a_pause(void)
   CU_ASSERT_EQUAL(ws_pool_resume(pool), -ECANCELED);
   test_destroy(pool);
   begin(2);
-  ws_pool_pause(pool);
+  pause_all();
   push_all(TASKS, NULL);
   CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_ABORT), TASKS);
   CU_ASSERT_EQUAL(test_value(&runs), 0);
@@ -176,7 +190,7 @@ static void purges_skip_what_is_queued(void)
   ws_key_init(&key);
   ws_group_t group;
   ws_group_init(&group, TASKS + 3);
-  ws_pool_pause(pool);
+  pause_all();
   push_all(TASKS, &group);
   ws_keyed_t keyed[3];
   for (uint32_t i = 0; i < 3; i++) {
@@ -239,6 +253,7 @@ static void lines_of_limits_pause_too(void)
   push_limited(1, NULL);
   CU_ASSERT_TRUE_FATAL(test_gate_await(&limited_gate, 1));
   push_limited(TASKS, NULL);
+  CU_ASSERT_TRUE(test_until(is_one_awake, NULL));
   ws_pool_pause(pool);
   test_gate_let(&limited_gate, TASKS + 1);
   CU_ASSERT_TRUE(test_until(have_parked, NULL));
@@ -260,7 +275,7 @@ static void purges_skip_lines_of_limits(void)
   begin_limited(2);
   ws_group_t group;
   ws_group_init(&group, TASKS);
-  ws_pool_pause(pool);
+  pause_all();
   push_limited(TASKS, &group);
   CU_ASSERT_EQUAL(ws_pool_purge(pool), TASKS);
   ws_group_wait(&group, NULL);
