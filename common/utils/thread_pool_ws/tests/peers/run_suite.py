@@ -118,7 +118,8 @@ def run_boost(programs: list[str], seconds: float, folder: str) -> Outcome:
         leaves = [line.strip().rstrip("*") for line in text.splitlines() if line.startswith("    ")] or names
         stem = os.path.basename(program)
         suite = "" if leaves is names else names[0] + "/"
-        part = each_case(leaves, partial(boost_command, program, suite), "", seconds, folder)
+        ran = r"Running 1 test case\b"
+        part = each_case(leaves, partial(boost_command, program, suite), ran, seconds, folder)
         found.update({f"{stem}/{name}": outcome for name, outcome in part.items()})
     return found
 
