@@ -6,8 +6,8 @@
 
 The programs run in a scratch folder, in which FOLDER is linked by its name.
 
-Formats: text (BS::thread_pool's), doctest, gtest, boost, tap (libuv's), programs (each
-argument is a program).
+Formats: text (BS::thread_pool's), doctest, gtest, boost, tap (libuv's), programs. Of doctest, boost and
+programs each argument is a program.
 Programs of doctest, gtest and boost run once for each test case: one that hangs costs no other.
 A line of FILE is "case: reason"; a case may end with *. With "?" before it the case may pass, too.
 A failure that is not listed fails the run, and so does a listed case that passes or does not exist.
@@ -83,14 +83,20 @@ def run_text(program: list[str], seconds: float, folder: str) -> Outcome:
     return found
 
 
-def run_doctest(program: list[str], seconds: float, folder: str) -> Outcome:
-    code, text = call([*program, "--list-test-cases", "--no-colors", "--no-intro"], 60, folder)
-    lines = [line for line in text.splitlines() if line and not line.startswith(("[doctest]", "==="))]
+def doctest_command(program: str, name: str) -> list[str]:
+    return [program, "--test-case=" + name.replace("\\", "\\\\").replace(",", "\\,")]
 
-    def command(name: str) -> list[str]:
-        return [*program, "--test-case=" + name.replace("\\", "\\\\").replace(",", "\\,")]
 
-    return each_case(lines, command, r"test cases: +1 \|", seconds, folder)
+def run_doctest(programs: list[str], seconds: float, folder: str) -> Outcome:
+    found: Outcome = {}
+    for program in programs:
+        code, text = call([program, "--list-test-cases", "--no-colors", "--no-intro"], 60, folder)
+        lines = [line for line in text.splitlines() if line and not line.startswith(("[doctest]", "==="))]
+        ran = r"test cases: +[1-9]\d* \|"  # cases of one name run together
+        part = each_case(lines, partial(doctest_command, program), ran, seconds, folder)
+        stem = os.path.basename(program) + "/" if len(programs) > 1 else ""
+        found.update({stem + name: outcome for name, outcome in part.items()})
+    return found
 
 
 def run_gtest(program: list[str], seconds: float, folder: str) -> Outcome:
@@ -118,7 +124,8 @@ def run_boost(programs: list[str], seconds: float, folder: str) -> Outcome:
         leaves = [line.strip().rstrip("*") for line in text.splitlines() if line.startswith("    ")] or names
         stem = os.path.basename(program)
         suite = "" if leaves is names else names[0] + "/"
-        part = each_case(leaves, partial(boost_command, program, suite), "", seconds, folder)
+        ran = r"Running 1 test case\b"
+        part = each_case(leaves, partial(boost_command, program, suite), ran, seconds, folder)
         found.update({f"{stem}/{name}": outcome for name, outcome in part.items()})
     return found
 

@@ -5,8 +5,8 @@
 /// specialisation of its template for each combination of flags.
 ///
 /// Tasks lie in the queues of ws::pool. The adapter counts them, and holds back those that begin while the
-/// pool is paused. wait() does not help, as in the original: tests count the threads that run tasks.
-/// A priority above 0 is high, below 0 low.
+/// pool is paused: in a reset() they outlive the ws::pool, so its own pause is no help. wait() does not help,
+/// as in the original: tests count the threads that run tasks. A priority above 0 is high, below 0 low.
 #ifndef WS_PEERS_BS_THREAD_POOL_HPP
 #define WS_PEERS_BS_THREAD_POOL_HPP
 
@@ -61,13 +61,11 @@ class bs_pool {
   template <typename F>
   void detach_task(F &&f, BS::priority_t priority = 0)
   {
-    job made{ws::task(std::forward<F>(f)), priority, 0};
     {
       std::scoped_lock lock(mutex_);
       queued_++;
-      made.purge = purges_;
     }
-    push(std::move(made));
+    push({ws::task(std::forward<F>(f)), priority});
   }
   template <typename F, typename R = std::invoke_result_t<std::decay_t<F>>>
   [[nodiscard]] std::future<R> submit_task(F &&f, BS::priority_t priority = 0)
@@ -164,10 +162,10 @@ class bs_pool {
   void purge()
   {
     std::deque<job> dropped; // destroyed without the lock
+    const std::size_t skipped = static_cast<std::size_t>(pool_->purge());
     std::scoped_lock lock(mutex_);
     dropped.swap(held_);
-    queued_ = 0;
-    purges_++;
+    queued_ -= skipped + dropped.size();
   }
 
   void reset() { reset(0); }
@@ -213,7 +211,6 @@ class bs_pool {
   struct job {
     ws::task call;
     BS::priority_t priority;
-    std::size_t purge; ///< number of purges before it was pushed
   };
 
   template <typename T, typename F>
@@ -254,8 +251,6 @@ class bs_pool {
   {
     {
       std::scoped_lock lock(mutex_);
-      if (made.purge != purges_)
-        return;
       if (paused_) {
         held_.push_back(std::move(made));
         return;
@@ -352,7 +347,7 @@ class bs_pool {
 
   mutable std::mutex mutex_; ///< of those up to held_
   std::condition_variable idle_;
-  std::size_t queued_ = 0, running_ = 0, purges_ = 0;
+  std::size_t queued_ = 0, running_ = 0;
   bool paused_ = false;
   std::deque<job> held_;
   std::function<void(std::size_t)> init_, cleanup_ = [](std::size_t) {};
