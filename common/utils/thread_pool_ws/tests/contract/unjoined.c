@@ -9,9 +9,11 @@ enum { SEARCHES = 6, SEGMENTS = 3, STARTS_MAX = 32 };
 static ws_au32_t next;
 static uint32_t order[STARTS_MAX];
 
+/// On the one worker.
 static void note(uint32_t id)
 {
-  order[ws_add_acq_rel(&next, 1) % STARTS_MAX] = id;
+  order[ws_load_relaxed(&next) % STARTS_MAX] = id;
+  ws_add_acq_rel(&next, 1);
 }
 
 typedef struct {

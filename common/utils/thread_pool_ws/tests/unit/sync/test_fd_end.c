@@ -43,7 +43,7 @@ int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void
   return no_thread ? EAGAIN : __real_ws_os_thread_create(thread, func, arg);
 }
 
-/// Without resources a wait fails, and a later one works. The first case: nothing has been made.
+/// Without resources a wait fails, and a later one works. Nothing has been made in this process.
 static void test_no_resources(void)
 {
   begin(1);
@@ -207,10 +207,11 @@ static void close_all(void)
   pause(); // its thread ends the process
 }
 
+/// The first case: ThreadSanitizer lets a child make threads only if its parent has none.
 static void test_closed(void)
 {
   CU_ASSERT(dies_with(close_all, "ws_fd_wait_until(): the program has closed descriptor"));
 }
 
-TEST_MAIN("fd_end", TEST_CASE(test_no_resources), TEST_CASE(test_bad_input), TEST_CASE(test_ends),
-          TEST_CASE(test_abort), TEST_CASE(test_closed))
+TEST_MAIN("fd_end", TEST_CASE(test_closed), TEST_CASE(test_no_resources), TEST_CASE(test_bad_input),
+          TEST_CASE(test_ends), TEST_CASE(test_abort))
