@@ -18,6 +18,7 @@ pytest.importorskip("cryptography")
 from cluster_tools import (  # noqa: E402
     CASES,
     ROOT,
+    WAIT_S,
     Lab,
     assert_nothing_doubled,
     make_builds,
@@ -28,6 +29,7 @@ from cluster_tools import (  # noqa: E402
 )
 
 from nrbench.cluster import lanes, ssh  # noqa: E402
+from nrbench.cluster.certificates import Certificates  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 from nrbench.sweep import session  # noqa: E402
 
@@ -62,6 +64,25 @@ def test_a_wrong_file_of_hosts_is_named_with_its_line(tmp_path, text, error):
         ssh.read_hosts(tmp_path / "hosts.txt")
     with pytest.raises(BenchError, match="No such file"):
         ssh.read_hosts(tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize(
+    ("module", "remedy"),
+    [("nrbench", "name nrbench=FOLDER in the file of hosts"), ("dask", "run ci/setup bench there")],
+)
+def test_a_host_without_the_packages_is_named_with_the_remedy(tmp_path, monkeypatch, capsys, module, remedy):
+    """A program stands for ssh; each of its tries writes to a log of its own."""
+    program = tmp_path / "ssh"
+    program.write_text(f"#!/bin/sh\necho \"No module named '{module}'\" >&2\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    session = ssh.Session(ssh.Entry("lab", "lab"), 1, Certificates("", ""))
+    session.start()
+    until(lambda: session.look() or session.given_up, "the last try")
+    session.ask_to_end()
+    session.end(WAIT_S)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"nrbench: lab: no worker: No module named '{module}'; {remedy}")
 
 
 def _free_port():

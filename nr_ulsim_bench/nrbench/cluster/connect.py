@@ -149,9 +149,10 @@ class Cluster:
                 break
             time.sleep(LOOK_S)
         if not self.hosts:
+            when = " in time" if expected else ""
             why = f" ({reason})" if (reason := self.why()) else ""
             raise BenchError(
-                f"--cluster {self.spec.way}: no host can be used: no worker has joined in time{why}"
+                f"--cluster {self.spec.way}: no host can be used: no worker has joined{when}{why}"
             )
 
     def run_on(self, host: ClusterHost, function: Callable[..., Any], *arguments: Any) -> Future:
