@@ -131,6 +131,8 @@ class Cluster:
             say(f"{name}: left out: {reason}")
             return None
         self.joined(name)
+        if self.spec.way == "slurm":
+            name = answer["node"] or name  # dask-jobqueue numbers its workers: the next call has others
         description = answer.pop("description")
         answer["offset_s"] = answer.pop("time_s") - self._answered.pop(address, time.time())
         label = f"{name}: {description['label']}"
