@@ -85,7 +85,7 @@ def test_a_host_without_the_packages_is_named_with_the_remedy(tmp_path, monkeypa
     assert line.startswith(f"nrbench: lab: no worker: No module named '{module}'; {remedy}")
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -106,7 +106,7 @@ class Daemons(Lab):
             Path("/run/sshd").mkdir(exist_ok=True)  # the daemon's own, which its service makes
 
     def daemon(self, name):
-        root, port = self.machine(name), _free_port()
+        root, port = self.machine(name), free_port()
         own = f"XDG_CACHE_HOME={root}/cache NRBENCH_SYSTEM_ROOT={root} NRBENCH_MACHINE_LOCK={root}/lock"
         (self.folder / f"{name}.conf").write_text(
             f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile none\nUsePAM no\n"
@@ -176,7 +176,7 @@ def test_a_host_that_cannot_be_reached_is_named_and_others_are_used(daemons, tmp
     from nrbench.cluster.connect import open_cluster
 
     hosts = tmp_path / "hosts.txt"
-    lost = f"guest@127.0.0.1 name=lost port={_free_port()} config={tmp_path}/config\n"
+    lost = f"guest@127.0.0.1 name=lost port={free_port()} config={tmp_path}/config\n"
     hosts.write_text(daemons.daemon("a") + lost)
     with open_cluster(f"ssh:{hosts}") as cluster:
         assert [host.name for host in cluster.hosts] == ["a"]
