@@ -26,7 +26,12 @@ NAMES = ("nrbench-ann", "nrbench-bob", "nrbench-cid")
 DATABASES = ("passwd", "group", "shadow")
 ALONE = ["unshare", "--mount", "--propagation", "private"]
 # Fails if a run of another account is going on.
-EXCLUSIVE = "os.close(os.open({path!r}, os.O_CREAT | os.O_EXCL))\nimport time\ntime.sleep(0.01)\nos.unlink({path!r})\n"
+EXCLUSIVE = """\
+import time
+os.close(os.open({path!r}, os.O_CREAT | os.O_EXCL))
+time.sleep(0.01)
+os.unlink({path!r})
+"""
 
 
 def _free_ids():
@@ -73,8 +78,8 @@ class Accounts(Daemons):
         shutil.copy(self.folder / "authorized", shared / "authorized")
         self.port = free_port()
         (shared / "daemon.conf").write_text(
-            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile none\nUsePAM no\n"
-            f"AuthorizedKeysFile {shared}/authorized\nStrictModes no\nPasswordAuthentication no\n"
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile none\n"
+            f"UsePAM no\nAuthorizedKeysFile {shared}/authorized\nStrictModes no\nPasswordAuthentication no\n"
             + "".join(map(self._of_account, NAMES))
         )
         mounts = [f"mount --bind {shlex.quote(str(etc / name))} /etc/{name}" for name in DATABASES]

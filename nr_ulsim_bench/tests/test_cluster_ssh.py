@@ -68,7 +68,7 @@ def test_a_wrong_file_of_hosts_is_named_with_its_line(tmp_path, text, error):
 
 @pytest.mark.parametrize(
     ("module", "remedy"),
-    [("nrbench", "name nrbench=FOLDER in the file of hosts"), ("dask", "run ci/setup bench there")],
+    [("nrbench", "name nrbench=… or another python=… in the file"), ("dask", "run ci/setup bench there")],
 )
 def test_a_host_without_the_packages_is_named_with_the_remedy(tmp_path, monkeypatch, capsys, module, remedy):
     """A program stands for ssh; each of its tries writes to a log of its own."""

@@ -40,8 +40,8 @@ OPTIONS = (
 KEYS = ("name", "python", "nrbench", "port", "config")
 _LOG_BYTES = 2000
 REMEDIES = {
-    "No module named 'nrbench": "name nrbench=FOLDER in the file of hosts, or the python= that has nrbench",
-    "No module named": "run ci/setup bench there, and name python=FOLDER/.venv/bin/python in the file of hosts",
+    "No module named 'nrbench": "name nrbench=… or another python=… in the file of hosts",
+    "No module named": "run ci/setup bench there, and name its python=… in the file of hosts",
 }
 
 
