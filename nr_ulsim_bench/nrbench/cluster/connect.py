@@ -54,6 +54,7 @@ class Cluster:
         self.joined: Callable[[str], None] = lambda name: None  # told of each worker that joins
         self.first_s = JOIN_S  # for the first host
         self.why: Callable[[], str] = str  # no worker has joined
+        self.cut: Callable[[], str] = str  # why the connection is closed, by the program that carries it
         self._expected = expected
         self._asked: dict[str, ClusterHost | None] = {}  # by address; None: of no use
         self._pending: dict[str, tuple[str, Future]] = {}
@@ -70,7 +71,7 @@ class Cluster:
     def workers(self) -> Mapping[str, dict[str, Any]]:
         """What the scheduler knows of each worker that takes tasks, by its address; asked now."""
         if self.client.status != "running":
-            raise OSError("its connection is closed")
+            raise OSError(self.cut() or "its connection is closed")
         found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SCHEDULER_S)
         workers: dict[str, dict[str, Any]] = found["workers"]
         return {at: about for at, about in workers.items() if about.get("status", "running") in TAKING}
@@ -242,12 +243,14 @@ def _kubernetes(spec: Spec, stack: ExitStack) -> Cluster:
     kubernetes.require_kubectl()
     wanted = read_configuration(spec.way, spec.argument, kubernetes.Kubernetes)
     security, nodes = kubernetes.credentials(wanted), kubernetes.nodes(wanted)
-    address = stack.enter_context(kubernetes.tunnel(wanted))
+    tunnel = stack.enter_context(kubernetes.tunnel(wanted))
     try:
-        client = Client(address, security=security, timeout=CONNECT_S, set_as_default=False)
+        client = Client(tunnel.address, security=security, timeout=CONNECT_S, set_as_default=False)
     except OSError as error:
-        raise BenchError(f"--cluster kubernetes: no scheduler answers: {error}") from error
+        reason = f"kubectl: {tunnel.why()}" if tunnel.why() else error
+        raise BenchError(f"--cluster kubernetes: no scheduler answers: {reason}") from error
     found = Cluster(spec, stack.enter_context(client), lambda: nodes)
+    found.cut = tunnel.why
     found.why = lambda: f"DaemonSet {wanted.workers} is for {nodes} nodes: see kubectl get pods"
     return found
 
