@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from urllib.parse import urlsplit
 
 from nrbench.cluster.spec import Spec, parse_spec, require_packages
 from nrbench.driver import BenchError
@@ -66,7 +67,10 @@ class Cluster:
         own = self.spec.way in ("ssh", "slurm")
         if self.spec.way == "kubernetes" or (own and find_spec("bokeh") is None):
             return None
-        return str(self.client.dashboard_link or "") or None
+        link = str(self.client.dashboard_link or "")
+        if own and link:  # Dask names the scheduler's address there
+            return f"http://127.0.0.1:{urlsplit(link).port}/status"
+        return link or None
 
     def workers(self) -> Mapping[str, dict[str, Any]]:
         """What the scheduler knows of each worker that takes tasks, by its address; asked now."""
@@ -226,11 +230,13 @@ def _slurm(spec: Spec, stack: ExitStack) -> Cluster:
     from nrbench.cluster.configuration import read_configuration
 
     wanted = read_configuration(spec.way, spec.argument, slurm.Slurm)
-    cluster, security = stack.enter_context(slurm.started(wanted))
+    cluster, security, refusals = stack.enter_context(slurm.started(wanted))
     client = stack.enter_context(Client(cluster, security=security, set_as_default=False))
-    say(f"waiting for {wanted.nodes} nodes of Slurm, {wanted.wait_s:.0f} s for the first")
-    found = Cluster(spec, client, lambda: wanted.nodes)
-    found.first_s, found.why = wanted.wait_s, slurm.why_pending
+    nodes = "1 node" if wanted.nodes == 1 else f"{wanted.nodes} nodes"
+    say(f"waiting for {nodes} of Slurm, {wanted.wait_s:.0f} s for the first")
+    found = Cluster(spec, client, lambda: wanted.nodes - len(refusals))
+    found.first_s = wanted.wait_s
+    found.why = lambda: next(iter(refusals.values()), "") or slurm.why_pending()
     return found
 
 
