@@ -257,7 +257,7 @@ def _kubernetes(spec: Spec, stack: ExitStack) -> Cluster:
         raise BenchError(f"--cluster kubernetes: no scheduler answers: {reason}") from error
     found = Cluster(spec, stack.enter_context(client), lambda: nodes)
     found.cut = tunnel.why
-    found.why = lambda: f"DaemonSet {wanted.workers} is for {nodes} nodes: see kubectl get pods"
+    found.why = lambda: f"DaemonSet {wanted.workers} is for {nodes} nodes; kubectl get pods shows theirs"
     return found
 
 

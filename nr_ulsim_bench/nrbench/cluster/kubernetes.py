@@ -23,7 +23,7 @@ from nrbench.programs import which
 
 LOOPBACK = "127.0.0.1"
 PORT = 8786  # of the service
-TUNNEL_S, ANSWER_S, LOOK_S = 60.0, 60.0, 0.05
+TUNNEL_S, ANSWER_S, LOOK_S = 90.0, 60.0, 0.05  # kubectl itself waits 60 s for the scheduler's pod
 LOG_BYTES = 1 << 20
 FILES = {"tls_ca_file": "ca.crt", "tls_client_cert": "tls.crt", "tls_client_key": "tls.key"}  # of the secret
 USUAL = ("Forwarding from ", "Handling connection ")  # lines of kubectl that are no complaints
@@ -71,9 +71,15 @@ def credentials(wanted: Kubernetes) -> Any:
 
 
 def nodes(wanted: Kubernetes) -> int:
-    """On which a worker is to run."""
+    """On which a worker is to run. @raise BenchError  none"""
     found = _object(wanted, "daemonset", wanted.workers)
-    return int(found.get("status", {}).get("desiredNumberScheduled", 0))
+    count = int(found.get("status", {}).get("desiredNumberScheduled", 0))
+    if not count:
+        raise BenchError(
+            f"--cluster kubernetes: DaemonSet {wanted.workers} is for 0 nodes: its nodeSelector fits none "
+            "(kubectl label node NODE nrbench=worker)"
+        )
+    return count
 
 
 class Tunnel:
