@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
@@ -278,8 +279,12 @@ def open_cluster(text: str) -> Iterator[Cluster]:
     """
     spec = parse_spec(text)
     require_packages(spec.way)
+    import dask
+
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words
     with ExitStack() as stack:
+        folder = stack.enter_context(TemporaryDirectory(prefix="nrbench-"))
+        stack.enter_context(dask.config.set({"temporary-directory": folder}))  # a scheduler leaves files
         cluster = _OPEN[spec.way](spec, stack)
         cluster.wait_for_hosts()
         yield cluster
