@@ -39,7 +39,8 @@ for name in $names; do
 done
 for name in $names; do echo "$name" >>"$FAKE/installed"; done""",
 }
-# pip of .venv: a call fails as a whole when one requirement, given or in a list, is refused.
+# pip of .venv: a call fails as a whole when one requirement, given or in a list, is refused. It does not end
+# when one is named endless, and leaves its temporary files.
 PIP = """
 echo "pip $*" >>"$FAKE/calls"
 into="" names=()
@@ -55,7 +56,10 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-for name in "${names[@]}"; do grep -qxF -e "$name" "$FAKE/refused" && exit 1; done
+for name in "${names[@]}"; do
+  grep -qxF -e "$name" "$FAKE/refused" && exit 1
+  [ "$name" != endless ] || { mktemp -d "${TMPDIR:-/tmp}/pip-XXXXXX" >/dev/null; exec sleep 600; }
+done
 [ -z "$into" ] || mkdir -p "$into"
 for name in "${names[@]}"; do echo "${into##*/}:$name" >>"$FAKE/wheels"; done"""
 

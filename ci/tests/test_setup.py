@@ -186,6 +186,16 @@ class PythonTest(FakeMachine):
         self.assertIn("not installed: helm==1 (the chart goes without it)", said[-1])
         self.assertFalse((self.root / ".venv/deploy-try").exists())
 
+    def test_a_pip_that_is_ended_by_the_time_limit_leaves_no_files(self) -> None:
+        self.requirements("test", "endless")
+        (self.root / "tmp").mkdir()
+        env = {"WS_SETUP_PIP_SECONDS": "1", "TMPDIR": str(self.root / "tmp")}
+        code, said = self.setup_run(**env)
+        self.assertEqual(code, 1)
+        self.assertIn("needed by ci/setup test: endless;", said[-1])
+        self.assertEqual(list((self.root / "tmp").iterdir()), [])
+        self.assertEqual(list((self.root / ".venv").glob("tmp*")), [])
+
 
 class TestCommandTest(FakeMachine):
     """ci/test with steps of its own."""

@@ -57,11 +57,13 @@ def test_a_log_has_a_line_now_and_then(tmp_path, monkeypatch):
     monkeypatch.setattr(shown, "PERIOD_S", 0.0)
     out = io.StringIO()
     display = Display(tmp_path, None, out)
-    display.left = {"left": 2}
-    for _ in range(5):
-        display.show(some_lanes())
-    (line,) = out.getvalue().splitlines()
-    assert "0/2" in line and "hosts: 1 measure, 1 is prepared, 1 is lost" in line
+    for left in ({}, {"left": 2}):
+        display.left, display._logged = left, -shown.LOG_PERIOD_S
+        for _ in range(5):
+            display.show(some_lanes())
+    first, line = out.getvalue().splitlines()
+    assert first.strip() == "hosts: 1 measuring, 1 in preparation, 1 lost"
+    assert "0/2" in line and first.strip() in line
 
 
 def test_status_shows_a_session_from_a_second_terminal(made, tmp_path):

@@ -12,7 +12,7 @@ pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
 from cluster_pieces import PIECES, Pieces, image, manifest  # noqa: E402
-from cluster_tools import WAIT_S  # noqa: E402
+from cluster_tools import WAIT_S, until  # noqa: E402
 
 from nrbench.cluster import kubernetes  # noqa: E402
 from nrbench.cluster.configuration import read_configuration  # noqa: E402
@@ -126,6 +126,40 @@ def test_a_tunnel_that_cannot_be_made_is_named(monkeypatch, tmp_path):
     with pytest.raises(BenchError, match="kubernetes: no tunnel: error: unable to forward port"):
         with kubernetes.tunnel(kubernetes.Kubernetes()):
             pass
+
+
+@needs_openssl
+def test_a_tunnel_that_ends_before_the_client_is_there_is_named_with_the_reason(stand, monkeypatch):
+    monkeypatch.setattr("nrbench.cluster.connect.CONNECT_S", 0.2)
+    stand.kubectl(monkeypatch)
+    program = stand.folder / "bin" / "kubectl"
+    text = program.read_text()
+    ends = 'server.close()\nsys.exit("error: lost connection to pod")\nwhile True:'
+    program.write_text(text.replace("while True:", ends))
+    with pytest.raises(BenchError, match="no scheduler answers: kubectl: error: lost connection to pod"):
+        with open_cluster("kubernetes"):
+            pass
+
+
+@needs_openssl
+def test_a_tunnel_that_ends_later_is_named_with_the_reason(stand, monkeypatch):
+    stand.kubectl(monkeypatch)
+    program = stand.folder / "bin" / "kubectl"
+    end = stand.folder / "end"
+    ends = f"""import os, time
+def watch():
+    while not os.path.exists({str(end)!r}):
+        time.sleep(0.02)
+    print("error: lost connection to pod", file=sys.stderr, flush=True)
+    os._exit(1)
+threading.Thread(target=watch, daemon=True).start()
+while True:"""
+    program.write_text(program.read_text().replace("while True:", ends))
+    stand.node("node1")
+    with open_cluster("kubernetes") as cluster:
+        end.touch()
+        with pytest.raises(OSError, match="error: lost connection to pod"):
+            until(lambda: not cluster.workers(), "a closed connection")
 
 
 def test_without_a_cluster_the_answer_of_kubectl_is_named(monkeypatch, tmp_path):

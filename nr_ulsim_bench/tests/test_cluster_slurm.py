@@ -6,6 +6,7 @@ import secrets
 import shutil
 import socket
 import subprocess
+from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
@@ -182,7 +183,31 @@ def test_a_sweep_on_a_node_of_slurm_and_no_job_is_left(partition, tmp_path, monk
     assert answer.exit_code == 0, answer.output
     runs = [run for run in runs_of(tmp_path) if run.at_once is None]
     assert_nothing_doubled(runs, 12)
-    assert {run.host.label.partition(":")[0] for run in runs} == {"SLURMCluster-0"}
+    node = socket.gethostname().partition(".")[0]
+    assert {run.host.label.partition(":")[0] for run in runs} == {node}
+
+
+@needs_slurm
+def test_a_job_that_slurm_refuses_is_named_at_once(partition, tmp_path, capsys):
+    lab = tmp_path / "lab.toml"
+    lab.write_text(f'partition = "none"\nnodes = 2\nfolder = "{tmp_path}"\n')
+    reason = "sbatch: error: Batch job submission failed: Invalid partition name specified"
+    with pytest.raises(BenchError, match=rf"no worker has joined \({reason}\)"):
+        with open_cluster(f"slurm:{lab}"):
+            pass
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "takes" in line] == [f"nrbench: Slurm takes no job: {reason}"]
+
+
+@needs_slurm
+def test_the_dashboard_answers_at_its_address(partition, tmp_path):
+    """Dask names another one: that on which the nodes reach the scheduler."""
+    pytest.importorskip("bokeh")
+    lab = tmp_path / "lab.toml"
+    lab.write_text(f'folder = "{tmp_path}"\nlogs = "{tmp_path}"\nwait_s = 600\n')
+    with open_cluster(f"slurm:{lab}") as cluster:
+        opener = build_opener(ProxyHandler({}))
+        assert cluster.dashboard and opener.open(cluster.dashboard, timeout=WAIT_S).status == 200
 
 
 @needs_slurm

@@ -18,6 +18,7 @@ pytest.importorskip("cryptography")
 from cluster_tools import (  # noqa: E402
     CASES,
     ROOT,
+    WAIT_S,
     Lab,
     assert_nothing_doubled,
     make_builds,
@@ -28,6 +29,7 @@ from cluster_tools import (  # noqa: E402
 )
 
 from nrbench.cluster import lanes, ssh  # noqa: E402
+from nrbench.cluster.certificates import Certificates  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 from nrbench.sweep import session  # noqa: E402
 
@@ -64,7 +66,26 @@ def test_a_wrong_file_of_hosts_is_named_with_its_line(tmp_path, text, error):
         ssh.read_hosts(tmp_path / "none.txt")
 
 
-def _free_port():
+@pytest.mark.parametrize(
+    ("module", "remedy"),
+    [("nrbench", "name nrbench=… or another python=… in the file"), ("dask", "run ci/setup bench there")],
+)
+def test_a_host_without_the_packages_is_named_with_the_remedy(tmp_path, monkeypatch, capsys, module, remedy):
+    """A program stands for ssh; each of its tries writes to a log of its own."""
+    program = tmp_path / "ssh"
+    program.write_text(f"#!/bin/sh\necho \"No module named '{module}'\" >&2\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    session = ssh.Session(ssh.Entry("lab", "lab"), 1, Certificates("", ""))
+    session.start()
+    until(lambda: session.look() or session.given_up, "the last try")
+    session.ask_to_end()
+    session.end(WAIT_S)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"nrbench: lab: no worker: No module named '{module}'; {remedy}")
+
+
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -85,7 +106,7 @@ class Daemons(Lab):
             Path("/run/sshd").mkdir(exist_ok=True)  # the daemon's own, which its service makes
 
     def daemon(self, name):
-        root, port = self.machine(name), _free_port()
+        root, port = self.machine(name), free_port()
         own = f"XDG_CACHE_HOME={root}/cache NRBENCH_SYSTEM_ROOT={root} NRBENCH_MACHINE_LOCK={root}/lock"
         (self.folder / f"{name}.conf").write_text(
             f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile none\nUsePAM no\n"
@@ -155,7 +176,7 @@ def test_a_host_that_cannot_be_reached_is_named_and_others_are_used(daemons, tmp
     from nrbench.cluster.connect import open_cluster
 
     hosts = tmp_path / "hosts.txt"
-    lost = f"guest@127.0.0.1 name=lost port={_free_port()} config={tmp_path}/config\n"
+    lost = f"guest@127.0.0.1 name=lost port={free_port()} config={tmp_path}/config\n"
     hosts.write_text(daemons.daemon("a") + lost)
     with open_cluster(f"ssh:{hosts}") as cluster:
         assert [host.name for host in cluster.hosts] == ["a"]

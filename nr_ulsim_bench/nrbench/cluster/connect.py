@@ -8,7 +8,9 @@ import time
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from urllib.parse import urlsplit
 
 from nrbench.cluster.spec import Spec, parse_spec, require_packages
 from nrbench.driver import BenchError
@@ -54,6 +56,7 @@ class Cluster:
         self.joined: Callable[[str], None] = lambda name: None  # told of each worker that joins
         self.first_s = JOIN_S  # for the first host
         self.why: Callable[[], str] = str  # no worker has joined
+        self.cut: Callable[[], str] = str  # why the connection is closed, by the program that carries it
         self._expected = expected
         self._asked: dict[str, ClusterHost | None] = {}  # by address; None: of no use
         self._pending: dict[str, tuple[str, Future]] = {}
@@ -65,12 +68,15 @@ class Cluster:
         own = self.spec.way in ("ssh", "slurm")
         if self.spec.way == "kubernetes" or (own and find_spec("bokeh") is None):
             return None
-        return str(self.client.dashboard_link or "") or None
+        link = str(self.client.dashboard_link or "")
+        if own and link:  # Dask names the scheduler's address there
+            return f"http://127.0.0.1:{urlsplit(link).port}/status"
+        return link or None
 
     def workers(self) -> Mapping[str, dict[str, Any]]:
         """What the scheduler knows of each worker that takes tasks, by its address; asked now."""
         if self.client.status != "running":
-            raise OSError("its connection is closed")
+            raise OSError(self.cut() or "its connection is closed")
         found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SCHEDULER_S)
         workers: dict[str, dict[str, Any]] = found["workers"]
         return {at: about for at, about in workers.items() if about.get("status", "running") in TAKING}
@@ -131,6 +137,8 @@ class Cluster:
             say(f"{name}: left out: {reason}")
             return None
         self.joined(name)
+        if self.spec.way == "slurm":
+            name = answer["node"] or name  # dask-jobqueue numbers its workers: the next call has others
         description = answer.pop("description")
         answer["offset_s"] = answer.pop("time_s") - self._answered.pop(address, time.time())
         label = f"{name}: {description['label']}"
@@ -149,9 +157,10 @@ class Cluster:
                 break
             time.sleep(LOOK_S)
         if not self.hosts:
+            when = " in time" if expected else ""
             why = f" ({reason})" if (reason := self.why()) else ""
             raise BenchError(
-                f"--cluster {self.spec.way}: no host can be used: no worker has joined in time{why}"
+                f"--cluster {self.spec.way}: no host can be used: no worker has joined{when}{why}"
             )
 
     def run_on(self, host: ClusterHost, function: Callable[..., Any], *arguments: Any) -> Future:
@@ -222,11 +231,13 @@ def _slurm(spec: Spec, stack: ExitStack) -> Cluster:
     from nrbench.cluster.configuration import read_configuration
 
     wanted = read_configuration(spec.way, spec.argument, slurm.Slurm)
-    cluster, security = stack.enter_context(slurm.started(wanted))
+    cluster, security, refusals = stack.enter_context(slurm.started(wanted))
     client = stack.enter_context(Client(cluster, security=security, set_as_default=False))
-    say(f"waiting for {wanted.nodes} nodes of Slurm, {wanted.wait_s:.0f} s for the first")
-    found = Cluster(spec, client, lambda: wanted.nodes)
-    found.first_s, found.why = wanted.wait_s, slurm.why_pending
+    nodes = "1 node" if wanted.nodes == 1 else f"{wanted.nodes} nodes"
+    say(f"waiting for {nodes} of Slurm, {wanted.wait_s:.0f} s for the first")
+    found = Cluster(spec, client, lambda: wanted.nodes - len(refusals))
+    found.first_s = wanted.wait_s
+    found.why = lambda: next(iter(refusals.values()), "") or slurm.why_pending()
     return found
 
 
@@ -239,13 +250,15 @@ def _kubernetes(spec: Spec, stack: ExitStack) -> Cluster:
     kubernetes.require_kubectl()
     wanted = read_configuration(spec.way, spec.argument, kubernetes.Kubernetes)
     security, nodes = kubernetes.credentials(wanted), kubernetes.nodes(wanted)
-    address = stack.enter_context(kubernetes.tunnel(wanted))
+    tunnel = stack.enter_context(kubernetes.tunnel(wanted))
     try:
-        client = Client(address, security=security, timeout=CONNECT_S, set_as_default=False)
+        client = Client(tunnel.address, security=security, timeout=CONNECT_S, set_as_default=False)
     except OSError as error:
-        raise BenchError(f"--cluster kubernetes: no scheduler answers: {error}") from error
+        reason = f"kubectl: {tunnel.why()}" if tunnel.why() else error
+        raise BenchError(f"--cluster kubernetes: no scheduler answers: {reason}") from error
     found = Cluster(spec, stack.enter_context(client), lambda: nodes)
-    found.why = lambda: f"DaemonSet {wanted.workers} is for {nodes} nodes: see kubectl get pods"
+    found.cut = tunnel.why
+    found.why = lambda: f"DaemonSet {wanted.workers} is for {nodes} nodes; kubectl get pods shows theirs"
     return found
 
 
@@ -266,8 +279,12 @@ def open_cluster(text: str) -> Iterator[Cluster]:
     """
     spec = parse_spec(text)
     require_packages(spec.way)
+    import dask
+
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words
     with ExitStack() as stack:
+        folder = stack.enter_context(TemporaryDirectory(prefix="nrbench-"))
+        stack.enter_context(dask.config.set({"temporary-directory": folder}))  # a scheduler leaves files
         cluster = _OPEN[spec.way](spec, stack)
         cluster.wait_for_hosts()
         yield cluster

@@ -17,6 +17,7 @@ from nrbench.cluster.status import write_status
 from nrbench.progress import LOG_PERIOD_S, clock_text
 
 PERIOD_S = 0.5
+SHORT = {BUSY: "measuring"}  # of many hosts
 HOSTS_MAX = 24  # bars; those of more hosts do not fit
 
 
@@ -65,11 +66,15 @@ class Display:
             self._draw(self._bars, lanes)
         elif now - self._logged >= LOG_PERIOD_S:
             self._logged = now
-            states = Counter("measure" if lane.state == BUSY else lane.state for lane in lanes.values())
-            each = ", ".join(f"{count} {state}" for state, count in states.items())
-            times = f"elapsed {clock_text(now - self._begin)}  left {clock_text(self._left_s(lanes))}"
-            line = f"{self.done.total():>6}/{self.count}  {times}  hosts: {each}"
-            print(line[:110], file=self.out, flush=True)
+            print(self._line(lanes, now)[:110], file=self.out, flush=True)
+
+    def _line(self, lanes: Mapping[str, Lane], now: float) -> str:
+        states = Counter(SHORT.get(lane.state, lane.state.removeprefix("is ")) for lane in lanes.values())
+        hosts = f"hosts: {', '.join(f'{count} {state}' for state, count in states.items())}"
+        if not self.count:
+            return f"        {hosts}"  # no host has its runs yet
+        times = f"elapsed {clock_text(now - self._begin)}  left {clock_text(self._left_s(lanes))}"
+        return f"{self.done.total():>6}/{self.count}  {times}  {hosts}"
 
     def _draw(self, bars: Progress, lanes: Mapping[str, Lane]) -> None:
         rows = [("", "all hosts", self.done.total(), self.count, f"left {clock_text(self._left_s(lanes))}")]

@@ -15,6 +15,7 @@ from nrbench.facts import BOOT_ID, CPUINFO
 from nrbench.system import System
 
 ROOT_VARIABLE = "NRBENCH_SYSTEM_ROOT"  # for tests: a made-up machine's /proc and /sys lie below it
+NODE_VARIABLE = "SLURMD_NODENAME"  # of a job of Slurm
 
 
 def system_here() -> System:
@@ -57,6 +58,7 @@ def about_here(label: str | None = None) -> dict[str, Any]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "time_s": time.time(),
         "user": os.getuid(),
+        "node": os.environ.get(NODE_VARIABLE, ""),
     }
 
 

@@ -23,9 +23,10 @@ from nrbench.programs import which
 
 LOOPBACK = "127.0.0.1"
 PORT = 8786  # of the service
-TUNNEL_S, ANSWER_S, LOOK_S = 60.0, 60.0, 0.05
-LOG_BYTES = 4096
+TUNNEL_S, ANSWER_S, LOOK_S = 90.0, 60.0, 0.05  # kubectl itself waits 60 s for the scheduler's pod
+LOG_BYTES = 1 << 20
 FILES = {"tls_ca_file": "ca.crt", "tls_client_cert": "tls.crt", "tls_client_key": "tls.key"}  # of the secret
+USUAL = ("Forwarding from ", "Handling connection ")  # lines of kubectl that are no complaints
 FORWARDS = re.compile(rf"Forwarding from {re.escape(LOOPBACK)}:(\d+) ")
 
 
@@ -70,35 +71,55 @@ def credentials(wanted: Kubernetes) -> Any:
 
 
 def nodes(wanted: Kubernetes) -> int:
-    """On which a worker is to run."""
+    """On which a worker is to run. @raise BenchError  none"""
     found = _object(wanted, "daemonset", wanted.workers)
-    return int(found.get("status", {}).get("desiredNumberScheduled", 0))
+    count = int(found.get("status", {}).get("desiredNumberScheduled", 0))
+    if not count:
+        raise BenchError(
+            f"--cluster kubernetes: DaemonSet {wanted.workers} is for 0 nodes: its nodeSelector fits none "
+            "(kubectl label node NODE nrbench=worker)"
+        )
+    return count
 
 
-def _port(process: subprocess.Popen[bytes], log: IO[bytes]) -> int:
-    until = time.monotonic() + TUNNEL_S
-    while True:
-        ended = process.poll() is not None or time.monotonic() > until
-        text = os.pread(log.fileno(), LOG_BYTES, 0).decode(errors="replace")  # kubectl's own place stays
-        found = FORWARDS.search(text)
-        if found:
-            return int(found[1])
-        if ended:
-            reason = (text.strip().splitlines() or ["no output"])[-1]
-            raise BenchError(f"--cluster kubernetes: no tunnel: {reason}")
-        time.sleep(LOOK_S)
+class Tunnel:
+    """kubectl port-forward. It goes on when a connection fails, and ends when the pod is gone."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+        self._process, self._log = process, log
+        self.address = f"tls://{LOOPBACK}:{self._port()}"
+
+    def _text(self) -> str:
+        return os.pread(self._log.fileno(), LOG_BYTES, 0).decode(
+            errors="replace"
+        )  # kubectl's own place stays
+
+    def _port(self) -> int:
+        until = time.monotonic() + TUNNEL_S
+        while True:
+            ended = self._process.poll() is not None or time.monotonic() > until
+            found = FORWARDS.search(self._text())
+            if found:
+                return int(found[1])
+            if ended:
+                raise BenchError(f"--cluster kubernetes: no tunnel: {self.why() or 'no output'}")
+            time.sleep(LOOK_S)
+
+    def why(self) -> str:
+        """@return kubectl's last complaint; empty: none"""
+        lines = [line.strip() for line in self._text().splitlines() if not line.startswith(USUAL)]
+        return next(filter(None, reversed(lines)), "")
 
 
 @contextmanager
-def tunnel(wanted: Kubernetes) -> Iterator[str]:
-    """@return the scheduler's address at this end"""
+def tunnel(wanted: Kubernetes) -> Iterator[Tunnel]:
     words = wanted.kubectl("port-forward", f"--address={LOOPBACK}", f"service/{wanted.service}", f":{PORT}")
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=log.fileno(), stderr=log.fileno(), start_new_session=True
         )
         try:
-            yield f"tls://{LOOPBACK}:{_port(process, log)}"
+            yield Tunnel(process, log)
         finally:
             process.kill()
             process.wait()

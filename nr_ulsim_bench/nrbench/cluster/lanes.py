@@ -18,7 +18,7 @@ from nrbench.progress import say
 if TYPE_CHECKING:
     from nrbench.cluster.hosts import ClusterHost
 
-PREPARING, READY, BUSY, GONE, OUT = "is prepared", "is free", "measures", "is lost", "is left out"
+PREPARING, READY, BUSY, GONE, OUT = "is in preparation", "is free", "measures", "is lost", "is left out"
 LOOK_S = 1.0  # between two looks at the workers
 SILENT_S = 60.0  # without a sign of life
 RETURN_S = 60.0  # in which a lost host may come back

@@ -39,6 +39,10 @@ OPTIONS = (
 )
 KEYS = ("name", "python", "nrbench", "port", "config")
 _LOG_BYTES = 2000
+REMEDIES = {
+    "No module named 'nrbench": "name nrbench=… or another python=… in the file of hosts",
+    "No module named": "run ci/setup bench there, and name its python=… in the file of hosts",
+}
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,8 @@ class Session:
             **self.own._asdict(),
         }
         self.tries += 1
-        self.log.truncate(0)
+        self.log.close()
+        self.log = tempfile.TemporaryFile()  # the one before has its own place to write at
         command = self.entry.command(forwards)
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=self.log, stderr=self.log, start_new_session=True
@@ -130,7 +135,9 @@ class Session:
     def last_words(self) -> str:
         self.log.seek(0)
         lines = self.log.read()[-_LOG_BYTES:].decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "no output"
+        last = lines[-1] if lines else "no output"
+        remedy = next((text for words, text in REMEDIES.items() if words in last), "")
+        return f"{last}; {remedy}" if remedy else last
 
     def look(self) -> None:
         """Starts a session that has ended again."""

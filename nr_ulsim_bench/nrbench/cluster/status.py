@@ -50,7 +50,7 @@ def _state(status: dict[str, Any]) -> str:
         return f"{status['over']}, {clock_text(age_s)} ago"
     if age_s > STALE_S:
         return f"no news for {clock_text(age_s)}: its command has ended or hangs; the same command goes on"
-    return f"about {clock_text(status['left_s'])} left"
+    return f"about {clock_text(status['left_s'])} left" if status["count"] else "hosts are in preparation"
 
 
 def status_lines(path: Path) -> Iterator[str]:
