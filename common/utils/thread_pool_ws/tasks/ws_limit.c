@@ -3,8 +3,6 @@
 /// ws_limit.h.
 #include "ws_limit.h"
 
-#include <string.h>
-
 #include "../os/ws_os.h"
 #include "ws_group_word.h"
 
