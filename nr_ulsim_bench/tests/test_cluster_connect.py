@@ -115,11 +115,13 @@ def _tls_scheduler(own):
     return found, end
 
 
-def test_a_strangers_task_is_refused():
+def test_a_strangers_task_is_refused(tmp_path):
+    import dask
     from distributed import Client
 
     own, stranger = certificates.make(), certificates.make()
-    found, end = _tls_scheduler(own)
+    with dask.config.set({"temporary-directory": str(tmp_path)}):  # a scheduler leaves files
+        found, end = _tls_scheduler(own)
     try:
         with Client(found["address"], security=certificates.security(own), timeout=f"{WAIT_S}s") as client:
             assert len(client.scheduler_info()["workers"]) == 0  # the owner is let in
