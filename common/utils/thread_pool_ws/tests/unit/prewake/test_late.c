@@ -128,6 +128,7 @@ static void equal_starts_are_seldom_late(void)
 /// The sum of a pool's causes is the number of its late starts.
 static void a_pool_counts_them(void)
 {
+  enum { BURSTS = 20 };
   ws_settings_t settings = test_settings(2);
   settings.spin = WS_SPIN_OFF;
   settings.spin_ns_max = 0;
@@ -135,7 +136,7 @@ static void a_pool_counts_them(void)
   ws_prewake_stats_t stats;
   test_gate_t gate;
   test_gate_init(&gate);
-  for (uint32_t i = 0; i < 60; i++) {
+  for (uint32_t i = 0; i < BURSTS; i++) {
     test_push(pool, test_gate_task, &gate, NULL);
     CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 1));
     test_gate_let(&gate, 1);
@@ -145,7 +146,7 @@ static void a_pool_counts_them(void)
   uint64_t late = 0;
   for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
     late += stats.late_by[i];
-  CU_ASSERT_TRUE(stats.started_bursts > 0 && stats.started_bursts <= 60);
+  CU_ASSERT_TRUE(stats.started_bursts > 0 && stats.started_bursts <= BURSTS);
   CU_ASSERT_TRUE(late < stats.started_bursts);
   // It slept, was called late, or was awake. A machine that stops this thread for a time makes a pause.
   CU_ASSERT_EQUAL(late, stats.late_by[WS_LATE_LEVEL] + stats.late_by[WS_LATE_CALL]
