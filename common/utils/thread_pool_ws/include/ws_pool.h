@@ -167,7 +167,8 @@ typedef struct {
   /// At most so many of the function's tasks run at once, 1 .. 1024; 0 = no limit. The others wait in a line
   /// of their own, oldest first, behind other tasks of normal priority. The limit does not count tasks that
   /// a wait for their group runs, tasks that are pushed while such a wait sleeps, and tasks that another task
-  /// pushes with a group: else a task with a place could wait for one without.
+  /// pushes with a group: else a task with a place could wait for one without. No task or fiber may poll
+  /// until such a task has begun: it may hold up the one that has the place.
   uint32_t limit;
   bool has_priority; ///< the tasks have the priority below, whatever the push asked for
   ws_priority_t priority; ///< has no effect on tasks that wait because of a limit
