@@ -25,7 +25,7 @@ typedef struct {
 /// @return the cause, of those that hold the one that comes first in time
 ws_late_t ws_late_cause(const ws_late_facts_t *facts);
 
-/// What is kept of the starts of a pool's bursts.
+/// Statistics of the starts of a pool's bursts.
 typedef struct {
   ws_au64_t starts; ///< S bursts that a worker has started
   ws_au64_t bound_ns; ///< S the 90th percentile of their lateness, about

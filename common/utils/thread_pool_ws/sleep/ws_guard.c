@@ -46,7 +46,7 @@
 #define STALLED_LOOKS 14u
 
 /// Looks in a row at which tasks waited, up to which no worker is woken that would stop a producer which
-/// runs: 1 to 2 ms. Such a producer usually joins, and runs the tasks itself.
+/// runs: 1 to 2 ms. A producer that runs usually joins soon, and then runs the tasks itself.
 #define SPARED_LOOKS 2u
 
 /// Looks in a row at which nothing was stalled and no task blocked, after which the cap holds again.

@@ -127,8 +127,8 @@ static void a_hint_that_was_wrong(void)
   CU_ASSERT_EQUAL(arrival_ns(), HINT_NS + 3 * BOUND_NS);
 }
 
-/// While workers are at work a hint announces the next phase of the slot. What comes after that work, after a
-/// pause, is another burst.
+/// While workers are at work a hint announces the next phase of the slot. Tasks that are pushed after that
+/// work and a pause are another burst.
 static void a_hint_to_a_pool_at_work(void)
 {
   begin();

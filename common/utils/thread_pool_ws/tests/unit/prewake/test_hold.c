@@ -80,7 +80,7 @@ static void one_late_burst(void)
   }
 }
 
-/// Lost bursts: one, five, and as many as 10 ms of lost CPU time have. What is left expects the next one.
+/// Bursts are lost: one, five, or as many as come in 10 ms. The pattern still expects the next one exactly.
 static void lost_bursts(void)
 {
   static const uint32_t counts[] = {1, 2, 5, 20};
@@ -98,7 +98,7 @@ static void lost_bursts(void)
   }
 }
 
-/// What was lost is caught up at once: bursts that lie nowhere.
+/// Bursts that were held up come all at once. They belong to no phase.
 static void lost_time_that_is_caught_up(void)
 {
   for (uint32_t i = 0; i < TEST_COUNT(patterns); i++) {
