@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import dask.config
@@ -80,3 +81,14 @@ class Pieces(Lab):
         """Dask's configuration for a client of tls://."""
         files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
         return dask.config.set({f"distributed.comm.tls.{key}": str(self.tls / files[key]) for key in files})
+
+
+@contextmanager
+def begun(made):
+    """The scheduler of Kubernetes runs until the end."""
+    try:
+        made.begin()
+        made.scheduler_of_kubernetes()
+        yield made
+    finally:
+        made.end()

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
-from cluster_pieces import PIECES, Pieces, image, manifest  # noqa: E402
+from cluster_pieces import PIECES, Pieces, begun, image, manifest  # noqa: E402
 from cluster_tools import WAIT_S, until  # noqa: E402
 
 from nrbench.cluster import kubernetes  # noqa: E402
@@ -77,13 +77,8 @@ class Stand(Pieces):
 
 @pytest.fixture
 def stand(tmp_path):
-    made = Stand(tmp_path)
-    try:
-        made.begin()
-        made.scheduler_of_kubernetes()
+    with begun(Stand(tmp_path)) as made:
         yield made
-    finally:
-        made.end()
 
 
 @needs_openssl

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
-from cluster_pieces import PIECES, Pieces, image, manifest  # noqa: E402
+from cluster_pieces import PIECES, Pieces, begun, image, manifest  # noqa: E402
 from cluster_tools import ROOT, WAIT_S, until  # noqa: E402
 
 from nrbench.cluster import slurm  # noqa: E402
@@ -75,13 +75,8 @@ def test_what_a_site_sets_for_dask_jobqueue_is_in_the_job_unless_the_file_sets_i
 
 @pytest.fixture
 def pieces(tmp_path):
-    made = Pieces(tmp_path)
-    try:
-        made.begin()
-        made.scheduler_of_kubernetes()
+    with begun(Pieces(tmp_path)) as made:
         yield made
-    finally:
-        made.end()
 
 
 def the_host(cluster):

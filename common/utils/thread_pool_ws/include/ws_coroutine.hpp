@@ -59,24 +59,13 @@ struct resumption : record {
   void check(const char *what) const
   {
     if (why == SKIPPED)
-      check_skip(what);
+      fail_cancelled(what);
     if (why != RUNS)
       fail(why, what);
   }
 
   std::coroutine_handle<> suspended;
   int why = RUNS;
-
- private:
-  static void check_skip(const char *what)
-  {
-#if WS_EXCEPTIONS
-    static_cast<void>(what);
-    throw cancelled();
-#else
-    fail(ECANCELED, what);
-#endif
-  }
 };
 
 /// @tparam Push  as push_of() returns it

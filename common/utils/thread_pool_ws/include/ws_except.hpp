@@ -57,6 +57,17 @@ constexpr int SKIPPED = WS_RECORD_SKIPPED;
 #endif
 }
 
+/// @brief Report that @p what was cancelled: throw ws::cancelled, or end the process.
+[[noreturn]] inline void fail_cancelled(const char *what)
+{
+#if WS_EXCEPTIONS
+  static_cast<void>(what);
+  throw cancelled();
+#else
+  fail(ECANCELED, what);
+#endif
+}
+
 /// @brief End the process, because @p call was used as it must not be.
 [[noreturn]] inline void misused(const char *call, const char *how) noexcept
 {

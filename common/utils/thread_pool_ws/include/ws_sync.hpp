@@ -40,14 +40,8 @@ namespace detail {
 /// @brief Report the end of a wait that has no other way to name a cancel. @param result  of ws_sync.h
 inline void check_cancel(int result, const char *what)
 {
-  if (result != -ECANCELED)
-    return;
-#if WS_EXCEPTIONS
-  static_cast<void>(what);
-  throw cancelled();
-#else
-  fail(ECANCELED, what);
-#endif
+  if (result == -ECANCELED)
+    fail_cancelled(what);
 }
 
 /// @brief Call @p wait with a deadline in ns, again if the clock was set meanwhile. @return its last result

@@ -72,23 +72,20 @@ static bool read_source(const ws_cpuset_t *mask, uint32_t source, ws_speed_t *sp
 /// Intel's E cores are slow, as a list: "16-23,28".
 static bool read_list(const ws_cpuset_t *mask, ws_speed_t *speed)
 {
-  char text[512];
+  char text[512], *next = text;
+  uint32_t first, last;
   bool unlike = false;
   if (!ws_os_read("/sys/devices/cpu_atom/cpus", text, sizeof(text)))
     return false;
   speed->fast = ws_os_cpuset_count(mask);
-  for (char *at = text; *at >= '0' && *at <= '9';) {
-    const unsigned long first = strtoul(at, &at, 10);
-    const unsigned long last = *at == '-' ? strtoul(at + 1, &at, 10) : first;
-    for (unsigned long cpu = first; cpu <= last && cpu < cpus_of(mask); cpu++) {
-      if (!ws_os_cpuset_has(mask, (uint32_t)cpu))
+  while (ws_os_next_range(&next, &first, &last))
+    for (uint32_t cpu = first; cpu <= last && cpu < cpus_of(mask); cpu++) {
+      if (!ws_os_cpuset_has(mask, cpu))
         continue;
-      set_slow(speed, (uint32_t)cpu);
+      set_slow(speed, cpu);
       speed->fast--;
       unlike = true;
     }
-    at += *at == ',';
-  }
   return unlike && speed->fast > 0;
 }
 

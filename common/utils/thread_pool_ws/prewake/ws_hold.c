@@ -15,8 +15,7 @@
 
 bool ws_hold_is_exception(ws_predict_t *model, const ws_phase_t *phase, double late_ns, double usual_ns)
 {
-  const double off_ns = late_ns < 0 ? -late_ns : late_ns;
-  const bool is_far = off_ns > EXCEPTION * usual_ns + EXCEPTION_NS;
+  const bool is_far = ws_absolute(late_ns) > EXCEPTION * usual_ns + EXCEPTION_NS;
   model->exceptions = is_far ? model->exceptions + 1 : 0;
   return is_far && ws_hold_is_known(model) && model->exceptions <= WS_HOLD_STRAYS
          && phase->periods <= SHORT_PERIODS;
@@ -71,7 +70,7 @@ static bool fits(const ws_predict_t *model, const ws_pattern_t *pattern, uint32_
   for (uint32_t i = 1; i < model->phases; i++) {
     const double own = offset_ns(own_ns, i, model->period_ns);
     const double off_ns = offset_ns(new_ns, i, model->period_ns) - own;
-    if ((off_ns < 0 ? -off_ns : off_ns) * 8 * model->phases > model->period_ns)
+    if (ws_absolute(off_ns) * 8 * model->phases > model->period_ns)
       return false;
   }
   return true;
@@ -97,7 +96,7 @@ static void shift(ws_predict_t *model, const ws_pattern_t *pattern, uint32_t fir
 bool ws_hold_shift(ws_predict_t *model, const ws_pattern_t *pattern)
 {
   const double off_ns = pattern->period_ns - model->period_ns;
-  if (pattern->bursts != model->phases || (off_ns < 0 ? -off_ns : off_ns) * 50 > model->period_ns)
+  if (pattern->bursts != model->phases || ws_absolute(off_ns) * 50 > model->period_ns)
     return false;
   for (uint32_t first = 0; first < model->phases; first++) {
     if (!fits(model, pattern, first))

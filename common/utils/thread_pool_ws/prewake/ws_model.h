@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_model.h
-/// What is known of the times at which bursts come. ws_predict.h describes how it is learnt, and ws_hold.h
-/// through what it is kept.
+/// The model of the times at which bursts come. ws_predict.h describes how the pool learns it, and ws_hold.h
+/// which disturbances it survives.
 #ifndef WS_MODEL_H
 #define WS_MODEL_H
 
@@ -9,6 +9,12 @@
 #include <stdint.h>
 
 #include "../base/ws_window.h"
+
+/// @return |x|
+static inline double ws_absolute(double x)
+{
+  return x < 0 ? -x : x;
+}
 
 /// Bursts in one pattern.
 #define WS_PHASES_MAX 16u

@@ -21,11 +21,6 @@
 /// Wrong guesses that each further cell of a pattern must save, or long patterns would win by chance.
 #define CELL_COST 0.75
 
-static double absolute(double x)
-{
-  return x < 0 ? -x : x;
-}
-
 /// Shell's sort, for some tens of values. The C library's qsort() may allocate, and a worker that has run out
 /// of work must not.
 static void sort(double *values, uint32_t count)
@@ -68,7 +63,7 @@ static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, do
   *period_ns = median(d, n);
   double sum = 0;
   for (uint32_t i = 0; i < n; i++)
-    sum += absolute(d[i] - *period_ns);
+    sum += ws_absolute(d[i] - *period_ns);
   return sum / n;
 }
 
@@ -144,7 +139,7 @@ static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *c
   for (uint32_t i = 1; i < count; i++) {
     const double gap = (double)(arrivals[i] - arrivals[i - 1]) / width_ns;
     const uint32_t n = (uint32_t)(gap + 0.5);
-    off += absolute(gap - n);
+    off += ws_absolute(gap - n);
     cell[i] = cell[i - 1] + n;
   }
   // off is 1/4 a gap for times at random

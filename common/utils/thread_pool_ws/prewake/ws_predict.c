@@ -23,11 +23,6 @@ static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
 /// Below this occupancy a phase may be a cell of too fine a grid.
 #define OCCUPANCY_LOW 0.75
 
-static double absolute(double x)
-{
-  return x < 0 ? -x : x;
-}
-
 /// @return the greatest distance from its time at which an arrival belongs to a phase
 static double tolerance_ns(const ws_predict_t *model)
 {
@@ -160,7 +155,7 @@ static bool is_elsewhere(const ws_predict_t *model, uint64_t at_ns)
   for (uint32_t i = 0; i < model->phases; i++) {
     const double off_ns = (double)at_ns - model->phase[i].next_ns[best_clock(&model->phase[i])];
     if (model->phase[i].occupancy > OCCUPANCY_DEAD
-        && absolute(remainder_ns(off_ns, model->period_ns)) < tolerance_ns(model))
+        && ws_absolute(remainder_ns(off_ns, model->period_ns)) < tolerance_ns(model))
       return false;
   }
   return true;
@@ -170,7 +165,7 @@ static bool is_elsewhere(const ws_predict_t *model, uint64_t at_ns)
 static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
 {
   if (model->phases != pattern->bursts
-      || absolute(pattern->period_ns - model->period_ns) * 50 > model->period_ns)
+      || ws_absolute(pattern->period_ns - model->period_ns) * 50 > model->period_ns)
     return true;
   for (uint32_t i = 0; i < pattern->bursts; i++)
     if (is_elsewhere(model, pattern->last_ns[i]))
@@ -273,7 +268,7 @@ static void correct(ws_phase_t *phase, uint32_t clock, uint64_t at_ns, double pa
   const double beta = alpha[clock] * alpha[clock] / (2 - alpha[clock]);
   const double error_ns = remainder_ns((double)at_ns - phase->next_ns[clock], phase->period_ns[clock]);
   const double period_ns = phase->period_ns[clock] + beta * error_ns / phase->periods;
-  ws_mean_follow(&phase->error_ns[clock], absolute(error_ns));
+  ws_mean_follow(&phase->error_ns[clock], ws_absolute(error_ns));
   phase->period_ns[clock] = clamp(period_ns, 0.75 * pattern_ns, 1.25 * pattern_ns);
   phase->next_ns[clock] = (double)at_ns - (1 - alpha[clock]) * error_ns + phase->period_ns[clock];
 }
@@ -296,7 +291,7 @@ static void learn(ws_predict_t *model, uint32_t index, uint64_t at_ns)
   ws_mean_follow(&model->period_ns, phase->period_ns[best_clock(phase)]);
   if (model->last_phase == before(model, index)) {
     const double since_ns = (double)(at_ns - newest(model));
-    ws_mean_follow(&phase->since_error_ns, absolute(since_ns - phase->since_ns));
+    ws_mean_follow(&phase->since_error_ns, ws_absolute(since_ns - phase->since_ns));
     ws_mean_follow(&phase->since_ns, since_ns);
   }
   model->last_phase = index;
@@ -317,9 +312,9 @@ static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns, double l
 static uint32_t nearest(const ws_predict_t *model, uint64_t at_ns)
 {
   uint32_t best = 0;
-  double least_ns = absolute((double)at_ns - predicted_ns(model, 0));
+  double least_ns = ws_absolute((double)at_ns - predicted_ns(model, 0));
   for (uint32_t i = 1; i < model->phases; i++) {
-    const double off_ns = absolute((double)at_ns - predicted_ns(model, i));
+    const double off_ns = ws_absolute((double)at_ns - predicted_ns(model, i));
     best = off_ns < least_ns ? i : best;
     least_ns = off_ns < least_ns ? off_ns : least_ns;
   }
@@ -331,7 +326,7 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
   ws_predict_expire(model, at_ns);
   const uint32_t index = nearest(model, at_ns);
   const double late_ns = (double)at_ns - predicted_ns(model, index);
-  if (absolute(late_ns) > tolerance_ns(model)) {
+  if (ws_absolute(late_ns) > tolerance_ns(model)) {
     ws_hold_trouble(model, at_ns);
     model->strays++;
     ws_mean_follow(&model->stray, 1);

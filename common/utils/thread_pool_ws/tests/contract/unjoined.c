@@ -58,14 +58,14 @@ static void wait_at_gate(void *arg)
   gate_job(WORK(arg)->gate);
 }
 
-static bool six_have_started(void *unused)
+static bool have_started(void *count)
 {
-  (void)unused;
-  return ws_load_acquire(&next) == 6;
+  return ws_load_acquire(&next) == *(const uint32_t *)count;
 }
 
-/// One worker: the other jobs that were queued run in between.
-static void a_job_that_pushes_itself_goes_behind(void)
+/// One worker. Its first job holds it until the @p jobs, of four works, are queued. Then they start in the
+/// order @p expected.
+static void check_order(void (*const jobs[4])(void *), const uint32_t *expected, uint32_t count)
 {
   static gate_t gate;
   static work_t work[5];
@@ -75,44 +75,29 @@ static void a_job_that_pushes_itself_goes_behind(void)
     work[i] = (work_t){.pool = pool, .id = i, .gate = &gate, .again = 2};
   push(wait_at_gate, &work[4]);
   CU_ASSERT_TRUE_FATAL(gate_await(&gate, 1));
-  push(try_later, &work[0]);
-  for (uint32_t i = 1; i < 4; i++)
-    push(run_once, &work[i]);
+  for (uint32_t i = 0; i < 4; i++)
+    push(jobs[i], &work[i]);
   gate_let(&gate, 1);
-  CU_ASSERT_TRUE_FATAL(contract_until(six_have_started, NULL));
-  static const uint32_t expected[] = {0, 1, 2, 3, 0, 0};
-  for (uint32_t i = 0; i < 6; i++)
+  CU_ASSERT_TRUE_FATAL(contract_until(have_started, &count));
+  for (uint32_t i = 0; i < count; i++)
     CU_ASSERT_EQUAL(order[i], expected[i]);
   contract_end(pool);
 }
 
-static bool eight_have_started(void *unused)
+/// The other jobs that were queued run in between.
+static void a_job_that_pushes_itself_goes_behind(void)
 {
-  (void)unused;
-  return ws_load_acquire(&next) == 8;
+  static void (*const jobs[])(void *) = {try_later, run_once, run_once, run_once};
+  static const uint32_t expected[] = {0, 1, 2, 3, 0, 0};
+  check_order(jobs, expected, 6);
 }
 
 /// Two of them, and one that is pushed by another job meanwhile: each goes behind the other.
 static void jobs_that_push_themselves_take_turns(void)
 {
-  static gate_t gate;
-  static work_t work[5];
-  tpool_t *pool = contract_pool(1);
-  gate_init(&gate);
-  for (uint32_t i = 0; i < 5; i++)
-    work[i] = (work_t){.pool = pool, .id = i, .gate = &gate, .again = 2};
-  push(wait_at_gate, &work[4]);
-  CU_ASSERT_TRUE_FATAL(gate_await(&gate, 1));
-  push(try_later, &work[0]);
-  push(try_later, &work[1]);
-  push(run_once, &work[2]);
-  push(run_once, &work[3]);
-  gate_let(&gate, 1);
-  CU_ASSERT_TRUE_FATAL(contract_until(eight_have_started, NULL));
+  static void (*const jobs[])(void *) = {try_later, try_later, run_once, run_once};
   static const uint32_t expected[] = {0, 1, 2, 3, 0, 1, 0, 1};
-  for (uint32_t i = 0; i < 8; i++)
-    CU_ASSERT_EQUAL(order[i], expected[i]);
-  contract_end(pool);
+  check_order(jobs, expected, 8);
 }
 
 static ws_au32_t searching, most_searching;
