@@ -12,6 +12,12 @@ test_processors=$((2 * $(nproc)))
 # Presets that name no compiler take the machine's; a step that names gcc means it.
 GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
 WRAP=()
+# The library is built in some twenty trees, often with the same options: each file is compiled once. Of the
+# trees that share an object file, the debug information names the first.
+if command -v ccache >/dev/null; then
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_DIR="$PWD/build-ci/ccache" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=1G
+fi
 
 skip() {
   printf '%s\n' "$*"
@@ -136,7 +142,7 @@ probe_starts() {
 }
 
 # pytest_counted <name> <folder, file or option>...   runs their tests, counts them. With the option "-n <N>"
-# N processes share the tests.
+# N processes share the tests: each has its own fixtures of the session.
 pytest_counted() {
   local junit="$PWD/build-ci/$1.xml" code tests bad skips
   mkdir -p build-ci && rm -f "$junit"

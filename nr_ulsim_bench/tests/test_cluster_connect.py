@@ -5,6 +5,7 @@ import asyncio
 import os
 import ssl
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ pytest.importorskip("cryptography")
 from cluster_tools import WAIT_S, lab, until  # noqa: E402
 
 from nrbench.cluster import certificates, spec  # noqa: E402
-from nrbench.cluster.connect import open_cluster  # noqa: E402
+from nrbench.cluster.connect import Cluster, open_cluster  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 
 
@@ -85,6 +86,21 @@ def test_no_worker_and_no_scheduler_are_named(tmp_path, monkeypatch):
     with pytest.raises(BenchError, match="no scheduler answers"):
         with open_cluster(made.address):
             pass
+
+
+def test_a_connection_that_ends_during_a_question_is_named_with_the_reason():
+    """The program that carries it has ended; Dask does not know that yet."""
+
+    def sync(*_, **__):
+        raise OSError("Stream is closed")
+
+    client = SimpleNamespace(status="running", scheduler=SimpleNamespace(identity=None), sync=sync)
+    cluster = Cluster(spec.parse_spec("tcp://lab:1"), client, lambda: 1)
+    with pytest.raises(OSError, match="Stream is closed"):
+        cluster.workers()
+    cluster.cut = lambda: "error: lost connection to pod"
+    with pytest.raises(OSError, match="error: lost connection to pod"):
+        cluster.workers()
 
 
 def _tls_scheduler(own):

@@ -8,13 +8,13 @@ import time
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from nrbench.cluster.spec import Spec, parse_spec, require_packages
 from nrbench.driver import BenchError
 from nrbench.progress import say
+from nrbench.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -77,7 +77,13 @@ class Cluster:
         """What the scheduler knows of each worker that takes tasks, by its address; asked now."""
         if self.client.status != "running":
             raise OSError(self.cut() or "its connection is closed")
-        found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SCHEDULER_S)
+        asked = self.client.scheduler.identity
+        try:
+            found = self.client.sync(asked, n_workers=-1, callback_timeout=SCHEDULER_S)
+        except OSError as error:
+            if self.cut():
+                raise OSError(self.cut()) from error
+            raise
         workers: dict[str, dict[str, Any]] = found["workers"]
         return {at: about for at, about in workers.items() if about.get("status", "running") in TAKING}
 
@@ -283,8 +289,8 @@ def open_cluster(text: str) -> Iterator[Cluster]:
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words
     with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="nrbench-"))
-        stack.enter_context(dask.config.set({"temporary-directory": folder}))  # a scheduler leaves files
+        folder = stack.enter_context(scratch_folder("cluster"))
+        stack.enter_context(dask.config.set({"temporary-directory": str(folder)}))  # a scheduler leaves files
         cluster = _OPEN[spec.way](spec, stack)
         cluster.wait_for_hosts()
         yield cluster

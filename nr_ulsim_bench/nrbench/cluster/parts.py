@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from nrbench.driver import there
 from nrbench.engine import interrupted_by_signals
 from nrbench.places import ROOT
 from nrbench.progress import say
+from nrbench.scratch import scratch_folder
 from nrbench.sweep.process import run_at_once, sha256_of_program
 from nrbench.sweep.record import Build
 from nrbench.sweep.session import INTERRUPTED, OK, SOME_FAILED, Writer, locked
@@ -59,15 +59,15 @@ class TakePart:
     words: tuple[str, ...]
 
     def __call__(self, index: int) -> Taken:
-        with tempfile.TemporaryDirectory(prefix="nrbench-part-") as folder:
+        with scratch_folder("part") as folder:
             only = [f"--only={name}" for name in self.part.split("+")]
-            words = ["run", "--program", self.program, *only, "--out", folder, *self.words]
+            words = ["run", "--program", self.program, *only, "--out", str(folder), *self.words]
             environment = {**os.environ, "PYTHONPATH": str(ROOT)}
             (ended,) = run_at_once(
                 [sys.executable, "-m", "nrbench", *words],
-                folder=Path(folder), environment=environment, limit_s=LIMIT_S, cpus_of_each=[None],
+                folder=folder, environment=environment, limit_s=LIMIT_S, cpus_of_each=[None],
             )  # fmt: skip
-            files = [path for path in Path(folder).rglob("*") if path.suffix in TEXTS and path.is_file()]
+            files = [path for path in folder.rglob("*") if path.suffix in TEXTS and path.is_file()]
             texts = {str(path.relative_to(folder)): path.read_text(errors="replace") for path in files}
         return {"status": ended.exit_code, "last_line": ended.last_line, "files": texts}
 

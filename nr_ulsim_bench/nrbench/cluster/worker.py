@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import sys
-import tempfile
 import threading
 from typing import Any
+
+from nrbench.scratch import scratch_folder
 
 MACHINE = {"machine": 1}
 # A profiler that looks every 10 ms, and other work beside what is measured, are off.
@@ -66,15 +66,14 @@ def main() -> None:
 
     dask.config.set(QUIET)
     orders = json.loads(sys.stdin.buffer.readline())
-    scratch = tempfile.mkdtemp(prefix="nrbench-worker-")
     code = 1
     try:
-        asyncio.run(_serve(orders, scratch))
+        with scratch_folder("worker") as folder:
+            asyncio.run(_serve(orders, str(folder)))
         code = 0
     except (OSError, ValueError, asyncio.TimeoutError) as error:
         print(f"nrbench worker: {error}", file=sys.stderr, flush=True)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
         os._exit(code)  # a measurement may still be running: its program ends with this process
 
 
