@@ -194,7 +194,8 @@ bool test_until_quiet(ws_pool_t *pool)
     if (!test_until(is_parked, pool))
       return false;
     const uint64_t parks = TEST_SUM(pool, parks), looks = test_stats(pool).guard_looks;
-    test_sleep_ms(ws_load_relaxed(&pool->guard) == WS_GUARD_STANDING ? 20 : 2); // it looks each 0.5 ms for 10 ms
+    const bool is_looked_after = ws_load_relaxed(&pool->guard) == WS_GUARD_STANDING; // for about 10 ms more
+    test_sleep_ms(is_looked_after ? 20 : 2);
     if (is_parked(pool) && TEST_SUM(pool, parks) == parks && test_stats(pool).guard_looks == looks)
       return true;
   }

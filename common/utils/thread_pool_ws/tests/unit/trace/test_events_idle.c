@@ -44,7 +44,7 @@ static struct {
 
 /// The calling thread's push stands before its task is published, and after.
 static _Thread_local bool is_late;
-/// The pools that the calling thread makes have no guard. It would wake a worker when a woken one gets no CPU.
+/// The pools that the calling thread makes have no guard. It would wake one more if a woken one has no CPU.
 static _Thread_local bool has_no_guard;
 
 void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
