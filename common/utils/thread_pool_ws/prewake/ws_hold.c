@@ -13,11 +13,11 @@
 /// The clock whose period is the mean over the longest time.
 #define SLOWEST (WS_CLOCKS - 1)
 
-bool ws_hold_is_exception(ws_predict_t *model, const ws_phase_t *phase, double late_ns, double usual_ns)
+bool ws_hold_is_exception(const ws_predict_t *model, ws_phase_t *phase, double late_ns, double usual_ns)
 {
   const bool is_far = ws_absolute(late_ns) > EXCEPTION * usual_ns + EXCEPTION_NS;
-  model->exceptions = is_far ? model->exceptions + 1 : 0;
-  return is_far && ws_hold_is_known(model) && model->exceptions <= WS_HOLD_STRAYS
+  phase->exceptions = is_far ? phase->exceptions + 1 : 0;
+  return is_far && ws_hold_is_known(model) && phase->exceptions <= WS_HOLD_STRAYS
          && phase->periods <= SHORT_PERIODS;
 }
 
@@ -59,21 +59,27 @@ static double offset_ns(const double *at_ns, uint32_t index, double period_ns)
   return since_ns - (double)((int64_t)periods - (periods < 0)) * period_ns;
 }
 
-/// @return whether phase i of the model is burst (i + @p first) of the pattern
-static bool fits(const ws_predict_t *model, const ws_pattern_t *pattern, uint32_t first)
+/// @return between two offsets in a pattern that repeats
+static double distance_ns(double one_ns, double other_ns, double period_ns)
 {
-  double own_ns[WS_PHASES_MAX], new_ns[WS_PHASES_MAX];
+  const double off_ns = ws_absolute(one_ns - other_ns);
+  return off_ns < period_ns - off_ns ? off_ns : period_ns - off_ns;
+}
+
+/// @return how far the phases are from the bursts at most, if phase i is burst (i + @p first) of the pattern
+static double misfit_ns(const ws_predict_t *model, const ws_pattern_t *pattern, uint32_t first)
+{
+  double own_ns[WS_PHASES_MAX], new_ns[WS_PHASES_MAX], worst_ns = 0;
   for (uint32_t i = 0; i < model->phases; i++) {
     own_ns[i] = model->phase[i].next_ns[SLOWEST];
     new_ns[i] = (double)pattern->last_ns[(i + first) % model->phases];
   }
   for (uint32_t i = 1; i < model->phases; i++) {
-    const double own = offset_ns(own_ns, i, model->period_ns);
-    const double off_ns = offset_ns(new_ns, i, model->period_ns) - own;
-    if (ws_absolute(off_ns) * 8 * model->phases > model->period_ns)
-      return false;
+    const double own = offset_ns(own_ns, i, model->period_ns), new = offset_ns(new_ns, i, model->period_ns);
+    const double off_ns = distance_ns(own, new, model->period_ns);
+    worst_ns = off_ns > worst_ns ? off_ns : worst_ns;
   }
-  return true;
+  return worst_ns;
 }
 
 static void shift(ws_predict_t *model, const ws_pattern_t *pattern, uint32_t first)
@@ -98,11 +104,15 @@ bool ws_hold_shift(ws_predict_t *model, const ws_pattern_t *pattern)
   const double off_ns = pattern->period_ns - model->period_ns;
   if (pattern->bursts != model->phases || ws_absolute(off_ns) * 50 > model->period_ns)
     return false;
+  uint32_t best = 0;
+  double least_ns = model->period_ns;
   for (uint32_t first = 0; first < model->phases; first++) {
-    if (!fits(model, pattern, first))
-      continue;
-    shift(model, pattern, first);
-    return true;
+    const double worst_ns = misfit_ns(model, pattern, first);
+    best = worst_ns < least_ns ? first : best;
+    least_ns = worst_ns < least_ns ? worst_ns : least_ns;
   }
-  return false;
+  if (least_ns * 8 * model->phases > model->period_ns)
+    return false;
+  shift(model, pattern, best);
+  return true;
 }

@@ -35,9 +35,9 @@ void ws_hold_trouble(ws_predict_t *model, uint64_t at_ns);
 
 /// @param late_ns  of an arrival that belongs to the phase
 /// @param usual_ns  mean error of the phase's prediction
-/// @return whether the arrival shows nothing about the phase's clock: it is far from the usual, not many
-///         before it were, and there was no pause in which the clock could have run away
-bool ws_hold_is_exception(ws_predict_t *model, const ws_phase_t *phase, double late_ns, double usual_ns);
+/// @return whether the arrival shows nothing about the phase's clock: it is far from the usual, not many of
+///         the phase before it were, and there was no pause in which the clock could have run away
+bool ws_hold_is_exception(const ws_predict_t *model, ws_phase_t *phase, double late_ns, double usual_ns);
 
 /// @brief A burst has come as expected. If the trouble before it was short, undo what it has changed.
 void ws_hold_confirm(ws_predict_t *model, uint64_t at_ns);

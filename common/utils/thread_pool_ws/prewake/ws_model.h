@@ -37,6 +37,7 @@ typedef struct {
   double since_ns; ///< usual time since the arrival before
   double since_error_ns;
   double periods; ///< since it came last
+  uint32_t exceptions; ///< arrivals of it in a row that were off by much more than usual
   double occupancy; ///< share of the periods lately in which it came
   double kept; ///< occupancy before the trouble (ws_hold.h)
   ws_window_t late; ///< arrival less prediction
@@ -54,7 +55,6 @@ typedef struct {
   uint32_t confirmed; ///< arrivals that were expected since the pattern was found, up to WS_HOLD_AFTER
   uint32_t calm; ///< those since the last trouble
   uint32_t strays; ///< arrivals in a row that belonged to no phase
-  uint32_t exceptions; ///< arrivals in a row that were late by much more than usual
   uint32_t doubts; ///< arrivals in a row at which the pattern fitted badly
   uint64_t trouble_ns; ///< begin of a trouble through which the pattern is held; 0 = none
   uint32_t relocks; ///< times that the pattern was found again at another time

@@ -147,6 +147,66 @@ static void what_is_new_is_not_held(void)
   CU_ASSERT_TRUE(ws_predict_state(&model) == WS_PATTERN_LOST || model.locks > locks);
 }
 
+/// One of two bursts comes at another time from now on, and the other one does not.
+static void one_burst_that_moves_for_good(void)
+{
+  settle("DDDDDDDDUU", 0);
+  CU_ASSERT_EQUAL_FATAL(model.phases, 2);
+  const uint32_t locks = model.locks;
+  ws_arrived_t moved = {.late_ns = 0};
+  for (uint32_t i = 0; i < 3 * WS_HOLD_STRAYS; i++) {
+    CU_ASSERT_TRUE(llabs(ws_predict_arrival(&model, series_next(&series)).late_ns) <= US);
+    moved = ws_predict_arrival(&model, series_next(&series) + 40 * US);
+    CU_ASSERT_TRUE(i >= WS_HOLD_STRAYS || moved.late_ns >= 39 * US);
+  }
+  CU_ASSERT_TRUE(moved.phase >= 0 && llabs(moved.late_ns) <= 5 * US);
+  CU_ASSERT_EQUAL(model.locks + model.relocks, locks);
+}
+
+#define PERIOD_NS (10 * 1000 * US)
+
+/// A model of three bursts, the second of which comes so long after the first.
+static void model_of_three(double second_ns)
+{
+  memset(&model, 0, sizeof(model));
+  model.phases = 3;
+  model.period_ns = PERIOD_NS;
+  const double at_ns[] = {0, second_ns, PERIOD_NS / 2};
+  for (uint32_t i = 0; i < 3 * WS_CLOCKS; i++) {
+    model.phase[i / WS_CLOCKS].next_ns[i % WS_CLOCKS] = 7 * PERIOD_NS + at_ns[i / WS_CLOCKS];
+    model.phase[i / WS_CLOCKS].period_ns[i % WS_CLOCKS] = PERIOD_NS;
+  }
+}
+
+/// Two bursts come at about the same time, now one first and now the other.
+static void a_pattern_is_the_same_where_its_period_ends(void)
+{
+  for (int64_t after_ns = -20 * US; after_ns <= 20 * US; after_ns += 40 * US) {
+    model_of_three((double)-after_ns);
+    const uint64_t first_ns = 5 * PERIOD_NS + 3 * PERIOD_NS / 4;
+    const ws_pattern_t pattern = {
+        .period_ns = PERIOD_NS,
+        .bursts = 3,
+        .last_ns = {first_ns, (uint64_t)((int64_t)first_ns + after_ns), first_ns - PERIOD_NS / 2}};
+    CU_ASSERT_TRUE_FATAL(ws_hold_shift(&model, &pattern));
+    for (uint32_t i = 0; i < 3; i++)
+      CU_ASSERT_EQUAL(model.phase[i].next_ns[0], (double)(pattern.last_ns[i] + PERIOD_NS));
+  }
+}
+
+/// Where several orders of the bursts would do, the nearest one is taken.
+static void a_pattern_moves_by_its_best_fit(void)
+{
+  model_of_three(PERIOD_NS / 3.0);
+  const uint64_t first_ns = 5 * PERIOD_NS;
+  const ws_pattern_t pattern = {.period_ns = PERIOD_NS,
+                                .bursts = 3,
+                                .last_ns = {first_ns + PERIOD_NS / 2, first_ns, first_ns + PERIOD_NS / 3}};
+  CU_ASSERT_TRUE_FATAL(ws_hold_shift(&model, &pattern));
+  for (uint32_t i = 0; i < 3; i++)
+    CU_ASSERT_EQUAL(model.phase[i].next_ns[0], (double)(pattern.last_ns[(i + 1) % 3] + PERIOD_NS));
+}
+
 /// The radio's clock is set anew: the phases move, and keep what they know.
 static void a_jump_of_the_phase(void)
 {
@@ -229,6 +289,7 @@ static void a_trouble_that_stays(void)
 
 TEST_MAIN("hold", TEST_CASE(one_late_burst), TEST_CASE(lost_bursts), TEST_CASE(lost_time_that_is_caught_up),
           TEST_CASE(ten_late_bursts_in_a_row), TEST_CASE(what_is_new_is_not_held),
-          TEST_CASE(a_jump_of_the_phase), TEST_CASE(a_jump_of_a_pattern_of_several_bursts),
-          TEST_CASE(a_real_change_of_the_period), TEST_CASE(nothing_is_held_for_good),
-          TEST_CASE(a_trouble_that_stays))
+          TEST_CASE(one_burst_that_moves_for_good), TEST_CASE(a_pattern_is_the_same_where_its_period_ends),
+          TEST_CASE(a_pattern_moves_by_its_best_fit), TEST_CASE(a_jump_of_the_phase),
+          TEST_CASE(a_jump_of_a_pattern_of_several_bursts), TEST_CASE(a_real_change_of_the_period),
+          TEST_CASE(nothing_is_held_for_good), TEST_CASE(a_trouble_that_stays))
