@@ -2,7 +2,6 @@
 """A Dask scheduler and workers on the loopback. Each worker stands on a made-up machine of its own."""
 
 import contextlib
-import ctypes
 import hashlib
 import json
 import os
@@ -19,12 +18,12 @@ from sweep_tools import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli
+from nrbench.sweep.process import end_with_parent
 from nrbench.sweep.record import identity, read_runs
 from nrbench.system import CPU
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_S = 600  # for what takes a moment: only a watchdog
-PR_SET_PDEATHSIG = 1
 STARTER = ThreadPoolExecutor(1)  # a thread's children end with it: this one lasts
 OUTPUTS = Path(__file__).parent / "outputs"
 CASES = ("--cases", "quick:prb106-mcs9", "--threads", "1,2", "--spin", "auto")
@@ -65,10 +64,6 @@ def until(true, what, limit_s=WAIT_S):
             return answer
         time.sleep(0.02)
     raise AssertionError(f"{what}: not within {limit_s} s")
-
-
-def _end_with_parent():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -116,7 +111,7 @@ class Lab:
             process = STARTER.submit(
                 subprocess.Popen, command,
                 env=self.environment | variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True, preexec_fn=_end_with_parent, cwd=self.folder,
+                start_new_session=True, preexec_fn=end_with_parent, cwd=self.folder,
             ).result()  # fmt: skip
         self.processes.append(process)
         return process

@@ -24,6 +24,8 @@ OUTPUT_MAX_BYTES = 4 << 20
 OUTPUT_FOLDER: list[Path] = []  # at most one: outputs of runs have names there while they last
 FILE_MAX_BYTES = 1 << 30  # of what a run writes into one file, its output included
 PR_SET_PDEATHSIG = 1
+# A process that was forked beside other threads loads nothing: one of them may hold the loader's lock.
+_PRCTL = ctypes.CDLL(None).prctl
 
 
 def signal_name(exit_code: int) -> str | None:
@@ -96,10 +98,15 @@ def _kill_rest(processes: Iterable[subprocess.Popen[bytes]]) -> None:
             kill_group(process)
 
 
+def end_with_parent() -> None:
+    """In a new process, before its program begins: it ends with the thread that has made it."""
+    _PRCTL(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _in_child() -> None:
     """Before the program begins: nothing of it may outlive the sweep, or fill the disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MAX_BYTES, FILE_MAX_BYTES))
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent()
 
 
 def start(
