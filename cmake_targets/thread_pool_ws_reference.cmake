@@ -9,7 +9,9 @@ if(WS_DOXYGEN)
   file(MAKE_DIRECTORY ${WS_REFERENCE})
   add_custom_target(reference COMMENT "Reference: ${WS_REFERENCE}/html/index.html" VERBATIM
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${WS_REFERENCE}/html ${WS_REFERENCE}/man
-    COMMAND ${WS_DOXYGEN} ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile)
+    COMMAND ${WS_DOXYGEN} ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile
+    # Doxygen sets code in a font that groff 1.23 does not have; man pages set it in bold.
+    COMMAND find ${WS_REFERENCE}/man -name "*.3" -exec sed -i "s/\\\\fC/\\\\fB/g" {} +)
 else()
   add_custom_target(reference VERBATIM
     COMMAND ${CMAKE_COMMAND} -E echo "thread_pool_ws: doxygen was not found: apt install doxygen, and configure again"

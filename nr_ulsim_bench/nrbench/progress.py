@@ -25,6 +25,11 @@ def say(text: str) -> None:
     print(f"nrbench: {text}", file=sys.stderr)
 
 
+def shows_bars(out: TextIO) -> bool:
+    """@return whether it is a terminal that can draw a bar again and again; TERM=dumb cannot"""
+    return out.isatty() and not Console(file=out).is_dumb_terminal
+
+
 class Progress:
     def __init__(self, count: int, planned_s: float, out: TextIO | None = None) -> None:
         self.count = count
@@ -36,7 +41,7 @@ class Progress:
         self.done_planned_s = 0.0
         self.interrupted = False
         self.bar: Bar | None = None
-        if self.out.isatty():
+        if shows_bars(self.out):
             columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
             # refreshed by hand: a thread that draws would disturb what is measured
             self.bar = Bar(*columns, console=Console(file=self.out), transient=True, auto_refresh=False)

@@ -167,7 +167,8 @@ def main() -> None:
     if is_new:
         print(NEW.format(os.environ.get("TPOOL_WS_SPIN")), flush=True)
     if gnb and way == "crash":
-        print("\nAssertion (ret == 0) failed!\nIn g() b.c:2\nError in pthread_create(): ret: 1, errno: 0\n")
+        said = "Assertion (ret == 0) failed!\nIn g() b.c:2\nError in pthread_create(): ret: 1, errno: 0"
+        print(f"\n{said}\n", flush=True)
         os.abort()
     file = options.get("--vrtsim.connection_descriptor")
     clock = Path("/dev/shm") / (options.get("--vrtsim.channel_name") or os.environ["FAKE_CHANNEL"])

@@ -37,7 +37,8 @@ def some_lanes():
 
 
 @pytest.fixture
-def made(tmp_path):
+def made(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     display = Display(tmp_path, "http://127.0.0.1:1/status", Terminal())
     display.left, display.left_s = {"left": 3, "right": 4, "far": 5}, 12.0
     for good in (True, True, False):
@@ -53,9 +54,11 @@ def test_a_terminal_has_a_bar_for_each_host_and_one_for_all(made):
         assert words in text
 
 
-def test_a_log_has_a_line_now_and_then(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("kind", "term"), [(io.StringIO, "xterm"), (Terminal, "dumb")])
+def test_a_log_has_a_line_now_and_then(tmp_path, monkeypatch, kind, term):
+    monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(shown, "PERIOD_S", 0.0)
-    out = io.StringIO()
+    out = kind()
     display = Display(tmp_path, None, out)
     for left in ({}, {"left": 2}):
         display.left, display._logged = left, -shown.LOG_PERIOD_S

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from nrbench.cluster.lanes import BUSY, PREPARING, Lane
 from nrbench.cluster.status import write_status
-from nrbench.progress import LOG_PERIOD_S, clock_text
+from nrbench.progress import LOG_PERIOD_S, clock_text, shows_bars
 
 PERIOD_S = 0.5
 SHORT = {BUSY: "measuring"}  # of many hosts
@@ -33,7 +33,7 @@ class Display:
         self._shown = self._logged = -LOG_PERIOD_S
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
-        if self.out.isatty():
+        if shows_bars(self.out):
             name, text = TextColumn("{task.fields[name]}"), TextColumn("{task.description}")
             columns = (name, BarColumn(), MofNCompleteColumn(), text)
             console = Console(file=self.out)

@@ -22,8 +22,11 @@ static struct {
   ws_priority_t chain_priority; ///< of the links
   uint32_t unrelated; ///< tasks between those of the group
   uint32_t side_tasks; ///< that the first link pushes beside its successor, and that stay
-  ws_au32_t links, links_until_told, told, unrelated_in_wait, waiting;
+  ws_au32_t links, links_until_told, told, unrelated_in_wait;
 } scene;
+
+/// The calling thread is in the wait. Others may run what that must not.
+static _Thread_local bool waits;
 
 static void begin(uint32_t workers)
 {
@@ -58,7 +61,7 @@ static void tell(void *unused)
 static void note_unrelated(void *unused)
 {
   (void)unused;
-  if (ws_load_relaxed(&scene.waiting))
+  if (waits)
     ws_add_relaxed(&scene.unrelated_in_wait, 1);
 }
 
@@ -93,9 +96,9 @@ static void wait_above_a_buried_task(void *unused)
   for (uint32_t i = 0; i < scene.unrelated; i++)
     push(note_unrelated, NULL, WS_PRIORITY_NORMAL);
   push(first_link, &scene.group, WS_PRIORITY_NORMAL);
-  ws_store_relaxed(&scene.waiting, 1);
+  waits = true;
   ws_group_wait(&scene.group, scene.pool);
-  ws_store_relaxed(&scene.waiting, 0);
+  waits = false;
 }
 
 /// A task of the group that pushes a task which lies below the chain, but above the mark.
@@ -117,9 +120,9 @@ static void wait_above_a_pushed_task(void *unused)
   ws_group_init(&scene.group, 2);
   push(note_unrelated, NULL, WS_PRIORITY_NORMAL);
   push(push_tell_then_link, &scene.group, WS_PRIORITY_NORMAL);
-  ws_store_relaxed(&scene.waiting, 1);
+  waits = true;
   ws_group_wait(&scene.group, scene.pool);
-  ws_store_relaxed(&scene.waiting, 0);
+  waits = false;
 }
 
 /// @return links of the chain until the task had its turn
