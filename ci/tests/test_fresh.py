@@ -88,8 +88,8 @@ class MachineTest(unittest.TestCase):
 
 FAKE_PROGRAM = """#!/bin/bash
 for word; do case "$word" in */base) mkdir -p "$word/usr" ;; esac; done
-echo $$ >"$FAKE/pid"
-exec sleep 600
+# It ends with ci/fresh, as the real one does: a signal may come before ci/fresh knows its number.
+PATH=/usr/bin:/bin exec setpriv --pdeathsig KILL bash -c 'echo $$ >"$FAKE/pid" && exec sleep 600'
 """
 DRIVER = """
 import importlib.machinery, importlib.util, pathlib, sys
