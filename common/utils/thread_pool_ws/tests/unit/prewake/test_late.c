@@ -128,7 +128,7 @@ static void equal_starts_are_seldom_late(void)
 /// The sum of a pool's causes is the number of its late starts.
 static void a_pool_counts_them(void)
 {
-  enum { BURSTS = 20 };
+  enum { BURSTS = 60 };
   ws_settings_t settings = test_settings(2);
   settings.spin = WS_SPIN_OFF;
   settings.spin_ns_max = 0;

@@ -62,7 +62,7 @@ static void check_log(const seen_t *its)
 
 static void events_come_in_order(void)
 {
-  for (uint32_t round = 0; round < 6; round++) {
+  for (uint32_t round = 0; round < 20; round++) {
     ws_pool_t *pool = create(WORKERS, observe);
     for (uint32_t i = 0; i < WORKERS; i++) { // before create returned
       CU_ASSERT_TRUE(ws_load_acquire(&seen[i].calls) >= 1);
