@@ -20,9 +20,16 @@ from lintkit import MODULE, Finding, is_product, line_of, read, repo_root, repor
 
 PREFIX = "ws_"
 # The only files with state of the process: the budget of spinners, the thread's own pointers; what the CPU's
-# pause takes; all that fibers share; LTTng's provider, once it is loaded.
+# pause takes; all that fibers share; LTTng's provider, once it is loaded; the lock that forks wait for.
 # ws_tsan.c: addresses that nothing is written to.
-STATEFUL = ("ws_process.c", "ws_relax.c", "ws_fiber_process.c", "ws_provider.c", "ws_tsan.c")
+STATEFUL = (
+    "ws_process.c",
+    "ws_relax.c",
+    "ws_fiber_process.c",
+    "ws_os_fork.c",
+    "ws_provider.c",
+    "ws_tsan.c",
+)
 MUTABLE = re.compile(r"^\.(?:data(?!\.rel\.ro)|bss|tdata|tbss|lbss|ldata)|^\*COM\*$")
 CONSTRUCTOR = re.compile(r"^\.(?:init_array|ctors|preinit_array)")
 

@@ -5,6 +5,7 @@ set(WS_CORE_SOURCES
   base/ws_tsan.c
   base/ws_window.c
   os/ws_os_affinity.c
+  os/ws_os_fork.c
   os/ws_os_linux.c
   os/ws_os_node.c
   os/ws_os_online.c

@@ -24,7 +24,9 @@
 /// threads in the child: there a push, a wait for the pool and a stop return -ESRCH, ws_pool_stats() returns
 /// the counts at the fork, hints do nothing, and ws_pool_destroy() returns without freeing the pool. A wait
 /// in such a pool for a group that is not complete ends the process with a message; such a wait without a
-/// pool never ends. A child that a task forks must not return from the task.
+/// pool never ends. A child that a task forks must not return from the task. At a fork no other thread of the
+/// program may be inside dlopen() or dlsym(): the C library leaves its lock taken in the child, where the
+/// creation of a pool may need it.
 ///
 /// The pool's threads block all signals except those that their own instructions cause (SIGSEGV and the
 /// like), and workers have a timer slack of 1 ns. If the host creates the threads (thread_create), the host

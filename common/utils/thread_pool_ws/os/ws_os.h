@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "../base/ws_atomic.h"
+#include "../base/ws_base.h"
 
 /// A CPU set of any size: bit c of the mask = CPU c.
 typedef struct {
@@ -59,6 +60,13 @@ void ws_os_yield(void);
 /// Set the caller's timer slack: how much later than set its timers may end. 50 us by default; affects normal
 /// threads only. @return the slack before the call, also if the change is refused
 uint64_t ws_os_timer_slack(uint64_t slack_ns);
+
+/// @brief From here to ws_os_fork_let() every fork of the process waits, if ws_process_watch_forks() was
+/// called before. Around a call that takes a lock of the C library: if another thread forked in its middle,
+/// the lock would stay taken in the child. Not around dlopen() and dlsym(): a library's constructor, which
+/// runs under the same lock, may fork.
+WS_FOR_FIBERS void ws_os_fork_hold(void);
+WS_FOR_FIBERS void ws_os_fork_let(void);
 
 /// Create a thread in which all signals are blocked but those that its own instructions cause (SIGSEGV,
 /// SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler of the program interrupts it. @return 0 or

@@ -109,7 +109,9 @@ int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
   for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
     sigdelset(&blocked, own[i]);
   pthread_sigmask(SIG_SETMASK, &blocked, &before); // inherited: no signal reaches the thread before its start
+  ws_os_fork_hold();
   const int error = pthread_create(thread, NULL, func, arg);
+  ws_os_fork_let();
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return error;
 }

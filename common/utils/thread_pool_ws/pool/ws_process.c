@@ -64,12 +64,14 @@ static void ask_to_be_told(ws_self_t *self)
 /// Around a fork the list of pools stays as it is, so that it is whole in the child.
 static void before_fork(void)
 {
+  ws_os_fork_hold();
   pthread_mutex_lock(&process.pools_lock);
 }
 
-static void in_parent(void)
+static void after_fork(void)
 {
   pthread_mutex_unlock(&process.pools_lock);
+  ws_os_fork_let();
 }
 
 /// The calling thread leaves the parent's pools. The kernel gives it another number in the child, so it
@@ -85,8 +87,8 @@ static void leave_pools(ws_self_t *self)
 /// the child's exit() takes one. The pools of the parent stay in the list: they are reachable, and not freed.
 static void in_child(void)
 {
+  after_fork(); // the thread that took these locks is the one that lives on
   pthread_mutex_init(&process.lock, NULL);
-  pthread_mutex_init(&process.pools_lock, NULL);
   pthread_mutex_init(&process.forks_lock, NULL);
   ws_hint_store(&process.awake, 0);
   ws_hint_store(&process.helpers, 0);
@@ -100,7 +102,7 @@ void ws_process_watch_forks(void (*leaves_worker)(void))
   pthread_mutex_lock(&process.forks_lock);
   if (!process.watches_forks) // if the system has no memory for it, the next pool tries again
     process.watches_forks = pthread_atfork(NULL, NULL, leaves_worker) == 0
-                            && pthread_atfork(before_fork, in_parent, in_child) == 0;
+                            && pthread_atfork(before_fork, after_fork, in_child) == 0;
   pthread_mutex_unlock(&process.forks_lock);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
-/// State that all pools of the process share, and thread-local state. With ws_relax.c and ws_provider.c the
-/// only mutable state outside a pool.
+/// State that all pools of the process share, and thread-local state. With ws_os_fork.c, ws_relax.c and
+/// ws_provider.c the only mutable state outside a pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
@@ -62,7 +62,6 @@ uint64_t ws_process_enroll(ws_self_t *self);
 
 /// @brief From the first call on, the child of each fork of this process can make pools, and end by exit(),
 /// whatever the parent's threads did. The pools of the parent become LOST in it, and its thread leaves them.
-/// The first step of each pool's creation.
 /// @param leaves_worker  runs in the child before that: its thread may have been a worker
 void ws_process_watch_forks(void (*leaves_worker)(void));
 

@@ -79,16 +79,27 @@ static int add_thread_local(struct dl_phdr_info *library, size_t size, void *byt
   return 0;
 }
 
+/// @return whether the sizes are known
+static bool read_stack(size_t *bytes, size_t *thread_local_bytes)
+{
+  pthread_attr_t attr;
+  ws_os_fork_hold();
+  const bool known = pthread_getattr_default_np(&attr) == 0;
+  if (known) {
+    pthread_attr_getstacksize(&attr, bytes);
+    pthread_attr_destroy(&attr);
+    dl_iterate_phdr(add_thread_local, thread_local_bytes);
+  }
+  ws_os_fork_let();
+  return known;
+}
+
 /// The C library takes the libraries' thread-local data (LTTng's, for example) from a new thread's stack.
 static bool stack_suffices(const ws_settings_t *settings)
 {
   size_t bytes = 0, thread_local_bytes = 0;
-  pthread_attr_t attr;
-  if (settings->thread_create || settings->workers == 0 || pthread_getattr_default_np(&attr) != 0)
+  if (settings->thread_create || settings->workers == 0 || !read_stack(&bytes, &thread_local_bytes))
     return true;
-  pthread_attr_getstacksize(&attr, &bytes);
-  pthread_attr_destroy(&attr);
-  dl_iterate_phdr(add_thread_local, &thread_local_bytes);
   if (bytes >= WS_STACK_BYTES_MIN + thread_local_bytes)
     return true;
   ws_warn(settings,

@@ -200,9 +200,13 @@ static void in_child(void)
     pthread_sigmask(SIG_SETMASK, &worker->pool->signals, NULL);
 }
 
-void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
+void ws_start_watch_forks(void)
 {
   ws_process_watch_forks(in_child);
+}
+
+void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
+{
   pthread_sigmask(SIG_BLOCK, NULL, &pool->signals);
   uint32_t running = 0;
   for (; running < pool->requested; running++) {

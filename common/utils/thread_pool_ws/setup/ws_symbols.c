@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../os/ws_os.h"
 #include "ws_rule.h"
 
 typedef ElfW(Ehdr) header_t;
@@ -113,6 +114,8 @@ static int search_file(struct dl_phdr_info *library, size_t size, void *search_a
 uint32_t ws_symbols_find(const char *name, uintptr_t *found, uint32_t found_max)
 {
   search_t search = {.name = name, .found = found, .max = found_max};
+  ws_os_fork_hold();
   dl_iterate_phdr(search_file, &search);
+  ws_os_fork_let();
   return search.count;
 }

@@ -2,9 +2,11 @@
 /// @file test_fork.c
 /// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it, and
 /// their functions report that. Forks of a plain thread, of tasks, of a server that forks first, of daemon(),
-/// and beside threads that make pools.
+/// and beside threads that make pools. Linked with --wrap=pthread_create and --wrap=dl_iterate_phdr.
 #define _GNU_SOURCE // daemon
 #include <errno.h>
+#include <link.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -321,6 +323,80 @@ static void *make_pools(void *unused)
   return NULL;
 }
 
+/// A call of the C library, in the thread that creates a pool, which holds a lock. Another thread forks now.
+static struct {
+  sem_t is_locked, is_forking;
+  ws_au32_t has_forked;
+  uint32_t skip; ///< calls that are left alone before this one; UINT32_MAX = the call was
+  uint32_t forked_in_it;
+} call = {.skip = UINT32_MAX};
+
+static void *fork_in_the_call(void *pid)
+{
+  CU_ASSERT_TRUE(test_sem_wait(&call.is_locked));
+  sem_post(&call.is_forking);
+  *(pid_t *)pid = fork();
+  if (*(pid_t *)pid == 0)
+    _exit(use_own_pool(NULL));
+  ws_store_relaxed(&call.has_forked, 1); // relaxed: only whether
+  return NULL;
+}
+
+/// Give the other thread time to fork, which it uses if it does not wait for the end of the call.
+static void let_it_fork(void)
+{
+  if (call.skip == UINT32_MAX || call.skip-- > 0)
+    return;
+  sem_post(&call.is_locked);
+  CU_ASSERT_TRUE(test_sem_wait(&call.is_forking));
+  test_sleep_ms(20);
+  call.forked_in_it += ws_load_relaxed(&call.has_forked); // relaxed: only whether
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
+int __real_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg);
+int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
+{
+  let_it_fork();
+  return __real_pthread_create(thread, attr, body, arg);
+}
+
+int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+  let_it_fork();
+  return __real_dl_iterate_phdr(look, arg);
+}
+
+/// A pool of two workers makes four calls: the look at the libraries, two workers, and the guard.
+static void forks_wait_for_calls_that_lock(void)
+{
+  if (TEST_SANITIZED) { // a child may inherit a lock of the sanitizer's allocator
+    printf("(skipped: a sanitizer) ");
+    return;
+  }
+  for (uint32_t skip = 0; skip < 4; skip++) {
+    pid_t child = -1;
+    int status = 0;
+    test_threads_t forker = {0};
+    sem_init(&call.is_locked, 0, 0);
+    sem_init(&call.is_forking, 0, 0);
+    ws_store_relaxed(&call.has_forked, 0); // relaxed: no other thread
+    call.skip = UINT32_MAX;
+    test_spawn(&forker, fork_in_the_call, &child);
+    call.skip = skip;
+    ws_pool_t *pool = test_pool(2);
+    CU_ASSERT_EQUAL(call.skip, UINT32_MAX);
+    test_join(&forker);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == HAS_WORKED);
+    test_destroy(pool);
+  }
+  CU_ASSERT_EQUAL(call.forked_in_it, 0);
+}
+
 /// Locks and lists of the process are whole in each child.
 static void forks_beside_threads(void)
 {
@@ -354,6 +430,7 @@ int main(void)
                                       TEST_CASE(a_child_of_a_child_has_pools),
                                       TEST_CASE(a_daemon_has_pools),
                                       TEST_CASE(a_server_that_forks_first),
+                                      TEST_CASE(forks_wait_for_calls_that_lock),
                                       TEST_CASE(forks_beside_threads)};
   return test_main("fork", cases, TEST_COUNT(cases));
 }

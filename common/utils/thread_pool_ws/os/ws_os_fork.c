@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_os_fork.c
+/// ws_os.h: forks wait while a thread of the pool holds a lock of the C library that the child needs.
+#include "ws_os.h"
+
+/// In glibc 2.36 pthread_create(), pthread_getattr_default_np() and dl_iterate_phdr() take locks that stay
+/// taken in the child.
+static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
+
+void ws_os_fork_hold(void)
+{
+  pthread_mutex_lock(&forks);
+}
+
+void ws_os_fork_let(void)
+{
+  pthread_mutex_unlock(&forks);
+}
