@@ -148,4 +148,6 @@ def test_a_header_in_a_prefix_is_used(configured: Build, tmp_path: Path, hooked:
     options = (f"{USDT[hooked]}=ON", f"{LTTNG[hooked]}=OFF", f"-DCMAKE_PREFIX_PATH={header.parents[2]}")
     assert configured.configure(*options) == 0, configured.log
     configured.make("thread-pool" if hooked else "thread_pool_ws")
-    assert str(header) in run(["ninja", "-C", str(configured.folder), "-t", "deps"]).stdout
+    used = run(["ninja", "-C", str(configured.folder), "-t", "deps"]).stdout.splitlines()
+    found = {(configured.folder / line.strip()).resolve() for line in used if line.endswith(header.name)}
+    assert found == {header.resolve()}

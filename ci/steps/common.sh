@@ -13,10 +13,11 @@ test_processors=$((2 * $(nproc)))
 GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
 WRAP=()
 # The library is built in some twenty trees, often with the same options: each file is compiled once. Of the
-# trees that share an object file, the debug information names the first.
+# trees that share an object file, the debug information names the first. Trees in the step's folder for
+# temporary files differ in that folder's name only, which ccache leaves out.
 if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  export CCACHE_DIR="$PWD/build-ci/ccache" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=1G
+  export CCACHE_DIR="$PWD/build-ci/ccache" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=1G CCACHE_BASEDIR="${TMPDIR:-}"
 fi
 
 skip() {
