@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nrbench.radio import cell
+from nrbench.radio import cell, parse
 from nrbench.radio.record import BUDGET_BINS
 
 if TYPE_CHECKING:
@@ -40,6 +40,13 @@ UE 1234: dlsch_rounds {blocks}/2/1/0, dlsch_errors 3, pucch0_DTX 4, BLER 0.00010
 UE 1234: ulsch_rounds {blocks}/5/4/3, ulsch_errors 104, ulsch_DTX 9, BLER 0.00020 MCS (0) 23 (Qm 6) NPRB 106
 UE 1234: MAC:    TX            100 RX {received:14d} bytes
 """
+STEPS = {
+    "gnb": """I0 (dBm) 0, rows that are no times: 7 us
+         L1 Rx processing:          572.125 us; {count:15d};        5622.500 us;
+""",
+    "ue": """     PHY_PROC_TX:          174.250 us; {count:15d};         516.125 us;
+\0""",
+}
 
 
 def a_build(
@@ -145,9 +152,13 @@ def _run(gnb: bool, way: str, device: _Device, clock: Path, file: str | None) ->
         attached.touch()
     memory = os.open(clock, os.O_RDWR | os.O_CREAT) if gnb else -1
     blocks = 0
+    side = "gnb" if gnb else "ue"
     while True:
         time.sleep(0.01)
         device.advance()
+        if "-q" in sys.argv:
+            Path("next_steps").write_text(STEPS[side].format(count=device.samples))
+            os.replace("next_steps", parse.STEP_STATISTICS[side])
         if gnb:
             blocks += 1
             os.pwrite(memory, struct.pack("<4iQ", 0x12345678, 1, 1, 0, device.samples), 0)

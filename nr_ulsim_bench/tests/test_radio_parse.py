@@ -2,11 +2,11 @@
 """What a gNB and a UE print, and the gNB's statistics file; when a run lives."""
 
 import pytest
-from radio_tools import END, MAC, REPORT
+from radio_tools import END, MAC, REPORT, STEPS
 from sweep_runs import HOST
 
 from nrbench.radio import cell, parse
-from nrbench.radio.record import RUNS, Blocks, Radio, RadioRun, Side, read_runs
+from nrbench.radio.record import RUNS, Blocks, Radio, RadioRun, Side, Step, read_runs
 from nrbench.sweep.record import ResultsError, to_line
 
 BINS = "".join(f"[HW]   I Bin {n}\t[{n * 100}.0 - {n * 100 + 100}.0uS]:\t\t{n * n}\n" for n in range(30))
@@ -39,6 +39,19 @@ def test_traffic_between_two_moments():
     assert parse.blocks(before.ul, repeated, repeated).bler == 0.1
     assert parse.traffic(MAC[:200].format(blocks=1000)) is None
     assert parse.blocks(None, None, after.dl).blocks_after_attach == 0
+
+
+def test_times_of_steps_between_two_moments():
+    line = "         L1 Rx processing:  {mean:15.3f} us; {count:15d}; {largest:15.3f} us;\n"
+    older = line.format(mean=1.0, count=1, largest=1.0)  # below what was written over it
+    before = parse.steps(STEPS["gnb"].format(count=1000))
+    after = parse.steps(line.format(mean=600.0, count=3000, largest=7000.5) + older)
+    assert before == {"L1 Rx processing": Step(count=1000, us_mean=572.125, us_max=5622.5)}
+    found = parse.steps_since(before, after)["L1 Rx processing"]
+    assert (found.count, found.us_max) == (2000, 7000.5)
+    assert found.us_mean == pytest.approx((600 * 3000 - 572.125 * 1000) / 2000, abs=0.001)
+    assert parse.steps_since(after, after) == {} and parse.steps_since({}, before) == before
+    assert parse.steps(line[:40].format(mean=600.0)) == {}, "cut off while it is written"
 
 
 def test_pools_of_one_process_add_up():

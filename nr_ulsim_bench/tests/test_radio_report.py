@@ -107,6 +107,14 @@ def test_the_sample_clock_is_no_cost_of_a_pool():
     assert (row["gNB CPUs"], row["gNB of the pool"], row["gNB wakes/s"]) == ("0.700", "0.500", "1000")
 
 
+def test_times_of_steps_are_shown_where_oai_took_them():
+    mean, largest = (rows_of(title, [run()])["gNB old, UE old"] for title in ("Mean times", "Largest times"))
+    assert (mean["gNB encode"], largest["gNB encode"]) == ("130", "1200")
+    assert (mean["gNB Rx"], mean["UE encode"]) == ("-", "-")
+    without = run(sides={name: side("old", 0.001) | {"steps": {}} for name in ("gnb", "ue")})
+    assert not any(table.title.startswith(("Mean", "Largest")) for table in tables([without]))
+
+
 def test_budgets_are_wall_time():
     counts = [0] * BUDGET_BINS
     counts[4], counts[10] = 50, 950  # 5 % have 400 to 500 µs of sample time, the others 1000 to 1100

@@ -71,6 +71,14 @@ def test_a_run_tells_its_steady_stretch_from_its_start(tmp_path, nothing_left, n
         assert run.sides[side].exit_code == 0 and run.sides[side].pool is None
     assert run.ul.errors == 104 and run.ul.failed_after_attach == 0 and run.ul.rounds[1:] == (5, 4, 3)
     assert run.dl.errors == 3 and run.dl.dtx == 0
+    received, sent = run.sides["gnb"].steps["L1 Rx processing"], run.sides["ue"].steps["PHY_PROC_TX"]
+    assert (received.us_mean, received.us_max, sent.us_mean, sent.us_max) == (
+        572.125,
+        5622.5,
+        174.25,
+        516.125,
+    )
+    assert received.count > 0 and sent.count > 0
     if YAMA.exists() and int(YAMA.read_text()) > 1:
         pytest.skip("this kernel lets no process read another one's memory")
     for side in ("gnb", "ue"):

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.radio.plan import Cell, cell_of
-from nrbench.radio.record import BUDGET_BIN_US, BUDGET_BINS, Radio, RadioRun, Side
+from nrbench.radio.record import BUDGET_BIN_US, BUDGET_BINS, Radio, RadioRun, Side, Step
 from nrbench.radio.watch import SAMPLE_CLOCK
 from nrbench.sweep.bootstrap import Interval, median_interval, ratio_interval
 
@@ -59,6 +59,11 @@ def radios(runs: Iterable[RadioRun], side: str) -> Iterator[Radio]:
     """Of the steady stretch, where it is known."""
     sides = (side_of(run, side) for run in runs)
     yield from (radio for found in sides if found and (radio := found.steady or found.radio))
+
+
+def steps(runs: Iterable[RadioRun], side: str) -> list[dict[str, Step]]:
+    """Of each run that has times."""
+    return [found.steps for run in runs if (found := side_of(run, side)) and found.steps]
 
 
 class Middle(NamedTuple):

@@ -20,7 +20,7 @@ from nrbench.facts import load
 from nrbench.host import REAL
 from nrbench.radio import cell, parse, watch
 from nrbench.radio.device import Counters, Device, find_device
-from nrbench.radio.record import Outcome, Pool, Side
+from nrbench.radio.record import Outcome, Pool, Side, Step
 from nrbench.radio.softmodem import (
     SIDES,
     BusyError,
@@ -100,6 +100,7 @@ class _Moment:
     cpu_times: tuple[int, int]
     threads: dict[SideName, dict[str, watch.Thread]]
     counters: dict[SideName, Counters | None]
+    steps: dict[SideName, dict[str, Step]]
     traffic: parse.Traffic | None
 
 
@@ -143,10 +144,14 @@ class _Run:
             time.sleep(min(LOOK_S, max(0.0, end - time.monotonic())))
         return True
 
-    def traffic(self) -> parse.Traffic | None:
+    def written(self, side: SideName, name: str) -> str:
+        """What a program has in a file of its working directory."""
         with contextlib.suppress(OSError):
-            return parse.traffic((self.folder / "gnb" / parse.MAC_STATISTICS).read_text(errors="replace"))
-        return None
+            return (self.folder / side / name).read_text(errors="replace")
+        return ""
+
+    def traffic(self) -> parse.Traffic | None:
+        return parse.traffic(self.written("gnb", parse.MAC_STATISTICS))
 
     def has_attached(self) -> bool:
         traffic = self.traffic()
@@ -166,6 +171,7 @@ class _Run:
             watch.cpu_times(REAL),
             {side: watch.threads(pid) for side, pid in pids.items()},
             {side: device.read() if device else None for side, device in devices.items()},
+            {side: parse.steps(self.written(side, parse.STEP_STATISTICS[side])) for side in pids},
             self.traffic(),
         )
 
@@ -259,7 +265,11 @@ def _steady(run: _Run, devices: Mapping[SideName, Device | None]) -> Taken:
     for side in SIDES:
         first, last = before.counters[side], after.counters[side]
         counted = last.since(first) if first and last else None
-        sides[side] = {"steady": counted, **watch.spent(before.threads[side], after.threads[side])}
+        sides[side] = {
+            "steady": counted,
+            "steps": parse.steps_since(before.steps[side], after.steps[side]),
+            **watch.spent(before.threads[side], after.threads[side]),
+        }
     return {
         "steady_s": round(after.monotonic_s - before.monotonic_s, 2),
         "sides": sides,

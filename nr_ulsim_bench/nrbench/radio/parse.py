@@ -7,10 +7,12 @@ import math
 import re
 from typing import NamedTuple
 
-from nrbench.radio.record import BUDGET_BINS, Blocks, Radio
+from nrbench.radio.record import BUDGET_BINS, Blocks, Radio, Step
 from nrbench.sweep.parse import ANSI, NUMBER, last_line, pool_of
 
 MAC_STATISTICS = "nrMAC_stats.log"  # in the gNB's working directory, written anew each second
+STEP_STATISTICS = {"gnb": "nrL1_stats.log", "ue": "nrL1_UE_stats-0.log"}  # as MAC_STATISTICS, of each side
+_STEP = re.compile(rf"^ *(\S[^:\n]*): +({NUMBER}) us; +(\d+); +({NUMBER}) us;", re.MULTILINE)
 _PERCENT = r"(-?nan|[\d.]+)\s*%"
 _LATE = re.compile(rf"Realtime issues: TX {_PERCENT}, RX {_PERCENT}")
 _EARLY = re.compile(r"too early[^\n]*TX: (\d+), RX: (\d+)")
@@ -111,6 +113,29 @@ def blocks(begin: Direction | None, end: Direction | None, last: Direction | Non
             "dtx": end.dtx - begin.dtx,
         }
     )
+
+
+def steps(text: str) -> dict[str, Step]:
+    """Those since the program's start.
+
+    @param text  of a file of STEP_STATISTICS; what a shorter text has not written over is older"""
+    found: dict[str, Step] = {}
+    for name, mean, count, largest in _STEP.findall(text):
+        found.setdefault(name, Step(count=int(count), us_mean=float(mean), us_max=float(largest)))
+    return found
+
+
+def steps_since(before: dict[str, Step], after: dict[str, Step]) -> dict[str, Step]:
+    """Those between two readings, and the largest time until the second."""
+    found = {}
+    for name, last in after.items():
+        first = before.get(name, Step(count=0, us_mean=0, us_max=0))
+        if last.count > first.count:
+            count = last.count - first.count
+            us = last.us_mean * last.count - first.us_mean * first.count
+            mean = round(max(0.0, us / count), 3)
+            found[name] = Step(count=count, us_mean=mean, us_max=last.us_max)
+    return found
 
 
 def pool(text: str) -> dict[str, str | float] | None:

@@ -34,6 +34,14 @@ class Radio(Strict):
     budget_bins: Bins  # writes by their budget, sample time
 
 
+class Step(Strict):
+    """A step of the physical layer, as its program times it, in the steady stretch."""
+
+    count: Count
+    us_mean: Time  # wall time, as the next
+    us_max: Time  # since the program's start
+
+
 class Side(Strict):
     """A gNB, or a UE. None: the program did not say."""
 
@@ -44,6 +52,7 @@ class Side(Strict):
     cpu_s: dict[str, Time] = {}  # CPU time of the steady stretch by thread name
     voluntary: Whole | None = None  # context switches of the steady stretch
     involuntary: Whole | None = None
+    steps: dict[str, Step] = {}  # by OAI's name
     pool: dict[str, str | float] | None = None  # what this pool prints about itself; OAI's own prints nothing
 
 

@@ -113,7 +113,7 @@ def command(
     role = {"gnb": "server", "ue": "client"}[side]
     words = [str(program), "-O", str(configuration), "--phy-test", "--noS1", "--device.name", "vrtsim"]
     words += ["--vrtsim.role", role, "--vrtsim.timescale", repr(timescale), *where.options]
-    words += ["--log_config.global_log_options", "nocolor,level"]
+    words += ["--log_config.global_log_options", "nocolor,level", "-q"]  # -q: times of the steps
     if side == "gnb":
         return words + cell.load_options(prb)
     files = configuration.parent.parent / "gnb"

@@ -10,7 +10,7 @@ from nrbench.radio import figures
 from nrbench.radio.capacity import Bounded, Limits, capacity, limits_of, lived_up_to, ratio
 from nrbench.radio.figures import SIDES, Middle, Place, middle
 from nrbench.radio.plan import NO_SPIN, Cell, cell_of, counted, trials
-from nrbench.radio.record import LOST_MAX, Blocks, RadioRun
+from nrbench.radio.record import LOST_MAX, Blocks, RadioRun, Step
 from nrbench.sweep.table import NOTHING, factor, number
 from nrbench.tables import Column, Table, plain_columns
 
@@ -46,6 +46,27 @@ COST = (
     "CPUs: CPU time ÷ wall time of the steady stretch, of all threads but the radio's sample clock, and of"
     " the pool's. wakes: voluntary context switches of all threads. Medians over the runs."
 )
+# Those in which a pool's tasks are awaited, by side: the column's name, and OAI's.
+STEPS = {
+    "gnb": {
+        "Rx": "L1 Rx processing",
+        "PUSCH": "PUSCH inner-receiver",
+        "DFT": "feprx",
+        "Tx": "L1 Tx processing",
+        "encode": "DLSCH encoding",
+    },
+    "ue": {
+        "Rx": "DLSCH_PROCEDURES_STATS",
+        "decode": "DLSCH_DECODING_STATS",
+        "Tx": "PHY_PROC_TX",
+        "encode": "ULSCH_ENCODING_STATS",
+    },
+}
+TIMES = "OAI's own times of its steps, µs of wall time; medians over the runs. " + "; ".join(
+    f"{SIDES[side]}: {', '.join(f'{column} = {name}' for column, name in steps.items())}"
+    for side, steps in STEPS.items()
+)
+LARGEST = "The largest times since the program's start, µs of wall time; medians over the runs."
 CLOCK = (
     "Of the machine, whatever the pools did. sample clock, realtime: the largest jump of the radio's "
     "sample clock, and of CLOCK_REALTIME against CLOCK_MONOTONIC, of all runs. late sleep, stolen: medians"
@@ -213,6 +234,18 @@ def _cost(place: Place) -> list[str]:
     return [attach, *(_median(middle(values)) for values in each)]
 
 
+def _steps(amount: Callable[[Step], float]) -> Row:
+    def row(place: Place) -> list[str]:
+        each = {side: figures.steps(place.runs, side) for side in SIDES}
+        return [
+            _median(middle(amount(steps[name]) for steps in each[side] if name in steps))
+            for side, names in STEPS.items()
+            for name in names.values()
+        ]
+
+    return row
+
+
 def _clock(place: Place) -> list[str]:
     clocks = [run.clock for run in place.runs]
     jumps = (jump for clock in clocks for jump in clock.jumps_ms)
@@ -236,6 +269,10 @@ def equal_tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
     yield _at_equal("Lost blocks", places, [Column("", "lived"), *of_blocks], _blocks, BLOCKS)
     cost = [Column("", "attach s"), *_sided("CPUs", "of the pool", "wakes/s")]
     yield _at_equal("Attach and cost", places, cost, _cost, COST)
+    if any(figures.steps(place.runs, side) for place in places for side in SIDES):
+        columns = [Column(SIDES[side], name) for side, names in STEPS.items() for name in names]
+        yield _at_equal("Mean times", places, columns, _steps(lambda step: step.us_mean), TIMES)
+        yield _at_equal("Largest times", places, columns, _steps(lambda step: step.us_max), LARGEST)
     clock = plain_columns("sample clock ms", "realtime ms", "late sleep p99 µs", "stolen %")
     yield _at_equal("Clocks", places, clock, _clock, CLOCK)
 
