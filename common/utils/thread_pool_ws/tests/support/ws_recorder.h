@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_recorder.h
-/// The events of the core, kept for a test. The core's sources are compiled once more with this header before
-/// all others (-include): it takes the place of trace/ws_probe.h, so each event, with its fields, becomes an
-/// entry of one record. No LTTng is needed, and nothing else of the core is different.
+/// The events of the core, kept for a test. The core's sources that include trace/ws_probe.h or ws_traced.h
+/// are compiled once more with this header before all others (-include): it takes the place of
+/// trace/ws_probe.h, so each event, with its fields, becomes an entry of one record. No LTTng is needed, and
+/// nothing else of the core is different. No header of the core includes these two, so no file is missed.
 ///
 /// The record is one array; an entry's index is taken by one atomic addition. So entries stand in an order
 /// that all threads agree on, and of two entries of one thread the first is the lower.
