@@ -12,6 +12,8 @@
 #include "sim_work.h"
 
 #define SLICE_PS (2 * SIM_PS_PER_US)
+#define PATIENCE 1000 ///< yields of a thread until it sleeps
+#define REST_PS (100 * SIM_PS_PER_US)
 
 static bool in_swap[SIM_THREADS_MAX]; ///< the thread is in a yield
 static const sim_frame_t *at[SIM_THREADS_MAX]; ///< its frame in that yield
@@ -45,6 +47,18 @@ static void begin(sim_record_t *record)
   sim_task_check(record);
 }
 
+/// A thread that has taken the task before, and has not begun it, may need this thread's CPU. A real-time
+/// thread that only yields never gives that CPU back, so it sleeps now and then. The pool cannot see this.
+static void rest_seldom(void)
+{
+  static uint32_t yields[SIM_THREADS_MAX];
+  if (++yields[sim_self->index] % PATIENCE != 0)
+    return;
+  sim_stack_hide(true);
+  sim_sleep_until(sim_self->now_ps + REST_PS);
+  sim_stack_hide(false);
+}
+
 /// Compute until the next stop. @return whether the task yields
 static bool run(sim_record_t *record)
 {
@@ -52,8 +66,11 @@ static bool run(sim_record_t *record)
   begin(record);
   *sim_stack() = &frame;
   sim_work(SLICE_PS);
+  const bool yields = must_yield(record);
+  if (yields)
+    rest_seldom();
   *sim_stack() = frame.outer;
-  return must_yield(record);
+  return yields;
 }
 
 /// @return whether the thread is in a wait, which must look at its group before the thread goes on. Without
