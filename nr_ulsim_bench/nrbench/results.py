@@ -48,9 +48,18 @@ def version(result: CaseResult) -> str:
     return str(result.group.frame["oai"].iloc[0])
 
 
+def headers(folder: Path) -> dict[str, dict[str, str]]:
+    """By file. With "again" a file repeats another sweep: only what names the file shows it."""
+    found: dict[str, dict[str, str]] = json.loads((folder / "headers.json").read_text(encoding="utf-8"))
+    return found
+
+
 def sweeps(folder: Path, scenario: str) -> list[CaseResult]:
-    """By version: OAI's tags before its weeks."""
-    found = [sweep(path) for path in folder.glob("*.ndjson") if not is_radio(path)]
+    """By version: OAI's tags before its weeks. A path of one file is that sweep."""
+    if scenario.endswith(".ndjson"):
+        return [sweep(folder / scenario)]
+    first = [folder / name for name, header in headers(folder).items() if "again" not in header]
+    found = [sweep(path) for path in first if path.suffix == ".ndjson" and not is_radio(path)]
     chosen = [one for one in found if one.group.key.scenario == scenario]
     return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
 
@@ -137,7 +146,7 @@ def raw_runs(folder: Path, _: str) -> str:
     """All raw runs: where each was taken, and of which commit."""
     heads = ("command", "commit", "machine", "load", "date", "runs")
     rows = []
-    for name, header in json.loads((folder / "headers.json").read_text(encoding="utf-8")).items():
+    for name, header in headers(folder).items():
         facts = {"runs": "", "load": "", **header, **facts_of(folder / name)}
         rows.append([f"[{name}]({folder.name}/{name})", *(facts[head] for head in heads)])
     return markdown(Table("", plain_columns("raw runs", *heads), rows, []))

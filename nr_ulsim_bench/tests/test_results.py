@@ -16,11 +16,16 @@ RAW = Path(__file__).resolve().parents[2] / "docs" / "results"
 SWEEP = "2-cores-sweep-v2.3.0.ndjson"
 
 
+def describe(folder, files):
+    (folder / "headers.json").write_text(json.dumps(files), encoding="utf-8")
+
+
 @pytest.fixture
 def page(tmp_path):
     """A page about one sweep, in a tree of its own."""
     (tmp_path / "docs" / "results").mkdir(parents=True)
     shutil.copy(RAW / SWEEP, tmp_path / "docs" / "results" / SWEEP)
+    describe(tmp_path / "docs" / "results", {SWEEP: {}})
     made = tmp_path / "docs" / "page.md"
     made.write_text(
         "So <!-- results: bounds -->?<!-- end -->.\n\n<!-- results: first table -->\n<!-- end -->\n"
@@ -88,3 +93,13 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     facts = results.facts_of(page.parent / "results" / "radio.ndjson")
     assert facts["runs"] == "20" and facts["commit"] == "abc"
     assert results.sweeps(page.parent / "results", results.FIRST)
+
+
+def test_a_sweep_that_repeats_another_is_shown_where_it_is_named_only(page):
+    raw = page.parent / "results"
+    shutil.copy(raw / SWEEP, raw / "again.ndjson")
+    describe(raw, {SWEEP: {}, "again.ndjson": {"again": "in a slow hour"}})
+    assert len(results.sweeps(raw, results.FIRST)) == 1
+    page.write_text("<!-- results: whole-rx again.ndjson -->\n<!-- end -->\n", encoding="utf-8")
+    assert nrbench(page, "--write").exit_code == 0
+    assert "| 2 | 0.66 [0.57, 0.75] | 1.11 |" in page.read_text(encoding="utf-8")
