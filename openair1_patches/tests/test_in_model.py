@@ -247,8 +247,11 @@ def fake_spatch(folder: Path, script: str) -> str:
 
 def test_a_spatch_that_does_not_end_stops(new_build: NewBuild, tmp_path: Path) -> None:
     build = new_build("B2")
-    fake = fake_spatch(tmp_path, "exec sleep 20")  # ends by itself where CMake cannot end it
-    assert build.with_hook(f"{PATCHES}=ON", fake, "-DWS_PATCHES_SECONDS=1") != 0
+    over = tmp_path / "over"  # CMake does not always end it
+    fake = fake_spatch(tmp_path, f"for turn in $(seq 600); do [ ! -e {over} ] || exit; sleep 0.1; done")
+    code = build.with_hook(f"{PATCHES}=ON", fake, "-DWS_PATCHES_SECONDS=1")
+    over.touch()
+    assert code != 0
     text = " ".join(build.log.split())
     assert "spatch failed with trace/symbols.cocci" in text and "it has 1 s" in text
 
