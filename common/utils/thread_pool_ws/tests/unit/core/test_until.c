@@ -4,6 +4,7 @@
 /// have a clock of its own. It goes on by 1 ns a look, and to the deadline in each sleep with one.
 #include <errno.h>
 
+#include "../../../pool/ws_lane.h"
 #include "../../../pool/ws_process.h"
 #include "../../../tasks/ws_group_word.h"
 #include "../../support/ws_test.h"
@@ -114,7 +115,7 @@ static void no_task_begins_after_the_deadline(void)
   CU_ASSERT_EQUAL(ws_group_wait_until(&scene.group, scene.pool, SOON_NS), -ETIMEDOUT);
   CU_ASSERT_EQUAL(runs(), 2);
   CU_ASSERT_EQUAL(ws_group_units(&scene.group), TASKS - 2); // those that ran are completed
-  const ws_here_t here = {.queue = ws_self()->lane[0].lane};
+  const ws_here_t here = ws_here_known(scene.pool);
   CU_ASSERT_PTR_NULL_FATAL(here.queue->mark);
   clock_ns = START_NS;
   CU_ASSERT_EQUAL(ws_group_wait_until(&scene.group, scene.pool, SOON_NS), 0);
@@ -187,7 +188,7 @@ static void handed_tasks_are_not_forgotten(void)
 {
   begin_held();
   push_all();
-  ws_queue_t *lane = ws_self()->lane[0].lane;
+  ws_queue_t *lane = ws_here_known(scene.pool).queue;
   lane->handed = true;
   CU_ASSERT_EQUAL(ws_group_wait_until(&scene.group, scene.pool, SOON_NS), -ETIMEDOUT);
   CU_ASSERT_TRUE(lane->handed);
