@@ -85,6 +85,7 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
         by_power(cell, timescale, number) for cell in cells for timescale in (0.2, 0.3) for number in range(5)
     ]
     (page.parent / "results" / "radio.ndjson").write_text("".join(map(to_line, runs)), encoding="utf-8")
+    describe(page.parent / "results", {SWEEP: {}, "radio.ndjson": {}})
     page.write_text("<!-- results: radio radio.ndjson | Late samples of the gNB -->\n<!-- end -->\n")
     assert nrbench(page, "--write").exit_code == 0
     text = page.read_text(encoding="utf-8")
@@ -92,7 +93,7 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     assert "|  | gNB new, UE new, auto | 5 | 1091 [1091, 1091] | 0.00 | 0.02 [0.02, 0.02] | - |" in text
     facts = results.facts_of(page.parent / "results" / "radio.ndjson")
     assert facts["runs"] == "20" and facts["commit"] == "abc"
-    assert results.sweeps(page.parent / "results", results.FIRST)
+    assert len(results.sweeps(page.parent / "results", results.FIRST)) == 1
 
 
 def test_a_sweep_that_repeats_another_is_shown_where_it_is_named_only(page):
