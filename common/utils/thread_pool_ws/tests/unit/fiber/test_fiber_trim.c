@@ -5,22 +5,13 @@
 /// and the sleeps of that thread are counted; and with --wrap=ws_os_close_pages: the kernel may refuse.
 #include <stdio.h>
 
-#include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
-#include "../../../os/ws_os.h"
+#include "fiber_jump.h"
 #include "fiber_scene.h"
-
-#define HOUR_NS UINT64_C(3600000000000)
-
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
 
 bool __real_ws_os_close_pages(void *memory, size_t bytes);
 bool __wrap_ws_os_close_pages(void *memory, size_t bytes);
 
-static ws_au64_t jumped_ns;
 static ws_au32_t timed_sleeps, untimed_sleeps; ///< of the thread for time limits
 
 static bool refuses; ///< to close stacks
@@ -47,13 +38,6 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
   if (deadline_ns && deadline_ns <= __wrap_ws_os_now_ns())
     return -ETIMEDOUT; // a jump after the thread has read the clock
   return __real_ws_os_futex_wait_until(word, expected, 0);
-}
-
-static void jump(void)
-{
-  ws_add_acq_rel(&jumped_ns, HOUR_NS);
-  ws_add_relaxed(&ws_fiber_process.alarm_changed, 1);
-  ws_os_futex_wake(&ws_fiber_process.alarm_changed, 1);
 }
 
 static ws_latch_t latch;

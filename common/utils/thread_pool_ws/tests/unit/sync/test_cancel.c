@@ -2,44 +2,8 @@
 /// @file test_cancel.c
 /// Cancel tokens, and time limits by a clock of the test's own. Linked with --wrap=ws_os_now_ns and
 /// --wrap=ws_os_futex_wait_until: the clock jumps when the test says so.
-#include "../../../fiber/ws_fiber_process.h"
+#include "../fiber/fiber_clock.h"
 #include "../fiber/fiber_scene.h"
-
-#define HOUR_NS UINT64_C(3600000000000)
-
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-
-static ws_au64_t jumped_ns;
-static _Thread_local bool looks_often; ///< the thread's sleep must notice a jump
-
-uint64_t __wrap_ws_os_now_ns(void)
-{
-  return __real_ws_os_now_ns() + ws_load_acquire(&jumped_ns);
-}
-
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
-{
-  const uint64_t jumped = ws_load_acquire(&jumped_ns);
-  if (deadline_ns == 0)
-    return __real_ws_os_futex_wait_until(word, expected, 0);
-  if (deadline_ns <= jumped)
-    return -ETIMEDOUT;
-  if (!looks_often)
-    return __real_ws_os_futex_wait_until(word, expected, deadline_ns - jumped);
-  __real_ws_os_futex_wait_until(word, expected, __real_ws_os_now_ns() + 1000000);
-  return __wrap_ws_os_now_ns() >= deadline_ns ? -ETIMEDOUT : 0;
-}
-
-/// An hour passes.
-static void jump(void)
-{
-  ws_add_acq_rel(&jumped_ns, HOUR_NS);
-  ws_add_relaxed(&ws_fiber_process.alarm_changed, 1);
-  ws_os_futex_wake(&ws_fiber_process.alarm_changed, 1);
-}
 
 static ws_sem_t sem;
 static ws_mutex_t mutex;
