@@ -6,6 +6,7 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 test_seconds_max=300
+pytest_seconds_max=900
 # A test of the library says that it takes two processors (PROCESSORS in CMake): this many let ctest run as
 # many tests side by side as there are CPUs. A step that wants each test alone sets 1.
 test_processors=$((2 * $(nproc)))
@@ -143,11 +144,13 @@ probe_starts() {
 }
 
 # pytest_counted <name> <folder, file or option>...   runs their tests, counts them. With the option "-n <N>"
-# N processes share the tests: each has its own fixtures of the session.
+# N processes share the tests: each has its own fixtures of the session. The process of a test that takes too
+# long shows where its threads stand, and ends: the test counts as failed.
 pytest_counted() {
   local junit="$PWD/build-ci/$1.xml" code tests bad skips
   mkdir -p build-ci && rm -f "$junit"
-  .venv/bin/python -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" "${@:2}"
+  .venv/bin/python -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" \
+    -o faulthandler_timeout="$pytest_seconds_max" -o faulthandler_exit_on_timeout=true "${@:2}"
   code=$?
   [ -f "$junit" ] || return "$code"
   tests=$(junit_attribute "$junit" tests)

@@ -15,7 +15,7 @@ pytest.importorskip("cryptography")
 from cluster_tools import WAIT_S, lab, until  # noqa: E402
 
 from nrbench.cluster import certificates, spec  # noqa: E402
-from nrbench.cluster.connect import Cluster, open_cluster  # noqa: E402
+from nrbench.cluster.connect import Cluster, connected, open_cluster  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 
 
@@ -131,20 +131,35 @@ def _tls_scheduler(own):
     return found, end
 
 
+def test_a_client_that_fails_is_closed(monkeypatch):
+    """Without certificates it fails before it reaches the network."""
+    from distributed import Client
+
+    made, make = [], Client.__init__
+
+    def noted(client, *words, **more):
+        made.append(client)
+        make(client, *words, **more)
+
+    monkeypatch.setattr(Client, "__init__", noted)
+    with pytest.raises(TypeError):
+        connected("tls://127.0.0.1:1", timeout="3s")
+    assert [client.status for client in made] == ["closed"]
+
+
 def test_a_strangers_task_is_refused(tmp_path):
     import dask
-    from distributed import Client
 
     own, stranger = certificates.make(), certificates.make()
     with dask.config.set({"temporary-directory": str(tmp_path)}):  # a scheduler leaves files
         found, end = _tls_scheduler(own)
     try:
-        with Client(found["address"], security=certificates.security(own), timeout=f"{WAIT_S}s") as client:
+        with connected(found["address"], security=certificates.security(own), timeout=f"{WAIT_S}s") as client:
             assert len(client.scheduler_info()["workers"]) == 0  # the owner is let in
         with pytest.raises(OSError):
-            Client(found["address"], security=certificates.security(stranger), timeout="3s")
+            connected(found["address"], security=certificates.security(stranger), timeout="3s")
         with pytest.raises((OSError, ssl.SSLError)):
-            Client(found["address"].replace("tls://", "tcp://"), timeout="3s")
+            connected(found["address"].replace("tls://", "tcp://"), timeout="3s")
         assert not found["tasks"]
     finally:
         end()

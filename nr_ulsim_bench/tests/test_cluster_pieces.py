@@ -18,7 +18,7 @@ from cluster_tools import ROOT, WAIT_S, until  # noqa: E402
 
 from nrbench.cluster import slurm  # noqa: E402
 from nrbench.cluster.configuration import read_configuration  # noqa: E402
-from nrbench.cluster.connect import open_cluster  # noqa: E402
+from nrbench.cluster.connect import connected, open_cluster  # noqa: E402
 from nrbench.cluster.ssh import read_hosts  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 
@@ -120,14 +120,12 @@ def test_a_worker_of_the_script_joins_and_ends_with_the_scheduler(pieces):
 
 @needs_openssl
 def test_who_has_no_certificate_is_refused(pieces):
-    from distributed import Client
-
-    with pieces.client(), Client(pieces.address, timeout=f"{WAIT_S}s", set_as_default=False):
+    with pieces.client(), connected(pieces.address, timeout=f"{WAIT_S}s"):
         pass  # it listens
     with pytest.raises((OSError, TypeError)):
-        Client(pieces.address, timeout="3s", set_as_default=False)
+        connected(pieces.address, timeout="3s")
     with pytest.raises(OSError):
-        Client(pieces.address.replace("tls://", "tcp://"), timeout="3s", set_as_default=False)
+        connected(pieces.address.replace("tls://", "tcp://"), timeout="3s")
 
 
 @pytest.mark.parametrize("name", slurm.QUIET)

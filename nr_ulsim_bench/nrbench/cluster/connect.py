@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
@@ -37,6 +37,24 @@ def wait_for(future: Future, limit_s: float) -> None:
     until = time.monotonic() + limit_s
     while not future.done() and time.monotonic() < until:
         time.sleep(WAIT_S)
+
+
+def connected(*arguments: Any, **options: Any) -> Client:
+    """
+    @return Client(*arguments, **options). A client that fails is closed at once: the garbage collector would
+            close it at any time, also in a thread that holds the lock which closing takes (LoopRunner of
+            distributed 2026.8), and the process would hang.
+    """
+    from distributed import Client
+
+    client = Client.__new__(Client)
+    try:
+        Client.__init__(client, *arguments, set_as_default=False, **options)
+    except BaseException:
+        with suppress(Exception):  # it may have failed before there was anything to close
+            client.close()
+        raise
+    return client
 
 
 def under_lock(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -186,7 +204,7 @@ class Cluster:
 @contextmanager
 def _own_scheduler(stack: ExitStack) -> Iterator[tuple[Client, Any, Any]]:
     """In this process, on the loopback. Ends with it."""
-    from distributed import Client, LocalCluster
+    from distributed import LocalCluster
 
     from nrbench.cluster import certificates
 
@@ -198,7 +216,7 @@ def _own_scheduler(stack: ExitStack) -> Iterator[tuple[Client, Any, Any]]:
             dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
         )
     )  # fmt: skip
-    client = stack.enter_context(Client(cluster, security=security, set_as_default=False))
+    client = stack.enter_context(connected(cluster, security=security))
     yield client, cluster, own
 
 
@@ -216,10 +234,8 @@ def _ssh(spec: Spec, stack: ExitStack) -> Cluster:
 
 def _address(spec: Spec, stack: ExitStack) -> Cluster:
     """The user's scheduler, as it is. Certificates are those of Dask's configuration."""
-    from distributed import Client
-
     try:
-        client = Client(spec.argument, timeout=CONNECT_S, set_as_default=False)
+        client = connected(spec.argument, timeout=CONNECT_S)
     except (OSError, ValueError, TypeError) as error:
         hint = (
             "; Dask's configuration names the certificates (distributed.comm.tls)"
@@ -231,14 +247,12 @@ def _address(spec: Spec, stack: ExitStack) -> Cluster:
 
 
 def _slurm(spec: Spec, stack: ExitStack) -> Cluster:
-    from distributed import Client
-
     from nrbench.cluster import slurm
     from nrbench.cluster.configuration import read_configuration
 
     wanted = read_configuration(spec.way, spec.argument, slurm.Slurm)
     cluster, security, refusals = stack.enter_context(slurm.started(wanted))
-    client = stack.enter_context(Client(cluster, security=security, set_as_default=False))
+    client = stack.enter_context(connected(cluster, security=security))
     nodes = "1 node" if wanted.nodes == 1 else f"{wanted.nodes} nodes"
     say(f"waiting for {nodes} of Slurm, {wanted.wait_s:.0f} s for the first")
     found = Cluster(spec, client, lambda: wanted.nodes - len(refusals))
@@ -248,8 +262,6 @@ def _slurm(spec: Spec, stack: ExitStack) -> Cluster:
 
 
 def _kubernetes(spec: Spec, stack: ExitStack) -> Cluster:
-    from distributed import Client
-
     from nrbench.cluster import kubernetes
     from nrbench.cluster.configuration import read_configuration
 
@@ -258,7 +270,7 @@ def _kubernetes(spec: Spec, stack: ExitStack) -> Cluster:
     security, nodes = kubernetes.credentials(wanted), kubernetes.nodes(wanted)
     tunnel = stack.enter_context(kubernetes.tunnel(wanted))
     try:
-        client = Client(tunnel.address, security=security, timeout=CONNECT_S, set_as_default=False)
+        client = connected(tunnel.address, security=security, timeout=CONNECT_S)
     except OSError as error:
         reason = f"kubectl: {tunnel.why()}" if tunnel.why() else error
         raise BenchError(f"--cluster kubernetes: no scheduler answers: {reason}") from error

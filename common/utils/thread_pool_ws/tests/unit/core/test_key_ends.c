@@ -16,9 +16,7 @@ static ws_au64_t runs, cancels;
 /// A worker inside a task, until the gate is open.
 static void begin(void)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.age_ns_max = 1000000000;
-  pool = test_create(&settings);
+  pool = test_pool(1);
   test_gate_init(&gate);
   ws_key_init(&key);
   ws_store_relaxed(&runs, 0);

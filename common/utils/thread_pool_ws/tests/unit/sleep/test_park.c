@@ -3,7 +3,10 @@
 /// Sleep and wake: no wake is lost, none is sent for nothing, an idle pool stands still.
 /// Linked with --wrap of the futex calls: what each thread asks of the kernel is counted.
 
+#include <dirent.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "../../support/ws_test.h"
 
@@ -17,7 +20,6 @@ static _Thread_local uint64_t own_wakes; ///< of workers
 static _Thread_local const ws_au32_t *guard; ///< wakes of this word are not counted in own_wakes
 /// 1 = futex waits linger before they begin, so that a wake must find the word changed
 static ws_au32_t stall;
-static ws_au32_t guards_waiting; ///< guards in a wait without a time limit, or about to begin it
 
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
@@ -26,11 +28,7 @@ int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout
     sched_yield();
     sched_yield();
   }
-  const bool is_dormant = timeout_ns == 0 && expected == WS_GUARD_DORMANT;
-  ws_add_relaxed(&guards_waiting, is_dormant);
-  const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
-  ws_sub_relaxed(&guards_waiting, is_dormant);
-  return result;
+  return __real_ws_os_futex_wait(word, expected, timeout_ns);
 }
 
 void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
@@ -123,11 +121,19 @@ static void a_burst_wakes_once(void)
   test_destroy(pool);
 }
 
-/// The guard of a pool that is quiet may have its CPU taken before its last wait.
-static bool guard_waits(void *pool_arg)
+/// A thread of a quiet pool, such as a guard that was woken a moment ago, may wait for a CPU.
+static bool others_sleep(void *unused)
 {
-  const ws_pool_t *pool = pool_arg;
-  return !(pool->guarded || pool->watched) || ws_load_relaxed(&guards_waiting) > 0;
+  (void)unused;
+  bool sleep = true;
+  DIR *threads = opendir("/proc/self/task");
+  for (struct dirent *entry; threads && (entry = readdir(threads));) {
+    const int32_t tid = atoi(entry->d_name); // 0 = not a thread's
+    sleep &= tid == 0 || tid == getpid() || ws_os_thread_sleeps(tid);
+  }
+  if (threads)
+    closedir(threads);
+  return sleep;
 }
 
 /// Nothing to do: no thread of the pool asks the kernel for anything, and no counter moves.
@@ -140,7 +146,7 @@ static void an_idle_pool_stands_still(void)
       test_push(pool, test_count_task, &count, NULL);
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
     CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
-    CU_ASSERT_TRUE_FATAL(test_until(guard_waits, pool));
+    CU_ASSERT_TRUE_FATAL(test_until(others_sleep, NULL));
     const uint64_t parks = TEST_SUM(pool, parks), spins = TEST_SUM(pool, spins);
     const uint64_t looks = test_stats(pool).guard_looks;
     const uint64_t calls = test_value(&waits) + test_value(&wakes);
