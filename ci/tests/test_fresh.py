@@ -15,6 +15,7 @@ from freshroot import machine
 from freshroot.root import Root, remove
 
 CI = Path(__file__).resolve().parent.parent
+SLEEPS = 'until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done'  # the last one in the background
 TARGETS = """\
 Debian|bookworm|http://mirror.example/debian/|bookworm|main
 Debian|bookworm|http://mirror.example/debian/|bookworm|contrib
@@ -186,7 +187,7 @@ class RootTest(unittest.TestCase):
 
     def test_a_process_that_is_left_is_named_and_killed(self) -> None:
         self.root.looks = 1
-        code, text = self.run_script("setsid sleep 654321 & exit 0")
+        code, text = self.run_script(f"setsid sleep 654321 & {SLEEPS}; exit 0")
         self.assertEqual(code, 1)
         self.assertRegex(text, r"left processes running: sleep \(\d+\)")
         found = subprocess.run(["pgrep", "-f", "^sleep 654321"], capture_output=True, text=True, check=False)

@@ -54,7 +54,8 @@ class Leftovers(unittest.TestCase):
         self.assertEqual(after('file=$(mktemp) && echo x >"$file" && rm "$file"'), (0, []))
 
     def test_a_daemon_is_named_and_ended(self):
-        status, said = after("setsid sleep 1003 & setsid sleep 1003 & exit 0")
+        sleeps = 'until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done'
+        status, said = after(f"for i in 1 2; do setsid sleep 1003 & {sleeps}; done; exit 0")
         self.assertEqual((status, len(said)), (1, 2))
         for line in said:
             number = line.split()[3].rstrip(",")

@@ -31,7 +31,9 @@ CASES = ("--cases", "quick:prb106-mcs9", "--threads", "1,2", "--spin", "auto")
 
 
 def nrbench(*words):
-    return CliRunner().invoke(cli.app, [str(word) for word in words])
+    answer = CliRunner().invoke(cli.app, [str(word) for word in words])
+    print(answer.output)  # shown when the test fails
+    return answer
 
 
 def make_builds(folder):
@@ -101,6 +103,7 @@ class Lab:
             "DASK_CONFIG": str(folder / "dask"),
             "DASK_TEMPORARY_DIRECTORY": str(folder / "scratch"),
             "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+            "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": f"{WAIT_S}s",  # a machine may be cut off for long
         }
 
     def start(self, name, *words, **variables):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One run of a gNB and a UE, with programs that stand for them: what is recorded, and what is left."""
 
+import contextlib
 import os
 import socket
 import time
@@ -30,7 +31,10 @@ def nothing_left(tmp_path):
     assert not list((tmp_path / "temporary").iterdir()) and not (tmp_path / "socket").exists()
     channels = (softmodem.CHANNEL, softmodem.OWN_CHANNEL)
     assert not any((softmodem.SHARED_MEMORY / name).exists() for name in channels)
-    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            lines.append(path.read_bytes())
     assert not any(str(tmp_path).encode() in line and b"softmodem" in line for line in lines)
 
 

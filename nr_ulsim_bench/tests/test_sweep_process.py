@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from nrbench.sweep import process
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once
 
 
@@ -49,7 +50,7 @@ def test_a_run_that_hangs_is_killed_with_its_children(tmp_path):
             with open(f"/proc/{child}/stat") as stat:
                 if stat.read().rpartition(")")[2].split()[0] == "Z":
                     return
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             return
         time.sleep(0.01)
     pytest.fail("the child lives on")
@@ -75,7 +76,7 @@ def pids(tmp_path):
 def is_gone(pid):
     try:
         return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
 
 
@@ -92,8 +93,12 @@ def test_runs_side_by_side_that_hang_are_all_killed(tmp_path):
     assert all(map(is_gone, pids(tmp_path)))
 
 
-def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path):
+def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path, monkeypatch):
+    are_listed, wait = threading.Event(), process._wait
+    monkeypatch.setattr(process, "_wait", lambda *words: (are_listed.set(), wait(*words))[1])
+
     def interrupt():
+        are_listed.wait(60)
         while len(pids(tmp_path)) < 2:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -91,13 +92,23 @@ class Cluster:
             return f"http://127.0.0.1:{urlsplit(link).port}/status"
         return link or None
 
+    async def _identity(self) -> Any:
+        """Asked now. Dask alone would look for a scheduler that is gone until the limit of the client."""
+        asked = asyncio.ensure_future(self.client.scheduler.identity(n_workers=-1))
+        try:
+            while not (await asyncio.wait({asked}, timeout=LOOK_S))[0]:
+                if self.client.status != "running":
+                    raise OSError("its connection is closed")
+            return asked.result()
+        finally:
+            asked.cancel()
+
     def workers(self) -> Mapping[str, dict[str, Any]]:
         """What the scheduler knows of each worker that takes tasks, by its address; asked now."""
         if self.client.status != "running":
             raise OSError(self.cut() or "its connection is closed")
-        asked = self.client.scheduler.identity
         try:
-            found = self.client.sync(asked, n_workers=-1, callback_timeout=SCHEDULER_S)
+            found = self.client.sync(self._identity, callback_timeout=SCHEDULER_S)
         except OSError as error:
             if self.cut():
                 raise OSError(self.cut()) from error

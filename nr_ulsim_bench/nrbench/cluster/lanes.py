@@ -8,6 +8,7 @@ import queue
 import threading
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Protocol
 
@@ -122,7 +123,8 @@ class Lanes:
         finally:
             for lane in self.lanes.values():
                 if lane.future is not None:
-                    lane.future.cancel()
+                    with suppress(Exception):  # the client may be closed, because the scheduler is gone
+                        lane.future.cancel()
 
     def _receive(self) -> None:
         """Waits for a message, then takes all that there are."""

@@ -136,6 +136,7 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], limit_s: float) -> Itera
         _kill_rest(processes)
 
     alarm = threading.Timer(limit_s, give_up)
+    alarm.daemon = True  # an interrupt before the try leaves it behind
     alarm.start()
     try:
         for process in processes:

@@ -221,7 +221,7 @@ void a_purge_ends_an_await()
 {
   ws::pool pool(settings_of(1)), other(settings_of(1));
   std::atomic<int> outcome{0};
-  other.pause();
+  pause_all(other);
   ws::future<int> purged = ws::start(pool, hops(pool, other, outcome));
   const auto purges_one = [](void *of) { return static_cast<ws::pool *>(of)->purge() == 1; };
   CU_ASSERT_TRUE_FATAL(test_until(purges_one, &other));

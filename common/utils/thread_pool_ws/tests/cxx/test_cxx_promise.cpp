@@ -199,7 +199,7 @@ void purges_cancel_chains()
 {
   ws::pool pool(settings_of(2));
   std::atomic<int> ran{0};
-  pool.pause();
+  pause_all(pool);
   ws::future<int> next = pool.submit([&ran] { return ++ran; }).then(pool, [&ran](int) { return ++ran; });
   CU_ASSERT(pool.purge() >= 1);
   pool.resume();
