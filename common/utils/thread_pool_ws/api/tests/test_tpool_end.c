@@ -56,7 +56,7 @@ static bool is_aborted(void *unused)
 {
   (void)unused;
   ws_pool_t *core = ws_load_acquire(&stopped);
-  return core && ws_load_acquire(&core->aborted) != 0;
+  return core && ws_load_acquire(&core->state) != WS_RUNNING; // all that an abort sets is set
 }
 
 /// A thread that ends a pool at once.

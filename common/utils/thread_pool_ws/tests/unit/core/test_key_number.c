@@ -96,7 +96,7 @@ static void refused_pushes_do_not_count(void)
 static bool is_aborted(void *unused)
 {
   (void)unused;
-  return ws_load_acquire(&pool->aborted) != 0;
+  return ws_load_acquire(&pool->state) != WS_RUNNING; // all that an abort sets is set
 }
 
 static void *let_when_it_aborts(void *unused)

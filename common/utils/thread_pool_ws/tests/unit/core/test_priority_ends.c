@@ -218,7 +218,7 @@ static void *abort_pool(void *skipped)
 static bool is_aborted(void *unused)
 {
   (void)unused;
-  return ws_load_acquire(&pool->aborted) != 0;
+  return ws_load_acquire(&pool->state) != WS_RUNNING; // all that an abort sets is set
 }
 
 static void an_abort_skips_every_priority(void)

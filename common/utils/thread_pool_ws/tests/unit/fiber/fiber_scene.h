@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../../fiber/ws_fiber_process.h"
 #include "../../../include/ws_fiber.h"
 #include "../../../include/ws_sync.h"
 #include "../../support/ws_test.h"
@@ -95,6 +96,15 @@ static inline uint64_t parked(void)
 static inline bool are_parked(void *count)
 {
   return parked() == *(const uint64_t *)count;
+}
+
+/// From now on no idle stack is closed, however long the test takes.
+static inline void fiber_never_trim(void)
+{
+  ws_fiber_process_begin();
+  pthread_mutex_lock(&ws_fiber_process.alarm_lock);
+  ws_fiber_process.trims = true;
+  pthread_mutex_unlock(&ws_fiber_process.alarm_lock);
 }
 
 /// @brief Wait until so many fibers are in the lot. @return false after the deadline

@@ -83,6 +83,7 @@ static void *push_one(void *unused)
 /// Threads that push a fiber each, and end. @return CHILD_GOOD = no stack was made beyond those that exist
 static int reuse_after(void *(*body)(void *))
 {
+  fiber_never_trim();
   scene_begin(1);
   make_stacks();
   test_destroy(scene.pool); // the worker's own go to the shared list

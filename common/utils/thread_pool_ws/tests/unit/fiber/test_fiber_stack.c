@@ -298,6 +298,7 @@ static ws_slab_t *a_slab(void)
 static int count_while_closing(void *unused)
 {
   (void)unused;
+  fiber_never_trim();
   scene_begin(1);
   ws_latch_init(&latch, 1);
   ws_group_init(&scene.group, 100);

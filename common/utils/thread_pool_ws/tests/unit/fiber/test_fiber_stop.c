@@ -29,7 +29,7 @@ static void *abort_pool(void *skipped)
 static bool is_aborted(void *unused)
 {
   (void)unused;
-  return ws_load_relaxed(&scene.pool->aborted);
+  return ws_load_acquire(&scene.pool->state) != WS_RUNNING; // all that an abort sets is set
 }
 
 static bool has_begun(void *unused)

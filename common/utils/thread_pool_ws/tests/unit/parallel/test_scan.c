@@ -60,7 +60,7 @@ static void *abort_pool(void *pool)
 
 static bool is_aborted(void *pool)
 {
-  return ws_load_acquire(&((ws_pool_t *)pool)->aborted) != 0;
+  return ws_load_acquire(&((ws_pool_t *)pool)->state) != WS_RUNNING; // all that an abort sets is set
 }
 
 static void abort_now(void)

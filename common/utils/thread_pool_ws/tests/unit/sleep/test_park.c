@@ -122,10 +122,10 @@ static void a_burst_wakes_once(void)
 }
 
 /// A thread of a quiet pool, such as a guard that was woken a moment ago, may wait for a CPU.
-static bool others_sleep(void *unused)
+static bool others_sleep(void *pool_arg)
 {
-  (void)unused;
-  bool sleep = true;
+  const ws_pool_t *pool = pool_arg;
+  bool sleep = ws_load_acquire(&pool->guard) != WS_GUARD_STANDING; // else it sleeps between two looks only
   DIR *threads = opendir("/proc/self/task");
   for (struct dirent *entry; threads && (entry = readdir(threads));) {
     const int32_t tid = atoi(entry->d_name); // 0 = not a thread's
@@ -146,7 +146,7 @@ static void an_idle_pool_stands_still(void)
       test_push(pool, test_count_task, &count, NULL);
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
     CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
-    CU_ASSERT_TRUE_FATAL(test_until(others_sleep, NULL));
+    CU_ASSERT_TRUE_FATAL(test_until(others_sleep, pool));
     const uint64_t parks = TEST_SUM(pool, parks), spins = TEST_SUM(pool, spins);
     const uint64_t looks = test_stats(pool).guard_looks;
     const uint64_t calls = test_value(&waits) + test_value(&wakes);

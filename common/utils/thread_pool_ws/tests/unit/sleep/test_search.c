@@ -144,7 +144,9 @@ static bool is_counted(void *counted)
 static bool has_sleeper(void *unused)
 {
   (void)unused;
-  return ws_has_sleepers(pool) && ws_load_acquire(&pool->searching) == 0;
+  return ws_has_sleepers(pool) && ws_load_acquire(&pool->searching) == 0
+         && ws_load_acquire(&pool->guard)
+                == WS_GUARD_DORMANT; // else it may wake that one before the push does
 }
 
 static void let(seam_t *seam)

@@ -118,7 +118,10 @@ static void end(void)
 static bool is_at_rest(void *unused)
 {
   (void)unused;
-  return ws_awake(scene.pool) == 0 && ws_load_acquire(&scene.pool->searching) == 0;
+  bool rest = ws_awake(scene.pool) == 0 && ws_load_acquire(&scene.pool->searching) == 0;
+  for (uint32_t i = 0; rest && i < scene.pool->workers; i++)
+    rest = ws_os_thread_sleeps(scene.pool->worker[i]->tid); // it looks once more after it has set its bit
+  return rest;
 }
 
 static void begin_at_rest(uint32_t workers, void (*look)(const recorded_t *recorded))
@@ -198,7 +201,8 @@ static void a_stopped_producer_is_told(void)
   run_told(1);
   ws_store_release(&idle.one_cpu, 0);
   CU_ASSERT_EQUAL(recorder_count("stopped_producer"), before + 1);
-  const recorded_t *stopped = recorder_find("stopped_producer", 2, ONE_CPU);
+  const recorded_t *stopped =
+      recorder_next(recorder_find("push", F_ARG, ADDRESS(&scene.arg[1])), "stopped_producer");
   CU_ASSERT_TRUE(RECORDED(stopped, scene.id, 0, ONE_CPU));
   CU_ASSERT_TRUE(IN_ORDER(recorder_find("push", F_ARG, ADDRESS(&scene.arg[1])), stopped,
                           recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[1]))));
