@@ -128,6 +128,13 @@ static void own_tasks_go_first(void)
   }
 }
 
+/// A guard that stands could wake a worker between a push and its wake.
+static bool guard_rests(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&pool->guard) == WS_GUARD_DORMANT;
+}
+
 /// Of two workers that sleep, the one on the task's node is woken.
 static void a_sleeper_on_the_node_is_woken(void)
 {
@@ -138,6 +145,7 @@ static void a_sleeper_on_the_node_is_woken(void)
   test_letters_forget();
   for (uint32_t i = 0; i < 6; i++) {
     CU_ASSERT_TRUE(test_until_quiet(pool));
+    CU_ASSERT_TRUE(test_until(guard_rests, NULL));
     // A worker that was woken and got no CPU for a while is shunned for 10 s at most: that is over here.
     ws_add_relaxed(&clock_ns, UINT64_C(11000000000));
     woken = 0;

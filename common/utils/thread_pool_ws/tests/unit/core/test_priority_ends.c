@@ -317,12 +317,18 @@ static void tasks_that_a_wait_moves_are_not_forgotten(void)
   destroy();
 }
 
-static ws_au32_t below_ran;
+static ws_au32_t below_pushed, below_ran;
 
 static void run_below(void *unused)
 {
   (void)unused;
   ws_store_release(&below_ran, 1);
+}
+
+static bool has_pushed_below(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&below_pushed) != 0;
 }
 
 static bool has_run_below(void *unused)
@@ -343,6 +349,7 @@ static void push_below(void *family_arg)
   const ws_task_t child = {.func = run_below, .group = &family->group, .priority = family->priority};
   if (ws_pool_push(pool, child) != 0)
     ws_add_relaxed(&test_refused, 1);
+  ws_store_release(&below_pushed, 1);
   test_until(has_run_below, NULL);
 }
 
@@ -353,10 +360,10 @@ static void a_wait_reaches_tasks_of_the_workers_queues(void)
     create(1, false, WS_FULL_GROW);
     family_t family = {.priority = priority};
     ws_group_init(&family.group, 2);
+    ws_store_relaxed(&below_pushed, 0);
     ws_store_relaxed(&below_ran, 0);
     test_push(pool, push_below, &family, &family.group);
-    while (TEST_SUM(pool, stolen_tasks) == 0) // the worker has begun
-      test_sleep_ms(1);
+    CU_ASSERT_TRUE(test_until(has_pushed_below, NULL)); // a wait that sleeps would not see the child
     ws_group_wait(&family.group, pool);
     CU_ASSERT_TRUE(has_run_below(NULL));
     destroy();

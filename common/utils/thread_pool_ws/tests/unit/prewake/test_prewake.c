@@ -52,6 +52,8 @@ bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu)
 /// From now on a worker that may look for a time looks until it finds something, or the mode forbids it.
 static void stop_the_clock(void)
 {
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 100),
+                  0); // a spin that was interrupted has used up its share
   ws_store_relaxed(&may_spin, 1); // relaxed: as above
   ws_store_relaxed(&stands_at_ns, __real_ws_os_now_ns()); // relaxed: as above
 }

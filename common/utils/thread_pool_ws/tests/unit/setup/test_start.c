@@ -112,6 +112,7 @@ static void names_are_cut_indices_never(void)
 static void threads_carry_their_names(void)
 {
   char name[] = "a_very_long_name_of_a_pool";
+  CU_ASSERT_TRUE(none_called("ws_guard")); // of the cases before
   ws_settings_t settings = test_settings(101);
   settings.name = name;
   settings.queue_capacity = 4;
