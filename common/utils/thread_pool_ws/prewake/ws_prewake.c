@@ -169,6 +169,13 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
     ws_lead_learn(&its->lead[arrived->phase], waking_ns - arrived->late_ns, by_timer, its->found, in_time);
 }
 
+/// @return how long to spin for what follows
+static int64_t best_wait(const ws_worker_t *worker, const ws_window_t *follows, int64_t bound_ns)
+{
+  const int64_t wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)ws_miss_ns(worker));
+  return wait_ns + wait_ns / 8; // the longest of a few samples is not the longest possible
+}
+
 /// @return until when to spin for what follows the work that was just done
 static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
 {
@@ -177,10 +184,13 @@ static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
   if (ws_hint_load(&pool->prewake->level) == 0)
     return now_ns;
   const ws_window_t *follows = ws_follows(worker->prewake);
-  int64_t wait_ns = bound_ns;
-  if (follows->count >= FOLLOWS_MIN) {
-    wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)ws_miss_ns(worker));
-    wait_ns += wait_ns / 8; // the longest of a few samples is not the longest possible
+  if (follows->count < FOLLOWS_MIN)
+    return now_ns + (uint64_t)bound_ns;
+  int64_t wait_ns = best_wait(worker, follows, bound_ns);
+  // A spin that the cap would cut short gains nothing: the time is saved up for one that lasts.
+  if (wait_ns > ws_spin_forecast(worker, now_ns)) {
+    ws_count(&worker->queue.count.capped, 1);
+    wait_ns = best_wait(worker, follows, CONTINUES_NS_MIN);
   }
   return now_ns + (uint64_t)wait_ns;
 }

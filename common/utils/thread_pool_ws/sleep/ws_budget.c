@@ -80,9 +80,23 @@ int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
   return worker->allowance_ns;
 }
 
-void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns)
+/// CPU time of a sleep and a wake, as a multiple of the call's: the worker's two switches take about as long.
+#define WAKE_CALLS 2u
+/// Part of a spin that is charged at least, or a stream of tasks could keep a worker awake without end, and
+/// so keep other threads off its CPU.
+#define LEAST_PART 3u
+
+/// @return what a spin costs more than the sleep and the wake that it has saved
+static int64_t cost_ns(const ws_worker_t *worker, uint64_t spun_ns, bool found)
+{
+  const uint64_t saved_ns = found ? WAKE_CALLS * ws_stat_load(&worker->pool->wake_call_ns) : 0;
+  const uint64_t most_ns = spun_ns - spun_ns / LEAST_PART;
+  return (int64_t)(spun_ns - (saved_ns < most_ns ? saved_ns : most_ns));
+}
+
+void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found)
 {
   const int64_t least_ns = -ALLOWANCE_NS / 100 * percent(worker->pool);
-  const int64_t left_ns = worker->allowance_ns - (int64_t)spun_ns;
+  const int64_t left_ns = worker->allowance_ns - cost_ns(worker, spun_ns, found);
   worker->allowance_ns = left_ns > least_ns ? left_ns : least_ns;
 }

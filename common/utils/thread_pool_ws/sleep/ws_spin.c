@@ -39,7 +39,10 @@ void ws_spin_found(ws_worker_t *worker)
 {
   worker->found_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_BUSY, worker->found_ns);
-  ws_prewake_found(worker, worker->found_ns, worker->found_ns - worker->out_of_work_ns);
+  // A worker that was called found its task later than the task came.
+  const bool called = worker->called_ns > worker->out_of_work_ns;
+  const uint64_t came_ns = called ? worker->called_ns : worker->found_ns;
+  ws_prewake_found(worker, worker->found_ns, came_ns - worker->out_of_work_ns);
 }
 
 static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
@@ -165,7 +168,7 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   const bool hot = ws_is_hot(pool);
   const bool found = iterate(worker, start_ns, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns);
   if (!hot) // a hot spin is not charged
-    ws_spin_pay(worker, now_ns - start_ns);
+    ws_spin_pay(worker, now_ns - start_ns, found);
   ws_count(&worker->queue.count.spins, 1);
   return found;
 }

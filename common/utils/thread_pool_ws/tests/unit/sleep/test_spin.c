@@ -161,6 +161,65 @@ static void a_spin_whose_offer_is_accepted_ends(void)
   CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
 }
 
+/// @return the allowance that a spin has used up
+static int64_t charged_ns(uint64_t spun_ns, bool found)
+{
+  const int64_t before_ns = ws_spin_allow(&world_worker, world.now_ns);
+  ws_spin_pay(&world_worker, spun_ns, found);
+  return before_ns - world_worker.allowance_ns;
+}
+
+static void a_spin_that_finds_work_saves_a_wake(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  world.now_ns += 100 * MS; // all that can be saved up
+  ws_stat_store(&world_pool.wake_call_ns, 9 * US);
+  CU_ASSERT_EQUAL(charged_ns(60 * US, false), 60 * US);
+  CU_ASSERT_EQUAL(charged_ns(60 * US, true), 60 * US - 2 * 9 * US);
+  CU_ASSERT_EQUAL(charged_ns(24 * US, true), 8 * US); // a third of it
+  CU_ASSERT_EQUAL(charged_ns(3 * US, true), 1 * US);
+  ws_stat_store(&world_pool.wake_call_ns, 0); // no wake was seen
+  CU_ASSERT_EQUAL(charged_ns(24 * US, true), 24 * US);
+}
+
+/// What counts is when the task came, not when the worker was awake.
+static void a_gap_ends_with_the_call(void)
+{
+  world_begin(WS_SPIN_AUTO);
+  for (uint32_t called = 0; called <= 1; called++) {
+    ws_window_t *follows = &world_worker_prewake.follows[0];
+    memset(&world_worker_prewake.follows, 0, sizeof(world_worker_prewake.follows));
+    world_worker_prewake.follow = 0;
+    world_worker.out_of_work_ns = world.now_ns;
+    world_worker.called_ns = called ? world.now_ns + 30 * US : world.now_ns - US; // in an earlier sleep
+    world.now_ns += 35 * US;
+    ws_spin_found(&world_worker);
+    CU_ASSERT_EQUAL_FATAL(follows->count, 1);
+    CU_ASSERT_TRUE(world_about((uint64_t)follows->sorted[0], called ? 30 * US : 35 * US));
+  }
+}
+
+/// A task each 36 us takes 10 us. The cap does not allow a spin in each gap: the worker spins to the end of a
+/// gap, or hardly at all.
+static void a_stream_of_tasks(void)
+{
+  enum { GAPS = 20000 };
+  world_begin(WS_SPIN_AUTO);
+  ws_stat_store(&world_pool.wake_call_ns, 9 * US);
+  uint32_t whole = 0, parts = 0;
+  for (uint32_t i = 0; i < 2 * GAPS; i++) {
+    const uint64_t before_ns = world_spun();
+    world_gap(26 * US, 10 * US);
+    const uint64_t spun_ns = world_spun() - before_ns;
+    whole += i >= GAPS && spun_ns >= 25 * US;
+    parts += i >= GAPS && spun_ns >= 4 * US && spun_ns < 25 * US;
+  }
+  CU_ASSERT_EQUAL(parts, 0);
+  CU_ASSERT_TRUE(world_count(&world_worker.queue.count.capped) + whole
+                 >= GAPS); // each spin that was not begun
+  CU_ASSERT_TRUE(10 * whole > 3 * GAPS && 10 * whole < 8 * GAPS);
+}
+
 /// @return bursts until the level is @p wanted, @p disturbed = each spin is interrupted
 static uint32_t until_level(uint32_t wanted, bool disturbed)
 {
@@ -216,7 +275,7 @@ static void a_debt_is_bounded(void)
 {
   world_begin(WS_SPIN_AUTO);
   ws_spin_allow(&world_worker, world.now_ns);
-  ws_spin_pay(&world_worker, UINT64_C(3600000000000));
+  ws_spin_pay(&world_worker, UINT64_C(3600000000000), false);
   CU_ASSERT_TRUE(ws_spin_allow(&world_worker, world.now_ns) <= 0);
   CU_ASSERT_TRUE(ws_spin_forecast(&world_worker, world.now_ns + 30000 * US) > 0);
 }
@@ -270,8 +329,9 @@ static void hot_it_leaves_a_producers_cpu(void)
 
 TEST_MAIN("spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_again),
           TEST_CASE(hot_it_leaves_a_producers_cpu), TEST_CASE(no_more_than_the_cap),
-          TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
-          TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
+          TEST_CASE(a_spin_that_finds_work_saves_a_wake), TEST_CASE(a_stream_of_tasks),
+          TEST_CASE(a_gap_ends_with_the_call), TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot),
+          TEST_CASE(during_a_phase), TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
           TEST_CASE(a_spin_that_is_interrupted_ends), TEST_CASE(a_real_time_spin_offers_its_cpu),
           TEST_CASE(a_spin_whose_offer_is_accepted_ends),
           TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it), TEST_CASE(what_each_level_leaves),
