@@ -52,6 +52,10 @@ BACKENDS: tuple[Backend, ...] = (
     Backend("taskflow", "cmake -DWS_BENCH_TASKFLOW_DIR=<checkout of taskflow/taskflow>"),
     Backend("dispenso", "cmake -DWS_BENCH_DISPENSO_DIR=<checkout of facebookincubator/dispenso>"),
     Backend("enkits", "cmake -DWS_BENCH_ENKITS_DIR=<checkout of dougbinks/enkiTS>"),
+    Backend("forkunion", "cmake -DWS_BENCH_FORKUNION_DIR=<checkout of ashvardanian/ForkUnion>"),
+    Backend("libfork", "cmake -DWS_BENCH_LIBFORK_DIR=<checkout of ConorWilliams/libfork>"),
+    Backend("citor", "cmake -DWS_BENCH_CITOR_DIR=<checkout of Lallapallooza/citor>", _BY_OPTION),
+    Backend("ocudu", "cmake -DWS_BENCH_OCUDU_DIR=<checkout of ocudu/ocudu>", _BY_OPTION),
 )
 
 

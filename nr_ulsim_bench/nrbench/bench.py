@@ -9,7 +9,7 @@ from typing import Iterator
 
 from nrbench.driver import BenchError
 from nrbench.engine import INTERRUPTED, Part, Request
-from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tracecost
+from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA
@@ -18,7 +18,7 @@ from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
 from nrbench.sweep.record import RUNS
 
-FULL_PARTS = {"coliseum", "demos"}  # that have a --full
+FULL_PARTS = {"coliseum", "demos", "tail"}  # that have a --full
 
 
 class Replay(Part):
@@ -48,7 +48,7 @@ class Replay(Part):
 
 REPLAY = Replay("replay", lambda results: ())
 # Only if they are asked for by name.
-NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, demos.PART, latch.PART)
+NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, demos.PART, latch.PART, tail.PART)
 
 
 def chosen(request: Request) -> list[tuple[Part, Request]]:

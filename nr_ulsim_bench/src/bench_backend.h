@@ -37,6 +37,7 @@ typedef struct {
   bool waiter_helps; ///< wait() runs tasks
   bool has_workers; ///< false = everything runs in the producer
   bool nested_push; ///< push() may be called inside a task, and wait() then waits for those tasks, too
+  bool batches; ///< push() only collects; the tasks start in wait()
   bool sets_class; ///< gives its workers their class itself; else they inherit it from the creating thread
 
   /// @return the pool; NULL = it cannot be had

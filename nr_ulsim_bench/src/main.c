@@ -20,6 +20,7 @@ static const char usage[] =
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N start=N warm=N slots=N: the first slots are\n"
     "             reported apart, the next not at all; background=N background_us=D: so many long tasks\n"
     "             that no thread joins are always queued or run (their function is run_background)\n"
+    "             histogram=1: how often each makespan came, as pairs: up to so many ns, slots\n"
     "                replay: file=PATH and those\n"
     "       stream: bursts=1xD period_ns=N and start, warm, slots: one task a period, never joined;\n"
     "               fan=N: each of them pushes N more when it has computed\n"

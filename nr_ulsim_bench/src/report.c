@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/// Bins of a histogram for each power of two: 2 to the power of this.
+#define BIN_BITS 6
+
 __attribute__((format(printf, 2, 3))) static void append(report_t *report, const char *format, ...)
 {
   va_list args;
@@ -76,9 +79,14 @@ static int compare_u64(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-double percentile_us(uint64_t *values_ns, uint32_t count, double percent)
+static void sort(uint64_t *values_ns, uint32_t count)
 {
   qsort(values_ns, count, sizeof values_ns[0], compare_u64);
+}
+
+double percentile_us(uint64_t *values_ns, uint32_t count, double percent)
+{
+  sort(values_ns, count);
   const uint32_t rank = (uint32_t)ceil(percent / 100 * count);
   return (double)values_ns[rank > 0 ? rank - 1 : 0] * 1e-3;
 }
@@ -94,4 +102,26 @@ void report_percentiles(report_t *report, const char *prefix, uint64_t *values_n
     snprintf(key, sizeof key, "%s%s%s_us", prefix, *prefix ? "_" : "", wanted[i].suffix);
     report_number(report, key, percentile_us(values_ns, count, wanted[i].percent));
   }
+}
+
+/// @return the largest value in the bin of @p value
+static uint64_t bin_end(uint64_t value)
+{
+  const int32_t bits = 64 - __builtin_clzll(value | 1);
+  const int32_t below = bits > BIN_BITS + 1 ? bits - BIN_BITS - 1 : 0;
+  return value | ((UINT64_C(1) << below) - 1);
+}
+
+void report_histogram(report_t *report, const char *key, uint64_t *values_ns, uint32_t count)
+{
+  sort(values_ns, count);
+  append_key(report, key);
+  append(report, "[");
+  for (uint32_t first = 0, end; first < count; first = end) {
+    const uint64_t last_ns = bin_end(values_ns[first]);
+    for (end = first + 1; end < count && values_ns[end] <= last_ns; end++)
+      ;
+    append(report, "%s%llu,%u", first ? "," : "", (unsigned long long)last_ns, end - first);
+  }
+  append(report, "]");
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REPORT_CHARS_MAX 16384
+#define REPORT_CHARS_MAX 32768
 
 typedef struct {
   char text[REPORT_CHARS_MAX];
@@ -27,6 +27,11 @@ __attribute__((format(printf, 2, 3))) void report_error(report_t *report, const 
 /// @brief Report <prefix>_p50_us, _p99_us, _p999_us and _max_us.
 /// @param values_ns  sorted by the call
 void report_percentiles(report_t *report, const char *prefix, uint64_t *values_ns, uint32_t count);
+
+/// @brief Report how often each value came, as an array of pairs: the largest value of a bin in ns, and how
+/// many values are in it. A bin holds values that differ by less than 1.6 %; empty ones are left out.
+/// @param values_ns  sorted by the call
+void report_histogram(report_t *report, const char *key, uint64_t *values_ns, uint32_t count);
 
 /// @return the nearest-rank percentile, in µs
 /// @param values_ns  sorted by the call

@@ -93,6 +93,7 @@ static const word_key_t keys[] = {
     {"slots", WORD_NUMBER(request_t, slots, 1000000)},
     {"start", WORD_NUMBER(request_t, start_slots, 1000000)},
     {"warm", WORD_NUMBER(request_t, warm_slots, 1000000)},
+    {"histogram", WORD_NUMBER(request_t, histogram, 1)},
     {"file", WORD_TEXT(request_t, file)},
     {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "fib19x1-3", "nested")},
     {"tasks", WORD_NUMBER(request_t, tasks, 100000000)},

@@ -57,6 +57,7 @@ typedef struct {
   uint64_t background_us; ///< length of each
   uint32_t slots; ///< slot, replay, wake: repetitions that count
   uint32_t start_slots; ///< slot: the first of the pool's life, reported apart
+  uint32_t histogram; ///< slot, replay: 1 = report how often each makespan came
   uint32_t warm_slots; ///< repetitions after these and before those that count
   char file[REQUEST_PATH_CHARS]; ///< replay
   work_t work; ///< coliseum

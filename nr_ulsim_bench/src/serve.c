@@ -96,6 +96,12 @@ static bool check_worker_class(session_t *session)
   return false;
 }
 
+/// @return whether what is asked for is what the tasks do before the wait
+static bool looks_before_wait(bench_t bench)
+{
+  return bench == BENCH_STREAM || bench == BENCH_WAKE;
+}
+
 /// Runs where the backend lets us push.
 static void measure(void *arg)
 {
@@ -105,6 +111,10 @@ static void measure(void *arg)
     return;
   if (session->request->sched_class == CLASS_RR && !set_class(session, false))
     return;
+  if (session->backend->batches && looks_before_wait(session->request->bench)) {
+    report_error(session->report, "n/a: the tasks of this pool start in its wait");
+    return;
+  }
   switch (session->request->bench) {
     case BENCH_SLOT:
     case BENCH_REPLAY:

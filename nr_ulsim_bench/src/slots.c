@@ -241,6 +241,8 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
   report_bursts(report, series);
   report_percentiles(report, "makespan", series->makespan_ns, series->slots);
   report_drift(report, series); // before the others sort
+  if (bench->session->request->histogram)
+    report_histogram(report, "makespan_histogram_ns", series->makespan_ns, series->slots);
   report_number(report, "ratio_p50", percentile_us(series->ratio_ppm, series->slots, 50) * 1e-3);
   report_number(report, "ratio_p99", percentile_us(series->ratio_ppm, series->slots, 99) * 1e-3);
   report_number(report, "ratio_p999", percentile_us(series->ratio_ppm, series->slots, 99.9) * 1e-3);

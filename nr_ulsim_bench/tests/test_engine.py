@@ -13,7 +13,7 @@ from part_runs import PROGRAMS, ask, host, needs
 from nrbench import bench, driver, engine
 from nrbench.driver import BenchError
 from nrbench.engine import INTERRUPTED, Part, Plan, Request, Step, in_rounds, shuffled
-from nrbench.parts import demos, latch, lives, pi, scan, tracecost
+from nrbench.parts import demos, latch, lives, pi, scan, tail, tracecost
 from nrbench.stats import Results
 
 
@@ -140,6 +140,7 @@ EMPTY = {
     pi.PART: host(200, intervals=2000000, warm=2, missing={}),
     scan.PART: host(9, bytes=1, block_bytes=1, passes=3, last_level_bytes=1, note=None),
     demos.PART: host(3),
+    tail.PART: host(5, missing={}, skipped={}, versions={}),
     tracecost.PART: host(6, cases=[]),
 }
 
@@ -183,6 +184,7 @@ def test_a_program_explains_what_it_does_not_understand(program, others, wrong):
 
 SMALL = {latch: {"QUICK_MS": 20, "WARM_MS": 5, "QUICK_COUNT": 1000, "BLOCK_BYTES": 4096}}
 SMALL[lives] = {"WARM": 5, "SLOTS": 5}
+SMALL[tail] = {"QUICK_SLOTS": 5}
 
 
 @pytest.mark.parametrize(
@@ -191,6 +193,7 @@ SMALL[lives] = {"WARM": 5, "SLOTS": 5}
         pytest.param(lives, ["lives.png"], marks=needs("ws-bench")),
         pytest.param(latch, ["latch.png"], marks=needs("ws-latch")),
         pytest.param(pi, ["pi.png"], marks=needs("ws-pi")),
+        pytest.param(tail, ["tail.png"], marks=needs("ws-bench")),
         pytest.param(scan, ["scan.png"], marks=needs("ws-scan")),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

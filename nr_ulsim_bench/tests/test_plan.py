@@ -8,8 +8,11 @@ from nrbench.engine import Request
 from nrbench.parts.pools.part import BUDGET_S, QUICK_BUDGET_S
 from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 
-HELPERS = {"ws", *FACADES, "alone", "onetbb", "openmp-gcc", "openmp-llvm", "dispenso", "enkits"}
-OPTIONAL = {"bs", "taskflow", "dispenso", "enkits"}
+HELPERS = {"ws", *FACADES, "alone", "onetbb", "openmp-gcc", "openmp-llvm", "dispenso", "enkits"} | {
+    "forkunion",
+    "citor",
+}
+OPTIONAL = {"bs", "taskflow", "dispenso", "enkits", "forkunion", "libfork", "citor", "ocudu"}
 
 
 def pools(optional=False):

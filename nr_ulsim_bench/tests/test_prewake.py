@@ -218,6 +218,7 @@ def test_the_command_line_takes_the_part_alone(tmp_path, monkeypatch):
         (["--only", "scan"], ["scan"]),
         (["--only", "lives", "--only", "wake"], ["lives", "pools"]),
         (["--only", "pi", "--only", "scan", "--only", "trace"], ["trace", "scan", "pi"]),
+        (["--only", "tail", "--only", "latch"], ["latch", "tail"]),
     ],
 )
 def test_a_run_of_everything_has_the_short_versions(words, parts, tmp_path, monkeypatch):
