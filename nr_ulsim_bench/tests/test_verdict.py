@@ -130,6 +130,18 @@ def test_a_better_pool_in_another_class_or_beside_a_hog_is_no_rival():
     assert word(lines, "slot p50 better") == "PASS"
 
 
+@pytest.mark.parametrize("sched_class, name, good, bad", [
+    ("other", "hot's, normal", 49.9, 50.1),
+    ("rr", "hot's, real-time", 43.9, 44.1),
+    ("rrall", "hot's, real-time", 43.9, 44.1),
+])  # fmt: skip
+def test_p99_beside_that_of_a_pool_that_never_sleeps(sched_class, name, good, bad):
+    hot = slot("12x6", "ws", 36, 40, mode="hot", sched_class=sched_class)
+    for p99, expected in ((good, "PASS"), (bad, "FAIL")):
+        assert word([hot, slot("12x6", "ws", 38, p99, sched_class=sched_class)], name) == expected
+    assert word([slot("12x6", "ws", 38, 40, sched_class=sched_class)], name) == "----"
+
+
 def test_more_workers_than_cores_may_cost_three_percent():
     two, more = slot("12x6", "ws", 45, workers=2), "4 and 8 workers"
     assert word([two, slot("12x6", "ws", 46, workers=8)], more) == "PASS"

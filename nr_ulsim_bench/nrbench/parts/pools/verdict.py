@@ -17,6 +17,8 @@ from nrbench.stats import Key, Summaries, Summary, select
 CPU_PER_WORK_MAX = 2.5
 P50_FACTOR, P50_SLACK_US = 1.03, 2.0
 P99_FACTOR = 1.25
+# p99 ÷ that of the pool that never sleeps, by the class of the workers.
+HOT_P99_FACTORS = {"normal": (1.25, ("other",)), "real-time": (1.10, ("rr", "rrall"))}
 OVERSUBSCRIBED_FACTOR = 1.03
 TIE_FACTOR = 1.01
 TINY_FACTOR = 1.1
@@ -159,13 +161,14 @@ def best_rival(
 
 
 def against(
-    summaries: Summaries, factor: float, what: str, other: Mapping[str, object]
+    summaries: Summaries, factor: float, what: str, other: Mapping[str, object], percentile: str = "p50"
 ) -> Callable[[Key, Summary], Score | None]:
     """@param other  in which the key that is compared with differs"""
+    field = f"makespan_{percentile}_us"
 
     def score(key: Key, s: Summary) -> Score | None:
         for limit in select(summaries, **{**key._asdict(), **other}).values():
-            return _against(key, s["makespan_p50_us"], limit["makespan_p50_us"], factor, what)
+            return _against(key, s[field], limit[field], factor, what)
         return None
 
     return score
@@ -184,6 +187,10 @@ def slot_verdicts(summaries: Summaries, cores: int) -> Iterator[Verdict]:
         return lambda key, s: best_rival(summaries, key, s, f"makespan_{field}_us", tie, cpu_max)
 
     yield from target_verdicts(summaries, own, cores)
+    for threads, (factor, classes) in HOT_P99_FACTORS.items():
+        within = against(summaries, factor, "hot", {"mode": "hot"}, "p99")
+        chosen = select(own, sched_class=classes)
+        yield check(f"slot p99 within {factor:.2f} x hot's, {threads} workers", chosen, within)
     yield check("slot never slower than no pool", own, against(summaries, 1.0, "alone", no_pool))
     within = against(summaries, TINY_FACTOR, "alone", no_pool)
     yield check(f"slot {TINY_CASE} within {TINY_FACTOR} x no pool", tiny, within)
