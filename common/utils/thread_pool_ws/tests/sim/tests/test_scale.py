@@ -10,6 +10,7 @@ from typing import Any
 
 from simulate.machine import MachineError, find_machine
 from simulate.scale import plan
+from simulate.scale.bounds import Costs, burst_bounds, slot_bounds
 from simulate.scale.goals import turn_of, verdicts
 from simulate.scale.plan import Curve, cpu_series, curves, workers_of
 from simulate.scale.points import Curves, curves_of, point_lines
@@ -72,6 +73,40 @@ class TestWhole(unittest.TestCase):
     def test_a_recorded_slot_is_at_least_its_longest_task(self) -> None:
         whole, bound = whole_us(plan.RECORDED[0], 64, 1), bound_us(plan.RECORDED[0], 64, 1)
         self.assertTrue(whole and bound and whole >= bound > 30)
+
+
+class TestBounds(unittest.TestCase):
+    COSTS = Costs(transfer_us=0.1, look_us=0.02)
+
+    def test_a_task_for_each_cpu(self) -> None:
+        dealt_us, passed_us = burst_bounds(3, 28.0, 8, self.COSTS)
+        # the third push, the line to the worker, the task, look and line, and the line to the producer
+        self.assertAlmostEqual(dealt_us, 0.5 + 3 * 0.015 + 0.1 + 28 + 0.12 + 0.1)
+        # three ends within 0.03 us pass the word from the first on
+        self.assertAlmostEqual(passed_us, 0.5 + 0.015 + 0.1 + 28 + 0.12 + 3 * 0.1 + 0.1)
+
+    def test_ends_of_one_cpu_are_counted_together(self) -> None:
+        dealt_us, passed_us = burst_bounds(100, 5.0, 2, self.COSTS)
+        self.assertLess(passed_us - dealt_us, 2 * 0.1 + 1e-9)  # not 100 of them
+
+    def test_b1_is_the_formula_that_list_scheduling_follows(self) -> None:
+        for cpus in (16, 64, 128):
+            rounds = range(-(-100 // cpus))
+            each = 5.0 + self.COSTS.next_us
+            ends = [0.5 + (100 - q * cpus) * 0.015 + 0.1 + (q + 1) * each for q in rounds]
+            self.assertAlmostEqual(burst_bounds(100, 5.0, cpus, self.COSTS).dealt_us, max(ends) + 0.1)
+
+    def test_slots(self) -> None:
+        one, two, chain = (slot_bounds("epyc-64", name, 64) for name in ("12x6", "22x28", "12x6+22x28"))
+        assert one and two and chain
+        self.assertAlmostEqual(one.dealt_us, 7.02, 2)
+        self.assertAlmostEqual(two.passed_us, 31.21, 2)
+        self.assertAlmostEqual(chain.passed_us, one.passed_us + two.passed_us - 0.5)  # the second is not cold
+        for machine, workload, cpus in (
+            ("no-such", "12x6", 8), ("epyc-64", "fib19", 8), ("epyc-64", plan.RECORDED[0], 8),
+            ("epyc-64", "12x6", 1),
+        ):  # fmt: skip
+            self.assertIsNone(slot_bounds(machine, workload, cpus))
 
 
 class TestPoints(unittest.TestCase):

@@ -11,6 +11,8 @@ from simulate.scale.points import Curves, Point
 
 TURN = 1.03  # more CPUs may take this much longer than fewer
 LONG = ("22x28", "50x28", "100x28", "100x100")
+FROM_20_US = ("4x20", "13x97.5", *LONG)
+SHORT = ("12x6", "50x5", "100x5")
 TINY = "38x0.5"  # its CPU time is the waking itself
 
 
@@ -65,6 +67,8 @@ LONG_NAME = ", ".join(LONG)
 GOALS = (
     Goal(f"{LONG_NAME}: up to 64 CPUs, x whole tasks", LONG, lambda p: p.per_whole, 1.10, cpus=(1, 64)),
     Goal(f"{LONG_NAME}: 65 to 128 CPUs, x whole tasks", LONG, lambda p: p.per_whole, 1.20, cpus=(65, 128)),
+    Goal("tasks of 20 us and more: x B2", FROM_20_US, lambda p: p.per_passed, 1.10),
+    Goal("tasks of 5 and 6 us: x B2", SHORT, lambda p: p.per_passed, 1.20),
     Goal("12x6: time beyond whole tasks", ("12x6",), _excess_us, 3.0, " us", digits=1),
     Goal("100x5: up to 32 CPUs, x whole tasks", ("100x5",), lambda p: p.per_whole, 1.25, cpus=(1, 32)),
     Goal(

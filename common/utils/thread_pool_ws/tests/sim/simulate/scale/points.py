@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
+from simulate.scale.bounds import Bounds, slot_bounds
 from simulate.scale.plan import Curve
 from simulate.scale.whole import bound_us, whole_us
 
@@ -36,6 +37,7 @@ class Point:
     figures: dict[str, float]
     whole_us: float | None = None
     bound_us: float | None = None
+    bounds: Bounds | None = None  # one producer and equal tasks only
 
     def get(self, key: str) -> float | None:
         return self.figures.get(key)
@@ -52,6 +54,14 @@ class Point:
     @property
     def per_bound(self) -> float | None:
         return self.time / self.bound_us if self.bound_us else None
+
+    @property
+    def per_dealt(self) -> float | None:
+        return self.time / self.bounds.dealt_us if self.bounds else None
+
+    @property
+    def per_passed(self) -> float | None:
+        return self.time / self.bounds.passed_us if self.bounds else None
 
     @property
     def judged(self) -> bool:
@@ -78,7 +88,8 @@ def point_of(curve: Curve, runs: list[dict[str, Any]]) -> Point:
     figures["time"] = figures[time]
     times = [run[time] for run in runs]
     of = (curve.workload, cpus // smt, curve.producers)  # with SMT: those of the cores
-    return Point(cpus, smt, min(times), max(times), figures, whole_us(*of), bound_us(*of))
+    bounds = slot_bounds(curve.machine, *of[:2]) if curve.producers == 1 else None
+    return Point(cpus, smt, min(times), max(times), figures, whole_us(*of), bound_us(*of), bounds)
 
 
 def curves_of(lines: Iterable[dict[str, Any]]) -> Curves:
@@ -108,4 +119,5 @@ def point_lines(curves: Curves) -> Iterator[dict[str, Any]]:
                 "high": point.high,
                 "whole_us": point.whole_us,
                 "bound_us": point.bound_us,
+                **(point.bounds._asdict() if point.bounds else {}),
             }

@@ -16,6 +16,8 @@ SLOT_ROWS: tuple[Row, ...] = (
     ("p50 us", lambda p: p.time, 1),
     ("p50 / bound", lambda p: p.per_bound, 2),
     ("p50 / whole tasks", lambda p: p.per_whole, 2),
+    ("p50 / B1", lambda p: p.per_dealt, 2),
+    ("p50 / B2", lambda p: p.per_passed, 2),
     ("p99 us", lambda p: p.get("p99_us"), 1),
     ("start lag us", lambda p: p.get("start_lag_us"), 1),
     ("steals a slot", lambda p: p.get("steals"), 1),
@@ -37,6 +39,8 @@ the number of CPUs.
 p50, p99: makespan of a slot, from the first push to the return of the last join.
 bound: the longest task, or the work on all CPUs.
 whole tasks: the CPU that is free first takes the next task; for equal tasks ceil(tasks / CPUs) x a task.
+B1: whole tasks, and what pushes and moves of cache lines take at least, from one producer.
+B2: the same, and the last end of each CPU is counted in one word.
 start lag: from the first push to the first task that starts on a worker.
 lost steals: compare-and-swaps that came too late, because another thread took the task.
 ws: workers = CPUs - producers, pre-wake auto. mutex-queue, mutex-per-worker: workers = CPUs.
