@@ -207,7 +207,8 @@ typedef struct {
   uint64_t spin_lead_ns; ///< WS_SPIN_FIXED: time from the timer to the expected burst; 0 .. 10,000,000
   /// Share of one core, in percent, that each worker may spend on spinning, over any few milliseconds;
   /// 0 .. 100. Default 10. WS_SPIN_HOT ignores it. If a spin finds work, the CPU time of the wake that it has
-  /// saved does not count. A third of the spin counts at least, so a worker spins three times this share at most.
+  /// saved does not count, but a third of the spin counts at least. So a worker spins three times this share
+  /// at most.
   uint32_t spin_cpu_max_percent;
   /// WS_SPIN_AUTO: CPU time, in microseconds, that is worth one microsecond less of lateness; 1 .. 100.
   /// Default 9.
