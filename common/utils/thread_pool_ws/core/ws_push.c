@@ -114,13 +114,13 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 
 /// Note that @p count tasks are about to be pushed: a queue that holds a task cannot shrink. For threads that
 /// push and never wait. The caller sees to room after this.
-static inline void shrink_now_and_then(ws_queue_t *queue, uint64_t count)
+static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t count)
 {
   queue->since_shrink += count;
   if (WS_LIKELY(queue->since_shrink < SHRINK_EVERY))
     return;
   queue->since_shrink = 0;
-  ws_queue_shrink(queue);
+  ws_queue_shrink(&pool->tasks, queue);
 }
 
 /// Move @p count tasks into the caller's queue, which has room for them.
@@ -167,7 +167,7 @@ static bool may_fail(ws_full_t full)
 static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
                        bool grow)
 {
-  shrink_now_and_then(here.queue, 1);
+  shrink_now_and_then(pool, here.queue, 1);
   ws_deque_t *deque = ws_queue_room(&pool->tasks, here.queue, kind, grow);
   if (!deque)
     return false;
@@ -318,9 +318,9 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     return 0;
   if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
-  if (WS_UNLIKELY(ws_inbox_is_wanted(&pool->tasks)) && hand_over(pool, here, task))
+  if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks)) && hand_over(pool, here, task))
     return 0;
-  shrink_now_and_then(here.queue, 1); // any ring has room for one task, if the one in use has
+  shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
   publish(pool, here, task, 1);
   announce(pool, here);
   return 0;
@@ -387,7 +387,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (handed == count)
     return count;
   if (WS_LIKELY(queued))
-    shrink_now_and_then(here.queue, count - handed);
+    shrink_now_and_then(pool, here.queue, count - handed);
   if (WS_LIKELY(queued && ws_queue_has_room(here.queue, count - handed))) {
     publish(pool, here, tasks + handed, count - handed);
     announce(pool, here);

@@ -139,10 +139,13 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
   for (uint32_t i = pool->workers; i < queues; i++)
     if (i != here.queue->victim && ws_steal_from(pool, here, i, task))
       return true;
+  if (ws_summary_next(&pool->tasks, 0) == pool->workers)
+    return false;
   const uint32_t others = here.worker ? pool->workers - 1 : pool->workers;
   for (uint32_t i = 0; i < others; i++) {
     const uint32_t victim = here.worker ? here.worker->victims[i] : i;
-    if (victim != here.queue->victim && ws_steal_from(pool, here, victim, task))
+    if (victim != here.queue->victim && ws_summary_has(&pool->tasks, victim)
+        && ws_steal_from(pool, here, victim, task))
       return true;
   }
   return false;
@@ -150,6 +153,7 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
 
 bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
+  ws_summary_rest(here.queue);
   if (!steal_known(pool, here, task) && !steal_elsewhere(pool, here, task) && !steal_again(pool, here, task)
       && !ws_steal_stray(pool, here, task))
     return false;
@@ -157,11 +161,18 @@ bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
+/// @return the first queue from @p from on that may hold tasks of any kind
+static inline uint32_t first_below(const ws_tasks_t *tasks, uint32_t from)
+{
+  // relaxed: a join looks again
+  return WS_UNLIKELY(ws_load_relaxed(&tasks->kinds_made)) ? from : ws_summary_next(tasks, from);
+}
+
 bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
   const bool weak = ws_takes_weak(here);
-  for (uint32_t i = 0; i < queues; i++) {
+  for (uint32_t i = first_below(&pool->tasks, 0); i < queues; i = first_below(&pool->tasks, i + 1)) {
     ws_queue_t *queue = pool->tasks.queue[i];
     if (queue == here.queue || !ws_queue_is_below(queue, group, weak)
         || !ws_queue_steal_under(&pool->tasks, queue, group, weak, task))

@@ -13,7 +13,7 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
 
 /// The lane belongs to the caller from now on: touch its memory on this CPU, but no more of it than a new
 /// lane has. An owner that was ended by another thread may have left a grown ring behind.
-static void prepare(ws_queue_t *lane)
+static void prepare(struct ws_pool_s *pool, ws_queue_t *lane)
 {
   lane->depth = 0;
   lane->helps_in = NULL;
@@ -23,7 +23,7 @@ static void prepare(ws_queue_t *lane)
   // task has left in the queue are still below it.
   if (ws_queue_size(lane) == 0)
     ws_store_release(&lane->root, NULL); // [edge ROOT release] before the heir's tasks
-  ws_queue_shrink(lane);
+  ws_queue_shrink(&pool->tasks, lane);
   ws_queue_touch(lane);
 }
 
@@ -63,7 +63,7 @@ static ws_queue_t *inherit(struct ws_pool_s *pool)
     if (owner != 0 && ws_tid_of(owner) != ws_tid_of(id) && ws_os_thread_exists(ws_tid_of(owner)))
       continue;
     if (ws_cas_acq_rel(&pool->tasks.queue[i]->owner, &owner, id)) { // [edge LANE_OWNER acquire]
-      prepare(pool->tasks.queue[i]);
+      prepare(pool, pool->tasks.queue[i]);
       remember(self, pool, pool->tasks.queue[i]);
       return pool->tasks.queue[i];
     }
@@ -96,7 +96,7 @@ ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
   }
   pthread_mutex_unlock(&pool->lane_lock);
   if (lane) {
-    prepare(lane);
+    prepare(pool, lane);
     remember(self, pool, lane);
   }
   return lane;
@@ -119,7 +119,7 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
     uint64_t nobody = 0;
     if (ws_expected_load(&pool->tasks.queue[i]->owner) == 0
         && ws_cas_acq_rel(&pool->tasks.queue[i]->owner, &nobody, id)) { // [edge LANE_OWNER acquire]
-      prepare(pool->tasks.queue[i]);
+      prepare(pool, pool->tasks.queue[i]);
       remember(self, pool, pool->tasks.queue[i]);
       return pool->tasks.queue[i];
     }

@@ -41,7 +41,7 @@ static void free_lanes_of_thread(void *unused)
     for (uint32_t i = pool->workers; i < queues; i++) {
       if (ws_load_relaxed(&pool->tasks.queue[i]->owner) != id) // relaxed: this thread wrote it
         continue;
-      ws_queue_shrink(pool->tasks.queue[i]);
+      ws_queue_shrink(&pool->tasks, pool->tasks.queue[i]);
       // [edge LANE_OWNER release] the deque's owner-only fields
       ws_store_release(&pool->tasks.queue[i]->owner, 0);
     }

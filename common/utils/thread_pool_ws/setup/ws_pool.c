@@ -69,6 +69,7 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   pool->worker[index] = worker;
   pool->tasks.queue[index] = &worker->queue;
   pool->tasks.inbox[index] = &worker->inbox;
+  ws_summary_begin(&pool->tasks, &worker->queue, index);
 }
 
 static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
@@ -92,6 +93,8 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   pool->tasks.capacity = settings->queue_capacity;
   pool->tasks.queue = carve(arena, (pool->requested + WS_LANES_MAX) * sizeof(ws_queue_t *));
   pool->tasks.inbox = carve(arena, pool->requested * sizeof(ws_inbox_t *));
+  pool->tasks.summaries = ws_summary_words(pool->requested);
+  pool->tasks.summary = carve(arena, pool->tasks.summaries * sizeof(ws_summary_t));
   pool->worker = carve(arena, pool->requested * sizeof(ws_worker_t *));
   pool->prewake = carve(arena, ws_prewake_pool_bytes());
   ws_shared_cell_t *shared = carve(arena, settings->queue_capacity * sizeof(ws_shared_cell_t));

@@ -79,7 +79,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, alarms_t *alarms)
   } else {
     ws_count(&worker->queue.count.parks, 1);
   }
-  if (ws_queues_trim(&pool->tasks, false))
+  if (ws_queues_need_trim(&pool->tasks))
     alarms->trim_ns = ws_os_now_ns() + WS_TRIM_AFTER_NS;
   alarms->retry_ns = ws_hot_retry_ns(worker);
   return sleep_for_token(worker, alarms);
@@ -129,6 +129,6 @@ void ws_park(ws_worker_t *worker)
   ws_traced_park(worker);
   end_t end;
   while ((end = set_bit_and_sleep(worker, &alarms)) == END_TRIM)
-    ws_queues_trim(&pool->tasks, true); // awake, and not in sleepers: no push claims it meanwhile
+    ws_queues_trim(&pool->tasks); // awake, and not in sleepers: no push claims it meanwhile
   after_sleep(worker, end);
 }

@@ -12,12 +12,12 @@
 
 void ws_trim_own(ws_worker_t *worker)
 {
-  ws_queue_shrink(&worker->queue);
+  ws_queue_shrink(&worker->pool->tasks, &worker->queue);
 }
 
 WS_SELDOM static void give_back(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (!ws_queue_shrink(here.queue))
+  if (!ws_queue_shrink(&pool->tasks, here.queue))
     return;
   const uint64_t now_ns = ws_os_now_ns();
   // else the burst that follows will need it again

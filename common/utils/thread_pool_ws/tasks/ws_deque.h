@@ -89,16 +89,6 @@ bool ws_deque_shrink(ws_deque_t *deque);
 /// @brief Give loose pages back to the kernel.
 /// @threads  any
 void ws_deque_trim(ws_deque_t *deque);
-/// @return whether there are loose pages. @param now  give them back
-/// @threads  any
-static inline bool ws_deque_has_loose(ws_deque_t *deque, bool now)
-{
-  if (ws_load_relaxed(&deque->loose) != WS_LOOSE_PAGES) // relaxed: ws_deque_trim decides
-    return false;
-  if (now)
-    ws_deque_trim(deque);
-  return true;
-}
 
 static inline void ws_cell_write(ws_cell_t *cell, const ws_task_t *task)
 {

@@ -141,13 +141,25 @@ static bool may_lie_elsewhere(const ws_tasks_t *tasks)
          != 0;
 }
 
+/// @return whether a normal task waits that was not put aside
+static bool is_any_in_deques(const ws_tasks_t *tasks)
+{
+  const uint32_t workers = tasks->summaries > 0 ? tasks->workers : 0; // whose bits are read
+  for (uint32_t i = ws_queue_count(tasks); i-- > workers;)
+    if (ws_queue_size(tasks->queue[i]) > 0)
+      return true;
+  for (uint32_t i = ws_summary_next(tasks, 0); i < workers; i = ws_summary_next(tasks, i + 1))
+    if (ws_queue_size(tasks->queue[i]) > 0)
+      return true;
+  return false;
+}
+
 bool ws_work_visible(ws_tasks_t *tasks)
 {
   if (WS_UNLIKELY(ws_is_paused(tasks)))
     return false;
-  for (uint32_t i = ws_queue_count(tasks); i-- > 0;) // mostly all: a thread that spins looks here
-    if (ws_queue_size(tasks->queue[i]) > 0)
-      return true;
+  if (is_any_in_deques(tasks)) // mostly all: a thread that spins looks here
+    return true;
   if (WS_LIKELY(!may_lie_elsewhere(tasks)))
     return ws_shared_visible(&tasks->shared);
   for (ws_places_t all = ws_places(tasks); ws_places_next(&all);) {
@@ -169,17 +181,24 @@ uint64_t ws_queued(const ws_tasks_t *tasks)
       queued += ws_place_size(tasks, &all.at);
     return queued;
   }
-  for (uint32_t i = ws_queue_count(tasks); i-- > 0;)
+  const uint32_t queues = ws_queue_count(tasks);
+  for (uint32_t i = ws_summary_next(tasks, 0); i < queues; i = ws_summary_next(tasks, i + 1))
     queued += ws_queue_size(tasks->queue[i]);
   return queued + ws_shared_size(&tasks->shared);
 }
 
-bool ws_queues_trim(ws_tasks_t *tasks, bool now)
+bool ws_queues_need_trim(const ws_tasks_t *tasks)
 {
-  bool due = false;
+  return ws_load_relaxed(&tasks->loose); // relaxed: after the caller's fence [PARK_DEKKER]
+}
+
+void ws_queues_trim(ws_tasks_t *tasks)
+{
+  // [edge TRIM_DUE acq_rel] first: a queue that shrinks from now on is trimmed next time
+  if (ws_xchg_acq_rel(&tasks->loose, 0) == 0)
+    return;
   for (uint32_t i = ws_queue_count(tasks); i-- > 0;)
-    due |= ws_queue_trim(tasks->queue[i], now);
-  return due;
+    ws_queue_trim(tasks->queue[i]);
 }
 
 bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task)

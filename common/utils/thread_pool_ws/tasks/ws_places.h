@@ -43,8 +43,11 @@ bool ws_work_visible(ws_tasks_t *tasks);
 /// @return tasks in all places, about
 uint64_t ws_queued(const ws_tasks_t *tasks);
 
-/// @return whether some queue has pages to give back to the kernel. @param now  give them back
-bool ws_queues_trim(ws_tasks_t *tasks, bool now);
+/// @return whether some queue may have pages to give back to the kernel
+bool ws_queues_need_trim(const ws_tasks_t *tasks);
+
+/// @brief Give them back.
+void ws_queues_trim(ws_tasks_t *tasks);
 
 /// @brief Steal a normal task that some wait has put aside: the oldest of one worker.
 bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task);

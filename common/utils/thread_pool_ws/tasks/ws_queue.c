@@ -60,6 +60,8 @@ ws_deque_t *ws_queue_room(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, 
       return NULL;
     ws_count(&queue->count.growths, 1);
   }
+  if (kind == WS_KIND_NORMAL)
+    ws_summary_note(queue);
   return deque;
 }
 
@@ -98,11 +100,13 @@ uint64_t ws_queue_sift(ws_tasks_t *tasks, ws_queue_t *queue, bool (*takes)(const
   return taken;
 }
 
-bool ws_queue_shrink(ws_queue_t *queue)
+bool ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue)
 {
   bool shrunk = false;
   for (uint32_t i = 0; i < ws_queue_deques(queue); i++)
     shrunk |= ws_deque_shrink(ws_queue_deque(queue, i));
+  if (WS_UNLIKELY(shrunk))
+    ws_store_release(&tasks->loose, 1); // [edge TRIM_DUE release] the deque's own word before
   return shrunk;
 }
 
@@ -193,12 +197,10 @@ bool ws_queue_holds_kinds(const ws_queue_t *queue)
   return false;
 }
 
-bool ws_queue_trim(ws_queue_t *queue, bool now)
+void ws_queue_trim(ws_queue_t *queue)
 {
-  bool due = false;
   for (uint32_t i = 0; i < ws_queue_deques(queue); i++)
-    due |= ws_deque_has_loose(ws_queue_deque(queue, i), now);
-  return due;
+    ws_deque_trim(ws_queue_deque(queue, i));
 }
 
 uint64_t ws_queue_steps(const ws_queue_t *queue)

@@ -14,6 +14,7 @@
 #include "ws_group_word.h"
 #include "ws_grouped.h"
 #include "ws_kind.h"
+#include "ws_summary.h"
 #include "ws_tasks.h"
 
 struct ws_more_s {
@@ -65,6 +66,7 @@ static inline bool ws_queue_has_room(ws_queue_t *queue, uint64_t count)
 /// @brief Push @p count tasks; the caller has seen room for them.
 static inline void ws_queue_push(ws_queue_t *queue, const ws_task_t *tasks, uint64_t count)
 {
+  ws_summary_note(queue);
   ws_deque_push(&queue->deque, tasks, count);
 }
 
@@ -122,7 +124,7 @@ static inline bool ws_queue_may_shrink(const ws_queue_t *queue)
 
 /// @brief Return to the first capacities where a deque is empty.
 /// @return whether there are pages to give back now
-bool ws_queue_shrink(ws_queue_t *queue);
+bool ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue);
 
 /// @brief First touch of its memory, on the caller's node.
 void ws_queue_touch(ws_queue_t *queue);
@@ -183,8 +185,8 @@ bool ws_queue_steal_under(ws_tasks_t *tasks, ws_queue_t *queue, const ws_group_t
 /// @return whether tasks of other kinds than WS_KIND_NORMAL are queued, but those aside
 bool ws_queue_holds_kinds(const ws_queue_t *queue);
 
-/// @return whether it has pages to give back to the kernel. @param now  give them back
-bool ws_queue_trim(ws_queue_t *queue, bool now);
+/// @brief Give the pages that it does not use any more back to the kernel.
+void ws_queue_trim(ws_queue_t *queue);
 
 /// @return a number that grows when a task of the queue is begun or finished
 uint64_t ws_queue_steps(const ws_queue_t *queue);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tasks.h
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deques of one
-/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_limit.h, ws_inbox.h, and ws_places.h (all
-/// places).
+/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_limit.h, ws_inbox.h, ws_summary.h (which
+/// queues to look at), and ws_places.h (all places).
 ///
 /// Place     One deque of a thread's queue, the shared queue, the line of a limit, or the inbox of a worker.
 ///           A queue has a deque for each kind of task, and one for each kind's tasks that a wait has put
@@ -57,6 +57,13 @@ enum {
   WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
 };
 
+/// summary_state: CLEAR --the owner pushes--> SET --its queue is empty and it searches elsewhere--> CLEAR
+enum {
+  WS_SUMMARY_NONE, ///< the queue has no bit: a lane's, or the pool is small
+  WS_SUMMARY_CLEAR,
+  WS_SUMMARY_SET
+};
+
 /// A place where tasks wait (ws_places.h).
 typedef struct {
   enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_LIMIT, WS_AT_INBOX } where;
@@ -80,7 +87,10 @@ struct ws_queue_s {
   uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
   uint32_t depth; ///< P tasks on the owner's stack
   bool of_worker; ///< I
+  uint8_t summary_state; ///< P whether its bit is set: WS_SUMMARY_*
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
+  ws_au64_t *summary; ///< I the word that has the queue's bit (ws_summary.h); NULL = none has
+  uint64_t summary_bit; ///< I
   uint32_t late_pauses; ///< P how long it waits at most before it steals
   uint32_t random; ///< P state of a sequence of numbers
   uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
@@ -169,12 +179,19 @@ typedef struct {
   uint32_t running; ///< tasks with a ticket
 } ws_limit_t;
 
+/// A bit for each of a few workers (ws_summary.h).
+typedef struct {
+  alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
+} ws_summary_t;
+
 /// All places of a pool.
 typedef struct {
   // Read by every push and every search; written seldom.
   alignas(WS_SPACING)
       ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
   ws_inbox_t **inbox; ///< I [workers]
+  ws_summary_t *summary; ///< I [summaries]
+  uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'
   uint32_t mask_words; ///< I of waiting in use
@@ -184,6 +201,7 @@ typedef struct {
   ws_au32_t paused; ///< S WS_PAUSE_*: core/ws_pause.c
   ws_au32_t kinds_made; ///< S 1 = some queue has deques of other kinds
   ws_au32_t aside_used; ///< S 1 = some wait has put normal tasks aside since the pool was made
+  ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   uint32_t limits; ///< I
   ws_limit_t *limit; ///< I [limits]

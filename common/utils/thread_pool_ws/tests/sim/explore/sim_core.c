@@ -8,6 +8,7 @@
 
 #include "../../../pool/ws_process.h"
 #include "../../../pool/ws_types.h"
+#include "../../../tasks/ws_summary.h"
 #include "sim_libc.h"
 #include "sim_mask.h"
 #include "sim_play.h"
@@ -16,6 +17,14 @@
 #include "sim_record.h"
 #include "sim_stack.h"
 #include "sim_work.h"
+
+uint32_t __wrap_ws_summary_words(uint32_t workers);
+
+/// The shipped ones are for more workers than a scenario has.
+uint32_t __wrap_ws_summary_words(uint32_t workers)
+{
+  return workers % 2 == 1 && workers > 1;
+}
 
 static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
 {

@@ -11,6 +11,7 @@
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_inbox.h"
 #include "../../../../tasks/ws_places.h"
+#include "../../../../tasks/ws_queue.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
@@ -232,6 +233,15 @@ static void look_for_places(uint32_t index, sim_ps_t now_ps)
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
 }
 
+/// ws_summary.h: no search looks at a queue whose bit is clear, nor do the checks above.
+static void look_for_summary(uint32_t index)
+{
+  const ws_pool_t *pool = sim_pool[index];
+  for (uint32_t i = 0; pool && i < pool->workers; i++)
+    if (ws_queue_size(&pool->worker[i]->queue) > 0 && !ws_summary_has(&pool->tasks, i))
+      sim_finding("summary: worker %u of pool %u has tasks queued, and its bit is clear", i, index);
+}
+
 static void look_at(uint32_t index, sim_ps_t now_ps)
 {
   const uint64_t begun = sim_record_begun[index];
@@ -256,6 +266,7 @@ static void look_at_once(uint32_t index, sim_ps_t now_ps)
   look_for_lane_places(index, now_ps);
   look_for_guard(index, now_ps);
   look_for_hot(index);
+  look_for_summary(index);
 }
 
 /// Any thread as likely: also one that takes few steps.
