@@ -7,11 +7,12 @@ of each file, and those facts of the run that the file itself does not record.""
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
@@ -176,23 +177,35 @@ def paragraphs(folder: Path, name: str, begin: str) -> list[list[str]]:
     return found
 
 
+def following(folder: Path, name: str, title: str) -> Iterator[list[str]]:
+    """The tables, one for each class, below the title that begins so."""
+    parts = [part.splitlines() for part in (folder / name).read_text(encoding="utf-8").split("\n\n")]
+    first = next((i for i, part in enumerate(parts) if part and part[0].startswith(title)), None)
+    if first is None:
+        raise ResultsError(f"{folder / name}: nothing begins with {title!r}")
+    yield from itertools.takewhile(lambda part: part and "  waiter  " in part[0], parts[first + 1 :])
+
+
 def quote(folder: Path, words: str) -> str:
     """FILE | BEGIN: the paragraph of a text report that begins so."""
     name, begin = words.split(" | ")
     return "\n".join(["```", *paragraphs(folder, name, begin)[0], "```"])
 
 
+def columns_of(line: str) -> list[str]:
+    return re.split(r"\s{2,}", line)
+
+
 def slots(folder: Path, words: str) -> str:
     """FILE | POOL | POOL...: a row a workload, a column for each pool in each class, without the hog."""
     name, *pools = words.split(" | ")
     columns = {}
-    for title, head, *lines in paragraphs(folder, name, "Slots in the steady state"):
-        where = title.split(" on, ")[1].split(":")[0]
-        for pool in pools if "hog" not in where else ():
-            [cells] = [re.split(r"\s{2,}", line) for line in lines if line.startswith(f"{pool}  ")]
-            columns[f"{pool}, {where}"] = dict(zip(head.split()[2:], cells[2:]))
-    workloads = next(iter(columns.values()))
-    rows = [[load, *(column[load] for column in columns.values())] for load in workloads]
+    for head, *lines in following(folder, name, "Slots in the steady state"):
+        where, _, *workloads = columns_of(head)
+        for pool in pools:
+            [cells] = [columns_of(line) for line in lines if line.startswith(f"{pool}  ")]
+            columns[f"{pool}, {where}"] = dict(zip(workloads, cells[2:]))
+    rows = [[load, *(column[load] for column in columns.values())] for load in next(iter(columns.values()))]
     return markdown(Table("", plain_columns("n × d µs", *columns), rows, []))
 
 
