@@ -203,8 +203,12 @@ def slots(folder: Path, words: str) -> str:
     for head, *lines in following(folder, name, "Slots in the steady state"):
         where, _, *workloads = columns_of(head)
         for pool in pools:
-            [cells] = [columns_of(line) for line in lines if line.startswith(f"{pool}  ")]
-            columns[f"{pool}, {where}"] = dict(zip(workloads, cells[2:]))
+            found = [columns_of(line) for line in lines if line.startswith(f"{pool}  ")]
+            if not found or len(found[0]) != len(workloads) + 2:
+                raise ResultsError(f"{folder / name}: no whole line of {pool!r} for {where}")
+            columns[f"{pool}, {where}"] = dict(zip(workloads, found[0][2:]))
+    if not columns:
+        raise ResultsError(f"{folder / name}: no table of slots")
     rows = [[load, *(column[load] for column in columns.values())] for load in next(iter(columns.values()))]
     return markdown(Table("", plain_columns("n × d µs", *columns), rows, []))
 

@@ -381,7 +381,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
                          || (WS_UNLIKELY(pool->pushes_seldom) && is_seldom(pool, tasks, count));
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
-  while (queued && handed < count && ws_inbox_is_wanted(&pool->tasks)
+  while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks)
          && hand_over(pool, here, &tasks[handed]))
     handed++;
   if (handed == count)

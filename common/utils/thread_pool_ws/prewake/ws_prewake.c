@@ -176,23 +176,30 @@ static int64_t best_wait(const ws_worker_t *worker, const ws_window_t *follows, 
   return wait_ns + wait_ns / 8; // the longest of a few samples is not the longest possible
 }
 
+/// A spin that the cap would cut short gains nothing: the time is saved up for one that lasts.
+/// @return how long to spin if the allowance lasts for that, else only for what follows at once
+static int64_t affordable_wait(ws_worker_t *worker, const ws_window_t *follows, uint64_t now_ns)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  const int64_t wait_ns = best_wait(worker, follows, (int64_t)pool->settings.spin_ns_max);
+  const int64_t allowed_ns = ws_spin_forecast(worker, now_ns);
+  if (wait_ns == 0 || wait_ns <= allowed_ns || ws_spin_mode(pool) == WS_SPIN_HOT)
+    return wait_ns;
+  ws_count(&worker->queue.count.capped, 1);
+  const int64_t short_ns = best_wait(worker, follows, CONTINUES_NS_MIN);
+  return short_ns <= allowed_ns ? short_ns : 0;
+}
+
 /// @return until when to spin for what follows the work that was just done
 static uint64_t look_until(ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const int64_t bound_ns = (int64_t)pool->settings.spin_ns_max;
   if (ws_hint_load(&pool->prewake->level) == 0)
     return now_ns;
   const ws_window_t *follows = ws_follows(worker->prewake);
   if (follows->count < FOLLOWS_MIN)
-    return now_ns + (uint64_t)bound_ns;
-  int64_t wait_ns = best_wait(worker, follows, bound_ns);
-  // A spin that the cap would cut short gains nothing: the time is saved up for one that lasts.
-  if (wait_ns > ws_spin_forecast(worker, now_ns)) {
-    ws_count(&worker->queue.count.capped, 1);
-    wait_ns = best_wait(worker, follows, CONTINUES_NS_MIN);
-  }
-  return now_ns + (uint64_t)wait_ns;
+    return now_ns + pool->settings.spin_ns_max;
+  return now_ns + (uint64_t)affordable_wait(worker, follows, now_ns);
 }
 
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)

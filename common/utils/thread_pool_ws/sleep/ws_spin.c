@@ -164,6 +164,7 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   if (ws_producer_on_cpu(pool, ws_os_cpu()) || is_surplus(worker)) // a spin here would keep the producer off
     return false;
   ws_search_begin(worker);
+  worker->called_ns = 0; // what the spin finds was not called for
   const uint64_t start_ns = now_ns;
   const bool hot = ws_is_hot(pool);
   const bool found = iterate(worker, start_ns, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns);

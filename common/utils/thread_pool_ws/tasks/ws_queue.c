@@ -106,7 +106,7 @@ bool ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue)
   for (uint32_t i = 0; i < ws_queue_deques(queue); i++)
     shrunk |= ws_deque_shrink(ws_queue_deque(queue, i));
   if (WS_UNLIKELY(shrunk))
-    ws_store_release(&tasks->loose, 1); // [edge TRIM_DUE release] the deque's own word before
+    ws_xchg_acq_rel(&tasks->loose, 1); // [edge TRIM_DUE acq_rel] the deque's own word before, and others'
   return shrunk;
 }
 

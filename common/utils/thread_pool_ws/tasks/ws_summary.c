@@ -4,7 +4,7 @@
 #include "ws_summary.h"
 
 /// Pools with no more workers have none. Simulated, nested fib takes 8 % longer with them on 28 CPUs of a
-/// Xeon, as long on 32 of an EPYC, 6 % less on 72 of a Grace, and a quarter on 128 of an EPYC.
+/// Xeon, as long on 32 of an EPYC, 6 % less on 72 of a Grace, and a quarter of the time on 128 of an EPYC.
 #define WORKERS_WITHOUT 32u
 
 uint32_t ws_summary_words(uint32_t workers)

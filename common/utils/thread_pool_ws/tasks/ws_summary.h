@@ -7,15 +7,15 @@
 ///            queue is empty and it searches elsewhere. Any thread reads.
 /// Invariant  Legal: set though the queue is empty. Illegal: clear while the deque of normal tasks holds one.
 /// Why        The bit is set before the task is published. So a thread that must see the task because of a
-///            fence [PARK_DEKKER] sees the bit as well, or a later value. If that is clear, another thread
-///            has taken the task, because the owner clears the bit of an empty queue only.
+///            fence [PARK_DEKKER] sees the bit as well, or a later value. If that is clear, a thread has
+///            taken the task, because the owner clears the bit of an empty queue only.
 /// Not        For lanes, other kinds and what was put aside. Their places are looked at one by one.
 #ifndef WS_SUMMARY_H
 #define WS_SUMMARY_H
 
 #include "ws_tasks.h"
 
-/// Workers of whose queues one word speaks, 64 at most.
+/// Queues that share one word; 64 at most.
 #define WS_SUMMARY_WORKERS 16u
 
 /// @return how many words a pool has; 0 = it is so small that searches look at each queue
