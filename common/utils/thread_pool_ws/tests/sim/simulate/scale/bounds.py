@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The least time of a slot that counts the moves of cache lines, too.
+"""The least time of a slot, with the moves of cache lines, from about 16 CPUs on.
 
 A producer that has just been woken pushes n equal tasks of d, one after the other. A push takes p. The
 task's line moves to the CPU that runs the task, which takes t. Before its next task a CPU looks at the clock
