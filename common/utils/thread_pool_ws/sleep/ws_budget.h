@@ -46,8 +46,8 @@ int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns);
 
 /// @brief The worker has spun for @p spun_ns. Time in which other threads had the CPU counts up to a bound
 /// only: a process that was stopped is not charged for the stop. A spin that @p found work counts as if
-/// it had saved a sleep and a wake, also where another worker takes the task. Their CPU time is not charged, but
-/// a third of the spin is charged at least.
+/// it had saved a sleep and a wake, also where another worker takes the task. Their CPU time is not charged,
+/// but a third of the spin is charged at least.
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found);
 
 /// @brief Take a place in @p pool. A worker of it, a thread without a lane, and a thread that has a place
