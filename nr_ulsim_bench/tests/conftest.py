@@ -20,3 +20,18 @@ def patient(request, monkeypatch):
         lanes = ("SILENT_S", "RETURN_S", "GRACE_S")
         for name in [f"connect.{name}" for name in connect] + [f"lanes.{name}" for name in lanes]:
             monkeypatch.setattr(f"nrbench.cluster.{name}", PATIENCE_S)
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """Makes a program that stands in for ws-bench, of its text, on two CPUs that allow all classes."""
+
+    def make(text):
+        monkeypatch.setattr("nrbench.host.realtime_allowed", lambda *_: True)
+        monkeypatch.setattr("nrbench.host.cores", lambda: 2)
+        program = tmp_path / "ws-bench"
+        program.write_text(text)
+        program.chmod(0o755)
+        return program
+
+    return make

@@ -33,14 +33,9 @@ END
 
 
 @pytest.fixture
-def fake(tmp_path, monkeypatch):
-    """A program that answers as ws-bench, on two CPUs that allow all classes."""
-    monkeypatch.setattr(machine, "realtime_allowed", lambda *_: True)
-    monkeypatch.setattr(machine, "cores", lambda: 2)
-    program = tmp_path / "ws-bench"
-    program.write_text(FAKE)
-    program.chmod(0o755)
-    return program
+def fake(stand_in):
+    """Answers as ws-bench."""
+    return stand_in(FAKE)
 
 
 def request(program, **more):
