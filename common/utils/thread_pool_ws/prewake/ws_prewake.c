@@ -44,21 +44,30 @@ void ws_prewake_quiet(struct ws_pool_s *pool)
     ws_hint_store(&pool->quiet, 1);
 }
 
-/// @return whether what comes at @p at_ns comes after a pause, and not only with the next phase of a slot
-static bool is_pause(const struct ws_pool_s *pool, uint64_t at_ns)
+/// @return from when on what comes comes after a pause, and not only with the next phase of a slot
+static uint64_t pause_ns(const struct ws_pool_s *pool)
 {
   const uint64_t bound_ns = pool->settings.spin_ns_max;
   const ws_prewake_pool_t *its = pool->prewake;
   const uint64_t out_of_work_ns = ws_hint_load(&its->out_of_work_ns);
   const uint64_t arrival_ns = ws_hint_load(&its->arrival_ns);
   const uint64_t last_ns = out_of_work_ns > arrival_ns ? out_of_work_ns : arrival_ns;
-  return at_ns >= last_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
+  return last_ns + (bound_ns > CONTINUES_NS_MIN ? bound_ns : CONTINUES_NS_MIN);
+}
+
+uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  const uint64_t from_ns = pause_ns(pool);
+  if (now_ns < from_ns)
+    return from_ns;
+  ws_prewake_quiet(pool);
+  return UINT64_MAX;
 }
 
 static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
 {
   ws_prewake_pool_t *its = pool->prewake;
-  if (!is_pause(pool, at_ns))
+  if (at_ns < pause_ns(pool))
     return;
   ws_hint_store(&its->arrival_ns, at_ns); // read after the burst
   ws_stat_store(&its->takers_before, ws_stat_load(&its->takers));

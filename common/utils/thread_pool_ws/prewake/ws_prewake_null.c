@@ -41,6 +41,13 @@ void ws_prewake_quiet(struct ws_pool_s *pool)
   (void)pool;
 }
 
+uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  (void)pool;
+  (void)now_ns;
+  return UINT64_MAX;
+}
+
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
 {
   (void)worker;

@@ -115,7 +115,8 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
   struct ws_pool_s *pool = worker->pool;
   const uint64_t preempted_ns = preempted_after_ns(worker);
   uint64_t now_ns = start_ns, offered_ns = start_ns, spun_ns = 0;
-  bool found = false, preempted = false, said_quiet = false;
+  uint64_t quiet_ns = start_ns + PAUSE_NS;
+  bool found = false, preempted = false;
   while (!found && !preempted && is_wanted(worker, now_ns) && !ws_hot_must_stop(worker, now_ns)
          && !is_surplus(worker)) {
     if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
@@ -124,10 +125,9 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
     }
     const uint64_t before_ns = now_ns;
     ws_search_begin(worker); // again, if the guard has taken it off
-    if (!said_quiet && now_ns - start_ns > PAUSE_NS) {
-      said_quiet = true; // once: a burst that is handed to other workers is no pause
+    if (now_ns > quiet_ns) {
       worker->queue.late_pauses = 0;
-      ws_prewake_quiet(pool);
+      quiet_ns = ws_prewake_idle(pool, now_ns);
     }
     if (now_ns - start_ns >= worker->shy_ns)
       ws_inbox_open(&pool->tasks, &worker->inbox);
