@@ -58,6 +58,7 @@ class Machine:
     cpus: int
     words: tuple[str, ...]
     smt: int = 1
+    llc_cpus: int = 1
     node_cpus: int = 1
     wider: Machine | None = None  # the same machine with more CPUs, where the file has [wider]
 
@@ -198,9 +199,10 @@ def _machine(path: Path, data: dict[str, Any]) -> Machine:
     texts = tuple(
         f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()
     )
-    cpus, smt, node_cpus = values["cpus"], values["smt"], values["node_cpus"]
-    assert isinstance(cpus, int) and isinstance(smt, int) and isinstance(node_cpus, int)
-    return Machine(path, title, cpus, texts, smt, node_cpus)
+    cpus, smt, llc_cpus, node_cpus = (values[key] for key in COUNTS["cpus"])
+    assert isinstance(cpus, int) and isinstance(smt, int)
+    assert isinstance(llc_cpus, int) and isinstance(node_cpus, int)
+    return Machine(path, title, cpus, texts, smt, llc_cpus, node_cpus)
 
 
 def read_machine(path: Path) -> Machine:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ci/simulate shapes: curves over the number of workers that others have published, simulated.
+"""ci/simulate shapes: what others have published beside the same, simulated.
 
-The slides that introduced this kind of pool to OAI (273 PRB, one user: 12 symbols, then 22 segments): with
-one mutexed queue the slot takes longer again beyond 16 threads. oneTBB (one producer, empty tasks): from
-55.7 ns a task with one worker to 660 ns with 64.
+slides: the slides that introduced this kind of pool to OAI (273 PRB, one user: 12 symbols, then 22 segments).
+With one mutexed queue the slot takes longer again beyond 16 threads. empty: oneTBB, one producer, empty
+tasks: from 55.7 ns a task with one thread to 660 ns with 64. latencies: a cache line from core to core.
+nested: fib with 64 threads.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from simulate import latencies, nested
 from simulate.machine import Machine, MachineError, find_machine
 from simulate.program import Job, run_jobs
+from simulate.published import ONETBB_NS
 from simulate.table import print_table
-from simulate.timing import POOLS
+from simulate.timing import POOLS, numbers, some_of
 from simulate.workload import default_period_us, workload_words
 
 LIMIT_S = 1800.0
 SLIDES_CASE = "12x6+22x28"
 SLIDES_WORKERS = (1, 2, 4, 8, 12, 16, 20, 24)
 EMPTY_TASKS = 10000
-EMPTY_WORKERS = (1, 2, 4, 8, 16, 32, 48, 64)
-ONETBB_NS = {1: 55.7, 64: 660.0}
+EMPTY_WORKERS = tuple(next(iter(ONETBB_NS.values())))
+TABLES = ("slides", "empty", "latencies", "nested")
 RISE = 1.01  # a curve turns up when its end lies this much above its lowest point
 
 Curves = dict[str, dict[int, dict[str, Any]]]
@@ -70,22 +73,45 @@ def verdict(values: dict[int, float]) -> str:
     return f"turns up after {lowest}: {100 * (rise - 1):.0f} % more at {last}"
 
 
+def growth(values: dict[int, float]) -> float:
+    """How many times as long the most workers take as the fewest."""
+    return values[max(values)] / values[min(values)]
+
+
 def show(title: str, table: dict[str, dict[int, float]], workers: Sequence[int]) -> None:
     rows = [
         [name, *(f"{values[count]:.1f}" if count in values else "-" for count in workers)]
         for name, values in table.items()
     ]
     print_table(title, ["workers", *map(str, workers)], rows)
-    for pool in POOLS:
-        if table.get(pool):
-            print(f"  {pool}: {verdict(table[pool])}")
+    for name, values in table.items():
+        if values:
+            print(f"  {name}: {verdict(values)}; the last is {growth(values):.2f} times the first")
+
+
+def show_slides(machine: Machine, at_once: int) -> None:
+    slides = curves(machine, SLIDES_CASE, SLIDES_WORKERS, (200, 200), at_once)
+    p50 = {pool: {count: one["p50_us"] for count, one in many.items()} for pool, many in slides.items()}
+    show(f"SIMULATED p50 of {SLIDES_CASE}, us, on {machine.name}", p50, SLIDES_WORKERS)
+
+
+def show_empty(machine: Machine, at_once: int) -> None:
+    empty = curves(machine, f"empty:{EMPTY_TASKS}", EMPTY_WORKERS, (5, 2), at_once)
+    ns = {
+        pool: {count: 1e9 / one["tasks_per_s"] for count, one in many.items()} for pool, many in empty.items()
+    }
+    title = f"SIMULATED ns a task, one producer, bursts of {EMPTY_TASKS} empty tasks, on {machine.name}"
+    show(f"{title}; oneTBB is published, not simulated", ns | ONETBB_NS, EMPTY_WORKERS)
+    print("  oneTBB counts the producer among its threads; the others have it besides. Compare the shapes.")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="ci/simulate shapes", description=__doc__)
     add = parser.add_argument
     add("--machine", default="xeon-2x28", help="for the slides' case; default: %(default)s")
-    add("--wide", default="epyc-64", help="for the empty tasks; default: %(default)s")
+    add("--wide", default="epyc-64", help="for empty tasks and nested fib; default: %(default)s")
+    add("--only", type=some_of(TABLES), default=TABLES, help=f"of {','.join(TABLES)}; default: all")
+    add("--fib", type=numbers, default=nested.SIZES, help="sizes for nested fib; default: 27,30,33")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="simulations at once")
     return parser.parse_args(arguments)
 
@@ -97,13 +123,12 @@ def main(arguments: list[str]) -> int:
     except MachineError as error:
         print(f"simulate: {error}", file=sys.stderr)
         return 2
-    slides = curves(machine, SLIDES_CASE, SLIDES_WORKERS, (200, 200), options.jobs)
-    p50 = {pool: {count: one["p50_us"] for count, one in many.items()} for pool, many in slides.items()}
-    show(f"SIMULATED p50 of {SLIDES_CASE}, us, on {machine.name}", p50, SLIDES_WORKERS)
-    empty = curves(wide, f"empty:{EMPTY_TASKS}", EMPTY_WORKERS, (5, 2), options.jobs)
-    ns = {
-        pool: {count: 1e9 / one["tasks_per_s"] for count, one in many.items()} for pool, many in empty.items()
-    }
-    title = f"SIMULATED ns a task, one producer, bursts of {EMPTY_TASKS} empty tasks, on {wide.name}"
-    show(title, ns | {"oneTBB, published": ONETBB_NS}, EMPTY_WORKERS)
+    if "slides" in options.only:
+        show_slides(machine, options.jobs)
+    if "empty" in options.only:
+        show_empty(wide, options.jobs)
+    if "latencies" in options.only:
+        latencies.show(options.jobs)
+    if "nested" in options.only:
+        nested.show(wide, options.jobs, options.fib)
     return 0
