@@ -258,6 +258,7 @@ __attribute__((always_inline)) static inline void help_while(ws_frame_t *frame, 
   join_t *join = (join_t *)frame;
   const ws_here_t here = frame->here;
   frame->helps = ws_helper_begin(frame->pool, here); // once, however deep it joins
+  ws_inbox_give_back(&frame->pool->tasks, here.queue);
   ws_mark_t *mark = join->mark;
   mark->outer = here.queue->mark;
   if (WS_LIKELY(!join->has_mark)) // a task has not ended the thread: the tasks above are still the wait's
@@ -363,6 +364,7 @@ __attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, c
   // also if the workers were so quick that the wait was over at once: the queue may have grown all the same
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
   if (here.queue) {
+    ws_inbox_give_back(&pool->tasks, here.queue);
     ws_give_back(pool, here);
     if (WS_UNLIKELY(here.queue->alone.noted))
       ws_brief_learn(pool, here.queue);

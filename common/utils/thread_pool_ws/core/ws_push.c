@@ -91,21 +91,28 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 {
   ws_queue_t *queue = here.queue;
   if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1)
-      || ws_is_paused(&pool->tasks))
+      || ws_is_paused(&pool->tasks)) {
+    ws_inbox_give_back(&pool->tasks, queue);
     return false;
+  }
   note_arrival(pool, here); // before the worker counts itself among those that take of this burst
-  ws_inbox_t *inbox = ws_inbox_claim(&pool->tasks);
+  ws_inbox_t *inbox = ws_inbox_claim_next(&pool->tasks, queue);
   if (!inbox)
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
-  if (ws_inbox_fill(inbox, queue, task)) {
-    ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] the task before the guard
+  for (; inbox; inbox = ws_inbox_claim_next(&pool->tasks, queue)) {
+    if (WS_UNLIKELY(!ws_inbox_fill(inbox, task))) { // the worker does not wait any more
+      queue->claim_next = 0; // the others that were claimed with it perhaps neither
+      continue;
+    }
+    queue->handed = true;
+    ws_fence_seq_cst_after_rmw(); // [edge GUARD_DEKKER fence] the task before the guard
     ws_need_guard(pool); // the worker may get no CPU
-  } else { // the worker does not wait any more
-    ws_queue_push(queue, task, 1);
-    announce(pool, here);
+    return true;
   }
+  ws_queue_push(queue, task, 1);
+  announce(pool, here);
   return true;
 }
 
@@ -318,7 +325,8 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     return 0;
   if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
-  if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks)) && hand_over(pool, here, task))
+  if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
+      && hand_over(pool, here, task))
     return 0;
   shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
   publish(pool, here, task, 1);
@@ -381,9 +389,11 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
                          || (WS_UNLIKELY(pool->pushes_seldom) && is_seldom(pool, tasks, count));
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
-  while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks)
+  while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
          && hand_over(pool, here, &tasks[handed]))
     handed++;
+  if (handed > 0)
+    ws_inbox_give_back(&pool->tasks, here.queue);
   if (handed == count)
     return count;
   if (WS_LIKELY(queued))

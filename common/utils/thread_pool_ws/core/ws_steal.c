@@ -7,6 +7,7 @@
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "ws_deal.h"
 
 /// Least time between two looks of a thief at the queue that it stole from last.
 #define HASTE_NS 500u
@@ -75,17 +76,23 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
 bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
 {
   ws_queue_t *own = here.queue, *queue = pool->tasks.queue[victim];
-  if (queue == own || (!ws_queue_is_known(&own->memo, queue) && ws_queue_size(queue) == 0)
-      || !steal(here, queue, task))
+  const bool deals = ws_deal_serves(pool, here, victim);
+  if (queue == own
+      || (!(deals && ws_deal_is_on(queue)) // then a look would take the line of its top from the dealer
+          && !ws_queue_is_known(&own->memo, queue) && ws_queue_size(queue) == 0)
+      || !(WS_UNLIKELY(deals) ? ws_deal(pool, here, victim, task) : steal(here, queue, task)))
     return false;
   own->victim = victim;
   ws_traced_steal(pool, here, (int32_t)victim);
   return true;
 }
 
-/// The same as the last time, if the thread knows of a task there.
+/// The same as the last time, if the thread knows of a task there; else the lane that is dealt.
 static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
+  const uint32_t dealt = ws_deal_lane(pool);
+  if (WS_UNLIKELY(dealt > 0) && ws_steal_from(pool, here, dealt - 1, task))
+    return true;
   const uint32_t victim = here.queue->victim;
   return ws_queue_is_known(&here.queue->memo, pool->tasks.queue[victim])
          && ws_steal_from(pool, here, victim, task);

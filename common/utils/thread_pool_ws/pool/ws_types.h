@@ -85,6 +85,13 @@ struct ws_worker_s {
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
   bool discounted; ///< P it is off the process's count of awake workers already, and parks next
   bool searching; ///< P it searches, or was woken to; trust holds whether it is still counted
+  /// P consecutive tasks of one group that have run, and are not completed yet
+  struct {
+    ws_group_t *group;
+    uint32_t tasks;
+  } due;
+  bool was_handed; ///< P its last task was handed over, or came from a lane that is dealt
+  uint64_t dealt_ns; ///< P when it last got a task of a lane that is dealt
   bool handed; ///< P its inbox holds a task that it has to run
   uint64_t found_ns; ///< P when it last found work
   uint32_t shy_ns; ///< P least time that it spins before it opens its inbox: what it found lately was tiny

@@ -37,8 +37,8 @@ void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t unti
 void ws_prewake_quiet(struct ws_pool_s *pool);
 
 /// @brief A worker has been idle for some time. As ws_prewake_quiet() if that is a pause of the pool. Else a
-/// push would read the clock in vain: a burst has just come, and is handed to other workers.
-/// @return when the worker should say so again; UINT64_MAX = it need not
+/// push would read the clock without effect: a burst has just come, and is handed to other workers.
+/// @return when the worker should say so again; UINT64_MAX = it has said so, once in a spin is enough
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief The worker has found work at @p now_ns, after @p gap_ns without.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/ws_tsan.h"
+#include "../core/ws_deal.h"
 #include "../os/ws_relax.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
@@ -93,6 +94,8 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   pool->tasks.capacity = settings->queue_capacity;
   pool->tasks.queue = carve(arena, (pool->requested + WS_LANES_MAX) * sizeof(ws_queue_t *));
   pool->tasks.inbox = carve(arena, pool->requested * sizeof(ws_inbox_t *));
+  pool->tasks.circles = ws_deal_circles(pool->requested);
+  pool->tasks.circle = carve(arena, pool->tasks.circles * sizeof(ws_circle_t));
   pool->tasks.summaries = ws_summary_words(pool->requested);
   pool->tasks.summary = carve(arena, pool->tasks.summaries * sizeof(ws_summary_t));
   pool->worker = carve(arena, pool->requested * sizeof(ws_worker_t *));

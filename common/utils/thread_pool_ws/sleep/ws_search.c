@@ -54,19 +54,31 @@ uint32_t ws_search_leave(ws_worker_t *worker)
   return 0;
 }
 
+void ws_search_wait(ws_worker_t *worker)
+{
+  ws_store_relaxed(&worker->trust, WS_TRUST_WAITS); // relaxed: no count has changed
+}
+
+void ws_search_waited(ws_worker_t *worker)
+{
+  ws_search_leave(worker);
+}
+
 bool ws_search_starved(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  uint32_t counted = WS_TRUST_COUNTED;
-  if (ws_expected_load(&worker->trust) != WS_TRUST_COUNTED)
+  uint32_t trust = ws_expected_load(&worker->trust);
+  const bool counted = trust == WS_TRUST_COUNTED;
+  if (!counted && trust != WS_TRUST_WAITS)
     return false;
   ws_store_relaxed(&worker->starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
   ws_add_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
-  if (!ws_cas_acq_rel(&worker->trust, &counted, WS_TRUST_STARVED)) { // [edge SEARCHING acq_rel]
+  if (!ws_cas_acq_rel(&worker->trust, &trust, WS_TRUST_STARVED)) { // [edge SEARCHING acq_rel]
     ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
     return false;
   }
-  ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
+  if (counted)
+    ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
   ws_hint_store(&pool->shunned, 1);
   ws_count(&pool->starved_searches, 1);
   return true;

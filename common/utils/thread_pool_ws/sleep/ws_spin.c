@@ -90,7 +90,7 @@ static uint64_t preempted_after_ns(const ws_worker_t *worker)
 /// @return whether the worker was handed a task
 static bool shut_inbox(ws_worker_t *worker)
 {
-  worker->handed = worker->inbox.open && ws_inbox_shut(&worker->pool->tasks, &worker->inbox);
+  worker->handed = worker->inbox.open && ws_inbox_shut(&worker->inbox);
   if (worker->handed && worker->discounted) { // it does not park after all
     worker->discounted = false;
     ws_process_awake_add(1);
@@ -130,7 +130,7 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
       quiet_ns = ws_prewake_idle(pool, now_ns);
     }
     if (now_ns - start_ns >= worker->shy_ns)
-      ws_inbox_open(&pool->tasks, &worker->inbox);
+      ws_inbox_open(&worker->inbox, pool->tasks.waiting);
     ws_relax();
     found = ws_inbox_is_full(&worker->inbox) || ws_work_visible(&pool->tasks);
     now_ns = ws_os_now_ns();

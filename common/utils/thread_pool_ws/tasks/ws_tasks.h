@@ -71,6 +71,12 @@ typedef struct {
   uint32_t deque; ///< WS_AT_DEQUE: of that queue
 } ws_place_t;
 
+/// Workers that a thread has claimed, and owes a task or a word that there is none (ws_inbox.h).
+typedef struct {
+  uint64_t bits; ///< workers 64 * word + i for each bit i
+  uint32_t word;
+} ws_claim_t;
+
 /// The deques of a queue beyond the first two.
 typedef struct ws_more_s ws_more_t;
 
@@ -88,6 +94,8 @@ struct ws_queue_s {
   uint32_t depth; ///< P tasks on the owner's stack
   bool of_worker; ///< I
   uint8_t summary_state; ///< P whether its bit is set: WS_SUMMARY_*
+  ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
+  uint32_t claim_next; ///< P lanes: how many workers the owner claims next time, at most; 0 = 1
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
   ws_au64_t *summary; ///< I the word that has the queue's bit (ws_summary.h); NULL = none has
   uint64_t summary_bit; ///< I
@@ -122,16 +130,20 @@ struct ws_queue_s {
   uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
   uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
   ws_alone_t alone; ///< P lanes: bursts that are over before a worker could help (ws_brief.h)
-  size_t bytes; ///< I of the piece of memory that begins with this structure
+  alignas(WS_SPACING) ws_au32_t dealt; ///< S lanes: 1 = a worker deals its tasks (core/ws_deal.h)
+  alignas(WS_SPACING) size_t bytes; ///< I of the piece of memory that begins with this structure
   ws_deque_t aside; ///< normal tasks that a wait of the worker has put aside. A lane's stays empty
 };
 
 /// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
 ///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
+///        NOT --waits for a dealer--> WAITS --waits no longer--> NOT
+///        WAITS --gets no CPU: the guard--> STARVED
 enum {
   WS_TRUST_NOT, ///< the worker runs tasks, or is parked
   WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
-  WS_TRUST_STARVED ///< in tasks->starved: pushes do not rely on it any more
+  WS_TRUST_STARVED, ///< in tasks->starved: pushes do not rely on it any more
+  WS_TRUST_WAITS ///< in no count: its inbox may be given a task (core/ws_deal.h), and no push relies on it
 };
 
 /// paused: NO --pause--> YES --resume--> NO
@@ -151,12 +163,13 @@ enum {
   WS_INBOX_STATES = 8
 };
 
-/// A task that a thread outside hands to a worker that spins.
+/// A task that a thread outside, or a dealer, hands to a worker that waits.
 typedef struct {
   ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
   ws_aptr_t group; ///< S of the task: readable without taking the task
-  ws_task_t task; ///< plain: owned by the thread that took the worker's bit, or has moved the state last
+  ws_task_t task; ///< plain: owned by the thread that has claimed it, or has moved the state last
   uint32_t index; ///< I the worker
+  ws_au64_t *mask; ///< P the mask that has, or had, the worker's bit
   bool open; ///< P the worker waits for a task in it
   const ws_au32_t *trust; ///< I of the worker: WS_TRUST_*
 } ws_inbox_t;
@@ -184,6 +197,11 @@ typedef struct {
   alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
 } ws_summary_t;
 
+/// Workers that wait for one that deals (core/ws_deal.h): those of one last-level cache, or of a part of it.
+typedef struct {
+  alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits
+} ws_circle_t;
+
 /// All places of a pool.
 typedef struct {
   // Read by every push and every search; written seldom.
@@ -191,6 +209,8 @@ typedef struct {
       ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
   ws_inbox_t **inbox; ///< I [workers]
   ws_summary_t *summary; ///< I [summaries]
+  ws_circle_t *circle; ///< I [circles]
+  uint32_t circles; ///< I 0 = the pool is small: no worker deals
   uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'
@@ -212,8 +232,11 @@ typedef struct {
   ws_au64_t kinds_since_ns; ///< S when kinds_used was set: tasks pushed before have no time
   ws_au64_t kinds_pushed_ns; ///< S when a task of a kind was pushed last
 
-  /// S bit w: worker w waits. The thread that takes the bit may fill its inbox.
+  /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
+  /// inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
+  /// S 1 + the lane whose tasks a worker deals, or dealt last; 0 = none. Only a hint
+  alignas(WS_SPACING) ws_au32_t dealing;
 
   ws_shared_t shared;
 } ws_tasks_t;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_deal.c
+/// ws_deal.h.
+#include "ws_deal.h"
+
+#include "../os/ws_os.h"
+#include "../sleep/ws_idle.h"
+#include "../sleep/ws_wake.h"
+#include "../tasks/ws_queue.h"
+#include "ws_run.h"
+
+/// Pools with fewer workers have no dealers.
+#define WORKERS_MIN 16u
+/// Workers of one circle, about, and most circles: a dealer looks at all of them.
+#define CIRCLE_WORKERS 8u
+#define CIRCLES_MAX 16u
+/// Tasks that a dealer hands out, at most, before it runs one.
+#define DEALT_MAX 32u
+/// Workers that it claims at once.
+#define AT_ONCE_MAX 16u
+/// Time that a worker waits for dealers, at most.
+#define WAIT_NS_MAX 64000u
+/// Pauses between two looks at the clock, and whether there is a dealer.
+#define LOOK_PAUSES 8u
+/// A worker that was dealt a task, and is back so soon, steals from now on (ws_spin.c).
+#define TINY_NS 1000u
+#define SHY_NS 2000u
+
+uint32_t ws_deal_circles(uint32_t workers)
+{
+  const uint32_t circles = (workers + CIRCLE_WORKERS - 1) / CIRCLE_WORKERS;
+  return workers < WORKERS_MIN ? 0 : circles < CIRCLES_MAX ? circles : CIRCLES_MAX;
+}
+
+static uint32_t circle_of(const struct ws_pool_s *pool, const ws_worker_t *worker)
+{
+  const uint32_t caches = pool->caches > 0 ? pool->caches : 1, circles = pool->tasks.circles;
+  const uint32_t cache = worker->cache > 0 ? (worker->cache - 1) % caches : 0;
+  const uint32_t first = cache * circles / caches, end = (cache + 1) * circles / caches;
+  return end > first ? first + worker->index % (end - first) : first;
+}
+
+/// @param at  in and out: the circle to look at first
+static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
+{
+  ws_claim_t claimed = {0};
+  for (uint32_t i = 0; i < pool->tasks.circles && claimed.bits == 0; i++) {
+    claimed = ws_inbox_claim(&pool->tasks, pool->tasks.circle[*at].mask, most);
+    *at = *at + 1 < pool->tasks.circles ? *at + 1 : 0;
+  }
+  return claimed;
+}
+
+/// @return false = the lane is empty
+static bool take(ws_here_t here, ws_queue_t *lane, ws_task_t *task)
+{
+  ws_steal_t result;
+  do
+    result = ws_queue_steal(lane, &here.queue->memo, task);
+  while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
+  return result == WS_STEAL_GOT;
+}
+
+/// Hand tasks to workers that wait. @return whether the caller has a task: a worker did not wait any more
+static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_claim_t *claimed,
+                     ws_task_t *task)
+{
+  bool kept = false;
+  while (claimed->bits != 0 && !kept && take(here, lane, task)) {
+    if (here.worker->due.group != task->group)
+      ws_complete_due(here.worker); // its wait need not wait for these
+    kept = !ws_inbox_fill(ws_inbox_next(&pool->tasks, claimed), task);
+  }
+  ws_fence_seq_cst_after_rmw(); // [edge GUARD_DEKKER fence] the tasks before the guard
+  ws_need_guard(pool); // a worker may get no CPU
+  ws_inbox_decline_all(&pool->tasks, claimed);
+  return kept;
+}
+
+/// @return whether the caller must not take tasks in a row any more: others may have to come first
+static bool must_stop(const struct ws_pool_s *pool)
+{
+  return ws_is_paused(&pool->tasks) || ws_kind_is_used(&pool->tasks);
+}
+
+static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
+{
+  uint32_t at = circle_of(pool, here.worker), left = DEALT_MAX;
+  while (left > 0 && !must_stop(pool)) {
+    const uint64_t size = ws_queue_size(lane);
+    const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
+    ws_claim_t claimed =
+        size > 1 ? claim(pool, size <= most ? (uint32_t)size - 1 : most, &at) : (ws_claim_t){0};
+    if (claimed.bits == 0)
+      break;
+    left -= (uint32_t)__builtin_popcountll(claimed.bits);
+    here.queue->memo.deque = NULL; // others take what it remembers
+    if (hand_out(pool, here, lane, &claimed, task))
+      return true;
+  }
+  return !ws_is_paused(&pool->tasks) && take(here, lane, task);
+}
+
+/// The caller waits in its circle. @return whether a dealer has handed over a task
+static bool wait_in_circle(struct ws_pool_s *pool, ws_worker_t *worker, const ws_queue_t *lane,
+                           uint64_t until_ns)
+{
+  ws_inbox_t *inbox = &worker->inbox;
+  ws_inbox_open(inbox, pool->tasks.circle[circle_of(pool, worker)].mask);
+  ws_complete_due(worker); // now: it takes as long as the dealer does
+  for (uint32_t pause = 1; !ws_inbox_is_full(inbox); pause++) {
+    if (pause % LOOK_PAUSES == 0
+        && (!ws_deal_is_on(lane) || !ws_inbox_is_claimed(inbox) || ws_os_now_ns() >= until_ns
+            || ws_is_paused(&pool->tasks)))
+      break;
+    ws_pause();
+  }
+  return ws_inbox_shut(inbox);
+}
+
+/// @return whether a dealer has handed over a task
+static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_queue_t *lane,
+                         uint64_t until_ns, ws_task_t *task)
+{
+  ws_search_wait(worker); // if it gets no CPU meanwhile, other threads take what is in its inbox
+  const bool got = wait_in_circle(pool, worker, lane, until_ns);
+  ws_search_waited(worker);
+  if (got)
+    ws_inbox_empty(&worker->inbox, task);
+  return got;
+}
+
+/// Note when the caller has its task. If it came back soon after the last one it is shy from now on.
+static void note_dealt(ws_worker_t *worker, uint64_t came_ns)
+{
+  if (came_ns - worker->dealt_ns < TINY_NS)
+    worker->shy_ns = SHY_NS;
+  worker->dealt_ns = ws_os_now_ns();
+  worker->was_handed = true;
+}
+
+/// @return whether the caller is the lane's dealer now
+static bool becomes_dealer(ws_queue_t *lane)
+{
+  return !ws_deal_is_on(lane) && ws_xchg_acq_rel(&lane->dealt, 1) == 0; // [edge DEALT acq_rel] one of several
+}
+
+bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *task)
+{
+  ws_queue_t *queue = pool->tasks.queue[lane];
+  const uint64_t came_ns = ws_os_now_ns();
+  bool got = false;
+  if (here.worker->searching) { // pushes rely on searchers, and this one may wait
+    ws_spin_found(here.worker);
+    ws_search_found(here.worker);
+  }
+  while (!got && !becomes_dealer(queue) && ws_os_now_ns() - came_ns < WAIT_NS_MAX) {
+    got = await_dealer(pool, here.worker, queue, came_ns + WAIT_NS_MAX, task);
+    if (!got && (ws_queue_size(queue) == 0 || ws_is_paused(&pool->tasks)))
+      return false;
+  }
+  if (!got) {
+    ws_hint_store(&pool->tasks.dealing, lane + 1);
+    got = deal(pool, here, queue, task);
+    ws_hint_store(&pool->tasks.dealing, 0);
+    ws_store_release(&queue->dealt, 0); // [edge DEALT release]
+  }
+  if (got)
+    note_dealt(here.worker, came_ns);
+  else
+    ws_complete_due(here.worker); // the search goes on elsewhere
+  return got;
+}
