@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "../../../core/ws_deal.h"
 #include "../../../pool/ws_process.h"
 #include "../../../pool/ws_types.h"
 #include "../../../tasks/ws_summary.h"
@@ -19,11 +20,19 @@
 #include "sim_work.h"
 
 uint32_t __wrap_ws_summary_words(uint32_t workers);
+uint32_t __wrap_ws_deal_circles(uint32_t workers);
 
 /// The shipped ones are for more workers than a scenario has.
 uint32_t __wrap_ws_summary_words(uint32_t workers)
 {
   return workers % 2 == 1 && workers > 1;
+}
+
+/// Pools of two, of three and of four workers, and so on in turn, have 2, 1 and no circles: with summaries
+/// and without.
+uint32_t __wrap_ws_deal_circles(uint32_t workers)
+{
+  return workers > 1 ? (4 - workers % 3) % 3 : 0;
 }
 
 static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)

@@ -80,6 +80,32 @@ static void a_pause_without_a_dry_worker(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.takers), 0);
 }
 
+/// A worker has been idle for some time, while a burst was handed to others. It need not ask again once there
+/// is a pause.
+static void an_idle_worker_reports_a_pause_when_there_is_one(void)
+{
+  begin();
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 0);
+  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + 1), FIRST_NS + BOUND_NS);
+  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + BOUND_NS - 1), FIRST_NS + BOUND_NS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 0); // a push reads no clock
+  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + BOUND_NS), UINT64_MAX);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 1);
+  ws_prewake_arrived(&pool, FIRST_NS + BOUND_NS);
+  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS + BOUND_NS);
+}
+
+/// Another worker has run out of work meanwhile.
+static void a_pause_begins_when_the_last_work_ends(void)
+{
+  begin();
+  ws_store_relaxed(&prewake.out_of_work_ns, FIRST_NS + 3 * BOUND_NS);
+  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + BOUND_NS), FIRST_NS + 4 * BOUND_NS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 0);
+  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + 4 * BOUND_NS), UINT64_MAX);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 1);
+}
+
 #define HINT_NS (10 * FIRST_NS)
 #define UNTIL_NS (HINT_NS + 10 * BOUND_NS)
 
@@ -172,6 +198,7 @@ static void which_hints_announce(void)
 
 TEST_MAIN("arrival", TEST_CASE(only_after_quiet), TEST_CASE(a_burst_arrives_once),
           TEST_CASE(the_next_phase_is_of_the_same_burst), TEST_CASE(a_pause_without_a_dry_worker),
-          TEST_CASE(a_hint_is_the_arrival), TEST_CASE(a_hint_that_is_repeated),
-          TEST_CASE(a_hint_that_was_wrong), TEST_CASE(a_hint_to_a_pool_at_work),
-          TEST_CASE(which_hints_announce))
+          TEST_CASE(an_idle_worker_reports_a_pause_when_there_is_one),
+          TEST_CASE(a_pause_begins_when_the_last_work_ends), TEST_CASE(a_hint_is_the_arrival),
+          TEST_CASE(a_hint_that_is_repeated), TEST_CASE(a_hint_that_was_wrong),
+          TEST_CASE(a_hint_to_a_pool_at_work), TEST_CASE(which_hints_announce))

@@ -71,6 +71,27 @@ static void check_armed(const ws_pool_t *pool, uint32_t index)
   }
 }
 
+/// The owner of a lane has claimed the worker, and has not given it back.
+static bool is_claimed(const ws_pool_t *pool, uint32_t worker)
+{
+  for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->tasks.queues); i++) {
+    const ws_claim_t *claim = &pool->tasks.queue[i]->claim;
+    if (claim->word == worker / 64 && (claim->bits >> (worker % 64)) % 2 == 1)
+      return true;
+  }
+  return false;
+}
+
+/// The inbox of a worker that sleeps or has ended can be opened again, unless a lane has claimed the worker.
+static void check_inboxes(const ws_pool_t *pool, uint32_t index)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const uint32_t state = (uint32_t)(ws_load_relaxed(&pool->worker[i]->inbox.state) % WS_INBOX_STATES);
+    if (state != WS_INBOX_AWAY && !is_claimed(pool, i))
+      sim_finding("pool %u: the inbox of worker %u is in state %u for good", index, i, state);
+  }
+}
+
 /// Lanes of threads that have ended are free for others.
 static void check_lanes(const ws_pool_t *pool, uint32_t index)
 {
@@ -79,6 +100,8 @@ static void check_lanes(const ws_pool_t *pool, uint32_t index)
     const int32_t tid = ws_tid_of(owner);
     if (owner != 0 && sim_thread[tid - 1]->state == SIM_ENDED)
       sim_finding("pool %u: the lane of thread %d, which has ended, is not free", index, tid);
+    if (owner == 0 && pool->tasks.queue[i]->claim.bits != 0)
+      sim_finding("pool %u: a lane that is free has claimed workers", index);
   }
 }
 
@@ -95,6 +118,7 @@ void sim_quiet_check(ws_pool_t *pool, uint32_t index)
   }
   check_armed(pool, index);
   check_lanes(pool, index);
+  check_inboxes(pool, index);
 }
 
 /// A worker takes each task of a kind from its own queue once: to run it, or to put it aside. A take that a
@@ -126,6 +150,7 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
   sim_record_check_pool(index, run - sim_record_yields[index], stats.skipped_tasks);
   if (!sim_scene->yields) // each yield in a wait may reach under tasks
     check_digs(pool, index);
+  check_inboxes(pool, index);
   const counted_t counted = count(pool);
   // searching may stay: a worker ends while it searches
   if (counted.blocked || counted.helpers || counted.waiters || counted.armed)

@@ -188,6 +188,22 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
   }
 }
 
+/// A thread outside that sleeps in a wait has declined what it claimed: it pushes nothing meanwhile.
+static void look_for_claims(uint32_t index, sim_ps_t now_ps)
+{
+  const ws_pool_t *pool = sim_pool[index];
+  const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
+  const uint32_t lanes = looks ? ws_load_relaxed(&pool->tasks.queues) - pool->workers : 0;
+  for (uint32_t i = 0; i < lanes; i++) {
+    const ws_queue_t *lane = pool->tasks.queue[pool->workers + i];
+    const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
+    if (tid > 0 && lane->helps_in == pool && lane->claim.bits != 0
+        && sim_thread[tid - 1]->state == SIM_ASLEEP)
+      sim_finding("claims: the thread of lane %u of pool %u sleeps in a wait, and has claimed workers", i,
+                  index);
+  }
+}
+
 /// PARK.md: a task that waits while a worker sleeps has a guard that stands.
 static void look_for_guard(uint32_t index, sim_ps_t now_ps)
 {
@@ -264,6 +280,7 @@ static void look_at_once(uint32_t index, sim_ps_t now_ps)
   look_at(index, now_ps);
   look_for_places(index, now_ps);
   look_for_lane_places(index, now_ps);
+  look_for_claims(index, now_ps);
   look_for_guard(index, now_ps);
   look_for_hot(index);
   look_for_summary(index);
