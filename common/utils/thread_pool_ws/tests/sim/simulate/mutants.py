@@ -18,7 +18,7 @@ WIDTHS = (26, 9, 7, 8, 40)
 
 def read(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="ci/simulate mutants", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=120.0, help="for each, at most (120)")
+    parser.add_argument("--seconds", type=float, default=300.0, help="for each, at most (300)")
     parser.add_argument("--first", type=int, default=1, help="first seed (1)")
     parser.add_argument("--jobs", type=int, default=2, help="host processes at once (2)")
     parser.add_argument("only", nargs="*", help="mutants (all)")
