@@ -6,7 +6,6 @@
 #include "../os/ws_os.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_queue.h"
 #include "ws_run.h"
 
 /// Pools with fewer workers have no dealers.
@@ -51,22 +50,12 @@ static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
   return claimed;
 }
 
-/// @return false = the lane is empty
-static bool take(ws_here_t here, ws_queue_t *lane, ws_task_t *task)
-{
-  ws_steal_t result;
-  do
-    result = ws_queue_steal(lane, &here.queue->memo, task);
-  while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
-  return result == WS_STEAL_GOT;
-}
-
 /// Hand tasks to workers that wait. @return whether the caller has a task: a worker did not wait any more
 static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_claim_t *claimed,
                      ws_task_t *task)
 {
   bool kept = false;
-  while (claimed->bits != 0 && !kept && take(here, lane, task)) {
+  while (claimed->bits != 0 && !kept && ws_queue_steal_one(lane, &here.queue->memo, task)) {
     if (here.worker->due.group != task->group)
       ws_complete_due(here.worker); // its wait need not wait for these
     kept = !ws_inbox_fill(ws_inbox_next(&pool->tasks, claimed), task);
@@ -98,7 +87,7 @@ static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_ta
     if (hand_out(pool, here, lane, &claimed, task))
       return true;
   }
-  return !ws_is_paused(&pool->tasks) && take(here, lane, task);
+  return !ws_is_paused(&pool->tasks) && ws_queue_steal_one(lane, &here.queue->memo, task);
 }
 
 /// The caller waits in its circle. @return whether a dealer has handed over a task

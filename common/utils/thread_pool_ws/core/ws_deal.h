@@ -24,6 +24,7 @@
 #include "../pool/ws_types.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_kind.h"
+#include "../tasks/ws_queue.h"
 
 /// @return how many circles a pool has; 0 = it is small, and its workers do not deal
 uint32_t ws_deal_circles(uint32_t workers);
@@ -33,7 +34,7 @@ static inline bool ws_deal_serves(const struct ws_pool_s *pool, ws_here_t here, 
 {
   // Handing over a tiny task takes longer than the task runs: then the worker is shy.
   return pool->tasks.circles > 0 && victim >= pool->workers && here.worker && here.worker->shy_ns == 0
-         && ws_deque_size(&here.queue->deque) == 0 && !ws_kind_is_used(&pool->tasks)
+         && ws_queue_size(here.queue) == 0 && !ws_kind_is_used(&pool->tasks)
          && !ws_inbox_is_claimed(&here.worker->inbox);
 }
 

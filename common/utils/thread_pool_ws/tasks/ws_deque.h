@@ -279,4 +279,14 @@ static inline ws_steal_t ws_deque_steal(ws_deque_t *deque, ws_steal_memo_t *memo
   return ws_deque_steal_commit(deque, index) ? WS_STEAL_GOT : WS_STEAL_LOST;
 }
 
+/// @brief As ws_deque_steal(), again and again while other threads are quicker. @return false = it is empty
+static inline bool ws_deque_steal_one(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
+{
+  ws_steal_t result;
+  do
+    result = ws_deque_steal(deque, memo, task);
+  while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
+  return result == WS_STEAL_GOT;
+}
+
 #endif

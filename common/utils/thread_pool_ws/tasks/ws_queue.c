@@ -118,12 +118,8 @@ void ws_queue_touch(ws_queue_t *queue)
 static bool steal_oldest(ws_deque_t *deque, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
-  ws_steal_t result = WS_STEAL_EMPTY;
-  if (ws_deque_size(deque) > 0) // mostly empty: no fence of a steal
-    do
-      result = ws_deque_steal(deque, &memo, task);
-    while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
-  return result == WS_STEAL_GOT;
+  // mostly empty: no fence of a steal
+  return ws_deque_size(deque) > 0 && ws_deque_steal_one(deque, &memo, task);
 }
 
 bool ws_queue_take_oldest(ws_queue_t *queue, ws_task_t *task)

@@ -158,6 +158,12 @@ static inline ws_steal_t ws_queue_steal(ws_queue_t *queue, ws_steal_memo_t *memo
   return ws_deque_steal(&queue->deque, memo, task);
 }
 
+/// @brief Steal the oldest task, however often other threads are quicker. @return false = the queue is empty
+static inline bool ws_queue_steal_one(ws_queue_t *queue, ws_steal_memo_t *memo, ws_task_t *task)
+{
+  return ws_deque_steal_one(&queue->deque, memo, task);
+}
+
 // Any thread, all kinds.
 
 /// @brief Steal the oldest task of deque @p i.
