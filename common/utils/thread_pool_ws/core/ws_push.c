@@ -217,6 +217,8 @@ WS_SELDOM static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const 
 WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
   const ws_kind_t kind = ws_nodes_kind(pool, task);
+  if (here.queue)
+    ws_inbox_give_back(&pool->tasks, here.queue); // the task may run here, and take long
   if (!here.queue && kind != WS_KIND_NORMAL)
     here.queue = ws_lane_add(pool, !pool->settings.reserve);
   if (!here.queue && push_shared(pool, task)) {
