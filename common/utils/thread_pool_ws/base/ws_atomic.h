@@ -99,6 +99,20 @@ static inline void ws_fence_seq_cst_after_rmw(void)
 #endif
 }
 
+/// The fence of a thread that must not pay for it, towards ws_os_fence_heavy() of another thread.
+/// @param is_light  the kernel has heavy fences: then only the compiler is bound
+static inline void ws_fence_light(bool is_light)
+{
+#ifndef WS_TSAN
+  if (is_light) {
+    __asm__ volatile("" ::: "memory");
+    return;
+  }
+#endif
+  (void)is_light;
+  ws_fence_seq_cst();
+}
+
 /// The fence between two loads of a thief. x86 keeps loads in order, so there it binds the compiler only; the
 /// owner's ws_fence_seq_cst between its store and its load is what x86 needs (Chase and Lev 2005, section 3;
 /// Le et al. 2013).

@@ -58,11 +58,10 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
   while (claimed->bits != 0 && !kept && ws_queue_steal_one(lane, &here.queue->memo, task)) {
     if (here.worker->due.group != task->group)
       ws_complete_due(here.worker); // its wait need not wait for these
-    kept = !ws_inbox_fill(ws_inbox_next(&pool->tasks, claimed), task);
+    kept = !ws_inbox_give(&pool->tasks, here.queue, claimed, task);
   }
-  ws_fence_seq_cst_after_rmw(); // [edge GUARD_DEKKER fence] the tasks before the guard
   ws_need_guard(pool); // a worker may get no CPU
-  ws_inbox_decline_all(&pool->tasks, claimed);
+  ws_inbox_decline(&pool->tasks, here.queue, claimed);
   return kept;
 }
 
@@ -91,8 +90,8 @@ static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_ta
 }
 
 /// The caller waits in its circle. @return whether a dealer has handed over a task
-static bool wait_in_circle(struct ws_pool_s *pool, ws_worker_t *worker, const ws_queue_t *lane,
-                           uint64_t until_ns)
+static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_queue_t *lane,
+                         uint64_t until_ns, ws_task_t *task)
 {
   ws_inbox_t *inbox = &worker->inbox;
   ws_inbox_open(inbox, pool->tasks.circle[circle_of(pool, worker)].mask);
@@ -104,19 +103,10 @@ static bool wait_in_circle(struct ws_pool_s *pool, ws_worker_t *worker, const ws
       break;
     ws_pause();
   }
-  return ws_inbox_shut(inbox);
-}
-
-/// @return whether a dealer has handed over a task
-static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_queue_t *lane,
-                         uint64_t until_ns, ws_task_t *task)
-{
-  ws_search_wait(worker); // if it gets no CPU meanwhile, other threads take what is in its inbox
-  const bool got = wait_in_circle(pool, worker, lane, until_ns);
-  ws_search_waited(worker);
-  if (got)
-    ws_inbox_empty(&worker->inbox, task);
-  return got;
+  if (!ws_inbox_shut(&pool->tasks, inbox))
+    return false;
+  ws_inbox_empty(inbox, task);
+  return true;
 }
 
 /// Note when the caller has its task. If it came back soon after the last one it is shy from now on.

@@ -57,7 +57,7 @@ WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_ta
   if (ws_is_paused(&pool->tasks))
     return false;
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
-  if (ws_steal_starved(pool, here, task) || ws_age_take(pool, here, task)
+  if (ws_steal_stuck(pool, here, task) || ws_age_take(pool, here, task)
       || find_of(pool, here, WS_KIND_HIGH, task))
     return true;
   const bool found = take_own(pool, here, task) || find_of_nodes(pool, here, nodes, 0, 1, task)

@@ -42,18 +42,18 @@ bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_t
 /// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
 bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
-/// @brief Take a task from the inbox of a worker that gets no CPU.
-bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+/// @brief Take a task that is stuck in an inbox.
+bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 /// @brief Take a task that is in no thread's own queue: in an aside deque, in the shared queue, in the line
-/// of a limit, or in the inbox of a worker that gets no CPU.
+/// of a limit, or stuck in an inbox.
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 // Look elsewhere (ws_look.c): at the end of a round (ws_round.h) a task of another queue has its turn.
 //
 // Turns   Each look serves a place that has not been served for long. Looks alternate between the lanes, up
 //         to 8 of them in turn at a look, and the other places, one at a look: each worker's queue twice,
-//         then the aside deques, the shared queue and the inboxes of starved workers. If the first of the
+//         then the aside deques, the shared queue and what is stuck in inboxes. If the first of the
 //         two holds nothing the look goes on with the other.
 // Bound   The oldest task of a lane is taken at the latest after 2 x (lanes) looks of any one worker that
 //         always has tasks of its own; the oldest of another place after 2 x (2 x workers + 1).

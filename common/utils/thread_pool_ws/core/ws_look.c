@@ -29,7 +29,7 @@ static bool plan_lane(struct ws_pool_s *pool, ws_queue_t *own)
 static bool has_stray(struct ws_pool_s *pool)
 {
   // a worker that finds nothing looks again before it sleeps
-  return ws_hint_load(&pool->tasks.aside_used) || ws_hint_load(&pool->tasks.starved) > 0
+  return ws_hint_load(&pool->tasks.aside_used) || ws_hint_load(&pool->tasks.stuck) > 0
          || ws_shared_visible(&pool->tasks.shared) || ws_limits_visible(&pool->tasks);
 }
 

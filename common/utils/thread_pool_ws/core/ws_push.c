@@ -42,7 +42,7 @@ static bool take_late(ws_frame_t *frame)
   ws_queue_t *queue = frame->here.queue;
   return (queue && ws_queue_take_any(tasks, queue, &frame->task))
          || ws_shared_take(&tasks->shared, &frame->task) // also of a thread with a queue: push_behind()
-         || ws_limits_take(tasks, &frame->task);
+         || ws_inbox_take_any(tasks, &frame->task) || ws_limits_take(tasks, &frame->task);
 }
 
 static void run_all_late(ws_frame_t *frame)
@@ -96,21 +96,20 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
     return false;
   }
   note_arrival(pool, here); // before the worker counts itself among those that take of this burst
-  ws_inbox_t *inbox = ws_inbox_claim_next(&pool->tasks, queue);
-  if (!inbox)
+  if (!ws_inbox_claim_more(&pool->tasks, queue))
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
-  for (; inbox; inbox = ws_inbox_claim_next(&pool->tasks, queue)) {
-    if (WS_UNLIKELY(!ws_inbox_fill(inbox, task))) { // the worker does not wait any more
-      queue->claim_next = 0; // the others that were claimed with it perhaps neither
-      continue;
+  do {
+    if (WS_LIKELY(ws_inbox_give(&pool->tasks, queue, &queue->claim, task))) {
+      queue->handed = true;
+      ws_need_guard(pool); // the worker may get no CPU
+      if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence of the fill
+        handle_late_push(pool, here);
+      return true;
     }
-    queue->handed = true;
-    ws_fence_seq_cst_after_rmw(); // [edge GUARD_DEKKER fence] the task before the guard
-    ws_need_guard(pool); // the worker may get no CPU
-    return true;
-  }
+    queue->claim_next = 0; // the worker has left, and the others that were claimed with it perhaps too
+  } while (ws_inbox_claim_more(&pool->tasks, queue));
   ws_queue_push(queue, task, 1);
   announce(pool, here);
   return true;

@@ -108,9 +108,9 @@ static bool steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return ws_steal_from(pool, here, victim, task);
 }
 
-bool ws_steal_starved(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (!ws_places_take_starved(&pool->tasks, task))
+  if (!ws_places_take_stuck(&pool->tasks, task))
     return false;
   ws_traced_steal(pool, here, WS_VICTIM_INBOX);
   return true;
@@ -135,7 +135,7 @@ bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   else if (ws_shared_take(&pool->tasks.shared, task))
     ws_traced_steal(pool, here, WS_VICTIM_SHARED);
   else
-    return (limits && steal_limited(pool, here, task)) || ws_steal_starved(pool, here, task);
+    return (limits && steal_limited(pool, here, task)) || ws_steal_stuck(pool, here, task);
   return true;
 }
 

@@ -35,6 +35,8 @@ void ws_complete_due(ws_worker_t *worker)
 static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   here.worker->was_handed = false;
+  if (WS_UNLIKELY(ws_inbox_has_gone(&here.worker->inbox)))
+    here.worker->handed = ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!here.worker->handed))
     return ws_find(pool, here, task);
   here.worker->handed = false;

@@ -135,6 +135,16 @@ void ws_os_policy_set(const ws_os_policy_t *policy);
 void ws_os_policy_prefer(uint32_t node);
 size_t ws_os_page_bytes(void);
 
+// Fences of which one side pays: membarrier(2); the pair is that of C++'s proposal P1202
+// (asymmetric_thread_fence_light and _heavy).
+
+/// @brief Ask the kernel for heavy fences. @return whether ws_fence_light(true) is a fence towards them from
+/// now on; false = the kernel refuses (before Linux 4.14; a seccomp filter)
+bool ws_os_fence_begin(void);
+/// @brief A seq_cst fence, towards the light fences of all threads of the process as well. Takes
+/// microseconds: it interrupts the CPUs on which they run.
+void ws_os_fence_heavy(void);
+
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none
 void *ws_os_map(size_t bytes);
 void ws_os_unmap(void *memory, size_t bytes);

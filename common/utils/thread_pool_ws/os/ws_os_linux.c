@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +144,22 @@ void ws_os_yield(void)
 int32_t ws_os_tid(void)
 {
   return (int32_t)syscall(SYS_gettid);
+}
+
+static ws_au32_t has_heavy; // 1 = the kernel has heavy fences
+
+bool ws_os_fence_begin(void)
+{
+  const bool has = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  ws_hint_store(&has_heavy, has);
+  return has;
+}
+
+void ws_os_fence_heavy(void)
+{
+  ws_fence_seq_cst();
+  if (ws_hint_load(&has_heavy))
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
 #define BITS_PER_LONG (8 * sizeof(unsigned long))

@@ -3,6 +3,7 @@
 /// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
@@ -41,6 +42,7 @@ static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_ma
   if (lane) {
     lane->bytes = bytes;
     ws_queue_init(lane, (ws_cell_t *)(lane + 1), capacity);
+    lane->stamp = ws_inbox_stamp(WS_WORKERS_MAX + WS_LANES_MAX + index); // no lane of the start has it
     lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   }
   return lane;

@@ -12,6 +12,7 @@
 #include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
@@ -65,7 +66,7 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   worker->queue.bytes = bytes;
   ws_queue_init_worker(&worker->queue, cells, capacity, aside, ASIDE_CAPACITY);
   worker->inbox.index = index;
-  worker->inbox.trust = &worker->trust;
+  worker->queue.stamp = ws_inbox_stamp(index);
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->worker[index] = worker;
   pool->tasks.queue[index] = &worker->queue;
@@ -83,6 +84,7 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
     return;
   lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
+  lane->stamp = ws_inbox_stamp(pool->requested + index);
   lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->tasks.queue[pool->requested + index] = lane;
 }

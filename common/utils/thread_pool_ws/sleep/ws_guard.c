@@ -5,7 +5,8 @@
 ///
 ///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
 ///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
-///                 higher class. The guard takes the worker out of searching (ws_search.c).
+///                 higher class. The guard takes the worker out of searching (ws_search.c). If a task is stuck
+///                 in the worker's inbox, the guard lets any thread take it (ws_inbox.h).
 ///
 /// In a pool of one worker the thread only looks at the CPU set and the quota (ws_watch.c).
 ///
@@ -132,7 +133,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
     else if (ws_search_starved(worker))
       ws_place_free(worker);
   }
-  // [edge PARK_DEKKER fence] the end of their search before the look: pushes relied on them
+  // [edge PARK_DEKKER fence] stuck, and the end of their search, before the look: pushes relied on them
   ws_fence_seq_cst();
   return starved;
 }
@@ -159,6 +160,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->looks++;
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0;
+  ws_store_relaxed(&pool->tasks.stuck, ws_inbox_mark_stuck(&pool->tasks)); // relaxed: the fence below
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
   const bool lifted = ws_hint_load(&pool->lifted);
   const uint32_t working = ws_working(pool);
@@ -180,7 +182,7 @@ static void become_dormant(struct ws_pool_s *pool)
   uint32_t standing = WS_GUARD_STANDING;
   ws_hint_store(&pool->lifted, 0); // no other thread would reset it
   ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
-  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] dormant before the last look
+  ws_os_fence_heavy(); // [edge GUARD_DEKKER fence] dormant before the last look
   uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0)
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
@@ -235,6 +237,7 @@ void ws_guard_start(struct ws_pool_s *pool)
             strerror(error));
     return;
   }
+  pool->tasks.light = pool->guarded && ws_os_fence_begin();
   pthread_setname_np(pool->guard_thread, "ws_guard");
   while (ws_load_acquire(&pool->started) == pool->workers) // [edge START acquire]
     ws_os_futex_wait(&pool->started, pool->workers, 0);

@@ -10,6 +10,7 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
@@ -72,7 +73,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, alarms_t *alarms)
   worker->discounted = false;
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state, the mode and loose pages
   ws_fence_seq_cst();
-  if (ws_work_visible(&pool->tasks)
+  if (ws_work_visible(&pool->tasks) || ws_inbox_is_full(&worker->inbox) // it has left it
       || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index))
       return END_WORK;

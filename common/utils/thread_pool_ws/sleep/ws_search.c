@@ -54,22 +54,11 @@ uint32_t ws_search_leave(ws_worker_t *worker)
   return 0;
 }
 
-void ws_search_wait(ws_worker_t *worker)
-{
-  ws_store_relaxed(&worker->trust, WS_TRUST_WAITS); // relaxed: no count has changed
-}
-
-void ws_search_waited(ws_worker_t *worker)
-{
-  ws_search_leave(worker);
-}
-
 bool ws_search_starved(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   uint32_t trust = ws_expected_load(&worker->trust);
-  const bool counted = trust == WS_TRUST_COUNTED;
-  if (!counted && trust != WS_TRUST_WAITS)
+  if (trust != WS_TRUST_COUNTED)
     return false;
   ws_store_relaxed(&worker->starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
   ws_add_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
@@ -77,8 +66,7 @@ bool ws_search_starved(ws_worker_t *worker)
     ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
     return false;
   }
-  if (counted)
-    ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
+  ws_sub_acq_rel(&pool->searching, 1); // [edge SEARCHING acq_rel]
   ws_hint_store(&pool->shunned, 1);
   ws_count(&pool->starved_searches, 1);
   return true;

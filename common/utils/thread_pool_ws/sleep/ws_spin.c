@@ -90,7 +90,7 @@ static uint64_t preempted_after_ns(const ws_worker_t *worker)
 /// @return whether the worker was handed a task
 static bool shut_inbox(ws_worker_t *worker)
 {
-  worker->handed = worker->inbox.open && ws_inbox_shut(&worker->inbox);
+  worker->handed = worker->inbox.open && ws_inbox_shut(&worker->pool->tasks, &worker->inbox);
   if (worker->handed && worker->discounted) { // it does not park after all
     worker->discounted = false;
     ws_process_awake_add(1);

@@ -73,16 +73,9 @@ void ws_search_claimed(ws_worker_t *worker);
 /// @return the workers counted before, this one included; 0 if it was not counted any more
 uint32_t ws_search_leave(ws_worker_t *worker);
 
-/// @brief The calling worker is about to open its inbox for a dealer. If it gets no CPU while it waits, the
-/// guard counts it as starved, and other threads take the task from its inbox.
-void ws_search_wait(ws_worker_t *worker);
-
-/// @brief That inbox is shut.
-void ws_search_waited(ws_worker_t *worker);
-
 /// @brief The worker gets no CPU: take it off the count, and prefer other workers for some time. The caller
 /// must look at the queues afterwards, in the worker's place.
-/// @return whether it was counted, or waited for a dealer
+/// @return whether it was counted
 /// @threads  the guard
 bool ws_search_starved(ws_worker_t *worker);
 

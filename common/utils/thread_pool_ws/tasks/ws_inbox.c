@@ -33,20 +33,30 @@ static void release(ws_inbox_t *inbox)
   ws_store_release(&inbox->state, with_state(word, WS_INBOX_AWAY));
 }
 
+/// The caller has claimed the inbox. Without a look at the state: that would wait for the worker's line.
+static void settle(ws_inbox_t *inbox, ws_queue_t *own, uint32_t state)
+{
+  own->stamp += WS_INBOX_STATES; // no two states of an inbox that are FULL are alike
+  ws_store_release(&inbox->state, own->stamp + state); // [edge INBOX release] the task
+}
+
 static bool take_bit(ws_au64_t *mask, uint32_t index)
 {
   const uint64_t bit = UINT64_C(1) << (index % 64);
-  // [edge INBOX acq_rel] one thread fills, or the worker itself shuts
+  // [edge INBOX acq_rel] one thread claims, or the worker itself shuts
   return ws_and_acq_rel(&mask[index / 64], ~bit) & bit;
 }
 
 bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
 {
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] its last owner is done with it
-  // A thread outside still has the claim that the worker has given up waiting for.
-  if (state_of(word) == WS_INBOX_GIVEN_UP && inbox->mask == mask && move(inbox, word, WS_INBOX_WAITING))
+  const bool is_away = state_of(word) == WS_INBOX_AWAY;
+  if (ws_inbox_has_gone(inbox) && (is_away || inbox->mask == mask)) {
+    // It waits for the thread that still has its claim again.
+    ws_store_relaxed(&inbox->gone, 0); // relaxed: at worst that thread keeps its task
     inbox->open = true;
-  if (state_of(word) != WS_INBOX_AWAY)
+  }
+  if (!is_away)
     return false;
   ws_store_relaxed(&inbox->state, with_state(word, WS_INBOX_WAITING)); // relaxed: published with the bit
   inbox->open = true;
@@ -56,11 +66,20 @@ bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
   return true;
 }
 
-bool ws_inbox_shut(ws_inbox_t *inbox)
+/// A thread has claimed the inbox, and may have no CPU: the worker waits no longer.
+static bool leave(ws_tasks_t *tasks, ws_inbox_t *inbox)
+{
+  ws_store_relaxed(&inbox->gone, 1); // relaxed: published with the count
+  ws_add_acq_rel(&tasks->left, 1); // [edge LEFT_DEKKER acq_rel]
+  ws_fence_seq_cst_after_rmw(); // [edge LEFT_DEKKER fence] left before the last look
+  return ws_inbox_look(inbox);
+}
+
+bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
   bool claimed = false; // by a thread that will fill it
   inbox->open = false;
-  for (uint32_t pauses = 0;; pauses++) {
+  for (uint32_t pauses = 0; pauses < FILLING_PAUSES; pauses++) {
     const uint64_t word = ws_expected_load(&inbox->state);
     if (state_of(word) == WS_INBOX_FULL && move(inbox, word, WS_INBOX_KEPT))
       return true;
@@ -71,11 +90,18 @@ bool ws_inbox_shut(ws_inbox_t *inbox)
       return false;
     }
     claimed = true;
-    if (pauses >= FILLING_PAUSES && state_of(word) == WS_INBOX_WAITING
-        && move(inbox, word, WS_INBOX_GIVEN_UP))
-      return false; // the thread that would fill it has no CPU
     ws_pause();
   }
+  return leave(tasks, inbox);
+}
+
+bool ws_inbox_look(ws_inbox_t *inbox)
+{
+  const uint64_t word = ws_expected_load(&inbox->state);
+  const bool full = state_of(word) == WS_INBOX_FULL && move(inbox, word, WS_INBOX_KEPT);
+  if (full || state_of(word) == WS_INBOX_AWAY)
+    ws_store_relaxed(&inbox->gone, 0); // relaxed: the claim is settled
+  return full;
 }
 
 void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task)
@@ -86,15 +112,16 @@ void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task)
 
 ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most)
 {
+  // [edge LEFT_DEKKER acquire] before the claim: what changes it later may be a worker of the claim
+  const uint64_t left = ws_load_acquire(&tasks->left);
   for (uint32_t word = 0; word < tasks->mask_words; word++) {
     for (uint64_t waiting; (waiting = ws_hint_load(&mask[word])) != 0;) {
       uint64_t wanted = 0;
       for (uint32_t i = 0; waiting != 0 && i < most; i++, waiting &= waiting - 1)
         wanted |= waiting & -waiting;
-      wanted &=
-          ws_and_acq_rel(&mask[word], ~wanted); // [edge INBOX acq_rel] one thread fills, or the worker shuts
+      wanted &= ws_and_acq_rel(&mask[word], ~wanted); // [edge INBOX acq_rel] one thread claims
       if (wanted != 0) // else others were quicker
-        return (ws_claim_t){.bits = wanted, .word = word};
+        return (ws_claim_t){.bits = wanted, .word = word, .left = left};
     }
   }
   return (ws_claim_t){0};
@@ -103,48 +130,63 @@ ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t mos
 /// Most workers that a thread outside claims at once.
 #define CLAIM_MOST 16u
 
-ws_inbox_t *ws_inbox_claim_next(ws_tasks_t *tasks, ws_queue_t *lane)
+bool ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  if (lane->claim.bits == 0) {
-    const uint32_t most = lane->claim_next > 0 && tasks->circles > 0 ? lane->claim_next : 1;
-    lane->claim = ws_inbox_claim(tasks, tasks->waiting, most);
-    if (lane->claim.bits != 0)
-      lane->claim_next = 2 * most < CLAIM_MOST ? 2 * most : CLAIM_MOST;
-  }
-  return lane->claim.bits != 0 ? ws_inbox_next(tasks, &lane->claim) : NULL;
-}
-
-bool ws_inbox_fill(ws_inbox_t *inbox, const ws_task_t *task)
-{
-  inbox->task = *task;
-  ws_store_relaxed(&inbox->group, task->group); // relaxed: published with the state
-  // Without a look before: it would fetch the line twice, once to read and once to write.
-  // [edge INBOX acq_rel] the task
-  const uint64_t before = ws_add_acq_rel(&inbox->state, WS_INBOX_STATES + WS_INBOX_FULL - WS_INBOX_WAITING);
-  if (WS_LIKELY(state_of(before) == WS_INBOX_WAITING))
+  if (lane->claim.bits != 0)
     return true;
-  release(inbox); // it may be opened again
-  return false;
+  const uint32_t most = lane->claim_next > 0 && tasks->circles > 0 ? lane->claim_next : 1;
+  lane->claim = ws_inbox_claim(tasks, ((ws_tasks_t *)(uintptr_t)tasks)->waiting, most);
+  if (lane->claim.bits != 0)
+    lane->claim_next = 2 * most < CLAIM_MOST ? 2 * most : CLAIM_MOST;
+  return lane->claim.bits != 0;
 }
 
-void ws_inbox_decline(ws_inbox_t *inbox)
+/// @return the inbox of the next worker of a claim that has bits
+static ws_inbox_t *next(const ws_tasks_t *tasks, ws_claim_t *claim)
 {
-  release(inbox); // only the worker may change it meanwhile, from WAITING to GIVEN_UP and back
+  const uint32_t index = 64 * claim->word + (uint32_t)__builtin_ctzll(claim->bits);
+  claim->bits &= claim->bits - 1;
+  return tasks->inbox[index];
 }
 
-void ws_inbox_decline_all(const ws_tasks_t *tasks, ws_claim_t *claim)
+/// @return whether a worker of the claim may have left, and the one of @p inbox has
+static inline bool has_left(const ws_tasks_t *tasks, const ws_claim_t *claim, const ws_inbox_t *inbox)
 {
-  while (claim->bits != 0)
-    ws_inbox_decline(ws_inbox_next(tasks, claim));
+  // [edge LEFT_DEKKER acquire] gone
+  return WS_UNLIKELY(ws_load_acquire(&tasks->left) != claim->left)
+         && ws_load_relaxed(&inbox->gone); // relaxed: see above
 }
 
 static bool take(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
 {
-  if (!move(inbox, word, WS_INBOX_TAKEN))
+  if (state_of(word) != WS_INBOX_FULL || !move(inbox, word, WS_INBOX_TAKEN))
     return false;
   *task = inbox->task;
   release(inbox);
   return true;
+}
+
+bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
+{
+  ws_inbox_t *inbox = next(tasks, claim);
+  if (has_left(tasks, claim, inbox)) {
+    settle(inbox, own, WS_INBOX_AWAY);
+    return false;
+  }
+  inbox->task = *task;
+  ws_store_relaxed(&inbox->group, task->group); // relaxed: published with the state
+  settle(inbox, own, WS_INBOX_FULL);
+  // [edge LEFT_DEKKER fence] [edge GUARD_DEKKER fence] [edge STOP_DEKKER fence] the task before left, guard
+  // and state
+  ws_fence_light(tasks->light);
+  ws_task_t kept;
+  return !has_left(tasks, claim, inbox) || !take(inbox, own->stamp + WS_INBOX_FULL, &kept);
+}
+
+void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim)
+{
+  while (claim->bits != 0)
+    settle(next(tasks, claim), own, WS_INBOX_AWAY);
 }
 
 bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task)
@@ -158,20 +200,38 @@ bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *g
          && ws_group_is(ws_load_relaxed(&inbox->group), group, false) && take(inbox, word, task);
 }
 
-static bool is_starved(const ws_inbox_t *inbox)
+bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task)
 {
-  return ws_hint_load(inbox->trust) == WS_TRUST_STARVED;
+  for (uint32_t i = 0; i < tasks->workers; i++)
+    if (take(tasks->inbox[i], ws_expected_load(&tasks->inbox[i]->state), task))
+      return true;
+  return false;
 }
 
-bool ws_inbox_take_starved(ws_inbox_t *inbox, ws_task_t *task)
+uint32_t ws_inbox_mark_stuck(const ws_tasks_t *tasks)
 {
-  const uint64_t word = ws_expected_load(&inbox->state);
-  return is_starved(inbox) && state_of(word) == WS_INBOX_FULL && take(inbox, word, task);
+  uint32_t stuck = 0;
+  for (uint32_t i = 0; i < tasks->workers; i++) {
+    ws_inbox_t *inbox = tasks->inbox[i];
+    const uint64_t word = ws_expected_load(&inbox->state);
+    const bool full = state_of(word) == WS_INBOX_FULL;
+    if (full && inbox->seen == word) {
+      ws_store_relaxed(&inbox->stuck, word); // relaxed: the compare-and-swap of the state decides
+      stuck++;
+    }
+    inbox->seen = full ? word : 0;
+  }
+  return stuck;
 }
 
-bool ws_inbox_is_left(const ws_inbox_t *inbox)
+bool ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task)
 {
-  return ws_inbox_is_full(inbox) && is_starved(inbox);
+  return ws_inbox_is_stuck(inbox) && take(inbox, ws_hint_load(&inbox->stuck), task);
+}
+
+bool ws_inbox_is_stuck(const ws_inbox_t *inbox)
+{
+  return ws_inbox_is_full(inbox) && ws_expected_load(&inbox->state) == ws_hint_load(&inbox->stuck);
 }
 
 uint32_t ws_inbox_count(const ws_tasks_t *tasks)

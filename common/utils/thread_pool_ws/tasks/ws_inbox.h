@@ -7,28 +7,38 @@
 ///            a burst cost its thieves 0.5 us, one after the other. A handed task costs one transfer of a
 ///            cache line.
 /// Roles      The worker opens and shuts its inbox. Any thread outside fills it, and a worker that deals
-///            (core/ws_deal.h). Any thread may take from the inbox of a worker that has no CPU.
+///            (core/ws_deal.h). Any thread may take a task that has lain in an inbox for too long.
 /// Invariant  AWAY --the worker opens, then sets its bit in a mask--> WAITING
-///            WAITING --a thread has taken the bit and written a task--> FULL
+///            WAITING --a thread has claimed the bit and written a task--> FULL
 ///            WAITING --that thread has none: it declines--> AWAY
 ///            WAITING --the worker takes its bit back--> AWAY
-///            WAITING --the worker waits no longer for the thread that has the bit--> GIVEN_UP
-///            GIVEN_UP --that thread has written all the same--> VOID --it sees this--> AWAY
-///            GIVEN_UP --that thread declines--> AWAY
-///            GIVEN_UP --the worker waits for that thread again--> WAITING
 ///            FULL --the worker shuts--> KEPT --it begins the task--> AWAY
 ///            FULL --another thread claims it--> TAKEN --task read--> AWAY
-///            One thread takes a bit, and fills or declines once; the worker does not open again before.
+///            One thread takes a bit, and fills or declines once. Until then it alone writes the state: with
+///            plain stores, because a read-modify-write would wait for the worker's cache line.
 /// Claims     A thread outside takes the bits of several workers at once: one read-modify-write of a line for
 ///            which all workers contend. Their number doubles within a burst. It may keep them from one push
-///            to the next: a worker that finds work elsewhere gives up. It declines the rest when it waits,
-///            ends, or has a task that it cannot hand over.
-/// Liveness   A task is FULL only while its worker waits, and a worker that waits shuts its inbox before it
-///            does anything else. A worker that gets no CPU is found by the guard (ws_guard.c).
+///            to the next. It declines the rest when it waits, ends, or has a task that it cannot hand over.
+/// Leaving    A worker that waits no longer for the thread that has its bit sets `gone`, and then counts
+///            itself in tasks->left. The claimer reads that count before and after a fill: if it has changed
+///            since the claim, the claimer looks whether the worker has gone, and keeps its task.
+/// Fences     [edge LEFT_DEKKER] The claimer's fence between its fill and its second look is light where the
+///            kernel offers membarrier(2): then a fill that is still in the claimer's store buffer can miss a
+///            worker that leaves. That worker finds the task at its next search, or before it sleeps; if it
+///            runs a long task, the guard finds it. The guard and a stop have heavy fences
+///            (ws_os_fence_heavy), so they miss no fill.
+/// Liveness   The guard marks a task that it sees in an inbox at two looks, and then any thread takes it
+///            (ws_guard.c): the worker has no CPU, or has gone.
 #ifndef WS_INBOX_H
 #define WS_INBOX_H
 
 #include "ws_tasks.h"
+
+/// @return the first stamp of a queue's owner. @param index  no other queue of the pool has it
+static inline uint64_t ws_inbox_stamp(uint32_t index)
+{
+  return (uint64_t)index << 48;
+}
 
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open, or if a thread that had claimed it has not filled or declined it yet.
@@ -37,57 +47,66 @@
 /// @threads  the worker
 bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
 
-/// @brief Shut the caller's inbox: no further task may be handed over. @return whether one was: inbox->task
+/// @brief Shut the caller's inbox: it does not wait any more. @return whether a task was handed over:
+/// inbox->task
 /// @threads  the worker
-bool ws_inbox_shut(ws_inbox_t *inbox);
+bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
 
-/// @brief The task that ws_inbox_shut has found.
+/// @return whether the caller has left its inbox though a thread had claimed it: ws_inbox_look()
+/// @threads  the worker
+static inline bool ws_inbox_has_gone(const ws_inbox_t *inbox)
+{
+  return ws_own_load(&inbox->gone);
+}
+
+/// @brief Look what has become of an inbox that the caller has left. @return whether a task was handed over
+/// @threads  the worker
+bool ws_inbox_look(ws_inbox_t *inbox);
+
+/// @brief The task that ws_inbox_shut() or ws_inbox_look() has found.
 /// @threads  the worker
 void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task);
 
-/// @return up to @p most workers that wait, which the caller must fill or decline; no bits = there are none
+/// @return up to @p most workers that wait, which the caller must give tasks or decline; no bits = there are
+///         none
 ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
 
-/// @return the inbox of the next worker of a claim that has bits, which the caller must fill or decline now
-static inline ws_inbox_t *ws_inbox_next(const ws_tasks_t *tasks, ws_claim_t *claim)
-{
-  const uint32_t index = 64 * claim->word + (uint32_t)__builtin_ctzll(claim->bits);
-  claim->bits &= claim->bits - 1;
-  return tasks->inbox[index];
-}
+/// @return whether @p lane has claimed a worker that spins. If it has none it claims some
+/// @threads  the owner of the lane: outside of the pool, in no task
+bool ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
 
-/// @return the inbox of a worker that spins, which the caller must fill or decline now; NULL = there is none
-/// @param lane  the caller's queue, which keeps what it claims beyond
-/// @threads  outside of the pool, in no task
-ws_inbox_t *ws_inbox_claim_next(ws_tasks_t *tasks, ws_queue_t *lane);
+/// @brief Hand a task, which counts as pushed, to the next worker of a claim that has bits.
+/// @param own  the caller's queue
+/// @return false = that worker does not wait any more: the caller keeps the task
+bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
 
-/// @brief Write a task, which counts as pushed, into the inbox that the caller has claimed.
-/// @return false = the worker does not wait any more: the caller keeps the task
-bool ws_inbox_fill(ws_inbox_t *inbox, const ws_task_t *task);
-
-/// @brief There is no task for the inbox that the caller has claimed.
-void ws_inbox_decline(ws_inbox_t *inbox);
-
-/// @brief Decline the inboxes of the rest of a claim.
-void ws_inbox_decline_all(const ws_tasks_t *tasks, ws_claim_t *claim);
+/// @brief There are no tasks for the rest of a claim.
+void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim);
 
 /// @brief The owner of @p lane waits, or ends: it pushes no more now.
 static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
   lane->claim_next = 0;
   if (WS_UNLIKELY(lane->claim.bits != 0))
-    ws_inbox_decline_all(tasks, &lane->claim);
+    ws_inbox_decline(tasks, lane, &lane->claim);
 }
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
 /// at one worker. @param lane  the caller's queue
 bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task);
 
-/// @brief Take a task from an inbox if the guard has found its worker without a CPU.
-bool ws_inbox_take_starved(ws_inbox_t *inbox, ws_task_t *task);
+/// @brief Take a task from any inbox: the pool has stopped. Call after a fence that follows the stop.
+bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task);
 
-/// @return whether ws_inbox_take_starved() would probably find a task
-bool ws_inbox_is_left(const ws_inbox_t *inbox);
+/// @brief Mark tasks that were there at the guard's last look, too. @return how many
+/// @threads  the guard
+uint32_t ws_inbox_mark_stuck(const ws_tasks_t *tasks);
+
+/// @brief Take a task that is marked.
+bool ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
+
+/// @return whether ws_inbox_take_stuck() would probably find a task
+bool ws_inbox_is_stuck(const ws_inbox_t *inbox);
 
 /// @return tasks in inboxes
 uint32_t ws_inbox_count(const ws_tasks_t *tasks);

@@ -28,7 +28,7 @@ static bool next_inbox(ws_places_t *all)
   const bool is_first = all->at.where != WS_AT_INBOX;
   const uint32_t next = is_first ? 0 : all->at.index + 1;
   // relaxed: the guard has written it before it had a worker woken, or after the caller's fence [PARK_DEKKER]
-  if (next >= all->tasks->workers || (is_first && ws_load_relaxed(&all->tasks->starved) == 0))
+  if (next >= all->tasks->workers || (is_first && ws_load_relaxed(&all->tasks->stuck) == 0))
     return false;
   all->at.where = WS_AT_INBOX;
   all->at.index = next;
@@ -82,7 +82,7 @@ bool ws_place_holds(const ws_tasks_t *tasks, const ws_place_t *place)
       // relaxed: ordered by the caller's fence [PARK_DEKKER]
       return ws_load_relaxed(&tasks->limit[place->index].open) > 0;
     case WS_AT_INBOX:
-      return ws_inbox_is_left(tasks->inbox[place->index]);
+      return ws_inbox_is_stuck(tasks->inbox[place->index]);
     default:
       return false;
   }
@@ -126,7 +126,7 @@ bool ws_place_take(ws_tasks_t *tasks, const ws_place_t *place, ws_task_t *task)
     case WS_AT_LIMIT:
       return ws_limit_take((ws_tasks_t *)tasks, place->index, task);
     case WS_AT_INBOX:
-      return ws_inbox_take_starved(tasks->inbox[place->index], task);
+      return ws_inbox_take_stuck(tasks->inbox[place->index], task);
     default:
       return false;
   }
@@ -137,7 +137,7 @@ static bool may_lie_elsewhere(const ws_tasks_t *tasks)
 {
   // relaxed: after the caller's fence [PARK_DEKKER], or a statistic
   return (ws_load_relaxed(&tasks->kinds_made) | ws_load_relaxed(&tasks->aside_used)
-          | ws_load_relaxed(&tasks->starved) | tasks->limits)
+          | ws_load_relaxed(&tasks->stuck) | tasks->limits)
          != 0;
 }
 
@@ -211,13 +211,13 @@ bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task)
   return false;
 }
 
-bool ws_places_take_starved(ws_tasks_t *tasks, ws_task_t *task)
+bool ws_places_take_stuck(ws_tasks_t *tasks, ws_task_t *task)
 {
   // relaxed: the guard has written it before it had a worker woken
-  if (WS_LIKELY(ws_load_relaxed(&tasks->starved) == 0))
+  if (WS_LIKELY(ws_load_relaxed(&tasks->stuck) == 0))
     return false;
   for (uint32_t i = 0; i < tasks->workers; i++)
-    if (ws_inbox_take_starved(tasks->inbox[i], task))
+    if (ws_inbox_take_stuck(tasks->inbox[i], task))
       return true;
   return false;
 }

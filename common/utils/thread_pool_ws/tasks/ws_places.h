@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_places.h
 /// All places where tasks of a pool wait, one after the other: lanes, workers' queues, the shared queue, the
-/// lines of limits, and the inboxes of workers without a CPU. A search of all places uses the iterator, so a
+/// lines of limits, and tasks that are stuck in inboxes. A search of all places uses the iterator, so a
 /// new kind of place is added here only. A task in any other inbox waits for its worker, which is about to
 /// take it.
 /// @threads any, for all functions
@@ -52,7 +52,7 @@ void ws_queues_trim(ws_tasks_t *tasks);
 /// @brief Steal a normal task that some wait has put aside: the oldest of one worker.
 bool ws_places_steal_aside(ws_tasks_t *tasks, ws_task_t *task);
 
-/// @brief Take a task from the inbox of a worker that the guard has found without a CPU.
-bool ws_places_take_starved(ws_tasks_t *tasks, ws_task_t *task);
+/// @brief Take a task that the guard has found stuck in an inbox.
+bool ws_places_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
 
 #endif

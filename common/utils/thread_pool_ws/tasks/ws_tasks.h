@@ -75,6 +75,7 @@ typedef struct {
 typedef struct {
   uint64_t bits; ///< workers 64 * word + i for each bit i
   uint32_t word;
+  uint64_t left; ///< what tasks->left was before the claim
 } ws_claim_t;
 
 /// The deques of a queue beyond the first two.
@@ -97,6 +98,7 @@ struct ws_queue_s {
   ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
   uint32_t claim_next; ///< P lanes: how many workers the owner claims next time, at most; 0 = 1
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
+  uint64_t stamp; ///< P of the owner's last fill of an inbox: no other thread uses the number
   ws_au64_t *summary; ///< I the word that has the queue's bit (ws_summary.h); NULL = none has
   uint64_t summary_bit; ///< I
   uint32_t late_pauses; ///< P how long it waits at most before it steals
@@ -137,13 +139,10 @@ struct ws_queue_s {
 
 /// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
 ///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
-///        NOT --waits for a dealer--> WAITS --waits no longer--> NOT
-///        WAITS --gets no CPU: the guard--> STARVED
 enum {
-  WS_TRUST_NOT, ///< the worker runs tasks, or is parked
+  WS_TRUST_NOT, ///< the worker runs tasks, waits for a dealer (core/ws_deal.h), or is parked
   WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
-  WS_TRUST_STARVED, ///< in tasks->starved: pushes do not rely on it any more
-  WS_TRUST_WAITS ///< in no count: its inbox may be given a task (core/ws_deal.h), and no push relies on it
+  WS_TRUST_STARVED ///< in tasks->starved: pushes do not rely on it any more
 };
 
 /// paused: NO --pause--> YES --resume--> NO
@@ -158,20 +157,20 @@ enum {
   WS_INBOX_FULL,
   WS_INBOX_KEPT,
   WS_INBOX_TAKEN,
-  WS_INBOX_GIVEN_UP,
-  WS_INBOX_VOID, ///< GIVEN_UP, and what WAITING --> FULL adds
   WS_INBOX_STATES = 8
 };
 
 /// A task that a thread outside, or a dealer, hands to a worker that waits.
 typedef struct {
-  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, how often it was filled
+  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, the stamp of the thread that filled it last
   ws_aptr_t group; ///< S of the task: readable without taking the task
   ws_task_t task; ///< plain: owned by the thread that has claimed it, or has moved the state last
+  ws_au32_t gone; ///< O 1 = the worker does not wait any more for the thread that has claimed it
   uint32_t index; ///< I the worker
   ws_au64_t *mask; ///< P the mask that has, or had, the worker's bit
   bool open; ///< P the worker waits for a task in it
-  const ws_au32_t *trust; ///< I of the worker: WS_TRUST_*
+  uint64_t seen; ///< P the guard's: the state at its last look, if it was FULL
+  ws_au64_t stuck; ///< S a state that the guard has seen twice: any thread may take the task
 } ws_inbox_t;
 
 typedef struct {
@@ -223,6 +222,8 @@ typedef struct {
   ws_au32_t aside_used; ///< S 1 = some wait has put normal tasks aside since the pool was made
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
+  ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
+  bool light; ///< I fills of inboxes have light fences: the kernel has the heavy ones (ws_os_fence_heavy)
   uint32_t limits; ///< I
   ws_limit_t *limit; ///< I [limits]
   ws_au32_t limit_turn; ///< S the limit whose turn it is. Only a hint
@@ -235,6 +236,8 @@ typedef struct {
   /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
   /// inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
+  /// S times that a worker has left its inbox though a thread had claimed it
+  alignas(WS_SPACING) ws_au64_t left;
   /// S 1 + the lane whose tasks a worker deals, or dealt last; 0 = none. Only a hint
   alignas(WS_SPACING) ws_au32_t dealing;
 
