@@ -4,6 +4,7 @@
 #include "ws_deal.h"
 
 #include "../os/ws_os.h"
+#include "../pool/ws_near.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "ws_run.h"
@@ -12,7 +13,6 @@
 #define WORKERS_MIN 16u
 /// Workers of one circle, about, and most circles: a dealer looks at all of them.
 #define CIRCLE_WORKERS 8u
-#define CIRCLES_MAX 16u
 /// Tasks that a dealer hands out, at most, before it runs one.
 #define DEALT_MAX 32u
 /// Workers that it claims at once.
@@ -28,15 +28,7 @@
 uint32_t ws_deal_circles(uint32_t workers)
 {
   const uint32_t circles = (workers + CIRCLE_WORKERS - 1) / CIRCLE_WORKERS;
-  return workers < WORKERS_MIN ? 0 : circles < CIRCLES_MAX ? circles : CIRCLES_MAX;
-}
-
-static uint32_t circle_of(const struct ws_pool_s *pool, const ws_worker_t *worker)
-{
-  const uint32_t caches = pool->caches > 0 ? pool->caches : 1, circles = pool->tasks.circles;
-  const uint32_t cache = worker->cache > 0 ? (worker->cache - 1) % caches : 0;
-  const uint32_t first = cache * circles / caches, end = (cache + 1) * circles / caches;
-  return end > first ? first + worker->index % (end - first) : first;
+  return workers < WORKERS_MIN ? 0 : circles < WS_CIRCLES_MAX ? circles : WS_CIRCLES_MAX;
 }
 
 /// @param at  in and out: the circle to look at first
@@ -73,7 +65,7 @@ static bool must_stop(const struct ws_pool_s *pool)
 
 static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
 {
-  uint32_t at = circle_of(pool, here.worker), left = DEALT_MAX;
+  uint32_t at = ws_near_circle(here.worker), left = DEALT_MAX;
   while (left > 0 && !must_stop(pool)) {
     const uint64_t size = ws_queue_size(lane);
     const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
@@ -94,7 +86,7 @@ static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_q
                          uint64_t until_ns, ws_task_t *task)
 {
   ws_inbox_t *inbox = &worker->inbox;
-  ws_inbox_open(inbox, pool->tasks.circle[circle_of(pool, worker)].mask);
+  ws_inbox_open(inbox, pool->tasks.circle[ws_near_circle(worker)].mask);
   ws_complete_due(worker); // now: it takes as long as the dealer does
   for (uint32_t pause = 1; !ws_inbox_is_full(inbox); pause++) {
     if (pause % LOOK_PAUSES == 0

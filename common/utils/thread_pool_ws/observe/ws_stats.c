@@ -59,7 +59,7 @@ static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool
 static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
 {
   const uint32_t working = ws_working(pool);
-  const uint32_t searching = ws_stat_load(&pool->searching);
+  const uint32_t searching = ws_searching(pool);
   ws_stats_t total = {
       .workers = pool->workers,
       .workers_requested = pool->requested,

@@ -64,7 +64,7 @@ struct ws_worker_s {
   /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of pool->sleepers,
   /// cleared by the worker.
   alignas(WS_SPACING) ws_au32_t token;
-  ws_au32_t trust; ///< S WS_TRUST_*; a thread that moves it from COUNTED or STARVED changes that count
+  ws_au32_t trust; ///< S WS_TRUST_*, and a circle; a thread that moves it from COUNTED or STARVED changes that count
   ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
   ws_au64_t starved_ns; ///< S when the guard stopped relying on it
   ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
@@ -139,10 +139,14 @@ struct ws_pool_s {
   /// Legal: set while w still searches (it looks again afterwards). Illegal: clear, no token under way, and w
   /// asleep.
   alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
-  /// S workers that search, and claimed workers, which will search. Pushes wake no worker while it is not 0.
+  /// S workers of each circle that search, and claimed workers, which will search. Pushes wake no worker
+  /// while one of these is not 0. A small pool uses the first. In a wide one all workers that find tasks at
+  /// once would contend for one line.
   /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
   /// Illegal: counting one that will not look again.
-  alignas(WS_SPACING) ws_au32_t searching;
+  struct {
+    alignas(WS_SPACING) ws_au32_t workers;
+  } searching[WS_CIRCLES_MAX];
 
   // Read by every push; written seldom.
   /// S 1 = the next push is the first after a pause, and notes the time
@@ -269,6 +273,27 @@ static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
     if (ws_load_relaxed(&pool->sleepers[i])) // relaxed: after the caller's fence [PARK_DEKKER]
       return true;
   return false;
+}
+
+/// @return whether a worker searches: of a push after its fence [PARK_DEKKER]
+static inline bool ws_is_searched(const struct ws_pool_s *pool)
+{
+  uint32_t i = 0;
+  do
+    if (ws_load_relaxed(&pool->searching[i].workers)) // relaxed: see above
+      return true;
+  while (++i < pool->tasks.circles);
+  return false;
+}
+
+/// @return workers that search, about
+static inline uint32_t ws_searching(const struct ws_pool_s *pool)
+{
+  uint32_t sum = 0, i = 0;
+  do
+    sum += ws_hint_load(&pool->searching[i].workers);
+  while (++i < pool->tasks.circles);
+  return sum;
 }
 
 static inline uint32_t ws_awake(const struct ws_pool_s *pool)

@@ -70,8 +70,7 @@ static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
   if (at_ns < pause_ns(pool))
     return;
   ws_hint_store(&its->arrival_ns, at_ns); // read after the burst
-  ws_stat_store(&its->takers_before, ws_stat_load(&its->takers));
-  ws_stat_store(&its->takers, 0);
+  ws_stat_store(&its->starters, 0);
 }
 
 /// @return whether a hint has announced what comes at @p at_ns, and no task was run since
@@ -136,6 +135,19 @@ static void note_start(ws_worker_t *worker, uint64_t found_ns)
   ws_traced_late(worker, cause, found_ns - arrival_ns);
 }
 
+/// The worker has found a task of a burst. Who has is counted after the burst (ws_rhythm.c): here a common
+/// counter would hold up the workers of a wide pool, which find their tasks at once.
+static void note_taken(ws_worker_t *worker, uint64_t now_ns)
+{
+  ws_prewake_pool_t *pools = worker->pool->prewake;
+  ws_prewake_worker_t *its = worker->prewake;
+  const uint64_t arrival_ns = ws_hint_load(&pools->arrival_ns);
+  ws_stat_store(&its->took_before_ns, ws_stat_load(&its->took_ns));
+  ws_stat_store(&its->took_ns, arrival_ns);
+  if (ws_stat_load(&pools->late.last_ns) != arrival_ns && ws_stat_add(&pools->starters, 1) == 0)
+    note_start(worker, now_ns);
+}
+
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
 {
   ws_prewake_worker_t *its = worker->prewake;
@@ -143,8 +155,8 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
   ws_window_add(ws_follows(its), (int64_t)gap_ns);
   const bool paused = gap_ns > worker->pool->settings.spin_ns_max;
   its->follow = paused ? 0 : its->follow + 1;
-  if (paused && ws_stat_add(&worker->pool->prewake->takers, 1) == 0)
-    note_start(worker, now_ns);
+  if (paused)
+    note_taken(worker, now_ns);
   its->gave_up.rise_ns = 0;
 }
 

@@ -38,6 +38,7 @@ struct ws_prewake_worker_s {
   double stall; ///< P share of the spins lately that were interrupted
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
   uint64_t learnt_ns; ///< P arrival_ns that it has passed to the predictor
+  ws_au64_t took_ns, took_before_ns; ///< O arrivals of the last two bursts of which it took a task
   uint32_t follow; ///< P times that it has run out of work since the last pause
   ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
   ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
@@ -72,7 +73,7 @@ struct ws_prewake_pool_s {
   ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
   ws_au64_t learnt_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
   ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
-  ws_au32_t takers, takers_before; ///< S workers that have taken tasks of this burst, and of the one before
+  ws_au32_t starters; ///< S workers that may have been the first to find a task of this burst
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au64_t announced_ns; ///< S when a hint last announced work
   ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come

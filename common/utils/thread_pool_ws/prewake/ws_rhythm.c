@@ -149,13 +149,25 @@ uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t no
   return it->expected_ns + (uint64_t)((double)periods * it->period_ns);
 }
 
-/// Pass the last burst to the predictor.
-static void learn_arrival(ws_prewake_pool_t *its, uint64_t at_ns)
+/// @return workers that took tasks of the burst that came at @p at_ns, the last one or the one before
+static uint32_t takers_of(const struct ws_pool_s *pool, uint64_t at_ns)
 {
+  uint32_t takers = 0;
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const ws_prewake_worker_t *its = pool->worker[i]->prewake;
+    takers += ws_stat_load(&its->took_ns) == at_ns || ws_stat_load(&its->took_before_ns) == at_ns;
+  }
+  return takers;
+}
+
+/// Pass the last burst to the predictor.
+static void learn_arrival(const struct ws_pool_s *pool, uint64_t at_ns)
+{
+  ws_prewake_pool_t *its = pool->prewake;
   ws_rhythm_t *rhythm = &its->rhythm;
-  rhythm->seen_ns = at_ns;
   if (rhythm->arrived.phase >= 0 && rhythm->burst > 0)
-    ws_window_add(&rhythm->takers[rhythm->arrived.phase], ws_stat_load(&its->takers_before));
+    ws_window_add(&rhythm->takers[rhythm->arrived.phase], takers_of(pool, rhythm->seen_ns));
+  rhythm->seen_ns = at_ns;
   const uint32_t locks = rhythm->model.locks;
   rhythm->burst++;
   rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
@@ -180,16 +192,17 @@ static void tell(ws_prewake_pool_t *its)
 }
 
 /// The caller holds the lock.
-static void learn(ws_prewake_pool_t *its, uint32_t permille, uint64_t at_ns, uint64_t now_ns)
+static void learn(const struct ws_pool_s *pool, uint64_t at_ns, uint64_t now_ns)
 {
+  ws_prewake_pool_t *its = pool->prewake;
   ws_rhythm_t *rhythm = &its->rhythm;
   const bool is_new = at_ns > rhythm->seen_ns;
   if (is_new)
-    learn_arrival(its, at_ns);
+    learn_arrival(pool, at_ns);
   const uint32_t missed = ws_predict_expire(&rhythm->model, now_ns);
   ws_count(&its->absent_bursts, missed);
   if (is_new || missed > 0)
-    publish(its, permille, now_ns);
+    publish(its, ws_lead_permille(pool->settings.spin_price), now_ns);
   tell(its);
   ws_hint_store(&its->learnt_ns, rhythm->seen_ns);
   ws_hint_store(&its->absent_ns, ws_predict_due_ns(&rhythm->model));
@@ -204,6 +217,6 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
   const bool arrived = at_ns > ws_hint_load(&its->learnt_ns), absent = now_ns > ws_hint_load(&its->absent_ns);
   if ((!arrived && !absent) || !try_lock(its))
     return;
-  learn(its, ws_lead_permille(pool->settings.spin_price), at_ns, now_ns);
+  learn(pool, at_ns, now_ns);
   unlock(its);
 }

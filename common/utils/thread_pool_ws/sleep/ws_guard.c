@@ -170,7 +170,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->waited = waiting ? memory->waited + 1 : 0;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
   // A searcher will look at the queues.
-  const bool searched = ws_hint_load(&pool->searching) > 0 && memory->stalled < 2;
+  const bool searched = ws_is_searched(pool) && memory->stalled < 2;
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
   else if (lifted && memory->healthy >= HEALTHY_LOOKS)

@@ -27,7 +27,7 @@ static void have_workers_spin_until(struct ws_pool_s *pool, uint64_t until_ns)
 static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
 {
   uint32_t woken = 0;
-  while (woken < most && ws_hint_load(&pool->searching) < workers && ws_working(pool) < ws_awake_limit(pool)
+  while (woken < most && ws_searching(pool) < workers && ws_working(pool) < ws_awake_limit(pool)
          && ws_wake_sleeper(pool, here))
     woken++;
   return woken;

@@ -197,8 +197,7 @@ static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, 
   // after the caller's fence [PARK_DEKKER]: the resume wakes a worker
   if (!ws_has_sleepers(pool) || WS_UNLIKELY(ws_is_paused(&pool->tasks)))
     return;
-  // relaxed: after the caller's fence [PARK_DEKKER]
-  if (ws_load_relaxed(&pool->searching) == 0 && !(may_spare && ws_brief_needs_no_wake(pool, here)))
+  if (!ws_is_searched(pool) && !(may_spare && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
 }
@@ -225,7 +224,7 @@ void ws_search_found(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   // A worker that was not counted any more need not look: the guard has looked in its place.
   const bool last = ws_search_leave(worker) == 1;
-  // The last searcher must look, because pushes relied on it. A woken worker wakes two others: so a wide
+  // The last searcher of a circle must look, because pushes relied on it. A woken worker wakes two others: so a wide
   // burst has its workers after a number of steps that grows with the logarithm of their number.
   const uint32_t wakes_max = worker->claimed ? 2 : last;
   worker->claimed = false;
@@ -234,7 +233,7 @@ void ws_search_found(ws_worker_t *worker)
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
-    const uint32_t searching = ws_load_relaxed(&pool->searching); // relaxed: after the fence
+    const uint32_t searching = ws_searching(pool);
     if (searching == 0 ? !ws_work_visible(&pool->tasks) : ws_queued(&pool->tasks) <= searching)
       break; // as many searchers as tasks
     if (!ws_wake_one(pool, here))

@@ -70,7 +70,7 @@ void ws_search_begin(ws_worker_t *worker);
 void ws_search_claimed(ws_worker_t *worker);
 
 /// @brief The calling worker stops searching.
-/// @return the workers counted before, this one included; 0 if it was not counted any more
+/// @return the workers of its circle counted before, this one included; 0 if it was not counted any more
 uint32_t ws_search_leave(ws_worker_t *worker);
 
 /// @brief The worker gets no CPU: take it off the count, and prefer other workers for some time. The caller

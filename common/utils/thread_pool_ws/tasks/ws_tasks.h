@@ -25,6 +25,8 @@
 /// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the
 /// shared queue.
 #define WS_LANES_MAX 1024
+/// Circles of workers that a pool has at most (ws_circle_t).
+#define WS_CIRCLES_MAX 16u
 /// NUMA nodes with workers that a pool tells apart, and numbers of nodes that it knows (ws_nodes.h).
 #define WS_NODES_MAX 16u
 #define WS_NODE_NUMBERS 1024u
@@ -139,10 +141,12 @@ struct ws_queue_s {
 
 /// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
 ///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
+/// The bits above are the circle in whose count the worker is.
 enum {
   WS_TRUST_NOT, ///< the worker runs tasks, waits for a dealer (core/ws_deal.h), or is parked
   WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
-  WS_TRUST_STARVED ///< in tasks->starved: pushes do not rely on it any more
+  WS_TRUST_STARVED, ///< in tasks->starved: pushes do not rely on it any more
+  WS_TRUST_STATES = 4
 };
 
 /// paused: NO --pause--> YES --resume--> NO
@@ -196,7 +200,7 @@ typedef struct {
   alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
 } ws_summary_t;
 
-/// Workers that wait for one that deals (core/ws_deal.h): those of one last-level cache, or of a part of it.
+/// Workers of one last-level cache, or of a part of it. Those that wait for one that deals (core/ws_deal.h):
 typedef struct {
   alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits
 } ws_circle_t;

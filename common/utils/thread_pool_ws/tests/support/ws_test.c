@@ -33,7 +33,7 @@ static void describe(ws_pool_t *pool)
           " state %u searching %u blocked %u helpers %u outside %u lifted %u guard %u\n",
           (void *)pool, s.workers, s.workers_awake, s.workers_active, s.cpus,
           (unsigned long long)s.queued_tasks, (unsigned long long)s.skipped_tasks, s.lanes_used,
-          ws_load_relaxed(&pool->state), ws_load_relaxed(&pool->searching), ws_load_relaxed(&pool->blocked),
+          ws_load_relaxed(&pool->state), ws_searching(pool), ws_load_relaxed(&pool->blocked),
           ws_load_relaxed(&pool->helpers), ws_load_relaxed(&pool->outside), ws_load_relaxed(&pool->lifted),
           ws_load_relaxed(&pool->guard));
   for (uint32_t i = 0; i < filled; i++)

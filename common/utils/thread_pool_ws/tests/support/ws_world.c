@@ -154,7 +154,7 @@ void world_gap(uint64_t gap_ns, uint64_t busy_ns)
   world.late_ns += world.now_ns - world.visible_ns;
   ws_spin_found(&world_worker);
   world_worker.searching = false;
-  ws_store_relaxed(&world_pool.searching, 0);
+  ws_store_relaxed(&world_pool.searching[0].workers, 0);
   world.now_ns += busy_ns;
 }
 

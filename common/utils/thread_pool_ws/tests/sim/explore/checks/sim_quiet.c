@@ -23,7 +23,7 @@ typedef struct {
 static counted_t count(const ws_pool_t *pool)
 {
   return (counted_t){
-      .searching = ws_load_relaxed(&pool->searching),
+      .searching = ws_searching(pool),
       .starved = ws_load_relaxed(&pool->tasks.starved),
       .blocked = ws_load_relaxed(&pool->blocked),
       .helpers = ws_load_relaxed(&pool->helpers),
