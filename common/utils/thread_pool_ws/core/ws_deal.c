@@ -5,6 +5,7 @@
 
 #include "../os/ws_os.h"
 #include "../pool/ws_near.h"
+#include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "ws_run.h"
@@ -110,6 +111,16 @@ static void note_dealt(ws_worker_t *worker, uint64_t came_ns)
   worker->was_handed = true;
 }
 
+/// Leave the search for the dealer. @return whether the caller comes from a task
+static bool leave_search(ws_worker_t *worker)
+{
+  if (!worker->searching)
+    return true;
+  ws_spin_found(worker); // pushes rely on searchers, and this one may wait
+  ws_search_found(worker);
+  return false;
+}
+
 /// @return whether the caller is the lane's dealer now
 static bool becomes_dealer(ws_queue_t *lane)
 {
@@ -120,11 +131,8 @@ bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *t
 {
   ws_queue_t *queue = pool->tasks.queue[lane];
   const uint64_t came_ns = ws_os_now_ns();
+  const bool from_task = leave_search(here.worker);
   bool got = false;
-  if (here.worker->searching) { // pushes rely on searchers, and this one may wait
-    ws_spin_found(here.worker);
-    ws_search_found(here.worker);
-  }
   while (!got && !becomes_dealer(queue) && ws_os_now_ns() - came_ns < WAIT_NS_MAX) {
     got = await_dealer(pool, here.worker, queue, came_ns + WAIT_NS_MAX, task);
     if (!got && (ws_queue_size(queue) == 0 || ws_is_paused(&pool->tasks)))
@@ -136,9 +144,12 @@ bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *t
     ws_hint_store(&pool->tasks.dealing, 0);
     ws_store_release(&queue->dealt, 0); // [edge DEALT release]
   }
-  if (got)
-    note_dealt(here.worker, came_ns);
-  else
+  if (!got) {
     ws_complete_due(here.worker); // the search goes on elsewhere
-  return got;
+    return false;
+  }
+  note_dealt(here.worker, came_ns);
+  if (from_task)
+    ws_prewake_took_more(here.worker);
+  return true;
 }

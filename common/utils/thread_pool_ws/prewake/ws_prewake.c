@@ -142,8 +142,9 @@ static void note_taken(ws_worker_t *worker, uint64_t now_ns)
   ws_prewake_pool_t *pools = worker->pool->prewake;
   ws_prewake_worker_t *its = worker->prewake;
   const uint64_t arrival_ns = ws_hint_load(&pools->arrival_ns);
-  ws_stat_store(&its->took_before_ns, ws_stat_load(&its->took_ns));
-  ws_stat_store(&its->took_ns, arrival_ns);
+  its->taken_before = its->taken; // torn at worst by a thread that counts too late
+  ws_stat_store(&its->taken.arrival_ns, arrival_ns);
+  ws_stat_store(&its->taken.tasks, 1);
   if (ws_stat_load(&pools->late.last_ns) != arrival_ns && ws_stat_add(&pools->starters, 1) == 0)
     note_start(worker, now_ns);
 }
@@ -158,6 +159,12 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
   if (paused)
     note_taken(worker, now_ns);
   its->gave_up.rise_ns = 0;
+}
+
+void ws_prewake_took_more(ws_worker_t *worker)
+{
+  ws_au32_t *tasks = &worker->prewake->taken.tasks;
+  ws_stat_store(tasks, ws_stat_load(tasks) + 1);
 }
 
 void ws_prewake_spun(ws_worker_t *worker, bool preempted)

@@ -44,6 +44,10 @@ uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns);
 /// @brief The worker has found work at @p now_ns, after @p gap_ns without.
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns);
 
+/// @brief The worker comes from a task, and has taken another one that had to wait for it.
+/// @threads  the worker
+void ws_prewake_took_more(ws_worker_t *worker);
+
 /// @brief The worker has run out of work. @return until when it should spin
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns);
 

@@ -23,6 +23,12 @@
 /// Number of times that a worker has run out of work since the last pause, up to which gaps are kept apart.
 #define WS_FOLLOWS 4u
 
+/// What a worker took of a burst.
+typedef struct {
+  ws_au64_t arrival_ns; ///< O of the burst
+  ws_au32_t tasks; ///< O its first one, and those that had to wait for it
+} ws_taken_t;
+
 /// Of a worker.
 struct ws_prewake_worker_s {
   ws_plan_t plan; ///< P
@@ -38,7 +44,7 @@ struct ws_prewake_worker_s {
   double stall; ///< P share of the spins lately that were interrupted
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
   uint64_t learnt_ns; ///< P arrival_ns that it has passed to the predictor
-  ws_au64_t took_ns, took_before_ns; ///< O arrivals of the last two bursts of which it took a task
+  ws_taken_t taken, taken_before; ///< of the last two bursts of which it took a task
   uint32_t follow; ///< P times that it has run out of work since the last pause
   ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
   ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
@@ -62,7 +68,7 @@ typedef struct {
   uint64_t seen_ns; ///< the arrival that the model learnt last
   uint32_t burst; ///< number of the last burst
   ws_arrived_t arrived; ///< what it was
-  ws_window_t takers[WS_PHASES_MAX]; ///< how many workers took tasks of each phase's bursts
+  ws_window_t takers[WS_PHASES_MAX]; ///< how many workers the bursts of each phase could have used
 } ws_rhythm_t;
 
 /// Of a pool. Written once a burst.

@@ -149,24 +149,24 @@ uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t no
   return it->expected_ns + (uint64_t)((double)periods * it->period_ns);
 }
 
-/// @return workers that took tasks of the burst that came at @p at_ns, the last one or the one before
+/// @return workers that the burst that came at @p at_ns, the last one or the one before, could have used: those
+///         that took tasks of it, and one for each task that had to wait for a worker
 static uint32_t takers_of(const struct ws_pool_s *pool, uint64_t at_ns)
 {
   uint32_t takers = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
     const ws_prewake_worker_t *its = pool->worker[i]->prewake;
-    takers += ws_stat_load(&its->took_ns) == at_ns || ws_stat_load(&its->took_before_ns) == at_ns;
+    const ws_taken_t *taken = ws_stat_load(&its->taken.arrival_ns) == at_ns ? &its->taken : &its->taken_before;
+    if (ws_stat_load(&taken->arrival_ns) == at_ns)
+      takers += ws_stat_load(&taken->tasks);
   }
-  return takers;
+  return takers < pool->workers ? takers : pool->workers;
 }
 
 /// Pass the last burst to the predictor.
-static void learn_arrival(const struct ws_pool_s *pool, uint64_t at_ns)
+static void learn_arrival(ws_prewake_pool_t *its, uint64_t at_ns)
 {
-  ws_prewake_pool_t *its = pool->prewake;
   ws_rhythm_t *rhythm = &its->rhythm;
-  if (rhythm->arrived.phase >= 0 && rhythm->burst > 0)
-    ws_window_add(&rhythm->takers[rhythm->arrived.phase], takers_of(pool, rhythm->seen_ns));
   rhythm->seen_ns = at_ns;
   const uint32_t locks = rhythm->model.locks;
   rhythm->burst++;
@@ -197,8 +197,10 @@ static void learn(const struct ws_pool_s *pool, uint64_t at_ns, uint64_t now_ns)
   ws_prewake_pool_t *its = pool->prewake;
   ws_rhythm_t *rhythm = &its->rhythm;
   const bool is_new = at_ns > rhythm->seen_ns;
+  const uint64_t before_ns = rhythm->seen_ns;
+  const int32_t phase = rhythm->burst > 0 ? rhythm->arrived.phase : -1;
   if (is_new)
-    learn_arrival(pool, at_ns);
+    learn_arrival(its, at_ns);
   const uint32_t missed = ws_predict_expire(&rhythm->model, now_ns);
   ws_count(&its->absent_bursts, missed);
   if (is_new || missed > 0)
@@ -207,6 +209,9 @@ static void learn(const struct ws_pool_s *pool, uint64_t at_ns, uint64_t now_ns)
   ws_hint_store(&its->learnt_ns, rhythm->seen_ns);
   ws_hint_store(&its->absent_ns, ws_predict_due_ns(&rhythm->model));
   ws_level_rise(its, now_ns);
+  // Last: in a wide pool it takes microseconds, and other workers plan with what was published.
+  if (is_new && phase >= 0 && rhythm->arrived.phase >= 0)
+    ws_window_add(&rhythm->takers[phase], takers_of(pool, before_ns));
 }
 
 void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
