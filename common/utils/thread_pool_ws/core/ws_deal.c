@@ -20,6 +20,9 @@
 #define AT_ONCE_MAX 16u
 /// Time that a worker waits for dealers, at most.
 #define WAIT_NS_MAX 64000u
+/// Pauses after which it completes what it has run: a worker that gets its next task before need not contend
+/// with the others for the group's word.
+#define HOLD_PAUSES 64u
 /// Pauses between two looks at the clock, and whether there is a dealer.
 #define LOOK_PAUSES 8u
 /// A worker that was dealt a task, and is back so soon, steals from now on (ws_spin.c).
@@ -43,19 +46,40 @@ static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
   return claimed;
 }
 
-/// Hand tasks to workers that wait. @return whether the caller has a task: a worker did not wait any more
+/// Take the oldest tasks, all before the first is given: a steal would wait for the caller's stores to arrive
+/// at the worker before. @return how many
+static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_task_t *tasks)
+{
+  uint32_t taken = 0;
+  while (taken < most && ws_queue_steal_one(lane, &here.queue->memo, &tasks[taken])) {
+    if (here.worker->due.group != tasks[taken].group)
+      ws_complete_due(here.worker); // its wait need not wait for these
+    taken++;
+  }
+  return taken;
+}
+
+/// Hand tasks to workers that wait. @return whether the caller has a task: a worker did not wait any more. If
+/// there were several, the others are in the caller's own queue
 static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_claim_t *claimed,
                      ws_task_t *task)
 {
-  bool kept = false;
-  while (claimed->bits != 0 && !kept && ws_queue_steal_one(lane, &here.queue->memo, task)) {
-    if (here.worker->due.group != task->group)
-      ws_complete_due(here.worker); // its wait need not wait for these
-    kept = !ws_inbox_give(&pool->tasks, here.queue, claimed, task);
-  }
+  ws_task_t tasks[AT_ONCE_MAX];
+  const uint32_t taken = take_some(here, lane, (uint32_t)__builtin_popcountll(claimed->bits), tasks);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < taken; i++)
+    if (WS_UNLIKELY(!ws_inbox_give(&pool->tasks, here.queue, claimed, &tasks[i])))
+      tasks[kept++] = tasks[i];
   ws_need_guard(pool); // a worker may get no CPU
   ws_inbox_decline(&pool->tasks, here.queue, claimed);
-  return kept;
+  if (kept > 0)
+    *task = tasks[0];
+  if (WS_UNLIKELY(kept > 1)) {
+    ws_queue_push(here.queue, tasks + 1, kept - 1);
+    ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the moved tasks before the look
+    ws_post(pool, here);
+  }
+  return kept > 0;
 }
 
 /// @return whether the caller must not take tasks in a row any more: others may have to come first
@@ -67,7 +91,7 @@ static bool must_stop(const struct ws_pool_s *pool)
 static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
 {
   uint32_t at = ws_near_circle(here.worker), left = DEALT_MAX;
-  while (left > 0 && !must_stop(pool)) {
+  while (left > 0 && !must_stop(pool) && ws_queue_has_room(here.queue, AT_ONCE_MAX)) {
     const uint64_t size = ws_queue_size(lane);
     const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
     ws_claim_t claimed =
@@ -88,8 +112,9 @@ static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_q
 {
   ws_inbox_t *inbox = &worker->inbox;
   ws_inbox_open(inbox, pool->tasks.circle[ws_near_circle(worker)].mask);
-  ws_complete_due(worker); // now: it takes as long as the dealer does
   for (uint32_t pause = 1; !ws_inbox_is_full(inbox); pause++) {
+    if (pause == HOLD_PAUSES)
+      ws_complete_due(worker); // it takes as long as the dealer does
     if (pause % LOOK_PAUSES == 0
         && (!ws_deal_is_on(lane) || !ws_inbox_is_claimed(inbox) || ws_os_now_ns() >= until_ns
             || ws_is_paused(&pool->tasks)))
