@@ -91,8 +91,11 @@ bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_t
 static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t dealt = ws_deal_lane(pool);
-  if (WS_UNLIKELY(dealt > 0) && ws_steal_from(pool, here, dealt - 1, task))
-    return true;
+  if (WS_UNLIKELY(dealt > 0)) {
+    if (ws_steal_from(pool, here, dealt - 1, task))
+      return true;
+    ws_deal_forget(pool, dealt - 1);
+  }
   const uint32_t victim = here.queue->victim;
   return ws_queue_is_known(&here.queue->memo, pool->tasks.queue[victim])
          && ws_steal_from(pool, here, victim, task);

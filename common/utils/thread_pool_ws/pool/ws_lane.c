@@ -3,7 +3,6 @@
 /// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
@@ -42,7 +41,6 @@ static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_ma
   if (lane) {
     lane->bytes = bytes;
     ws_queue_init(lane, (ws_cell_t *)(lane + 1), capacity);
-    lane->stamp = ws_inbox_stamp(WS_WORKERS_MAX + WS_LANES_MAX + index); // no lane of the start has it
     lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   }
   return lane;
@@ -93,7 +91,7 @@ ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
   ws_queue_t *lane = next_lane(pool, queues, may_map);
   if (lane) {
     ws_store_relaxed(&lane->owner, ws_process_enroll(self)); // relaxed: published with the table
-    pool->tasks.queue[queues] = lane;
+    ws_tasks_put(&pool->tasks, lane, queues);
     ws_store_release(&pool->tasks.queues, queues + 1); // [edge LANE_TABLE release] the lane's fields
   }
   pthread_mutex_unlock(&pool->lane_lock);

@@ -12,7 +12,6 @@
 #include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
@@ -66,10 +65,9 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   worker->queue.bytes = bytes;
   ws_queue_init_worker(&worker->queue, cells, capacity, aside, ASIDE_CAPACITY);
   worker->inbox.index = index;
-  worker->queue.stamp = ws_inbox_stamp(index);
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->worker[index] = worker;
-  pool->tasks.queue[index] = &worker->queue;
+  ws_tasks_put(&pool->tasks, &worker->queue, index);
   pool->tasks.inbox[index] = &worker->inbox;
   ws_summary_begin(&pool->tasks, &worker->queue, index);
 }
@@ -84,9 +82,8 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
     return;
   lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
-  lane->stamp = ws_inbox_stamp(pool->requested + index);
   lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-  pool->tasks.queue[pool->requested + index] = lane;
+  ws_tasks_put(&pool->tasks, lane, pool->requested + index);
 }
 
 /// Place every structure of the pool in @p arena; with memory, also set it up.
@@ -150,7 +147,7 @@ static void close_gap(struct ws_pool_s *pool)
   for (uint32_t i = 0; i < missing; i++)
     ws_queue_free(pool->tasks.queue[pool->workers + i]);
   for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
-    pool->tasks.queue[pool->workers + i] = pool->tasks.queue[pool->requested + i];
+    ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
   // [edge LANE_TABLE release] lanes come into use one by one
   ws_store_release(&pool->tasks.queues, pool->workers);
 }

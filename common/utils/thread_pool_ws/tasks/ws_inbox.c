@@ -33,11 +33,17 @@ static void release(ws_inbox_t *inbox)
   ws_store_release(&inbox->state, with_state(word, WS_INBOX_AWAY));
 }
 
+/// @return what is above the state in an inbox that @p own's owner has filled last
+static uint64_t filled_by(const ws_queue_t *own)
+{
+  return ((uint64_t)own->index << 48) + own->stamp;
+}
+
 /// The caller has claimed the inbox. Without a look at the state: that would wait for the worker's line.
 static void settle(ws_inbox_t *inbox, ws_queue_t *own, uint32_t state)
 {
   own->stamp += WS_INBOX_STATES; // no two states of an inbox that are FULL are alike
-  ws_store_release(&inbox->state, own->stamp + state); // [edge INBOX release] the task
+  ws_store_release(&inbox->state, filled_by(own) + state); // [edge INBOX release] the task
 }
 
 static bool take_bit(ws_au64_t *mask, uint32_t index)
@@ -180,7 +186,7 @@ bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, 
   // and state
   ws_fence_light(tasks->light);
   ws_task_t kept;
-  return !has_left(tasks, claim, inbox) || !take(inbox, own->stamp + WS_INBOX_FULL, &kept);
+  return !has_left(tasks, claim, inbox) || !take(inbox, filled_by(own) + WS_INBOX_FULL, &kept);
 }
 
 void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim)

@@ -34,12 +34,6 @@
 
 #include "ws_tasks.h"
 
-/// @return the first stamp of a queue's owner. @param index  no other queue of the pool has it
-static inline uint64_t ws_inbox_stamp(uint32_t index)
-{
-  return (uint64_t)index << 48;
-}
-
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open, or if a thread that had claimed it has not filled or declined it yet.
 /// @param mask  where the caller says that it waits: a bit for each worker

@@ -95,12 +95,13 @@ struct ws_queue_s {
   uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
   uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
   uint32_t depth; ///< P tasks on the owner's stack
+  uint32_t index; ///< I of ws_tasks_t.queue
   bool of_worker; ///< I
   uint8_t summary_state; ///< P whether its bit is set: WS_SUMMARY_*
   ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
   uint32_t claim_next; ///< P lanes: how many workers the owner claims next time, at most; 0 = 1
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
-  uint64_t stamp; ///< P of the owner's last fill of an inbox: no other thread uses the number
+  uint64_t stamp; ///< P of the owner's last fill of an inbox
   ws_au64_t *summary; ///< I the word that has the queue's bit (ws_summary.h); NULL = none has
   uint64_t summary_bit; ///< I
   uint32_t late_pauses; ///< P how long it waits at most before it steals
@@ -166,7 +167,7 @@ enum {
 
 /// A task that a thread outside, or a dealer, hands to a worker that waits.
 typedef struct {
-  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, the stamp of the thread that filled it last
+  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, which fill of which thread was the last
   ws_aptr_t group; ///< S of the task: readable without taking the task
   ws_task_t task; ///< plain: owned by the thread that has claimed it, or has moved the state last
   ws_au32_t gone; ///< O 1 = the worker does not wait any more for the thread that has claimed it
@@ -242,13 +243,20 @@ typedef struct {
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
   /// S times that a worker has left its inbox though a thread had claimed it
   alignas(WS_SPACING) ws_au64_t left;
-  /// S 1 + the lane whose tasks a worker deals, or dealt last; 0 = none. Only a hint
+  /// S 1 + a lane with tasks for which workers come back; 0 = none is known. Only a hint
   alignas(WS_SPACING) ws_au32_t dealing;
 
   ws_shared_t shared;
 } ws_tasks_t;
 
 _Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
+
+/// The queue becomes number @p index of the pool. @threads  one, before others know of the queue
+static inline void ws_tasks_put(ws_tasks_t *tasks, ws_queue_t *queue, uint32_t index)
+{
+  tasks->queue[index] = queue;
+  queue->index = index;
+}
 
 /// Add to a counter that only the caller writes.
 static inline void ws_count(ws_au64_t *counter, uint64_t add)
