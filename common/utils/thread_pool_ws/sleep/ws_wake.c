@@ -224,13 +224,16 @@ void ws_search_found(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   // A worker that was not counted any more need not look: the guard has looked in its place.
   const bool last = ws_search_leave(worker) == 1;
-  // The last searcher of a circle must look, because pushes relied on it. A woken worker wakes two others: so a wide
+  // The last searcher must look, because pushes relied on it. A woken worker wakes two others: so a wide
   // burst has its workers after a number of steps that grows with the logarithm of their number.
-  const uint32_t wakes_max = worker->claimed ? 2 : last;
+  const bool claimed = worker->claimed;
+  const uint32_t wakes_max = claimed ? 2 : last;
   worker->claimed = false;
   if (wakes_max == 0)
     return;
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
+  if (!claimed && ws_is_searched(pool)) // the last of its circle only: another will look
+    return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
     const uint32_t searching = ws_searching(pool);
