@@ -57,6 +57,7 @@ set(WS_CORE_SOURCES
   observe/ws_report.c
   observe/ws_stats.c
   core/ws_age.c
+  core/ws_complete.c
   core/ws_deal.c
   core/ws_escape.c
   core/ws_find.c

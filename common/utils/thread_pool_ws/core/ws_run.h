@@ -48,9 +48,6 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 /// @brief Wake threads in ws_pool_wait: the caller has run out of work.
 WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 
-/// @brief Complete the tasks that the calling worker has run, and count them.
-void ws_complete_due(ws_worker_t *worker);
-
 /// @brief The loop of a worker's thread, which ws_start.c makes: find, run, spin, park, until the pool has
 /// stopped.
 void ws_worker_loop(ws_worker_t *worker);

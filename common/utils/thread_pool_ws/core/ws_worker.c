@@ -16,20 +16,11 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
+#include "ws_complete.h"
 #include "ws_deal.h"
 #include "ws_find.h"
 #include "ws_root.h"
 #include "ws_survive.h"
-
-void ws_complete_due(ws_worker_t *worker)
-{
-  if (worker->due.tasks == 0)
-    return;
-  if (ws_group_counts(worker->due.group))
-    ws_group_complete(worker->due.group, worker->due.tasks);
-  ws_count_run(&worker->queue, worker->due.tasks);
-  worker->due.tasks = 0;
-}
 
 /// Take the task that was handed to the worker, or find one.
 static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)

@@ -204,6 +204,7 @@ typedef struct {
 /// Workers of one last-level cache, or of a part of it. Those that wait for one that deals (core/ws_deal.h):
 typedef struct {
   alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits
+  alignas(WS_SPACING) ws_au64_t pile; ///< S
 } ws_circle_t;
 
 /// All places of a pool.
