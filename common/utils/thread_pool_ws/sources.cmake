@@ -17,6 +17,7 @@ set(WS_CORE_SOURCES
   tasks/ws_inbox.c
   tasks/ws_kind.c
   tasks/ws_limit.c
+  tasks/ws_pile.c
   tasks/ws_places.c
   tasks/ws_queue.c
   tasks/ws_summary.c

@@ -3,19 +3,12 @@
 /// ws_complete.h.
 #include "ws_complete.h"
 
+#include "../base/ws_tsan.h"
+#include "../pool/ws_near.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
+#include "../tasks/ws_pile.h"
 #include "ws_run.h"
-
-#define COUNT_BITS 16u
-#define COUNT_MAX 0xffffu
-
-/// @return what a pile of the group's completions holds while it is empty; 0 = the address is too long
-static uint64_t key_of(const ws_group_t *group)
-{
-  const uint64_t address = (uintptr_t)group;
-  return address >> (64 - COUNT_BITS) == 0 ? address << COUNT_BITS : 0;
-}
 
 static void complete(ws_worker_t *worker, ws_group_t *group, uint32_t tasks)
 {
@@ -23,32 +16,20 @@ static void complete(ws_worker_t *worker, ws_group_t *group, uint32_t tasks)
   ws_count_run(&worker->queue, tasks);
 }
 
-/// @return whether the circle's collector completes the tasks
-static bool is_collected(ws_au64_t *pile, uint64_t key, uint32_t tasks)
-{
-  uint64_t word = ws_expected_load(pile);
-  while (word >> COUNT_BITS == key >> COUNT_BITS && (word & COUNT_MAX) + tasks <= COUNT_MAX)
-    if (ws_cas_acq_rel(pile, &word, word + tasks)) // [edge GROUP_DONE acq_rel] what they wrote
-      return true;
-  return false;
-}
-
 static void collect(ws_worker_t *worker, ws_group_t *group, uint32_t tasks)
 {
-  ws_au64_t *pile = &worker->pool->tasks.circle[ws_near_circle(worker)].pile;
-  const uint64_t key = key_of(group);
-  uint64_t none = 0;
-  if (key == 0) {
-    complete(worker, group, tasks);
+  struct ws_pool_s *pool = worker->pool;
+  ws_circle_t *circle = &pool->tasks.circle[ws_near_circle(worker)];
+  ws_tsan_release(group);
+  if (ws_pile_add(circle, group, tasks))
     return;
+  const bool collects = ws_pile_open(circle, group);
+  if (collects) {
+    ws_fence_seq_cst_after_rmw(); // [edge GUARD_DEKKER fence] the pile before the guard
+    ws_need_guard(pool); // this worker may lose its CPU
   }
-  if (is_collected(pile, key, tasks))
-    return;
-  const bool collects = ws_expected_load(pile) == 0 && ws_cas_acq_rel(pile, &none, key);
   complete(worker, group, tasks);
-  if (!collects)
-    return;
-  const uint32_t more = (uint32_t)(ws_xchg_acq_rel(pile, 0) & COUNT_MAX); // [edge GROUP_DONE acq_rel]
+  const uint32_t more = collects ? ws_pile_close(circle) : 0;
   if (more > 0)
     complete(worker, group, more);
 }

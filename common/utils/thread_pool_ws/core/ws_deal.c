@@ -9,7 +9,7 @@
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "ws_complete.h"
-#include "ws_run.h"
+#include "ws_root.h"
 
 /// Pools with fewer workers have no dealers.
 #define WORKERS_MIN 16u
@@ -76,9 +76,9 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
   if (kept > 0)
     *task = tasks[0];
   if (WS_UNLIKELY(kept > 1)) {
+    ws_root_mix(here.queue, NULL);
     ws_queue_push(here.queue, tasks + 1, kept - 1);
-    ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the moved tasks before the look
-    ws_post(pool, here);
+    ws_fill_place(pool, here);
   }
   return kept > 0;
 }

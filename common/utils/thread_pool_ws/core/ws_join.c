@@ -8,6 +8,7 @@
 #include "../sleep/ws_brief.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_idle.h"
+#include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"

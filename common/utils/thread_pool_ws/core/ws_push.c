@@ -109,7 +109,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
         handle_late_push(pool, here);
       return true;
     }
-    queue->claim_next = 0; // the worker has left, and the others that were claimed with it perhaps too
+    ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were claimed with it, too
   } while (ws_inbox_claim_more(&pool->tasks, queue));
   ws_queue_push(queue, task, 1);
   announce(pool, here);

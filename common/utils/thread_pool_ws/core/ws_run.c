@@ -3,10 +3,9 @@
 /// ws_run.h.
 #include "ws_run.h"
 
-#include <limits.h>
-
 #include "../pool/ws_process.h"
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_limit.h"
 #include "../trace/ws_traced.h"
@@ -231,13 +230,4 @@ void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
   }
   const uint64_t pushed = ws_own_load(&queue->count.pushed);
   ws_store_release(&queue->count.pushed, pushed + tasks); // [edge POOL_IDLE release]
-}
-
-void ws_note_idle(struct ws_pool_s *pool)
-{
-  ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
-  if (ws_load_relaxed(&pool->waiters) == 0) // relaxed: after the fence
-    return;
-  ws_add_release(&pool->idle, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
-  ws_os_futex_wake(&pool->idle, INT_MAX);
 }

@@ -45,9 +45,6 @@ bool ws_skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 ///         may have claimed a lane since it began the task
 bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief Wake threads in ws_pool_wait: the caller has run out of work.
-WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
-
 /// @brief The loop of a worker's thread, which ws_start.c makes: find, run, spin, park, until the pool has
 /// stopped.
 void ws_worker_loop(ws_worker_t *worker);

@@ -157,7 +157,7 @@ bool ws_os_fence_begin(void)
 
 void ws_os_fence_heavy(void)
 {
-  ws_fence_seq_cst();
+  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] [edge STOP_DEKKER fence] of the callers
   if (ws_hint_load(&has_heavy))
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }

@@ -64,7 +64,7 @@ struct ws_worker_s {
   /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of pool->sleepers,
   /// cleared by the worker.
   alignas(WS_SPACING) ws_au32_t token;
-  ws_au32_t trust; ///< S WS_TRUST_*, and a circle; a thread that moves it from COUNTED or STARVED changes that count
+  ws_au32_t trust; ///< S WS_TRUST_*, and a circle; a thread that moves it from COUNTED or STARVED changes it
   ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
   ws_au64_t starved_ns; ///< S when the guard stopped relying on it
   ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never

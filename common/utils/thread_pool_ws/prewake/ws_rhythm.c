@@ -149,14 +149,15 @@ uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t no
   return it->expected_ns + (uint64_t)((double)periods * it->period_ns);
 }
 
-/// @return workers that the burst that came at @p at_ns, the last one or the one before, could have used: those
-///         that took tasks of it, and one for each task that had to wait for a worker
+/// @return workers that the burst that came at @p at_ns, the last one or the one before, could have used:
+///         those that took tasks of it, and one for each task that had to wait for a worker
 static uint32_t takers_of(const struct ws_pool_s *pool, uint64_t at_ns)
 {
   uint32_t takers = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
     const ws_prewake_worker_t *its = pool->worker[i]->prewake;
-    const ws_taken_t *taken = ws_stat_load(&its->taken.arrival_ns) == at_ns ? &its->taken : &its->taken_before;
+    const ws_taken_t *taken =
+        ws_stat_load(&its->taken.arrival_ns) == at_ns ? &its->taken : &its->taken_before;
     if (ws_stat_load(&taken->arrival_ns) == at_ns)
       takers += ws_stat_load(&taken->tasks);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_search.c
 /// ws_wake.h. A searcher is a worker that searches, or was woken to: it is counted in pool->searching, in its
-/// circle's count. A worker's trust word holds in which of the pool's counts the worker is. The thread that changes the word
-/// changes the count, so a worker is taken off once: by itself or by the guard.
+/// circle's count. A worker's trust word holds in which of the pool's counts the worker is. The thread that
+/// changes the word changes the count, so a worker is taken off once: by itself or by the guard.
 #include "ws_wake.h"
 
 #include "../pool/ws_near.h"

@@ -3,6 +3,8 @@
 /// ws_wake.h: choose, claim, count, token.
 #include "ws_wake.h"
 
+#include <limits.h>
+
 #include "../pool/ws_near.h"
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_process.h"
@@ -249,4 +251,13 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
   if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
     ws_post_elsewhere(pool, here);
+}
+
+void ws_note_idle(struct ws_pool_s *pool)
+{
+  ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
+  if (ws_load_relaxed(&pool->waiters) == 0) // relaxed: after the fence
+    return;
+  ws_add_release(&pool->idle, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
+  ws_os_futex_wake(&pool->idle, INT_MAX);
 }

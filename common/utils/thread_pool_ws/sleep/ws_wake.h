@@ -57,6 +57,9 @@ bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 /// @brief The calling worker has been woken: if a hint wants more workers awake, wake two.
 void ws_hint_pass_on(ws_worker_t *worker);
 
+/// @brief Wake threads in ws_pool_wait: the caller has run out of work.
+WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
+
 // Which workers pushes rely on (ws_search.c). A push wakes no worker while a worker searches, so a counted
 // worker must look at every queue. A counted worker may get no CPU: the guard then stops relying on it
 // (PARK.md, "A searcher without a CPU").

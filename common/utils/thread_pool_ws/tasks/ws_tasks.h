@@ -156,14 +156,7 @@ enum {
 enum { WS_PAUSE_NO, WS_PAUSE_YES, WS_PAUSE_NEVER };
 
 /// ws_inbox.h has the diagram.
-enum {
-  WS_INBOX_AWAY,
-  WS_INBOX_WAITING,
-  WS_INBOX_FULL,
-  WS_INBOX_KEPT,
-  WS_INBOX_TAKEN,
-  WS_INBOX_STATES = 8
-};
+enum { WS_INBOX_AWAY, WS_INBOX_WAITING, WS_INBOX_FULL, WS_INBOX_KEPT, WS_INBOX_TAKEN, WS_INBOX_STATES = 8 };
 
 /// A task that a thread outside, or a dealer, hands to a worker that waits.
 typedef struct {
@@ -201,10 +194,11 @@ typedef struct {
   alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
 } ws_summary_t;
 
-/// Workers of one last-level cache, or of a part of it. Those that wait for one that deals (core/ws_deal.h):
+/// Workers of one last-level cache, or of a part of it.
 typedef struct {
-  alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits
-  alignas(WS_SPACING) ws_au64_t pile; ///< S
+  alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits for one that deals
+  alignas(WS_SPACING) ws_au64_t pile; ///< S completions that one of them makes for others (ws_pile.h)
+  uint64_t seen; ///< P the guard's: what it was at the last look
 } ws_circle_t;
 
 /// All places of a pool.
