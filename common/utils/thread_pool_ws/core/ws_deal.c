@@ -165,6 +165,7 @@ bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *t
       return false;
   }
   if (!got) {
+    ws_hint_store(&pool->tasks.dealing, lane + 1);
     got = deal(pool, here, queue, task);
     ws_deal_forget(pool, lane);
     ws_store_release(&queue->dealt, 0); // [edge DEALT release]

@@ -49,17 +49,10 @@ static inline bool ws_deal_is_on(const ws_queue_t *queue)
 /// @threads  workers, in no task
 bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *task);
 
-/// @return 1 + a lane with tasks for which workers come back; 0 = none is known
+/// @return 1 + the lane whose tasks a worker deals, or dealt last; 0 = none, or that lane is empty
 static inline uint32_t ws_deal_lane(const struct ws_pool_s *pool)
 {
   return WS_LIKELY(pool->tasks.circles == 0) ? 0 : ws_hint_load(&pool->tasks.dealing);
-}
-
-/// @brief The caller has queued a task in its lane: workers that come back look there first.
-static inline void ws_deal_note(struct ws_pool_s *pool, ws_here_t here)
-{
-  if (WS_UNLIKELY(pool->tasks.circles > 0) && !here.worker && ws_hint_load(&pool->tasks.dealing) == 0)
-    ws_hint_store(&pool->tasks.dealing, here.queue->index + 1);
 }
 
 /// @brief Forget the lane if it is empty.

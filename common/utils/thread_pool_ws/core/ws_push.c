@@ -17,7 +17,6 @@
 #include "../tasks/ws_limit.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_deal.h"
 #include "ws_keyed.h"
 #include "ws_ordered.h"
 #include "ws_root.h"
@@ -332,7 +331,6 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     return 0;
   shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
   publish(pool, here, task, 1);
-  ws_deal_note(pool, here);
   announce(pool, here);
   return 0;
 }

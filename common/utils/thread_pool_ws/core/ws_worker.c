@@ -43,8 +43,8 @@ static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
   const ws_worker_t *worker = here.worker;
-  return (WS_UNLIKELY(worker->was_handed) && ws_deal_lane(pool) > 0 && worker->shy_ns == 0)
-         || ws_find_near(pool, here);
+  const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_deal_lane(pool) > 0 && worker->shy_ns == 0;
+  return (is_served && here.queue->late_pauses == 0) || ws_find_near(pool, here);
 }
 
 /// Run tasks until none is found. Completions of consecutive tasks of one group are made together: the group

@@ -176,8 +176,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->looks++;
   complete_stuck(pool);
   const bool moved = has_moved(pool, memory);
-  const bool waiting = ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0;
-  ws_store_relaxed(&pool->tasks.stuck, ws_inbox_mark_stuck(&pool->tasks)); // relaxed: the fence below
+  const bool waiting = ws_inbox_watch(&pool->tasks) > 0 || ws_work_visible(&pool->tasks);
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
   const bool lifted = ws_hint_load(&pool->lifted);
   const uint32_t working = ws_working(pool);
@@ -216,6 +215,8 @@ static void *guard_thread(void *pool_arg)
   ws_watch_begin(&watch);
   ws_add_release(&pool->started, 1); // [edge START release] set up: nothing of the start comes later
   ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word
+  if (pool->guarded && ws_os_fence_begin()) // now: it takes milliseconds, once in a process
+    ws_hint_store(&pool->tasks.light, 1);
   memory_t memory = {0};
   uint64_t wait_ns = FIRST_NS;
   for (;;) {
@@ -254,7 +255,6 @@ void ws_guard_start(struct ws_pool_s *pool)
             strerror(error));
     return;
   }
-  pool->tasks.light = pool->guarded && ws_os_fence_begin();
   pthread_setname_np(pool->guard_thread, "ws_guard");
   while (ws_load_acquire(&pool->started) == pool->workers) // [edge START acquire]
     ws_os_futex_wait(&pool->started, pool->workers, 0);

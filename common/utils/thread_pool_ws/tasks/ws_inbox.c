@@ -184,7 +184,7 @@ bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, 
   settle(inbox, own, WS_INBOX_FULL);
   // [edge LEFT_DEKKER fence] [edge GUARD_DEKKER fence] [edge STOP_DEKKER fence] the task before left, guard
   // and state
-  ws_fence_light(tasks->light);
+  ws_fence_light(ws_hint_load(&tasks->light));
   ws_task_t kept;
   return !has_left(tasks, claim, inbox) || !take(inbox, filled_by(own) + WS_INBOX_FULL, &kept);
 }
@@ -214,9 +214,9 @@ bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task)
   return false;
 }
 
-uint32_t ws_inbox_mark_stuck(const ws_tasks_t *tasks)
+uint32_t ws_inbox_watch(ws_tasks_t *tasks)
 {
-  uint32_t stuck = 0;
+  uint32_t count = 0, stuck = 0;
   for (uint32_t i = 0; i < tasks->workers; i++) {
     ws_inbox_t *inbox = tasks->inbox[i];
     const uint64_t word = ws_expected_load(&inbox->state);
@@ -226,8 +226,10 @@ uint32_t ws_inbox_mark_stuck(const ws_tasks_t *tasks)
       stuck++;
     }
     inbox->seen = full ? word : 0;
+    count += full;
   }
-  return stuck;
+  ws_store_relaxed(&tasks->stuck, stuck); // relaxed: the caller's fence [PARK_DEKKER]
+  return count;
 }
 
 bool ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task)

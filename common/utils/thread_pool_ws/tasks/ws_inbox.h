@@ -92,9 +92,10 @@ bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *g
 /// @brief Take a task from any inbox: the pool has stopped. Call after a fence that follows the stop.
 bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task);
 
-/// @brief Mark tasks that were there at the guard's last look, too. @return how many
+/// @brief Look at all inboxes, and mark the tasks that were there at the last look, too: tasks->stuck.
+/// @return tasks in inboxes
 /// @threads  the guard
-uint32_t ws_inbox_mark_stuck(const ws_tasks_t *tasks);
+uint32_t ws_inbox_watch(ws_tasks_t *tasks);
 
 /// @brief Take a task that is marked.
 bool ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);

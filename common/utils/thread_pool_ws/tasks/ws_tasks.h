@@ -223,7 +223,7 @@ typedef struct {
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
-  bool light; ///< I fills of inboxes have light fences: the kernel has the heavy ones (ws_os_fence_heavy)
+  ws_au32_t light; ///< S 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
   uint32_t limits; ///< I
   ws_limit_t *limit; ///< I [limits]
   ws_au32_t limit_turn; ///< S the limit whose turn it is. Only a hint
@@ -238,7 +238,7 @@ typedef struct {
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
   /// S times that a worker has left its inbox though a thread had claimed it
   alignas(WS_SPACING) ws_au64_t left;
-  /// S 1 + a lane with tasks for which workers come back; 0 = none is known. Only a hint
+  /// S 1 + the lane whose tasks a worker deals, or dealt last; 0 = none, or it was empty then. Only a hint
   alignas(WS_SPACING) ws_au32_t dealing;
 
   ws_shared_t shared;
