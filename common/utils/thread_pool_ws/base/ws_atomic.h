@@ -125,6 +125,16 @@ static inline void ws_fence_seq_cst_loads(void)
 #endif
 }
 
+/// Have the line of @p address come to this CPU: the caller will read it soon. Any address is allowed.
+static inline void ws_prefetch(const void *address)
+{
+#if defined(WS_SIMULATED)
+  sim_prefetch(address); // tests/sim
+#else
+  __builtin_prefetch(address);
+#endif
+}
+
 /// The CPU's pause: a hint to the core, its SMT sibling and the hypervisor that this thread only waits.
 static inline void ws_pause(void)
 {

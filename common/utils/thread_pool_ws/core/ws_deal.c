@@ -52,6 +52,7 @@ static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_task_t *tasks)
 {
   uint32_t taken = 0;
+  ws_queue_prefetch(lane, most);
   while (taken < most && ws_queue_steal_one(lane, &here.queue->memo, &tasks[taken])) {
     if (here.worker->due.group != tasks[taken].group)
       ws_complete_due(here.worker); // its wait need not wait for these

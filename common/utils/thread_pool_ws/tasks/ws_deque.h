@@ -262,6 +262,15 @@ static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo,
   return true;
 }
 
+/// @brief The caller will steal up to @p count tasks: have their cells come at once, not one after the other.
+static inline void ws_deque_prefetch(const ws_deque_t *deque, uint32_t count)
+{
+  const ws_ring_t *ring = ws_load_acquire(&deque->ring); // [edge DEQ_GROW acquire] its cells
+  const uint64_t top = ws_hint_load(&deque->top);
+  for (uint32_t i = 0; i < count; i += 2) // two cells a line
+    ws_prefetch(&ring->cell[(top + i) & ring->mask]);
+}
+
 /// @brief Take the task that ws_deque_steal_peek read. @return false if another thread has taken it: what was
 /// read is void
 static inline bool ws_deque_steal_commit(ws_deque_t *deque, uint64_t index)

@@ -164,6 +164,12 @@ static inline bool ws_queue_steal_one(ws_queue_t *queue, ws_steal_memo_t *memo, 
   return ws_deque_steal_one(&queue->deque, memo, task);
 }
 
+/// @brief The caller will steal up to @p count tasks (ws_deque.h).
+static inline void ws_queue_prefetch(const ws_queue_t *queue, uint32_t count)
+{
+  ws_deque_prefetch(&queue->deque, count);
+}
+
 // Any thread, all kinds.
 
 /// @brief Steal the oldest task of deque @p i.

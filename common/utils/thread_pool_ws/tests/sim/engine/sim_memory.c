@@ -5,6 +5,7 @@
 ///   load    from the own cache, or one transfer of the line from the CPU that wrote it last
 ///   store   goes to a buffer; the line comes to this CPU meanwhile. A fence waits for that
 ///   modify  waits for the buffer and for the line
+///   prefetch  of a line: it comes to this CPU meanwhile. The next load, of whatever line, waits for it
 ///
 /// Transfers of one line come one after the other. Lines that are never fought over cost local_ns.
 #include "sim_memory.h"
@@ -158,7 +159,24 @@ void sim_load(const volatile void *word)
   if (!has_copy(line, cpu) && line->owner)
     ps = wait_for(line) + sim_ps(sim_distance_ns(line->owner - 1, cpu));
   line->shared[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+  if (sim_self->fetched_ps > sim_self->now_ps + ps)
+    ps = sim_self->fetched_ps - sim_self->now_ps;
   step(ps, __builtin_return_address(0));
+}
+
+void sim_prefetch(const volatile void *word)
+{
+  if (!sim_self)
+    return;
+  line_t *line = line_of(word);
+  const uint32_t cpu = sim_self->cpu;
+  if (has_copy(line, cpu) || !line->owner)
+    return;
+  const sim_ps_t there_ps =
+      sim_self->now_ps + wait_for(line) + sim_ps(sim_distance_ns(line->owner - 1, cpu));
+  line->shared[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+  if (sim_self->fetched_ps < there_ps)
+    sim_self->fetched_ps = there_ps;
 }
 
 void sim_store(const volatile void *word)

@@ -16,6 +16,7 @@
 #define _Thread_local __attribute__((section("sim_local")))
 
 void sim_load(const volatile void *word);
+void sim_prefetch(const volatile void *word);
 void sim_store(const volatile void *word);
 void sim_modify(const volatile void *word);
 void sim_fence(void);

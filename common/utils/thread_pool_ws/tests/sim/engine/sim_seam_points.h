@@ -18,6 +18,7 @@ const sim_swaps_t *sim_swaps_first(void);
 void sim_swaps_reset(void);
 
 void sim_load(const volatile void *word);
+void sim_prefetch(const volatile void *word);
 void sim_store(const volatile void *word);
 void sim_modify(const volatile void *word);
 void sim_fence(void);

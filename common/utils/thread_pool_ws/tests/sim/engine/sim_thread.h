@@ -56,6 +56,7 @@ struct sim_thread_s {
   void *key[SIM_KEYS_MAX];
   char name[16];
   sim_ps_t stored_ps; ///< when all that it has stored will be visible
+  sim_ps_t fetched_ps; ///< when all lines that it has prefetched will be there
   sim_ps_t cold_ps; ///< its next step takes longer by this
   sim_ps_t slow_ps; ///< each of its steps takes longer by this (sim_fault.h)
 };
