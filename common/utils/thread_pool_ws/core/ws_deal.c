@@ -40,6 +40,8 @@ uint32_t ws_deal_circles(uint32_t workers)
 static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 {
   ws_claim_t claimed = {0};
+  for (uint32_t i = 0; i < pool->tasks.circles; i++)
+    ws_prefetch(&pool->tasks.circle[i].mask);
   for (uint32_t i = 0; i < pool->tasks.circles && claimed.bits == 0; i++) {
     claimed = ws_inbox_claim(&pool->tasks, pool->tasks.circle[*at].mask, most);
     *at = *at + 1 < pool->tasks.circles ? *at + 1 : 0;

@@ -223,7 +223,8 @@ typedef struct {
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
-  ws_au32_t light; ///< S 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
+  ws_au32_t
+      light; ///< S 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
   uint32_t limits; ///< I
   ws_limit_t *limit; ///< I [limits]
   ws_au32_t limit_turn; ///< S the limit whose turn it is. Only a hint

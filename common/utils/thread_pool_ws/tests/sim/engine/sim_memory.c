@@ -172,8 +172,7 @@ void sim_prefetch(const volatile void *word)
   const uint32_t cpu = sim_self->cpu;
   if (has_copy(line, cpu) || !line->owner)
     return;
-  const sim_ps_t there_ps =
-      sim_self->now_ps + wait_for(line) + sim_ps(sim_distance_ns(line->owner - 1, cpu));
+  const sim_ps_t there_ps = sim_self->now_ps + wait_for(line) + sim_ps(sim_distance_ns(line->owner - 1, cpu));
   line->shared[cpu / 64] |= UINT64_C(1) << (cpu % 64);
   if (sim_self->fetched_ps < there_ps)
     sim_self->fetched_ps = there_ps;
