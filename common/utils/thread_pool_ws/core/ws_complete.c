@@ -42,8 +42,8 @@ void ws_complete_due(ws_worker_t *worker)
   worker->due.tasks = 0;
   if (!ws_group_counts(worker->due.group))
     ws_count_run(&worker->queue, tasks);
-  else if (WS_LIKELY(worker->pool->tasks.circles == 0))
-    complete(worker, worker->due.group, tasks);
-  else
+  else if (WS_UNLIKELY(worker->due.handed) && worker->pool->tasks.circles > 0)
     collect(worker, worker->due.group, tasks);
+  else
+    complete(worker, worker->due.group, tasks);
 }

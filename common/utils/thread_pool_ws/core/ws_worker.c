@@ -66,6 +66,7 @@ static bool run_all(ws_frame_t *frame)
     if (task->group != worker->due.group)
       ws_complete_due(worker);
     worker->due.group = task->group;
+    worker->due.handed = worker->was_handed;
     ws_root_enter(here.queue, task->group); // what the task pushes belongs to it
     ws_run(pool, here.queue, task);
     ws_root_end(here.queue);
