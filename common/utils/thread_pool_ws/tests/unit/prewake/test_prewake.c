@@ -73,7 +73,7 @@ static bool is_beyond(void *count)
 static bool it_looks(void)
 {
   uint64_t count = test_value(&turns) + 100;
-  return test_until(is_beyond, &count) && ws_load_relaxed(&pool->searching) > 0;
+  return test_until(is_beyond, &count) && ws_searching(pool) > 0;
 }
 
 static uint32_t awake(void)

@@ -65,7 +65,7 @@ static bool burst_runs(uint32_t tasks)
 /// When all sleep, no token is missing, and no worker that does not search is counted.
 static bool is_settled(void)
 {
-  bool settled = test_until_quiet(pool) && ws_load_relaxed(&pool->searching) == 0;
+  bool settled = test_until_quiet(pool) && ws_searching(pool) == 0;
   for (uint32_t i = 0; i < pool->workers; i++)
     settled &= ws_load_relaxed(&pool->worker[i]->token) == 0;
   return settled;

@@ -160,7 +160,7 @@ static bool is_settled(void *unused)
 {
   (void)unused;
   const uint32_t running = ws_load_acquire(&load.running);
-  return running > 0 && ws_load_acquire(&scene.pool->searching) == 0
+  return running > 0 && ws_searching(scene.pool) == 0
          && test_stats(scene.pool).workers_awake == running;
 }
 

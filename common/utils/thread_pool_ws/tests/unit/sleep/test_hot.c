@@ -168,7 +168,7 @@ static void books_are_balanced(void)
   ws_store_relaxed(&producer_everywhere, 0);
   CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->searching), 0);
+  CU_ASSERT_EQUAL(ws_searching(pool), 0);
   CU_ASSERT_EQUAL(ws_process_awake(), before);
   test_destroy(pool);
   CU_ASSERT_EQUAL(ws_process_awake(), before);

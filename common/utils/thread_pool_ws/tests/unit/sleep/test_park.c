@@ -173,7 +173,7 @@ static void books_are_balanced_at_rest(void)
     ws_group_wait(&group, pool);
     CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->sleepers[0]), 7);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool->searching), 0);
+    CU_ASSERT_EQUAL(ws_searching(pool), 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->blocked), 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->waiters), 0);

@@ -96,7 +96,7 @@ static ws_au32_t counted_before_park, parked_in_trim, parks, trims;
 void __wrap_ws_place_leave(ws_worker_t *worker)
 {
   ws_add_relaxed(&parks, 1);
-  ws_add_relaxed(&counted_before_park, ws_load_relaxed(&worker->pool->searching));
+  ws_add_relaxed(&counted_before_park, ws_searching(worker->pool));
   __real_ws_place_leave(worker);
 }
 
@@ -144,7 +144,7 @@ static bool is_counted(void *counted)
 static bool has_sleeper(void *unused)
 {
   (void)unused;
-  return ws_has_sleepers(pool) && ws_load_acquire(&pool->searching) == 0
+  return ws_has_sleepers(pool) && ws_searching(pool) == 0
          && ws_load_acquire(&pool->guard)
                 == WS_GUARD_DORMANT; // else it may wake that one before the push does
 }
@@ -158,7 +158,7 @@ static void let(seam_t *seam)
 static void check_books(void)
 {
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  CU_ASSERT_EQUAL(ws_load_acquire(&pool->searching), 0);
+  CU_ASSERT_EQUAL(ws_searching(pool), 0);
   CU_ASSERT_EQUAL(ws_load_acquire(&pool->tasks.starved), 0);
 }
 

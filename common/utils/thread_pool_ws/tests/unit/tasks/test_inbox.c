@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_inbox.c
-/// A task that is handed to a worker is run once, also if threads open, claim, fill, decline, shut and take
-/// at the same time. A task that comes too late is pushed once (--wrap=ws_inbox_claim_next).
+/// A task that is handed to a worker is run once, also if threads open, claim, give, decline, shut and take
+/// at the same time. A push that has claimed a worker which has left queues its task, once
+/// (--wrap=ws_inbox_claim_more). Single steps of two threads: test_inbox_steps.c.
 #include "../../../pool/ws_process.h"
 #include "../../../pool/ws_types.h"
 #include "../../../tasks/ws_inbox.h"
@@ -15,49 +16,77 @@
 #define WORKERS 3u
 #define MANY 70u ///< workers of a pool with two words of bits
 #define PUSHERS 2u
-#define TASKS (TEST_SANITIZED ? 4000u : 40000u)
+#define TASKS (TEST_SANITIZED ? 2000u : 10000u)
 
 static ws_tasks_t tasks;
 static ws_inbox_t inboxes[MANY], *inbox_of[MANY];
-static ws_au32_t trust[MANY];
+static ws_queue_t lanes[PUSHERS], *queue_of[MANY + PUSHERS];
+static ws_au64_t elsewhere[2]; ///< another mask than tasks.waiting
+static ws_queue_t *const lane = &lanes[0], *const other_lane = &lanes[1];
 
-/// The only inbox that a push can claim; NULL = those of workers that wait.
-static ws_inbox_t *claimed;
-static uint32_t claims;
+static struct {
+  bool is_on;
+  uint32_t claims;
+} too_late;
 
-ws_inbox_t *__real_ws_inbox_claim_next(ws_tasks_t *of, ws_queue_t *lane);
-ws_inbox_t *__wrap_ws_inbox_claim_next(ws_tasks_t *of, ws_queue_t *lane);
+bool __real_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
+bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
 
-ws_inbox_t *__wrap_ws_inbox_claim_next(ws_tasks_t *of, ws_queue_t *lane)
+/// Worker 0 leaves after the claim and before the fill. No other worker waits.
+bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer)
 {
-  if (!claimed)
-    return __real_ws_inbox_claim_next(of, lane);
-  return claims++ == 0 ? claimed : NULL;
+  if (!too_late.is_on)
+    return __real_ws_inbox_claim_more(of, claimer);
+  if (too_late.claims++ > 0)
+    return false;
+  claimer->claim = (ws_claim_t){.bits = 1, .left = ws_load_relaxed(&of->left)};
+  ws_store_relaxed(&of->inbox[0]->gone, 1);
+  ws_add_acq_rel(&((ws_tasks_t *)(uintptr_t)of)->left, 1);
+  return true;
 }
 
-static void begin_with(uint32_t workers, uint32_t circles)
+static void begin_with(uint32_t workers, uint32_t circles, bool light)
 {
   static ws_shared_cell_t cells[2];
   memset(&tasks, 0, sizeof(tasks));
   memset(cells, 0, sizeof(cells));
-  ws_shared_init(&tasks.shared, cells, 2);
   memset(inboxes, 0, sizeof(inboxes));
+  memset(lanes, 0, sizeof(lanes));
+  memset(elsewhere, 0, sizeof(elsewhere));
+  ws_shared_init(&tasks.shared, cells, 2);
   tasks.inbox = inbox_of;
+  tasks.queue = queue_of;
   tasks.workers = workers;
   tasks.mask_words = (workers + 63) / 64;
   tasks.circles = circles;
+  tasks.light = light;
+  for (uint32_t i = 0; i < PUSHERS; i++)
+    ws_tasks_put(&tasks, &lanes[i], workers + i);
   for (uint32_t i = 0; i < workers; i++) {
     inbox_of[i] = &inboxes[i];
-    ws_store_relaxed(&trust[i], WS_TRUST_COUNTED);
-    inboxes[i].trust = &trust[i];
     inboxes[i].index = i;
   }
 }
 
-static void begin(void)
+static void begin(bool light)
 {
-  begin_with(WORKERS, 0);
+  begin_with(WORKERS, 0, light);
 }
+
+/// The kernel may have heavy fences or not: a case runs with both kinds of light fences.
+static void with_both_fences(void (*run)(void))
+{
+  begin(false);
+  run();
+  begin(true);
+  run();
+}
+
+#define BOTH(name)                                                                                           \
+  static void name(void)                                                                                     \
+  {                                                                                                          \
+    with_both_fences(name##_once);                                                                           \
+  }
 
 static bool open_inbox(uint32_t worker)
 {
@@ -70,65 +99,217 @@ static void open_inboxes(uint32_t count)
     CU_ASSERT_TRUE(open_inbox(i));
 }
 
+static bool shut(uint32_t worker)
+{
+  return ws_inbox_shut(&tasks, &inboxes[worker]);
+}
+
 static uint32_t state_of(uint32_t worker)
 {
   return (uint32_t)(ws_load_relaxed(&inboxes[worker].state) % WS_INBOX_STATES);
 }
 
-static bool hand(ws_queue_t *lane, void *arg, ws_group_t *group)
+static bool has_gone(uint32_t worker)
+{
+  return ws_inbox_has_gone(&inboxes[worker]);
+}
+
+/// @return the argument of the task that the worker has to run
+static void *emptied(uint32_t worker)
+{
+  ws_task_t task;
+  CU_ASSERT_EQUAL(state_of(worker), WS_INBOX_KEPT);
+  ws_inbox_empty(&inboxes[worker], &task);
+  CU_ASSERT_EQUAL(state_of(worker), WS_INBOX_AWAY);
+  return task.arg;
+}
+
+static void claim(ws_queue_t *by)
+{
+  by->claim = ws_inbox_claim(&tasks, tasks.waiting, 1);
+  CU_ASSERT_NOT_EQUAL(by->claim.bits, 0);
+}
+
+/// @return whether the next worker of the claim has the task
+static bool give(ws_queue_t *by, void *arg, ws_group_t *group)
 {
   const ws_task_t task = {.func = test_empty_task, .arg = arg, .group = group};
-  ws_inbox_t *inbox = ws_inbox_claim_next(&tasks, lane);
-  while (inbox && !ws_inbox_fill(inbox, &task))
-    inbox = ws_inbox_claim_next(&tasks, lane);
-  return inbox;
+  return ws_inbox_give(&tasks, by, &by->claim, &task);
 }
 
-static void only_a_worker_that_waits_is_handed_a_task(void)
+/// Hand a task over as a push does. @return whether a worker has it
+static bool hand(ws_queue_t *by, void *arg, ws_group_t *group)
 {
-  static ws_queue_t lane;
+  while (ws_inbox_claim_more(&tasks, by)) {
+    if (give(by, arg, group))
+      return true;
+    ws_inbox_give_back(&tasks, by);
+  }
+  return false;
+}
+
+static void only_a_worker_that_waits_is_handed_a_task_once(void)
+{
   int here, there;
-  ws_task_t task;
-  begin();
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, &lane));
-  CU_ASSERT_FALSE(hand(&lane, &here, NULL));
+  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, lane));
+  CU_ASSERT_FALSE(hand(lane, &here, NULL));
   CU_ASSERT_TRUE(open_inbox(1));
-  CU_ASSERT_TRUE(ws_inbox_is_wanted(&tasks, &lane));
-  CU_ASSERT_TRUE(hand(&lane, &here, NULL));
-  CU_ASSERT_FALSE(hand(&lane, &there, NULL)); // one at a time
+  CU_ASSERT_TRUE(ws_inbox_is_wanted(&tasks, lane));
+  CU_ASSERT_TRUE(hand(lane, &here, NULL));
+  CU_ASSERT_FALSE(hand(lane, &there, NULL)); // one at a time
   CU_ASSERT_TRUE(ws_inbox_is_full(&inboxes[1]));
   CU_ASSERT_EQUAL(ws_inbox_count(&tasks), 1);
-  CU_ASSERT_TRUE(ws_inbox_shut(&inboxes[1]));
-  ws_inbox_empty(&inboxes[1], &task);
-  CU_ASSERT_PTR_EQUAL(task.arg, &here);
-  CU_ASSERT_EQUAL(state_of(1), WS_INBOX_AWAY);
-}
-
-static void a_worker_that_shuts_is_handed_nothing(void)
-{
-  static ws_queue_t lane;
-  begin();
-  CU_ASSERT_TRUE(open_inbox(0));
-  CU_ASSERT_FALSE(ws_inbox_shut(&inboxes[0]));
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, &lane));
-  CU_ASSERT_FALSE(hand(&lane, &lane, NULL));
-}
-
-/// The thread that has taken the worker's bit gets no CPU before it writes the task.
-static void a_worker_does_not_wait_for_its_filler(void)
-{
-  static ws_queue_t lane;
-  const ws_task_t task = {.func = test_empty_task};
-  begin();
-  CU_ASSERT_TRUE(open_inbox(0));
-  CU_ASSERT_PTR_EQUAL(ws_inbox_claim_next(&tasks, &lane), &inboxes[0]);
-  CU_ASSERT_FALSE(ws_inbox_shut(&inboxes[0]));
-  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_GIVEN_UP);
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, &lane));
-  CU_ASSERT_FALSE(ws_inbox_fill(&inboxes[0], &task));
+  CU_ASSERT_TRUE(shut(1));
   CU_ASSERT_EQUAL(ws_inbox_count(&tasks), 0);
+  CU_ASSERT_PTR_EQUAL(emptied(1), &here);
+  CU_ASSERT_FALSE(has_gone(1));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&tasks.left), 0);
+}
+BOTH(only_a_worker_that_waits_is_handed_a_task)
+
+static void a_worker_that_shuts_is_handed_nothing_once(void)
+{
   CU_ASSERT_TRUE(open_inbox(0));
-  CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
+  CU_ASSERT_TRUE(inboxes[0].open);
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_FALSE(inboxes[0].open);
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  CU_ASSERT_FALSE(has_gone(0)); // no thread had claimed it
+  CU_ASSERT_EQUAL(ws_load_relaxed(&tasks.left), 0);
+  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, lane));
+  CU_ASSERT_FALSE(hand(lane, lane, NULL));
+}
+BOTH(a_worker_that_shuts_is_handed_nothing)
+
+/// The thread that has claimed the worker gets no CPU before it gives the task.
+static void a_worker_does_not_wait_for_its_claimer_once(void)
+{
+  int arg;
+  CU_ASSERT_TRUE(open_inbox(0));
+  claim(lane);
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_TRUE(has_gone(0));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&tasks.left), 1);
+  CU_ASSERT_TRUE(ws_inbox_is_claimed(&inboxes[0]));
+  CU_ASSERT_FALSE(give(lane, &arg, NULL));
+  CU_ASSERT_EQUAL(lane->claim.bits, 0);
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  CU_ASSERT_PTR_NULL(inboxes[0].task.func); // the claimer has written no task
+  CU_ASSERT_TRUE(has_gone(0));
+  CU_ASSERT_FALSE(ws_inbox_look(&inboxes[0]));
+  CU_ASSERT_FALSE(has_gone(0));
+  CU_ASSERT_TRUE(open_inbox(0));
+  CU_ASSERT_TRUE(hand(lane, &arg, NULL));
+  CU_ASSERT_TRUE(shut(0));
+}
+BOTH(a_worker_does_not_wait_for_its_claimer)
+
+/// The count of those that have left is of all workers.
+static void that_another_worker_has_left_keeps_no_task_back_once(void)
+{
+  int arg;
+  open_inboxes(2);
+  lane->claim = ws_inbox_claim(&tasks, tasks.waiting, 2);
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_FALSE(give(lane, &arg, NULL));
+  CU_ASSERT_TRUE(give(lane, &arg, NULL));
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  CU_ASSERT_EQUAL(state_of(1), WS_INBOX_FULL);
+  CU_ASSERT_TRUE(shut(1));
+}
+BOTH(that_another_worker_has_left_keeps_no_task_back)
+
+static void a_worker_that_leaves_takes_what_it_was_given_once(void)
+{
+  int arg;
+  CU_ASSERT_TRUE(open_inbox(0));
+  claim(lane);
+  CU_ASSERT_TRUE(give(lane, &arg, NULL));
+  CU_ASSERT_TRUE(shut(0));
+  CU_ASSERT_FALSE(has_gone(0));
+  CU_ASSERT_FALSE(ws_inbox_look(&inboxes[0])); // it has it already
+  CU_ASSERT_PTR_EQUAL(emptied(0), &arg);
+}
+BOTH(a_worker_that_leaves_takes_what_it_was_given)
+
+/// The fill becomes visible after the worker's last look: the worker finds it at its next search.
+static void a_worker_that_has_left_finds_a_late_task_once(void)
+{
+  int arg;
+  CU_ASSERT_TRUE(open_inbox(0));
+  claim(lane);
+  CU_ASSERT_FALSE(shut(0));
+  ws_store_relaxed(&inboxes[0].gone, 0); // not visible to the claimer yet
+  CU_ASSERT_TRUE(give(lane, &arg, NULL));
+  ws_store_relaxed(&inboxes[0].gone, 1);
+  CU_ASSERT_FALSE(open_inbox(0)); // it holds a task
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_FULL);
+  ws_store_relaxed(&inboxes[0].gone, 1);
+  CU_ASSERT_TRUE(ws_inbox_look(&inboxes[0]));
+  CU_ASSERT_FALSE(has_gone(0));
+  CU_ASSERT_PTR_EQUAL(emptied(0), &arg);
+}
+BOTH(a_worker_that_has_left_finds_a_late_task)
+
+/// The thread that has claimed it fills the inbox after all, if the worker waits in the same place again.
+static void a_worker_may_come_back_to_its_claimer_once(void)
+{
+  int arg;
+  CU_ASSERT_TRUE(open_inbox(0));
+  claim(lane);
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_FALSE(inboxes[0].open);
+  CU_ASSERT_FALSE(open_inbox(0)); // it is open since then
+  CU_ASSERT_FALSE(has_gone(0));
+  CU_ASSERT_TRUE(inboxes[0].open);
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_WAITING);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&tasks.waiting[0]), 0); // one claim
+  CU_ASSERT_TRUE(give(lane, &arg, NULL));
+  CU_ASSERT_TRUE(shut(0));
+  CU_ASSERT_PTR_EQUAL(emptied(0), &arg);
+}
+BOTH(a_worker_may_come_back_to_its_claimer)
+
+static void a_worker_that_waits_elsewhere_gets_no_task_from_its_claimer_once(void)
+{
+  int arg;
+  CU_ASSERT_TRUE(open_inbox(0));
+  claim(lane);
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_FALSE(ws_inbox_open(&inboxes[0], elsewhere));
+  CU_ASSERT_TRUE(has_gone(0));
+  CU_ASSERT_FALSE(inboxes[0].open);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&elsewhere[0]), 0);
+  CU_ASSERT_FALSE(give(lane, &arg, NULL));
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  CU_ASSERT_TRUE(ws_inbox_open(&inboxes[0], elsewhere)); // without a look before
+  CU_ASSERT_FALSE(has_gone(0));
+  CU_ASSERT_TRUE(inboxes[0].open);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&elsewhere[0]), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&tasks.waiting[0]), 0);
+  CU_ASSERT_FALSE(hand(lane, &arg, NULL));
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&elsewhere[0]), 0);
+}
+BOTH(a_worker_that_waits_elsewhere_gets_no_task_from_its_claimer)
+
+static void a_look_is_of_the_state(void)
+{
+  static const struct {
+    uint32_t state, state_then;
+    bool found, gone_then;
+  } wanted[] = {{WS_INBOX_AWAY, WS_INBOX_AWAY, false, false},
+                {WS_INBOX_WAITING, WS_INBOX_WAITING, false, true},
+                {WS_INBOX_FULL, WS_INBOX_KEPT, true, false},
+                {WS_INBOX_TAKEN, WS_INBOX_TAKEN, false, true}};
+  for (uint32_t i = 0; i < TEST_COUNT(wanted); i++) {
+    begin(false);
+    ws_store_relaxed(&inboxes[0].state, 5 * WS_INBOX_STATES + wanted[i].state);
+    ws_store_relaxed(&inboxes[0].gone, 1);
+    CU_ASSERT_EQUAL(ws_inbox_look(&inboxes[0]), wanted[i].found);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&inboxes[0].state), 5 * WS_INBOX_STATES + wanted[i].state_then);
+    CU_ASSERT_EQUAL(has_gone(0), wanted[i].gone_then);
+  }
 }
 
 /// It takes workers of one word, as many as it is asked for.
@@ -139,22 +320,26 @@ static void a_claim_is_of_several_workers(void)
     uint32_t most, word;
     uint64_t bits;
   } wanted[] = {{2, 0, 0x3}, {8, 0, 0x20}, {1, 1, 0x1}, {8, 1, 0x20}, {8, 0, 0}};
-  begin_with(MANY, 0);
+  begin_with(MANY, 0, true);
+  ws_store_relaxed(&tasks.left, 7);
   for (uint32_t i = 0; i < TEST_COUNT(at); i++)
     CU_ASSERT_TRUE(open_inbox(at[i]));
   uint32_t next = 0;
   for (uint32_t i = 0; i < TEST_COUNT(wanted); i++) {
-    ws_claim_t claim = ws_inbox_claim(&tasks, tasks.waiting, wanted[i].most);
-    CU_ASSERT_EQUAL(claim.bits, wanted[i].bits);
-    CU_ASSERT_EQUAL(claim.word, wanted[i].word);
-    while (claim.bits != 0)
-      CU_ASSERT_PTR_EQUAL(ws_inbox_next(&tasks, &claim), &inboxes[at[next++]]);
+    lane->claim = ws_inbox_claim(&tasks, tasks.waiting, wanted[i].most);
+    CU_ASSERT_EQUAL(lane->claim.bits, wanted[i].bits);
+    CU_ASSERT_EQUAL(lane->claim.word, wanted[i].word);
+    CU_ASSERT_EQUAL(lane->claim.left, wanted[i].bits ? 7 : 0);
+    for (; lane->claim.bits != 0; next++) {
+      CU_ASSERT_TRUE(give(lane, lane, NULL));
+      CU_ASSERT_EQUAL(state_of(at[next]), WS_INBOX_FULL);
+    }
   }
   CU_ASSERT_EQUAL(next, TEST_COUNT(at));
 }
 
 /// @return how many workers the lane claims for its next task; it fills all of them
-static uint32_t claims_next(ws_queue_t *lane)
+static uint32_t claims_next(void)
 {
   CU_ASSERT_EQUAL(lane->claim.bits, 0);
   uint32_t count = 0;
@@ -169,91 +354,92 @@ static uint32_t claims_next(ws_queue_t *lane)
 static void claims_double_within_a_burst(void)
 {
   static const uint32_t wanted[] = {1, 2, 4, 8, 16, 16};
-  static ws_queue_t lane;
-  begin_with(MANY, 1);
+  begin_with(MANY, 1, true);
   open_inboxes(64);
   for (uint32_t i = 0; i < TEST_COUNT(wanted); i++)
-    CU_ASSERT_EQUAL(claims_next(&lane), wanted[i]);
-  ws_inbox_give_back(&tasks, &lane);
-  CU_ASSERT_EQUAL(claims_next(&lane), 1); // the next burst
+    CU_ASSERT_EQUAL(claims_next(), wanted[i]);
+  ws_inbox_give_back(&tasks, lane);
+  CU_ASSERT_EQUAL(claims_next(), 1); // the next burst
 }
 
 static void claims_of_small_pools_are_of_one_worker(void)
 {
-  static ws_queue_t lane;
-  begin_with(MANY, 0);
+  begin_with(MANY, 0, true);
   open_inboxes(8);
   for (uint32_t i = 0; i < 8; i++)
-    CU_ASSERT_EQUAL(claims_next(&lane), 1);
-  CU_ASSERT_FALSE(hand(&lane, &lane, NULL));
+    CU_ASSERT_EQUAL(claims_next(), 1);
+  CU_ASSERT_FALSE(hand(lane, lane, NULL));
 }
 
-static void a_worker_that_is_declined_may_wait_again(void)
+static void a_claim_is_used_up_before_the_next(void)
 {
-  static ws_queue_t lane;
-  begin();
+  begin_with(MANY, 1, true);
+  open_inboxes(4);
+  lane->claim_next = 3;
+  CU_ASSERT_TRUE(ws_inbox_claim_more(&tasks, lane));
+  CU_ASSERT_TRUE(ws_inbox_claim_more(&tasks, lane));
+  CU_ASSERT_EQUAL(lane->claim.bits, 0x7);
+  CU_ASSERT_EQUAL(lane->claim_next, 6);
+  ws_inbox_give_back(&tasks, lane);
+  CU_ASSERT_EQUAL(lane->claim_next, 0);
+  CU_ASSERT_TRUE(ws_inbox_claim_more(&tasks, lane));
+  CU_ASSERT_EQUAL(lane->claim.bits, 0x8);
+  ws_inbox_give_back(&tasks, lane);
+  CU_ASSERT_FALSE(ws_inbox_claim_more(&tasks, lane)); // no worker waits
+}
+
+static void a_worker_that_is_declined_may_wait_again_once(void)
+{
   CU_ASSERT_TRUE(open_inbox(0));
   CU_ASSERT_TRUE(ws_inbox_is_claimed(&inboxes[0]));
-  ws_claim_t claim = ws_inbox_claim(&tasks, tasks.waiting, 1);
+  claim(lane);
   CU_ASSERT_FALSE(open_inbox(0)); // it waits already
-  ws_inbox_decline_all(&tasks, &claim);
-  CU_ASSERT_EQUAL(claim.bits, 0);
+  ws_inbox_decline(&tasks, lane, &lane->claim);
+  CU_ASSERT_EQUAL(lane->claim.bits, 0);
   CU_ASSERT_FALSE(ws_inbox_is_claimed(&inboxes[0]));
-  CU_ASSERT_FALSE(hand(&lane, &lane, NULL));
+  CU_ASSERT_FALSE(hand(lane, lane, NULL));
   CU_ASSERT_TRUE(open_inbox(0));
-  CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
-  CU_ASSERT_TRUE(ws_inbox_shut(&inboxes[0]));
+  CU_ASSERT_TRUE(hand(lane, lane, NULL));
+  CU_ASSERT_TRUE(shut(0));
 }
+BOTH(a_worker_that_is_declined_may_wait_again)
 
-static void a_worker_that_has_given_up_is_declined(void)
+static void a_worker_that_has_left_is_declined_once(void)
 {
-  begin();
   CU_ASSERT_TRUE(open_inbox(0));
-  ws_claim_t claim = ws_inbox_claim(&tasks, tasks.waiting, 1);
-  CU_ASSERT_FALSE(ws_inbox_shut(&inboxes[0]));
+  claim(lane);
+  CU_ASSERT_FALSE(shut(0));
   CU_ASSERT_FALSE(open_inbox(0));
-  ws_inbox_decline(ws_inbox_next(&tasks, &claim));
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&tasks.left), 2);
+  ws_inbox_decline(&tasks, lane, &lane->claim);
   CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  CU_ASSERT_FALSE(ws_inbox_look(&inboxes[0]));
+  CU_ASSERT_FALSE(has_gone(0));
   CU_ASSERT_TRUE(open_inbox(0));
-  CU_ASSERT_FALSE(ws_inbox_shut(&inboxes[0]));
+  CU_ASSERT_FALSE(shut(0));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&tasks.left), 2);
 }
+BOTH(a_worker_that_has_left_is_declined)
 
-/// The thread that has claimed it fills the inbox after all, if the worker waits in the same place again.
-static void a_worker_that_has_given_up_may_wait_for_its_claimer(void)
-{
-  static ws_queue_t lane;
-  static ws_au64_t elsewhere[1];
-  begin();
-  CU_ASSERT_TRUE(open_inbox(0));
-  lane.claim = ws_inbox_claim(&tasks, tasks.waiting, 1);
-  CU_ASSERT_FALSE(ws_inbox_shut(&inboxes[0]));
-  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_GIVEN_UP);
-  CU_ASSERT_FALSE(ws_inbox_open(&inboxes[0], elsewhere));
-  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_GIVEN_UP);
-  CU_ASSERT_FALSE(open_inbox(0));
-  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_WAITING);
-  CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
-  CU_ASSERT_TRUE(ws_inbox_shut(&inboxes[0]));
-}
-
-/// Its owner waits: other threads may claim the workers, those that still wait and those that have given up.
+/// Its owner waits: other threads may claim the workers, those that still wait and those that have left.
 static void a_lane_gives_its_claims_back(void)
 {
-  static ws_queue_t lane, other;
-  begin_with(WORKERS, 1);
+  begin_with(WORKERS, 1, true);
   open_inboxes(WORKERS);
-  lane.claim_next = 16;
-  CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
-  CU_ASSERT_TRUE(ws_inbox_is_wanted(&tasks, &lane));
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, &other));
-  CU_ASSERT_FALSE(ws_inbox_shut(&inboxes[1]));
-  ws_inbox_give_back(&tasks, &lane);
-  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, &lane));
+  lane->claim_next = 16;
+  CU_ASSERT_TRUE(hand(lane, lane, NULL));
+  CU_ASSERT_TRUE(ws_inbox_is_wanted(&tasks, lane));
+  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, other_lane));
+  CU_ASSERT_FALSE(shut(1));
+  ws_inbox_give_back(&tasks, lane);
+  CU_ASSERT_EQUAL(lane->claim_next, 0);
+  CU_ASSERT_FALSE(ws_inbox_is_wanted(&tasks, lane));
   CU_ASSERT_EQUAL(state_of(0), WS_INBOX_FULL);
   for (uint32_t i = 1; i < WORKERS; i++) {
     CU_ASSERT_EQUAL(state_of(i), WS_INBOX_AWAY);
     CU_ASSERT_TRUE(open_inbox(i));
-    CU_ASSERT_TRUE(hand(&other, &other, NULL));
+    CU_ASSERT_TRUE(hand(other_lane, other_lane, NULL));
   }
 }
 
@@ -262,99 +448,227 @@ static void a_task_that_comes_too_late_is_queued(void)
 {
   const uint64_t nobody = UINT64_C(1) << 63; // a bit of no worker: a push looks for an inbox
   ws_au64_t run = {0};
-  begin();
+  begin(false);
   ws_pool_t *its_pool = test_pool(1);
-  ws_store_relaxed(&inboxes[0].state, WS_INBOX_GIVEN_UP);
-  claimed = &inboxes[0];
+  ws_inbox_t *its_inbox = its_pool->tasks.inbox[0];
+  ws_store_relaxed(&inboxes[0].state, WS_INBOX_WAITING);
+  its_pool->tasks.inbox[0] = &inboxes[0]; // its worker uses its own
   ws_or_acq_rel(&its_pool->tasks.waiting[0], nobody);
   const uint64_t pushed = ws_self()->pushed;
+  too_late.is_on = true;
   test_push(its_pool, test_count_task, &run, NULL);
+  too_late.is_on = false;
   CU_ASSERT_EQUAL(ws_self()->pushed, pushed + 1);
   CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  ws_and_acq_rel(&its_pool->tasks.waiting[0], ~nobody);
   CU_ASSERT_EQUAL(ws_pool_wait(its_pool), 0);
   CU_ASSERT_EQUAL(test_value(&run), 1);
-  CU_ASSERT_EQUAL(claims, 2);
-  claimed = NULL;
-  ws_and_acq_rel(&its_pool->tasks.waiting[0], ~nobody);
+  CU_ASSERT_EQUAL(too_late.claims, 2);
+  its_pool->tasks.inbox[0] = its_inbox;
   test_destroy(its_pool);
 }
 
-static void a_joiner_takes_back_what_it_waits_for(void)
+static void a_joiner_takes_back_what_it_waits_for_once(void)
 {
-  static ws_queue_t lane;
   static ws_group_t mine, other;
   int arg;
   ws_task_t task;
-  begin();
-  CU_ASSERT_TRUE(open_inbox(0));
-  CU_ASSERT_TRUE(hand(&lane, &arg, &mine));
+  CU_ASSERT_TRUE(open_inbox(1));
+  CU_ASSERT_TRUE(hand(lane, &arg, &mine));
   uint32_t taken = 0;
   for (uint32_t look = 0; look < 2 * WORKERS; look++)
-    taken += ws_inbox_take_back(&tasks, &lane, &other, &task);
+    taken += ws_inbox_take_back(&tasks, lane, &other, &task);
   CU_ASSERT_EQUAL(taken, 0);
-  for (uint32_t look = 0; look < 2 * WORKERS; look++)
-    taken += ws_inbox_take_back(&tasks, &lane, &mine, &task);
-  CU_ASSERT_EQUAL(taken, 1);
+  lane->looked_at = 0;
+  CU_ASSERT_FALSE(ws_inbox_take_back(&tasks, lane, &mine, &task)); // one worker at a look
+  CU_ASSERT_TRUE(ws_inbox_take_back(&tasks, lane, &mine, &task));
   CU_ASSERT_PTR_EQUAL(task.arg, &arg);
-  CU_ASSERT_FALSE(ws_inbox_shut(&inboxes[0]));
+  CU_ASSERT_EQUAL(state_of(1), WS_INBOX_AWAY);
+  for (uint32_t look = 0; look < 2 * WORKERS; look++)
+    taken += ws_inbox_take_back(&tasks, lane, &mine, &task);
+  CU_ASSERT_EQUAL(taken, 0);
+  CU_ASSERT_FALSE(shut(1));
+  CU_ASSERT_FALSE(has_gone(1));
+}
+BOTH(a_joiner_takes_back_what_it_waits_for)
+
+/// Of a pool that has stopped: from all inboxes that hold a task.
+static void what_lies_in_any_inbox_is_taken_once(void)
+{
+  int arg[WORKERS] = {0};
+  ws_task_t task;
+  CU_ASSERT_FALSE(ws_inbox_take_any(&tasks, &task));
+  open_inboxes(WORKERS);
+  for (uint32_t i = 0; i < WORKERS; i++)
+    CU_ASSERT_TRUE(hand(lane, &arg[i], NULL));
+  CU_ASSERT_TRUE(shut(1)); // it has begun its task
+  for (uint32_t i = 0; i < WORKERS; i += 2) {
+    CU_ASSERT_TRUE(ws_inbox_take_any(&tasks, &task));
+    CU_ASSERT_PTR_EQUAL(task.arg, &arg[i]);
+    CU_ASSERT_EQUAL(state_of(i), WS_INBOX_AWAY);
+  }
+  CU_ASSERT_FALSE(ws_inbox_take_any(&tasks, &task));
+  CU_ASSERT_PTR_EQUAL(emptied(1), &arg[1]);
+}
+BOTH(what_lies_in_any_inbox_is_taken)
+
+/// @return tasks that the guard has found stuck at this look
+static uint32_t guard_looks(void)
+{
+  const uint32_t stuck = ws_inbox_mark_stuck(&tasks);
+  ws_store_relaxed(&tasks.stuck, stuck);
+  return stuck;
 }
 
-static void only_a_starved_worker_loses_its_task(void)
+static void a_task_is_stuck_at_the_second_look_once(void)
 {
-  static ws_queue_t lane;
+  int arg;
   ws_task_t task;
-  begin();
-  CU_ASSERT_TRUE(open_inbox(0));
-  CU_ASSERT_TRUE(hand(&lane, &lane, NULL));
-  CU_ASSERT_FALSE(ws_places_take_starved(&tasks, &task));
+  open_inboxes(2);
+  CU_ASSERT_EQUAL(guard_looks(), 0);
+  CU_ASSERT_TRUE(hand(lane, &arg, NULL));
+  CU_ASSERT_EQUAL(guard_looks(), 0);
+  CU_ASSERT_FALSE(ws_inbox_is_stuck(&inboxes[0]));
+  CU_ASSERT_FALSE(ws_places_take_stuck(&tasks, &task));
   CU_ASSERT_EQUAL(ws_queued(&tasks), 0);
-  ws_store_relaxed(&trust[0], WS_TRUST_STARVED);
-  ws_store_relaxed(&tasks.starved, 1);
+  CU_ASSERT_FALSE(ws_work_visible(&tasks));
+  CU_ASSERT_EQUAL(guard_looks(), 1);
+  CU_ASSERT_TRUE(ws_inbox_is_stuck(&inboxes[0]));
+  CU_ASSERT_FALSE(ws_inbox_is_stuck(&inboxes[1]));
   CU_ASSERT_EQUAL(ws_queued(&tasks), 1);
   CU_ASSERT_TRUE(ws_work_visible(&tasks));
-  CU_ASSERT_TRUE(ws_places_take_starved(&tasks, &task));
-  CU_ASSERT_FALSE(ws_places_take_starved(&tasks, &task));
+  CU_ASSERT_TRUE(ws_places_take_stuck(&tasks, &task));
+  CU_ASSERT_PTR_EQUAL(task.arg, &arg);
+  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
+  CU_ASSERT_FALSE(ws_places_take_stuck(&tasks, &task));
   CU_ASSERT_FALSE(ws_work_visible(&tasks));
+  CU_ASSERT_EQUAL(guard_looks(), 0);
+  CU_ASSERT_FALSE(shut(0)); // the worker has a CPU again
+}
+BOTH(a_task_is_stuck_at_the_second_look)
+
+/// The worker has taken a task between the two looks, and got another one.
+static void a_task_that_has_come_since_is_not_stuck_once(void)
+{
+  int arg[3] = {0};
+  ws_task_t task;
+  for (uint32_t i = 0; i < 2; i++) {
+    CU_ASSERT_TRUE(open_inbox(0));
+    CU_ASSERT_TRUE(hand(i ? other_lane : lane, &arg[i], NULL));
+    CU_ASSERT_EQUAL(guard_looks(), 0);
+    CU_ASSERT_TRUE(shut(0));
+    CU_ASSERT_PTR_EQUAL(emptied(0), &arg[i]);
+  }
+  CU_ASSERT_EQUAL(guard_looks(), 0); // a look at which it is empty
+  CU_ASSERT_TRUE(open_inbox(0));
+  CU_ASSERT_TRUE(hand(lane, &arg[1], NULL));
+  CU_ASSERT_EQUAL(guard_looks(), 0);
+  CU_ASSERT_EQUAL(guard_looks(), 1);
+  CU_ASSERT_TRUE(shut(0)); // after all
+  CU_ASSERT_FALSE(ws_places_take_stuck(&tasks, &task));
+  CU_ASSERT_PTR_EQUAL(emptied(0), &arg[1]);
+  CU_ASSERT_TRUE(open_inbox(0));
+  CU_ASSERT_TRUE(hand(lane, &arg[2], NULL));
+  CU_ASSERT_FALSE(ws_inbox_is_stuck(&inboxes[0])); // the mark is of the task before
+  CU_ASSERT_FALSE(ws_places_take_stuck(&tasks, &task));
+  CU_ASSERT_TRUE(shut(0));
+}
+BOTH(a_task_that_has_come_since_is_not_stuck)
+
+/// Taken off by two threads whose counts of fills are alike, and by each of them again and again.
+static void no_two_fills_have_the_same_word(void)
+{
+  enum { FILLS = 24 };
+  uint64_t words[FILLS];
+  begin(true);
+  for (uint32_t i = 0; i < FILLS; i++) {
+    ws_queue_t *by = &lanes[i % 2];
+    CU_ASSERT_TRUE(open_inbox(0));
+    claim(by);
+    if (i % 6 >= 4) {
+      ws_inbox_decline(&tasks, by, &by->claim);
+      words[i] = ws_load_relaxed(&inboxes[0].state);
+      continue;
+    }
+    CU_ASSERT_TRUE(give(by, by, NULL));
+    words[i] = ws_load_relaxed(&inboxes[0].state);
+    CU_ASSERT_TRUE(shut(0));
+    CU_ASSERT_EQUAL(ws_load_relaxed(&inboxes[0].state) / WS_INBOX_STATES, words[i] / WS_INBOX_STATES);
+    CU_ASSERT_PTR_EQUAL(emptied(0), by);
+  }
+  uint32_t alike = 0;
+  for (uint32_t i = 0; i < FILLS; i++)
+    for (uint32_t k = 0; k < i; k++)
+      alike += words[i] / WS_INBOX_STATES == words[k] / WS_INBOX_STATES;
+  CU_ASSERT_EQUAL(alike, 0);
 }
 
-// All at once.
+// All at once. Of so many tasks of a pusher one is handed over in any case.
+#define HANDED_EVERY 8u
 static ws_au64_t ran[PUSHERS][TASKS];
 static ws_au32_t over;
 static ws_group_t groups[PUSHERS];
+
+static void run(const ws_task_t *task)
+{
+  ws_add_relaxed((ws_au64_t *)task->arg, 1);
+}
+
+/// As a worker does: look at an inbox that was left, else wait.
+static bool is_handed(ws_inbox_t *inbox, uint32_t turn)
+{
+  if (ws_inbox_has_gone(inbox) && ws_inbox_look(inbox))
+    return true;
+  ws_inbox_open(inbox, turn % 5 == 0 ? elsewhere : tasks.waiting);
+  for (uint32_t i = 0; i < turn % 64 && !ws_inbox_is_full(inbox); i++)
+    ws_pause();
+  if (turn % 97 == 0)
+    sched_yield(); // a claimer may be left
+  return inbox->open && ws_inbox_shut(&tasks, inbox);
+}
 
 static void *work(void *arg)
 {
   ws_inbox_t *inbox = arg;
   ws_task_t task;
   for (uint32_t turn = 0; !ws_load_acquire(&over); turn++) {
-    ws_inbox_open(inbox, tasks.waiting);
-    for (uint32_t i = 0; i < turn % 64 && !ws_inbox_is_full(inbox); i++)
-      ws_pause();
-    if (turn % 97 == 0)
-      sched_yield(); // a filler may be given up
-    if (!ws_inbox_shut(inbox))
+    if (!is_handed(inbox, turn))
       continue;
     ws_inbox_empty(inbox, &task);
-    ws_add_relaxed((ws_au64_t *)task.arg, 1);
+    run(&task);
   }
   return NULL;
 }
 
+static void *guard(void *unused)
+{
+  ws_task_t task;
+  while (!ws_load_acquire(&over)) {
+    ws_store_relaxed(&tasks.stuck, ws_inbox_mark_stuck(&tasks));
+    if (ws_places_take_stuck(&tasks, &task))
+      run(&task);
+    sched_yield();
+  }
+  return unused;
+}
+
 static void *push(void *arg)
 {
-  static ws_queue_t lanes[PUSHERS];
   const uint32_t index = (uint32_t)(uintptr_t)arg;
-  ws_queue_t *lane = &lanes[index];
+  ws_queue_t *mine = &lanes[index];
   ws_task_t task;
   for (uint32_t i = 0; i < TASKS; i++) {
-    if (!hand(lane, &ran[index][i], &groups[index]))
+    bool handed;
+    while (!(handed = hand(mine, &ran[index][i], &groups[index])) && i % HANDED_EVERY == 0)
+      sched_yield(); // a worker opens its inbox soon
+    if (!handed)
       ws_add_relaxed(&ran[index][i], 1);
-    if (i % 3 == 0 && ws_inbox_take_back(&tasks, lane, &groups[index], &task))
-      ws_add_relaxed((ws_au64_t *)task.arg, 1);
+    if (i % 3 == 0 && ws_inbox_take_back(&tasks, mine, &groups[index], &task))
+      run(&task);
     if (i % 16 == 0)
-      ws_inbox_give_back(&tasks, lane); // it may have claimed all of them
+      ws_inbox_give_back(&tasks, mine); // it may have claimed all of them
   }
-  ws_inbox_give_back(&tasks, lane);
+  ws_inbox_give_back(&tasks, mine);
   return NULL;
 }
 
@@ -368,12 +682,15 @@ static bool all_have_run(void *unused)
   return true;
 }
 
-static void each_task_runs_once(void)
+static void all_at_once(bool light)
 {
   test_threads_t threads = {0}, pushers = {0};
-  begin_with(WORKERS, 1);
+  memset(ran, 0, sizeof(ran));
+  ws_store_relaxed(&over, 0);
+  begin_with(WORKERS, 1, light);
   for (uint32_t i = 0; i < WORKERS; i++)
     test_spawn(&threads, work, &inboxes[i]);
+  test_spawn(&threads, guard, NULL);
   for (uint32_t i = 0; i < PUSHERS; i++)
     test_spawn(&pushers, push, (void *)(uintptr_t)i);
   test_join(&pushers);
@@ -389,13 +706,30 @@ static void each_task_runs_once(void)
     CU_ASSERT_EQUAL(state_of(i), WS_INBOX_AWAY);
 }
 
+static void each_task_runs_once(void)
+{
+  all_at_once(false);
+}
+
+/// No thread of this test needs a heavy fence: a worker that has left looks again.
+static void each_task_runs_once_with_light_fences(void)
+{
+  all_at_once(true);
+}
+
 TEST_MAIN("inbox", TEST_CASE(only_a_worker_that_waits_is_handed_a_task),
-          TEST_CASE(a_worker_that_shuts_is_handed_nothing), TEST_CASE(a_worker_does_not_wait_for_its_filler),
-          TEST_CASE(a_claim_is_of_several_workers), TEST_CASE(claims_double_within_a_burst),
-          TEST_CASE(claims_of_small_pools_are_of_one_worker),
-          TEST_CASE(a_worker_that_is_declined_may_wait_again),
-          TEST_CASE(a_worker_that_has_given_up_is_declined),
-          TEST_CASE(a_worker_that_has_given_up_may_wait_for_its_claimer),
+          TEST_CASE(a_worker_that_shuts_is_handed_nothing), TEST_CASE(a_worker_does_not_wait_for_its_claimer),
+          TEST_CASE(that_another_worker_has_left_keeps_no_task_back),
+          TEST_CASE(a_worker_that_leaves_takes_what_it_was_given),
+          TEST_CASE(a_worker_that_has_left_finds_a_late_task),
+          TEST_CASE(a_worker_may_come_back_to_its_claimer),
+          TEST_CASE(a_worker_that_waits_elsewhere_gets_no_task_from_its_claimer),
+          TEST_CASE(a_look_is_of_the_state), TEST_CASE(a_claim_is_of_several_workers),
+          TEST_CASE(claims_double_within_a_burst), TEST_CASE(claims_of_small_pools_are_of_one_worker),
+          TEST_CASE(a_claim_is_used_up_before_the_next),
+          TEST_CASE(a_worker_that_is_declined_may_wait_again), TEST_CASE(a_worker_that_has_left_is_declined),
           TEST_CASE(a_lane_gives_its_claims_back), TEST_CASE(a_task_that_comes_too_late_is_queued),
-          TEST_CASE(a_joiner_takes_back_what_it_waits_for), TEST_CASE(only_a_starved_worker_loses_its_task),
-          TEST_CASE(each_task_runs_once))
+          TEST_CASE(a_joiner_takes_back_what_it_waits_for), TEST_CASE(what_lies_in_any_inbox_is_taken),
+          TEST_CASE(a_task_is_stuck_at_the_second_look),
+          TEST_CASE(a_task_that_has_come_since_is_not_stuck), TEST_CASE(no_two_fills_have_the_same_word),
+          TEST_CASE(each_task_runs_once), TEST_CASE(each_task_runs_once_with_light_fences))
