@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_deal.c
 /// Workers that want tasks of one lane: one deals, the others wait in their inboxes (ws_deal.h). One thread
-/// plays all of them. What happens where a worker opens, shuts or fills an inbox is the test's
-/// (--wrap=ws_inbox_open, ws_inbox_shut, ws_inbox_fill), and so is the clock (--wrap=ws_os_now_ns). A pool of
+/// plays all of them. What happens where a worker opens or shuts its inbox, or is given a task, is the test's
+/// (--wrap=ws_inbox_open, ws_inbox_shut, ws_inbox_give), and so is the clock (--wrap=ws_os_now_ns). A pool of
 /// few workers has dealers, too (--wrap=ws_deal_circles). Pre-wake learns nothing (--wrap=ws_spin_found).
 #include "../../../core/ws_deal.h"
 
 #include <string.h>
 
+#include "../../../core/ws_root.h"
+#include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_inbox.h"
 #include "../../../tasks/ws_places.h"
@@ -22,11 +24,17 @@
 #define TINY_NS 1000u
 /// That passes between two looks at the clock.
 #define LOOK_NS 1000u
+/// Looks at the clock of a worker that waits for a dealer, until it completes what it has run.
+#define HELD_LOOKS 8u
+/// A dealer wants room for as many tasks as it takes at once.
+#define OWN_CELLS 16u
 
 static struct ws_pool_s pool;
 static ws_worker_t workers[WORKERS];
+static ws_prewake_worker_t prewakes[WORKERS];
 static ws_queue_t lane, *queue_of[WORKERS + 1];
 static ws_inbox_t *inbox_of[WORKERS];
+static ws_worker_t *worker_of[WORKERS];
 static ws_circle_t circles[CIRCLES];
 static char arg[TASKS]; ///< tasks are told apart by these addresses
 static ws_group_t group;
@@ -35,8 +43,8 @@ static ws_group_t group;
 static struct {
   uint64_t now_ns, look_ns;
   bool is_fake; ///< else the program runs a pool
-  uint32_t opens, fills;
-  void (*opened)(void), (*shuts)(void), (*fills_next)(void);
+  uint32_t opens, gives, looks;
+  void (*opened)(void), (*shuts)(void), (*gives_next)(void), (*looked)(void);
 } steps;
 
 uint64_t __real_ws_os_now_ns(void);
@@ -47,13 +55,20 @@ void __real_ws_spin_found(ws_worker_t *worker);
 void __wrap_ws_spin_found(ws_worker_t *worker);
 bool __real_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
 bool __wrap_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
-bool __real_ws_inbox_shut(ws_inbox_t *inbox);
-bool __wrap_ws_inbox_shut(ws_inbox_t *inbox);
-bool __real_ws_inbox_fill(ws_inbox_t *inbox, const ws_task_t *task);
-bool __wrap_ws_inbox_fill(ws_inbox_t *inbox, const ws_task_t *task);
+bool __real_ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
+bool __wrap_ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
+bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
+bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
+
+static void happen(void (*step)(void))
+{
+  if (steps.is_fake && step)
+    step();
+}
 
 uint64_t __wrap_ws_os_now_ns(void)
 {
+  happen(steps.looked);
   return steps.is_fake ? steps.now_ns += steps.look_ns : __real_ws_os_now_ns();
 }
 
@@ -69,12 +84,6 @@ void __wrap_ws_spin_found(ws_worker_t *worker)
     __real_ws_spin_found(worker);
 }
 
-static void happen(void (*step)(void))
-{
-  if (steps.is_fake && step)
-    step();
-}
-
 bool __wrap_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
 {
   const bool opened = __real_ws_inbox_open(inbox, mask);
@@ -84,27 +93,27 @@ bool __wrap_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
   return opened;
 }
 
-bool __wrap_ws_inbox_shut(ws_inbox_t *inbox)
+bool __wrap_ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
   happen(steps.shuts);
-  return __real_ws_inbox_shut(inbox);
+  return __real_ws_inbox_shut(tasks, inbox);
 }
 
-bool __wrap_ws_inbox_fill(ws_inbox_t *inbox, const ws_task_t *task)
+bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
 {
   if (steps.is_fake)
-    steps.fills++;
-  happen(steps.fills_next);
-  return __real_ws_inbox_fill(inbox, task);
+    steps.gives++;
+  happen(steps.gives_next);
+  return __real_ws_inbox_give(tasks, own, claim, task);
 }
 
 static void begin_lane(uint32_t tasks)
 {
-  static ws_cell_t cells[TASKS], own_cells[WORKERS][2];
+  static ws_cell_t cells[TASKS], own_cells[WORKERS][OWN_CELLS];
   ws_queue_init(&lane, cells, TASKS);
-  queue_of[LANE] = &lane;
+  ws_tasks_put(&pool.tasks, &lane, LANE);
   for (uint32_t i = 0; i < WORKERS; i++)
-    ws_queue_init(&workers[i].queue, own_cells[i], 2);
+    ws_queue_init(&workers[i].queue, own_cells[i], OWN_CELLS);
   for (uint32_t i = 0; i < tasks; i++)
     ws_queue_push(&lane, &(ws_task_t){.func = test_empty_task, .arg = &arg[i], .group = &group}, 1);
 }
@@ -114,6 +123,7 @@ static void begin(uint32_t tasks)
 {
   memset(&pool, 0, sizeof(pool));
   memset(workers, 0, sizeof(workers));
+  memset(prewakes, 0, sizeof(prewakes));
   memset(&lane, 0, sizeof(lane));
   memset(circles, 0, sizeof(circles));
   memset(&steps, 0, sizeof(steps));
@@ -128,12 +138,15 @@ static void begin(uint32_t tasks)
   pool.tasks.inbox = inbox_of;
   pool.tasks.circle = circles;
   pool.tasks.circles = 1;
+  pool.worker = worker_of;
   for (uint32_t i = 0; i < WORKERS; i++) {
-    queue_of[i] = &workers[i].queue;
+    ws_tasks_put(&pool.tasks, &workers[i].queue, i);
     inbox_of[i] = &workers[i].inbox;
+    worker_of[i] = &workers[i];
     workers[i].pool = &pool;
+    workers[i].prewake = &prewakes[i];
     workers[i].index = workers[i].inbox.index = i;
-    workers[i].inbox.trust = &workers[i].trust;
+    workers[i].cpu = -1;
   }
   begin_lane(tasks);
 }
@@ -157,7 +170,7 @@ static bool still_waits(uint32_t worker)
 static int handed(uint32_t worker)
 {
   ws_task_t task;
-  if (!__real_ws_inbox_shut(&workers[worker].inbox))
+  if (!__real_ws_inbox_shut(&pool.tasks, &workers[worker].inbox))
     return -1;
   ws_inbox_empty(&workers[worker].inbox, &task);
   return (int)((char *)task.arg - arg);
@@ -255,37 +268,131 @@ static void in_a_pause_no_task_is_handed_out(void)
   CU_ASSERT_EQUAL(gets(0), -1);
   ws_store_relaxed(&lane.dealt, 1);
   CU_ASSERT_EQUAL(gets(2), -1);
-  CU_ASSERT_EQUAL(steps.fills, 0);
+  CU_ASSERT_EQUAL(steps.gives, 0);
   CU_ASSERT_TRUE(still_waits(1));
 }
 
-/// Worker 1 has been claimed, and gives up.
-static void worker_1_gives_up(void)
+/// The first claimed worker is given a task: worker 1 leaves.
+static void worker_1_leaves(void)
 {
-  if (steps.fills == 1)
-    CU_ASSERT_FALSE(__real_ws_inbox_shut(&workers[1].inbox));
+  if (steps.gives == 1)
+    CU_ASSERT_FALSE(__real_ws_inbox_shut(&pool.tasks, &workers[1].inbox));
 }
 
-static void the_task_of_a_worker_that_gave_up_is_the_dealers(void)
+static void the_task_of_a_worker_that_has_left_is_the_dealers(void)
 {
   begin(5);
   waits(1, 0);
   waits(2, 0);
-  steps.fills_next = worker_1_gives_up;
+  steps.gives_next = worker_1_leaves;
   CU_ASSERT_EQUAL(gets(0), 0);
-  CU_ASSERT_EQUAL(steps.fills, 1);
-  CU_ASSERT_EQUAL(ws_queue_size(&lane), 4);
+  CU_ASSERT_EQUAL(steps.gives, 2);
+  CU_ASSERT_EQUAL(handed(2), 1); // it waits still
+  CU_ASSERT_EQUAL(ws_queue_size(&lane), 3);
+  CU_ASSERT_EQUAL(ws_queue_size(&workers[0].queue), 0);
   CU_ASSERT_TRUE(is_away(1));
-  CU_ASSERT_FALSE(ws_inbox_is_claimed(&workers[2].inbox)); // it deals next, or another worker does
+  CU_ASSERT_FALSE(ws_inbox_look(&workers[1].inbox));
+  CU_ASSERT_FALSE(ws_inbox_has_gone(&workers[1].inbox));
   CU_ASSERT_FALSE(ws_deal_is_on(&lane));
 }
 
-/// Another thread takes the rest of the lane.
-static void lane_is_emptied(void)
+/// Three workers are claimed, and leave.
+static void workers_1_to_3_leave(void)
+{
+  for (uint32_t i = 1; i <= 3 && steps.gives == 1; i++)
+    CU_ASSERT_FALSE(__real_ws_inbox_shut(&pool.tasks, &workers[i].inbox));
+}
+
+/// The dealer runs the first of the tasks that it must keep. The others are in its queue, where any worker
+/// finds them, and a sleeper is woken for them.
+static void several_tasks_that_are_kept_are_queued(void)
 {
   ws_task_t task;
-  while (ws_queue_take_oldest(&lane, &task))
-    ;
+  begin(5);
+  for (uint32_t i = 1; i <= 4; i++)
+    waits(i, 0);
+  pool.mask_words = 1;
+  pool.cpus = WORKERS;
+  ws_store_relaxed(&pool.sleepers[0], 1u << 4);
+  ws_store_release(&workers[0].queue.root, &group);
+  steps.gives_next = workers_1_to_3_leave;
+  CU_ASSERT_EQUAL(gets(0), 0);
+  CU_ASSERT_EQUAL(steps.gives, 4);
+  CU_ASSERT_EQUAL(handed(4), 3);
+  CU_ASSERT_EQUAL(ws_queue_size(&lane), 1);
+  CU_ASSERT_EQUAL(ws_queue_size(&workers[0].queue), 2);
+  CU_ASSERT_PTR_EQUAL(ws_own_load(&workers[0].queue.root), (void *)(uintptr_t)&ws_root_mixed);
+  for (uint32_t i = 1; i <= 2; i++) {
+    CU_ASSERT_TRUE(ws_queue_take_oldest(&workers[0].queue, &task));
+    CU_ASSERT_PTR_EQUAL(task.arg, &arg[i]);
+  }
+  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[4].token), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.sleepers[0]), 0);
+}
+
+/// Only those that have come into its queue need other workers.
+static void a_single_task_that_is_kept_wakes_no_worker(void)
+{
+  begin(5);
+  waits(1, 0);
+  pool.mask_words = 1;
+  pool.cpus = WORKERS;
+  ws_store_relaxed(&pool.sleepers[0], 1u << 4);
+  steps.gives_next = worker_1_leaves;
+  CU_ASSERT_EQUAL(gets(0), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[4].token), 0);
+}
+
+/// Its queue could not take the tasks that it may have to keep.
+static void a_dealer_without_room_hands_out_nothing(void)
+{
+  begin(5);
+  waits(1, 0);
+  static ws_cell_t few[OWN_CELLS / 2];
+  ws_queue_init(&workers[0].queue, few, OWN_CELLS / 2);
+  CU_ASSERT_EQUAL(gets(0), 0);
+  CU_ASSERT_EQUAL(steps.gives, 0);
+  CU_ASSERT_TRUE(still_waits(1));
+}
+
+static uint64_t left_when_given;
+
+static void looks_into_the_lane(void)
+{
+  if (steps.gives == 1)
+    left_when_given = ws_queue_size(&lane);
+}
+
+/// All tasks of a claim are taken before the first of them is given.
+static void a_dealer_takes_first_and_gives_then(void)
+{
+  begin(5);
+  for (uint32_t i = 1; i <= 3; i++)
+    waits(i, 0);
+  steps.gives_next = looks_into_the_lane;
+  CU_ASSERT_EQUAL(gets(0), 3);
+  CU_ASSERT_EQUAL(steps.gives, 3);
+  CU_ASSERT_EQUAL(left_when_given, 2);
+}
+
+/// Another thread takes all tasks of the lane but one, when the dealer has claimed three workers.
+static void lane_gets_short(void)
+{
+  ws_task_t task;
+  while (steps.is_fake && ws_queue_size(&lane) > 1)
+    ws_queue_take_oldest(&lane, &task);
+}
+
+ws_claim_t __real_ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
+ws_claim_t __wrap_ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
+static void (*claimed)(void);
+
+ws_claim_t __wrap_ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most)
+{
+  const ws_claim_t claim = __real_ws_inbox_claim(tasks, mask, most);
+  if (claimed)
+    claimed();
+  return claim;
 }
 
 static void workers_that_get_no_task_are_declined(void)
@@ -293,9 +400,11 @@ static void workers_that_get_no_task_are_declined(void)
   begin(5);
   for (uint32_t i = 1; i < 4; i++)
     waits(i, 0);
-  steps.fills_next = lane_is_emptied;
+  claimed = lane_gets_short;
   CU_ASSERT_EQUAL(gets(0), -1);
-  CU_ASSERT_EQUAL(handed(1), 0);
+  claimed = NULL;
+  CU_ASSERT_EQUAL(steps.gives, 1);
+  CU_ASSERT_EQUAL(handed(1), 4);
   for (uint32_t i = 2; i < 4; i++)
     CU_ASSERT_FALSE(ws_inbox_is_claimed(&workers[i].inbox));
   CU_ASSERT_FALSE(ws_deal_is_on(&lane));
@@ -306,7 +415,6 @@ static void worker_0_deals(void)
 {
   steps.opened = NULL;
   ws_store_relaxed(&lane.dealt, 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[1].trust), WS_TRUST_WAITS);
   CU_ASSERT_EQUAL(gets(0), 1);
   ws_store_relaxed(&lane.dealt, 1);
 }
@@ -320,7 +428,6 @@ static void a_worker_waits_for_the_dealer(void)
   CU_ASSERT_TRUE(is_away(1));
   CU_ASSERT_TRUE(workers[1].was_handed);
   CU_ASSERT_TRUE(ws_deal_is_on(&lane)); // by the other worker
-  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[1].trust), WS_TRUST_NOT);
 }
 
 static void dealer_stops(void)
@@ -361,22 +468,23 @@ static void nobody_waits_for_tasks_of_an_empty_lane(void)
 static void a_worker_whose_inbox_is_claimed_does_not_wait(void)
 {
   begin(2);
-  ws_store_relaxed(&workers[1].inbox.state, WS_INBOX_GIVEN_UP);
+  ws_store_relaxed(&workers[1].inbox.state, WS_INBOX_WAITING);
   CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(1), LANE));
 }
 
-/// The worker that waits has lost its CPU; the dealer hands it a task, and the guard looks.
-static void worker_1_starves(void)
+/// The worker that waits has lost its CPU; the dealer hands it a task, and the guard looks twice.
+static void worker_1_gets_no_cpu(void)
 {
   ws_task_t task;
   steps.shuts = NULL;
   ws_store_relaxed(&lane.dealt, 0);
   CU_ASSERT_EQUAL(gets(0), 1);
   CU_ASSERT_TRUE(ws_inbox_is_full(&workers[1].inbox));
-  CU_ASSERT_FALSE(ws_places_take_starved(&pool.tasks, &task));
-  CU_ASSERT_TRUE(ws_search_starved(&workers[1]));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), 1);
-  CU_ASSERT_TRUE(ws_places_take_starved(&pool.tasks, &task));
+  for (uint32_t look = 0; look < 2; look++) {
+    CU_ASSERT_FALSE(ws_places_take_stuck(&pool.tasks, &task));
+    ws_store_relaxed(&pool.tasks.stuck, ws_inbox_mark_stuck(&pool.tasks));
+  }
+  CU_ASSERT_TRUE(ws_places_take_stuck(&pool.tasks, &task));
   CU_ASSERT_PTR_EQUAL(task.arg, &arg[0]);
 }
 
@@ -384,28 +492,71 @@ static void the_task_of_a_worker_without_a_cpu_is_taken(void)
 {
   begin(5);
   ws_store_relaxed(&lane.dealt, 1);
-  steps.shuts = worker_1_starves;
+  steps.shuts = worker_1_gets_no_cpu;
   CU_ASSERT_EQUAL(gets(1), 2);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.searching), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[1].trust), WS_TRUST_NOT);
+  CU_ASSERT_TRUE(is_away(1));
 }
 
-static void counts_as_waiting(void)
+static void is_not_counted(void)
 {
-  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[1].trust), WS_TRUST_WAITS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.searching), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[1].trust), WS_TRUST_NOT);
+  CU_ASSERT_EQUAL(ws_searching(&pool), 0);
 }
 
 static void no_push_relies_on_a_worker_that_waits(void)
 {
   begin(5);
   ws_search_begin(&workers[1]);
+  CU_ASSERT_EQUAL(ws_searching(&pool), 1);
   ws_store_relaxed(&lane.dealt, 1);
-  steps.opened = steps.shuts = counts_as_waiting;
+  steps.opened = steps.shuts = is_not_counted;
   CU_ASSERT_EQUAL(gets(1), 0);
   CU_ASSERT_EQUAL(steps.opens, 1);
   CU_ASSERT_FALSE(workers[1].searching);
+}
+
+static uint32_t waited(uint32_t worker)
+{
+  return ws_load_relaxed(&prewakes[worker].taken.tasks);
+}
+
+/// A task waits for a worker if that one comes from another task.
+static void tasks_that_had_to_wait_are_noted(void)
+{
+  begin(4);
+  CU_ASSERT_EQUAL(gets(0), 0);
+  CU_ASSERT_EQUAL(waited(0), 1);
+  CU_ASSERT_EQUAL(gets(0), 1);
+  CU_ASSERT_EQUAL(waited(0), 2);
+  ws_search_begin(&workers[1]);
+  CU_ASSERT_EQUAL(gets(1), 2);
+  CU_ASSERT_EQUAL(waited(1), 0);
+}
+
+static void a_lane_with_tasks_is_noted_until_it_is_empty(void)
+{
+  const ws_here_t outside = {.queue = &lane};
+  begin(1);
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
+  ws_deal_note(&pool, here_of(0)); // a worker's own queue
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
+  ws_deal_note(&pool, outside);
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), LANE + 1);
+  ws_deal_note(&pool, here_of(0));
+  ws_deal_forget(&pool, LANE); // it holds a task
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), LANE + 1);
+  ws_deal_forget(&pool, 0); // another queue, an empty one
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), LANE + 1);
+  CU_ASSERT_EQUAL(gets(0), 0); // its dealer forgets it
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
+  ws_store_relaxed(&pool.tasks.dealing, 1); // another lane has been noted first
+  ws_deal_note(&pool, outside);
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), 1);
+  pool.tasks.circles = 0;
+  CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
+  ws_store_relaxed(&pool.tasks.dealing, 0);
+  ws_deal_note(&pool, outside); // a small pool
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.dealing), 0);
 }
 
 static void after_tiny_tasks_a_worker_does_not_wait(void)
@@ -437,16 +588,39 @@ static void nothing_is_owed_any_more(void)
   CU_ASSERT_TRUE(ws_group_done(&before));
 }
 
-static void completions_are_made_while_a_worker_waits(void)
+static uint32_t held_looks; ///< at the clock, of a worker that waits, before its completions are made
+
+static void looks_at_the_clock(void)
+{
+  held_looks += steps.opens > 0 && !ws_group_done(&before);
+}
+
+/// A worker that gets its next task before need not take the line of the group's word.
+static void completions_are_held_for_a_while(void)
+{
+  begin(5);
+  owes(1, &before);
+  steps.look_ns = 1;
+  ws_store_relaxed(&lane.dealt, 1);
+  held_looks = 0;
+  steps.looked = looks_at_the_clock;
+  steps.shuts = nothing_is_owed_any_more;
+  CU_ASSERT_EQUAL(gets(1), 0);
+  CU_ASSERT_EQUAL(steps.opens, 1);
+  CU_ASSERT_EQUAL(held_looks, HELD_LOOKS - 1); // then the look that follows the completion
+  CU_ASSERT_EQUAL(workers[1].due.tasks, 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[1].queue.count.run), 2);
+}
+
+static void with_a_task_at_once_nothing_is_completed(void)
 {
   begin(5);
   owes(1, &before);
   ws_store_relaxed(&lane.dealt, 1);
-  steps.shuts = nothing_is_owed_any_more;
+  steps.opened = worker_0_deals;
   CU_ASSERT_EQUAL(gets(1), 0);
-  CU_ASSERT_EQUAL(steps.opens, 1);
-  CU_ASSERT_EQUAL(workers[1].due.tasks, 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&workers[1].queue.count.run), 2);
+  CU_ASSERT_EQUAL(workers[1].due.tasks, 2);
+  CU_ASSERT_FALSE(ws_group_done(&before));
 }
 
 /// A thread that waits for another group need not wait for the tasks of this one.
@@ -455,9 +629,9 @@ static void a_dealer_completes_what_it_has_run_of_another_group(void)
   begin(5);
   owes(0, &before);
   waits(1, 0);
-  steps.fills_next = nothing_is_owed_any_more;
+  steps.gives_next = nothing_is_owed_any_more;
   CU_ASSERT_EQUAL(gets(0), 1);
-  CU_ASSERT_EQUAL(steps.fills, 1);
+  CU_ASSERT_EQUAL(steps.gives, 1);
   begin(5);
   owes(0, &group);
   waits(1, 0);
@@ -505,7 +679,11 @@ static void bursts_run_once_in_a_pool_with_circles(void)
 TEST_MAIN("deal", TEST_CASE(small_pools_have_no_circles), TEST_CASE(only_a_worker_without_tasks_deals_a_lane),
           TEST_CASE(the_oldest_tasks_go_to_those_that_wait), TEST_CASE(a_dealer_has_a_task_left_for_itself),
           TEST_CASE(circles_are_served_from_the_own_one_on), TEST_CASE(in_a_pause_no_task_is_handed_out),
-          TEST_CASE(the_task_of_a_worker_that_gave_up_is_the_dealers),
+          TEST_CASE(the_task_of_a_worker_that_has_left_is_the_dealers),
+          TEST_CASE(several_tasks_that_are_kept_are_queued),
+          TEST_CASE(a_single_task_that_is_kept_wakes_no_worker),
+          TEST_CASE(a_dealer_without_room_hands_out_nothing),
+          TEST_CASE(a_dealer_takes_first_and_gives_then),
           TEST_CASE(workers_that_get_no_task_are_declined), TEST_CASE(a_worker_waits_for_the_dealer),
           TEST_CASE(a_worker_deals_when_there_is_no_dealer_any_more),
           TEST_CASE(a_dealer_that_does_nothing_is_not_waited_for),
@@ -514,6 +692,9 @@ TEST_MAIN("deal", TEST_CASE(small_pools_have_no_circles), TEST_CASE(only_a_worke
           TEST_CASE(the_task_of_a_worker_without_a_cpu_is_taken),
           TEST_CASE(no_push_relies_on_a_worker_that_waits),
           TEST_CASE(after_tiny_tasks_a_worker_does_not_wait),
-          TEST_CASE(completions_are_made_while_a_worker_waits),
+          TEST_CASE(tasks_that_had_to_wait_are_noted),
+          TEST_CASE(a_lane_with_tasks_is_noted_until_it_is_empty),
+          TEST_CASE(completions_are_held_for_a_while),
+          TEST_CASE(with_a_task_at_once_nothing_is_completed),
           TEST_CASE(a_dealer_completes_what_it_has_run_of_another_group),
           TEST_CASE(bursts_run_once_in_a_pool_with_circles))

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_complete.c
+/// Workers of a circle complete tasks: one collects, the others put theirs on its pile (ws_complete.h). One
+/// thread plays all of them: what happens while the collector completes its own tasks is the test's
+/// (--wrap=ws_group_complete).
+#include "../../../core/ws_complete.h"
+
+#include <string.h>
+
+#include "../../../sleep/ws_wake.h"
+#include "../../../tasks/ws_group_word.h"
+#include "../../../tasks/ws_pile.h"
+#include "../../support/ws_test.h"
+
+#define WORKERS 4u
+#define CIRCLES 2u
+
+static struct ws_pool_s pool;
+static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
+static ws_circle_t circles[CIRCLES];
+static ws_group_t group, other;
+
+static uint32_t completions; ///< calls that complete a group
+static void (*completes)(void); ///< what happens before the next one
+
+void __real_ws_group_complete(ws_group_t *of, uint32_t units);
+void __wrap_ws_group_complete(ws_group_t *of, uint32_t units);
+
+void __wrap_ws_group_complete(ws_group_t *of, uint32_t units)
+{
+  void (*step)(void) = completes;
+  completes = NULL;
+  completions++;
+  if (step)
+    step();
+  __real_ws_group_complete(of, units);
+}
+
+/// A pool whose workers are all in circle 0, but the last in circle 1.
+static void begin(uint32_t count)
+{
+  memset(&pool, 0, sizeof(pool));
+  memset(workers, 0, sizeof(workers));
+  memset(circles, 0, sizeof(circles));
+  pool.workers = pool.tasks.workers = WORKERS;
+  pool.worker = worker_of;
+  pool.tasks.circle = circles;
+  pool.tasks.circles = count;
+  pool.caches = CIRCLES;
+  for (uint32_t i = 0; i < WORKERS; i++) {
+    worker_of[i] = &workers[i];
+    workers[i].pool = &pool;
+    workers[i].index = i;
+    workers[i].cache = i == WORKERS - 1 ? 2 : 1;
+  }
+  completions = 0;
+  completes = NULL;
+}
+
+static void completes_due(uint32_t worker, ws_group_t *of, uint32_t tasks)
+{
+  workers[worker].due.group = of;
+  workers[worker].due.tasks = tasks;
+  ws_complete_due(&workers[worker]);
+  CU_ASSERT_EQUAL(workers[worker].due.tasks, 0);
+}
+
+static uint64_t run_by(uint32_t worker)
+{
+  return ws_load_relaxed(&workers[worker].queue.count.run);
+}
+
+static void tasks_are_completed_and_counted(void)
+{
+  for (uint32_t count = 0; count <= CIRCLES; count += CIRCLES) {
+    begin(count);
+    ws_group_init(&group, 5);
+    completes_due(0, &group, 0);
+    CU_ASSERT_EQUAL(completions, 0);
+    completes_due(0, &group, 3);
+    CU_ASSERT_EQUAL(completions, 1);
+    CU_ASSERT_EQUAL(ws_group_units(&group), 2);
+    CU_ASSERT_EQUAL(run_by(0), 3);
+    completes_due(0, &group, 2);
+    CU_ASSERT_TRUE(ws_group_done(&group));
+    CU_ASSERT_EQUAL(run_by(0), 5);
+    CU_ASSERT_FALSE(ws_pile_is_open(&pool.tasks));
+  }
+}
+
+static void tasks_without_a_group_are_counted(void)
+{
+  for (uint32_t count = 0; count <= CIRCLES; count += CIRCLES) {
+    begin(count);
+    ws_group_init(&group, 1);
+    completes_due(0, NULL, 2);
+    completes_due(0, ws_group_tag(&group), 3);
+    completes_due(0, ws_group_weak_tag(&group), 4);
+    CU_ASSERT_EQUAL(completions, 0);
+    CU_ASSERT_EQUAL(ws_group_units(&group), 1);
+    CU_ASSERT_EQUAL(run_by(0), 9);
+  }
+}
+
+static void worker_1_completes_too(void)
+{
+  completes_due(1, &group, 2);
+  CU_ASSERT_EQUAL(run_by(1), 0); // its group is not complete yet: another thread counts the tasks
+  CU_ASSERT_EQUAL(completions, 1);
+}
+
+static void the_collector_completes_for_its_circle(void)
+{
+  begin(CIRCLES);
+  ws_group_init(&group, 10);
+  completes = worker_1_completes_too;
+  completes_due(0, &group, 3);
+  CU_ASSERT_EQUAL(completions, 2);
+  CU_ASSERT_EQUAL(ws_group_units(&group), 5);
+  CU_ASSERT_EQUAL(run_by(0), 5);
+  CU_ASSERT_EQUAL(run_by(1), 0);
+  CU_ASSERT_FALSE(ws_pile_is_open(&pool.tasks));
+}
+
+static void in_a_small_pool_no_worker_collects(void)
+{
+  begin(0);
+  ws_group_init(&group, 10);
+  pool.tasks.circle = NULL;
+  completes_due(0, &group, 3);
+  completes_due(1, &group, 3);
+  CU_ASSERT_EQUAL(run_by(0), 3);
+  CU_ASSERT_EQUAL(run_by(1), 3);
+}
+
+static void others_complete_by_themselves(void)
+{
+  completes_due(1, &other, 2); // another group
+  CU_ASSERT_EQUAL(run_by(1), 2);
+  CU_ASSERT_TRUE(ws_group_done(&other));
+  completes_due(WORKERS - 1, &group, 4); // another circle
+  CU_ASSERT_EQUAL(run_by(WORKERS - 1), 4);
+  CU_ASSERT_EQUAL(ws_group_units(&group), 6);
+}
+
+static void another_group_or_circle_is_not_collected_for(void)
+{
+  begin(CIRCLES);
+  ws_group_init(&group, 10);
+  ws_group_init(&other, 2);
+  completes = others_complete_by_themselves;
+  completes_due(0, &group, 3);
+  CU_ASSERT_EQUAL(completions, 3);
+  CU_ASSERT_EQUAL(ws_group_units(&group), 3);
+  CU_ASSERT_EQUAL(run_by(0), 3);
+}
+
+static ws_group_t *stuck;
+static uint32_t stuck_count;
+
+/// The collector loses its CPU when another worker has added.
+static void guard_takes(void)
+{
+  completes_due(1, &group, 2);
+  CU_ASSERT_PTR_NULL(ws_pile_take_stuck(&circles[0], &stuck_count));
+  stuck = ws_pile_take_stuck(&circles[0], &stuck_count);
+  if (stuck)
+    __real_ws_group_complete(stuck, stuck_count);
+}
+
+static void what_the_guard_has_completed_is_not_completed_again(void)
+{
+  begin(CIRCLES);
+  ws_group_init(&group, 5);
+  completes = guard_takes;
+  completes_due(0, &group, 3);
+  CU_ASSERT_PTR_EQUAL(stuck, &group);
+  CU_ASSERT_EQUAL(stuck_count, 2);
+  CU_ASSERT_EQUAL(completions, 1);
+  CU_ASSERT_TRUE(ws_group_done(&group));
+  CU_ASSERT_EQUAL(run_by(0), 3);
+  CU_ASSERT_FALSE(ws_pile_is_open(&pool.tasks));
+}
+
+/// The last task of the group completes it. Its memory is that of another group from then on.
+static void group_is_reused(void)
+{
+  __real_ws_group_complete(&group, 2); // the collector's own tasks: nothing is left to do for the wait
+  CU_ASSERT_TRUE(ws_group_done(&group));
+  ws_group_init(&group, 4 + 2); // 2 for what the collector believes to complete now
+  completes_due(1, &group, 3);
+  CU_ASSERT_EQUAL(run_by(1), 0);
+}
+
+/// A pile is open when its group is done, and another group has that address.
+static void a_later_group_at_that_address_is_collected_for(void)
+{
+  begin(CIRCLES);
+  ws_group_init(&group, 2);
+  completes = group_is_reused;
+  completes_due(0, &group, 2);
+  CU_ASSERT_EQUAL(ws_group_units(&group), 1);
+  CU_ASSERT_EQUAL(run_by(0), 5);
+  CU_ASSERT_FALSE(ws_pile_is_open(&pool.tasks));
+}
+
+static uint32_t guard_while_collecting;
+
+static void looks_at_the_guard(void)
+{
+  guard_while_collecting = ws_load_relaxed(&pool.guard);
+}
+
+/// A collector may lose its CPU: the guard is STANDING before that.
+static void a_collector_needs_the_guard(void)
+{
+  begin(CIRCLES);
+  ws_group_init(&group, 5);
+  pool.guarded = true;
+  completes = looks_at_the_guard;
+  completes_due(0, &group, 3);
+  CU_ASSERT_EQUAL(guard_while_collecting, WS_GUARD_STANDING);
+  begin(0);
+  pool.guarded = true;
+  completes = looks_at_the_guard;
+  completes_due(0, &group, 2);
+  CU_ASSERT_EQUAL(guard_while_collecting, WS_GUARD_DORMANT);
+}
+
+TEST_MAIN("complete", TEST_CASE(tasks_are_completed_and_counted),
+          TEST_CASE(tasks_without_a_group_are_counted), TEST_CASE(the_collector_completes_for_its_circle),
+          TEST_CASE(in_a_small_pool_no_worker_collects),
+          TEST_CASE(another_group_or_circle_is_not_collected_for),
+          TEST_CASE(what_the_guard_has_completed_is_not_completed_again),
+          TEST_CASE(a_later_group_at_that_address_is_collected_for), TEST_CASE(a_collector_needs_the_guard))
