@@ -2,7 +2,8 @@
 /// @file test_complete.c
 /// Workers of a circle complete tasks: one collects, the others put theirs on its pile (ws_complete.h). One
 /// thread plays all of them: what happens while the collector completes its own tasks is the test's
-/// (--wrap=ws_group_complete).
+/// (--wrap=ws_group_complete). Then two workers and the guard of a pool with a circle do
+/// (--wrap=ws_deal_circles).
 #include "../../../core/ws_complete.h"
 
 #include <string.h>
@@ -20,14 +21,31 @@ static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
 static ws_circle_t circles[CIRCLES];
 static ws_group_t group, other;
 
+static bool is_fake; ///< else the program runs a pool
 static uint32_t completions; ///< calls that complete a group
 static void (*completes)(void); ///< what happens before the next one
 
 void __real_ws_group_complete(ws_group_t *of, uint32_t units);
 void __wrap_ws_group_complete(ws_group_t *of, uint32_t units);
+uint32_t __wrap_ws_deal_circles(uint32_t count);
+
+uint32_t __wrap_ws_deal_circles(uint32_t count)
+{
+  (void)count;
+  return 1;
+}
+
+static ws_au32_t holds; ///< 1 = the next thread that completes stands in the gate first
+static test_gate_t gate;
 
 void __wrap_ws_group_complete(ws_group_t *of, uint32_t units)
 {
+  if (!is_fake) {
+    if (ws_xchg_acq_rel(&holds, 0))
+      test_gate_task(&gate);
+    __real_ws_group_complete(of, units);
+    return;
+  }
   void (*step)(void) = completes;
   completes = NULL;
   completions++;
@@ -55,6 +73,7 @@ static void begin(uint32_t count)
   }
   completions = 0;
   completes = NULL;
+  is_fake = true;
 }
 
 static void completes_due(uint32_t worker, ws_group_t *of, uint32_t tasks)
@@ -227,9 +246,42 @@ static void a_collector_needs_the_guard(void)
   CU_ASSERT_EQUAL(guard_while_collecting, WS_GUARD_DORMANT);
 }
 
+static bool is_all_but_one_complete(void *unused)
+{
+  (void)unused;
+  return ws_group_units(&group) == 1;
+}
+
+/// A worker has put its completion on the pile of one that goes on only when the guard has made it.
+static void the_guard_completes_for_a_collector_without_a_cpu(void)
+{
+  ws_au64_t run = {0};
+  is_fake = false;
+  test_gate_init(&gate);
+  ws_pool_t *real = test_pool(2);
+  CU_ASSERT_EQUAL(real->tasks.circles, 1);
+  ws_group_init(&group, 2);
+  ws_store_release(&holds, 1);
+  test_push(real, test_count_task, &run, &group);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 1));
+  CU_ASSERT_EQUAL(ws_group_units(&group), 2);
+  test_push(real, test_count_task, &run, &group);
+  CU_ASSERT_TRUE(test_until(is_all_but_one_complete, NULL));
+  CU_ASSERT_EQUAL(ws_load_acquire(&real->laneless_run), 1); // the guard's
+  test_gate_let(&gate, 1);
+  CU_ASSERT_EQUAL(ws_pool_wait(real), 0);
+  CU_ASSERT_TRUE(ws_group_done(&group));
+  CU_ASSERT_EQUAL(test_value(&run), 2);
+  CU_ASSERT_FALSE(ws_pile_is_open(&real->tasks));
+  CU_ASSERT_TRUE(test_until_quiet(real));
+  test_destroy(real);
+  test_gate_destroy(&gate);
+}
+
 TEST_MAIN("complete", TEST_CASE(tasks_are_completed_and_counted),
           TEST_CASE(tasks_without_a_group_are_counted), TEST_CASE(the_collector_completes_for_its_circle),
           TEST_CASE(in_a_small_pool_no_worker_collects),
           TEST_CASE(another_group_or_circle_is_not_collected_for),
           TEST_CASE(what_the_guard_has_completed_is_not_completed_again),
-          TEST_CASE(a_later_group_at_that_address_is_collected_for), TEST_CASE(a_collector_needs_the_guard))
+          TEST_CASE(a_later_group_at_that_address_is_collected_for), TEST_CASE(a_collector_needs_the_guard),
+          TEST_CASE(the_guard_completes_for_a_collector_without_a_cpu))
