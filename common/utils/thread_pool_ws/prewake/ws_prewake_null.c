@@ -55,6 +55,11 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
   (void)gap_ns;
 }
 
+void ws_prewake_took_more(ws_worker_t *worker)
+{
+  (void)worker;
+}
+
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
 {
   return now_ns + worker->pool->settings.spin_ns_max;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_fence.c
+/// Heavy fences (ws_os.h) of a kernel that has membarrier(2), and of one that refuses it (--wrap=syscall).
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#include "../../support/ws_test.h"
+
+enum { PASSED_ON, REFUSED, GRANTED };
+
+static ws_au32_t answer; ///< of the kernel to membarrier(2)
+static ws_au32_t registrations, barriers, others; ///< calls of it
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+static long membarrier(long command, long flags)
+{
+  const bool registers = command == MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+  const bool fences = command == MEMBARRIER_CMD_PRIVATE_EXPEDITED;
+  ws_add_relaxed(registers ? &registrations : fences ? &barriers : &others, 1);
+  if (ws_load_relaxed(&answer) == PASSED_ON)
+    return __real_syscall(SYS_membarrier, command, flags, 0);
+  errno = EPERM;
+  return ws_load_relaxed(&answer) == GRANTED ? 0 : -1;
+}
+
+long __wrap_syscall(long number, ...)
+{
+  long arg[6];
+  va_list list;
+  va_start(list, number);
+  for (uint32_t i = 0; i < TEST_COUNT(arg); i++)
+    arg[i] = va_arg(list, long);
+  va_end(list);
+  return number == SYS_membarrier ? membarrier(arg[0], arg[1])
+                                  : __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
+
+static void begin(uint32_t next)
+{
+  ws_store_relaxed(&answer, next);
+  ws_store_relaxed(&registrations, 0);
+  ws_store_relaxed(&barriers, 0);
+  ws_store_relaxed(&others, 0);
+}
+
+/// @return calls of membarrier(2) since begin(): 100 x registrations + barriers
+static uint32_t calls(void)
+{
+  CU_ASSERT_EQUAL(ws_load_relaxed(&others), 0);
+  return 100 * ws_load_relaxed(&registrations) + ws_load_relaxed(&barriers);
+}
+
+static void before_the_kernel_is_asked_it_is_not_called(void)
+{
+  begin(GRANTED);
+  ws_os_fence_heavy();
+  CU_ASSERT_EQUAL(calls(), 0);
+}
+
+static void a_kernel_with_heavy_fences_makes_them(void)
+{
+  begin(GRANTED);
+  CU_ASSERT_TRUE(ws_os_fence_begin());
+  CU_ASSERT_EQUAL(calls(), 100);
+  ws_os_fence_heavy();
+  ws_os_fence_heavy();
+  CU_ASSERT_EQUAL(calls(), 102);
+}
+
+static void a_kernel_that_refuses_is_not_asked_again(void)
+{
+  begin(REFUSED);
+  CU_ASSERT_FALSE(ws_os_fence_begin());
+  ws_os_fence_heavy();
+  CU_ASSERT_EQUAL(calls(), 100);
+}
+
+/// This machine's.
+static void what_the_kernel_has_promised_it_does(void)
+{
+  begin(PASSED_ON);
+  const bool has = ws_os_fence_begin();
+  const long result = __real_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  if (has)
+    CU_ASSERT_EQUAL(result, 0);
+  ws_os_fence_heavy();
+  CU_ASSERT_EQUAL(calls(), 100u + has);
+}
+
+static ws_au64_t count;
+
+/// @return whether fills of a pool's inboxes have light fences
+static bool is_light(uint32_t workers)
+{
+  ws_pool_t *pool = test_pool(workers);
+  const bool light = pool->tasks.light;
+  for (uint32_t i = 0; i < 100; i++)
+    test_push(pool, test_count_task, &count, NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  test_destroy(pool); // a heavy fence
+  return light;
+}
+
+static void pools_have_light_fences_if_there_are_heavy_ones(void)
+{
+  begin(REFUSED);
+  CU_ASSERT_FALSE(is_light(2));
+  CU_ASSERT_EQUAL(calls(), 100);
+  begin(PASSED_ON);
+  const bool has = ws_os_fence_begin();
+  begin(PASSED_ON);
+  CU_ASSERT_EQUAL(is_light(2), has);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&registrations), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&barriers) > 0, has);
+  CU_ASSERT_EQUAL(test_value(&count), 200);
+}
+
+/// It has no guard that would make the heavy ones.
+static void a_pool_of_one_worker_has_no_light_fences(void)
+{
+  begin(PASSED_ON);
+  CU_ASSERT_FALSE(is_light(1));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&registrations), 0);
+}
+
+TEST_MAIN("fence", TEST_CASE(before_the_kernel_is_asked_it_is_not_called),
+          TEST_CASE(a_kernel_with_heavy_fences_makes_them),
+          TEST_CASE(a_kernel_that_refuses_is_not_asked_again),
+          TEST_CASE(what_the_kernel_has_promised_it_does),
+          TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones),
+          TEST_CASE(a_pool_of_one_worker_has_no_light_fences))
