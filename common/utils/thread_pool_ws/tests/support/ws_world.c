@@ -14,6 +14,7 @@ struct ws_pool_s world_pool;
 ws_worker_t world_worker;
 ws_prewake_pool_t world_prewake;
 ws_prewake_worker_t world_worker_prewake;
+static ws_worker_t *world_workers[1] = {&world_worker};
 
 uint64_t __wrap_ws_os_now_ns(void);
 void __wrap_ws_relax(void);
@@ -77,6 +78,7 @@ void world_begin(ws_spin_t spin)
   memset(&world_prewake, 0, sizeof(world_prewake));
   memset(&world_worker_prewake, 0, sizeof(world_worker_prewake));
   memset(&world, 0, sizeof(world));
+  world_pool.worker = world_workers;
   world_pool.prewake = &world_prewake;
   world_worker.prewake = &world_worker_prewake;
   ws_settings_default(&world_pool.settings);
