@@ -248,15 +248,21 @@ static void play(void (*burst)(uint32_t number, uint64_t at_ns), bool learn_firs
     ws_rhythm_update(&pool, at_ns + 1000);
   }
   CU_ASSERT_EQUAL_FATAL(prewake.rhythm.model.phases, 1);
-  CU_ASSERT_EQUAL_FATAL(prewake.rhythm.takers[0].count, WS_WINDOW_SAMPLES);
 }
 
-/// @return the least and the greatest number of takers of a burst, lately: 10 x least + greatest
+/// 10 x the least + the greatest number of takers of a phase's bursts, lately.
+static int64_t takers_of_phase(uint32_t phase)
+{
+  const ws_window_t *counted = &prewake.rhythm.takers[phase];
+  CU_ASSERT_EQUAL(counted->count, WS_WINDOW_SAMPLES);
+  return 10 * ws_window_quantile(counted, 0) + ws_window_quantile(counted, 1000);
+}
+
+/// @return takers_of_phase() of a pattern with one phase
 static int64_t takers(void (*burst)(uint32_t number, uint64_t at_ns), bool learn_first)
 {
   play(burst, learn_first);
-  const ws_window_t *counted = &prewake.rhythm.takers[0];
-  return 10 * ws_window_quantile(counted, 0) + ws_window_quantile(counted, 1000);
+  return takers_of_phase(0);
 }
 
 static void three_find(uint32_t number, uint64_t at_ns)
@@ -334,6 +340,25 @@ static void the_next_phase_has_no_takers(void)
   CU_ASSERT_EQUAL(takers(one_finds_the_next_phase, false), 33);
 }
 
+/// Bursts of one and of three takers, by turns, after gaps that are unlike.
+static void each_phase_has_its_takers(void)
+{
+  begin();
+  uint64_t at_ns = FIRST_NS;
+  for (uint32_t i = 1; i <= BURSTS; i++) {
+    at_ns += i % 2 == 0 ? PERIOD_NS : 3 * PERIOD_NS;
+    ws_store_relaxed(&prewake.out_of_work_ns, at_ns - PERIOD_NS / 2);
+    arrives(at_ns);
+    for (uint32_t k = 0; k < (i % 2 == 0 ? 3u : 1u); k++)
+      finds(k, at_ns + 100);
+    ws_rhythm_update(&pool, at_ns + 1000);
+  }
+  CU_ASSERT_EQUAL_FATAL(prewake.rhythm.model.phases, 2);
+  CU_ASSERT_TRUE(prewake.rhythm.arrived.phase >= 0); // the last burst: of three takers
+  CU_ASSERT_EQUAL(takers_of_phase((uint32_t)prewake.rhythm.arrived.phase), 33);
+  CU_ASSERT_EQUAL(takers_of_phase(1 - (uint32_t)prewake.rhythm.arrived.phase), 11);
+}
+
 static void none_finds(uint32_t number, uint64_t at_ns)
 {
   (void)number;
@@ -353,6 +378,6 @@ TEST_MAIN("arrival", TEST_CASE(only_after_quiet), TEST_CASE(a_burst_arrives_once
           TEST_CASE(a_hint_that_is_repeated), TEST_CASE(a_hint_that_was_wrong),
           TEST_CASE(a_hint_to_a_pool_at_work), TEST_CASE(which_hints_announce),
           TEST_CASE(one_worker_notes_when_a_burst_began),
-          TEST_CASE(workers_that_took_tasks_of_a_burst_are_counted),
-          TEST_CASE(a_burst_before_does_not_count), TEST_CASE(tasks_that_had_to_wait_count),
-          TEST_CASE(the_next_phase_has_no_takers), TEST_CASE(a_burst_may_have_no_takers))
+          TEST_CASE(workers_that_took_tasks_of_a_burst_are_counted), TEST_CASE(a_burst_before_does_not_count),
+          TEST_CASE(tasks_that_had_to_wait_count), TEST_CASE(the_next_phase_has_no_takers),
+          TEST_CASE(each_phase_has_its_takers), TEST_CASE(a_burst_may_have_no_takers))

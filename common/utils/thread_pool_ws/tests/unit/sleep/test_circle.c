@@ -216,6 +216,17 @@ static void the_guard_takes_a_worker_off_where_it_was_counted(void)
   CU_ASSERT_NOT_EQUAL(ws_load_relaxed(&workers[A].shun_until_ns), 0);
 }
 
+/// It was the last one: the guard has looked when it took the worker off.
+static void a_starved_worker_does_not_look(void)
+{
+  begin(5, CIRCLES);
+  ws_search_begin(&workers[A]);
+  CU_ASSERT_TRUE(ws_search_starved(&workers[A]));
+  ws_search_found(&workers[A]);
+  CU_ASSERT_FALSE(workers[A].searching);
+  CU_ASSERT_EQUAL(woken(), 0);
+}
+
 static void a_starved_worker_is_counted_again_where_it_is_now(void)
 {
   begin(0, CIRCLES);
@@ -293,6 +304,7 @@ TEST_MAIN("circle", TEST_CASE(workers_are_counted_in_their_circle), TEST_CASE(a_
           TEST_CASE(one_of_several_of_a_circle_does_not_look),
           TEST_CASE(a_worker_that_was_woken_wakes_two_though_others_search),
           TEST_CASE(the_guard_takes_a_worker_off_where_it_was_counted),
+          TEST_CASE(a_starved_worker_does_not_look),
           TEST_CASE(a_starved_worker_is_counted_again_where_it_is_now),
           TEST_CASE(a_worker_that_goes_on_is_taken_off_once),
           TEST_CASE(a_sleeper_is_counted_in_its_circle_by_its_claimer))

@@ -160,8 +160,7 @@ static bool is_settled(void *unused)
 {
   (void)unused;
   const uint32_t running = ws_load_acquire(&load.running);
-  return running > 0 && ws_searching(scene.pool) == 0
-         && test_stats(scene.pool).workers_awake == running;
+  return running > 0 && ws_searching(scene.pool) == 0 && test_stats(scene.pool).workers_awake == running;
 }
 
 /// A task a worker, none of which blocks or ends, one by one, and the guard does not look.

@@ -90,24 +90,23 @@ static uint32_t gone(void)
   return count;
 }
 
+/// In a pool of one worker: no other worker, and no guard, could take the task.
 static void a_late_task_is_run_before_the_worker_sleeps(void)
 {
-  for (uint32_t workers = 1; workers <= 2; workers++) {
-    create(workers, WS_SPIN_OFF);
-    const uint64_t stolen = TEST_SUM(pool, stolen_tasks);
-    ws_store_release(&parks_next, IS_FILLED);
-    test_push(pool, test_empty_task, NULL, NULL); // a worker is awake, and parks
-    CU_ASSERT_TRUE(test_until(has_run, &(uint64_t){1}));
-    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-    CU_ASSERT_TRUE(test_until_quiet(pool));
-    CU_ASSERT_EQUAL(test_value(&run), 1);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&slept_full), 0);
-    CU_ASSERT_EQUAL(gone(), 0);
-    CU_ASSERT_EQUAL(ws_inbox_count(&pool->tasks), 0);
-    CU_ASSERT_EQUAL(TEST_SUM(pool, stolen_tasks), stolen + 2);
-    CU_ASSERT_EQUAL(ws_searching(pool), 0);
-    end();
-  }
+  create(1, WS_SPIN_OFF);
+  const uint64_t stolen = TEST_SUM(pool, stolen_tasks);
+  ws_store_release(&parks_next, IS_FILLED);
+  test_push(pool, test_empty_task, NULL, NULL); // the worker is awake, and parks
+  CU_ASSERT_TRUE(test_until(has_run, &(uint64_t){1}));
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_TRUE(test_until_quiet(pool));
+  CU_ASSERT_EQUAL(test_value(&run), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&slept_full), 0);
+  CU_ASSERT_EQUAL(gone(), 0);
+  CU_ASSERT_EQUAL(ws_inbox_count(&pool->tasks), 0);
+  CU_ASSERT_EQUAL(TEST_SUM(pool, stolen_tasks), stolen + 2);
+  CU_ASSERT_EQUAL(ws_searching(pool), 0);
+  end();
 }
 
 /// The claimer comes back when the worker sleeps, and keeps its task. The worker can be given tasks again.

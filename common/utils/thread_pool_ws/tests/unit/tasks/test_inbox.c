@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_inbox.c
-/// A task that is handed to a worker is run once, also if threads open, claim, give, decline, shut and take
-/// at the same time. A push that has claimed a worker which has left queues its task, once
-/// (--wrap=ws_inbox_claim_more). Single steps of two threads: test_inbox_steps.c.
+/// A task is handed to a worker that waits; the worker leaves, comes back, or gets no CPU. A push that has
+/// claimed a worker which has left queues its task, once (--wrap=ws_inbox_claim_more). Single steps of two
+/// threads: test_inbox_steps.c; all at once: test_inbox_race.c.
 #include "../../../pool/ws_process.h"
-#include "../../../pool/ws_types.h"
-#include "../../../tasks/ws_inbox.h"
 #include "../../../tasks/ws_places.h"
+#include "inbox_scene.h"
 
-#include <sched.h>
-#include <string.h>
-
-#include "../../support/ws_test.h"
-
-#define WORKERS 3u
-#define MANY 70u ///< workers of a pool with two words of bits
-#define PUSHERS 2u
-#define TASKS (TEST_SANITIZED ? 2000u : 10000u)
-
-static ws_tasks_t tasks;
-static ws_inbox_t inboxes[MANY], *inbox_of[MANY];
-static ws_queue_t lanes[PUSHERS], *queue_of[MANY + PUSHERS];
-static ws_au64_t elsewhere[2]; ///< another mask than tasks.waiting
 static ws_queue_t *const lane = &lanes[0], *const other_lane = &lanes[1];
 
 static struct {
@@ -43,29 +28,6 @@ bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer)
   ws_store_relaxed(&of->inbox[0]->gone, 1);
   ws_add_acq_rel(&((ws_tasks_t *)(uintptr_t)of)->left, 1);
   return true;
-}
-
-static void begin_with(uint32_t workers, uint32_t circles, bool light)
-{
-  static ws_shared_cell_t cells[2];
-  memset(&tasks, 0, sizeof(tasks));
-  memset(cells, 0, sizeof(cells));
-  memset(inboxes, 0, sizeof(inboxes));
-  memset(lanes, 0, sizeof(lanes));
-  memset(elsewhere, 0, sizeof(elsewhere));
-  ws_shared_init(&tasks.shared, cells, 2);
-  tasks.inbox = inbox_of;
-  tasks.queue = queue_of;
-  tasks.workers = workers;
-  tasks.mask_words = (workers + 63) / 64;
-  tasks.circles = circles;
-  tasks.light = light;
-  for (uint32_t i = 0; i < PUSHERS; i++)
-    ws_tasks_put(&tasks, &lanes[i], workers + i);
-  for (uint32_t i = 0; i < workers; i++) {
-    inbox_of[i] = &inboxes[i];
-    inboxes[i].index = i;
-  }
 }
 
 static void begin(bool light)
@@ -104,11 +66,6 @@ static bool shut(uint32_t worker)
   return ws_inbox_shut(&tasks, &inboxes[worker]);
 }
 
-static uint32_t state_of(uint32_t worker)
-{
-  return (uint32_t)(ws_load_relaxed(&inboxes[worker].state) % WS_INBOX_STATES);
-}
-
 static bool has_gone(uint32_t worker)
 {
   return ws_inbox_has_gone(&inboxes[worker]);
@@ -128,24 +85,6 @@ static void claim(ws_queue_t *by)
 {
   by->claim = ws_inbox_claim(&tasks, tasks.waiting, 1);
   CU_ASSERT_NOT_EQUAL(by->claim.bits, 0);
-}
-
-/// @return whether the next worker of the claim has the task
-static bool give(ws_queue_t *by, void *arg, ws_group_t *group)
-{
-  const ws_task_t task = {.func = test_empty_task, .arg = arg, .group = group};
-  return ws_inbox_give(&tasks, by, &by->claim, &task);
-}
-
-/// Hand a task over as a push does. @return whether a worker has it
-static bool hand(ws_queue_t *by, void *arg, ws_group_t *group)
-{
-  while (ws_inbox_claim_more(&tasks, by)) {
-    if (give(by, arg, group))
-      return true;
-    ws_inbox_give_back(&tasks, by);
-  }
-  return false;
 }
 
 static void only_a_worker_that_waits_is_handed_a_task_once(void)
@@ -603,120 +542,6 @@ static void no_two_fills_have_the_same_word(void)
   CU_ASSERT_EQUAL(alike, 0);
 }
 
-// All at once. Of so many tasks of a pusher one is handed over in any case.
-#define HANDED_EVERY 8u
-static ws_au64_t ran[PUSHERS][TASKS];
-static ws_au32_t over;
-static ws_group_t groups[PUSHERS];
-
-static void run(const ws_task_t *task)
-{
-  ws_add_relaxed((ws_au64_t *)task->arg, 1);
-}
-
-/// As a worker does: look at an inbox that was left, else wait.
-static bool is_handed(ws_inbox_t *inbox, uint32_t turn)
-{
-  if (ws_inbox_has_gone(inbox) && ws_inbox_look(inbox))
-    return true;
-  ws_inbox_open(inbox, turn % 5 == 0 ? elsewhere : tasks.waiting);
-  for (uint32_t i = 0; i < turn % 64 && !ws_inbox_is_full(inbox); i++)
-    ws_pause();
-  if (turn % 97 == 0)
-    sched_yield(); // a claimer may be left
-  return inbox->open && ws_inbox_shut(&tasks, inbox);
-}
-
-static void *work(void *arg)
-{
-  ws_inbox_t *inbox = arg;
-  ws_task_t task;
-  for (uint32_t turn = 0; !ws_load_acquire(&over); turn++) {
-    if (!is_handed(inbox, turn))
-      continue;
-    ws_inbox_empty(inbox, &task);
-    run(&task);
-  }
-  return NULL;
-}
-
-static void *guard(void *unused)
-{
-  ws_task_t task;
-  while (!ws_load_acquire(&over)) {
-    ws_store_relaxed(&tasks.stuck, ws_inbox_mark_stuck(&tasks));
-    if (ws_places_take_stuck(&tasks, &task))
-      run(&task);
-    sched_yield();
-  }
-  return unused;
-}
-
-static void *push(void *arg)
-{
-  const uint32_t index = (uint32_t)(uintptr_t)arg;
-  ws_queue_t *mine = &lanes[index];
-  ws_task_t task;
-  for (uint32_t i = 0; i < TASKS; i++) {
-    bool handed;
-    while (!(handed = hand(mine, &ran[index][i], &groups[index])) && i % HANDED_EVERY == 0)
-      sched_yield(); // a worker opens its inbox soon
-    if (!handed)
-      ws_add_relaxed(&ran[index][i], 1);
-    if (i % 3 == 0 && ws_inbox_take_back(&tasks, mine, &groups[index], &task))
-      run(&task);
-    if (i % 16 == 0)
-      ws_inbox_give_back(&tasks, mine); // it may have claimed all of them
-  }
-  ws_inbox_give_back(&tasks, mine);
-  return NULL;
-}
-
-static bool all_have_run(void *unused)
-{
-  (void)unused;
-  for (uint32_t i = 0; i < PUSHERS; i++)
-    for (uint32_t k = 0; k < TASKS; k++)
-      if (ws_load_relaxed(&ran[i][k]) == 0)
-        return false;
-  return true;
-}
-
-static void all_at_once(bool light)
-{
-  test_threads_t threads = {0}, pushers = {0};
-  memset(ran, 0, sizeof(ran));
-  ws_store_relaxed(&over, 0);
-  begin_with(WORKERS, 1, light);
-  for (uint32_t i = 0; i < WORKERS; i++)
-    test_spawn(&threads, work, &inboxes[i]);
-  test_spawn(&threads, guard, NULL);
-  for (uint32_t i = 0; i < PUSHERS; i++)
-    test_spawn(&pushers, push, (void *)(uintptr_t)i);
-  test_join(&pushers);
-  CU_ASSERT_TRUE(test_until(all_have_run, NULL));
-  ws_store_release(&over, 1);
-  test_join(&threads);
-  uint32_t wrong = 0;
-  for (uint32_t i = 0; i < PUSHERS; i++)
-    for (uint32_t k = 0; k < TASKS; k++)
-      wrong += ws_load_relaxed(&ran[i][k]) != 1;
-  CU_ASSERT_EQUAL(wrong, 0);
-  for (uint32_t i = 0; i < WORKERS; i++)
-    CU_ASSERT_EQUAL(state_of(i), WS_INBOX_AWAY);
-}
-
-static void each_task_runs_once(void)
-{
-  all_at_once(false);
-}
-
-/// No thread of this test needs a heavy fence: a worker that has left looks again.
-static void each_task_runs_once_with_light_fences(void)
-{
-  all_at_once(true);
-}
-
 TEST_MAIN("inbox", TEST_CASE(only_a_worker_that_waits_is_handed_a_task),
           TEST_CASE(a_worker_that_shuts_is_handed_nothing), TEST_CASE(a_worker_does_not_wait_for_its_claimer),
           TEST_CASE(that_another_worker_has_left_keeps_no_task_back),
@@ -726,10 +551,8 @@ TEST_MAIN("inbox", TEST_CASE(only_a_worker_that_waits_is_handed_a_task),
           TEST_CASE(a_worker_that_waits_elsewhere_gets_no_task_from_its_claimer),
           TEST_CASE(a_look_is_of_the_state), TEST_CASE(a_claim_is_of_several_workers),
           TEST_CASE(claims_double_within_a_burst), TEST_CASE(claims_of_small_pools_are_of_one_worker),
-          TEST_CASE(a_claim_is_used_up_before_the_next),
-          TEST_CASE(a_worker_that_is_declined_may_wait_again), TEST_CASE(a_worker_that_has_left_is_declined),
-          TEST_CASE(a_lane_gives_its_claims_back), TEST_CASE(a_task_that_comes_too_late_is_queued),
-          TEST_CASE(a_joiner_takes_back_what_it_waits_for), TEST_CASE(what_lies_in_any_inbox_is_taken),
-          TEST_CASE(a_task_is_stuck_at_the_second_look),
-          TEST_CASE(a_task_that_has_come_since_is_not_stuck), TEST_CASE(no_two_fills_have_the_same_word),
-          TEST_CASE(each_task_runs_once), TEST_CASE(each_task_runs_once_with_light_fences))
+          TEST_CASE(a_claim_is_used_up_before_the_next), TEST_CASE(a_worker_that_is_declined_may_wait_again),
+          TEST_CASE(a_worker_that_has_left_is_declined), TEST_CASE(a_lane_gives_its_claims_back),
+          TEST_CASE(a_task_that_comes_too_late_is_queued), TEST_CASE(a_joiner_takes_back_what_it_waits_for),
+          TEST_CASE(what_lies_in_any_inbox_is_taken), TEST_CASE(a_task_is_stuck_at_the_second_look),
+          TEST_CASE(a_task_that_has_come_since_is_not_stuck), TEST_CASE(no_two_fills_have_the_same_word))

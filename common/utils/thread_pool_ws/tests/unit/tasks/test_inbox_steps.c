@@ -264,8 +264,8 @@ static void check(const char *what, int32_t at, int32_t then)
                      && tasks.waiting[0].v == 0 && ws_inbox_open(&inbox, tasks.waiting)
                      && state_of(inbox.state.v) == WS_INBOX_WAITING;
   if (!works)
-    printf("\n    %s, before steps %d and %d: begun %u of %u, state %llu, gone %u\n", what, at, then, scene.begun,
-           wanted, (unsigned long long)inbox.state.v, inbox.gone.v);
+    printf("\n    %s, before steps %d and %d: begun %u of %u, state %llu, gone %u\n", what, at, then,
+           scene.begun, wanted, (unsigned long long)inbox.state.v, inbox.gone.v);
   CU_ASSERT_TRUE(works);
 }
 
@@ -303,7 +303,7 @@ static uint32_t play(void (*prepare)(void), void (*first)(void), const act_t *ot
   }
 }
 
-/// As play(); the other thread acts twice.
+/// As play(). The other thread acts twice.
 static void play_twice(void (*prepare)(void), void (*first)(void), const act_t *other, const act_t *then,
                        bool light)
 {
@@ -324,9 +324,7 @@ static void play_twice(void (*prepare)(void), void (*first)(void), const act_t *
   }
 }
 
-static void nothing(void)
-{
-}
+static void nothing(void) {}
 
 static void a_worker_acts_between_steps_of_a_fill(void)
 {
@@ -433,5 +431,5 @@ TEST_MAIN("inbox_steps", TEST_CASE(a_worker_acts_between_steps_of_a_fill),
           TEST_CASE(a_worker_acts_between_steps_of_a_decline),
           TEST_CASE(a_claimer_acts_between_steps_of_a_shut), TEST_CASE(a_claim_comes_between_steps_of_a_shut),
           TEST_CASE(a_worker_acts_between_steps_of_a_claim_and_fill),
-          TEST_CASE(a_worker_leaves_and_looks_between_steps_of_a_fill),
-          TEST_CASE(a_task_is_taken_once), TEST_CASE(places_were_tried))
+          TEST_CASE(a_worker_leaves_and_looks_between_steps_of_a_fill), TEST_CASE(a_task_is_taken_once),
+          TEST_CASE(places_were_tried))
