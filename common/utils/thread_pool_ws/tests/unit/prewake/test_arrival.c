@@ -332,12 +332,19 @@ static void one_finds_the_next_phase(uint32_t number, uint64_t at_ns)
 {
   three_find(number, at_ns);
   ws_prewake_found(&workers[3], at_ns + 5000, BOUND_NS - 1);
+}
+
+/// A worker that took a task of the burst is counted once.
+static void the_first_finds_the_next_phase(uint32_t number, uint64_t at_ns)
+{
+  three_find(number, at_ns);
   ws_prewake_found(&workers[0], at_ns + 5000, BOUND_NS - 1);
 }
 
 static void the_next_phase_has_no_takers(void)
 {
   CU_ASSERT_EQUAL(takers(one_finds_the_next_phase, false), 33);
+  CU_ASSERT_EQUAL(takers(the_first_finds_the_next_phase, false), 33);
 }
 
 /// Bursts of one and of three takers, by turns, after gaps that are unlike.
