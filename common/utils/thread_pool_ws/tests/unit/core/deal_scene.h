@@ -197,4 +197,9 @@ static inline void worker_0_deals(void)
   ws_store_relaxed(&lane.dealt, 1);
 }
 
+static inline void dealer_stops(void)
+{
+  ws_store_relaxed(&lane.dealt, 0);
+}
+
 #endif

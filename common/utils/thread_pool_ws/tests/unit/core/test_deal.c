@@ -101,11 +101,6 @@ static void a_worker_waits_for_the_dealer(void)
   CU_ASSERT_TRUE(ws_deal_is_on(&lane)); // by the other worker
 }
 
-static void dealer_stops(void)
-{
-  ws_store_relaxed(&lane.dealt, 0);
-}
-
 static void a_worker_deals_when_there_is_no_dealer_any_more(void)
 {
   begin(5);

@@ -250,6 +250,18 @@ static void a_dealer_that_finds_nothing_completes_what_it_has_run(void)
   CU_ASSERT_TRUE(ws_group_done(&before));
 }
 
+/// The lane is empty when the worker has waited for a moment, and it searches elsewhere.
+static void a_worker_that_waits_in_vain_completes_what_it_has_run(void)
+{
+  begin(0);
+  owes(1, &before);
+  ws_store_relaxed(&lane.dealt, 1);
+  steps.opened = dealer_stops;
+  CU_ASSERT_EQUAL(gets(1), -1);
+  CU_ASSERT_EQUAL(steps.opens, 1);
+  CU_ASSERT_TRUE(ws_group_done(&before));
+}
+
 TEST_MAIN("deal_give", TEST_CASE(the_task_of_a_worker_that_has_left_is_the_dealers),
           TEST_CASE(several_tasks_that_are_kept_are_queued),
           TEST_CASE(a_single_task_that_is_kept_wakes_no_worker),
@@ -258,4 +270,5 @@ TEST_MAIN("deal_give", TEST_CASE(the_task_of_a_worker_that_has_left_is_the_deale
           TEST_CASE(tasks_that_had_to_wait_are_noted), TEST_CASE(completions_are_held_for_a_while),
           TEST_CASE(with_a_task_at_once_nothing_is_completed),
           TEST_CASE(a_dealer_completes_what_it_has_run_of_another_group),
-          TEST_CASE(a_dealer_that_finds_nothing_completes_what_it_has_run))
+          TEST_CASE(a_dealer_that_finds_nothing_completes_what_it_has_run),
+          TEST_CASE(a_worker_that_waits_in_vain_completes_what_it_has_run))
