@@ -3,8 +3,9 @@
 /// Workers of a circle complete tasks: one collects, the others put theirs on its pile (ws_complete.h). One
 /// thread plays all of them: what happens while the collector completes its own tasks is the test's
 /// (--wrap=ws_group_complete). Then two workers and the guard of a pool with a circle do
-/// (--wrap=ws_deal_circles).
+/// (--wrap=ws_deal_circles). A pile may be opened while the guard becomes dormant (--wrap=ws_os_fence_heavy).
 #include "../../../core/ws_complete.h"
+#include "../../../core/ws_run.h"
 
 #include <string.h>
 
@@ -278,10 +279,46 @@ static void the_guard_completes_for_a_collector_without_a_cpu(void)
   test_gate_destroy(&gate);
 }
 
+static ws_aptr_t opens_when_dormant; ///< a circle whose pile is open when the guard has become dormant
+
+void __real_ws_os_fence_heavy(void);
+void __wrap_ws_os_fence_heavy(void);
+
+void __wrap_ws_os_fence_heavy(void)
+{
+  __real_ws_os_fence_heavy();
+  ws_circle_t *circle = ws_xchg_acq_rel(&opens_when_dormant, NULL);
+  if (circle && ws_pile_open(circle, &group))
+    ws_pile_add(circle, &group, 1);
+}
+
+static bool is_complete(void *unused)
+{
+  (void)unused;
+  return ws_group_done(&group);
+}
+
+static void a_guard_that_becomes_dormant_sees_a_pile(void)
+{
+  is_fake = false;
+  ws_pool_t *real = test_pool(2);
+  CU_ASSERT_TRUE_FATAL(test_until_quiet(real));
+  ws_group_init(&group, 1);
+  ws_count_pushed(real, NULL, 1); // the task whose completion lies on the pile
+  ws_store_release(&opens_when_dormant, &real->tasks.circle[0]);
+  ws_fence_seq_cst();
+  ws_need_guard(real);
+  CU_ASSERT_TRUE(test_until(is_complete, NULL));
+  CU_ASSERT_EQUAL(ws_pile_close(&real->tasks.circle[0]), 0);
+  CU_ASSERT_EQUAL(ws_pool_wait(real), 0);
+  test_destroy(real);
+}
+
 TEST_MAIN("complete", TEST_CASE(tasks_are_completed_and_counted),
           TEST_CASE(tasks_without_a_group_are_counted), TEST_CASE(the_collector_completes_for_its_circle),
           TEST_CASE(in_a_small_pool_no_worker_collects),
           TEST_CASE(another_group_or_circle_is_not_collected_for),
           TEST_CASE(what_the_guard_has_completed_is_not_completed_again),
           TEST_CASE(a_later_group_at_that_address_is_collected_for), TEST_CASE(a_collector_needs_the_guard),
-          TEST_CASE(the_guard_completes_for_a_collector_without_a_cpu))
+          TEST_CASE(the_guard_completes_for_a_collector_without_a_cpu),
+          TEST_CASE(a_guard_that_becomes_dormant_sees_a_pile))

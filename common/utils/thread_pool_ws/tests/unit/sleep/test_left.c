@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_left.c
-/// A worker has left its inbox, and goes to sleep. A task that becomes visible there late is found before
-/// the worker sleeps (ws_park.c), and is run (ws_worker.c). What happens on a worker's way to its sleep is
-/// the test's (--wrap=ws_place_leave). A worker that sleeps beside a task all the same is woken and counted
-/// (--wrap=ws_os_futex_wait_until). So is what happens while a pool stops (--wrap=ws_guard_end).
+/// A worker has left its inbox, and goes to sleep. A task that becomes visible there late is found: by the
+/// worker before it sleeps (ws_park.c, ws_worker.c), by the guard, or by the stop. What happens on a worker's
+/// way to its sleep is the test's (--wrap=ws_place_leave), and so is what happens while the guard becomes
+/// dormant (--wrap=ws_os_fence_heavy) and while the pool stops (--wrap=ws_guard_end). A worker that sleeps
+/// beside a task is woken and counted (--wrap=ws_os_futex_wait_until).
 #include "../../../core/ws_run.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_inbox.h"
@@ -134,22 +135,82 @@ static void a_worker_sleeps_though_it_is_claimed(void)
   end();
 }
 
+/// A task becomes visible in the inbox of a worker that sleeps, and does not know that it has left.
+static void fill_beside_sleeper(struct ws_pool_s *of)
+{
+  ws_inbox_t *inbox = &of->worker[0]->inbox;
+  inbox->task = (ws_task_t){.func = test_count_task, .arg = &run};
+  ws_count_pushed(of, NULL, 1);
+  ws_store_release(&inbox->state, NEVER_USED + WS_INBOX_FULL);
+}
+
 static ws_au32_t fills_at_end; ///< 1 = a push is under way while the pool stops
 
 void __real_ws_guard_end(struct ws_pool_s *of);
 void __wrap_ws_guard_end(struct ws_pool_s *of);
 
-/// The pool is idle, and its state is not STOPPED yet. Its worker does not see the task: its last look was
-/// before.
+/// The pool is idle, and its state is not STOPPED yet.
 void __wrap_ws_guard_end(struct ws_pool_s *of)
 {
   __real_ws_guard_end(of);
-  if (!ws_xchg_acq_rel(&fills_at_end, 0))
+  if (ws_xchg_acq_rel(&fills_at_end, 0))
+    fill_beside_sleeper(of);
+}
+
+static ws_au32_t fills_when_dormant; ///< 1 = a fill is visible when the guard has become dormant
+static ws_au32_t filled; ///< 1 = it is
+
+void __real_ws_os_fence_heavy(void);
+void __wrap_ws_os_fence_heavy(void);
+
+void __wrap_ws_os_fence_heavy(void)
+{
+  __real_ws_os_fence_heavy();
+  if (!ws_xchg_acq_rel(&fills_when_dormant, 0))
     return;
-  ws_inbox_t *inbox = &of->worker[0]->inbox;
-  inbox->task = (ws_task_t){.func = test_count_task, .arg = &run};
-  ws_count_pushed(of, NULL, 1);
-  ws_store_release(&inbox->state, NEVER_USED + WS_INBOX_FULL);
+  fill_beside_sleeper(ws_load_acquire(&watched));
+  ws_store_release(&filled, 1);
+}
+
+static bool is_guard_down(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&pool->guard) == WS_GUARD_DORMANT;
+}
+
+static void check_rescued(void)
+{
+  CU_ASSERT_TRUE(test_until(has_run, &(uint64_t){1}));
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_TRUE(test_until(is_guard_down, NULL));
+  CU_ASSERT_EQUAL(test_value(&run), 1);
+  CU_ASSERT_EQUAL(ws_inbox_count(&pool->tasks), 0);
+  CU_ASSERT_EQUAL(ws_load_acquire(&pool->tasks.stuck), 0);
+}
+
+/// A worker does not get its CPU for as long as it takes.
+static void the_guard_finds_a_task_in_an_inbox(void)
+{
+  for (uint32_t kinds = 0; kinds <= 1; kinds++) { // a search in order of kinds finds it, too
+    create(2, WS_SPIN_OFF);
+    ws_store_relaxed(&pool->tasks.kinds_used, kinds);
+    fill_beside_sleeper(pool);
+    ws_fence_seq_cst();
+    ws_need_guard(pool);
+    check_rescued();
+    end();
+  }
+}
+
+static void a_guard_that_becomes_dormant_sees_a_fill(void)
+{
+  create(2, WS_SPIN_OFF);
+  ws_store_release(&fills_when_dormant, 1);
+  ws_fence_seq_cst();
+  ws_need_guard(pool);
+  check_rescued();
+  CU_ASSERT_EQUAL(ws_load_acquire(&filled), 1);
+  end();
 }
 
 static void a_stop_runs_a_late_task(void)
@@ -162,4 +223,5 @@ static void a_stop_runs_a_late_task(void)
 }
 
 TEST_MAIN("left", TEST_CASE(a_late_task_is_run_before_the_worker_sleeps),
-          TEST_CASE(a_worker_sleeps_though_it_is_claimed), TEST_CASE(a_stop_runs_a_late_task))
+          TEST_CASE(a_worker_sleeps_though_it_is_claimed), TEST_CASE(the_guard_finds_a_task_in_an_inbox),
+          TEST_CASE(a_guard_that_becomes_dormant_sees_a_fill), TEST_CASE(a_stop_runs_a_late_task))
