@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_inbox.c
-/// A task is handed to a worker that waits; the worker leaves, comes back, or gets no CPU. A push that has
-/// claimed a worker which has left queues its task, once (--wrap=ws_inbox_claim_more). Single steps of two
-/// threads: test_inbox_steps.c; all at once: test_inbox_race.c.
-#include "../../../pool/ws_process.h"
+/// A task is handed to a worker that waits; the worker leaves, comes back, or gets no CPU. Single steps of two
+/// threads: test_inbox_steps.c; all at once: test_inbox_race.c; pushes: test_hand.c.
 #include "../../../tasks/ws_places.h"
 #include "inbox_scene.h"
 
 static ws_queue_t *const lane = &lanes[0], *const other_lane = &lanes[1];
-
-static struct {
-  bool is_on;
-  uint32_t claims;
-} too_late;
-
-bool __real_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
-bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
-
-/// Worker 0 leaves after the claim and before the fill. No other worker waits.
-bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer)
-{
-  if (!too_late.is_on)
-    return __real_ws_inbox_claim_more(of, claimer);
-  if (too_late.claims++ > 0)
-    return false;
-  claimer->claim = (ws_claim_t){.bits = 1, .left = ws_load_relaxed(&of->left)};
-  ws_store_relaxed(&of->inbox[0]->gone, 1);
-  ws_add_acq_rel(&((ws_tasks_t *)(uintptr_t)of)->left, 1);
-  return true;
-}
 
 static void begin(bool light)
 {
@@ -382,31 +359,6 @@ static void a_lane_gives_its_claims_back(void)
   }
 }
 
-/// A trace says of a task that it is pushed once.
-static void a_task_that_comes_too_late_is_queued(void)
-{
-  const uint64_t nobody = UINT64_C(1) << 63; // a bit of no worker: a push looks for an inbox
-  ws_au64_t run = {0};
-  begin(false);
-  ws_pool_t *its_pool = test_pool(1);
-  ws_inbox_t *its_inbox = its_pool->tasks.inbox[0];
-  ws_store_relaxed(&inboxes[0].state, WS_INBOX_WAITING);
-  its_pool->tasks.inbox[0] = &inboxes[0]; // its worker uses its own
-  ws_or_acq_rel(&its_pool->tasks.waiting[0], nobody);
-  const uint64_t pushed = ws_self()->pushed;
-  too_late.is_on = true;
-  test_push(its_pool, test_count_task, &run, NULL);
-  too_late.is_on = false;
-  CU_ASSERT_EQUAL(ws_self()->pushed, pushed + 1);
-  CU_ASSERT_EQUAL(state_of(0), WS_INBOX_AWAY);
-  ws_and_acq_rel(&its_pool->tasks.waiting[0], ~nobody);
-  CU_ASSERT_EQUAL(ws_pool_wait(its_pool), 0);
-  CU_ASSERT_EQUAL(test_value(&run), 1);
-  CU_ASSERT_EQUAL(too_late.claims, 2);
-  its_pool->tasks.inbox[0] = its_inbox;
-  test_destroy(its_pool);
-}
-
 static void a_joiner_takes_back_what_it_waits_for_once(void)
 {
   static ws_group_t mine, other;
@@ -553,6 +505,6 @@ TEST_MAIN("inbox", TEST_CASE(only_a_worker_that_waits_is_handed_a_task),
           TEST_CASE(claims_double_within_a_burst), TEST_CASE(claims_of_small_pools_are_of_one_worker),
           TEST_CASE(a_claim_is_used_up_before_the_next), TEST_CASE(a_worker_that_is_declined_may_wait_again),
           TEST_CASE(a_worker_that_has_left_is_declined), TEST_CASE(a_lane_gives_its_claims_back),
-          TEST_CASE(a_task_that_comes_too_late_is_queued), TEST_CASE(a_joiner_takes_back_what_it_waits_for),
-          TEST_CASE(what_lies_in_any_inbox_is_taken), TEST_CASE(a_task_is_stuck_at_the_second_look),
-          TEST_CASE(a_task_that_has_come_since_is_not_stuck), TEST_CASE(no_two_fills_have_the_same_word))
+          TEST_CASE(a_joiner_takes_back_what_it_waits_for), TEST_CASE(what_lies_in_any_inbox_is_taken),
+          TEST_CASE(a_task_is_stuck_at_the_second_look), TEST_CASE(a_task_that_has_come_since_is_not_stuck),
+          TEST_CASE(no_two_fills_have_the_same_word))

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_hand.c
+/// A push hands its task to a worker that spins (ws_push.c). That worker is the test's: a push finds its inbox
+/// in the place of a real worker's, and what happens when it is claimed is the test's
+/// (--wrap=ws_inbox_claim_more).
+#include "../../../pool/ws_process.h"
+#include "../../../tasks/ws_inbox.h"
+#include "../../support/ws_test.h"
+
+static ws_pool_t *pool;
+static ws_inbox_t inbox, *real_inbox;
+static ws_au64_t run;
+static uint64_t pushed; ///< pushes of this thread, before
+
+static struct {
+  bool is_on;
+  void (*claimed)(void);
+  uint32_t claims;
+} seam;
+
+bool __real_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
+bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
+
+/// The test's worker is the only one that waits.
+bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer)
+{
+  if (!seam.is_on)
+    return __real_ws_inbox_claim_more(of, claimer);
+  if (seam.claims++ > 0)
+    return false;
+  claimer->claim = (ws_claim_t){.bits = 1, .left = ws_load_relaxed(&of->left)};
+  seam.claimed();
+  return true;
+}
+
+static uint32_t state(void)
+{
+  return (uint32_t)(ws_load_relaxed(&inbox.state) % WS_INBOX_STATES);
+}
+
+/// Push a task to a pool whose workers sleep. @param claimed  happens between the claim and the fill
+static void push(uint32_t workers, void (*claimed)(void))
+{
+  const uint64_t nobody = UINT64_C(1) << 63; // a bit of no worker: a push looks for an inbox
+  ws_settings_t settings = test_settings(workers);
+  settings.spin = WS_SPIN_OFF;
+  pool = test_create(&settings);
+  CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
+  inbox = (ws_inbox_t){.mask = pool->tasks.waiting};
+  ws_store_relaxed(&inbox.state, WS_INBOX_WAITING);
+  ws_store_relaxed(&run, 0);
+  real_inbox = pool->tasks.inbox[0];
+  pool->tasks.inbox[0] = &inbox; // no worker looks there before it is woken
+  ws_or_acq_rel(&pool->tasks.waiting[0], nobody);
+  pushed = ws_self()->pushed;
+  seam.is_on = true;
+  seam.claimed = claimed;
+  seam.claims = 0;
+  test_push(pool, test_count_task, &run, NULL);
+  seam.is_on = false;
+  ws_and_acq_rel(&pool->tasks.waiting[0], ~nobody);
+}
+
+static void end(void)
+{
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_value(&run), 1);
+  CU_ASSERT_EQUAL(state(), WS_INBOX_AWAY);
+  CU_ASSERT_EQUAL(ws_self()->pushed, pushed + 1); // a trace says of a task that it is pushed once
+  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
+  pool->tasks.inbox[0] = real_inbox;
+  test_destroy(pool);
+}
+
+static void worker_leaves(void)
+{
+  ws_store_relaxed(&inbox.gone, 1);
+  ws_add_acq_rel(&pool->tasks.left, 1);
+}
+
+static void a_task_that_comes_too_late_is_queued(void)
+{
+  push(1, worker_leaves);
+  CU_ASSERT_EQUAL(seam.claims, 2);
+  CU_ASSERT_EQUAL(state(), WS_INBOX_AWAY);
+  end();
+}
+
+static void nothing_happens(void) {}
+
+static bool has_run(void *unused)
+{
+  (void)unused;
+  return test_value(&run) == 1;
+}
+
+/// The worker gets no CPU. The push has made the guard STANDING, which has another worker take the task.
+static void a_task_that_is_handed_over_has_the_guard(void)
+{
+  push(2, nothing_happens);
+  CU_ASSERT_EQUAL(seam.claims, 1);
+  CU_ASSERT_TRUE(test_until(has_run, NULL));
+  end();
+}
+
+static void pool_stops(void)
+{
+  ws_store_relaxed(&pool->state, WS_STOPPED);
+}
+
+/// The workers have ended when the push is under way: it runs the task itself.
+static void a_task_that_is_handed_over_during_a_stop_runs(void)
+{
+  push(1, pool_stops);
+  CU_ASSERT_EQUAL(test_value(&run), 1);
+  CU_ASSERT_EQUAL(state(), WS_INBOX_AWAY);
+  ws_store_relaxed(&pool->state, WS_RUNNING); // its worker still sleeps
+  end();
+}
+
+TEST_MAIN("hand", TEST_CASE(a_task_that_comes_too_late_is_queued),
+          TEST_CASE(a_task_that_is_handed_over_has_the_guard),
+          TEST_CASE(a_task_that_is_handed_over_during_a_stop_runs))
