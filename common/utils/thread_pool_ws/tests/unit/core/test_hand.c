@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_hand.c
-/// A push hands its task to a worker that spins (ws_push.c). That worker is the test's: a push finds its inbox
-/// in the place of a real worker's, and what happens when it is claimed is the test's
+/// A push hands its task to a worker that spins (ws_push.c). That worker is the test's: a push finds its
+/// inbox in the place of a real worker's, and what happens when it is claimed is the test's
 /// (--wrap=ws_inbox_claim_more).
 #include "../../../pool/ws_process.h"
 #include "../../../tasks/ws_inbox.h"
