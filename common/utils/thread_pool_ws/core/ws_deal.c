@@ -162,12 +162,13 @@ bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *t
   const uint64_t came_ns = ws_os_now_ns();
   const bool from_task = leave_search(here.worker);
   bool got = false;
-  while (!got && !becomes_dealer(queue) && ws_os_now_ns() - came_ns < WAIT_NS_MAX) {
+  while (!becomes_dealer(queue) && ws_os_now_ns() - came_ns < WAIT_NS_MAX) {
     got = await_dealer(pool, here.worker, queue, came_ns + WAIT_NS_MAX, task);
-    if (!got && (ws_queue_size(queue) == 0 || ws_is_paused(&pool->tasks))) {
-      ws_complete_due(here.worker); // as below
+    if (got)
+      break;
+    ws_complete_due(here.worker); // it has waited once: that is the bound
+    if (ws_queue_size(queue) == 0 || ws_is_paused(&pool->tasks))
       return false;
-    }
   }
   if (!got) {
     ws_hint_store(&pool->tasks.dealing, lane + 1);

@@ -146,12 +146,14 @@ int32_t ws_os_tid(void)
   return (int32_t)syscall(SYS_gettid);
 }
 
-static ws_au32_t has_heavy; // 1 = the kernel has heavy fences
+static ws_au32_t
+    has_heavy; // 1 = the kernel has heavy fences. A filter that refuses them later is not noticed
 
 bool ws_os_fence_begin(void)
 {
   const bool has = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  ws_hint_store(&has_heavy, has);
+  if (has)
+    ws_hint_store(&has_heavy, 1);
   return has;
 }
 

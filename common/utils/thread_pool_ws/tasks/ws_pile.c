@@ -44,6 +44,7 @@ ws_group_t *ws_pile_take_stuck(ws_circle_t *circle, uint32_t *tasks)
   circle->seen = word;
   if (*tasks == 0 || word != seen || !ws_cas_acq_rel(&circle->pile, &word, key)) // [edge GROUP_DONE acq_rel]
     return NULL;
+  circle->seen = key;
   return (ws_group_t *)(uintptr_t)(key >> COUNT_BITS);
 }
 

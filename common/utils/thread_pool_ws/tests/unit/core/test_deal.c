@@ -148,7 +148,7 @@ static void worker_1_gets_no_cpu(void)
   CU_ASSERT_TRUE(ws_inbox_is_full(&workers[1].inbox));
   for (uint32_t look = 0; look < 2; look++) {
     CU_ASSERT_FALSE(ws_places_take_stuck(&pool.tasks, &task));
-    ws_store_relaxed(&pool.tasks.stuck, ws_inbox_mark_stuck(&pool.tasks));
+    ws_inbox_watch(&pool.tasks);
   }
   CU_ASSERT_TRUE(ws_places_take_stuck(&pool.tasks, &task));
   CU_ASSERT_PTR_EQUAL(task.arg, &arg[0]);
@@ -224,28 +224,21 @@ static void a_worker_that_is_declined_waits_anew(void)
 
 static void a_lane_with_tasks_is_noted_until_it_is_empty(void)
 {
-  const ws_here_t outside = {.queue = &lane};
-  begin(1);
+  begin(2);
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
-  ws_deal_note(&pool, here_of(0)); // a worker's own queue
-  CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
-  ws_deal_note(&pool, outside);
+  CU_ASSERT_EQUAL(gets(0), 0); // its dealer notes it
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), LANE + 1);
-  ws_deal_note(&pool, here_of(0));
   ws_deal_forget(&pool, LANE); // it holds a task
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), LANE + 1);
   ws_deal_forget(&pool, 0); // another queue, an empty one
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), LANE + 1);
-  CU_ASSERT_EQUAL(gets(0), 0); // its dealer forgets it
+  CU_ASSERT_EQUAL(gets(0), 1); // its dealer forgets it
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
-  ws_store_relaxed(&pool.tasks.dealing, 1); // another lane has been noted first
-  ws_deal_note(&pool, outside);
+  ws_store_relaxed(&pool.tasks.dealing, 1); // another lane
+  ws_deal_forget(&pool, LANE);
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), 1);
-  pool.tasks.circles = 0;
+  pool.tasks.circles = 0; // a small pool
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
-  ws_store_relaxed(&pool.tasks.dealing, 0);
-  ws_deal_note(&pool, outside); // a small pool
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.dealing), 0);
 }
 
 static void after_tiny_tasks_a_worker_does_not_wait(void)

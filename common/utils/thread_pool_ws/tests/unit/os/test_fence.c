@@ -98,19 +98,35 @@ static ws_au64_t count;
 static bool is_light(uint32_t workers)
 {
   ws_pool_t *pool = test_pool(workers);
-  const bool light = pool->tasks.light;
   for (uint32_t i = 0; i < 100; i++)
     test_push(pool, test_count_task, &count, NULL);
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  test_destroy(pool); // a heavy fence
+  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0); // a heavy fence; the guard has asked before it ended
+  const bool light = ws_load_relaxed(&pool->tasks.light);
+  test_destroy(pool);
   return light;
 }
 
-static void pools_have_light_fences_if_there_are_heavy_ones(void)
+static void a_pool_has_no_light_fences_if_the_kernel_refuses(void)
 {
   begin(REFUSED);
   CU_ASSERT_FALSE(is_light(2));
   CU_ASSERT_EQUAL(calls(), 100);
+}
+
+/// An earlier pool may have light fences.
+static void a_later_refusal_changes_nothing(void)
+{
+  begin(GRANTED);
+  CU_ASSERT_TRUE(ws_os_fence_begin());
+  begin(REFUSED);
+  CU_ASSERT_FALSE(ws_os_fence_begin());
+  ws_os_fence_heavy();
+  CU_ASSERT_EQUAL(calls(), 101);
+}
+
+static void pools_have_light_fences_if_there_are_heavy_ones(void)
+{
   begin(PASSED_ON);
   const bool has = ws_os_fence_begin();
   begin(PASSED_ON);
@@ -129,8 +145,9 @@ static void a_pool_of_one_worker_has_no_light_fences(void)
 }
 
 TEST_MAIN("fence", TEST_CASE(before_the_kernel_is_asked_it_is_not_called),
-          TEST_CASE(a_kernel_with_heavy_fences_makes_them),
           TEST_CASE(a_kernel_that_refuses_is_not_asked_again),
+          TEST_CASE(a_pool_has_no_light_fences_if_the_kernel_refuses),
+          TEST_CASE(a_kernel_with_heavy_fences_makes_them), TEST_CASE(a_later_refusal_changes_nothing),
           TEST_CASE(what_the_kernel_has_promised_it_does),
           TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones),
           TEST_CASE(a_pool_of_one_worker_has_no_light_fences))

@@ -32,7 +32,7 @@ static inline void begin_with(uint32_t workers, uint32_t circles, bool light)
   tasks.workers = workers;
   tasks.mask_words = (workers + 63) / 64;
   tasks.circles = circles;
-  tasks.light = light;
+  ws_store_relaxed(&tasks.light, light);
   for (uint32_t i = 0; i < PUSHERS; i++)
     ws_tasks_put(&tasks, &lanes[i], workers + i);
   for (uint32_t i = 0; i < workers; i++) {

@@ -49,7 +49,7 @@ static void *guard(void *unused)
 {
   ws_task_t task;
   while (!ws_load_acquire(&over)) {
-    ws_store_relaxed(&tasks.stuck, ws_inbox_mark_stuck(&tasks));
+    ws_inbox_watch(&tasks);
     if (ws_places_take_stuck(&tasks, &task))
       run(&task);
     sched_yield();

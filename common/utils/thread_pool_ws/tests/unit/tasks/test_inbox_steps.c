@@ -148,7 +148,7 @@ static void begin(bool light, bool is_buffered)
   tasks.inbox = inbox_of;
   tasks.queue = queue_of;
   tasks.workers = tasks.mask_words = 1;
-  tasks.light = light;
+  tasks.light.v = light;
   ws_tasks_put(&tasks, &lane, 1);
   CU_ASSERT_TRUE(ws_inbox_open(&inbox, tasks.waiting));
 }
@@ -245,8 +245,8 @@ static void any_takes(void)
 static void guard_takes(void)
 {
   ws_task_t task;
-  ws_inbox_mark_stuck(&tasks);
-  __atomic_store_n(&tasks.stuck.v, ws_inbox_mark_stuck(&tasks), __ATOMIC_RELAXED);
+  ws_inbox_watch(&tasks);
+  ws_inbox_watch(&tasks);
   if (ws_places_take_stuck(&tasks, &task))
     begun(&task);
 }
