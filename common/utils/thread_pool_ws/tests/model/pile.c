@@ -77,6 +77,8 @@ static int ws_os_futex_wait_until(ws_au32_t *word, uint32_t seen, uint64_t until
 #endif
 #define ALL (THIS + OTHER + LATER)
 
+#include "tasks/ws_tasks.h"
+
 static ws_circle_t *circle;
 static ws_group_t *groups[2];
 
