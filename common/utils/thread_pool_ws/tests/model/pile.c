@@ -3,11 +3,10 @@
 /// The shipped tasks/ws_pile.c and core/ws_group.c under the C11 memory model (GenMC). Workers of one circle
 /// complete a task each, as core/ws_complete.c does: the first THIS of them a task of one group, then OTHER
 /// ones a task of another group. A guard looks twice, and completes what it has seen. A thread that sees the
-/// first group done reads what its tasks wrote, and frees the group's memory. -DREUSE: then another group
-/// has the same address. In the end both groups are done. run_genmc makes mutants by editing a copy of
-/// ws_pile.c; there a group's address is a number, because the checker's addresses have all 64 bits.
-///
-/// "close relaxed" and "guard relaxed" fail: the tasks of others are completed without what they wrote.
+/// first group done reads what its tasks wrote, and frees the group's memory. -DREUSE: then another group has
+/// the same address. -DOPEN: the first worker collects, and the second has put its completion on the pile,
+/// before the other threads begin. In the end both groups are done. run_genmc makes mutants by editing a copy
+/// of ws_pile.c. There a group's address is a number, because the checker's addresses use the highest bits.
 #include <assert.h>
 #include <pthread.h>
 #include <stdalign.h>
@@ -70,6 +69,11 @@ static int ws_os_futex_wait_until(ws_au32_t *word, uint32_t seen, uint64_t until
 #else
 #define LATER 0
 #endif
+#ifdef OPEN
+#define OPENED true
+#else
+#define OPENED false
+#endif
 #ifdef NO_GUARD
 #define GUARDS 0
 #else
@@ -107,10 +111,15 @@ static void *worker(void *index)
 {
   const long i = (long)index;
   ws_group_t *group = group_at(i);
-  result[i] = 1;
-  if (ws_pile_add(circle, group, 1))
+  bool collects = OPENED && i == 0;
+  if (OPENED && i == 1)
     return NULL;
-  const bool collects = ws_pile_open(circle, group);
+  if (!collects) {
+    result[i] = 1;
+    if (ws_pile_add(circle, group, 1))
+      return NULL;
+    collects = ws_pile_open(circle, group);
+  }
   ws_group_complete(group, 1);
   const uint32_t more = collects ? ws_pile_close(circle) : 0;
   if (more > 0)
@@ -148,6 +157,10 @@ int main(void)
     groups[i] = malloc(sizeof(ws_group_t));
   ws_group_init(groups[0], THIS);
   ws_group_init(groups[1], OTHER);
+  if (OPENED) {
+    result[0] = result[1] = 1;
+    assert(ws_pile_open(circle, groups[0]) && ws_pile_add(circle, groups[0], 1));
+  }
   for (long i = 0; i < THIS + OTHER; i++)
     pthread_create(&thread[i], NULL, worker, (void *)i);
   if (GUARDS > 0)

@@ -1,79 +1,127 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file search.c
-/// The last searcher's rule (ws_search_found) under the C11 memory model. A is the only searcher and has
-/// just claimed task 0; B is parked; P publishes task 1 and wakes no worker if it sees a searcher. A wakes if
-/// more tasks are queued than threads search by now. Task 0 does not end before task 1 has run, so that a
-/// missing wake shows as a thread that waits without end.
-/// -DNO_LFENCE: A relies on its read-modify-write alone; -DNO_PFENCE: P has no fence.
+/// The last searcher's rule (ws_search_found) under the C11 memory model. Each of SEARCHERS workers has just
+/// claimed a task, and they are the only searchers. They are counted in different circles, with -DSAME in one.
+/// Another worker is parked. P publishes one more task, and wakes no worker if it sees a searcher in any
+/// circle. With -DPARKS one more worker, in the last circle, begins a search meanwhile. If it finds nothing it
+/// parks: it leaves, and looks again after a fence. The last searcher of a circle looks, unless another circle has searchers. It wakes a worker if the
+/// task is queued, and no thread searches by now. The tasks of the searchers do not end before P's task has
+/// run, so that a missing wake shows as a thread that waits without end.
+/// -DNO_LFENCE: a searcher relies on its read-modify-write alone; -DNO_PFENCE: P has no fence; -DTRUSTS_EARLY:
+/// a searcher looks at other circles before its fence; -DNEVER_LOOKS: the last searcher of a circle looks only
+/// if there is one circle; -DNO_KFENCE: the worker that parks has no fence.
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #define RELAXED memory_order_relaxed
 #define ACQUIRE memory_order_acquire
 #define RELEASE memory_order_release
 #define ACQ_REL memory_order_acq_rel
 
-static atomic_uint bottom, top, sleepers, searching, token, has_run;
+#ifndef SEARCHERS
+#define SEARCHERS 1
+#endif
+#if (SEARCHERS > 1 || defined(PARKS)) && !defined(SAME)
+#define CIRCLES 2
+#else
+#define CIRCLES 1
+#endif
+
+static atomic_uint bottom, sleepers, searching[CIRCLES], token, has_run;
+
+static unsigned searchers(void)
+{
+  unsigned sum = 0;
+  for (int i = 0; i < CIRCLES; i++)
+    sum += atomic_load_explicit(&searching[i], RELAXED);
+  return sum;
+}
 
 static void wake(void)
 {
   if (!(atomic_fetch_and_explicit(&sleepers, ~1u, ACQ_REL) & 1u))
     return;
-  atomic_fetch_add_explicit(&searching, 1, RELAXED);
+  atomic_fetch_add_explicit(&searching[0], 1, ACQ_REL);
   atomic_store_explicit(&token, 1, RELEASE);
 }
 
-static void *searcher(void *unused)
+static void *searcher(void *circle)
 {
-  unsigned index = 0;
-  atomic_compare_exchange_strong_explicit(&top, &index, 1, ACQ_REL, RELAXED);
-  if (atomic_fetch_sub_explicit(&searching, 1, ACQ_REL) == 1) {
+  const long i = (long)circle;
+  if (atomic_fetch_sub_explicit(&searching[i], 1, ACQ_REL) == 1) {
+#ifdef TRUSTS_EARLY
+    const unsigned others = searchers();
+#endif
 #ifndef NO_LFENCE
     atomic_thread_fence(memory_order_seq_cst);
 #endif
-    if (atomic_load_explicit(&sleepers, RELAXED) & 1u) {
-      const unsigned others = atomic_load_explicit(&searching, RELAXED);
-      if (atomic_load_explicit(&bottom, RELAXED) - 1u > others)
-        wake();
-    }
+#ifdef NEVER_LOOKS
+    const unsigned others = CIRCLES - 1;
+#elif !defined(TRUSTS_EARLY)
+    const unsigned others = searchers();
+#endif
+    if (others == 0 && (atomic_load_explicit(&sleepers, RELAXED) & 1u) && searchers() == 0
+        && atomic_load_explicit(&bottom, RELAXED) > SEARCHERS)
+      wake();
   }
-  while (!atomic_load_explicit(&has_run, ACQUIRE)) // task 0 runs
+  while (!atomic_load_explicit(&has_run, ACQUIRE)) // its task runs
     ;
+  return NULL;
+}
+
+static void *parker(void *unused)
+{
+  atomic_fetch_add_explicit(&searching[CIRCLES - 1], 1, ACQ_REL);
+  bool found = atomic_load_explicit(&bottom, ACQUIRE) > SEARCHERS;
+  atomic_fetch_sub_explicit(&searching[CIRCLES - 1], 1, ACQ_REL);
+#ifndef NO_KFENCE
+  atomic_thread_fence(memory_order_seq_cst);
+#endif
+  found |= atomic_load_explicit(&bottom, ACQUIRE) > SEARCHERS;
+  if (found)
+    atomic_fetch_add_explicit(&has_run, 1, ACQ_REL);
   return unused;
 }
 
 static void *sleeper(void *unused)
 {
   while (!atomic_load_explicit(&token, ACQUIRE)) // parked
+    if (atomic_load_explicit(&has_run, ACQUIRE))
+      return unused;
+  while (atomic_load_explicit(&bottom, ACQUIRE) <= SEARCHERS)
     ;
-  while (atomic_load_explicit(&bottom, ACQUIRE) < 2u)
-    ;
-  atomic_store_explicit(&has_run, 1, RELEASE);
+  atomic_fetch_add_explicit(&has_run, 1, ACQ_REL);
   return unused;
 }
 
 static void *producer(void *unused)
 {
-  atomic_store_explicit(&bottom, 2, RELEASE);
+  atomic_store_explicit(&bottom, SEARCHERS + 1, RELEASE);
 #ifndef NO_PFENCE
   atomic_thread_fence(memory_order_seq_cst);
 #endif
-  if (atomic_load_explicit(&searching, RELAXED) == 0 && (atomic_load_explicit(&sleepers, RELAXED) & 1u))
+  if (searchers() == 0 && (atomic_load_explicit(&sleepers, RELAXED) & 1u))
     wake();
   return unused;
 }
 
 int main(void)
 {
-  pthread_t thread[3];
-  atomic_init(&bottom, 1);
-  atomic_init(&top, 0);
-  atomic_init(&searching, 1);
+  pthread_t thread[SEARCHERS + 3];
+  atomic_init(&bottom, SEARCHERS);
   atomic_init(&sleepers, 1);
-  pthread_create(&thread[0], NULL, searcher, NULL);
-  pthread_create(&thread[1], NULL, sleeper, NULL);
-  pthread_create(&thread[2], NULL, producer, NULL);
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < CIRCLES; i++)
+    atomic_init(&searching[i], (SEARCHERS + CIRCLES - 1 - i) / CIRCLES);
+  for (long i = 0; i < SEARCHERS; i++)
+    pthread_create(&thread[i], NULL, searcher, (void *)(i % CIRCLES));
+  pthread_create(&thread[SEARCHERS], NULL, sleeper, NULL);
+  pthread_create(&thread[SEARCHERS + 1], NULL, producer, NULL);
+  int threads = SEARCHERS + 2;
+#ifdef PARKS
+  pthread_create(&thread[threads++], NULL, parker, NULL);
+#endif
+  for (int i = 0; i < threads; i++)
     pthread_join(thread[i], NULL);
   return 0;
 }
