@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inbox of a worker that waits: tasks/ws_inbox.c, core/ws_push.c (hand_over), core/ws_deal.c, core/ws_join.c
-// (help_handed), sleep/ws_park.c, sleep/ws_guard.c, core/ws_wait.c (run_leftovers). Workers open their inboxes,
-// each in one of two masks, and shut them again. Two threads claim workers, one or both at once, with one
-// read-modify-write. They fill an inbox, and keep the other claim for the next task or decline it. One of them
-// takes tasks back that were not begun, as a join does. The task itself is a plain word, which is read and
-// written in steps of its own.
+// The inbox of a worker that waits: tasks/ws_inbox.c, core/ws_push.c (hand_over), core/ws_deal.c,
+// core/ws_join.c (help_handed), sleep/ws_park.c, sleep/ws_guard.c, core/ws_wait.c (run_leftovers). Workers
+// open their inboxes, each in one of two masks, and shut them again. Two threads claim workers, one or both
+// at once, with one read-modify-write. They fill an inbox, and keep the other claim for the next task or
+// decline it. One of them takes tasks back that were not begun, as a join does. The task itself is a plain
+// word, which is read and written in steps of its own.
 //
-// Without options the claimers have fences, and there is no guard. A worker runs a long task, or sleeps, after
-// it has left an inbox. Then its claimer must have kept the task.
+// Without options the claimers have fences, and there is no guard. A worker runs a long task, or sleeps,
+// after it has left an inbox. Then its claimer must have kept the task.
 // -DLIGHT: the claimers have light fences. A fill stays in the claimer's store buffer (pend) until a later
 // step. A heavy fence empties the buffers of both claimers, one after the other. The fills of one claimer may
-// leave its buffer in any order, which is weaker than x86. AWAY does not wait there: only the worker acts on it.
+// leave its buffer in any order, which is weaker than x86. AWAY does not wait there: only the worker acts on
+// it.
 // -DGUARD: a guard marks what it sees at two looks and becomes dormant, and a thread takes what is marked.
 // -DSTOP: the pool stops, and pushes are under way.
 //
-// To keep the model small the workers leave inboxes LEAVES times in all, the second worker uses one mask, and a
-// word has the number of its fill only while it is FULL. A look before sleep is not in the model but as a
-// mutant: a worker that sleeps does what one with a long task does.
+// To keep the model small the workers leave inboxes LEAVES times in all, the second worker uses one mask, and
+// a word has the number of its fill only while it is FULL. The look before sleep is in a mutant only: a
+// worker that sleeps does what one with a long task does.
 //
-// Checked: one thread at a time has a claim, and uses the plain word; each task runs once, and none is lost; a
-// thread takes only its own tasks back; a worker has no bit when it opens its inbox; with -DGUARD a guard that
-// stays dormant has missed nothing.
+// Checked: one thread at a time has a claim, and uses the plain word; each task runs once, and none is lost;
+// a thread takes only its own tasks back; a worker has no bit when it opens its inbox; with -DGUARD a guard
+// that stays dormant has missed nothing.
 // Mutants:
 //   FILL_BLIND       the claimer does not look at left after its fill
 //   LEFT_LATE        the claimer reads left after its claim
@@ -34,15 +35,15 @@
 //   KEPT_NOT         the worker takes the task without a change of the state
 //   AGAIN            the claim is a look and a store
 //   NO_DECLINE       a thread forgets the rest of its claim
-//   NO_PARK_LOOK     the worker sleeps without a look
+//   NO_PARK_LOOK     the worker sleeps without a look: a task lies in its inbox
 //   NO_CALL          GUARD: the claimer does not call the guard
 //   DORMANT_BLIND    GUARD: the guard does not look when it has become dormant
 //   DORMANT_LIGHT    GUARD: the guard's fence is not heavy
 //   TAKE_BLIND       GUARD: a thread takes what is marked without a compare-and-swap
 //   STOP_LIGHT       STOP: the stop's fence is not heavy
 //   NO_STOP_LOOK     STOP: the stop does not look at inboxes
-//   NO_LATE_LOOK     STOP: a late pusher does not look at inboxes. It passes: either its fill is before the
-//                    heavy fence, or its look after the fill sees that the worker has gone, as workers end before
+//   NO_LATE_LOOK     STOP: a late pusher does not look at inboxes. It passes: workers end before the stop's
+//                    heavy fence. So a fill after that fence sees that its worker has gone
 //   NO_LOOKS         STOP: NO_LATE_LOOK, and the claimer does not look after its fill
 #ifdef NO_LOOKS
 #define NO_LATE_LOOK
@@ -279,7 +280,7 @@ inline give()
   }
 }
 
-// The compare-and-swaps of take_any, by whoever calls it.
+// ws_inbox_take_any().
 inline take_any()
 {
   w = 0;
@@ -470,7 +471,7 @@ inline open(m)
   :: before == AWAY ->
      assert(((bits[0] | bits[1]) & BIT(w)) == 0);
 #endif
-     atomic { // nobody acts on the state before the bit is there
+     atomic { // no thread acts on the state before
        word[w] = WAITING;
        opened = true;
        mask = m;

@@ -2,22 +2,22 @@
 /// @file inbox.c
 /// The shipped tasks/ws_inbox.c under the C11 memory model (GenMC). A worker opens and shuts its inbox OPENS
 /// times. CLAIMERS threads claim it, and give it a task each. The first one takes its task back if it can
-/// (-DBACK), or declines instead (-DDECLINE). With -DSTUCK another thread marks what it sees at two looks, and
-/// takes it. Each task runs once, wherever it ends. A task in an inbox whose worker has left is lost here, as
-/// no thread looks later.
+/// (-DBACK), or declines instead (-DDECLINE). With -DSTUCK another thread marks what it sees at two looks,
+/// and takes it. Each task runs once, wherever it ends. No thread looks later: a task that is still in the
+/// inbox when the worker has left is lost here.
 /// -DGUARD: a guard becomes dormant meanwhile (GUARD_DEKKER). -DSTOP: the pool stops meanwhile (STOP_DEKKER).
-/// These two run without a worker that acts: the inbox has been claimed before. run_genmc makes mutants by
-/// editing a copy of the sources. The steps' order: Inbox.pml.
+/// In these two no worker acts: the inbox has been claimed before. run_genmc makes mutants by editing a copy
+/// of the sources. The steps' order: Inbox.pml.
 ///
-/// Mutants that pass: "left add relaxed", "left seen relaxed", "gone after left". The two fences of LEFT_DEKKER
-/// order gone as well. Where the claimer's fence is light, those orders save looks of the guard. "left first
-/// relaxed": the claim itself comes after the load, as it releases. "fill first blind": the look before the
-/// fill saves work.
+/// Mutants that pass: "left add relaxed", "left seen relaxed", "gone after left": the two fences of
+/// LEFT_DEKKER order gone as well. Where the claimer's fence is light, these orders save looks of the guard.
+/// "left first relaxed": the claim releases, so it comes after the load. "fill first blind": the look before
+/// the fill saves work.
 ///
-/// Light fences (-DPOINT=0..3, with -DGUARD or -DSTOP): the claimer's fence is none. The heavy fence is what
-/// membarrier(2) does: each thread executes a fence at some point between the begin and the end of the call.
-/// POINT is where the claimer does: before the fill, between the fill and the look at left, before the look at
-/// the guard or the state, or after it.
+/// Light fences (-DPOINT=0..3, with -DGUARD or -DSTOP): the claimer's own fence is none. The heavy fence is
+/// what membarrier(2) does: each thread executes a fence at some point between the begin and the end of the
+/// call. POINT is where the claimer does: 0 = before the fill, 1 = between the fill and the look at left,
+/// 2 = between that and the look at the guard or the state, 3 = after it.
 #include <assert.h>
 #include <pthread.h>
 #include <stdalign.h>

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file search.c
 /// The last searcher's rule (ws_search_found) under the C11 memory model. Each of SEARCHERS workers has just
-/// claimed a task, and they are the only searchers. They are counted in different circles, with -DSAME in one.
-/// Another worker is parked. P publishes one more task, and wakes no worker if it sees a searcher in any
-/// circle. With -DPARKS one more worker, in the last circle, begins a search meanwhile. If it finds nothing it
-/// parks: it leaves, and looks again after a fence. The last searcher of a circle looks, unless another circle has searchers. It wakes a worker if the
-/// task is queued, and no thread searches by now. The tasks of the searchers do not end before P's task has
-/// run, so that a missing wake shows as a thread that waits without end.
-/// -DNO_LFENCE: a searcher relies on its read-modify-write alone; -DNO_PFENCE: P has no fence; -DTRUSTS_EARLY:
-/// a searcher looks at other circles before its fence; -DNEVER_LOOKS: the last searcher of a circle looks only
-/// if there is one circle; -DNO_KFENCE: the worker that parks has no fence.
+/// claimed a task, and they are the only searchers. They are counted in different circles, with -DSAME in
+/// one. Another worker is parked. P publishes one more task, and wakes no worker if it sees a searcher in any
+/// circle. The last searcher of a circle looks, unless another circle has searchers. It wakes a worker if the
+/// task is queued. The tasks of the searchers do not end before P's task has run, so that a missing wake
+/// shows as a thread that waits without end.
+/// -DPARKS: one more worker, in the last circle, begins a search meanwhile, and parks if it finds nothing: it
+/// leaves, and looks again after a fence.
+/// -DNO_LFENCE: a searcher relies on its read-modify-write alone; -DNO_PFENCE: P has no fence;
+/// -DTRUSTS_EARLY: a searcher looks at other circles before its fence; -DNEVER_LOOKS: the last searcher of a
+/// circle does not look if there are several; -DNO_KFENCE: the worker that parks has no fence.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
