@@ -5,7 +5,8 @@
 /// ones a task of another group. A guard looks twice, and completes what it has seen. A thread that sees the
 /// first group done reads what its tasks wrote, and frees the group's memory. -DREUSE: then another group has
 /// the same address. -DOPEN: the first worker collects, and the second has put its completion on the pile,
-/// before the other threads begin. In the end both groups are done. run_genmc makes mutants by editing a copy
+/// before the other threads begin. -DDORMANT: a guard becomes dormant, and a worker that has opened the pile
+/// loses its CPU: then the guard stands again (GUARD_DEKKER). In the end both groups are done. run_genmc makes mutants by editing a copy
 /// of ws_pile.c. There a group's address is a number, because the checker's addresses use the highest bits.
 #include <assert.h>
 #include <pthread.h>
@@ -149,6 +150,50 @@ static void *waiter(void *unused)
   return unused;
 }
 
+#ifdef DORMANT
+static ws_au32_t standing;
+static ws_tasks_t tasks;
+
+static void *collector(void *unused)
+{
+  assert(ws_pile_open(circle, groups[0]));
+#ifndef NO_FENCE
+  ws_fence_seq_cst_after_rmw();
+#endif
+  uint32_t dormant = 0;
+  if (ws_load_relaxed(&standing) == 0)
+    ws_cas_acq_rel(&standing, &dormant, 1);
+  return unused;
+}
+
+static void *rests(void *unused)
+{
+  uint32_t is = 1, dormant = 0;
+  ws_cas_acq_rel(&standing, &is, 0);
+#ifndef NO_HEAVY
+  ws_fence_seq_cst();
+#endif
+  if (ws_pile_is_open(&tasks))
+    ws_cas_acq_rel(&standing, &dormant, 1);
+  return unused;
+}
+
+int main(void)
+{
+  pthread_t thread[2];
+  circle = &the_circle;
+  groups[0] = malloc(sizeof(ws_group_t));
+  tasks.circle = circle;
+  tasks.circles = 1;
+  ws_store_relaxed(&standing, 1);
+  pthread_create(&thread[0], NULL, collector, NULL);
+  pthread_create(&thread[1], NULL, rests, NULL);
+  pthread_join(thread[0], NULL);
+  pthread_join(thread[1], NULL);
+  assert(ws_load_relaxed(&standing) == 1);
+  return 0;
+}
+#else
 int main(void)
 {
   pthread_t thread[ALL + 2];
@@ -184,3 +229,4 @@ int main(void)
   assert(ws_load_relaxed(&circle->pile) == 0);
   return 0;
 }
+#endif
