@@ -3,10 +3,10 @@
 /// The shipped tasks/ws_pile.c and core/ws_group.c under the C11 memory model (GenMC). Workers of one circle
 /// complete a task each, as core/ws_complete.c does: the first THIS of them a task of one group, then OTHER
 /// ones a task of another group. A guard looks twice, and completes what it has seen. A thread that sees the
-/// first group done reads what its tasks wrote, and frees the group's memory. In the end both groups are done.
-/// -DREUSE: then another group has the same address. -DOPEN: the first worker collects, and the second has put
-/// its completion on the pile, before the other threads begin. -DDORMANT: a guard becomes dormant, and a worker
-/// that has opened the pile loses its CPU. Then the guard stands again (GUARD_DEKKER).
+/// first group done reads what its tasks wrote, and frees the group's memory. In the end both groups are
+/// done. -DREUSE: then another group has the same address. -DOPEN: the first worker collects, and the second
+/// has put its completion on the pile, before the other threads begin. -DDORMANT: a guard becomes dormant,
+/// and a worker that has opened the pile loses its CPU. Then the guard stands again (GUARD_DEKKER).
 /// run_genmc makes mutants by editing a copy of ws_pile.c. There a group's address is a number, because the
 /// checker's addresses use the highest bits.
 #include <assert.h>
