@@ -4,7 +4,8 @@
 /// for the threads that push, join and run; for those that wake a worker the move of that worker off their
 /// CPU, and a look at their own priority; for the workers the move off a producer's CPU before they park,
 /// and the offer of their CPU while they spin; for the guard a look at the state of threads (/proc), and at
-/// the CPUs and the quota that the process has. The pushing thread has the strictest filter.
+/// the CPUs and the quota that the process has, and heavy fences. The pushing thread has the strictest
+/// filter.
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -47,6 +48,7 @@ static struct sock_filter guard_filter[] = {LOAD(nr),
                                             ALLOW(SYS_sched_getparam),
                                             ALLOW(SYS_sched_yield),
                                             ALLOW(SYS_clock_gettime), // a thread's CPU clock
+                                            ALLOW(SYS_membarrier), // before it becomes dormant
                                             ALLOW(SYS_openat),
                                             ALLOW(SYS_read),
                                             ALLOW(SYS_close),

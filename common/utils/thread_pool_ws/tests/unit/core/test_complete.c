@@ -55,6 +55,8 @@ void __wrap_ws_group_complete(ws_group_t *of, uint32_t units)
   __real_ws_group_complete(of, units);
 }
 
+static bool is_handed; ///< what the workers have run was handed over to them
+
 /// A pool whose workers are all in circle 0, but the last in circle 1.
 static void begin(uint32_t count)
 {
@@ -75,12 +77,14 @@ static void begin(uint32_t count)
   completions = 0;
   completes = NULL;
   is_fake = true;
+  is_handed = true;
 }
 
 static void completes_due(uint32_t worker, ws_group_t *of, uint32_t tasks)
 {
   workers[worker].due.group = of;
   workers[worker].due.tasks = tasks;
+  workers[worker].due.handed = is_handed;
   ws_complete_due(&workers[worker]);
   CU_ASSERT_EQUAL(workers[worker].due.tasks, 0);
 }
@@ -120,6 +124,22 @@ static void tasks_without_a_group_are_counted(void)
     CU_ASSERT_EQUAL(ws_group_units(&group), 1);
     CU_ASSERT_EQUAL(run_by(0), 9);
   }
+}
+
+static void no_pile_is_open(void)
+{
+  CU_ASSERT_FALSE(ws_pile_is_open(&pool.tasks));
+}
+
+static void stolen_tasks_are_not_collected(void)
+{
+  begin(CIRCLES);
+  is_handed = false;
+  ws_group_init(&group, 3);
+  completes = no_pile_is_open;
+  completes_due(0, &group, 3);
+  CU_ASSERT_EQUAL(completions, 1);
+  CU_ASSERT_TRUE(ws_group_done(&group));
 }
 
 static void worker_1_completes_too(void)
@@ -309,8 +329,8 @@ static void a_guard_that_becomes_dormant_sees_a_pile(void)
 }
 
 TEST_MAIN("complete", TEST_CASE(tasks_are_completed_and_counted),
-          TEST_CASE(tasks_without_a_group_are_counted), TEST_CASE(the_collector_completes_for_its_circle),
-          TEST_CASE(in_a_small_pool_no_worker_collects),
+          TEST_CASE(tasks_without_a_group_are_counted), TEST_CASE(stolen_tasks_are_not_collected),
+          TEST_CASE(the_collector_completes_for_its_circle), TEST_CASE(in_a_small_pool_no_worker_collects),
           TEST_CASE(another_group_or_circle_is_not_collected_for),
           TEST_CASE(what_the_guard_has_completed_is_not_completed_again),
           TEST_CASE(a_later_group_at_that_address_is_collected_for), TEST_CASE(a_collector_needs_the_guard),
