@@ -38,6 +38,12 @@ bool sim_stack_is_in_fiber(void)
   return outer && outer->in == SIM_IN_TASK && sim_task_is_fiber(outer->record);
 }
 
+bool sim_stack_pushes(const sim_thread_t *thread)
+{
+  const sim_frame_t *frame = thread->state != SIM_ENDED ? top[thread->index] : NULL;
+  return frame && frame->in == SIM_IN_PUSH;
+}
+
 static bool belongs_to(const sim_record_t *record, uint32_t goal)
 {
   for (; record; record = record->parent)

@@ -37,6 +37,9 @@ void sim_stack_check(const sim_record_t *record);
 /// @return whether the running thread waits or pushes in a task that stands for a fiber: sim_task_is_fiber()
 bool sim_stack_is_in_fiber(void);
 
+/// @return whether a thread has not come to the end of a push yet
+bool sim_stack_pushes(const sim_thread_t *thread);
+
 /// The running task sleeps for a time, and the pool cannot see it.
 void sim_stack_hide(bool hidden);
 /// @return whether a thread does

@@ -24,6 +24,8 @@
 #define PLACE_LOOKS_MAX 8u
 #define GUARD_LOOKS_MAX 4u
 #define LANES_LOOKED_AT 16u
+/// Of a worker that was called in a pool with kinds and nodes: more than 281.
+#define SEARCH_STEPS_MAX 600
 /// Sleeping workers of a pool try one after the other, each 4 ms.
 #define HOT_LOOKS_MAX (4 * 4 * SIM_WORKERS_MAX + 40)
 /// Steps without a task that begins. Six CPUs that poll take 45 million while a guard stops in look 16.
@@ -83,6 +85,15 @@ static bool a_thread_waits_for_cpu(void)
   return false;
 }
 
+/// A thread has queued a task, perhaps, and has no CPU to say so.
+static bool a_push_waits_for_cpu(void)
+{
+  for (uint32_t i = 0; i < sim_threads; i++)
+    if (sim_thread[i]->state == SIM_READY && sim_stack_pushes(sim_thread[i]))
+      return true;
+  return false;
+}
+
 /// A task sleeps without having said so: it counts as one that runs.
 static bool a_sleeper_hides_a_task(void)
 {
@@ -127,6 +138,7 @@ static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
          && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays()
+         && !a_push_waits_for_cpu()
          && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
                                         : ws_queued(&pool->tasks) > 0 && is_left(pool));
 }
@@ -137,11 +149,22 @@ static sim_ps_t guard_slow_ps(uint32_t steps)
   return (sim_ps_t)(sim_scene->guard_slow_us * 1e6) * (sim_ps_t)steps;
 }
 
+/// @return what its slowness adds to the steps of one search
+static sim_ps_t search_slow_ps(const ws_pool_t *pool)
+{
+  sim_ps_t most_ps = 0;
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const sim_ps_t slow_ps = sim_thread[pool->worker[i]->tid - 1]->slow_ps;
+    most_ps = slow_ps > most_ps ? slow_ps : most_ps;
+  }
+  return SEARCH_STEPS_MAX * most_ps;
+}
+
 /// What the guard takes, in the worst case.
 static sim_ps_t bound_ps(const ws_pool_t *pool)
 {
   if (!pool->guarded)
-    return 2 * SIM_PS_PER_MS; // no timer repairs anything there
+    return 2 * SIM_PS_PER_MS + search_slow_ps(pool); // no timer repairs anything there
   return 6 * SIM_PS_PER_MS + (sim_fault.late_share > 0 ? 20 * SIM_PS_PER_MS : 0) + guard_slow_ps(3000);
 }
 
