@@ -15,6 +15,7 @@
 
 #include "sim_fault.h"
 #include "sim_libc.h"
+#include "sim_memory.h"
 #include "sim_schedule.h"
 
 #define UNMAPPED_MAX 256u
@@ -127,8 +128,10 @@ void *__wrap_mmap(void *address, size_t bytes, int access, int flags, int file, 
     return MAP_FAILED;
   }
   void *memory = __real_mmap(address, bytes, access, flags, file, offset);
-  if (memory != MAP_FAILED)
-    sim_mapped_bytes += bytes;
+  if (memory == MAP_FAILED)
+    return memory;
+  sim_mapped_bytes += bytes;
+  sim_memory_forget(memory, bytes);
   return memory;
 }
 

@@ -55,6 +55,14 @@ static line_t *slot_of(uintptr_t address)
   return &lines.line[at];
 }
 
+void sim_memory_forget(const void *memory, size_t bytes)
+{
+  const uintptr_t first = (uintptr_t)memory / 64 + 1;
+  for (size_t i = 0; i < lines.capacity; i++)
+    if (lines.line[i].address - first < bytes / 64)
+      lines.line[i] = (line_t){.address = lines.line[i].address};
+}
+
 static void grow(void)
 {
   line_t *old = lines.line;

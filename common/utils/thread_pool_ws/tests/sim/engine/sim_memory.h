@@ -4,9 +4,15 @@
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
+#include <stddef.h>
+
 #include "sim_thread.h"
 
 void sim_memory_reset(void);
+
+/// @brief A mapping begins or ends there: what lay there before is in no cache. Otherwise a run would depend
+/// on which addresses the host uses again.
+void sim_memory_forget(const void *memory, size_t bytes);
 
 /// Where the time went: times that an atomic operation of the code at an address took longer than a local
 /// one, summed. Off until sim_profile_begin(). Printed a line a place: address behind the operation, us a
