@@ -282,6 +282,8 @@ static void draw_special(sim_scenario_t *scenario)
     sim_special_crowd(scenario);
   else if (one_in(6))
     sim_special_spinners(scenario);
+  else if (one_in(6))
+    sim_special_handovers(scenario);
   else if (one_in(12))
     sim_special_digs(scenario);
   else if (one_in(10))

@@ -160,6 +160,8 @@ void sim_scenario_show(const sim_scenario_t *scenario)
     printf("; each step of a guard takes %.0f us longer", scenario->guard_slow_us);
   if (scenario->push_starves > 0)
     printf("; before %.1f %% of pushes a worker that spins loses its CPU", scenario->push_starves * 100);
+  if (scenario->hand_stalls > 0)
+    printf("; %.1f %% of those that hand over or collect stop in the middle", scenario->hand_stalls * 100);
   if (scenario->generations > 1)
     printf("; the first half of the threads ends before the second begins");
   if (scenario->stops_early)

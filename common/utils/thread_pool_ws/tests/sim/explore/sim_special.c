@@ -69,6 +69,38 @@ void sim_special_spinners(sim_scenario_t *scenario)
   }
 }
 
+/// Singly, by threads that mostly do not wait: they keep their claims from one push to the next.
+static void handovers_action(sim_action_t *action)
+{
+  sim_burst_t *burst = &action->burst;
+  spinners_action(action);
+  burst->count = between(1, 6);
+  burst->by = one_in(6) ? SIM_BY_BATCH : SIM_BY_PUSH;
+  burst->end = one_in(2) ? SIM_END_NOTHING : burst->end;
+  burst->work_us = log_between(0.1, 300);
+}
+
+/// More tasks than workers, of one group, so that there are dealers and collectors.
+static void dealings_action(sim_action_t *action)
+{
+  handovers_action(action);
+  action->burst.count = between(8, 30);
+  action->burst.by = one_in(3) ? SIM_BY_PUSH : SIM_BY_BATCH;
+  action->burst.end = one_in(4) ? action->burst.end : SIM_END_GROUP;
+}
+
+void sim_special_handovers(sim_scenario_t *scenario)
+{
+  sim_special_spinners(scenario);
+  const bool deals = one_in(2);
+  for (uint32_t i = 0; i < scenario->pools; i++)
+    scenario->pool[i].workers = deals ? between(3, SIM_WORKERS_MAX) : between(2, 4);
+  change_actions(scenario, deals ? dealings_action : handovers_action);
+  scenario->hand_stalls = log_between(0.01, 0.5);
+  scenario->stops_early = one_in(3);
+  scenario->stop_us = log_between(30, 1500);
+}
+
 /// More tasks than CPUs, that come while the guard becomes dormant; and so few calls that none of them calls
 /// a guard which an earlier one has missed.
 static void lulls_action(sim_action_t *action)

@@ -6,6 +6,7 @@
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "../../../../tasks/ws_queue.h"
+#include "sim_handed.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"
@@ -48,7 +49,7 @@ _Noreturn static void complain(uint32_t index, const char *when, uint32_t awake,
 static bool is_quiet(const ws_pool_t *pool)
 {
   const counted_t counted = count(pool);
-  return ws_awake(pool) == 0 && !counts_any(&counted);
+  return ws_awake(pool) == 0 && !counts_any(&counted) && sim_handed_is_none_searched(pool);
 }
 
 static uint32_t armed_workers(const ws_pool_t *pool)
@@ -68,27 +69,6 @@ static void check_armed(const ws_pool_t *pool, uint32_t index)
       sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed_workers(pool),
                   ws_load_relaxed(&pool->armed));
     sim_sleep_until(sim_self->now_ps + STEP_PS);
-  }
-}
-
-/// The owner of a lane has claimed the worker, and has not given it back.
-static bool is_claimed(const ws_pool_t *pool, uint32_t worker)
-{
-  for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->tasks.queues); i++) {
-    const ws_claim_t *claim = &pool->tasks.queue[i]->claim;
-    if (claim->word == worker / 64 && (claim->bits >> (worker % 64)) % 2 == 1)
-      return true;
-  }
-  return false;
-}
-
-/// The inbox of a worker that sleeps or has ended can be opened again, unless a lane has claimed the worker.
-static void check_inboxes(const ws_pool_t *pool, uint32_t index)
-{
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    const uint32_t state = (uint32_t)(ws_load_relaxed(&pool->worker[i]->inbox.state) % WS_INBOX_STATES);
-    if (state != WS_INBOX_AWAY && !is_claimed(pool, i))
-      sim_finding("pool %u: the inbox of worker %u is in state %u for good", index, i, state);
   }
 }
 
@@ -118,7 +98,7 @@ void sim_quiet_check(ws_pool_t *pool, uint32_t index)
   }
   check_armed(pool, index);
   check_lanes(pool, index);
-  check_inboxes(pool, index);
+  sim_handed_check(pool, index);
 }
 
 /// A worker takes each task of a kind from its own queue once: to run it, or to put it aside. A take that a
@@ -150,7 +130,7 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
   sim_record_check_pool(index, run - sim_record_yields[index], stats.skipped_tasks);
   if (!sim_scene->yields) // each yield in a wait may reach under tasks
     check_digs(pool, index);
-  check_inboxes(pool, index);
+  sim_handed_check(pool, index);
   const counted_t counted = count(pool);
   // searching may stay: a worker ends while it searches
   if (counted.blocked || counted.helpers || counted.waiters || counted.armed)

@@ -14,6 +14,7 @@
 #include "../../../../tasks/ws_queue.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
+#include "sim_handed.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_random.h"
@@ -94,6 +95,11 @@ static bool a_push_waits_for_cpu(void)
   return false;
 }
 
+static bool is_uncalled(const ws_pool_t *pool)
+{
+  return !pool->guarded || ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT;
+}
+
 /// A task sleeps without having said so: it counts as one that runs.
 static bool a_sleeper_hides_a_task(void)
 {
@@ -112,12 +118,15 @@ static bool guard_runs(const ws_pool_t *pool)
   return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 
-/// A task that a worker was handed which waits for a CPU.
+/// A task that a worker was handed which waits for a CPU, or has left its inbox.
 static bool is_handed_to_waiting(const ws_pool_t *pool)
 {
-  for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_inbox_is_full(&pool->worker[i]->inbox) && sim_thread[pool->worker[i]->tid - 1]->state == SIM_READY)
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const ws_inbox_t *inbox = &pool->worker[i]->inbox;
+    if (ws_inbox_is_full(inbox)
+        && (ws_load_relaxed(&inbox->gone) || sim_thread[pool->worker[i]->tid - 1]->state == SIM_READY))
       return true;
+  }
   return false;
 }
 
@@ -138,7 +147,7 @@ static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
          && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays()
-         && !a_push_waits_for_cpu()
+         && !(is_uncalled(pool) && a_push_waits_for_cpu())
          && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
                                         : ws_queued(&pool->tasks) > 0 && is_left(pool));
 }
@@ -211,20 +220,17 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
   }
 }
 
-/// A thread outside that sleeps in a wait has declined what it claimed: it pushes nothing meanwhile.
-static void look_for_claims(uint32_t index, sim_ps_t now_ps)
+/// A worker that gets no CPU holds completions of others: the guard makes them.
+static void look_for_piles(uint32_t index, sim_ps_t now_ps)
 {
+  static sim_ps_t since_ps[SIM_POOLS_MAX];
   const ws_pool_t *pool = sim_pool[index];
-  const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
-  const uint32_t lanes = looks ? ws_load_relaxed(&pool->tasks.queues) - pool->workers : 0;
-  for (uint32_t i = 0; i < lanes; i++) {
-    const ws_queue_t *lane = pool->tasks.queue[pool->workers + i];
-    const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
-    if (tid > 0 && lane->helps_in == pool && lane->claim.bits != 0
-        && sim_thread[tid - 1]->state == SIM_ASLEEP)
-      sim_finding("claims: the thread of lane %u of pool %u sleeps in a wait, and has claimed workers", i,
-                  index);
-  }
+  if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0
+      || sim_disturb_throttles(now_ps) || !guard_runs(pool) || sim_handed_piled(pool) == 0)
+    since_ps[index] = now_ps;
+  else if (now_ps - since_ps[index] > bound_ps(pool))
+    sim_finding("piles: completions of pool %u lie on a pile since %.1f ms", index,
+                (double)(now_ps - since_ps[index]) / 1e9);
 }
 
 /// PARK.md: a task that waits while a worker sleeps has a guard that stands.
@@ -303,7 +309,9 @@ static void look_at_once(uint32_t index, sim_ps_t now_ps)
   look_at(index, now_ps);
   look_for_places(index, now_ps);
   look_for_lane_places(index, now_ps);
-  look_for_claims(index, now_ps);
+  look_for_piles(index, now_ps);
+  if (sim_pool[index] && ws_load_relaxed(&sim_pool[index]->state) != WS_STOPPED)
+    sim_handed_look(sim_pool[index], index, !is_disturbed(now_ps));
   look_for_guard(index, now_ps);
   look_for_hot(index);
   look_for_summary(index);

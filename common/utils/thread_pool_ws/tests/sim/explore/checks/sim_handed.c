@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_handed.c
+/// sim_handed.h.
+#include "sim_handed.h"
+
+#include "../../../../pool/ws_process.h"
+#include "../../../../pool/ws_types.h"
+#include "../../../../sleep/ws_wake.h"
+#include "../../../../tasks/ws_inbox.h"
+#include "../../../../tasks/ws_pile.h"
+#include "sim_libc.h"
+
+/// Of a pile's word.
+#define PILE_COUNT 0xffffu
+
+static bool has_bit(const ws_au64_t *mask, uint32_t worker)
+{
+  return (ws_load_relaxed(&mask[worker / 64]) >> (worker % 64)) & 1;
+}
+
+static bool waits_in_circle(const ws_pool_t *pool, uint32_t worker)
+{
+  for (uint32_t i = 0; i < pool->tasks.circles; i++)
+    if (has_bit(pool->tasks.circle[i].mask, worker))
+      return true;
+  return false;
+}
+
+static bool claims(const ws_claim_t *claim, uint32_t worker)
+{
+  return claim->word == worker / 64 && (claim->bits >> (worker % 64)) % 2 == 1;
+}
+
+/// @return the claim of a lane's owner that has the worker; NULL = none has
+static const ws_claim_t *claim_of(const ws_pool_t *pool, uint32_t worker)
+{
+  for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->tasks.queues); i++)
+    if (claims(&pool->tasks.queue[i]->claim, worker))
+      return &pool->tasks.queue[i]->claim;
+  return NULL;
+}
+
+/// A worker that sleeps or has ended may have an inbox that waits only if it has left it, and its claimer can
+/// see that.
+static void check_left(const ws_pool_t *pool, uint32_t index, uint32_t worker)
+{
+  const ws_inbox_t *inbox = &pool->worker[worker]->inbox;
+  const ws_claim_t *claim = claim_of(pool, worker);
+  if (ws_load_relaxed(&inbox->state) % WS_INBOX_STATES != WS_INBOX_WAITING)
+    return;
+  if (!ws_load_relaxed(&inbox->gone))
+    sim_finding("left: worker %u of pool %u sleeps, and has not left its inbox", worker, index);
+  if (claim && claim->left == ws_load_relaxed(&pool->tasks.left))
+    sim_finding("left: worker %u of pool %u has left its inbox, and who has claimed it cannot see that", worker,
+                index);
+}
+
+/// The inbox of a worker that sleeps or has ended can be opened again, unless a lane has claimed the worker.
+static void check_inbox(const ws_pool_t *pool, uint32_t index, uint32_t worker)
+{
+  const uint32_t state = (uint32_t)(ws_load_relaxed(&pool->worker[worker]->inbox.state) % WS_INBOX_STATES);
+  if (state != WS_INBOX_AWAY && (state != WS_INBOX_WAITING || !claim_of(pool, worker)))
+    sim_finding("pool %u: the inbox of worker %u is in state %u for good", index, worker, state);
+  if (has_bit(pool->tasks.waiting, worker) || waits_in_circle(pool, worker))
+    sim_finding("pool %u: worker %u does not wait, and may be claimed", index, worker);
+  check_left(pool, index, worker);
+}
+
+void sim_handed_check(const ws_pool_t *pool, uint32_t index)
+{
+  for (uint32_t i = 0; i < pool->workers; i++)
+    check_inbox(pool, index, i);
+  if (ws_pile_is_open(&pool->tasks))
+    sim_finding("pool %u: a pile is open for good, with %u completions", index, sim_handed_piled(pool));
+  for (uint32_t i = 0; i < ws_load_relaxed(&pool->tasks.queues); i++)
+    if (ws_load_relaxed(&pool->tasks.queue[i]->dealt))
+      sim_finding("pool %u: queue %u has a dealer for good", index, i);
+}
+
+void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
+{
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (ws_is_parked(pool, i))
+      check_left(pool, index, i);
+  for (uint32_t i = pool->workers; is_calm && i < ws_load_relaxed(&pool->tasks.queues); i++) {
+    const ws_queue_t *lane = pool->tasks.queue[i];
+    const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
+    if (tid > 0 && lane->helps_in == pool && lane->claim.bits != 0
+        && sim_thread[tid - 1]->state == SIM_ASLEEP)
+      sim_finding("claims: the thread of lane %u of pool %u sleeps in a wait, and has claimed workers",
+                  i - pool->workers, index);
+  }
+}
+
+bool sim_handed_is_none_searched(const ws_pool_t *pool)
+{
+  bool any = ws_load_relaxed(&pool->searching[0].workers) != 0;
+  for (uint32_t i = 1; i < pool->tasks.circles; i++)
+    any |= ws_load_relaxed(&pool->searching[i].workers) != 0;
+  return !any;
+}
+
+uint32_t sim_handed_piled(const ws_pool_t *pool)
+{
+  uint32_t piled = 0;
+  for (uint32_t i = 0; i < pool->tasks.circles; i++)
+    piled += (uint32_t)(ws_load_relaxed(&pool->tasks.circle[i].pile) & PILE_COUNT);
+  return piled;
+}

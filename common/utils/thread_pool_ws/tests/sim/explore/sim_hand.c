@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file sim_hand.c
+/// Threads that are stopped where another one waits for them: between the looks of a thread that hands over a
+/// task (tasks/ws_inbox.c), and between the steps of a worker that collects completions (core/ws_complete.c).
+/// A push that the pool still takes may go on when the pool has just stopped.
+/// The linker puts the functions below in the place of the core's.
+#include <math.h>
+
+#include "../../../pool/ws_types.h"
+#include "../../../tasks/ws_inbox.h"
+#include "../../../tasks/ws_pile.h"
+#include "sim_fault.h"
+#include "sim_play.h"
+#include "sim_random.h"
+#include "sim_work.h"
+
+#define HOGS_MAX 6u
+/// What a fill takes, and the steps of a collector.
+#define FILL_STEPS 6u
+#define COLLECT_STEPS 12u
+#define STEP_PS (200 * SIM_PS_PER_NS)
+
+/// The longest time that a push waits for a stop.
+#define STOP_PS_MAX (20 * SIM_PS_PER_MS)
+#define AWAIT_SHARE 0.2
+
+bool __real_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
+bool __wrap_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
+bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
+bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
+bool __real_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
+bool __wrap_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
+
+/// @return a time from that of a few steps of a worker to the longest that a guard's work may take
+static sim_ps_t draw_ps(void)
+{
+  return (sim_ps_t)(pow(5000, sim_random_unit()) * 3e6);
+}
+
+/// The calling thread stands still at one of its next steps, or another program takes its CPU: only the second
+/// is a thing that the pool must repair in time.
+static void stop_soon(uint32_t steps)
+{
+  static uint32_t hogs;
+  if (!sim_fault_happens(sim_scene->hand_stalls))
+    return;
+  if (hogs < HOGS_MAX && sim_fault_happens(0.5)) {
+    hogs++;
+    sim_fault_hog(sim_self->cpu, sim_self->now_ps + (sim_ps_t)sim_random_below(steps * STEP_PS), draw_ps());
+  } else {
+    sim_fault_stall_later(sim_self, 1 + (uint32_t)sim_random_below(steps), draw_ps());
+  }
+}
+
+static const ws_pool_t *pool_of(const ws_tasks_t *tasks)
+{
+  for (uint32_t i = 0; i < sim_scene->pools; i++)
+    if (sim_pool[i] && &sim_pool[i]->tasks == tasks)
+      return sim_pool[i];
+  return NULL;
+}
+
+static void await_stop(const ws_pool_t *pool)
+{
+  const sim_ps_t until_ps = sim_stop_ps + STOP_PS_MAX;
+  while (sim_self->now_ps < until_ps && ws_load_relaxed(&pool->state) != WS_STOPPED)
+    sim_work(100 * SIM_PS_PER_NS);
+}
+
+/// The task does not count as pushed yet: a stop does not wait for it.
+bool __wrap_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane)
+{
+  const bool claimed = __real_ws_inbox_claim_more(tasks, lane);
+  const bool may_await = claimed && sim_scene->hand_stalls > 0 && sim_scene->stops_early;
+  const ws_pool_t *pool = may_await ? pool_of(tasks) : NULL;
+  if (pool && sim_self->now_ps + STOP_PS_MAX > sim_stop_ps && sim_fault_happens(AWAIT_SHARE))
+    await_stop(pool);
+  return claimed;
+}
+
+bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
+{
+  stop_soon(FILL_STEPS);
+  return __real_ws_inbox_give(tasks, own, claim, task);
+}
+
+bool __wrap_ws_pile_open(ws_circle_t *circle, const ws_group_t *group)
+{
+  const bool opened = __real_ws_pile_open(circle, group);
+  if (opened)
+    stop_soon(COLLECT_STEPS);
+  return opened;
+}
