@@ -15,8 +15,8 @@
 #include "sim_work.h"
 
 #define HOGS_MAX 6u
-/// What a fill takes, and the steps of a collector.
-#define FILL_STEPS 6u
+/// What a fill takes, with what follows it, and the steps of a collector.
+#define FILL_STEPS 8u
 #define COLLECT_STEPS 12u
 #define STEP_PS (200 * SIM_PS_PER_NS)
 

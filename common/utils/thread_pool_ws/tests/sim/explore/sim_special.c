@@ -87,6 +87,14 @@ static void dealings_action(sim_action_t *action)
   action->burst.count = between(8, 30);
   action->burst.by = one_in(3) ? SIM_BY_PUSH : SIM_BY_BATCH;
   action->burst.end = one_in(4) ? action->burst.end : SIM_END_GROUP;
+  action->burst.work_us = log_between(0.5, one_in(4) ? 300 : 30);
+  action->burst.cover = one_in(2) ? between(1, 6) : 0;
+  if (!one_in(3))
+    return;
+  action->burst.kind = SIM_TASK_NEST;
+  action->burst.depth = 1;
+  action->burst.fan = between(1, 3);
+  action->burst.every = between(1, 3);
 }
 
 void sim_special_handovers(sim_scenario_t *scenario)
@@ -96,7 +104,8 @@ void sim_special_handovers(sim_scenario_t *scenario)
   for (uint32_t i = 0; i < scenario->pools; i++)
     scenario->pool[i].workers = deals ? between(3, SIM_WORKERS_MAX) : between(2, 4);
   change_actions(scenario, deals ? dealings_action : handovers_action);
-  scenario->hand_stalls = log_between(0.01, 0.5);
+  scenario->hand_stalls = log_between(0.02, 0.5);
+  scenario->call_stalls = log_between(0.02, 0.5);
   scenario->stops_early = one_in(3);
   scenario->stop_us = log_between(30, 1500);
 }
@@ -118,6 +127,27 @@ static void lulls_action(sim_action_t *action)
                                 .repeat = 1};
 }
 
+/// A task that is handed over while the guard becomes dormant, to a worker that loses its CPU.
+static void handed_lulls_action(sim_action_t *action)
+{
+  lulls_action(action);
+  action->burst.count = 1;
+  action->burst.by = SIM_BY_PUSH;
+  action->burst.end = SIM_END_NOTHING;
+  action->burst.kind = SIM_TASK_WORK;
+  action->burst.work_us = log_between(1, 100);
+}
+
+static void handed_lulls(sim_scenario_t *scenario)
+{
+  for (uint32_t i = 0; i < scenario->pools; i++) {
+    scenario->pool[i].workers = between(2, 4);
+    scenario->pool[i].spin = WS_SPIN_HOT;
+  }
+  scenario->push_starves = 0.5;
+  change_actions(scenario, handed_lulls_action);
+}
+
 void sim_special_lulls(sim_scenario_t *scenario)
 {
   for (uint32_t i = 0; i < scenario->pools; i++)
@@ -125,6 +155,8 @@ void sim_special_lulls(sim_scenario_t *scenario)
   scenario->actors = 1;
   scenario->actor[0].actions = SIM_ACTIONS_MAX;
   change_actions(scenario, lulls_action);
+  if (one_in(3))
+    handed_lulls(scenario);
 }
 
 static void digs_action(sim_action_t *action)
