@@ -9,9 +9,12 @@
 #include "../../../../tasks/ws_inbox.h"
 #include "../../../../tasks/ws_pile.h"
 #include "sim_libc.h"
+#include "sim_scenario.h"
 
 /// Of a pile's word.
 #define PILE_COUNT 0xffffu
+/// Looks in a row, 0.25 ms each.
+#define FULL_LOOKS 2u
 
 static bool has_bit(const ws_au64_t *mask, uint32_t worker)
 {
@@ -77,11 +80,25 @@ void sim_handed_check(const ws_pool_t *pool, uint32_t index)
       sim_finding("pool %u: queue %u has a dealer for good", index, i);
 }
 
+/// A worker sleeps beside the task in its inbox. Where memory is sequentially consistent, either the worker or
+/// who has filled the inbox sees that.
+static void look_for_sleepers(const ws_pool_t *pool, uint32_t index, bool is_calm)
+{
+  static uint32_t looks[SIM_POOLS_MAX][SIM_WORKERS_MAX];
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const bool sleeps = ws_is_parked(pool, i) && ws_inbox_is_full(&pool->worker[i]->inbox);
+    looks[index][i] = sleeps && is_calm ? looks[index][i] + 1 : 0;
+    if (looks[index][i] >= FULL_LOOKS)
+      sim_finding("left: worker %u of pool %u sleeps, and there is a task in its inbox", i, index);
+  }
+}
+
 void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
     if (ws_is_parked(pool, i))
       check_left(pool, index, i);
+  look_for_sleepers(pool, index, is_calm);
   for (uint32_t i = pool->workers; is_calm && i < ws_load_relaxed(&pool->tasks.queues); i++) {
     const ws_queue_t *lane = pool->tasks.queue[i];
     const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
