@@ -10,6 +10,7 @@
 #include "../../../tasks/ws_inbox.h"
 #include "../../../tasks/ws_pile.h"
 #include "sim_fault.h"
+#include "sim_handed.h"
 #include "sim_play.h"
 #include "sim_random.h"
 #include "sim_work.h"
@@ -80,6 +81,9 @@ bool __wrap_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane)
 
 bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
 {
+  const ws_pool_t *pool = pool_of(tasks);
+  if (pool)
+    sim_handed_check_fill(pool, claim);
   stop_soon(FILL_STEPS);
   return __real_ws_inbox_give(tasks, own, claim, task);
 }

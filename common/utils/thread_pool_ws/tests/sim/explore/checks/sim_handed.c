@@ -80,6 +80,13 @@ void sim_handed_check(const ws_pool_t *pool, uint32_t index)
       sim_finding("pool %u: queue %u has a dealer for good", index, i);
 }
 
+void sim_handed_check_fill(const ws_pool_t *pool, const ws_claim_t *claim)
+{
+  const uint32_t worker = 64 * claim->word + (uint32_t)__builtin_ctzll(claim->bits);
+  if (ws_is_parked(pool, worker) && claim->left == ws_load_relaxed(&pool->tasks.left))
+    sim_finding("left: worker %u sleeps, and who fills its inbox cannot see that it has left", worker);
+}
+
 /// A worker sleeps beside the task in its inbox. Where memory is sequentially consistent, either the worker or
 /// who has filled the inbox sees that.
 static void look_for_sleepers(const ws_pool_t *pool, uint32_t index, bool is_calm)
