@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_hand.c
 /// Threads that are stopped where another one waits for them: between the looks of a thread that hands over a
-/// task (tasks/ws_inbox.c), and between the steps of a worker that collects completions (core/ws_complete.c).
-/// A push that the pool still takes may go on when the pool has just stopped.
-/// The linker puts the functions below in the place of the core's.
+/// task, or takes one that is stuck (tasks/ws_inbox.c), and between the steps of a worker that collects
+/// completions (core/ws_complete.c). A push that the pool still takes may go on when the pool has just
+/// stopped. The linker puts the functions below in the place of the core's.
 #include <math.h>
 
 #include "../../../pool/ws_types.h"
@@ -16,8 +16,9 @@
 #include "sim_work.h"
 
 #define HOGS_MAX 6u
-/// What a fill takes, with what follows it, and the steps of a collector.
+/// What a fill takes, with what follows it; what a theft from an inbox takes; the steps of a collector.
 #define FILL_STEPS 8u
+#define TAKE_STEPS 5u
 #define COLLECT_STEPS 12u
 #define STEP_PS (200 * SIM_PS_PER_NS)
 
@@ -29,17 +30,19 @@ bool __real_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
 bool __wrap_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
 bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
 bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
+bool __real_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
+bool __wrap_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
 bool __real_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
 bool __wrap_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
 
-/// @return a time from that of a few steps of a worker to the longest that a guard's work may take
+/// @return a time from that of a few steps of a worker to one in which the guard becomes dormant and more
 static sim_ps_t draw_ps(void)
 {
-  return (sim_ps_t)(pow(5000, sim_random_unit()) * 3e6);
+  return (sim_ps_t)(pow(13000, sim_random_unit()) * 3e6);
 }
 
-/// The calling thread stands still at one of its next steps, or another program takes its CPU: only the second
-/// is a thing that the pool must repair in time.
+/// The calling thread stands still at one of its next steps, or another program takes its CPU: only the
+/// second is a thing that the pool must repair in time.
 static void stop_soon(uint32_t steps)
 {
   static uint32_t hogs;
@@ -86,6 +89,13 @@ bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *
     sim_handed_check_fill(pool, claim);
   stop_soon(FILL_STEPS);
   return __real_ws_inbox_give(tasks, own, claim, task);
+}
+
+bool __wrap_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task)
+{
+  if (ws_inbox_is_stuck(inbox))
+    stop_soon(TAKE_STEPS);
+  return __real_ws_inbox_take_stuck(inbox, task);
 }
 
 bool __wrap_ws_pile_open(ws_circle_t *circle, const ws_group_t *group)

@@ -130,6 +130,14 @@ static void show_rides(const sim_scenario_t *scenario)
     printf("; some tasks yield until the one before them has begun");
 }
 
+static void show_stalls(const sim_scenario_t *scenario)
+{
+  if (scenario->call_stalls > 0)
+    printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
+  if (scenario->hand_stalls > 0)
+    printf("; %.1f %% of those that hand over or collect stop in the middle", scenario->hand_stalls * 100);
+}
+
 void sim_scenario_show(const sim_scenario_t *scenario)
 {
   static const char *const shapes[] = {"", ", the shim of shape A", ", the shim of shape B1",
@@ -154,14 +162,11 @@ void sim_scenario_show(const sim_scenario_t *scenario)
   show_rides(scenario);
   if (scenario->prioritized || scenario->hinted)
     printf("; old after %.0f us", scenario->age_us);
-  if (scenario->call_stalls > 0)
-    printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
+  show_stalls(scenario);
   if (scenario->guard_slow_us > 0)
     printf("; each step of a guard takes %.0f us longer", scenario->guard_slow_us);
   if (scenario->push_starves > 0)
     printf("; before %.1f %% of pushes a worker that spins loses its CPU", scenario->push_starves * 100);
-  if (scenario->hand_stalls > 0)
-    printf("; %.1f %% of those that hand over or collect stop in the middle", scenario->hand_stalls * 100);
   if (scenario->generations > 1)
     printf("; the first half of the threads ends before the second begins");
   if (scenario->stops_early)

@@ -89,6 +89,10 @@ static void dealings_action(sim_action_t *action)
   action->burst.end = one_in(4) ? action->burst.end : SIM_END_GROUP;
   action->burst.work_us = log_between(0.5, one_in(4) ? 300 : 30);
   action->burst.cover = one_in(2) ? between(1, 6) : 0;
+  if (one_in(8)) { // while a collector is stopped the guard becomes dormant, and others end such tasks
+    action->burst.work_us = log_between(3000, 20000);
+    action->burst.repeat = between(1, 3);
+  }
   if (!one_in(3))
     return;
   action->burst.kind = SIM_TASK_NEST;

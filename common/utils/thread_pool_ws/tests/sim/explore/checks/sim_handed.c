@@ -54,7 +54,7 @@ static void check_left(const ws_pool_t *pool, uint32_t index, uint32_t worker)
   if (!ws_load_relaxed(&inbox->gone))
     sim_finding("left: worker %u of pool %u sleeps, and has not left its inbox", worker, index);
   if (claim && claim->left == ws_load_relaxed(&pool->tasks.left))
-    sim_finding("left: worker %u of pool %u has left its inbox, and who has claimed it cannot see that", worker,
+    sim_finding("left: worker %u of pool %u has left its inbox, and its claimer cannot see that", worker,
                 index);
 }
 
@@ -87,8 +87,8 @@ void sim_handed_check_fill(const ws_pool_t *pool, const ws_claim_t *claim)
     sim_finding("left: worker %u sleeps, and who fills its inbox cannot see that it has left", worker);
 }
 
-/// A worker sleeps beside the task in its inbox. Where memory is sequentially consistent, either the worker or
-/// who has filled the inbox sees that.
+/// A worker sleeps beside the task in its inbox. Where memory is sequentially consistent, either the worker
+/// or who has filled the inbox sees that.
 static void look_for_sleepers(const ws_pool_t *pool, uint32_t index, bool is_calm)
 {
   static uint32_t looks[SIM_POOLS_MAX][SIM_WORKERS_MAX];
