@@ -101,10 +101,23 @@ static void dealings_action(sim_action_t *action)
   action->burst.every = between(1, 3);
 }
 
+/// A dealer claims several workers only where several wait at once.
+static void widen(sim_machine_t *machine)
+{
+  if (machine->cpus >= 4)
+    return;
+  machine->cpus = machine->node_cpus = machine->llc_cpus = between(4, 8);
+  machine->smt = 1;
+}
+
 void sim_special_handovers(sim_scenario_t *scenario)
 {
-  sim_special_spinners(scenario);
   const bool deals = one_in(2);
+  if (deals) {
+    widen(&sim_machine);
+    scenario->machine = sim_machine;
+  }
+  sim_special_spinners(scenario);
   for (uint32_t i = 0; i < scenario->pools; i++)
     scenario->pool[i].workers = deals ? between(3, SIM_WORKERS_MAX) : between(2, 4);
   change_actions(scenario, deals ? dealings_action : handovers_action);
