@@ -35,10 +35,11 @@ static bool may_be_lost(const ws_worker_t *worker, uint64_t mask)
          || (worker->confine.on && ((worker->confine.narrow[0] ^ mask) & all) == 0);
 }
 
-/// A thread that has run no task yet may be anything: its pool may be gone.
+/// A thread that has run no task yet may be anything. One that can be joined may have no pool any more.
 void sim_mask_tell(const sim_thread_t *thread, uint64_t mask)
 {
-  const ws_worker_t *worker = thread->state != SIM_ENDED ? known[thread->index].worker : NULL;
+  const bool lives = thread->state != SIM_ENDED && !thread->joiners;
+  const ws_worker_t *worker = lives ? known[thread->index].worker : NULL;
   known[thread->index].told = worker && !may_be_lost(worker, mask) ? mask : 0;
 }
 
