@@ -21,13 +21,12 @@ static void collect(ws_worker_t *worker, ws_group_t *group, uint32_t tasks)
   struct ws_pool_s *pool = worker->pool;
   ws_circle_t *circle = &pool->tasks.circle[ws_near_circle(worker)];
   ws_tsan_release(group);
-  if (ws_pile_add(circle, group, tasks))
+  if (ws_pile_add(circle, group, tasks)) {
+    ws_fence_seq_cst_after_rmw(); // [edge GUARD_DEKKER fence] the completions before the guard
+    ws_need_guard(pool); // the collector may have no CPU
     return;
-  const bool collects = ws_pile_open(circle, group);
-  if (collects) {
-    ws_fence_seq_cst_after_rmw(); // [edge GUARD_DEKKER fence] the pile before the guard
-    ws_need_guard(pool); // this worker may lose its CPU
   }
+  const bool collects = ws_pile_open(circle, group);
   complete(worker, group, tasks);
   const uint32_t more = collects ? ws_pile_close(circle) : 0;
   if (more > 0)

@@ -69,6 +69,7 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
                      ws_task_t *task)
 {
   ws_task_t tasks[AT_ONCE_MAX];
+  ws_need_guard(pool); // before, too: the caller may lose its CPU after a fill
   const uint32_t taken = take_some(here, lane, (uint32_t)__builtin_popcountll(claimed->bits), tasks);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < taken; i++)

@@ -4,7 +4,7 @@
 ///
 /// Word       0 --a worker collects for a group--> group, 0 --others add--> group, n --the collector closes
 ///            the pile and completes n--> 0
-///            group, n --the guard has seen this twice, and completes n--> group, 0
+///            group, n --the guard has seen some at two looks, and completes n--> group, 0
 /// Lifetime   The group cannot be done, nor its memory be used anew, while n is not 0. A group may be done
 ///            while the pile is open and empty. A later group at the same address is then collected for, too.
 #ifndef WS_PILE_H
@@ -22,7 +22,8 @@ bool ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
 /// @brief The caller collects no more. @return how many completions of its group it must make now
 uint32_t ws_pile_close(ws_circle_t *circle);
 
-/// @brief Take completions that were there at the guard's last look, too.
+/// @brief Take all completions if some were there at the guard's last look, too: others may add to a pile
+/// whose collector has no CPU.
 /// @param tasks  out: how many the caller must make
 /// @return their group; NULL = there are none
 /// @threads  the guard

@@ -191,8 +191,8 @@ static void *claimer(void *index)
 static void *looker(void *unused)
 {
   ws_task_t task;
-  ws_inbox_mark_stuck(&tasks);
-  ws_inbox_mark_stuck(&tasks);
+  ws_inbox_watch(&tasks);
+  ws_inbox_watch(&tasks);
   if (ws_inbox_take_stuck(&inbox, &task))
     run_task(&task);
   return unused;

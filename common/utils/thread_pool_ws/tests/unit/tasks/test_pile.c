@@ -97,8 +97,7 @@ static void the_guard_takes_what_it_has_seen_twice(void)
   CU_ASSERT_PTR_NULL(ws_pile_take_stuck(circle, &count));
   CU_ASSERT_TRUE(ws_pile_add(circle, &group, 2));
   CU_ASSERT_PTR_NULL(ws_pile_take_stuck(circle, &count));
-  CU_ASSERT_TRUE(ws_pile_add(circle, &group, 1)); // the collector may have a CPU
-  CU_ASSERT_PTR_NULL(ws_pile_take_stuck(circle, &count));
+  CU_ASSERT_TRUE(ws_pile_add(circle, &group, 1)); // others add, whether the collector has a CPU or not
   CU_ASSERT_PTR_EQUAL(ws_pile_take_stuck(circle, &count), &group);
   CU_ASSERT_EQUAL(count, 3);
   CU_ASSERT_TRUE(ws_pile_is_open(&tasks));

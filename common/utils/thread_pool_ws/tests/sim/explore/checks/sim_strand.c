@@ -223,9 +223,11 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
 /// A worker that gets no CPU holds completions of others: the guard makes them.
 static void look_for_piles(uint32_t index, sim_ps_t now_ps)
 {
-  static sim_ps_t since_ps[SIM_POOLS_MAX];
+  static sim_ps_t since_ps[SIM_POOLS_MAX], looked_ps[SIM_POOLS_MAX];
   const ws_pool_t *pool = sim_pool[index];
-  if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0
+  const bool had_no_time = now_ps - looked_ps[index] > 2 * LOOK_PS; // the quota was used up
+  looked_ps[index] = now_ps;
+  if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0 || had_no_time
       || sim_disturb_throttles(now_ps) || !guard_runs(pool) || sim_handed_piled(pool) == 0)
     since_ps[index] = now_ps;
   else if (now_ps - since_ps[index] > bound_ps(pool))
