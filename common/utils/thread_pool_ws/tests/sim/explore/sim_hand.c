@@ -16,6 +16,7 @@
 #include "sim_work.h"
 
 #define HOGS_MAX 6u
+#define STOPPED_PS_MAX (40 * SIM_PS_PER_MS)
 /// What a fill takes, with what follows it; what a theft from an inbox takes; the steps of a collector.
 #define FILL_STEPS 8u
 #define TAKE_STEPS 5u
@@ -35,10 +36,11 @@ bool __wrap_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
 bool __real_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
 bool __wrap_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
 
-/// @return a time from that of a few steps of a worker to one in which the guard becomes dormant and more
-static sim_ps_t draw_ps(void)
+/// @return a time from so long to one in which the guard becomes dormant and more; each order of magnitude is
+///         as likely
+static sim_ps_t draw_ps(sim_ps_t least_ps)
 {
-  return (sim_ps_t)(pow(13000, sim_random_unit()) * 3e6);
+  return (sim_ps_t)(pow((double)STOPPED_PS_MAX / (double)least_ps, sim_random_unit()) * (double)least_ps);
 }
 
 /// The calling thread stands still at one of its next steps, or another program takes its CPU: only the
@@ -50,9 +52,10 @@ static void stop_soon(uint32_t steps)
     return;
   if (hogs < HOGS_MAX && sim_fault_happens(0.5)) {
     hogs++;
-    sim_fault_hog(sim_self->cpu, sim_self->now_ps + (sim_ps_t)sim_random_below(steps * STEP_PS), draw_ps());
+    sim_fault_hog(sim_self->cpu, sim_self->now_ps + (sim_ps_t)sim_random_below(steps * STEP_PS),
+                  draw_ps(SIM_PS_PER_MS));
   } else {
-    sim_fault_stall_later(sim_self, 1 + (uint32_t)sim_random_below(steps), draw_ps());
+    sim_fault_stall_later(sim_self, 1 + (uint32_t)sim_random_below(steps), draw_ps(3 * SIM_PS_PER_US));
   }
 }
 

@@ -118,8 +118,12 @@ void sim_special_handovers(sim_scenario_t *scenario)
     scenario->machine = sim_machine;
   }
   sim_special_spinners(scenario);
-  for (uint32_t i = 0; i < scenario->pools; i++)
+  for (uint32_t i = 0; i < scenario->pools; i++) {
     scenario->pool[i].workers = deals ? between(3, SIM_WORKERS_MAX) : between(2, 4);
+    scenario->pool[i].pinned |= deals; // a collector that loses its CPU does not get another one
+  }
+  if (deals)
+    scenario->guard_slow_us = 0;
   change_actions(scenario, deals ? dealings_action : handovers_action);
   scenario->hand_stalls = log_between(0.02, 0.5);
   scenario->call_stalls = log_between(0.02, 0.5);
