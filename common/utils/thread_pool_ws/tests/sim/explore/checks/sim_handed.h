@@ -24,7 +24,7 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm);
 /// @return whether the searchers of each circle are none
 bool sim_handed_is_none_searched(const ws_pool_t *pool);
 
-/// @return completions on piles
-uint32_t sim_handed_piled(const ws_pool_t *pool);
+/// @return a mark of what lies on piles; 0 = nothing does
+uint64_t sim_handed_piles(const ws_pool_t *pool);
 
 #endif
