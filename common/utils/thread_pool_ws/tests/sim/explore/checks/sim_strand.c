@@ -221,8 +221,8 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
   }
 }
 
-/// A worker that gets no CPU holds completions of others: the guard makes them, once no more come. There is no
-/// look while the quota is used up.
+/// A worker that gets no CPU holds completions of others: the guard makes them, once no more come. There is
+/// no look while the quota is used up.
 static void look_for_piles(uint32_t index, sim_ps_t now_ps)
 {
   static struct {
