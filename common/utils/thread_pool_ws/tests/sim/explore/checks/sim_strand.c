@@ -231,7 +231,8 @@ static void look_for_piles(uint32_t index, sim_ps_t now_ps)
   } seen[SIM_POOLS_MAX];
   const ws_pool_t *pool = sim_pool[index];
   const bool looks = pool && pool->guarded && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
-                     && guard_runs(pool) && now_ps - seen[index].looked_ps < LOOK_GAP_PS_MAX;
+                     && guard_runs(pool) && !sim_disturb_throttles(now_ps)
+                     && now_ps - seen[index].looked_ps < LOOK_GAP_PS_MAX;
   const uint64_t piles = looks ? sim_handed_piles(pool) : 0;
   if (piles == 0 || piles != seen[index].piles)
     seen[index].since_ps = now_ps;
