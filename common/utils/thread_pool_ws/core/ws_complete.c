@@ -5,6 +5,7 @@
 
 #include "../base/ws_tsan.h"
 #include "../pool/ws_near.h"
+#include "../pool/ws_process.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_pile.h"
@@ -33,6 +34,12 @@ static void collect(ws_worker_t *worker, ws_group_t *group, uint32_t tasks)
     complete(worker, group, more);
 }
 
+/// Fibers go on where their group is completed: that must not be the guard.
+static bool may_collect(const struct ws_pool_s *pool)
+{
+  return pool->tasks.circles > 0 && pool->guarded && !ws_process_hooks();
+}
+
 void ws_complete_due(ws_worker_t *worker)
 {
   const uint32_t tasks = worker->due.tasks;
@@ -41,7 +48,7 @@ void ws_complete_due(ws_worker_t *worker)
   worker->due.tasks = 0;
   if (!ws_group_counts(worker->due.group))
     ws_count_run(&worker->queue, tasks);
-  else if (WS_UNLIKELY(worker->due.handed) && worker->pool->tasks.circles > 0)
+  else if (WS_UNLIKELY(worker->due.handed) && may_collect(worker->pool))
     collect(worker, worker->due.group, tasks);
   else
     complete(worker, worker->due.group, tasks);

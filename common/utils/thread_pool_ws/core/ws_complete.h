@@ -8,6 +8,8 @@
 ///            group becomes the circle's collector. While it waits for the group's line, other workers of the
 ///            circle put their completions on its pile (tasks/ws_pile.h), in their own cache, and go on. Then
 ///            it closes the pile, and completes what lies there. So it waits for no other thread.
+/// Not        In pools without a guard, in programs with fibers, and for tasks that were stolen: their
+///            completions come one by one.
 /// Bounds     If the collector loses its CPU between its two steps, the guard makes the completions that it
 ///            sees on the pile at two looks (sleep/ws_guard.c).
 #ifndef WS_COMPLETE_H

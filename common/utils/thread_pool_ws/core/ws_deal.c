@@ -17,6 +17,8 @@
 #define CIRCLE_WORKERS 8u
 /// Tasks that a dealer hands out, at most, before it runs one.
 #define DEALT_MAX 32u
+/// Of these, that it takes before it hands them out.
+#define TAKEN_MAX 4u
 /// Workers that it claims at once.
 #define AT_ONCE_MAX 16u
 /// Time that a worker waits for dealers, at most.
@@ -55,7 +57,7 @@ static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_ta
 {
   uint32_t taken = 0;
   ws_queue_prefetch(lane, most);
-  while (taken < most && ws_queue_steal_one(lane, &here.queue->memo, &tasks[taken])) {
+  while (taken < most && taken < TAKEN_MAX && ws_queue_steal_one(lane, &here.queue->memo, &tasks[taken])) {
     if (here.worker->due.group != tasks[taken].group)
       ws_complete_due(here.worker); // its wait need not wait for these
     taken++;
@@ -68,13 +70,15 @@ static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_ta
 static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_claim_t *claimed,
                      ws_task_t *task)
 {
-  ws_task_t tasks[AT_ONCE_MAX];
+  ws_task_t tasks[TAKEN_MAX];
+  uint32_t kept = 0, taken = TAKEN_MAX;
   ws_need_guard(pool); // before, too: the caller may lose its CPU after a fill
-  const uint32_t taken = take_some(here, lane, (uint32_t)__builtin_popcountll(claimed->bits), tasks);
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < taken; i++)
-    if (WS_UNLIKELY(!ws_inbox_give(&pool->tasks, here.queue, claimed, &tasks[i])))
-      tasks[kept++] = tasks[i];
+  while (claimed->bits != 0 && kept == 0 && taken == TAKEN_MAX) {
+    taken = take_some(here, lane, (uint32_t)__builtin_popcountll(claimed->bits), tasks);
+    for (uint32_t i = 0; i < taken; i++)
+      if (WS_UNLIKELY(!ws_inbox_give(&pool->tasks, here.queue, claimed, &tasks[i])))
+        tasks[kept++] = tasks[i];
+  }
   ws_need_guard(pool); // a worker may get no CPU
   ws_inbox_decline(&pool->tasks, here.queue, claimed);
   if (kept > 0)
@@ -96,7 +100,7 @@ static bool must_stop(const struct ws_pool_s *pool)
 static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
 {
   uint32_t at = ws_near_circle(here.worker), left = DEALT_MAX;
-  while (left > 0 && !must_stop(pool) && ws_queue_has_room(here.queue, AT_ONCE_MAX)) {
+  while (left > 0 && !must_stop(pool) && ws_queue_has_room(here.queue, TAKEN_MAX)) {
     const uint64_t size = ws_queue_size(lane);
     const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
     ws_claim_t claimed =

@@ -9,11 +9,12 @@
 ///            dealer hands out tasks while workers wait, then takes one for itself. It serves workers that
 ///            wait for the dealer of another lane as well.
 /// Order      Tasks of a lane begin in the order in which they were pushed, as without a dealer: a task is
-///            handed only to a worker that waits (docs/decisions/018).
+///            handed only to a worker that waits (docs/decisions/018). If several of those leave meanwhile,
+///            the dealer puts their tasks into its own queue, and younger ones may begin first.
 /// Bounds     A worker waits for WAIT_NS_MAX at most, and then deals itself. So no worker depends on a dealer
 ///            that has lost its CPU: that there is one dealer is a preference. A task that was dealt to a
 ///            worker without a CPU is found by the guard (ws_inbox.h). A dealer hands out DEALT_MAX tasks at
-///            most before it runs one.
+///            most before it runs one. TAKEN_MAX of them wait for its CPU, if it loses that in between.
 /// Not        In pools that use priorities or pause now, for tiny tasks, and for workers with tasks of their
 ///            own.
 /// Circles    Those that wait set their bits in several masks, by last-level cache, so that they do not all

@@ -7,6 +7,7 @@
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "ws_complete.h"
 #include "ws_deal.h"
 
 /// Least time between two looks of a thief at the queue that it stole from last.
@@ -63,8 +64,12 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
   ws_queue_t *own = here.queue;
   ws_steal_t result;
   do {
-    if (WS_UNLIKELY(own->late_pauses > 0) && !stand_aside(here, queue))
-      return false;
+    if (WS_UNLIKELY(own->late_pauses > 0)) {
+      if (here.worker)
+        ws_complete_due(here.worker); // it may wait now
+      if (!stand_aside(here, queue))
+        return false;
+    }
     result = ws_queue_steal(queue, &own->memo, task);
     if (WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
       own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
@@ -91,7 +96,7 @@ bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_t
 static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t dealt = ws_deal_lane(pool);
-  if (WS_UNLIKELY(dealt > 0)) {
+  if (WS_UNLIKELY(dealt > 0) && dealt <= ws_queue_count(&pool->tasks)) {
     if (ws_steal_from(pool, here, dealt - 1, task))
       return true;
     ws_deal_forget(pool, dealt - 1);

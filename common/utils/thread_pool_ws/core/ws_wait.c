@@ -205,7 +205,8 @@ static void end_workers(struct ws_pool_s *pool)
 static void run_leftovers(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_task_t task;
-  ws_os_fence_heavy(); // [edge STOP_DEKKER fence] state before the last look at inboxes
+  // [edge STOP_DEKKER fence] state before the last look at inboxes
+  ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   while (ws_inbox_take_any(&pool->tasks, &task))
     ws_run_late(pool, here, &task);
   for (ws_places_t all = ws_places(&pool->tasks); ws_places_next(&all);)

@@ -29,7 +29,9 @@ typedef enum {
 /// Counters since the pool's creation: of one worker, or summed over all threads that are not workers
 /// (ws_stats_t.outside).
 typedef struct {
-  uint64_t run_tasks; ///< tasks taken from a queue and run, or skipped by an abort
+  /// tasks taken from a queue and run, or skipped by an abort. In pools of 16 workers or more a worker counts
+  /// some for its neighbours, and the sum over threads outside has a few of workers
+  uint64_t run_tasks;
   uint64_t stolen_tasks; ///< those of run_tasks that came from another thread's queue
   uint64_t inline_tasks; ///< tasks run inside a push, because the queue was full
   uint64_t parks; ///< times the worker went to sleep because it found no work

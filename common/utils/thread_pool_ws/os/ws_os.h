@@ -141,9 +141,9 @@ size_t ws_os_page_bytes(void);
 /// @brief Ask the kernel for heavy fences. @return whether ws_fence_light(true) is a fence towards them from
 /// now on; false = the kernel refuses (before Linux 4.14; a seccomp filter)
 bool ws_os_fence_begin(void);
-/// @brief A seq_cst fence, towards the light fences of all threads of the process as well. Takes
-/// microseconds: it interrupts the CPUs on which they run.
-void ws_os_fence_heavy(void);
+/// @brief A seq_cst fence, towards ws_fence_light(@p is_light) of all threads of the process as well. If
+/// light, it takes a microsecond, because it interrupts the CPUs on which they run.
+void ws_os_fence_heavy(bool is_light);
 
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none
 void *ws_os_map(size_t bytes);

@@ -146,21 +146,15 @@ int32_t ws_os_tid(void)
   return (int32_t)syscall(SYS_gettid);
 }
 
-static ws_au32_t
-    has_heavy; // 1 = the kernel has heavy fences. A filter that refuses them later is not noticed
-
 bool ws_os_fence_begin(void)
 {
-  const bool has = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  if (has)
-    ws_hint_store(&has_heavy, 1);
-  return has;
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-void ws_os_fence_heavy(void)
+void ws_os_fence_heavy(bool is_light)
 {
   ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] [edge STOP_DEKKER fence] of the callers
-  if (ws_hint_load(&has_heavy))
+  if (is_light) // a filter that refuses the call from now on is not noticed
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 

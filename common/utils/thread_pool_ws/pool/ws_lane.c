@@ -3,6 +3,7 @@
 /// ws_lane.h: claim, inherit, remember, add.
 #include "ws_lane.h"
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
@@ -16,6 +17,7 @@ static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *
 static void prepare(struct ws_pool_s *pool, ws_queue_t *lane)
 {
   lane->depth = 0;
+  ws_inbox_give_back(&pool->tasks, lane); // claims of an owner that was ended
   lane->helps_in = NULL;
   lane->mark = NULL;
   lane->rests_at = 0;

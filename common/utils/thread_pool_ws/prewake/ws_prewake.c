@@ -142,7 +142,8 @@ static void note_taken(ws_worker_t *worker, uint64_t now_ns)
   ws_prewake_pool_t *pools = worker->pool->prewake;
   ws_prewake_worker_t *its = worker->prewake;
   const uint64_t arrival_ns = ws_hint_load(&pools->arrival_ns);
-  its->taken_before = its->taken; // torn at worst by a thread that counts too late
+  ws_stat_store(&its->taken_before.arrival_ns, ws_stat_load(&its->taken.arrival_ns));
+  ws_stat_store(&its->taken_before.tasks, ws_stat_load(&its->taken.tasks));
   ws_stat_store(&its->taken.arrival_ns, arrival_ns);
   ws_stat_store(&its->taken.tasks, 1);
   if (ws_stat_load(&pools->late.last_ns) != arrival_ns && ws_stat_add(&pools->starters, 1) == 0)

@@ -187,7 +187,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
   // A searcher will look at the queues.
   const bool searched = ws_is_searched(pool) && memory->stalled < 2;
-  if (waiting && !searched)
+  if (waiting && !searched && !ws_is_paused(&pool->tasks))
     wake_for_waiting(pool, memory, working, hidden, starved);
   else if (lifted && memory->healthy >= HEALTHY_LOOKS)
     ws_hint_store(&pool->lifted, 0);
@@ -198,7 +198,8 @@ static void become_dormant(struct ws_pool_s *pool)
   uint32_t standing = WS_GUARD_STANDING;
   ws_hint_store(&pool->lifted, 0); // no other thread would reset it
   ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
-  ws_os_fence_heavy(); // [edge GUARD_DEKKER fence] dormant before the last look
+  // [edge GUARD_DEKKER fence] dormant before the last look
+  ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0 || ws_pile_is_open(&pool->tasks))
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
@@ -231,8 +232,10 @@ static void *guard_thread(void *pool_arg)
       continue;
     }
     look(pool, &memory);
-    if (memory.quiet >= QUIET_LOOKS)
-      become_dormant(pool);
+    if (memory.quiet < QUIET_LOOKS)
+      continue;
+    memory.quiet = 0;
+    become_dormant(pool);
   }
 }
 

@@ -18,7 +18,8 @@ void ws_post_elsewhere(struct ws_pool_s *pool, ws_here_t here);
 /// @brief The same for tasks of @p kind. If it is a node, a worker on that node is preferred.
 void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
-/// @brief Make the guard STANDING. Call after a fence that follows the publication of the work.
+/// @brief Make the guard STANDING. Call after a fence that follows the publication of the work; before that,
+/// too, where the caller must not lose its CPU between the two.
 void ws_need_guard(struct ws_pool_s *pool);
 
 /// @brief Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.

@@ -83,7 +83,7 @@ static bool leave(ws_tasks_t *tasks, ws_inbox_t *inbox)
 
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
-  bool claimed = false; // by a thread that will fill it
+  bool tried = false; // to take its bit back
   inbox->open = false;
   for (uint32_t pauses = 0; pauses < FILLING_PAUSES; pauses++) {
     const uint64_t word = ws_expected_load(&inbox->state);
@@ -91,11 +91,11 @@ bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
       return true;
     if (state_of(word) != WS_INBOX_WAITING && state_of(word) != WS_INBOX_FULL)
       return false;
-    if (!claimed && state_of(word) == WS_INBOX_WAITING && take_bit(inbox->mask, inbox->index)) {
+    if (!tried && state_of(word) == WS_INBOX_WAITING && take_bit(inbox->mask, inbox->index)) {
       release(inbox);
       return false;
     }
-    claimed = true;
+    tried = true;
     ws_pause();
   }
   return leave(tasks, inbox);
@@ -136,12 +136,12 @@ ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t mos
 /// Most workers that a thread outside claims at once.
 #define CLAIM_MOST 16u
 
-bool ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane)
+bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane)
 {
   if (lane->claim.bits != 0)
     return true;
   const uint32_t most = lane->claim_next > 0 && tasks->circles > 0 ? lane->claim_next : 1;
-  lane->claim = ws_inbox_claim(tasks, ((ws_tasks_t *)(uintptr_t)tasks)->waiting, most);
+  lane->claim = ws_inbox_claim(tasks, tasks->waiting, most);
   if (lane->claim.bits != 0)
     lane->claim_next = 2 * most < CLAIM_MOST ? 2 * most : CLAIM_MOST;
   return lane->claim.bits != 0;

@@ -20,8 +20,9 @@
 ///            which all workers contend. Their number doubles within a burst. It may keep them from one push
 ///            to the next. It declines the rest when it waits, ends, or has a task that it cannot hand over.
 /// Leaving    A worker that waits no longer for the thread that has its bit sets `gone`, and then counts
-///            itself in tasks->left. The claimer reads that count before and after a fill: if it has changed
-///            since the claim, the claimer looks whether the worker has gone, and keeps its task.
+///            itself in tasks->left. The claimer reads that count before the claim, and before and after a
+///            fill: if it has changed since the claim, the claimer looks whether the worker has gone, and
+///            keeps its task.
 /// Fences     [edge LEFT_DEKKER] The claimer's fence between its fill and its second look is light where the
 ///            kernel offers membarrier(2): then a fill that is still in the claimer's store buffer can miss a
 ///            worker that leaves. That worker finds the task at its next search, or before it sleeps; if it
@@ -35,9 +36,10 @@
 #include "ws_tasks.h"
 
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
-/// is open, or if a thread that had claimed it has not filled or declined it yet.
+/// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
+/// thread again.
 /// @param mask  where the caller says that it waits: a bit for each worker
-/// @return whether the inbox is open now, and was not before
+/// @return whether the caller has set its bit
 /// @threads  the worker
 bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
 
@@ -67,7 +69,7 @@ ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t mos
 
 /// @return whether @p lane has claimed a worker that spins. If it has none it claims some
 /// @threads  the owner of the lane: outside of the pool, in no task
-bool ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
+bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane);
 
 /// @brief Hand a task, which counts as pushed, to the next worker of a claim that has bits.
 /// @param own  the caller's queue

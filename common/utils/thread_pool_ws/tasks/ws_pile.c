@@ -40,12 +40,12 @@ ws_group_t *ws_pile_take_stuck(ws_circle_t *circle, uint32_t *tasks)
 {
   uint64_t word = ws_expected_load(&circle->pile);
   const uint64_t key = word & ~(uint64_t)COUNT_MAX;
-  const bool seen = circle->seen;
+  const uint64_t seen = circle->seen;
   *tasks = (uint32_t)(word & COUNT_MAX);
-  circle->seen = *tasks > 0;
-  if (!seen || *tasks == 0 || !ws_cas_acq_rel(&circle->pile, &word, key)) // [edge GROUP_DONE acq_rel]
+  circle->seen = *tasks > 0 ? key : 0;
+  if (*tasks == 0 || seen != key || !ws_cas_acq_rel(&circle->pile, &word, key)) // [edge GROUP_DONE acq_rel]
     return NULL;
-  circle->seen = false;
+  circle->seen = 0;
   return (ws_group_t *)(uintptr_t)(key >> COUNT_BITS);
 }
 

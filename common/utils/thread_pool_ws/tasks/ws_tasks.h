@@ -198,7 +198,7 @@ typedef struct {
 typedef struct {
   alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits for one that deals
   alignas(WS_SPACING) ws_au64_t pile; ///< S completions that one of them makes for others (ws_pile.h)
-  bool seen; ///< P the guard's: there were some at its last look
+  uint64_t seen; ///< P the guard's: the group of those that were there at its last look; 0 = there were none
 } ws_circle_t;
 
 /// All places of a pool.

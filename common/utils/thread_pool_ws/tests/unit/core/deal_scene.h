@@ -18,14 +18,14 @@
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_test.h"
 
-#define WORKERS 5u
+#define WORKERS 7u
 #define CIRCLES 2u
 #define TASKS 8u
 #define LANE WORKERS
 /// That passes between two looks at the clock.
 #define LOOK_NS 1000u
 /// A dealer wants room for as many tasks as it takes at once.
-#define OWN_CELLS 16u
+#define OWN_CELLS 4u
 
 static struct ws_pool_s pool;
 static ws_worker_t workers[WORKERS];

@@ -67,6 +67,7 @@ static void begin(uint32_t count)
   pool.worker = worker_of;
   pool.tasks.circle = circles;
   pool.tasks.circles = count;
+  pool.guarded = true;
   pool.caches = CIRCLES;
   for (uint32_t i = 0; i < WORKERS; i++) {
     worker_of[i] = &workers[i];

@@ -99,7 +99,7 @@ static void looks_into_the_lane(void)
     left_when_given = ws_queue_size(&lane);
 }
 
-/// All tasks of a claim are taken before the first of them is given.
+/// Up to four tasks of a claim are taken before the first of them is given.
 static void a_dealer_takes_first_and_gives_then(void)
 {
   begin(5);
@@ -109,6 +109,18 @@ static void a_dealer_takes_first_and_gives_then(void)
   CU_ASSERT_EQUAL(gets(0), 3);
   CU_ASSERT_EQUAL(steps.gives, 3);
   CU_ASSERT_EQUAL(left_when_given, 2);
+}
+
+/// A fifth is not: it would wait for the dealer if that lost its CPU.
+static void a_dealer_takes_four_tasks_at_once_at_most(void)
+{
+  begin(7);
+  for (uint32_t i = 1; i <= 6; i++)
+    waits(i, 0);
+  steps.gives_next = looks_into_the_lane;
+  CU_ASSERT_EQUAL(gets(0), 6);
+  CU_ASSERT_EQUAL(steps.gives, 6);
+  CU_ASSERT_EQUAL(left_when_given, 3);
 }
 
 /// Another thread takes all tasks of the lane but one, when the dealer has claimed three workers.
@@ -266,6 +278,7 @@ TEST_MAIN("deal_give", TEST_CASE(the_task_of_a_worker_that_has_left_is_the_deale
           TEST_CASE(several_tasks_that_are_kept_are_queued),
           TEST_CASE(a_single_task_that_is_kept_wakes_no_worker),
           TEST_CASE(a_dealer_without_room_hands_out_nothing), TEST_CASE(a_dealer_takes_first_and_gives_then),
+          TEST_CASE(a_dealer_takes_four_tasks_at_once_at_most),
           TEST_CASE(workers_that_get_no_task_are_declined), TEST_CASE(a_dealer_needs_the_guard),
           TEST_CASE(tasks_that_had_to_wait_are_noted), TEST_CASE(completions_are_held_for_a_while),
           TEST_CASE(with_a_task_at_once_nothing_is_completed),
