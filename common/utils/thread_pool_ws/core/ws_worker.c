@@ -12,7 +12,6 @@
 #include "../pool/ws_warn.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
