@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_deal.c
-/// Who deals, who waits, and for how long (ws_deal.h). deal_scene.h says what is wrapped. What a dealer does
-/// with its tasks: test_deal_give.c.
+/// Workers that deal and workers that wait, and how long they wait (ws_deal.h). deal_scene.h names the
+/// functions that are wrapped. Tests of the tasks that a dealer hands out: test_deal_give.c.
 #include "../../../tasks/ws_places.h"
 #include "deal_scene.h"
 

@@ -99,27 +99,28 @@ static void looks_into_the_lane(void)
     left_when_given = ws_queue_size(&lane);
 }
 
+/// Each of @p waiting workers is given a task, and the dealer has the next one.
+static void deals_to(uint32_t waiting, uint32_t tasks)
+{
+  begin(tasks);
+  for (uint32_t i = 1; i <= waiting; i++)
+    waits(i, 0);
+  steps.gives_next = looks_into_the_lane;
+  CU_ASSERT_EQUAL(gets(0), (int)waiting);
+  CU_ASSERT_EQUAL(steps.gives, waiting);
+}
+
 /// Up to four tasks of a claim are taken before the first of them is given.
 static void a_dealer_takes_first_and_gives_then(void)
 {
-  begin(5);
-  for (uint32_t i = 1; i <= 3; i++)
-    waits(i, 0);
-  steps.gives_next = looks_into_the_lane;
-  CU_ASSERT_EQUAL(gets(0), 3);
-  CU_ASSERT_EQUAL(steps.gives, 3);
+  deals_to(3, 5);
   CU_ASSERT_EQUAL(left_when_given, 2);
 }
 
 /// A fifth is not: it would wait for the dealer if that lost its CPU.
 static void a_dealer_takes_four_tasks_at_once_at_most(void)
 {
-  begin(7);
-  for (uint32_t i = 1; i <= 6; i++)
-    waits(i, 0);
-  steps.gives_next = looks_into_the_lane;
-  CU_ASSERT_EQUAL(gets(0), 6);
-  CU_ASSERT_EQUAL(steps.gives, 6);
+  deals_to(6, 7);
   CU_ASSERT_EQUAL(left_when_given, 3);
 }
 
