@@ -37,7 +37,7 @@ static void collect(ws_worker_t *worker, ws_group_t *group, uint32_t tasks)
 /// Fibers go on where their group is completed: that must not be the guard.
 static bool may_collect(const struct ws_pool_s *pool)
 {
-  return pool->tasks.circles > 0 && pool->guarded && !ws_process_hooks();
+  return pool->tasks.piles > 0 && pool->guarded && !ws_process_hooks();
 }
 
 void ws_complete_due(ws_worker_t *worker)

@@ -4,12 +4,13 @@
 ///
 /// Why        Each completion takes the line of the group's word from another worker. If 100 workers end
 ///            their tasks at once the last one waits for 10 us.
-/// Collector  In pools with circles (core/ws_deal.h) the first worker of a circle that completes tasks of a
-///            group becomes the circle's collector. While it waits for the group's line, other workers of the
-///            circle put their completions on its pile (tasks/ws_pile.h), in their own cache, and go on. Then
-///            it closes the pile, and completes what lies there. So it waits for no other thread.
-/// Not        In pools without a guard, in programs with fibers, and for tasks that were stolen: their
-///            completions come one by one.
+/// Collector  In pools of more than 64 workers the first worker of a circle (core/ws_deal.h) that completes
+///            tasks of a group becomes the circle's collector. While it waits for the group's line, other
+///            workers of the circle put their completions on its pile (tasks/ws_pile.h), in their own cache,
+///            and go on. Then it closes the pile, and completes what lies there. So it waits for no other
+///            thread.
+/// Not        In smaller pools, in pools without a guard, in programs with fibers, and for tasks that were
+///            stolen: their completions come one by one.
 /// Bounds     If the collector loses its CPU between its two steps, the guard makes the completions that it
 ///            sees on the pile at two looks (sleep/ws_guard.c).
 #ifndef WS_COMPLETE_H

@@ -160,7 +160,7 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
 static void complete_stuck(struct ws_pool_s *pool)
 {
   uint32_t tasks;
-  for (uint32_t i = 0; i < pool->tasks.circles; i++) {
+  for (uint32_t i = 0; i < pool->tasks.piles; i++) {
     ws_group_t *group = ws_pile_take_stuck(&pool->tasks.circle[i], &tasks);
     if (!group)
       continue;

@@ -3,8 +3,17 @@
 /// ws_pile.h. The word holds the group's address above COUNT_BITS bits for the number.
 #include "ws_pile.h"
 
+/// Pools with no more workers have none. Simulated, 100 tasks of 5 us take as long with and without piles on
+/// up to 80 CPUs, and 17 % less with piles on 96; 12 tasks of 6 us take 1 to 3 % more.
+#define WORKERS_WITHOUT 64u
+
 #define COUNT_BITS 16u
 #define COUNT_MAX 0xffffu
+
+uint32_t ws_pile_count(uint32_t workers, uint32_t circles)
+{
+  return workers > WORKERS_WITHOUT ? circles : 0;
+}
 
 /// @return the word of an empty pile of the group; 0 = the address is too long
 static uint64_t key_of(const ws_group_t *group)
@@ -51,7 +60,7 @@ ws_group_t *ws_pile_take_stuck(ws_circle_t *circle, uint32_t *tasks)
 
 bool ws_pile_is_open(const ws_tasks_t *tasks)
 {
-  for (uint32_t i = 0; i < tasks->circles; i++)
+  for (uint32_t i = 0; i < tasks->piles; i++)
     if (ws_load_relaxed(&tasks->circle[i].pile) != 0) // relaxed: after the caller's fence [GUARD_DEKKER]
       return true;
   return false;

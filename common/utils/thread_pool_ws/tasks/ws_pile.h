@@ -13,6 +13,9 @@
 #include "../include/ws_group.h"
 #include "ws_tasks.h"
 
+/// @return how many piles a pool has: one for each circle, or 0
+uint32_t ws_pile_count(uint32_t workers, uint32_t circles);
+
 /// @return whether the collector of @p circle completes @p tasks of @p group; false = none collects for it
 bool ws_pile_add(ws_circle_t *circle, const ws_group_t *group, uint32_t tasks);
 

@@ -210,6 +210,7 @@ typedef struct {
   ws_summary_t *summary; ///< I [summaries]
   ws_circle_t *circle; ///< I [circles]
   uint32_t circles; ///< I 0 = the pool is small: no worker deals
+  uint32_t piles; ///< I circles, or 0: workers collect no completions (ws_pile.h)
   uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'

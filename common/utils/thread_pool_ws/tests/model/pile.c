@@ -195,7 +195,7 @@ int main(void)
   circle = &the_circle;
   groups[0] = malloc(sizeof(ws_group_t));
   tasks.circle = circle;
-  tasks.circles = 1;
+  tasks.piles = 1;
   ws_store_relaxed(&standing, 1);
   pthread_create(&thread[0], NULL, adds, NULL);
   pthread_create(&thread[1], NULL, rests, NULL);

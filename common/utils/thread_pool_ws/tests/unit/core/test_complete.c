@@ -3,7 +3,8 @@
 /// Workers of a circle complete tasks: one collects, the others put theirs on its pile (ws_complete.h). One
 /// thread plays all of them: what happens while the collector completes its own tasks is the test's
 /// (--wrap=ws_group_complete). Then two workers and the guard of a pool with a circle do
-/// (--wrap=ws_deal_circles). A pile may be opened while the guard becomes dormant (--wrap=ws_os_fence_heavy).
+/// (--wrap=ws_deal_circles, --wrap=ws_pile_count). A pile may be opened while the guard becomes dormant
+/// (--wrap=ws_os_fence_heavy).
 #include "../../../core/ws_complete.h"
 #include "../../../core/ws_run.h"
 
@@ -29,11 +30,18 @@ static void (*completes)(void); ///< what happens before the next one
 void __real_ws_group_complete(ws_group_t *of, uint32_t units);
 void __wrap_ws_group_complete(ws_group_t *of, uint32_t units);
 uint32_t __wrap_ws_deal_circles(uint32_t count);
+uint32_t __wrap_ws_pile_count(uint32_t workers_count, uint32_t count);
 
 uint32_t __wrap_ws_deal_circles(uint32_t count)
 {
   (void)count;
   return 1;
+}
+
+uint32_t __wrap_ws_pile_count(uint32_t workers_count, uint32_t count)
+{
+  (void)workers_count;
+  return count;
 }
 
 static ws_au32_t holds; ///< 1 = the next thread that completes stands in the gate first
@@ -57,8 +65,8 @@ void __wrap_ws_group_complete(ws_group_t *of, uint32_t units)
 
 static bool is_handed; ///< what the workers have run was handed over to them
 
-/// A pool whose workers are all in circle 0, but the last in circle 1.
-static void begin(uint32_t count)
+/// A pool with @p piles. Its workers are all in circle 0, but the last in circle 1.
+static void begin(uint32_t piles)
 {
   memset(&pool, 0, sizeof(pool));
   memset(workers, 0, sizeof(workers));
@@ -66,7 +74,8 @@ static void begin(uint32_t count)
   pool.workers = pool.tasks.workers = WORKERS;
   pool.worker = worker_of;
   pool.tasks.circle = circles;
-  pool.tasks.circles = count;
+  pool.tasks.circles = CIRCLES;
+  pool.tasks.piles = piles;
   pool.guarded = true;
   pool.caches = CIRCLES;
   for (uint32_t i = 0; i < WORKERS; i++) {
@@ -163,7 +172,7 @@ static void the_collector_completes_for_its_circle(void)
   CU_ASSERT_FALSE(ws_pile_is_open(&pool.tasks));
 }
 
-static void in_a_small_pool_no_worker_collects(void)
+static void without_piles_no_worker_collects(void)
 {
   begin(0);
   ws_group_init(&group, 10);
@@ -335,7 +344,7 @@ static void a_guard_that_becomes_dormant_sees_a_pile(void)
 
 TEST_MAIN("complete", TEST_CASE(tasks_are_completed_and_counted),
           TEST_CASE(tasks_without_a_group_are_counted), TEST_CASE(stolen_tasks_are_not_collected),
-          TEST_CASE(the_collector_completes_for_its_circle), TEST_CASE(in_a_small_pool_no_worker_collects),
+          TEST_CASE(the_collector_completes_for_its_circle), TEST_CASE(without_piles_no_worker_collects),
           TEST_CASE(another_group_or_circle_is_not_collected_for),
           TEST_CASE(what_the_guard_has_completed_is_not_completed_again),
           TEST_CASE(a_later_group_at_that_address_is_collected_for),

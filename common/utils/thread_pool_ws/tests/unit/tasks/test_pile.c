@@ -23,7 +23,7 @@ static void begin(void)
   memset(&tasks, 0, sizeof(tasks));
   memset(circles, 0, sizeof(circles));
   tasks.circle = circles;
-  tasks.circles = CIRCLES;
+  tasks.piles = CIRCLES;
 }
 
 static void without_a_collector_nothing_is_added(void)
@@ -168,7 +168,15 @@ static void each_completion_is_made_once(void)
   CU_ASSERT_FALSE(ws_pile_is_open(&tasks));
 }
 
+static void only_wide_pools_have_piles(void)
+{
+  CU_ASSERT_EQUAL(ws_pile_count(16, 2), 0);
+  CU_ASSERT_EQUAL(ws_pile_count(64, 8), 0);
+  CU_ASSERT_EQUAL(ws_pile_count(65, 9), 9);
+  CU_ASSERT_EQUAL(ws_pile_count(WS_WORKERS_MAX, WS_CIRCLES_MAX), WS_CIRCLES_MAX);
+}
+
 TEST_MAIN("pile", TEST_CASE(without_a_collector_nothing_is_added), TEST_CASE(one_collects_what_others_add),
           TEST_CASE(a_pile_has_room_for_so_many), TEST_CASE(a_group_with_a_long_address_is_not_collected_for),
           TEST_CASE(the_guard_takes_what_it_has_seen_twice), TEST_CASE(after_the_guard_others_may_add),
-          TEST_CASE(each_completion_is_made_once))
+          TEST_CASE(each_completion_is_made_once), TEST_CASE(only_wide_pools_have_piles))
