@@ -259,7 +259,6 @@ __attribute__((always_inline)) static inline void help_while(ws_frame_t *frame, 
   join_t *join = (join_t *)frame;
   const ws_here_t here = frame->here;
   frame->helps = ws_helper_begin(frame->pool, here); // once, however deep it joins
-  ws_inbox_give_back(&frame->pool->tasks, here.queue);
   ws_mark_t *mark = join->mark;
   mark->outer = here.queue->mark;
   if (WS_LIKELY(!join->has_mark)) // a task has not ended the thread: the tasks above are still the wait's

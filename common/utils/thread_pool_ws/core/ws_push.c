@@ -218,7 +218,7 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
 {
   const ws_kind_t kind = ws_nodes_kind(pool, task);
   if (here.queue)
-    ws_inbox_give_back(&pool->tasks, here.queue); // the task may run here, and take long
+    ws_inbox_give_back(&pool->tasks, here.queue); // no worker will get this task
   if (!here.queue && kind != WS_KIND_NORMAL)
     here.queue = ws_lane_add(pool, !pool->settings.reserve);
   if (!here.queue && push_shared(pool, task)) {

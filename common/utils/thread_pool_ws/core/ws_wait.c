@@ -119,8 +119,6 @@ static bool wait_until_idle(ws_frame_t *frame, uint64_t until_ns)
   const ws_here_t here = frame->here;
   bool idle;
   frame->helps = ws_helper_begin(pool, here);
-  if (here.queue)
-    ws_inbox_give_back(&pool->tasks, here.queue);
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
     if (help_any(frame, until_ns == 0))
       continue;

@@ -51,7 +51,7 @@ int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns);
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found);
 
 /// @brief Take a place in @p pool. A worker of it, a thread without a lane, and a thread that has a place
-/// there already take none.
+/// there already take none. Workers that the caller has claimed (ws_inbox.h) are declined.
 /// @return whether the caller took a place, and must call ws_helper_end()
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
 

@@ -10,6 +10,7 @@
 #include "ws_budget.h"
 
 #include "../pool/ws_process.h"
+#include "../tasks/ws_inbox.h"
 #include "ws_place.h"
 #include "ws_wake.h"
 
@@ -31,7 +32,10 @@ static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
 
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
 {
-  if (here.worker || !here.queue || here.queue->helps_in)
+  if (here.worker || !here.queue)
+    return false;
+  ws_inbox_give_back(&pool->tasks, here.queue); // it runs tasks, or sleeps: that may take long
+  if (here.queue->helps_in)
     return false;
   ws_self_t *self = ws_self();
   ws_place_note(pool, here, (uint32_t)(ws_os_cpu() + 1));

@@ -18,7 +18,8 @@
 ///            plain stores, because a read-modify-write would wait for the worker's cache line.
 /// Claims     A thread outside takes the bits of several workers at once: one read-modify-write of a line for
 ///            which all workers contend. Their number doubles within a burst. It may keep them from one push
-///            to the next. It declines the rest when it waits, ends, or has a task that it cannot hand over.
+///            to the next. It declines the rest when it waits, runs a task, ends, or has a task that it
+///            cannot hand over.
 /// Leaving    A worker that waits no longer for the thread that has its bit sets `gone`, and then counts
 ///            itself in tasks->left. The claimer reads that count before the claim, and before and after a
 ///            fill: if it has changed since the claim, the claimer looks whether the worker has gone, and
