@@ -15,6 +15,7 @@ static uint64_t pushed; ///< pushes of this thread, before
 static struct {
   bool is_on;
   void (*claimed)(void);
+  bool finds_none; ///< no worker waits
   uint32_t claims;
 } seam;
 
@@ -28,6 +29,10 @@ bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer)
     return __real_ws_inbox_claim_more(of, claimer);
   if (seam.claims++ > 0)
     return false;
+  if (seam.finds_none) {
+    seam.claimed();
+    return false;
+  }
   claimer->claim = (ws_claim_t){.bits = 1, .left = ws_load_relaxed(&of->left)};
   seam.claimed();
   return true;
@@ -38,12 +43,14 @@ static uint32_t state(void)
   return (uint32_t)(ws_load_relaxed(&inbox.state) % WS_INBOX_STATES);
 }
 
-/// Push a task to a pool whose workers sleep. @param claimed  happens between the claim and the fill
-static void push(uint32_t workers, void (*claimed)(void))
+static const uint64_t nobody = UINT64_C(1) << 63; ///< a bit of no worker: a push looks for an inbox
+
+/// A pool whose workers sleep. @param claimed  happens between a claim and the fill
+static void begin(uint32_t workers, bool fifo, void (*claimed)(void))
 {
-  const uint64_t nobody = UINT64_C(1) << 63; // a bit of no worker: a push looks for an inbox
   ws_settings_t settings = test_settings(workers);
   settings.spin = WS_SPIN_OFF;
+  settings.fifo = fifo;
   pool = test_create(&settings);
   CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
   inbox = (ws_inbox_t){.mask = pool->tasks.waiting};
@@ -54,11 +61,30 @@ static void push(uint32_t workers, void (*claimed)(void))
   ws_or_acq_rel(&pool->tasks.waiting[0], nobody);
   pushed = ws_self()->pushed;
   seam.is_on = true;
+  seam.finds_none = false;
   seam.claimed = claimed;
   seam.claims = 0;
-  test_push(pool, test_count_task, &run, NULL);
+}
+
+static void after_pushes(void)
+{
   seam.is_on = false;
   ws_and_acq_rel(&pool->tasks.waiting[0], ~nobody);
+}
+
+static void push(uint32_t workers, void (*claimed)(void))
+{
+  begin(workers, false, claimed);
+  test_push(pool, test_count_task, &run, NULL);
+  after_pushes();
+}
+
+static void destroy(void)
+{
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
+  pool->tasks.inbox[0] = real_inbox;
+  test_destroy(pool);
 }
 
 static void end(void)
@@ -67,9 +93,7 @@ static void end(void)
   CU_ASSERT_EQUAL(test_value(&run), 1);
   CU_ASSERT_EQUAL(state(), WS_INBOX_AWAY);
   CU_ASSERT_EQUAL(ws_self()->pushed, pushed + 1); // a trace says of a task that it is pushed once
-  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
-  pool->tasks.inbox[0] = real_inbox;
-  test_destroy(pool);
+  destroy();
 }
 
 static void worker_leaves(void)
@@ -118,6 +142,54 @@ static void a_task_that_is_handed_over_during_a_stop_runs(void)
   end();
 }
 
+static void count_and_push_itself_once(void *unused)
+{
+  (void)unused;
+  if (ws_add_acq_rel(&run, 1) == 0)
+    test_push(pool, count_and_push_itself_once, NULL, NULL);
+}
+
+/// In a fifo pool such a task goes behind all others, into the shared queue. No worker is there to take it.
+static void a_task_that_pushes_itself_during_a_stop_runs_again(void)
+{
+  begin(1, true, pool_stops);
+  test_push(pool, count_and_push_itself_once, NULL, NULL);
+  after_pushes();
+  CU_ASSERT_EQUAL_FATAL(test_value(&run), 2); // else the wait would not end
+  ws_store_relaxed(&pool->state, WS_RUNNING); // its worker still sleeps
+  destroy();
+}
+
+static void count_and_end_the_thread(void *unused)
+{
+  (void)unused;
+  ws_add_acq_rel(&run, 1);
+  pthread_exit(NULL);
+}
+
+static void *push_two(void *unused)
+{
+  const ws_task_t task = {.func = count_and_end_the_thread};
+  ws_pool_push_batch(pool, (const ws_task_t[]){task, task}, 2);
+  return unused;
+}
+
+/// The first of two tasks that a push runs itself ends the thread: no other thread will look for the second.
+static void a_task_that_ends_its_thread_during_a_stop_leaves_none(void)
+{
+  pthread_t thread;
+  begin(1, false, pool_stops);
+  seam.finds_none = true;
+  CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, push_two, NULL), 0);
+  pthread_join(thread, NULL);
+  after_pushes();
+  CU_ASSERT_EQUAL_FATAL(test_value(&run), 2); // else the wait would not end
+  ws_store_relaxed(&pool->state, WS_RUNNING); // its worker still sleeps
+  destroy();
+}
+
 TEST_MAIN("hand", TEST_CASE(a_task_that_comes_too_late_is_queued),
           TEST_CASE(a_task_that_is_handed_over_has_the_guard),
-          TEST_CASE(a_task_that_is_handed_over_during_a_stop_runs))
+          TEST_CASE(a_task_that_is_handed_over_during_a_stop_runs),
+          TEST_CASE(a_task_that_pushes_itself_during_a_stop_runs_again),
+          TEST_CASE(a_task_that_ends_its_thread_during_a_stop_leaves_none))
