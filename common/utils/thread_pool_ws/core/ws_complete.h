@@ -4,7 +4,7 @@
 ///
 /// Why        Each completion takes the line of the group's word from another worker. If 100 workers end
 ///            their tasks at once the last one waits for 10 us.
-/// Collector  In pools of more than 64 workers the first worker of a circle (core/ws_deal.h) that completes
+/// Collector  In pools of more than 80 workers the first worker of a circle (core/ws_deal.h) that completes
 ///            tasks of a group becomes the circle's collector. While it waits for the group's line, other
 ///            workers of the circle put their completions on its pile (tasks/ws_pile.h), in their own cache,
 ///            and go on. Then it closes the pile, and completes what lies there. So it waits for no other

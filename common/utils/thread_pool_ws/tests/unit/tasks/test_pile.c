@@ -171,8 +171,8 @@ static void each_completion_is_made_once(void)
 static void only_wide_pools_have_piles(void)
 {
   CU_ASSERT_EQUAL(ws_pile_count(16, 2), 0);
-  CU_ASSERT_EQUAL(ws_pile_count(64, 8), 0);
-  CU_ASSERT_EQUAL(ws_pile_count(65, 9), 9);
+  CU_ASSERT_EQUAL(ws_pile_count(80, 10), 0);
+  CU_ASSERT_EQUAL(ws_pile_count(81, 11), 11);
   CU_ASSERT_EQUAL(ws_pile_count(WS_WORKERS_MAX, WS_CIRCLES_MAX), WS_CIRCLES_MAX);
 }
 
