@@ -13,6 +13,7 @@
 
 #define SLICE_PS (2 * SIM_PS_PER_US)
 #define PATIENCE 1000 ///< yields of a thread until it sleeps
+#define PATIENCE_PS (20 * SIM_PS_PER_MS) ///< or time, where steps are slow
 #define REST_PS (100 * SIM_PS_PER_US)
 
 static bool in_swap[SIM_THREADS_MAX]; ///< the thread is in a yield
@@ -52,10 +53,13 @@ static void begin(sim_record_t *record)
 static void rest_seldom(void)
 {
   static uint32_t yields[SIM_THREADS_MAX];
-  if (++yields[sim_self->index] % PATIENCE != 0)
+  static sim_ps_t rested_ps[SIM_THREADS_MAX];
+  sim_ps_t *since_ps = &rested_ps[sim_self->index];
+  if (++yields[sim_self->index] % PATIENCE != 0 && sim_self->now_ps - *since_ps < PATIENCE_PS)
     return;
   sim_stack_hide(true);
   sim_sleep_until(sim_self->now_ps + REST_PS);
+  *since_ps = sim_self->now_ps;
   sim_stack_hide(false);
 }
 
