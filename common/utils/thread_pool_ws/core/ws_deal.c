@@ -16,7 +16,7 @@
 /// Workers of one circle, about, and most circles: a dealer looks at all of them.
 #define CIRCLE_WORKERS 8u
 /// Tasks that a dealer hands out, at most, before it runs one.
-#define DEALT_MAX 32u
+#define DEALT_MAX 64u
 /// Of these, that it takes before it hands them out.
 #define TAKEN_MAX 4u
 /// Workers that it claims at once.
@@ -38,15 +38,20 @@ uint32_t ws_deal_circles(uint32_t workers)
   return workers < WORKERS_MIN ? 0 : circles < WS_CIRCLES_MAX ? circles : WS_CIRCLES_MAX;
 }
 
+static uint32_t next_circle(const struct ws_pool_s *pool, uint32_t circle)
+{
+  return circle + 1 < pool->tasks.circles ? circle + 1 : 0;
+}
+
 /// @param at  in and out: the circle to look at first
 static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 {
   ws_claim_t claimed = {0};
-  for (uint32_t i = 0; i < pool->tasks.circles; i++)
-    ws_prefetch(&pool->tasks.circle[i].mask);
+  ws_prefetch(&pool->tasks.circle[*at].mask);
+  ws_prefetch(&pool->tasks.circle[next_circle(pool, *at)].mask);
   for (uint32_t i = 0; i < pool->tasks.circles && claimed.bits == 0; i++) {
     claimed = ws_inbox_claim(&pool->tasks, pool->tasks.circle[*at].mask, most);
-    *at = *at + 1 < pool->tasks.circles ? *at + 1 : 0;
+    *at = next_circle(pool, *at);
   }
   return claimed;
 }
@@ -56,7 +61,6 @@ static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_task_t *tasks)
 {
   uint32_t taken = 0;
-  ws_queue_prefetch(lane, most);
   while (taken < most && taken < TAKEN_MAX && ws_queue_steal_one(lane, &here.queue->memo, &tasks[taken])) {
     if (here.worker->due.group != tasks[taken].group)
       ws_complete_due(here.worker); // its wait need not wait for these
@@ -97,14 +101,23 @@ static bool must_stop(const struct ws_pool_s *pool)
   return ws_is_paused(&pool->tasks) || ws_kind_is_used(&pool->tasks);
 }
 
+/// @return how many tasks of the lane its dealer wants to hand out next; the last one is its own
+static uint32_t wanted(const ws_queue_t *lane, uint32_t left)
+{
+  const uint64_t size = ws_queue_size(lane);
+  const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
+  return size == 0 ? 0 : size <= most ? (uint32_t)size - 1 : most;
+}
+
 static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
 {
   uint32_t at = ws_near_circle(here.worker), left = DEALT_MAX;
   while (left > 0 && !must_stop(pool) && ws_queue_has_room(here.queue, TAKEN_MAX)) {
-    const uint64_t size = ws_queue_size(lane);
-    const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
-    ws_claim_t claimed =
-        size > 1 ? claim(pool, size <= most ? (uint32_t)size - 1 : most, &at) : (ws_claim_t){0};
+    const uint32_t most = wanted(lane, left);
+    if (most == 0)
+      break;
+    ws_queue_prefetch(lane, most); // they come while the caller claims
+    ws_claim_t claimed = claim(pool, most, &at);
     if (claimed.bits == 0)
       break;
     left -= (uint32_t)__builtin_popcountll(claimed.bits);
