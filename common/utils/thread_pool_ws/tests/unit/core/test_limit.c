@@ -191,6 +191,28 @@ static void a_task_with_a_place_may_wait_for_its_like(void)
   }
 }
 
+static ws_group_t nested;
+
+static void push_two(void *unused)
+{
+  (void)unused;
+  for (uint32_t i = 0; i < 2; i++)
+    test_push(pool, background, NULL, &nested);
+}
+
+/// The task that pushes may wait for its group while it has the only place itself.
+static void what_a_task_pushes_with_a_group_has_no_limit(void)
+{
+  create(3, 1);
+  ws_group_init(&nested, 2);
+  test_push(pool, push_two, NULL, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 2)); // both stand there at once
+  test_gate_let(&gate, 2);
+  ws_group_wait(&nested, pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&most), 2); // relaxed: after the wait
+  destroy();
+}
+
 static ws_au32_t stop_chain;
 
 /// Work that never ends: each task pushes the next one.
@@ -529,7 +551,8 @@ TEST_MAIN("limit", TEST_CASE(as_many_run_as_the_limit_allows), TEST_CASE(the_old
           TEST_CASE(a_task_with_a_place_may_wait_for_its_like),
           TEST_CASE(other_work_without_end_starves_none),
           TEST_CASE(a_limited_task_that_pushes_itself_goes_behind), TEST_CASE(an_abort_skips_the_line),
-          TEST_CASE(a_stop_runs_the_line), TEST_CASE(a_task_that_ends_its_thread_leaves_its_place),
+          TEST_CASE(what_a_task_pushes_with_a_group_has_no_limit), TEST_CASE(a_stop_runs_the_line),
+          TEST_CASE(a_task_that_ends_its_thread_leaves_its_place),
           TEST_CASE(a_cancelled_task_leaves_the_line),
           TEST_CASE(a_notice_that_ends_its_thread_leaves_its_place),
           TEST_CASE(a_burst_does_not_read_the_line), TEST_CASE(a_full_line_does_what_a_full_queue_does),
