@@ -135,8 +135,8 @@ static void note_start(ws_worker_t *worker, uint64_t found_ns)
   ws_traced_late(worker, cause, found_ns - arrival_ns);
 }
 
-/// The worker has found a task of a burst. Such workers are counted after the burst (ws_rhythm.c): here a
-/// common counter would hold up the workers of a wide pool, which find their tasks at once.
+/// The worker has found a task of a burst. ws_rhythm.c counts these workers after the burst. If each worker
+/// changed a common counter here, the workers of a wide pool would wait for each other.
 static void note_taken(ws_worker_t *worker, uint64_t now_ns)
 {
   ws_prewake_pool_t *pools = worker->pool->prewake;
