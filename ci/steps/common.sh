@@ -5,8 +5,8 @@
 # from a developer's own build-<preset>.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-test_seconds_max=300
-pytest_seconds_max=900
+test_seconds_max=1000
+pytest_seconds_max=1000
 # A test of the library says that it takes two processors (PROCESSORS in CMake): this many let ctest run as
 # many tests side by side as there are CPUs. A step that wants each test alone sets 1.
 test_processors=$((2 * $(nproc)))

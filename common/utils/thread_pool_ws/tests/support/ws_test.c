@@ -12,7 +12,7 @@
 
 #include "../../setup/ws_settings.h"
 
-#define WATCHDOG_S 200u
+#define WATCHDOG_S (2 * TEST_DEADLINE_S)
 #define POOLS_MAX 64
 
 static struct {
@@ -79,10 +79,13 @@ static void run_case(const test_case_t *test)
 }
 
 static const test_case_t *all_cases;
+static bool is_alone;
 
-/// CUnit calls functions without an argument: it calls this one for each case, in their order.
+/// CUnit calls functions without an argument: it calls this one for each chosen case, in their order.
 static void next_case(void)
 {
+  while (all_cases->is_alone != is_alone)
+    all_cases++;
   run_case(all_cases++);
 }
 
@@ -93,15 +96,21 @@ int test_main(const char *suite, const test_case_t *cases, size_t count)
   setvbuf(stdout, NULL, _IOLBF, 0);
   running.suite = suite;
   all_cases = cases;
+  is_alone = getenv("WS_TEST_ALONE") != NULL;
+  size_t chosen = 0;
+  for (size_t i = 0; i < count; i++)
+    chosen += cases[i].is_alone == is_alone;
+  if (chosen == 0)
+    return 77;
   if (CU_initialize_registry() != CUE_SUCCESS)
     return 1;
   CU_pSuite registered = CU_add_suite(suite, NULL, NULL);
   for (size_t i = 0; registered && i < count; i++)
-    if (!CU_add_test(registered, cases[i].name, next_case))
+    if (cases[i].is_alone == is_alone && !CU_add_test(registered, cases[i].name, next_case))
       return 1;
   CU_basic_set_mode(CU_BRM_VERBOSE);
   CU_basic_run_tests();
-  const bool failed = !registered || CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != count;
+  const bool failed = !registered || CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != chosen;
   CU_cleanup_registry();
   return failed ? 1 : 0;
 }
