@@ -20,6 +20,7 @@ HWLOC = "-DWS_HWLOC", "-DTHREAD_POOL_WS_HWLOC"
 USDT = "-DWS_USDT", "-DTHREAD_POOL_WS_USDT"
 TRACED = "traced by lttng-ust", ", LTTng tracepoints"  # what is said when it is there
 
+pytestmark = pytest.mark.full
 both = pytest.mark.parametrize("hooked", [False, True], ids=["alone", "hook"])
 
 

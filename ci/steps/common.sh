@@ -13,6 +13,7 @@ test_processors=$((2 * $(nproc)))
 # Presets that name no compiler take the machine's; a step that names gcc means it.
 GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
 WRAP=()
+of_label=(-LE '^alone$') # of ctest: without the tests of TEST_ALONE
 # The library is built in some twenty trees, often with the same options: each file is compiled once. Of the
 # trees that share an object file, the debug information names the first. Trees in the step's folder for
 # temporary files differ in that folder's name only, which ccache leaves out.
@@ -102,13 +103,14 @@ junit_attribute() {
   printf '%d' "${value:-0}"
 }
 
-# run_tests <preset> [ctest option]...   Prefix: the array WRAP, for example setarch.
+# run_tests <preset> [ctest option]...   All tests but those of the label "alone", which have a step of their own.
+# Prefix: the array WRAP, for example setarch.
 run_tests() {
   local preset="$1" code=0 junit tests bad skips
   shift
   junit="$PWD/build-ci/$preset/junit.xml"
   rm -f "$junit"
-  "${WRAP[@]}" ctest --test-dir "build-ci/$preset" --output-on-failure --no-tests=error \
+  "${WRAP[@]}" ctest --test-dir "build-ci/$preset" "${of_label[@]}" --output-on-failure --no-tests=error \
     --timeout "$test_seconds_max" --parallel "$test_processors" --output-junit "$junit" "$@" || code=$?
   [ -f "$junit" ] || return "$code"
   tests=$(junit_attribute "$junit" tests)

@@ -9,4 +9,5 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "ci"))
 
+from oai_model.conftest import pytest_configure  # noqa: E402, F401
 from oai_model.test_hook import new_build  # noqa: E402, F401

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from oai_model.model import append, assemble
-from oai_model.test_hook import NewBuild, run
+from oai_model.test_hook import NewBuild, full, run
 from test_in_model import NR_GNB, PATCHES, REPO, copy_of, fake_spatch, needs_spatch
 
 PROPERTIES = {
@@ -67,6 +67,7 @@ def test_a_relative_path_is_from_where_one_stands(tmp_path: Path, monkeypatch: p
     assert f"there is no {tmp_path / 'nope'}, which was named as spatch" in " ".join(done.stderr.split())
 
 
+@full
 @needs_spatch
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_copy_is_compiled_as_its_original(new_build: NewBuild, name: str) -> None:

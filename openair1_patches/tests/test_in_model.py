@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from oai_model.model import HOOK, REPO, append, assemble
-from oai_model.test_hook import Build, NewBuild, cmake_called, run
+from oai_model.test_hook import Build, NewBuild, cmake_called, full, of_full, run
 
 PATCHES = "-DTHREAD_POOL_WS_PATCHES"
 WRAP = ("ws_traced_phase_began", "ws_traced_phase_ended", "ws_oai_prewake")
@@ -64,7 +64,7 @@ def ws_patches(*arguments: str) -> tuple[int, str]:
 
 
 @needs_spatch
-@pytest.mark.parametrize("shape", COUNTS)
+@pytest.mark.parametrize("shape", ["B2", *of_full(*(shape for shape in COUNTS if shape != "B2"))])
 def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, shape: str) -> None:
     own = new_build(shape, "own")
     assert own.configure() == 0, own.log
@@ -90,6 +90,7 @@ def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, 
     assert "prewake 3" in lines  # with two
 
 
+@full
 @needs_spatch
 @pytest.mark.parametrize("label", ["oldest", "newest"])
 def test_other_cmakes(new_build: NewBuild, label: str) -> None:
@@ -99,6 +100,7 @@ def test_other_cmakes(new_build: NewBuild, label: str) -> None:
     assert [line for line in said(build, "nr_ulsim")[1] if " 7.1 " in line] == slot_of("B2")
 
 
+@full
 @needs_spatch
 def test_a_second_configure_builds_nothing(new_build: NewBuild) -> None:
     build = new_build("B2")
@@ -110,6 +112,7 @@ def test_a_second_configure_builds_nothing(new_build: NewBuild) -> None:
     assert "no work to do" in build.make()
 
 
+@full
 @needs_spatch
 def test_an_edit_of_the_original_is_patched_anew(new_build: NewBuild) -> None:
     build = new_build("B2")
@@ -121,6 +124,7 @@ def test_an_edit_of_the_original_is_patched_anew(new_build: NewBuild) -> None:
     assert copy.endswith("\nint edited;\n") and copy.count("WS_OAI_") == 1
 
 
+@full
 @needs_spatch
 def test_the_macros_are_a_dependency(new_build: NewBuild) -> None:
     build = new_build("B2")
@@ -185,6 +189,7 @@ def test_one_set_of_two(new_build: NewBuild) -> None:
     assert 'THREAD_POOL_WS_PATCHES is "tarce"; it may be ON' in build.log
 
 
+@full
 @needs_spatch
 def test_spaces_in_all_paths(tmp_path: Path) -> None:
     top = tmp_path / "a folder"
@@ -265,6 +270,7 @@ def test_a_tree_that_is_patched_already_stops(new_build: NewBuild) -> None:
         assert "carries the patches' marks already" in " ".join(text.split())
 
 
+@full
 @needs_spatch
 def test_a_copy_that_is_deleted_is_made_again(new_build: NewBuild) -> None:
     build = new_build("B2")
