@@ -141,6 +141,7 @@ static void a_worker_that_wakes_is_switching(void)
 static void the_states_add_up(void)
 {
   create(1, WS_SPIN_AUTO);
+  CU_ASSERT_TRUE(test_until_quiet(pool)); // no other thread looks at the clock between these two
   const ws_worker_stats_t before = worker_stats(0);
   const uint64_t begin_ns = __wrap_ws_os_now_ns();
   for (uint32_t i = 0; i < 1000; i++)

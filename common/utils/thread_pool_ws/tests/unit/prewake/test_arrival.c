@@ -181,32 +181,6 @@ static void a_hint_to_a_pool_at_work(void)
   CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
 }
 
-/// A call that announces a time in the future is not the arrival, the others are.
-static void which_hints_announce(void)
-{
-  ws_pool_t *real = test_pool(1);
-  CU_ASSERT_TRUE(test_until_quiet(real));
-  ws_prewake_pool_t *its = real->prewake;
-  ws_pool_prewake_at(real, 1, test_now_ns() + 500000000);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&its->arrival_ns), 0);
-  for (uint32_t hint = 0; hint < 3; hint++) {
-    CU_ASSERT_TRUE(test_until_quiet(real));
-    test_sleep_ms(1);
-    ws_prewake_quiet(real);
-    ws_store_relaxed(&its->announced_until_ns, 0);
-    const uint64_t before_ns = test_now_ns();
-    if (hint == 0)
-      ws_pool_prewake(real, 1, 1000);
-    else if (hint == 1)
-      ws_pool_prewake_at(real, 1, 1);
-    else
-      ws_pool_phase_begin(real, 1);
-    CU_ASSERT_TRUE(ws_load_relaxed(&its->arrival_ns) >= before_ns);
-  }
-  ws_pool_phase_end(real);
-  test_destroy(real);
-}
-
 // Takers: who has taken of a burst is counted when the next one is learnt.
 
 #define PERIOD_NS 500000u
@@ -383,8 +357,7 @@ TEST_MAIN("arrival", TEST_CASE(only_after_quiet), TEST_CASE(a_burst_arrives_once
           TEST_CASE(an_idle_worker_reports_a_pause_when_there_is_one),
           TEST_CASE(a_pause_begins_when_the_last_work_ends), TEST_CASE(a_hint_is_the_arrival),
           TEST_CASE(a_hint_that_is_repeated), TEST_CASE(a_hint_that_was_wrong),
-          TEST_CASE(a_hint_to_a_pool_at_work), TEST_CASE(which_hints_announce),
-          TEST_CASE(one_worker_notes_when_a_burst_began),
+          TEST_CASE(a_hint_to_a_pool_at_work), TEST_CASE(one_worker_notes_when_a_burst_began),
           TEST_CASE(workers_that_took_tasks_of_a_burst_are_counted), TEST_CASE(a_burst_before_does_not_count),
           TEST_CASE(tasks_that_had_to_wait_count), TEST_CASE(the_next_phase_has_no_takers),
           TEST_CASE(each_phase_has_its_takers), TEST_CASE(a_burst_may_have_no_takers))

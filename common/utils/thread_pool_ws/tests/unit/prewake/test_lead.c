@@ -10,7 +10,7 @@
 #include "../../support/ws_test.h"
 
 #define MACHINES 300u
-#define FRESH 4000u
+#define FRESH 1000u
 #define NO_BOUND 1e18
 
 /// How long this machine takes to wake a worker, and how its bursts jitter.
@@ -95,7 +95,7 @@ static double least_lead_cost(const trial_t *trial)
 {
   double least = lead_cost(trial, 0);
   const double from_ns = -trial->machine.jitter_ns, to_ns = 30 * trial->machine.median_ns - from_ns;
-  const double step_ns = (to_ns - from_ns) / 600;
+  const double step_ns = (to_ns - from_ns) / 200;
   for (double lead_ns = from_ns; lead_ns < to_ns; lead_ns += step_ns)
     least = fmin(least, lead_cost(trial, lead_ns));
   return least;

@@ -52,8 +52,8 @@ bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu)
 /// From now on a worker that may look for a time looks until it finds something, or the mode forbids it.
 static void stop_the_clock(void)
 {
-  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 100),
-                  0); // a spin that was interrupted has used up its share
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 100), 0);
+  test_sleep_ms(30); // at least: a spin that was interrupted has used up the share of 10 ms, and more
   ws_store_relaxed(&may_spin, 1); // relaxed: as above
   ws_store_relaxed(&stands_at_ns, __real_ws_os_now_ns()); // relaxed: as above
 }
@@ -104,15 +104,24 @@ static void one_wakes_looks_and_sleeps_again(void)
   }
 }
 
+static bool is_capped(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&pool->guard) == WS_GUARD_DORMANT; // which has lowered a cap that it had lifted
+}
+
 static void no_more_than_wanted_and_no_more_than_cpus(void)
 {
   create(8, true);
+  CU_ASSERT_TRUE(test_until(is_capped, NULL));
   const uint32_t limit = test_cpus() > 1 ? test_cpus() - 1 : 1; // one for the thread that announces
   const uint64_t wakes = test_stats(pool).outside.wakes_sent;
-  ws_pool_prewake(pool, 100, 0);
+  stop_the_clock(); // a worker that sleeps again could be woken again
+  ws_pool_prewake(pool, 100, LONG_NS);
   const uint64_t woken = test_stats(pool).outside.wakes_sent - wakes;
-  CU_ASSERT_TRUE(test_until_quiet(pool));
   CU_ASSERT_TRUE(woken >= 1 && woken <= limit);
+  start_the_clock();
+  CU_ASSERT_TRUE(test_until_quiet(pool));
   ws_pool_prewake(pool, 0, LONG_NS);
   CU_ASSERT_EQUAL(test_stats(pool).outside.wakes_sent, wakes + woken);
   test_destroy(pool);

@@ -380,4 +380,4 @@ static void modes_change_all_the_time(void)
 TEST_MAIN("prewake_race", TEST_CASE(each_mode), TEST_CASE(storms_at_the_time_of_the_alarm),
           TEST_CASE(stop_during_a_planned_sleep), TEST_CASE(many_pools), TEST_CASE(more_workers_than_cpus),
           TEST_CASE(one_cpu), TEST_CASE(cpus_that_go_and_come), TEST_CASE(a_process_that_is_stopped),
-          TEST_CASE(without_bursts_no_timer_wakes), TEST_CASE(modes_change_all_the_time))
+          TEST_CASE(modes_change_all_the_time), TEST_ALONE(without_bursts_no_timer_wakes))

@@ -18,6 +18,25 @@ static void at_the_time_announced(void)
   CU_ASSERT_EQUAL(world.rises, 1);
 }
 
+/// A call that announces a time in the future is not the arrival of a burst. The others are.
+static void which_hints_announce(void)
+{
+  for (uint32_t hint = 0; hint < 4; hint++) {
+    world_begin(WS_SPIN_OFF);
+    ws_prewake_quiet(&world_pool);
+    const uint64_t before_ns = world.now_ns;
+    if (hint == 0)
+      ws_pool_prewake(&world_pool, 1, US);
+    else if (hint == 1)
+      ws_pool_prewake_at(&world_pool, 1, 1);
+    else if (hint == 2)
+      ws_pool_phase_begin(&world_pool, 1);
+    else
+      ws_pool_prewake_at(&world_pool, 1, before_ns + MS);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.arrival_ns) >= before_ns, hint < 3);
+  }
+}
+
 static void off_sets_no_timer(void)
 {
   world_begin(WS_SPIN_OFF);
@@ -202,9 +221,10 @@ static void hot_leaves_no_debt(void)
   CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
 }
 
-TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(off_sets_no_timer),
-          TEST_CASE(auto_wakes_after_a_few_bursts), TEST_CASE(auto_stays_asleep_where_it_pays_not),
-          TEST_CASE(no_more_bursts), TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
-          TEST_CASE(fixed_wakes_when_told), TEST_CASE(fixed_stops_when_bursts_do),
-          TEST_CASE(a_new_mode_holds_at_once), TEST_CASE(pinned_to_the_producers_cpu),
-          TEST_CASE(a_disturbance_costs_few_bursts), TEST_CASE(hot_leaves_no_debt))
+TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(which_hints_announce),
+          TEST_CASE(off_sets_no_timer), TEST_CASE(auto_wakes_after_a_few_bursts),
+          TEST_CASE(auto_stays_asleep_where_it_pays_not), TEST_CASE(no_more_bursts),
+          TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern), TEST_CASE(fixed_wakes_when_told),
+          TEST_CASE(fixed_stops_when_bursts_do), TEST_CASE(a_new_mode_holds_at_once),
+          TEST_CASE(pinned_to_the_producers_cpu), TEST_CASE(a_disturbance_costs_few_bursts),
+          TEST_CASE(hot_leaves_no_debt))

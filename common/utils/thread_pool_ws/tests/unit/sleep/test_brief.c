@@ -9,7 +9,7 @@
 #include "../../support/ws_test.h"
 
 #define WORKERS 3u
-#define LONG_NS 10000000000u
+#define LONG_NS UINT64_C(3600000000000) ///< no burst of a test takes so long
 
 static ws_pool_t *pool;
 static ws_au32_t woken_held, guard_held, learns; ///< bool; learns: pre-wake wants to see every burst
@@ -58,6 +58,16 @@ static void set_limited(void *flag)
   set(flag);
 }
 
+/// Asleep in the kernel. No thread wakes them: the guard is held, or was never called, and no timer is set.
+static bool all_sleep(void *unused)
+{
+  (void)unused;
+  bool sleep = true;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    sleep &= ws_is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i]->tid);
+  return sleep;
+}
+
 static void begin(uint32_t workers)
 {
   ws_settings_t settings = test_settings(workers);
@@ -66,7 +76,7 @@ static void begin(uint32_t workers)
   settings.spin = WS_SPIN_OFF;
   settings.spin_ns_max = 0; // no burst follows another one at once
   pool = test_create(&settings);
-  CU_ASSERT_TRUE(test_until_quiet(pool));
+  CU_ASSERT_TRUE(test_until(all_sleep, NULL));
   ws_store_release(&guard_held, 1);
 }
 
@@ -106,7 +116,7 @@ static uint64_t burst(uint32_t tasks, uint64_t waking_ns)
     test_push(pool, tiny, NULL, &group);
   ws_group_wait(&group, pool);
   ws_store_release(&woken_held, 0);
-  CU_ASSERT_TRUE(test_until_quiet(pool));
+  CU_ASSERT_TRUE(test_until(all_sleep, NULL));
   return wakes() - before;
 }
 
@@ -213,6 +223,7 @@ static void a_task_in_a_line_wakes_a_worker(void)
   test_push(pool, set_limited, &ran, NULL);
   CU_ASSERT_EQUAL(wakes(), before + 1);
   CU_ASSERT_TRUE(test_until(is_set, &ran));
+  CU_ASSERT_TRUE(test_until(all_sleep, NULL));
   CU_ASSERT_EQUAL(burst(2, LONG_NS), 0); // nor does the task about these
   end();
 }

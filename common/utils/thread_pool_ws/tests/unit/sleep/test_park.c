@@ -40,7 +40,7 @@ void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
 
 /// One task at a time, to workers that have just fallen asleep, or are about to. Each round takes a wake,
 /// which takes milliseconds on a busy machine.
-#define WAKES 800u
+#define WAKES 200u
 
 static void no_wake_is_lost(void)
 {
@@ -69,7 +69,7 @@ static void all_workers_are_used_while_others_block(void)
   ws_pool_t *pool = test_pool(3);
   test_gate_t gate;
   test_gate_init(&gate);
-  for (uint32_t round = 0; round < 200; round++) {
+  for (uint32_t round = 0; round < 50; round++) {
     for (uint32_t i = 0; i < 3; i++)
       test_push(pool, test_gate_task, &gate, NULL);
     CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 3));
@@ -185,4 +185,4 @@ static void books_are_balanced_at_rest(void)
 
 TEST_MAIN("park", TEST_CASE(no_wake_is_lost), TEST_CASE(all_workers_are_used_while_others_block),
           TEST_CASE(no_worker_is_woken_when_none_sleeps), TEST_CASE(a_burst_wakes_once),
-          TEST_CASE(an_idle_pool_stands_still), TEST_CASE(books_are_balanced_at_rest))
+          TEST_CASE(books_are_balanced_at_rest), TEST_ALONE(an_idle_pool_stands_still))

@@ -19,6 +19,7 @@ typedef struct {
 } seam_t;
 static seam_t woken, spinning; ///< after a sleep, in an iteration of a spin
 static ws_au32_t all_look_starved; ///< bool: the CPU time of every worker stands still
+static ws_au32_t guard_held; ///< bool: before it has judged a worker, and so before it wakes one
 
 static void hold(seam_t *seam)
 {
@@ -84,6 +85,8 @@ bool __wrap_ws_os_thread_sleeps(int32_t tid)
 
 uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
 {
+  while (ws_load_acquire(&guard_held))
+    test_sleep_ms(1);
   return is_held_tid(tid) || ws_load_relaxed(&all_look_starved) ? 1 : __real_ws_os_thread_cpu_ns(tid);
 }
 
@@ -146,7 +149,7 @@ static bool has_sleeper(void *unused)
   (void)unused;
   return ws_has_sleepers(pool) && ws_searching(pool) == 0
          && ws_load_acquire(&pool->guard)
-                == WS_GUARD_DORMANT; // else it may wake that one before the push does
+                == WS_GUARD_DORMANT; // else it may be at a look, and wake that one before the push does
 }
 
 static void let(seam_t *seam)
@@ -217,8 +220,10 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
 
   CU_ASSERT_TRUE(test_until(has_sleeper, NULL));
   const uint64_t sent = test_stats(pool).outside.wakes_sent;
+  ws_store_release(&guard_held, 1);
   push_counts(1, &count);
   CU_ASSERT_EQUAL(test_stats(pool).outside.wakes_sent, sent + 1); // the push itself has woken the other
+  ws_store_release(&guard_held, 0);
   CU_ASSERT_TRUE(test_until(is_counted, &(counted_t){&count, 5}));
   let(&woken);
   ws_store_relaxed(&all_look_starved, 0);

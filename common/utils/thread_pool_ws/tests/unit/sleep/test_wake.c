@@ -32,7 +32,9 @@ void __wrap_ws_near_plan(struct ws_pool_s *of);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   const int result = __real_sched_getaffinity(pid, bytes, set);
-  for (size_t cpu = 0; cpu < 8; cpu++)
+  for (size_t cpu = 8 * bytes; CPU_COUNT_S(bytes, set) > 8;)
+    CPU_CLR_S(--cpu, bytes, set);
+  for (size_t cpu = 0; CPU_COUNT_S(bytes, set) < 8; cpu++)
     CPU_SET_S(cpu, bytes, set);
   return result;
 }
