@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file stress_rounds.h
-/// How long a stress test plays: as many rounds as the test names, on any machine; with WS_STRESS_SECONDS, for
-/// that time.
+/// How long a stress test plays: as many rounds as the test names, on any machine; with WS_STRESS_SECONDS,
+/// for that time.
 #ifndef STRESS_ROUNDS_H
 #define STRESS_ROUNDS_H
 

@@ -44,8 +44,8 @@ static bool is_set(void *unused)
   return ws_load_acquire(&scene.value);
 }
 
-/// The only worker is busy with fibers that yield. A task of each origin must still run: beside fibers of high
-/// priority, when it has waited long.
+/// The only worker is busy with fibers that yield. A task of each origin must still run: beside fibers of
+/// high priority, when it has waited long.
 static void test_yield_reaches_all(void)
 {
   const ws_priority_t priority[] = {WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW};
@@ -137,11 +137,13 @@ static void move(void)
   }
 }
 
+#define MOVES 10u
+
 static void move_often(void *unused)
 {
   (void)unused;
   set_errno(77);
-  for (uint32_t i = 0; i < 20; i++) {
+  for (uint32_t i = 0; i < MOVES; i++) {
     move();
     write_letter('m');
   }
@@ -154,7 +156,7 @@ static void test_move(void)
   push_fiber(move_often, NULL, &scene.group);
   CU_ASSERT(test_until(is_done, &scene.group)); // this thread must not take part
   ws_pool_wait(scene.pool);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.letters), 20);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.letters), MOVES);
   scene_end();
 }
 
@@ -194,7 +196,7 @@ static void join_from(uint32_t workers)
 
 static void test_joins(void)
 {
-  for (uint32_t i = 0; i < 10; i++) {
+  for (uint32_t i = 0; i < 4; i++) {
     join_from(1);
     join_from(2);
   }

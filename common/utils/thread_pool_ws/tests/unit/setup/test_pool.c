@@ -167,7 +167,7 @@ static void pools_come_and_go_while_others_run(void)
   test_threads_t threads = {0};
   for (uint32_t i = 0; i < 2; i++)
     test_spawn(&threads, keep_busy, &busy);
-  for (uint32_t round = 0; round < 60; round++) {
+  for (uint32_t round = 0; round < 24; round++) {
     const ws_settings_t settings = test_settings(round % 4);
     try_pool(&settings);
   }

@@ -94,8 +94,8 @@ static bool has_as_many(void *called_arg)
   return threads_called(called->name) == called->count;
 }
 
-/// A thread that was joined is in /proc for a moment longer, under an emulator for a long one. If it ends while
-/// the kernel lists the threads, those after it are missing.
+/// A thread that was joined is in /proc for a moment longer, under an emulator for a long one. If it ends
+/// while the kernel lists the threads, those after it are missing.
 static bool are_called(const char *name, uint32_t count)
 {
   return test_until(has_as_many, &(called_t){name, count});
