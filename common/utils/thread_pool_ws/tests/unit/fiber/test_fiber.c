@@ -137,7 +137,7 @@ static void move(void)
   }
 }
 
-#define MOVES 10u
+#define MOVES 5u
 
 static void move_often(void *unused)
 {
@@ -196,7 +196,7 @@ static void join_from(uint32_t workers)
 
 static void test_joins(void)
 {
-  for (uint32_t i = 0; i < 4; i++) {
+  for (uint32_t i = 0; i < 2; i++) {
     join_from(1);
     join_from(2);
   }
