@@ -2,11 +2,13 @@
 /// @file test_tpool_random.c
 /// The interface tpool: random pools, threads that add and jobs that add, an end at a random job. Each job
 /// that was added has run, or was dropped and reported.
+#include "../../tests/stress/stress_rounds.h"
 #include "tpool_test.h"
 
 #include <sched.h>
 
 #define ADDERS_MAX 4u
+#define ROUNDS 60u
 
 static struct {
   tpool *pool;
@@ -104,10 +106,10 @@ static void play_one_round(uint64_t *random)
 static void each_job_runs_or_is_dropped(void)
 {
   uint64_t random = test_seed();
-  const uint64_t end_ns = test_now_ns() + test_stress_ns(1);
+  stress_t left = stress_begin(1, ROUNDS);
   do
     play_one_round(&random);
-  while (test_now_ns() < end_ns);
+  while (stress_goes_on(&left));
 }
 
 TEST_MAIN("tpool_random", TEST_CASE(each_job_runs_or_is_dropped))

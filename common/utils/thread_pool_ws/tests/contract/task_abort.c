@@ -108,7 +108,7 @@ static void abort_of_idle_workers(void)
 {
   if (!contract_ours_only("the host's own may hand its end to a worker that has ended, and hang"))
     return;
-  for (int round = 0; round < 100; round++)
+  for (int round = 0; round < 40; round++)
     abort_and_free(contract_pool(2 + round % 20));
 }
 
@@ -155,7 +155,7 @@ static void abort_while_a_thread_pushes_and_joins(void)
 {
   if (!contract_ours_only("the host's own frees its queues under a thread that pushes"))
     return;
-  for (uint32_t round = 0; round < 300; round++) {
+  for (uint32_t round = 0; round < 80; round++) {
     pusher_t pusher = {.pool = contract_pool(2)};
     threads_t threads = {.count = 0};
     threads_start(&threads, push_until_told, &pusher);

@@ -117,4 +117,4 @@ static void a_normal_thread_goes_on(void)
   pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
 }
 
-TEST_MAIN("rt_canary", TEST_CASE(a_normal_thread_goes_on))
+TEST_MAIN("rt_canary", TEST_ALONE(a_normal_thread_goes_on))

@@ -87,4 +87,4 @@ static void bursts_do_not_wait_for_a_worker_without_a_cpu(void)
   test_use_cpus(0);
 }
 
-TEST_MAIN("rt_starve", TEST_CASE(bursts_do_not_wait_for_a_worker_without_a_cpu))
+TEST_MAIN("rt_starve", TEST_ALONE(bursts_do_not_wait_for_a_worker_without_a_cpu))

@@ -19,15 +19,17 @@ uint32_t __wrap_ws_pool_stats_sized(ws_pool_t *pool, const ws_stats_out_t *out);
 int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 int64_t __real_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 
+static _Thread_local bool aborts; ///< this thread: workers may yield while they look for tasks
 static struct {
-  ws_au32_t yields, stops; ///< calls
+  ws_au32_t yields, stops; ///< calls; those of the first by a thread that aborts
   ws_au32_t hold; ///< 1 = the next look at the statistics stands in the gate
   test_gate_t gate;
 } seam;
 
 int __wrap_sched_yield(void)
 {
-  ws_stat_add(&seam.yields, 1);
+  if (aborts)
+    ws_stat_add(&seam.yields, 1);
   return __real_sched_yield();
 }
 
@@ -67,6 +69,7 @@ static void *abort_here(void *scene_arg)
 {
   scene_t *scene = scene_arg;
   ws_store_release(&scene->tid, (uint32_t)gettid());
+  aborts = true;
   scene->result = abortTpool(&scene->pool);
   ws_store_release(&scene->ended, 1);
   return NULL;

@@ -156,7 +156,7 @@ static void strings_by_chance(void)
   const ws_settings_t settings = test_settings(1);
   uint64_t state = test_seed();
   uint32_t differences = 0, accepted = 0;
-  for (uint32_t round = 0; round < 200000; round++) {
+  for (uint32_t round = 0; round < 50000; round++) {
     char text[25], copy[25];
     int32_t cores[25];
     uint32_t count = 0;

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "../support/ws_test.h"
+#include "stress_rounds.h"
+
+#define ROUNDS 60u
+#define ACTS 60u ///< of each thread in a round
 
 typedef struct {
   ws_pool_t *pool;
@@ -120,12 +123,10 @@ static void act(actor_t *actor)
   }
 }
 
-static ws_au32_t over;
-
 static void *act_on(void *actor_arg)
 {
   actor_t *actor = actor_arg;
-  while (!ws_load_acquire(&over))
+  for (uint32_t i = 0; i < ACTS; i++)
     act(actor);
   return NULL;
 }
@@ -147,22 +148,17 @@ static ws_pool_t *random_pool(uint64_t *random, ws_full_t *full)
   return test_create(&settings);
 }
 
-/// One or two pools, three threads; then all stop, and the books must balance.
-static void play_one_round(uint64_t *random, uint64_t end_ns)
+/// Two pools, three threads; then all stop, and the books must balance.
+static void play_one_round(uint64_t *random)
 {
   ws_full_t full[2];
   ws_pool_t *pool[2] = {random_pool(random, &full[0]), random_pool(random, &full[1])};
   actor_t actor[3];
   test_threads_t threads = {0};
-  ws_store_release(&over, 0);
   for (uint32_t i = 0; i < 3; i++) {
     actor[i] = (actor_t){.pool = pool[i % 2], .full = full[i % 2], .random = test_random(random)};
     test_spawn(&threads, act_on, &actor[i]);
   }
-  const uint64_t now_ns = test_now_ns();
-  const uint64_t rest_ms = end_ns > now_ns ? (end_ns - now_ns) / 1000000 : 0;
-  test_sleep_ms((uint32_t)(rest_ms < 60 ? rest_ms : 60));
-  ws_store_release(&over, 1);
   test_join(&threads);
   for (uint32_t i = 0; i < 2; i++)
     CU_ASSERT_EQUAL(
@@ -182,10 +178,10 @@ static void play_one_round(uint64_t *random, uint64_t end_ns)
 static void random_operations_balance(void)
 {
   uint64_t random = test_seed();
-  const uint64_t end_ns = test_now_ns() + test_stress_ns(1);
+  stress_t left = stress_begin(1, ROUNDS);
   do
-    play_one_round(&random, end_ns);
-  while (test_now_ns() < end_ns);
+    play_one_round(&random);
+  while (stress_goes_on(&left));
 }
 
 TEST_MAIN("stress_random", TEST_CASE(random_operations_balance))

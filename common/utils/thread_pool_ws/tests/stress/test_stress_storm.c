@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_stress_storm.c
 /// Storms: slots of bursts with groups on the stack, joins from several threads, threads that come and go,
-/// stops under
-/// pushes, blocking tasks among short ones.
+/// stops under pushes, blocking tasks among short ones.
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
 
-#include "../support/ws_test.h"
+#include "stress_rounds.h"
 
 #define SHARES 5u
 
 typedef struct {
   ws_pool_t *pool;
   uint64_t random;
-  uint64_t end_ns;
+  stress_t left;
   uint64_t bad, done;
   ws_au64_t ran, accepted;
 } storm_t;
@@ -44,12 +43,12 @@ static __attribute__((noinline)) bool slot(ws_pool_t *pool, uint64_t *random)
 static void *play_slots(void *storm_arg)
 {
   storm_t *storm = storm_arg;
-  do { // at least once, however late this thread begins
+  do {
     storm->bad += !slot(storm->pool, &storm->random);
     storm->done++;
     if (test_random(&storm->random) % 64 == 0)
       test_sleep_ms(1);
-  } while (test_now_ns() < storm->end_ns);
+  } while (stress_goes_on(&storm->left));
   return NULL;
 }
 
@@ -57,14 +56,14 @@ static void *play_slots(void *storm_arg)
 static void slots_on_many_pools(void)
 {
   uint64_t random = test_seed();
-  const uint64_t end_ns = test_now_ns() + test_stress_ns(SHARES);
+  const stress_t left = stress_begin(SHARES, 500);
   storm_t storm[6];
   ws_pool_t *pool[3];
   test_threads_t threads = {0};
   for (uint32_t i = 0; i < 3; i++)
     pool[i] = test_pool(1 + i);
   for (uint32_t i = 0; i < 6; i++) {
-    storm[i] = (storm_t){.pool = pool[i / 2], .random = test_random(&random), .end_ns = end_ns};
+    storm[i] = (storm_t){.pool = pool[i / 2], .random = test_random(&random), .left = left};
     test_spawn(&threads, play_slots, &storm[i]);
   }
   test_join(&threads);
@@ -88,7 +87,7 @@ static void *one_slot(void *storm_arg)
 
 static void threads_come_and_go(void)
 {
-  storm_t storm = {.random = test_seed(), .end_ns = test_now_ns() + test_stress_ns(SHARES)};
+  storm_t storm = {.random = test_seed(), .left = stress_begin(SHARES, 100)};
   ws_settings_t settings = test_settings(2);
   settings.lanes = 2;
   settings.queue_capacity = 8;
@@ -101,7 +100,7 @@ static void threads_come_and_go(void)
       test_spawn(&threads, one_slot, &storm);
     test_join(&threads);
     spawned += count;
-  } while (test_now_ns() < storm.end_ns);
+  } while (stress_goes_on(&storm.left));
   CU_ASSERT_EQUAL(ws_pool_wait(storm.pool), 0);
   CU_ASSERT_EQUAL(test_value(&storm.ran), 0);
   CU_ASSERT_EQUAL(test_value(&storm.accepted), spawned);
@@ -127,7 +126,7 @@ static void *push_until_refused(void *storm_arg)
 static void stops_under_pushes(void)
 {
   uint64_t random = test_seed();
-  const uint64_t end_ns = test_now_ns() + test_stress_ns(SHARES);
+  stress_t left = stress_begin(SHARES, 50);
   do {
     storm_t storm = {0};
     ws_settings_t settings = test_settings(1 + (uint32_t)test_random(&random) % 4);
@@ -147,7 +146,7 @@ static void stops_under_pushes(void)
     CU_ASSERT_EQUAL(test_value(&storm.ran) + skipped, test_value(&storm.accepted));
     CU_ASSERT_TRUE(abort_it || skipped == 0);
     test_destroy(storm.pool);
-  } while (test_now_ns() < end_ns);
+  } while (stress_goes_on(&left));
 }
 
 /// Short tasks run on while others of the pool stand in a gate, at any number up to one less than the
@@ -155,7 +154,7 @@ static void stops_under_pushes(void)
 static void blocking_tasks_among_short_ones(void)
 {
   uint64_t random = test_seed();
-  const uint64_t end_ns = test_now_ns() + test_stress_ns(SHARES);
+  stress_t left = stress_begin(SHARES, 300);
   ws_pool_t *pool = test_pool(4);
   test_gate_t gate;
   test_gate_init(&gate);
@@ -173,7 +172,7 @@ static void blocking_tasks_among_short_ones(void)
     CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, blocked));
     test_gate_let(&gate, blocked);
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  } while (test_now_ns() < end_ns);
+  } while (stress_goes_on(&left));
   test_destroy(pool);
   test_gate_destroy(&gate);
 }
@@ -200,13 +199,12 @@ static void *join_growing_groups(void *storm_arg)
     ws_group_wait(&group, storm->pool);
     storm->done++;
     storm->bad += test_value(&storm->ran) != 12 * storm->done;
-  } while (test_now_ns() < storm->end_ns);
+  } while (stress_goes_on(&storm->left));
   return NULL;
 }
 
 static void growing_groups(void)
 {
-  const uint64_t end_ns = test_now_ns() + test_stress_ns(SHARES);
   for (uint32_t workers = 1; workers <= 2; workers++) {
     ws_settings_t settings = test_settings(workers);
     settings.join_spin_ns_max = workers == 1 ? 0 : 20000;
@@ -214,7 +212,7 @@ static void growing_groups(void)
     storm_t storm[2];
     test_threads_t threads = {0};
     for (uint32_t i = 0; i < 2; i++) {
-      storm[i] = (storm_t){.pool = pool, .end_ns = end_ns - (2 - workers) * test_stress_ns(2 * SHARES)};
+      storm[i] = (storm_t){.pool = pool, .left = stress_begin(2 * SHARES, 1000)};
       test_spawn(&threads, join_growing_groups, &storm[i]);
     }
     test_join(&threads);

@@ -150,6 +150,7 @@ static void wait_without_memory(void *unused)
 /// Without memory for the time limit, the fiber's wait blocks its worker. The first case: the heap is empty.
 static void test_no_memory(void)
 {
+  fiber_never_trim();
   scene_begin(1);
   end = (ws_sem_t)WS_SEM_INIT(0);
   push_fiber(wait_without_memory, NULL, NULL);

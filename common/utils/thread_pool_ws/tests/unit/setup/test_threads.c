@@ -31,8 +31,8 @@ static bool status_of(int32_t tid, const char *field, char *text, int bytes)
   return found;
 }
 
-/// @return the thread called @p name, 0 = none
-static int32_t thread_called(const char *name)
+/// @return the thread called @p name, 0 = none is listed
+static int32_t listed(const char *name)
 {
   int32_t found = 0;
   DIR *tasks = opendir("/proc/self/task");
@@ -46,6 +46,17 @@ static int32_t thread_called(const char *name)
   if (tasks)
     closedir(tasks);
   return found;
+}
+
+static bool is_listed(void *name)
+{
+  return listed(name) != 0;
+}
+
+/// While a thread of an earlier pool ends, the kernel's list may be cut short.
+static int32_t thread_called(const char *name)
+{
+  return test_until(is_listed, (void *)(uintptr_t)name) ? listed(name) : 0;
 }
 
 static bool blocks(int32_t tid, int signal_number)

@@ -129,7 +129,7 @@ static void test_number_again(void)
   }
 }
 
-#define MANY 1000u
+#define MANY 400u
 
 static int event_fd[MANY];
 static ws_au32_t events_seen[MANY];
@@ -169,7 +169,8 @@ static void test_many(void)
     const uint32_t j = i * 7919 % count; // a prime number: each once
     const uint64_t value = j + 1, left = count - i - 1;
     CU_ASSERT_EQUAL(write(event_fd[j], &value, sizeof value), sizeof value);
-    CU_ASSERT(await_parked(left));
+    if (left % 20 == 0)
+      CU_ASSERT(await_parked(left));
   }
   ws_pool_wait(scene.pool);
   for (uint32_t i = 0; i < count; i++) {
