@@ -8,6 +8,7 @@ from importlib import import_module
 
 VERBS = {
     "explore": ("explore", "scenarios of the shipped core under adversarial schedules and faults"),
+    "corpus": ("corpus", "stored seeds again: those that have found something"),
     "replay": ("replay", "one of them again: seed=N"),
     "mutants": ("mutants", "is each known defect found when it is put back into the core"),
     "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
