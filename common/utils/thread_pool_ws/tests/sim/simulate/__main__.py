@@ -8,13 +8,11 @@ from importlib import import_module
 
 VERBS = {
     "explore": ("explore", "scenarios of the shipped core under adversarial schedules and faults"),
+    "corpus": ("corpus", "stored seeds again: those that have found something"),
     "replay": ("replay", "one of them again: seed=N"),
     "mutants": ("mutants", "is each known defect found when it is put back into the core"),
     "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
-    "validate": ("validate", "a slot benchmark's results beside the simulated ones, with the error"),
     "scale": ("scale.command", "time against CPUs: every slot case, three pools, goals"),
-    "shapes": ("shapes", "what others have published, simulated: curves, core-to-core latencies, nested fib"),
-    "calibrate": ("calibrate", "measure this machine (no slots), write a machine file"),
 }
 
 

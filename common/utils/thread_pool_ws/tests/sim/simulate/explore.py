@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 
-from simulate.program import program_path
+from simulate.program import HOST_CPUS, program_path
 
 PROGRAM = "ws_sim_explore"
 # Seeds that are run twice, to see that a seed is one run.
@@ -18,7 +18,7 @@ def read(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=120.0, help="how long (120)")
     parser.add_argument("--count", type=int, default=0, help="scenarios at most (no limit)")
     parser.add_argument("--first", type=int, default=1, help="first seed (1)")
-    parser.add_argument("--jobs", type=int, default=2, help="host processes at once (2)")
+    parser.add_argument("--jobs", type=int, default=HOST_CPUS, help="host processes at once (one a CPU)")
     parser.add_argument("--findings", type=int, default=5, help="end after so many (5)")
     return parser.parse_args(arguments)
 

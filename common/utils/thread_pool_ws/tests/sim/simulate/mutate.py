@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from simulate.program import program_path
@@ -41,15 +43,17 @@ class Edit:
         text = path.read_text()
         if text.count(self.old) != 1:
             raise MutantError(f"{self.file} has the old text {text.count(self.old)} times instead of once")
+        path.unlink()  # a link
         path.write_text(text.replace(self.old, self.new))
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """Why it is one, and what it changes."""
+    """Why it is one, the seed that found it last, and what it changes."""
 
     name: str
     why: str
+    seed: int | None
     edits: tuple[Edit, ...]
 
     def build(self) -> Path:
@@ -57,10 +61,15 @@ class Mutant:
         folder = program_path("mutants") / self.name
         shutil.rmtree(folder, ignore_errors=True)
         for room in rooms():
-            shutil.copytree(MODULE / room, folder / "module" / room)
+            shutil.copytree(MODULE / room, folder / "module" / room, copy_function=os.symlink)
         for edit in self.edits:
             edit.apply(folder / "module")
-        return link(folder, compile_changed(folder, {edit.file for edit in self.edits}))
+        return link(folder, compile_changed(folder, {str(MODULE / edit.file) for edit in self.edits}))
+
+    def store(self, seed: int) -> None:
+        path = MUTANTS / f"{self.name}.toml"
+        text = re.sub(r"^seed = .*\n", "", path.read_text(), flags=re.MULTILINE)
+        path.write_text(text.replace("\n\n[[edit]]", f"\nseed = {seed}\n\n[[edit]]", 1))
 
 
 def find_mutants() -> list[Mutant]:
@@ -68,7 +77,7 @@ def find_mutants() -> list[Mutant]:
     for path in sorted(MUTANTS.glob("*.toml")):
         words = tomllib.loads(path.read_text())
         edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
-        found.append(Mutant(path.stem, words["why"], edits))
+        found.append(Mutant(path.stem, words["why"], words.get("seed"), edits))
     return found
 
 
@@ -79,6 +88,7 @@ def find_mutant(name: str) -> Mutant:
     raise MutantError(f"there is no mutant {name}")
 
 
+@cache
 def build_folder() -> Path:
     """Where CMake wrote what it builds: above the folder of the programs."""
     folder = program_path(".").resolve()
@@ -93,35 +103,52 @@ def build_folder() -> Path:
 class Compilation:
     """How one file that runs on the simulated machine is compiled."""
 
-    source: Path
     output: str
     command: str
     folder: str
-
-    def is_changed(self, files: set[str]) -> bool:
-        """A header of the pool concerns all of the pool, one of a shim all that use a shim."""
-        path = str(self.source.relative_to(MODULE))
-        if path.startswith("tests/") and "ws_sim_shim_" not in self.output:
-            return False
-        of_shim = "ws_sim_shim_" in self.output
-        return path in files or any(
-            file.startswith("shim/") == of_shim and file.endswith(".h") for file in files
-        )
 
     def compile(self, module: Path, output: Path) -> None:
         command = self.command.replace(self.output, str(output))
         for room in rooms():
             command = re.sub(rf"( |-I){re.escape(str(MODULE))}/{room}/", rf"\g<1>{module}/{room}/", command)
-        run(command, self.folder)
+        run(f"{command} -g0", self.folder)
 
 
+@cache
 def simulated_compilations() -> list[Compilation]:
     found = []
     for entry in json.loads((build_folder() / "compile_commands.json").read_text()):
         output = re.search(r" -o (\S*ws_sim_(?:core|shim_\w+)\.dir\S*)", entry["command"])
         if output:
-            found.append(Compilation(Path(entry["file"]), output[1], entry["command"], entry["directory"]))
+            found.append(Compilation(output[1], entry["command"], entry["directory"]))
     return found
+
+
+def ninja(*words: str) -> str:
+    done = subprocess.run(["ninja", "-C", str(build_folder()), *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise MutantError(done.stderr.strip())
+    return done.stdout
+
+
+@cache
+def read_files() -> dict[str, set[str]]:
+    """Of each object: its source and all headers."""
+    files = {}
+    for block in ninja("-t", "deps").strip().split("\n\n"):
+        made, *names = block.splitlines()
+        files[made.partition(":")[0]] = {os.path.normpath(build_folder() / name.strip()) for name in names}
+    return files
+
+
+def target() -> Path:
+    return program_path(PROGRAM).resolve().relative_to(build_folder())
+
+
+@cache
+def link_command() -> str:
+    """How Ninja links the program."""
+    return ninja("-t", "commands", str(target())).strip().splitlines()[-1]
 
 
 def run(command: str, folder: str) -> None:
@@ -134,8 +161,8 @@ def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
     """@return object of the program -> object of the mutant"""
     objects = {}
     for number, made in enumerate(simulated_compilations()):
-        if made.is_changed(files):
-            output = folder / f"{number}-{made.source.name}.o"
+        if read_files()[made.output] & files:
+            output = folder / f"{number}.o"
             made.compile(folder / "module", output)
             objects[made.output] = str(output)
     if not objects:
@@ -145,15 +172,8 @@ def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
 
 def link(folder: Path, objects: dict[str, str]) -> Path:
     """As Ninja links the program, with the mutant's objects in place of those that they replace."""
-    build = build_folder()
-    target = str(program_path(PROGRAM).resolve().relative_to(build))
-    ask = ["ninja", "-C", str(build), "-t", "commands", target]
-    asked = subprocess.run(ask, capture_output=True, text=True)
-    if asked.returncode != 0:
-        raise MutantError(asked.stderr.strip())
-    command = asked.stdout.strip().splitlines()[-1]
-    program = folder / PROGRAM
+    command, program = link_command(), folder / PROGRAM
     for before, after in objects.items():
         command = command.replace(before, after)
-    run(command.replace(f"-o {target}", f"-o {program}"), str(build))
+    run(command.replace(f"-o {target()}", f"-o {program}"), str(build_folder()))
     return program

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+HOST_CPUS = len(os.sched_getaffinity(0))
+
 
 @dataclass(frozen=True)
 class Job:

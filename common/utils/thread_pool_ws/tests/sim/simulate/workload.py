@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 
@@ -58,13 +57,6 @@ def default_period_us(workload: str, threads: int, producers: int) -> float:
     """500 µs as in the benchmark; more where so many threads need longer."""
     work = work_us(workload) * producers
     return max(PERIOD_US_MIN, 1.4 * work / threads) if work else 0.0
-
-
-def benchmark_period_us(case: str, cores: int) -> float:
-    """As nrbench.cases has it: time for the work and some sleep, on all CPUs and on one."""
-    work = work_us(case)
-    wanted = max(1.5 * work / cores + 100, 1.2 * work)
-    return PERIOD_US_MIN * max(1, math.ceil(wanted / PERIOD_US_MIN))
 
 
 def workload_words(workload: str) -> tuple[str, ...]:

@@ -8,27 +8,7 @@ import unittest
 from pathlib import Path
 
 from simulate.machine import MACHINES, MachineError, find_machine, read_machine
-from simulate.machinefile import ascending, machine_text, mean_of
-from simulate.measured import Measured
-from simulate.workload import WorkloadError, benchmark_period_us, default_period_us, workload_words
-
-SPREAD = [1000.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0]
-
-
-def measured() -> Measured:
-    names = ("load_ns", "add_ns", "fence_ns", "pause_ns", "clock_ns", "syscall_ns", "create_ns")
-    wake = {20: {"call_ns": SPREAD, "latency_ns": SPREAD}}
-    return Measured(
-        costs={name: 10.0 for name in names},
-        lines={"llc": {"swap_ns": 25.0, "store_ns": 50.0}},
-        wakes=wake,
-        fresh_wakes=wake,
-        kicks=wake,
-        timers={50: SPREAD},
-        cold={50: SPREAD},
-        detour=SPREAD,
-        detours_share=0.01,
-    )
+from simulate.workload import WorkloadError, default_period_us, workload_words
 
 
 class TestMachines(unittest.TestCase):
@@ -91,23 +71,6 @@ class TestMachines(unittest.TestCase):
             with self.subTest(message), self.assertRaisesRegex(MachineError, message):
                 read_machine(self.written(f"{good}\n[wider]\n{more}\n"))
 
-    def test_what_calibrate_writes_can_be_read(self) -> None:
-        sizes = {"cpus": 2, "smt": 1, "llc_cpus": 2, "node_cpus": 2}
-        machine = read_machine(self.written(machine_text("a machine", sizes, measured())))
-        self.assertEqual((machine.title, machine.cpus), ("a machine", 2))
-        self.assertIn("llc_ns=25", machine.words)
-        self.assertIn("call=0:990,1990,2990,3990,4990,5990", machine.words)
-
-    def test_one_cpu_has_no_pair(self) -> None:
-        one = measured()
-        one.lines, one.wakes, one.fresh_wakes, one.kicks = {}, {}, {}, {}
-        sizes = {"cpus": 1, "smt": 1, "llc_cpus": 1, "node_cpus": 1}
-        self.assertEqual(read_machine(self.written(machine_text("one", sizes, one))).cpus, 1)
-
-    def test_spreads(self) -> None:
-        self.assertEqual(ascending([-1.0, 3.0, 2.0]), [0.0, 3.0, 3.0])
-        self.assertAlmostEqual(mean_of([7.0] * 6), 7.0)
-
 
 class TestWorkloads(unittest.TestCase):
     def test_words(self) -> None:
@@ -122,8 +85,6 @@ class TestWorkloads(unittest.TestCase):
         self.assertEqual(default_period_us("22x28", 8, 1), 500)
         self.assertEqual(default_period_us("100x100", 2, 1), 7000)
         self.assertEqual(default_period_us("empty:1000", 2, 1), 0)
-        self.assertEqual(benchmark_period_us("100x100", 2), 12000)
-        self.assertEqual(benchmark_period_us("12x6", 2), 500)
 
 
 if __name__ == "__main__":
