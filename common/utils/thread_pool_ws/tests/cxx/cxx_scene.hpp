@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <thread>
+#include <vector>
 
 #include "../../include/ws_pool.hpp"
 #include "../support/ws_test.h"
@@ -21,6 +22,20 @@
 #ifndef CXX_TSAN
 #define CXX_TSAN 0
 #endif
+
+/// The cases of a program's files, which cxx_main.cpp runs.
+inline std::vector<test_case_t> &cases_of_program()
+{
+  static std::vector<test_case_t> cases;
+  return cases;
+}
+
+/// The cases of a file, with a name that no other file of the program uses.
+#define TEST_SUITE(suite, ...)                                                                               \
+  static const bool suite##_is_added = [] {                                                                  \
+    cases_of_program().insert(cases_of_program().end(), {__VA_ARGS__});                                      \
+    return true;                                                                                             \
+  }();
 
 inline ws_settings_t settings_of(std::uint32_t workers)
 {

@@ -242,8 +242,8 @@ void values_that_are_left_are_destroyed()
 
 } // namespace
 
-TEST_MAIN("cxx_channel", TEST_CASE(values_keep_their_order_within_the_limit),
-          TEST_CASE(every_kind_of_caller_may_use_it), TEST_CASE(tries_return_at_once),
-          TEST_CASE(time_limits_end_waits), TEST_CASE(close_ends_waits_on_both_sides),
-          TEST_CASE(cancels_and_aborts_end_waits), TEST_CASE(a_copy_that_throws_changes_nothing),
-          TEST_CASE(values_that_are_left_are_destroyed))
+TEST_SUITE(channel, TEST_CASE(values_keep_their_order_within_the_limit),
+           TEST_CASE(every_kind_of_caller_may_use_it), TEST_CASE(tries_return_at_once),
+           TEST_CASE(time_limits_end_waits), TEST_CASE(close_ends_waits_on_both_sides),
+           TEST_CASE(cancels_and_aborts_end_waits), TEST_CASE(a_copy_that_throws_changes_nothing),
+           TEST_CASE(values_that_are_left_are_destroyed))

@@ -293,8 +293,8 @@ void many_coroutines_at_once()
 
 } // namespace
 
-TEST_MAIN("cxx_coroutine", TEST_CASE(coroutines_continue_on_pools), TEST_CASE(coroutines_call_each_other),
-          TEST_CASE(results_of_all_kinds), TEST_CASE(exceptions_go_to_who_awaits),
-          TEST_CASE(groups_are_awaited), TEST_CASE(refused_and_skipped_steps_throw),
-          TEST_CASE(a_purge_ends_an_await), TEST_CASE(frames_may_go_early),
-          TEST_CASE(many_coroutines_at_once))
+TEST_SUITE(coroutine, TEST_CASE(coroutines_continue_on_pools), TEST_CASE(coroutines_call_each_other),
+           TEST_CASE(results_of_all_kinds), TEST_CASE(exceptions_go_to_who_awaits),
+           TEST_CASE(groups_are_awaited), TEST_CASE(refused_and_skipped_steps_throw),
+           TEST_CASE(a_purge_ends_an_await), TEST_CASE(frames_may_go_early),
+           TEST_CASE(many_coroutines_at_once))

@@ -167,4 +167,4 @@ static void end_of_a_thread_is_no_exception()
   CU_ASSERT_EQUAL(test_in_child(end_in_worker, nullptr), 0);
 }
 
-TEST_MAIN("cxx_escape", TEST_CASE(exceptions_end_the_process), TEST_CASE(end_of_a_thread_is_no_exception))
+TEST_SUITE(escape, TEST_CASE(exceptions_end_the_process), TEST_CASE(end_of_a_thread_is_no_exception))

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "cxx_scene.hpp"
+#include "cxx_fibers.hpp"
 
 #include "../../include/ws_sync.h"
 
@@ -177,13 +177,6 @@ void skipped_and_refused_fibers_are_reported()
   CU_ASSERT_TRUE(is_refused);
 }
 
-std::uint64_t parked()
-{
-  ws_fiber_stats_t stats;
-  ws_fiber_stats(&stats);
-  return stats.parked;
-}
-
 /// The task is queued behind the fiber that waits for it. It runs on the worker's own stack, while the fiber
 /// is parked.
 void a_fiber_parks_for_a_queued_task()
@@ -204,13 +197,13 @@ void a_fiber_parks_for_a_queued_task()
   CU_ASSERT_FALSE(in_fiber);
 }
 
-struct counted {
+struct parked_alone {
   std::atomic<int> count{0};
   int wanted;
 };
 bool is_reached(void *of)
 {
-  const counted *self = static_cast<counted *>(of);
+  const parked_alone *self = static_cast<parked_alone *>(of);
   return self->count == self->wanted && parked() == 1;
 }
 
@@ -225,7 +218,7 @@ void a_fiber_parks_for_a_task_that_has_begun()
   });
   std::thread outside([&] { ws_pool_wait(held.pool.native()); }); // helps with what is queued
   CU_ASSERT_TRUE_FATAL(inside.await(1));
-  counted others;
+  parked_alone others;
   others.wanted = 10;
   ws::future<int> fiber = held.pool.submit([&](ws::context &) { return awaited.get() + 1; });
   ws::group group;
@@ -353,11 +346,11 @@ void a_future_may_be_dropped()
 
 } // namespace
 
-TEST_MAIN("cxx_fiber", TEST_CASE(fibers_take_turns), TEST_CASE(results_and_exceptions_reach_the_future),
-          TEST_CASE(one_worker_is_enough), TEST_CASE(waits_of_a_fiber_give_the_worker_back),
-          TEST_CASE(descriptors_are_waited_for), TEST_CASE(pushes_and_hints_work),
-          TEST_CASE(skipped_and_refused_fibers_are_reported), TEST_CASE(a_fiber_parks_for_a_queued_task),
-          TEST_CASE(a_fiber_parks_for_a_task_that_has_begun),
-          TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber), TEST_CASE(a_sleep_may_be_endless),
-          TEST_CASE(waits_with_a_limit_park), TEST_CASE(a_pause_stops_fibers),
-          TEST_CASE(a_future_may_be_dropped))
+TEST_SUITE(fiber, TEST_CASE(fibers_take_turns), TEST_CASE(results_and_exceptions_reach_the_future),
+           TEST_CASE(one_worker_is_enough), TEST_CASE(waits_of_a_fiber_give_the_worker_back),
+           TEST_CASE(descriptors_are_waited_for), TEST_CASE(pushes_and_hints_work),
+           TEST_CASE(skipped_and_refused_fibers_are_reported), TEST_CASE(a_fiber_parks_for_a_queued_task),
+           TEST_CASE(a_fiber_parks_for_a_task_that_has_begun),
+           TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber), TEST_CASE(a_sleep_may_be_endless),
+           TEST_CASE(waits_with_a_limit_park), TEST_CASE(a_pause_stops_fibers),
+           TEST_CASE(a_future_may_be_dropped))

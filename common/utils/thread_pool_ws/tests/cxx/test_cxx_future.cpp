@@ -232,9 +232,9 @@ static void abort_cancels_what_is_queued()
   CU_ASSERT_EQUAL(owned.use_count(), 1);
 }
 
-TEST_MAIN("cxx_future", TEST_CASE(results), TEST_CASE(callables_that_only_move),
-          TEST_CASE(callables_that_take_any_arguments), TEST_CASE(exceptions),
-          TEST_CASE(result_that_cannot_be_moved), TEST_CASE(callable_is_destroyed_before_the_future_is_ready),
-          TEST_CASE(promise_of_the_caller), TEST_CASE(hints_reach_the_task), TEST_CASE(nodes_of_memory),
-          TEST_CASE(stopped_pool_refuses), TEST_CASE(full_queue_refuses),
-          TEST_CASE(abort_cancels_what_is_queued))
+TEST_SUITE(future, TEST_CASE(results), TEST_CASE(callables_that_only_move),
+           TEST_CASE(callables_that_take_any_arguments), TEST_CASE(exceptions),
+           TEST_CASE(result_that_cannot_be_moved),
+           TEST_CASE(callable_is_destroyed_before_the_future_is_ready), TEST_CASE(promise_of_the_caller),
+           TEST_CASE(hints_reach_the_task), TEST_CASE(nodes_of_memory), TEST_CASE(stopped_pool_refuses),
+           TEST_CASE(full_queue_refuses), TEST_CASE(abort_cancels_what_is_queued))

@@ -160,7 +160,8 @@ static void callable_that_cannot_be_copied()
   CU_ASSERT_TRUE(group.wait());
 }
 
-TEST_MAIN("cxx_group", TEST_CASE(lost_exceptions_end_the_process), TEST_CASE(wait_returns_after_all_tasks),
-          TEST_CASE(nested_groups), TEST_CASE(tasks_add_to_their_group), TEST_CASE(first_exception_is_thrown),
-          TEST_CASE(destructor_waits), TEST_CASE(group_outlives_its_pool),
-          TEST_CASE(destructor_drops_an_exception_beside_another), TEST_CASE(callable_that_cannot_be_copied))
+TEST_SUITE(group, TEST_CASE(lost_exceptions_end_the_process), TEST_CASE(wait_returns_after_all_tasks),
+           TEST_CASE(nested_groups), TEST_CASE(tasks_add_to_their_group),
+           TEST_CASE(first_exception_is_thrown), TEST_CASE(destructor_waits),
+           TEST_CASE(group_outlives_its_pool), TEST_CASE(destructor_drops_an_exception_beside_another),
+           TEST_CASE(callable_that_cannot_be_copied))

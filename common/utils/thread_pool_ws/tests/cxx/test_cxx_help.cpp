@@ -197,9 +197,10 @@ static void waits_across_pools()
   CU_ASSERT_EQUAL(answer, 21);
 }
 
-TEST_MAIN("cxx_help", TEST_CASE(tasks_wait_for_their_tasks), TEST_CASE(future_of_a_future),
-          TEST_CASE(tasks_wait_for_their_siblings), TEST_CASE(awaited_task_of_another_queue),
-          TEST_CASE(awaited_task_of_a_thread_outside), TEST_CASE(claimed_task_in_an_abort),
-          TEST_CASE(wait_runs_no_unrelated_task), TEST_CASE(waits_for_hinted_tasks),
-          TEST_CASE(thread_outside_helps), TEST_CASE(thread_outside_leaves_tasks_to_workers),
-          TEST_CASE(futures_without_a_task), TEST_CASE(future_without_a_state), TEST_CASE(waits_across_pools))
+TEST_SUITE(help, TEST_CASE(tasks_wait_for_their_tasks), TEST_CASE(future_of_a_future),
+           TEST_CASE(tasks_wait_for_their_siblings), TEST_CASE(awaited_task_of_another_queue),
+           TEST_CASE(awaited_task_of_a_thread_outside), TEST_CASE(claimed_task_in_an_abort),
+           TEST_CASE(wait_runs_no_unrelated_task), TEST_CASE(waits_for_hinted_tasks),
+           TEST_CASE(thread_outside_helps), TEST_CASE(thread_outside_leaves_tasks_to_workers),
+           TEST_CASE(futures_without_a_task), TEST_CASE(future_without_a_state),
+           TEST_CASE(waits_across_pools))

@@ -122,5 +122,5 @@ static void all_at_once()
   CU_ASSERT_EQUAL(skipped, by_key + by_future);
 }
 
-TEST_MAIN("cxx_key", TEST_CASE(a_key_counts), TEST_CASE(a_key_counts_what_would_run),
-          TEST_CASE(a_future_cancels_its_task), TEST_CASE(what_has_begun_goes_on), TEST_CASE(all_at_once))
+TEST_SUITE(key, TEST_CASE(a_key_counts), TEST_CASE(a_key_counts_what_would_run),
+           TEST_CASE(a_future_cancels_its_task), TEST_CASE(what_has_begun_goes_on), TEST_CASE(all_at_once))

@@ -64,7 +64,7 @@ static bool is_count(long count, long expected)
 
 /// Allocations of @p body.
 template <typename Body>
-static long counted(Body &&body)
+static long allocations_of(Body &&body)
 {
   const long before = allocations_made;
   body();
@@ -91,7 +91,7 @@ template <std::size_t Bytes>
 static long task_of(long *calls)
 {
   static_assert(sizeof(sized<Bytes>) == Bytes);
-  return counted([&] {
+  return allocations_of([&] {
     ws::task task(sized<Bytes>{calls});
     ws::task moved(std::move(task));
     moved();
@@ -172,7 +172,7 @@ static void submits_in_the_steady_state_allocate_nothing()
   });
   burst(scene.pool, futures, ran, 2 * BURST);
   opener.join();
-  const long allocations = counted([&] {
+  const long allocations = allocations_of([&] {
     for (int round = 0; round < 10; round++)
       burst(scene.pool, futures, ran, BURST);
   });
@@ -243,6 +243,6 @@ static void submits_at_the_end_of_a_thread()
   CU_ASSERT_TRUE(is_count(live, before));
 }
 
-TEST_MAIN("cxx_memory", TEST_CASE(task_allocates_above_48_bytes), TEST_CASE(task_of_strict_alignment),
-          TEST_CASE(submits_in_the_steady_state_allocate_nothing), TEST_CASE(blocks_outlive_their_thread),
-          TEST_CASE(threads_return_blocks_at_once), TEST_CASE(submits_at_the_end_of_a_thread))
+TEST_SUITE(memory, TEST_CASE(task_allocates_above_48_bytes), TEST_CASE(task_of_strict_alignment),
+           TEST_CASE(submits_in_the_steady_state_allocate_nothing), TEST_CASE(blocks_outlive_their_thread),
+           TEST_CASE(threads_return_blocks_at_once), TEST_CASE(submits_at_the_end_of_a_thread))

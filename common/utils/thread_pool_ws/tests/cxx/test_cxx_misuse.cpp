@@ -118,5 +118,5 @@ void tasks_without_a_callable()
 
 } // namespace
 
-TEST_MAIN("cxx_misuse", TEST_CASE(pools_destroyed_in_their_tasks), TEST_CASE(pools_destroyed_in_their_fibers),
-          TEST_CASE(tasks_without_a_callable))
+TEST_SUITE(misuse, TEST_CASE(pools_destroyed_in_their_tasks), TEST_CASE(pools_destroyed_in_their_fibers),
+           TEST_CASE(tasks_without_a_callable))

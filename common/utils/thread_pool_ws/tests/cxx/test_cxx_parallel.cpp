@@ -314,9 +314,9 @@ static void invoke()
   CU_ASSERT_EQUAL(sum.load(), 3);
 }
 
-TEST_MAIN("cxx_parallel", TEST_CASE(negative_begin_of_unsigned_numbers), TEST_CASE(bounds_of_two_types),
-          TEST_CASE(invoke), TEST_CASE(loop_calls_each_number_once), TEST_CASE(loop_inside_tasks),
-          TEST_CASE(loop_throws_the_first_exception), TEST_CASE(loop_skips_the_rest),
-          TEST_CASE(what_is_left_is_not_pushed), TEST_CASE(loop_on_a_stopped_pool),
-          TEST_CASE(sum_equals_serial), TEST_CASE(neighbours_are_combined_left_before_right),
-          TEST_CASE(equal_calls_round_equally), TEST_CASE(reduction_throws_and_leaves_nothing))
+TEST_SUITE(parallel, TEST_CASE(negative_begin_of_unsigned_numbers), TEST_CASE(bounds_of_two_types),
+           TEST_CASE(invoke), TEST_CASE(loop_calls_each_number_once), TEST_CASE(loop_inside_tasks),
+           TEST_CASE(loop_throws_the_first_exception), TEST_CASE(loop_skips_the_rest),
+           TEST_CASE(what_is_left_is_not_pushed), TEST_CASE(loop_on_a_stopped_pool),
+           TEST_CASE(sum_equals_serial), TEST_CASE(neighbours_are_combined_left_before_right),
+           TEST_CASE(equal_calls_round_equally), TEST_CASE(reduction_throws_and_leaves_nothing))

@@ -170,7 +170,7 @@ static void a_child_of_fork_leaves_the_pool()
   delete pool;
 }
 
-TEST_MAIN("cxx_pool", TEST_CASE(a_child_of_fork_leaves_the_pool), TEST_CASE(bad_settings_are_named),
-          TEST_CASE(number_of_workers), TEST_CASE(pools_move), TEST_CASE(destructor_drains),
-          TEST_CASE(wait_inside_a_task_is_refused), TEST_CASE(skipped_tasks_of_both_languages),
-          TEST_CASE(many_threads_submit), TEST_CASE(pause_and_purge))
+TEST_SUITE(pool, TEST_CASE(a_child_of_fork_leaves_the_pool), TEST_CASE(bad_settings_are_named),
+           TEST_CASE(number_of_workers), TEST_CASE(pools_move), TEST_CASE(destructor_drains),
+           TEST_CASE(wait_inside_a_task_is_refused), TEST_CASE(skipped_tasks_of_both_languages),
+           TEST_CASE(many_threads_submit), TEST_CASE(pause_and_purge))

@@ -232,11 +232,10 @@ void continuations_race_with_results()
 
 } // namespace
 
-TEST_MAIN("cxx_promise", TEST_CASE(results_reach_the_future),
-          TEST_CASE(promises_need_no_future_and_no_result),
-          TEST_CASE(an_exception_of_the_copy_goes_to_the_future), TEST_CASE(fibers_park_for_promises),
-          TEST_CASE(tasks_and_threads_wait_for_promises), TEST_CASE(chains_run_in_order),
-          TEST_CASE(continuations_come_before_or_after_the_result), TEST_CASE(errors_pass_through),
-          TEST_CASE(get_runs_a_chain), TEST_CASE(stopped_pools_refuse_continuations),
-          TEST_CASE(cancelled_continuations_do_not_run), TEST_CASE(purges_cancel_chains),
-          TEST_CASE(continuations_race_with_results))
+TEST_SUITE(promise, TEST_CASE(results_reach_the_future), TEST_CASE(promises_need_no_future_and_no_result),
+           TEST_CASE(an_exception_of_the_copy_goes_to_the_future), TEST_CASE(fibers_park_for_promises),
+           TEST_CASE(tasks_and_threads_wait_for_promises), TEST_CASE(chains_run_in_order),
+           TEST_CASE(continuations_come_before_or_after_the_result), TEST_CASE(errors_pass_through),
+           TEST_CASE(get_runs_a_chain), TEST_CASE(stopped_pools_refuse_continuations),
+           TEST_CASE(cancelled_continuations_do_not_run), TEST_CASE(purges_cancel_chains),
+           TEST_CASE(continuations_race_with_results))

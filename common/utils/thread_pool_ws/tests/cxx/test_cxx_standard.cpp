@@ -32,4 +32,4 @@ static void default_pool()
   CU_ASSERT_EQUAL(pool.submit([] { return 7; }).get(), 7);
 }
 
-TEST_MAIN("cxx_standard", TEST_CASE(code_of_two_standards), TEST_CASE(default_pool))
+TEST_SUITE(standard, TEST_CASE(code_of_two_standards), TEST_CASE(default_pool))

@@ -290,10 +290,10 @@ static void callbacks_cancel_keys()
   CU_ASSERT_EQUAL(skipped, 1);
 }
 
-TEST_MAIN("cxx_stop", TEST_CASE(sources_and_tokens), TEST_CASE(stopped_submits_do_not_run),
-          TEST_CASE(task_that_has_begun_ends), TEST_CASE(group_reports_skipped_tasks),
-          TEST_CASE(loop_that_is_stopped_before_it_begins), TEST_CASE(loop_begins_no_further_call),
-          TEST_CASE(loop_in_one_piece_stops_between_numbers), TEST_CASE(reduction_stops_between_numbers),
-          TEST_CASE(reduction_that_is_stopped_at_its_end_has_a_result), TEST_CASE(callbacks_are_called_once),
-          TEST_CASE(callback_may_destroy_itself_and_the_source),
-          TEST_CASE(end_of_a_callback_waits_for_its_call), TEST_CASE(callbacks_cancel_keys))
+TEST_SUITE(stop, TEST_CASE(sources_and_tokens), TEST_CASE(stopped_submits_do_not_run),
+           TEST_CASE(task_that_has_begun_ends), TEST_CASE(group_reports_skipped_tasks),
+           TEST_CASE(loop_that_is_stopped_before_it_begins), TEST_CASE(loop_begins_no_further_call),
+           TEST_CASE(loop_in_one_piece_stops_between_numbers), TEST_CASE(reduction_stops_between_numbers),
+           TEST_CASE(reduction_that_is_stopped_at_its_end_has_a_result), TEST_CASE(callbacks_are_called_once),
+           TEST_CASE(callback_may_destroy_itself_and_the_source),
+           TEST_CASE(end_of_a_callback_waits_for_its_call), TEST_CASE(callbacks_cancel_keys))

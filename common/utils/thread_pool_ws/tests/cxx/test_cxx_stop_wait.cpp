@@ -189,6 +189,6 @@ void requests_race_with_waits()
 
 } // namespace
 
-TEST_MAIN("cxx_stop_wait", TEST_CASE(one_source_stops_all), TEST_CASE(scopes_nest),
-          TEST_CASE(threads_have_scopes_too), TEST_CASE(conditions_take_tokens),
-          TEST_CASE(tokens_of_the_program_work), TEST_CASE(requests_race_with_waits))
+TEST_SUITE(stop_wait, TEST_CASE(one_source_stops_all), TEST_CASE(scopes_nest),
+           TEST_CASE(threads_have_scopes_too), TEST_CASE(conditions_take_tokens),
+           TEST_CASE(tokens_of_the_program_work), TEST_CASE(requests_race_with_waits))

@@ -390,9 +390,9 @@ void fibers_have_options()
 
 } // namespace
 
-TEST_MAIN("cxx_sync", TEST_CASE(a_mutex_has_one_owner), TEST_CASE(time_limits_and_cancels_end_tries),
-          TEST_CASE(a_recursive_mutex_knows_its_fiber), TEST_CASE(a_shared_mutex_has_readers_or_a_writer),
-          TEST_CASE(readers_and_writers_take_turns), TEST_CASE(conditions_are_waited_for),
-          TEST_CASE(cancels_are_thrown), TEST_CASE(semaphores_and_latches_count),
-          TEST_CASE(barriers_have_phases), TEST_CASE(fibers_have_ids_and_variables),
-          TEST_CASE(fibers_have_options))
+TEST_SUITE(sync, TEST_CASE(a_mutex_has_one_owner), TEST_CASE(time_limits_and_cancels_end_tries),
+           TEST_CASE(a_recursive_mutex_knows_its_fiber), TEST_CASE(a_shared_mutex_has_readers_or_a_writer),
+           TEST_CASE(readers_and_writers_take_turns), TEST_CASE(conditions_are_waited_for),
+           TEST_CASE(cancels_are_thrown), TEST_CASE(semaphores_and_latches_count),
+           TEST_CASE(barriers_have_phases), TEST_CASE(fibers_have_ids_and_variables),
+           TEST_CASE(fibers_have_options))

@@ -48,7 +48,7 @@ static void long_times()
 }
 
 /// What a group's tasks threw is thrown when all have ended, not before.
-static void exceptions()
+static void exceptions_in_time()
 {
   gate door;
   ws::pool pool(settings_of(1));
@@ -128,5 +128,5 @@ static void begun_elsewhere()
   CU_ASSERT_EQUAL(held.get(), 6);
 }
 
-TEST_MAIN("cxx_until", TEST_CASE(groups), TEST_CASE(long_times), TEST_CASE(exceptions), TEST_CASE(pools),
-          TEST_CASE(futures_outside), TEST_CASE(futures_in_a_task), TEST_CASE(begun_elsewhere))
+TEST_SUITE(until, TEST_CASE(groups), TEST_CASE(long_times), TEST_CASE(exceptions_in_time), TEST_CASE(pools),
+           TEST_CASE(futures_outside), TEST_CASE(futures_in_a_task), TEST_CASE(begun_elsewhere))

@@ -110,7 +110,8 @@ int test_main(const char *suite, const test_case_t *cases, size_t count)
       return 1;
   CU_basic_set_mode(CU_BRM_VERBOSE);
   CU_basic_run_tests();
-  const bool failed = !registered || CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != chosen;
+  const bool failed =
+      !registered || CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != chosen;
   CU_cleanup_registry();
   return failed ? 1 : 0;
 }
