@@ -51,16 +51,16 @@ static bool is_told(void *unused)
 }
 
 /// One link of a chain that ends when the other task has run.
-static void link(void *unused)
+static void run_link(void *unused)
 {
   if (ws_add_relaxed(&scene.links, 1) < LINKS_MAX && !is_told(NULL))
-    test_push(scene.pool, link, unused, NULL);
+    test_push(scene.pool, run_link, unused, NULL);
 }
 
 static void stand_then_link(void *unused)
 {
   test_gate_task(&scene.gate);
-  link(unused);
+  run_link(unused);
 }
 
 static void *push_tell(void *unused)
@@ -106,7 +106,7 @@ static void a_chain_lets_the_shared_queue_have_a_turn(void)
 static void tell_below_a_chain(void *unused)
 {
   test_push(scene.pool, tell, NULL, NULL);
-  link(unused);
+  run_link(unused);
 }
 
 /// The newest goes first: a task below a chain in the same queue.
