@@ -259,6 +259,7 @@ static void without_a_bound_the_oldest_goes_first(void)
 {
   ws_settings_t settings = test_settings(1);
   settings.age_ns_max = 0;
+  settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
   pool = test_create(&settings);
   test_gate_init(&gate);
   ws_store_relaxed(&ran, 0);

@@ -2,6 +2,7 @@
 /// @file test_await.c
 /// Tags, waiting for what is no group, and places handed over by threads that block.
 #include "../../../pool/ws_process.h"
+#include "../../../tasks/ws_group_word.h"
 #include "../../support/ws_test.h"
 
 #include <string.h>
@@ -11,10 +12,10 @@
 typedef struct {
   ws_pool_t *pool;
   test_gate_t gate;
-  ws_group_t group;
+  ws_group_t group, other;
   pthread_t waiter;
   sem_t happened;
-  ws_au32_t runs, on_waiter, unrelated_on_waiter, ready, blocked_seen;
+  ws_au32_t runs, on_waiter, unrelated_on_waiter, ready, blocked_seen, sleeps;
 } scene_t;
 
 static scene_t scene;
@@ -67,10 +68,15 @@ static void join_helps_with_tagged_tasks(void)
   end_held();
 }
 
-/// It is left to the worker, who is let go when the waiting thread has had time to go wrong.
+static bool has_sleeper_or_is_done(void *group)
+{
+  return ws_group_has_sleepers(group) || ws_group_done(group);
+}
+
+/// The tasks are left to the worker. It is let go when the waiting thread has found nothing and sleeps.
 static void *lets_the_worker_go(void *unused)
 {
-  test_sleep_ms(20);
+  test_until(has_sleeper_or_is_done, &scene.group);
   test_gate_let(&scene.gate, 1);
   return unused;
 }
@@ -183,7 +189,14 @@ static void sleep_until_it_happens(void *unused)
 {
   (void)unused;
   ws_store_relaxed(&scene.blocked_seen, ws_load_relaxed(&scene.pool->blocked));
+  ws_store_release(&scene.sleeps, 1);
   test_sem_wait(&scene.happened);
+}
+
+static bool is_asleep(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&scene.sleeps) != 0;
 }
 
 static const ws_event_t event = {.ready = is_ready, .sleep = sleep_until_it_happens};
@@ -252,7 +265,7 @@ static void pushes_a_successor(void *unused)
   (void)unused;
   sem_post(&scene.gate.entered);
   test_push(scene.pool, unrelated, NULL, NULL);
-  test_sleep_ms(20); // the waiting thread has time to go wrong
+  test_until(is_asleep, NULL); // the waiting thread has looked
   makes_ready(NULL);
 }
 
@@ -319,6 +332,8 @@ static void blocks(void *unused)
   (void)unused;
   ws_blocking_begin();
   ws_store_relaxed(&scene.blocked_seen, ws_load_relaxed(&scene.pool->blocked));
+  if (pthread_equal(pthread_self(), scene.waiter))
+    ws_add_relaxed(&scene.on_waiter, 1);
   test_sem_wait(&scene.happened);
   ws_blocking_end();
 }
@@ -342,10 +357,15 @@ static void blocking_section_is_counted(void)
 /// A worker of one pool that waits for another pool's group has no place to keep there.
 static void joins_in_the_other_pool(void *other)
 {
-  ws_group_t group;
-  ws_group_init(&group, 1);
-  test_push(other, blocks, NULL, &group);
-  ws_group_wait(&group, other);
+  scene.waiter = pthread_self();
+  test_push(other, blocks, NULL, &scene.other);
+  ws_group_wait(&scene.other, other);
+}
+
+static bool waiter_sleeps_or_blocks(void *unused)
+{
+  (void)unused;
+  return ws_group_has_sleepers(&scene.other) || ws_load_relaxed(&scene.on_waiter) > 0;
 }
 
 static void worker_may_wait_in_another_pool(void)
@@ -354,8 +374,9 @@ static void worker_may_wait_in_another_pool(void)
   ws_pool_t *first = test_pool(1);
   sem_init(&scene.happened, 0, 0);
   ws_group_init(&scene.group, 1);
+  ws_group_init(&scene.other, 1);
   test_push(first, joins_in_the_other_pool, scene.pool, &scene.group);
-  test_sleep_ms(20);
+  CU_ASSERT_TRUE(test_until(waiter_sleeps_or_blocks, NULL));
   sem_post(&scene.happened);
   ws_group_wait(&scene.group, NULL);
   CU_ASSERT_EQUAL(ws_load_relaxed(&first->blocked), 0);

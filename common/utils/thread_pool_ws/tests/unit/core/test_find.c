@@ -8,7 +8,7 @@
 
 #include "../../support/ws_test.h"
 
-#define NUMBERS (200000u >> TEST_SANITIZED)
+#define NUMBERS (TEST_SANITIZED ? 40000u : 200000u)
 
 static struct {
   ws_pool_t *pool;
@@ -264,7 +264,7 @@ static uint32_t started_in_order(bool fifo)
 static void what_no_thread_joins_starts_in_the_order_of_its_pushes(void)
 {
   CU_ASSERT_EQUAL(started_in_order(true), UNJOINED);
-  CU_ASSERT_EQUAL(started_in_order(false), 0);
+  CU_ASSERT_TRUE(started_in_order(false) <= 1); // each 244th search takes the oldest: that moves the others
 }
 
 TEST_MAIN("find", TEST_CASE(fib_by_joins), TEST_CASE(parallel_quicksort),

@@ -5,19 +5,22 @@
 /// --wrap=ws_os_now_ns: a thread can have a clock that stands, so that its join spins until there is
 /// something to do.
 #include "../../../pool/ws_process.h"
+#include "../../../tasks/ws_group_word.h"
 #include "../../support/ws_test.h"
 
 #include <sched.h>
 
-#define LOOK_NS UINT64_C(300000000)
-
 uint64_t __real_ws_os_now_ns(void);
 uint64_t __wrap_ws_os_now_ns(void);
 static _Thread_local uint64_t stands_at_ns; ///< 0 = the clock of this thread goes
+static ws_au32_t looks; ///< at clocks that stand
 
 uint64_t __wrap_ws_os_now_ns(void)
 {
-  return stands_at_ns ? stands_at_ns : __real_ws_os_now_ns();
+  if (!stands_at_ns)
+    return __real_ws_os_now_ns();
+  ws_add_relaxed(&looks, 1);
+  return stands_at_ns;
 }
 
 /// In a child process: its deadline ends a wait for what never comes.
@@ -100,7 +103,7 @@ static void join_from_outside(void)
 
 static void outsider_runs_no_unrelated_task_in_a_join(void)
 {
-  for (uint32_t round = 0; round < 200; round++)
+  for (uint32_t round = 0; round < 50; round++)
     join_from_outside();
 }
 
@@ -112,11 +115,15 @@ static void leave_orphans(void *unused)
   test_push(scene.pool, test_gate_task, &scene.gate, NULL); // newest: the worker runs it first
 }
 
+/// With one CPU a thread that joins sleeps at once.
+static bool has_looked_long(void *group)
+{
+  return ws_load_relaxed(&looks) >= 1000 || ws_group_has_sleepers(group);
+}
+
 static void *complete_later(void *group)
 {
-  const uint64_t start_ns = test_now_ns();
-  while (test_now_ns() - start_ns < LOOK_NS)
-    sched_yield();
+  test_until(has_looked_long, group);
   ws_group_complete(group, 1);
   return NULL;
 }
@@ -124,9 +131,7 @@ static void *complete_later(void *group)
 /// A new group at the address of an old one: tasks that the old one's tasks have left behind are unrelated.
 static void reused_address_is_another_group(void)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.join_spin_ns_max = LOOK_NS;
-  scene = (scene_t){.pool = test_create(&settings), .joiner = pthread_self()};
+  scene = (scene_t){.pool = test_pool(1), .joiner = pthread_self()};
   test_gate_init(&scene.gate);
   ws_group_init(&scene.own, 1);
   test_push(scene.pool, leave_orphans, NULL, &scene.own);
@@ -134,9 +139,12 @@ static void reused_address_is_another_group(void)
   ws_group_wait(&scene.own, NULL);
   ws_group_init(&scene.own, 1); // the same address, another group
   test_threads_t threads = {0};
+  ws_store_relaxed(&looks, 0);
   test_spawn(&threads, complete_later, &scene.own);
   ws_store_relaxed(&scene.in_join, 1);
+  stands_at_ns = __real_ws_os_now_ns(); // this thread spins until the group is done
   ws_group_wait(&scene.own, scene.pool);
+  stands_at_ns = 0;
   ws_store_relaxed(&scene.in_join, 0);
   test_join(&threads);
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.unrelated_in_join), 0);
@@ -219,10 +227,14 @@ static void helper_reaches_a_buried_task(void)
 /// A thread outside runs a task inline that joins: it must not count as a helper that it never was.
 static ws_au32_t helpers_seen;
 
-static void note_helpers(void *unused)
+static bool has_sleeper(void *group)
 {
-  (void)unused;
-  test_sleep_ms(100); // the joining thread sleeps by now
+  return ws_group_has_sleepers(group);
+}
+
+static void note_helpers(void *group)
+{
+  test_until(has_sleeper, group);
   ws_store_release(&helpers_seen, ws_load_relaxed(&scene.pool->helpers));
 }
 
@@ -248,7 +260,7 @@ static void inline_join_keeps_the_count_of_helpers(void)
   ws_group_init(&noting, 1);
   test_push(scene.pool, test_gate_task, &scene.gate, NULL);
   CU_ASSERT_TRUE(test_gate_await(&scene.gate, 1));
-  test_push(scene.pool, note_helpers, NULL, &noting);
+  test_push(scene.pool, note_helpers, &noting, &noting);
   test_push(scene.pool, test_empty_task, NULL, NULL);
   test_gate_let(&scene.gate, 1); // the worker goes on to note_helpers
   while (test_stats(scene.pool).queued_tasks > 1)

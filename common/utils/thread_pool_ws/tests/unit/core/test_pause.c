@@ -378,7 +378,7 @@ static void pauses_race_with_pushes(void)
   test_threads_t threads = {.count = 0};
   for (uint32_t i = 0; i < 2; i++)
     test_spawn(&threads, pause_and_resume, NULL);
-  for (uint64_t round = 1; round <= 300; round++) {
+  for (uint64_t round = 1; round <= 100; round++) {
     uint64_t all = 2 * round;
     push_all(2, NULL);
     CU_ASSERT_TRUE_FATAL(test_until(have_run, &all));

@@ -72,18 +72,18 @@ static void push(void (*func)(void *), ws_group_t *group, ws_priority_t priority
     ws_add_relaxed(&test_refused, 1);
 }
 
-static void link(void *unused)
+static void run_link(void *unused)
 {
   (void)unused;
   if (ws_add_relaxed(&scene.links, 1) < LINKS_MAX && !is_told(NULL))
-    push(link, NULL, scene.chain_priority);
+    push(run_link, NULL, scene.chain_priority);
 }
 
 static void first_link(void *unused)
 {
   for (uint32_t i = 0; i < scene.side_tasks; i++)
     push(test_empty_task, NULL, WS_PRIORITY_NORMAL);
-  link(unused);
+  run_link(unused);
 }
 
 /// The group's older task lies under unrelated ones. Its newer one begins the chain.
@@ -111,7 +111,7 @@ static void tell_and_complete(void *unused)
 static void push_tell_then_link(void *unused)
 {
   push(tell_and_complete, NULL, WS_PRIORITY_NORMAL);
-  link(unused);
+  run_link(unused);
 }
 
 static void wait_above_a_pushed_task(void *unused)
@@ -243,7 +243,7 @@ static void a_chain_in_a_new_lane_lets_others_have_a_turn(void)
     test_push(scene.pool, test_empty_task, NULL, NULL);
   CU_ASSERT_PTR_NOT_NULL(ws_here_known(scene.pool).queue);
   test_push(scene.pool, tell, NULL, NULL);
-  test_push(scene.pool, link, NULL, NULL);
+  test_push(scene.pool, run_link, NULL, NULL);
   test_push(scene.pool, test_empty_task, NULL, NULL);
   for (uint32_t i = 0; i < LINKS_MAX && !is_told(NULL); i++) { // the worker stands: a wait would not end
     ws_task_t task;
@@ -318,7 +318,7 @@ static void push_tell_then_stand(void *unused)
 static void wait_for_both(void *unused)
 {
   (void)unused;
-  push(link, &scene.group, WS_PRIORITY_NORMAL);
+  push(run_link, &scene.group, WS_PRIORITY_NORMAL);
   ws_group_wait(&scene.group, scene.pool);
 }
 

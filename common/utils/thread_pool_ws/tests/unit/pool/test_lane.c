@@ -166,7 +166,7 @@ static void *push_and_end(void *pusher_arg)
 
 static void thousands_of_short_threads(void)
 {
-  enum { ROUNDS = 600, AT_ONCE = 4 };
+  enum { ROUNDS = TEST_SANITIZED ? 150 : 600, AT_ONCE = 4 };
   ws_au64_t count = {0};
   ws_settings_t settings = test_settings(2);
   settings.lanes = 3;

@@ -8,7 +8,7 @@
 
 #include "../../support/ws_test.h"
 
-#define TASKS 60000u
+#define TASKS (TEST_SANITIZED ? 15000u : 60000u)
 #define PUSHERS 2u
 #define TAKERS 2u
 #define CHOOSERS 2u
