@@ -7,9 +7,9 @@
 /// then.
 /// C++ programs see the part that needs no header of the pool's rooms.
 /// No test asserts how long something took. A deadline (TEST_DEADLINE_S) only turns "never" into a failure.
-/// A test on real threads asserts what the contract promises: each task ran once, the wait returned, the order
-/// where one is promised, the error code. Which worker took a task, how often one slept, woke or looked, and
-/// that nothing happened for some milliseconds are choices of the scheduler: TEST_ALONE.
+/// A test on real threads asserts what the contract promises: each task ran once, the wait returned, the
+/// order where one is promised, the error code. Which worker took a task, how often one slept, woke or looked,
+/// and that nothing happened for some milliseconds are choices of the scheduler: TEST_ALONE.
 #ifndef WS_TEST_H
 #define WS_TEST_H
 
@@ -53,8 +53,8 @@ typedef struct {
 #function, function, false                                                                               \
   }
 /// A case that asserts a choice of the scheduler, or what happens within a window of real time. It is not in
-/// the gate: ctest has the program once more as <program>_alone, label alone, which runs these cases only, with
-/// nothing else beside it (WS_TEST_ALONE=1).
+/// the gate: ctest has the program once more as <program>_alone, label alone, which runs these cases only,
+/// with nothing else beside it (WS_TEST_ALONE=1).
 #define TEST_ALONE(function)                                                                                 \
   {                                                                                                          \
 #function, function, true                                                                                \
