@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file headers.cpp
-/// Uses each template of the C++ headers once: step 32-cxx compiles it for each standard and compiler.
+/// Uses each template of the C++ headers once: step 86-cxx compiles it for each standard and compiler.
 #include "ws_channel.hpp"
 #if defined(__cpp_impl_coroutine)
 #include "ws_coroutine.hpp"
