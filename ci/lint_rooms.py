@@ -5,7 +5,8 @@
 Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with a door
 is entered by that header alone), wing (a wing uses the public headers and base/; no room uses a wing), public
 (public headers need only each other and the standard), private (headers of rooms stay in the module's own
-sources), stdatomic (one includer), oai-name (shim only).
+sources), circle (a file and its header do not need themselves through others), stdatomic (one includer),
+oai-name (shim only).
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from posixpath import normpath
+from posixpath import dirname, join, normpath
 
 from lintkit import (
     C_SUFFIXES,
     MODULE,
     ROOMS,
     WINGS,
-    CText,
     Finding,
     is_product,
     line_of,
@@ -70,11 +71,9 @@ def matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 def resolve(includer: str, target: str, files: set[str]) -> str | None:
     """The file of the module that an include names: beside the includer, by its path, or a public one."""
-    beside = normpath((Path(includer).parent / target).as_posix())
-    for candidate in (beside, target, target.removeprefix(f"{MODULE}/"), f"include/{target}"):
-        if candidate in files:
-            return candidate
-    return None
+    beside = normpath(join(dirname(includer), target))
+    candidates = (beside, target, target.removeprefix(f"{MODULE}/"), f"include/{target}")
+    return next((name for name in candidates if name in files), None)
 
 
 def check_rooms(name: str, found: str) -> Iterator[tuple[str, str]]:
@@ -85,52 +84,55 @@ def check_rooms(name: str, found: str) -> Iterator[tuple[str, str]]:
     if there in WINGS:
         yield "wing", f"{here}/ includes {found}, but no room uses a wing"
     elif here in WINGS and there != BELOW_WINGS:
-        yield "wing", f"{here}/ includes {found}; a wing uses the public headers and {BELOW_WINGS}/"
+        yield ("wing", f"{here}/ includes {found}; a wing uses the public headers and {BELOW_WINGS}/")
     elif here in ROOMS and ROOMS.index(there) > ROOMS.index(here) and (here, found) not in UPWARD:
         yield "room", f"{here}/ includes {found} of {there}/, a room above it"
     if found != DOORS.get(there, found):
         yield "door", f"{found} is {there}/'s own; other rooms include {DOORS[there]}"
 
 
-def check_include(name: str, target: str, files: set[str]) -> Iterator[tuple[str, str]]:
+def check_include(name: str, target: str, found: str | None) -> Iterator[tuple[str, str]]:
     """(rule, message) for each rule that one include breaks."""
-    spelled, found = target[1:-1], resolve(name, target[1:-1], files)
-    if spelled == "stdatomic.h" and name != STDATOMIC_INCLUDER and not matches(name, STDATOMIC_FREE):
-        yield "stdatomic", f"only {STDATOMIC_INCLUDER} includes <stdatomic.h>; use its wrappers"
+    public = found is not None and found.startswith("include/")
+    if target[1:-1] == "stdatomic.h" and name != STDATOMIC_INCLUDER and not matches(name, STDATOMIC_FREE):
+        yield ("stdatomic", f"only {STDATOMIC_INCLUDER} includes <stdatomic.h>; use its wrappers")
     if name.startswith("include/"):
-        public = found is not None and found.startswith("include/")
         standard = STANDARD.fullmatch(target) or (name.endswith(".hpp") and STANDARD_CXX.fullmatch(target))
         if not public and not standard:
-            yield "public", f"a public header includes public and standard headers only, not {target}"
-        return
-    if found is None or found.startswith("include/"):
-        return
-    if room_of(found) and room_of(name) is None and "tests/" not in name:
-        yield "private", f"{found} is private to the pool; include a header of include/"
-    yield from check_rooms(name, found)
+            yield ("public", f"a public header includes public and standard headers only, not {target}")
+    elif found is not None and not public:
+        if room_of(found) and room_of(name) is None and "tests/" not in name:
+            yield ("private", f"{found} is private to the pool; include a header of include/")
+        yield from check_rooms(name, found)
 
 
-def check_file(name: str, text: CText, raw: str, files: set[str]) -> Iterator[Finding]:
-    path = f"{MODULE}/{name}"
-    for include in INCLUDE.finditer(text.code):
-        for rule, message in check_include(name, include[1], files):
-            yield Finding(path, line_of(text.code, include.start(1)), rule, message)
-    if matches(name, OAI_FREE):
-        return
-    for word in OAI_NAMES.finditer(raw):
-        yield Finding(
-            path, line_of(raw, word.start()), "oai-name", f"{word[0]} is OAI's name; it belongs in shim/"
-        )
+def unit_of(name: str) -> str:
+    """A .c file and its header are one, a .hpp file beside them is not."""
+    return name if name.endswith(".hpp") else name.rpartition(".")[0]
 
 
 def check(root: Path) -> Iterator[Finding]:
     prefix = f"{MODULE}/"
     names = [name.removeprefix(prefix) for name in tree_files(root) if name.startswith(prefix)]
     sources = {name for name in names if name.endswith(C_SUFFIXES)}
+    needs: dict[str, set[str]] = {}
     for name in sorted(sources):
         raw = read(root / MODULE / name)
-        yield from check_file(name, split_c(raw), raw, sources)
+        code = split_c(raw).code
+        for include in INCLUDE.finditer(code):
+            found = resolve(name, include[1][1:-1], sources)
+            for rule, message in check_include(name, include[1], found):
+                yield Finding(prefix + name, line_of(code, include.start(1)), rule, message)
+            if found is not None and "tests/" not in name and unit_of(found) != unit_of(name):
+                needs.setdefault(unit_of(name), set()).add(unit_of(found))
+        for word in () if matches(name, OAI_FREE) else OAI_NAMES.finditer(raw):
+            message = f"{word[0]} is OAI's name; it belongs in shim/"
+            yield Finding(prefix + name, line_of(raw, word.start()), "oai-name", message)
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        yield Finding(prefix + error.args[1][0], 1, "circle", " needs ".join(reversed(error.args[1])))
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, check))
+    sys.exit(main(check))

@@ -1,29 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A small tree on disk, made of a dict, for one test."""
+"""A small tree on disk, made of a dict, for one case of a table."""
 
 from __future__ import annotations
 
 import tempfile
 import unittest
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from lintkit import MODULE, Finding
 
 
 class TreeTest(unittest.TestCase):
-    def tree(self, files: dict[str, str]) -> Path:
-        """Write files; a name that begins with "@/" lies in the module."""
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        root = Path(folder.name)
-        for name, text in files.items():
-            path = root / name.replace("@/", f"{MODULE}/")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        return root
-
-    def assert_rules(self, findings: Iterable[Finding], *expected: str) -> None:
-        """Each expected finding is "file:line rule", the file by its last name."""
-        found = sorted({f"{Path(f.path).name}:{f.line} {f.rule}" for f in findings})
-        self.assertEqual(found, sorted(expected))
+    def expect(
+        self, check: Callable[[Path], Iterable[Finding]], files: dict[str, str], *expected: str
+    ) -> None:
+        """Files by name, "@/" for the module's folder. Expected: "file:line rule", by the last name."""
+        with tempfile.TemporaryDirectory() as folder, self.subTest(files=files):
+            for name, text in files.items():
+                path = Path(folder) / name.replace("@/", f"{MODULE}/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            found = {f"{Path(one.path).name}:{one.line} {one.rule}" for one in check(Path(folder))}
+            self.assertEqual(found, set(expected))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Mapping
 from pathlib import Path
 
 from oai_model.model import assemble
@@ -41,30 +42,40 @@ add_library(UTIL ${OPENAIR_DIR}/common/utils/system.c
 """
 
 
+Files = Mapping[str, str | None]
+
+
 class PreflightCase(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.top = Path(folder.name)
+        self.folder = tempfile.TemporaryDirectory()
+        self.top = Path(self.folder.name)
         self.bin = self.top / "bin"
-        for name in ("lib", "include"):
-            (self.bin / name).mkdir(parents=True)
-        for name, script in PROGRAMS.items():
-            self.program(name, script)
         self.modules = {"hwloc"}
+        self.lay({f"bin/{name}": script for name, script in PROGRAMS.items()})
+        for name in ("lib", "include"):
+            (self.bin / name).mkdir()
 
-    def program(self, name: str, script: str) -> None:
-        file = self.bin / name
-        file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-        file.chmod(0o755)
+    def tearDown(self) -> None:
+        self.folder.cleanup()
 
-    def oai(self, lists: str = "", files: tuple[str, ...] = ()) -> Path:
+    def lay(self, files: Files) -> None:
+        """Files by path: programs are those right in bin/. None takes a file away; "+name" and "-name" are
+        modules of pkg-config."""
+        for name, text in files.items():
+            path = self.top / name
+            if name[0] in "+-":
+                self.modules ^= {name[1:]}
+            elif text is None:
+                path.unlink()
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"#!/bin/sh\n{text}\n" if path.parent == self.bin else text, encoding="utf-8")
+                path.chmod(0o755)
+
+    def oai(self, lists: str = "") -> Path:
         """A tree of shape A whose top CMakeLists.txt ends with some lines more."""
         tree = assemble("A", self.top / "oai")
         (tree / "CMakeLists.txt").write_text(TOP + lists, encoding="utf-8")
-        for name in files:
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            (tree / name).touch()
         return tree
 
     def preflight(self, *args: str | Path, **environment: str) -> tuple[int, str]:
@@ -72,13 +83,17 @@ class PreflightCase(unittest.TestCase):
         host = {"PATH": str(self.bin), "MODULES": " ".join(self.modules), "HOME": str(self.top)}
         done = subprocess.run(
             [sys.executable, str(PREFLIGHT), *map(str, args)],
-            env=host | environment, capture_output=True, text=True, check=False, timeout=60,
+            env=host | environment, capture_output=True, text=True, check=False, timeout=600,
         )  # fmt: skip
         return done.returncode, " ".join((done.stdout + done.stderr).split())
 
-    def assert_missing(self, tree: Path, *texts: str, **environment: str) -> None:
-        status, said = self.preflight(tree, **environment)
-        self.assertEqual(status, 1, said)
-        self.assertTrue(said.endswith(" missing"), said)
+    def expect(self, tree: Path, *texts: str, build: str = "", **environment: str) -> None:
+        """What is printed, and is not ("!text"); TOP stands for the folder of all. A tree is ready unless a
+        text begins with "missing"."""
+        options = ("--build-dir", self.top / build) if build else ()
+        status, said = self.preflight(tree, *options, **environment)
+        lacks = any(text.startswith("missing") for text in texts)
+        self.assertEqual((status, said.split()[-1]), (1, "missing") if lacks else (0, "ready"), said)
         for text in texts:
-            self.assertIn(text, said)
+            check = self.assertNotIn if text[0] == "!" else self.assertIn
+            check(text.lstrip("!").replace("TOP", str(self.top)), said)

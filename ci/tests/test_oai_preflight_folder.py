@@ -3,71 +3,54 @@
 
 from __future__ import annotations
 
-from tests.preflightcase import PreflightCase
+from tests.preflightcase import Files, PreflightCase
+
+HOOK = "CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n"
+PATCHES = "THREAD_POOL_WS_PATCHES:UNINITIALIZED="
+COPY = {"build/thread_pool_ws/patched/executables/nr-ru.c": ""}
+OWN = "CMAKE_HOME_DIRECTORY:INTERNAL=TOP/oai\nCMAKE_CACHEFILE_DIR:INTERNAL=TOP/build\n"
+TOOLS = {"+lttng-ust": "", "bin/spatch": "exit 0"}
+REFUSED = (
+    "name another folder: --build-dir TOP/oai/cmake_targets/ws/build",
+    "!-B TOP/build",
+    "not ready: 1 missing",
+)
+# CMakeCache.txt of the build folder, what else is there, and what is printed.
+CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
+    (HOOK, TOOLS, ("configured with the hook /a/hook.cmake patches: none",)),
+    (HOOK + PATCHES + "trace\n", TOOLS, ("patches: THREAD_POOL_WS_PATCHES=trace, but no file is patched",)),
+    (HOOK + PATCHES + "trace\n", {**TOOLS, **COPY},
+     ("THREAD_POOL_WS_PATCHES=trace, patched files: executables/nr-ru.c",)),
+    (PATCHES + "trace\n", {**TOOLS, **COPY}, (
+        "configured with OAI's own pool left from before, without effect: ",
+        "in its cache: THREAD_POOL_WS_PATCHES; the folder TOP/build/thread_pool_ws/patched. ",
+        "cmake -UCMAKE_PROJECT_OpenAirInterface_INCLUDE -U'THREAD_POOL_WS_*'")),
+    (PATCHES + "ON\n", {}, ("missing", "not ready: 2 missing")),
+    (PATCHES + "trace;prewake\n", {}, ("missing", "not ready: 2 missing")),
+    (PATCHES + "prewake\n", {}, ("missing", "not ready: 1 missing")),
+    (PATCHES + "OFF\n", {}, ("!missing",)),
+    ("CMAKE_BUILD_TYPE:STRING=\n", {},
+     ("configured with OAI's own pool", "its configuration failed, or did not end")),
+    ("CMAKE_BUILD_TYPE:STRING=\n", {"build/build.ninja": ""}, (
+        "!its configuration failed", "!-B TOP/build",
+        "keeps OAI's own pool. To build this pool, name another folder: --build-dir")),
+    # Folders that CMake will take, and refuse.
+    (HOOK + OWN, {}, ("!missing",)),
+    (HOOK + OWN.replace("oai", "link"), {}, ("!missing",)),
+    (HOOK + OWN.replace("oai", "other"), {},
+     ("missing build folder TOP/build is configured for another tree, TOP/other", *REFUSED)),
+    (HOOK + OWN.replace("build", "other"), {},
+     ("missing build folder TOP/build is a copy of the build folder TOP/other, or", *REFUSED)),
+)  # fmt: skip
 
 
 class FolderTest(PreflightCase):
-    def test_patches_of_the_build_folder(self) -> None:
-        tree, build = self.oai(), self.top / "build"
-        self.modules |= {"lttng-ust"}
-        self.program("spatch", "exit 0")
-        hook = "CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n"
-        patches = "THREAD_POOL_WS_PATCHES:UNINITIALIZED=trace\n"
-        copy = build / "thread_pool_ws" / "patched" / "executables" / "nr-ru.c"
-        copy.parent.mkdir(parents=True)
-        cache = build / "CMakeCache.txt"
-        cache.write_text(hook)
-        self.assertIn("hook /a/hook.cmake patches: none", self.preflight(tree, "--build-dir", build)[1])
-        cache.write_text(hook + patches)
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("patches: THREAD_POOL_WS_PATCHES=trace, but no file is patched", said)
-        copy.touch()
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("THREAD_POOL_WS_PATCHES=trace, patched files: executables/nr-ru.c", said)
-        cache.write_text(patches)
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("configured with OAI's own pool left from before, without effect: ", said)
-        self.assertIn(
-            f"in its cache: THREAD_POOL_WS_PATCHES; the folder {build}/thread_pool_ws/patched. ", said
-        )
-        self.assertIn("cmake -UCMAKE_PROJECT_OpenAirInterface_INCLUDE -U'THREAD_POOL_WS_*'", said)
-
-    def test_state_of_the_build_folder(self) -> None:
-        tree, build = self.oai(), self.top / "build"
-        build.mkdir()
-        cache = build / "CMakeCache.txt"
-        cache.write_text("CMAKE_BUILD_TYPE:STRING=\n")
-        said = self.preflight(tree, "--build-dir", build)[1]
-        self.assertIn("configured with OAI's own pool", said)
-        self.assertIn("its configuration failed, or did not end", said)
-        (build / "build.ninja").touch()
-        self.assertNotIn("its configuration failed", self.preflight(tree, "--build-dir", build)[1])
-        self.assertIn("keeps OAI's own pool. To build this pool, name another folder: --build-dir", said)
-        self.assertNotIn(f"-B {build}", said)
-        cache.write_text("CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n")
-        self.assertIn("configured with the hook /a/hook.cmake", self.preflight(tree, "--build-dir", build)[1])
-
-    def test_a_build_folder_that_cmake_will_refuse(self) -> None:
-        tree, build, other = self.oai(), self.top / "build", self.top / "other"
-        build.mkdir()
-        hook = "CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n"
-        cache = build / "CMakeCache.txt"
-        own = f"CMAKE_HOME_DIRECTORY:INTERNAL={tree}\nCMAKE_CACHEFILE_DIR:INTERNAL={build}\n"
-        link = self.top / "link"
-        link.symlink_to(tree)
-        for text in (own, own.replace(str(tree), str(link))):
-            cache.write_text(hook + text)
-            status, said = self.preflight(tree, "--build-dir", build)
-            self.assertEqual((status, said.split()[-1]), (0, "ready"))
-        for text, reason in (
-            (own.replace(str(tree), str(other)), f"{build} is configured for another tree, {other}"),
-            (own.replace(str(build), str(other)), f"{build} is a copy of the build folder {other}, or"),
-        ):
-            with self.subTest(reason):
-                cache.write_text(hook + text)
-                status, said = self.preflight(tree, "--build-dir", build)
-                self.assertEqual(status, 1, said)
-                self.assertIn(f"missing build folder {reason}", said)
-                self.assertTrue(said.endswith("not ready: 1 missing"))
-                self.assertIn(f"name another folder: --build-dir {tree}/cmake_targets/ws/build", said)
-                self.assertNotIn(f"-B {build}", said)
+    def test_cases(self) -> None:
+        for cache, files, texts in CASES:
+            with self.subTest(cache=cache, files=files):
+                tree = self.oai()
+                (self.top / "link").symlink_to(tree)
+                self.lay({**files, "build/CMakeCache.txt": cache.replace("TOP", str(self.top))})
+                self.expect(tree, *texts, build="build")
+            self.tearDown()
+            self.setUp()

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from deploykit import DEPLOY, MODES, TESTS, check_options, check_variables, run, tool, variants
+from deploykit import DEPLOY, MODES, TESTS, check_options, check_pool, need, run, settings, variants
 
 yaml = pytest.importorskip("yaml")
 PIECES = (DEPLOY / "values.thread_pool_ws.yaml").read_text()
@@ -20,13 +19,12 @@ RADIO = (TESTS / "values.radio.yaml").read_text()
 PLACEHOLDER = re.compile(r"(?:--)?YOUR-OWN-[A-Z]+")
 PATCH = (DEPLOY / "kustomize" / "env.thread_pool_ws.yaml").read_text()
 CHART = TESTS / "chart"
-KUSTOMIZATION = DEPLOY / "kustomize" / "kustomization.yaml"
 POST_RENDER = DEPLOY / "kustomize" / "post-render"
 Template = Callable[..., Any]
 
 
 def put(own: Any, piece: Any) -> Any:
-    """The user's values with a piece, in which what he has stands for the placeholder."""
+    """The user's values with a piece, in which the user's own stands for the placeholder."""
     if isinstance(piece, dict):
         return {**(own or {}), **{key: put((own or {}).get(key), value) for key, value in piece.items()}}
     if isinstance(piece, list):
@@ -34,8 +32,8 @@ def put(own: Any, piece: Any) -> Any:
     return PLACEHOLDER.sub((own or "").strip(), piece).strip()
 
 
-def with_pieces(text: str = PIECES, own: str = RADIO) -> str:
-    values = yaml.safe_load(own)
+def with_pieces(text: str = PIECES) -> str:
+    values = yaml.safe_load(RADIO)
     for piece in yaml.safe_load(text):
         values = put(values, piece)
     return str(yaml.safe_dump(values))
@@ -44,12 +42,11 @@ def with_pieces(text: str = PIECES, own: str = RADIO) -> str:
 @pytest.fixture
 def template(tmp_path: Path) -> Template:
     """The Deployment that helm makes of values; an assertion fails when helm refuses them."""
-    if tool("helm") is None:
-        pytest.skip("no helm here: neither installed nor to be had from pip")
+    need("helm")
 
     def render(values: str, *options: str | Path) -> Any:
         (tmp_path / "values.yaml").write_text(values)
-        made = run(["helm", "template", "oai-gnb", CHART, "-f", tmp_path / "values.yaml", *options])
+        made = run("helm", "template", "oai-gnb", CHART, "-f", tmp_path / "values.yaml", *options)
         assert made.returncode == 0, made.stderr
         return yaml.safe_load(made.stdout)
 
@@ -71,21 +68,22 @@ def merge(own: Any, patch: Any) -> Any:
         return {**own, **{key: merge(own.get(key, type(value)()), value) for key, value in patch.items()}}
     if isinstance(patch, list):
         named = {entry["name"]: entry for entry in own}
-        changed = {entry["name"]: merge(named.get(entry["name"], {}), entry) for entry in patch}
-        return list({**named, **changed}.values())
+        return list(
+            {**named, **{one["name"]: merge(named.get(one["name"], {}), one) for one in patch}}.values()
+        )
     return patch
 
 
-def validate(deployment: Any) -> None:
-    """By the schema of the newest Kubernetes that the package knows."""
+def check_patched(deployment: Any) -> str:
+    """The newest Kubernetes that the package knows takes it, and the pool the variables. @return the mode"""
     kubernetes = pytest.importorskip("kubernetes_validate")
     kubernetes.validate(deployment, kubernetes.latest_version(), strict=True)
+    return check_pool(settings(variables(deployment)))
 
 
 def test_each_line_of_the_pieces_holds() -> None:
     """OAI's chart writes the options without quotes in older versions: they must survive that."""
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    modes = set()
+    schema, modes = json.loads((CHART / "values.schema.json").read_text()), set()
     for text in variants(PIECES):
         values = yaml.safe_load(with_pieces(text))
         pytest.importorskip("jsonschema").validate(values, schema)
@@ -95,16 +93,8 @@ def test_each_line_of_the_pieces_holds() -> None:
     assert modes == MODES
 
 
-def test_helm_passes_the_options_on(template: Template) -> None:
-    modes = set()
-    for text in variants(PIECES):
-        deployment = template(with_pieces(text))
-        validate(deployment)
-        modes.add(check_options(variables(deployment)["USE_ADDITIONAL_OPTIONS"]))
-    assert modes == MODES
-
-
 def test_the_pieces_leave_the_user_all_that_he_has(template: Template) -> None:
+    """No size, no image; each text and list of them has a placeholder for the user's own."""
     before, after = container(template(RADIO)), container(template(with_pieces()))
     (old,), (new,) = before.pop("env"), after.pop("env")
     assert old["value"].startswith("--sa -O ")
@@ -113,69 +103,32 @@ def test_the_pieces_leave_the_user_all_that_he_has(template: Template) -> None:
     assert after["securityContext"]["capabilities"].pop("add") == ["NET_ADMIN", "SYS_NICE", "IPC_LOCK"]
     assert before["resources"]["limits"] == {"cpu": "8", "memory": "16Gi"}
     assert after == before
+    assert len(PLACEHOLDER.findall(re.sub(r"#.*", "", PIECES))) == 2
 
 
-def test_the_pieces_take_no_size_and_no_image() -> None:
-    assert {key for piece in yaml.safe_load(PIECES) for key in piece} == {"config", "securityContext"}
-
-
-def test_each_text_and_list_of_the_pieces_has_a_placeholder() -> None:
-    def leaves(piece: Any) -> list[Any]:
-        if not isinstance(piece, dict):
-            return [piece]
-        return [leaf for value in piece.values() for leaf in leaves(value)]
-
-    found = [leaf for piece in yaml.safe_load(PIECES) for leaf in leaves(piece)]
-    assert len(found) == 2 and all(PLACEHOLDER.search(str(leaf)) for leaf in found)
-
-
-def test_helm_refuses_the_pieces_as_a_file_of_values(template: Template) -> None:
-    """They would replace the user's text and list."""
+def test_the_pieces_are_refused_as_a_file_of_values(template: Template, tmp_path: Path) -> None:
+    """They would replace the user's text and list. One piece helm itself takes; post-render does not."""
     with pytest.raises(AssertionError, match="cannot unmarshal array"):
         template(RADIO, "-f", DEPLOY / "values.thread_pool_ws.yaml")
+    for piece in yaml.safe_load(PIECES):
+        (tmp_path / "piece.yaml").write_text(yaml.safe_dump(piece))
+        with pytest.raises(AssertionError, match="YOUR-OWN-[A-Z]+ stands in your values"):
+            template(RADIO, "-f", tmp_path / "piece.yaml", "--post-renderer", POST_RENDER)
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_a_placeholder_left_in_is_refused(template: Template, number: int, tmp_path: Path) -> None:
-    """Helm itself takes it, and the user's own is gone: why the pieces are no file of values."""
-    (tmp_path / "piece.yaml").write_text(yaml.safe_dump(yaml.safe_load(PIECES)[number]))
-    gnb = container(template(RADIO, "-f", tmp_path / "piece.yaml"))
-    assert ("--sa -O" in gnb["env"][0]["value"]) != (
-        "NET_ADMIN" in gnb["securityContext"]["capabilities"]["add"]
-    )
-    with pytest.raises(AssertionError, match="YOUR-OWN-[A-Z]+ stands in your values"):
-        template(RADIO, "-f", tmp_path / "piece.yaml", "--post-renderer", POST_RENDER)
-
-
-def test_helm_lint_accepts_the_values(tmp_path: Path) -> None:
-    if tool("helm") is None:
-        pytest.skip("no helm here: neither installed nor to be had from pip")
-    (tmp_path / "values.yaml").write_text(with_pieces())
-    lint = run(["helm", "lint", "--strict", CHART, "-f", tmp_path / "values.yaml"])
+def test_helm_and_kubernetes_accept_the_values_and_no_mistyped_ones(
+    template: Template, tmp_path: Path
+) -> None:
+    (tmp_path / "own.yaml").write_text(with_pieces())
+    lint = run("helm", "lint", "--strict", CHART, "-f", tmp_path / "own.yaml")
     assert lint.returncode == 0, lint.stdout
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"), [("useAdditionalOptions: >-", "useAdditonalOptions: >-"), ("- config:", "- confg:")]
-)
-def test_helm_refuses_a_mistyped_piece(template: Template, right: str, wrong: str) -> None:
-    assert right in PIECES
+    patch = yaml.safe_load(PATCH)
+    check_patched(merge(template(with_pieces()), patch))
     with pytest.raises(AssertionError, match=r"(?i)schema"):
-        template(with_pieces(PIECES.replace(right, wrong)))
-
-
-def test_kubernetes_refuses_a_mistyped_right(template: Template) -> None:
+        template(with_pieces(PIECES.replace("- config:", "- confg:")))
     kubernetes = pytest.importorskip("kubernetes_validate")
     with pytest.raises(kubernetes.ValidationError, match="capabilites"):
-        validate(template(with_pieces(PIECES.replace("  capabilities:", "  capabilites:"))))
-
-
-def check_patched(deployment: Any) -> str:
-    """The pool takes the variables that the patch has put in. @return the mode"""
-    validate(deployment)
-    settings = {name: value for name, value in variables(deployment).items() if name.startswith("TPOOL_WS_")}
-    assert settings
-    return check_variables(settings)
+        check_patched(merge(template(with_pieces(PIECES.replace("capabilities:", "capabilites:"))), patch))
 
 
 def test_each_line_of_the_patch_holds(template: Template) -> None:
@@ -185,72 +138,42 @@ def test_each_line_of_the_patch_holds(template: Template) -> None:
 
 
 def test_the_patch_is_for_the_gnb_alone(template: Template) -> None:
-    jsonpatch = pytest.importorskip("jsonpatch")
-    only_gnb = yaml.safe_load(yaml.safe_load(KUSTOMIZATION.read_text())["patches"][0]["patch"])
-    deployment = template(RADIO)
+    jsonpatch, deployment = pytest.importorskip("jsonpatch"), template(RADIO)
+    kustomization = yaml.safe_load((DEPLOY / "kustomize" / "kustomization.yaml").read_text())
+    only_gnb = yaml.safe_load(kustomization["patches"][0]["patch"])
     assert jsonpatch.apply_patch(deployment, only_gnb) == deployment
     container(deployment)["name"] = "another"
     with pytest.raises(jsonpatch.JsonPatchTestFailed):
         jsonpatch.apply_patch(deployment, only_gnb)
 
 
-def test_kubernetes_refuses_a_number_as_a_variable(template: Template) -> None:
-    kubernetes = pytest.importorskip("kubernetes_validate")
-    patch = yaml.safe_load(PATCH.replace('"0"', "0"))
-    with pytest.raises(kubernetes.ValidationError):
-        validate(merge(template(RADIO), patch))
-
-
-def post_render(manifest: Any) -> subprocess.CompletedProcess[str]:
-    if tool("kustomize", "kubectl") is None:
-        pytest.skip("neither kustomize nor kubectl here: the patch is merged by the test alone")
-    text = yaml.safe_dump(manifest)
-    return subprocess.run([POST_RENDER], input=text, check=False, capture_output=True, text=True, timeout=60)
-
-
 def test_the_post_renderer_leaves_the_user_all_that_he_has(template: Template) -> None:
-    """But for variables of the same name, which come once."""
-    own = template(RADIO)
-    container(own)["env"] += [
-        {"name": "TZ", "value": "Europe/Paris"},
-        {"name": "TPOOL_WS_SPIN", "value": "off"},
-    ]
-    done = post_render(own)
+    """But for variables of the same name, which come once. kubectl alone sets variables the same way."""
+    need("kustomize", "kubectl")
+    own = template(with_pieces())
+    container(own)["env"] += [{"name": "TZ", "value": "UTC"}, {"name": "TPOOL_WS_SPIN", "value": "off"}]
+    done = run(POST_RENDER, stdin=yaml.safe_dump(own))
     assert done.returncode == 0, done.stderr
     patched = yaml.safe_load(done.stdout)
     assert check_patched(patched) == "auto"
     assert len(container(patched)["env"]) == len(variables(patched))
     assert variables(patched) == variables(merge(own, yaml.safe_load(PATCH)))
     assert {**container(patched), "env": None} == {**container(own), "env": None}
+    assert variables(template(with_pieces(), "--post-renderer", POST_RENDER))["TPOOL_WS_SPIN"] == "auto"
+    need("kubectl")
+    command = ("kubectl", "set", "env", "--local", "-o", "yaml", "-f", "-", "TPOOL_WS_REPORT=1")
+    assert (
+        variables(yaml.safe_load(run(*command, stdin=yaml.safe_dump(own)).stdout))["TPOOL_WS_REPORT"] == "1"
+    )
 
 
-def test_the_post_renderer_refuses_another_first_container(template: Template) -> None:
-    own = template(RADIO)
-    container(own)["name"] = "another"
-    refused = post_render(own)
-    assert refused.returncode != 0 and "test failed" in refused.stderr and refused.stdout == ""
-
-
-def test_the_post_renderer_refuses_manifests_without_the_gnb(template: Template) -> None:
-    own = template(RADIO)
-    own["metadata"]["name"] = "radio"
-    refused = post_render(own)
-    assert refused.returncode != 0 and "set its name in" in refused.stderr and refused.stdout == ""
-
-
-def test_helm_with_the_post_renderer(template: Template) -> None:
-    if tool("kustomize", "kubectl") is None:
-        pytest.skip("neither kustomize nor kubectl here: the patch is merged by the test alone")
-    patched = template(with_pieces(), "--post-renderer", POST_RENDER)
-    assert check_patched(patched) == "auto"
-    assert variables(patched)["USE_ADDITIONAL_OPTIONS"].startswith("--sa -O ")
-
-
-def test_kubectl_set_env_does_the_same(template: Template, tmp_path: Path) -> None:
-    if tool("kubectl") is None:
-        pytest.skip("no kubectl here")
-    (tmp_path / "deployment.yaml").write_text(yaml.safe_dump(template(RADIO)))
-    local = ["--local", "-o", "yaml", "-f", str(tmp_path / "deployment.yaml")]
-    changed = run(["kubectl", "set", "env", *local, "TPOOL_WS_REPORT=1"])
-    assert changed.returncode == 0, changed.stderr
-    assert variables(yaml.safe_load(changed.stdout))["TPOOL_WS_REPORT"] == "1"
+def test_the_post_renderer_refuses_what_it_cannot_patch(template: Template) -> None:
+    need("kustomize", "kubectl")
+    for change, message in (
+        (lambda own: container(own).update(name="another"), "test failed"),
+        (lambda own: own["metadata"].update(name="radio"), "set its name in"),
+    ):
+        own = template(RADIO)
+        change(own)
+        refused = run(POST_RENDER, stdin=yaml.safe_dump(own))
+        assert refused.returncode != 0 and message in refused.stderr and refused.stdout == ""

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_shutdown.c
 /// The interface tpool: an orderly shutdown refuses further jobs and runs those that were added, as the
-/// library does after which the interface is named. Programs for that library, in this project's words; with
-/// WS_TPOOL_DIR its own programs run, too (tests/CMakeLists.txt).
+/// library does after which the interface is named. Programs for that library, in this project's words.
 #include "tpool_test.h"
 
 /// A thousand adds, with a shutdown in the middle. The results of the adds are not looked at.
