@@ -16,8 +16,8 @@ WRAP=()
 of_label=(-LE '^alone$') # of ctest: without the tests of TEST_ALONE
 asan_options=detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1
 ubsan_options=halt_on_error=1:print_stacktrace=1
-# No suppressions. Each process stays 50 ms at its exit for races there, not 1 s as by default: the contract tests
-# make hundreds of processes. A program may end while an aborted pool joins its threads: that is no leak.
+# No suppressions. Each process stays 50 ms at its exit for races there, not 1 s as by default: the contract
+# tests make hundreds of processes. A program may end while an aborted pool joins its threads: no leak.
 tsan_options=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50:report_thread_leaks=0
 # The library is built in some twenty trees, often with the same options: each file is compiled once. Of the
 # trees that share an object file, the debug information names the first. Trees in the step's folder for
@@ -108,8 +108,8 @@ junit_attribute() {
   printf '%d' "${value:-0}"
 }
 
-# run_tests <preset> [ctest option]...   All tests but those of the label "alone", which have a step of their own.
-# Prefix: the array WRAP, for example setarch.
+# run_tests <preset> [ctest option]...   All tests but those of the label "alone", which have a step of their
+# own. Prefix: the array WRAP, for example setarch.
 run_tests() {
   local preset="$1" code=0 junit tests bad skips
   shift

@@ -6,10 +6,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
-
-from tests.fixture import TreeTest
 
 CI = Path(__file__).resolve().parent.parent
 # After its answer apt-cache writes more than a pipe holds: a reader that left early kills it with SIGPIPE.
@@ -56,12 +55,17 @@ done
 }
 
 
-class SetupTest(TreeTest):
+class SetupTest(unittest.TestCase):
     def setUp(self) -> None:
         files = {f"fake/{name}": "" for name in ("known", "refused", "installed", "calls")}
         files |= {name: f"#!/bin/bash\n{text}\n" for name, text in PROGRAMS.items()}
         files[".venv/pyvenv.cfg"] = "include-system-site-packages = true\n"
-        self.root = self.tree({**files, "fake/id": "0\n", "ci/README": ""})
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for name, text in {**files, "fake/id": "0\n", "ci/README": ""}.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text, encoding="utf-8")
         self.fake = self.root / "fake"
         shutil.copy(CI / "setup", self.root / "ci/setup")
         for name in PROGRAMS:

@@ -8,8 +8,8 @@
 /// C++ programs see the part that needs no header of the pool's rooms.
 /// No test asserts how long something took. A deadline (TEST_DEADLINE_S) only turns "never" into a failure.
 /// A test on real threads asserts what the contract promises: each task ran once, the wait returned, the
-/// order where one is promised, the error code. Which worker took a task, how often one slept, woke or looked,
-/// and that nothing happened for some milliseconds are choices of the scheduler: TEST_ALONE.
+/// order where one is promised, the error code. Which worker took a task, how often one slept, woke or
+/// looked, and that nothing happened for some milliseconds are choices of the scheduler: TEST_ALONE.
 #ifndef WS_TEST_H
 #define WS_TEST_H
 

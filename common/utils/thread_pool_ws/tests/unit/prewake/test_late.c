@@ -163,7 +163,7 @@ static void a_pool_counts_them(void)
   CU_ASSERT_TRUE(late_of(&stats) < stats.started_bursts);
 }
 
-/// The worker slept, was called late, or was awake. A machine that stops this thread for a time makes a pause.
+/// The worker slept, was called late, or was awake. A machine that stops this thread makes a pause.
 static void causes_without_timers(void)
 {
   const ws_prewake_stats_t stats = play(60);
