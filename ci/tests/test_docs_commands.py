@@ -33,7 +33,8 @@ BUILD_OAI = {
 
 def commands(document: str) -> list[list[str]]:
     """The commands of a document's shell blocks, as words, with the values of variables that they set."""
-    variables, found = {}, []
+    variables: dict[str, str] = {}
+    found = []
     text = (ROOT / document).read_text(encoding="utf-8")
     for block in re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         for line in re.split(r"&&|\|\||[|;\n]", re.sub(r"\\\n|(?:^|\s)#.*", "", block)):

@@ -46,8 +46,8 @@ def run(*command: str | Path, stdin: str = "", **variables: str) -> subprocess.C
     """A validator's run; most write their messages to stderr."""
     return subprocess.run(
         [str(word) for word in command],
-        check=False, input=stdin, env={**os.environ, **variables},
-        capture_output=True, text=True, timeout=600,
+        input=stdin, env={**os.environ, **variables}, check=False, capture_output=True, text=True,
+        timeout=600,
     )  # fmt: skip
 
 
