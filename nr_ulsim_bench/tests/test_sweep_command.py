@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`nrbench sweep` from the command line: on programs that stand for nr_ulsim, and on the built benchmark."""
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS
 from sweep_runs import HOST
 from sweep_tools import a_program
 from typer.testing import CliRunner
@@ -16,9 +16,8 @@ from nrbench.sweep.record import INLINE, read_runs
 from nrbench.sweep.simulator import Simulate
 from nrbench.system import System
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTPUTS = Path(__file__).parent / "outputs"
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-bench"
 
 
 def nrbench(*words):
@@ -151,13 +150,13 @@ def test_what_would_be_run_can_be_seen_first(builds, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.skipif(not (BUILD and PROGRAM.is_file()), reason="WS_BENCH_BUILD names no build of ws-bench")
+@pytest.mark.program("ws-bench")
 def test_recorded_slots_make_the_same_report_without_oai(tmp_path):
     data = Path(__file__).parent
     words = (
         "sweep",
         "--program",
-        PROGRAM,
+        PROGRAMS / "ws-bench",
         "--data",
         data,
         "--out",

@@ -183,7 +183,7 @@ def test_the_number_of_runs_decides_which_report_is_made(some, tmp_path, monkeyp
     assert len(made) == 1 and not large_report.has_many_runs([tmp_path / "none"])
 
 
-def test_the_report_on_many_runs(some, tmp_path, capsys):
+def test_the_report_on_many_runs(some, tmp_path, capsys, no_pictures):
     names = large_report.report_large([some], tmp_path)
     assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())
     shown = capsys.readouterr().out
@@ -202,7 +202,7 @@ def test_the_report_on_many_runs(some, tmp_path, capsys):
     assert np.median([float(row["ratio"]) for row in pooled]) == pytest.approx(sweep_large.RATIO, rel=0.03)
 
 
-@pytest.mark.skipif("WS_LARGE_RUNS" not in os.environ, reason="takes minutes; step 73-large-report runs it")
+@pytest.mark.alone
 def test_a_million_runs_in_a_minute_of_cpu_time_and_two_gb(tmp_path):
     """In a process of its own. CPU time: the machine may have other work."""
     path = tmp_path / "runs.ndjson"
@@ -213,7 +213,7 @@ def test_a_million_runs_in_a_minute_of_cpu_time_and_two_gb(tmp_path):
         "layers": (1, 2, 3, 4),
         "threads": (1, 4),
     }
-    repeats = int(os.environ["WS_LARGE_RUNS"]) // 20000
+    repeats = int(os.environ.get("WS_LARGE_RUNS", "1000000")) // 20000
     assert sweep_large.write(path, **shape, repeats=repeats) == repeats * 20000
     words = [sys.executable, "-m", "nrbench", "report", str(path), "--out", str(tmp_path / "out")]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
