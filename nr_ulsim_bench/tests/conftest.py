@@ -4,12 +4,23 @@ import sys
 from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it; tests send it
 
 PATIENCE_S = 600
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Before -m selects. A test of a built program is `alone`; where there is none it is skipped."""
+    for item in items:
+        for mark in item.iter_markers("program"):
+            item.add_marker("alone")
+            if not (PROGRAMS / mark.args[0]).is_file():
+                item.add_marker(pytest.mark.skip(reason=f"WS_BENCH_BUILD names no build of {mark.args[0]}"))
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +31,12 @@ def patient(request, monkeypatch):
         lanes = ("SILENT_S", "RETURN_S", "GRACE_S")
         for name in [f"connect.{name}" for name in connect] + [f"lanes.{name}" for name in lanes]:
             monkeypatch.setattr(f"nrbench.cluster.{name}", PATIENCE_S)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Their files hold none: drawing takes most of a report's time, and tests of pictures have it."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda _, path, **__: path.write_bytes(b"none"))
 
 
 @pytest.fixture

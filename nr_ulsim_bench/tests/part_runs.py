@@ -8,16 +8,9 @@ import time
 from pathlib import Path
 from typing import Callable
 
-import pytest
-
 BUILD = os.environ.get("WS_BENCH_BUILD", "")
 PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
 WAIT_S = 300  # turns "never" into a failure; a busy machine draws plots for a minute
-
-
-def needs(program: str) -> pytest.MarkDecorator:
-    is_built = bool(BUILD) and (PROGRAMS / program).is_file()
-    return pytest.mark.skipif(not is_built, reason=f"WS_BENCH_BUILD names no build of {program}")
 
 
 def ask(program: str, *words: str) -> tuple[int, list[dict[str, object]]]:

@@ -22,6 +22,7 @@ from test_cluster_ssh import SSHD, Daemons, free_port, needs_sshd  # noqa: E402
 
 from nrbench.sweep import session  # noqa: E402
 
+pytestmark = pytest.mark.alone
 NAMES = ("nrbench-ann", "nrbench-bob", "nrbench-cid")
 DATABASES = ("passwd", "group", "shadow")
 ALONE = ["unshare", "--mount", "--propagation", "private"]

@@ -52,6 +52,7 @@ def test_without_dask_the_message_says_what_to_install(monkeypatch):
         spec.require_packages("tcp")
 
 
+@pytest.mark.alone
 def test_each_machine_is_one_host_and_a_function_runs_there(tmp_path):
     with lab(tmp_path, "b", "a") as made:
         made.worker("again", machine="a")
@@ -66,6 +67,7 @@ def test_each_machine_is_one_host_and_a_function_runs_there(tmp_path):
             assert pids == [made.workers["a"].pid, made.workers["b"].pid]
 
 
+@pytest.mark.alone
 def test_machines_copied_with_their_machine_id_are_told_apart(tmp_path):
     with lab(tmp_path) as made:
         for name in ("a", "b"):
@@ -76,6 +78,7 @@ def test_machines_copied_with_their_machine_id_are_told_apart(tmp_path):
             assert len({host.id for host in cluster.hosts}) == 2
 
 
+@pytest.mark.alone
 def test_no_worker_and_no_scheduler_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr("nrbench.cluster.connect.JOIN_S", 0.1)
     with lab(tmp_path) as made:
@@ -147,6 +150,7 @@ def test_a_client_that_fails_is_closed(monkeypatch):
     assert [client.status for client in made] == ["closed"]
 
 
+@pytest.mark.alone
 def test_a_strangers_task_is_refused(tmp_path):
     import dask
 

@@ -81,6 +81,7 @@ def stand(tmp_path):
         yield made
 
 
+@pytest.mark.alone
 @needs_openssl
 def test_all_nodes_of_the_daemonset_are_hosts_and_a_function_runs_there(stand, monkeypatch, tmp_path):
     stand.kubectl(monkeypatch, nodes=2)
@@ -96,6 +97,7 @@ def test_all_nodes_of_the_daemonset_are_hosts_and_a_function_runs_there(stand, m
     assert all(call[:2] == ["--context=lab", "--namespace=radio"] for call in stand.calls())
 
 
+@pytest.mark.alone
 @needs_openssl
 def test_what_is_missing_there_is_named(stand, monkeypatch, tmp_path):
     stand.kubectl(monkeypatch, nodes=0)
@@ -123,6 +125,7 @@ def test_a_tunnel_that_cannot_be_made_is_named(monkeypatch, tmp_path):
             pass
 
 
+@pytest.mark.alone
 @needs_openssl
 def test_a_tunnel_that_ends_before_the_client_is_there_is_named_with_the_reason(stand, monkeypatch):
     monkeypatch.setattr("nrbench.cluster.connect.CONNECT_S", 0.2)
@@ -136,6 +139,7 @@ def test_a_tunnel_that_ends_before_the_client_is_there_is_named_with_the_reason(
             pass
 
 
+@pytest.mark.alone
 @needs_openssl
 def test_a_tunnel_that_ends_later_is_named_with_the_reason(stand, monkeypatch):
     stand.kubectl(monkeypatch)

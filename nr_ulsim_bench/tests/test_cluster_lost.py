@@ -27,6 +27,8 @@ from cluster_tools import (  # noqa: E402
 from nrbench.cluster import lanes  # noqa: E402
 from nrbench.sweep import session  # noqa: E402
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def builds(tmp_path):

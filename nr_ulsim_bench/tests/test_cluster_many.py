@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Many hosts, and many runs: none is lost or counted twice. What a run costs beside itself is printed."""
 
-import os
 import sys
 import time
 from collections import Counter
@@ -16,9 +15,7 @@ from cluster_tools import CASES, assert_nothing_doubled, lab, make_builds, nrben
 
 from nrbench.sweep import session  # noqa: E402
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("WS_CLUSTER_LONG"), reason="minutes; WS_CLUSTER_LONG=1 runs it"
-)
+pytestmark = pytest.mark.alone
 OVERHEAD_MAX_S = 2.0  # only a watchdog: the goal is 0.05 s on an idle machine
 
 

@@ -23,6 +23,7 @@ from cluster_tools import (  # noqa: E402
     until,
 )
 
+pytestmark = pytest.mark.alone
 ADDRESSES = {"near": "10.0.0.1", "far": "10.0.0.2"}
 # Limits get short once the file "short" is there.
 CLIENT = f"""

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`nrbench run --cluster`: parts of ci/bench on each host."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
 from cluster_tools import lab, nrbench  # noqa: E402
+from part_runs import PROGRAMS  # noqa: E402
 
 from nrbench import bench  # noqa: E402
 from nrbench.cluster import lanes  # noqa: E402
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-bench"
+pytestmark = pytest.mark.alone
 
 
-@pytest.mark.skipif(not PROGRAM.is_file(), reason="WS_BENCH_BUILD names no build")
+@pytest.mark.program("ws-bench")
 def test_each_host_takes_a_part_once(tmp_path, monkeypatch):
     reported = []
     monkeypatch.setattr(bench, "report_again", reported.append)
@@ -27,7 +24,7 @@ def test_each_host_takes_a_part_once(tmp_path, monkeypatch):
     words = (
         "run",
         "--program",
-        PROGRAM,
+        PROGRAMS / "ws-bench",
         "--only",
         "slot",
         "--quick",

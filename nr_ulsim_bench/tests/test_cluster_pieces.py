@@ -86,6 +86,7 @@ def the_host(cluster):
     return host.name
 
 
+@pytest.mark.alone
 @needs_openssl
 def test_a_worker_of_the_container_joins_the_scheduler_of_kubernetes(pieces):
     variables, entry = image()
@@ -100,6 +101,7 @@ def test_a_worker_of_the_container_joins_the_scheduler_of_kubernetes(pieces):
         assert about["resources"] == {"machine": 1.0} and about["nthreads"] == 2
 
 
+@pytest.mark.alone
 @needs_openssl
 def test_a_worker_of_the_script_joins_and_ends_with_the_scheduler(pieces):
     """A program stands for srun: it starts one task, as on one node."""
@@ -118,6 +120,7 @@ def test_a_worker_of_the_script_joins_and_ends_with_the_scheduler(pieces):
     until(lambda: worker.poll() is not None, "the end of a worker whose scheduler is gone")
 
 
+@pytest.mark.alone
 @needs_openssl
 def test_who_has_no_certificate_is_refused(pieces):
     with pieces.client(), connected(pieces.address, timeout=f"{WAIT_S}s"):

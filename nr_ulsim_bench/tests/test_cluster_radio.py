@@ -17,6 +17,7 @@ from nrbench.radio import cell, session  # noqa: E402
 from nrbench.radio.builds import MARK  # noqa: E402
 from nrbench.radio.record import RUNS, read_runs  # noqa: E402
 
+pytestmark = pytest.mark.alone
 KNOWS = cell.gnb_text(106) + cell.ue_text()
 PRELOAD = ("--preload", Path(__file__).parent / "cluster_radio_preload.py")
 POOLS = ("--pools", "old-old,new-new", "--spin", "auto")

@@ -171,6 +171,7 @@ def partition(tmp_path, monkeypatch):
         made.end()
 
 
+@pytest.mark.alone
 @needs_slurm
 def test_a_sweep_on_a_node_of_slurm_and_no_job_is_left(partition, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "_report", lambda *_: None)
@@ -187,6 +188,7 @@ def test_a_sweep_on_a_node_of_slurm_and_no_job_is_left(partition, tmp_path, monk
     assert {run.host.label.partition(":")[0] for run in runs} == {node}
 
 
+@pytest.mark.alone
 @needs_slurm
 def test_a_job_that_slurm_refuses_is_named_at_once(partition, tmp_path, capsys):
     lab = tmp_path / "lab.toml"
@@ -199,6 +201,7 @@ def test_a_job_that_slurm_refuses_is_named_at_once(partition, tmp_path, capsys):
     assert [line for line in lines if "takes" in line] == [f"nrbench: Slurm takes no job: {reason}"]
 
 
+@pytest.mark.alone
 @needs_slurm
 def test_the_dashboard_answers_at_its_address(partition, tmp_path):
     """Dask names another one: that on which the nodes reach the scheduler."""
@@ -210,6 +213,7 @@ def test_the_dashboard_answers_at_its_address(partition, tmp_path):
         assert cluster.dashboard and opener.open(cluster.dashboard, timeout=WAIT_S).status == 200
 
 
+@pytest.mark.alone
 @needs_slurm
 @pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
 def test_the_script_for_sbatch_starts_a_worker_for_a_scheduler_of_ones_own(partition, tmp_path):

@@ -129,6 +129,7 @@ def daemons(tmp_path):
         made.end()
 
 
+@pytest.mark.alone
 @needs_sshd
 def test_three_hosts_by_ssh_one_of_which_loses_its_worker(daemons, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "_report", lambda *_: None)
@@ -170,6 +171,7 @@ def _command(pid):
         return ""
 
 
+@pytest.mark.alone
 @needs_sshd
 def test_a_host_that_cannot_be_reached_is_named_and_others_are_used(daemons, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ssh, "TRIES", 1)

@@ -12,6 +12,8 @@ from cluster_tools import CASES, assert_nothing_doubled, lab, make_builds, nrben
 
 from nrbench.sweep import session  # noqa: E402
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def builds(tmp_path):

@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from part_runs import PROGRAMS, host, needs
+from part_runs import PROGRAMS, host
 
 from nrbench.driver import BenchError
 from nrbench.engine import Request
@@ -87,7 +87,7 @@ def test_a_demo_that_was_not_built_is_named(tmp_path):
         demos.plan(Request(tmp_path / "bin" / "ws-bench"))
 
 
-@needs("../demos/quicksort/quicksort")
+@pytest.mark.program("../demos/quicksort/quicksort")
 def test_the_programs_answer(tmp_path, monkeypatch):
     monkeypatch.setattr(demos, "QUICK_COUNT", 10000)
     request = Request(PROGRAMS / "ws-bench", out=tmp_path, quick=True, rounds=1, cores=2)

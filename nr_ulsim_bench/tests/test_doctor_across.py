@@ -131,6 +131,7 @@ def test_a_cluster_that_is_none_is_told():
     assert done.exit_code == 2 and "--cluster http://a:1: not " in done.output
 
 
+@pytest.mark.alone
 def test_real_workers_are_examined_at_once(tmp_path):
     """Two processes behind a scheduler, each on a made-up machine; one has another governor and kernel."""
     pytest.importorskip("distributed")

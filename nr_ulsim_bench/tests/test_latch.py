@@ -4,7 +4,7 @@
 import random
 
 import pytest
-from part_runs import PROGRAMS, ask, host, needs
+from part_runs import PROGRAMS, ask, host
 
 from nrbench.driver import BenchError
 from nrbench.engine import Request
@@ -31,7 +31,7 @@ from nrbench.parts.latch import (
 )
 from nrbench.stats import Results
 
-needs_program = needs("ws-latch")
+needs_program = pytest.mark.program("ws-latch")
 HOST = host(9, blocks=16, block_bytes=131072, missing={})
 HELD = {"threads": 250e3, "tasks": 10e3, "tasks-same": 10e3, "fibers": 240e3, "hints": 240e3}
 FREE = {"threads": 500e3, "tasks": 500e3, "tasks-same": 500e3, "fibers": 497e3, "hints": 497e3}

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from part_runs import PROGRAMS, ask, host, is_gone, needs, until
+from part_runs import PROGRAMS, ask, host, is_gone, until
 
 from nrbench import bench, cli
 from nrbench import host as machine
@@ -22,7 +22,8 @@ from nrbench.parts.lives import NOISE_TEXT, NOISES, POOLS, report
 from nrbench.parts.lives_judge import Place, goal, goal_word
 from nrbench.stats import Results
 
-needs_program = needs("ws-bench")
+needs_program = pytest.mark.program("ws-bench")
+pytestmark = pytest.mark.usefixtures("no_pictures")
 FAKE = """#!/bin/sh
 echo "$@" >> "$0.log"
 case "$*" in *alone*) us=73 ;; *mode=hot*) us=40 ;; *) us=42 ;; esac

@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import NormalDist
 
 import pytest
-from part_runs import PROGRAMS, ask, host, needs
+from part_runs import PROGRAMS, ask, host
 
 from nrbench.engine import Request
 from nrbench.parts import pi
@@ -14,7 +14,7 @@ from nrbench.parts.pi import report, verdicts
 from nrbench.stats import Results
 from nrbench.variance import f_above, f_test, incomplete_beta, t_outside, welch_test
 
-needs_program = needs("ws-pi")
+needs_program = pytest.mark.program("ws-pi")
 HOST = host(200, intervals=2000000, warm=2, missing={"openmp-llvm": "not built"})
 
 

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from part_runs import PROGRAMS, needs
+from part_runs import PROGRAMS
 from typer.testing import CliRunner
 
 from nrbench import bench, cli
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
 RECORDED = HERE / "prewake.ndjson"
 PROGRAM = PROGRAMS / "ws-prewake"
-needs_program = needs("ws-prewake")
+needs_program = pytest.mark.program("ws-prewake")
 
 
 def make_plan(quick=False, seed=1, **choice):

@@ -4,14 +4,14 @@
 from pathlib import Path
 
 import pytest
-from part_runs import PROGRAMS, needs
+from part_runs import PROGRAMS
 
 from nrbench.backends import BACKENDS
 from nrbench.driver import Driver
 
 PROGRAM = PROGRAMS / "ws-bench"
 SYNTHETIC = Path(__file__).parent / "synthetic.slots"
-pytestmark = needs("ws-bench")
+pytestmark = pytest.mark.program("ws-bench")
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from nrbench.radio.plan import NO_SPIN
 from nrbench.radio.record import RUNS, read_runs
 from nrbench.sweep import simulator
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 MODES = ("off", "auto")
 KNOWS = cell.gnb_text(106) + cell.ue_text()
 
@@ -149,6 +150,7 @@ def test_what_cannot_be_done_is_named(words, reason):
     assert answer.exit_code == 2 and reason in answer.output
 
 
+@pytest.mark.alone
 def test_a_session_that_is_ended_leaves_no_program_and_goes_on(
     tmp_path, monkeypatch, no_report, nothing_left
 ):

@@ -16,6 +16,7 @@ from nrbench.radio.report import report_files, write_report
 from nrbench.radio.tables import equal_tables, failures, tables
 from nrbench.sweep.record import ResultsError, to_line
 
+pytestmark = pytest.mark.usefixtures("no_pictures")  # but in page
 LATE = {OLD: 0.05, OFF: 0.01, AUTO: 0.004}
 
 

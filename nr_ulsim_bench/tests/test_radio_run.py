@@ -4,10 +4,10 @@
 import contextlib
 import os
 import socket
-import time
 from pathlib import Path
 
 import pytest
+from part_runs import until
 from radio_tools import a_build, apart
 from sweep_runs import HOST
 
@@ -64,6 +64,7 @@ def recorded(one, taken):
     return RadioRun.model_validate_json(run.model_dump_json())
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("newer", [False, True], ids=["v2.3.0", "2025.w37"])
 def test_a_run_tells_its_steady_stretch_from_its_start(tmp_path, nothing_left, newer):
     one = a_pair(tmp_path, behaviour={"newer": newer})
@@ -91,6 +92,7 @@ def test_a_run_tells_its_steady_stretch_from_its_start(tmp_path, nothing_left, n
     assert run.late == {"gnb": 0, "ue": 0}
 
 
+@pytest.mark.alone
 def test_only_new_pools_get_a_mode_and_report(tmp_path, nothing_left):
     taken = take(a_pair(tmp_path, gnb="new"))
     pool = taken["sides"]["gnb"].pool
@@ -98,6 +100,7 @@ def test_only_new_pools_get_a_mode_and_report(tmp_path, nothing_left):
     assert taken["sides"]["ue"].pool is None
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("behaviour", "outcome", "error"),
     [
@@ -123,6 +126,7 @@ def test_a_run_that_fails_says_why_and_leaves_nothing(
     assert not deaf or run.sides["gnb"].radio is not None
 
 
+@pytest.mark.alone
 def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch, nothing_left):
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -132,6 +136,7 @@ def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch, nothing_left):
         take(a_pair(tmp_path))
 
 
+@pytest.mark.alone
 def test_what_a_run_that_was_killed_left_goes(tmp_path, nothing_left):
     (tmp_path / "temporary" / "nrbench-radio-0").mkdir()
     (softmodem.SHARED_MEMORY / softmodem.CHANNEL).touch()
@@ -175,11 +180,7 @@ def test_jumps_of_the_sample_clock_are_not_booked_on_the_pool():
 
 def test_threads_of_a_process():
     before = watch.threads(os.getpid())
-    end = time.process_time() + 0.05
-    while time.process_time() < end:
-        pass
-    spent = watch.spent(before, watch.threads(os.getpid()))
-    assert sum(spent["cpu_s"].values()) >= 0.04
+    until(lambda: sum(watch.spent(before, watch.threads(os.getpid()))["cpu_s"].values()) > 0.04)
     assert [watch.kind(name) for name in ("Tpool3_-1", "L1_rx_thread", "7")] == ["Tpool", "L1_rx_thread", "7"]
 
 

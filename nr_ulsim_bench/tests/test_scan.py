@@ -5,7 +5,7 @@ import random
 
 import pytest
 from machine_tree import CPUS, tuned
-from part_runs import ask, host, needs
+from part_runs import ask, host
 
 from nrbench.engine import Request
 from nrbench.parts import scan
@@ -13,7 +13,7 @@ from nrbench.parts.scan import MIB, best_reads, gb_per_s, report, table_bytes, v
 from nrbench.stats import Results
 from nrbench.system import CPU
 
-needs_program = needs("ws-scan")
+needs_program = pytest.mark.program("ws-scan")
 HOST = host(9, bytes=256 * MIB, block_bytes=MIB, passes=3, last_level_bytes=32 * MIB, note=None)
 GB_PER_S = {"one": 10.0, "nodes": 10.0, "parallel": 18.0, "hints": 18.0, "read": 18.2, "triad": 16.0}
 

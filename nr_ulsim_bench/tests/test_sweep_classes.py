@@ -161,7 +161,7 @@ def test_a_wide_table_becomes_one_for_each_number_of_threads():
     ]  # fmt: skip
 
 
-def test_the_report_of_many_hosts(tmp_path, capsys):
+def test_the_report_of_many_hosts(tmp_path, capsys, no_pictures):
     """A terminal gets the hosts side by side; the files have each host's own tables, too."""
     runs = [run for number in range(8) for run in of_host(host_number(number), 0.7 + number / 100)]
     names = write_report(runs, tmp_path)

@@ -87,14 +87,16 @@ def test_a_run_takes_little_memory(some):
     assert grown / (20 * len(columns) / 21) < 150
 
 
-def test_ratios_and_medians_are_those_of_the_usual_report(some):
-    large = large_of(some)
+def test_ratios_and_medians_are_those_of_the_usual_report(tmp_path):
+    few = tmp_path / "runs.ndjson"
+    sweep_large.write(few, hosts=2, mcs=(9,), repeats=6)
+    large = large_of(few)
     medians = dict(
         zip(large.cells, (large.medians["median_us"].get(place) for place in range(len(large.cells))))
     )
     ratios = {one.key: one.ratio for one in large.ratios}
     seen = 0
-    for result in case_results(labelled(read_runs(some))):
+    for result in case_results(labelled(read_runs(few))):
         for (threads, variant, column), cell in result.cells.items():
             key = (*result.group.key[:4], threads, variant)
             if column != "rx_us":
@@ -104,7 +106,7 @@ def test_ratios_and_medians_are_those_of_the_usual_report(some):
                 assert ratios[key].value == pytest.approx(cell.ratio.value)
                 assert ratios[key].interval == pytest.approx(cell.ratio.interval, rel=0.03)
                 seen += 1
-    assert seen == len(ratios) == 2 * 12 * 2
+    assert seen == len(ratios) == 2 * 6 * 2
 
 
 def test_maps_are_those_of_the_usual_report(some):
@@ -183,7 +185,7 @@ def test_the_number_of_runs_decides_which_report_is_made(some, tmp_path, monkeyp
     assert len(made) == 1 and not large_report.has_many_runs([tmp_path / "none"])
 
 
-def test_the_report_on_many_runs(some, tmp_path, capsys):
+def test_the_report_on_many_runs(some, tmp_path, capsys, no_pictures):
     names = large_report.report_large([some], tmp_path)
     assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())
     shown = capsys.readouterr().out
@@ -202,7 +204,7 @@ def test_the_report_on_many_runs(some, tmp_path, capsys):
     assert np.median([float(row["ratio"]) for row in pooled]) == pytest.approx(sweep_large.RATIO, rel=0.03)
 
 
-@pytest.mark.skipif("WS_LARGE_RUNS" not in os.environ, reason="takes minutes; step 73-large-report runs it")
+@pytest.mark.alone
 def test_a_million_runs_in_a_minute_of_cpu_time_and_two_gb(tmp_path):
     """In a process of its own. CPU time: the machine may have other work."""
     path = tmp_path / "runs.ndjson"
@@ -213,7 +215,7 @@ def test_a_million_runs_in_a_minute_of_cpu_time_and_two_gb(tmp_path):
         "layers": (1, 2, 3, 4),
         "threads": (1, 4),
     }
-    repeats = int(os.environ["WS_LARGE_RUNS"]) // 20000
+    repeats = int(os.environ.get("WS_LARGE_RUNS", "1000000")) // 20000
     assert sweep_large.write(path, **shape, repeats=repeats) == repeats * 20000
     words = [sys.executable, "-m", "nrbench", "report", str(path), "--out", str(tmp_path / "out")]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

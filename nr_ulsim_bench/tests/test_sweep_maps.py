@@ -102,7 +102,7 @@ def test_the_tables_have_the_grid_and_the_intervals(tmp_path):
     assert len(list(map_tables(found, short=True))) == 4
 
 
-def test_the_report_shows_a_map_in_place_of_its_cases(tmp_path):
+def test_the_report_shows_a_map_in_place_of_its_cases(tmp_path, no_pictures):
     out = tmp_path / "out"
     names = report_files([made(tmp_path, hosts=1, mcs=(9,), threads=(2,), repeats=5)], out)
     assert sorted(names) == sorted(path.name for path in out.iterdir())

@@ -15,6 +15,7 @@ from nrbench import cli
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.parse import pool_of
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTPUTS = Path(__file__).parent / "outputs"
 OAI, OURS = OUTPUTS / "v2.3.0-old-2-threads.txt", OUTPUTS / "v2.3.0-new-2-layers.txt"
 

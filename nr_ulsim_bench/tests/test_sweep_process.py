@@ -8,12 +8,14 @@ import threading
 import time
 
 import pytest
+from part_runs import is_gone, until
+from sweep_tools import limit_when
 
 from nrbench.sweep import process
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once
 
 
-def run(script, tmp_path, limit_s=60, cpus=None, environment=None):
+def run(script, tmp_path, limit_s=600, cpus=None, environment=None):
     command, given = [sys.executable, "-c", script], environment or dict(os.environ)
     return run_at_once(command, folder=tmp_path, environment=given, limit_s=limit_s, cpus_of_each=[cpus])[0]
 
@@ -35,31 +37,22 @@ def test_a_crash_tells_its_signal(tmp_path):
     assert run("import os; os.kill(os.getpid(), 36)", tmp_path).signal_name == "signal 36"
 
 
-def test_a_run_that_hangs_is_killed_with_its_children(tmp_path):
+def test_a_run_that_hangs_is_killed_with_its_children(tmp_path, monkeypatch):
+    limit_when(monkeypatch, (tmp_path / "hangs").exists)
     script = (
         "import subprocess, sys, time\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
-        "print(child.pid, flush=True); time.sleep(1000)"
+        "print(child.pid, flush=True); open('hangs', 'w').close(); time.sleep(1000)"
     )
-    ended = run(script, tmp_path, limit_s=5)
+    ended = run(script, tmp_path)
     assert ended.hung
-    child = int(ended.output)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            with open(f"/proc/{child}/stat") as stat:
-                if stat.read().rpartition(")")[2].split()[0] == "Z":
-                    return
-        except (FileNotFoundError, ProcessLookupError):
-            return
-        time.sleep(0.01)
-    pytest.fail("the child lives on")
+    until(lambda: is_gone(int(ended.output)))
 
 
 PAIR = "import os, time; open(f'pid-{os.getpid()}', 'w').close(); "
 
 
-def pair(script, tmp_path, limit_s=60):
+def pair(script, tmp_path, limit_s=600):
     return run_at_once(
         [sys.executable, "-c", PAIR + script],
         folder=tmp_path,
@@ -73,13 +66,6 @@ def pids(tmp_path):
     return [int(path.name[4:]) for path in tmp_path.glob("pid-*")]
 
 
-def is_gone(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 def test_runs_side_by_side_each_have_an_end_and_an_output(tmp_path):
     meet = "\nwhile sum(name.startswith('pid-') for name in os.listdir()) < 2: time.sleep(0.01)\n"
     ended = pair(f"{meet}print(os.getpid(), flush=True); os._exit(3)", tmp_path)
@@ -87,18 +73,20 @@ def test_runs_side_by_side_each_have_an_end_and_an_output(tmp_path):
     assert {int(one.output) for one in ended} == set(pids(tmp_path))
 
 
-def test_runs_side_by_side_that_hang_are_all_killed(tmp_path):
-    ended = pair("time.sleep(1000)", tmp_path, limit_s=2)
+def test_runs_side_by_side_that_hang_are_all_killed(tmp_path, monkeypatch):
+    limit_when(monkeypatch, lambda: len(pids(tmp_path)) == 2)
+    ended = pair("time.sleep(1000)", tmp_path)
     assert all(one.hung and one.signal_name == "SIGKILL" for one in ended)
     assert all(map(is_gone, pids(tmp_path)))
 
 
+@pytest.mark.alone
 def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path, monkeypatch):
     are_listed, wait = threading.Event(), process._wait
     monkeypatch.setattr(process, "_wait", lambda *words: (are_listed.set(), wait(*words))[1])
 
     def interrupt():
-        are_listed.wait(60)
+        are_listed.wait(600)
         while len(pids(tmp_path)) < 2:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
@@ -110,10 +98,7 @@ def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path, monkeypatch):
             pair("time.sleep(1000)", tmp_path, limit_s=1000)
     finally:
         signal.signal(signal.SIGINT, before)
-    deadline = time.monotonic() + 60
-    while not all(map(is_gone, pids(tmp_path))):
-        assert time.monotonic() < deadline, "one lives on"
-        time.sleep(0.01)
+    until(lambda: all(map(is_gone, pids(tmp_path))))
 
 
 def test_bytes_that_are_no_text_and_endless_output(tmp_path):

@@ -13,6 +13,7 @@ from sweep_tools import a_program
 
 from nrbench.sweep.record import read_runs
 
+pytestmark = pytest.mark.alone
 ROOT = Path(__file__).parent.parent
 OUTPUT = Path(__file__).parent / "outputs" / "v2.1.0-new-2-threads.txt"
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sweep_tools import a_program
+from sweep_tools import a_program, limit_when
 
 from nrbench.sweep import process
 from nrbench.sweep.session import Setting
@@ -23,7 +23,7 @@ def printing(name, end=""):
     )
 
 
-def take(folder, pool="new", limit_s=60.0, environment=(), cpus=None, options=("-P", "-C2")):
+def take(folder, pool="new", limit_s=600.0, environment=(), cpus=None, options=("-P", "-C2")):
     simulator = find(folder, f"--{pool}")
     program = simulator.build.sha256
     setting = Setting(
@@ -56,7 +56,7 @@ def at_once(folder, count):
     simulator = find(folder, "--new")
     program = simulator.build.sha256
     setting = Setting(
-        "s", "c", ("-P", "-C0"), "inline", None, 0, program=program, at_once=count, limit_s=60.0
+        "s", "c", ("-P", "-C0"), "inline", None, 0, program=program, at_once=count, limit_s=600.0
     )
     return Simulate({"new": simulator}, None).take(setting)
 
@@ -107,8 +107,9 @@ def test_a_run_that_fails_says_how(tmp_path, body, status, error):
     assert taken["build"] is not None and taken["wall_s"] > 0
 
 
-def test_a_run_that_hangs_says_its_last_words(tmp_path):
-    body = "print('slot 7'); sys.stdout.flush(); import time; time.sleep(1000)"
+def test_a_run_that_hangs_says_its_last_words(tmp_path, monkeypatch):
+    limit_when(monkeypatch, (tmp_path / "hangs").exists)
+    body = "print('slot 7'); sys.stdout.flush(); open('hangs', 'w').close(); import time; time.sleep(1000)"
     taken = take(a_program(tmp_path, body), limit_s=3)
     assert taken["status"] == "hang" and taken["error"] == "no end within 3 s; killed. Last line: slot 7"
 

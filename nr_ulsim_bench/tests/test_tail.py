@@ -4,10 +4,11 @@ and the histogram of ws-bench itself. No figure is judged."""
 
 import json
 import os
+import sys
 from collections import Counter
 
 import pytest
-from part_runs import ask, host, needs
+from part_runs import ask, host
 
 from nrbench import bench, cli
 from nrbench import host as machine
@@ -17,8 +18,9 @@ from nrbench.parts import tail
 from nrbench.parts.tail import CASES, FULL_CASES, HISTOGRAM, collect, quantile_us, report, verdicts
 from nrbench.stats import Results
 
-needs_program = needs("ws-bench")
-FAKE = """#!/usr/bin/env python3
+needs_program = pytest.mark.program("ws-bench")
+pytestmark = pytest.mark.usefixtures("no_pictures")
+FAKE = """
 import json, sys
 
 def answer(words):
@@ -40,7 +42,7 @@ for words in lines:
 @pytest.fixture
 def fake(stand_in):
     """Answers as ws-bench. Two pools are not there."""
-    return stand_in(FAKE)
+    return stand_in(f"#!{sys.executable} -SE{FAKE}")
 
 
 def request(program, **more):

@@ -5,7 +5,7 @@ import importlib.util
 import subprocess
 
 import pytest
-from part_runs import PROGRAMS, ask, host, needs
+from part_runs import PROGRAMS, ask, host
 
 from nrbench.cases import BURST_CASES
 from nrbench.claims import Ratio, at_most_word
@@ -20,7 +20,7 @@ from nrbench.trace import events as ev
 from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
 
-built = needs("ws-trace-cost")
+built = pytest.mark.program("ws-trace-cost")
 
 
 def case(step):

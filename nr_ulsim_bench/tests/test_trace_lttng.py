@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real recordings of the benchmark, where WS_TRACE_BUILD names a build folder and LTTng is there: step 45.
+"""Real recordings of the benchmark, where WS_TRACE_BUILD names a build folder and LTTng is there: step 77.
 
 No time is judged, only numbers that the benchmark itself has said. Other programs of the same user may be
 recorded at the same time, so processes are told by their numbers.
@@ -40,7 +40,7 @@ def missing() -> str | None:
 
 
 REASON = missing()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
 
 
 def run(*words: object, status: int = 0, **more) -> subprocess.CompletedProcess:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 import pytest
 from test_trace_lttng import NAME, REASON, bench, record
 
-pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
 
 BENCHES = {
     "slots": ["bench=slot", "bursts=12x6+22x28", "period_us=1000", "slots=200"],

@@ -65,6 +65,7 @@ def test_the_command_is_written_down(model):
 
 def test_programs_say_what_they_have_loaded_while_they_run(model):
     """The command ends when LTTng has been told so."""
+    model.dumps_s = (0.1,)
     answer = model.record(
         "--name", "s", "--", "sh", "-c", f"until grep -q regen {model.log}; do sleep 0.1; done"
     )

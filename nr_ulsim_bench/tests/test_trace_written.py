@@ -14,6 +14,7 @@ from nrbench.trace import cli, report
 from nrbench.trace import events as ev
 from nrbench.trace.events import SYMBOL_PROCESSING, ULSCH_DECODING
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "t"  # of the trace; it is not looked at
 NEEDED = ("jinja2", "matplotlib")

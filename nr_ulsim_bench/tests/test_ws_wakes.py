@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from part_runs import PROGRAMS
 
 from nrbench import host
 from nrbench.doctor import latency, wakes
@@ -16,14 +17,10 @@ from nrbench.doctor.finding import Target
 from nrbench.doctor.latency import DMA_LATENCY
 from nrbench.system import System, format_cpus
 
-BUILD = os.environ.get("WS_BENCH_BUILD", "")
-PROGRAM = Path(BUILD) / "nr_ulsim_bench" / "bin" / "ws-wakes"
-needs_program = pytest.mark.skipif(
-    not (BUILD and PROGRAM.is_file()), reason="WS_BENCH_BUILD names no build of ws-wakes"
-)
+PROGRAM = PROGRAMS / "ws-wakes"
+pytestmark = pytest.mark.program("ws-wakes")
 
 
-@needs_program
 @pytest.mark.parametrize("kind", ["futex", "timer", "look"])
 def test_ws_wakes_measures_what_it_is_asked_for(kind):
     words = [f"kind={kind}", "gaps_us=250,500", "samples=12", "class=all", "hold=all"]
@@ -38,21 +35,18 @@ def test_ws_wakes_measures_what_it_is_asked_for(kind):
         assert ("call_p50_us" in answer) == (kind == "futex")
 
 
-@needs_program
 @pytest.mark.parametrize("word", ["gaps_us=0", "gaps_us=1,", "samples=0", "cpu=100000", "kind=x", "x"])
 def test_ws_wakes_explains_what_it_does_not_understand(word):
     answer = subprocess.run([PROGRAM, word], capture_output=True, text=True, check=False)
     assert answer.returncode == 1 and json.loads(answer.stdout)["error"].startswith("request: ")
 
 
-@needs_program
 def test_ws_wakes_says_where_there_is_no_such_cpu():
     words = ["kind=timer", "class=other", "hold=no", "gaps_us=250", "samples=10", "cpu=1023"]
     (answer,) = map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines())
     assert answer["skipped"]
 
 
-@needs_program
 def test_the_doctor_judges_what_ws_wakes_says(monkeypatch):
     monkeypatch.setattr(wakes, "SAMPLES", 10)
     monkeypatch.setattr(wakes, "MEASURE_MS", 10)
@@ -107,7 +101,6 @@ needs_two_cpus = pytest.mark.skipif(len(TWO) < 2, reason="needs two CPUs")
 ON_TWO = [f"cpu={TWO[-1]}", f"caller_cpu={TWO[0]}"]
 
 
-@needs_program
 @needs_two_cpus
 @pytest.mark.parametrize(
     "name, policy, priority", [("other", os.SCHED_OTHER, 0), ("fifo", os.SCHED_FIFO, 97)]
@@ -120,7 +113,6 @@ def test_both_threads_have_the_class_and_the_cpu_that_were_asked_for(start, name
     assert _until(lambda: {thread[:3] for thread in _threads(process)} == expected), _threads(process)
 
 
-@needs_program
 def test_timers_have_the_slack_of_the_pools_workers(start):
     process = start("kind=timer", "class=other", "hold=no")
     assert _until(lambda: {thread[3] for thread in _threads(process)} == {1}), _threads(process)
@@ -131,7 +123,6 @@ def _held_us():
         return struct.unpack("i", file.read(4))[0]
 
 
-@needs_program
 @pytest.mark.skipif(not os.access(DMA_LATENCY, os.R_OK | os.W_OK), reason=f"{DMA_LATENCY} is not accessible")
 def test_idle_states_are_held_off_when_asked_for_only(start):
     before_us = _held_us()
@@ -146,7 +137,6 @@ def test_idle_states_are_held_off_when_asked_for_only(start):
     assert _until(lambda: _held_us() == before_us)
 
 
-@needs_program
 @needs_two_cpus
 @pytest.mark.parametrize("kind", ["futex", "timer", "look"])
 def test_the_thread_sleeps_for_the_whole_gap_each_time(kind):
@@ -158,7 +148,6 @@ def test_the_thread_sleeps_for_the_whole_gap_each_time(kind):
     assert time.monotonic() - begin_s >= 12 * 0.020
 
 
-@needs_program
 def test_the_kernel_kills_it_when_a_series_takes_too_long(start):
     """As when threads that spin at a high priority wait for one that gets no CPU."""
     process = start("kind=look", "class=other", "hold=no")
