@@ -15,7 +15,7 @@ PATIENCE_S = 600
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Before -m selects: a test of a built program is `alone`, and is skipped where the program is not built."""
+    """Before -m selects. A test of a built program is `alone`; where there is none it is skipped."""
     for item in items:
         for mark in item.iter_markers("program"):
             item.add_marker("alone")

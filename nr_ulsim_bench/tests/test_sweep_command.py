@@ -11,7 +11,7 @@ from sweep_tools import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli
-from nrbench.sweep import nr_ulsim
+from nrbench.sweep import nr_ulsim, session
 from nrbench.sweep.record import INLINE, read_runs
 from nrbench.sweep.simulator import Simulate
 from nrbench.system import System
@@ -37,6 +37,11 @@ def builds(tmp_path, monkeypatch):
     return "--old", tmp_path / "old", "--new", tmp_path / "new", "--out", tmp_path / "out"
 
 
+@pytest.fixture
+def no_report(monkeypatch):
+    monkeypatch.setattr(session, "_report", lambda *_: None)
+
+
 def test_a_sweep_writes_runs_tables_plots_and_a_page_and_does_nothing_twice(builds, tmp_path):
     words = ("sweep", *builds, "--cases", "quick:prb273-mcs25", "--threads", "2,1", "--spin", "off,auto")
     answer = nrbench(*words, "--repeats", "2", "--noise-seed", "7", "--label", "bench <1>")
@@ -59,7 +64,7 @@ def test_a_sweep_writes_runs_tables_plots_and_a_page_and_does_nothing_twice(buil
     assert len(read_runs(tmp_path / "out" / "runs.ndjson")) == 24
 
 
-def test_inline_runs_go_side_by_side_and_are_continued(builds, tmp_path, monkeypatch):
+def test_inline_runs_go_side_by_side_and_are_continued(builds, tmp_path, monkeypatch, no_report):
     words = ("sweep", *builds, "--cases", "quick:prb273-mcs25", "--threads", "1", "--spin", "auto")
     assert nrbench(*words, "--repeats", "1").exit_code == 0  # as an earlier version did
     monkeypatch.setattr(nr_ulsim, "at_once", lambda *_: 2)
@@ -118,7 +123,7 @@ def test_wrong_words_are_explained_in_one_line(builds, words, error):
     assert "Traceback" not in answer.output
 
 
-def test_results_of_a_rebuilt_pool_are_not_mixed_with_those_before(builds, tmp_path):
+def test_results_of_a_rebuilt_pool_are_not_mixed_with_those_before(builds, tmp_path, no_report):
     words = ("sweep", *builds, "--cases", "quick:prb106-mcs9", "--threads", "1", "--repeats", "1")
     assert nrbench(*words).exit_code == 0
     (tmp_path / "new" / "libldpc.so").write_bytes(b"rebuilt")
@@ -132,15 +137,12 @@ def test_results_of_a_rebuilt_pool_are_not_mixed_with_those_before(builds, tmp_p
     assert {run.sweep for run in before}.isdisjoint(run.sweep for run in after)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [("--env", "TPOOL_WS_SPIN_CPU_MAX=5"), ("--noise-seed", "3"), ("--trials", "9"), ("--cpus", "0")],
-)
-def test_runs_that_were_taken_in_another_way_are_not_mixed_in(builds, more):
+def test_runs_that_were_taken_in_another_way_are_not_mixed_in(builds, no_report):
     words = ("sweep", *builds, "--cases", "quick:prb106-mcs9", "--threads", "1", "--repeats", "1")
     assert nrbench(*words).exit_code == 0
-    answer = nrbench(*words, *more)
-    assert answer.exit_code == 2 and "--out names another folder" in answer.output
+    for more in ("--env TPOOL_WS_SPIN_CPU_MAX=5", "--noise-seed 3", "--trials 9", "--cpus 0"):
+        answer = nrbench(*words, *more.split())
+        assert answer.exit_code == 2 and "--out names another folder" in answer.output, more
 
 
 def test_what_would_be_run_can_be_seen_first(builds, tmp_path):

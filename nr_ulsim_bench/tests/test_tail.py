@@ -20,7 +20,7 @@ from nrbench.stats import Results
 
 needs_program = pytest.mark.program("ws-bench")
 pytestmark = pytest.mark.usefixtures("no_pictures")
-FAKE = f"#!{sys.executable} -SE" + """
+FAKE = """
 import json, sys
 
 def answer(words):
@@ -42,7 +42,7 @@ for words in lines:
 @pytest.fixture
 def fake(stand_in):
     """Answers as ws-bench. Two pools are not there."""
-    return stand_in(FAKE)
+    return stand_in(f"#!{sys.executable} -SE{FAKE}")
 
 
 def request(program, **more):

@@ -25,7 +25,7 @@ esac
 [ "${1#-}" != "$LTTNG_FAIL" ] || { echo "Error: $LTTNG_SAYS" >&2; exit 1; }
 """
 DECLARED = 'event { name = "oai_tpool_ws:push"; }'
-# The program, in which no limit of time passes by chance.
+# The program, with no limit that a slow machine reaches.
 RECORDER = """
 import sys
 from nrbench.trace import cli, record
@@ -218,7 +218,8 @@ def test_without_a_command_for_a_time(model):
 
 
 def test_a_command_that_goes_on_after_the_recording(model):
-    answer = model.record("--seconds", "0.1", "--", "sh", "-c", f"until grep -q stop {model.log}; do sleep 0.1; done; cat {model.log}")
+    command = f"until grep -q stop {model.log}; do sleep 0.1; done; cat {model.log}"
+    answer = model.record("--seconds", "0.1", "--", "sh", "-c", command)
     assert "stop" in answer.stdout and "destroy" not in answer.stdout
     assert answer.returncode == 0 and model.told() == WHOLE + TIMED_END
 
