@@ -20,7 +20,7 @@ void fibers_take_turns()
 {
   ws::pool pool(settings_of(1));
   std::string order;
-  ws::group group;
+  ws::future<void> a, b; // not a group: the waiting thread would run one of them beside the worker
   auto speak = [&order](char name) {
     return [&order, name](ws::context &context) {
       for (int i = 0; i < 3; i++) {
@@ -30,11 +30,12 @@ void fibers_take_turns()
     };
   };
   pool.submit([&] { // both are queued before either begins
-        group.run(pool, speak('a'));
-        group.run(pool, speak('b'));
+        a = pool.submit(speak('a'));
+        b = pool.submit(speak('b'));
       })
       .get();
-  group.wait();
+  a.get();
+  b.get();
   CU_ASSERT_TRUE(order == "ababab" || order == "bababa");
 }
 

@@ -216,7 +216,7 @@ static bool is_parked(void *pool_arg)
 
 bool test_until_quiet(ws_pool_t *pool)
 {
-  for (uint32_t i = 0; i < 100; i++) {
+  for (test_patience_t patience = {0}; test_is_patient(&patience);) {
     if (!test_until(is_parked, pool))
       return false;
     const uint64_t parks = TEST_SUM(pool, parks), looks = test_stats(pool).guard_looks;
