@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ci/test in a folder of made-up steps."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+CI = Path(__file__).resolve().parents[1]
+STEPS = {
+    "10-good": "echo '3 passed, 0 failed, 1 skipped'",
+    "20-skips": "echo 'no such tool: apt install tool'; exit 77",
+    "60-bad": "echo why; exit 3",
+    "61-good": "true",
+}
+RESULTS = {"10-good": "ok", "20-skips": "skip", "60-bad": "FAIL", "61-good": "ok"}
+
+
+class TestCommandTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        (self.root / "ci/steps").mkdir(parents=True)
+        for name in ("test", "leftovers.sh"):
+            shutil.copy(CI / name, self.root / "ci" / name)
+        for name, body in {
+            "setup": "true",
+            **{f"steps/{name}": body for name, body in STEPS.items()},
+        }.items():
+            self.write(name, body)
+
+    def write(self, name: str, body: str) -> None:
+        (self.root / "ci" / name).write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
+        (self.root / "ci" / name).chmod(0o755)
+
+    def run_test(self, *words: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [str(self.root / "ci/test"), *words], capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def test_which_steps_run_and_what_they_give(self) -> None:
+        for words, ran in (
+            ((), ["10-good", "20-skips"]),
+            (("full",), list(STEPS)),
+            (("full", "--shard", "2/2"), ["20-skips", "61-good"]),
+            (("good", "bad"), ["10-good", "60-bad", "61-good"]),
+        ):
+            with self.subTest(words=words):
+                status, text = self.run_test(*words)
+                lines = (self.root / "build-ci/logs/times.tsv").read_text(encoding="utf-8").splitlines()
+                rows = [line.split("\t") for line in lines[1:]]
+                self.assertEqual([row[:2] for row in rows], [[name, RESULTS[name]] for name in ran])
+                self.assertTrue(all(row[2].isdigit() and row[3].isdigit() for row in rows))
+                self.assertEqual(status, int("60-bad" in ran))
+                self.assertIn("all steps", text)
+                self.assertEqual("no such tool: apt install tool" in text, "20-skips" in ran)
+        self.assertIn("failed steps: 60-bad\n4 passed, 1 failed, 1 skipped", text)
+        self.assertIn("    | why", text)
+
+    def test_words_that_name_no_step_are_refused(self) -> None:
+        for words, said in (
+            (("quick",), 'no step has "quick"'),
+            (("--shard", "3/2"), "there are 2 shards"),
+            (("--shard",), "not <k>/<n>"),
+        ):
+            status, text = self.run_test(*words)
+            self.assertEqual(status, 2)
+            self.assertIn(said, text)
+            self.assertIn("  61-good", text)
+
+    def test_a_package_that_is_missing_fails_the_run_and_the_steps_still_run(self) -> None:
+        self.write("setup", "echo 'setup: missing: tool' >&2; exit 1")
+        status, text = self.run_test("10")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"setup +FAIL +setup: missing: tool")
+        self.assertIn("3 passed, 1 failed, 1 skipped", text)
