@@ -62,6 +62,7 @@ def test_what_a_site_sets_for_dask_jobqueue_is_in_the_job_unless_the_file_sets_i
     )
     variables = os.environ | {
         "DASK_CONFIG": str(tmp_path),
+        "HOME": str(tmp_path),
         "PYTHONPATH": str(ROOT),
     }
     for asked, partition in (("", "rf"), ("own", "own")):

@@ -6,6 +6,7 @@ import secrets
 import shutil
 import socket
 import subprocess
+from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
@@ -65,11 +66,14 @@ PartitionName=lab Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def test_a_job_has_its_node_alone_and_its_worker_measures_one_at_a_time(tmp_path):
+def test_a_job_has_its_node_alone_and_its_worker_measures_one_at_a_time(tmp_path, monkeypatch):
     from dask_jobqueue.slurm import SLURMJob
 
+    monkeypatch.setenv("HOME", str(tmp_path))
     wanted = slurm.Slurm(partition="lab", time="2:00:00", directives=["--constraint=zen4"], nrbench="/n n")
     words = slurm.keywords(wanted)
+    keys = Path(words["shared_temp_directory"])
+    assert keys.is_relative_to(tmp_path) and keys.stat().st_mode & 0o777 == 0o700
     for name in ("scheduler_options", "shared_temp_directory", "silence_logs"):
         del words[name]
     script = SLURMJob("tls://h:1", name="w", **words).job_script()

@@ -23,6 +23,7 @@ from nrbench.progress import say
 
 PROGRAMS = ("sbatch", "scancel")
 THREADS = 2  # of a worker: see worker.py
+KEYS = "~/.cache/nrbench/keys"  # nodes of a Slurm share the homes
 QUIET = ("PROFILE__ENABLED", "MEMORY__TERMINATE", "MEMORY__PAUSE", "MEMORY__SPILL")
 
 
@@ -40,7 +41,7 @@ class Slurm(BaseModel):
     nrbench: str = str(Path(__file__).resolve().parents[2])  # holds the package; "": it is installed
     host: str | None = None  # address of this machine that the nodes reach
     interface: str | None = None  # or its network interface
-    folder: str | None = None  # that all nodes share, for certificates; default: the current one
+    folder: str | None = None  # that all nodes share, for certificates; default: KEYS
     logs: str | None = None  # folder for the output of the jobs
     wait_s: float = Field(3600, gt=0)  # for the first node
 
@@ -50,6 +51,12 @@ def _prologue(slurm: Slurm) -> list[str]:
     if slurm.nrbench:
         lines.append(f"export PYTHONPATH={shlex.quote(slurm.nrbench)}${{PYTHONPATH:+:$PYTHONPATH}}")
     return lines
+
+
+def _keys() -> str:
+    """KEYS, for this user alone. In the current folder a run that is killed would leave its key behind."""
+    os.makedirs(folder := os.path.expanduser(KEYS), mode=0o700, exist_ok=True)
+    return folder
 
 
 def keywords(slurm: Slurm) -> dict[str, Any]:
@@ -71,7 +78,7 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
         "job_script_prologue": _prologue(slurm),
         "worker_extra_args": ["--resources", "machine=1", "--no-dashboard"],
         "scheduler_options": {"dashboard_address": "127.0.0.1:0", **place},
-        "shared_temp_directory": slurm.folder or os.getcwd(),
+        "shared_temp_directory": slurm.folder or _keys(),
         "log_directory": slurm.logs,
         "silence_logs": logging.CRITICAL,
     }
