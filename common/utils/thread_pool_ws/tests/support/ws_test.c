@@ -193,24 +193,13 @@ uint64_t test_sum(ws_pool_t *pool, size_t offset)
   return sum + *(const uint64_t *)(const void *)((const char *)&total.outside + offset);
 }
 
-/// A worker whose bit is set looks once more before it sleeps. @return whether the thread runs, or could
-static bool runs(int32_t tid)
-{
-  char path[64], stat[256] = "";
-  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-  FILE *file = fopen(path, "r");
-  const char *state = file && fgets(stat, sizeof(stat), file) ? strrchr(stat, ')') : NULL;
-  if (file)
-    fclose(file);
-  return state && state[1] == ' ' && state[2] == 'R';
-}
-
+/// A worker whose bit is set looks once more before it sleeps.
 static bool is_parked(void *pool_arg)
 {
   ws_pool_t *pool = pool_arg;
   bool parked = test_stats(pool).workers_awake == 0 && ws_load_relaxed(&pool->armed) == 0;
   for (uint32_t i = 0; parked && i < pool->workers; i++)
-    parked = !runs(pool->worker[i]->tid);
+    parked = !test_thread_runs(pool->worker[i]->tid);
   return parked;
 }
 

@@ -15,6 +15,7 @@
 int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
+uint32_t __wrap_ws_os_quota_cpus(void);
 
 static ws_au32_t producer_everywhere; ///< bool
 
@@ -26,6 +27,12 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
   for (size_t cpu = 0; CPU_COUNT_S(bytes, set) < 8; cpu++)
     CPU_SET_S(cpu, bytes, set);
   return result;
+}
+
+/// The test's control group may have less than eight CPUs' worth.
+uint32_t __wrap_ws_os_quota_cpus(void)
+{
+  return UINT32_MAX;
 }
 
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)

@@ -28,6 +28,7 @@ void __real_ws_relax(void);
 void __wrap_ws_relax(void);
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *of, int32_t cpu);
 void __wrap_ws_near_plan(struct ws_pool_s *of);
+uint32_t __wrap_ws_os_quota_cpus(void);
 
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
@@ -37,6 +38,12 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
   for (size_t cpu = 0; CPU_COUNT_S(bytes, set) < 8; cpu++)
     CPU_SET_S(cpu, bytes, set);
   return result;
+}
+
+/// The test's control group may have less than eight CPUs' worth.
+uint32_t __wrap_ws_os_quota_cpus(void)
+{
+  return UINT32_MAX;
 }
 
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
