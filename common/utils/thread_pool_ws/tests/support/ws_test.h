@@ -130,6 +130,8 @@ bool test_sem_wait(sem_t *sem);
 void test_sleep_ms(uint32_t milliseconds);
 /// @return whether thread @p tid of this process has a CPU, or waits for one or for memory; false if it ended
 bool test_thread_runs(int32_t tid);
+/// @return whether each other thread of this process sleeps in a system call
+bool test_others_sleep(void);
 uint64_t test_now_ns(void);
 
 /// Threads that are not workers.

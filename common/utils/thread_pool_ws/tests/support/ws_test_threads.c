@@ -160,8 +160,7 @@ bool test_thread_runs(int32_t tid)
   return state && state[1] == ' ' && (state[2] == 'R' || state[2] == 'D');
 }
 
-/// @return whether each other thread of the process sleeps in a system call
-static bool others_sleep(void)
+bool test_others_sleep(void)
 {
   bool sleep = true;
   DIR *threads = opendir("/proc/self/task");
@@ -178,7 +177,7 @@ static bool others_sleep(void)
 /// waits for it without end. A thread that sleeps holds none. Threads that never sleep are not waited for.
 static void await_free_allocator(void)
 {
-  for (uint32_t looks = 0; TEST_SANITIZED && looks < 1000 && !others_sleep(); looks++)
+  for (uint32_t looks = 0; TEST_SANITIZED && looks < 1000 && !test_others_sleep(); looks++)
     test_sleep_ms(1);
 }
 

@@ -3,10 +3,7 @@
 /// Sleep and wake: no wake is lost, none is sent for nothing, an idle pool stands still.
 /// Linked with --wrap of the futex calls: what each thread asks of the kernel is counted.
 
-#include <dirent.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "../../support/ws_test.h"
 
@@ -125,15 +122,8 @@ static void a_burst_wakes_once(void)
 static bool others_sleep(void *pool_arg)
 {
   const ws_pool_t *pool = pool_arg;
-  bool sleep = ws_load_acquire(&pool->guard) != WS_GUARD_STANDING; // else it sleeps between two looks only
-  DIR *threads = opendir("/proc/self/task");
-  for (struct dirent *entry; threads && (entry = readdir(threads));) {
-    const int32_t tid = atoi(entry->d_name); // 0 = not a thread's
-    sleep &= tid == 0 || tid == getpid() || ws_os_thread_sleeps(tid);
-  }
-  if (threads)
-    closedir(threads);
-  return sleep;
+  return ws_load_acquire(&pool->guard) != WS_GUARD_STANDING // else it sleeps between two looks only
+         && test_others_sleep();
 }
 
 /// Nothing to do: no thread of the pool asks the kernel for anything, and no counter moves.
