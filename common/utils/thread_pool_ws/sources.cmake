@@ -81,6 +81,7 @@ set(WS_CORE_SOURCES
   core/ws_wait.c
   core/ws_worker.c
   setup/ws_config.c
+  setup/ws_holder.c
   setup/ws_hwloc.c
   setup/ws_numa.c
   setup/ws_numa_read.c

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unwind.h>
 
 #include "../pool/ws_process.h"
 
@@ -15,12 +14,7 @@ extern void _ZSt9terminatev(void) __attribute__((weak)); // std::terminate()
 
 _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
                                           struct _Unwind_Exception *exception,
-                                          struct _Unwind_Context *context);
-
-/// Called by the unwinder for each exception that comes to such a function, and for each end of the thread.
-__attribute__((visibility("hidden"), used)) _Unwind_Reason_Code
-ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
-                      struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+                                          struct _Unwind_Context *context)
 {
   (void)version;
   (void)kind;

@@ -14,6 +14,8 @@
 #ifndef WS_SURVIVE_H
 #define WS_SURVIVE_H
 
+#include <unwind.h>
+
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
 
@@ -43,9 +45,19 @@ bool ws_is_in_fiber(void);
 // Method    Tables only. The function below which tasks run names a personality routine. The unwinder calls
 //           the routine before it unwinds anything: the process ends with the whole stack of the throw.
 
+/// Called by the unwinder for each exception that comes to such a function, and for each end of the thread.
+__attribute__((visibility("hidden"))) _Unwind_Reason_Code
+ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+                      struct _Unwind_Exception *exception, struct _Unwind_Context *context);
+
 #if defined(__GCC_HAVE_DWARF2_CFI_ASM) && (defined(__x86_64__) || defined(__aarch64__))
-/// In a function: no exception leaves it. 0x1b: the routine's address is relative, in four bytes.
-#define WS_NO_EXCEPTION_LEAVES() __asm__ volatile(".cfi_personality 0x1b, ws_escape_personality")
+/// In a function: no exception leaves it. 0x1b: the routine's address is relative, in four bytes. The routine
+/// is an operand, so that link-time optimisation sees that it is used.
+#ifdef __aarch64__
+#define WS_NO_EXCEPTION_LEAVES() __asm__ volatile(".cfi_personality 0x1b, %c0" ::"S"(ws_escape_personality))
+#else
+#define WS_NO_EXCEPTION_LEAVES() __asm__ volatile(".cfi_personality 0x1b, %c0" ::"s"(ws_escape_personality))
+#endif
 #else // an exception that leaves a task passes
 #define WS_NO_EXCEPTION_LEAVES() ((void)0)
 #endif

@@ -184,8 +184,19 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
   return wait(pool, ws_os_until(deadline_ns));
 }
 
+/// A worker that ends needs no CPU of its own, and its own may be held by another thread.
+static void unpin(const struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const int32_t tid = ws_tid(pool->worker[i]);
+    if (pool->worker[i]->cpu >= 0 && tid != 0)
+      ws_os_allow(tid, &pool->mask);
+  }
+}
+
 static void end_workers(struct ws_pool_s *pool)
 {
+  unpin(pool); // now: a thread that has ended has lost its number
   ws_guard_end(pool);
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
@@ -196,6 +207,9 @@ static void end_workers(struct ws_pool_s *pool)
     ws_traced_wake(pool->worker[i], NULL);
     ws_token(pool->worker[i]);
   }
+  uint32_t started; // [edge START acquire] the threads, of late workers, too
+  while (((started = ws_load_acquire(&pool->started)) & (WS_STARTED_GUARD - 1)) < pool->workers)
+    ws_os_futex_wait(&pool->started, started, 0);
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i]->thread, NULL);
 }

@@ -36,14 +36,14 @@ void ws_service_unpin(void)
   ws_cpuset_t set;
   if (ws_os_thread_cpus(getpid(), &set) < 0)
     return;
-  ws_os_allow(&set);
+  ws_os_allow(0, &set);
   ws_os_cpuset_free(&set);
 }
 
 uint32_t ws_service_priority(const ws_fiber_t *fiber)
 {
   if (fiber)
-    return fiber->pool->priority;
+    return ws_hint_load(&fiber->pool->priority);
   int policy;
   struct sched_param param;
   const bool known = pthread_getschedparam(pthread_self(), &policy, &param) == 0;

@@ -64,7 +64,7 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .workers = pool->workers,
       .workers_requested = pool->requested,
       .workers_pinned = pool->pinned,
-      .workers_realtime = pool->realtime,
+      .workers_realtime = ws_stat_load(&pool->realtime),
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
@@ -96,7 +96,8 @@ uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t 
   const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
   for (uint32_t i = 0; i < filled; i++) {
     const ws_worker_t *worker = pool->worker[i];
-    ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = worker->realtime};
+    const bool started = ws_load_acquire(&worker->start) == WS_START_DONE; // [edge START acquire]
+    ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = started && worker->realtime};
     add_counters(&own, &worker->queue);
     add_states(&own, worker, running);
     ws_sized_put((char *)out->worker + i * out->worker_bytes, out->worker_bytes, &own, sizeof(own));

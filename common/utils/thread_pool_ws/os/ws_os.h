@@ -83,8 +83,8 @@ uint32_t ws_os_process_cpu_count(void);
 void ws_os_cpuset_free(ws_cpuset_t *set);
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
-/// Allow the caller these CPUs. @return 0 or -errno
-int ws_os_allow(const ws_cpuset_t *cpus);
+/// Allow thread @p tid (0 = the caller) these CPUs. @return 0 or -errno
+int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus);
 /// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
 int ws_os_pin(int32_t tid, uint32_t cpu);
 /// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs.

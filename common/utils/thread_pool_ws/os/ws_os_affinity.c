@@ -30,9 +30,9 @@ static bool holds(const unsigned long *whole, const unsigned long *part, size_t 
   return true;
 }
 
-int ws_os_allow(const ws_cpuset_t *cpus)
+int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus)
 {
-  return set(0, cpus->mask, cpus->bytes) ? 0 : -errno;
+  return set(tid, cpus->mask, cpus->bytes) ? 0 : -errno;
 }
 
 /// The masks are used by the thread itself and by the one that releases it early. Both only try: neither

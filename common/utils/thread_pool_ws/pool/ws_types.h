@@ -41,6 +41,16 @@ typedef struct {
   uint64_t cpu_ns; ///< CPU time that it had used then
 } ws_watched_t;
 
+/// The start of a worker: BEGINS --its thread has set itself up--> DONE
+///        BEGINS --WS_START_NS_MAX is over--> LATE --its thread has set itself up--> DONE
+/// Until then a late one counts as blocked, and not as awake in the process.
+enum { WS_START_BEGINS, WS_START_LATE, WS_START_DONE };
+/// How long a creation waits for threads: their CPUs may be held by others. Named in ws_pool.h.
+#define WS_START_NS_MAX 2000000000u
+/// In pool->started, beside the number of workers.
+#define WS_STARTED_GUARD (1u << 30)
+#define WS_STARTED_ALL (1u << 31)
+
 /// A worker's planned timer wake.
 typedef struct {
   uint64_t rise_ns; ///< when the timer fires; 0 = no timer
@@ -75,7 +85,8 @@ struct ws_worker_s {
   int32_t cpu; ///< I pinned to, -1 = floats
   bool realtime; ///< I
   uint32_t priority; ///< I its real-time priority; 0 = another class
-  int32_t tid; ///< I
+  ws_au32_t start; ///< S WS_START_*; fields that its thread sets are valid when it is DONE
+  ws_au32_t tid; ///< O 0 = its thread has not begun
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I the system's error, 0 = done
@@ -110,6 +121,12 @@ struct ws_worker_s {
   ws_au64_t state_since_ns; ///< O when that began
   ws_au64_t state_ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
 };
+
+/// @return the kernel's number of its thread; 0 = not known yet
+static inline int32_t ws_tid(const ws_worker_t *worker)
+{
+  return (int32_t)ws_hint_load(&worker->tid);
+}
 
 #define WS_SPEED_BITS (8 * sizeof(unsigned long))
 /// CPUs that are much slower than the fastest ones (ws_speed.h).
@@ -219,12 +236,13 @@ struct ws_pool_s {
   sigset_t signals; ///< I blocked in the thread that created the pool
   ws_worker_t **worker; ///< I
 
-  ws_au32_t started; ///< S futex: workers that have set themselves up
+  ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
   ws_au32_t resumers; ///< S futex of a stop: 2 for each thread that continues a fiber here; 1 = a stop waits
-  uint32_t pinned, realtime, requested; ///< I for statistics
-  uint32_t priority; ///< I highest real-time priority of a worker; 0 = none has one
+  uint32_t pinned, requested; ///< I for statistics
+  ws_au32_t realtime; ///< S for statistics: grows when a late worker starts
+  ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint
   uint32_t warned; ///< I causes already warned about, during creation
   void *block; ///< I one mapping: workers, lanes, first rings
   size_t block_bytes; ///< I

@@ -175,6 +175,9 @@ static int plan(struct ws_pool_s *pool, int32_t *cpu)
 
 static void start(struct ws_pool_s *pool, int32_t *cpu)
 {
+  // Now: it takes milliseconds, once in a process, unless no thread was made before; and nothing may keep the
+  // guard from its first look.
+  ws_hint_store(&pool->tasks.light, pool->requested > 1 && ws_os_fence_begin());
   ws_start_workers(pool, cpu);
   pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
   pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
@@ -249,7 +252,6 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   pool->settings.name = NULL; // the user may free it from now on
   pool->settings.cores = NULL;
   ws_process_add(pool);
-  ws_process_awake_add(pool->workers);
   ws_release_workers(pool);
   ws_tsan_acquire(pool); // what the observer wrote
   *out = pool;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/ws_tsan.h"
@@ -17,14 +18,12 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_warn.h"
 #include "../tasks/ws_queue.h"
+#include "ws_holder.h"
 #include "ws_settings.h"
 #include "ws_topo.h"
 
 /// Causes that are warned about once a pool.
 enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
-
-/// Added to pool->started when the pool is complete.
-#define RELEASED (1u << 31)
 
 /// On the worker's own thread, so that the observer finds the name set, and may change it.
 static void set_name(const ws_worker_t *worker)
@@ -61,10 +60,11 @@ static void set_up(ws_worker_t *worker)
   ws_self_t *self = ws_self();
   ws_numa_end_thread(worker->pool, worker->cpu);
   self->worker = worker;
-  worker->tid = ws_os_tid();
+  ws_hint_store(&worker->tid, (uint32_t)ws_os_tid());
   worker->thread = pthread_self();
   if (!worker->pool->settings.thread_create)
     set_name(worker);
+  set_class(worker); // before it is pinned: it may need the class to get that CPU
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
   worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
@@ -72,7 +72,6 @@ static void set_up(ws_worker_t *worker)
     worker->confine.avoid = worker->pool->speed.slow;
     worker->confine.avoid_bytes = sizeof(worker->pool->speed.slow);
   }
-  set_class(worker);
   worker->slack_ns = ws_os_timer_slack(1);
   read_class(worker);
   ws_queue_touch(&worker->queue);
@@ -81,14 +80,34 @@ static void set_up(ws_worker_t *worker)
   ws_near_moved(worker);
 }
 
-static void wait_for(ws_au32_t *counter, uint32_t target)
+/// @param deadline_ns  0 = none
+static void wait_for(ws_au32_t *started, uint32_t target, uint64_t deadline_ns)
 {
-  for (;;) {
-    const uint32_t seen = ws_load_acquire(counter); // [edge START acquire]
-    if (seen >= target)
+  uint32_t seen;
+  while ((seen = ws_load_acquire(started)) < target) // [edge START acquire]
+    if (ws_os_futex_wait_until(started, seen, deadline_ns) == -ETIMEDOUT)
       return;
-    ws_os_futex_wait(counter, seen, 0);
-  }
+}
+
+/// The creation does not wait for the worker any longer.
+static void begin_late(ws_worker_t *worker)
+{
+  ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
+  ws_process_awake_sub(1);
+}
+
+static void end_late(ws_worker_t *worker)
+{
+  ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
+  ws_process_awake_add(1);
+}
+
+static void count_class(const ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  ws_stat_add(&pool->realtime, worker->realtime);
+  if (worker->priority > ws_hint_load(&pool->priority))
+    ws_hint_store(&pool->priority, worker->priority);
 }
 
 static void *worker_thread(void *worker_arg)
@@ -97,9 +116,14 @@ static void *worker_thread(void *worker_arg)
   set_up(worker);
   ws_observe(worker, WS_OBSERVED_START);
   ws_tsan_release(worker->pool); // what the observer wrote
-  ws_add_release(&worker->pool->started, 1); // [edge START release] what set_up wrote
+  // [edge START acq_rel] what set_up wrote
+  if (ws_xchg_acq_rel(&worker->start, WS_START_DONE) == WS_START_LATE) {
+    end_late(worker);
+    count_class(worker);
+  }
+  ws_add_release(&worker->pool->started, 1); // [edge START release] for the end of the thread
   ws_os_futex_wake(&worker->pool->started, INT_MAX);
-  wait_for(&worker->pool->started, RELEASED);
+  wait_for(&worker->pool->started, WS_STARTED_ALL, 0);
   ws_worker_loop(worker);
   ws_observe(worker, WS_OBSERVED_STOP);
   return NULL;
@@ -130,23 +154,45 @@ static bool start(ws_worker_t *worker)
 static bool is_pinned(const ws_worker_t *worker)
 {
   ws_cpuset_t cpus = {0};
-  if (ws_os_thread_cpus(worker->tid, &cpus) < 0)
+  if (ws_os_thread_cpus(ws_tid(worker), &cpus) < 0)
     return true; // it cannot be checked
   const bool pinned = ws_os_cpuset_count(&cpus) == 1 && ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu);
   ws_os_cpuset_free(&cpus);
   return pinned;
 }
 
+static void warn_late(const ws_worker_t *worker)
+{
+  char holder[128] = "", cpu[24] = "any CPU";
+  if (worker->cpu >= 0) {
+    snprintf(cpu, sizeof(cpu), "CPU %d", worker->cpu);
+    ws_holder_text((uint32_t)worker->cpu, ws_tid(worker), holder, sizeof(holder));
+  }
+  ws_warn(&worker->pool->settings,
+          "worker %u has not got %s for %u ms%s%s: the pool works without it until then", worker->index, cpu,
+          (unsigned)(WS_START_NS_MAX / 1000000), holder[0] ? ", which is held by " : "", holder);
+}
+
+/// Go on without the worker, unless it has started. @return whether it has not
+static bool leave_behind(ws_worker_t *worker)
+{
+  uint32_t begins = WS_START_BEGINS;
+  if (ws_load_acquire(&worker->start) == WS_START_DONE) // [edge START acquire]
+    return false;
+  begin_late(worker);
+  if (ws_cas_acq_rel(&worker->start, &begins, WS_START_LATE)) // [edge START acq_rel]
+    return true;
+  end_late(worker);
+  return ws_load_acquire(&worker->start) != WS_START_DONE; // [edge START acquire] it has started just now
+}
+
 /// The host's threads get their CPU and class from their creator, maybe after their start: look at what they
 /// got.
-static void check_host(struct ws_pool_s *pool)
+static void check_host(ws_worker_t *worker)
 {
-  for (uint32_t i = 0; i < pool->workers && pool->settings.thread_create; i++) {
-    ws_worker_t *worker = pool->worker[i];
-    read_class(worker);
-    if (worker->cpu >= 0 && !is_pinned(worker))
-      worker->pin_error = -EPERM;
-  }
+  read_class(worker);
+  if (worker->cpu >= 0 && !is_pinned(worker))
+    worker->pin_error = -EPERM;
 }
 
 static void warn_pin(const ws_worker_t *worker)
@@ -166,7 +212,9 @@ static void warn_class(struct ws_pool_s *pool, int error)
     return;
   pool->warned |= WARNED_CLASS;
   static const char *const name[] = {"INHERIT", "OTHER", "RR", "FIFO"};
-  const char *why = error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(error);
+  const char *why = error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed, and in a control group with"
+                                     " cpu.rt_runtime_us a budget there"
+                                   : strerror(error);
   ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's class",
           name[pool->settings.sched_class], pool->settings.sched_priority, why);
 }
@@ -176,6 +224,13 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = pool->worker[i];
+    if (leave_behind(worker)) {
+      warn_late(worker);
+      pool->pinned += worker->cpu >= 0;
+      continue;
+    }
+    if (pool->settings.thread_create)
+      check_host(worker);
     if (worker->pin_error) {
       warn_pin(worker);
       worker->cpu = cpu[i] = -1;
@@ -183,8 +238,7 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
     if (worker->class_error)
       warn_class(pool, worker->class_error);
     pool->pinned += worker->cpu >= 0;
-    pool->realtime += worker->realtime;
-    pool->priority = worker->priority > pool->priority ? worker->priority : pool->priority;
+    count_class(worker);
   }
 }
 
@@ -217,14 +271,14 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
     if (!start(worker))
       break;
   }
-  wait_for(&pool->started, running);
   pool->workers = running;
-  check_host(pool);
+  ws_process_awake_add(running);
+  wait_for(&pool->started, running, ws_os_now_ns() + WS_START_NS_MAX);
   report(pool, cpu);
 }
 
 void ws_release_workers(struct ws_pool_s *pool)
 {
-  ws_add_release(&pool->started, RELEASED); // [edge START release] the whole pool
+  ws_add_release(&pool->started, WS_STARTED_ALL); // [edge START release] the whole pool
   ws_os_futex_wake(&pool->started, INT_MAX);
 }

@@ -22,6 +22,7 @@
 #define _GNU_SOURCE
 #include "ws_guard.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
@@ -55,6 +56,9 @@
 /// Looks in a row at which nothing was stalled and no task blocked, after which the cap holds again.
 #define HEALTHY_LOOKS 14u
 
+/// How long a creation waits for the guard to set itself up, so that it does not disturb the first burst.
+#define SET_UP_NS_MAX 50000000u
+
 /// What the guard remembers from look to look.
 typedef struct {
   uint64_t looks; ///< number of this look
@@ -77,13 +81,21 @@ static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
   return moved;
 }
 
+static bool is_late(const ws_worker_t *worker)
+{
+  return ws_load_acquire(&worker->start) == WS_START_LATE; // [edge START acquire]
+}
+
 /// @return awake workers that sleep in the kernel: they wait in a join, or for an event that the pool cannot
-///         see
+///         see. A late one counts as blocked, as if it slept in a join
 static uint32_t sleeping_workers(struct ws_pool_s *pool)
 {
   uint32_t sleeping = 0;
-  for (uint32_t i = 0; i < pool->workers; i++)
-    sleeping += !ws_is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i]->tid);
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const ws_worker_t *worker = pool->worker[i];
+    if (!ws_is_parked(pool, i))
+      sleeping += is_late(worker) || ws_os_thread_sleeps(ws_tid(worker));
+  }
   return sleeping;
 }
 
@@ -114,7 +126,7 @@ static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 /// Tasks waited at this look and at the one before, and all the time the worker was awake and used no CPU.
 static bool is_starved(ws_worker_t *worker, uint64_t look)
 {
-  const uint64_t cpu_ns = ws_os_thread_cpu_ns(worker->tid);
+  const uint64_t cpu_ns = ws_os_thread_cpu_ns(ws_tid(worker));
   const bool starved = worker->watched.look + 1 == look && worker->watched.cpu_ns == cpu_ns && cpu_ns != 0;
   worker->watched = (ws_watched_t){.look = look, .cpu_ns = cpu_ns};
   return starved;
@@ -128,10 +140,10 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
   uint32_t starved = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = pool->worker[i];
-    if (ws_is_parked(pool, i) || !is_starved(worker, look))
+    if (ws_is_parked(pool, i) || is_late(worker) || !is_starved(worker, look))
       continue;
     if (ws_hint_load(&worker->trust) == WS_TRUST_NOT)
-      starved += !ws_os_thread_sleeps(worker->tid);
+      starved += !ws_os_thread_sleeps(ws_tid(worker));
     else if (ws_search_starved(worker))
       ws_place_free(worker);
   }
@@ -214,10 +226,9 @@ static void *guard_thread(void *pool_arg)
   ws_place_beside_workers(pool);
   ws_watch_t watch;
   ws_watch_begin(&watch);
-  ws_add_release(&pool->started, 1); // [edge START release] set up: nothing of the start comes later
+  // [edge START release] set up: nothing of the start comes later
+  ws_add_release(&pool->started, WS_STARTED_GUARD);
   ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word
-  if (pool->guarded && ws_os_fence_begin()) // now: it takes milliseconds, once in a process
-    ws_hint_store(&pool->tasks.light, 1);
   memory_t memory = {0};
   uint64_t wait_ns = FIRST_NS;
   for (;;) {
@@ -259,8 +270,11 @@ void ws_guard_start(struct ws_pool_s *pool)
     return;
   }
   pthread_setname_np(pool->guard_thread, "ws_guard");
-  while (ws_load_acquire(&pool->started) == pool->workers) // [edge START acquire]
-    ws_os_futex_wait(&pool->started, pool->workers, 0);
+  const uint64_t deadline_ns = ws_os_now_ns() + SET_UP_NS_MAX;
+  uint32_t started;
+  while (!((started = ws_load_acquire(&pool->started)) & WS_STARTED_GUARD)) // [edge START acquire]
+    if (ws_os_futex_wait_until(&pool->started, started, deadline_ns) == -ETIMEDOUT)
+      return; // it starts when it gets a CPU
 }
 
 void ws_guard_end(struct ws_pool_s *pool)

@@ -10,10 +10,11 @@
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
 void ws_place_note_priority(struct ws_pool_s *pool)
 {
-  if (pool->priority == 0 && pool->pinned == 0)
+  const uint32_t highest = ws_hint_load(&pool->priority);
+  if (highest == 0 && pool->pinned == 0)
     return;
   const uint32_t own = ws_os_priority();
-  const bool holds = own > 0 && own >= pool->priority;
+  const bool holds = own > 0 && own >= highest;
   if (ws_hint_load(&pool->producer_holds) != holds)
     ws_hint_store(&pool->producer_holds, holds);
 }
@@ -78,7 +79,7 @@ void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
     ws_place_note_priority(pool);
   const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->producer_holds));
   if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->seen_cpu) == cpu)
-    ws_os_confine(&worker->confine, worker->tid, cpu - 1);
+    ws_os_confine(&worker->confine, ws_tid(worker), cpu - 1);
 }
 
 void ws_place_return(ws_worker_t *worker)
@@ -88,7 +89,7 @@ void ws_place_return(ws_worker_t *worker)
 
 void ws_place_free(ws_worker_t *worker)
 {
-  ws_os_unconfine(&worker->confine, worker->tid);
+  ws_os_unconfine(&worker->confine, ws_tid(worker));
 }
 
 void ws_place_beside_workers(const struct ws_pool_s *pool)
@@ -98,13 +99,13 @@ void ws_place_beside_workers(const struct ws_pool_s *pool)
     return;
   const uint32_t own = ws_os_cpuset_count(&all);
   for (uint32_t i = 0; i < pool->workers; i++) {
-    if (ws_os_thread_cpus(pool->worker[i]->tid, &cpus) < 0)
+    if (ws_os_thread_cpus(ws_tid(pool->worker[i]), &cpus) < 0)
       continue;
     for (size_t word = 0; word < cpus.bytes / sizeof(long) && cpus.bytes == all.bytes; word++)
       all.mask[word] |= cpus.mask[word];
     ws_os_cpuset_free(&cpus);
   }
   if (ws_os_cpuset_count(&all) > own) // else it keeps the CPUs of its cpuset
-    ws_os_allow(&all);
+    ws_os_allow(0, &all);
   ws_os_cpuset_free(&all);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_cores.c
-/// ws_tpool_cores.h. Tries each core in a thread made for that. The process's mask does not show to which
+/// ws_tpool_cores.h. Tries each core with a thread made for that. The process's mask does not show to which
 /// other cores a thread may be moved, and the caller's own mask must not change.
 #define _GNU_SOURCE
 #include "ws_tpool_cores.h"
@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,42 +18,58 @@
 #define RANGE_BYTES 24 ///< of a text with two numbers
 
 typedef struct {
-  const int32_t *cores; ///< NULL = all that a cpu_set_t has
-  uint32_t count;
-  int64_t bad; ///< out: index of the first invalid core
-  cpu_set_t there; ///< out: the valid cores
+  int64_t bad; ///< index of the first invalid core; -1 = none
+  cpu_set_t there; ///< the valid cores
 } trial_t;
 
-static bool try_core(uint32_t core)
+/// The thread that is moved from core to core: it sleeps meanwhile, because a core may be held by a real-time
+/// thread.
+static void *sleep_until_tried(void *tried)
+{
+  while (sem_wait(tried) != 0) // a signal
+    ;
+  return NULL;
+}
+
+static bool try_core(pthread_t thread, uint32_t core)
 {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(core, &set);
-  return sched_setaffinity(0, sizeof(set), &set) == 0 || errno != EINVAL;
+  return pthread_setaffinity_np(thread, sizeof(set), &set) != EINVAL;
 }
 
-static void *try_all(void *trial_arg)
+/// @param cores  NULL = all that a cpu_set_t has
+static void try_all(pthread_t thread, const int32_t *cores, uint32_t count, trial_t *trial)
 {
-  trial_t *trial = trial_arg;
-  for (uint32_t i = 0; i < trial->count; i++) {
-    const int32_t core = trial->cores ? trial->cores[i] : (int32_t)i;
+  cpu_set_t before; // it has to get a CPU in the end
+  if (pthread_getaffinity_np(thread, sizeof(before), &before) != 0)
+    return;
+  for (uint32_t i = 0; i < count; i++) {
+    const int32_t core = cores ? cores[i] : (int32_t)i;
     if (core < 0)
       continue;
-    if (try_core((uint32_t)core))
+    if (try_core(thread, (uint32_t)core))
       CPU_SET((size_t)core, &trial->there);
     else if (trial->bad < 0)
       trial->bad = i;
   }
-  return NULL;
+  pthread_setaffinity_np(thread, sizeof(before), &before);
 }
 
 static trial_t run_trial(const int32_t *cores, uint32_t count)
 {
-  trial_t trial = {.cores = cores, .count = count, .bad = -1};
+  trial_t trial = {.bad = -1};
   pthread_t thread;
+  sem_t tried;
   CPU_ZERO(&trial.there);
-  if (pthread_create(&thread, NULL, try_all, &trial) == 0)
+  sem_init(&tried, 0, 0);
+  if (pthread_create(&thread, NULL, sleep_until_tried, &tried) == 0) {
+    try_all(thread, cores, count, &trial);
+    sem_post(&tried);
     pthread_join(thread, NULL);
+  }
+  sem_destroy(&tried);
   return trial;
 }
 

@@ -199,7 +199,7 @@ static bool is_parked(void *pool_arg)
   ws_pool_t *pool = pool_arg;
   bool parked = test_stats(pool).workers_awake == 0 && ws_load_relaxed(&pool->armed) == 0;
   for (uint32_t i = 0; parked && i < pool->workers; i++)
-    parked = !test_thread_runs(pool->worker[i]->tid);
+    parked = !test_thread_runs(ws_tid(pool->worker[i]));
   return parked;
 }
 

@@ -117,6 +117,17 @@ int __wrap_sched_setaffinity(pid_t tid, size_t bytes, const cpu_set_t *set)
   return 0;
 }
 
+// A simulated thread's id is its kernel's number.
+int __wrap_pthread_getaffinity_np(pthread_t id, size_t bytes, cpu_set_t *set)
+{
+  return __wrap_sched_getaffinity((pid_t)id, bytes, set) == 0 ? 0 : errno;
+}
+
+int __wrap_pthread_setaffinity_np(pthread_t id, size_t bytes, const cpu_set_t *set)
+{
+  return __wrap_sched_setaffinity((pid_t)id, bytes, set) == 0 ? 0 : errno;
+}
+
 void *__real_mmap(void *address, size_t bytes, int access, int flags, int file, off_t offset);
 void *__wrap_mmap(void *address, size_t bytes, int access, int flags, int file, off_t offset)
 {

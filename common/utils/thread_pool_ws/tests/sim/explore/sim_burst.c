@@ -188,7 +188,7 @@ static void starve_waiting(const ws_pool_t *pool)
   static uint32_t starved;
   for (uint32_t i = 0; i < pool->workers && starved < STARVED_MAX; i++) {
     const ws_worker_t *worker = pool->worker[i];
-    const uint32_t cpu = sim_thread[worker->tid - 1]->cpu;
+    const uint32_t cpu = sim_thread[ws_tid(worker) - 1]->cpu;
     if (!worker->inbox.open || cpu == sim_self->cpu || !sim_fault_happens(sim_scene->push_starves))
       continue;
     sim_fault_hog(cpu, sim_self->now_ps, STARVE_PS_MIN + (sim_ps_t)sim_random_below(2 * STARVE_PS_MIN));

@@ -88,7 +88,7 @@ static bool must_look(void)
 static ws_worker_t *worker_in(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (pool->worker[i]->tid == (int32_t)sim_self->index + 1)
+    if (ws_tid(pool->worker[i]) == (int32_t)sim_self->index + 1)
       return pool->worker[i];
   return NULL;
 }

@@ -264,7 +264,7 @@ static void *change_cpus(void *stop)
       if ((round / 2 + (uint32_t)cpu) % 2)
         CPU_CLR((size_t)cpu, &some);
     for (uint32_t i = 0; i < pool->workers; i++)
-      sched_setaffinity(pool->worker[i]->tid, sizeof(some), &some);
+      sched_setaffinity(ws_tid(pool->worker[i]), sizeof(some), &some);
     sched_setaffinity(getpid(), sizeof(some), &some); // the thread that pushes
     test_sleep_ms(3);
   }

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -371,7 +372,112 @@ static void host_refuses_a_thread(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("start", TEST_CASE(host_creates_the_threads), TEST_CASE(host_refuses_a_thread),
+/// The worker of index 1 gets no CPU until the gate opens: a thread of the host that waits plays that.
+typedef struct {
+  sem_t gate;
+  void *(*func)(void *arg);
+  void *arg;
+} held_t;
+
+static void *wait_for_gate(void *held_arg)
+{
+  held_t *held = held_arg;
+  while (sem_wait(&held->gate) != 0)
+    ;
+  return held->func(held->arg);
+}
+
+static int thread_that_is_held(void *held_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg),
+                               void *arg)
+{
+  (void)cpu;
+  held_t *held = held_arg;
+  pthread_t thread;
+  if (index != 1)
+    return pthread_create(&thread, NULL, func, arg);
+  held->func = func;
+  held->arg = arg;
+  return pthread_create(&thread, NULL, wait_for_gate, held);
+}
+
+static ws_pool_t *create_with_held(held_t *held)
+{
+  sem_init(&held->gate, 0, 0);
+  ws_settings_t settings = test_settings(2);
+  settings.thread_create = thread_that_is_held;
+  settings.create_arg = held;
+  return test_create(&settings);
+}
+
+/// Returns when two of them run at the same time, on two threads.
+static void meet(void *both)
+{
+  pthread_barrier_wait(both);
+}
+
+static void a_worker_without_a_cpu_joins_late(void)
+{
+  held_t held;
+  ws_pool_t *pool = create_with_held(&held);
+  CU_ASSERT_EQUAL(test_warnings_with("worker 1 has not got any CPU"), 1);
+  CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
+  for (uint32_t i = 0; i < 20; i++)
+    run_hundred(pool);
+  sem_post(&held.gate);
+  pthread_barrier_t both;
+  pthread_barrier_init(&both, NULL, 2);
+  ws_group_t group;
+  ws_group_init(&group, 2);
+  for (uint32_t i = 0; i < 2; i++)
+    test_push(pool, meet, &both, &group);
+  while (!ws_group_done(&group)) // this thread takes none of the two
+    usleep(1000);
+  test_destroy(pool);
+  pthread_barrier_destroy(&both);
+  sem_destroy(&held.gate);
+}
+
+static void *open_gate(void *held_arg)
+{
+  usleep(10000); // most likely the stop waits then
+  sem_post(&((held_t *)held_arg)->gate);
+  return NULL;
+}
+
+static void a_pool_ends_before_its_worker_has_a_cpu(void)
+{
+  held_t held;
+  ws_pool_t *pool = create_with_held(&held);
+  run_hundred(pool);
+  test_threads_t threads = {0};
+  test_spawn(&threads, open_gate, &held);
+  test_destroy(pool);
+  test_join(&threads);
+  sem_destroy(&held.gate);
+}
+
+/// Linked with --wrap: which thread asks the kernel for heavy fences, which takes long.
+bool __real_ws_os_fence_begin(void);
+bool __wrap_ws_os_fence_begin(void);
+static ws_au32_t asked_by;
+
+bool __wrap_ws_os_fence_begin(void)
+{
+  ws_store_relaxed(&asked_by, (uint32_t)ws_os_tid());
+  return __real_ws_os_fence_begin();
+}
+
+static void the_guard_begins_with_a_look(void)
+{
+  ws_settings_t settings = test_settings(2);
+  ws_pool_t *pool = test_create(&settings);
+  test_destroy(pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&asked_by), (uint32_t)ws_os_tid());
+}
+
+TEST_MAIN("start", TEST_CASE(a_worker_without_a_cpu_joins_late),
+          TEST_CASE(a_pool_ends_before_its_worker_has_a_cpu), TEST_CASE(the_guard_begins_with_a_look),
+          TEST_CASE(host_creates_the_threads), TEST_CASE(host_refuses_a_thread),
           TEST_CASE(real_time_class_with_privilege), TEST_CASE(real_time_class_without_privilege),
           TEST_CASE(names_are_cut_indices_never), TEST_CASE(threads_carry_their_names),
           TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back),

@@ -82,8 +82,8 @@ static void check_signals(int32_t tid)
 static void signals_do_not_reach_the_pool(void)
 {
   ws_pool_t *pool = test_pool(2);
-  check_signals(pool->worker[0]->tid);
-  check_signals(pool->worker[1]->tid);
+  check_signals(ws_tid(pool->worker[0]));
+  check_signals(ws_tid(pool->worker[1]));
   if (pool->guarded || pool->watched)
     check_signals(thread_called("ws_guard"));
   for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++) // the creator is as it was
@@ -106,7 +106,7 @@ static void a_host_decides_on_signals_itself(void)
   settings.thread_create = host_thread;
   ws_pool_t *pool = test_create(&settings);
   for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
-    CU_ASSERT_FALSE(blocks(pool->worker[0]->tid, from_outside[i]));
+    CU_ASSERT_FALSE(blocks(ws_tid(pool->worker[0]), from_outside[i]));
   test_destroy(pool);
 }
 

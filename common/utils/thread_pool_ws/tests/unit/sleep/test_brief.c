@@ -64,7 +64,7 @@ static bool all_sleep(void *unused)
   (void)unused;
   bool sleep = true;
   for (uint32_t i = 0; i < pool->workers; i++)
-    sleep &= ws_is_parked(pool, i) && ws_os_thread_sleeps(pool->worker[i]->tid);
+    sleep &= ws_is_parked(pool, i) && ws_os_thread_sleeps(ws_tid(pool->worker[i]));
   return sleep;
 }
 

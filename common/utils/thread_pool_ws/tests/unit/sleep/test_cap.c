@@ -70,7 +70,7 @@ static ws_au32_t guard_sees;
 static bool is_worker(int32_t tid)
 {
   for (uint32_t i = 0; i < scene.pool->workers; i++)
-    if (scene.pool->worker[i]->tid == tid)
+    if (ws_tid(scene.pool->worker[i]) == tid)
       return true;
   return false;
 }
@@ -278,7 +278,7 @@ static bool a_task_blocks(void *unused)
 {
   (void)unused;
   for (uint32_t i = 0; i < scene.pool->workers; i++)
-    if (!ws_is_parked(scene.pool, i) && __real_ws_os_thread_sleeps(scene.pool->worker[i]->tid))
+    if (!ws_is_parked(scene.pool, i) && __real_ws_os_thread_sleeps(ws_tid(scene.pool->worker[i])))
       return true;
   return false;
 }

@@ -123,7 +123,7 @@ static void begin(uint64_t cpuset)
   worker.pool = &pool;
   worker.cpu = -1;
   worker.realtime = realtime;
-  pool.priority = realtime ? 50 : 0;
+  ws_init_store(&pool.priority, realtime ? 50 : 0);
   worker.confine.bytes = sizeof(mask);
   memset(&os, 0, sizeof(os));
   os.cpuset = cpuset;
@@ -274,7 +274,7 @@ static void its_waker_moves_it_off(void)
 {
   begin(0x3);
   ws_place_leave(&worker); // to CPU 0
-  worker.tid = 1234;
+  ws_init_store(&worker.tid, 1234);
   ws_place_call(&worker, OUTSIDE, 0 + 1);
   CU_ASSERT_EQUAL(os.of, 1234);
   CU_ASSERT_EQUAL(allowed(), CPU(1));
@@ -396,7 +396,7 @@ static void the_guard_frees_a_sleeper(void)
   begin(0x3);
   ws_place_leave(&worker);
   CU_ASSERT_EQUAL(allowed(), CPU(0));
-  worker.tid = 1234;
+  ws_init_store(&worker.tid, 1234);
   ws_place_free(&worker);
   CU_ASSERT_EQUAL(allowed(), 0x3);
   CU_ASSERT_EQUAL(os.of, 1234); // not the guard's own affinity
@@ -414,7 +414,7 @@ static void the_guard_gives_back_no_more_than_was_there(void)
   ws_place_leave(&worker);
   CU_ASSERT_EQUAL(allowed(), CPU(0));
   os.ever = 0;
-  worker.tid = 1234;
+  ws_init_store(&worker.tid, 1234);
   ws_place_free(&worker);
   CU_ASSERT_EQUAL(os.ever, CPU(0) | CPU(1));
   CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(1));

@@ -168,7 +168,7 @@ static void check_books(void)
 static uint32_t held_worker(void)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (is_held_tid(pool->worker[i]->tid))
+    if (is_held_tid(ws_tid(pool->worker[i])))
       return i;
   return UINT32_MAX;
 }
@@ -182,8 +182,8 @@ static uint64_t parks_of(uint32_t worker)
 static bool both_sleep(void *unused)
 {
   (void)unused;
-  return ws_is_parked(pool, 0) && ws_is_parked(pool, 1) && __real_ws_os_thread_sleeps(pool->worker[0]->tid)
-         && __real_ws_os_thread_sleeps(pool->worker[1]->tid);
+  return ws_is_parked(pool, 0) && ws_is_parked(pool, 1) && __real_ws_os_thread_sleeps(ws_tid(pool->worker[0]))
+         && __real_ws_os_thread_sleeps(ws_tid(pool->worker[1]));
 }
 
 static bool held_is_starved(void *unused)

@@ -120,7 +120,7 @@ static bool is_at_rest(void *unused)
   (void)unused;
   bool rest = ws_awake(scene.pool) == 0 && ws_searching(scene.pool) == 0;
   for (uint32_t i = 0; rest && i < scene.pool->workers; i++)
-    rest = ws_os_thread_sleeps(scene.pool->worker[i]->tid); // it looks once more after it has set its bit
+    rest = ws_os_thread_sleeps(ws_tid(scene.pool->worker[i])); // it looks once more after it has set its bit
   return rest;
 }
 

@@ -20,7 +20,7 @@ static const ws_worker_t *own_worker(void)
     if (!pool || ws_load_relaxed(&pool->state) == WS_STOPPED)
       continue;
     for (uint32_t j = 0; j < pool->workers; j++)
-      if (pool->worker[j]->tid == (int32_t)sim_self->index + 1)
+      if (ws_tid(pool->worker[j]) == (int32_t)sim_self->index + 1)
         return pool->worker[j];
   }
   return NULL;
@@ -65,7 +65,7 @@ void sim_mask_check_guard(const ws_pool_t *pool)
     return;
   const uint64_t may = sim_thread[pool->guard_thread - 1]->allowed[0];
   for (uint32_t i = 0; i < pool->workers; i++) {
-    const uint64_t worker_may = sim_thread[pool->worker[i]->tid - 1]->allowed[0];
+    const uint64_t worker_may = sim_thread[ws_tid(pool->worker[i]) - 1]->allowed[0];
     if (worker_may & ~may)
       sim_finding("guard: it may use the CPUs %llx, and worker %u %llx", (unsigned long long)may, i,
                   (unsigned long long)worker_may);

@@ -57,7 +57,7 @@ static bool finds_idle_cpu(const sim_thread_t *thread)
 static bool parked_worker_could_run(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (ws_is_parked(pool, i) && finds_idle_cpu(sim_thread[pool->worker[i]->tid - 1]))
+    if (ws_is_parked(pool, i) && finds_idle_cpu(sim_thread[ws_tid(pool->worker[i]) - 1]))
       return true;
   return false;
 }
@@ -125,7 +125,7 @@ static bool is_handed_to_waiting(const ws_pool_t *pool)
   for (uint32_t i = 0; i < pool->workers; i++) {
     const ws_inbox_t *inbox = &pool->worker[i]->inbox;
     if (ws_inbox_is_full(inbox)
-        && (ws_load_relaxed(&inbox->gone) || sim_thread[pool->worker[i]->tid - 1]->state == SIM_READY))
+        && (ws_load_relaxed(&inbox->gone) || sim_thread[ws_tid(pool->worker[i]) - 1]->state == SIM_READY))
       return true;
   }
   return false;
@@ -139,7 +139,7 @@ static bool is_left(const ws_pool_t *pool)
 static bool worker_searches(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (pool->worker[i]->searching && sim_thread[pool->worker[i]->tid - 1]->state == SIM_RUNNING)
+    if (pool->worker[i]->searching && sim_thread[ws_tid(pool->worker[i]) - 1]->state == SIM_RUNNING)
       return true;
   return false;
 }
@@ -164,7 +164,7 @@ static sim_ps_t search_slow_ps(const ws_pool_t *pool)
 {
   sim_ps_t most_ps = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
-    const sim_ps_t slow_ps = sim_thread[pool->worker[i]->tid - 1]->slow_ps;
+    const sim_ps_t slow_ps = sim_thread[ws_tid(pool->worker[i]) - 1]->slow_ps;
     most_ps = slow_ps > most_ps ? slow_ps : most_ps;
   }
   return SEARCH_STEPS_MAX * most_ps;
@@ -273,7 +273,7 @@ static void look_for_hot(uint32_t index)
 /// A worker sleeps, is not parked, and waits for nothing that the pool cannot see, but has its place still.
 static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 {
-  const sim_thread_t *thread = sim_thread[worker->tid - 1];
+  const sim_thread_t *thread = sim_thread[ws_tid(worker) - 1];
   return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread)
          && ws_load_relaxed(&worker->trust) == WS_TRUST_NOT && worker->queue.rests_at == 0;
 }
@@ -284,7 +284,8 @@ static void look_for_places(uint32_t index, sim_ps_t now_ps)
   const ws_pool_t *pool = sim_pool[index];
   const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
   for (uint32_t i = 0; looks && i < pool->workers; i++)
-    if (sleeps_on(&seen[index][i], sim_thread[pool->worker[i]->tid - 1], holds_place(pool, pool->worker[i])))
+    if (sleeps_on(&seen[index][i], sim_thread[ws_tid(pool->worker[i]) - 1],
+                  holds_place(pool, pool->worker[i])))
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
 }
 
