@@ -78,5 +78,5 @@ void ws_service_warn(const char *name, const ws_fiber_t *fiber, int error)
   if (error != 0)
     ws_warn(fiber ? &fiber->pool->settings : &none,
             "%s cannot have a priority above those that it serves (%s): one that never sleeps delays it",
-            name, error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed" : strerror(error));
+            name, error == EPERM ? WS_NEEDED_FOR_CLASS : strerror(error));
 }

@@ -12,6 +12,10 @@
 WS_FOR_FIBERS void ws_warn(const ws_settings_t *settings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/// What is missing if the kernel refuses a real-time class with EPERM.
+#define WS_NEEDED_FOR_CLASS                                                                                  \
+  "CAP_SYS_NICE or RLIMIT_RTPRIO is needed, and in a control group with cpu.rt_runtime_us a budget there"
+
 /// @brief The default of settings->warn.
 void ws_warn_on_stderr(void *unused, const char *message);
 

@@ -212,9 +212,7 @@ static void warn_class(struct ws_pool_s *pool, int error)
     return;
   pool->warned |= WARNED_CLASS;
   static const char *const name[] = {"INHERIT", "OTHER", "RR", "FIFO"};
-  const char *why = error == EPERM ? "CAP_SYS_NICE or RLIMIT_RTPRIO is needed, and in a control group with"
-                                     " cpu.rt_runtime_us a budget there"
-                                   : strerror(error);
+  const char *why = error == EPERM ? WS_NEEDED_FOR_CLASS : strerror(error);
   ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's class",
           name[pool->settings.sched_class], pool->settings.sched_priority, why);
 }

@@ -287,7 +287,8 @@ static int become_user_nobody(void *unused)
   test_destroy(pool);
   for (uint32_t i = 0; i < test_warnings.count && i < TEST_WARNINGS_MAX; i++)
     printf("\n  warned: %s ", test_warnings.text[i]);
-  const bool warned = test_warnings.count == 1 && test_warnings_with("class FIFO, priority 10") == 1;
+  const bool warned = test_warnings.count == 1 && test_warnings_with("class FIFO, priority 10") == 1
+                      && test_warnings_with("cpu.rt_runtime_us") == 1;
   return warned && test_value(&count) == 100 && stats.workers == 3 && stats.workers_realtime == 0 ? 0 : 1;
 }
 
