@@ -43,6 +43,12 @@ static bool await(ws_worker_state_t state)
   return test_until(is_in, &state);
 }
 
+/// The state changes before the worker looks once more, and sleeps.
+static bool await_sleep(void)
+{
+  return await(WS_WORKER_PARKED) && test_until_quiet(pool);
+}
+
 /// Let a second pass. @return in which state the time was counted; -1 = in none, or in several
 static int32_t pass(void)
 {
@@ -62,7 +68,7 @@ static int32_t pass(void)
 static void a_task_makes_its_worker_busy(void)
 {
   create(1, WS_SPIN_OFF);
-  CU_ASSERT_TRUE(await(WS_WORKER_PARKED));
+  CU_ASSERT_TRUE(await_sleep());
   CU_ASSERT_EQUAL(pass(), WS_WORKER_PARKED);
   test_gate_t gate;
   test_gate_init(&gate);
@@ -72,7 +78,7 @@ static void a_task_makes_its_worker_busy(void)
     CU_ASSERT_EQUAL(worker_stats(0).state, WS_WORKER_BUSY);
     CU_ASSERT_EQUAL(pass(), WS_WORKER_BUSY);
     test_gate_let(&gate, 1);
-    CU_ASSERT_TRUE(await(WS_WORKER_PARKED));
+    CU_ASSERT_TRUE(await_sleep());
     CU_ASSERT_EQUAL(pass(), WS_WORKER_PARKED);
   }
   const ws_worker_stats_t stats = worker_stats(0);
