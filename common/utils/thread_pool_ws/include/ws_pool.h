@@ -318,9 +318,9 @@ int ws_settings_spin_text(ws_settings_t *settings, const char *text);
 /// @brief ws_settings_entry() of spin_cpu_max. @return 0 or -EINVAL
 int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 
-/// @brief Create a pool and start its workers. Returns when all have started. After two seconds it does not
-/// wait any longer for workers whose CPUs are held by threads of a higher class: a warning names each, and it
-/// works from the moment when it gets its CPU.
+/// @brief Create a pool and start its workers. Returns when all have started. When none has started for
+/// two seconds, it does not wait any longer for those whose CPUs are held by threads of a higher class: a
+/// warning names each, and it works from the moment when it gets its CPU.
 /// A resource that cannot be obtained (thread, CPU, class, the process's mask) gives a warning and shows in
 /// ws_pool_stats(); the pool works with the rest.
 /// @param out       the pool; NULL on error

@@ -45,7 +45,7 @@ typedef struct {
 ///        BEGINS --WS_START_NS_MAX is over--> LATE --its thread has set itself up--> DONE
 /// Until then a late one counts as blocked, and not as awake in the process.
 enum { WS_START_BEGINS, WS_START_LATE, WS_START_DONE };
-/// How long a creation waits for threads: their CPUs may be held by others. Named in ws_pool.h.
+/// How long a creation waits while no thread starts: their CPUs may be held by others. Named in ws_pool.h.
 #define WS_START_NS_MAX 2000000000u
 /// In pool->started, beside the number of workers.
 #define WS_STARTED_GUARD (1u << 30)
@@ -85,6 +85,7 @@ struct ws_worker_s {
   int32_t cpu; ///< I pinned to, -1 = floats
   bool realtime; ///< I
   uint32_t priority; ///< I its real-time priority; 0 = another class
+  char name[16]; ///< I of its thread
   ws_au32_t start; ///< S WS_START_*; fields that its thread sets are valid when it is DONE
   ws_au32_t tid; ///< O 0 = its thread has not begun
   pthread_t thread; ///< I

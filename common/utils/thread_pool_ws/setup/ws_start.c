@@ -25,14 +25,6 @@
 /// Causes that are warned about once a pool.
 enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
 
-/// On the worker's own thread, so that the observer finds the name set, and may change it.
-static void set_name(const ws_worker_t *worker)
-{
-  char name[16];
-  ws_thread_name(name, worker->pool->settings.name, worker->index);
-  pthread_setname_np(pthread_self(), name);
-}
-
 static void set_class(ws_worker_t *worker)
 {
   const ws_settings_t *settings = &worker->pool->settings;
@@ -63,7 +55,7 @@ static void set_up(ws_worker_t *worker)
   ws_hint_store(&worker->tid, (uint32_t)ws_os_tid());
   worker->thread = pthread_self();
   if (!worker->pool->settings.thread_create)
-    set_name(worker);
+    pthread_setname_np(worker->thread, worker->name); // here: the observer finds the name, and may change it
   set_class(worker); // before it is pinned: it may need the class to get that CPU
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
@@ -80,12 +72,12 @@ static void set_up(ws_worker_t *worker)
   ws_near_moved(worker);
 }
 
-/// @param deadline_ns  0 = none
-static void wait_for(ws_au32_t *started, uint32_t target, uint64_t deadline_ns)
+/// Until nothing has started for @p still_ns; 0 = without a limit.
+static void wait_for(ws_au32_t *started, uint32_t target, uint64_t still_ns)
 {
   uint32_t seen;
   while ((seen = ws_load_acquire(started)) < target) // [edge START acquire]
-    if (ws_os_futex_wait_until(started, seen, deadline_ns) == -ETIMEDOUT)
+    if (ws_os_futex_wait(started, seen, still_ns) == -ETIMEDOUT)
       return;
 }
 
@@ -266,12 +258,13 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
     worker->cpu = cpu[running];
     worker->index = running;
     worker->pool = pool;
+    ws_thread_name(worker->name, pool->settings.name, running);
     if (!start(worker))
       break;
   }
   pool->workers = running;
   ws_process_awake_add(running);
-  wait_for(&pool->started, running, ws_os_now_ns() + WS_START_NS_MAX);
+  wait_for(&pool->started, running, WS_START_NS_MAX);
   report(pool, cpu);
 }
 

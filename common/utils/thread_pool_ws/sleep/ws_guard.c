@@ -270,10 +270,9 @@ void ws_guard_start(struct ws_pool_s *pool)
     return;
   }
   pthread_setname_np(pool->guard_thread, "ws_guard");
-  const uint64_t deadline_ns = ws_os_now_ns() + SET_UP_NS_MAX;
   uint32_t started;
   while (!((started = ws_load_acquire(&pool->started)) & WS_STARTED_GUARD)) // [edge START acquire]
-    if (ws_os_futex_wait_until(&pool->started, started, deadline_ns) == -ETIMEDOUT)
+    if (ws_os_futex_wait(&pool->started, started, SET_UP_NS_MAX) == -ETIMEDOUT)
       return; // it starts when it gets a CPU
 }
 
