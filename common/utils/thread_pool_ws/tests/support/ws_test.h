@@ -42,6 +42,13 @@ extern "C" {
 #define TEST_SANITIZED 0
 #endif
 
+/// A function that a sanitizer calls before it is set up: clang's begins with functions that a test wraps.
+#ifdef __clang__
+#define TEST_BEFORE_SANITIZER __attribute__((disable_sanitizer_instrumentation))
+#else
+#define TEST_BEFORE_SANITIZER
+#endif
+
 typedef struct {
   const char *name;
   void (*run)(void);

@@ -229,7 +229,7 @@ static bool stand_in_create;
 int __real_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 
-int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+TEST_BEFORE_SANITIZER int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
   if (stand_in_create)
     test_gate_task(&key_gate);

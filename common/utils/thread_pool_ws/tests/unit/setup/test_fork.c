@@ -343,7 +343,7 @@ static void *fork_in_the_call(void *pid)
 }
 
 /// Give the other thread time to fork, which it uses if it does not wait for the end of the call.
-static void let_it_fork(void)
+TEST_BEFORE_SANITIZER static void let_it_fork(void)
 {
   if (call.skip == UINT32_MAX || call.skip-- > 0)
     return;
@@ -358,13 +358,15 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 int __real_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg);
 int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg);
 
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
+TEST_BEFORE_SANITIZER int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                                                void *(*body)(void *), void *arg)
 {
   let_it_fork();
   return __real_pthread_create(thread, attr, body, arg);
 }
 
-int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg)
+TEST_BEFORE_SANITIZER int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *),
+                                                 void *arg)
 {
   let_it_fork();
   return __real_dl_iterate_phdr(look, arg);
