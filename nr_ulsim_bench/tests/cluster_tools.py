@@ -152,7 +152,7 @@ class Lab:
                 f"{CPU}/online": "0\n",
                 "/proc/loadavg": "0.00 0.00 0.00 1/200 4711\n",
             }
-            root.mkdir(parents=True)
+            (root / "tmp").mkdir(parents=True)
             machine_tree.tuned(str(root), own | changes)
         return root
 
@@ -163,7 +163,7 @@ class Lab:
         alone = ("--nworkers", "1", "--nthreads", "2", "--no-nanny", "--no-dashboard", "--name", name)
         process = self.start(
             name, "distributed.cli.dask_worker", self.address, *alone, *scratch, *more, *words,
-            XDG_CACHE_HOME=str(root / "cache"), NRBENCH_SYSTEM_ROOT=str(root),
+            XDG_CACHE_HOME=str(root / "cache"), TMPDIR=str(root / "tmp"), NRBENCH_SYSTEM_ROOT=str(root),
             NRBENCH_MACHINE_LOCK=str(lock or root / "lock"),
         )  # fmt: skip
         self.workers[name] = process

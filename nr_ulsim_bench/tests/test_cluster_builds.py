@@ -86,11 +86,27 @@ def test_of_a_rebuilt_pool_only_what_changed_is_sent(build, moved):
 
 
 def test_what_is_kept_is_checked_and_mended(build, moved):
-    there = bring(build, moved, Host())
-    (there.folder / "libdfts.so").write_bytes(b"damaged")  # and so the file that it is a link to
+    damaged = bring(build, moved, Host())
+    (damaged.folder / "libdfts.so").write_bytes(b"damaged")  # and so the file that it is a link to
     host = Host()
-    assert bring(build, moved, host) == there and "receive" in host.asked
+    there = bring(build, moved, host)
+    assert "receive" in host.asked
     assert (there.folder / "libdfts.so").read_bytes() == (build.folder / "libdfts.so").read_bytes()
+    again = Host()
+    assert bring(build, moved, again) == there and again.asked == ["find"]
+
+
+def test_a_look_removes_nothing_that_another_host_with_this_home_may_use(build, moved, tmp_path, monkeypatch):
+    """It sees no build there: the other host stores it just now, or NFS shows an old state of the file."""
+    there = bring(build, moved, Host())
+    before = set((tmp_path / "cache").rglob("*"))
+    with monkeypatch.context() as patched:
+        patched.setattr(builds, "_is_build", lambda *_: False)
+        patched.setattr(builds, "_sha256", lambda _: "")
+        path, lacking = find(moved)
+        assert path is None and len(lacking) == 4
+    assert set((tmp_path / "cache").rglob("*")) == before
+    assert bring(build, moved, Host()) == there
 
 
 def test_what_arrives_damaged_is_refused_and_not_kept(build, moved, tmp_path):

@@ -90,6 +90,14 @@ def test_a_link_is_not_followed(tmp_path):
     assert not (tmp_path / "elsewhere").exists()
 
 
+def test_what_is_no_file_is_refused_and_named(tmp_path):
+    """Any user can make a pipe of that name. To open one may block without end."""
+    os.mkfifo(tmp_path / "lock")
+    with pytest.raises(OSError, match=f"{tmp_path}/lock: no regular file"):
+        with machine_lock(path=tmp_path / "lock"):
+            pass
+
+
 def test_the_file_lies_where_every_user_may_make_one(tmp_path, monkeypatch):
     monkeypatch.delenv(lock.VARIABLE, raising=False)
     private, shared = tmp_path / "private", tmp_path / "shared"

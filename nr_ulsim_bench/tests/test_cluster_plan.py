@@ -10,6 +10,7 @@ pytest.importorskip("distributed")
 
 from nrbench.cluster import health  # noqa: E402
 from nrbench.cluster.hosts import ClusterHost, one_each  # noqa: E402
+from nrbench.cluster.parts import folder_name  # noqa: E402
 from nrbench.cluster.shares import Shares, blocks_of  # noqa: E402
 from nrbench.sweep.session import Setting  # noqa: E402
 
@@ -144,3 +145,9 @@ def test_words_of_leave_out():
 def test_of_two_workers_on_a_machine_one_is_used():
     kept, said = one_each([a_host("b", {"boot": 1}, id="same"), a_host("a", {"boot": 1}, id="same")])
     assert [host.name for host in kept] == ["a"] and said == ["b: left out: the same machine as a"]
+
+
+def test_hosts_whose_names_become_the_same_have_folders_of_their_own():
+    names = ["a_b", "a/b", "a:b", "me@b", "..", "."]
+    folders = [folder_name(a_host(name, id=f"{number}")) for number, name in enumerate(names)]
+    assert folders == ["a_b", "a_b-1", "a_b-2", "me@b", "-4", "-5"]

@@ -77,25 +77,23 @@ def _stored(sha256: str) -> Path:
     return cache_folder() / "files" / sha256
 
 
-def _kept_program(manifest: Manifest) -> Path:
-    return cache_folder() / "builds" / manifest.key / manifest.files[0].name
+def _kept(manifest: Manifest) -> Path:
+    """A name that names of folders with this build begin with. Hosts that share the cache may make several at
+    the same time, and none of them is removed or replaced: programs of another host may run there."""
+    return cache_folder() / "builds" / manifest.key
 
 
 def find(manifest: Manifest) -> tuple[str | None, list[str]]:
     """@return the program's path here; or None and the hashes of files to send"""
     if _is_build(Path(manifest.path), manifest.digest):
         return manifest.path, []
-    kept = _kept_program(manifest)
-    if _is_build(kept, manifest.digest):
-        return str(kept), []
-    shutil.rmtree(kept.parent, ignore_errors=True)
-    lacking = []
-    for file in manifest.files:
-        stored = _stored(file.sha256)
-        if not stored.is_file() or _sha256(stored) != file.sha256:
-            stored.unlink(missing_ok=True)
-            lacking.append(file.sha256)
-    return None, lacking
+    kept = _kept(manifest)
+    for folder in sorted(kept.parent.glob(f"{kept.name}*")):
+        program = folder / manifest.files[0].name
+        if _is_build(program, manifest.digest):
+            return str(program), []
+    stored = {file.sha256: _stored(file.sha256) for file in manifest.files}
+    return None, [sha256 for sha256, path in stored.items() if not path.is_file() or _sha256(path) != sha256]
 
 
 def receive(sha256: str, token: str, chunk: bytes, is_last: bool) -> None:
@@ -118,20 +116,20 @@ def receive(sha256: str, token: str, chunk: bytes, is_last: bool) -> None:
 
 def assemble(manifest: Manifest) -> str:
     """From the files that are stored. @return the program's path"""
-    kept = _kept_program(manifest)
-    fresh = kept.parent.with_name(f"{manifest.key}.{uuid.uuid4().hex[:8]}")
+    kept = _kept(manifest)
+    folder = kept.with_name(f"{kept.name}.{uuid.uuid4().hex[:8]}")
+    fresh = folder.with_name(f".{folder.name}")  # where find() does not look
     fresh.mkdir(parents=True)
     try:
         for file in manifest.files:
             os.link(_stored(file.sha256), fresh / file.name)
             (fresh / file.name).chmod(0o755)
-        with contextlib.suppress(OSError):  # another session was quicker
-            fresh.rename(kept.parent)
+        program = manifest.files[0].name
+        if not _is_build(fresh / program, manifest.digest):
+            raise HostBuildError("the build in its cache is not what was sent")
+        return str(fresh.rename(folder) / program)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    if not _is_build(kept, manifest.digest):
-        raise HostBuildError("the build in its cache is not what was sent")
-    return str(kept)
 
 
 def absent_libraries(program: Path, environment: Sequence[tuple[str, str]]) -> list[str]:

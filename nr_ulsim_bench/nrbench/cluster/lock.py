@@ -34,8 +34,9 @@ def lock_path() -> Path:
 
 def _open(path: Path) -> int:
     """Never O_CREAT on a file that is there: in shared folders Linux refuses that for another user's file
-    (fs.protected_regular)."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    (fs.protected_regular). Another user may have made a pipe of that name: without O_NONBLOCK, to open it
+    would block until a process writes to it."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     while True:
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, flags)
@@ -54,6 +55,9 @@ def _is_there(handle: int, path: Path) -> bool:
 
 def _try(path: Path) -> int | None:
     handle = _open(path)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if _is_there(handle, path):

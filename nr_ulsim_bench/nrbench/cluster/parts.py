@@ -76,6 +76,12 @@ def _there(program: str) -> str:
     return sha256_of_program(Path(program))
 
 
+def folder_name(host: ClusterHost) -> str:
+    """The host's name; with its id where that is no name of a folder, for others may become the same."""
+    name = "".join(c if c.isalnum() or c in "-._@" else "_" for c in host.name).strip(".")
+    return name if name == host.name else f"{name}-{host.id}"
+
+
 class PartsWork:
     """`lanes.Work` says what each call is."""
 
@@ -97,8 +103,7 @@ class PartsWork:
         """The session writes folders, not one file."""
 
     def _folder(self, host: ClusterHost) -> Path:
-        name = "".join(c if c.isalnum() or c in "-._" else "_" for c in host.name).strip(".")
-        return self.session.out / (name or host.id)
+        return self.session.out / folder_name(host)
 
     def _mark(self, part: str) -> dict[str, Any]:
         return {"part": part, "program": self._digest, "words": list(self.session.words)}
