@@ -353,6 +353,47 @@ def test_nice_is_no_remedy_where_sessions_share(tmp_path, enabled):
     assert any("nice does not" in remedy.text for remedy in busy.remedies) == bool(enabled)
 
 
+def _thread(name, ticks, cpu, priority, policy):
+    """A line of /proc/<process>/task/<thread>/stat."""
+    fields = ["0"] * 52
+    fields[13], fields[14] = str(ticks), str(ticks // 4)
+    fields[38], fields[39], fields[40] = str(cpu), str(priority), str(policy)
+    return f"4712 ({name}) R {' '.join(fields[3:])}\n"
+
+
+@pytest.mark.parametrize(
+    "ticks, cpu, priority, policy, seen",
+    [
+        (0.8, 3, 90, 1, "CPU 3: dpdk) R 1 (process 4711, thread 4712), SCHED_FIFO 90, 100 % over 1 s"),
+        (0.8, 2, 1, 2, "CPU 2: dpdk) R 1 (process 4711, thread 4712), SCHED_RR 1, 100 % over 1 s"),
+        (0.76, 3, 0, 6, "CPU 3: dpdk) R 1 (process 4711, thread 4712), SCHED_DEADLINE, 95 % over 1 s"),
+        (0.4, 3, 90, 1, "none"),  # it sleeps half of the time
+        (0.8, 6, 90, 1, "none"),  # on no CPU of the workers
+        (0.8, 3, 0, 0, "none"),  # normal workers share the CPU with it, real-time ones take it
+    ],
+)
+def test_real_time_threads_that_never_sleep_on_the_workers_cpus_are_named(
+    tmp_path, ticks, cpu, priority, policy, seen
+):
+    path, per_s = "/proc/4711/task/4712/stat", os.sysconf("SC_CLK_TCK")
+
+    def at(ticks):
+        return {path: _thread("dpdk) R 1", ticks, cpu, priority, policy)}
+
+    zero, stat = _stat(0, 0, 0).replace("1000", "0"), _stat(0, 0, 0)
+    target = Target(
+        machine_tree.tuned(tmp_path, at(1000) | {"/proc/stat": zero, "/proc/2/comm": "kthreadd\n"}), WORKERS,
+        wait=lambda _: machine_tree.write(tmp_path, at(1000 + int(ticks * per_s)) | {"/proc/stat": stat}),
+    )  # fmt: skip
+    found = one(checks.examine(target)[checks.ACTIVITY], "real-time pollers")
+    assert (found.level, found.seen) == (Level.GOOD if seen == "none" else Level.BAD, seen)
+
+
+def test_a_container_does_not_show_pollers_of_its_host(tmp_path):
+    findings = _second(tmp_path, _stat(0, 0, 0))[checks.ACTIVITY]
+    assert one(findings, "real-time pollers").seen == "none among the processes that can be seen here"
+
+
 def test_features_of_the_scheduler(tmp_path):
     features = "/sys/kernel/debug/sched/features"
     on = one(look(tmp_path / "on", {features: "PLACE_LAG HRTICK NO_HRTICK_DL\n"}), "HRTICK")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the scheduler grants to the workers: class, CPUs, time. Steal time and other programs on their CPUs,
-measured over a second."""
+"""What the scheduler grants to the workers: class, CPUs, time. Steal time, other programs and real-time
+threads that poll on their CPUs, measured over a second."""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +26,8 @@ STEAL_BAD, STEAL_WARN = 0.02, 0.002  # shares of time
 BUSY_WARN = 0.1
 FIELDS = 8  # of a CPU; those behind are in user time already
 IDLE, IOWAIT, STEAL = 3, 4, 7
+POLLS = 0.9  # share of the time
+REALTIME = {1: "SCHED_FIFO", 2: "SCHED_RR", 6: "SCHED_DEADLINE"}
 ACTIVITY = "Activity"
 
 
@@ -243,12 +247,16 @@ def _ticks(target: Target) -> np.ndarray:
 
 @activity("steal time")
 def busy_cpus(target: Target) -> list[Finding]:
-    before = _ticks(target)
+    before, threads = _ticks(target), _realtime_threads(target)
     target.wait(WINDOW_S)
-    spent = _ticks(target) - before
+    spent, pollers = _ticks(target) - before, _pollers(target, threads)
     share = spent / max(spent.sum(), 1)
     busy = 1 - share[IDLE] - share[IOWAIT] - share[STEAL] if spent.sum() else 0.0
-    return [_steal(share[STEAL]), replace(_others(target, busy), check="other programs")]
+    return [
+        _steal(share[STEAL]),
+        replace(_others(target, busy), check="other programs"),
+        replace(pollers, check="real-time pollers"),
+    ]
 
 
 def _steal(share: float) -> Finding:
@@ -272,3 +280,43 @@ def _nice(target: Target) -> tuple[Remedy, ...]:
     if not facts.AUTOGROUPS(target.system):
         return ()
     return (do.advice("stop them: nice does not hold back another session's programs, see autogroups"),)
+
+
+class _Thread(NamedTuple):
+    cpu: int
+    ticks: int  # of CPU time
+    text: str
+
+
+def _realtime_threads(target: Target) -> dict[tuple[str, str], _Thread]:
+    """By process and thread id, those that were last on one of the workers' CPUs."""
+    found = {}
+    for process in filter(str.isdigit, target.system.names("/proc")):
+        for thread in target.system.names(f"/proc/{process}/task"):
+            stat = target.system.text(f"/proc/{process}/task/{thread}/stat") or ""
+            name, fields = stat[stat.find("(") + 1 : stat.rfind(")")], stat[stat.rfind(")") + 1 :].split()
+            if len(fields) < 39 or int(fields[38]) not in REALTIME or int(fields[36]) not in target.cpus:
+                continue
+            kind = f"{REALTIME[int(fields[38])]} {int(fields[37]) or ''}".strip()
+            text = f"{name} (process {process}, thread {thread}), {kind}"
+            ticks = int(fields[11]) + int(fields[12])
+            found[process, thread] = _Thread(int(fields[36]), ticks, text)
+    return found
+
+
+def _pollers(target: Target, before: dict[tuple[str, str], _Thread]) -> Finding:
+    polling = []
+    for key, now in sorted(_realtime_threads(target).items(), key=lambda item: item[1].cpu):
+        then = before.get(key, now)
+        share = (now.ticks - then.ticks) / (WINDOW_S * os.sysconf("SC_CLK_TCK"))
+        if share >= POLLS:
+            polling.append(f"CPU {now.cpu}: {now.text}, {100 * min(share, 1):.0f} % over {WINDOW_S:g} s")
+    if not polling:
+        hidden = not target.system.shows_kernel_threads()
+        return good("none among the processes that can be seen here" if hidden else "none")
+    why = (
+        "A worker whose priority is not above that thread's does not start on that CPU while the thread polls. "
+        "One with a higher priority stops the thread."
+    )
+    away = do.advice("name other CPUs in --thread-pool, or move the thread: taskset -cp <CPUs> <thread>")
+    return bad("; ".join(polling), why, away)
