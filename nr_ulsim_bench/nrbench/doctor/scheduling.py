@@ -315,8 +315,8 @@ def _pollers(target: Target, before: dict[tuple[str, str], _Thread]) -> Finding:
         hidden = not target.system.shows_kernel_threads()
         return good("none among the processes that can be seen here" if hidden else "none")
     why = (
-        "A worker whose priority is not above that thread's does not start on that CPU while the thread polls. "
-        "One with a higher priority stops the thread."
+        "A worker whose priority is not above that thread's does not start on that CPU while the thread "
+        "polls. One with a higher priority stops the thread."
     )
     away = do.advice("name other CPUs in --thread-pool, or move the thread: taskset -cp <CPUs> <thread>")
     return bad("; ".join(polling), why, away)
