@@ -29,6 +29,9 @@ PACKAGES = {
     "readline": "libreadline-dev", "atlas": "libatlas-base-dev", "nettle": "nettle-dev", "xxd": "xxd",
     "git": "git", "GTest": "libgtest-dev", "benchmark": "libbenchmark-dev", "numa": "libnuma-dev",
 }  # fmt: skip
+# Functions of OAI's build_helper for what no package has: Debian's asn1c is too old, and may its SIMDE be.
+FROM_SOURCE = {"asn1c": "install_asn1c_from_source", "SIMDE": "install_simde_from_source"}
+NEW_SIMDE = "simde_mm512_cvtps_epi32"  # only vrtsim calls it
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,19 @@ def install(name: str) -> str:
 
 def row(present: bool, what: str, detail: str, remedy: str, otherwise: str = "missing") -> Row:
     return Row("ok", what, detail) if present else Row(otherwise, what, detail, remedy)
+
+
+def refused(tree: Tree) -> str:
+    """This system's name, where it is a Debian or Ubuntu that build_oai -I does not install packages on."""
+    name, text = host.distribution(), read(tree.root / "cmake_targets" / "tools" / "build_helper")
+    known = re.search(r"^check_supported_distribution\(\) *\{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    refuses = known and f'"{name}"' not in known[1] and name.startswith(("debian", "ubuntu"))
+    return name if refuses else ""
+
+
+def by_oai(tree: Tree) -> str:
+    """How OAI installs what no package has."""
+    return "see below" if refused(tree) else "cd cmake_targets && ./build_oai -I"
 
 
 def check_shape(tree: Tree) -> Iterator[Row]:
@@ -102,8 +118,12 @@ def check_tools(tree: Tree) -> Iterator[Row]:
     git = which("git")
     yield row(git is not None, "git", git or "none: OAI's version will be unknown", install("git"), "note")
     hwloc = host.pkg_config("hwloc")
-    yield row(hwloc, "hwloc", "found" if hwloc else "not found: the pool steals in order of worker numbers",
-              "apt install libhwloc-dev", "note")  # fmt: skip
+    without = (
+        "not found: the pool steals in order of worker numbers. If it is installed later, as by ci/setup bench, "
+        "the next configuration uses it without asking"
+    )
+    yield row(hwloc, "hwloc", "found" if hwloc else without,
+              "apt install libhwloc-dev, before the build, or -DTHREAD_POOL_WS_HWLOC=OFF", "note")  # fmt: skip
 
 
 def wanted_patches(build_dir: Path | None) -> tuple[str, ...]:
@@ -151,7 +171,7 @@ def check_asn1c(tree: Tree, build_dir: Path | None) -> Iterator[Row]:
                if len(here.command.args) > 1 and "ASN1C" in here.command.args[0]]  # fmt: skip
     if not options:
         return
-    remedy = "cd cmake_targets && ./build_oai -I, or -DASN1C_EXEC=<path> (here: ASN1C_EXEC=<path> before)"
+    remedy = f"{by_oai(tree)}, or -DASN1C_EXEC=<path> (here: ASN1C_EXEC=<path> before)"
     path = asn1c_path(build_dir)
     if path is None:
         yield Row("missing", "asn1c", "not in PATH nor /opt/asn1c/bin", remedy)
@@ -254,8 +274,13 @@ def check_simde(tree: Tree) -> Iterator[Row]:
     if headers:
         cc = compiler("CC", *COMPILERS)
         lacking = [h for h in headers if not host.has_header(cc, h) and not (tree.root / h).exists()]
+        remedy = f"{install('simde')}, or {by_oai(tree)}"
+        used = NEW_SIMDE in read(tree.root / "radio" / "vrtsim" / "vrtsim.c")
+        if used and host.has_avx512() and not host.headers_have(cc, "simde/x86/avx512/*.h", NEW_SIMDE):
+            lacking.append(f"{NEW_SIMDE}, which vrtsim calls on a CPU with AVX-512")
+            remedy = f"{by_oai(tree)}, or -DAVX512=OFF"
         detail = f"lacks {', '.join(lacking)}" if lacking else f"{len(headers)} headers, all there"
-        yield row(not lacking, "SIMDE", detail, f"{install('simde')}, or ./build_oai -I")
+        yield row(not lacking, "SIMDE", detail, remedy)
 
 
 def linked_by(tree: Tree) -> dict[str, set[str]]:

@@ -21,6 +21,12 @@ def suggested(oai: Path) -> Path:
     return oai / "cmake_targets" / NAME / "build"
 
 
+def name_for_build_oai(oai: Path, build_dir: Path) -> str | None:
+    """What follows its -d, to build there; None: it builds into cmake_targets/<name>/build only."""
+    within = build_dir.parent.parent == oai / "cmake_targets" and build_dir.name == "build"
+    return build_dir.parent.name if within else None
+
+
 def is_configured(build_dir: Path) -> bool:
     return bool(read(build_dir / "CMakeCache.txt"))
 

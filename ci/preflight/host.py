@@ -9,6 +9,20 @@ import re
 from pathlib import Path
 
 from nrbench.programs import run, which
+from nrbench.system import System
+
+SYSTEM = System(Path(os.environ.get("NRBENCH_SYSTEM_ROOT", "/")))  # for tests: below a made-up root
+
+
+def distribution() -> str:
+    """As OAI's scripts write it: debian12, ubuntu24.04."""
+    text = SYSTEM.text("/etc/os-release") or ""
+    found = dict(re.findall(r'^(ID|VERSION_ID)="?([^"\n]*)', text, re.MULTILINE))
+    return found.get("ID", "") + found.get("VERSION_ID", "")
+
+
+def has_avx512() -> bool:
+    return "avx512" in (SYSTEM.text("/proc/cpuinfo") or "")
 
 
 def version_of(program: str, option: str = "--version") -> tuple[int, ...]:
@@ -41,6 +55,12 @@ def include_folders(cc: str | None) -> tuple[Path, ...]:
 
 def has_header(cc: str | None, name: str) -> bool:
     return any((folder / name).is_file() for folder in include_folders(cc))
+
+
+def headers_have(cc: str | None, names: str, word: str) -> bool:
+    """Whether one of the headers, named by a pattern, has the word."""
+    found = (path for folder in include_folders(cc) for path in folder.glob(names))
+    return any(word in path.read_text(errors="replace") for path in found)
 
 
 def library(cc: str | None, name: str) -> str | None:

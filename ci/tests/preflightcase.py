@@ -81,6 +81,7 @@ class PreflightCase(unittest.TestCase):
     def preflight(self, *args: str | Path, **environment: str) -> tuple[int, str]:
         """Exit status and what it says, with each run of blanks as one."""
         host = {"PATH": str(self.bin), "MODULES": " ".join(self.modules), "HOME": str(self.top)}
+        host["NRBENCH_SYSTEM_ROOT"] = str(self.top)
         done = subprocess.run(
             [sys.executable, str(PREFLIGHT), *map(str, args)],
             env=host | environment, capture_output=True, text=True, check=False, timeout=600,

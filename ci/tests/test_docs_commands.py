@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "ci"))
 
 from preflight.folder import NAME, PATCHES, VARIABLE  # noqa: E402
-from preflight.tree import TO_BUILD  # noqa: E402
+from preflight.tree import ALL_PACKAGES, TO_BUILD  # noqa: E402
 
 DOCUMENTS = ("README.md", "docs/integration.md", "docs/benchmarking.md", "docs/tracing.md",
              "openair1_patches/README.md")  # fmt: skip
@@ -78,7 +78,12 @@ class DocumentedCommands(unittest.TestCase):
 
     def test_targets_are_those_of_preflight(self) -> None:
         told = [words[words.index("--target") + 1 :] for _, words in ALL if "--target" in words]
-        self.assertEqual(told, [list(TO_BUILD)] * 2)
+        loaded = ["ldpc", "dfts", "params_libconfig"]  # by nr_ulsim
+        self.assertEqual(told, [["nr_ulsim", *loaded], [*TO_BUILD], [*TO_BUILD]])
+
+    def test_packages_are_those_of_preflight(self) -> None:
+        told = [words[2:] for _, words in ALL if words[:2] == ["apt", "install"]]
+        self.assertEqual(told, [list(ALL_PACKAGES)])
 
     def test_old_and_new_are_where_they_were_built(self) -> None:
         """The folders of a sweep are those that the build commands of the same document make."""

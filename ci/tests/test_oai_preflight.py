@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oai_model.model import assemble, assemble_unknown
+from preflight.tree import ALL_PACKAGES
 
 from tests.preflightcase import TOP, Files, PreflightCase
 
@@ -33,6 +34,13 @@ CPM_SCRIPT = {"oai/cmake_targets/CPM.cmake": "set(CPM_DOWNLOAD_VERSION 0.40.2)\n
 CPM = 'include("cmake_targets/CPM.cmake")\n'
 SIMDE = {"oai/openair1/PHY/sse_intrin.h": "#include <simde/x86/avx2.h>\n"}
 SCTP = {"oai/cmake_targets/tools/MODULES/Findsctp.cmake": FIND_SCTP}
+HELPER = 'check_supported_distribution() {\n  case "$x" in\n    "debian11") return 0 ;;\n  esac\n}\n'
+DEBIAN = {"oai/cmake_targets/tools/build_helper": HELPER, "etc/os-release": 'ID=debian\nVERSION_ID="12"\n'}
+ALL = f"apt install {' '.join(ALL_PACKAGES)} "
+VRTSIM = {
+    **SIMDE, "bin/include/simde/x86/avx2.h": "", "proc/cpuinfo": "flags : fpu avx512f\n",
+    "oai/radio/vrtsim/vrtsim.c": "simde_mm512_cvtps_epi32(*in)",
+}  # fmt: skip
 # The end of the tree's CMakeLists.txt, files of the tree and the host (lay), and what is printed (expect).
 CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     ("", {}, (
@@ -47,7 +55,10 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     ("", {"bin/c++": None}, ("missing C++ compiler",)),
     ("", {"bin/ninja": None}, ("missing ninja or make neither",)),
     ("", {"bin/pkg-config": None}, ("missing pkg-config",)),
-    ("", {"bin/git": None, "-hwloc": ""}, ("note git none", "note hwloc not found")),
+    ("", {"bin/git": None, "-hwloc": ""}, (
+        "note git none", "note hwloc not found",
+        "installed later, as by ci/setup bench, the next configuration uses it without asking -> "
+        "apt install libhwloc-dev, before the build, or -DTHREAD_POOL_WS_HWLOC=OFF")),
     ("cmake_minimum_required(VERSION 3.28...4.0)\n", {}, ("missing cmake 3.25.1, 3.28 is needed",)),
     ("", {"bin/cmake": "echo cmake version 3.14.4"}, ("missing cmake 3.14.4, 3.16 is needed",)),
     # Packages: of pkg-config, of the tree's own find modules, linked, included.
@@ -71,6 +82,18 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
       "not ready: 1 missing")),
     ("", SIMDE, ("missing SIMDE lacks simde/x86/avx2.h -> apt install libsimde-dev",)),
     ("", {**SIMDE, "bin/include/simde/x86/avx2.h": ""}, ()),
+    ("", VRTSIM, ("missing SIMDE lacks simde_mm512_cvtps_epi32, which vrtsim calls on a CPU with AVX-512 -> "
+                  "cd cmake_targets && ./build_oai -I, or -DAVX512=OFF",)),
+    ("", {**VRTSIM, "bin/include/simde/x86/avx512/cvt.h": "simde_mm512_cvtps_epi32 (simde__m512 a) {"}, ()),
+    ("", {**VRTSIM, "proc/cpuinfo": "flags : fpu avx2\n"}, ()),
+    # Systems on which build_oai -I stops; nothing of it where all is there.
+    (MODULES, {**DEBIAN, **VRTSIM, "-hwloc": "", "bin/xxd": None}, (
+        "missing", f"refuses this system (debian12). In its place, as root: {ALL}# all that is missing cd",
+        "cd TOP/oai/cmake_targets && OPENAIR_DIR=TOP/oai bash -c '. tools/build_helper; "
+        "install_simde_from_source' apt install coccinelle", "-> see below, or -DAVX512=OFF")),
+    (MODULES, {**DEBIAN, "etc/os-release": "ID=debian\nVERSION_ID=11\n"}, ("missing", "!refuses")),
+    (MODULES, {**DEBIAN, "etc/os-release": "ID=gentoo\n"}, ("missing", "!refuses")),
+    (MODULES, {**DEBIAN, "+openssl": "", "+blas": ""}, ("!refuses", "!build_helper")),
     (CPM, {}, ("missing CPM.cmake",)),
     (CPM, CPM_SCRIPT, ("the configuration will download it",)),
     (ASN1C, {}, ("ok asn1c",)),
@@ -86,6 +109,8 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     (f"add_subdirectory({T})\n", {**T_FILES, f"oai/{T}/genids.c": "", "bin/xxd": None},
      (f"missing xxd called by {T}/CMakeLists.txt -> apt install xxd",)),
     # In a folder that OAI's .gitignore lists, cmake_targets/*/build/; what programs load is named.
+    ("add_executable(nr_ulsim a.c)\nadd_library(vrtsim MODULE a.c)\nadd_library(params_yaml MODULE a.c)\n",
+     {"oai/a.c": ""}, ("--target nr_ulsim params_yaml vrtsim build_oai: ",)),
     ("add_executable(nr_ulsim a.c)\nadd_library(ldpc MODULE a.c)\n", {"oai/a.c": ""}, (
         "cmake: cmake -G Ninja -S TOP/oai -B TOP/oai/cmake_targets/ws/build -D",
         "&& cmake --build TOP/oai/cmake_targets/ws/build --target nr_ulsim ldpc build_oai: ",
@@ -130,6 +155,12 @@ class PreflightTest(PreflightCase):
         (tree / "CMakeLists.txt").unlink()
         self.assertIn("its pool's API has shape A", self.preflight(tree)[1])
 
+    def test_asn1c_from_source_where_build_oai_refuses(self) -> None:
+        self.lay({**DEBIAN, "bin/asn1c": None})
+        if not Path("/opt/asn1c/bin/asn1c").exists():
+            self.expect(self.oai(ASN1C), "missing asn1c not in PATH nor /opt/asn1c/bin -> see below, or",
+                        "'. tools/build_helper; install_asn1c_from_source'")  # fmt: skip
+
     def test_asn1c_that_the_user_names(self) -> None:
         tree, mine, build = self.oai(ASN1C), str(self.bin / "my-asn1c"), self.top / "build"
         (self.bin / "asn1c").rename(mine)
@@ -157,5 +188,8 @@ class PreflightTest(PreflightCase):
         said = self.preflight(tree, "--build-dir", self.top / "my build")[1]
         self.assertEqual(before, {path: path.stat().st_mtime_ns for path in self.top.rglob("*")})
         self.assertIn(f"-S '{tree}' -B '{self.top}/my build' -DCMAKE_PROJECT_OpenAirInterface_INCLUDE=", said)
-        self.assertIn(f"cd '{tree}/cmake_targets' && ./build_oai", said)
         self.assertIn("my build is not configured yet", said)
+        folders = f"only into {tree}/cmake_targets/<name>/build"
+        self.assertIn(f"build_oai: not into this folder, {folders}", said)
+        said = self.preflight(tree, "--build-dir", tree / "cmake_targets" / "my own" / "build")[1]
+        self.assertIn(f"cd '{tree}/cmake_targets' && ./build_oai -d 'my own' --gNB", said)
