@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from nrbench.driver import BenchError
 from nrbench.engine import INTERRUPTED, Part, Request
@@ -13,6 +14,7 @@ from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tail, t
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA
+from nrbench.screen import TABLES, screen
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
@@ -76,14 +78,28 @@ def run(request: Request) -> int:
     only = set(request.only)
     if request.full and (not only or only - FULL_PARTS or request.quick):
         raise BenchError(f"--full: needs --only {' or --only '.join(sorted(FULL_PARTS))}, and no --quick")
-    status = 0
-    for number, (part, asked) in enumerate(chosen(request)):
-        if number:
-            print()
-        status = max(status, part.run(asked))
-        if status == INTERRUPTED:
-            break
+    status, parts = 0, chosen(request)
+    with _tables_apart(request.out, [] if only else [part.results for part, _ in parts]):
+        for number, (part, asked) in enumerate(parts):
+            if number:
+                print()
+            status = max(status, part.run(asked))
+            if status == INTERRUPTED:
+                break
     return status
+
+
+@contextmanager
+def _tables_apart(out: Path, names: Sequence[str]) -> Iterator[None]:
+    """What is printed goes to a file, and a screen about the results of these names to the terminal. With no
+    more than one name: all to the terminal."""
+    if len(names) < 2:
+        yield
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    with open(out / TABLES, "w", encoding="utf-8") as file, redirect_stdout(file):
+        yield
+    print("\n".join(screen(out, names)))
 
 
 def _words(request: Request) -> Iterator[str]:
@@ -119,5 +135,6 @@ def report_again(out: Path) -> None:
         raise BenchError(f"{out}: holds none of {', '.join([*parts, RUNS])}")
     if (out / RUNS).is_file():
         session.report_again(out)
-    for part in there:
-        part.report_again(out)
+    with _tables_apart(out, [part.results for part in there]):
+        for part in there:
+            part.report_again(out)

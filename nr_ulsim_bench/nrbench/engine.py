@@ -223,7 +223,7 @@ class Part:
                 self.measure(session)
         self.report_lines(session.lines, request.out)
         if session.cut:
-            print(f"\nnrbench: {session.cut}")
+            say(session.cut)
         return INTERRUPTED if session.interrupted else 0
 
     def report_again(self, out: Path) -> None:

@@ -22,13 +22,16 @@ def number(value: float | None, digits: int = 1) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def host_line(host: dict[str, Any]) -> str:
-    """In one line, for parts with a report of their own."""
+def machine_line(host: dict[str, Any]) -> str:
     return (
         f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
-        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start, "
-        f"{host['rounds']} rounds, seed {host['seed']}"
+        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start"
     )
+
+
+def host_line(host: dict[str, Any]) -> str:
+    """In one line, for parts with a report of their own."""
+    return f"{machine_line(host)}, {host['rounds']} rounds, seed {host['seed']}"
 
 
 def busy_lines(host: dict[str, Any]) -> Iterator[str]:

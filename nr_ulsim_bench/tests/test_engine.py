@@ -73,8 +73,8 @@ def test_what_was_taken_before_an_interruption_is_reported(tmp_path, capsys, num
     before = signal.getsignal(signal.SIGTERM)
     assert a_part(ask).run(Request(out=tmp_path)) == INTERRUPTED
     assert len(lines_in(tmp_path)) == 2
-    text = capsys.readouterr().out
-    assert text.startswith("1 lines\n") and "interrupted: 1 of 3 measurements taken" in text
+    said = capsys.readouterr()
+    assert said.out.startswith("1 lines\n") and "interrupted: 1 of 3 measurements taken" in said.err
     assert signal.getsignal(signal.SIGTERM) == before
 
 
@@ -89,7 +89,7 @@ def test_a_hangup_that_is_ignored_ends_nothing(tmp_path):
 
 def test_a_run_stops_at_its_budget_and_says_so(tmp_path, capsys):
     assert a_part(lambda step: [{}], budget_s=-1).run(Request(out=tmp_path)) == 0
-    assert "0 of 3 measurements taken (the machine is slower than planned" in capsys.readouterr().out
+    assert "0 of 3 measurements taken (the machine is slower than planned" in capsys.readouterr().err
 
 
 def test_after_an_interruption_no_other_part_runs(tmp_path, monkeypatch):
