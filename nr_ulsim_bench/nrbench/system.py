@@ -204,7 +204,12 @@ class System:
         return {pid: name for pid in pids if (name := self.process_name(pid))}
 
     def process_name(self, pid: object) -> str | None:
-        return self.text(f"/proc/{pid}/comm")
+        return self.text(self.of_process(pid, "comm"))
+
+    @staticmethod
+    def of_process(pid: object, name: str) -> str:
+        """The path of one of its files."""
+        return f"/proc/{pid}/{name}"
 
     def shows_kernel_threads(self) -> bool:
         """A container shows only its own processes."""

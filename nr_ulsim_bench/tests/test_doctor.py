@@ -378,7 +378,7 @@ def test_real_time_threads_that_never_sleep_on_the_workers_cpus_are_named(
     path, per_s = "/proc/4711/task/4712/stat", os.sysconf("SC_CLK_TCK")
 
     def at(ticks):
-        return {path: _thread("dpdk) R 1", ticks, cpu, priority, policy)}
+        return {path: _thread("dpdk) R 1", ticks, cpu, priority, policy), "/proc/4711/comm": "dpdk\n"}
 
     zero, stat = _stat(0, 0, 0).replace("1000", "0"), _stat(0, 0, 0)
     target = Target(

@@ -290,10 +290,10 @@ class _Thread(NamedTuple):
 
 def _realtime_threads(target: Target) -> dict[tuple[str, str], _Thread]:
     """By process and thread id, those that were last on one of the workers' CPUs."""
-    found = {}
-    for process in filter(str.isdigit, target.system.names("/proc")):
-        for thread in target.system.names(f"/proc/{process}/task"):
-            stat = target.system.text(f"/proc/{process}/task/{thread}/stat") or ""
+    found, system = {}, target.system
+    for process in system.processes():
+        for thread in system.names(system.of_process(process, "task")):
+            stat = system.text(system.of_process(process, f"task/{thread}/stat")) or ""
             name, fields = stat[stat.find("(") + 1 : stat.rfind(")")], stat[stat.rfind(")") + 1 :].split()
             if len(fields) < 39 or int(fields[38]) not in REALTIME or int(fields[36]) not in target.cpus:
                 continue
