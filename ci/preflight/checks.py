@@ -277,8 +277,8 @@ def check_simde(tree: Tree) -> Iterator[Row]:
         remedy = f"{install('simde')}, or {by_oai(tree)}"
         used = NEW_SIMDE in read(tree.root / "radio" / "vrtsim" / "vrtsim.c")
         if used and host.has_avx512() and not host.headers_have(cc, "simde/x86/avx512/*.h", NEW_SIMDE):
+            remedy = by_oai(tree) if lacking else f"{by_oai(tree)}, or -DAVX512=OFF"
             lacking.append(f"{NEW_SIMDE}, which vrtsim calls on a CPU with AVX-512")
-            remedy = f"{by_oai(tree)}, or -DAVX512=OFF"
         detail = f"lacks {', '.join(lacking)}" if lacking else f"{len(headers)} headers, all there"
         yield row(not lacking, "SIMDE", detail, remedy)
 
