@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "../include/ws_record.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_observer.h"
@@ -434,4 +435,40 @@ void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 {
   return push_again(pool, task, GROW_OR_FAIL) == 0;
+}
+
+#define HOLD 2u ///< one thread between ws_pool_hold() and ws_pool_release()
+#define ENDS 1u ///< an end sleeps on the word
+
+/// The end of a pool waits for its own workers anyway.
+static bool counts_hold(const struct ws_pool_s *pool)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  return pool && (!worker || worker->pool != pool);
+}
+
+void ws_pool_hold(ws_pool_t *pool)
+{
+  if (counts_hold(pool))
+    ws_add_acq_rel(&pool->holds, HOLD); // [edge HOLDS acq_rel] while what the caller will push is not done
+}
+
+void ws_pool_release(ws_pool_t *pool)
+{
+  if (!counts_hold(pool))
+    return;
+  ws_au32_t *holds = &pool->holds; // after the subtraction only an address: the pool may be gone
+  if (ws_sub_acq_rel(holds, HOLD) == (HOLD | ENDS)) // [edge HOLDS acq_rel] after the push
+    ws_os_futex_wake(holds, 1);
+}
+
+void ws_hold_drain(struct ws_pool_s *pool)
+{
+  ws_au32_t *holds = &pool->holds;
+  uint32_t seen = ws_or_acq_rel(holds, ENDS) | ENDS; // [edge HOLDS acq_rel]
+  while (seen >= HOLD) {
+    ws_os_futex_wait(holds, seen, 0);
+    seen = ws_load_acquire(holds); // [edge HOLDS acquire]
+  }
+  ws_and_acq_rel(holds, ~ENDS); // [edge HOLDS acq_rel]
 }

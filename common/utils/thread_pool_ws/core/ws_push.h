@@ -21,4 +21,7 @@ WS_FOR_FIBERS void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 /// @return false = the caller's queue is full, and there is no memory: nothing was pushed
 bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 
+/// @brief Block until no thread holds the pool: ws_pool_hold() in ws_record.h.
+void ws_hold_drain(struct ws_pool_s *pool);
+
 #endif

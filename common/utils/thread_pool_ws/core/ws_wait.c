@@ -5,7 +5,7 @@
 /// Idle?   Sum the run counters first, the pushed counters after. Both only grow and run <= pushed at every
 ///         moment, so equal sums mean that nothing was queued or running at the moment between the two sums.
 /// Stop    1. state DRAINING or ABORTING: outside pushes are refused, tasks may still push.
-///         2. wait until idle, helping; an abort skips what it finds.
+///         2. wait until idle, helping; an abort skips what it finds. Wait for threads that hold the pool.
 ///         3. state STOPPED, every worker wakes and ends; join their threads.
 ///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in
 ///         ws_push.c).
@@ -26,6 +26,7 @@
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_pause.h"
+#include "ws_push.h"
 #include "ws_run.h"
 #include "ws_survive.h"
 
@@ -237,9 +238,7 @@ static void finish_stop(ws_frame_t *frame)
   stop_t *stop = (stop_t *)frame;
   if (!stop->workers_ended) {
     wait_until_idle(frame, 0);
-    const ws_hooks_t *hooks = ws_process_hooks(); // now: a task may have pushed the first fiber meanwhile
-    if (hooks)
-      hooks->idle(frame->pool);
+    ws_hold_drain(frame->pool); // of resumes: their pushes are not refused
     end_workers(frame->pool);
     stop->workers_ended = true;
   }

@@ -75,14 +75,9 @@ static void aborted(struct ws_pool_s *pool)
   ws_lot_abort(pool);
 }
 
-static void idle(struct ws_pool_s *pool)
-{
-  ws_resume_drain(pool);
-}
-
 static void begin(void)
 {
-  static const ws_hooks_t hooks = {wait_for, is_in_fiber, completed, aborts, aborted, idle};
+  static const ws_hooks_t hooks = {wait_for, is_in_fiber, completed, aborts, aborted};
   ws_fiber_process_begin();
   ws_overflow_begin();
   ws_process_hook(&hooks);

@@ -72,7 +72,4 @@ void ws_resume_begin(const ws_waiter_t *waiter);
 /// @brief Wake the waiters of a list of removed records, linked by next. No lock may be held.
 void ws_resume(ws_waiter_t *first);
 
-/// @brief Wait until no thread is in the middle of a resume of a fiber of @p pool.
-void ws_resume_drain(struct ws_pool_s *pool);
-
 #endif

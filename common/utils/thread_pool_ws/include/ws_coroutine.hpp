@@ -83,7 +83,7 @@ class push_awaiter : resumption {
     ws_task_t task = {};
     task.func = ws_record_func();
     task.arg = static_cast<record *>(this);
-    const int error = push_(pool_, with_.on(task));
+    const int error = held_push<Push>{push_}(pool_, with_.on(task));
     if (error == 0) // the coroutine may have gone on, and this awaiter may be gone
       return true;
     why = -error;
@@ -158,7 +158,8 @@ class group_awaiter : resumption {
     ws_task_t task = {};
     task.func = ws_record_func();
     task.arg = static_cast<record *>(this);
-    const int error = push_fiber(pool, task, fiber_options{"co_await", WS_FIBER_STACK_BYTES});
+    const held_push<push_as_fiber> push{{fiber_options{"co_await", WS_FIBER_STACK_BYTES}}};
+    const int error = push(pool, task);
     if (error == 0)
       return true;
     why = -error;

@@ -501,9 +501,15 @@ int32_t ws_worker_index(void);
 /// @threads   one caller
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 
-/// @brief Free the pool. If it still runs, stop it first with WS_STOP_DRAIN. Ignores NULL. A call inside a
-/// task or a fiber of the pool ends the process with a message.
-/// @threads   one caller; no other thread may use @p pool any more, nor wait in it
+/// @brief Free the pool. If it still runs, stop it first with WS_STOP_DRAIN. Ignores NULL.
+/// Inside a task or a fiber of the pool the call returns at once. When that task and all others have run, a
+/// thread of the library ("ws_end") ends the workers and frees the pool; it may run tasks. What the tasks and
+/// the functions of the settings use must live until then. If the task calls exit(), that end never comes,
+/// and the process ends with the program's status while other tasks run. If the task runs on a thread that is
+/// no worker, in a wait or in a push, the pool ends but its memory stays. If the thread ws_end cannot be
+/// created, the pool stays, with a warning. If another thread is in ws_pool_stop(), the call does nothing:
+/// that thread destroys the pool.
+/// @threads   one caller, once; no other thread may use @p pool any more, nor wait in it
 void ws_pool_destroy(ws_pool_t *pool);
 
 #ifdef __cplusplus

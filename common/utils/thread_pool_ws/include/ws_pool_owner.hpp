@@ -13,44 +13,37 @@ namespace ws {
 inline namespace WS_CXX_MODE {
 namespace detail {
 
-/// What belongs to a pool beside its ws_pool_t. It has one address, also if the ws::pool is moved.
-struct pool_state {
-  ws_pool_t *native = nullptr;
-  ws_settings_t given; ///< the user's functions
-  std::atomic<bool> warned{false};
-  char cause[256] = ""; ///< the first warning
+/// The reason why a pool could not be created.
+struct first_warning {
+  char text[256] = "";
 
-  explicit pool_state(const ws_settings_t &settings) : given(settings) {}
-  pool_state(const pool_state &) = delete;
-  pool_state &operator=(const pool_state &) = delete;
-  ~pool_state()
+  static void keep(void *self_arg, const char *message) noexcept
   {
-    if (ws_pool_stop(native, WS_STOP_DRAIN) == -EDEADLK)
-      misused("ws::pool::~pool()", "called inside a task of the pool; destroy the pool on another thread");
-    ws_pool_destroy(native);
+    first_warning *self = static_cast<first_warning *>(self_arg);
+    if (!self->text[0])
+      std::snprintf(self->text, sizeof(self->text), "ws::pool: %s", message);
   }
+};
 
-  static void warn(void *self_arg, const char *message)
-  {
-    pool_state *self = static_cast<pool_state *>(self_arg);
-    // relaxed: create() reads cause when the threads have ended that could have written it
-    if (!self->warned.exchange(true, std::memory_order_relaxed))
-      std::snprintf(self->cause, sizeof(self->cause), "ws::pool: %s", message);
-    ws_settings_t settings = self->given;
-    if (!settings.warn)
-      ws_settings_default(&settings);
-    settings.warn(settings.warn_arg, message);
+inline ws_pool_t *create(const ws_settings_t &settings)
+{
+  ws_pool_t *pool;
+  const int error = ws_pool_create(&pool, &settings);
+  if (error == 0)
+    return pool;
+  first_warning cause;
+  if (error == -EINVAL) { // settings.warn has the reason: ask again for the text of the exception
+    ws_settings_t again = settings;
+    again.warn = first_warning::keep;
+    again.warn_arg = &cause;
+    ws_pool_create(&pool, &again);
+    ws_pool_destroy(pool); // the settings are as invalid as before: there is none
   }
+  fail(-error, cause.text[0] ? cause.text : "ws::pool: the pool cannot be created");
+}
 
-  void create()
-  {
-    ws_settings_t settings = given;
-    settings.warn = warn;
-    settings.warn_arg = this;
-    const int error = ws_pool_create(&native, &settings);
-    if (error < 0)
-      fail(-error, cause[0] ? cause : "ws::pool: the pool cannot be created");
-  }
+struct pool_destroyer {
+  void operator()(ws_pool_t *pool) const noexcept { ws_pool_destroy(pool); }
 };
 
 /// @brief Make a task with a future, which is to be pushed. @param task  out
@@ -82,10 +75,7 @@ class pool {
   explicit pool(std::uint32_t workers) : pool(settings_with(workers)) {}
 
   /// @param settings  copied. Call ws_settings_default() first
-  explicit pool(const ws_settings_t &settings) : state_(std::make_unique<detail::pool_state>(settings))
-  {
-    state_->create();
-  }
+  explicit pool(const ws_settings_t &settings) : native_(detail::create(settings)) {}
 
   /// Moves keep native(). A pool that was moved from has none: it may be destroyed or assigned to. Assigning
   /// destroys the pool that was there before.
@@ -93,10 +83,11 @@ class pool {
   pool &operator=(pool &&) noexcept = default;
 
   /// @brief Run all tasks that were pushed, then end the workers: ws_pool_destroy(). No other thread may use
-  /// the pool any more. In a task of the pool: ends the process with a message.
+  /// the pool any more. In a task of the pool: returns at once, and the pool ends when its tasks have. What
+  /// those use, and the functions of the settings, must live until then.
   ~pool() = default;
 
-  ws_pool_t *native() const noexcept { return state_ ? state_->native : nullptr; }
+  ws_pool_t *native() const noexcept { return native_.get(); }
 
   /// @brief Push a callable without arguments; ignore what it returns. Once accepted, it runs exactly once,
   /// or is destroyed if stop() skips it. An exception that leaves it ends the process (std::terminate), and
@@ -262,7 +253,7 @@ class pool {
     return result;
   }
 
-  std::unique_ptr<detail::pool_state> state_;
+  std::unique_ptr<ws_pool_t, detail::pool_destroyer> native_;
 };
 
 } // namespace WS_CXX_MODE

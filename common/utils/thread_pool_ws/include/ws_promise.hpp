@@ -56,7 +56,7 @@ struct deferred_push : continuation {
     deferred_push *self = static_cast<deferred_push *>(base);
     const deferred_push due = *self;
     unmake(self);
-    push_record(due.into, due.task, due.with, ws_group_tag(due.task), due.by);
+    push_record(due.into, due.task, due.with, ws_group_tag(due.task), held_push<Push>{due.by});
   }
 
   awaited *task = nullptr;

@@ -36,6 +36,22 @@ typedef struct ws_record_s {
 /// @threads   any
 void (*ws_record_func(void))(void *record) __attribute__((const));
 
+/// @brief Keep a pool from being freed: ws_pool_stop() and ws_pool_destroy() of other threads block until
+/// ws_pool_release(). For a push on behalf of a user who cannot wait for its return: when the task has run,
+/// the user may destroy the pool, while the push still reads it.
+/// @code
+///   ws_pool_hold(pool);           // the pool lives: the task is not pushed yet
+///   ws_pool_push(pool, task);
+///   ws_pool_release(pool);        // the last access to it
+/// @endcode
+/// @param pool  NULL: nothing happens
+/// @threads   any. Both calls on the same thread, which does not stop or destroy the pool in between
+/// @ordering  [edge HOLDS] the end of the pool comes after the release
+/// @progress  lock-free; the release with at most one futex call, if an end waits. On a worker of the pool
+///            both do nothing: the end of a pool waits for its workers
+void ws_pool_hold(ws_pool_t *pool);
+void ws_pool_release(ws_pool_t *pool);
+
 #ifdef __cplusplus
 }
 #endif

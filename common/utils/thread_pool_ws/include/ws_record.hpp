@@ -100,6 +100,19 @@ int push_record(ws_pool_t *pool, record *made, hint with, ws_group_t *group, con
   return error;
 }
 
+/// As @p push. The pool may be destroyed when the task has run, also if the push has not returned.
+template <typename Push>
+struct held_push {
+  Push push;
+  int operator()(ws_pool_t *pool, const ws_task_t &task) const
+  {
+    ws_pool_hold(pool);
+    const int error = push(pool, task);
+    ws_pool_release(pool);
+    return error;
+  }
+};
+
 /// @brief Push @p body in a record of its own. @return as push_record()
 template <typename Body, typename Push>
 int push_body(ws_pool_t *pool, Body &&body, hint with, ws_group_t *group, const Push &push)

@@ -90,8 +90,6 @@ typedef struct {
   bool (*aborts)(const ws_task_t *task, ws_task_t *instead);
   /// The pool begins to abort.
   void (*aborted)(struct ws_pool_s *pool);
-  /// No task of the pool is left, and none can come. Returns when no thread is in the middle of a push there.
-  void (*idle)(struct ws_pool_s *pool);
 } ws_hooks_t;
 
 /// @brief Have the core call @p hooks from now on.

@@ -240,7 +240,9 @@ struct ws_pool_s {
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
-  ws_au32_t resumers; ///< S futex of a stop: 2 for each thread that continues a fiber here; 1 = a stop waits
+  ws_au32_t holds; ///< S futex of an end: 2 for each ws_pool_hold(); 1 = an end waits
+  ws_au32_t destroyed; ///< S 1 = ws_pool_destroy() was called
+  bool stays; ///< its memory is not freed at its end. Written by its destroyer
   uint32_t pinned, requested; ///< I for statistics
   ws_au32_t realtime; ///< S for statistics: grows when a late worker starts
   ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint

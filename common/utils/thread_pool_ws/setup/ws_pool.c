@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_pool.c
 /// Create and destroy a pool. All memory that a burst needs is mapped here.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 
 #include "../base/ws_tsan.h"
 #include "../core/ws_deal.h"
+#include "../core/ws_push.h"
+#include "../core/ws_run.h"
 #include "../os/ws_relax.h"
+#include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"
+#include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
+#include "../sleep/ws_place.h"
 #include "../tasks/ws_pile.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_provider.h"
@@ -258,21 +264,59 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   return 0;
 }
 
-#define STOPPING "a ws_pool_stop() of the pool is not over yet. Destroy the pool when it has returned"
+static void end(struct ws_pool_s *pool)
+{
+  if (ws_load_relaxed(&pool->state) != WS_STOPPED) // relaxed: one caller
+    WS_REQUIRE(ws_pool_stop(pool, WS_STOP_DRAIN) >= 0, "ws_pool_destroy",
+               "a ws_pool_stop() of the pool is not over yet. Destroy the pool when it has returned");
+  if (pool->stays)
+    return;
+  ws_hold_drain(pool); // also a push that a stop of before has refused
+  ws_process_remove(pool);
+  free_pool(pool);
+}
+
+static void *end_thread(void *pool_arg)
+{
+  struct ws_pool_s *pool = pool_arg;
+  pthread_detach(pthread_self());
+  pthread_setname_np(pthread_self(), "ws_end");
+  ws_place_beside_workers(pool);
+  end(pool);
+  return NULL;
+}
+
+/// The pool is destroyed inside one of its tasks. A thread of its own waits for the task, and frees the pool.
+/// Only a worker has left the pool then: another thread may still be in the wait or the push that runs the
+/// task.
+static void end_later(struct ws_pool_s *pool)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  pool->stays = !worker || worker->pool != pool;
+  pthread_t thread;
+  const int error = ws_os_thread_create(&thread, end_thread, pool);
+  if (error)
+    ws_warn(&pool->settings,
+            "cannot create the thread that ends a pool which one of its tasks destroys: %s (limit of threads:"
+            " ulimit -u). The pool and its threads stay",
+            strerror(error));
+}
 
 void ws_pool_destroy(ws_pool_t *pool)
 {
+  ws_not_observing("ws_pool_destroy");
   if (!pool || ws_is_lost(pool)) // its memory may be as a thread of the parent was changing it
     return;
-  const uint32_t state = ws_load_relaxed(&pool->state); // relaxed: one caller
-  if (state == WS_RUNNING) {
-    const int64_t stopped = ws_pool_stop(pool, WS_STOP_DRAIN);
-    WS_REQUIRE(stopped != -EDEADLK, "ws_pool_destroy",
-               "called inside a task or a fiber of the pool, which would wait for itself. Call it elsewhere");
-    WS_REQUIRE(stopped >= 0, "ws_pool_destroy", STOPPING);
-  } else {
-    WS_REQUIRE(state == WS_STOPPED, "ws_pool_destroy", STOPPING);
-  }
-  ws_process_remove(pool);
-  free_pool(pool);
+  const ws_here_t here = ws_here(pool);
+  const bool is_inside = here.worker || ws_is_inside(pool, here);
+  const bool is_running = ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: one caller, or a stop
+  const bool is_second = ws_load_relaxed(&pool->destroyed) != 0; // relaxed: misuse, which may go unseen
+  if (is_inside && !is_running && !is_second)
+    return; // the thread that stops the pool destroys it
+  WS_REQUIRE(!is_second, "ws_pool_destroy", "called a second time for the pool");
+  ws_store_relaxed(&pool->destroyed, 1); // relaxed: one caller
+  if (is_inside)
+    end_later(pool);
+  else
+    end(pool);
 }

@@ -39,64 +39,6 @@ bool dies_with(void (*call)(), const char *message)
   return dies;
 }
 
-void destroy_in_a_task()
-{
-  ws::pool *pool = new ws::pool(settings_of(1));
-  pool->submit([pool] { delete pool; }).get();
-}
-
-void assign_in_a_task()
-{
-  ws::pool pool(settings_of(1));
-  pool.submit([&pool] { pool = ws::pool(settings_of(1)); }).get();
-}
-
-void destroy_while_it_stops()
-{
-  ws::pool *pool = new ws::pool(settings_of(1));
-  gate door;
-  pool->push([pool, &door] {
-    door.stand();
-    delete pool;
-  });
-  door.await(1);
-  std::thread opener([pool, &door] {
-    await_stop(*pool);
-    door.let(1);
-  });
-  pool->stop(WS_STOP_DRAIN);
-  opener.join();
-}
-
-void pools_destroyed_in_their_tasks()
-{
-  CU_ASSERT_TRUE(dies_with(destroy_in_a_task, "ws::pool::~pool(): called inside a task of the pool"));
-  CU_ASSERT_TRUE(dies_with(assign_in_a_task, "ws::pool::~pool(): called inside a task of the pool"));
-  CU_ASSERT_TRUE(dies_with(destroy_while_it_stops, "ws::pool::~pool(): called inside a task of the pool"));
-}
-
-#if WS_TEST_FIBERS
-void destroy_in_a_fiber()
-{
-  ws::pool *pool = new ws::pool(settings_of(1));
-  pool->submit([pool](ws::context &context) {
-        context.yield();
-        delete pool;
-      })
-      .get();
-}
-
-void pools_destroyed_in_their_fibers()
-{
-  CU_ASSERT_TRUE(dies_with(destroy_in_a_fiber, "ws::pool::~pool(): called inside a task of the pool"));
-}
-#else
-void pools_destroyed_in_their_fibers()
-{
-  std::printf("skipped: no fibers\n");
-}
-#endif
-
 void call_an_empty_task()
 {
   ws::task()();
@@ -118,5 +60,4 @@ void tasks_without_a_callable()
 
 } // namespace
 
-TEST_SUITE(misuse, TEST_CASE(pools_destroyed_in_their_tasks), TEST_CASE(pools_destroyed_in_their_fibers),
-           TEST_CASE(tasks_without_a_callable))
+TEST_SUITE(misuse, TEST_CASE(tasks_without_a_callable))

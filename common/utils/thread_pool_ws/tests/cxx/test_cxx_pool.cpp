@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_pool.cpp
 /// ws::pool: creation, moves, the user's own functions, and misuse that is reported.
+#include <unistd.h>
+
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -64,6 +67,86 @@ static void destructor_drains()
       scene.pool.push([&ran] { ran++; });
   }
   CU_ASSERT_EQUAL(ran, 100);
+}
+
+/// Counts workers that have ended.
+static void note_end(void *ended, const ws_observation_t *seen)
+{
+  if (seen->what == WS_OBSERVED_STOP)
+    ++*static_cast<std::atomic<std::uint32_t> *>(ended);
+}
+
+/// The owner of a pool, of which the pool's tasks have references.
+struct owner {
+  std::atomic<std::uint32_t> *ended;
+  ws::pool pool;
+
+  owner(std::uint32_t workers, std::atomic<std::uint32_t> *count)
+      : ended(count), pool(settings(workers, count))
+  {
+  }
+  static ws_settings_t settings(std::uint32_t workers, std::atomic<std::uint32_t> *count)
+  {
+    ws_settings_t settings = settings_of(workers);
+    settings.observer = note_end;
+    settings.observer_arg = count;
+    return settings;
+  }
+};
+
+/// @param begin  pushes a task that has a reference, and stands in the gate
+template <typename Begin>
+static void ends_by_the_last_reference(Begin begin)
+{
+  std::atomic<std::uint32_t> ended{0};
+  gate door;
+  auto first = std::make_shared<owner>(2, &ended);
+  begin(first, door);
+  CU_ASSERT_TRUE(door.await(1));
+  first.reset();
+  CU_ASSERT_EQUAL(ended, 0);
+  door.let(1);
+  const auto has_ended = [](void *count) { return *static_cast<std::atomic<std::uint32_t> *>(count) == 2; };
+  CU_ASSERT_TRUE(test_until(has_ended, &ended));
+}
+
+static void the_last_reference_goes_in_a_task()
+{
+  ends_by_the_last_reference(
+      [](std::shared_ptr<owner> of, gate &door) { of->pool.push([of, &door] { door.stand(); }); });
+  ends_by_the_last_reference(
+      [](std::shared_ptr<owner> of, gate &door) { of->pool.submit([of, &door] { door.stand(); }); });
+#if WS_TEST_FIBERS
+  ends_by_the_last_reference([](std::shared_ptr<owner> of, gate &door) {
+    of->pool.push([of, &door](ws::context &context) {
+      context.yield();
+      door.stand();
+    });
+  });
+#endif
+}
+
+/// The pool of before ends later, the new one is there at once.
+static void a_pool_is_assigned_in_its_task()
+{
+  ws::pool pool(settings_of(1));
+  const ws_pool_t *const before = pool.native();
+  pool.submit([&pool] { pool = ws::pool(settings_of(2)); }).get();
+  CU_ASSERT_PTR_NOT_EQUAL(pool.native(), before);
+  CU_ASSERT_EQUAL(pool.submit([] { return 3; }).get(), 3);
+}
+
+static int exit_with_a_static_pool(void *)
+{
+  static ws::pool pool(settings_of(2));
+  pool.push([] { std::exit(75); });
+  for (;;)
+    pause();
+}
+
+static void a_task_calls_exit()
+{
+  CU_ASSERT_EQUAL(test_in_child(exit_with_a_static_pool, nullptr), 75);
 }
 
 static void wait_inside_a_task_is_refused()
@@ -173,4 +256,6 @@ static void a_child_of_fork_leaves_the_pool()
 TEST_SUITE(pool, TEST_CASE(a_child_of_fork_leaves_the_pool), TEST_CASE(bad_settings_are_named),
            TEST_CASE(number_of_workers), TEST_CASE(pools_move), TEST_CASE(destructor_drains),
            TEST_CASE(wait_inside_a_task_is_refused), TEST_CASE(skipped_tasks_of_both_languages),
-           TEST_CASE(many_threads_submit), TEST_CASE(pause_and_purge))
+           TEST_CASE(many_threads_submit), TEST_CASE(pause_and_purge),
+           TEST_CASE(the_last_reference_goes_in_a_task), TEST_CASE(a_pool_is_assigned_in_its_task),
+           TEST_CASE(a_task_calls_exit))

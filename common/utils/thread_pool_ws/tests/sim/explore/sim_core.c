@@ -102,8 +102,7 @@ static void hook(void)
                                    .is_in_fiber = sim_stack_is_in_fiber,
                                    .completed = completed_no,
                                    .aborts = aborts_no,
-                                   .aborted = pool_no,
-                                   .idle = pool_no};
+                                   .aborted = pool_no};
   if (sim_scene->exits)
     ws_process_hook(&hooks);
 }

@@ -158,18 +158,6 @@ static void await_nothing(void)
   ws_pool_await(NULL, NULL, NULL);
 }
 
-static void destroy_it(void *pool)
-{
-  ws_pool_destroy(pool);
-}
-
-static void destroy_in_a_task(void)
-{
-  ws_pool_t *pool = test_pool(1);
-  test_push(pool, destroy_it, pool, NULL);
-  ws_pool_wait(pool);
-}
-
 static void *stop_it(void *pool)
 {
   ws_pool_stop(pool, WS_STOP_DRAIN);
@@ -198,7 +186,6 @@ static void messages_name_the_call(void)
   CU_ASSERT(dies_with(add_far_too_many, "ws_group_add(): 4294967295 units on top of 5"));
   CU_ASSERT(dies_with(complete_twice, "ws_group_complete(): 1 to complete, but the group waits for 0"));
   CU_ASSERT(dies_with(await_nothing, "ws_pool_await(): event, its ready or its sleep is NULL"));
-  CU_ASSERT(dies_with(destroy_in_a_task, "ws_pool_destroy(): called inside a task or a fiber of the pool"));
   CU_ASSERT(dies_with(destroy_while_it_stops, "ws_pool_destroy(): a ws_pool_stop() of the pool is not over"));
 }
 

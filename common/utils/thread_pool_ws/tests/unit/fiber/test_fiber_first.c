@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_first.c
-/// What the first fiber of a process changes: a stop that has begun before it, signals, and the thread for
-/// time limits. Linked with --wrap=ws_resume_drain and --wrap=ws_os_thread_create.
+/// What the first fiber of a process changes: signals, and the thread for time limits. Linked with
+/// --wrap=ws_os_thread_create.
 #include <signal.h>
 #include <unistd.h>
 
 #include "../../../fiber/ws_lot.h"
 #include "fiber_scene.h"
-
-void __real_ws_resume_drain(const struct ws_pool_s *pool);
-void __wrap_ws_resume_drain(const struct ws_pool_s *pool);
-static ws_au32_t drains;
-
-void __wrap_ws_resume_drain(const struct ws_pool_s *pool)
-{
-  ws_add_acq_rel(&drains, 1);
-  __real_ws_resume_drain(pool);
-}
 
 int __real_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
@@ -30,48 +20,6 @@ int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void
 static void do_nothing(void *unused)
 {
   (void)unused;
-}
-
-static void push_late(void *unused)
-{
-  (void)unused;
-  test_gate_task(&scene.gate);
-  push_fiber(do_nothing, NULL, NULL);
-}
-
-static void *drain(void *unused)
-{
-  (void)unused;
-  note(ws_pool_stop(scene.pool, WS_STOP_DRAIN) == 0);
-  return NULL;
-}
-
-static bool is_stopping(void *unused)
-{
-  (void)unused;
-  return ws_load_acquire(&scene.pool->state) != WS_RUNNING;
-}
-
-/// The stop must wait for threads that resume the fiber, also if there was no fiber when it began.
-static int push_in_drain(void *unused)
-{
-  (void)unused;
-  scene_begin(1);
-  test_push(scene.pool, push_late, NULL, NULL);
-  bool good = test_gate_await(&scene.gate, 1);
-  test_threads_t threads = {0};
-  test_spawn(&threads, drain, NULL);
-  good = good && test_until(is_stopping, NULL);
-  test_gate_let(&scene.gate, 1);
-  test_join(&threads);
-  good = good && ws_load_acquire(&drains) == 1 && ws_load_relaxed(&scene.errors) == 0;
-  scene_end();
-  return good ? CHILD_GOOD : 1;
-}
-
-static void test_first_in_drain(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(push_in_drain, NULL), CHILD_GOOD);
 }
 
 static void run_one(void)
@@ -230,5 +178,5 @@ static void test_group_and_tag(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_first", TEST_CASE(test_first_in_drain), TEST_CASE(test_sent_signal),
-          TEST_CASE(test_no_alarms), TEST_CASE(test_abort_without_alarms), TEST_CASE(test_group_and_tag))
+TEST_MAIN("fiber_first", TEST_CASE(test_sent_signal), TEST_CASE(test_no_alarms),
+          TEST_CASE(test_abort_without_alarms), TEST_CASE(test_group_and_tag))

@@ -46,7 +46,7 @@ static ws_aptr_t stopping; ///< a pool
 int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns)
 {
   struct ws_pool_s *pool = ws_load_acquire(&stopping);
-  if (pool && word == &pool->resumers)
+  if (pool && word == &pool->holds)
     ws_add_acq_rel(&sleeps, 1);
   return __real_ws_os_futex_wait(word, expected, ns);
 }
@@ -105,7 +105,7 @@ static void test_stop_waits(void)
     CU_ASSERT_FALSE(ws_load_acquire(&stopped));
     test_gate_let(&scene.gate, 1);
     test_join(&threads);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->resumers), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&scene.pool->holds), 0);
     ws_store_release(&stopping, NULL);
     scene_end();
   }
