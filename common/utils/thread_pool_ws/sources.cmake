@@ -21,6 +21,7 @@ set(WS_CORE_SOURCES
   tasks/ws_places.c
   tasks/ws_queue.c
   tasks/ws_summary.c
+  pool/ws_block.c
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_nodes.c

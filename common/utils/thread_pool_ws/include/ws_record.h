@@ -36,6 +36,19 @@ typedef struct ws_record_s {
 /// @threads   any
 void (*ws_record_func(void))(void *record) __attribute__((const));
 
+/// @brief Memory for a record, of any size. A thread uses its blocks again: up to 248 bytes it calls malloc
+/// only if more blocks are in use than ever before.
+/// @return a block, aligned as a pointer; NULL = there is no memory
+/// @threads   any
+/// @progress  lock-free where it does not call malloc
+void *ws_block_take(size_t bytes);
+
+/// @brief Give it back to the thread that has taken it, or free it if that one has ended.
+/// @threads   any
+/// @ordering  [edge BLOCKS] the caller's use of the block comes before the next one
+/// @progress  lock-free
+void ws_block_give(void *block);
+
 /// @brief Keep a pool from being freed: ws_pool_stop() and ws_pool_destroy() of other threads block until
 /// ws_pool_release(). For a push on behalf of a user who cannot wait for its return: when the task has run,
 /// the user may destroy the pool, while the push still reads it.

@@ -127,7 +127,7 @@ class task {
       detail::unmake(&self.body<Body>());
   }
   template <typename Body>
-  static constexpr verbs verbs_of = {call<Body>, move<Body>, destroy<Body>};
+  [[gnu::visibility("hidden")]] static constexpr verbs verbs_of = {call<Body>, move<Body>, destroy<Body>};
 
   const verbs *verbs_ = nullptr;
   alignas(void *) unsigned char buffer_[inside_max];

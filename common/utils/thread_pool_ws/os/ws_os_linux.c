@@ -218,6 +218,16 @@ int ws_os_pin(int32_t tid, uint32_t cpu)
   return result;
 }
 
+void *ws_os_lines(size_t bytes)
+{
+  return aligned_alloc(WS_SPACING, (bytes + WS_SPACING - 1) / WS_SPACING * WS_SPACING);
+}
+
+void ws_os_lines_free(void *memory)
+{
+  free(memory);
+}
+
 void *ws_os_map(size_t bytes)
 {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

@@ -31,10 +31,18 @@ ws_au32_t ws_tsan_fence_word;
 
 _Thread_local ws_self_t ws_self_state;
 
+static void end_own(ws_self_t *self)
+{
+  if (self->end)
+    self->end();
+  self->end = NULL;
+}
+
 /// A thread ends: its lanes become free for other threads. Tasks queued in them stay, and will be run.
-static void free_lanes_of_thread(void *unused)
+static void end_thread(void *unused)
 {
   (void)unused;
+  end_own(ws_self());
   const uint64_t id = ws_self()->id; // 0 = its process was forked since it pushed: it has no lanes
   pthread_mutex_lock(&process.pools_lock);
   for (struct ws_pool_s *pool = id ? process.first : NULL; pool; pool = pool->next) {
@@ -53,14 +61,16 @@ static void free_lanes_of_thread(void *unused)
 }
 
 /// If the host has used up the process's thread-specific keys, this file does not learn of the thread's end.
-static void ask_to_be_told(ws_self_t *self)
+/// @return false = so it is
+static bool ask_to_be_told(ws_self_t *self)
 {
   pthread_mutex_lock(&process.lock);
   if (process.key_state == KEY_UNKNOWN)
-    process.key_state = pthread_key_create(&process.key, free_lanes_of_thread) == 0 ? KEY_MADE : KEY_NONE;
-  if (process.key_state == KEY_MADE)
-    pthread_setspecific(process.key, self); // any value but NULL
+    process.key_state = pthread_key_create(&process.key, end_thread) == 0 ? KEY_MADE : KEY_NONE;
+  const bool is_told =
+      process.key_state == KEY_MADE && pthread_setspecific(process.key, self) == 0; // any value but NULL
   pthread_mutex_unlock(&process.lock);
+  return is_told;
 }
 
 /// Around a fork the list of pools stays as it is, so that it is whole in the child.
@@ -77,11 +87,11 @@ static void after_fork(void)
 }
 
 /// The calling thread leaves the parent's pools. The kernel gives it another number in the child, so it
-/// enrolls anew. It keeps the tasks and phases that it has counted.
+/// enrolls anew. It keeps the tasks and phases that it has counted, and its blocks.
 static void leave_pools(ws_self_t *self)
 {
   const ws_self_t before = *self;
-  *self = (ws_self_t){.pushed = before.pushed};
+  *self = (ws_self_t){.pushed = before.pushed, .end = before.end};
   memcpy(self->phase, before.phase, sizeof(self->phase));
 }
 
@@ -108,10 +118,19 @@ void ws_process_watch_forks(void (*leaves_worker)(void))
   pthread_mutex_unlock(&process.forks_lock);
 }
 
+bool ws_process_see_end(void (*end)(void))
+{
+  ws_self_t *self = ws_self();
+  if (ask_to_be_told(self))
+    self->end = end;
+  return self->end != NULL;
+}
+
 /// The library is unloaded, or the process ends: the key, and the function that frees lanes, are gone for the
 /// threads that live on.
 __attribute__((destructor)) static void delete_key(void)
 {
+  end_own(ws_self());
   pthread_mutex_lock(&process.lock);
   if (process.key_state == KEY_MADE)
     pthread_key_delete(process.key);

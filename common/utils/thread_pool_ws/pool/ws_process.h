@@ -38,6 +38,7 @@ typedef struct {
   bool observing; ///< it is inside an observer
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   uint64_t id; ///< of this thread in the process, 0 = none yet
+  void (*end)(void); ///< called when it ends; NULL = nothing
   uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
   const ws_laneless_t *laneless; ///< tasks of pools where it has no lane, the innermost; NULL = none
@@ -59,6 +60,10 @@ static inline ws_self_t *ws_self(void)
 /// (ws_lane.c).
 /// @return the id; ws_tid_of() finds the kernel's number of the thread in it
 uint64_t ws_process_enroll(ws_self_t *self);
+
+/// @brief Have @p end called when the calling thread ends, unloads the library or ends the process. One
+/// function a thread. @return false = the C library would not report the end
+bool ws_process_see_end(void (*end)(void));
 
 /// @brief From the first call on, the child of each fork of this process can make pools, and end by exit(),
 /// whatever the parent's threads did. The pools of the parent become LOST in it, and its thread leaves them.

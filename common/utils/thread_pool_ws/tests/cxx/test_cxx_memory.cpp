@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_memory.cpp
-/// ws_block.hpp, ws_task.hpp: what is allocated. The program brings its own operator new, which counts.
+/// ws_block.hpp, ws_task.hpp: what is allocated. The program brings its own operator new, and memory for
+/// blocks (--wrap=ws_os_lines, --wrap=ws_os_lines_free), which count.
 /// Sanitizers have an operator new of their own: with them nothing is counted, and they look for blocks that
 /// are lost.
 #include <array>
@@ -10,6 +11,25 @@
 #include "cxx_scene.hpp"
 
 static std::atomic<long> allocations_made{0}, live{0};
+
+extern "C" {
+void *__real_ws_os_lines(std::size_t bytes);
+void *__wrap_ws_os_lines(std::size_t bytes);
+void *__wrap_ws_os_lines(std::size_t bytes)
+{
+  allocations_made++;
+  live++;
+  return __real_ws_os_lines(bytes);
+}
+
+void __real_ws_os_lines_free(void *memory);
+void __wrap_ws_os_lines_free(void *memory);
+void __wrap_ws_os_lines_free(void *memory)
+{
+  live--;
+  __real_ws_os_lines_free(memory);
+}
+}
 
 #if !TEST_SANITIZED
 static void *allocate(std::size_t bytes, std::size_t alignment)

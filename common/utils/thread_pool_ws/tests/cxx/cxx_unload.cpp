@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file cxx_unload.cpp
+/// A library with a pool of its own in a static object, which ends when the library is unloaded.
+#include <array>
+#include <atomic>
+
+#include "../../include/ws_pool.hpp"
+#include "cxx_unload.h"
+
+namespace {
+
+void count_end(void *ended, const ws_observation_t *seen)
+{
+  if (seen->what == WS_OBSERVED_STOP)
+    reinterpret_cast<void (*)()>(ended)();
+}
+
+ws::pool &pool_of_library(void (*ended)())
+{
+  static ws::pool pool([ended] {
+    ws_settings_t settings;
+    ws_settings_default(&settings);
+    settings.workers = UNLOAD_WORKERS;
+    settings.observer = count_end;
+    settings.observer_arg = reinterpret_cast<void *>(ended);
+    return settings;
+  }());
+  return pool;
+}
+
+} // namespace
+
+extern "C" int unload_work(void (*ended)());
+
+/// Each part of the headers that keeps something, or that the compiler makes an object for.
+extern "C" int unload_work(void (*ended)())
+{
+  ws::pool &pool = pool_of_library(ended);
+  std::atomic<int> sum{0};
+  ws::group group;
+  ws::key key;
+  ws::stop_source source;
+  pool.push(ws::task([&sum] { sum++; }));
+  pool.push(ws::task([&sum, wide = std::array<char, 300>()] { sum += 1 + wide[299]; }));
+  for (int i = 0; i < 10; i++)
+    group.run(pool, [&sum] { sum++; });
+  group.wait();
+  ws::parallel_for(pool, 0, 10, [&sum](int) { sum++; });
+  sum += ws::parallel_reduce(
+      pool, 0, 10, 0, [](int) { return 1; }, std::plus<>());
+  sum += pool.submit([] { return 1; }, source.get_token()).get();
+  sum += pool.submit([] { return 1; }, key).get();
+  std::promise<int> plain;
+  pool.submit([] { return 1; }, &plain);
+  sum += plain.get_future().get();
+  ws::promise<int> promise;
+  ws::future<int> next = promise.get_future().then(pool, [](int value) { return value; });
+  promise.set_value(1);
+  sum += next.get();
+  try {
+    pool.submit([]() -> int { throw ws::cancelled(); }).get();
+  } catch (const ws::cancelled &) {
+    sum++;
+  }
+#if WS_TEST_FIBERS
+  sum += pool.submit([](ws::context &context) {
+               context.yield();
+               return 0;
+             })
+             .get();
+#endif
+  pool.wait();
+  return sum;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_cxx_unload.c
+/// A library in C++ with a pool in a static object is unloaded by dlclose, and its workers have ended before.
+/// In C: the dynamic linker would bind the library's symbols to those of a program with the same headers.
+#include <dlfcn.h>
+
+#include "../support/ws_test.h"
+#include "cxx_unload.h"
+
+static ws_au32_t workers_ended;
+
+static void note_end(void)
+{
+  ws_add_acq_rel(&workers_ended, 1);
+}
+
+/// Twice: a library that was built anew in between would be loaded.
+static void dlclose_unloads(void)
+{
+  for (int i = 0; i < 2; i++) {
+    ws_store_release(&workers_ended, 0);
+    void *library = dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_LOCAL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+    const unload_work_t work = (unload_work_t)(uintptr_t)dlsym(library, "unload_work");
+    CU_ASSERT_EQUAL(work(note_end), UNLOAD_SUM);
+    CU_ASSERT_EQUAL(ws_load_acquire(&workers_ended), 0);
+    CU_ASSERT_EQUAL(dlclose(library), 0);
+    CU_ASSERT_EQUAL(ws_load_acquire(&workers_ended), UNLOAD_WORKERS);
+    CU_ASSERT_PTR_NULL(dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_NOLOAD));
+  }
+}
+
+TEST_MAIN("cxx_unload", TEST_CASE(dlclose_unloads))
