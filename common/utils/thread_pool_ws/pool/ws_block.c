@@ -4,9 +4,9 @@
 /// malloc nor a lock.
 ///
 /// A thread has a shelf of free blocks for each of three sizes. A block goes back to the shelf that it came
-/// from: at once if its own thread gives it back, else to the shelf's list of returned blocks. The owner takes
-/// that list over as a whole when it has no other block. So it has no ABA problem. A shelf holds as many
-/// blocks as were in use at once; they are freed when its thread ends.
+/// from: at once if its own thread gives it back, else to the shelf's list of returned blocks. The owner
+/// takes that list over as a whole when it has no other block, so it has no ABA problem. A shelf holds as
+/// many blocks as were in use at once; they are freed when its thread ends.
 ///
 /// returned:  empty or a chain --exchange--> empty (the owner takes all)
 ///            any --exchange, the owner ends--> CLOSED; blocks that come later are freed one by one, and the
