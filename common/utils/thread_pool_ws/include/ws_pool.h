@@ -250,7 +250,8 @@ typedef struct {
   ws_thread_create_t thread_create;
   void *create_arg;
   /// Called at the events of each worker. START has been called on every worker before ws_pool_create()
-  /// returns, STOP before ws_pool_stop() and ws_pool_destroy() do. Default NULL.
+  /// returns, STOP before ws_pool_stop() and ws_pool_destroy() do, unless a task of the pool destroys it.
+  /// Default NULL.
   ws_observer_t observer;
   void *observer_arg;
   /// Called for each task that an abort or ws_pool_purge() skips, on the thread that skips it, before the
