@@ -54,6 +54,10 @@ void init_task_manager(task_manager_t *man, uint32_t num_threads)
 void free_task_manager(task_manager_t *man, void (*clean)(void *args))
 {
   ws_pool_t *pool = live_pool(man, __func__);
+  if (ws_pool_is_lost(pool)) { // a thread of the parent may hold the lock
+    man->pool = NULL;
+    return;
+  }
   pthread_mutex_lock(&man->cleaning);
   man->clean = clean;
   pthread_mutex_unlock(&man->cleaning);

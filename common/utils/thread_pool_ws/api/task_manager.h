@@ -15,7 +15,8 @@
 /// Queues grow and shrink. Pre-wake and the report are set by the environment: TPOOL_WS_SPIN and the other
 /// variables of ws_settings_environment().
 /// The functions return nothing, as in the original. So invalid use ends the process (abort) with a message
-/// on stderr that names the function and the argument.
+/// on stderr that names the function and the argument. The same holds for a push and a wait in the child of a
+/// fork, for a manager of the parent; there free_task_manager() returns without freeing its pool.
 #ifndef TASK_MANAGER_H
 #define TASK_MANAGER_H
 

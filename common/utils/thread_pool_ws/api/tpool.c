@@ -227,6 +227,13 @@ tpool *tpool_create(int thread_count, int buffer_size)
   return NULL;
 }
 
+/// In the child of a fork a pool of the parent has no threads. Those that had places of the room, were in the
+/// list of places or held a lock are gone, so no call may wait for them, nor look at the list.
+static bool is_lost(const tpool *pool)
+{
+  return ws_pool_is_lost(pool->core);
+}
+
 /// Push a job that has a place.
 static inline int push(tpool *pool, job_t job)
 {
@@ -235,7 +242,7 @@ static inline int push(tpool *pool, job_t job)
   adding = pool;
   const int error = ws_pool_push(pool->core, task);
   adding = before;
-  if (WS_UNLIKELY(error < 0)) // -ECANCELED
+  if (WS_UNLIKELY(error < 0)) // -ECANCELED, -ESRCH
     tpool_room_give(&pool->room);
   return error;
 }
@@ -264,6 +271,8 @@ static int add_blocked(tpool *pool, job_t job)
 
 WS_SELDOM static int add_to_full(tpool *pool, job_t job)
 {
+  if (is_lost(pool))
+    return -ESRCH;
   if (!ws_current_task())
     return add_blocked(pool, job);
   run(pool, job); // a job must not wait for room: jobs make it
@@ -287,13 +296,17 @@ int tpool_try_add(tpool *pool, void (*func)(void *), void *arg)
     return -EINVAL;
   if (tpool_room_is_closed(&pool->room))
     return -ECANCELED;
-  return api_places_take(&pool->room.places) ? push(pool, (job_t){func, arg}) : -EAGAIN;
+  if (api_places_take(&pool->room.places))
+    return push(pool, (job_t){func, arg});
+  return is_lost(pool) ? -ESRCH : -EAGAIN;
 }
 
 int tpool_wait(tpool *pool)
 {
   if (!pool)
     return -EINVAL;
+  if (is_lost(pool))
+    return -ESRCH;
   if (is_inside(pool))
     return -EDEADLK;
   int error;
@@ -318,6 +331,8 @@ int64_t tpool_shutdown_now(tpool *pool, void (*dropped)(void *dropped_arg, void 
 {
   if (!pool)
     return -EINVAL;
+  if (is_lost(pool))
+    return -ESRCH;
   if (is_inside(pool))
     return -EDEADLK;
   if (!tpool_room_clear(&pool->room))
@@ -340,6 +355,8 @@ int tpool_count_working_threads(tpool *pool)
 {
   if (!pool)
     return -EINVAL;
+  if (is_lost(pool))
+    return -ESRCH;
   int count = 0;
   pthread_mutex_lock(&pool->places_lock);
   for (const place_t *place = pool->places; place; place = place->next)
@@ -350,7 +367,7 @@ int tpool_count_working_threads(tpool *pool)
 
 int tpool_destroy(tpool *pool)
 {
-  if (!pool)
+  if (!pool || is_lost(pool))
     return 0;
   WS_REQUIRE(!is_inside(pool), __func__, "called inside a job of pool, which would wait for itself");
   tpool_room_close(&pool->room);

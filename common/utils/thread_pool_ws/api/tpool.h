@@ -25,8 +25,12 @@
 /// Jobs that one thread adds begin in the order in which it added them, as far as threads are free; jobs of
 /// several threads begin in any order. A job that runs inside tpool_add() overtakes all queued ones.
 ///
-/// The rules for tasks in ws_pool.h (threads that end in a task, signals, fork) apply to jobs. Pre-wake and
-/// the report are set by the environment: TPOOL_WS_SPIN and the other variables of ws_settings_environment().
+/// The rules for tasks in ws_pool.h (threads that end in a task, signals) apply to jobs. In the child of a
+/// fork a pool of the parent has no threads: there tpool_add(), tpool_try_add(), tpool_wait(),
+/// tpool_shutdown_now() and tpool_count_working_threads() return -ESRCH, and tpool_destroy() returns without
+/// freeing the pool.
+/// Pre-wake and the report are set by the environment: TPOOL_WS_SPIN and the other variables of
+/// ws_settings_environment().
 #ifndef TPOOL_H
 #define TPOOL_H
 

@@ -131,7 +131,7 @@ int sched_post(ws_sched_t *sched, ws_sched_task_t *task)
     return state == in_use(task) ? -EBUSY : -EINVAL;
   if (WS_UNLIKELY(!api_places_take(&sched->places))) {
     ws_store_release(state_of(task), idle(task)); // [edge SCHED_DONE release] nothing was posted
-    return -EAGAIN;
+    return ws_pool_is_lost(sched->pool) ? -ESRCH : -EAGAIN;
   }
   task->sched = sched;
   const ws_task_t pushed = {.func = run_sched_task, .arg = task, .priority = task->priority};

@@ -18,6 +18,9 @@
 ///   sched_fini(sched);
 /// @endcode
 ///
+/// In the child of a fork a scheduler of the parent has no threads: there sched_post() and sched_execute()
+/// return -ESRCH, and sched_fini() frees only what is not its pool's. Its tasks that were posted stay in use.
+///
 /// No function of this header has the name of one of the system's <sched.h>. A program may include both.
 /// Memory is obtained as address space; the kernel may provide a page at its first use. For pages that are
 /// present from the start call mlockall(MCL_CURRENT | MCL_FUTURE) before sched_init().

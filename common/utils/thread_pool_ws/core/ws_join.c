@@ -32,6 +32,19 @@ static bool is_reached(const goal_t *goal)
   return goal->group ? ws_group_done(goal->group) : goal->event->ready(goal->event->arg);
 }
 
+static const char *name_of(const goal_t *goal)
+{
+  return goal->event ? "ws_pool_await" : goal->until_ns != 0 ? "ws_group_wait_until" : "ws_group_wait";
+}
+
+/// Before a wait without a lane. In a pool of the parent no thread of a child has one.
+static void require_threads(const struct ws_pool_s *pool, const goal_t *goal)
+{
+  WS_REQUIRE(
+      !ws_is_lost(pool), name_of(goal),
+      "the pool was made before this process was forked: it has no threads here, so the wait cannot end");
+}
+
 /// Sleep, because no task is left to run. A thread that counts as awake in any pool lets another worker run
 /// there.
 static void sleep_on(const goal_t *goal, uint64_t until_ns)
@@ -302,9 +315,7 @@ static void help_until(ws_frame_t *frame)
 static void help_without_lane(ws_frame_t *frame)
 {
   const join_t *join = (join_t *)frame;
-  WS_REQUIRE(
-      !ws_is_lost(frame->pool), join->goal->event ? "ws_pool_await" : "ws_group_wait",
-      "the pool was made before this process was forked: it has no threads here, so the wait cannot end");
+  require_threads(frame->pool, join->goal);
   while (!is_reached(join->goal) && !is_late(join, true)) {
     frame->here = ws_here_known(frame->pool);
     if (frame->here.queue) { // it has got a lane in a task, and its tasks may lie there
@@ -320,6 +331,8 @@ static void help_without_lane(ws_frame_t *frame)
 __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 {
   if (!pool || pool->workers == 0) {
+    if (pool)
+      require_threads(pool, goal);
     while (!is_reached(goal) && (goal->until_ns == 0 || ws_os_now_ns() < goal->until_ns))
       sleep_on(goal, goal->until_ns);
     return;
@@ -341,6 +354,8 @@ __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool
 WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct ws_pool_s *pool,
                                           const goal_t *goal)
 {
+  if (pool)
+    require_threads(pool, goal);
   if (!hooks->wait(goal->group, goal->event, goal->until_ns))
     return false;
   ws_traced_join_end(pool, goal->tag);
@@ -349,9 +364,7 @@ WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct 
 
 __attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
-  ws_not_observing(goal->event           ? "ws_pool_await"
-                   : goal->until_ns != 0 ? "ws_group_wait_until"
-                                         : "ws_group_wait");
+  ws_not_observing(name_of(goal));
   if (!pool && ws_self()->worker)
     pool = ws_self()->worker->pool; // it may be the only thread that can
   ws_traced_join_begin(pool, goal->tag);

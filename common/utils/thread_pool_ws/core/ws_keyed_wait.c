@@ -74,6 +74,8 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
 {
   if (!pool || !key)
     return -EINVAL;
+  if (ws_is_lost(pool))
+    return -ESRCH;
   if (ws_current_task())
     return -EDEADLK;
   bool crowded;

@@ -42,17 +42,29 @@ ws_cancel_t *ws_cancel_used(void)
   return fiber ? fiber->cancel : ws_fiber_thread()->cancel;
 }
 
+/// @return the waits of this process, under the token's lock. Those of a process that was forked lie on
+/// stacks of threads that its child does not have
+static ws_waiter_t **waiters_of(ws_cancel_t *cancel)
+{
+  if (WS_UNLIKELY(cancel->forks != ws_fiber_process.forks)) {
+    cancel->forks = ws_fiber_process.forks;
+    cancel->waiters = NULL;
+  }
+  return &cancel->waiters;
+}
+
 bool ws_cancel_enter(ws_waiter_t *waiter)
 {
   ws_cancel_t *cancel = waiter->cancel;
   pthread_mutex_lock(lock_of(cancel));
   const bool requested = ws_cancel_requested(cancel);
   if (!requested) {
+    ws_waiter_t **first = waiters_of(cancel);
     waiter->cancel_before = NULL;
-    waiter->cancel_next = cancel->waiters;
+    waiter->cancel_next = *first;
     if (waiter->cancel_next)
       waiter->cancel_next->cancel_before = waiter;
-    cancel->waiters = waiter;
+    *first = waiter;
   }
   pthread_mutex_unlock(lock_of(cancel));
   return !requested;
@@ -77,7 +89,7 @@ void ws_cancel_request(ws_cancel_t *cancel)
   ws_fiber_process_begin();
   pthread_mutex_lock(lock_of(cancel));
   ws_store_release(requested_of(cancel), 1); // [edge CANCEL release] what the canceller wrote
-  for (ws_waiter_t *waiter = cancel->waiters; waiter; waiter = waiter->cancel_next)
+  for (ws_waiter_t *waiter = *waiters_of(cancel); waiter; waiter = waiter->cancel_next)
     if (ws_lot_end(waiter, WS_ENDED_CANCEL)) {
       waiter->next = removed;
       removed = waiter;

@@ -98,6 +98,7 @@ static void in_child(void)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
   ws_fiber_thread_t *thread = ws_fiber_thread();
+  process->forks++;
   init_locks();
   forget_services();
   for (uint32_t i = 0; i < WS_LOT_BUCKETS; i++)

@@ -21,12 +21,14 @@
 /// A function without one requires a pool that is not NULL.
 ///
 /// After fork() the child may create pools of its own, and may call exit(). The pools of the parent have no
-/// threads in the child: there a push, a wait for the pool and a stop return -ESRCH, ws_pool_stats() returns
-/// the counts at the fork, hints do nothing, and ws_pool_destroy() returns without freeing the pool. A wait
-/// in such a pool for a group that is not complete ends the process with a message; such a wait without a
-/// pool never ends. A child that a task forks must not return from the task. At a fork no other thread of the
-/// program may be inside dlopen() or dlsym(): the C library leaves its lock taken in the child, where the
-/// creation of a pool may need it.
+/// threads in the child (ws_pool_is_lost()): there a push, a wait for the pool, a cancel that waits and a
+/// stop return -ESRCH, ws_pool_stats() returns the counts at the fork, hints do nothing, and
+/// ws_pool_destroy() returns without freeing the pool. A wait in such a pool for a group that is not complete
+/// ends the process with a message; such a wait without a pool never ends. Groups, keys, and the objects of
+/// ws_sync.h are as at the fork: what a thread of the parent would complete, unlock or arrive at stays open
+/// in the child, which sets such objects up anew. A child that a task forks must not return from the task. At
+/// a fork no other thread of the program may be inside dlopen() or dlsym(): the C library leaves its lock
+/// taken in the child, where the creation of a pool may need it.
 ///
 /// The pool's threads block all signals except those that their own instructions cause (SIGSEGV and the
 /// like), and workers have a timer slack of 1 ns. If the host creates the threads (thread_create), the host
@@ -491,6 +493,12 @@ const ws_task_t *ws_current_task(void);
 /// @return the calling thread's index as a worker, 0 .. workers - 1; -1 = it is not a worker
 /// @threads   any
 int32_t ws_worker_index(void);
+
+/// @return whether the pool was made before this process was forked, so that it has no threads here: see
+/// "After fork()" above. false if @p pool is NULL
+/// @threads   any
+/// @progress  wait-free, no system call
+bool ws_pool_is_lost(const ws_pool_t *pool);
 
 /// @brief Stop the pool: refuse further pushes, run or skip the queued tasks, end the workers.
 /// The task of a push at the same moment is refused, or handled as @p how requires.

@@ -7,6 +7,8 @@
 /// - parallel_for(..., token), parallel_reduce(..., token): the rest is skipped;
 /// - ws::condition_variable::wait(lock, token, ready), and ws::stop_scope for all waits of the caller;
 /// - ws::stop_callback on_stop(token, [&] { key.cancel(); }): a key, and whatever else the program has.
+/// The child of a fork must not request a stop for which other threads of the parent have callbacks, as with
+/// std::stop_source: these lie where those threads put them. Tasks, fibers and scopes with a token are such.
 #ifndef WS_STOP_HPP
 #define WS_STOP_HPP
 

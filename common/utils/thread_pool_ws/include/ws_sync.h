@@ -36,7 +36,7 @@ extern "C" {
 /// A cancel token: one request ends the present and all later waits of the fibers and threads that use it.
 typedef struct ws_cancel_s {
   uint32_t requested;
-  uint32_t unused;
+  uint32_t forks; ///< of the process that has written waiters
   struct ws_waiter_s *waiters;
 } ws_cancel_t;
 #define WS_CANCEL_INIT                                                                                       \

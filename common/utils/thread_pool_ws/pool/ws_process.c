@@ -109,6 +109,11 @@ static void in_child(void)
   leave_pools(ws_self());
 }
 
+bool ws_pool_is_lost(const ws_pool_t *pool)
+{
+  return pool && ws_is_lost(pool);
+}
+
 void ws_process_watch_forks(void (*leaves_worker)(void))
 {
   pthread_mutex_lock(&process.forks_lock);

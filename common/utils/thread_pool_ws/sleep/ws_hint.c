@@ -38,6 +38,8 @@ static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, u
 /// call (LogP: Karp et al., SPAA 1993).
 static void wake_tree(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns)
 {
+  if (ws_is_lost(pool)) // the numbers of its threads are those of the parent's
+    return;
   const ws_here_t here = ws_here_known(pool);
   const uint64_t waking_ns = ws_stat_load(&pool->waking_ns);
   const uint64_t call_ns = ws_stat_load(&pool->wake_call_ns);
@@ -109,7 +111,7 @@ int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
   ws_hint_store(&pool->spin_lead_ns, lead_ns);
   const bool was_hot = ws_is_hot(pool);
   ws_hint_store(&pool->spin, (uint32_t)spin);
-  if (spin == WS_SPIN_HOT && !was_hot)
+  if (spin == WS_SPIN_HOT && !was_hot && !ws_is_lost(pool))
     ws_hot_begin(pool);
   return 0;
 }

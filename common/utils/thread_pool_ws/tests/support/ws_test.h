@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../../include/ws_pool.h"
 #ifdef __cplusplus
@@ -153,6 +154,9 @@ void test_join(test_threads_t *threads);
 /// @brief Run @p body in a child process, alone with its pools. The caller must have no pool running.
 /// @return its exit status; 128 + signal; -1 when it did not end within the deadline (it is killed then)
 int test_in_child(int (*body)(void *), void *arg);
+/// The two halves: @return 0 in the child, which must end by _exit(); else its number, for test_status_of().
+pid_t test_fork(void);
+int test_status_of(pid_t child);
 /// What a child returns when it cannot test what it should.
 #define TEST_CHILD_SKIP 77
 

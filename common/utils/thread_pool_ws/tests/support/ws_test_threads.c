@@ -181,17 +181,29 @@ static void await_free_allocator(void)
     test_sleep_ms(1);
 }
 
-int test_in_child(int (*body)(void *), void *arg)
+pid_t test_fork(void)
 {
   fflush(NULL);
   await_free_allocator();
   const pid_t child = fork();
-  if (child == 0) {
+  if (child == 0)
     alarm(0);
+  return child;
+}
+
+int test_in_child(int (*body)(void *), void *arg)
+{
+  const pid_t child = test_fork();
+  if (child == 0) {
     const int code = body(arg);
     fflush(NULL);
     _exit(code);
   }
+  return test_status_of(child);
+}
+
+int test_status_of(pid_t child)
+{
   test_patience_t patience = {0};
   int status = 0;
   while (waitpid(child, &status, WNOHANG) != child) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fork.c
-/// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it, and
-/// their functions report that. Forks of a plain thread, of tasks, of a server that forks first, of daemon(),
-/// and beside threads that make pools. Linked with --wrap=pthread_create and --wrap=dl_iterate_phdr.
+/// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it. Forks
+/// of a plain thread, of tasks, of a server that forks first, of daemon(), and beside threads that make
+/// pools. Linked with --wrap=pthread_create and --wrap=dl_iterate_phdr.
 #define _GNU_SOURCE // daemon
 #include <errno.h>
 #include <link.h>
@@ -17,7 +17,7 @@
 
 #include "../../../os/ws_os.h"
 #include "../../../pool/ws_process.h"
-#include "../../support/ws_death.h"
+#include "../../support/ws_test.h"
 
 enum { HAS_WORKED = 42, TASKS = 200 };
 
@@ -95,65 +95,14 @@ static void end_parents(test_gate_t *gate, ws_group_t *group)
   test_gate_destroy(gate);
 }
 
-static int call_all(void *unused)
+/// All calls: test_fork_calls.c.
+static int leave_parents(void *unused)
 {
-  (void)unused;
-  const ws_task_t task = {.func = test_empty_task};
-  ws_stats_t stats;
-  if (ws_pool_push(parents, task) != -ESRCH || ws_pool_try_push(parents, task) != -ESRCH
-      || ws_pool_push_batch(parents, &task, 1) != -ESRCH)
+  if (ws_pool_push(parents, (ws_task_t){.func = test_empty_task}) != -ESRCH
+      || ws_pool_wait(parents) != -ESRCH)
     return 1;
-  if (ws_pool_wait(parents) != -ESRCH || ws_pool_stop(parents, WS_STOP_DRAIN) != -ESRCH
-      || ws_pool_stop(parents, WS_STOP_ABORT) != -ESRCH)
-    return 2;
-  ws_pool_stats(parents, &stats, NULL, 0);
-  if (stats.workers == 0 || ws_worker_index() != -1 || ws_current_task())
-    return 3;
-  ws_group_t done;
-  ws_group_init(&done, 0);
-  ws_group_wait(&done, parents);
-  ws_pool_prewake(parents, 1, 1000);
-  ws_pool_phase_begin(parents, 1);
-  ws_pool_phase_end(parents);
   ws_pool_destroy(parents);
-  return use_own_pool(NULL);
-}
-
-static void the_parents_pool_is_lost_and_functions_report_it(void)
-{
-  test_gate_t gate;
-  ws_group_t group;
-  begin_parents(&gate, &group);
-  CU_ASSERT_EQUAL(test_in_child(call_all, NULL), HAS_WORKED);
-  end_parents(&gate, &group);
-}
-
-static ws_group_t *open_group;
-
-static void wait_for_open_group(void)
-{
-  ws_group_wait(open_group, parents);
-}
-
-static bool is_never(void *unused)
-{
-  return unused != NULL;
-}
-
-static void await_never(void)
-{
-  ws_pool_await(parents, NULL, &(ws_event_t){.ready = is_never, .sleep = test_empty_task});
-}
-
-static void a_wait_that_cannot_end_ends_the_process(void)
-{
-  test_gate_t gate;
-  ws_group_t group;
-  begin_parents(&gate, &group);
-  open_group = &group;
-  CU_ASSERT_TRUE(dies_with(wait_for_open_group, "ws_group_wait(): the pool was made before"));
-  CU_ASSERT_TRUE(dies_with(await_never, "ws_pool_await(): the pool was made before"));
-  end_parents(&gate, &group);
+  return use_own_pool(unused);
 }
 
 typedef struct {
@@ -170,7 +119,7 @@ static void fork_task(void *fork_arg)
 static void a_child_of_a_worker_has_pools(void)
 {
   parents = test_pool(2);
-  fork_t of[] = {{use_own_pool_and_exit, 0}, {call_all, 0}};
+  fork_t of[] = {{use_own_pool_and_exit, 0}, {leave_parents, 0}};
   for (uint32_t i = 0; i < TEST_COUNT(of); i++) {
     ws_group_t group;
     ws_group_init(&group, 1);
@@ -187,7 +136,7 @@ static void a_child_of_a_thread_that_helps_has_pools(void)
   test_gate_t gate;
   ws_group_t group, held;
   begin_parents(&gate, &held);
-  fork_t of[] = {{use_own_pool_and_exit, 0}, {call_all, 0}};
+  fork_t of[] = {{use_own_pool_and_exit, 0}, {leave_parents, 0}};
   ws_group_init(&group, TEST_COUNT(of));
   for (uint32_t i = 0; i < TEST_COUNT(of); i++)
     test_push(parents, fork_task, &of[i], &group);
@@ -221,7 +170,7 @@ static int fork_once_more(void *unused)
 {
   (void)unused;
   parents = test_pool(2);
-  const int result = test_in_child(call_all, NULL);
+  const int result = test_in_child(leave_parents, NULL);
   test_destroy(parents);
   return result;
 }
@@ -424,8 +373,6 @@ int main(void)
   return TEST_CHILD_SKIP;
 #endif
   static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
-                                      TEST_CASE(the_parents_pool_is_lost_and_functions_report_it),
-                                      TEST_CASE(a_wait_that_cannot_end_ends_the_process),
                                       TEST_CASE(a_child_of_a_worker_has_pools),
                                       TEST_CASE(a_child_of_a_thread_that_helps_has_pools),
                                       TEST_CASE(a_child_counts_anew),
