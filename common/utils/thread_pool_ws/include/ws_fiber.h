@@ -42,8 +42,8 @@
 ///   pool, which the call runs meanwhile. Wait in a plain task, or give the fiber the stack of a thread;
 /// - in a fiber that pushes: the task itself where the push runs the task (a pool without workers,
 ///   WS_FULL_INLINE), and in ws_reduce() and ws_scan() the program's functions;
-/// - handlers of signals without SA_ONSTACK, if a thread of the program that helps has the signal unblocked.
-///   The library's own threads block signals.
+/// - handlers of signals without SA_ONSTACK, if a worker, or a thread that helps, has the signal unblocked.
+///   Those with SA_ONSTACK run on the thread's alternate stack: 32 KiB, unless the program has set one.
 ///
 /// Below each stack lie WS_FIBER_GUARD_BYTES without access. A fiber that overflows its stack ends there, as
 /// long as no frame is larger than the guard: compile functions with larger frames, and functions with arrays

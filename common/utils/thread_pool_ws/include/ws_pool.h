@@ -30,12 +30,14 @@
 /// a fork no other thread of the program may be inside dlopen() or dlsym(): the C library leaves its lock
 /// taken in the child, where the creation of a pool may need it.
 ///
-/// The pool's threads block all signals except those that their own instructions cause (SIGSEGV and the
-/// like), and workers have a timer slack of 1 ns. If the host creates the threads (thread_create), the host
-/// sets their signal mask. A program that a task starts with fork() and exec gets the signal mask of the
-/// pool's creator, and the timer slack that the thread had before. With posix_spawn(), system(), popen() or
-/// vfork() the program inherits those of the worker: set POSIX_SPAWN_SETSIGMASK, or start programs from a
-/// thread of your own.
+/// Workers take their signal mask from the thread that creates the pool, as all threads do, and programs that
+/// a task starts take it from the worker. So a handler of the program may run on a worker, in the middle of a
+/// task. To keep handlers off the workers, block their signals in the creator while it creates the pool. If
+/// the host creates the threads (thread_create), the host sets their masks. The library's other threads run
+/// no code of the program, and block all signals but those that their own instructions cause (SIGSEGV and the
+/// like).
+/// Workers have a timer slack of 1 ns. A program that a task starts with posix_spawn(), system(), popen() or
+/// vfork() inherits it; the child of a fork() gets the slack that the thread had before.
 /// The library does not keep a floating worker on a CPU: taskset and cpusets apply to it as to any thread.
 ///
 /// Below, "the process's mask" is the CPU affinity of the thread that creates the pool. Where the kernel

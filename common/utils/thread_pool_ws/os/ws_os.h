@@ -68,9 +68,9 @@ uint64_t ws_os_timer_slack(uint64_t slack_ns);
 WS_FOR_FIBERS void ws_os_fork_hold(void);
 WS_FOR_FIBERS void ws_os_fork_let(void);
 
-/// Create a thread in which all signals are blocked but those that its own instructions cause (SIGSEGV,
-/// SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler of the program interrupts it. @return 0 or
-/// an error number
+/// Create a thread that runs no code of the program, in which all signals are blocked but those that its own
+/// instructions cause (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler interrupts it.
+/// @return 0 or an error number
 int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 
 /// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno; @p set is allocated

@@ -234,7 +234,6 @@ struct ws_pool_s {
   ws_nodes_t nodes; ///< I
   ws_os_policy_t policy; ///< I memory policy of the thread that created the pool
   bool has_policy; ///< I policy is known: workers' threads are made with another one
-  sigset_t signals; ///< I blocked in the thread that created the pool
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL

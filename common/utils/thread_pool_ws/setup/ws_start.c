@@ -128,7 +128,10 @@ static int create_thread(ws_worker_t *worker)
   if (settings->thread_create)
     return settings->thread_create(settings->create_arg, worker->index, worker->cpu, worker_thread, worker);
   pthread_t thread; // not the worker's field, which its own thread writes
-  return ws_os_thread_create(&thread, worker_thread, worker);
+  ws_os_fork_hold();
+  const int error = pthread_create(&thread, NULL, worker_thread, worker);
+  ws_os_fork_let();
+  return error;
 }
 
 /// @return whether the thread runs
@@ -233,15 +236,12 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
 }
 
 /// A task has forked. The child does not keep what the pool has set in its thread: a program that it starts
-/// takes signals and has timers like those that the pool's creator starts.
+/// has timers like those that the pool's creator starts.
 static void in_child(void)
 {
   const ws_worker_t *worker = ws_self()->worker;
-  if (!worker)
-    return;
-  ws_os_timer_slack(worker->slack_ns);
-  if (!worker->pool->settings.thread_create)
-    pthread_sigmask(SIG_SETMASK, &worker->pool->signals, NULL);
+  if (worker)
+    ws_os_timer_slack(worker->slack_ns);
 }
 
 void ws_start_watch_forks(void)
@@ -251,7 +251,6 @@ void ws_start_watch_forks(void)
 
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
-  pthread_sigmask(SIG_BLOCK, NULL, &pool->signals);
   uint32_t running = 0;
   for (; running < pool->requested; running++) {
     ws_worker_t *worker = pool->worker[running];

@@ -6,8 +6,8 @@
 
 #include "../pool/ws_types.h"
 
-/// @brief Call ws_process_watch_forks(): in the child, a worker's thread gets back the signals and the timers
-/// of a plain thread. The first step of each pool's creation.
+/// @brief Call ws_process_watch_forks(): in the child, a worker's thread gets back the timer slack of a plain
+/// thread. The first step of each pool's creation.
 void ws_start_watch_forks(void);
 
 /// @brief Start pool->requested workers on the CPUs of @p cpu; returns when each has set itself up. Sets

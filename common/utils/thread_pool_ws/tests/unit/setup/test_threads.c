@@ -69,56 +69,119 @@ static bool blocks(int32_t tid, int signal_number)
 static const int from_outside[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM, SIGPROF, 40};
 static const int from_inside[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-static void check_signals(int32_t tid)
+static bool block_one(int signal_number, sigset_t *before)
 {
-  CU_ASSERT_NOT_EQUAL(tid, 0);
-  for (uint32_t i = 0; tid && i < TEST_COUNT(from_outside); i++)
-    CU_ASSERT_TRUE(blocks(tid, from_outside[i]));
-  for (uint32_t i = 0; tid && i < TEST_COUNT(from_inside); i++)
-    CU_ASSERT_FALSE(blocks(tid, from_inside[i]));
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal_number);
+  return pthread_sigmask(SIG_BLOCK, &one, before) == 0;
 }
 
-/// Creation returns when all have started, so nothing of this is a race.
-static void signals_do_not_reach_the_pool(void)
+/// As threads that the creator makes. Creation returns when all have started, so nothing of this is a race.
+static void workers_block_what_their_creator_blocks(void)
+{
+  sigset_t before;
+  CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
+  ws_pool_t *pool = test_pool(2);
+  for (uint32_t worker = 0; worker < 2; worker++)
+    for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
+      CU_ASSERT_EQUAL(blocks(pool->worker[worker]->tid, from_outside[i]), from_outside[i] == SIGUSR2);
+  test_destroy(pool);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void no_handler_runs_on_the_guard(void)
 {
   ws_pool_t *pool = test_pool(2);
-  check_signals(ws_tid(pool->worker[0]));
-  check_signals(ws_tid(pool->worker[1]));
-  if (pool->guarded || pool->watched)
-    check_signals(thread_called("ws_guard"));
+  const int32_t guard = pool->guarded || pool->watched ? thread_called("ws_guard") : 0;
+  for (uint32_t i = 0; guard && i < TEST_COUNT(from_outside); i++)
+    CU_ASSERT_TRUE(blocks(guard, from_outside[i]));
+  for (uint32_t i = 0; guard && i < TEST_COUNT(from_inside); i++)
+    CU_ASSERT_FALSE(blocks(guard, from_inside[i]));
   for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++) // the creator is as it was
     CU_ASSERT_FALSE(blocks(getpid(), from_outside[i]));
   test_destroy(pool);
 }
 
-static int host_thread(void *unused, uint32_t index, int32_t cpu, void *(*func)(void *arg), void *arg)
+static ws_au32_t handled; ///< signals, by workers
+static ws_au32_t sends;
+
+static void handle(int unused)
 {
   (void)unused;
-  (void)index;
-  (void)cpu;
-  pthread_t thread;
-  return pthread_create(&thread, NULL, func, arg);
+  ws_add_relaxed(&handled, ws_worker_index() >= 0); // relaxed: a count
 }
 
-static void a_host_decides_on_signals_itself(void)
+static void *send_signals(void *pool_arg)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.thread_create = host_thread;
-  ws_pool_t *pool = test_create(&settings);
-  for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
-    CU_ASSERT_FALSE(blocks(ws_tid(pool->worker[0]), from_outside[i]));
+  const struct ws_pool_s *pool = pool_arg;
+  for (uint32_t i = 0; ws_load_relaxed(&sends); i++) { // relaxed: the join orders
+    pthread_kill(pool->worker[i % pool->workers]->thread, SIGUSR1);
+    sched_yield();
+  }
+  return NULL;
+}
+
+static bool has_handled(void *unused)
+{
+  (void)unused;
+  return ws_load_relaxed(&handled) >= 100; // relaxed: a count
+}
+
+/// Handlers interrupt tasks, searches, sleeps and waits of workers, which go on.
+static void handlers_may_run_on_workers(void)
+{
+  const struct sigaction action = {.sa_handler = handle};
+  struct sigaction before;
+  ws_au64_t count = {0};
+  uint64_t pushed = 0;
+  test_threads_t sender = {0};
+  sigaction(SIGUSR1, &action, &before);
+  ws_pool_t *pool = test_pool(2);
+  ws_store_relaxed(&handled, 0); // relaxed: no other thread
+  ws_store_relaxed(&sends, 1); // relaxed: no other thread
+  test_spawn(&sender, send_signals, pool);
+  for (uint32_t burst = 0; burst < 200; burst++) {
+    ws_group_t group;
+    ws_group_init(&group, 8);
+    for (uint32_t i = 0; i < 8; i++, pushed++)
+      test_push(pool, test_count_task, &count, &group);
+    ws_group_wait(&group, burst % 2 ? pool : NULL);
+    CU_ASSERT_EQUAL(test_value(&count), pushed);
+  }
+  CU_ASSERT_TRUE(test_until(has_handled, NULL));
+  ws_store_relaxed(&sends, 0); // relaxed: the join orders
+  test_join(&sender);
   test_destroy(pool);
+  sigaction(SIGUSR1, &before, NULL);
 }
 
 typedef struct {
   uint32_t slack_ns, blocked; ///< of the child
   int status;
+  uint64_t program_blocks; ///< mask of a program that popen() has started; UINT64_MAX = unknown
 } child_t;
+
+/// @return the signals that a program has blocked which popen() starts: the shell, which may change the mask
+/// of what it starts itself
+static uint64_t blocked_in_program(void)
+{
+  char line[256];
+  uint64_t mask = UINT64_MAX;
+  FILE *program = popen("while read -r line; do echo \"$line\"; done < /proc/self/status", "r");
+  while (program && fgets(line, sizeof(line), program))
+    if (strncmp(line, "SigBlk:\t", 8) == 0)
+      mask = strtoull(line + 8, NULL, 16);
+  if (program)
+    pclose(program);
+  return mask;
+}
 
 static void fork_task(void *child_arg)
 {
   child_t *child = child_arg;
   int result[2];
+  const uint64_t program_blocks = blocked_in_program();
   if (pipe(result) < 0)
     return;
   const pid_t pid = fork();
@@ -134,20 +197,20 @@ static void fork_task(void *child_arg)
   const bool read_all = pid > 0 && read(result[0], &seen, sizeof(seen)) == sizeof(seen);
   waitpid(pid, &seen.status, 0);
   seen.status = read_all ? seen.status : -1;
+  seen.program_blocks = program_blocks;
   *child = seen;
   close(result[0]);
   close(result[1]);
 }
 
-/// The creator blocks one signal, and has a timer slack of its own.
-static void a_forked_child_is_as_the_creator(void)
+/// The creator blocks one signal, and has a timer slack of its own. A program that popen() starts has the
+/// same mask, and the worker's slack.
+static void a_child_is_as_the_creator(void)
 {
   const int before_ns = prctl(PR_GET_TIMERSLACK);
-  sigset_t one, before;
-  sigemptyset(&one);
-  sigaddset(&one, SIGUSR2);
+  sigset_t before;
   prctl(PR_SET_TIMERSLACK, 70000ul);
-  pthread_sigmask(SIG_BLOCK, &one, &before);
+  CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
   ws_pool_t *pool = test_pool(1);
   child_t child = {.status = -1};
   ws_group_t group;
@@ -157,6 +220,7 @@ static void a_forked_child_is_as_the_creator(void)
   CU_ASSERT_EQUAL(child.status, 0);
   CU_ASSERT_EQUAL(child.slack_ns, 70000);
   CU_ASSERT_EQUAL(child.blocked, 1);
+  CU_ASSERT_EQUAL(child.program_blocks, UINT64_C(1) << (SIGUSR2 - 1));
   test_destroy(pool);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   prctl(PR_SET_TIMERSLACK, (unsigned long)before_ns);
@@ -200,6 +264,7 @@ static void the_guard_may_run_beside_the_workers(void)
   sched_setaffinity(0, sizeof(all), &all);
 }
 
-TEST_MAIN("threads", TEST_CASE(signals_do_not_reach_the_pool), TEST_CASE(a_host_decides_on_signals_itself),
-          TEST_CASE(a_forked_child_is_as_the_creator), TEST_CASE(the_guard_may_run_beside_the_workers),
+TEST_MAIN("threads", TEST_CASE(workers_block_what_their_creator_blocks),
+          TEST_CASE(no_handler_runs_on_the_guard), TEST_CASE(handlers_may_run_on_workers),
+          TEST_CASE(a_child_is_as_the_creator), TEST_CASE(the_guard_may_run_beside_the_workers),
           TEST_CASE(the_guard_preempts_no_thread))
