@@ -101,7 +101,8 @@ struct ws_waiter_s {
   ws_fiber_t *fiber; ///< I NULL = a thread waits, or the worker that a fiber blocks
   struct ws_pool_s *pool; ///< I of a fiber, parked or not: its abort ends the wait; NULL = no abort does
   ws_au32_t woken; ///< S futex of the thread: 1 = go on
-  ws_may_park_t may_park; ///< I
+  ws_may_park_t may_park; ///< I NULL = it may
+  void (*begun)(void *arg); ///< I called by ws_lot_enter() when the bucket is unlocked; NULL = nothing is
   void *arg; ///< I
   // The alarms'.
   uint64_t deadline_ns; ///< I UINT64_MAX = none

@@ -42,12 +42,14 @@ bool ws_lot_enter(ws_waiter_t *waiter)
 {
   ws_fiber_t *fiber = waiter->fiber;
   ws_bucket_t *bucket = lock_bucket_of(waiter);
+  void (*const begun)(void *) = waiter->begun; // once the bucket is unlocked the record may be gone
+  void *const arg = waiter->arg;
   bool waits = waiter->ended_by == WS_ENDED_NOT;
   if (waits && waiter->pool && ws_load_relaxed(&waiter->pool->aborted)) { // relaxed: under the lock
     waiter->ended_by = WS_ENDED_CANCEL;
     waits = false;
   }
-  if (waits && !waiter->may_park(waiter->arg)) {
+  if (waits && waiter->may_park && !waiter->may_park(arg)) {
     waiter->ended_by = WS_ENDED_NEEDLESS; // it may have a unit or a lock now: no cancel may lose that
     waits = false;
   }
@@ -59,6 +61,8 @@ bool ws_lot_enter(ws_waiter_t *waiter)
     }
   }
   pthread_mutex_unlock(&bucket->lock);
+  if (begun)
+    begun(arg);
   return waits;
 }
 

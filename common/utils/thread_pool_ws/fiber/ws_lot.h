@@ -16,6 +16,16 @@
 int ws_lot_park(const void *address, ws_may_park_t may_park, void *arg, uint64_t deadline_ns,
                 bool can_cancel);
 
+/// Called once for a wait, without a lock, when the wait is in the lot or will not begin. In the first case
+/// the fiber may run again meanwhile. @param arg  of ws_lot_park_then()
+typedef void (*ws_begun_t)(void *arg);
+
+/// @brief Wait for an unpark of @p address, and call @p begun when the wait can be woken. A cancel ends the
+/// wait.
+/// @return 0 = woken; -ETIMEDOUT; -ECANCELED
+/// @threads as ws_lot_park(). A fiber's thread calls @p begun on its own stack
+int ws_lot_park_then(const void *address, ws_begun_t begun, void *arg, uint64_t deadline_ns);
+
 /// @return the address under which to wait for an object whose last wake may come when its memory has a new
 /// use. A late wake then reaches no wait for that use, except one of such an object: its waits look again
 /// after each wake.

@@ -40,29 +40,43 @@ static int result_of(const ws_waiter_t *waiter)
   }
 }
 
-int ws_lot_park(const void *address, ws_may_park_t may_park, void *arg, uint64_t deadline_ns, bool can_cancel)
+static int park(ws_waiter_t *waiter, bool can_cancel)
 {
   ws_fiber_process_begin();
   ws_fiber_t *fiber = ws_fiber_here();
-  ws_waiter_t waiter = {.address = {(void *)(uintptr_t)address},
-                        .fiber = fiber,
-                        .may_park = may_park,
-                        .arg = arg,
-                        .deadline_ns = deadline_ns,
-                        .pool = fiber && can_cancel ? fiber->pool : NULL};
-  waiter.cancel = !can_cancel ? NULL : fiber ? fiber->cancel : ws_fiber_thread()->cancel;
-  if (waiter.cancel && !ws_cancel_enter(&waiter))
+  const bool timed = waiter->deadline_ns != UINT64_MAX;
+  waiter->fiber = fiber;
+  waiter->pool = fiber && can_cancel ? fiber->pool : NULL;
+  waiter->cancel = !can_cancel ? NULL : fiber ? fiber->cancel : ws_fiber_thread()->cancel;
+  if (waiter->cancel && !ws_cancel_enter(waiter)) {
+    if (waiter->begun)
+      waiter->begun(waiter->arg);
     return -ECANCELED;
-  if (fiber && (deadline_ns == UINT64_MAX || ws_alarm_add(&waiter))) {
-    fiber->waiter = &waiter;
-    ws_fiber_leave(fiber, WS_WANTS_PARK);
-    if (deadline_ns != UINT64_MAX && waiter.ended_by != WS_ENDED_TIME)
-      ws_alarm_remove(&waiter);
-  } else { // a thread; or the alarms have none, so the worker blocks
-    waiter.fiber = NULL;
-    block(&waiter);
   }
-  if (waiter.cancel)
-    ws_cancel_leave(&waiter);
-  return result_of(&waiter);
+  if (fiber && (!timed || ws_alarm_add(waiter))) {
+    fiber->waiter = waiter;
+    ws_fiber_leave(fiber, WS_WANTS_PARK);
+    if (timed && waiter->ended_by != WS_ENDED_TIME)
+      ws_alarm_remove(waiter);
+  } else { // a thread; or the alarms have none, so the worker blocks
+    waiter->fiber = NULL;
+    block(waiter);
+  }
+  if (waiter->cancel)
+    ws_cancel_leave(waiter);
+  return result_of(waiter);
+}
+
+int ws_lot_park(const void *address, ws_may_park_t may_park, void *arg, uint64_t deadline_ns, bool can_cancel)
+{
+  ws_waiter_t waiter = {
+      .address = {(void *)(uintptr_t)address}, .may_park = may_park, .arg = arg, .deadline_ns = deadline_ns};
+  return park(&waiter, can_cancel);
+}
+
+int ws_lot_park_then(const void *address, ws_begun_t begun, void *arg, uint64_t deadline_ns)
+{
+  ws_waiter_t waiter = {
+      .address = {(void *)(uintptr_t)address}, .begun = begun, .arg = arg, .deadline_ns = deadline_ns};
+  return park(&waiter, true);
 }

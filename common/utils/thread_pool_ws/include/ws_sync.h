@@ -85,10 +85,11 @@ int ws_mutex_lock_until(ws_mutex_t *mutex, uint64_t deadline_ns);
 /// call on the mutex is under way.
 void ws_mutex_unlock(ws_mutex_t *mutex);
 
-/// A condition variable. Static initialiser: WS_COND_INIT, or zeros. All waits at one time use one mutex.
+/// A condition variable. Static initialiser: WS_COND_INIT, or zeros. All waits at one time use one mutex. The
+/// memory may be reused when a signal or broadcast that ends the last wait has returned: a wait that has not
+/// returned yet uses its mutex only.
 typedef struct {
-  uint32_t signals;
-  uint32_t unused;
+  uint32_t unused, spare;
   ws_mutex_t *mutex;
 } ws_cond_t;
 #define WS_COND_INIT                                                                                         \
@@ -179,7 +180,8 @@ typedef struct {
     0                                                                                                        \
   }
 
-/// @brief Let all waits pass, the present ones and later ones.
+/// @brief Let all waits pass, the present ones and later ones. The gate's memory may be reused when all waits
+/// have returned: from then on this function uses its address only.
 void ws_gate_open(ws_gate_t *gate);
 /// @brief Close the gate: later waits block until it opens again.
 void ws_gate_close(ws_gate_t *gate);

@@ -249,7 +249,8 @@ class shared_mutex {
 };
 using shared_timed_mutex = shared_mutex;
 
-/// A std::condition_variable for std::unique_lock<ws::mutex>. All waits at one time use one mutex.
+/// A std::condition_variable for std::unique_lock<ws::mutex>. All waits at one time use one mutex. May be
+/// destroyed when all waits have been notified, as there.
 class condition_variable {
  public:
   using lock_type = std::unique_lock<mutex>;

@@ -62,8 +62,8 @@ void ws_gate_open(ws_gate_t *gate)
   uint32_t seen = ws_expected_load(word);
   while (!ws_cas_acq_rel(word, &seen, seen & OPEN ? seen : (seen | OPEN) + OPENING)) // [edge SYNC acq_rel]
     ;
-  if (!(seen & OPEN))
-    ws_lot_unpark(gate, UINT32_MAX, NULL, NULL);
+  if (!(seen & OPEN)) // a wait may return now, and the gate be gone
+    ws_lot_unpark(ws_lot_brief(gate), UINT32_MAX, NULL, NULL);
 }
 
 void ws_gate_close(ws_gate_t *gate)
@@ -89,7 +89,7 @@ int ws_gate_wait_until(ws_gate_t *gate, uint64_t deadline_ns)
   if (wait.seen & OPEN)
     return 0;
   while (is_closed(&wait)) { // a wake may belong to an opening that was over before this wait began
-    const int result = ws_lot_park(gate, is_closed, &wait, deadline_ns, true);
+    const int result = ws_lot_park(ws_lot_brief(gate), is_closed, &wait, deadline_ns, true);
     if (result == -ETIMEDOUT || result == -ECANCELED)
       return result;
   }

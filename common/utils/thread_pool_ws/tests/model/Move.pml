@@ -11,9 +11,8 @@
 // wait that a signal has moved returns as woken. Fields of a record are used under the lock of its bucket.
 // A record is in one bucket, and is resumed once. Every waiter ends (valid end state): no signal and no
 // moved wait is lost.
-// Mutants: NO_COUNT (a wait does not look whether a signal came between the unlock and the lot), COUNT_LATE
-// (it reads signals after the unlock), SIGNAL_LATE (signals changes after the move), NO_GRANT (waits move
-// to a free mutex, and none wakes), NO_WAITED (the move does not set WAITED), FIRST_ONLY (it does so only
+// Mutants: UNLOCK_FIRST (a wait unlocks the mutex before it is in the lot), NO_GRANT (waits move to a free
+// mutex, and none wakes), NO_WAITED (the move does not set WAITED), FIRST_ONLY (it does so only
 // if the mutex is locked), GRANT_EARLY (the mutex's word changes before the buckets are locked), ONE_LOCK
 // (the move locks the bucket of the condition variable only), HAND_ALL (an unlock forgets waits that are
 // left), NOT_FIXED (the time limit ends a moved wait), ADDRESS_ONCE (the alarm does not read the address
@@ -23,13 +22,12 @@
 #define RECORDS (WAITERS + 1)
 #define COND 0
 #define MUTEX 1
-mtype = { NOTHING, WAKE, TIME, NOT_PARKED }
+mtype = { NOTHING, WAKE, TIME }
 
 bool bucket[2];                 // locks; a bucket has the index of the one address in it
 bool alarms;                    // lock
 bool locked, waited;            // the word of the mutex
 byte holders;                   // of the mutex, as the threads see it
-byte signals;                   // of the condition variable
 byte allowed;                    // under the mutex: waiters that may go on
 // Records.
 byte address[RECORDS];
@@ -140,15 +138,20 @@ inline mutex_unlock()
   fi
 }
 
-// ws_cond_wait_until(), ws_lot_park() and ws_lot_enter(). The mutex is the caller's before and after.
+// What the thread of a fiber does when that fiber may run again already. A thread that waits does the same
+// itself.
+proctype unlocker()
+{
+  byte other;
+  bool got;
+  mutex_unlock()
+}
+
+// ws_cond_wait_until(), ws_lot_park_then() and ws_lot_enter(). The mutex is the caller's before and after.
 inline cond_wait(me, limit)
 {
-#ifndef COUNT_LATE
-  seen = signals;
-#endif
+#ifdef UNLOCK_FIRST
   mutex_unlock();
-#ifdef COUNT_LATE
-  seen = signals;
 #endif
   atomic {
     exists[me] = true; address[me] = COND; fixed[me] = false; moved[me] = false; ended_by[me] = NOTHING
@@ -158,21 +161,20 @@ inline cond_wait(me, limit)
   :: else
   fi;
   lock(bucket[COND]);
+  parks = (ended_by[me] == NOTHING);
   if
-  :: ended_by[me] != NOTHING -> got = false
-#ifdef NO_COUNT
-  :: ended_by[me] == NOTHING -> got = true
-#else
-  :: ended_by[me] == NOTHING -> got = (signals == seen)           // is_unsignalled()
-#endif
-  fi;
-  if
-  :: got -> in_lot[me] = true
+  :: parks -> in_lot[me] = true
   :: else
   fi;
   unlock(bucket[COND]);
+#ifndef UNLOCK_FIRST
   if
-  :: got -> atomic { resumed[me] -> resumed[me] = false }
+  :: parks -> run unlocker()
+  :: else -> mutex_unlock()
+  fi;
+#endif
+  if
+  :: parks -> atomic { resumed[me] -> resumed[me] = false }
   :: else
   fi;
   if
@@ -180,7 +182,7 @@ inline cond_wait(me, limit)
   :: else
   fi;
   atomic {
-    result = (ended_by[me] == NOTHING -> NOT_PARKED : ended_by[me]);
+    result = ended_by[me];
     assert(!moved[me] || result == WAKE);
     exists[me] = false
   };
@@ -192,8 +194,8 @@ inline cond_wait(me, limit)
 
 proctype waiter(byte me)
 {
-  byte seen, other;
-  bool got, limit = (me == 0);
+  byte other;
+  bool got, parks, limit = (me == 0);
   mtype result;
   mutex_lock(me);
   do
@@ -266,18 +268,6 @@ inline move(count)
   fi
 }
 
-// wake() of ws_cond.c
-inline wake(count)
-{
-#ifndef SIGNAL_LATE
-  signals++;
-#endif
-  move(count);
-#ifdef SIGNAL_LATE
-  signals++;
-#endif
-}
-
 #ifdef SIGNAL
 #define TIMES WAITERS
 #define ADDED 1
@@ -296,9 +286,9 @@ active proctype notifier()
     allowed = allowed + ADDED;
 #ifdef OUTSIDE
     mutex_unlock();
-    wake(ADDED)
+    move(ADDED)
 #else
-    wake(ADDED);
+    move(ADDED);
     mutex_unlock()
 #endif
   }

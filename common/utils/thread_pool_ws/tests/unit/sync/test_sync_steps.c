@@ -139,6 +139,48 @@ static void test_late_wake(void)
   scene_end();
 }
 
+static union {
+  ws_gate_t gate;
+  ws_mutex_t mutex;
+} place;
+
+static void *open_place(void *unused)
+{
+  ws_gate_open(&place.gate);
+  return unused;
+}
+
+static void lock_place(void *unused)
+{
+  (void)unused;
+  ws_mutex_lock(&place.mutex);
+  write_letter('l');
+  ws_mutex_unlock(&place.mutex);
+}
+
+/// The wake of an opening comes when the gate's last wait has returned and its memory is a locked mutex.
+static void test_gone_gate(void)
+{
+  scene_begin(1);
+  place.gate = (ws_gate_t)WS_GATE_INIT;
+  ws_store_release(&holds_unpark, 1);
+  test_threads_t threads = {0};
+  test_spawn(&threads, open_place, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1));
+  CU_ASSERT_EQUAL(ws_gate_wait(&place.gate), 0);
+  place.mutex = (ws_mutex_t)WS_MUTEX_INIT;
+  ws_mutex_lock(&place.mutex);
+  push_fiber(lock_place, NULL, NULL);
+  CU_ASSERT(await_parked(1));
+  test_gate_let(&scene.gate, 1);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(parked(), 1);
+  ws_mutex_unlock(&place.mutex);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT(has_letter(NULL));
+  scene_end();
+}
+
 static void wait_with(void *mutex)
 {
   ws_mutex_lock(mutex);
@@ -213,25 +255,85 @@ static void wait_once(void *unused)
   ws_mutex_unlock(&first);
 }
 
-/// The signal comes when the wait has unlocked the mutex, and before it is in the lot.
-static void signal_between(ws_au32_t *holds)
+static void *wait_once_thread(void *unused)
+{
+  wait_once(unused);
+  return NULL;
+}
+
+/// The signal comes when the wait has unlocked the mutex, and its thread has done nothing since. Then the
+/// condition variable is destroyed, and its memory has a new use.
+static void gone_after(bool in_fiber, void (*signal)(ws_cond_t *))
 {
   scene_begin(2);
-  ws_store_release(holds, 1);
-  push_fiber(wait_once, NULL, NULL);
+  cond = (ws_cond_t)WS_COND_INIT;
+  ws_store_release(&holds_unlock, 1);
+  test_threads_t threads = {0};
+  if (in_fiber)
+    push_fiber(wait_once, NULL, NULL);
+  else
+    test_spawn(&threads, wait_once_thread, NULL);
   CU_ASSERT(test_gate_await(&scene.gate, 1));
-  ws_cond_signal(&cond);
+  signal(&cond);
+  cond = (ws_cond_t)WS_COND_INIT;
   test_gate_let(&scene.gate, 1);
-  CU_ASSERT(test_until(has_letter, NULL));
+  CU_ASSERT_FATAL(test_until(has_letter, NULL));
   ws_pool_wait(scene.pool);
+  test_join(&threads);
   CU_ASSERT_EQUAL(first.word, 0);
   scene_end();
 }
 
-static void test_signal_between(void)
+static void test_gone_after_signal(void)
 {
-  signal_between(&holds_unlock);
-  signal_between(&holds_enter);
+  gone_after(true, ws_cond_signal);
+  gone_after(true, ws_cond_broadcast);
+  gone_after(false, ws_cond_signal);
+  gone_after(false, ws_cond_broadcast);
+}
+
+/// The mutex is the caller's until its wait can be found.
+static void test_unlocks_last(void)
+{
+  scene_begin(2);
+  ws_store_release(&holds_enter, 1);
+  push_fiber(wait_once, NULL, NULL);
+  CU_ASSERT(test_gate_await(&scene.gate, 1));
+  CU_ASSERT_FALSE(ws_mutex_trylock(&first));
+  test_gate_let(&scene.gate, 1);
+  ws_mutex_lock(&first);
+  ws_cond_signal(&cond);
+  ws_mutex_unlock(&first);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT(has_letter(NULL));
+  scene_end();
+}
+
+static void wait_cancelled(void *unused)
+{
+  (void)unused;
+  ws_mutex_lock(&first);
+  note(ws_cond_wait(&cond, &first) == -ECANCELED);
+  note(!ws_mutex_trylock(&first));
+  ws_mutex_unlock(&first);
+}
+
+/// A wait that does not begin lets the others have the mutex, too.
+static void test_cancelled_before(void)
+{
+  ws_cancel_t cancel = WS_CANCEL_INIT;
+  const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES, .cancel = &cancel};
+  scene_begin(1);
+  ws_cancel_request(&cancel);
+  ws_store_release(&holds_unlock, 1);
+  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, wait_cancelled, NULL, NULL, &options), 0);
+  CU_ASSERT(test_gate_await(&scene.gate, 1)); // it has unlocked
+  CU_ASSERT(ws_mutex_trylock(&first));
+  ws_mutex_unlock(&first);
+  test_gate_let(&scene.gate, 1);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_EQUAL(first.word, 0);
+  scene_end();
 }
 
 /// A signal ends one wait. The test gets the mutex after all waits that the signal has ended.
@@ -301,6 +403,6 @@ static void test_two_mutexes(void)
 }
 
 TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening), TEST_CASE(test_late_wake),
-          TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
-          TEST_CASE(test_lock_is_not_cancelled), TEST_CASE(test_signal_between),
-          TEST_CASE(test_signal_ends_one))
+          TEST_CASE(test_gone_gate), TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
+          TEST_CASE(test_lock_is_not_cancelled), TEST_CASE(test_gone_after_signal),
+          TEST_CASE(test_unlocks_last), TEST_CASE(test_cancelled_before), TEST_CASE(test_signal_ends_one))
