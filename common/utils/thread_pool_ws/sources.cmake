@@ -29,6 +29,7 @@ set(WS_CORE_SOURCES
   pool/ws_process.c
   pool/ws_rules.c
   pool/ws_speed.c
+  pool/ws_step.c
   pool/ws_warn.c
   trace/ws_provider.c
   trace/ws_traced.c

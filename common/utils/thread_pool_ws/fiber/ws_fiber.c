@@ -12,6 +12,7 @@
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_process.h"
+#include "../pool/ws_step.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
 #include "ws_fiber_process.h"
@@ -39,8 +40,10 @@ static bool is_open(void *group)
 
 static bool wait_for(ws_group_t *group, const ws_event_t *event, uint64_t until_ns)
 {
-  if (!ws_fiber_here())
+  ws_fiber_t *fiber = ws_fiber_here();
+  if (!fiber)
     return false;
+  ws_steps_before_wait(&fiber->steps);
   const uint64_t deadline_ns = until_ns == 0 ? UINT64_MAX : until_ns;
   // not ended by a cancel: the group may lie on this stack
   while (group && !ws_group_done(group)
@@ -54,6 +57,12 @@ static bool wait_for(ws_group_t *group, const ws_event_t *event, uint64_t until_
 static bool is_in_fiber(void)
 {
   return ws_fiber_here() != NULL;
+}
+
+static ws_steps_t *steps(void)
+{
+  ws_fiber_t *fiber = ws_fiber_here();
+  return fiber ? &fiber->steps : NULL;
 }
 
 static void completed(const void *group)
@@ -77,7 +86,7 @@ static void aborted(struct ws_pool_s *pool)
 
 static void begin(void)
 {
-  static const ws_hooks_t hooks = {wait_for, is_in_fiber, completed, aborts, aborted};
+  static const ws_hooks_t hooks = {wait_for, is_in_fiber, steps, completed, aborts, aborted};
   ws_fiber_process_begin();
   ws_overflow_begin();
   ws_process_hook(&hooks);
@@ -154,6 +163,7 @@ bool ws_yield(void)
   ws_fiber_t *fiber = ws_fiber_here();
   if (!fiber)
     return false;
+  ws_steps_before_wait(&fiber->steps);
   ws_fiber_leave(fiber, WS_WANTS_TURN);
   return true;
 }

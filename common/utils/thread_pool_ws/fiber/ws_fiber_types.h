@@ -77,6 +77,7 @@ struct ws_fiber_s {
   int error; ///< its errno, while it does not run
   uint32_t polls; ///< calls of ws_yield_sometimes()
   struct ws_local_value_s *locals; ///< ws_local.h
+  ws_steps_t steps; ///< of its stack
   void *tsan;
   void *asan_fake;
   uint32_t valgrind; ///< its number of the stack

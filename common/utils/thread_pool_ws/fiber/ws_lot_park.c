@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "../pool/ws_process.h"
+#include "../pool/ws_step.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"
@@ -44,6 +46,8 @@ static int park(ws_waiter_t *waiter, bool can_cancel)
 {
   ws_fiber_process_begin();
   ws_fiber_t *fiber = ws_fiber_here();
+  // before the wait is in the lot: a step may need what the wait is given
+  ws_steps_before_wait(fiber ? &fiber->steps : &ws_self()->steps);
   const bool timed = waiter->deadline_ns != UINT64_MAX;
   waiter->fiber = fiber;
   waiter->pool = fiber && can_cancel ? fiber->pool : NULL;

@@ -23,8 +23,10 @@
 ///
 /// A refused or skipped step throws: std::system_error if the pool refused the task or fiber, ws::cancelled
 /// if an abort or a purge skipped it. The coroutine then continues on the thread that skips its task.
-/// A coroutine runs on the stack of the caller that continues it. So a wait in it (future.get(), a lock) is
-/// one of that caller: in a task it helps, or keeps the worker; after co_await of a group it parks a fiber.
+/// A coroutine runs on the stack of the caller that continues it. Coroutines that continue each other take
+/// turns there (ws_step_run() in ws_record.h): the stack does not grow with their number. A wait in it
+/// (future.get(), a lock) is one of that caller: in a task it helps, or keeps the worker; after co_await of a
+/// group it parks a fiber.
 /// Coroutine types of other libraries that take any awaitable can co_await all of these. docs/library.md
 /// shows a bridge to Asio.
 /// Without exceptions in the build, a refused or skipped step ends the process with a message.
@@ -44,16 +46,106 @@ namespace ws {
 inline namespace WS_CXX_MODE {
 namespace detail {
 
-/// A coroutine that waits as a task: a record in its frame. The record is settled once, and then continues
-/// it.
-struct resumption : record {
-  resumption() noexcept : record{resume} {}
+/// @return an address in the caller's frame
+[[gnu::always_inline]] inline std::uintptr_t stack_here() noexcept
+{
+  char place;
+  return reinterpret_cast<std::uintptr_t>(&place);
+}
 
-  static void resume(record *base, int why)
+/// @return whether the caller's frame lies on the same stack as @p address, and less than @p bytes below
+[[gnu::always_inline]] inline bool is_just_below(std::uintptr_t address, std::uintptr_t bytes) noexcept
+{
+  return address - stack_here() < bytes;
+}
+
+/// What the promise of a ws::coroutine has to continue another coroutine: the one that it awaits, or the one
+/// that awaits it. That is a symmetric transfer. clang always makes a jump of it, gcc only when it optimises,
+/// and not with sanitizers. Otherwise the stack grows. When it has grown by TRANSFERS_BYTES the transfer
+/// becomes a step (ws_record.h): the coroutines on the stack return, and then it is made.
+struct transfer : ws_step_t {
+  static constexpr std::uintptr_t TRANSFERS_BYTES = 2048;
+
+  /// @param of  null = a coroutine of another type
+  static void resume(std::coroutine_handle<> handle, transfer *of) noexcept
+  {
+    if (of)
+      of->begun = stack_here();
+    handle.resume();
+  }
+  /// @return what the caller's await_suspend() returns
+  [[gnu::always_inline]] std::coroutine_handle<> to(std::coroutine_handle<> handle, transfer *of) noexcept
+  {
+#if !defined(__clang__)
+    if (!is_just_below(begun, TRANSFERS_BYTES))
+      return later(handle, of);
+#else
+    static_cast<void>(of);
+#endif
+    return handle;
+  }
+
+  std::coroutine_handle<> awaits; ///< who awaits its end
+  transfer *awaiting; ///< that one's; its own = that one is of another type
+  std::uintptr_t begun; ///< an address on the stack where a caller has continued it; any other = not known
+
+ private:
+  [[gnu::noinline]] std::coroutine_handle<> later(std::coroutine_handle<> handle, transfer *of) noexcept
+  {
+    call = [](ws_step_t *base) noexcept {
+      transfer *self = static_cast<transfer *>(base);
+      resume(self->next_, self->of_); // it may be gone afterwards
+    };
+    next_ = handle;
+    of_ = of;
+    ws_step_next(this);
+    return std::noop_coroutine();
+  }
+
+  std::coroutine_handle<> next_;
+  transfer *of_;
+};
+
+template <typename Promise>
+transfer *transfer_of(std::coroutine_handle<Promise> handle) noexcept
+{
+  if constexpr (std::is_base_of_v<transfer, Promise>)
+    return &handle.promise();
+  else
+    return nullptr;
+}
+
+/// A coroutine that waits.
+struct suspended {
+  suspended() noexcept {} // nothing is known before a coroutine waits
+  template <typename Promise>
+  suspended(std::coroutine_handle<Promise> its_handle) noexcept
+      : handle(its_handle), of(transfer_of(its_handle))
+  {
+  }
+  void resume() const noexcept { transfer::resume(handle, of); }
+
+  std::coroutine_handle<> handle;
+  transfer *of;
+};
+
+/// A coroutine that waits as a task: a record in its frame. The record is settled once, and then continues
+/// it. If that happens inside the push, it is a step: awaits in a loop do not deepen the stack.
+struct resumption : record, ws_step_t {
+  static constexpr std::uintptr_t PUSH_BYTES = 65536; ///< a push needs less of a stack
+
+  resumption() noexcept : record{settle_this} {}
+
+  static void settle_this(record *base, int why) noexcept
   {
     resumption *self = static_cast<resumption *>(base);
     self->why = why;
-    self->suspended.resume();
+    if (!is_just_below(self->pushed_at, PUSH_BYTES)) {
+      self->waiting.resume();
+      return;
+    }
+    self->call = [](ws_step_t *step) noexcept { static_cast<resumption *>(step)->waiting.resume(); };
+    ws_step_run(self);
   }
   /// The step is over. @throws if the pool refused or skipped it
   void check(const char *what) const
@@ -64,7 +156,8 @@ struct resumption : record {
       fail(why, what);
   }
 
-  std::coroutine_handle<> suspended;
+  suspended waiting;
+  std::uintptr_t pushed_at; ///< an address on the stack of the push; 0 = the push cannot settle the record
   int why = RUNS;
 };
 
@@ -77,9 +170,11 @@ class push_awaiter : resumption {
   push_awaiter &operator=(const push_awaiter &) = delete;
 
   bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> handle)
+  template <typename Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle)
   {
-    suspended = handle;
+    waiting = handle;
+    pushed_at = stack_here();
     ws_task_t task = {};
     task.func = ws_record_func();
     task.arg = static_cast<record *>(this);
@@ -109,14 +204,14 @@ struct push_awaitable {
 template <typename R>
 class future_awaiter : continuation {
  public:
-  explicit future_awaiter(future<R> &&of) noexcept : continuation{resume}, future_(std::move(of)) {}
+  explicit future_awaiter(future<R> &&of) noexcept : continuation{resume, nullptr}, future_(std::move(of)) {}
   future_awaiter(const future_awaiter &) = delete;
   future_awaiter &operator=(const future_awaiter &) = delete;
   /// The frame of a coroutine that waits may be destroyed before the future is ready, not at the same moment.
   ~future_awaiter()
   {
     awaited *const task = future_access::task_of(future_);
-    if (suspended_ && task)
+    if (waiting_.handle && task)
       task->detach(this);
   }
 
@@ -126,18 +221,19 @@ class future_awaiter : continuation {
            || static_cast<const std::future<R> &>(future_).wait_for(std::chrono::seconds(0))
                   == std::future_status::ready;
   }
-  bool await_suspend(std::coroutine_handle<> suspended) noexcept
+  template <typename Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) noexcept
   {
-    suspended_ = suspended;
+    waiting_ = handle;
     return future_access::task_of(future_)->attach(this);
   }
   R await_resume() { return future_.get(); }
 
  private:
-  static void resume(continuation *base) { static_cast<future_awaiter *>(base)->suspended_.resume(); }
+  static void resume(continuation *base) noexcept { static_cast<future_awaiter *>(base)->waiting_.resume(); }
 
   future<R> future_;
-  std::coroutine_handle<> suspended_;
+  suspended waiting_;
 };
 
 /// A fiber waits for the group, and continues the coroutine.
@@ -148,9 +244,11 @@ class group_awaiter : resumption {
   group_awaiter &operator=(const group_awaiter &) = delete;
 
   bool await_ready() const noexcept { return of_.helps_in() == nullptr; }
-  bool await_suspend(std::coroutine_handle<> handle)
+  template <typename Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle)
   {
-    suspended = handle;
+    waiting = handle;
+    pushed_at = 0;
     settle = wait;
     ws_pool_t *const pool = of_.helps_in();
     if (!pool)
@@ -173,12 +271,12 @@ class group_awaiter : resumption {
 
  private:
   /// In the fiber. Of an abort: the group's tasks that have not begun are skipped, too.
-  static void wait(record *base, int why)
+  static void wait(record *base, int why) noexcept
   {
     group_awaiter *self = static_cast<group_awaiter *>(base);
     if (why == RUNS)
       self->of_.join();
-    resume(base, why);
+    settle_this(base, why);
   }
 
   group &of_;
@@ -249,27 +347,69 @@ struct final_awaiter {
   template <typename Promise>
   std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) const noexcept
   {
-    return ended.promise().awaits;
+    transfer &own = ended.promise();
+    own.awaiting->begun = own.begun;
+    return own.to(own.awaits, own.awaiting);
   }
   void await_resume() const noexcept {}
 };
 
+/// The memory of a coroutine's frame, aligned as by operator new: a block, unless it is large.
+struct framed {
+  static constexpr std::size_t HEAD_BYTES = __STDCPP_DEFAULT_NEW_ALIGNMENT__ - sizeof(shelf *);
+  static constexpr std::size_t BYTES_MAX = 4 * LINE_BYTES - __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
+  static void *operator new(std::size_t bytes)
+  {
+    return bytes <= BYTES_MAX ? static_cast<char *>(block_take(bytes + HEAD_BYTES)) + HEAD_BYTES
+                              : ::operator new(bytes);
+  }
+  static void operator delete(void *frame, std::size_t bytes) noexcept
+  {
+    if (bytes <= BYTES_MAX)
+      block_give(static_cast<char *>(frame) - HEAD_BYTES);
+    else
+      ::operator delete(frame);
+  }
+};
+
 template <typename T>
-struct coroutine_promise : coroutine_result<T> {
+struct coroutine_promise : coroutine_result<T>, transfer, framed {
   coroutine<T> get_return_object() noexcept;
   std::suspend_always initial_suspend() const noexcept { return {}; }
   final_awaiter final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { this->error = std::current_exception(); }
+};
 
-  std::coroutine_handle<> awaits; ///< who awaits its end
+/// Begins a coroutine, and continues the caller with its result.
+template <typename T>
+struct coroutine_awaiter {
+  std::coroutine_handle<coroutine_promise<T>> frame;
+
+  bool await_ready() const noexcept
+  {
+    if (!frame || frame.promise().awaits) // one that has ended was awaited, too
+      misused("co_await of a ws::coroutine", "it was awaited before, or moved from");
+    return false;
+  }
+  template <typename Promise>
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> suspended) const noexcept
+  {
+    transfer &own = frame.promise(), *const by = transfer_of(suspended);
+    own.awaits = suspended;
+    own.awaiting = by ? by : &own;
+    own.begun = by ? by->begun : stack_here(); // a coroutine of another type may return to its caller
+    return own.to(frame, &own);
+  }
+  T await_resume() const { return frame.promise().take(); }
 };
 
 } // namespace detail
 
 /// What a coroutine returns that begins when it is awaited, or by start(). The object owns the coroutine's
 /// frame, with its parameters and locals. It must not be destroyed while the coroutine waits for a pool or a
-/// group; while it waits for a future it may. The coroutine that awaits it gets its result, or the exception
-/// that has left it. It is awaited once.
+/// group; while it waits for a future it may, until that is ready. The coroutine that awaits it gets its
+/// result, or the exception that has left it. It is awaited once.
 /// @threads   one at a time
 template <typename T>
 class [[nodiscard]] coroutine {
@@ -291,26 +431,7 @@ class [[nodiscard]] coroutine {
   explicit operator bool() const noexcept { return frame_ != nullptr; }
 
   /// @brief Begin it, and continue the caller with its result.
-  auto operator co_await() &&noexcept
-  {
-    struct awaiter {
-      std::coroutine_handle<promise_type> frame;
-      bool await_ready() const noexcept
-      {
-        if (!frame || frame.done() || frame.promise().awaits)
-          misused("co_await of a ws::coroutine", "it was awaited before, or moved from");
-        return false;
-      }
-      std::coroutine_handle<> await_suspend(std::coroutine_handle<> suspended) const noexcept
-      {
-        frame.promise().awaits = suspended;
-        return frame;
-      }
-      T await_resume() const { return frame.promise().take(); }
-      static void misused(const char *call, const char *how) { detail::misused(call, how); }
-    };
-    return awaiter{frame_};
-  }
+  auto operator co_await() &&noexcept { return detail::coroutine_awaiter<T>{frame_}; }
 
  private:
   friend promise_type;
@@ -334,7 +455,7 @@ coroutine<T> coroutine_promise<T>::get_return_object() noexcept
 
 /// A coroutine that none awaits. Its frame goes when it ends.
 struct detached {
-  struct promise_type {
+  struct promise_type : framed {
     detached get_return_object() const noexcept { return {}; }
     std::suspend_never initial_suspend() const noexcept { return {}; }
     std::suspend_never final_suspend() const noexcept { return {}; }

@@ -160,9 +160,7 @@ constexpr int LEFT = -3;
 constexpr int DROPPED = -4;
 
 /// What is to be called when a future is ready.
-struct continuation {
-  void (*call)(continuation *self);
-};
+using continuation = ws_step_t;
 
 /// The record of a task with a future. It has a group, because a wait for a group parks a fiber, also in
 /// programs that are not linked with the library of fibers.
@@ -194,7 +192,7 @@ struct awaited : record {
     // acq_rel: the use by the one that leaves first comes before the end of the record
     continuation *due = next.exchange(left(), std::memory_order_acq_rel);
     if (due && due != left())
-      due->call(due); // this record may be gone afterwards
+      ws_step_run(due); // this record may be gone afterwards
     return due == left();
   }
 

@@ -48,10 +48,10 @@ struct future_access {
 template <typename Push>
 struct deferred_push : continuation {
   deferred_push(ws_pool_t *pool, hint its_hint, const Push &how) noexcept
-      : continuation{push}, into(pool), with(its_hint), by(how)
+      : continuation{push, nullptr}, into(pool), with(its_hint), by(how)
   {
   }
-  static void push(continuation *base)
+  static void push(continuation *base) noexcept
   {
     deferred_push *self = static_cast<deferred_push *>(base);
     const deferred_push due = *self;
@@ -127,7 +127,8 @@ class promise {
   }
 
   /// @brief Give the result, once. An exception of its copy goes to the future instead. Continuations, such
-  /// as the push of then(), are called on this thread. A second result ends the process with a message.
+  /// as the push of then(), are called on this thread, inside the call unless many continuations run inside
+  /// one another: ws_step_run() in ws_record.h. A second result ends the process with a message.
   template <typename... Value>
   void set_value(Value &&...value)
   {

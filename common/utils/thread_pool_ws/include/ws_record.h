@@ -65,6 +65,28 @@ void ws_block_give(void *block);
 void ws_pool_hold(ws_pool_t *pool);
 void ws_pool_release(ws_pool_t *pool);
 
+/// A step: what is called once when something is ready, such as the continuation of a future. Steps that make
+/// each other ready run in turn: however many they are, the stack does not grow with them.
+typedef struct ws_step_s {
+  void (*call)(struct ws_step_s *self); ///< it must return; it may free the step
+  struct ws_step_s *next; ///< the library's
+} ws_step_t;
+
+/// So many steps run inside one another on one stack.
+#define WS_STEPS_NESTED_MAX 4
+
+/// @brief Call the step: inside the step that runs on this stack, if there is one, and before this function
+/// returns. If WS_STEPS_NESTED_MAX run already, the step is queued: it is called on this stack when the
+/// innermost of them has returned, or before that one waits in a function of this library.
+/// ws_blocking_begin() is such a function: call it before a wait of another kind that a step could end.
+/// @param step  must live until it is called
+/// @threads   any; not from signal handlers
+/// @progress  never allocates; what the steps do
+void ws_step_run(ws_step_t *step);
+
+/// @brief As ws_step_run(), but queue the step if any runs on this stack: for a caller that returns at once.
+void ws_step_next(ws_step_t *step);
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,6 +42,7 @@ typedef struct {
   uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
   const ws_laneless_t *laneless; ///< tasks of pools where it has no lane, the innermost; NULL = none
+  ws_steps_t steps; ///< of the thread's own stack
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];
 } ws_self_t;
@@ -89,6 +90,8 @@ typedef struct {
   bool (*wait)(ws_group_t *group, const ws_event_t *event, uint64_t until_ns);
   /// @return whether the calling thread runs a fiber's code
   bool (*is_in_fiber)(void);
+  /// @return the steps of the fiber whose code the calling thread runs; NULL = it runs none
+  ws_steps_t *(*steps)(void);
   /// A group for which a fiber may wait is complete. It may be gone.
   void (*completed)(const void *group);
   /// A pool that aborts has taken a task from a queue. @return whether it is a fiber's: then @p instead runs

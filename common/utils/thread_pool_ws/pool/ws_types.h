@@ -13,6 +13,7 @@
 #include <stdalign.h>
 #include <stddef.h>
 
+#include "../include/ws_record.h"
 #include "../os/ws_os.h"
 #include "../tasks/ws_tasks.h"
 
@@ -30,6 +31,12 @@
 #define WS_AGE_NS_MAX 1000000000
 
 typedef struct ws_worker_s ws_worker_t;
+
+/// Steps of one stack (ws_step.h).
+typedef struct {
+  ws_step_t *first, *last; ///< queued, the next one first
+  uint32_t depth; ///< steps that run inside one another
+} ws_steps_t;
 
 /// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
 ///        any --stop--> ENDED

@@ -10,6 +10,7 @@
 #include "ws_budget.h"
 
 #include "../pool/ws_process.h"
+#include "../pool/ws_step.h"
 #include "../tasks/ws_inbox.h"
 #include "ws_place.h"
 #include "ws_wake.h"
@@ -74,6 +75,7 @@ static void wake_worker(ws_worker_t *worker)
 
 void ws_blocking_begin(void)
 {
+  ws_steps_before_wait(ws_steps_here());
   ws_self_t *self = ws_self();
   const uint32_t level = ++self->blocking;
   if (self->worker && self->worker->queue.rests_at == 0)

@@ -86,6 +86,87 @@ void coroutines_call_each_other()
   CU_ASSERT_TRUE(frames_are_gone());
 }
 
+ws::coroutine<long> laps(ws::pool &pool, long rounds)
+{
+  long done = 0;
+  for (; done < rounds; done++)
+    co_await pool;
+  co_return done;
+}
+ws::coroutine<long> next_of(ws::future<long> before, counted = {})
+{
+  const long value = co_await std::move(before);
+  co_return value + 1;
+}
+
+/// @brief Call @p body in a fiber, whose stack is small.
+template <typename Body>
+void in_fiber(ws::pool &pool, Body &&body)
+{
+  pool.submit([&](ws::context &) { body(); }).get();
+}
+
+/// Coroutines that continue each other, in all ways, also in a build without optimisation.
+void no_stack_grows_with_the_steps()
+{
+  constexpr long STEPS = 3000;
+  ws::pool pool(settings_of(1)), inside(settings_of(0));
+  in_fiber(pool, [&] { CU_ASSERT_EQUAL(ws::start(inside, sum_to(STEPS)).get(), STEPS * (STEPS + 1) / 2); });
+  in_fiber(pool, [&] { CU_ASSERT_EQUAL(ws::start(inside, laps(inside, STEPS)).get(), STEPS); });
+  ws::promise<long> first;
+  ws::future<long> last = first.get_future();
+  for (long i = 0; i < STEPS; i++)
+    last = ws::start(pool, next_of(std::move(last)));
+  pool.wait(); // all of them wait
+  in_fiber(pool, [&] { first.set_value(0); });
+  CU_ASSERT_EQUAL(last.get(), STEPS);
+  CU_ASSERT_TRUE(frames_are_gone());
+}
+
+ws::coroutine<int> passes(ws::future<int> from, ws::promise<int> to)
+{
+  const int value = co_await std::move(from);
+  to.set_value(value + 1);
+  co_return 0;
+}
+ws::coroutine<int> asks(ws::future<int> from, ws::promise<int> question, ws::future<int> answer)
+{
+  const int value = co_await std::move(from);
+  question.set_value(value);
+  co_return answer.get(); // blocks
+}
+
+/// A coroutine blocks for one that it has made ready, and that is queued behind it.
+void a_wait_runs_what_is_queued()
+{
+  ws::pool pool(settings_of(1));
+  const auto set = [&](bool fiber) {
+    ws::promise<int> first, answer;
+    ws::future<int> from = first.get_future();
+    std::vector<ws::future<int>> ends;
+    for (int i = 0; i < WS_STEPS_NESTED_MAX; i++) {
+      ws::promise<int> to;
+      ws::future<int> next = to.get_future();
+      ends.push_back(ws::start(pool, passes(std::move(from), std::move(to))));
+      from = std::move(next);
+    }
+    ws::promise<int> question;
+    ws::future<int> asked = question.get_future(), answered = answer.get_future();
+    ends.push_back(ws::start(pool, passes(std::move(asked), std::move(answer))));
+    ws::future<int> result = ws::start(pool, asks(std::move(from), std::move(question), std::move(answered)));
+    pool.wait();
+    if (fiber)
+      in_fiber(pool, [&] { first.set_value(0); });
+    else
+      first.set_value(0);
+    CU_ASSERT_EQUAL(result.get(), WS_STEPS_NESTED_MAX + 1);
+    for (ws::future<int> &end : ends)
+      end.get();
+  };
+  set(false);
+  set(true);
+}
+
 ws::coroutine<int &> reference_to(int &place)
 {
   co_return place;
@@ -294,6 +375,7 @@ void many_coroutines_at_once()
 } // namespace
 
 TEST_SUITE(coroutine, TEST_CASE(coroutines_continue_on_pools), TEST_CASE(coroutines_call_each_other),
+           TEST_CASE(no_stack_grows_with_the_steps), TEST_CASE(a_wait_runs_what_is_queued),
            TEST_CASE(results_of_all_kinds), TEST_CASE(exceptions_go_to_who_awaits),
            TEST_CASE(groups_are_awaited), TEST_CASE(refused_and_skipped_steps_throw),
            TEST_CASE(a_purge_ends_an_await), TEST_CASE(frames_may_go_early),

@@ -230,6 +230,28 @@ void continuations_race_with_results()
   CU_ASSERT_EQUAL(kept + dropped, ROUNDS);
 }
 
+/// Each push of the chain runs its task, or is refused, inside the one before: no stack grows with it. A
+/// fiber's stack is small.
+void long_chains_need_no_stack()
+{
+  constexpr int LENGTH = 5000;
+  ws::pool pool(settings_of(1));
+  for (const std::uint32_t workers : {0U, 1U}) {
+    ws::pool other(settings_of(workers));
+    ws::promise<int> first;
+    ws::future<int> last = first.get_future();
+    for (int i = 0; i < LENGTH; i++)
+      last = last.then(other, [](int before) { return before + 1; });
+    if (workers > 0)
+      other.stop(WS_STOP_DRAIN);
+    pool.submit([&](ws::context &) { first.set_value(0); }).get();
+    if (workers > 0)
+      CU_ASSERT_EQUAL(error_of([&] { last.get(); }), ECANCELED)
+    else
+      CU_ASSERT_EQUAL(last.get(), LENGTH)
+  }
+}
+
 } // namespace
 
 TEST_SUITE(promise, TEST_CASE(results_reach_the_future), TEST_CASE(promises_need_no_future_and_no_result),
@@ -238,4 +260,4 @@ TEST_SUITE(promise, TEST_CASE(results_reach_the_future), TEST_CASE(promises_need
            TEST_CASE(continuations_come_before_or_after_the_result), TEST_CASE(errors_pass_through),
            TEST_CASE(get_runs_a_chain), TEST_CASE(stopped_pools_refuse_continuations),
            TEST_CASE(cancelled_continuations_do_not_run), TEST_CASE(purges_cancel_chains),
-           TEST_CASE(continuations_race_with_results))
+           TEST_CASE(continuations_race_with_results), TEST_CASE(long_chains_need_no_stack))

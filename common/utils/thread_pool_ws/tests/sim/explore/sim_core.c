@@ -96,10 +96,16 @@ static void pool_no(struct ws_pool_s *pool)
   (void)pool;
 }
 
+static ws_steps_t *steps_none(void)
+{
+  return NULL;
+}
+
 static void hook(void)
 {
   static const ws_hooks_t hooks = {.wait = wait_for_event,
                                    .is_in_fiber = sim_stack_is_in_fiber,
+                                   .steps = steps_none,
                                    .completed = completed_no,
                                    .aborts = aborts_no,
                                    .aborted = pool_no};
