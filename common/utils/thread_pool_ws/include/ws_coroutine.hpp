@@ -356,8 +356,8 @@ struct final_awaiter {
 
 /// The memory of a coroutine's frame, aligned as by operator new: a block, unless it is large.
 struct framed {
-  static constexpr std::size_t HEAD_BYTES = __STDCPP_DEFAULT_NEW_ALIGNMENT__ - sizeof(shelf *);
-  static constexpr std::size_t BYTES_MAX = 4 * LINE_BYTES - __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  static constexpr std::size_t HEAD_BYTES = __STDCPP_DEFAULT_NEW_ALIGNMENT__ - sizeof(void *);
+  static constexpr std::size_t BYTES_MAX = 256 - __STDCPP_DEFAULT_NEW_ALIGNMENT__; // the largest block has 248
 
   static void *operator new(std::size_t bytes)
   {
@@ -367,7 +367,7 @@ struct framed {
   static void operator delete(void *frame, std::size_t bytes) noexcept
   {
     if (bytes <= BYTES_MAX)
-      block_give(static_cast<char *>(frame) - HEAD_BYTES);
+      ws_block_give(static_cast<char *>(frame) - HEAD_BYTES);
     else
       ::operator delete(frame);
   }

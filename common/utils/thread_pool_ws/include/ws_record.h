@@ -38,7 +38,8 @@ void (*ws_record_func(void))(void *record) __attribute__((const));
 
 /// @brief Memory for a record, of any size. A thread uses its blocks again: up to 248 bytes it calls malloc
 /// only if more blocks are in use than ever before.
-/// @return a block, aligned as a pointer; NULL = there is no memory
+/// @return a block, which lies the size of a pointer behind an address that is aligned as by malloc(); NULL =
+///         there is no memory
 /// @threads   any
 /// @progress  lock-free where it does not call malloc
 void *ws_block_take(size_t bytes);
