@@ -49,8 +49,7 @@ namespace detail {
 /// @return an address in the caller's frame
 [[gnu::always_inline]] inline std::uintptr_t stack_here() noexcept
 {
-  char place;
-  return reinterpret_cast<std::uintptr_t>(&place);
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); // locals may lie elsewhere with ASan
 }
 
 /// @return whether the caller's frame lies on the same stack as @p address, and less than @p bytes below
@@ -357,7 +356,7 @@ struct final_awaiter {
 /// The memory of a coroutine's frame, aligned as by operator new: a block, unless it is large.
 struct framed {
   static constexpr std::size_t HEAD_BYTES = __STDCPP_DEFAULT_NEW_ALIGNMENT__ - sizeof(void *);
-  static constexpr std::size_t BYTES_MAX = 256 - __STDCPP_DEFAULT_NEW_ALIGNMENT__; // the largest block has 248
+  static constexpr std::size_t BYTES_MAX = 256 - __STDCPP_DEFAULT_NEW_ALIGNMENT__; // the largest has 248
 
   static void *operator new(std::size_t bytes)
   {

@@ -94,12 +94,12 @@ class task {
       is_inside = sizeof(Body)
                   <= inside_max &&detail::fits_block<Body> &&std::is_nothrow_move_constructible_v<Body>;
 
-  void *block() const noexcept { return *reinterpret_cast<void *const *>(buffer_); }
+  void *block() const noexcept { return *static_cast<void *const *>(static_cast<const void *>(buffer_)); }
   template <typename Body>
   Body &body() noexcept
   {
     if constexpr (is_inside<Body>)
-      return *std::launder(reinterpret_cast<Body *>(buffer_));
+      return *std::launder(static_cast<Body *>(static_cast<void *>(buffer_)));
     else
       return *static_cast<Body *>(block());
   }

@@ -67,6 +67,7 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
     return;
   const size_t bytes = (size_t)((char *)(cells + capacity) - (char *)worker);
   ws_numa_place(pool, arena->cpu[index], worker, bytes);
+  memset(prewake, 0, ws_prewake_worker_bytes()); // now: its page may hold nothing else that the start writes
   worker->victims = victims;
   worker->prewake = prewake;
   worker->queue.bytes = bytes;
