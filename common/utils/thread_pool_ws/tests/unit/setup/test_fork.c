@@ -351,8 +351,8 @@ static void forks_wait_for_calls_that_lock(void)
 /// Locks and lists of the process are whole in each child.
 static void forks_beside_threads(void)
 {
-  if (TEST_SANITIZED) { // a child may inherit a lock of the sanitizer's allocator
-    printf("(skipped: a sanitizer) ");
+  if (TEST_SANITIZED || TEST_EMULATED) { // a child may inherit a lock of a sanitizer's allocator, or of QEMU
+    printf("(skipped: a sanitizer, or an emulator) ");
     return;
   }
   test_threads_t threads = {0};
