@@ -50,11 +50,6 @@ static void push(void *pool, const bench_task_t *task)
   ws_pool_push(bench->pool, (ws_task_t){.func = task->func, .arg = task->arg, .group = &bench->group});
 }
 
-static void push_unjoined(void *pool, const bench_task_t *task)
-{
-  ws_pool_push(((bench_ws_t *)pool)->pool, (ws_task_t){.func = task->func, .arg = task->arg});
-}
-
 static void wait_all(void *pool)
 {
   bench_ws_t *const bench = pool;
@@ -116,7 +111,6 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .create = create,
     .arm = arm,
     .push = push,
-    .push_unjoined = push_unjoined,
     .wait = wait_all,
     .fork_join = fork_join,
     .phase_begin = phase_begin,

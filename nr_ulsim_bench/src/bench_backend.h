@@ -47,8 +47,6 @@ typedef struct {
   /// Announce that @p count tasks follow, then a wait(). NULL = not needed
   void (*arm)(void *pool, uint32_t count);
   void (*push)(void *pool, const bench_task_t *task);
-  /// Push a task that no wait() waits for. NULL = the pool cannot do that
-  void (*push_unjoined)(void *pool, const bench_task_t *task);
   /// Return when all @p count tasks announced have run
   void (*wait)(void *pool);
   /// Inside a task: spawn @p child, run @p own here, join the child. NULL = the pool cannot do that

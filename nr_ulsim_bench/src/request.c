@@ -87,8 +87,6 @@ static const word_key_t keys[] = {
     {"bursts", .kind = KEY_FUNC, .parse = parse_bursts},
     {"period_us", WORD_NUMBER(request_t, period_us, 10000000)},
     {"period_ns", WORD_NUMBER(request_t, period_ns, UINT64_C(1000000000))},
-    {"background", WORD_NUMBER(request_t, background, 64)},
-    {"background_us", WORD_NUMBER(request_t, background_us, 1000000)},
     {"fan", WORD_NUMBER(request_t, fan, 64)},
     {"slots", WORD_NUMBER(request_t, slots, 1000000)},
     {"start", WORD_NUMBER(request_t, start_slots, 1000000)},

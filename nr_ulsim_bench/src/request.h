@@ -53,8 +53,6 @@ typedef struct {
   uint64_t period_us; ///< slot, replay
   uint64_t period_ns; ///< stream: from one task to the next
   uint32_t fan; ///< stream: tasks that each of its tasks pushes
-  uint32_t background; ///< slot: so many long tasks that no thread joins are always queued or run
-  uint64_t background_us; ///< length of each
   uint32_t slots; ///< slot, replay, wake: repetitions that count
   uint32_t start_slots; ///< slot: the first of the pool's life, reported apart
   uint32_t histogram; ///< slot, replay: 1 = report how often each makespan came

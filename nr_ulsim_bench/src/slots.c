@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots: what a radio does. Every period the producer wakes, pushes a burst and joins it, perhaps another,
 // and sleeps.
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -31,16 +30,8 @@ typedef struct {
   uint32_t bursts;
 } slot_times_t;
 
-/// Long tasks that no thread joins.
-typedef struct {
-  bench_task_t task;
-  uint64_t work_ns;
-  _Atomic uint32_t left, run; ///< pushed and not ended; ended
-} background_t;
-
 typedef struct {
   session_t *session;
-  background_t background;
   slot_plan_t plan;
   timed_task_t *work; ///< of the tasks of one phase
   bench_task_t *tasks; ///< point to work
@@ -65,33 +56,6 @@ static void run_timed(void *arg)
   work->start_ns = busy_work(work->work_ns);
   work->on_worker = thread_slot()->worker;
   thread_count_task();
-}
-
-/// A rule of the pool names it: limit=run_background:1.
-static void run_background(void *arg)
-{
-  background_t *const background = arg;
-  busy_work(background->work_ns);
-  atomic_fetch_add(&background->run, 1);
-  atomic_fetch_sub(&background->left, 1);
-}
-
-/// Have as many queued or running as the request wants.
-static void fill_background(slot_bench_t *bench)
-{
-  background_t *const background = &bench->background;
-  while (atomic_load(&background->left) < bench->session->request->background) {
-    atomic_fetch_add(&background->left, 1);
-    bench->session->backend->push_unjoined(bench->session->pool, &background->task);
-  }
-}
-
-static void drain_background(slot_bench_t *bench)
-{
-  while (atomic_load(&bench->background.left) > 0)
-    clock_sleep_until(clock_now_ns() + 1000000);
-  if (bench->session->request->background > 0)
-    report_count(bench->session->report, "background_tasks", atomic_load(&bench->background.run));
 }
 
 static uint64_t first_start_on_worker(const timed_task_t *work, uint32_t count)
@@ -187,7 +151,6 @@ static void run_slots(slot_bench_t *bench, slot_series_t *series, uint32_t slots
       start_ns = now_ns;
     }
     clock_sleep_until(start_ns);
-    fill_background(bench);
     slot_times_t times;
     const uint32_t first = phase;
     phase = run_slot(bench, first, &times);
@@ -322,12 +285,6 @@ void measure_slots(session_t *session)
   const request_t *const request = session->request;
   slot_bench_t bench = {.session = session, .pushed_tasks = threads_run_tasks()};
   slot_series_t start = {0}, series = {0};
-  bench.background.work_ns = request->background_us * 1000;
-  bench.background.task = (bench_task_t){.func = run_background, .arg = &bench.background};
-  if (request->background > 0 && !session->backend->push_unjoined) {
-    report_error(session->report, "n/a: each task of this pool is joined");
-    return;
-  }
   const bool planned = request->bench == BENCH_REPLAY
                            ? slot_plan_from_file(&bench.plan, request->file, session->report)
                            : slot_plan_from_bursts(&bench.plan, request);
@@ -337,7 +294,6 @@ void measure_slots(session_t *session)
     else
       report_error(session->report, "no memory for %u slots", request->slots);
   }
-  drain_background(&bench);
   free(start.makespan_ns);
   free(series.makespan_ns);
   free(bench.work);

@@ -106,17 +106,6 @@ def test_a_stream_leaves_its_producer_a_core_and_settles_too():
         assert before_ns >= (0.499e9 if m.backend == "ws" else 0.099e9)
 
 
-def test_slots_by_themselves_have_background_work_with_and_without_a_limit():
-    alone = [m for m in steps_of(only=("slot",)) if m.bench == "background" and m.round == 0]
-    rule = "env=TPOOL_WS_RULES=limit=run_background:1"
-    assert {m.case: (rule in m.words, "background=4" in m.words) for m in alone} == {
-        "alone": (False, False),
-        "limit 1": (True, True),
-        "no limit": (False, True),
-    }
-    assert not any(m.bench == "background" for m in steps_of())
-
-
 def test_a_fan_is_measured_where_tasks_can_push():
     cases = {m.case for m in steps_of() if m.bench == "stream"}
     assert cases == {"1x10"}  # none of these pools says that they can

@@ -112,19 +112,6 @@ def test_a_fan_needs_a_pool_whose_tasks_can_push(driver):
     assert driver.ask([*words, "slots=5"])["error"] == "n/a: a task of this pool cannot push"
 
 
-@pytest.mark.parametrize("rule", ["", "env=TPOOL_WS_RULES=limit=run_background:1"])
-def test_slots_beside_background_tasks(driver, rule):
-    words = ["bench=slot", "backend=ws", "workers=2", "bursts=4x2", "slots=20", "warm=5", "limit_s=20"]
-    answer = driver.ask([*words, "background=3", "background_us=500", *([rule] if rule else [])])
-    assert "error" not in answer and answer["slots"] == 20
-    assert answer["background_tasks"] >= 3  # all that were pushed have run before the end
-
-
-def test_background_needs_pushes_without_a_join(driver):
-    words = ["bench=slot", "backend=mutex-queue", "workers=1", "bursts=1x1", "background=1"]
-    assert driver.ask(words)["error"] == "n/a: each task of this pool is joined"
-
-
 def test_without_a_start_none_is_reported(driver):
     answer = driver.ask(["bench=slot", "backend=alone", "bursts=2x1", "slots=2", "limit_s=20"])
     assert "error" not in answer and "start_slots" not in answer

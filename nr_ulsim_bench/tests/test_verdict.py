@@ -2,7 +2,6 @@
 import pytest
 
 from nrbench.parts.pools.table import (
-    background_table,
     contest_ratio_tables,
     drift_lines,
     full_report,
@@ -253,15 +252,6 @@ def test_a_stream_names_the_order_of_starts_and_the_fan_of_a_task():
     text = "\n".join(stream_table(summarize(lines)).lines({}))
     assert "[0.30]" in text  # 1.5 CPUs less the producer's and 0.2 of work
     assert "2.5" in text and "2.0/31.0" in text and "1.0" in text
-
-
-def test_slots_beside_background_have_a_table():
-    times = {"makespan_p50_us": 50.0, "makespan_p99_us": 90.04}
-    lines = [line("background", "alone", "ws", **times)]
-    lines.append(line("background", "limit 1", "ws", **times, background_tasks=33))
-    text = "\n".join(background_table(summarize(lines)).lines({}))
-    assert "50.0/90.0" in text and "50.0/90.0 [33]" in text and "no limit" in text
-    assert list(background_table({}).lines({})) == []
 
 
 def test_the_tail_has_a_table_where_it_was_measured():

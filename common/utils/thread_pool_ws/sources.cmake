@@ -16,7 +16,6 @@ set(WS_CORE_SOURCES
   tasks/ws_grouped.c
   tasks/ws_inbox.c
   tasks/ws_kind.c
-  tasks/ws_limit.c
   tasks/ws_pile.c
   tasks/ws_places.c
   tasks/ws_queue.c
@@ -27,7 +26,6 @@ set(WS_CORE_SOURCES
   pool/ws_nodes.c
   pool/ws_observer.c
   pool/ws_process.c
-  pool/ws_rules.c
   pool/ws_speed.c
   pool/ws_step.c
   pool/ws_warn.c
@@ -70,7 +68,6 @@ set(WS_CORE_SOURCES
   core/ws_keyed.c
   core/ws_keyed_wait.c
   core/ws_laneless.c
-  core/ws_limited.c
   core/ws_look.c
   core/ws_pause.c
   core/ws_push.c
@@ -88,10 +85,8 @@ set(WS_CORE_SOURCES
   setup/ws_numa.c
   setup/ws_numa_read.c
   setup/ws_pool.c
-  setup/ws_rule.c
   setup/ws_settings.c
   setup/ws_start.c
-  setup/ws_symbols.c
   setup/ws_topo.c
   setup/ws_version.c
   parallel/ws_reduce.c

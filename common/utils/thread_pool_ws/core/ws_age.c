@@ -53,9 +53,7 @@ static int32_t victim_at(const ws_place_t *place)
 {
   if (place->where == WS_AT_DEQUE)
     return place->deque == 1 ? WS_VICTIM_ASIDE : (int32_t)place->index;
-  return place->where == WS_AT_SHARED  ? WS_VICTIM_SHARED
-         : place->where == WS_AT_LIMIT ? WS_VICTIM_LIMIT
-                                       : WS_VICTIM_INBOX;
+  return place->where == WS_AT_SHARED ? WS_VICTIM_SHARED : WS_VICTIM_INBOX;
 }
 
 /// Another thread may have taken the task meanwhile: then the next of the same queue is taken.

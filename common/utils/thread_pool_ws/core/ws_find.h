@@ -45,8 +45,8 @@ bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *gr
 /// @brief Take a task that is stuck in an inbox.
 bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief Take a task that is in no thread's own queue: in an aside deque, in the shared queue, in the line
-/// of a limit, or stuck in an inbox.
+/// @brief Take a task that is in no thread's own queue: in an aside deque, in the shared queue, or stuck in
+/// an inbox.
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 // Look elsewhere (ws_look.c): at the end of a round (ws_round.h) a task of another queue has its turn.

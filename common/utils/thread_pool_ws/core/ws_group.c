@@ -70,11 +70,6 @@ bool ws_group_announce(ws_group_t *group)
   return ws_or_acq_rel(word_of(group), SLEEPS) / UNIT != 0; // [edge GROUP_DONE acq_rel]
 }
 
-bool ws_group_has_sleepers(const ws_group_t *group)
-{
-  return ws_load_relaxed(word_of((ws_group_t *)group)) & SLEEPS; // relaxed: after the fence [LIMIT_DEKKER]
-}
-
 bool ws_group_done(const ws_group_t *group)
 {
   if (ws_load_acquire(word_of((ws_group_t *)group)) / UNIT != 0) // [edge GROUP_DONE acquire]

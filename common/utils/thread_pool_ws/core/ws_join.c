@@ -12,7 +12,6 @@
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
-#include "../tasks/ws_limit.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_round.h"
@@ -166,36 +165,6 @@ static bool help_shared(join_t *join)
   return true;
 }
 
-/// Run one task of the group that waits in the line of a limit, above that limit: the tasks that run may need
-/// what comes after this wait.
-static bool help_limited(join_t *join)
-{
-  ws_frame_t *frame = &join->frame;
-  struct ws_pool_s *pool = frame->pool;
-  if (WS_LIKELY(pool->tasks.limits == 0))
-    return false;
-  const bool weak = frame->here.queue ? ws_takes_weak(frame->here) : ws_is_inside(pool, frame->here);
-  if (!ws_limits_take_of(&pool->tasks, join->goal->tag, weak, &frame->task))
-    return false;
-  ws_traced_steal(pool, frame->here, WS_VICTIM_LIMIT);
-  if (frame->here.queue)
-    ws_run_whole(pool, frame->here.queue, &frame->task);
-  else
-    ws_run_late(pool, frame->here, &frame->task);
-  renew_mark(join);
-  return true;
-}
-
-/// The last look at the lines before the wait sleeps. It sees each push that did not find the group marked.
-static bool help_limited_last(join_t *join)
-{
-  if (WS_LIKELY(join->frame.pool->tasks.limits == 0))
-    return false;
-  if (join->goal->group && ws_group_announce(join->goal->group))
-    ws_fence_seq_cst(); // [edge LIMIT_DEKKER fence] the mark before grouped
-  return help_limited(join);
-}
-
 /// The end of a round: each other time a task has its turn that the wait would come to only if its own queue
 /// were empty. @return whether it has run one
 WS_SELDOM static bool give_turn_elsewhere(join_t *join)
@@ -205,7 +174,7 @@ WS_SELDOM static bool give_turn_elsewhere(join_t *join)
     return false;
   ws_round_begin(queue); // before the task, which may not return
   complete_units(join); // the task may wait for the group
-  return help_handed(join) || help_below(join) || help_shared(join) || help_limited(join);
+  return help_handed(join) || help_below(join) || help_shared(join);
 }
 
 /// @return whether the time limit of the wait is over
@@ -283,8 +252,7 @@ __attribute__((always_inline)) static inline void help_while(ws_frame_t *frame, 
   here.queue->round_left = WS_ROUND_SEARCHES;
   here.queue->mark = mark;
   while (!is_reached(join->goal) && !is_late(join, timed)) {
-    if (run_own(join, timed) || help_shared(join) || help_limited(join) || spin(join)
-        || help_limited_last(join))
+    if (run_own(join, timed) || help_shared(join) || spin(join))
       continue;
     if (!here.worker)
       ws_note_idle(frame->pool); // it may have run the pool's last task; a worker notes that when out of work
@@ -321,7 +289,7 @@ static void help_without_lane(ws_frame_t *frame)
     if (frame->here.queue) { // it has got a lane in a task, and its tasks may lie there
       frame->body = help_until;
       help_until(frame);
-    } else if (!help_shared((join_t *)frame) && !help_limited_last((join_t *)frame)) {
+    } else if (!help_shared((join_t *)frame)) {
       sleep_on(join->goal, join->until_ns);
     }
   }

@@ -5,7 +5,6 @@
 
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_limit.h"
 #include "../tasks/ws_queue.h"
 #include "ws_keyed.h"
 #include "ws_run.h"
@@ -52,18 +51,6 @@ static void skip_own(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
   ws_note_idle(pool);
 }
 
-/// Skip the tasks that wait because of a limit: tasks of the same function that run may do so for long.
-static void skip_limited(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
-{
-  cancelled_t cancelled = {.key = key, .epoch = epoch};
-  ws_task_t task;
-  while (ws_limits_sift(&pool->tasks, is_cancelled, &cancelled, &task)) {
-    ((ws_keyed_t *)task.arg)->pool = pool;
-    cancelled.first = NULL;
-    ws_run_late(pool, ws_here_known(pool), &task);
-  }
-}
-
 static void await_epoch(ws_key_t *key, uint32_t epoch)
 {
   if (!ws_group_done(ws_key_queued(key, epoch)))
@@ -81,7 +68,6 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
   bool crowded;
   const uint32_t epoch = ws_key_epoch_of(ws_key_end_epoch(key, &crowded));
   skip_own(pool, key, epoch);
-  skip_limited(pool, key, epoch);
   // tasks of earlier cancels may still be queued, too
   for (uint32_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
     await_epoch(key, epoch - back);

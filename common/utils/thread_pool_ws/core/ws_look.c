@@ -3,7 +3,6 @@
 /// ws_find.h.
 #include "ws_find.h"
 
-#include "../tasks/ws_limit.h"
 #include "../tasks/ws_queue.h"
 #include "ws_round.h"
 
@@ -30,7 +29,7 @@ static bool has_stray(struct ws_pool_s *pool)
 {
   // a worker that finds nothing looks again before it sleeps
   return ws_hint_load(&pool->tasks.aside_used) || ws_hint_load(&pool->tasks.stuck) > 0
-         || ws_shared_visible(&pool->tasks.shared) || ws_limits_visible(&pool->tasks);
+         || ws_shared_visible(&pool->tasks.shared);
 }
 
 /// A worker's queue has two visits. The second finds out whether the worker has taken a task since the first.

@@ -11,7 +11,6 @@
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_limit.h"
 #include "../tasks/ws_places.h"
 #include "ws_push.h"
 #include "ws_run.h"
@@ -89,25 +88,6 @@ static int64_t purge_place(struct ws_pool_s *pool, const ws_place_t *place)
   return purged;
 }
 
-static bool is_no_fiber(const ws_task_t *task, void *unused)
-{
-  (void)unused;
-  return !ws_is_fibers(task);
-}
-
-/// The lines of limits, also tasks that may not begin now.
-static int64_t purge_lines(struct ws_pool_s *pool)
-{
-  int64_t purged = 0;
-  ws_task_t task;
-  for (uint64_t left = ws_limits_waiting(&pool->tasks); left > 0; left--) {
-    if (!ws_limits_sift(&pool->tasks, is_no_fiber, NULL, &task))
-      break;
-    purged += purge(pool, ws_here_known(pool), &task);
-  }
-  return purged;
-}
-
 int64_t ws_pool_purge(ws_pool_t *pool)
 {
   ws_not_observing("ws_pool_purge");
@@ -116,9 +96,8 @@ int64_t ws_pool_purge(ws_pool_t *pool)
   if (ws_is_lost(pool))
     return -ESRCH;
   ws_here(pool); // claims a lane, if there is one
-  int64_t purged = purge_lines(pool);
+  int64_t purged = 0;
   for (ws_places_t all = ws_places(&pool->tasks); ws_places_next(&all);)
-    if (all.at.where != WS_AT_LIMIT)
-      purged += purge_place(pool, &all.at);
+    purged += purge_place(pool, &all.at);
   return purged;
 }

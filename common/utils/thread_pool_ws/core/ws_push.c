@@ -10,15 +10,12 @@
 #include "../pool/ws_lane.h"
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_observer.h"
-#include "../pool/ws_rules.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
-#include "../tasks/ws_limit.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_keyed.h"
 #include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_run.h"
@@ -43,7 +40,7 @@ static bool take_late(ws_frame_t *frame)
   ws_queue_t *queue = frame->here.queue;
   return (queue && ws_queue_take_any(tasks, queue, &frame->task))
          || ws_shared_take(&tasks->shared, &frame->task) // also of a thread with a queue: push_behind()
-         || ws_inbox_take_any(tasks, &frame->task) || ws_limits_take(tasks, &frame->task);
+         || ws_inbox_take_any(tasks, &frame->task);
 }
 
 static void run_all_late(ws_frame_t *frame)
@@ -193,6 +190,12 @@ static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *
   return true;
 }
 
+/// @return the address of the function that the task stands for (settings.func_of)
+static uintptr_t func_of(const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  return pool->settings.func_of ? pool->settings.func_of(task) : (uintptr_t)task->func;
+}
+
 /// @return whether a task pushes itself ("not ready, try later") in a pool that starts the oldest first. A
 /// task with a counted group is a part of the other one, not its repetition
 static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
@@ -200,7 +203,7 @@ static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, c
   if (WS_LIKELY(here.queue->depth == 0 || !pool->settings.fifo) || ws_group_counts(task->group))
     return false;
   const ws_task_t *current = ws_current_task();
-  return current && ws_rules_func(pool, current) == ws_rules_func(pool, task);
+  return current && func_of(pool, current) == func_of(pool, task);
 }
 
 /// Push such a task behind those that are queued. Its thread's own queue would be the wrong place: a search
@@ -236,63 +239,6 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   return 0;
 }
 
-/// Append a task to the line of its limit.
-static ws_limit_put_t push_limited(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
-                                   ws_limit_t *limit, bool grow)
-{
-  ws_count_pushed(pool, NULL, 1); // as for the shared queue: it may have to be taken back
-  ws_traced_push(pool, here, task, 1);
-  ws_ordered_push(pool, task);
-  const ws_limit_put_t result = ws_limit_put(limit, task, ws_os_now_ns(), grow);
-  if (result != WS_LIMIT_PUT) {
-    ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not pushed
-    ws_note_idle(pool); // a waiter may have seen the sum too high
-  } else if (has_arrived(pool, here) && ws_limits_visible(&pool->tasks)) {
-    ws_post_elsewhere(pool, here);
-  }
-  return result;
-}
-
-/// A task that a task pushes with a group is not limited: that one may wait for it while it counts itself.
-static bool may_be_limited(const ws_task_t *task)
-{
-  return !task->group || !ws_current_task();
-}
-
-/// Push a task of a function with a rule.
-static int push_ruled(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full,
-                      const ws_ruled_t *rule)
-{
-  ws_task_t ruled = *task;
-  if (rule->has_priority)
-    ruled.priority = rule->priority;
-  if (rule->limit == 0 || !may_be_limited(task))
-    return push_any(pool, here, &ruled, full);
-  const ws_limit_put_t result =
-      push_limited(pool, here, &ruled, &pool->tasks.limit[rule->limit - 1], may_grow(full));
-  if (result == WS_LIMIT_PUT)
-    return 0;
-  if (result == WS_LIMIT_AWAITED)
-    return push_any(pool, here, &ruled, full);
-  if (may_fail(full))
-    return -EAGAIN;
-  ws_run_inline(pool, here, &ruled);
-  return 0;
-}
-
-/// A task with a key has the rule of its own function.
-/// @return NULL = there is none
-static const ws_ruled_t *rule_of(const struct ws_pool_s *pool, const ws_task_t *task)
-{
-  if (!pool->rules)
-    return NULL;
-  if (task->func != ws_keyed_run)
-    return ws_rules_find(pool, task);
-  const ws_keyed_t *keyed = task->arg;
-  const ws_task_t inner = {.func = keyed->func, .arg = keyed->arg};
-  return ws_rules_find(pool, &inner);
-}
-
 /// @return whether the pool uses kinds, or may from this task on
 static bool may_have_kinds(const struct ws_pool_s *pool, const ws_task_t *task)
 {
@@ -306,7 +252,7 @@ static bool is_task(const ws_task_t *task)
 
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
-  bool has_kinds = may_have_kinds(pool, task);
+  const bool has_kinds = may_have_kinds(pool, task);
   ws_not_observing("ws_pool_push");
   if (WS_UNLIKELY(!task->func || (has_kinds && !is_task(task))))
     return -EINVAL;
@@ -318,15 +264,9 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
-  if (WS_UNLIKELY(pool->pushes_seldom)) {
-    const ws_ruled_t *rule = rule_of(pool, task);
-    if (rule)
-      return push_ruled(pool, here, task, full, rule);
-    has_kinds |= pool->named;
-  }
   if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
     return 0;
-  if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(has_kinds || pool->named || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
       && hand_over(pool, here, task))
@@ -367,17 +307,6 @@ static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *sorted)
   return true;
 }
 
-/// @return whether each task is to be pushed by itself: for some there is a rule, or the pool names orders
-static bool is_seldom(const struct ws_pool_s *pool, const ws_task_t *tasks, uint32_t count)
-{
-  if (pool->named)
-    return true;
-  for (uint32_t i = 0; i < count; i++)
-    if (rule_of(pool, &tasks[i]))
-      return true;
-  return false;
-}
-
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count)
 {
   uint32_t sorted;
@@ -388,8 +317,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return why_refused(pool);
-  const bool has_kinds = (sorted | ws_kind_is_used(&pool->tasks)) != 0
-                         || (WS_UNLIKELY(pool->pushes_seldom) && is_seldom(pool, tasks, count));
+  const bool has_kinds = (sorted | ws_kind_is_used(&pool->tasks)) != 0 || pool->named;
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
   while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)

@@ -7,10 +7,8 @@
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
-#include "../tasks/ws_limit.h"
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
-#include "ws_limited.h"
 #include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_survive.h"
@@ -35,14 +33,8 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
   return (here.queue && here.queue->depth > 0) || is_laneless_in(pool);
 }
 
-WS_SELDOM static void call_limited(struct ws_pool_s *pool, const ws_task_t *task);
-
 static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
 {
-  if (WS_UNLIKELY(ws_ticket_of(task) != 0)) {
-    call_limited(pool, task);
-    return;
-  }
   ws_self_t *self = ws_self();
   const ws_task_t *outer = self->task;
   self->task = task;
@@ -50,13 +42,6 @@ static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
   task->func(task->arg);
   ws_traced_run_end(pool, task);
   self->task = outer;
-}
-
-static void call_limited(struct ws_pool_s *pool, const ws_task_t *task)
-{
-  const ws_task_t plain = ws_ticket_off(task);
-  call(pool, &plain);
-  ws_limited_end(pool, task);
 }
 
 static void call_named(struct ws_pool_s *pool, const ws_task_t *task)
@@ -67,22 +52,19 @@ static void call_named(struct ws_pool_s *pool, const ws_task_t *task)
 }
 
 /// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
-/// fiber's. The notice has the task's place of a limit, and gives it back as the task would
-static bool has_notice(struct ws_pool_s *pool, const ws_task_t *taken, ws_task_t *notice)
+/// fiber's
+static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
   const ws_hooks_t *hooks = ws_process_hooks();
-  if (hooks && hooks->aborts(taken, notice))
+  if (hooks && hooks->aborts(task, notice))
     return true; // the fiber has begun, or is counted there
-  const ws_task_t task = ws_ticket_off(taken);
-  const bool keyed = task.func == ws_keyed_run;
+  const bool keyed = task->func == ws_keyed_run;
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
-  ws_ordered_begin(pool, &task);
-  if (!keyed) {
-    ws_limited_end(pool, taken);
-    ws_skip_report(pool, &task);
-  }
+  ws_ordered_begin(pool, task);
+  if (!keyed)
+    ws_skip_report(pool, task);
   ws_ordered_end(pool);
-  *notice = *taken;
+  *notice = *task;
   notice->func = ws_keyed_skip;
   return keyed;
 }
@@ -207,7 +189,7 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
     run_here(pool, here, task);
 }
 
-bool ws_is_fibers(const ws_task_t *task)
+static bool is_fibers(const ws_task_t *task)
 {
   ws_task_t notice;
   const ws_hooks_t *hooks = ws_process_hooks();
@@ -216,7 +198,7 @@ bool ws_is_fibers(const ws_task_t *task)
 
 bool ws_skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (ws_is_fibers(task))
+  if (is_fibers(task))
     return false;
   skip_late(pool, here, task);
   return true;

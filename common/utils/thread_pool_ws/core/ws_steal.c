@@ -3,7 +3,6 @@
 /// ws_find.h.
 #include "ws_find.h"
 
-#include "../tasks/ws_limit.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
@@ -124,26 +123,14 @@ bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-static bool steal_limited(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
-{
-  if (!ws_limits_take(&pool->tasks, task))
-    return false;
-  ws_traced_steal(pool, here, WS_VICTIM_LIMIT);
-  return true;
-}
-
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  // each other time first: the places below may be filled without end
-  const bool limits = pool->tasks.limits > 0;
-  if (WS_UNLIKELY(limits) && ++here.queue->strays % 2 == 0 && steal_limited(pool, here, task))
-    return true;
   if (ws_places_steal_aside(&pool->tasks, task))
     ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
   else if (ws_shared_take(&pool->tasks.shared, task))
     ws_traced_steal(pool, here, WS_VICTIM_SHARED);
   else
-    return (limits && steal_limited(pool, here, task)) || ws_steal_stuck(pool, here, task);
+    return ws_steal_stuck(pool, here, task);
   return true;
 }
 

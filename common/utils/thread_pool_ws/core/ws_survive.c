@@ -14,7 +14,6 @@
 #include "../pool/ws_warn.h"
 #include "../sleep/ws_budget.h"
 #include "../trace/ws_traced.h"
-#include "ws_limited.h"
 #include "ws_root.h"
 
 /// The thread as it was before the body.
@@ -66,7 +65,6 @@ static void repair(const before_t *before)
   ws_frame_t *frame = before->frame;
   if (restore(before)) {
     ws_traced_run_end(frame->pool, &frame->task);
-    ws_limited_end(frame->pool, &frame->task);
     frame->thread_ended(frame);
   }
   if (frame->helps)

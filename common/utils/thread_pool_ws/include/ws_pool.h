@@ -159,27 +159,6 @@ typedef struct {
 /// NDEBUG ends the process with a message then. It should be short: after UNPARK a task waits for the worker.
 typedef void (*ws_observer_t)(void *observer_arg, const ws_observation_t *observation);
 
-#define WS_RULES_MAX 8u
-#define WS_RULE_NAME_BYTES 64u
-
-/// A rule for the tasks of one function. It does not apply to fibers (ws_fiber.h), and to tasks of the C++
-/// headers.
-typedef struct {
-  void (*func)(void *arg); ///< NULL = by name
-  /// Name of the function, as in the symbol table of the program or of a library that is loaded when the pool
-  /// is made; static functions too. If several functions have that name, the rule holds for all of them. A
-  /// name that is not found gives a warning.
-  char name[WS_RULE_NAME_BYTES];
-  /// At most so many of the function's tasks run at once, 1 .. 1024; 0 = no limit. The others wait in a line
-  /// of their own, oldest first, behind other tasks of normal priority. The limit does not count tasks that
-  /// a wait for their group runs, tasks that are pushed while such a wait sleeps, and tasks that another task
-  /// pushes with a group: else a task with a place could wait for one without. No task or fiber may poll
-  /// until such a task has begun: it may hold up the one that has the place.
-  uint32_t limit;
-  bool has_priority; ///< the tasks have the priority below, whatever the push asked for
-  ws_priority_t priority; ///< has no effect on tasks that wait because of a limit
-} ws_rule_t;
-
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
   /// Bytes of the structure as the caller was compiled, set by ws_settings_default(). A later version may
@@ -240,13 +219,8 @@ typedef struct {
   /// priorities and hints have no effect. Default false: a thread's queues of kinds are mapped at its first
   /// push of a kind.
   bool reserve;
-  /// For a program whose users choose the priority of its tasks, by the entry prio: the program gives it to
-  /// the tasks that it pushes. The pool does not read it. Default WS_PRIORITY_NORMAL.
-  ws_priority_t priority;
-  ws_rule_t rule[WS_RULES_MAX]; ///< rules for functions
-  uint32_t rules; ///< in use. Default 0. A push to a pool with rules looks its function up
   /// For a program whose tasks all have one function, which calls another: @return the address of that one.
-  /// For rules, and for fifo. Called by pushes. Default NULL: task->func.
+  /// For fifo. Called by pushes. Default NULL: task->func.
   uintptr_t (*func_of)(const ws_task_t *task);
   bool report; ///< print a page of statistics on stderr when the pool stops (ws_pool_report). Default false
   /// The host's function to create threads. It decides on name, class and pinning; the settings for name and
@@ -285,14 +259,10 @@ static inline void ws_settings_default(ws_settings_t *settings)
 ///                 for example fixed:12.5
 ///   spin_cpu_max  a whole number, 0 to 100                          spin_cpu_max_percent
 ///   report        0 or 1                                            report
-///   prio          high, normal or low                               priority
-///                 <func>:high, <func>:normal, <func>:low            a rule of that function
-///   limit         <func>:<n> with 1 to 1024                         a rule of that function
 /// @endverbatim
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
-///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
-///                  priority WS_PRIORITY_NORMAL
+///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false
 int ws_settings_entry(ws_settings_t *settings, const char *name, const char *text);
 
 /// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,
@@ -309,8 +279,7 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
-/// entry of that name, and TPOOL_WS_RULES, a comma-separated list of entries limit=FUNC:N and
-/// prio=FUNC:PRIORITY. A variable that is unset or empty changes nothing.
+/// entry of that name. A variable that is unset or empty changes nothing.
 /// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
 /// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
 /// rights than its user (AT_SECURE) neither reads anything.
@@ -387,9 +356,8 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 
 /// @brief Have the workers begin no further task of the pool, until ws_pool_resume(). Returns at once: tasks
 /// that have begun run to their end, and a worker that is taking a task at that moment may begin it.
-/// Pushes queue tasks as before. The line of a limit (settings.rule) gives no task. ws_pool_wait() runs
-/// nothing, and waits for the resume. ws_pool_cancel_wait() waits for it, too, if other threads have pushed
-/// tasks with the key.
+/// Pushes queue tasks as before. ws_pool_wait() runs nothing, and waits for the resume. ws_pool_cancel_wait()
+/// waits for it, too, if other threads have pushed tasks with the key.
 /// A wait for a group, or for a ws::future in a task, still runs the tasks that it would run in a pool all of
 /// whose workers are busy: so a task that joins what it has pushed ends. Fibers that yield, or whose wait
 /// ends, continue after the resume, also those that others wait for. A push that must run its task runs it
@@ -412,8 +380,8 @@ bool ws_pool_is_paused(const ws_pool_t *pool);
 
 /// @brief Skip what is queued, as WS_STOP_ABORT does, and let the pool go on. For each task settings.skipped
 /// is called, or on_cancel of its key, or its record is settled, on the caller's thread; then its group is
-/// completed. Also tasks in the line of a limit are skipped. Fibers stay. Tasks that other threads push
-/// meanwhile may be skipped, too. To skip the tasks of one key: ws_pool_cancel().
+/// completed. Fibers stay. Tasks that other threads push meanwhile may be skipped, too. To skip the tasks of
+/// one key: ws_pool_cancel().
 /// @return the number of tasks skipped; -EINVAL: @p pool is NULL; -ESRCH as ws_pool_pause()
 /// @threads   any, also a task
 /// @progress  takes each task out of its queue

@@ -5,7 +5,6 @@
 
 #include "../base/ws_sized.h"
 #include "../sleep/ws_budget.h"
-#include "../tasks/ws_limit.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 
@@ -68,7 +67,7 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
-      .queued_tasks = ws_queued(&pool->tasks) + ws_limits_held(&pool->tasks),
+      .queued_tasks = ws_queued(&pool->tasks),
       .guard_looks = ws_stat_load(&pool->guard_looks),
       .spared_wakes = ws_stat_load(&pool->spared_wakes),
       .starved_searches = ws_stat_load(&pool->starved_searches),

@@ -68,9 +68,6 @@ typedef struct {
   bool tries; ///< it is not thought to be worth its cost, and shows whether that is still so
 } ws_plan_t;
 
-/// The rules of a pool for functions: ws_rules.h.
-struct ws_rules_s;
-
 /// The state of pre-wake for a pool, and for a worker: private to prewake/.
 typedef struct ws_prewake_pool_s ws_prewake_pool_t;
 typedef struct ws_prewake_worker_s ws_prewake_worker_t;
@@ -227,13 +224,11 @@ struct ws_pool_s {
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
   bool named; ///< I the orders of tasks are named for a sanitizer (core/ws_ordered.h)
-  bool pushes_seldom; ///< I a push has more to do than to push: named, or there are rules
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
   bool capped; ///< I workers can outnumber the CPUs: there is a cap on awake workers (ws_awake_limit)
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
-  struct ws_rules_s *rules; ///< I NULL = there are none
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   uint32_t caches; ///< I last-level caches of these; 0 = not known
   uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU; WS_CACHE_SLOW = the CPU is slow, and near no producer

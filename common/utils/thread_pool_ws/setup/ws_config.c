@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "../pool/ws_warn.h"
-#include "ws_rule.h"
 #include "ws_settings.h"
 
 #define PREFIX "TPOOL_WS_"
@@ -115,18 +114,8 @@ static bool read_report(ws_settings_t *settings, word_t word)
   return settings->report || is_word(word, "0");
 }
 
-static bool read_prio(ws_settings_t *settings, word_t word)
-{
-  static const char *const names[] = {"normal", "high", "low"}; // by ws_priority_t
-  uint32_t found = 0;
-  while (found < 3 && !is_word(word, names[found]))
-    found++;
-  settings->priority = found < 3 ? (ws_priority_t)found : WS_PRIORITY_NORMAL;
-  return found < 3;
-}
-
-/// A limit is always of a function: ws_rule.h reads it.
-static bool read_no_limit(ws_settings_t *settings, word_t word)
+/// A setting that is gone: no text is valid.
+static bool read_gone(ws_settings_t *settings, word_t word)
 {
   (void)settings;
   (void)word;
@@ -139,19 +128,19 @@ typedef struct {
   bool (*read)(ws_settings_t *settings, word_t word);
   const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
-  bool only_listed; ///< not in the environment: only some programs heed it
 } entry_t;
+#define GONE "nothing, this setting is gone", "it has no effect", false
 static const entry_t entries[] = {
-    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true, false},
-    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true, false},
-    {"report", read_report, "0, 1", "no report is printed", false, false},
-    {"prio", read_prio, "high, normal, low", "the priority is normal", false, true},
-    {"limit", read_no_limit, "<func>:<n>", "it has no effect", false, true},
+    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true},
+    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
+    {"report", read_report, "0, 1", "no report is printed", false},
+    {"prio", read_gone, GONE},
+    {"limit", read_gone, GONE},
+    {"rules", read_gone, GONE},
 };
-#define KNOWN "spin=, spin_cpu_max=, report=, prio=, limit="
-#define KNOWN_VARIABLES                                                                                      \
-  PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "RULES, " PREFIX "TRACE"
-#define RULES "rules" ///< in the environment only: a list of entries limit= and prio=
+#undef GONE
+#define KNOWN "spin=, spin_cpu_max=, report="
+#define KNOWN_VARIABLES PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "TRACE"
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_provider.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
@@ -172,28 +161,10 @@ typedef struct {
   bool spin_invalid; ///< pre-wake stays off, also if a later entry is valid
 } batch_t;
 
-/// @return whether the entry is a rule of a function: limit=, or prio= with a colon
-static bool is_rule(const entry_t *entry, word_t word)
-{
-  const bool colon = memchr(word.begin, ':', (size_t)(word.end - word.begin)) != NULL;
-  return entry->read == read_no_limit || (entry->read == read_prio && colon);
-}
-
-static int apply_rule(batch_t *batch, const entry_t *entry, word_t word, const char *place)
-{
-  const size_t length = (size_t)(word.end - word.begin);
-  const char *error = ws_rule_read(batch->settings, entry->name, word.begin, length);
-  if (error)
-    ws_warn(batch->settings, "%s %s; it has no effect", place, error);
-  return error ? -EINVAL : 0;
-}
-
 /// @param place  where the text stands, and the text
 /// @param valid  which texts are valid there
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
 {
-  if (is_rule(entry, word))
-    return apply_rule(batch, entry, trimmed(word), place);
   const bool good = entry->read(batch->settings, trimmed(word));
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)
@@ -267,27 +238,6 @@ int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_othe
   return result;
 }
 
-/// The variable of rules: its name, and after "=" entries limit= and prio=, separated by commas.
-static void apply_rules(batch_t *batch, const char *name, const char *equals)
-{
-  for (const char *text = equals + 1; text;) {
-    const char *end = text + strcspn(text, ",");
-    const word_t word = trimmed((word_t){text, end});
-    const size_t length = (size_t)(word.end - word.begin);
-    const char *sign = memchr(word.begin, '=', length);
-    const entry_t *entry = sign ? find(trimmed((word_t){word.begin, sign}), false) : NULL;
-    char place[PLACE];
-    snprintf(place, sizeof(place), "%.*s: \"%.*s\"", (int)(equals - name), name,
-             length < SHOWN ? (int)length : SHOWN, word.begin);
-    if (entry && is_rule(entry, (word_t){sign + 1, word.end}))
-      apply_rule(batch, entry, trimmed((word_t){sign + 1, word.end}), place);
-    else if (length > 0)
-      ws_warn(batch->settings, "%s is no rule, ignored (valid: limit=<func>:<n>, prio=<func>:<priority>)",
-              place);
-    text = *end ? end + 1 : NULL;
-  }
-}
-
 void ws_settings_environment(ws_settings_t *settings)
 {
   const size_t prefix = strlen(PREFIX);
@@ -297,14 +247,9 @@ void ws_settings_environment(ws_settings_t *settings)
     const char *name = *next, *equals = name + strcspn(name, "=");
     if (strncmp(name, PREFIX, prefix) != 0 || strncmp(name, ELSEWHERE, sizeof(ELSEWHERE) - 1) == 0)
       continue;
-    if (is_word((word_t){name + prefix, equals}, RULES)) {
-      if (*equals)
-        apply_rules(&batch, name, equals);
-      continue;
-    }
     const entry_t *entry = find((word_t){name + prefix, equals}, false);
     const size_t length = (size_t)(equals - name);
-    if (!entry || entry->only_listed) // without a warning it would have no effect, silently
+    if (!entry) // without a warning it would have no effect, silently
       ws_warn(settings, "%.*s: unknown environment variable, ignored (known: " KNOWN_VARIABLES ")",
               length < SHOWN ? (int)length : SHOWN, name);
     else if (*equals && equals[1])

@@ -22,7 +22,6 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
-#include "ws_rule.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
@@ -142,7 +141,6 @@ static void free_pool(struct ws_pool_s *pool)
     if (i >= in_block)
       ws_os_unmap(pool->tasks.queue[i], pool->tasks.queue[i]->bytes);
   }
-  ws_rule_free(pool);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
   pthread_mutex_destroy(&pool->lane_lock);
@@ -217,8 +215,6 @@ static int set_up(struct ws_pool_s *pool)
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
   int result = cpu ? read_mask(pool) : -ENOMEM;
   if (result == 0)
-    result = ws_rule_make(pool);
-  if (result == 0)
     result = plan(pool, cpu);
   if (result == 0)
     start(pool, cpu);
@@ -243,7 +239,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   memset(pool, 0, sizeof(*pool));
   pool->settings = checked;
   pool->requested = checked.workers;
-  pool->named = pool->pushes_seldom = ws_tsan_sees();
+  pool->named = ws_tsan_sees();
   ws_init_store(&pool->runs_seldom, pool->named);
   pool->id = ws_process_new_pool_id();
   ws_relax_init();

@@ -11,7 +11,6 @@
 
 #include "../base/ws_sized.h"
 #include "../pool/ws_warn.h"
-#include "ws_rule.h"
 
 /// Those of 0.1.0 end with warn_arg.
 #define BYTES_MIN (offsetof(ws_settings_t, warn_arg) + sizeof(void *))
@@ -129,7 +128,7 @@ int ws_settings_check(ws_settings_t *settings)
     ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);
     return -EINVAL;
   }
-  if (ws_rule_check(settings) < 0 || !stack_suffices(settings))
+  if (!stack_suffices(settings))
     return -EINVAL;
   uint32_t capacity = 2;
   while (capacity < settings->queue_capacity)

@@ -26,9 +26,6 @@ static inline bool ws_group_counts(const ws_group_t *group)
 /// @brief Have the last completion wake sleepers. @return whether units are left
 WS_FOR_FIBERS bool ws_group_announce(ws_group_t *group);
 
-/// @return whether a thread has announced that it sleeps until the group is done
-bool ws_group_has_sleepers(const ws_group_t *group);
-
 /// @brief Sleep until the group is done, at most until @p until_ns (CLOCK_MONOTONIC; 0 = no limit). Neither
 /// helps nor spins.
 void ws_group_sleep(ws_group_t *group, uint64_t until_ns);

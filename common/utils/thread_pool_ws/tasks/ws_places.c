@@ -5,7 +5,6 @@
 
 #include "../os/ws_os.h"
 #include "ws_inbox.h"
-#include "ws_limit.h"
 #include "ws_queue.h"
 
 /// @return deques of a queue that a task may lie in
@@ -35,20 +34,10 @@ static bool next_inbox(ws_places_t *all)
   return true;
 }
 
-static bool next_limit(ws_places_t *all)
-{
-  const uint32_t next = all->at.where == WS_AT_SHARED ? 0 : all->at.index + 1;
-  if (all->at.where == WS_AT_INBOX || next >= all->tasks->limits)
-    return false;
-  all->at.where = WS_AT_LIMIT;
-  all->at.index = next;
-  return true;
-}
-
 bool ws_places_next(ws_places_t *all)
 {
   if (all->at.where != WS_AT_DEQUE)
-    return next_limit(all) || next_inbox(all);
+    return next_inbox(all);
   if (++all->at.deque < all->deques)
     return true;
   if (all->at.index == 0) {
@@ -78,9 +67,6 @@ bool ws_place_holds(const ws_tasks_t *tasks, const ws_place_t *place)
       return ws_deque_size(deque_at(tasks, place)) > 0;
     case WS_AT_SHARED:
       return ws_shared_visible(&tasks->shared);
-    case WS_AT_LIMIT:
-      // relaxed: ordered by the caller's fence [PARK_DEKKER]
-      return ws_load_relaxed(&tasks->limit[place->index].open) > 0;
     case WS_AT_INBOX:
       return ws_inbox_is_stuck(tasks->inbox[place->index]);
     default:
@@ -95,8 +81,6 @@ uint64_t ws_place_size(const ws_tasks_t *tasks, const ws_place_t *place)
       return ws_deque_size(deque_at(tasks, place));
     case WS_AT_SHARED:
       return ws_shared_size(&tasks->shared);
-    case WS_AT_LIMIT:
-      return ws_hint_load(&tasks->limit[place->index].open);
     default:
       return ws_place_holds(tasks, place);
   }
@@ -109,8 +93,6 @@ uint64_t ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, ui
       return ws_deque_waited_ns(deque_at(tasks, place), now_ns);
     case WS_AT_SHARED:
       return ws_shared_waited_ns(&tasks->shared, now_ns);
-    case WS_AT_LIMIT:
-      return ws_limit_waited_ns(&tasks->limit[place->index], now_ns);
     default:
       return 0;
   }
@@ -123,8 +105,6 @@ bool ws_place_take(ws_tasks_t *tasks, const ws_place_t *place, ws_task_t *task)
       return ws_queue_steal_at(tasks, tasks->queue[place->index], place->deque, task);
     case WS_AT_SHARED:
       return ws_shared_take(&tasks->shared, task);
-    case WS_AT_LIMIT:
-      return ws_limit_take((ws_tasks_t *)tasks, place->index, task);
     case WS_AT_INBOX:
       return ws_inbox_take_stuck(tasks->inbox[place->index], task);
     default:
@@ -137,7 +117,7 @@ static bool may_lie_elsewhere(const ws_tasks_t *tasks)
 {
   // relaxed: after the caller's fence [PARK_DEKKER], or a statistic
   return (ws_load_relaxed(&tasks->kinds_made) | ws_load_relaxed(&tasks->aside_used)
-          | ws_load_relaxed(&tasks->stuck) | tasks->limits)
+          | ws_load_relaxed(&tasks->stuck))
          != 0;
 }
 

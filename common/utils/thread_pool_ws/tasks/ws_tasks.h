@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tasks.h
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deques of one
-/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_limit.h, ws_inbox.h, ws_summary.h (which
-/// queues to look at), and ws_places.h (all places).
+/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, ws_summary.h (which queues to
+/// look at), and ws_places.h (all places).
 ///
-/// Place     One deque of a thread's queue, the shared queue, the line of a limit, or the inbox of a worker.
+/// Place     One deque of a thread's queue, the shared queue, or the inbox of a worker.
 ///           A queue has a deque for each kind of task, and one for each kind's tasks that a wait has put
 ///           aside.
 /// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
@@ -12,7 +12,6 @@
 #ifndef WS_TASKS_H
 #define WS_TASKS_H
 
-#include <pthread.h>
 #include <stdalign.h>
 #include <stddef.h>
 
@@ -68,7 +67,7 @@ enum {
 
 /// A place where tasks wait (ws_places.h).
 typedef struct {
-  enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_LIMIT, WS_AT_INBOX } where;
+  enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_INBOX } where;
   uint32_t index; ///< of the queue, of the limit, or of the worker
   uint32_t deque; ///< WS_AT_DEQUE: of that queue
 } ws_place_t;
@@ -123,7 +122,6 @@ struct ws_queue_s {
   uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
   uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
   uint32_t look_at; ///< P index of the queue that the next look takes from
-  uint32_t strays; ///< P searches so far in the places that are of no thread, in a pool with limits
   uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
   ws_aptr_t more; ///< O ws_more_t; NULL = the owner has pushed normal tasks only
   // The owner's place (ws_budget.h).
@@ -171,24 +169,6 @@ typedef struct {
   ws_au64_t stuck; ///< S a state that the guard has seen twice: any thread may take the task
 } ws_inbox_t;
 
-typedef struct {
-  ws_task_t task;
-  uint64_t pushed_ns;
-} ws_limit_cell_t;
-
-/// A function of which few tasks run at once, and the line in which the others wait (ws_limit.h).
-typedef struct {
-  alignas(WS_SPACING) ws_au32_t open; ///< S tasks of the line that may begin now
-  ws_au32_t waiting; ///< S tasks in the line
-  ws_au32_t grouped; ///< S those that carry a group or a tag
-  ws_au64_t since_ns; ///< S when the oldest of them was pushed; 0 = there is none
-  uint32_t max; ///< I tasks that may run at once
-  pthread_mutex_t lock; ///< of all below, and of the writes to those above
-  ws_limit_cell_t *cell; ///< a ring
-  uint32_t capacity, first, count; ///< of the ring: a power of two; the oldest task; tasks in it
-  uint32_t running; ///< tasks with a ticket
-} ws_limit_t;
-
 /// A bit for each of a few workers (ws_summary.h).
 typedef struct {
   alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
@@ -226,9 +206,6 @@ typedef struct {
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
   ws_au32_t
       light; ///< S 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
-  uint32_t limits; ///< I
-  ws_limit_t *limit; ///< I [limits]
-  ws_au32_t limit_turn; ///< S the limit whose turn it is. Only a hint
 
   /// S tasks of each kind but WS_KIND_NORMAL in the queues: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t queued[WS_KINDS_MAX];

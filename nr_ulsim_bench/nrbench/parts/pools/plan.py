@@ -29,10 +29,6 @@ QUICK_CASES = ("12x6", "22x28", "12x6+22x28", TINY_CASE)
 # A task a symbol, 14 of them in a slot of 500 µs, pushed by a thread that never joins.
 STREAM_CASE = "1x10"
 STREAM_PERIOD_NS = 35714
-# Slots beside long tasks: a function of ws-bench, as a rule of the pool names it.
-BACKGROUND_CASE, BACKGROUND_FUNC = "12x6", "run_background"
-BACKGROUND_TASKS, BACKGROUND_US = 4, 3000
-BACKGROUND = {"alone": "", "limit 1": "limit", "no limit": "all"}
 # A task a slot of which a worker pushes eight more.
 FAN, FAN_PERIOD_NS = 8, 500000
 FAN_CASE = f"{STREAM_CASE}+{FAN}"
@@ -133,22 +129,6 @@ class Planner:
         cases = self.request.usual(SLOT_CASES, QUICK_CASES)
         yield from (self._slot(config, case) for config in self.slot_configs() for case in cases)
         yield from (self._slot(config, case) for config in self.hog_configs() for case in HOG_CASES)
-        yield from self.background()
-
-    def background(self) -> Iterator[Step]:
-        """Slots of the own pool beside long tasks that no thread joins, with and without a limit on them.
-        A run of several parts has no time for it."""
-        rule = f"env=TPOOL_WS_RULES=limit={BACKGROUND_FUNC}:1"
-        more = words(background=BACKGROUND_TASKS, background_us=BACKGROUND_US)
-        for pool, sched_class in self._own_faces():
-            if pool.backend.name != OWN or sched_class != "other" or len(self.request.only) != 1:
-                continue
-            config = Config(pool, self.request.cores, sched_class)
-            for name, given in BACKGROUND.items():
-                extra = (*(more if given else ()), *((rule,) if given == "limit" else ()))
-                plain = self._slot(config, BACKGROUND_CASE)
-                labels = plain.labels | {"bench": "background", "case": name}
-                yield Step(labels, (*plain.words, *extra), plain.seconds, f"background {name}")
 
     def stream_configs(self) -> Iterator[Config]:
         """As many threads as cores: the producer polls on one, and no waiter helps."""

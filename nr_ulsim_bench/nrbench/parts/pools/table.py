@@ -14,10 +14,6 @@ from nrbench.cases import SLOT_CASES
 from nrbench.host import TEXT, fact_text
 from nrbench.parts.pools.contest import HEADS, contest_ratios, facade_lines, full_rows, usage_rows
 from nrbench.parts.pools.plan import (
-    BACKGROUND,
-    BACKGROUND_CASE,
-    BACKGROUND_TASKS,
-    BACKGROUND_US,
     FAN,
     FAN_CASE,
     FAN_PERIOD_NS,
@@ -125,19 +121,6 @@ def tail_table(summaries: Summaries) -> Table:
     counts = [summary["slots"] for summary in chosen.values()]
     text = f" (of {min(counts):.0f} to {max(counts):.0f} slots a round)" if counts else ""
     return Table(f"The tail of the same slots: makespan p99.9 as ratio to the bound{text}", chosen, columns)
-
-
-def background_table(summaries: Summaries) -> Table:
-    def text(s: Summary) -> str:
-        tasks = f" [{s['background_tasks']:.0f}]" if "background_tasks" in s.medians else ""
-        return f"{s['makespan_p50_us']:.1f}/{s['makespan_p99_us']:.1f}{tasks}"
-
-    title = (
-        f"Slots of {BACKGROUND_CASE} beside {BACKGROUND_TASKS} tasks of {BACKGROUND_US / 1000:g} ms that no "
-        "thread joins: makespan p50/p99 in us [such tasks that ran]; limit 1: one at a time"
-    )
-    columns = _of_cases(tuple(BACKGROUND), text)
-    return Table(title, matching(summaries, bench="background"), columns)
 
 
 def drift_lines(summaries: Summaries) -> Iterator[str]:
@@ -315,7 +298,6 @@ def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") ->
         slot_table(summaries, hog=True),
         drift_lines(summaries),
         start_table(summaries),
-        background_table(summaries),
         target_table(summaries, host["cores"]),
         stream_table(summaries),
         coliseum_table(summaries),

@@ -138,16 +138,15 @@ static void warn_of_lost_priority(const char *name)
 
 static void log_start(const char *name, const ws_tpool_t *tpool, const ws_tpool_params_t *params)
 {
-  static const char *const priority[] = {"", "prio high, ", "prio low, "}; // by ws_priority_t
   ws_stats_t stats;
   char spin[SPIN_SHOWN], cores[CORES_SHOWN];
   ws_pool_stats(tpool->pool, &stats, NULL, 0);
   describe_spin(&params->settings, spin);
   ws_tpool_params_text(params, cores, sizeof(cores));
   ws_tpool_say("thread_pool_ws %s: shape %s, pool %s: %u workers (%u pinned, %u real-time) on %u CPUs, core "
-               "list %s, %s%s",
+               "list %s, %s",
                WS_VERSION, WS_SHIM_SHAPE, name, stats.workers, stats.workers_pinned, stats.workers_realtime,
-               stats.cpus, cores, priority[tpool->priority], spin);
+               stats.cpus, cores, spin);
   if (stats.workers_realtime < stats.workers)
     warn_of_lost_priority(name);
 }
@@ -222,7 +221,6 @@ ws_tpool_t *ws_tpool_open(ws_tpool_params_t *params, const char *name)
     check_cores(params, shown);
     threads_t threads = {.name = threads_name, .cores = params->cores};
     fill_settings(params, shown, &threads);
-    tpool->priority = params->settings.priority;
     tpool->hints = params->settings.spin != WS_SPIN_OFF;
     const bool report = params->settings.report;
     params->settings.report = false; // it is printed here, where the pool's name is known

@@ -17,7 +17,6 @@ typedef struct ws_tpool_s {
   uint32_t delivering; ///< S shape A: threads that are about to hand a result over
   ws_pool_t *pool; ///< S NULL = tasks run inline, or it has been freed; for users that have entered
   uint32_t workers; ///< I threads that were started
-  ws_priority_t priority; ///< I of its tasks
   bool hints; ///< I workers may be woken ahead of a burst: ws_tpool_lead.h
   bool threads; ///< I there is, or was, a pool
   bool measure; ///< I shape A: stamp elements

@@ -98,7 +98,6 @@ static bool queue(ws_tpool_t *ws, notifiedFIFO_elt_t *elt)
         .func = run_element,
         .arg = elt,
         .group = elt->reponseFifo ? ws_group_tag(elt->reponseFifo) : NULL,
-        .priority = ws->priority,
     };
     queued = ws_pool_push(ws->pool, task) == 0;
   }
@@ -244,7 +243,7 @@ static void open_trace(ws_tpool_t *ws, const char *path)
               strerror(errno));
 }
 
-/// @return the job's own function: the one that a user names in a rule
+/// @return the job's own function
 static uintptr_t job_func(const ws_task_t *task)
 {
   if (task->func != run_element)

@@ -37,7 +37,7 @@ static bool push(ws_tpool_t *ws, ws_tpool_call_t call)
   if (ws_tpool_enter(ws)) {
     ws_tpool_lead_push(ws);
     ws_group_t *tag = ws_tpool_tag(ws, call.func);
-    const ws_task_t task = {.func = call.func, .arg = call.arg, .group = tag, .priority = ws->priority};
+    const ws_task_t task = {.func = call.func, .arg = call.arg, .group = tag};
     taken = ws_pool_push(ws->pool, task) == 0;
   }
   ws_tpool_leave(ws);

@@ -108,22 +108,13 @@ static uint32_t times(const char *text, const char *part)
   return count;
 }
 
-static void the_priority_is_in_the_start_line(void)
-{
-  if (!contract_ours_only("the host's own has no such entry"))
-    return;
-  CU_ASSERT_TRUE(says("-1,prio=high,-1", ", core list -1 x2, prio high, spin auto"));
-  CU_ASSERT_TRUE(says("prio=low,-1,-1", ", core list -1 x2, prio low, spin auto"));
-  CU_ASSERT_TRUE(says("-1,-1,prio=normal", ", core list -1 x2, spin auto"));
-}
-
 /// Entries of ours make no thread. Shape A: such a list ends the process (params_empty_string).
 static void a_list_without_a_thread_is_warned_of(void)
 {
   static const struct {
     const char *params, *said;
   } lists[] = {{"spin=auto", "pool Tpool#1: the list of cores \"spin=auto\" has settings and no thread"},
-               {"prio=high,spin=off", "the list of cores \"prio=high,spin=off\" has settings"},
+               {"report=0,spin=off", "the list of cores \"report=0,spin=off\" has settings"},
                {"n,spin=auto", NULL},
                {"n", NULL}};
   if (!contract_ours_only("the host's own has no such entries"))
@@ -234,15 +225,9 @@ static void report_where_the_environment_asks(void)
 }
 
 const contract_case_t settings_cases[] = {
-    CASE(entries_beside_the_cores),
-    CASE(the_priority_is_in_the_start_line),
-    CASE(a_list_without_a_thread_is_warned_of),
-    CASE(entries_before_the_environment),
-    CASE(an_error_in_the_environment_is_reported_once),
-    CASE(pools_of_one_name_are_told_apart),
-    CASE(lost_priority_is_said_once),
-    CASE(lost_cores_are_said_once),
-    CASE(the_first_line_begins_at_the_margin),
-    CASE(report_where_the_environment_asks),
-    CASES_END,
+    CASE(entries_beside_the_cores),          CASE(a_list_without_a_thread_is_warned_of),
+    CASE(entries_before_the_environment),    CASE(an_error_in_the_environment_is_reported_once),
+    CASE(pools_of_one_name_are_told_apart),  CASE(lost_priority_is_said_once),
+    CASE(lost_cores_are_said_once),          CASE(the_first_line_begins_at_the_margin),
+    CASE(report_where_the_environment_asks), CASES_END,
 };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file unjoined.c
-/// Every shape, jobs that no thread joins: one that pushes itself again, and long background work beside
-/// bursts (neighbour measurement, blind cell search).
+/// Every shape, jobs that no thread joins and that push themselves again.
 #include "contract.h"
 
-enum { SEARCHES = 6, SEGMENTS = 3, STARTS_MAX = 32 };
+enum { STARTS_MAX = 32 };
 
 static ws_au32_t next;
 static uint32_t order[STARTS_MAX];
@@ -100,53 +99,8 @@ static void jobs_that_push_themselves_take_turns(void)
   check_order(jobs, expected, 8);
 }
 
-static ws_au32_t searching, most_searching;
-
-/// A static function, as those of the host: named in the list of cores.
-static void search_for_cells(void *arg)
-{
-  const uint32_t now = ws_add_acq_rel(&searching, 1) + 1;
-  uint32_t seen = ws_load_acquire(&most_searching);
-  while (now > seen && !ws_cas_acq_rel(&most_searching, &seen, now))
-    ;
-  wait_at_gate(arg);
-  ws_sub_acq_rel(&searching, 1);
-}
-
-/// Searches that never end by themselves occupy one worker of four: the segments of a burst have the others,
-/// and all of them run at once.
-static void a_burst_starts_beside_limited_work(void)
-{
-  if (!contract_ours_only("the host's own has no limits"))
-    return;
-  static gate_t long_ones, segments;
-  static work_t search[SEARCHES], segment[SEGMENTS];
-  char text[] = "-1,-1,-1,-1,limit=search_for_cells:1";
-  tpool_t *pool = contract_memory();
-  initTpool(text, pool, false);
-  gate_init(&long_ones);
-  gate_init(&segments);
-  for (uint32_t i = 0; i < SEARCHES; i++) {
-    search[i] = (work_t){.pool = pool, .id = i, .gate = &long_ones};
-    push(search_for_cells, &search[i]);
-  }
-  CU_ASSERT_TRUE(gate_await(&long_ones, 1));
-  for (uint32_t i = 0; i < SEGMENTS; i++) {
-    segment[i] = (work_t){.pool = pool, .id = i, .gate = &segments};
-    push(wait_at_gate, &segment[i]);
-  }
-  CU_ASSERT_TRUE(gate_await(&segments, SEGMENTS)); // none of them has ended
-  CU_ASSERT_EQUAL(ws_load_acquire(&searching), 1);
-  gate_let(&segments, SEGMENTS);
-  gate_let(&long_ones, SEARCHES);
-  CU_ASSERT_TRUE(gate_await(&long_ones, SEARCHES - 1)); // the others have their turn
-  CU_ASSERT_EQUAL(ws_load_acquire(&most_searching), 1);
-  contract_end(pool);
-}
-
 const contract_case_t unjoined_cases[] = {
     CASE(a_job_that_pushes_itself_goes_behind),
     CASE(jobs_that_push_themselves_take_turns),
-    CASE(a_burst_starts_beside_limited_work),
     CASES_END,
 };

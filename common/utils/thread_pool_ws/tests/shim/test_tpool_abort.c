@@ -146,26 +146,5 @@ static void two_aborts_at_once_end_the_pool_once(void)
   test_gate_destroy(&seam.gate);
 }
 
-static void see_priority(void *priority)
-{
-  *(ws_priority_t *)priority = ws_current_task()->priority;
-}
-
-static void elements_have_the_priority_of_their_pool(void)
-{
-  char params[] = "-1,prio=low", name[] = "priority";
-  tpool_t pool;
-  notifiedFIFO_t response;
-  initNotifiedFIFO(&response);
-  initNamedTpool(params, &pool, false, name);
-  pushTpool(&pool, newNotifiedFIFO_elt(sizeof(ws_priority_t), 1, &response, see_priority));
-  notifiedFIFO_elt_t *element = pullTpool(&response, &pool);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(element);
-  CU_ASSERT_EQUAL(*(ws_priority_t *)NotifiedFifoData(element), WS_PRIORITY_LOW);
-  delNotifiedFIFO_elt(element);
-  abortTpool(&pool);
-}
-
 TEST_MAIN("tpool_abort", TEST_CASE(abort_sleeps_while_a_result_is_delivered),
-          TEST_CASE(two_aborts_at_once_end_the_pool_once),
-          TEST_CASE(elements_have_the_priority_of_their_pool))
+          TEST_CASE(two_aborts_at_once_end_the_pool_once))

@@ -105,33 +105,5 @@ static void phases_reach_the_trace(void)
   CU_ASSERT_STRING_EQUAL(traced, "-1;+1 7.3 5;+0 1023.19 6;-0;-1;");
 }
 
-static ws_priority_t seen;
-
-static void see_priority(void *unused)
-{
-  (void)unused;
-  seen = ws_current_task()->priority;
-}
-
-static void tasks_have_the_priority_of_their_pool(void)
-{
-  static const struct {
-    char params[16];
-    ws_priority_t priority;
-  } pools[] = {
-      {"-1", WS_PRIORITY_NORMAL}, {"-1,prio=low", WS_PRIORITY_LOW}, {"prio=high,-1", WS_PRIORITY_HIGH}};
-  for (size_t i = 0; i < TEST_COUNT(pools); i++) {
-    char params[16], name[] = "priority";
-    memcpy(params, pools[i].params, sizeof(params));
-    tpool_t pool;
-    initNamedTpool(params, &pool, false, name);
-    seen = (ws_priority_t)9;
-    pushTpool(&pool, (task_t){.func = see_priority});
-    abortTpool(&pool); // runs it
-    CU_ASSERT_EQUAL(seen, pools[i].priority);
-  }
-}
-
 TEST_MAIN("tpool_hooks", TEST_CASE(a_hint_is_about_its_place), TEST_CASE(no_pool_takes_no_hint),
-          TEST_CASE(who_switched_pre_wake_off_gets_no_hint), TEST_CASE(phases_reach_the_trace),
-          TEST_CASE(tasks_have_the_priority_of_their_pool))
+          TEST_CASE(who_switched_pre_wake_off_gets_no_hint), TEST_CASE(phases_reach_the_trace))

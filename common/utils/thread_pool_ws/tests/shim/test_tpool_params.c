@@ -199,8 +199,8 @@ static void settings_anywhere_beside_the_cores(void)
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_OFF && settings.spin_cpu_max_percent == 33);
   settings = applied("-1, SPIN = Auto ,-1,spin_cpu_max=7");
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && settings.spin_cpu_max_percent == 7);
-  settings = applied("-1,prio=low,report=1,-1,");
-  CU_ASSERT_TRUE(settings.priority == WS_PRIORITY_LOW && settings.report && settings.spin == WS_SPIN_HOT);
+  settings = applied("-1,report=1,-1,");
+  CU_ASSERT_TRUE(settings.report && settings.spin == WS_SPIN_HOT);
   CU_ASSERT_EQUAL(test_warnings.count, 0);
   CU_ASSERT_TRUE(gives("n,spin=auto", 0, NULL, true));
 }
@@ -211,7 +211,11 @@ static void an_invalid_setting_is_no_invalid_list(void)
   CU_ASSERT_EQUAL(applied("-1,spin=soon,-1,spin=auto").spin, WS_SPIN_OFF);
   CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("entry 2 \"spin=soon\": invalid") == 1);
   CU_ASSERT_EQUAL(applied("-1,spinner,-1").spin, WS_SPIN_OFF);
-  CU_ASSERT_EQUAL(applied("-1,prio:low,-1").priority, WS_PRIORITY_NORMAL);
+  applied("-1,prio=low,limit=foo:1,-1");
+  CU_ASSERT_EQUAL(test_warnings_with("entry 2 \"prio=low\": invalid (valid: nothing, this setting is gone)"),
+                  1);
+  CU_ASSERT_EQUAL(
+      test_warnings_with("entry 3 \"limit=foo:1\": invalid (valid: nothing, this setting is gone)"), 1);
 }
 
 TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),

@@ -108,6 +108,8 @@ void test_count_task(void *counter);
 /// A task: nothing.
 void test_empty_task(void *unused);
 uint64_t test_value(const ws_au64_t *counter);
+/// @return whether a thread may sleep until the group is done (ws_group.h, Word)
+bool test_has_sleepers(const ws_group_t *group);
 #endif
 
 /// Tasks that stand in a gate: each reports that it has begun, then waits until it is let go.

@@ -37,6 +37,12 @@ uint64_t test_value(const ws_au64_t *counter)
   return ws_load_acquire(counter);
 }
 
+bool test_has_sleepers(const ws_group_t *group)
+{
+  return ws_load_relaxed((ws_au32_t *)(uintptr_t)&group->word)
+         & 1; // relaxed: a thread that is about to sleep
+}
+
 void test_gate_init(test_gate_t *gate)
 {
   sem_init(&gate->entered, 0, 0);

@@ -148,16 +148,14 @@ static void again(void *job_arg)
     REQUIRE(ws_pool_push(job->pool, (ws_task_t){.func = again, .arg = job}) == 0);
 }
 
-/// Batches; tasks that wait in the line of a limit; tasks behind the others.
-static void batch_and_limit(void)
+/// Batches; tasks behind the others.
+static void batch_and_again(void)
 {
   static job_t job[TASKS];
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.workers = 4;
   settings.fifo = true;
-  settings.rules = 1;
-  settings.rule[0] = (ws_rule_t){.func = work, .limit = 2};
   ws_pool_t *pool;
   REQUIRE(ws_pool_create(&pool, &settings) == 0);
   for (long round = 0; round < ROUNDS; round++) {
@@ -221,7 +219,7 @@ int main(void)
   complete_in_tasks(pool);
   cancel(pool);
   ws_pool_destroy(pool);
-  batch_and_limit();
+  batch_and_again();
   create_and_abort();
   return 0;
 }

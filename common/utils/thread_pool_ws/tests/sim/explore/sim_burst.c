@@ -115,18 +115,6 @@ static void run_task(void *record_arg)
   pthread_cleanup_pop(1);
 }
 
-/// A line that cannot grow runs tasks above the limit.
-void sim_burst_limited_task(void *record_arg)
-{
-  const sim_record_t *record = record_arg;
-  const bool grows = sim_scene->pool[record->pool].full == WS_FULL_GROW && sim_scene->fault.map_share == 0;
-  const bool counted =
-      record->limited && grows && sim_pool[record->pool] && sim_pool[record->pool]->workers > 0;
-  if (counted && sim_record_limited[record->pool] >= sim_scene->run_limit)
-    sim_finding("more tasks run at once than the limit of %u", sim_scene->run_limit);
-  run_task(record_arg);
-}
-
 static bool is_ready(void *goal_arg)
 {
   goal_t *goal = goal_arg;
@@ -226,20 +214,11 @@ static uint32_t node_of(uint32_t record)
   return sim_scene->hinted ? (uint32_t)(hash % 5) : WS_NODE_ANY;
 }
 
-static bool is_limited(uint32_t record)
-{
-  return (record + sim_scene->seed) * UINT64_C(0xA0761D6478BD642F) >> 63;
-}
-
 static ws_task_t make_task(uint32_t index, sim_end_t end, goal_t *goal)
 {
   sim_record_t *record = &sim_record[index];
   const bool yields = end == SIM_END_GROUP && sim_ride_may(record);
-  const bool limited = sim_scene->run_limit > 0 && is_limited(index);
-  record->limited = limited && !yields && end >= SIM_END_POOL;
-  record->task = (ws_task_t){.func = yields    ? ride
-                                     : limited ? sim_burst_limited_task
-                                               : run_task,
+  record->task = (ws_task_t){.func = yields ? ride : run_task,
                              .arg = record,
                              .group = yields ? ws_group_tag(&goal->group) : carried(end, goal),
                              .priority = priority_of(index),

@@ -150,8 +150,6 @@ static void make(uint32_t index)
   settings.thread_create = plan->host_threads ? create_thread : NULL;
   settings.create_arg = (void *)(uintptr_t)plan;
   settings.warn = be_silent;
-  settings.rule[0] = (ws_rule_t){.func = sim_burst_limited_task, .limit = sim_scene->run_limit};
-  settings.rules = sim_scene->run_limit > 0;
   hook();
   ws_pool_t *pool;
   const int result = create(&pool, &settings, plan->confined);

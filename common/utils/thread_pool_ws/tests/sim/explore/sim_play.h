@@ -27,9 +27,6 @@ void *sim_actor_thread(void *actor);
 /// @brief Push a burst's tasks and wait for them. @param depth  of the tasks; burst->depth = the outermost
 void sim_burst_run(const sim_burst_t *burst, uint32_t pool, uint32_t depth);
 
-/// The function of the tasks with a limit (sim_scenario.h, run_limit).
-void sim_burst_limited_task(void *record);
-
 /// @brief Let what happens from outside the program happen.
 void sim_outside_begin(void);
 

@@ -27,13 +27,12 @@ bool sim_ride_may(const sim_record_t *record)
          && ((record - sim_record) & 1) == 1;
 }
 
-/// Only a task that is queued: one that runs may need this thread's CPU. So may one that has the place of a
-/// task in the line of a limit.
+/// Only a task that is queued: one that runs may need this thread's CPU.
 static bool must_yield(const sim_record_t *record)
 {
   const sim_record_t *before = record - 1;
   return before->carried == record->carried && before->pool == record->pool
-         && before->state == SIM_RECORD_PUSHED && before->task.func != sim_burst_limited_task;
+         && before->state == SIM_RECORD_PUSHED;
 }
 
 static void begin(sim_record_t *record)

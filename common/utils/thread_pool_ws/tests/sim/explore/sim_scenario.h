@@ -150,7 +150,6 @@ typedef struct {
   double age_us; ///< settings.age_ns_max
   bool exits; ///< there are tasks that end their thread
   bool limits; ///< waits have time limits, and are repeated until they are in time
-  uint32_t run_limit; ///< half of the tasks have a function of which so many run at once; 0 = no limit
   bool yields; ///< some tasks stand for fibers that yield (sim_ride.h)
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];

@@ -313,7 +313,6 @@ static void draw_kinds(sim_scenario_t *scenario)
   scenario->yields = hash / 64 % 3 == 0;
   scenario->limits = hash / 1024 % 4 == 0;
   scenario->age_us = age_us[hash / 4 % 4];
-  scenario->run_limit = hash / 4096 % 4 == 0 ? 1 + hash / 16384 % 3 : 0;
   if (scenario->prioritized && hash / 64 % 8 == 0 && scenario->shape == SIM_SHAPE_CORE && !scenario->exits)
     sim_special_buries(scenario);
 }

@@ -124,8 +124,6 @@ static void show_outside(const sim_outside_t *outside)
 
 static void show_rides(const sim_scenario_t *scenario)
 {
-  if (scenario->run_limit > 0)
-    printf("; half of the tasks have a function of which %u run at once", scenario->run_limit);
   if (scenario->yields)
     printf("; some tasks yield until the one before them has begun");
 }

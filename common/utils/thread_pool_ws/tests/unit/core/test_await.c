@@ -2,7 +2,6 @@
 /// @file test_await.c
 /// Tags, waiting for what is no group, and places handed over by threads that block.
 #include "../../../pool/ws_process.h"
-#include "../../../tasks/ws_group_word.h"
 #include "../../support/ws_test.h"
 
 #include <string.h>
@@ -70,7 +69,7 @@ static void join_helps_with_tagged_tasks(void)
 
 static bool has_sleeper_or_is_done(void *group)
 {
-  return ws_group_has_sleepers(group) || ws_group_done(group);
+  return test_has_sleepers(group) || ws_group_done(group);
 }
 
 /// The tasks are left to the worker. It is let go when the waiting thread has found nothing and sleeps.
@@ -365,7 +364,7 @@ static void joins_in_the_other_pool(void *other)
 static bool waiter_sleeps_or_blocks(void *unused)
 {
   (void)unused;
-  return ws_group_has_sleepers(&scene.other) || ws_load_relaxed(&scene.on_waiter) > 0;
+  return test_has_sleepers(&scene.other) || ws_load_relaxed(&scene.on_waiter) > 0;
 }
 
 static void worker_may_wait_in_another_pool(void)

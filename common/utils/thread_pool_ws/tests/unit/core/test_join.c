@@ -5,7 +5,6 @@
 /// --wrap=ws_os_now_ns: a thread can have a clock that stands, so that its join spins until there is
 /// something to do.
 #include "../../../pool/ws_process.h"
-#include "../../../tasks/ws_group_word.h"
 #include "../../support/ws_test.h"
 
 #include <sched.h>
@@ -118,7 +117,7 @@ static void leave_orphans(void *unused)
 /// With one CPU a thread that joins sleeps at once.
 static bool has_looked_long(void *group)
 {
-  return ws_load_relaxed(&looks) >= 1000 || ws_group_has_sleepers(group);
+  return ws_load_relaxed(&looks) >= 1000 || test_has_sleepers(group);
 }
 
 static void *complete_later(void *group)
@@ -229,7 +228,7 @@ static ws_au32_t helpers_seen;
 
 static bool has_sleeper(void *group)
 {
-  return ws_group_has_sleepers(group);
+  return test_has_sleepers(group);
 }
 
 static void note_helpers(void *group)

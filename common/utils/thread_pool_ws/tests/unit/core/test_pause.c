@@ -27,13 +27,6 @@ static bool have_parked(void *unused)
   return test_stats(pool).workers_awake == 0;
 }
 
-/// The other workers have parked.
-static bool is_one_awake(void *unused)
-{
-  (void)unused;
-  return test_stats(pool).workers_awake == 1;
-}
-
 static void push_all(uint32_t count, ws_group_t *group)
 {
   for (uint32_t i = 0; i < count; i++)
@@ -213,88 +206,6 @@ static void purges_skip_what_is_queued(void)
   test_destroy(pool);
 }
 
-static test_gate_t limited_gate;
-
-static void limited(void *counter)
-{
-  test_gate_task(&limited_gate);
-  test_count_task(counter);
-}
-
-/// @p limited is a function of which one task runs at once.
-static void begin_limited(uint32_t workers)
-{
-  ws_settings_t settings = test_settings(workers);
-  settings.rule[0] = (ws_rule_t){.func = limited, .limit = 1};
-  settings.rules = 1;
-  settings.skipped = count_skip;
-  pool = test_create(&settings);
-  test_gate_init(&limited_gate);
-  ws_store_relaxed(&runs, 0);
-  ws_store_relaxed(&skips, 0);
-}
-
-static void push_limited(uint32_t count, ws_group_t *group)
-{
-  for (uint32_t i = 0; i < count; i++)
-    test_push(pool, limited, &runs, group);
-}
-
-static void end_limited(void)
-{
-  test_destroy(pool);
-  test_gate_destroy(&limited_gate);
-}
-
-/// Neither a push nor the end of a task begins the next one of the line.
-static void lines_of_limits_pause_too(void)
-{
-  begin_limited(2);
-  push_limited(1, NULL);
-  CU_ASSERT_TRUE_FATAL(test_gate_await(&limited_gate, 1));
-  push_limited(TASKS, NULL);
-  CU_ASSERT_TRUE(test_until(is_one_awake, NULL));
-  ws_pool_pause(pool);
-  test_gate_let(&limited_gate, TASKS + 1);
-  CU_ASSERT_TRUE(test_until(have_parked, NULL));
-  CU_ASSERT_EQUAL(test_value(&runs), 1);
-  push_limited(1, NULL);
-  test_gate_let(&limited_gate, 1);
-  CU_ASSERT_TRUE(test_until(have_parked, NULL));
-  CU_ASSERT_EQUAL(test_value(&runs), 1);
-  CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, TASKS + 1);
-  uint64_t all = TASKS + 2;
-  ws_pool_resume(pool);
-  CU_ASSERT_TRUE(test_until(have_run, &all));
-  end_limited();
-}
-
-/// A purge skips the whole line: paused, and while a task holds the one place.
-static void purges_skip_lines_of_limits(void)
-{
-  begin_limited(2);
-  ws_group_t group;
-  ws_group_init(&group, TASKS);
-  pause_all();
-  push_limited(TASKS, &group);
-  CU_ASSERT_EQUAL(ws_pool_purge(pool), TASKS);
-  ws_group_wait(&group, NULL);
-  ws_pool_resume(pool);
-  push_limited(1, NULL);
-  CU_ASSERT_TRUE_FATAL(test_gate_await(&limited_gate, 1));
-  ws_group_init(&group, TASKS);
-  push_limited(TASKS, &group);
-  CU_ASSERT_EQUAL(ws_pool_purge(pool), TASKS);
-  ws_group_wait(&group, NULL);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&skips), 2 * TASKS);
-  CU_ASSERT_EQUAL(test_value(&runs), 0);
-  push_limited(1, NULL);
-  test_gate_let(&limited_gate, 2);
-  ws_pool_wait(pool);
-  CU_ASSERT_EQUAL(test_value(&runs), 2);
-  end_limited();
-}
-
 static void purge_task(void *result)
 {
   *(int64_t *)result = ws_pool_purge(pool);
@@ -390,7 +301,6 @@ static void pauses_race_with_pushes(void)
 
 TEST_MAIN("pause", TEST_CASE(nothing_begins_in_a_pause), TEST_CASE(resume_wakes_workers),
           TEST_CASE(joins_end_in_a_pause), TEST_CASE(priorities_pause_too), TEST_CASE(stops_end_a_pause),
-          TEST_CASE(purges_skip_what_is_queued), TEST_CASE(lines_of_limits_pause_too),
-          TEST_CASE(purges_skip_lines_of_limits), TEST_CASE(purges_in_a_task),
+          TEST_CASE(purges_skip_what_is_queued), TEST_CASE(purges_in_a_task),
           TEST_CASE(purges_race_with_pushes), TEST_CASE(misuse_is_reported),
           TEST_CASE(pauses_race_with_pushes))

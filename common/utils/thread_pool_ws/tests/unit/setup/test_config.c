@@ -280,8 +280,7 @@ static const char *take_n(void *unused, uint32_t position, const char *entry, si
 static bool same(const ws_settings_t *a, const ws_settings_t *b)
 {
   return a->spin == b->spin && a->spin_lead_ns == b->spin_lead_ns
-         && a->spin_cpu_max_percent == b->spin_cpu_max_percent && a->report == b->report
-         && a->priority == b->priority;
+         && a->spin_cpu_max_percent == b->spin_cpu_max_percent && a->report == b->report;
 }
 
 /// The same text by the call, by a list and by the environment: the same settings, and one warning that names
@@ -292,8 +291,7 @@ static void one_entry_three_ways(void)
     const char *name, *variable, *valid, *invalid;
   } entries[] = {{"spin", "TPOOL_WS_SPIN", " fixed:12.5", "soon"},
                  {"spin_cpu_max", "TPOOL_WS_SPIN_CPU_MAX", "50", "101"},
-                 {"report", "TPOOL_WS_REPORT", "1", "yes"},
-                 {"prio", NULL, "Low", "urgent"}};
+                 {"report", "TPOOL_WS_REPORT", "1", "yes"}};
   for (size_t i = 0; i < 2 * TEST_COUNT(entries); i++) {
     const bool valid = i % 2 == 0;
     const char *name = entries[i / 2].name, *variable = entries[i / 2].variable;
@@ -302,12 +300,11 @@ static void one_entry_three_ways(void)
     snprintf(list, sizeof(list), "n,%s=%s", name, text);
     snprintf(place[0], sizeof(place[0]), "%s=\"%s\": invalid (valid: ", name, text);
     snprintf(place[1], sizeof(place[1]), "entry 2 \"%s=%s\": invalid (valid: ", name, text);
-    snprintf(place[2], sizeof(place[2]), "%s=\"%s\": invalid (valid: ", variable ? variable : "", text);
+    snprintf(place[2], sizeof(place[2]), "%s=\"%s\": invalid (valid: ", variable, text);
     ws_settings_t by[3];
-    for (uint32_t way = 0; way < (variable ? 3 : 2); way++) {
+    for (uint32_t way = 0; way < 3; way++) {
       by[way] = fresh();
       by[way].report = !valid;
-      by[way].priority = WS_PRIORITY_HIGH;
       int result = valid ? 0 : -EINVAL;
       if (way == 0)
         result = ws_settings_entry(&by[way], name, text);
@@ -341,7 +338,7 @@ static void lists_that_are_read(void)
   CU_ASSERT_TRUE(lists("", WS_SPIN_HOT, 0, NULL) && lists(" ,,\t", WS_SPIN_HOT, 0, NULL));
   CU_ASSERT_TRUE(lists("spin=off,spin=auto", WS_SPIN_AUTO, 0, NULL)); // the last one
   CU_ASSERT_TRUE(lists(", SPIN = Auto ,Spin_CPU_Max=\t100,", WS_SPIN_AUTO, 0, NULL));
-  CU_ASSERT_TRUE(lists("report=1,prio=high", WS_SPIN_HOT, 0, NULL));
+  CU_ASSERT_TRUE(lists("report=1,report=0", WS_SPIN_HOT, 0, NULL));
   CU_ASSERT_TRUE(lists("report=1,7,spin=auto", WS_SPIN_AUTO, 1, "entry 2 \"7\" is no setting (known: spin="));
   CU_ASSERT_TRUE(lists("spi=off", WS_SPIN_HOT, 1, "entry 1 \"spi=off\" is no setting"));
   ws_settings_t settings = fresh();
@@ -359,25 +356,39 @@ static void invalid_entries_of_a_list(void)
                                       "spin=fixed:x", "spin_cpu_max=",  "spin_cpu_max=101", "spin_cpu_max=-1",
                                       "spin",         "spin:auto",      "spin_cpu=5",       "spinner",
                                       "spin_max=5",   "spin =auto=off", "spin_cpu_max"};
-  static const char *const wrong_prio[] = {"prio=", "prio=urgent", "prio", "priority=high", "prio:low"};
   char list[100], said[100];
   for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
     snprintf(list, sizeof(list), "spin=auto,%s,spin=auto", wrong[i]);
     snprintf(said, sizeof(said), "entry 2 \"%s\": invalid (valid: ", wrong[i]);
     CU_ASSERT_TRUE(lists(list, WS_SPIN_OFF, 1, said));
   }
-  for (size_t i = 0; i < TEST_COUNT(wrong_prio); i++) {
-    snprintf(list, sizeof(list), "prio=low,%s,spin=auto", wrong_prio[i]);
-    ws_settings_t settings = fresh();
-    CU_ASSERT_EQUAL(ws_settings_list(&settings, list, NULL, NULL), -EINVAL);
-    CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && settings.priority == WS_PRIORITY_NORMAL);
-    CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with(wrong_prio[i]) == 1);
+}
+
+/// An entry that an earlier version had: a warning names it, and the others have their effect.
+static void settings_that_are_gone_are_named(void)
+{
+  static const char *const gone[] = {"prio=low", "prio=decode:high", "limit=decode:2"};
+  char list[100], said[100];
+  for (size_t i = 0; i < TEST_COUNT(gone); i++) {
+    snprintf(list, sizeof(list), "spin=auto,%s", gone[i]);
+    snprintf(said, sizeof(said), "entry 2 \"%s\": invalid (valid: nothing, this setting is gone)", gone[i]);
+    CU_ASSERT_TRUE(lists(list, WS_SPIN_AUTO, 1, said));
   }
+  ws_settings_t settings = fresh();
+  CU_ASSERT_EQUAL(ws_settings_entry(&settings, "limit", "decode:2"), -EINVAL);
+  CU_ASSERT_EQUAL(test_warnings_with("limit=\"decode:2\": invalid (valid: nothing, this setting is gone)"),
+                  1);
+  settings = fresh();
+  read_environment(&settings, "TPOOL_WS_RULES", "limit=decode:2");
+  CU_ASSERT_EQUAL(test_warnings.count, 1);
+  CU_ASSERT_EQUAL(
+      test_warnings_with("TPOOL_WS_RULES=\"limit=decode:2\": invalid (valid: nothing, this setting"), 1);
 }
 
 TEST_MAIN("config", TEST_CASE(modes_that_are_read), TEST_CASE(wrong_modes_are_off_and_said),
           TEST_CASE(texts_by_chance), TEST_CASE(percentages), TEST_CASE(one_entry_three_ways),
           TEST_CASE(lists_that_are_read), TEST_CASE(invalid_entries_of_a_list),
-          TEST_CASE(variables_that_are_read), TEST_CASE(unset_or_empty_changes_nothing),
-          TEST_CASE(wrong_variables_are_named), TEST_CASE(mistyped_names_are_warned_about),
-          TEST_CASE(not_read_with_more_rights_than_the_user), TEST_CASE(defaults_do_not_read_it))
+          TEST_CASE(settings_that_are_gone_are_named), TEST_CASE(variables_that_are_read),
+          TEST_CASE(unset_or_empty_changes_nothing), TEST_CASE(wrong_variables_are_named),
+          TEST_CASE(mistyped_names_are_warned_about), TEST_CASE(not_read_with_more_rights_than_the_user),
+          TEST_CASE(defaults_do_not_read_it))

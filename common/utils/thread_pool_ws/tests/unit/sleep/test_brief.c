@@ -53,11 +53,6 @@ static bool is_set(void *flag)
   return ws_load_acquire((ws_au32_t *)flag) != 0;
 }
 
-static void set_limited(void *flag)
-{
-  set(flag);
-}
-
 /// Asleep in the kernel. No thread wakes them: the guard is held, or was never called, and no timer is set.
 static bool all_sleep(void *unused)
 {
@@ -71,8 +66,6 @@ static bool all_sleep(void *unused)
 static void begin(uint32_t workers)
 {
   ws_settings_t settings = test_settings(workers);
-  settings.rule[0] = (ws_rule_t){.func = set_limited, .limit = 1};
-  settings.rules = 1;
   settings.spin = WS_SPIN_OFF;
   settings.spin_ns_max = 0; // no burst follows another one at once
   pool = test_create(&settings);
@@ -213,21 +206,6 @@ static void a_thread_that_waits_no_more_wakes_workers_again(void)
   end();
 }
 
-/// What the thread knows of its own bursts says nothing about a task in the line of a limit.
-static void a_task_in_a_line_wakes_a_worker(void)
-{
-  static ws_au32_t ran;
-  begin(WORKERS);
-  learn();
-  const uint64_t before = wakes();
-  test_push(pool, set_limited, &ran, NULL);
-  CU_ASSERT_EQUAL(wakes(), before + 1);
-  CU_ASSERT_TRUE(test_until(is_set, &ran));
-  CU_ASSERT_TRUE(test_until(all_sleep, NULL));
-  CU_ASSERT_EQUAL(burst(2, LONG_NS), 0); // nor does the task about these
-  end();
-}
-
 /// Another thread may have relied on the place that becomes free.
 static void a_free_place_is_filled(void)
 {
@@ -257,6 +235,5 @@ TEST_MAIN("brief", TEST_CASE(tiny_bursts_wake_no_worker_but_for_trials),
           TEST_CASE(no_wake_is_spared_while_prewake_learns), TEST_CASE(a_third_task_wakes_a_worker),
           TEST_CASE(bursts_that_last_longer_than_a_wake_wake_a_worker_again),
           TEST_CASE(the_guard_reaches_a_task_whose_wake_was_spared),
-          TEST_CASE(a_thread_that_waits_no_more_wakes_workers_again),
-          TEST_CASE(a_task_in_a_line_wakes_a_worker), TEST_CASE(a_free_place_is_filled),
+          TEST_CASE(a_thread_that_waits_no_more_wakes_workers_again), TEST_CASE(a_free_place_is_filled),
           TEST_CASE(a_pool_without_a_guard_spares_nothing))

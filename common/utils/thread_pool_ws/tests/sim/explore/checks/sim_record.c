@@ -12,7 +12,6 @@ sim_record_t sim_record[SIM_RECORDS_MAX];
 uint32_t sim_records;
 uint64_t sim_record_begun[SIM_POOLS_MAX];
 uint64_t sim_record_yields[SIM_POOLS_MAX];
-uint32_t sim_record_limited[SIM_POOLS_MAX];
 bool sim_record_aborting[SIM_POOLS_MAX];
 
 static uint32_t round_first;
@@ -47,13 +46,11 @@ void sim_record_begin(sim_record_t *record)
     sim_finding("task %u runs twice", number(record));
   record->state = SIM_RECORD_RUNNING;
   sim_record_begun[record->pool]++;
-  sim_record_limited[record->pool] += record->limited;
 }
 
 void sim_record_end(sim_record_t *record)
 {
   record->state = SIM_RECORD_DONE;
-  sim_record_limited[record->pool] -= record->limited;
   record->done = 1;
 }
 
@@ -91,7 +88,6 @@ void sim_record_check_pool(uint32_t pool, uint64_t counted, uint64_t skipped)
 void sim_record_next_round(void)
 {
   round_first = sim_records;
-  memset(sim_record_limited, 0, sizeof(sim_record_limited));
   memset(sim_record_yields, 0, sizeof(sim_record_yields));
   memset(sim_record_aborting, 0, sizeof(sim_record_aborting));
 }

@@ -29,7 +29,6 @@ struct sim_record_s {
   bool accepted;
   uint32_t pool; ///< index
   uint32_t depth; ///< of the tasks that it may push still
-  bool limited; ///< counts in sim_record_limited: no wait runs it above its limit
   uint32_t done; ///< futex: 1 = it has ended
   const sim_burst_t *burst;
   void *goal; ///< that it completes itself; NULL = none
@@ -45,8 +44,6 @@ extern uint32_t sim_records; ///< in use
 extern uint64_t sim_record_begun[SIM_POOLS_MAX];
 /// Times that a task of each pool was queued again because it yielded.
 extern uint64_t sim_record_yields[SIM_POOLS_MAX];
-/// Tasks of each pool with a limit that run right now, without those that a wait may run.
-extern uint32_t sim_record_limited[SIM_POOLS_MAX];
 /// Each pool: it is being aborted, so that tasks may be skipped.
 extern bool sim_record_aborting[SIM_POOLS_MAX];
 
