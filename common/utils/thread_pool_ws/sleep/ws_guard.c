@@ -162,6 +162,8 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   const uint32_t outside = holds || pool->pinned > 0 ? awake_outside(pool) : 0;
   const uint32_t limit = holds ? ws_awake_limit_beside(pool, outside) : pool->workers;
   uint64_t queued = ws_queued(&pool->tasks);
+  if (queued < memory->waited) // those woken at the looks before may have no CPU: wake more each time
+    queued = memory->waited;
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
   for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)
     if (!ws_wake_sleeper(pool, (ws_here_t){0}) && (outside == 0 || memory->waited > SPARED_LOOKS))
