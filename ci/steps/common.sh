@@ -19,7 +19,7 @@ ubsan_options=halt_on_error=1:print_stacktrace=1
 # No suppressions. Each process stays 50 ms at its exit for races there, not 1 s as by default: the contract
 # tests make hundreds of processes. A program may end while an aborted pool joins its threads: no leak.
 tsan_options=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50:report_thread_leaks=0
-# The library is built in some twenty trees, often with the same options: each file is compiled once. Of the
+# The library is built in several trees, often with the same options: each file is compiled once. Of the
 # trees that share an object file, the debug information names the first. Trees in the step's folder for
 # temporary files differ in that folder's name only, which ccache leaves out.
 if command -v ccache >/dev/null; then

@@ -205,7 +205,7 @@ typedef struct {
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
   ws_au32_t
-      light; ///< S 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
+      light; ///< I 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
 
   /// S tasks of each kind but WS_KIND_NORMAL in the queues: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t queued[WS_KINDS_MAX];
