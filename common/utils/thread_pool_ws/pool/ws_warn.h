@@ -12,7 +12,7 @@
 WS_FOR_FIBERS void ws_warn(const ws_settings_t *settings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/// What is missing if the kernel refuses a real-time class with EPERM.
+/// The rights that a real-time class needs. The kernel refuses it with EPERM if one of them is missing.
 #define WS_NEEDED_FOR_CLASS                                                                                  \
   "CAP_SYS_NICE or RLIMIT_RTPRIO is needed, and in a control group with cpu.rt_runtime_us a budget there"
 
