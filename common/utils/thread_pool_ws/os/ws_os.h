@@ -91,7 +91,7 @@ int ws_os_pin(int32_t tid, uint32_t cpu);
 #define WS_CONFINE_BYTES 256
 /// A thread that is kept off a CPU for a time.
 typedef struct {
-  ws_au32_t busy; ///< S 1 = some thread uses the rest
+  ws_au32_t busy; ///< S nonzero = some thread uses the rest
   size_t bytes; ///< I of a mask; 0, or more than WS_CONFINE_BYTES: the thread is never confined
   const unsigned long *avoid; ///< I CPUs that it leaves with the one, if it has others; NULL = none
   size_t avoid_bytes; ///< I of avoid
@@ -107,7 +107,8 @@ typedef struct {
 int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
 /// since (taskset, a cpuset). A change between this function's check and its system call is lost.
-/// @threads  any; of two at once, one takes effect
+/// If another thread confines it at that moment, that thread undoes it before it returns.
+/// @threads  any
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
 /// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
 uint32_t ws_os_quota_cpus(void);

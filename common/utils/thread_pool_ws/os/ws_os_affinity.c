@@ -35,21 +35,16 @@ int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus)
   return set(tid, cpus->mask, cpus->bytes) ? 0 : -errno;
 }
 
-/// The masks are used by the thread itself and by the one that releases it early. Both only try: neither
-/// waits.
+/// The masks are used by the thread itself and by the one that releases it early. Neither waits.
+enum { MASKS_FREE, MASKS_HELD, MASKS_ASKED }; // asked: held, and the holder has to widen before it lets go
+
 static bool try_lock(ws_confine_t *confine)
 {
-  uint32_t unlocked = 0;
-  if (!ws_cas_acq_rel(&confine->busy, &unlocked, 1)) // [edge CONFINE acquire] the masks
+  uint32_t unlocked = MASKS_FREE;
+  if (!ws_cas_acq_rel(&confine->busy, &unlocked, MASKS_HELD)) // [edge CONFINE acquire] the masks
     return false;
   ws_tsan_ignore_begin();
   return true;
-}
-
-static void unlock(ws_confine_t *confine)
-{
-  ws_tsan_ignore_end();
-  ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
 }
 
 /// Take the CPUs that the thread avoids out of narrow, unless there are no others.
@@ -86,24 +81,6 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
   return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = confine->narrow}) > 0;
 }
 
-int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu)
-{
-  if (confine->bytes == 0 || confine->bytes > WS_CONFINE_BYTES || !try_lock(confine))
-    return -EAGAIN;
-  unsigned long before[WS_CONFINE_BYTES / sizeof(unsigned long)];
-  memcpy(before, confine->narrow, confine->bytes);
-  int result = 0;
-  if (!plan(confine, tid, cpu))
-    result = -ENOENT;
-  else if (!set(tid, confine->narrow, confine->bytes))
-    result = -errno;
-  confine->on = confine->on || result == 0;
-  if (result != 0)
-    memcpy(confine->narrow, before, confine->bytes);
-  unlock(confine);
-  return result;
-}
-
 /// If only a cpuset restricted the thread before, the thread asks for all CPUs and gets those of the cpuset:
 /// since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise (taskset,
 /// isolcpus) it asks for the CPUs that it had. The thread itself finds out which of the two holds, once for
@@ -128,12 +105,46 @@ static void widen(ws_confine_t *confine, int32_t tid)
   set(tid, confine->had, bytes);
 }
 
+/// Let go of the masks. A thread that came meanwhile to widen has left that to the holder.
+static void unlock(ws_confine_t *confine, int32_t tid)
+{
+  uint32_t held = MASKS_HELD;
+  ws_tsan_ignore_end();
+  while (!ws_cas_acq_rel(&confine->busy, &held, MASKS_FREE)) { // [edge CONFINE release] the masks
+    held = MASKS_HELD;
+    ws_store_relaxed(&confine->busy, held); // relaxed: the CAS above, once it succeeds, publishes
+    ws_tsan_ignore_begin();
+    if (confine->on)
+      widen(confine, tid);
+    confine->on = false;
+    ws_tsan_ignore_end();
+  }
+}
+
+int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu)
+{
+  if (confine->bytes == 0 || confine->bytes > WS_CONFINE_BYTES || !try_lock(confine))
+    return -EAGAIN;
+  unsigned long before[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  memcpy(before, confine->narrow, confine->bytes);
+  int result = 0;
+  if (!plan(confine, tid, cpu))
+    result = -ENOENT;
+  else if (!set(tid, confine->narrow, confine->bytes))
+    result = -errno;
+  confine->on = confine->on || result == 0;
+  if (result != 0)
+    memcpy(confine->narrow, before, confine->bytes);
+  unlock(confine, tid);
+  return result;
+}
+
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
 {
-  if (confine->bytes == 0 || !try_lock(confine))
+  if (confine->bytes == 0)
     return;
-  if (confine->on)
-    widen(confine, tid);
-  confine->on = false;
-  unlock(confine);
+  if (ws_xchg_acq_rel(&confine->busy, MASKS_ASKED) != MASKS_FREE) // [edge CONFINE acquire] the masks
+    return;
+  ws_tsan_ignore_begin();
+  unlock(confine, tid);
 }

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define STACK_BYTES ((size_t)256 << 10)
+/// A scenario nests some hundred tasks at most, each in less than 2 KiB.
+#define STACK_BYTES ((size_t)2 << 20)
+#define GUARD_BYTES ((size_t)4096)
 #define STACKS_KEPT 512
 
 // Boost.Context's C entry points.
@@ -56,7 +58,7 @@ static char *new_stack(void)
     return fibers.kept[--fibers.kept_count];
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   char *stack = __real_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (stack == MAP_FAILED) {
+  if (stack == MAP_FAILED || mprotect(stack, GUARD_BYTES, PROT_NONE) != 0) {
     fprintf(stderr, "simulate: no memory for a stack\n");
     abort();
   }

@@ -51,7 +51,8 @@ void sim_mask_check(const sim_record_t *record)
   known[sim_self->index].worker = worker;
   if (!worker || worker->cpu >= 0)
     return;
-  if (!sim_scene->changes_masks && may != all)
+  // A thread that is in the middle of a change will undo it.
+  if (!sim_scene->changes_masks && may != all && !ws_load_relaxed(&worker->confine.busy))
     sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
                 (uint32_t)(record - sim_record), (unsigned long long)may);
   if (says != 0 && (may & ~says) != 0)
