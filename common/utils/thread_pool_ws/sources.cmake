@@ -16,7 +16,6 @@ set(WS_CORE_SOURCES
   tasks/ws_grouped.c
   tasks/ws_inbox.c
   tasks/ws_kind.c
-  tasks/ws_pile.c
   tasks/ws_places.c
   tasks/ws_queue.c
   tasks/ws_summary.c
@@ -58,7 +57,6 @@ set(WS_CORE_SOURCES
   observe/ws_report.c
   observe/ws_stats.c
   core/ws_age.c
-  core/ws_complete.c
   core/ws_deal.c
   core/ws_escape.c
   core/ws_find.c

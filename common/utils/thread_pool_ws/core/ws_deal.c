@@ -8,8 +8,8 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
-#include "ws_complete.h"
 #include "ws_root.h"
+#include "ws_run.h"
 
 /// Pools with fewer workers have no dealers.
 #define WORKERS_MIN 16u

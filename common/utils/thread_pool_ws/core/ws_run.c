@@ -108,14 +108,27 @@ void ws_count_run(ws_queue_t *queue, uint32_t tasks)
   ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
 }
 
+static inline void complete(ws_queue_t *queue, ws_group_t *group, uint32_t tasks)
+{
+  if (ws_group_counts(group))
+    ws_group_complete(group, tasks);
+  ws_count_run(queue, tasks);
+}
+
+void ws_complete_due(ws_worker_t *worker)
+{
+  const uint32_t tasks = worker->due.tasks;
+  worker->due.tasks = 0;
+  if (tasks > 0)
+    complete(&worker->queue, worker->due.group, tasks);
+}
+
 void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
   ws_group_t *before = ws_root_enter(queue, task->group);
   ws_run(pool, queue, task);
   ws_root_leave(queue, before); // before the group can end
-  if (ws_group_counts(task->group))
-    ws_group_complete(task->group, 1);
-  ws_count_run(queue, 1);
+  complete(queue, task->group, 1);
 }
 
 void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)

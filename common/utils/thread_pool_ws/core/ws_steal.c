@@ -6,8 +6,8 @@
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_complete.h"
 #include "ws_deal.h"
+#include "ws_run.h"
 
 /// Least time between two looks of a thief at the queue that it stole from last.
 #define HASTE_NS 500u

@@ -15,7 +15,6 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
-#include "ws_complete.h"
 #include "ws_deal.h"
 #include "ws_find.h"
 #include "ws_root.h"
@@ -65,7 +64,6 @@ static bool run_all(ws_frame_t *frame)
     if (task->group != worker->due.group)
       ws_complete_due(worker);
     worker->due.group = task->group;
-    worker->due.handed = worker->was_handed;
     ws_root_enter(here.queue, task->group); // what the task pushes belongs to it
     ws_run(pool, here.queue, task);
     ws_root_end(here.queue);

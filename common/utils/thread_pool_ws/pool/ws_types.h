@@ -105,7 +105,6 @@ struct ws_worker_s {
   struct {
     ws_group_t *group;
     uint32_t tasks;
-    bool handed; ///< the last of them was handed over, or came from a lane that is dealt
   } due;
   bool was_handed; ///< P its last task was handed over, or came from a lane that is dealt
   uint64_t dealt_ns; ///< P when it last got a task of a lane that is dealt

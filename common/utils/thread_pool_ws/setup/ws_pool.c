@@ -18,7 +18,6 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_place.h"
-#include "../tasks/ws_pile.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
@@ -101,7 +100,6 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   pool->tasks.queue = carve(arena, (pool->requested + WS_LANES_MAX) * sizeof(ws_queue_t *));
   pool->tasks.inbox = carve(arena, pool->requested * sizeof(ws_inbox_t *));
   pool->tasks.circles = ws_deal_circles(pool->requested);
-  pool->tasks.piles = ws_pile_count(pool->requested, pool->tasks.circles);
   pool->tasks.circle = carve(arena, pool->tasks.circles * sizeof(ws_circle_t));
   pool->tasks.summaries = ws_summary_words(pool->requested);
   pool->tasks.summary = carve(arena, pool->tasks.summaries * sizeof(ws_summary_t));

@@ -6,8 +6,7 @@
 ///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
 ///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
 ///                 higher class. The guard takes the worker out of searching (ws_search.c). Any thread may
-///                 then take a task that is stuck in such a worker's inbox (ws_inbox.h). The guard makes the
-///                 completions that the worker holds for others (ws_pile.h).
+///                 then take a task that is stuck in such a worker's inbox (ws_inbox.h).
 ///
 /// In a pool of one worker the thread only looks at the CPU set and the quota (ws_watch.c).
 ///
@@ -29,7 +28,6 @@
 
 #include "../pool/ws_warn.h"
 #include "../tasks/ws_inbox.h"
-#include "../tasks/ws_pile.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "ws_budget.h"
@@ -170,25 +168,10 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
       ws_wake_any(pool);
 }
 
-/// Make completions whose collector gets no CPU.
-static void complete_stuck(struct ws_pool_s *pool)
-{
-  uint32_t tasks;
-  for (uint32_t i = 0; i < pool->tasks.piles; i++) {
-    ws_group_t *group = ws_pile_take_stuck(&pool->tasks.circle[i], &tasks);
-    if (!group)
-      continue;
-    ws_group_complete(group, tasks);
-    ws_add_release(&pool->laneless_run, tasks); // [edge POOL_IDLE release]
-    ws_note_idle(pool);
-  }
-}
-
 static void look(struct ws_pool_s *pool, memory_t *memory)
 {
   ws_count(&pool->guard_looks, 1);
   memory->looks++;
-  complete_stuck(pool);
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_inbox_watch(&pool->tasks) > 0 || ws_work_visible(&pool->tasks);
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
@@ -215,7 +198,7 @@ static void become_dormant(struct ws_pool_s *pool)
   // [edge GUARD_DEKKER fence] dormant before the last look
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   uint32_t dormant = WS_GUARD_DORMANT;
-  if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0 || ws_pile_is_open(&pool->tasks))
+  if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0)
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
 }
 

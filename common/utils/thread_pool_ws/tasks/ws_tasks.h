@@ -177,8 +177,6 @@ typedef struct {
 /// Workers of one last-level cache, or of a part of it.
 typedef struct {
   alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits for one that deals
-  alignas(WS_SPACING) ws_au64_t pile; ///< S completions that one of them makes for others (ws_pile.h)
-  uint64_t seen; ///< P the guard's: the group of those that were there at its last look; 0 = there were none
 } ws_circle_t;
 
 /// All places of a pool.
@@ -190,7 +188,6 @@ typedef struct {
   ws_summary_t *summary; ///< I [summaries]
   ws_circle_t *circle; ///< I [circles]
   uint32_t circles; ///< I 0 = the pool is small: no worker deals
-  uint32_t piles; ///< I circles, or 0: workers collect no completions (ws_pile.h)
   uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'

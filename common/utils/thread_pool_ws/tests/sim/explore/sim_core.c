@@ -21,7 +21,6 @@
 
 uint32_t __wrap_ws_summary_words(uint32_t workers);
 uint32_t __wrap_ws_deal_circles(uint32_t workers);
-uint32_t __wrap_ws_pile_count(uint32_t workers, uint32_t circles);
 
 /// The shipped ones are for more workers than a scenario has.
 uint32_t __wrap_ws_summary_words(uint32_t workers)
@@ -34,12 +33,6 @@ uint32_t __wrap_ws_summary_words(uint32_t workers)
 uint32_t __wrap_ws_deal_circles(uint32_t workers)
 {
   return workers > 1 ? (4 - workers % 3) % 3 : 0;
-}
-
-uint32_t __wrap_ws_pile_count(uint32_t workers, uint32_t circles)
-{
-  (void)workers;
-  return circles;
 }
 
 static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_hand.c
 /// Threads that are stopped where another one waits for them: between the looks of a thread that hands over a
-/// task, or takes one that is stuck (tasks/ws_inbox.c), and between the steps of a worker that collects
-/// completions (core/ws_complete.c). A push that the pool still takes may go on when the pool has just
-/// stopped. The linker puts the functions below in the place of the core's.
+/// task, or takes one that is stuck (tasks/ws_inbox.c). A push that the pool still takes may go on when the
+/// pool has just stopped. The linker puts the functions below in the place of the core's.
 #include <math.h>
 
 #include "../../../pool/ws_types.h"
 #include "../../../tasks/ws_inbox.h"
-#include "../../../tasks/ws_pile.h"
 #include "sim_fault.h"
 #include "sim_handed.h"
 #include "sim_play.h"
@@ -17,10 +15,9 @@
 
 #define HOGS_MAX 6u
 #define STOPPED_PS_MAX (40 * SIM_PS_PER_MS)
-/// What a fill takes, with what follows it; what a theft from an inbox takes; the steps of a collector.
+/// What a fill takes, with what follows it; what a theft from an inbox takes.
 #define FILL_STEPS 8u
 #define TAKE_STEPS 5u
-#define COLLECT_STEPS 12u
 #define STEP_PS (200 * SIM_PS_PER_NS)
 
 /// The longest time that a push waits for a stop.
@@ -33,8 +30,6 @@ bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *
 bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
 bool __real_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
 bool __wrap_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
-bool __real_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
-bool __wrap_ws_pile_open(ws_circle_t *circle, const ws_group_t *group);
 
 /// @return a time from so long to one in which the guard becomes dormant and more; each order of magnitude is
 ///         as likely
@@ -99,12 +94,4 @@ bool __wrap_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task)
   if (ws_inbox_is_stuck(inbox))
     stop_soon(TAKE_STEPS);
   return __real_ws_inbox_take_stuck(inbox, task);
-}
-
-bool __wrap_ws_pile_open(ws_circle_t *circle, const ws_group_t *group)
-{
-  const bool opened = __real_ws_pile_open(circle, group);
-  if (opened)
-    stop_soon(COLLECT_STEPS);
-  return opened;
 }

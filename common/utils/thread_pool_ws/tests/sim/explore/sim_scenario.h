@@ -142,7 +142,7 @@ typedef struct {
   double call_stalls; ///< share of calls of the pool in the middle of which the thread stops
   double look_stalls; ///< share of looks (sim_strand.h) that make some thread stop soon after
   double push_starves; ///< share of pushes before which a spinning worker with an open inbox loses its CPU
-  double hand_stalls; ///< share of fills and collections (sim_hand.c) in the middle of which the thread stops
+  double hand_stalls; ///< share of fills (sim_hand.c) in the middle of which the thread stops
   double guard_slow_us; ///< each of a guard's steps takes longer by this, where threads are of unlike speed
   bool together; ///< threads that push begin at the same moment
   bool prioritized; ///< tasks of all three priorities

@@ -133,7 +133,7 @@ static void show_stalls(const sim_scenario_t *scenario)
   if (scenario->call_stalls > 0)
     printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
   if (scenario->hand_stalls > 0)
-    printf("; %.1f %% of those that hand over or collect stop in the middle", scenario->hand_stalls * 100);
+    printf("; %.1f %% of those that hand over stop in the middle", scenario->hand_stalls * 100);
 }
 
 void sim_scenario_show(const sim_scenario_t *scenario)

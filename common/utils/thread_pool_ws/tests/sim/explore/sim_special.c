@@ -80,7 +80,7 @@ static void handovers_action(sim_action_t *action)
   burst->work_us = log_between(0.1, 300);
 }
 
-/// More tasks than workers, of one group, so that there are dealers and collectors.
+/// More tasks than workers, of one group, so that there are dealers.
 static void dealings_action(sim_action_t *action)
 {
   handovers_action(action);
@@ -89,10 +89,6 @@ static void dealings_action(sim_action_t *action)
   action->burst.end = one_in(4) ? action->burst.end : SIM_END_GROUP;
   action->burst.work_us = log_between(0.5, one_in(4) ? 300 : 30);
   action->burst.cover = one_in(2) ? between(1, 6) : 0;
-  if (one_in(8)) { // while a collector is stopped the guard becomes dormant, and others end such tasks
-    action->burst.work_us = log_between(3000, 20000);
-    action->burst.repeat = between(1, 3);
-  }
   if (!one_in(3))
     return;
   action->burst.kind = SIM_TASK_NEST;
@@ -120,7 +116,7 @@ void sim_special_handovers(sim_scenario_t *scenario)
   sim_special_spinners(scenario);
   for (uint32_t i = 0; i < scenario->pools; i++) {
     scenario->pool[i].workers = deals ? between(3, SIM_WORKERS_MAX) : between(2, 4);
-    scenario->pool[i].pinned |= deals; // a collector that loses its CPU does not get another one
+    scenario->pool[i].pinned |= deals; // a dealer that loses its CPU does not get another one
   }
   if (deals)
     scenario->guard_slow_us = 0;

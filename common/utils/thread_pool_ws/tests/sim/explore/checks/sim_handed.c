@@ -7,13 +7,9 @@
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_inbox.h"
-#include "../../../../tasks/ws_pile.h"
 #include "sim_libc.h"
 #include "sim_scenario.h"
 
-/// Of a pile's word.
-#define PILE_COUNT 0xffffu
-#define MARK_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 /// Looks in a row, 0.25 ms each.
 #define FULL_LOOKS 2u
 
@@ -74,9 +70,6 @@ void sim_handed_check(const ws_pool_t *pool, uint32_t index)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
     check_inbox(pool, index, i);
-  if (ws_pile_is_open(&pool->tasks))
-    sim_finding("pool %u: a pile is open for good, %s", index,
-                sim_handed_piles(pool) != 0 ? "with completions" : "and empty");
   for (uint32_t i = 0; i < ws_load_relaxed(&pool->tasks.queues); i++)
     if (ws_load_relaxed(&pool->tasks.queue[i]->dealt))
       sim_finding("pool %u: queue %u has a dealer for good", index, i);
@@ -126,14 +119,4 @@ bool sim_handed_is_none_searched(const ws_pool_t *pool)
   for (uint32_t i = 1; i < pool->tasks.circles; i++)
     any |= ws_load_relaxed(&pool->searching[i].workers) != 0;
   return !any;
-}
-
-uint64_t sim_handed_piles(const ws_pool_t *pool)
-{
-  uint64_t mark = 0;
-  for (uint32_t i = 0; i < pool->tasks.circles; i++) {
-    const uint64_t pile = ws_load_relaxed(&pool->tasks.circle[i].pile);
-    mark = mark * MARK_FACTOR + ((pile & PILE_COUNT) > 0 ? pile : 0);
-  }
-  return mark;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_handed.h
-/// What threads hand to each other is not left lying: tasks in inboxes, claims of workers, completions on
-/// piles, and counts of searchers.
+/// What threads hand to each other is not left lying: tasks in inboxes, claims of workers,
+/// and counts of searchers.
 #ifndef SIM_HANDED_H
 #define SIM_HANDED_H
 
@@ -23,8 +23,5 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm);
 
 /// @return whether the searchers of each circle are none
 bool sim_handed_is_none_searched(const ws_pool_t *pool);
-
-/// @return a mark of what lies on piles; 0 = nothing does
-uint64_t sim_handed_piles(const ws_pool_t *pool);
 
 #endif

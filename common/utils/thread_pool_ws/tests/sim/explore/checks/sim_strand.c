@@ -22,7 +22,6 @@
 #include "sim_stack.h"
 
 #define LOOK_PS (250 * SIM_PS_PER_US)
-#define LOOK_GAP_PS_MAX (8 * LOOK_PS)
 #define PLACE_LOOKS_MAX 8u
 #define GUARD_LOOKS_MAX 4u
 #define LANES_LOOKED_AT 16u
@@ -221,28 +220,6 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
   }
 }
 
-/// A worker that gets no CPU holds completions of others: the guard makes them, once no more come. There is
-/// no look while the quota is used up.
-static void look_for_piles(uint32_t index, sim_ps_t now_ps)
-{
-  static struct {
-    sim_ps_t since_ps, looked_ps;
-    uint64_t piles;
-  } seen[SIM_POOLS_MAX];
-  const ws_pool_t *pool = sim_pool[index];
-  const bool looks = pool && pool->guarded && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
-                     && guard_runs(pool) && !sim_disturb_throttles(now_ps)
-                     && now_ps - seen[index].looked_ps < LOOK_GAP_PS_MAX;
-  const uint64_t piles = looks ? sim_handed_piles(pool) : 0;
-  if (piles == 0 || piles != seen[index].piles)
-    seen[index].since_ps = now_ps;
-  else if (now_ps - seen[index].since_ps > bound_ps(pool))
-    sim_finding("piles: completions of pool %u lie on a pile since %.1f ms", index,
-                (double)(now_ps - seen[index].since_ps) / 1e9);
-  seen[index].looked_ps = now_ps;
-  seen[index].piles = piles;
-}
-
 /// PARK.md: a task that waits while a worker sleeps has a guard that stands.
 static void look_for_guard(uint32_t index, sim_ps_t now_ps)
 {
@@ -320,7 +297,6 @@ static void look_at_once(uint32_t index, sim_ps_t now_ps)
   look_at(index, now_ps);
   look_for_places(index, now_ps);
   look_for_lane_places(index, now_ps);
-  look_for_piles(index, now_ps);
   if (sim_pool[index] && ws_load_relaxed(&sim_pool[index]->state) != WS_STOPPED)
     sim_handed_look(sim_pool[index], index, !is_disturbed(now_ps));
   look_for_guard(index, now_ps);
