@@ -32,8 +32,6 @@
 /// A real-time thread keeps its CPU from others of its priority until it sleeps (FIFO), or for a tenth of a
 /// second (RR). So a spinning one offers its CPU to them so often.
 #define OFFER_NS 5000u
-/// A call that takes longer has run another thread. Without one it takes 0.4 us.
-#define ACCEPTED_NS 4000u
 
 void ws_spin_found(ws_worker_t *worker)
 {
@@ -98,17 +96,6 @@ static bool shut_inbox(ws_worker_t *worker)
   return worker->handed;
 }
 
-/// @return whether another thread has needed the CPU
-static bool offer_cpu(const ws_worker_t *worker, uint64_t *offered_ns, uint64_t *now_ns)
-{
-  if (!worker->realtime || *now_ns - *offered_ns < OFFER_NS)
-    return false;
-  const uint64_t before_ns = *now_ns;
-  ws_os_yield();
-  *now_ns = *offered_ns = ws_os_now_ns();
-  return *now_ns - before_ns >= ACCEPTED_NS;
-}
-
 /// @return whether there is work; @p end_ns: the end of the last iteration
 static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
 {
@@ -133,9 +120,12 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
       ws_inbox_open(&worker->inbox, pool->tasks.waiting);
     ws_relax();
     found = ws_inbox_is_full(&worker->inbox) || ws_work_visible(&pool->tasks);
+    if (worker->realtime && now_ns - offered_ns >= OFFER_NS) {
+      ws_os_yield();
+      offered_ns = ws_os_now_ns();
+    }
     now_ns = ws_os_now_ns();
-    // Another thread had the CPU, or the process was stopped.
-    const bool lost = offer_cpu(worker, &offered_ns, &now_ns) || now_ns - before_ns > preempted_ns;
+    const bool lost = now_ns - before_ns > preempted_ns; // to another thread, or the process was stopped
     spun_ns += lost ? 0 : now_ns - before_ns;
     preempted = lost && !ws_is_hot(pool);
   }

@@ -35,7 +35,7 @@ def main() -> None:
         rows |= set(ROW.findall(source.read_text(encoding="utf-8")))
     exported: set[str] = set()
     for library in libraries:
-        command = (nm, "-D", "--defined-only", "--with-symbol-versions", library)
+        command = (nm, "-D", "--defined-only", library)  # with versions: GNU nm since 2.35, llvm-nm
         listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         exported |= set(EXPORTED.findall(listed))
     assert exported, "nm lists no function"

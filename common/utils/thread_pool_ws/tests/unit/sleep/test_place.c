@@ -34,6 +34,7 @@ static struct {
   uint64_t ever; ///< CPUs that it was ever allowed to use by a call of the pool
   uint32_t taskset_at; ///< its affinity is set to taskset_to, from elsewhere, before this call of its own
   uint64_t taskset_to;
+  ws_worker_t *returns; ///< it wakes, and returns, during the next call
   uint64_t now_ns;
   uint32_t priority; ///< of the calling thread
 } os;
@@ -58,6 +59,10 @@ static void taskset(uint64_t cpus)
 
 static void count_call(void)
 {
+  ws_worker_t *returns = os.returns;
+  os.returns = NULL;
+  if (returns)
+    ws_place_return(returns);
   if (os.calls++ == os.taskset_at)
     taskset(os.taskset_to);
 }
@@ -420,6 +425,20 @@ static void the_guard_gives_back_no_more_than_was_there(void)
   CU_ASSERT_EQUAL(allowed(), CPU(0) | CPU(1));
 }
 
+/// It wakes while the waker narrows its CPUs: it does not wait, and the waker gives them back.
+static void one_that_wakes_meanwhile_is_freed(void)
+{
+  begin(0x3);
+  ws_init_store(&worker.tid, 1234);
+  ws_store_relaxed(&worker.seen_cpu, 1 + 1);
+  os.returns = &worker;
+  ws_place_call(&worker, OUTSIDE, 1 + 1);
+  CU_ASSERT_EQUAL(allowed(), 0x3);
+  CU_ASSERT_TRUE(os.sets >= 2);
+  sleep_once(); // the masks are free again
+  CU_ASSERT_EQUAL(allowed(), 0x3);
+}
+
 /// CPUs 1 and 2 are slow, and the producer is on CPU 0: the worker sleeps on a fast one, or goes there.
 static void it_leaves_slow_cpus(void)
 {
@@ -516,4 +535,5 @@ TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity), TEST_CASE(bo
           TEST_CASE(both_its_waker_leaves_it_where_it_is), TEST_CASE(its_waker_keeps_a_taskset),
           TEST_CASE(an_equal_producer_needs_no_move), TEST_CASE(a_normal_worker_sleeps_elsewhere),
           TEST_CASE(a_realtime_worker_sleeps_unrestricted), TEST_CASE(changes_during_a_sleep_are_kept),
-          TEST_CASE(the_guard_frees_a_sleeper), TEST_CASE(the_guard_gives_back_no_more_than_was_there))
+          TEST_CASE(one_that_wakes_meanwhile_is_freed), TEST_CASE(the_guard_frees_a_sleeper),
+          TEST_CASE(the_guard_gives_back_no_more_than_was_there))

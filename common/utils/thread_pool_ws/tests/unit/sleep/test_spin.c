@@ -143,21 +143,14 @@ static void a_real_time_spin_offers_its_cpu(void)
   }
 }
 
-/// A thread of its priority has run: the machine has no CPU to spare, and the spin ends as if interrupted.
-static void a_spin_whose_offer_is_accepted_ends(void)
+/// A host that takes the CPU for a moment looks like a thread of its priority that has run: the spin goes on.
+static void a_spin_whose_offer_is_accepted_goes_on(void)
 {
   world_begin(WS_SPIN_AUTO);
   world_worker.realtime = true;
-  world.wanted_ns = 10 * US; // far less than what counts as an interruption otherwise
+  world.wanted_ns = 10 * US; // far less than what counts as an interruption
   ws_pool_phase_begin(&world_pool, 1);
-  CU_ASSERT_TRUE(world_spun_in(300 * US) < 8 * US);
-  CU_ASSERT_EQUAL(world.offers, 1);
-  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 1);
-  world_begin(WS_SPIN_HOT);
-  world_worker.realtime = true;
-  world_worker.rose_ns = world.now_ns;
-  world.wanted_ns = 10 * US;
-  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 290 * US)); // hot spinning was asked for
+  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US));
   CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
 }
 
@@ -356,6 +349,6 @@ TEST_MAIN("spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_
           TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
           TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
           TEST_CASE(a_spin_that_is_interrupted_ends), TEST_CASE(a_real_time_spin_offers_its_cpu),
-          TEST_CASE(a_spin_whose_offer_is_accepted_ends),
+          TEST_CASE(a_spin_whose_offer_is_accepted_goes_on),
           TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it), TEST_CASE(what_each_level_leaves),
           TEST_CASE(a_debt_is_bounded))
