@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ws_target_sanitize(<target>): instruments a target, and all targets that link to it, by WS_SANITIZE ("" = not at
-# all, "address,undefined", "thread"). A finding ends the program, so that a test with a report cannot pass.
+# ws_target_sanitize(<target> [sanitizers]): instruments a target, and all targets that link to it. Default: WS_SANITIZE
+# ("" = not at all, "address,undefined", "thread"). A finding ends the program, so that a test with a report cannot pass.
 
 include_guard(GLOBAL)
 
 function(ws_target_sanitize target)
+  if(ARGN)
+    set(WS_SANITIZE ${ARGN})
+  endif()
   if(NOT WS_SANITIZE)
     return()
   endif()

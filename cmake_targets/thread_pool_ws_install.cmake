@@ -4,7 +4,8 @@
 # interfaces of other pools thread_pool_ws::api and thread_pool_ws::api_static; with fibers, where Boost.Context was
 # found, thread_pool_ws::fiber and thread_pool_ws::fiber_static: find_package(thread_pool_ws COMPONENTS api fiber).
 # Both have files and packages of their own. Programs without fibers do not need Boost.Context. LTTng's provider has
-# a package of its own, too, which programs need only for traces.
+# a package of its own, too, which programs need only for traces. With WS_TSAN_LIBRARY=ON also thread_pool_ws::tsan, a
+# static library with thread sanitizer that holds all of these: find_package(thread_pool_ws COMPONENTS tsan).
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
@@ -61,6 +62,13 @@ if(TARGET thread_pool_ws_fiber)
     set(WS_PC_FIBER_LIBRARY "-l${WS_FIBER_LIBRARY}")
   endif()
   ws_install_part(fiber)
+endif()
+
+if(TARGET thread_pool_ws_tsan)
+  install(TARGETS thread_pool_ws_tsan EXPORT thread_pool_ws_tsan
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tsan)
+  install(EXPORT thread_pool_ws_tsan NAMESPACE thread_pool_ws:: FILE thread_pool_ws_tsanTargets.cmake
+    DESTINATION ${ws_config_dir} COMPONENT tsan)
 endif()
 
 if(WS_TOP_LEVEL)

@@ -38,6 +38,16 @@ macro(ws_package component package what)
   endif()
 endmacro()
 
+# ws_package_strip(<component>)   as Debian wants it, archives have names in packages, and no lines
+function(ws_package_strip component)
+  if(WS_DEBIAN AND CMAKE_STRIP)
+    install(CODE "file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/*.a\")
+      execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug --remove-section=.comment
+        --enable-deterministic-archives \${archives})"
+      COMPONENT ${component})
+  endif()
+endfunction()
+
 # ws_package_library(<component> <package> <what it is> [package]...)   a library, and its package for development,
 # which needs the other packages
 macro(ws_package_library component package what)
@@ -49,12 +59,7 @@ macro(ws_package_library component package what)
   ws_package(${ws_development} ${package}-dev "${what}\nHeaders, a static library, and files for pkg-config and CMake.")
   set(CPACK_DEBIAN_${ws_upper}_PACKAGE_SECTION libdevel)
   string(JOIN ", " CPACK_DEBIAN_${ws_upper}_PACKAGE_DEPENDS "${package}${ws_soversion} ${ws_exactly}" ${ARGN})
-  if(WS_DEBIAN AND CMAKE_STRIP)
-    install(CODE "file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/*.a\")
-      execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug --remove-section=.comment
-        --enable-deterministic-archives \${archives})"
-      COMPONENT ${ws_development})
-  endif()
+  ws_package_strip(${ws_development})
 endmacro()
 
 set(WS_PACKAGE_CONTACT "thread_pool_ws project <maintainers@thread-pool-ws.invalid>" CACHE STRING
@@ -95,6 +100,12 @@ if(NOT CMAKE_VERSION VERSION_LESS 3.20) # an older cpack does not find our own l
     ws_package_library(fiber ${ws_name}-fiber "Fibers, and their waits for locks, times and file descriptors."
       ${ws_core_dev} libboost-context-dev)
     set(CPACK_DEBIAN_FIBER_PACKAGE_DEPENDS "${ws_name}${ws_soversion} ${ws_exactly}")
+  endif()
+  if(TARGET thread_pool_ws_tsan)
+    ws_package(tsan ${ws_name}-tsan-dev "The pool with ThreadSanitizer, for programs that are built with it.")
+    ws_package_strip(tsan)
+    set(CPACK_DEBIAN_TSAN_PACKAGE_SECTION libdevel)
+    set(CPACK_DEBIAN_TSAN_PACKAGE_DEPENDS "${ws_core_dev}")
   endif()
 endif()
 

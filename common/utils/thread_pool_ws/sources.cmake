@@ -2,7 +2,6 @@
 # The sources of the pool, in one list for this project's build and for OAI's: a room after the other, each of
 # which uses only those before it (README.md).
 set(WS_CORE_SOURCES
-  base/ws_tsan.c
   base/ws_window.c
   os/ws_os_affinity.c
   os/ws_os_fork.c

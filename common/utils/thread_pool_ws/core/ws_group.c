@@ -13,7 +13,6 @@
 #include <limits.h>
 
 #include "../base/ws_base.h"
-#include "../base/ws_tsan.h"
 #include "../pool/ws_process.h"
 #include "../trace/ws_probe.h"
 
@@ -55,7 +54,6 @@ void ws_group_complete(ws_group_t *group, uint32_t units)
 {
   ws_au32_t *word = word_of(group);
   WS_PROBE(complete, (uintptr_t)group, units); // before: the group may be gone after
-  ws_tsan_release(group);
   // [edge GROUP_DONE acq_rel] every completer, not the last only
   const uint32_t before = ws_sub_acq_rel(word, units * UNIT);
   WS_REQUIRE(before / UNIT >= units, "ws_group_complete",
@@ -72,10 +70,7 @@ bool ws_group_announce(ws_group_t *group)
 
 bool ws_group_done(const ws_group_t *group)
 {
-  if (ws_load_acquire(word_of((ws_group_t *)group)) / UNIT != 0) // [edge GROUP_DONE acquire]
-    return false;
-  ws_tsan_acquire(group);
-  return true;
+  return ws_load_acquire(word_of((ws_group_t *)group)) / UNIT == 0; // [edge GROUP_DONE acquire]
 }
 
 uint32_t ws_group_units(ws_group_t *group)

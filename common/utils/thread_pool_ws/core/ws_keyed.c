@@ -13,7 +13,6 @@
 
 #include <errno.h>
 
-#include "../base/ws_tsan.h"
 #include "../pool/ws_types.h"
 #include "../trace/ws_traced.h"
 
@@ -94,7 +93,6 @@ static void skip(const ws_keyed_t *keyed)
   const uint32_t epoch = ws_keyed_epoch(keyed);
   ws_key_t *key = keyed->key; // on_cancel may free the task
   ws_stat_add(&keyed->pool->cancelled, 1);
-  ws_tsan_acquire(key);
   if (keyed->on_cancel)
     keyed->on_cancel(keyed->arg);
   take_off_epoch(key, epoch, true);
@@ -145,7 +143,6 @@ uint64_t ws_key_end_epoch(ws_key_t *key, bool *crowded)
 {
   ws_au64_t *live = ws_key_live(key);
   uint64_t seen, next;
-  ws_tsan_release(key);
   do {
     seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire]
     next = ((uint64_t)ws_key_epoch_of(seen) + 1) << 32;
@@ -168,7 +165,6 @@ int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task)
   ws_key_t *key = task->key;
   uint64_t state = ws_keyed_epoch(task);
   const uint32_t epoch = (uint32_t)state;
-  ws_tsan_release(key);
   if (!ws_cas_acq_rel(state_of(task), &state, state | CANCELLED)) // [edge KEY_EPOCH acq_rel]
     return state & CANCELLED ? -EALREADY : -EBUSY;
   return leave_live(key, epoch) ? 0 : -EALREADY;

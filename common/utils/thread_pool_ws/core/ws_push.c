@@ -16,7 +16,6 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_run.h"
 #include "ws_survive.h"
@@ -146,7 +145,6 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
     if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
       ws_store_relaxed(&cell->cell.pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
-    ws_ordered_push(pool, task);
     ws_shared_publish(cell, index, task);
     return true;
   }
@@ -177,7 +175,6 @@ static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *
   if (!deque)
     return false;
   ws_traced_push(pool, here, task, 1);
-  ws_ordered_push(pool, task);
   ws_count_pushed(pool, here.queue, 1);
   const bool is_timed = kind != WS_KIND_NORMAL || ws_kind_is_used(&pool->tasks);
   ws_queue_push_kind(&pool->tasks, deque, kind, task, is_timed ? ws_os_now_ns() : 0);
@@ -216,7 +213,7 @@ WS_SELDOM static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const 
   return true;
 }
 
-/// Any task, any queue: there is no lane, or the queue is full, or the pool uses kinds or names orders.
+/// Any task, any queue: there is no lane, or the queue is full, or the pool uses kinds.
 /// @return 0 = queued or run; -EAGAIN
 WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
@@ -266,7 +263,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   }
   if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
     return 0;
-  if (WS_UNLIKELY(has_kinds || pool->named || !here.queue || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
       && hand_over(pool, here, task))
@@ -317,7 +314,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return why_refused(pool);
-  const bool has_kinds = (sorted | ws_kind_is_used(&pool->tasks)) != 0 || pool->named;
+  const bool has_kinds = (sorted | ws_kind_is_used(&pool->tasks)) != 0;
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
   uint32_t handed = 0;
   while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
@@ -347,8 +344,7 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   const ws_here_t here = ws_here(pool);
   if (here.queue)
     ws_root_mix(here.queue, task->group);
-  if (WS_UNLIKELY(may_have_kinds(pool, task) || pool->named || !here.queue
-                  || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(may_have_kinds(pool, task) || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   publish(pool, here, task, 1);
   announce(pool, here);

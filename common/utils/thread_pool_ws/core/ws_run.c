@@ -9,7 +9,6 @@
 #include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "ws_keyed.h"
-#include "ws_ordered.h"
 #include "ws_root.h"
 #include "ws_survive.h"
 
@@ -44,58 +43,29 @@ static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
   self->task = outer;
 }
 
-static void call_named(struct ws_pool_s *pool, const ws_task_t *task)
-{
-  ws_ordered_begin(pool, task);
-  call(pool, task);
-  ws_ordered_end(pool);
-}
-
 /// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
 /// fiber's
-static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
+WS_SELDOM static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
   const ws_hooks_t *hooks = ws_process_hooks();
   if (hooks && hooks->aborts(task, notice))
     return true; // the fiber has begun, or is counted there
-  const bool keyed = task->func == ws_keyed_run;
   ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
-  ws_ordered_begin(pool, task);
+  const bool keyed = task->func == ws_keyed_run;
   if (!keyed)
     ws_skip_report(pool, task);
-  ws_ordered_end(pool);
   *notice = *task;
   notice->func = ws_keyed_skip;
   return keyed;
 }
 
-static void skip(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
-{
-  ws_task_t notice;
-  if (!has_notice(pool, task, &notice))
-    return;
-  queue->depth++;
-  call_named(pool, &notice);
-  queue->depth--;
-}
-
-/// The pool is aborted, or names orders.
-WS_SELDOM static void run_seldom(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
-{
-  if (ws_load_relaxed(&pool->aborted)) { // relaxed: an abort takes effect soon
-    skip(pool, queue, task);
-    return;
-  }
-  queue->depth++;
-  call_named(pool, task);
-  queue->depth--;
-}
-
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
 {
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->runs_seldom))) { // relaxed: an abort takes effect soon
-    run_seldom(pool, queue, task);
-    return;
+  ws_task_t notice;
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
+    if (!has_notice(pool, task, &notice))
+      return;
+    task = &notice;
   }
   queue->depth++;
   call(pool, task);
@@ -156,7 +126,7 @@ static void call_here(ws_frame_t *frame)
   // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
   frame->helps = ws_helper_begin(frame->pool, frame->here);
   (*depth)++;
-  call_named(frame->pool, &frame->task);
+  call(frame->pool, &frame->task);
   (*depth)--;
   ws_self()->laneless = outer;
   if (frame->helps)

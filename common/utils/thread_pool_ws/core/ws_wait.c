@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "../base/ws_tsan.h"
 #include "../observe/ws_report.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
@@ -171,7 +170,6 @@ static int wait(ws_pool_t *pool, uint64_t until_ns)
                              .until_ns = until_ns};
   ws_survive(&in_progress.frame);
   ws_traced_join_end(pool, NULL);
-  ws_tsan_acquire(pool); // [edge POOL_IDLE] of ws_ordered.h
   return in_progress.is_late ? -ETIMEDOUT : 0;
 }
 
@@ -260,10 +258,8 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   uint32_t running = WS_RUNNING;
   // relaxed: a statistic; by purges. Before the abort, which workers may see at once
   const uint64_t skipped = ws_load_relaxed(&pool->skipped);
-  if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) { // relaxed: one caller
+  if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller
     ws_store_relaxed(&pool->aborted, 1); // relaxed: published with the state
-    ws_store_relaxed(&pool->runs_seldom, 1); // relaxed: published with the state
-  }
   // [edge STOP acq_rel] aborted before the state
   if (!ws_cas_acq_rel(&pool->state, &running, how == WS_STOP_ABORT ? WS_ABORTING : WS_DRAINING))
     return -EALREADY;
@@ -277,6 +273,5 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
                            .thread_ended = count_ended_by_task,
                            .goes_on = true}};
   ws_survive(&stop.frame);
-  ws_tsan_acquire(pool); // [edge POOL_IDLE] of ws_ordered.h
   return (int64_t)(ws_load_relaxed(&pool->skipped) - skipped); // relaxed: the workers have ended
 }

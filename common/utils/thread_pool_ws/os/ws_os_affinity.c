@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "../base/ws_tsan.h"
 #include "ws_os.h"
 
 #define BITS_PER_LONG (8 * sizeof(unsigned long))
@@ -41,10 +40,7 @@ enum { MASKS_FREE, MASKS_HELD, MASKS_ASKED }; // asked: held, and the holder has
 static bool try_lock(ws_confine_t *confine)
 {
   uint32_t unlocked = MASKS_FREE;
-  if (!ws_cas_acq_rel(&confine->busy, &unlocked, MASKS_HELD)) // [edge CONFINE acquire] the masks
-    return false;
-  ws_tsan_ignore_begin();
-  return true;
+  return ws_cas_acq_rel(&confine->busy, &unlocked, MASKS_HELD); // [edge CONFINE acquire] the masks
 }
 
 /// Take the CPUs that the thread avoids out of narrow, unless there are no others.
@@ -109,15 +105,12 @@ static void widen(ws_confine_t *confine, int32_t tid)
 static void unlock(ws_confine_t *confine, int32_t tid)
 {
   uint32_t held = MASKS_HELD;
-  ws_tsan_ignore_end();
   while (!ws_cas_acq_rel(&confine->busy, &held, MASKS_FREE)) { // [edge CONFINE release] the masks
     held = MASKS_HELD;
     ws_store_relaxed(&confine->busy, held); // relaxed: the CAS above, once it succeeds, publishes
-    ws_tsan_ignore_begin();
     if (confine->on)
       widen(confine, tid);
     confine->on = false;
-    ws_tsan_ignore_end();
   }
 }
 
@@ -143,8 +136,6 @@ void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
 {
   if (confine->bytes == 0)
     return;
-  if (ws_xchg_acq_rel(&confine->busy, MASKS_ASKED) != MASKS_FREE) // [edge CONFINE acquire] the masks
-    return;
-  ws_tsan_ignore_begin();
-  unlock(confine, tid);
+  if (ws_xchg_acq_rel(&confine->busy, MASKS_ASKED) == MASKS_FREE) // [edge CONFINE acquire] the masks
+    unlock(confine, tid);
 }

@@ -13,7 +13,6 @@
 ///            one that makes the sum of `out` 0 frees the shelf
 ///
 /// Why in the library: a plugin in C++ whose headers kept this for its threads could not be unloaded.
-#include "../base/ws_tsan.h"
 #include "../include/ws_record.h"
 #include "ws_process.h"
 
@@ -94,7 +93,6 @@ static void end_shelves(void)
     if (!shelf)
       continue;
     void *back = ws_xchg_acq_rel(&shelf->returned, closed_mark(shelf)); // [edge BLOCKS acq_rel]
-    ws_tsan_acquire(shelf);
     settle(shelf, shelf->made - destroy_chain(shelf->mine) - destroy_chain(back));
   }
 }
@@ -123,10 +121,8 @@ __attribute__((noinline)) static void *take_seldom(size_t bytes, uint32_t index)
   shelf_t *from = shelves.of[index] ? shelves.of[index] : open_shelf(index);
   if (!from)
     return make(NULL, bytes);
-  if (ws_hint_load(&from->returned)) { // the exchange looks again
+  if (ws_hint_load(&from->returned)) // the exchange looks again
     from->mine = ws_xchg_acq_rel(&from->returned, NULL); // [edge BLOCKS acq_rel] what their last users wrote
-    ws_tsan_acquire(from);
-  }
   void *block = from->mine;
   if (block) {
     from->mine = *next_of(block);
@@ -153,7 +149,6 @@ __attribute__((noinline)) void *ws_block_take(size_t bytes)
 /// @param home  of another thread, or without one
 __attribute__((noinline)) static void give_back(shelf_t *home, void *block)
 {
-  ws_tsan_release(home);
   void *head = ws_expected_load(&home->returned);
   do {
     if (head == closed_mark(home)) {

@@ -203,7 +203,6 @@ struct ws_pool_s {
   ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
   ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
-  ws_au32_t runs_seldom; ///< S 1 = ws_run() has more to do than to run: aborted, or named
   ws_au32_t ended_threads; ///< S times that a task ended the thread of a worker, or of a fiber that waits
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
@@ -222,7 +221,6 @@ struct ws_pool_s {
   uint32_t mask_words; ///< I of sleepers in use
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
-  bool named; ///< I the orders of tasks are named for a sanitizer (core/ws_ordered.h)
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
   bool capped; ///< I workers can outnumber the CPUs: there is a cap on awake workers (ws_awake_limit)
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it

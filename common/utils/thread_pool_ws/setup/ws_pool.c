@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../base/ws_tsan.h"
 #include "../core/ws_deal.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
@@ -237,8 +236,6 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   memset(pool, 0, sizeof(*pool));
   pool->settings = checked;
   pool->requested = checked.workers;
-  pool->named = ws_tsan_sees();
-  ws_init_store(&pool->runs_seldom, pool->named);
   pool->id = ws_process_new_pool_id();
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
@@ -254,7 +251,6 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   pool->settings.cores = NULL;
   ws_process_add(pool);
   ws_release_workers(pool);
-  ws_tsan_acquire(pool); // what the observer wrote
   *out = pool;
   return 0;
 }

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/ws_tsan.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_observer.h"
@@ -107,7 +106,6 @@ static void *worker_thread(void *worker_arg)
   ws_worker_t *worker = worker_arg;
   set_up(worker);
   ws_observe(worker, WS_OBSERVED_START);
-  ws_tsan_release(worker->pool); // what the observer wrote
   // [edge START acq_rel] what set_up wrote
   if (ws_xchg_acq_rel(&worker->start, WS_START_DONE) == WS_START_LATE) {
     end_late(worker);

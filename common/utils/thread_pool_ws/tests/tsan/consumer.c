@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file consumer.c
-/// Each order that the C functions promise, used by plain variables. ThreadSanitizer sees this program, not
-/// the library, and must report nothing.
+/// Each order that the C functions promise, used by plain variables. ThreadSanitizer must report nothing.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file race.c
-/// Two accesses of a plain variable that nothing orders: ThreadSanitizer must report them, although the
-/// library names its orders (base/ws_tsan.h). WS_TEST_RACE names the function that races. One access follows
-/// the other in time, by a flag that orders nothing: so the report does not depend on a meeting.
+/// Two accesses of a plain variable that nothing orders: ThreadSanitizer must report them. WS_TEST_RACE names
+/// the function that races. One access follows the other in time, by a flag that orders nothing. So the
+/// report does not depend on chance.
 #include <stdlib.h>
 #include <string.h>
 
