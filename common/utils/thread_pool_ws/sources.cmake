@@ -24,7 +24,6 @@ set(WS_CORE_SOURCES
   pool/ws_nodes.c
   pool/ws_observer.c
   pool/ws_process.c
-  pool/ws_speed.c
   pool/ws_step.c
   pool/ws_warn.c
   trace/ws_provider.c

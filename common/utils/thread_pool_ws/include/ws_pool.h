@@ -175,7 +175,6 @@ typedef struct {
   /// If cores is NULL: worker i is pinned to CPU number (i * pin_step) of the process's mask, modulo its
   /// size, and one further after each full round. Default 0: workers float. 2 skips SMT siblings where they
   /// are numbered in pairs.
-  /// Where cores are unlike, CPUs that reach 80 % of the fastest one's speed come before the others.
   uint32_t pin_step;
   /// Scheduling class of the workers; sched_priority is 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else
   /// ignored.

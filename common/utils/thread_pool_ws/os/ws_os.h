@@ -93,8 +93,6 @@ int ws_os_pin(int32_t tid, uint32_t cpu);
 typedef struct {
   ws_au32_t busy; ///< S nonzero = some thread uses the rest
   size_t bytes; ///< I of a mask; 0, or more than WS_CONFINE_BYTES: the thread is never confined
-  const unsigned long *avoid; ///< I CPUs that it leaves with the one, if it has others; NULL = none
-  size_t avoid_bytes; ///< I of avoid
   bool on; ///< it is confined
   enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< which mask restores its CPUs
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];

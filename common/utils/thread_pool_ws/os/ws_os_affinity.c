@@ -43,18 +43,6 @@ static bool try_lock(ws_confine_t *confine)
   return ws_cas_acq_rel(&confine->busy, &unlocked, MASKS_HELD); // [edge CONFINE acquire] the masks
 }
 
-/// Take the CPUs that the thread avoids out of narrow, unless there are no others.
-static void leave_avoided(ws_confine_t *confine)
-{
-  unsigned long left[WS_CONFINE_BYTES / sizeof(unsigned long)];
-  const size_t bytes = confine->bytes, least = confine->avoid_bytes < bytes ? confine->avoid_bytes : bytes;
-  memcpy(left, confine->narrow, bytes);
-  for (size_t i = 0; i < least / sizeof(unsigned long); i++)
-    left[i] &= ~confine->avoid[i];
-  if (ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = left}) > 0)
-    memcpy(confine->narrow, left, bytes);
-}
-
 /// @return whether the thread may use what it has without @p cpu, which is then in narrow
 static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
 {
@@ -72,8 +60,6 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
   memcpy(confine->narrow, confine->had, bytes);
   if (cpu / 8 < bytes)
     confine->narrow[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));
-  if (confine->avoid)
-    leave_avoided(confine);
   return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = confine->narrow}) > 0;
 }
 

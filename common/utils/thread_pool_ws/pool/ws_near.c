@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ws_speed.h"
-
 /// @return the first CPU of those that share the last-level cache of @p cpu; -1 = unknown
 static int32_t first_of(uint32_t cpu)
 {
@@ -20,7 +18,7 @@ static int32_t first_of(uint32_t cpu)
   return -1;
 }
 
-static void plan_caches(struct ws_pool_s *pool)
+void ws_near_plan(struct ws_pool_s *pool)
 {
   int32_t first[WS_CACHES_MAX];
   for (uint32_t cpu = 0; cpu < WS_CPUS_MAX && cpu < 8 * pool->mask.bytes; cpu++) {
@@ -40,41 +38,26 @@ static void plan_caches(struct ws_pool_s *pool)
   }
 }
 
-void ws_near_plan(struct ws_pool_s *pool)
-{
-  plan_caches(pool);
-  ws_speed_read(&pool->mask, &pool->speed);
-  if (pool->speed.fast == 0)
-    return;
-  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++) {
-    const bool is_slow = ws_speed_is_slow(&pool->speed, (int32_t)cpu);
-    pool->cache_of[cpu] = is_slow ? WS_CACHE_SLOW : pool->caches > 0 ? pool->cache_of[cpu] : 0;
-  }
-  pool->caches = pool->caches < 2 ? 2 : pool->caches; // near makes a difference
-}
-
 void ws_near_moved(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint32_t cpu = ws_own_load(&worker->seen_cpu);
   if (pool->caches < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
     return;
-  const bool is_slow = pool->cache_of[cpu - 1] == WS_CACHE_SLOW;
-  const uint32_t cache = is_slow ? 0 : 1 + pool->cache_of[cpu - 1];
+  const uint32_t cache = 1 + pool->cache_of[cpu - 1];
   if (cache == worker->cache)
     return;
   if (worker->cache > 0)
     ws_hint_add(&pool->at_cache[worker->cache - 1], 0u - 1);
   worker->cache = cache;
-  if (cache > 0)
-    ws_hint_add(&pool->at_cache[cache - 1], 1);
+  ws_hint_add(&pool->at_cache[cache - 1], 1);
 }
 
 uint32_t ws_near_circle(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
   const uint32_t caches = pool->caches > 0 ? pool->caches : 1, circles = pool->tasks.circles;
-  const uint32_t cache = worker->cache > 0 ? (worker->cache - 1) % caches : 0;
+  const uint32_t cache = worker->cache > 0 ? worker->cache - 1 : 0;
   const uint32_t first = cache * circles / caches, end = (cache + 1) * circles / caches;
   return end > first ? first + worker->index % (end - first) : first;
 }
@@ -84,11 +67,7 @@ uint32_t ws_near_count(const struct ws_pool_s *pool)
   const uint32_t producer = ws_hint_load(&pool->producer_cpu);
   if (pool->caches < 2 || producer == 0 || producer > WS_CPUS_MAX)
     return pool->workers;
-  const uint32_t its = pool->cache_of[producer - 1];
-  uint32_t count = 0;
-  for (uint32_t cache = 0; cache < pool->caches; cache++)
-    count += cache == its || its == WS_CACHE_SLOW ? ws_hint_load(&pool->at_cache[cache]) : 0;
-  return count;
+  return ws_hint_load(&pool->at_cache[pool->cache_of[producer - 1]]);
 }
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)

@@ -2,16 +2,13 @@
 /// @file ws_near.h
 /// Which workers are near the thread that pushes. Two CPUs are near each other where they share a last-level
 /// cache: a cache line travels between them in a third of the time, or less. All of this is a preference.
-/// A worker counts as being where it was last seen: the kernel usually wakes a thread there. Where CPUs are
-/// unlike (ws_speed.h) a worker on a slow one is near no producer, and a producer on a slow one is near all
-/// workers on fast ones.
+/// A worker counts as being where it was last seen: the kernel usually wakes a thread there.
 #ifndef WS_NEAR_H
 #define WS_NEAR_H
 
 #include "ws_types.h"
 
-/// @brief Read from the system which CPUs of the pool are near each other, and which are slow. If unknown,
-/// all of them are near, and none is slow.
+/// @brief Read from the system which CPUs of the pool are near each other. If unknown, all of them are.
 /// @threads  the creator, before there are workers
 void ws_near_plan(struct ws_pool_s *pool);
 
@@ -28,8 +25,7 @@ static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *w
   const uint32_t cpu = ws_hint_load(&worker->seen_cpu);
   if (producer == 0 || cpu == 0 || producer > WS_CPUS_MAX || cpu > WS_CPUS_MAX)
     return true;
-  const uint32_t its = pool->cache_of[producer - 1], own = pool->cache_of[cpu - 1];
-  return own != WS_CACHE_SLOW && (own == its || its == WS_CACHE_SLOW);
+  return pool->cache_of[producer - 1] == pool->cache_of[cpu - 1];
 }
 
 /// @return whether the thread that pushed or joined last was on @p cpu, and would wait for a worker there

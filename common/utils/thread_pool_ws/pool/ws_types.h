@@ -26,7 +26,6 @@
 /// CPUs and last-level caches that ws_near.h knows.
 #define WS_CPUS_MAX 1024u
 #define WS_CACHES_MAX 64u
-#define WS_CACHE_SLOW 255u
 /// Bound of settings.age_ns_max.
 #define WS_AGE_NS_MAX 1000000000
 
@@ -95,7 +94,7 @@ struct ws_worker_s {
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, nearest first
   int pin_error, class_error; ///< I the system's error, 0 = done
-  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or a slow CPU
+  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or not known
   uint64_t slack_ns; ///< I timer slack that its thread had before
   uint64_t out_of_work_ns; ///< P when it last ran out of work
   uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
@@ -131,13 +130,6 @@ static inline int32_t ws_tid(const ws_worker_t *worker)
 {
   return (int32_t)ws_hint_load(&worker->tid);
 }
-
-#define WS_SPEED_BITS (8 * sizeof(unsigned long))
-/// CPUs that are much slower than the fastest ones (ws_speed.h).
-typedef struct {
-  uint32_t fast; ///< CPUs of the pool that are not slow; 0 = all CPUs are alike
-  unsigned long slow[WS_CPUS_MAX / WS_SPEED_BITS]; ///< bit of each slow CPU
-} ws_speed_t;
 
 /// The NUMA nodes on which workers may run, numbered from 0 (ws_nodes.h).
 typedef struct {
@@ -228,8 +220,7 @@ struct ws_pool_s {
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   uint32_t caches; ///< I last-level caches of these; 0 = not known
-  uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU; WS_CACHE_SLOW = the CPU is slow, and near no producer
-  ws_speed_t speed; ///< I
+  uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
   ws_nodes_t nodes; ///< I
   ws_os_policy_t policy; ///< I memory policy of the thread that created the pool
   bool has_policy; ///< I policy is known: workers' threads are made with another one

@@ -169,7 +169,7 @@ static bool reserve(struct ws_pool_s *pool)
 static int plan(struct ws_pool_s *pool, int32_t *cpu)
 {
   ws_near_plan(pool);
-  ws_topo_plan(&pool->settings, &pool->mask, &pool->speed, cpu);
+  ws_topo_plan(&pool->settings, &pool->mask, cpu);
   ws_numa_plan(pool, cpu);
   const int result = allocate(pool, cpu);
   return result == 0 && pool->settings.reserve && !reserve(pool) ? -ENOMEM : result;

@@ -59,10 +59,6 @@ static void set_up(ws_worker_t *worker)
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
   worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
-  if (worker->index + 1 < worker->pool->speed.fast) { // a fast CPU is left for each of them, and the producer
-    worker->confine.avoid = worker->pool->speed.slow;
-    worker->confine.avoid_bytes = sizeof(worker->pool->speed.slow);
-  }
   worker->slack_ns = ws_os_timer_slack(1);
   read_class(worker);
   ws_queue_touch(&worker->queue);

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "../pool/ws_speed.h"
 #include "../pool/ws_warn.h"
 
 #ifdef WS_HWLOC
@@ -30,18 +29,16 @@ static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
   }
 }
 
-/// @return the n-th CPU of the set, counted from 0, fast ones before slow ones
-static int32_t nth_cpu(const ws_cpuset_t *mask, const ws_speed_t *speed, uint32_t n)
+/// @return the n-th CPU of the set, counted from 0
+static int32_t nth_cpu(const ws_cpuset_t *mask, uint32_t n)
 {
-  for (uint32_t slow = 0; slow < 2; slow++)
-    for (uint32_t cpu = 0; cpu < 8 * mask->bytes; cpu++)
-      if (ws_os_cpuset_has(mask, cpu) && ws_speed_is_slow(speed, (int32_t)cpu) == slow && n-- == 0)
-        return (int32_t)cpu;
+  for (uint32_t cpu = 0; cpu < 8 * mask->bytes; cpu++)
+    if (ws_os_cpuset_has(mask, cpu) && n-- == 0)
+      return (int32_t)cpu;
   return -1;
 }
 
-void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, const ws_speed_t *speed,
-                  int32_t *cpu)
+void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu)
 {
   const uint32_t count = ws_os_cpuset_count(mask);
   for (uint32_t i = 0; i < settings->workers; i++)
@@ -55,7 +52,7 @@ void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, const 
     for (uint32_t i = 0; i < settings->workers; i++) {
       // Back at the first CPU go on one further: a step of 2 reaches the odd ones after the even ones.
       const uint64_t place = (uint64_t)i * settings->pin_step + i / lap;
-      cpu[i] = nth_cpu(mask, speed, (uint32_t)(place % count));
+      cpu[i] = nth_cpu(mask, (uint32_t)(place % count));
     }
   }
 }

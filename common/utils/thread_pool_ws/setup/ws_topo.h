@@ -8,10 +8,9 @@
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_types.h"
 
-/// @brief Decide the CPU of every worker from cores or pin_step: cpu[i] = CPU or -1. pin_step goes through
-/// the fast CPUs first. Warns about CPUs that are offline, do not exist, or are named twice.
-void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, const ws_speed_t *speed,
-                  int32_t *cpu);
+/// @brief Decide the CPU of every worker from cores or pin_step: cpu[i] = CPU or -1. Warns about CPUs
+/// that are offline, do not exist, or are named twice.
+void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu);
 
 /// @brief CPUs that count for this pool: of @p mask and of cpu[0..workers), at most the control group's
 /// quota.

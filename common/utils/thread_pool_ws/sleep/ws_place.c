@@ -4,7 +4,6 @@
 #include "ws_place.h"
 
 #include "../pool/ws_near.h"
-#include "../pool/ws_speed.h"
 
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
@@ -43,8 +42,7 @@ static bool may_move(ws_worker_t *worker)
 /// The kernel would wake a floating worker that sleeps on the CPU of a pushing thread on that CPU, and so
 /// stop the pushing thread. A real-time worker is woken where it last ran, so it only has to move off. A
 /// normal worker may be woken on the CPU of the thread that wakes it, wherever it slept, so it is kept off
-/// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU. Where
-/// CPUs are unlike, a worker for each fast CPU beside the producer's leaves the slow ones likewise.
+/// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU.
 void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -54,8 +52,7 @@ void ws_place_leave(ws_worker_t *worker)
   const uint32_t producer_cpu = ws_hint_load(&pool->producer_cpu);
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
-  const bool is_slow = worker->confine.avoid && ws_speed_is_slow(&pool->speed, cpu);
-  const bool moves = is_slow || ws_producer_on_cpu(pool, cpu);
+  const bool moves = ws_producer_on_cpu(pool, cpu);
   if (worker->realtime && !(moves && may_move(worker)))
     return;
   if (ws_os_confine(&worker->confine, 0, producer_cpu - 1) < 0)

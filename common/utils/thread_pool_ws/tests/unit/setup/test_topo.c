@@ -86,8 +86,6 @@ static void cpu_sets_of_any_size(void)
   CU_ASSERT_PTR_NULL(set.mask);
 }
 
-static const ws_speed_t alike; ///< no CPU is slow
-
 /// Whatever the step, no CPU is used twice before all have been used once, and the second one is a step
 /// further.
 static void each_step_uses_every_cpu(void)
@@ -100,7 +98,7 @@ static void each_step_uses_every_cpu(void)
       settings.pin_step = step;
       int32_t plan[16];
       uint32_t used[20] = {0};
-      ws_topo_plan(&settings, &mask, &alike, plan);
+      ws_topo_plan(&settings, &mask, plan);
       for (uint32_t i = 0; i < count; i++)
         used[plan[i] >= 0 && plan[i] < 20 ? plan[i] : 0]++;
       uint32_t once = 0;
@@ -115,29 +113,13 @@ static void each_step_uses_every_cpu(void)
   }
 }
 
-/// CPUs 3 and 7 are slow: they come last.
-static void a_step_takes_fast_cpus_first(void)
-{
-  static const uint32_t cpu[] = {3, 4, 5, 7};
-  static const int32_t wanted[] = {4, 5, 3, 7};
-  const ws_speed_t unlike = {.fast = 2, .slow = {1ul << 3 | 1ul << 7}};
-  ws_cpuset_t mask = set_of(cpu, 4);
-  ws_settings_t settings = test_settings(4);
-  settings.pin_step = 1;
-  int32_t plan[4];
-  ws_topo_plan(&settings, &mask, &unlike, plan);
-  for (uint32_t i = 0; i < 4; i++)
-    CU_ASSERT_EQUAL(plan[i], wanted[i]);
-  ws_os_cpuset_free(&mask);
-}
-
 static void without_a_step_workers_float(void)
 {
   static const uint32_t cpu[] = {0, 1};
   ws_cpuset_t mask = set_of(cpu, 2);
   const ws_settings_t settings = test_settings(4);
   int32_t plan[4];
-  ws_topo_plan(&settings, &mask, &alike, plan);
+  ws_topo_plan(&settings, &mask, plan);
   for (uint32_t i = 0; i < 4; i++)
     CU_ASSERT_EQUAL(plan[i], -1);
   ws_os_cpuset_free(&mask);
@@ -267,7 +249,7 @@ static void cpus_that_are_refused(void)
 }
 
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
-          TEST_CASE(a_step_takes_fast_cpus_first), TEST_CASE(without_a_step_workers_float),
-          TEST_CASE(cpus_that_count), TEST_CASE(quota_bounds_the_pools_cpus),
-          TEST_CASE(every_other_worker_is_a_victim_once), TEST_CASE(workers_on_one_cpu_come_first),
-          TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused))
+          TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
+          TEST_CASE(quota_bounds_the_pools_cpus), TEST_CASE(every_other_worker_is_a_victim_once),
+          TEST_CASE(workers_on_one_cpu_come_first), TEST_CASE(machine_with_over_1024_cpus),
+          TEST_CASE(cpus_that_are_refused))

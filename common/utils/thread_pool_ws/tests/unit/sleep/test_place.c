@@ -439,40 +439,6 @@ static void one_that_wakes_meanwhile_is_freed(void)
   CU_ASSERT_EQUAL(allowed(), 0x3);
 }
 
-/// CPUs 1 and 2 are slow, and the producer is on CPU 0: the worker sleeps on a fast one, or goes there.
-static void it_leaves_slow_cpus(void)
-{
-  for (uint32_t at = 1; at <= 2; at++) {
-    begin(CPU(0) | CPU(1) | CPU(2) | CPU(3));
-    pool.speed = (ws_speed_t){.fast = 2, .slow = {CPU(1) | CPU(2)}};
-    worker.confine.avoid = pool.speed.slow;
-    worker.confine.avoid_bytes = sizeof(pool.speed.slow);
-    ws_store_relaxed(&pool.producer_cpu, 1 + 0);
-    os.cpu = at;
-    ws_place_leave(&worker);
-    CU_ASSERT_EQUAL(os.cpu, 3);
-    CU_ASSERT_EQUAL(allowed(), realtime ? os.cpuset : CPU(3));
-    CU_ASSERT_EQUAL(placements(), 1);
-    ws_place_return(&worker);
-    CU_ASSERT_EQUAL(allowed(), os.cpuset);
-  }
-}
-
-/// All fast CPUs are the producer's: it stays beside the producer.
-static void a_slow_cpu_is_better_than_the_producers(void)
-{
-  begin(CPU(0) | CPU(1) | CPU(2));
-  pool.speed = (ws_speed_t){.fast = 1, .slow = {CPU(1) | CPU(2)}};
-  worker.confine.avoid = pool.speed.slow;
-  worker.confine.avoid_bytes = sizeof(pool.speed.slow);
-  ws_store_relaxed(&pool.producer_cpu, 1 + 0);
-  os.cpu = 0;
-  ws_place_leave(&worker);
-  CU_ASSERT_NOT_EQUAL(os.cpu, 0);
-  ws_place_return(&worker);
-  CU_ASSERT_EQUAL(allowed(), os.cpuset);
-}
-
 static void as_both(void (*test)(void))
 {
   for (uint32_t class = 0; class <= 1; class ++) {
@@ -489,12 +455,6 @@ static void both_it_moves_and_keeps_its_affinity(void)
 static void both_it_stays_where_it_should(void)
 {
   as_both(it_stays_where_it_should);
-}
-
-static void both_it_leaves_slow_cpus(void)
-{
-  as_both(it_leaves_slow_cpus);
-  as_both(a_slow_cpu_is_better_than_the_producers);
 }
 
 static void both_taskset_is_kept(void)
@@ -528,12 +488,11 @@ static void both_its_waker_leaves_it_where_it_is(void)
 }
 
 TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity), TEST_CASE(both_it_stays_where_it_should),
-          TEST_CASE(both_it_leaves_slow_cpus), TEST_CASE(both_taskset_is_kept),
-          TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken), TEST_CASE(both_a_cpuset_is_followed),
-          TEST_CASE(both_taskset_during_a_move_is_kept), TEST_CASE(it_follows_at_a_bounded_rate),
-          TEST_CASE(a_normal_worker_follows_each_producer), TEST_CASE(both_its_waker_moves_it_off),
-          TEST_CASE(both_its_waker_leaves_it_where_it_is), TEST_CASE(its_waker_keeps_a_taskset),
-          TEST_CASE(an_equal_producer_needs_no_move), TEST_CASE(a_normal_worker_sleeps_elsewhere),
-          TEST_CASE(a_realtime_worker_sleeps_unrestricted), TEST_CASE(changes_during_a_sleep_are_kept),
-          TEST_CASE(one_that_wakes_meanwhile_is_freed), TEST_CASE(the_guard_frees_a_sleeper),
-          TEST_CASE(the_guard_gives_back_no_more_than_was_there))
+          TEST_CASE(both_taskset_is_kept), TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken),
+          TEST_CASE(both_a_cpuset_is_followed), TEST_CASE(both_taskset_during_a_move_is_kept),
+          TEST_CASE(it_follows_at_a_bounded_rate), TEST_CASE(a_normal_worker_follows_each_producer),
+          TEST_CASE(both_its_waker_moves_it_off), TEST_CASE(both_its_waker_leaves_it_where_it_is),
+          TEST_CASE(its_waker_keeps_a_taskset), TEST_CASE(an_equal_producer_needs_no_move),
+          TEST_CASE(a_normal_worker_sleeps_elsewhere), TEST_CASE(a_realtime_worker_sleeps_unrestricted),
+          TEST_CASE(changes_during_a_sleep_are_kept), TEST_CASE(one_that_wakes_meanwhile_is_freed),
+          TEST_CASE(the_guard_frees_a_sleeper), TEST_CASE(the_guard_gives_back_no_more_than_was_there))
