@@ -65,7 +65,6 @@ set(WS_CORE_SOURCES
   core/ws_keyed_wait.c
   core/ws_laneless.c
   core/ws_look.c
-  core/ws_pause.c
   core/ws_push.c
   core/ws_round.c
   core/ws_run.c

@@ -98,7 +98,7 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
 /// @return whether the caller must not take tasks in a row any more: others may have to come first
 static bool must_stop(const struct ws_pool_s *pool)
 {
-  return ws_is_paused(&pool->tasks) || ws_kind_is_used(&pool->tasks);
+  return ws_kind_is_used(&pool->tasks);
 }
 
 /// @return how many tasks of the lane its dealer wants to hand out next; the last one is its own
@@ -125,7 +125,7 @@ static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_ta
     if (hand_out(pool, here, lane, &claimed, task))
       return true;
   }
-  return !ws_is_paused(&pool->tasks) && ws_queue_steal_one(lane, &here.queue->memo, task);
+  return ws_queue_steal_one(lane, &here.queue->memo, task);
 }
 
 /// The caller waits in its circle. @return whether a dealer has handed over a task
@@ -138,8 +138,7 @@ static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_q
     if (pause == HOLD_PAUSES)
       ws_complete_due(worker); // it takes as long as the dealer does
     if (pause % LOOK_PAUSES == 0
-        && (!ws_deal_is_on(lane) || !ws_inbox_is_claimed(inbox) || ws_os_now_ns() >= until_ns
-            || ws_is_paused(&pool->tasks)))
+        && (!ws_deal_is_on(lane) || !ws_inbox_is_claimed(inbox) || ws_os_now_ns() >= until_ns))
       break;
     ws_pause();
   }
@@ -185,7 +184,7 @@ bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *t
     if (got)
       break;
     ws_complete_due(here.worker); // it has waited once: that is the bound
-    if (ws_queue_size(queue) == 0 || ws_is_paused(&pool->tasks))
+    if (ws_queue_size(queue) == 0)
       return false;
   }
   if (!got) {

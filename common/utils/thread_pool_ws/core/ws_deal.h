@@ -15,7 +15,7 @@
 ///            that has lost its CPU: that there is one dealer is a preference. A task that was dealt to a
 ///            worker without a CPU is found by the guard (ws_inbox.h). A dealer hands out DEALT_MAX tasks at
 ///            most before it runs one. TAKEN_MAX of them wait for its CPU, if it loses that in between.
-/// Not        In pools that use priorities or pause now, for tiny tasks, and for workers with tasks of their
+/// Not        In pools that use priorities now, for tiny tasks, and for workers with tasks of their
 ///            own.
 /// Circles    Those that wait set their bits in several masks, by last-level cache, so that they do not all
 ///            contend for one line.
@@ -46,7 +46,7 @@ static inline bool ws_deal_is_on(const ws_queue_t *queue)
 }
 
 /// @brief Take a task of @p lane, as its dealer or from a dealer. Meanwhile the tasks that the caller has run
-/// are completed. @return false = the lane seems to be empty, or the pool pauses
+/// are completed. @return false = the lane seems to be empty
 /// @threads  workers, in no task
 bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *task);
 

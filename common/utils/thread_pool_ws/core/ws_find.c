@@ -54,8 +54,6 @@ static bool find_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t 
 
 WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (ws_is_paused(&pool->tasks))
-    return false;
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
   if (ws_steal_stuck(pool, here, task) || ws_age_take(pool, here, task)
       || find_of(pool, here, WS_KIND_HIGH, task))
@@ -69,7 +67,7 @@ WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_ta
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  if (WS_UNLIKELY((ws_kind_is_used(&pool->tasks) | ws_is_paused(&pool->tasks)) != 0))
+  if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
     return find_by_kind(pool, here, task);
   if (ws_round_search(here.queue) && ws_look_turn(pool, here, task))
     return true;

@@ -87,8 +87,7 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_queue_t *queue = here.queue;
-  if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1)
-      || ws_is_paused(&pool->tasks)) {
+  if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1)) {
     ws_inbox_give_back(&pool->tasks, queue);
     return false;
   }

@@ -172,21 +172,6 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
     run_here(pool, here, task);
 }
 
-static bool is_fibers(const ws_task_t *task)
-{
-  ws_task_t notice;
-  const ws_hooks_t *hooks = ws_process_hooks();
-  return hooks && hooks->aborts(task, &notice);
-}
-
-bool ws_skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
-{
-  if (is_fibers(task))
-    return false;
-  skip_late(pool, here, task);
-  return true;
-}
-
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
 {
   if (!queue) {

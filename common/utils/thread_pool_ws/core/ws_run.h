@@ -38,10 +38,6 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
 /// skip it after an abort; completes its group.
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-/// @brief Skip a task that was taken from a queue, as an abort does; completes its group.
-/// @return false = it is a fiber's: nothing happened
-bool ws_skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
-
 /// @return whether the calling thread is inside a task of @p pool. Works with and without a lane: the thread
 ///         may have claimed a lane since it began the task
 bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);

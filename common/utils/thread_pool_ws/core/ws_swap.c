@@ -19,9 +19,7 @@
 static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
   return queue->depth == 1 && ws_queue_size(queue) > 0 && ws_queue_has_room(queue, 1)
-         && (ws_hint_load(&pool->tasks.kinds_used) | ws_hint_load(&pool->aborted)
-             | ws_is_paused(&pool->tasks))
-                == 0;
+         && (ws_hint_load(&pool->tasks.kinds_used) | ws_hint_load(&pool->aborted)) == 0;
 }
 
 /// The search that follows takes the oldest task; in a wait the oldest that the wait may run.

@@ -24,7 +24,6 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
-#include "ws_pause.h"
 #include "ws_push.h"
 #include "ws_run.h"
 #include "ws_survive.h"
@@ -59,8 +58,6 @@ static bool take_own(struct ws_pool_s *pool, ws_queue_t *own, ws_task_t *task)
 /// Run all tasks that are found. @return whether any was
 static bool help_any(ws_frame_t *frame, bool may_steal)
 {
-  if (ws_is_paused(&frame->pool->tasks))
-    return false;
   if (!frame->here.queue)
     frame->here = ws_here_known(frame->pool); // it may have got a lane in a task
   if (!frame->here.queue) {
@@ -256,8 +253,6 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;
   uint32_t running = WS_RUNNING;
-  // relaxed: a statistic; by purges. Before the abort, which workers may see at once
-  const uint64_t skipped = ws_load_relaxed(&pool->skipped);
   if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller
     ws_store_relaxed(&pool->aborted, 1); // relaxed: published with the state
   // [edge STOP acq_rel] aborted before the state
@@ -266,12 +261,11 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   const ws_hooks_t *hooks = ws_process_hooks();
   if (how == WS_STOP_ABORT && hooks)
     hooks->aborted(pool);
-  ws_pause_end(pool);
   stop_t stop = {.frame = {.pool = pool,
                            .here = here,
                            .body = finish_stop,
                            .thread_ended = count_ended_by_task,
                            .goes_on = true}};
   ws_survive(&stop.frame);
-  return (int64_t)(ws_load_relaxed(&pool->skipped) - skipped); // relaxed: the workers have ended
+  return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

@@ -22,7 +22,7 @@
 /// ws::coroutine<T>        on the thread on which the other one ended. The result is its co_return
 ///
 /// A refused or skipped step throws: std::system_error if the pool refused the task or fiber, ws::cancelled
-/// if an abort or a purge skipped it. The coroutine then continues on the thread that skips its task.
+/// if an abort skipped it. The coroutine then continues on the thread that skips its task.
 /// A coroutine runs on the stack of the caller that continues it. Coroutines that continue each other take
 /// turns there (ws_step_run() in ws_record.h): the stack does not grow with their number. A wait in it
 /// (future.get(), a lock) is one of that caller: in a task it helps, or keeps the worker; after co_await of a

@@ -231,7 +231,7 @@ typedef struct {
   /// Default NULL.
   ws_observer_t observer;
   void *observer_arg;
-  /// Called for each task that an abort or ws_pool_purge() skips, on the thread that skips it, before the
+  /// Called for each task that an abort skips, on the thread that skips it, before the
   /// task's group is completed. It must return. Not called for tasks with a key, which have on_cancel, and
   /// for tasks with a record (ws_record.h; all tasks of the C++ headers). Default NULL.
   void (*skipped)(void *skipped_arg, const ws_task_t *task);
@@ -352,39 +352,6 @@ int ws_pool_wait(ws_pool_t *pool);
 ///                     returns 0 if the pool is idle
 /// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()
 int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
-
-/// @brief Have the workers begin no further task of the pool, until ws_pool_resume(). Returns at once: tasks
-/// that have begun run to their end, and a worker that is taking a task at that moment may begin it.
-/// Pushes queue tasks as before. ws_pool_wait() runs nothing, and waits for the resume. ws_pool_cancel_wait()
-/// waits for it, too, if other threads have pushed tasks with the key.
-/// A wait for a group, or for a ws::future in a task, still runs the tasks that it would run in a pool all of
-/// whose workers are busy: so a task that joins what it has pushed ends. Fibers that yield, or whose wait
-/// ends, continue after the resume, also those that others wait for. A push that must run its task runs it
-/// (WS_FULL_INLINE). ws_pool_stop(), with which ws_pool_destroy() begins, ends the pause. Pauses do not nest.
-/// @return 0, also if it is paused; -EINVAL: @p pool is NULL, or has no workers; -ESRCH: the pool was made
-///         before this process was forked; -ECANCELED: the pool was stopped
-/// @threads   any, also a task
-/// @progress  lock-free, no system call
-int ws_pool_pause(ws_pool_t *pool);
-
-/// @brief End the pause: workers begin tasks again.
-/// @return as ws_pool_pause(); 0 also if it is not paused
-/// @threads   any, also a task
-/// @progress  as a push
-int ws_pool_resume(ws_pool_t *pool);
-
-/// @return whether the pool is paused right now; false if @p pool is NULL
-/// @threads   any
-bool ws_pool_is_paused(const ws_pool_t *pool);
-
-/// @brief Skip what is queued, as WS_STOP_ABORT does, and let the pool go on. For each task settings.skipped
-/// is called, or on_cancel of its key, or its record is settled, on the caller's thread; then its group is
-/// completed. Fibers stay. Tasks that other threads push meanwhile may be skipped, too. To skip the tasks of
-/// one key: ws_pool_cancel().
-/// @return the number of tasks skipped; -EINVAL: @p pool is NULL; -ESRCH as ws_pool_pause()
-/// @threads   any, also a task
-/// @progress  takes each task out of its queue
-int64_t ws_pool_purge(ws_pool_t *pool);
 
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
 /// then, as always, for spin_ns_max at most. Never wakes more workers than there are CPUs for. If the tasks

@@ -192,28 +192,12 @@ class pool {
     return detail::wait_until_time(time, [this](std::uint64_t deadline_ns) { return wait_to(deadline_ns); });
   }
 
-  /// @brief Have the workers begin no further task, and begin tasks again: ws_pool_pause(), ws_pool_resume().
-  /// @throws std::system_error  the pool was stopped, or has no workers
-  void pause() { check(ws_pool_pause(native()), "ws::pool::pause"); }
-  void resume() { check(ws_pool_resume(native()), "ws::pool::resume"); }
-  bool is_paused() const noexcept { return ws_pool_is_paused(native()); }
-
-  /// @brief Skip what is queued, except fibers: ws_pool_purge(). Futures and groups of those tasks get
-  /// ws::cancelled.
-  /// @return the number of tasks skipped; -EINVAL: the pool was moved from
-  std::int64_t purge() noexcept { return ws_pool_purge(native()); }
-
   /// @brief Refuse further tasks, and end the workers: ws_pool_stop(). WS_STOP_ABORT skips what is queued:
   /// futures and groups of those tasks get ws::cancelled.
   /// @return the number of tasks skipped, or an error as ws_pool_stop()
   std::int64_t stop(ws_stop_t how) noexcept { return ws_pool_stop(native(), how); }
 
  private:
-  static void check(int error, const char *what)
-  {
-    if (error < 0)
-      detail::fail(-error, what);
-  }
   bool wait_to(std::uint64_t deadline_ns)
   {
     const int error = ws_pool_wait_until(native(), deadline_ns);

@@ -69,7 +69,7 @@ typedef struct {
       ///< thread; one in 251 was made
   uint64_t aged_tasks; ///< tasks taken before newer ones because they had waited for age_ns_max
   uint64_t cancelled_tasks; ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
-  uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT and ws_pool_purge()
+  uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT
   uint64_t reserved[8]; ///< for later counters; 0
   ws_worker_stats_t outside; ///< sum over the threads that are not workers. Stays the last
 } ws_stats_t;

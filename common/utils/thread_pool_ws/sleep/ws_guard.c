@@ -184,7 +184,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
   // A searcher will look at the queues.
   const bool searched = ws_is_searched(pool) && memory->stalled < 2;
-  if (waiting && !searched && !ws_is_paused(&pool->tasks))
+  if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
   else if (lifted && memory->healthy >= HEALTHY_LOOKS)
     ws_hint_store(&pool->lifted, 0);

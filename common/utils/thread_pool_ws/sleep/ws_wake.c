@@ -196,8 +196,7 @@ void ws_need_guard(struct ws_pool_s *pool)
 /// @param may_spare  a constant: the work is normal tasks in the caller's own queue, which it may end alone
 static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool may_spare)
 {
-  // after the caller's fence [PARK_DEKKER]: the resume wakes a worker
-  if (!ws_has_sleepers(pool) || WS_UNLIKELY(ws_is_paused(&pool->tasks)))
+  if (!ws_has_sleepers(pool))
     return;
   if (!ws_is_searched(pool) && !(may_spare && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
@@ -207,11 +206,6 @@ static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, 
 void ws_post(struct ws_pool_s *pool, ws_here_t here)
 {
   post(pool, here, WS_KIND_NORMAL, true);
-}
-
-void ws_post_elsewhere(struct ws_pool_s *pool, ws_here_t here)
-{
-  post(pool, here, WS_KIND_NORMAL, false);
 }
 
 void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
@@ -250,7 +244,7 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
   if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
-    ws_post_elsewhere(pool, here);
+    post(pool, here, WS_KIND_NORMAL, false); // other threads may have queued the task
 }
 
 void ws_note_idle(struct ws_pool_s *pool)

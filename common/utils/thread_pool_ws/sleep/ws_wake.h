@@ -11,10 +11,6 @@
 /// after a fence that follows the publication of the work.
 void ws_post(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief The same for work that is not in the caller's own queue, or that another thread may have queued.
-/// What the caller knows of its own bursts (ws_brief.h) does not spare this wake.
-void ws_post_elsewhere(struct ws_pool_s *pool, ws_here_t here);
-
 /// @brief The same for tasks of @p kind. If it is a node, a worker on that node is preferred.
 void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 

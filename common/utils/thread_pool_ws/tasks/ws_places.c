@@ -136,8 +136,6 @@ static bool is_any_in_deques(const ws_tasks_t *tasks)
 
 bool ws_work_visible(ws_tasks_t *tasks)
 {
-  if (WS_UNLIKELY(ws_is_paused(tasks)))
-    return false;
   if (is_any_in_deques(tasks)) // mostly all: a thread that spins looks here
     return true;
   if (WS_LIKELY(!may_lie_elsewhere(tasks)))

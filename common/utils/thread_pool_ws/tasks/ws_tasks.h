@@ -148,11 +148,6 @@ enum {
   WS_TRUST_STATES = 4
 };
 
-/// paused: NO --pause--> YES --resume--> NO
-///         any --the pool stops--> NEVER
-/// While it is YES a search of a worker, and of ws_pool_wait(), finds no task.
-enum { WS_PAUSE_NO, WS_PAUSE_YES, WS_PAUSE_NEVER };
-
 /// ws_inbox.h has the diagram.
 enum { WS_INBOX_AWAY, WS_INBOX_WAITING, WS_INBOX_FULL, WS_INBOX_KEPT, WS_INBOX_TAKEN, WS_INBOX_STATES = 8 };
 
@@ -195,7 +190,6 @@ typedef struct {
   uint32_t kinds; ///< I kinds that the pool has: normal, high, low, and its nodes if there are several
   uint64_t capacity; ///< I tasks of a deque at first
   ws_au32_t kinds_used; ///< S 1 = a task of a kind is queued, or was lately (ws_kind.h)
-  ws_au32_t paused; ///< S WS_PAUSE_*: core/ws_pause.c
   ws_au32_t kinds_made; ///< S 1 = some queue has deques of other kinds
   ws_au32_t aside_used; ///< S 1 = some wait has put normal tasks aside since the pool was made
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
@@ -233,12 +227,6 @@ static inline void ws_tasks_put(ws_tasks_t *tasks, ws_queue_t *queue, uint32_t i
 static inline void ws_count(ws_au64_t *counter, uint64_t add)
 {
   ws_stat_store(counter, ws_stat_load(counter) + add); // one writer
-}
-
-/// @return whether workers leave what is queued; of a thread that may sleep: after its fence [PARK_DEKKER]
-static inline bool ws_is_paused(const ws_tasks_t *tasks)
-{
-  return ws_load_relaxed(&tasks->paused) == WS_PAUSE_YES; // relaxed: see above; a pause takes effect soon
 }
 
 /// @return number of queues in use; those below it can be read

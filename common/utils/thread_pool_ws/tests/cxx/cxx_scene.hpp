@@ -82,16 +82,6 @@ inline void await_stop(ws::pool &pool)
     std::this_thread::yield();
 }
 
-/// Pause, and wait until no worker is awake: one that was looking for a task as the pause began may run one.
-inline void pause_all(ws::pool &pool)
-{
-  const auto have_parked = [](void *of) {
-    return test_stats(static_cast<ws_pool_t *>(of)).workers_awake == 0;
-  };
-  pool.pause();
-  CU_ASSERT_TRUE_FATAL(test_until(have_parked, pool.native()));
-}
-
 #if WS_EXCEPTIONS
 /// @return whether @p body throws an @p Error, and nothing else
 template <typename Error, typename Body>

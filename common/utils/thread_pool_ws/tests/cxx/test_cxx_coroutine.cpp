@@ -298,18 +298,6 @@ void refused_and_skipped_steps_throw()
   CU_ASSERT_TRUE(frames_are_gone());
 }
 
-void a_purge_ends_an_await()
-{
-  ws::pool pool(settings_of(1)), other(settings_of(1));
-  std::atomic<int> outcome{0};
-  pause_all(other);
-  ws::future<int> purged = ws::start(pool, hops(pool, other, outcome));
-  const auto purges_one = [](void *of) { return static_cast<ws::pool *>(of)->purge() == 1; };
-  CU_ASSERT_TRUE_FATAL(test_until(purges_one, &other));
-  CU_ASSERT_EQUAL(purged.get(), 2);
-  CU_ASSERT_TRUE(frames_are_gone());
-}
-
 /// A coroutine that was not started, and one whose frame goes while it waits for a future.
 ws::coroutine<int> waits(ws::future<int> future, counted = {})
 {
@@ -378,5 +366,4 @@ TEST_SUITE(coroutine, TEST_CASE(coroutines_continue_on_pools), TEST_CASE(corouti
            TEST_CASE(no_stack_grows_with_the_steps), TEST_CASE(a_wait_runs_what_is_queued),
            TEST_CASE(results_of_all_kinds), TEST_CASE(exceptions_go_to_who_awaits),
            TEST_CASE(groups_are_awaited), TEST_CASE(refused_and_skipped_steps_throw),
-           TEST_CASE(a_purge_ends_an_await), TEST_CASE(frames_may_go_early),
-           TEST_CASE(many_coroutines_at_once))
+           TEST_CASE(frames_may_go_early), TEST_CASE(many_coroutines_at_once))

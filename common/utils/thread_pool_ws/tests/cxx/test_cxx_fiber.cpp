@@ -299,38 +299,6 @@ void waits_with_a_limit_park()
   CU_ASSERT_TRUE(fiber.get());
 }
 
-/// Fibers stop at their next turn, are not purged, and continue after the resume.
-void a_pause_stops_fibers()
-{
-  ws::pool pool(settings_of(1));
-  std::atomic<int> turns{0}, begun{0};
-  std::atomic<bool> over{false};
-  ws::group group;
-  for (int i = 0; i < 2; i++)
-    group.run(pool, [&](ws::context &context) {
-      begun++;
-      while (!over) {
-        turns++;
-        context.yield();
-      }
-    });
-  const auto are_two = [](void *of) { return static_cast<std::atomic<int> *>(of)->load() == 2; };
-  CU_ASSERT_TRUE(test_until(are_two, &begun));
-  pool.pause();
-  const auto sleeps = [](void *of) {
-    ws_stats_t stats;
-    ws_pool_stats(static_cast<ws::pool *>(of)->native(), &stats, nullptr, 0);
-    return stats.workers_awake == 0;
-  };
-  CU_ASSERT_TRUE(test_until(sleeps, &pool));
-  const int then = turns;
-  CU_ASSERT_EQUAL(pool.purge(), 0);
-  CU_ASSERT_EQUAL(turns, then);
-  over = true;
-  pool.resume();
-  CU_ASSERT_TRUE(group.wait());
-}
-
 /// The future goes before the fiber ends.
 void a_future_may_be_dropped()
 {
@@ -353,5 +321,4 @@ TEST_SUITE(fiber, TEST_CASE(fibers_take_turns), TEST_CASE(results_and_exceptions
            TEST_CASE(skipped_and_refused_fibers_are_reported), TEST_CASE(a_fiber_parks_for_a_queued_task),
            TEST_CASE(a_fiber_parks_for_a_task_that_has_begun),
            TEST_CASE(a_skipped_task_ends_the_wait_of_a_fiber), TEST_CASE(a_sleep_may_be_endless),
-           TEST_CASE(waits_with_a_limit_park), TEST_CASE(a_pause_stops_fibers),
-           TEST_CASE(a_future_may_be_dropped))
+           TEST_CASE(waits_with_a_limit_park), TEST_CASE(a_future_may_be_dropped))

@@ -208,29 +208,6 @@ static void many_threads_submit()
   CU_ASSERT_EQUAL(sum, 6L * 300 * 299 / 2);
 }
 
-/// A pause keeps what is submitted; a purge cancels it.
-static void pause_and_purge()
-{
-  ws::pool pool(settings_of(2));
-  std::atomic<int> ran{0};
-  pause_all(pool);
-  pool.pause();
-  CU_ASSERT_TRUE(pool.is_paused());
-  ws::future<int> purged = pool.submit([&ran] { return ++ran; });
-  ws::group group;
-  group.run(pool, [&ran] { ++ran; });
-  CU_ASSERT_EQUAL(pool.purge(), 2);
-  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { purged.get(); }));
-  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { group.wait(); }));
-  ws::future<int> kept = pool.submit([&ran] { return ++ran; });
-  CU_ASSERT(kept.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout);
-  pool.resume();
-  CU_ASSERT_EQUAL(kept.get(), 1);
-  pool.stop(WS_STOP_DRAIN);
-  CU_ASSERT_EQUAL(error_of([&] { pool.pause(); }), ECANCELED);
-  CU_ASSERT_EQUAL(error_of([&] { pool.resume(); }), ECANCELED);
-}
-
 enum { HAS_LEFT = 42 };
 
 /// The child ends as a program ends whose pools are static: they are destroyed in exit().
@@ -256,6 +233,5 @@ static void a_child_of_fork_leaves_the_pool()
 TEST_SUITE(pool, TEST_CASE(a_child_of_fork_leaves_the_pool), TEST_CASE(bad_settings_are_named),
            TEST_CASE(number_of_workers), TEST_CASE(pools_move), TEST_CASE(destructor_drains),
            TEST_CASE(wait_inside_a_task_is_refused), TEST_CASE(skipped_tasks_of_both_languages),
-           TEST_CASE(many_threads_submit), TEST_CASE(pause_and_purge),
-           TEST_CASE(the_last_reference_goes_in_a_task), TEST_CASE(a_pool_is_assigned_in_its_task),
-           TEST_CASE(a_task_calls_exit))
+           TEST_CASE(many_threads_submit), TEST_CASE(the_last_reference_goes_in_a_task),
+           TEST_CASE(a_pool_is_assigned_in_its_task), TEST_CASE(a_task_calls_exit))

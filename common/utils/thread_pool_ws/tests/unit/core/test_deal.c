@@ -78,18 +78,6 @@ static void circles_are_served_from_the_own_one_on(void)
   CU_ASSERT_EQUAL(handed(2), 2);
 }
 
-static void in_a_pause_no_task_is_handed_out(void)
-{
-  begin(5);
-  waits(1, 0);
-  ws_store_relaxed(&pool.tasks.paused, WS_PAUSE_YES);
-  CU_ASSERT_EQUAL(gets(0), -1);
-  ws_store_relaxed(&lane.dealt, 1);
-  CU_ASSERT_EQUAL(gets(2), -1);
-  CU_ASSERT_EQUAL(steps.gives, 0);
-  CU_ASSERT_TRUE(still_waits(1));
-}
-
 static void a_worker_waits_for_the_dealer(void)
 {
   begin(5);
@@ -295,8 +283,7 @@ static void bursts_run_once_in_a_pool_with_circles(void)
 
 TEST_MAIN("deal", TEST_CASE(small_pools_have_no_circles), TEST_CASE(only_a_worker_without_tasks_deals_a_lane),
           TEST_CASE(the_oldest_tasks_go_to_those_that_wait), TEST_CASE(a_dealer_has_a_task_left_for_itself),
-          TEST_CASE(circles_are_served_from_the_own_one_on), TEST_CASE(in_a_pause_no_task_is_handed_out),
-          TEST_CASE(a_worker_waits_for_the_dealer),
+          TEST_CASE(circles_are_served_from_the_own_one_on), TEST_CASE(a_worker_waits_for_the_dealer),
           TEST_CASE(a_worker_deals_when_there_is_no_dealer_any_more),
           TEST_CASE(a_dealer_that_does_nothing_is_not_waited_for),
           TEST_CASE(nobody_waits_for_tasks_of_an_empty_lane),

@@ -137,8 +137,13 @@ static int exit_in_task(void *how_arg)
     return 1;
   if (how == IN_WAIT) {
     ws_group_t group;
+    test_gate_t gate;
     ws_group_init(&group, 1);
-    ws_pool_pause(pool_of_exit); // no worker takes it
+    test_gate_init(&gate);
+    for (int i = 0; i < 2; i++)
+      test_push(pool_of_exit, test_gate_task, &gate, NULL);
+    if (!test_gate_await(&gate, 2)) // no worker takes the next task
+      return 1;
     test_push(pool_of_exit, exit_75, NULL, &group);
     ws_group_wait(&group, pool_of_exit);
   }

@@ -166,9 +166,6 @@ static void try_core(void)
   RETURNS(ws_pool_push_keyed, ws_pool_push_keyed(pool, &keyed), -ESRCH);
   RETURNS(ws_pool_wait, ws_pool_wait(pool), -ESRCH);
   RETURNS(ws_pool_wait_until, ws_pool_wait_until(pool, UINT64_MAX), -ESRCH);
-  RETURNS(ws_pool_pause, ws_pool_pause(pool), -ESRCH);
-  RETURNS(ws_pool_resume, ws_pool_resume(pool), -ESRCH);
-  RETURNS(ws_pool_purge, ws_pool_purge(pool), -ESRCH);
   RETURNS(ws_pool_stop, ws_pool_stop(pool, WS_STOP_DRAIN), -ESRCH);
   RETURNS(ws_pool_stop, ws_pool_stop(pool, WS_STOP_ABORT), -ESRCH);
   RETURNS(ws_pool_destroy, (ws_pool_destroy(pool), 0), 0);
