@@ -20,6 +20,9 @@ typedef struct {
 static seam_t woken, spinning; ///< after a sleep, in an iteration of a spin
 static ws_au32_t all_look_starved; ///< bool: the CPU time of every worker stands still
 static ws_au32_t guard_held; ///< bool: before it has judged a worker, and so before it wakes one
+static ws_au32_t none_rises; ///< bool: all that are woken get no CPU
+static ws_au32_t looks_until_all; ///< looks of the guard until all workers were woken; 0 = they are not yet
+static ws_pool_t *pool;
 
 static void hold(seam_t *seam)
 {
@@ -69,6 +72,8 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
   const int result = __real_ws_os_futex_wait_until(word, expected, deadline_ns);
   if (ws_load_acquire(word) != expected) // also if the token came first
     hold(&woken);
+  while (ws_load_acquire(&none_rises))
+    test_sleep_ms(1);
   return result;
 }
 
@@ -80,17 +85,17 @@ void __wrap_ws_relax(void)
 
 bool __wrap_ws_os_thread_sleeps(int32_t tid)
 {
-  return !is_held_tid(tid) && __real_ws_os_thread_sleeps(tid);
+  return !is_held_tid(tid) && !ws_load_acquire(&none_rises) && __real_ws_os_thread_sleeps(tid);
 }
 
 uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
 {
   while (ws_load_acquire(&guard_held))
     test_sleep_ms(1);
+  if (ws_load_acquire(&none_rises) && !ws_has_sleepers(pool) && ws_load_relaxed(&looks_until_all) == 0)
+    ws_store_release(&looks_until_all, (uint32_t)test_stats(pool).guard_looks);
   return is_held_tid(tid) || ws_load_relaxed(&all_look_starved) ? 1 : __real_ws_os_thread_cpu_ns(tid);
 }
-
-static ws_pool_t *pool;
 
 /// Times that a worker was counted as searching while it was about to park, or could be claimed while it
 /// trimmed.
@@ -260,6 +265,33 @@ static void a_shunned_worker_is_woken_when_it_is_the_last(void)
   test_gate_destroy(&gate);
 }
 
+static bool all_are_woken(void *unused)
+{
+  (void)unused;
+  return ws_load_acquire(&looks_until_all) > 0;
+}
+
+/// Workers that the guard wakes may have no CPU either. At each look the guard wakes one worker more than at
+/// the look before, so it reaches all of them after few looks.
+static void workers_without_cpus_do_not_hide_the_others(void)
+{
+  create(12, WS_SPIN_OFF);
+  CU_ASSERT_TRUE_FATAL(test_until(has_sleeper, NULL));
+  CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
+  ws_store_relaxed(&pool->lifted, 1); // all may be awake, however few CPUs there are
+  ws_store_relaxed(&all_look_starved, 1);
+  ws_store_release(&none_rises, 1);
+  ws_au64_t count = {0};
+  push_counts(1, &count);
+  CU_ASSERT_TRUE(test_until(all_are_woken, NULL));
+  CU_ASSERT_TRUE(ws_load_relaxed(&looks_until_all) <= 8);
+  ws_store_release(&none_rises, 0);
+  CU_ASSERT_TRUE(test_until(is_counted, &(counted_t){&count, 1}));
+  ws_store_relaxed(&all_look_starved, 0);
+  check_books();
+  test_destroy(pool);
+}
+
 static bool none_is_starved(void *unused)
 {
   (void)unused;
@@ -356,6 +388,7 @@ static void a_worker_that_trims_is_not_parked(void)
 
 TEST_MAIN("search", TEST_CASE(a_woken_worker_without_a_cpu_does_not_silence_the_pool),
           TEST_CASE(a_shunned_worker_is_woken_when_it_is_the_last),
+          TEST_CASE(workers_without_cpus_do_not_hide_the_others),
           TEST_CASE(a_spinning_worker_without_a_cpu_does_not_silence_the_pool),
           TEST_CASE(a_wrong_suspicion_costs_no_task),
           TEST_CASE(a_worker_that_is_about_to_park_is_not_counted),
