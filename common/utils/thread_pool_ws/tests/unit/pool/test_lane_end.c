@@ -187,8 +187,15 @@ static int push_without_keys(void *unused)
   return test_until(gets_a_lane, &pusher) ? 0 : 2;
 }
 
+/// The child of such a process ends in _exit, where clang's ThreadSanitizer fails about every second time.
 static void host_without_a_free_key(void)
 {
+#ifdef __clang__
+  if (TEST_SANITIZED) {
+    printf("(skipped: clang's sanitizers) ");
+    return;
+  }
+#endif
   CU_ASSERT_EQUAL(test_in_child(push_without_keys, NULL), 0);
 }
 
