@@ -70,7 +70,6 @@ set(WS_CORE_SOURCES
   core/ws_run.c
   core/ws_skip.c
   core/ws_steal.c
-  core/ws_survive.c
   core/ws_swap.c
   core/ws_wait.c
   core/ws_worker.c

@@ -69,10 +69,8 @@ static void enter_place(place_t *place, tpool *pool)
   here = place;
 }
 
-/// Also a cleanup handler: a job may end its thread.
-static void leave_place(void *place_arg)
+static void leave_place(place_t *place)
 {
-  place_t *place = place_arg;
   tpool *pool = place->pool;
   here = place->outer;
   pthread_mutex_lock(&pool->places_lock);
@@ -108,9 +106,8 @@ static void run_elsewhere(tpool *pool, job_t job)
   }
   place_t place;
   enter_place(&place, pool);
-  pthread_cleanup_push(leave_place, &place);
   run_at(&place, job);
-  pthread_cleanup_pop(1);
+  leave_place(&place);
 }
 
 static inline void run(tpool *pool, job_t job)
@@ -154,8 +151,6 @@ static void observe(void *pool_arg, const ws_observation_t *observation)
   tpool *pool = pool_arg;
   if (observation->what == WS_OBSERVED_START)
     enter_place(&pool->worker[observation->worker], pool);
-  else if (observation->what == WS_OBSERVED_PARK) // a job that has tried to end the thread has not reset it
-    ws_stat_store(&pool->worker[observation->worker].works, 0);
 }
 
 static int create_core(tpool *pool, uint32_t threads, uint32_t buffer)
@@ -247,25 +242,15 @@ static inline int push(tpool *pool, job_t job)
   return error;
 }
 
-/// Also a cleanup handler.
-static void leave_blocked(void *place_arg)
-{
-  place_t *place = place_arg;
-  tpool *pool = place->pool;
-  leave_place(place);
-  tpool_room_leave(&pool->room); // the last access: the pool may be gone after it
-}
-
-/// The thread enters the pool meanwhile. If the core stops during the push, the push runs all jobs that it
-/// finds, those of other pushes too, and one of them may end the thread.
+/// The thread enters the pool meanwhile: if the core stops during the push, the push runs all jobs that it
+/// finds, those of other pushes too.
 static int add_blocked(tpool *pool, job_t job)
 {
-  int error;
   place_t place;
   enter_place(&place, pool);
-  pthread_cleanup_push(leave_blocked, &place);
-  error = tpool_room_wait(&pool->room) ? push(pool, job) : -ECANCELED;
-  pthread_cleanup_pop(1);
+  const int error = tpool_room_wait(&pool->room) ? push(pool, job) : -ECANCELED;
+  leave_place(&place);
+  tpool_room_leave(&pool->room); // the last access: the pool may be gone after it
   return error;
 }
 
@@ -309,12 +294,10 @@ int tpool_wait(tpool *pool)
     return -ESRCH;
   if (is_inside(pool))
     return -EDEADLK;
-  int error;
   place_t place;
   enter_place(&place, pool);
-  pthread_cleanup_push(leave_place, &place);
-  error = ws_pool_wait(pool->core);
-  pthread_cleanup_pop(1);
+  const int error = ws_pool_wait(pool->core);
+  leave_place(&place);
   return error;
 }
 
@@ -374,9 +357,8 @@ int tpool_destroy(tpool *pool)
   tpool_room_await_left(&pool->room); // they add their jobs, and are in the push until then
   place_t place;
   enter_place(&place, pool);
-  pthread_cleanup_push(leave_place, &place);
   ws_pool_stop(pool->core, WS_STOP_DRAIN); // -EALREADY after tpool_shutdown_now()
-  pthread_cleanup_pop(1);
+  leave_place(&place);
   free_all(pool);
   return 0;
 }

@@ -74,8 +74,7 @@ ws_sched_t *sched_init(uint32_t workers, uint32_t capacity);
 
 /// @brief Prepare a task. A post of it calls @p func(@p args) once.
 /// @param task      not NULL; new memory, or a task that is not in use
-/// @param func      not NULL. It must return: if it ends its thread (pthread_exit), the task stays in use and
-///                  its place in the capacity is lost
+/// @param func      not NULL. It must return, as every task (ws_pool.h)
 /// @param priority  of all posts of the task; what it means: ws_priority_t
 /// @return 0; -EINVAL = @p task or @p func is NULL, or @p priority is none of the three;
 ///         -EBUSY = the task is posted or runs. On error the task is as before

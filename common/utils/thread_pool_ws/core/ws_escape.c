@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_escape.c
-/// ws_survive.h.
-#include "ws_survive.h"
+/// ws_escape.h.
+#include "ws_escape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +19,17 @@ _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _
   (void)version;
   (void)kind;
   (void)context;
-  if (!(actions & _UA_SEARCH_PHASE)) // pthread_exit(), or the thread is cancelled
-    return _URC_CONTINUE_UNWIND;
   const ws_task_t *task = ws_self()->task;
+  if (!(actions & _UA_SEARCH_PHASE)) { // pthread_exit(), or the thread is cancelled
+    if (!task)
+      return _URC_CONTINUE_UNWIND; // as it sleeps for an event
+    fprintf(
+        stderr,
+        "thread_pool_ws: a task (function %p, argument %p) ended its thread (pthread_exit, or cancelled): the"
+        " process ends. Return from the task\n",
+        (void *)(uintptr_t)task->func, task->arg);
+    abort();
+  }
   if (task)
     fprintf(stderr,
             "thread_pool_ws: an exception left a task (function %p, argument %p), or a function that the pool"

@@ -13,10 +13,10 @@
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
 #include "../trace/ws_traced.h"
+#include "ws_escape.h"
 #include "ws_find.h"
 #include "ws_round.h"
 #include "ws_run.h"
-#include "ws_survive.h"
 
 /// What a thread waits for.
 typedef struct {
@@ -44,18 +44,6 @@ static void require_threads(const struct ws_pool_s *pool, const goal_t *goal)
       "the pool was made before this process was forked: it has no threads here, so the wait cannot end");
 }
 
-/// Sleep, because no task is left to run. A thread that counts as awake in any pool lets another worker run
-/// there.
-static void sleep_on(const goal_t *goal, uint64_t until_ns)
-{
-  ws_blocking_begin();
-  if (goal->group)
-    ws_group_sleep(goal->group, until_ns);
-  else
-    goal->event->sleep(goal->event->arg);
-  ws_blocking_end();
-}
-
 /// If the thread has run all tasks that were left of a group, it only has to complete the group.
 static bool needs_more(const goal_t *goal, uint32_t units)
 {
@@ -64,15 +52,16 @@ static bool needs_more(const goal_t *goal, uint32_t units)
 
 /// A wait in progress.
 typedef struct {
-  ws_frame_t frame; ///< first: the frame is the wait
+  struct ws_pool_s *pool; ///< NULL = none
+  ws_here_t here;
   const goal_t *goal;
-  uint64_t until_ns; ///< as the goal's, until a task of the wait ends the thread
+  ws_task_t task; ///< that runs, or ran last
+  ws_mark_t *mark; ///< of a thread with a lane, while it helps
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
   uint64_t seen; ///< of the shared queue (ws_find.h)
-  ws_mark_t *mark; ///< of a thread with a lane
-  bool has_mark; ///< it has begun
-  bool had_kinds; ///< the thread's queue had deques of other kinds then
+  int cancel; ///< whether the thread could be cancelled before
+  bool helps; ///< it has taken a helper's place
 } join_t;
 
 static void complete_units(join_t *join)
@@ -86,13 +75,13 @@ static void complete_units(join_t *join)
 static void count(join_t *join)
 {
   complete_units(join);
-  ws_count_run(join->frame.here.queue, join->others);
+  ws_count_run(join->here.queue, join->others);
   join->others = 0;
 }
 
 static void finish_other(join_t *join)
 {
-  const ws_task_t *task = &join->frame.task;
+  const ws_task_t *task = &join->task;
   if (ws_group_counts(task->group))
     ws_group_complete(task->group, 1);
   join->others++;
@@ -104,43 +93,28 @@ static void finish_other(join_t *join)
 /// queue. The thread from which it was stolen waits for it, may be the only worker, and does not look there.
 static bool help_below(join_t *join)
 {
-  ws_frame_t *frame = &join->frame;
   if (!join->goal->group || join->goal->until_ns != 0
-      || !ws_steal_below(frame->pool, frame->here, join->goal->tag, &frame->task))
+      || !ws_steal_below(join->pool, join->here, join->goal->tag, &join->task))
     return false;
-  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
+  ws_run_whole(join->pool, join->here.queue, &join->task);
   return true;
 }
 
 /// A task has run in a wait for an event: tasks that it pushed need not lead to the event.
 static void renew_mark(const join_t *join)
 {
-  ws_queue_t *queue = join->frame.here.queue;
+  ws_queue_t *queue = join->here.queue;
   if (!join->goal->group && queue)
     ws_dig_mark(queue, queue->mark);
-}
-
-/// A task of this wait has ended its thread. It may have been the pool's last.
-static void count_ended_by_task(ws_frame_t *frame)
-{
-  join_t *join = (join_t *)frame;
-  join->until_ns = 0; // the group may lie on the stack that is freed after the wait
-  if (join->goal->group && frame->task.group == join->goal->group)
-    join->units++;
-  else
-    finish_other(join);
-  count(join);
-  ws_note_idle(frame->pool);
 }
 
 /// Run one task that the caller has handed to a worker and that the worker has not begun.
 static bool help_handed(join_t *join)
 {
-  ws_frame_t *frame = &join->frame;
-  if (WS_LIKELY(!frame->here.queue->handed)
-      || !ws_inbox_take_back(&frame->pool->tasks, frame->here.queue, join->goal->tag, &frame->task))
+  if (WS_LIKELY(!join->here.queue->handed)
+      || !ws_inbox_take_back(&join->pool->tasks, join->here.queue, join->goal->tag, &join->task))
     return false;
-  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
+  ws_run_whole(join->pool, join->here.queue, &join->task);
   renew_mark(join);
   return true;
 }
@@ -149,18 +123,17 @@ static bool help_handed(join_t *join)
 /// a lane.
 static bool help_shared(join_t *join)
 {
-  ws_frame_t *frame = &join->frame;
-  struct ws_pool_s *pool = frame->pool;
-  const ws_here_t here = frame->here;
+  struct ws_pool_s *pool = join->pool;
+  const ws_here_t here = join->here;
   if (WS_LIKELY(ws_shared_size(&pool->tasks.shared) == 0)) // also behind a push that is under way
     return false;
   const bool weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here);
-  if (!ws_laneless_find(pool, here, join->goal->tag, weak, &join->seen, &frame->task))
+  if (!ws_laneless_find(pool, here, join->goal->tag, weak, &join->seen, &join->task))
     return false;
   if (here.queue)
-    ws_run_whole(pool, here.queue, &frame->task);
+    ws_run_whole(pool, here.queue, &join->task);
   else
-    ws_run_late(pool, here, &frame->task);
+    ws_run_late(pool, here, &join->task);
   renew_mark(join);
   return true;
 }
@@ -169,10 +142,10 @@ static bool help_shared(join_t *join)
 /// were empty. @return whether it has run one
 WS_SELDOM static bool give_turn_elsewhere(join_t *join)
 {
-  ws_queue_t *queue = join->frame.here.queue;
+  ws_queue_t *queue = join->here.queue;
   if (++queue->looks % 2 == 0)
     return false;
-  ws_round_begin(queue); // before the task, which may not return
+  ws_round_begin(queue);
   complete_units(join); // the task may wait for the group
   return help_handed(join) || help_below(join) || help_shared(join);
 }
@@ -181,16 +154,16 @@ WS_SELDOM static bool give_turn_elsewhere(join_t *join)
 /// @param timed  a constant: waits without a limit do not read it
 __attribute__((always_inline)) static inline bool is_late(const join_t *join, bool timed)
 {
-  return timed && join->until_ns != 0 && ws_os_now_ns() >= join->until_ns;
+  return timed && join->goal->until_ns != 0 && ws_os_now_ns() >= join->goal->until_ns;
 }
 
 /// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
 __attribute__((always_inline)) static inline bool run_own(join_t *join, bool timed)
 {
-  struct ws_pool_s *pool = join->frame.pool;
-  const ws_here_t here = join->frame.here;
+  struct ws_pool_s *pool = join->pool;
+  const ws_here_t here = join->here;
   const goal_t *goal = join->goal;
-  ws_task_t *task = &join->frame.task;
+  ws_task_t *task = &join->task;
   bool ran = false;
   for (; needs_more(goal, join->units) && !is_late(join, timed); ran = true) {
     const bool over = ws_round_search(here.queue);
@@ -216,8 +189,8 @@ __attribute__((always_inline)) static inline bool run_own(join_t *join, bool tim
 /// may, because another worker could run in its place. @return false if it is time to sleep
 static bool spin(join_t *join)
 {
-  const struct ws_pool_s *pool = join->frame.pool;
-  const bool is_worker = join->frame.here.worker;
+  const struct ws_pool_s *pool = join->pool;
+  const bool is_worker = join->here.worker;
   const uint64_t ns_max = is_worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;
   const uint64_t start_ns = ws_os_now_ns();
   while (is_worker ? ws_may_spin(pool) : ws_helper_may_spin(pool)) {
@@ -229,93 +202,114 @@ static bool spin(join_t *join)
     const uint64_t now_ns = ws_os_now_ns();
     if (now_ns - start_ns > ns_max)
       break;
-    if (join->until_ns != 0 && now_ns >= join->until_ns)
+    if (join->goal->until_ns != 0 && now_ns >= join->goal->until_ns)
       return true;
   }
   return false;
 }
 
-/// Help, spin, sleep: see ws_group.h.
-__attribute__((always_inline)) static inline void help_while(ws_frame_t *frame, bool timed)
+/// The thread has no tasks to help with any more.
+static void end_help(join_t *join)
 {
-  join_t *join = (join_t *)frame;
-  const ws_here_t here = frame->here;
-  frame->helps = ws_helper_begin(frame->pool, here); // once, however deep it joins
-  ws_mark_t *mark = join->mark;
-  mark->outer = here.queue->mark;
-  if (WS_LIKELY(!join->has_mark)) // a task has not ended the thread: the tasks above are still the wait's
-    join->had_kinds = ws_dig_mark(here.queue, mark);
-  else if (!join->had_kinds) // their deques were perhaps made while the mark was not linked
-    ws_queue_mark_made(&frame->pool->tasks, mark);
-  join->has_mark = true;
-  mark->round_left = here.queue->round_left;
+  ws_queue_t *queue = join->here.queue;
+  queue->mark = join->mark->outer;
+  queue->round_left = join->mark->round_left;
+  join->mark = NULL;
+  if (!join->helps)
+    return;
+  join->helps = false;
+  ws_helper_end(join->pool, join->here);
+  ws_note_idle(join->pool); // a worker does so when it is out of work
+}
+
+/// A cleanup handler: the thread was cancelled as it slept for an event.
+static void give_up(void *join_arg)
+{
+  join_t *join = join_arg;
+  ws_blocking_end();
+  if (join->mark)
+    end_help(join);
+}
+
+/// Sleep, because no task is left to run. A thread that counts as awake in any pool lets another worker run
+/// there. For an event it may be cancelled, if it could be before the wait.
+static void sleep_on(join_t *join)
+{
+  const goal_t *goal = join->goal;
+  ws_blocking_begin();
+  if (goal->group) {
+    ws_group_sleep(goal->group, goal->until_ns);
+  } else {
+    pthread_cleanup_push(give_up, join);
+    ws_cancel_restore(join->cancel);
+    goal->event->sleep(goal->event->arg);
+    ws_cancel_disable();
+    pthread_cleanup_pop(0);
+  }
+  ws_blocking_end();
+}
+
+/// Help, spin, sleep: see ws_group.h.
+__attribute__((always_inline)) static inline void help_while(join_t *join, bool timed)
+{
+  const ws_here_t here = join->here;
+  join->helps = ws_helper_begin(join->pool, here); // once, however deep it joins
+  ws_mark_t mark;
+  mark.outer = here.queue->mark;
+  ws_dig_mark(here.queue, &mark);
+  mark.round_left = here.queue->round_left;
+  join->mark = &mark;
   here.queue->round_left = WS_ROUND_SEARCHES;
-  here.queue->mark = mark;
+  here.queue->mark = &mark;
   while (!is_reached(join->goal) && !is_late(join, timed)) {
     if (run_own(join, timed) || help_shared(join) || spin(join))
       continue;
     if (!here.worker)
-      ws_note_idle(frame->pool); // it may have run the pool's last task; a worker notes that when out of work
-    sleep_on(join->goal, join->until_ns);
+      ws_note_idle(join->pool); // it may have run the pool's last task; a worker notes that when out of work
+    sleep_on(join);
   }
-  here.queue->mark = mark->outer;
-  here.queue->round_left = mark->round_left;
   here.queue->handed = here.queue->handed && (here.queue->depth > 0 || !is_reached(join->goal));
-  if (!frame->helps)
-    return;
-  frame->helps = false;
-  ws_helper_end(frame->pool, here);
-  ws_note_idle(frame->pool); // a worker does so when it is out of work
+  end_help(join);
 }
 
-static void help(ws_frame_t *frame)
+/// The thread has no lane in the pool, or there is none: help with tasks in the shared queue, sleep.
+static void help_without_lane(join_t *join)
 {
-  help_while(frame, false);
-}
-
-/// The wait has a time limit.
-static void help_until(ws_frame_t *frame)
-{
-  help_while(frame, true);
-}
-
-/// The thread has no lane in the pool: help with tasks in the shared queue, sleep.
-static void help_without_lane(ws_frame_t *frame)
-{
-  const join_t *join = (join_t *)frame;
-  require_threads(frame->pool, join->goal);
+  struct ws_pool_s *pool = join->pool;
+  if (pool)
+    require_threads(pool, join->goal);
   while (!is_reached(join->goal) && !is_late(join, true)) {
-    frame->here = ws_here_known(frame->pool);
-    if (frame->here.queue) { // it has got a lane in a task, and its tasks may lie there
-      frame->body = help_until;
-      help_until(frame);
-    } else if (!help_shared((join_t *)frame)) {
-      sleep_on(join->goal, join->until_ns);
-    }
+    if (pool && pool->workers > 0)
+      join->here = ws_here_known(pool);
+    if (join->here.queue) // it has got a lane in a task, and its tasks may lie there
+      help_while(join, true);
+    else if (!pool || pool->workers == 0 || !help_shared(join))
+      sleep_on(join);
   }
 }
 
 /// Inline, as wait(): a nested join is so short that the call would count, and what is constant in the goal.
 __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool, const goal_t *goal)
 {
-  if (!pool || pool->workers == 0) {
-    if (pool)
-      require_threads(pool, goal);
-    while (!is_reached(goal) && (goal->until_ns == 0 || ws_os_now_ns() < goal->until_ns))
-      sleep_on(goal, goal->until_ns);
-    return;
-  }
-  const ws_here_t here = ws_here(pool);
-  ws_mark_t mark;
-  join_t join = {.goal = goal, .until_ns = goal->until_ns, .mark = &mark};
-  join.frame = (ws_frame_t){.pool = pool,
-                            .here = here,
-                            .body = !here.queue           ? help_without_lane
-                                    : goal->until_ns != 0 ? help_until
-                                                          : help,
-                            .thread_ended = count_ended_by_task, // without a lane each task has its own frame
-                            .goes_on = goal->group != NULL};
-  ws_survive(&join.frame);
+  WS_NOTHING_ESCAPES();
+  join_t join; // its task is written before it is read
+  join.pool = pool;
+  join.here = pool && pool->workers > 0 ? ws_here(pool) : (ws_here_t){0};
+  join.goal = goal;
+  join.mark = NULL;
+  join.units = join.others = 0;
+  join.seen = 0;
+  join.helps = false;
+  const bool in_task = ws_self()->task; // which runs with cancellation disabled
+  join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();
+  if (!join.here.queue)
+    help_without_lane(&join);
+  else if (goal->until_ns != 0)
+    help_while(&join, true);
+  else
+    help_while(&join, false);
+  if (!in_task)
+    ws_cancel_restore(join.cancel);
 }
 
 /// A fiber parks instead. The thread may be another one afterwards: its own state is read anew.

@@ -18,7 +18,6 @@
 #include "../trace/ws_traced.h"
 #include "ws_root.h"
 #include "ws_run.h"
-#include "ws_survive.h"
 
 /// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
 /// After a fork no thread of the child is inside a pool of the parent.
@@ -32,29 +31,17 @@ WS_SELDOM static int why_refused(const struct ws_pool_s *pool)
   return ws_is_lost(pool) ? -ESRCH : -ECANCELED;
 }
 
-/// Take a task that this thread may have pushed.
-static bool take_late(ws_frame_t *frame)
-{
-  ws_tasks_t *tasks = &frame->pool->tasks;
-  ws_queue_t *queue = frame->here.queue;
-  return (queue && ws_queue_take_any(tasks, queue, &frame->task))
-         || ws_shared_take(&tasks->shared, &frame->task) // also of a thread with a queue: push_behind()
-         || ws_inbox_take_any(tasks, &frame->task);
-}
-
-static void run_all_late(ws_frame_t *frame)
-{
-  while (take_late(frame))
-    ws_run_late(frame->pool, frame->here, &frame->task);
-}
-
 /// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
-/// runs or skips them. It must handle all of them, even if one ends the thread: no other thread will look.
+/// runs or skips all of them, for no other thread will look.
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
 static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
 {
-  // no thread_ended: each of the tasks has its own frame
-  ws_survive(&(ws_frame_t){.pool = pool, .here = here, .body = run_all_late, .goes_on = true});
+  ws_tasks_t *tasks = &pool->tasks;
+  ws_task_t task;
+  while ((here.queue && ws_queue_take_any(tasks, here.queue, &task))
+         || ws_shared_take(&tasks->shared, &task) // also of a thread with a queue: push_behind()
+         || ws_inbox_take_any(tasks, &task))
+    ws_run_late(pool, here, &task);
 }
 
 /// Note that a thread outside pushes, and after a pause also the time.

@@ -8,9 +8,9 @@
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
+#include "ws_escape.h"
 #include "ws_keyed.h"
 #include "ws_root.h"
-#include "ws_survive.h"
 
 const uint64_t ws_root_mixed = 0;
 
@@ -34,6 +34,7 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
 
 static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
 {
+  WS_NOTHING_ESCAPES();
   ws_self_t *self = ws_self();
   const ws_task_t *outer = self->task;
   self->task = task;
@@ -112,35 +113,27 @@ void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
   ws_note_idle(pool);
 }
 
-static void finish(ws_frame_t *frame)
-{
-  ws_finish(frame->pool, frame->here, &frame->task);
-}
-
-static void call_here(ws_frame_t *frame)
-{
-  uint32_t no_depth = 0;
-  uint32_t *depth = frame->here.queue ? &frame->here.queue->depth : &no_depth;
-  const ws_laneless_t *outer = ws_self()->laneless, inside = {.pool = frame->pool->id, .outer = outer};
-  ws_self()->laneless = frame->here.queue ? outer : &inside;
-  // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
-  frame->helps = ws_helper_begin(frame->pool, frame->here);
-  (*depth)++;
-  call(frame->pool, &frame->task);
-  (*depth)--;
-  ws_self()->laneless = outer;
-  if (frame->helps)
-    ws_helper_end(frame->pool, frame->here);
-  frame->helps = false;
-  finish(frame);
-}
-
 /// Run, complete and count a task that does not come from a queue. The task may push and join, even while the
 /// pool stops.
 static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  ws_survive(
-      &(ws_frame_t){.pool = pool, .here = here, .task = *task, .body = call_here, .thread_ended = finish});
+  ws_self_t *self = ws_self();
+  const ws_laneless_t *outer = self->laneless, inside = {.pool = pool->id, .outer = outer};
+  const int cancel = ws_cancel_disable();
+  // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
+  const bool helps = ws_helper_begin(pool, here);
+  if (here.queue)
+    here.queue->depth++;
+  else
+    self->laneless = &inside;
+  call(pool, task);
+  if (here.queue)
+    here.queue->depth--;
+  self->laneless = outer;
+  if (helps)
+    ws_helper_end(pool, here);
+  ws_finish(pool, here, task);
+  ws_cancel_restore(cancel);
 }
 
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)

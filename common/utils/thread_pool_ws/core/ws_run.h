@@ -22,8 +22,7 @@ void ws_complete_due(ws_worker_t *worker);
 /// @brief Run a task taken from a queue under its own root, complete its group, count it.
 void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
-/// @brief Complete the group of a task that did not come from a queue, or that ended its thread; count the
-/// task.
+/// @brief Complete the group of a task that did not come from a queue; count the task.
 void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @brief Count @p tasks as pushed, before they can run: a thread that compares run with pushed must never

@@ -79,7 +79,7 @@ static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_tas
     note_ride(pool, here.queue, task, next);
     return WS_SWAP_RIDE;
   }
-  ws_run_late(pool, here, next); // in a frame of its own: it may end the thread
+  ws_run_late(pool, here, next);
   return WS_SWAP_RETURN;
 }
 

@@ -23,10 +23,10 @@
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "ws_escape.h"
 #include "ws_find.h"
 #include "ws_push.h"
 #include "ws_run.h"
-#include "ws_survive.h"
 
 static bool is_idle(struct ws_pool_s *pool)
 {
@@ -55,30 +55,23 @@ static bool take_own(struct ws_pool_s *pool, ws_queue_t *own, ws_task_t *task)
   return ws_queue_steal_kind(&pool->tasks, own, WS_KIND_LOW, task);
 }
 
-/// Run all tasks that are found. @return whether any was
-static bool help_any(ws_frame_t *frame, bool may_steal)
+/// Run one task, if one is found. @return whether
+static bool help_any(struct ws_pool_s *pool, ws_here_t *here, bool may_steal)
 {
-  if (!frame->here.queue)
-    frame->here = ws_here_known(frame->pool); // it may have got a lane in a task
-  if (!frame->here.queue) {
-    if (!ws_shared_take(&frame->pool->tasks.shared, &frame->task))
+  ws_task_t task;
+  if (!here->queue)
+    *here = ws_here_known(pool); // it may have got a lane in a task
+  if (!here->queue) {
+    if (!ws_shared_take(&pool->tasks.shared, &task))
       return false;
-    ws_run_late(frame->pool, frame->here, &frame->task);
+    ws_run_late(pool, *here, &task);
     return true;
   }
-  if (!(may_steal ? ws_find(frame->pool, frame->here, &frame->task)
-                  : take_own(frame->pool, frame->here.queue, &frame->task)))
+  if (!(may_steal ? ws_find(pool, *here, &task) : take_own(pool, here->queue, &task)))
     return false;
-  ws_run_whole(frame->pool, frame->here.queue, &frame->task);
+  ws_run_whole(pool, here->queue, &task);
   return true;
 }
-
-/// A wait in progress.
-typedef struct {
-  ws_frame_t frame; ///< first: the frame is the wait
-  uint64_t until_ns; ///< it may end then, CLOCK_MONOTONIC; 0 = it may not
-  bool is_late; ///< it has ended then
-} pool_wait_t;
 
 static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
@@ -110,41 +103,28 @@ static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 }
 
 /// @return false = the time limit is over
-static bool wait_until_idle(ws_frame_t *frame, uint64_t until_ns)
+static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t until_ns)
 {
-  struct ws_pool_s *pool = frame->pool;
-  const ws_here_t here = frame->here;
   bool idle;
-  frame->helps = ws_helper_begin(pool, here);
+  const int cancel = ws_cancel_disable();
+  const bool helps = ws_helper_begin(pool, here);
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
-    if (help_any(frame, until_ns == 0))
+    if (help_any(pool, &here, until_ns == 0))
       continue;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool, until_ns) && (frame->here.queue || ws_shared_visible(&pool->tasks.shared)))
+    if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_visible(&pool->tasks.shared)))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool, until_ns);
     ws_blocking_end();
   }
-  if (frame->helps)
+  if (helps)
     ws_helper_end(pool, here);
-  frame->helps = false;
-  if (frame->here.queue)
-    ws_give_back(pool, frame->here);
+  if (here.queue)
+    ws_give_back(pool, here);
   ws_note_idle(pool);
+  ws_cancel_restore(cancel);
   return idle;
-}
-
-static void wait_for_pool(ws_frame_t *frame)
-{
-  pool_wait_t *in_progress = (pool_wait_t *)frame;
-  in_progress->is_late = !wait_until_idle(frame, in_progress->until_ns);
-}
-
-/// A task that the waiting thread ran has ended that thread.
-static void count_ended_by_task(ws_frame_t *frame)
-{
-  ws_finish(frame->pool, frame->here, &frame->task);
 }
 
 static int wait(ws_pool_t *pool, uint64_t until_ns)
@@ -158,16 +138,9 @@ static int wait(ws_pool_t *pool, uint64_t until_ns)
   if (here.worker || ws_is_inside(pool, here))
     return -EDEADLK;
   ws_traced_join_begin(pool, NULL);
-  const bool goes_on = ws_is_in_fiber(); // a thread ends at once, a fiber continues after its wait
-  pool_wait_t in_progress = {.frame = {.pool = pool,
-                                       .here = here,
-                                       .body = wait_for_pool,
-                                       .thread_ended = count_ended_by_task,
-                                       .goes_on = goes_on},
-                             .until_ns = until_ns};
-  ws_survive(&in_progress.frame);
+  const bool idle = wait_until_idle(pool, here, until_ns);
   ws_traced_join_end(pool, NULL);
-  return in_progress.is_late ? -ETIMEDOUT : 0;
+  return idle ? 0 : -ETIMEDOUT;
 }
 
 int ws_pool_wait(ws_pool_t *pool)
@@ -222,26 +195,6 @@ static void run_leftovers(struct ws_pool_s *pool, ws_here_t here)
       ws_run_late(pool, here, &task);
 }
 
-/// A stop in progress. If a task that it runs ends the caller's thread, the stop continues all the same.
-typedef struct {
-  ws_frame_t frame; ///< first: the frame is the stop
-  bool workers_ended;
-} stop_t;
-
-static void finish_stop(ws_frame_t *frame)
-{
-  stop_t *stop = (stop_t *)frame;
-  if (!stop->workers_ended) {
-    wait_until_idle(frame, 0);
-    ws_hold_drain(frame->pool); // of resumes: their pushes are not refused
-    end_workers(frame->pool);
-    stop->workers_ended = true;
-  }
-  run_leftovers(frame->pool, frame->here);
-  ws_traced_stop(frame->pool);
-  ws_report_at_stop(frame->pool);
-}
-
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 {
   ws_not_observing("ws_pool_stop");
@@ -261,11 +214,11 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   const ws_hooks_t *hooks = ws_process_hooks();
   if (how == WS_STOP_ABORT && hooks)
     hooks->aborted(pool);
-  stop_t stop = {.frame = {.pool = pool,
-                           .here = here,
-                           .body = finish_stop,
-                           .thread_ended = count_ended_by_task,
-                           .goes_on = true}};
-  ws_survive(&stop.frame);
+  wait_until_idle(pool, here, 0);
+  ws_hold_drain(pool); // of resumes: their pushes are not refused
+  end_workers(pool);
+  run_leftovers(pool, here);
+  ws_traced_stop(pool);
+  ws_report_at_stop(pool);
   return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

@@ -9,16 +9,15 @@
 
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
-#include "../pool/ws_warn.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_deal.h"
+#include "ws_escape.h"
 #include "ws_find.h"
 #include "ws_root.h"
-#include "ws_survive.h"
 
 /// Take the task that was handed to the worker, or find one.
 static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
@@ -47,43 +46,31 @@ static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 
 /// Run tasks until none is found. Completions of consecutive tasks of one group are made together: the group
 /// cannot be done before the last of them, so no thread waits longer for it. @return whether any task was run
-static bool run_all(ws_frame_t *frame)
+static bool run_all(ws_worker_t *worker)
 {
-  struct ws_pool_s *pool = frame->pool;
-  const ws_here_t here = frame->here;
-  ws_worker_t *worker = here.worker;
-  ws_task_t *task = &frame->task;
+  struct ws_pool_s *pool = worker->pool;
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  ws_task_t task;
   bool ran = false;
-  for (; next(pool, here, task); ran = true) {
+  for (; next(pool, here, &task); ran = true) {
     if (worker->searching) {
       ws_spin_found(worker);
       ws_search_found(worker);
     } else if (WS_UNLIKELY(!ran)) { // before its first search
       ws_state_enter(worker, WS_WORKER_BUSY, ws_os_now_ns());
     }
-    if (task->group != worker->due.group)
+    if (task.group != worker->due.group)
       ws_complete_due(worker);
-    worker->due.group = task->group;
-    ws_root_enter(here.queue, task->group); // what the task pushes belongs to it
-    ws_run(pool, here.queue, task);
+    worker->due.group = task.group;
+    ws_root_enter(here.queue, task.group); // what the task pushes belongs to it
+    ws_run(pool, here.queue, &task);
     ws_root_end(here.queue);
     worker->due.tasks++;
-    if (!task->group || !may_complete_later(pool, here))
+    if (!task.group || !may_complete_later(pool, here))
       ws_complete_due(worker);
   }
   ws_complete_due(worker);
   return ran;
-}
-
-/// A task has ended, or tried to end, the worker's thread: the worker lives as long as its pool.
-static void count_ended_by_task(ws_frame_t *frame)
-{
-  if (ws_add_relaxed(&frame->pool->ended_threads, 1) == 0) // relaxed: one of them warns
-    ws_warn(&frame->pool->settings,
-            "worker %u: a task ended its thread (pthread_exit, or cancelled); the worker continues",
-            frame->here.worker->index);
-  frame->here.worker->due.tasks++;
-  ws_complete_due(frame->here.worker);
 }
 
 int32_t ws_worker_index(void)
@@ -92,12 +79,13 @@ int32_t ws_worker_index(void)
   return worker ? (int32_t)worker->index : -1;
 }
 
-static void loop(ws_frame_t *frame)
+void ws_worker_loop(ws_worker_t *worker)
 {
-  ws_worker_t *worker = frame->here.worker;
-  struct ws_pool_s *pool = frame->pool;
+  WS_NOTHING_ESCAPES();
+  struct ws_pool_s *pool = worker->pool;
+  ws_cancel_disable();
   for (;;) {
-    const bool ran = run_all(frame);
+    const bool ran = run_all(worker);
     ws_note_idle(pool);
     if (ws_spin(worker, ran))
       continue;
@@ -107,15 +95,4 @@ static void loop(ws_frame_t *frame)
     ws_hint_pass_on(worker);
   }
   ws_process_awake_sub(!worker->discounted);
-}
-
-void ws_worker_loop(ws_worker_t *worker)
-{
-  ws_frame_t frame = {.pool = worker->pool,
-                      .here = {.queue = &worker->queue, .worker = worker},
-                      .body = loop,
-                      .thread_ended = count_ended_by_task,
-                      .goes_on = true,
-                      .stays = true};
-  ws_survive(&frame);
 }

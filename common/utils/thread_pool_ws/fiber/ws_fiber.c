@@ -54,11 +54,6 @@ static bool wait_for(ws_group_t *group, const ws_event_t *event, uint64_t until_
   return true;
 }
 
-static bool is_in_fiber(void)
-{
-  return ws_fiber_here() != NULL;
-}
-
 static ws_steps_t *steps(void)
 {
   ws_fiber_t *fiber = ws_fiber_here();
@@ -86,7 +81,7 @@ static void aborted(struct ws_pool_s *pool)
 
 static void begin(void)
 {
-  static const ws_hooks_t hooks = {wait_for, is_in_fiber, steps, completed, aborts, aborted};
+  static const ws_hooks_t hooks = {wait_for, steps, completed, aborts, aborted};
   ws_fiber_process_begin();
   ws_overflow_begin();
   ws_process_hook(&hooks);

@@ -25,8 +25,7 @@
 /// ws_caller_id() name the fiber instead; ws_local.h has data that belongs to a fiber.
 ///
 /// In ws_pool_wait() and ws_pool_stop() of another pool a fiber does not park: it runs that pool's tasks and
-/// fibers on its own stack, which must be large enough for them, and blocks the worker when it finds none. A
-/// plain task that ends its thread there (pthread_exit) ends neither the fiber nor the thread.
+/// fibers on its own stack, which must be large enough for them, and blocks the worker when it finds none.
 ///
 /// A plain task, or a thread, that waits for a group with fibers helps to run them, but a fiber may need
 /// tasks that the wait must not run. So wait in fibers, or have at least one worker more than tasks that

@@ -73,19 +73,15 @@ typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priori
 #define WS_NODE_ANY 0u
 
 /// One task. Copied by a push; @c arg must stay valid until the task has run.
-/// A task should return. If its function ends the thread (pthread_exit), or the thread is cancelled at a
-/// cancellation point in it, the task counts as run and one unit of its group is completed. What happens to
-/// the thread depends on where it ran the task:
-/// - a worker continues; the pool reports this by settings.warn, once per pool;
-/// - a thread in ws_group_wait() ends when its group is complete;
-/// - a thread in ws_pool_stop() ends when the pool has stopped;
-/// - a thread in another wait of the library, or in a push, ends at once;
-/// - if a fiber (ws_fiber.h) stops, waits or pushes there, neither the fiber nor the thread ends: the call
-///   continues. The pool reports this like the first.
-/// Asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS), and longjmp out of a task, are not supported.
-/// A C++ exception that leaves a task ends the process, wherever the task runs: a line on stderr names the
-/// task's function, then std::terminate() is called. The same holds for other functions that the pool calls.
-/// On processors other than x86-64 and 64-bit ARM an exception must not leave them.
+/// A task must return. If its function ends the thread (pthread_exit), the process ends, wherever the task
+/// runs: a line on stderr names the function, then abort() is called. A C++ exception that leaves a task ends
+/// the process in the same way, by std::terminate(); so does one that leaves another function that the pool
+/// calls. Neither is seen on processors other than x86-64 and 64-bit ARM, nor pthread_exit with another C
+/// library than glibc: what happens then is undefined, as after longjmp out of a task.
+/// Threads run tasks with cancellation disabled (pthread_setcancelstate): a worker always, another thread
+/// during its wait, its stop, or a push that runs a task. A request acts after that, except that a thread in
+/// ws_pool_await() can be cancelled in the event's sleep. A task that enables cancellation must not be
+/// cancelled.
 typedef struct {
   void (*func)(void *arg);
   void *arg;

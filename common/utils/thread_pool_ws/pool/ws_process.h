@@ -88,8 +88,6 @@ typedef struct {
   /// Wait for the group, at most until @p until_ns (CLOCK_MONOTONIC; 0 = no limit), or for the event, if the
   /// calling thread runs on a fiber's stack. @return false = it does not
   bool (*wait)(ws_group_t *group, const ws_event_t *event, uint64_t until_ns);
-  /// @return whether the calling thread runs a fiber's code
-  bool (*is_in_fiber)(void);
   /// @return the steps of the fiber whose code the calling thread runs; NULL = it runs none
   ws_steps_t *(*steps)(void);
   /// A group for which a fiber may wait is complete. It may be gone.

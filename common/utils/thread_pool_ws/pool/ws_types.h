@@ -195,7 +195,6 @@ struct ws_pool_s {
   ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
   ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
-  ws_au32_t ended_threads; ///< S times that a task ended the thread of a worker, or of a fiber that waits
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
   ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long

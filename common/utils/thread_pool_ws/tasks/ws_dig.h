@@ -40,15 +40,13 @@ static inline uint64_t ws_dig_end(const ws_deque_t *deque)
 }
 
 /// @brief Begin a wait's mark: tasks that are pushed from now on are the wait's.
-/// @return whether the queue has deques of other kinds than WS_KIND_NORMAL
-static inline bool ws_dig_mark(const ws_queue_t *queue, ws_mark_t *mark)
+static inline void ws_dig_mark(const ws_queue_t *queue, ws_mark_t *mark)
 {
   mark->index[WS_KIND_NORMAL] = ws_dig_end(&queue->deque);
   if (WS_LIKELY(!ws_queue_more(queue)))
-    return false;
+    return;
   for (uint32_t i = WS_DEQUES_FIRST; i < ws_queue_deques(queue); i += 2)
     mark->index[ws_kind_of_deque(i)] = ws_dig_end(ws_queue_deque(queue, i));
-  return true;
 }
 
 /// @brief Take a task that a wait for @p group may run: the newest or the oldest, if it carries the group.

@@ -19,12 +19,6 @@ void ws_queue_init_worker(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity
   queue->of_worker = true;
 }
 
-void ws_queue_mark_made(const ws_tasks_t *tasks, ws_mark_t *mark)
-{
-  for (ws_kind_t kind = WS_KIND_NORMAL + 1; kind < tasks->kinds; kind++)
-    mark->index[kind] = 1;
-}
-
 static ws_more_t *make_more(ws_tasks_t *tasks, ws_queue_t *queue)
 {
   const uint32_t count = 2 * tasks->kinds - WS_DEQUES_FIRST;
@@ -38,8 +32,9 @@ static ws_more_t *make_more(ws_tasks_t *tasks, ws_queue_t *queue)
   ws_cell_t *cells = (ws_cell_t *)(more->deque + count);
   for (uint32_t i = 0; i < count; i++)
     ws_deque_init(&more->deque[i], cells + i * tasks->capacity, tasks->capacity);
-  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    ws_queue_mark_made(tasks, mark);
+  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer) // all tasks in these deques are the waits'
+    for (ws_kind_t kind = WS_KIND_NORMAL + 1; kind < tasks->kinds; kind++)
+      mark->index[kind] = 1;
   ws_store_relaxed(&tasks->kinds_made, 1); // relaxed: before the fence of the push [PARK_DEKKER]
   ws_store_release(&queue->more, more); // [edge KIND_QUEUES release] their fields
   return more;

@@ -90,9 +90,6 @@ static inline void (*ws_queue_newest_func(const ws_queue_t *queue))(void *arg)
 
 // Owner, all kinds.
 
-/// @brief The deques of the other kinds were made after the wait began: all tasks in them are the wait's.
-void ws_queue_mark_made(const ws_tasks_t *tasks, ws_mark_t *mark);
-
 /// @brief Make all deques now. @return false = there is no memory
 /// @threads  the owner, or the creator before it has begun
 bool ws_queue_reserve(ws_tasks_t *tasks, ws_queue_t *queue);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_late.c
 /// The interface tpool: adds that are under way while the pool ends. Linked with --wrap of ws_count_pushed
-/// and ws_survive: a thread can stand in its push, between the look at the pool's state and the publication
-/// of the task, and again between the publication and the look for tasks that no worker will take.
+/// and ws_run_late: a thread can stand in its push, between the look at the pool's state and the publication
+/// of the task, and again before it runs or drops a task that no worker will take.
 #define _GNU_SOURCE
 #include "tpool_test.h"
 
 #include "../../core/ws_run.h"
-#include "../../core/ws_survive.h"
 
 /// A thread that adds one job and stands twice in its push.
 typedef struct {
@@ -41,14 +40,14 @@ void __wrap_ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t 
   __real_ws_count_pushed(pool, queue, tasks);
 }
 
-void __real_ws_survive(ws_frame_t *frame);
-void __wrap_ws_survive(ws_frame_t *frame);
+void __real_ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
+void __wrap_ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-void __wrap_ws_survive(ws_frame_t *frame)
+void __wrap_ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   if (slow && slow->stage == 1)
     stand(&slow->after, &slow->settle);
-  __real_ws_survive(frame);
+  __real_ws_run_late(pool, here, task);
 }
 
 int64_t __real_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);

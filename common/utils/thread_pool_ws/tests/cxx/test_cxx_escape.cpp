@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_escape.cpp
 /// A C++ exception leaves a task of the C interface, wherever it runs: the process ends by std::terminate(),
-/// and no handler of the thread that waits gets the exception. The end of a thread, which unwinds the stack
-/// likewise, runs the destructors and ends the task only.
+/// and no handler of the thread that waits gets the exception. test_escape.c has the tasks that end their thread.
 #include <unistd.h>
 
 #include <cstring>
@@ -139,32 +138,4 @@ static void exceptions_end_the_process()
     CU_ASSERT_EQUAL(test_in_child(place, nullptr), TERMINATED);
 }
 
-static std::atomic<int> destroyed{0};
-
-struct counts {
-  ~counts() { destroyed++; }
-};
-
-static void end_thread(void *)
-{
-  const counts local;
-  pthread_exit(nullptr);
-}
-
-static int end_in_worker(void *)
-{
-  scene_t scene;
-  begin(scene, 1);
-  push(scene, end_thread, nullptr, &scene.group);
-  scene.door.let(1);
-  ws_group_wait(&scene.group, nullptr);
-  ws_pool_destroy(scene.pool);
-  return destroyed == 1 ? 0 : 1;
-}
-
-static void end_of_a_thread_is_no_exception()
-{
-  CU_ASSERT_EQUAL(test_in_child(end_in_worker, nullptr), 0);
-}
-
-TEST_SUITE(escape, TEST_CASE(exceptions_end_the_process), TEST_CASE(end_of_a_thread_is_no_exception))
+TEST_SUITE(escape, TEST_CASE(exceptions_end_the_process))

@@ -169,39 +169,3 @@ int __wrap_prctl(int option, unsigned long arg)
     *(int *)arg = PR_TSC_SIGSEGV; // the time stamp counter is the host's: it must not be read
   return 0;
 }
-
-// pthread_exit(3) and the handlers of pthread_cleanup_push(3) in C.
-void __wrap___pthread_register_cancel(__pthread_unwind_buf_t *buf)
-{
-  buf->__pad[0] = sim_self->cleanup;
-  sim_self->cleanup = buf;
-}
-
-void __wrap___pthread_unregister_cancel(__pthread_unwind_buf_t *buf)
-{
-  sim_self->cleanup = buf->__pad[0];
-}
-
-#if defined(__GNUC__) && !defined(__clang__)
-// The buffer holds registers only: no signal mask was saved.
-#pragma GCC diagnostic ignored "-Wstringop-overflow"
-#endif
-_Noreturn static void unwind(void *result)
-{
-  __pthread_unwind_buf_t *buf = sim_self->cleanup;
-  sim_self->result = result;
-  if (!buf)
-    sim_exit(result);
-  longjmp((void *)buf->__cancel_jmp_buf, 1);
-}
-
-_Noreturn void __wrap_pthread_exit(void *result)
-{
-  unwind(result);
-}
-
-_Noreturn void __wrap___pthread_unwind_next(__pthread_unwind_buf_t *buf)
-{
-  sim_self->cleanup = buf->__pad[0];
-  unwind(sim_self->result);
-}

@@ -52,7 +52,6 @@ struct sim_thread_s {
   void *(*func)(void *arg);
   void *arg, *result;
   void *joiners; ///< only its address: threads that wait for the end wait there
-  void *cleanup; ///< innermost handler of pthread_cleanup_push
   void *key[SIM_KEYS_MAX];
   char name[16];
   sim_ps_t stored_ps; ///< when all that it has stored will be visible

@@ -70,13 +70,9 @@ static void complete(const sim_burst_t *burst, goal_t *goal)
   }
 }
 
-/// Its frame ends with the task, and with it those of waits inside it that the end of a thread has cut off.
-static void end_task(void *frame_arg)
+static void end_task(sim_frame_t *frame)
 {
-  sim_frame_t *frame = frame_arg;
   sim_record_t *record = frame->record;
-  if (!frame->whole && sim_task_is_fiber(record))
-    sim_finding("a fiber is lost: task %u ended with one that it ran", (uint32_t)(record - sim_record));
   *sim_stack() = frame->outer;
   sim_stack_hide(false);
   sim_record_end(record);
@@ -108,11 +104,9 @@ static void run_task(void *record_arg)
   sim_stack_check(record_arg);
   sim_task_check(record_arg);
   *sim_stack() = &frame;
-  pthread_cleanup_push(end_task, &frame);
   wait_for_earlier(record_arg);
   sim_task_do(record_arg);
-  frame.whole = true;
-  pthread_cleanup_pop(1);
+  end_task(&frame);
 }
 
 static bool is_ready(void *goal_arg)

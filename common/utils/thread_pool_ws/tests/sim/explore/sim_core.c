@@ -57,55 +57,6 @@ static void be_silent(void *unused, const char *message)
   (void)message;
 }
 
-// Of the hooks of fibers, those that the end of a thread meets. The others do nothing: no task is a fiber.
-
-/// A fiber runs no tasks while it waits for an event. For a group it would park; here it helps.
-static bool wait_for_event(ws_group_t *group, const ws_event_t *event, uint64_t until_ns)
-{
-  (void)until_ns; // of a group only
-  if (group || !sim_stack_is_in_fiber())
-    return false;
-  ws_blocking_begin(); // unlike a fiber's, this sleep keeps the worker
-  while (!event->ready(event->arg))
-    event->sleep(event->arg);
-  ws_blocking_end();
-  return true;
-}
-
-static void completed_no(const void *group)
-{
-  (void)group;
-}
-
-static bool aborts_no(const ws_task_t *task, ws_task_t *instead)
-{
-  (void)task;
-  (void)instead;
-  return false;
-}
-
-static void pool_no(struct ws_pool_s *pool)
-{
-  (void)pool;
-}
-
-static ws_steps_t *steps_none(void)
-{
-  return NULL;
-}
-
-static void hook(void)
-{
-  static const ws_hooks_t hooks = {.wait = wait_for_event,
-                                   .is_in_fiber = sim_stack_is_in_fiber,
-                                   .steps = steps_none,
-                                   .completed = completed_no,
-                                   .aborts = aborts_no,
-                                   .aborted = pool_no};
-  if (sim_scene->exits)
-    ws_process_hook(&hooks);
-}
-
 static int create(ws_pool_t **pool, const ws_settings_t *settings, bool confined)
 {
   cpu_set_t had, first;

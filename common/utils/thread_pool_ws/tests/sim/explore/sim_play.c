@@ -44,7 +44,6 @@ static void *wait_thread(void *index_arg)
   return NULL;
 }
 
-/// A task that a wait or a stop helps with may end its thread.
 static void in_thread(void *(*func)(void *), uint32_t index)
 {
   pthread_t thread;
@@ -70,7 +69,7 @@ static void stop_pools(void)
 
 static void end_pools(void)
 {
-  if (!sim_scene->destroys || sim_scene->exits)
+  if (!sim_scene->destroys)
     stop_pools();
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     if (sim_pool[i])

@@ -37,7 +37,6 @@ typedef enum {
   SIM_TASK_BLOCK, ///< sleeps between ws_blocking_begin and ws_blocking_end
   SIM_TASK_CROSS, ///< pushes tasks to the next pool and waits for them
   SIM_TASK_PAIR, ///< every second task waits for the one before it, 20 ms at most
-  SIM_TASK_EXIT, ///< ends its thread
   SIM_TASK_KINDS
 } sim_task_kind_t;
 
@@ -148,7 +147,6 @@ typedef struct {
   bool prioritized; ///< tasks of all three priorities
   bool hinted; ///< tasks with hints for NUMA nodes
   double age_us; ///< settings.age_ns_max
-  bool exits; ///< there are tasks that end their thread
   bool limits; ///< waits have time limits, and are repeated until they are in time
   bool yields; ///< some tasks stand for fibers that yield (sim_ride.h)
   uint32_t outsides;

@@ -113,12 +113,9 @@ static void draw_pool(sim_pool_plan_t *pool)
   pool->aborts = one_in(4);
 }
 
-static sim_task_kind_t draw_kind(bool exits)
+static sim_task_kind_t draw_kind(void)
 {
-  const uint32_t kind = below(20);
-  if (exits && kind < 3)
-    return SIM_TASK_EXIT;
-  return kind < 8 ? SIM_TASK_WORK : (sim_task_kind_t)between(SIM_TASK_NEST, SIM_TASK_PAIR);
+  return below(20) < 8 ? SIM_TASK_WORK : (sim_task_kind_t)between(SIM_TASK_NEST, SIM_TASK_PAIR);
 }
 
 static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
@@ -129,14 +126,12 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
       .by = (sim_push_by_t)below(SIM_BY_KINDS),
       .end = one_in(2) ? SIM_END_GROUP : (sim_end_t)below(SIM_END_KINDS),
       .hint = one_in(4) ? (sim_hint_t)below(SIM_HINT_KINDS) : SIM_HINT_NONE,
-      .kind = draw_kind(scenario->exits),
+      .kind = draw_kind(),
       .every = one_in(2) ? 1 : between(1, 5),
-      .leaf = one_in(3) ? draw_kind(scenario->exits) : SIM_TASK_WORK,
+      .leaf = one_in(3) ? draw_kind() : SIM_TASK_WORK,
       .work_us = one_in(4) ? 0 : log_between(0.1, one_in(8) ? 2000 : 100),
       .repeat = 1,
   };
-  if (scenario->exits && one_in(3))
-    burst->end = SIM_END_EVENT;
   const bool pushes =
       burst->kind == SIM_TASK_NEST || burst->kind == SIM_TASK_SPAWN || burst->kind == SIM_TASK_CROSS;
   burst->depth = pushes ? between(1, one_in(4) ? 4 : 2) : burst->kind == SIM_TASK_BLOCK ? below(2) : 0;
@@ -289,7 +284,7 @@ static void draw_special(sim_scenario_t *scenario)
   else if (one_in(10))
     sim_special_lulls(scenario);
   else if (one_in(12))
-    sim_special_exits(scenario);
+    sim_special_stops(scenario);
   if (scenario->seed % SHIM_EVERY == 0)
     sim_special_shim(scenario);
 }
@@ -313,7 +308,7 @@ static void draw_kinds(sim_scenario_t *scenario)
   scenario->yields = hash / 64 % 3 == 0;
   scenario->limits = hash / 1024 % 4 == 0;
   scenario->age_us = age_us[hash / 4 % 4];
-  if (scenario->prioritized && hash / 64 % 8 == 0 && scenario->shape == SIM_SHAPE_CORE && !scenario->exits)
+  if (scenario->prioritized && hash / 64 % 8 == 0 && scenario->shape == SIM_SHAPE_CORE)
     sim_special_buries(scenario);
 }
 
@@ -324,7 +319,6 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   scenario->seed = seed;
   draw_machine(scenario);
   draw_fault(&scenario->fault);
-  scenario->exits = one_in(8);
   scenario->call_stalls = one_in(3) ? log_between(0.01, 0.5) : 0;
   scenario->look_stalls = one_in(3) ? log_between(0.03, 1) : 0;
   scenario->together = one_in(3);

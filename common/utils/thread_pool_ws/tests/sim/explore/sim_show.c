@@ -75,8 +75,8 @@ static void show_pool(const sim_pool_plan_t *pool, uint32_t index, bool shimmed)
 static void show_burst(const sim_burst_t *burst)
 {
   static const char *const kinds[] = {
-      "computes",      "pushes and joins",         "pushes",         "sleeps", "blocks",
-      "crosses pools", "waits for the one before", "ends its thread"};
+      "computes",      "pushes and joins",        "pushes", "sleeps", "blocks",
+      "crosses pools", "waits for the one before"};
   static const char *const ends[] = {"waits for the group", "waits for a tagged group", "awaits an event",
                                      "waits for the pool", "does not wait"};
   static const char *const bys[] = {"push", "batch", "try"};

@@ -222,7 +222,7 @@ void sim_special_buries(sim_scenario_t *scenario)
   change_actions(scenario, buries_action);
 }
 
-static void exits_action(sim_action_t *action)
+static void stops_action(sim_action_t *action)
 {
   sim_burst_t *burst = &action->burst;
   action->sets_spin = false;
@@ -230,26 +230,14 @@ static void exits_action(sim_action_t *action)
   burst->count = one_in(2) ? 1 : between(2, 6);
   burst->by = one_in(2) ? SIM_BY_BATCH : burst->by;
   burst->end = one_in(2) ? SIM_END_EVENT : (sim_end_t)below(SIM_END_KINDS);
-  burst->kind = burst->leaf = one_in(4) ? SIM_TASK_WORK : SIM_TASK_EXIT;
+  burst->kind = burst->leaf = SIM_TASK_WORK;
   burst->every = between(1, 3);
   burst->depth = burst->earlier = 0;
   burst->work_us = log_between(0.01, 20);
 }
 
-/// Tasks wait for the next pool, whose tasks end the thread. Some of those that wait stand for fibers.
-static void across_action(sim_action_t *action)
+void sim_special_stops(sim_scenario_t *scenario)
 {
-  sim_burst_t *burst = &action->burst;
-  burst->kind = SIM_TASK_CROSS;
-  burst->leaf = SIM_TASK_EXIT;
-  burst->every = burst->depth = 1;
-  burst->fan = between(1, 3);
-  burst->end = one_in(2) ? SIM_END_POOL : SIM_END_GROUP;
-}
-
-void sim_special_exits(sim_scenario_t *scenario)
-{
-  scenario->exits = true;
   for (; scenario->actors < 3; scenario->actors++)
     scenario->actor[scenario->actors] = scenario->actor[0];
   scenario->together = one_in(2);
@@ -257,17 +245,13 @@ void sim_special_exits(sim_scenario_t *scenario)
   scenario->stop_us = log_between(1, 300);
   for (uint32_t i = 0; i < scenario->pools; i++)
     scenario->pool[i].workers = between(1, 2);
-  change_actions(scenario, exits_action);
-  if (scenario->pools > 1 && one_in(6))
-    change_actions(scenario, across_action);
+  change_actions(scenario, stops_action);
 }
 
 static void shim_action(sim_action_t *action)
 {
   sim_burst_t *burst = &action->burst;
   action->sets_spin = false;
-  burst->kind = burst->kind == SIM_TASK_EXIT ? SIM_TASK_WORK : burst->kind;
-  burst->leaf = burst->leaf == SIM_TASK_EXIT ? SIM_TASK_WORK : burst->leaf;
   burst->cover = burst->earlier = 0;
 }
 
@@ -276,7 +260,6 @@ void sim_special_shim(sim_scenario_t *scenario)
   scenario->shape = (sim_shape_t)between(SIM_SHAPE_FIFO, SIM_SHAPE_COUNTER);
   const bool above = one_in(4); // the host's other threads go first on the workers' CPUs
   scenario->actors_realtime = scenario->actors_realtime || above;
-  scenario->exits = false;
   scenario->stops_early = scenario->stops_early || one_in(3);
   if (scenario->destroys) {
     scenario->stops_early = false;

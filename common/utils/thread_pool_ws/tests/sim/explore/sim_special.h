@@ -26,11 +26,10 @@ void sim_special_digs(sim_scenario_t *scenario);
 /// @brief Tasks on workers wait for many tasks under many others: a dig must not take quadratic time.
 void sim_special_buries(sim_scenario_t *scenario);
 
-/// @brief Tasks that end their thread, often as the last of their pool, or after its stop.
-void sim_special_exits(sim_scenario_t *scenario);
+/// @brief Few workers, and stops beside the last tasks and events of a pool.
+void sim_special_stops(sim_scenario_t *scenario);
 
-/// @brief The pools lie behind a shim. They do not busy-poll without end, and OAI's tasks do not end their
-/// threads.
+/// @brief The pools lie behind a shim. They do not busy-poll without end.
 void sim_special_shim(sim_scenario_t *scenario);
 
 #endif

@@ -55,12 +55,12 @@ static void push_more(const sim_record_t *record)
 
 /// After the last pool comes the first, if that exists as long as tasks run, if no task waits for all tasks
 /// of a pool, which it could be itself, and if waits run all tasks of their group: with a shim they may be
-/// tagged weakly, and a stand-in for a fiber runs none.
+/// tagged weakly.
 static uint32_t next_pool(const sim_record_t *record)
 {
   const uint32_t next = record->pool + 1, pools = sim_scene->pools;
   const bool whole = record->burst->end == SIM_END_POOL, core = sim_scene->shape == SIM_SHAPE_CORE;
-  const bool round = pools > 1 && core && !sim_scene->destroys && !sim_scene->exits && !whole;
+  const bool round = pools > 1 && core && !sim_scene->destroys && !whole;
   return next == pools && round ? 0 : next;
 }
 
@@ -68,13 +68,6 @@ static void push_across(const sim_record_t *record)
 {
   if (record->depth > 0 && next_pool(record) < SIM_POOLS_MAX)
     sim_front->burst(record->burst, next_pool(record), record->depth - 1);
-}
-
-static void exit_thread(const sim_record_t *record)
-{
-  if ((record - sim_record) & 1)
-    ws_blocking_begin();
-  pthread_exit(NULL);
 }
 
 static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
@@ -89,11 +82,6 @@ static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
   sim_stack_hide(false);
 }
 
-bool sim_task_is_fiber(const sim_record_t *record)
-{
-  return sim_scene->exits && kind_of(record) == SIM_TASK_CROSS && ((record - sim_record) & 1) == 0;
-}
-
 void sim_task_do(sim_record_t *record)
 {
   const sim_task_kind_t kind = kind_of(record);
@@ -106,8 +94,6 @@ void sim_task_do(sim_record_t *record)
     push_across(record);
   else if (kind == SIM_TASK_PAIR)
     wait_for_twin(record);
-  else if (kind == SIM_TASK_EXIT)
-    exit_thread(record);
 }
 
 void sim_task_check(const sim_record_t *record)

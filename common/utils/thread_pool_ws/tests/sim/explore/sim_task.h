@@ -9,10 +9,6 @@
 /// @brief Compute, sleep, push: as the task's burst and its depth say.
 void sim_task_do(sim_record_t *record);
 
-/// @return whether the task stands for a fiber: tasks that run in its wait for another pool end their thread,
-///         and must not end it. There are no fibers here; the core takes it for one (ws_process_hook)
-bool sim_task_is_fiber(const sim_record_t *record);
-
 /// @brief The running thread begins the task of @p record: is its affinity what it must be (sim_mask.h)?
 void sim_task_check(const sim_record_t *record);
 

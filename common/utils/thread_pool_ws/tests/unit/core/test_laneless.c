@@ -130,36 +130,6 @@ static int gets_a_lane_in_its_wait(void *unused)
   return end(good);
 }
 
-static void end_the_thread(void *unused)
-{
-  (void)unused;
-  pthread_exit(NULL);
-}
-
-static void *wait_and_end(void *unused)
-{
-  waiter = pthread_self();
-  test_push(pool, end_the_thread, NULL, &group);
-  for (uint32_t i = 0; i < 5; i++)
-    test_push(pool, own_task, NULL, &group);
-  ws_group_wait(&group, pool);
-  return unused; // not reached
-}
-
-/// A task ends the thread that waits: the thread runs the other tasks of the group first.
-static int ends_in_its_wait(void *unused)
-{
-  (void)unused;
-  const ws_settings_t settings = without_lanes();
-  begin(&settings);
-  hold();
-  ws_group_init(&group, 6);
-  test_threads_t threads = {0};
-  test_spawn(&threads, wait_and_end, NULL);
-  test_join(&threads);
-  return end(ws_group_done(&group) && test_value(&own_runs) == 5);
-}
-
 static void let_the_worker_go(void *unused)
 {
   (void)unused;
@@ -242,11 +212,6 @@ static void a_wait_goes_on_with_a_lane(void)
   in_child(gets_a_lane_in_its_wait);
 }
 
-static void a_wait_outlives_the_end_of_its_thread(void)
-{
-  in_child(ends_in_its_wait);
-}
-
 static void a_wait_for_the_pool_helps(void)
 {
   in_child(pool_wait_helps);
@@ -264,5 +229,5 @@ static void tasks_leave_room(void)
 
 TEST_MAIN("laneless", TEST_CASE(a_wait_runs_its_own_tasks_only), TEST_CASE(waits_across_pools_end),
           TEST_CASE(a_wait_finds_what_was_pushed_without_a_lane), TEST_CASE(a_wait_goes_on_with_a_lane),
-          TEST_CASE(a_wait_outlives_the_end_of_its_thread), TEST_CASE(a_wait_for_the_pool_helps),
-          TEST_CASE(each_task_is_read_once), TEST_CASE(tasks_leave_room))
+          TEST_CASE(a_wait_for_the_pool_helps), TEST_CASE(each_task_is_read_once),
+          TEST_CASE(tasks_leave_room))

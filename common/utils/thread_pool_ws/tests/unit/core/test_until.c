@@ -243,38 +243,6 @@ static void the_outer_wait_may_run_the_rest(void)
   end_held();
 }
 
-static void ends_its_thread(void *unused)
-{
-  (void)unused;
-  ws_add_relaxed(&scene.runs, 1);
-  clock_ns = SOON_NS;
-  pthread_exit(NULL);
-}
-
-static void *waits_and_ends(void *unused)
-{
-  clock_ns = START_NS;
-  ws_group_init(&scene.group, TASKS);
-  for (uint32_t i = 0; i < TASKS; i++)
-    test_push(scene.pool, ends_its_thread, NULL, &scene.group);
-  scene.result[0] = ws_group_wait_until(&scene.group, scene.pool, SOON_NS); // does not return
-  return unused;
-}
-
-/// The group may lie on the stack of the thread that ends.
-static void a_thread_that_ends_waits_for_all(void)
-{
-  begin_held();
-  scene.result[0] = 1;
-  test_threads_t threads = {0};
-  test_spawn(&threads, waits_and_ends, NULL);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(scene.result[0], 1);
-  CU_ASSERT_EQUAL(runs(), TASKS);
-  CU_ASSERT_TRUE(ws_group_done(&scene.group));
-  end_held();
-}
-
 static void pool_waits(void)
 {
   begin_held();
@@ -350,5 +318,5 @@ TEST_MAIN("until", TEST_CASE(past_deadline_runs_nothing), TEST_CASE(no_task_begi
           TEST_CASE(no_deadline), TEST_CASE(sleeps_until_the_deadline), TEST_CASE(complete_at_the_deadline),
           TEST_CASE(spins_until_the_deadline), TEST_CASE(handed_tasks_are_not_forgotten),
           TEST_CASE(a_task_waits_in_a_pool_of_one), TEST_CASE(the_outer_wait_may_run_the_rest),
-          TEST_CASE(a_thread_that_ends_waits_for_all), TEST_CASE(pool_waits),
-          TEST_CASE(nothing_is_taken_from_a_worker), TEST_CASE(a_task_cannot_wait_for_its_pool))
+          TEST_CASE(pool_waits), TEST_CASE(nothing_is_taken_from_a_worker),
+          TEST_CASE(a_task_cannot_wait_for_its_pool))

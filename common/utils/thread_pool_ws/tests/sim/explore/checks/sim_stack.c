@@ -31,13 +31,6 @@ bool sim_stack_is_in(uint32_t pool)
   return false;
 }
 
-bool sim_stack_is_in_fiber(void)
-{
-  const sim_frame_t *frame = *sim_stack();
-  const sim_frame_t *outer = frame && frame->in != SIM_IN_TASK ? frame->outer : NULL;
-  return outer && outer->in == SIM_IN_TASK && sim_task_is_fiber(outer->record);
-}
-
 bool sim_stack_pushes(const sim_thread_t *thread)
 {
   const sim_frame_t *frame = thread->state != SIM_ENDED ? top[thread->index] : NULL;
@@ -52,13 +45,12 @@ static bool belongs_to(const sim_record_t *record, uint32_t goal)
   return false;
 }
 
-/// One task may begin late, because the thread may be stopped after its last look at the clock. A task that
-/// ends its thread ends the limit.
+/// One task may begin late, because the thread may be stopped after its last look at the clock.
 static void check_limit(sim_frame_t *frame)
 {
   if (frame->until_ns == 0 || (uint64_t)(sim_self->now_ps / SIM_PS_PER_NS) < frame->until_ns)
     return;
-  if (++frame->late > 1 && !sim_scene->exits)
+  if (++frame->late > 1)
     sim_finding("late: a wait has begun %u tasks after its time limit", frame->late);
 }
 

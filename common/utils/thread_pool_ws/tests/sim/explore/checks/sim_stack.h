@@ -15,7 +15,6 @@ typedef struct sim_frame_s sim_frame_t;
 struct sim_frame_s {
   sim_in_t in;
   sim_record_t *record; ///< the task
-  bool whole; ///< the task has come to the end of its code
   uint32_t goal; ///< waited for
   uint64_t until_ns; ///< the wait's time limit; 0 = none
   uint32_t late; ///< tasks that the wait has begun after it
@@ -33,9 +32,6 @@ bool sim_stack_is_in(uint32_t pool);
 
 /// @brief A task begins, inside what the thread is in the middle of: may it?
 void sim_stack_check(const sim_record_t *record);
-
-/// @return whether the running thread waits or pushes in a task that stands for a fiber: sim_task_is_fiber()
-bool sim_stack_is_in_fiber(void);
 
 /// @return whether a thread has not come to the end of a push yet
 bool sim_stack_pushes(const sim_thread_t *thread);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_escape.c
+/// A task must return (ws_escape.h): one that ends its thread ends the process, wherever it runs. A request to
+/// cancel a thread that runs tasks acts when it runs none. test_cxx_escape.cpp has the exceptions.
+#define _GNU_SOURCE
+#include "../../support/ws_death.h"
+
+#include "../../../pool/ws_process.h"
+
+static ws_pool_t *pool;
+static test_gate_t gate;
+
+static void end_the_thread(void *unused)
+{
+  (void)unused;
+  pthread_exit(NULL);
+}
+
+/// The pool's workers stand in the gate.
+static void begin(uint32_t workers)
+{
+  test_gate_init(&gate);
+  pool = test_pool(workers);
+  for (uint32_t i = 0; i < workers; i++)
+    test_push(pool, test_gate_task, &gate, NULL);
+  test_gate_await(&gate, workers);
+}
+
+static void end(void)
+{
+  test_gate_let(&gate, pool->workers);
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
+static void in_a_group_wait(void)
+{
+  ws_group_t group;
+  begin(1);
+  ws_group_init(&group, 1);
+  test_push(pool, end_the_thread, NULL, &group);
+  ws_group_wait(&group, pool);
+}
+
+static void in_a_pool_wait(void)
+{
+  begin(1);
+  test_push(pool, end_the_thread, NULL, NULL);
+  ws_pool_wait(pool);
+}
+
+static void in_a_stop(void)
+{
+  begin(1);
+  test_push(pool, end_the_thread, NULL, NULL);
+  ws_pool_stop(pool, WS_STOP_DRAIN);
+}
+
+static void in_a_push(void)
+{
+  begin(0);
+  test_push(pool, end_the_thread, NULL, NULL);
+}
+
+static void in_a_worker(void)
+{
+  ws_group_t group;
+  begin(1);
+  ws_group_init(&group, 1);
+  test_push(pool, end_the_thread, NULL, &group);
+  test_gate_let(&gate, 1);
+  ws_group_wait(&group, NULL);
+}
+
+static void the_process_ends(void)
+{
+  static void (*const places[])(void) = {in_a_group_wait, in_a_pool_wait, in_a_stop, in_a_push, in_a_worker};
+  char message[100];
+  snprintf(message, sizeof message, "a task (function %p, argument (nil)) ended its thread",
+           (void *)(uintptr_t)end_the_thread);
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    CU_ASSERT_TRUE(dies_with(places[i], message));
+}
+
+static ws_au64_t ran, after_wait;
+
+static void ask_for_cancellation(void *unused)
+{
+  (void)unused;
+  pthread_cancel(pthread_self());
+  pthread_testcancel();
+  ws_add_relaxed(&ran, 1);
+}
+
+static void *wait_and_end(void *wait_arg)
+{
+  void (*const *wait)(void) = wait_arg;
+  (*wait)();
+  ws_add_relaxed(&after_wait, 1);
+  pthread_testcancel();
+  ws_add_relaxed(&after_wait, 1);
+  return NULL;
+}
+
+static void wait_for_two(void)
+{
+  ws_group_t group;
+  ws_group_init(&group, 2);
+  for (uint32_t i = 0; i < 2; i++)
+    test_push(pool, ask_for_cancellation, NULL, &group);
+  ws_group_wait(&group, pool);
+}
+
+static void wait_in_a_task(void *unused)
+{
+  (void)unused;
+  wait_for_two();
+  pthread_testcancel(); // not yet
+}
+
+static void wait_for_one_that_waits(void)
+{
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_push(pool, wait_in_a_task, NULL, &group);
+  ws_group_wait(&group, pool);
+}
+
+static void push_two(void)
+{
+  for (uint32_t i = 0; i < 2; i++)
+    test_push(pool, ask_for_cancellation, NULL, NULL);
+}
+
+/// The thread runs all tasks of the wait, and ends then.
+static void a_thread_is_cancelled_after_its_wait(void)
+{
+  static void (*const waits[])(void) = {wait_for_two, wait_for_one_that_waits};
+  begin(1);
+  for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+    ran = after_wait = (ws_au64_t){0};
+    test_threads_t threads = {0};
+    test_spawn(&threads, wait_and_end, (void *)(uintptr_t)&waits[i]);
+    test_join(&threads);
+    CU_ASSERT_EQUAL(test_value(&ran), 2);
+    CU_ASSERT_EQUAL(test_value(&after_wait), 1);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
+  }
+  end();
+}
+
+static void a_thread_is_cancelled_after_its_pushes(void)
+{
+  static void (*const push)(void) = push_two;
+  begin(0); // a push runs its task
+  ran = after_wait = (ws_au64_t){0};
+  test_threads_t threads = {0};
+  test_spawn(&threads, wait_and_end, (void *)(uintptr_t)&push);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(test_value(&ran), 2);
+  CU_ASSERT_EQUAL(test_value(&after_wait), 1);
+  end();
+}
+
+static void a_worker_is_not_cancelled(void)
+{
+  ws_group_t group;
+  begin(1);
+  ran = (ws_au64_t){0};
+  ws_group_init(&group, 2);
+  for (uint32_t i = 0; i < 2; i++)
+    test_push(pool, ask_for_cancellation, NULL, &group);
+  test_gate_let(&gate, 1);
+  ws_group_wait(&group, NULL);
+  CU_ASSERT_EQUAL(test_value(&ran), 2);
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
+static bool never(void *unused)
+{
+  (void)unused;
+  return false;
+}
+
+static void sleep_until_cancelled(void *unused)
+{
+  (void)unused;
+  ws_add_relaxed(&ran, 1);
+  pause(); // a cancellation point
+}
+
+static void *await_without_end(void *unused)
+{
+  test_push(pool, test_empty_task, NULL, NULL); // it has a lane, and helps
+  ws_pool_await(pool, ws_group_tag(&gate), &(ws_event_t){never, sleep_until_cancelled, NULL});
+  return unused;
+}
+
+static bool has_begun(void *unused)
+{
+  (void)unused;
+  return test_value(&ran) > 0;
+}
+
+/// It leaves no place behind, and no mark in its lane.
+static void a_thread_is_cancelled_as_it_sleeps_for_an_event(void)
+{
+  begin(1);
+  ran = (ws_au64_t){0};
+  test_threads_t threads = {0};
+  test_spawn(&threads, await_without_end, NULL);
+  CU_ASSERT_TRUE_FATAL(test_until(has_begun, NULL));
+  pthread_cancel(threads.thread[0]);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
+  CU_ASSERT_EQUAL(ws_process_helpers(), 0);
+  for (uint32_t i = pool->workers; i < ws_queue_count(&pool->tasks); i++) {
+    CU_ASSERT_PTR_NULL(pool->tasks.queue[i]->mark);
+    CU_ASSERT_EQUAL(pool->tasks.queue[i]->depth, 0);
+  }
+  end();
+}
+
+TEST_MAIN("escape", TEST_CASE(the_process_ends), TEST_CASE(a_thread_is_cancelled_after_its_wait),
+          TEST_CASE(a_thread_is_cancelled_after_its_pushes), TEST_CASE(a_worker_is_not_cancelled),
+          TEST_CASE(a_thread_is_cancelled_as_it_sleeps_for_an_event))
