@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_escape.h
-/// A task must return. A C++ exception that leaves a task, or a task that ends its thread (pthread_exit), ends
-/// the process: in the frames of the library it would skip what these have to put back.
+/// A task must return. A C++ exception that leaves a task, or a task that ends its thread (pthread_exit),
+/// ends the process: in the frames of the library it would skip what these have to put back.
 ///
-/// Method         Tables only. The function that calls tasks names a personality routine. For an exception the
-///                unwinder calls the routine before it unwinds anything: the process ends with the whole stack
-///                of the throw. For the end of the thread it calls it when the frames of the task are gone.
-/// Cancellation   A thread that runs tasks has it disabled: a worker for its life, another thread for its wait,
-///                its stop, or a push that runs a task. A request acts after that.
+/// Method         Tables only. The function that calls tasks names a personality routine. For an exception
+///                the unwinder calls it before it unwinds anything: the process ends with the whole stack of
+///                the throw. For the end of the thread it calls it when the frames of the task are gone.
+/// Cancellation   A thread that runs tasks has it disabled: a worker for its life, another thread for its
+///                wait, its stop, or a push that runs a task. A request acts after that.
 #ifndef WS_ESCAPE_H
 #define WS_ESCAPE_H
 
@@ -20,8 +20,8 @@ ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Cla
                       struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
 #if defined(__GCC_HAVE_DWARF2_CFI_ASM) && (defined(__x86_64__) || defined(__aarch64__))
-/// In a function: nothing leaves it but by return. 0x1b: the routine's address is relative, in four bytes. The
-/// routine is an operand, so that link-time optimisation sees that it is used.
+/// In a function: nothing leaves it but by return. 0x1b: the routine's address is relative, in four bytes.
+/// The routine is an operand, so that link-time optimisation sees that it is used.
 #ifdef __aarch64__
 #define WS_NOTHING_ESCAPES() __asm__ volatile(".cfi_personality 0x1b, %c0" ::"S"(ws_escape_personality))
 #else

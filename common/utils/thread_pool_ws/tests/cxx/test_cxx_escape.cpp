@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_escape.cpp
 /// A C++ exception leaves a task of the C interface, wherever it runs: the process ends by std::terminate(),
-/// and no handler of the thread that waits gets the exception. test_escape.c has the tasks that end their thread.
+/// and no handler of the thread that waits gets the exception. test_escape.c has the tasks that end their
+/// thread.
 #include <unistd.h>
 
 #include <cstring>

@@ -7,16 +7,13 @@
 #include <sched.h>
 
 #include "../../../core/ws_deal.h"
-#include "../../../pool/ws_process.h"
 #include "../../../pool/ws_types.h"
 #include "../../../tasks/ws_summary.h"
-#include "sim_libc.h"
 #include "sim_mask.h"
 #include "sim_play.h"
 #include "sim_quiet.h"
 #include "sim_random.h"
 #include "sim_record.h"
-#include "sim_stack.h"
 #include "sim_work.h"
 
 uint32_t __wrap_ws_summary_words(uint32_t workers);
@@ -94,7 +91,6 @@ static void make(uint32_t index)
   settings.thread_create = plan->host_threads ? create_thread : NULL;
   settings.create_arg = (void *)(uintptr_t)plan;
   settings.warn = be_silent;
-  hook();
   ws_pool_t *pool;
   const int result = create(&pool, &settings, plan->confined);
   sim_fault.create_share = sim_scene->fault.create_share;
