@@ -55,6 +55,14 @@ static bool read_conditions(const char *word, size_t length, const char *value)
 #define IS(name) (length == strlen(name) && strncmp(word, name, length) == 0)
   if (IS("roam"))
     wanted.roam = (uint32_t)atoi(value);
+  else if (IS("host_on_us"))
+    wanted.host_on_us = atof(value);
+  else if (IS("host_off_us"))
+    wanted.host_off_us = atof(value);
+  else if (IS("late_us"))
+    wanted.late_us = atof(value);
+  else if (IS("missing"))
+    wanted.missing = atof(value);
   else if (IS("poll"))
     wanted.poll = atoi(value) != 0;
   else if (IS("pinned"))

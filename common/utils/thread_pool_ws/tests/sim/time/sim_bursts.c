@@ -11,10 +11,12 @@
 
 #include "sim_libc.h"
 #include "sim_memory.h"
+#include "sim_random.h"
 #include "sim_seam_points.h"
 #include "sim_work.h"
 
 #define PRIORITY 50
+#define HOST_PRIORITY 99 ///< above all classes
 
 typedef struct producer_s producer_t;
 
@@ -134,11 +136,12 @@ static void run_phase(producer_t *self, const sim_phase_t *phase)
   pool->wait(self->pool);
 }
 
+/// CPU time of all threads but the host's.
 static sim_ps_t busy_ps(void)
 {
   sim_ps_t sum_ps = 0;
   for (uint32_t i = 0; i < sim_threads; i++)
-    sum_ps += sim_thread[i]->busy_ps;
+    sum_ps += sim_thread[i]->priority == HOST_PRIORITY ? 0 : sim_thread[i]->busy_ps;
   return sum_ps;
 }
 
@@ -232,9 +235,12 @@ static void slots(void *arg)
   sim_ps_t next_ps = sim_self->now_ps;
   uint32_t phase = 0;
   for (uint32_t i = 0; i < wanted->warm + wanted->bursts; i++) {
-    next_ps = next_ps + period_ps > sim_self->now_ps ? next_ps + period_ps : sim_self->now_ps;
+    do
+      next_ps = next_ps + period_ps > sim_self->now_ps ? next_ps + period_ps : sim_self->now_ps;
+    while (period_ps > 0 && wanted->missing > 0 && sim_random_unit() < wanted->missing);
     if (period_ps > 0)
-      sim_sleep_until(next_ps);
+      sim_sleep_until(next_ps
+                      + (sim_ps_t)(wanted->late_us > 0 ? sim_random_unit() * wanted->late_us * 1e6 : 0));
     if (i == wanted->warm)
       begin_measuring();
     if (wanted->roam > 0 && i % wanted->roam == 0)
@@ -281,6 +287,33 @@ static void *poll(void *unused)
     busy(SIM_PS_PER_US);
   }
   return unused;
+}
+
+static sim_ps_t exponential_ps(double mean_us)
+{
+  return (sim_ps_t)(-log(1 - sim_random_unit()) * mean_us * 1e6);
+}
+
+/// A host takes a CPU away: a thread above all classes has it.
+static void *take_cpu(void *unused)
+{
+  for (;;) {
+    sim_sleep_until(sim_self->now_ps + exponential_ps(run.wanted->host_off_us));
+    busy(exponential_ps(run.wanted->host_on_us));
+  }
+  return unused;
+}
+
+static void begin_host(sim_thread_t like)
+{
+  like.class = SIM_REALTIME;
+  like.priority = HOST_PRIORITY;
+  memset(like.allowed, 0, sizeof(like.allowed));
+  for (uint32_t cpu = 0; cpu < sim_machine.cpus; cpu++) {
+    like.allowed[cpu / 64] = UINT64_C(1) << (cpu % 64);
+    sim_thread_new(&like, take_cpu, NULL, SIM_PS_PER_S);
+    like.allowed[cpu / 64] = 0;
+  }
 }
 
 /// The first producer makes the pool, in the class that workers may inherit.
@@ -341,6 +374,8 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   like.class = SIM_REALTIME;
   if (wanted->poll)
     sim_thread_new(&like, poll, NULL, SIM_PS_PER_S);
+  if (wanted->host_on_us > 0)
+    begin_host(like);
   if (!sim_run(is_over, 61 * SIM_PS_PER_S))
     return false;
   series->busy_us = (double)(busy_ps() - run.busy_before_ps) / 1e6;

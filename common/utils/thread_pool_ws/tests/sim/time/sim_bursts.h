@@ -25,6 +25,10 @@ typedef struct {
   uint32_t nested; ///< > 0: a task of the plan forks to this depth (fib), and each leaf takes what it should
   double period_us; ///< between two slots of a producer; 0 = the next one follows at once
   uint32_t roam; ///< > 0: after so many slots the kernel moves the producer to the next CPU
+  double host_on_us,
+      host_off_us; ///< the host takes each CPU so long after so long (exponential means); 0 = no
+  double late_us; ///< a slot begins late by up to this, evenly spread
+  double missing; ///< share of the slots that do not come
   bool poll; ///< a real-time thread of the workers' priority polls a clock: it takes a CPU
   uint32_t bursts, warm; ///< slots of a producer that are measured; before those, not
 } sim_bursts_t;
@@ -37,7 +41,7 @@ typedef struct {
   uint32_t slots;
   double work_us, bound_us, tasks; ///< sums over the slots; bound: on all CPUs
   double whole_us; ///< the same sum in whole tasks, on one CPU for each thread that runs tasks
-  double busy_us; ///< CPU time of all threads
+  double busy_us; ///< CPU time of all threads but the host's
   double wakes; ///< threads woken by futex calls
   double preempted; ///< times that a producer lost its CPU
   double wall_us;
