@@ -227,17 +227,25 @@ static void move_to(uint32_t cpu)
   memcpy(sim_self->allowed, allowed, sizeof(allowed));
 }
 
+/// @return whether the slot of this number comes
+static bool comes(const sim_bursts_t *wanted, uint32_t number)
+{
+  if (wanted->cycle && wanted->cycle[number % strlen(wanted->cycle)] == '0')
+    return false;
+  return wanted->missing <= 0 || sim_random_unit() >= wanted->missing;
+}
+
 static void slots(void *arg)
 {
   producer_t *self = arg;
   const sim_bursts_t *wanted = run.wanted;
   const sim_ps_t period_ps = (sim_ps_t)(wanted->period_us * 1e6);
   sim_ps_t next_ps = sim_self->now_ps;
-  uint32_t phase = 0;
+  uint32_t phase = 0, number = 0;
   for (uint32_t i = 0; i < wanted->warm + wanted->bursts; i++) {
     do
       next_ps = next_ps + period_ps > sim_self->now_ps ? next_ps + period_ps : sim_self->now_ps;
-    while (period_ps > 0 && wanted->missing > 0 && sim_random_unit() < wanted->missing);
+    while (period_ps > 0 && !comes(wanted, number++));
     if (period_ps > 0)
       sim_sleep_until(next_ps
                       + (sim_ps_t)(wanted->late_us > 0 ? sim_random_unit() * wanted->late_us * 1e6 : 0));
