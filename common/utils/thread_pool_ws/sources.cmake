@@ -54,7 +54,6 @@ set(WS_CORE_SOURCES
   sleep/ws_watch.c
   observe/ws_report.c
   observe/ws_stats.c
-  core/ws_age.c
   core/ws_deal.c
   core/ws_escape.c
   core/ws_find.c
@@ -64,13 +63,13 @@ set(WS_CORE_SOURCES
   core/ws_keyed.c
   core/ws_keyed_wait.c
   core/ws_laneless.c
-  core/ws_look.c
   core/ws_push.c
   core/ws_round.c
   core/ws_run.c
   core/ws_skip.c
   core/ws_steal.c
   core/ws_swap.c
+  core/ws_tick.c
   core/ws_wait.c
   core/ws_worker.c
   setup/ws_config.c

@@ -55,8 +55,7 @@ static bool find_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t 
 WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
-  if (ws_steal_stuck(pool, here, task) || ws_age_take(pool, here, task)
-      || find_of(pool, here, WS_KIND_HIGH, task))
+  if (ws_steal_stuck(pool, here, task) || find_of(pool, here, WS_KIND_HIGH, task))
     return true;
   const bool found = take_own(pool, here, task) || find_of_nodes(pool, here, nodes, 0, 1, task)
                      || ws_steal(pool, here, task) || find_of_nodes(pool, here, nodes, 1, WS_NODES_MAX, task)
@@ -67,10 +66,10 @@ WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_ta
 
 bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
+  if (ws_round_search(here.queue) && ws_tick(pool, here, task))
+    return true;
   if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
     return find_by_kind(pool, here, task);
-  if (ws_round_search(here.queue) && ws_look_turn(pool, here, task))
-    return true;
   return (WS_LIKELY(here.queue->oldest == 0) ? ws_queue_take(here.queue, task)
                                              : take_own_now(pool, here, task))
          || ws_steal(pool, here, task);

@@ -49,41 +49,26 @@ bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 /// an inbox.
 bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-// Look elsewhere (ws_look.c): at the end of a round (ws_round.h) a task of another queue has its turn.
+// The fairness tick (ws_tick.c): the last search of a round (ws_round.h) serves a place whose turn it is, the
+// oldest task there. So each task runs, even if tasks of higher priority, or in the own queue, never run out.
 //
-// Turns   Each look serves a place that has not been served for long. Looks alternate between the lanes, up
-//         to 8 of them in turn at a look, and the other places, one at a look: each worker's queue twice,
-//         then the aside deques, the shared queue and what is stuck in inboxes. If the first of the
-//         two holds nothing the look goes on with the other.
-// Bound   The oldest task of a lane is taken at the latest after 2 x (lanes) looks of any one worker that
-//         always has tasks of its own; the oldest of another place after 2 x (2 x workers + 1).
-// Leave   A worker that takes its own tasks is left alone unless it has more of them than the caller: a steal
-//         from it would only move cache lines.
+// Turns   The places follow each other as in ws_places.h: the deques of each lane and of each worker's queue,
+//         one for each kind, the shared queue, and inboxes with a task that is stuck. Each thread goes round
+//         by itself. A tick passes over empty places, 8 of them at most. The own deque of normal tasks
+//         has its turn, too: the next search is a further tick then, so the others do not wait longer.
+// Bound   Of P places H hold tasks. The oldest task of each is taken at the latest after
+//         61 x (H + P / 8 + 2) searches of any one thread. P is workers + lanes in use + 1; twice the workers
+//         and lanes if a wait has put tasks aside, 2 x (3 + nodes) times those in a pool that has used
+//         priorities or nodes, and the workers' inboxes more while a task is stuck in one.
 
-/// @brief A thread that goes from fiber to fiber has ended a round: choose the place of its next look.
-/// @return whether another queue holds a task; the thread's next search takes it
-/// @threads  the owner of here.queue
-bool ws_look_ahead(struct ws_pool_s *pool, ws_here_t here);
+/// @brief A search ends a round: take the oldest task of the place whose turn it is.
+/// @return false = search as always
+bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief A search ends a round: look elsewhere or, each fourth time if the newest goes first, take the own
-/// oldest task, which would wait without end, too. After a round in which fibers stopped, first the one, then
-/// the other.
-/// @return whether a task was taken; false = search as always
-bool ws_look_turn(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
-// Age (ws_age.c), in pools that use priorities: the task that has waited longest goes first if it has
-// waited longer than settings.age_ns_max, whatever its priority. So each task runs, even if tasks of higher
-// priority come without end.
-//
-// Cost    A look at all places costs the more, the more threads push. After a look that finds no task too
-//         old, no thread looks for a sixteenth of the bound. In a pool that is late each look finds one: 16
-//         of them may follow each other. From then on a thread looks once in as many searches as there are
-//         places. In between it takes tasks that are too old from the place of the last look.
-// Bound   So the task that has waited longest goes first, or, if a thread has taken more than 16 such tasks
-//         without a break, after as many further searches of that thread as there are places.
-
-/// @brief Take the task that has waited longest, if that is too long.
-bool ws_age_take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+/// @brief A thread that goes from fiber to fiber has ended a round. @return whether another place holds a task;
+/// the next search is a tick, and takes it
+/// @threads  the owner of @p own
+bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own);
 
 // The queue that threads without a lane share (ws_laneless.c), for a thread that waits. A thread that has no
 // lane in a pool runs its group's tasks from there while it waits. Otherwise settings.lanes would decide

@@ -128,8 +128,6 @@ static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
   ws_count_pushed(pool, NULL, 1);
   ws_shared_cell_t *cell = ws_shared_claim(&pool->tasks.shared, &index);
   if (cell) {
-    if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
-      ws_store_relaxed(&cell->cell.pushed_ns, ws_os_now_ns()); // relaxed: published with the task
     ws_traced_push(pool, (ws_here_t){0}, task, 1);
     ws_shared_publish(cell, index, task);
     return true;
@@ -162,8 +160,7 @@ static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
-  const bool is_timed = kind != WS_KIND_NORMAL || ws_kind_is_used(&pool->tasks);
-  ws_queue_push_kind(&pool->tasks, deque, kind, task, is_timed ? ws_os_now_ns() : 0);
+  ws_queue_push_kind(&pool->tasks, deque, kind, task);
   if (!has_arrived(pool, here))
     return true;
   if (kind == WS_KIND_NORMAL)

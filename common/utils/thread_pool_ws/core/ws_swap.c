@@ -108,8 +108,7 @@ ws_swap_t ws_swap(struct ws_pool_s *pool, ws_worker_t *worker, const ws_task_t *
     return queue_again(pool, ws_here(pool), task, next);
   ws_queue_t *queue = &worker->queue;
   const bool over = ws_round_stop(queue);
-  if (WS_LIKELY(may_ride(pool, queue))
-      && !(WS_UNLIKELY(over) && ws_look_ahead(pool, (ws_here_t){.queue = queue, .worker = worker})))
+  if (WS_LIKELY(may_ride(pool, queue)) && !(WS_UNLIKELY(over) && ws_tick_ahead(pool, queue)))
     return ride(pool, worker, task, next);
   return queue_again(pool, (ws_here_t){.queue = queue, .worker = worker}, task, next);
 }

@@ -190,8 +190,8 @@ static void run_leftovers(struct ws_pool_s *pool, ws_here_t here)
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   while (ws_inbox_take_any(&pool->tasks, &task))
     ws_run_late(pool, here, &task);
-  for (ws_places_t all = ws_places(&pool->tasks); ws_places_next(&all);)
-    while (ws_place_take(&pool->tasks, &all.at, &task))
+  for (ws_place_t at = {0}; ws_places_next(&pool->tasks, &at);)
+    while (ws_place_take(&pool->tasks, &at, &task))
       ws_run_late(pool, here, &task);
 }
 

@@ -134,8 +134,7 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 /// @progress  a worker on which fibers yield or wait without end looks for tasks of other threads after
 ///            about 50 us, or after one run of a fiber that took longer. If each run is longer than the
 ///            last, it looks after at most 16 runs. If it finds one it looks again after one switch. Each
-///            look serves one queue, the lanes and the others in turn. In a pool in which tasks have
-///            priorities or nodes settings.age_ns_max bounds the wait
+///            look serves one queue, all in turn
 bool ws_yield(void);
 
 /// @brief For loops that poll: of the calls of one fiber each sixteenth is a ws_yield().

@@ -63,9 +63,9 @@ extern "C" {
 typedef struct ws_pool_s ws_pool_t;
 
 /// A thread that looks for a task takes the highest priority first, wherever the task is queued. Tasks of one
-/// priority keep the order of their queue. A task that has waited longer than settings.age_ns_max is taken
-/// before newer tasks, whatever their priority. So each task runs, even if tasks of higher priority come
-/// without end. A thread that waits for a group reaches the group's tasks whatever their priority.
+/// priority keep the order of their queue. Each 61st search of a thread serves the queues of all priorities
+/// and threads in turn, and takes the oldest task there. So each task runs, even if tasks of higher priority
+/// come without end. A thread that waits for a group reaches the group's tasks whatever their priority.
 /// WS_PRIORITY_NORMAL is 0, so a task without a priority is normal. Do not compare the values by size.
 typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priority_t;
 
@@ -198,17 +198,11 @@ typedef struct {
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
   /// Order in which a worker runs the tasks of its own queue, except in a wait. true: oldest first. Default
   /// false: newest first, which keeps the queue short when tasks push tasks. Other threads always steal the
-  /// oldest. After 60 searches of its own queue, a worker's 61st looks elsewhere first: at a lane, another
-  /// worker or another place in turn. If newest first, each fourth such search takes the worker's own oldest
-  /// task instead. So no task waits without end. If true, a task without a group, or with a tag, that a task
-  /// of the same function pushes is queued behind those of all threads: the task has pushed itself again.
+  /// oldest. Each 61st search of a worker serves all queues in turn, the oldest task first: those of threads
+  /// outside, of other workers, and its own. So no task waits without end. If true, a task without a group,
+  /// or with a tag, that a task of the same function pushes is queued behind those of all threads: the task
+  /// has pushed itself again.
   bool fifo;
-  /// Time that a task may wait before it goes ahead of newer tasks of higher priority; checked by threads
-  /// that look for tasks, sixteen times in that time. If many tasks have waited longer, the oldest goes
-  /// first; as many others as the pool has queues may overtake it. It stops having an effect when no task
-  /// with a priority or a node is queued, and none was pushed for 10 ms, or for age_ns_max if that is longer.
-  /// 0 .. 1,000,000,000; 0 = the oldest task first, whatever its priority. Default 10,000,000
-  uint64_t age_ns_max;
   /// Map at creation the queues of all kinds for each worker and each lane. With WS_FULL_FAIL or
   /// WS_FULL_INLINE no push allocates or maps memory then: threads beyond the lanes share one queue, in which
   /// priorities and hints have no effect. Default false: a thread's queues of kinds are mapped at its first

@@ -71,9 +71,6 @@ static void say_total(const out_t *out, const ws_stats_t *total)
       total->lanes_used);
   say(out, "  queues     %llu tasks still queued, %llu skipped by an abort; grown by %llu bytes",
       (ull_t)total->queued_tasks, (ull_t)total->skipped_tasks, (ull_t)total->queue_bytes);
-  if (total->aged_tasks > 0)
-    say(out, "  priorities %llu tasks had waited too long and went before newer ones",
-        (ull_t)total->aged_tasks);
   say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
 }
 

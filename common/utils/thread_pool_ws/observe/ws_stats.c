@@ -72,7 +72,6 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .spared_wakes = ws_stat_load(&pool->spared_wakes),
       .starved_searches = ws_stat_load(&pool->starved_searches),
       .cancelled_tasks = ws_stat_load(&pool->cancelled),
-      .aged_tasks = ws_stat_load(&pool->aged),
       .skipped_tasks = ws_stat_load(&pool->skipped),
       .outside = {.cpu = -1},
   };

@@ -26,8 +26,6 @@
 /// CPUs and last-level caches that ws_near.h knows.
 #define WS_CPUS_MAX 1024u
 #define WS_CACHES_MAX 64u
-/// Bound of settings.age_ns_max.
-#define WS_AGE_NS_MAX 1000000000
 
 typedef struct ws_worker_s ws_worker_t;
 
@@ -197,8 +195,6 @@ struct ws_pool_s {
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
-  ws_au64_t age_looked_ns; ///< S when a thread last found that no task has waited too long
-  ws_au64_t aged; ///< S tasks taken because they had waited too long
 
   alignas(WS_SPACING) ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
   ws_au64_t wake_call_ns; ///< S time that the call which wakes a worker takes its caller, a mean

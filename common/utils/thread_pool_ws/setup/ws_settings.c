@@ -35,7 +35,6 @@ void ws_settings_init(ws_settings_t *settings, size_t bytes)
       .spin_price = 9,
       .spin_ns_max = 40000,
       .join_spin_ns_max = 200000,
-      .age_ns_max = 10000000,
       .warn = ws_warn_on_stderr,
   };
   ws_sized_put(settings, bytes, &own, sizeof(own));
@@ -121,7 +120,6 @@ int ws_settings_check(ws_settings_t *settings)
       || !in_range(settings, "spin_lead_ns", (int64_t)settings->spin_lead_ns, 0, WS_SPIN_LEAD_NS_MAX)
       || !in_range(settings, "spin_ns_max", (int64_t)settings->spin_ns_max, 0, WS_SPIN_NS_MAX)
       || !in_range(settings, "spin_cpu_max_percent", settings->spin_cpu_max_percent, 0, 100)
-      || !in_range(settings, "age_ns_max", (int64_t)settings->age_ns_max, 0, WS_AGE_NS_MAX)
       || !in_range(settings, "spin_price", settings->spin_price, 1, 100))
     return -EINVAL;
   if (settings->core_count > 0 && !settings->cores) {

@@ -92,8 +92,6 @@ bool ws_deque_grow(ws_deque_t *deque)
     ws_task_t task;
     ws_cell_read(&ring->cell[i & ring->mask], &task);
     ws_cell_write(&next->cell[i & next->mask], &task);
-    const uint64_t pushed_ns = ws_hint_load(&ring->cell[i & ring->mask].pushed_ns);
-    ws_hint_store(&next->cell[i & next->mask].pushed_ns, pushed_ns);
   }
   ws_store_release(&deque->ring, next); // [edge DEQ_GROW release] the copied cells before the ring
   deque->level++;

@@ -33,7 +33,7 @@ typedef struct {
   ws_aptr_t func;
   ws_aptr_t arg;
   ws_aptr_t group;
-  ws_au64_t pushed_ns; ///< when it was pushed, in pools that use priorities. Only a preference
+  ws_au64_t kind; ///< in the shared queue: priority, and above 32 bits the node
 } ws_cell_t;
 
 typedef struct {
@@ -105,25 +105,6 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
   task->group = ws_load_relaxed(&cell->group); // relaxed: as func
   task->priority = WS_PRIORITY_NORMAL; // if the queue is of a kind, the caller knows that
   task->node = WS_NODE_ANY;
-}
-
-/// @brief Note the time of the next push. @param next  0 for the next task, 1 for the one after that, …
-static inline void ws_deque_stamp(ws_deque_t *deque, uint64_t next, uint64_t now_ns)
-{
-  const uint64_t bottom = ws_own_load(&deque->bottom);
-  const ws_ring_t *ring = ws_own_load(&deque->ring);
-  ws_hint_store(&ring->cell[(bottom + next) & ring->mask].pushed_ns, now_ns);
-}
-
-/// @return how long the oldest task has waited, about; 0 if there is none
-static inline uint64_t ws_deque_waited_ns(const ws_deque_t *deque, uint64_t now_ns)
-{
-  const uint64_t top = ws_load_acquire(&deque->top); // [edge DEQ_REUSE acquire] the ring is not older
-  if ((int64_t)(ws_load_acquire(&deque->bottom) - top) <= 0) // [edge DEQ_PUBLISH acquire] its cell
-    return 0;
-  const ws_ring_t *ring = ws_load_acquire(&deque->ring); // [edge DEQ_GROW acquire] holds [top, bottom)
-  const uint64_t pushed_ns = ws_hint_load(&ring->cell[top & ring->mask].pushed_ns);
-  return (int64_t)(now_ns - pushed_ns) > 0 ? now_ns - pushed_ns : 0;
 }
 
 /// @return the function of the task that was pushed last, whether it still waits or not

@@ -110,12 +110,10 @@ static bool turn_aside(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, con
 {
   ws_deque_t *aside = aside_of(queue, kind);
   for (uint32_t moved = 0; moved < WS_TURN_DEPTH_MAX && make_room(aside, 1); moved++) {
-    uint64_t pushed_ns;
-    const ws_took_t took = ws_grouped_take_oldest(deque_of(queue, kind), allowed, true, task, &pushed_ns);
+    const ws_took_t took = ws_grouped_take_oldest(deque_of(queue, kind), allowed, true, task);
     if (took != WS_TOOK_OTHER)
       return took == WS_TOOK_ALLOWED;
     note_aside(tasks, kind);
-    ws_deque_stamp(aside, 0, pushed_ns);
     ws_deque_push(aside, task, 1);
   }
   return false;

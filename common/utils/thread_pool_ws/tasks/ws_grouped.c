@@ -32,23 +32,9 @@ uint64_t ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool
   return 0;
 }
 
-/// A task, and when it was pushed.
-typedef struct {
-  ws_task_t task;
-  uint64_t pushed_ns;
-} lifted_t;
-
-static void read_cell(const ws_ring_t *ring, uint64_t index, lifted_t *lifted)
+static void read_cell(const ws_ring_t *ring, uint64_t index, ws_task_t *task)
 {
-  const ws_cell_t *cell = &ring->cell[index & ring->mask];
-  ws_cell_read(cell, &lifted->task);
-  lifted->pushed_ns = ws_hint_load(&cell->pushed_ns);
-}
-
-static void push_lifted(ws_deque_t *to, const lifted_t *lifted)
-{
-  ws_deque_stamp(to, 0, lifted->pushed_ns);
-  ws_deque_push(to, &lifted->task, 1);
+  ws_cell_read(&ring->cell[index & ring->mask], task);
 }
 
 /// Push into @p to the @p count tasks that were taken from index @p first of @p deque on, in their order.
@@ -57,31 +43,31 @@ static void push_lifted(ws_deque_t *to, const lifted_t *lifted)
 static void put(ws_deque_t *deque, ws_deque_t *to, uint64_t first, uint64_t count)
 {
   const ws_ring_t *ring = ws_own_load(&deque->ring);
-  lifted_t lifted, next;
+  ws_task_t lifted, next;
   read_cell(ring, first, &next);
   for (uint64_t i = 1; i <= count; i++) {
     lifted = next;
     read_cell(ring, first + i, &next);
-    push_lifted(to, &lifted); // there is room: it lay here before, or the caller has seen to it
+    ws_deque_push(to, &lifted, 1); // there is room: it lay here before, or the caller has seen to it
   }
 }
 
 uint64_t ws_grouped_sift(ws_deque_t *deque, bool (*takes)(const ws_task_t *task, void *arg), void *arg)
 {
   const ws_ring_t *ring = ws_own_load(&deque->ring);
-  lifted_t lifted, next;
+  ws_task_t lifted, next;
   uint64_t count = 0, taken = 0;
   const uint64_t before = ws_own_load(&deque->bottom);
-  while (ws_deque_take(deque, &lifted.task))
+  while (ws_deque_take(deque, &lifted))
     count++;
   read_cell(ring, before - count, &next);
   for (uint64_t i = 1; i <= count; i++) { // as put()
     lifted = next;
     read_cell(ring, before - count + i, &next);
-    if (takes(&lifted.task, arg))
+    if (takes(&lifted, arg))
       taken++;
     else
-      push_lifted(deque, &lifted);
+      ws_deque_push(deque, &lifted, 1);
   }
   return taken;
 }
@@ -116,15 +102,12 @@ static bool is_allowed(const ws_allowed_t *allowed, const ws_task_t *task, uint6
          || (allowed->func && task->func == allowed->func);
 }
 
-ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others, ws_task_t *task,
-                                 uint64_t *pushed_ns)
+ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others, ws_task_t *task)
 {
-  const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_steal_memo_t memo = {0};
   uint64_t index;
   while (ws_deque_size(deque) > 0 && ws_deque_steal_peek(deque, &memo, task, &index)) {
     const ws_took_t took = is_allowed(allowed, task, index) ? WS_TOOK_ALLOWED : WS_TOOK_OTHER;
-    *pushed_ns = ws_hint_load(&ring->cell[index & ring->mask].pushed_ns);
     if ((took == WS_TOOK_OTHER && !others) || ws_deque_steal_commit(deque, index))
       return took;
   }
@@ -134,9 +117,8 @@ ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed,
 bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool down, uint32_t depth_max,
                           ws_task_t *task, ws_moved_t *moved)
 {
-  uint64_t pushed_ns;
   *moved = (ws_moved_t){.from = ws_own_load(&deque->bottom)};
-  if (ws_grouped_take_oldest(deque, allowed, false, task, &pushed_ns) == WS_TOOK_ALLOWED)
+  if (ws_grouped_take_oldest(deque, allowed, false, task) == WS_TOOK_ALLOWED)
     return true;
   if (down && allowed->group)
     return ws_grouped_take_below(deque, deque, allowed->from, allowed->group, allowed->weak, depth_max, task,
@@ -148,20 +130,16 @@ bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool d
 bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
-  lifted_t lifted;
   uint64_t index;
   for (uint64_t left = ws_deque_size(deque); left > 0; left--) {
-    if (!ws_deque_steal_peek(deque, &memo, &lifted.task, &index))
+    if (!ws_deque_steal_peek(deque, &memo, task, &index))
       return false;
-    const ws_ring_t *ring = ws_own_load(&deque->ring);
-    read_cell(ring, index, &lifted);
     if (!ws_deque_steal_commit(deque, index))
       continue;
-    *task = lifted.task;
     if (ws_group_is(task->group, group, weak))
       return true;
     WS_ASSERT(ws_deque_has_room(deque, 1)); // a task has just left
-    push_lifted(deque, &lifted);
+    ws_deque_push(deque, task, 1);
   }
   return false;
 }

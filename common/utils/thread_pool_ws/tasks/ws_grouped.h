@@ -49,9 +49,8 @@ typedef enum {
 } ws_took_t;
 
 /// @brief Take the oldest task if it is @p allowed. @param others  take it also if it is not
-/// @param pushed_ns  out: when it was pushed
-ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others, ws_task_t *task,
-                                 uint64_t *pushed_ns);
+ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others,
+                                 ws_task_t *task);
 
 /// @brief As ws_grouped_take_under(), but of the tasks below index @p from: the newest of @p group or, if
 /// that is NULL, the newest.

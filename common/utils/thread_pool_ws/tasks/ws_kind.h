@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_kind.h
 /// Whether searches have to look for tasks of other kinds than WS_KIND_NORMAL: of high priority, of low
-/// priority, or for a NUMA node. Which kind is looked at first is the policy of ws_find.c; a task that has
-/// waited too long goes first (ws_find.h).
+/// priority, or for a NUMA node. Which kind is looked at first is the policy of ws_find.c.
 ///
 /// Count    tasks->queued is raised before a task is pushed and lowered after it was taken. If it is 0, no
 ///          queue holds a task of that kind. It only saves looks: the queues themselves decide whether a
 ///          worker may sleep.
-/// Used     While tasks->kinds_used is set, searches look for tasks of a kind. A push sets it; a search that
-///          looks for old tasks clears it when none has been queued or pushed for a while. So a pool
-///          that has used a priority once goes back to its usual path.
-///          RESTING --push of a kind--> USED --a while without one: ws_kind_rest--> RESTING
+/// Used     While tasks->kinds_used is set, searches look for tasks of a kind. A push sets it; a fairness tick
+///          (ws_find.h) clears it if none is queued. So a pool that has used a priority once goes back to its
+///          usual path.
+///          RESTING --push of a kind--> USED --a tick finds none queued: ws_kind_rest--> RESTING
 ///          Legal: USED though none is queued; RESTING for a moment though one is queued, while the thread
 ///          that rests looks once more. Illegal: RESTING for longer, or a worker that sleeps because of it.
 /// @threads any, for all functions
@@ -31,7 +30,7 @@ static inline uint32_t ws_kind_is_used(const ws_tasks_t *tasks)
 }
 
 /// @brief The caller is about to push a task of @p kind, which is not WS_KIND_NORMAL.
-void ws_kind_count_push(ws_tasks_t *tasks, ws_kind_t kind, uint64_t now_ns);
+void ws_kind_count_push(ws_tasks_t *tasks, ws_kind_t kind);
 
 /// @brief The caller has taken a task of @p kind: count it, and give it its priority back.
 static inline void ws_kind_count_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
@@ -45,10 +44,10 @@ static inline void ws_kind_count_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task
 }
 
 /// @brief Have searches look for tasks of a kind from now on.
-void ws_kind_use(ws_tasks_t *tasks, uint64_t now_ns);
+void ws_kind_use(ws_tasks_t *tasks);
 
-/// @brief The caller searches for a task. If no task of a kind is queued, and none was pushed for a while, at
-/// least @p age_ns, searches do not look for them any more.
-void ws_kind_rest(ws_tasks_t *tasks, uint64_t age_ns, uint64_t now_ns);
+/// @brief The caller searches for a task. If no task of a kind is queued, searches do not look for them any
+/// more.
+void ws_kind_rest(ws_tasks_t *tasks);
 
 #endif

@@ -16,37 +16,26 @@ static uint32_t deques_in_use(const ws_tasks_t *tasks, const ws_queue_t *queue)
   return ws_load_relaxed(&tasks->aside_used) ? WS_DEQUES_FIRST : 1; // relaxed: as above
 }
 
-ws_places_t ws_places(ws_tasks_t *tasks)
+static bool next_inbox(const ws_tasks_t *tasks, ws_place_t *at)
 {
-  // lanes first: they hold the bursts
-  return (ws_places_t){.tasks = tasks, .at = {.where = WS_AT_DEQUE, .index = ws_queue_count(tasks)}};
-}
-
-static bool next_inbox(ws_places_t *all)
-{
-  const bool is_first = all->at.where != WS_AT_INBOX;
-  const uint32_t next = is_first ? 0 : all->at.index + 1;
+  const uint32_t next = at->where == WS_AT_INBOX ? at->index + 1 : 0;
   // relaxed: the guard has written it before it had a worker woken, or after the caller's fence [PARK_DEKKER]
-  if (next >= all->tasks->workers || (is_first && ws_load_relaxed(&all->tasks->stuck) == 0))
-    return false;
-  all->at.where = WS_AT_INBOX;
-  all->at.index = next;
-  return true;
+  const bool are_any = next > 0 || ws_load_relaxed(&tasks->stuck) > 0;
+  *at = (ws_place_t){.where = are_any && next < tasks->workers ? WS_AT_INBOX : WS_AT_NONE, .index = next};
+  return at->where != WS_AT_NONE;
 }
 
-bool ws_places_next(ws_places_t *all)
+bool ws_places_next(const ws_tasks_t *tasks, ws_place_t *at)
 {
-  if (all->at.where != WS_AT_DEQUE)
-    return next_inbox(all);
-  if (++all->at.deque < all->deques)
+  if (at->where == WS_AT_SHARED || at->where == WS_AT_INBOX)
+    return next_inbox(tasks, at);
+  if (at->where == WS_AT_NONE)
+    at->index = ws_queue_count(tasks); // lanes first: they hold the bursts
+  else if (++at->deque < deques_in_use(tasks, tasks->queue[at->index]))
     return true;
-  if (all->at.index == 0) {
-    all->at.where = WS_AT_SHARED;
-    return true;
-  }
-  all->at.index--;
-  all->at.deque = 0;
-  all->deques = deques_in_use(all->tasks, all->tasks->queue[all->at.index]);
+  at->deque = 0;
+  at->where = at->index > 0 ? WS_AT_DEQUE : WS_AT_SHARED;
+  at->index -= at->index > 0;
   return true;
 }
 
@@ -83,18 +72,6 @@ uint64_t ws_place_size(const ws_tasks_t *tasks, const ws_place_t *place)
       return ws_shared_size(&tasks->shared);
     default:
       return ws_place_holds(tasks, place);
-  }
-}
-
-uint64_t ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, uint64_t now_ns)
-{
-  switch (place->where) {
-    case WS_AT_DEQUE:
-      return ws_deque_waited_ns(deque_at(tasks, place), now_ns);
-    case WS_AT_SHARED:
-      return ws_shared_waited_ns(&tasks->shared, now_ns);
-    default:
-      return 0;
   }
 }
 
@@ -140,11 +117,11 @@ bool ws_work_visible(ws_tasks_t *tasks)
     return true;
   if (WS_LIKELY(!may_lie_elsewhere(tasks)))
     return ws_shared_visible(&tasks->shared);
-  for (ws_places_t all = ws_places(tasks); ws_places_next(&all);) {
-    if (!ws_place_holds(tasks, &all.at))
+  for (ws_place_t at = {0}; ws_places_next(tasks, &at);) {
+    if (!ws_place_holds(tasks, &at))
       continue;
-    if (WS_UNLIKELY(ws_place_kind(&all.at) != WS_KIND_NORMAL))
-      ws_kind_use(tasks, ws_os_now_ns()); // else searches could miss the task
+    if (WS_UNLIKELY(ws_place_kind(&at) != WS_KIND_NORMAL))
+      ws_kind_use(tasks); // else searches could miss the task
     return true;
   }
   return false;
@@ -154,9 +131,8 @@ uint64_t ws_queued(const ws_tasks_t *tasks)
 {
   uint64_t queued = 0;
   if (WS_UNLIKELY(may_lie_elsewhere(tasks))) {
-    // ws_place_size() changes nothing
-    for (ws_places_t all = ws_places((ws_tasks_t *)(uintptr_t)tasks); ws_places_next(&all);)
-      queued += ws_place_size(tasks, &all.at);
+    for (ws_place_t at = {0}; ws_places_next(tasks, &at);)
+      queued += ws_place_size(tasks, &at);
     return queued;
   }
   const uint32_t queues = ws_queue_count(tasks);

@@ -9,17 +9,9 @@
 
 #include "ws_tasks.h"
 
-/// An iteration: `for (ws_places_t all = ws_places(tasks); ws_places_next(&all);)` with all.at.
-typedef struct {
-  ws_tasks_t *tasks;
-  ws_place_t at;
-  uint32_t deques; ///< to look at in the present queue
-} ws_places_t;
-
-ws_places_t ws_places(ws_tasks_t *tasks);
-
-/// @return false = there is no further place
-bool ws_places_next(ws_places_t *all);
+/// @brief Go to the next place: `for (ws_place_t at = {0}; ws_places_next(tasks, &at);)`.
+/// @return false = there is no further place, and @p at is WS_AT_NONE again
+bool ws_places_next(const ws_tasks_t *tasks, ws_place_t *at);
 
 /// @return the kind of the tasks there; WS_KIND_NORMAL where tasks of all kinds may be
 ws_kind_t ws_place_kind(const ws_place_t *place);
@@ -29,9 +21,6 @@ bool ws_place_holds(const ws_tasks_t *tasks, const ws_place_t *place);
 
 /// @return tasks there, about
 uint64_t ws_place_size(const ws_tasks_t *tasks, const ws_place_t *place);
-
-/// @return how long the oldest task there has waited, about; 0 if there is none, or it is in an inbox
-uint64_t ws_place_waited_ns(const ws_tasks_t *tasks, const ws_place_t *place, uint64_t now_ns);
 
 /// @brief Take the oldest task there, as a thief does. WS_AT_NONE holds none.
 bool ws_place_take(ws_tasks_t *tasks, const ws_place_t *place, ws_task_t *task);

@@ -8,7 +8,8 @@
 void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity)
 {
   ws_deque_init(&queue->deque, cells, capacity);
-  queue->round_left = queue->round_stops = queue->stops_left = 1; // the first search ends a round
+  queue->round_left = WS_ROUND_SEARCHES;
+  queue->round_stops = queue->stops_left = 1; // the first stop of a fiber ends a round
 }
 
 void ws_queue_init_worker(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity, ws_cell_t *aside_cells,
@@ -60,12 +61,10 @@ ws_deque_t *ws_queue_room(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, 
   return deque;
 }
 
-void ws_queue_push_kind(ws_tasks_t *tasks, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task,
-                        uint64_t now_ns)
+void ws_queue_push_kind(ws_tasks_t *tasks, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task)
 {
   if (kind != WS_KIND_NORMAL)
-    ws_kind_count_push(tasks, kind, now_ns);
-  ws_deque_stamp(deque, 0, now_ns);
+    ws_kind_count_push(tasks, kind);
   ws_deque_push(deque, task, 1);
 }
 
@@ -135,13 +134,8 @@ bool ws_queue_steal_kind(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, w
   const uint32_t i = 2 * kind;
   if (i >= ws_queue_deques(queue))
     return false;
-  const ws_deque_t *deque = ws_queue_deque(queue, i), *aside = ws_queue_deque(queue, i + 1);
-  if (kind == WS_KIND_NORMAL || WS_LIKELY(ws_deque_size(aside) == 0))
-    return ws_queue_steal_at(tasks, queue, i, task);
-  const uint64_t late_ns = INT64_MAX; // later than all pushes
-  const bool is_older = ws_deque_waited_ns(aside, late_ns) >= ws_deque_waited_ns(deque, late_ns);
-  return ws_queue_steal_at(tasks, queue, i + is_older, task)
-         || ws_queue_steal_at(tasks, queue, i + !is_older, task);
+  return (kind != WS_KIND_NORMAL && ws_queue_steal_at(tasks, queue, i + 1, task))
+         || ws_queue_steal_at(tasks, queue, i, task);
 }
 
 static bool take_own_newest(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task)

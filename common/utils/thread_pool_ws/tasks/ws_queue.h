@@ -100,9 +100,7 @@ bool ws_queue_reserve(ws_tasks_t *tasks, ws_queue_t *queue);
 ws_deque_t *ws_queue_room(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, bool grow);
 
 /// @brief Push a task into the deque that ws_queue_room() gave.
-/// @param now_ns  noted with the task; read only while the pool uses kinds
-void ws_queue_push_kind(ws_tasks_t *tasks, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task,
-                        uint64_t now_ns);
+void ws_queue_push_kind(ws_tasks_t *tasks, ws_deque_t *deque, ws_kind_t kind, const ws_task_t *task);
 
 /// @brief Take the newest task of any deque.
 bool ws_queue_take_any(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task);
@@ -172,8 +170,8 @@ static inline void ws_queue_prefetch(const ws_queue_t *queue, uint32_t count)
 /// @brief Steal the oldest task of deque @p i.
 bool ws_queue_steal_at(ws_tasks_t *tasks, ws_queue_t *queue, uint32_t i, ws_task_t *task);
 
-/// @brief Steal the oldest task of @p kind, from those that were put aside, too. Normal tasks that were put
-/// aside are found by ws_places_steal_aside().
+/// @brief Steal the oldest task of @p kind, those that were put aside first. Normal tasks that were put aside
+/// are found by ws_places_steal_aside().
 bool ws_queue_steal_kind(ws_tasks_t *tasks, ws_queue_t *queue, ws_kind_t kind, ws_task_t *task);
 
 /// @brief Take a task of @p kind, which is not WS_KIND_NORMAL: from the caller's own queue, or steal one.

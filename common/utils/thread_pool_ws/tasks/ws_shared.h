@@ -29,7 +29,6 @@ typedef struct {
   ws_au64_t turn;
   ws_au64_t taken;
   ws_cell_t cell; ///< every word atomic: who reads a cell that is overwritten fails to take its task
-  ws_au64_t kind; ///< priority, and above 32 bits the node
 } ws_shared_cell_t;
 
 typedef struct {
@@ -78,13 +77,13 @@ static inline void ws_shared_publish(ws_shared_cell_t *cell, uint64_t index, con
 {
   ws_cell_write(&cell->cell, task);
   // relaxed: as the cell
-  ws_store_relaxed(&cell->kind, (uint32_t)task->priority | (uint64_t)task->node << 32);
+  ws_store_relaxed(&cell->cell.kind, (uint32_t)task->priority | (uint64_t)task->node << 32);
   ws_store_release(&cell->turn, index + 1); // [edge SHARED_PUBLISH release] the task
 }
 
 static inline void ws_shared_read(const ws_shared_cell_t *cell, ws_task_t *task)
 {
-  const uint64_t kind = ws_load_relaxed(&cell->kind); // relaxed: turn was acquired before
+  const uint64_t kind = ws_load_relaxed(&cell->cell.kind); // relaxed: turn was acquired before
   ws_cell_read(&cell->cell, task);
   task->priority = (ws_priority_t)(uint32_t)kind;
   task->node = (uint32_t)(kind >> 32);
@@ -165,17 +164,6 @@ static inline bool ws_shared_visible(const ws_shared_t *shared)
   const uint64_t head = ws_load_relaxed(&shared->head);
   const ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
   return (int64_t)(ws_load_relaxed(&cell->turn) - (head + 1)) >= 0; // relaxed: as head
-}
-
-/// @return how long the oldest task has waited, about; 0 if there is none
-static inline uint64_t ws_shared_waited_ns(const ws_shared_t *shared, uint64_t now_ns)
-{
-  const uint64_t head = ws_hint_load(&shared->head);
-  const ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
-  if (!ws_shared_visible(shared))
-    return 0;
-  const uint64_t pushed_ns = ws_hint_load(&cell->cell.pushed_ns);
-  return (int64_t)(now_ns - pushed_ns) > 0 ? now_ns - pushed_ns : 0;
 }
 
 static inline uint64_t ws_shared_size(const ws_shared_t *shared)

@@ -52,6 +52,9 @@ typedef struct ws_mark_s {
   uint64_t index[WS_KINDS_MAX];
 } ws_mark_t;
 
+/// Searches of a round: the last one is for others (core/ws_round.h).
+#define WS_ROUND_SEARCHES 61u
+
 /// When the owner takes its oldest task in place of the newest (ws_queue_s.oldest).
 enum {
   WS_OLDEST_ALWAYS = 1, ///< settings.fifo
@@ -68,7 +71,7 @@ enum {
 /// A place where tasks wait (ws_places.h).
 typedef struct {
   enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_INBOX } where;
-  uint32_t index; ///< of the queue, of the limit, or of the worker
+  uint32_t index; ///< of the queue, or of the worker
   uint32_t deque; ///< WS_AT_DEQUE: of that queue
 } ws_place_t;
 
@@ -117,21 +120,13 @@ struct ws_queue_s {
   uint32_t stops_left; ///< P stops of fibers for which they still do
   uint32_t round_stops; ///< P what that was at the beginning of the round
   uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
-  // Looks elsewhere (ws_find.h).
-  bool look_planned; ///< P the next search begins at look_at
-  uint32_t turns, stop_turns, looks; ///< P so far: ends of rounds without and with stops; looks
-  uint32_t look_lane, look_visits; ///< P whose turn it is: lane; worker's queue, two visits each
-  uint32_t look_at; ///< P index of the queue that the next look takes from
-  uint64_t look_steps; ///< P of the worker whose turn it is, at the first visit
+  uint32_t turns, looks; ///< P ends of rounds of waits: with a look at the own queue, and at others
+  ws_place_t turn; ///< P the place whose turn it is at the next fairness tick (ws_find.h)
   ws_aptr_t more; ///< O ws_more_t; NULL = the owner has pushed normal tasks only
   // The owner's place (ws_budget.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
-  // Looks for tasks that have waited too long (ws_find.h).
-  ws_place_t age_place; ///< P of the oldest task at the last look
-  uint32_t age_looks; ///< P looks at all places since a look found no old task, up to a bound
-  uint32_t age_pause; ///< P searches until the owner may look at all places again, if that bound is reached
   ws_alone_t alone; ///< P lanes: bursts that are over before a worker could help (ws_brief.h)
   alignas(WS_SPACING) ws_au32_t dealt; ///< S lanes: 1 = a worker deals its tasks (core/ws_deal.h)
   alignas(WS_SPACING) size_t bytes; ///< I of the piece of memory that begins with this structure
@@ -200,8 +195,6 @@ typedef struct {
 
   /// S tasks of each kind but WS_KIND_NORMAL in the queues: counted before they are pushed
   alignas(WS_SPACING) ws_au64_t queued[WS_KINDS_MAX];
-  ws_au64_t kinds_since_ns; ///< S when kinds_used was set: tasks pushed before have no time
-  ws_au64_t kinds_pushed_ns; ///< S when a task of a kind was pushed last
 
   /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
   /// inbox.

@@ -138,7 +138,6 @@ ws_settings_t test_settings(uint32_t workers)
   ws_settings_default(&settings);
   settings.workers = workers;
   settings.queue_capacity = 256;
-  settings.age_ns_max = WS_AGE_NS_MAX; // on a busy machine a task may wait for more than the default
   settings.warn = keep_warning;
   memset(&test_warnings, 0, sizeof(test_warnings));
   return settings;

@@ -83,7 +83,6 @@ static void make(uint32_t index)
   settings.lanes = plan->lanes;
   settings.full = plan->full;
   settings.fifo = plan->fifo;
-  settings.age_ns_max = (uint64_t)(sim_scene->age_us * 1000);
   settings.spin = plan->spin;
   settings.spin_lead_ns = (uint64_t)(plan->lead_us * 1000);
   settings.spin_ns_max = (uint64_t)(plan->spin_us * 1000);

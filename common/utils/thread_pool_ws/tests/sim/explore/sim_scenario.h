@@ -146,7 +146,6 @@ typedef struct {
   bool together; ///< threads that push begin at the same moment
   bool prioritized; ///< tasks of all three priorities
   bool hinted; ///< tasks with hints for NUMA nodes
-  double age_us; ///< settings.age_ns_max
   bool limits; ///< waits have time limits, and are repeated until they are in time
   bool yields; ///< some tasks stand for fibers that yield (sim_ride.h)
   uint32_t outsides;

@@ -301,13 +301,11 @@ static bool no_worker_floats(const sim_pool_plan_t *pool)
 /// Of the seed alone: nothing else is drawn otherwise than without them.
 static void draw_kinds(sim_scenario_t *scenario)
 {
-  static const double age_us[] = {0, 20, 300, 10000};
   const uint64_t hash = scenario->seed * UINT64_C(0x9E3779B97F4A7C15) >> 32;
   scenario->prioritized = hash % 4 == 0;
   scenario->hinted = hash / 16 % 4 == 0;
   scenario->yields = hash / 64 % 3 == 0;
   scenario->limits = hash / 1024 % 4 == 0;
-  scenario->age_us = age_us[hash / 4 % 4];
   if (scenario->prioritized && hash / 64 % 8 == 0 && scenario->shape == SIM_SHAPE_CORE)
     sim_special_buries(scenario);
 }

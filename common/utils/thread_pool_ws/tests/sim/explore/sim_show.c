@@ -158,8 +158,6 @@ void sim_scenario_show(const sim_scenario_t *scenario)
   if (scenario->limits)
     printf("; waits have time limits, and are repeated");
   show_rides(scenario);
-  if (scenario->prioritized || scenario->hinted)
-    printf("; old after %.0f us", scenario->age_us);
   show_stalls(scenario);
   if (scenario->guard_slow_us > 0)
     printf("; each step of a guard takes %.0f us longer", scenario->guard_slow_us);

@@ -9,7 +9,7 @@
 #include "../../../pool/ws_types.h"
 #include "../../support/ws_letters.h"
 
-#define AGE_NS 1000000000u
+#define BEGIN_NS 1000000000u
 
 static ws_au64_t clock_ns;
 #define CPU_IS_INDEX UINT32_MAX ///< worker i is on CPU i, and the main thread elsewhere
@@ -21,7 +21,7 @@ void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu);
 
 uint64_t __wrap_ws_os_now_ns(void)
 {
-  return AGE_NS + ws_add_relaxed(&clock_ns, 1);
+  return BEGIN_NS + ws_add_relaxed(&clock_ns, 1);
 }
 
 int32_t __wrap_ws_os_cpu(void)
@@ -64,7 +64,6 @@ static void create(uint32_t cpu, bool fifo)
   ws_settings_t settings = test_settings(1);
   settings.spin = WS_SPIN_OFF;
   settings.fifo = fifo;
-  settings.age_ns_max = AGE_NS;
   settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
   ws_store_relaxed(&worker_cpu, cpu);
   pool = test_create(&settings);
@@ -239,51 +238,7 @@ static void a_stop_settles_them(void)
   }
 }
 
-static ws_au32_t flood_on, flood_tasks;
-
-/// Pushes its successor for node 1, on which the worker is.
-static void flood(void *unused)
-{
-  (void)unused;
-  ws_add_relaxed(&flood_tasks, 1);
-  ws_add_relaxed(&clock_ns, AGE_NS / 64);
-  if (ws_load_relaxed(&flood_on)
-      && ws_pool_push(pool, (ws_task_t){.func = flood, .node = ws_node_hint(1)}) != 0)
-    ws_add_relaxed(&test_refused, 1);
-}
-
-static void end_flood(void *count)
-{
-  ws_store_relaxed((ws_au32_t *)count, ws_load_relaxed(&flood_tasks));
-  ws_store_release(&flood_on, 0);
-}
-
-static bool flood_is_over(void *unused)
-{
-  (void)unused;
-  return !ws_load_acquire(&flood_on);
-}
-
-static void no_node_waits_without_end(void)
-{
-  create(1, false);
-  test_letters_hold(pool, &gate);
-  ws_au32_t count = {0};
-  ws_store_relaxed(&flood_on, 1);
-  ws_store_relaxed(&flood_tasks, 0);
-  CU_ASSERT_EQUAL(ws_pool_push(pool, (ws_task_t){.func = flood, .node = ws_node_hint(1)}), 0);
-  const ws_task_t end = {.func = end_flood, .arg = &count, .node = ws_node_hint(0)};
-  CU_ASSERT_EQUAL(ws_pool_push(pool, end), 0);
-  test_gate_let(&gate, 1);
-  CU_ASSERT_TRUE(test_until(flood_is_over, NULL));
-  const uint32_t before = ws_load_relaxed(&count);
-  CU_ASSERT_TRUE(before >= 64 && before <= 64 + 64 / 16 + 1);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  destroy();
-}
-
 TEST_MAIN("node hints", TEST_CASE(a_worker_takes_its_node_first), TEST_CASE(own_tasks_go_first),
           TEST_ALONE(a_sleeper_on_the_node_is_woken), TEST_CASE(a_priority_goes_before_a_node),
           TEST_CASE(a_wrong_hint_makes_no_difference), TEST_CASE(a_wait_reaches_its_tasks),
-          TEST_CASE(a_batch_keeps_its_hints), TEST_CASE(a_stop_settles_them),
-          TEST_CASE(no_node_waits_without_end))
+          TEST_CASE(a_batch_keeps_its_hints), TEST_CASE(a_stop_settles_them))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_priority_ends.c
-/// Tasks of three priorities: wrong ones, full queues, no memory, the end of pools and threads. The clock is
-/// virtual, as in test_priority.c, so that no task grows old. Linked with --wrap of ws_os_now_ns, ws_os_map,
-/// ws_work_visible and ws_queue_take_kind.
+/// Tasks of three priorities: wrong ones, full queues, no memory, the end of pools and threads. Linked with
+/// --wrap of ws_os_map, ws_work_visible and ws_queue_take_kind.
 #include <errno.h>
 #include <string.h>
 
@@ -10,17 +9,6 @@
 #include "../../../tasks/ws_places.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_letters.h"
-
-#define AGE_NS 1000000000u
-
-static ws_au64_t clock_ns;
-
-uint64_t __wrap_ws_os_now_ns(void);
-
-uint64_t __wrap_ws_os_now_ns(void)
-{
-  return AGE_NS + ws_add_relaxed(&clock_ns, 1);
-}
 
 static ws_au32_t no_memory; ///< bool: no more memory can be mapped
 
@@ -80,8 +68,6 @@ static void create(uint32_t workers, bool fifo, ws_full_t full)
   settings.skipped = note_skipped;
   settings.skipped_arg = &told;
   settings.full = full;
-  settings.age_ns_max = AGE_NS;
-  settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
   pool = test_create(&settings);
   test_letters_forget();
   test_gate_init(&gate);
@@ -93,12 +79,8 @@ static void destroy(void)
   test_gate_destroy(&gate);
 }
 
-static void settings_and_tasks_are_checked(void)
+static void tasks_are_checked(void)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.age_ns_max = 1000000001;
-  CU_ASSERT_EQUAL(ws_pool_create(&pool, &settings), -EINVAL);
-  CU_ASSERT_EQUAL(test_warnings_with("age_ns_max"), 1);
   create(1, false, WS_FULL_GROW);
   static const char letter = 'A';
   ws_task_t tasks[3];
@@ -129,7 +111,6 @@ static void full_queues(void)
   CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);
   CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
   test_letters_release(&gate, 300);
-  CU_ASSERT_EQUAL(test_stats(pool).aged_tasks, 0); // a task keeps its time when its queue grows
   destroy();
 }
 
@@ -286,7 +267,6 @@ static void a_thread_without_a_lane_gets_one(void)
 {
   ws_settings_t settings = test_settings(1);
   settings.lanes = 0;
-  settings.spin_ns_max = settings.join_spin_ns_max = 1000; // looks at the clock
   pool = test_create(&settings);
   test_letters_forget();
   test_gate_init(&gate);
@@ -376,7 +356,7 @@ static void a_wait_reaches_tasks_of_the_workers_queues(void)
   }
 }
 
-TEST_MAIN("priority_ends", TEST_CASE(settings_and_tasks_are_checked), TEST_CASE(full_queues),
+TEST_MAIN("priority_ends", TEST_CASE(tasks_are_checked), TEST_CASE(full_queues),
           TEST_CASE(full_queues_without_growth), TEST_CASE(grown_queues_shrink),
           TEST_CASE(without_memory_the_push_runs_the_task), TEST_CASE(stops_handle_every_priority),
           TEST_CASE(an_abort_skips_every_priority), TEST_CASE(tasks_of_an_ended_thread_run),

@@ -45,13 +45,12 @@ static bool is_set(void *unused)
 }
 
 /// The only worker is busy with fibers that yield. A task of each origin must still run: beside fibers of
-/// high priority, when it has waited long.
+/// high priority, at a fairness tick.
 static void test_yield_reaches_all(void)
 {
   const ws_priority_t priority[] = {WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW};
   for (uint32_t i = 0; i < TEST_COUNT(priority); i++) {
     ws_settings_t settings = test_settings(1);
-    settings.age_ns_max = 1000000;
     scene_begin_with(&settings);
     ws_fiber_options_t options;
     ws_fiber_options_default(&options);

@@ -318,7 +318,7 @@ static void a_task_of_a_kind_keeps_the_root(void)
   ws_root_enter(queue, &scene.group[0]);
   ws_deque_t *deque = ws_queue_room(tasks, queue, WS_KIND_HIGH, true);
   CU_ASSERT_PTR_NOT_NULL_FATAL(deque);
-  ws_queue_push_kind(tasks, deque, WS_KIND_HIGH, &task, 0);
+  ws_queue_push_kind(tasks, deque, WS_KIND_HIGH, &task);
   CU_ASSERT_PTR_EQUAL(ws_root_enter(queue, &scene.group[1]), &scene.group[0]);
   CU_ASSERT_TRUE(ws_queue_is_below(queue, &scene.group[0], false));
   CU_ASSERT_TRUE(ws_queue_take_any(tasks, queue, &task));

@@ -31,7 +31,7 @@ static void push(const char *letter, ws_group_t *group)
   const ws_task_t task = {.func = test_empty_task, .arg = (void *)(uintptr_t)letter, .group = group};
   ws_deque_t *deque = ws_queue_room(&pool->tasks, lane, WS_KIND_HIGH, true);
   CU_ASSERT_PTR_NOT_NULL_FATAL(deque);
-  ws_queue_push_kind(&pool->tasks, deque, WS_KIND_HIGH, &task, 0);
+  ws_queue_push_kind(&pool->tasks, deque, WS_KIND_HIGH, &task);
 }
 
 static void begin_wait(uint32_t wait)

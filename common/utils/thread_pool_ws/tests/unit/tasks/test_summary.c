@@ -128,8 +128,7 @@ static void kinds_do_not_hide_normal_tasks(void)
   const ws_task_t task = {.func = test_empty_task};
   begin(3);
   tasks.kinds = WS_KIND_NODE;
-  ws_queue_push_kind(&tasks, ws_queue_room(&tasks, &queues[7], WS_KIND_NORMAL, false), WS_KIND_NORMAL, &task,
-                     1);
+  ws_queue_push_kind(&tasks, ws_queue_room(&tasks, &queues[7], WS_KIND_NORMAL, false), WS_KIND_NORMAL, &task);
   CU_ASSERT_TRUE(ws_summary_has(&tasks, 7));
   CU_ASSERT_TRUE(ws_work_visible(&tasks));
 }
