@@ -35,19 +35,12 @@ static inline void ws_forget_yield(ws_queue_t *queue)
 /// lanes, from other workers from near to far, or one that is in no thread's own queue.
 bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief Steal from queue @p victim of the pool, until it is empty or the caller has one task.
-bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task);
-
 /// @brief Steal a task that was pushed by a task of @p group, from the queue of the thread that runs that one
 /// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
 bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
 
 /// @brief Take a task that is stuck in an inbox.
 bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
-/// @brief Take a task that is in no thread's own queue: in an aside deque, in the shared queue, or stuck in
-/// an inbox.
-bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
 // The fairness tick (ws_tick.c): the last search of a round (ws_round.h) serves a place whose turn it is, the
 // oldest task there. So each task runs, even if tasks of higher priority, or in the own queue, never run out.

@@ -77,7 +77,8 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
   return result == WS_STEAL_GOT;
 }
 
-bool ws_steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
+/// Steal from queue @p victim of the pool, until it is empty or the caller has one task.
+static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
 {
   ws_queue_t *own = here.queue, *queue = pool->tasks.queue[victim];
   const bool deals = ws_deal_serves(pool, here, victim);
@@ -96,13 +97,13 @@ static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t dealt = ws_deal_lane(pool);
   if (WS_UNLIKELY(dealt > 0) && dealt <= ws_queue_count(&pool->tasks)) {
-    if (ws_steal_from(pool, here, dealt - 1, task))
+    if (steal_from(pool, here, dealt - 1, task))
       return true;
     ws_deal_forget(pool, dealt - 1);
   }
   const uint32_t victim = here.queue->victim;
   return ws_queue_is_known(&here.queue->memo, pool->tasks.queue[victim])
-         && ws_steal_from(pool, here, victim, task);
+         && steal_from(pool, here, victim, task);
 }
 
 /// The same as the last time, but not at once again: with tiny tasks a thief would otherwise take the queue's
@@ -112,7 +113,7 @@ static bool steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   const uint32_t victim = here.queue->victim;
   if (ws_queue_is_remembered(&here.queue->memo, pool->tasks.queue[victim]))
     make_no_haste(here.queue);
-  return ws_steal_from(pool, here, victim, task);
+  return steal_from(pool, here, victim, task);
 }
 
 bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
@@ -123,7 +124,8 @@ bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-bool ws_steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+/// Take a task that is in no thread's own queue: in an aside deque, in the shared queue, or stuck in an inbox.
+static bool steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (ws_places_steal_aside(&pool->tasks, task))
     ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
@@ -139,7 +141,7 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++)
-    if (i != here.queue->victim && ws_steal_from(pool, here, i, task))
+    if (i != here.queue->victim && steal_from(pool, here, i, task))
       return true;
   if (ws_summary_next(&pool->tasks, 0) == pool->workers)
     return false;
@@ -147,7 +149,7 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
   for (uint32_t i = 0; i < others; i++) {
     const uint32_t victim = here.worker ? here.worker->victims[i] : i;
     if (victim != here.queue->victim && ws_summary_has(&pool->tasks, victim)
-        && ws_steal_from(pool, here, victim, task))
+        && steal_from(pool, here, victim, task))
       return true;
   }
   return false;
@@ -157,7 +159,7 @@ bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   ws_summary_rest(here.queue);
   if (!steal_known(pool, here, task) && !steal_elsewhere(pool, here, task) && !steal_again(pool, here, task)
-      && !ws_steal_stray(pool, here, task))
+      && !steal_stray(pool, here, task))
     return false;
   ws_count(&here.queue->count.stolen, 1);
   return true;
