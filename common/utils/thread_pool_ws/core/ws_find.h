@@ -49,17 +49,17 @@ bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 //         one for each kind, the shared queue, and inboxes with a task that is stuck. Each thread goes round
 //         by itself. A tick passes over empty places, 8 of them at most. The own deque of normal tasks
 //         has its turn, too: the next search is a further tick then, so the others do not wait longer.
-// Bound   Of P places H hold tasks. The oldest task of each is taken at the latest after
-//         61 x (H + P / 8 + 2) searches of any one thread. P is workers + lanes in use + 1; twice the workers
-//         and lanes if a wait has put tasks aside, 2 x (3 + nodes) times those in a pool that has used
-//         priorities or nodes, and the workers' inboxes more while a task is stuck in one.
+// Bound   Of P places at most H hold tasks. The oldest task of each is taken at the latest after
+//         61 x (H + P / 8 + 1) searches of any one thread. P is D x (workers + lanes in use) + 1, and workers
+//         more while a task is stuck in an inbox. D is 1; 2 once a wait has put tasks aside; 2 x (3 + nodes)
+//         once a task has had a priority or a node. A pool without several nodes has none of them.
 
 /// @brief A search ends a round: take the oldest task of the place whose turn it is.
 /// @return false = search as always
 bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief A thread that goes from fiber to fiber has ended a round. @return whether another place holds a task;
-/// the next search is a tick, and takes it
+/// @brief A thread that goes from fiber to fiber has ended a round.
+/// @return whether another place holds a task; the next search is a tick, and takes it
 /// @threads  the owner of @p own
 bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own);
 

@@ -124,7 +124,7 @@ bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-/// Take a task that is in no thread's own queue: in an aside deque, in the shared queue, or stuck in an inbox.
+/// Take a task that is in no thread's own queue: aside, in the shared queue, or stuck in an inbox.
 static bool steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (ws_places_steal_aside(&pool->tasks, task))

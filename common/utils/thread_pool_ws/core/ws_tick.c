@@ -3,7 +3,6 @@
 /// ws_find.h.
 #include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"
-#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_round.h"

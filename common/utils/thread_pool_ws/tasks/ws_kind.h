@@ -6,9 +6,9 @@
 /// Count    tasks->queued is raised before a task is pushed and lowered after it was taken. If it is 0, no
 ///          queue holds a task of that kind. It only saves looks: the queues themselves decide whether a
 ///          worker may sleep.
-/// Used     While tasks->kinds_used is set, searches look for tasks of a kind. A push sets it; a fairness tick
-///          (ws_find.h) clears it if none is queued. So a pool that has used a priority once goes back to its
-///          usual path.
+/// Used     While tasks->kinds_used is set, searches look for tasks of a kind. A push sets it; a fairness
+///          tick (ws_find.h) clears it if none is queued. So a pool that has used a priority once goes back
+///          to its usual path.
 ///          RESTING --push of a kind--> USED --a tick finds none queued: ws_kind_rest--> RESTING
 ///          Legal: USED though none is queued; RESTING for a moment though one is queued, while the thread
 ///          that rests looks once more. Illegal: RESTING for longer, or a worker that sleeps because of it.

@@ -3,7 +3,6 @@
 /// ws_places.h.
 #include "ws_places.h"
 
-#include "../os/ws_os.h"
 #include "ws_inbox.h"
 #include "ws_queue.h"
 

@@ -60,7 +60,7 @@ static void end(void)
 /// The bound that core/ws_find.h states, in searches. @param holding  places with tasks
 static uint32_t bound(uint32_t places, uint32_t holding)
 {
-  return WS_ROUND_SEARCHES * (holding + places / 8 + 2);
+  return WS_ROUND_SEARCHES * (holding + places / 8 + 1);
 }
 
 static void push(void (*func)(void *), ws_kind_t kind)
@@ -204,7 +204,7 @@ static void link_until_told(void *unused)
     push(link_until_told, WS_KIND_NORMAL);
 }
 
-/// Several workers run chains, so that none ever searches in vain.
+/// Several workers run chains, so that none ever runs out of tasks.
 static void chains_take_the_tasks_of_a_worker_that_stands(void)
 {
   for (uint32_t i = 0; i < 4; i++) {
