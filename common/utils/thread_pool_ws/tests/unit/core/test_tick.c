@@ -185,6 +185,7 @@ static void empty_lanes_are_passed_over(void)
   for (uint32_t i = 0; i < EMPTY_LANES; i++)
     test_spawn(&threads, use_a_lane, &func);
   pthread_barrier_wait(&all_have_lanes);
+  CU_ASSERT_TRUE(test_until_quiet(scene.pool)); // the lanes are empty
   push(stand_then_link, WS_KIND_NORMAL);
   CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
   push_to_tell(WS_KIND_NORMAL);
