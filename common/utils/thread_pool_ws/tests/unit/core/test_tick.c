@@ -117,7 +117,7 @@ static void stand_with_tasks_queued(void *unused)
 {
   (void)unused;
   for (ws_kind_t kind = 0; kind < scene.kinds; kind++)
-    push_to_tell(kind);
+    push(tell, kind);
   test_gate_task(&scene.other_gate);
 }
 
@@ -155,7 +155,7 @@ static void each_place_is_served(void)
     test_threads_t threads = {0};
     test_spawn(&threads, push_outside, NULL); // no lane is left: the shared queue
     test_join(&threads);
-    ws_add_relaxed(&scene.to_tell, scene.kinds); // those below the chains
+    ws_add_relaxed(&scene.to_tell, 2 * scene.kinds); // those of the two workers
     const uint32_t deques = scene.kinds > 1 ? 2 * KINDS : 1;
     CU_ASSERT(run_chains() <= bound(3 * deques + 1, 3 * scene.kinds + 1));
     end();
@@ -214,7 +214,6 @@ static void chains_take_the_tasks_of_a_worker_that_stands(void)
     ws_store_relaxed(&scene.to_tell, 1);
     for (uint32_t j = 0; j < workers; j++)
       push(link_until_told, WS_KIND_NORMAL);
-    ws_store_relaxed(&scene.to_tell, 0);
     push(stand_with_tasks_queued, WS_KIND_NORMAL);
     CU_ASSERT_TRUE(test_gate_await(&scene.other_gate, 1));
     run_chains();
