@@ -65,6 +65,8 @@ static bool read_conditions(const char *word, size_t length, const char *value)
     wanted.missing = atof(value);
   else if (IS("cycle"))
     wanted.cycle = strchr(value, '1') ? value : NULL;
+  else if (IS("busy"))
+    wanted.busy = (uint32_t)atoi(value);
   else if (IS("poll"))
     wanted.poll = atoi(value) != 0;
   else if (IS("pinned"))

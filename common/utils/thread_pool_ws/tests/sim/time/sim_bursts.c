@@ -297,6 +297,13 @@ static void *poll(void *unused)
   return unused;
 }
 
+static void *stay_busy(void *unused)
+{
+  for (;;)
+    busy(100 * SIM_PS_PER_US);
+  return unused;
+}
+
 static sim_ps_t exponential_ps(double mean_us)
 {
   return (sim_ps_t)(-log(1 - sim_random_unit()) * mean_us * 1e6);
@@ -379,6 +386,9 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   for (uint32_t i = 0; i < SIM_CPU_WORDS; i++)
     like.allowed[i] = UINT64_MAX;
   sim_thread_new(&like, begin, &run.producer[0], SIM_PS_PER_S);
+  like.class = SIM_FAIR;
+  for (uint32_t i = 0; i < wanted->busy; i++)
+    sim_thread_new(&like, stay_busy, NULL, SIM_PS_PER_S);
   like.class = SIM_REALTIME;
   if (wanted->poll)
     sim_thread_new(&like, poll, NULL, SIM_PS_PER_S);
