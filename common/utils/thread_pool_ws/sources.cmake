@@ -29,7 +29,6 @@ set(WS_CORE_SOURCES
   trace/ws_provider.c
   trace/ws_traced.c
   trace/ws_traced_phase.c
-  prewake/ws_hold.c
   prewake/ws_late.c
   prewake/ws_lead.c
   prewake/ws_level.c

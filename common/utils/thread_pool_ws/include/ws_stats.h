@@ -122,7 +122,6 @@ typedef struct {
   uint32_t period_bursts; ///< bursts in one period
   ws_pattern_state_t state;
   uint64_t locks; ///< times that a new pattern was found
-  uint64_t relocks; ///< times that a pattern was found again at another time, with all that was learnt of it
   uint32_t level; ///< 2 = pre-wake, 1 = spin after a burst only, 0 = sleep at once: docs/prewake.md
   uint64_t level_changes;
   uint64_t hits; ///< timer wakes after which the worker was awake when the burst came

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "ws_hold.h"
-
-static const double alpha[WS_CLOCKS] = {1, 0.25, 1. / 16, 1. / 64};
+/// Of the clock: the share of an arrival's deviation that counts as its time, and of the rest as its period.
+#define ALPHA (1. / 16)
+#define BETA (ALPHA * ALPHA / (2 - ALPHA))
 
 /// So many strays in a row mean that the pattern is over.
 #define STRAYS_MAX 0.4
@@ -42,16 +42,6 @@ static void remember(ws_predict_t *model, uint64_t at_ns)
     model->arrivals++;
 }
 
-/// Of equal ones the slowest, which one late burst moves the least.
-static uint32_t best_clock(const ws_phase_t *phase)
-{
-  uint32_t best = WS_CLOCKS - 1;
-  for (uint32_t i = best; i-- > 0;)
-    if (phase->error_ns[i] < phase->error_ns[best])
-      best = i;
-  return best;
-}
-
 static uint32_t before(const ws_predict_t *model, uint32_t phase)
 {
   return (phase + model->phases - 1) % model->phases;
@@ -62,7 +52,7 @@ static bool is_causal(const ws_predict_t *model, uint32_t index)
 {
   const ws_phase_t *phase = &model->phase[index];
   return model->last_phase == before(model, index)
-         && phase->since_error_ns < phase->error_ns[best_clock(phase)];
+         && phase->since_error_ns < phase->error_ns;
 }
 
 static double predicted_ns(const ws_predict_t *model, uint32_t index)
@@ -70,7 +60,7 @@ static double predicted_ns(const ws_predict_t *model, uint32_t index)
   const ws_phase_t *phase = &model->phase[index];
   if (is_causal(model, index))
     return (double)newest(model) + phase->since_ns;
-  return phase->next_ns[best_clock(phase)];
+  return phase->next_ns;
 }
 
 /// @return @p x less the whole multiples of @p period_ns in it: between plus and minus half of that
@@ -85,10 +75,8 @@ static void start_phase(ws_phase_t *phase, const ws_pattern_t *pattern, uint32_t
   const uint32_t previous = (index + pattern->bursts - 1) % pattern->bursts;
   const double since = (double)(int64_t)(pattern->last_ns[index] - pattern->last_ns[previous]);
   memset(phase, 0, sizeof(*phase));
-  for (uint32_t i = 0; i < WS_CLOCKS; i++) {
-    phase->next_ns[i] = (double)pattern->last_ns[index] + pattern->period_ns;
-    phase->period_ns[i] = pattern->period_ns;
-  }
+  phase->next_ns = (double)pattern->last_ns[index] + pattern->period_ns;
+  phase->period_ns = pattern->period_ns;
   phase->since_ns = since > 0 ? since : since + pattern->period_ns;
   phase->occupancy = pattern->occupancy[index];
   phase->periods = 1;
@@ -116,8 +104,7 @@ static void lock(ws_predict_t *model, ws_pattern_t *pattern)
   model->phases = pattern->bursts;
   model->last_phase = pattern->bursts; // none
   model->stray = model->surprise = 0;
-  model->confirmed = model->calm = model->strays = model->doubts = 0;
-  model->trouble_ns = 0;
+  model->strays = model->doubts = 0;
   model->locks++;
   for (uint32_t i = 0; i < pattern->bursts; i++)
     start_phase(&model->phase[i], pattern, i);
@@ -143,17 +130,11 @@ static void unlock(ws_predict_t *model)
   remember(model, last_ns);
 }
 
-/// @return whether a pattern that is known well is held, although it fits badly at the moment
-static bool is_held(const ws_predict_t *model)
-{
-  return ws_hold_is_known(model) && model->doubts <= WS_HOLD_DOUBTS;
-}
-
 /// @return whether a burst at @p at_ns would belong to no phase that still comes
 static bool is_elsewhere(const ws_predict_t *model, uint64_t at_ns)
 {
   for (uint32_t i = 0; i < model->phases; i++) {
-    const double off_ns = (double)at_ns - model->phase[i].next_ns[best_clock(&model->phase[i])];
+    const double off_ns = (double)at_ns - model->phase[i].next_ns;
     if (model->phase[i].occupancy > OCCUPANCY_DEAD
         && ws_absolute(remainder_ns(off_ns, model->period_ns)) < tolerance_ns(model))
       return false;
@@ -173,13 +154,13 @@ static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
   return false;
 }
 
-/// @return whether the newest @p count arrivals have a pattern
-static bool find(const ws_predict_t *model, uint32_t count, ws_pattern_t *pattern)
+/// @return whether the arrivals have a pattern
+static bool find(const ws_predict_t *model, ws_pattern_t *pattern)
 {
   uint64_t arrivals[WS_ARRIVALS];
-  for (uint32_t i = 0; i < count; i++)
-    arrivals[i] = model->arrival_ns[(model->next + WS_ARRIVALS - count + i) % WS_ARRIVALS];
-  return ws_period_find(arrivals, count, pattern);
+  for (uint32_t i = 0; i < model->arrivals; i++)
+    arrivals[i] = model->arrival_ns[(model->next + WS_ARRIVALS - model->arrivals + i) % WS_ARRIVALS];
+  return ws_period_find(arrivals, model->arrivals, pattern);
 }
 
 /// Look for a pattern when none is known, or when the known one does not fit well enough.
@@ -189,10 +170,10 @@ static void look(ws_predict_t *model)
     model->until_look--;
     return;
   }
-  if (model->phases > 0 && (model->doubts == 0 || is_held(model)))
+  if (model->phases > 0 && model->doubts == 0)
     return;
   ws_pattern_t pattern;
-  const bool found = find(model, model->arrivals, &pattern);
+  const bool found = find(model, &pattern);
   if (found && (model->phases == 0 || is_new(model, &pattern)))
     lock(model, &pattern);
   else
@@ -205,10 +186,7 @@ static void look(ws_predict_t *model)
 /// Move a phase on by @p periods, in which it did not come.
 static void skip(ws_predict_t *model, ws_phase_t *phase, uint64_t periods)
 {
-  if (phase->occupancy > 0.5)
-    ws_hold_trouble(model, (uint64_t)phase->next_ns[best_clock(phase)]);
-  for (uint32_t i = 0; i < WS_CLOCKS; i++)
-    phase->next_ns[i] += (double)periods * phase->period_ns[i];
+  phase->next_ns += (double)periods * phase->period_ns;
   phase->periods += (double)periods;
   for (uint64_t i = 0; i < periods && i < WS_ARRIVALS; i++) {
     ws_mean_follow(&phase->occupancy, 0);
@@ -224,7 +202,7 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
     const double over_ns = (double)now_ns - predicted_ns(model, i) - tolerance_ns(model);
     if (over_ns <= 0)
       continue;
-    const uint64_t periods = (uint64_t)(over_ns / phase->period_ns[best_clock(phase)]) + 1;
+    const uint64_t periods = (uint64_t)(over_ns / phase->period_ns) + 1;
     skip(model, phase, periods);
     absent += periods;
     if (model->last_phase == before(model, i))
@@ -233,25 +211,11 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
   return absent < UINT32_MAX ? (uint32_t)absent : UINT32_MAX;
 }
 
-/// A pattern that is known well has met bursts in a row that belong to no phase. Do these have a pattern?
-static void look_at_strays(ws_predict_t *model)
-{
-  ws_pattern_t pattern;
-  const uint32_t count = model->strays < WS_ARRIVALS ? model->strays : WS_ARRIVALS;
-  if (!find(model, count, &pattern))
-    return;
-  sort(&pattern);
-  if (!ws_hold_shift(model, &pattern))
-    lock(model, &pattern);
-}
-
 /// How well does the pattern still fit?
 static void judge(ws_predict_t *model)
 {
   model->doubts = model->surprise >= SURPRISE_MAX || is_sparse(model) ? model->doubts + 1 : 0;
-  if (ws_hold_is_known(model) && model->strays > WS_HOLD_STRAYS)
-    look_at_strays(model);
-  if (model->stray > STRAYS_MAX && !is_held(model))
+  if (model->stray > STRAYS_MAX)
     unlock(model);
 }
 
@@ -261,49 +225,29 @@ static double clamp(double x, double least, double most)
   return x < least ? least : x > most ? most : x;
 }
 
-/// A clock that was not the best one may have lost whole periods in a pause: it goes on from the closest
-/// multiple. Its period stays close to the pattern's, or half of that could fit as well.
-static void correct(ws_phase_t *phase, uint32_t clock, uint64_t at_ns, double pattern_ns)
+/// The clock may have lost whole periods in a pause: it goes on from the closest multiple. Its period stays
+/// close to the pattern's, or half of that could fit as well.
+static void correct(ws_phase_t *phase, uint64_t at_ns, double pattern_ns)
 {
-  const double beta = alpha[clock] * alpha[clock] / (2 - alpha[clock]);
-  const double error_ns = remainder_ns((double)at_ns - phase->next_ns[clock], phase->period_ns[clock]);
-  const double period_ns = phase->period_ns[clock] + beta * error_ns / phase->periods;
-  ws_mean_follow(&phase->error_ns[clock], ws_absolute(error_ns));
-  phase->period_ns[clock] = clamp(period_ns, 0.75 * pattern_ns, 1.25 * pattern_ns);
-  phase->next_ns[clock] = (double)at_ns - (1 - alpha[clock]) * error_ns + phase->period_ns[clock];
-}
-
-/// An exception moves no clock: each counts a period, and the next burst is no consequence of this one.
-static void coast(ws_predict_t *model, ws_phase_t *phase)
-{
-  for (uint32_t i = 0; i < WS_CLOCKS; i++)
-    phase->next_ns[i] += phase->period_ns[i];
-  phase->periods += 1;
-  model->last_phase = model->phases;
+  const double error_ns = remainder_ns((double)at_ns - phase->next_ns, phase->period_ns);
+  const double period_ns = phase->period_ns + BETA * error_ns / phase->periods;
+  ws_mean_follow(&phase->error_ns, ws_absolute(error_ns));
+  phase->period_ns = clamp(period_ns, 0.75 * pattern_ns, 1.25 * pattern_ns);
+  phase->next_ns = (double)at_ns - (1 - ALPHA) * error_ns + phase->period_ns;
+  phase->periods = 1;
 }
 
 static void learn(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 {
   ws_phase_t *phase = &model->phase[index];
-  for (uint32_t i = 0; i < WS_CLOCKS; i++)
-    correct(phase, i, at_ns, model->period_ns);
-  phase->periods = 1;
-  ws_mean_follow(&model->period_ns, phase->period_ns[best_clock(phase)]);
+  correct(phase, at_ns, model->period_ns);
+  ws_mean_follow(&model->period_ns, phase->period_ns);
   if (model->last_phase == before(model, index)) {
     const double since_ns = (double)(at_ns - newest(model));
     ws_mean_follow(&phase->since_error_ns, ws_absolute(since_ns - phase->since_ns));
     ws_mean_follow(&phase->since_ns, since_ns);
   }
   model->last_phase = index;
-}
-
-static void update(ws_predict_t *model, uint32_t index, uint64_t at_ns, double late_ns)
-{
-  ws_phase_t *phase = &model->phase[index];
-  if (ws_hold_is_exception(model, phase, late_ns, phase->error_ns[best_clock(phase)]))
-    coast(model, phase);
-  else
-    learn(model, index, at_ns);
   ws_mean_follow(&phase->occupancy, 1);
   ws_mean_follow(&model->surprise, phase->occupancy < 0.5);
   ws_mean_follow(&model->stray, 0);
@@ -327,16 +271,15 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
   const uint32_t index = nearest(model, at_ns);
   const double late_ns = (double)at_ns - predicted_ns(model, index);
   if (ws_absolute(late_ns) > tolerance_ns(model)) {
-    ws_hold_trouble(model, at_ns);
     model->strays++;
     ws_mean_follow(&model->stray, 1);
     ws_mean_follow(&model->surprise, 1);
     model->last_phase = model->phases;
     return (ws_arrived_t){.phase = -1};
   }
-  ws_hold_confirm(model, at_ns);
+  model->strays = 0;
   ws_window_add(&model->phase[index].late, (int64_t)late_ns);
-  update(model, index, at_ns, late_ns);
+  learn(model, index, at_ns);
   return (ws_arrived_t){.phase = (int32_t)index, .late_ns = (int64_t)late_ns};
 }
 
@@ -368,7 +311,7 @@ uint64_t ws_predict_next(const ws_predict_t *model, uint32_t phase, uint64_t now
 
 double ws_predict_period_ns(const ws_predict_t *model, uint32_t phase)
 {
-  return model->phase[phase].period_ns[best_clock(&model->phase[phase])];
+  return model->phase[phase].period_ns;
 }
 
 uint64_t ws_predict_due_ns(const ws_predict_t *model)

@@ -5,8 +5,7 @@
 /// is a phase, and each phase is followed by two kinds of predictor. The one with the least recent error is
 /// used:
 ///
-/// clock   an alpha-beta filter of time and period (Benedict and Bordner 1962: beta = alpha^2 / (2 - alpha)),
-///         one for each of several alpha, because how much of an arrival's deviation is noise is not known
+/// clock   an alpha-beta filter of time and period (Benedict and Bordner 1962: beta = alpha^2 / (2 - alpha))
 /// causal  the arrival before, plus the usual time since: for bursts that follow from each other
 ///
 /// One thread at a time; all times are CLOCK_MONOTONIC.

@@ -89,7 +89,7 @@ struct ws_prewake_pool_s {
   ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
   ws_au32_t period_bursts; ///< O as period_ns
   ws_au32_t state; ///< O ws_pattern_state_t, as period_ns
-  ws_au64_t locks, relocks; ///< O as period_ns
+  ws_au64_t locks; ///< O as period_ns
   ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
   ws_late_count_t late; ///< S
   // ws_level.c

@@ -60,7 +60,6 @@ void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_
       .period_bursts = ws_stat_load(&its->period_bursts),
       .state = (ws_pattern_state_t)ws_stat_load(&its->state),
       .locks = ws_stat_load(&its->locks),
-      .relocks = ws_stat_load(&its->relocks),
       .level = ws_stat_load(&its->level),
       .level_changes = ws_stat_load(&its->level_changes),
       .throttled_looks = ws_stat_load(&its->throttled_looks),

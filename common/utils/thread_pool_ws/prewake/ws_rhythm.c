@@ -189,7 +189,6 @@ static void tell(ws_prewake_pool_t *its)
   ws_stat_store(&its->period_bursts, model->phases);
   ws_stat_store(&its->state, ws_predict_state(model));
   ws_stat_store(&its->locks, model->locks);
-  ws_stat_store(&its->relocks, model->relocks);
 }
 
 /// The caller holds the lock.
