@@ -28,10 +28,6 @@
 #define HOLD_PAUSES 64u
 /// Pauses between two looks at the clock, and whether there is a dealer.
 #define LOOK_PAUSES 8u
-/// A worker that was dealt a task, and is back so soon, steals from now on (ws_spin.c).
-#define TINY_NS 1000u
-#define SHY_NS 2000u
-
 uint32_t ws_deal_circles(uint32_t workers)
 {
   const uint32_t circles = (workers + CIRCLE_WORKERS - 1) / CIRCLE_WORKERS;
@@ -148,15 +144,6 @@ static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_q
   return true;
 }
 
-/// Note when the caller has its task. If it came back soon after the last one it is shy from now on.
-static void note_dealt(ws_worker_t *worker, uint64_t came_ns)
-{
-  if (came_ns - worker->dealt_ns < TINY_NS)
-    worker->shy_ns = SHY_NS;
-  worker->dealt_ns = ws_os_now_ns();
-  worker->was_handed = true;
-}
-
 /// Leave the search for the dealer. @return whether the caller comes from a task
 static bool leave_search(ws_worker_t *worker)
 {
@@ -197,7 +184,7 @@ bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *t
     ws_complete_due(here.worker); // the search goes on elsewhere
     return false;
   }
-  note_dealt(here.worker, came_ns);
+  here.worker->was_handed = true;
   if (from_task)
     ws_prewake_took_more(here.worker);
   return true;

@@ -33,10 +33,8 @@ uint32_t ws_deal_circles(uint32_t workers);
 /// @return whether the caller deals, or waits, when it wants a task of queue @p victim
 static inline bool ws_deal_serves(const struct ws_pool_s *pool, ws_here_t here, uint32_t victim)
 {
-  // Handing over a tiny task takes longer than the task runs: then the worker is shy.
-  return pool->tasks.circles > 0 && victim >= pool->workers && here.worker && here.worker->shy_ns == 0
-         && ws_queue_size(here.queue) == 0 && !ws_kind_is_used(&pool->tasks)
-         && !ws_inbox_is_claimed(&here.worker->inbox);
+  return pool->tasks.circles > 0 && victim >= pool->workers && here.worker && ws_queue_size(here.queue) == 0
+         && !ws_kind_is_used(&pool->tasks) && !ws_inbox_is_claimed(&here.worker->inbox);
 }
 
 /// @return whether a worker deals the tasks of @p queue

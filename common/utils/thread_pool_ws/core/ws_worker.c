@@ -40,7 +40,7 @@ static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
   const ws_worker_t *worker = here.worker;
-  const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_deal_lane(pool) > 0 && worker->shy_ns == 0;
+  const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_deal_lane(pool) > 0;
   return (is_served && here.queue->late_pauses == 0) || ws_find_near(pool, here);
 }
 

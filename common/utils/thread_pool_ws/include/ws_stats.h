@@ -99,7 +99,6 @@ typedef enum {
   WS_LATE_PAUSE, ///< the first burst after a pause
   WS_LATE_NO_PATTERN, ///< no timer, because no burst was expected, or a wake ahead was not worth its cost
   WS_LATE_LEVEL, ///< no timer, because pre-wake is off, or had fallen back
-  WS_LATE_TRIAL, ///< no timer, to learn how long a push takes to wake the worker
   WS_LATE_PLACES, ///< no timer, because other workers, or the thread that pushes, had the places
   WS_LATE_CAP, ///< no timer, because the worker had no CPU time left to spin
   WS_LATE_TIMER, ///< the timer fired, and the worker ran late

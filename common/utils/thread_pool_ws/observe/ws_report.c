@@ -151,7 +151,6 @@ const char *ws_late_name(ws_late_t cause)
       [WS_LATE_PAUSE] = "after a pause",
       [WS_LATE_NO_PATTERN] = "not expected",
       [WS_LATE_LEVEL] = "pre-wake off",
-      [WS_LATE_TRIAL] = "trial",
       [WS_LATE_PLACES] = "no place among the awake",
       [WS_LATE_CAP] = "no CPU time left",
       [WS_LATE_TIMER] = "timer late",

@@ -104,10 +104,8 @@ struct ws_worker_s {
     uint32_t tasks;
   } due;
   bool was_handed; ///< P its last task was handed over, or came from a lane that is dealt
-  uint64_t dealt_ns; ///< P when it last got a task of a lane that is dealt
   bool handed; ///< P its inbox holds a task that it has to run
   uint64_t found_ns; ///< P when it last found work
-  uint32_t shy_ns; ///< P least time that it spins before it opens its inbox: what it found lately was tiny
   bool claimed; ///< P it was woken, and has not found work yet
   ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token

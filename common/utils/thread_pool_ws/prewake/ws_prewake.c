@@ -17,8 +17,6 @@
 #define CONTINUES_NS_MIN 2000u
 /// Gaps that must have been seen before they decide how long to spin after a burst.
 #define FOLLOWS_MIN 8u
-/// Bursts between two trials: too rare to show in p99, and prime, so that each phase is tried.
-#define TRIAL_EVERY 2039u
 /// Plans without a timer wake after which pre-wake has nothing to learn from wakes any more: longer than a
 /// pattern takes to be known.
 #define UNPLANNED_MIN 128u
@@ -287,13 +285,6 @@ void ws_prewake_disarm(ws_worker_t *worker)
   worker->prewake->is_far = false;
 }
 
-/// Now and then a worker lets a push wake it, or it would never learn that this has become cheap.
-static bool is_trial(ws_worker_t *worker, const ws_plan_t *plan)
-{
-  return plan->phase >= 0 && ws_spin_mode(worker->pool) == WS_SPIN_AUTO
-         && ++worker->prewake->rises % TRIAL_EVERY == 0;
-}
-
 /// Withdraw the timer of @p plan if the worker may not set it. @return why it has none
 static ws_late_t judge(ws_worker_t *worker, uint32_t needed, ws_plan_t *plan)
 {
@@ -306,8 +297,6 @@ static ws_late_t judge(ws_worker_t *worker, uint32_t needed, ws_plan_t *plan)
     why = WS_LATE_CAP; // it would have no CPU time left to spin
   else if (ws_near_stops_producer(worker))
     why = WS_LATE_PLACES; // its only CPU is the producer's
-  else if (is_trial(worker, plan))
-    why = WS_LATE_TRIAL;
   else if (!arm(worker, needed))
     why = WS_LATE_PLACES;
   if (why != WS_LATE_WAKE)

@@ -40,7 +40,6 @@ struct ws_prewake_worker_s {
   bool found; ///< P it has run a task since
   uint32_t burst; ///< P rhythm.burst that it has learnt from
   uint32_t locks; ///< P rhythm.model.locks that lead[] belongs to
-  uint32_t rises; ///< P timer wakes planned
   double stall; ///< P share of the spins lately that were interrupted
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
   uint64_t learnt_ns; ///< P arrival_ns that it has passed to the predictor

@@ -51,21 +51,6 @@ static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
          || ws_is_hot(pool);
 }
 
-/// A task that takes less is done before its producer has handed over the next one.
-#define TINY_NS 1000u
-#define SHY_NS_MIN 2000u
-#define SHY_NS_MAX 1000000u
-
-/// The worker has run what it found. Handing over a tiny task takes its producer longer than the task runs.
-/// So after tiny tasks the worker steals, and opens its inbox later each time.
-static void note_shyness(ws_worker_t *worker, uint64_t now_ns)
-{
-  if (now_ns - worker->found_ns >= TINY_NS)
-    worker->shy_ns = 0;
-  else if (worker->shy_ns < SHY_NS_MAX)
-    worker->shy_ns = worker->shy_ns > 0 ? 2 * worker->shy_ns : SHY_NS_MIN;
-}
-
 /// @return whether more workers are awake than may be while one spins. If several workers see this at once,
 ///         only the surplus stops: a worker that stops is off the count from then on.
 static bool is_surplus(ws_worker_t *worker)
@@ -116,8 +101,7 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
       worker->queue.late_pauses = 0;
       quiet_ns = ws_prewake_idle(pool, now_ns);
     }
-    if (now_ns - start_ns >= worker->shy_ns)
-      ws_inbox_open(&worker->inbox, pool->tasks.waiting);
+    ws_inbox_open(&worker->inbox, pool->tasks.waiting);
     ws_relax();
     found = ws_inbox_is_full(&worker->inbox) || ws_work_visible(&pool->tasks);
     if (worker->realtime && now_ns - offered_ns >= OFFER_NS) {
@@ -145,7 +129,6 @@ bool ws_spin(ws_worker_t *worker, bool ran)
   if (ran) {
     worker->out_of_work_ns = now_ns;
     ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
-    note_shyness(worker, now_ns);
     ws_watch_tick(pool, now_ns);
     worker->look_until_ns = ws_prewake_out_of_work(worker, now_ns);
   }

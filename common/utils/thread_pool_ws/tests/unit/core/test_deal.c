@@ -6,7 +6,6 @@
 #include "deal_scene.h"
 
 /// The time of a tiny task.
-#define TINY_NS 1000u
 
 static void small_pools_have_no_circles(void)
 {
@@ -23,9 +22,6 @@ static void only_a_worker_without_tasks_deals_a_lane(void)
   CU_ASSERT_TRUE(ws_deal_serves(&pool, here_of(0), LANE));
   CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(0), LANE - 1)); // a worker's queue
   CU_ASSERT_FALSE(ws_deal_serves(&pool, (ws_here_t){.queue = &lane}, LANE)); // a thread outside
-  workers[0].shy_ns = 1;
-  CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(0), LANE));
-  workers[0].shy_ns = 0;
   ws_queue_push(&workers[0].queue, &(ws_task_t){.func = test_empty_task}, 1);
   CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(0), LANE));
   CU_ASSERT_TRUE(ws_deal_serves(&pool, here_of(1), LANE));
@@ -229,21 +225,6 @@ static void a_lane_with_tasks_is_noted_until_it_is_empty(void)
   CU_ASSERT_EQUAL(ws_deal_lane(&pool), 0);
 }
 
-static void after_tiny_tasks_a_worker_does_not_wait(void)
-{
-  begin(4);
-  steps.look_ns = 0;
-  CU_ASSERT_EQUAL(gets(0), 0);
-  CU_ASSERT_EQUAL(workers[0].dealt_ns, steps.now_ns);
-  steps.now_ns += TINY_NS;
-  CU_ASSERT_EQUAL(gets(0), 1);
-  CU_ASSERT_EQUAL(workers[0].shy_ns, 0);
-  steps.now_ns += TINY_NS - 1;
-  CU_ASSERT_EQUAL(gets(0), 2);
-  CU_ASSERT_NOT_EQUAL(workers[0].shy_ns, 0);
-  CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(0), LANE));
-}
-
 #define BURSTS (TEST_SANITIZED ? 100u : 1000u)
 #define BURST 24u
 #define PUSHERS 2u
@@ -292,5 +273,4 @@ TEST_MAIN("deal", TEST_CASE(small_pools_have_no_circles), TEST_CASE(only_a_worke
           TEST_CASE(no_push_relies_on_a_worker_that_waits), TEST_CASE(a_worker_waits_in_its_circle),
           TEST_CASE(a_worker_that_is_declined_waits_anew),
           TEST_CASE(a_lane_with_tasks_is_noted_until_it_is_empty),
-          TEST_CASE(after_tiny_tasks_a_worker_does_not_wait),
           TEST_CASE(bursts_run_once_in_a_pool_with_circles))
