@@ -166,11 +166,6 @@ void ws_prewake_took_more(ws_worker_t *worker)
   ws_stat_store(tasks, ws_stat_load(tasks) + 1);
 }
 
-void ws_prewake_spun(ws_worker_t *worker, bool preempted)
-{
-  ws_level_spun(worker, preempted);
-}
-
 /// Learn from the last burst how well this worker's wake was timed.
 static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
 {

@@ -51,9 +51,6 @@ void ws_prewake_took_more(ws_worker_t *worker);
 /// @brief The worker has run out of work. @return until when it should spin
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns);
 
-/// @brief The worker has spun, and was or was not interrupted by a thread that needed the CPU.
-void ws_prewake_spun(ws_worker_t *worker, bool preempted);
-
 /// @brief The worker goes to sleep, at worker->slept_ns: plan its timer wake. With a timer, worker->alarm_ns
 /// is set and the worker is counted in pool->armed.
 /// @return the plan

@@ -65,12 +65,6 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
   return now_ns + worker->pool->settings.spin_ns_max;
 }
 
-void ws_prewake_spun(ws_worker_t *worker, bool preempted)
-{
-  (void)worker;
-  (void)preempted;
-}
-
 bool ws_prewake_rests(const struct ws_pool_s *pool)
 {
   (void)pool;

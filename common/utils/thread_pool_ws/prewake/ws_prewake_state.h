@@ -40,7 +40,6 @@ struct ws_prewake_worker_s {
   bool found; ///< P it has run a task since
   uint32_t burst; ///< P rhythm.burst that it has learnt from
   uint32_t locks; ///< P rhythm.model.locks that lead[] belongs to
-  double stall; ///< P share of the spins lately that were interrupted
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
   uint64_t learnt_ns; ///< P arrival_ns that it has passed to the predictor
   ws_taken_t taken, taken_before; ///< of the last two bursts of which it took a task
@@ -92,22 +91,20 @@ struct ws_prewake_pool_s {
   ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
   ws_late_count_t late; ///< S
   // ws_level.c
-  ws_au32_t level_lock; ///< S 1 = a thread changes the level
   ws_au32_t level; ///< S see ws_stats.h
-  uint64_t span_ns; ///< time without trouble until the level rises; under level_lock
+  ws_au64_t span_ns; ///< O the guard: time without trouble until the level rises
   ws_au64_t clean_ns; ///< S if the level does not fall until then, it rises
-  ws_au64_t level_changes; ///< O the holder of level_lock
+  ws_au64_t level_changes; ///< S
   ws_au64_t throttled_looks; ///< O the guard's
 };
 
 /// @brief Lower the level by one, at once. The level rises after @p span_ns without trouble, or after twice
 /// the last such time.
+/// @threads  the guard
 void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns);
 
 /// @brief Raise the level by one, if the time without trouble is over.
+/// @threads  the holder of rhythm_lock
 void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns);
-
-/// @brief A spin was, or was not, interrupted by a thread that needed the CPU.
-void ws_level_spun(ws_worker_t *worker, bool preempted);
 
 #endif

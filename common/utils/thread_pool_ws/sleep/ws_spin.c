@@ -116,8 +116,6 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
   found |= shut_inbox(worker);
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
-  if (now_ns > start_ns) // a spin that the cap has denied is not learnt from
-    ws_prewake_spun(worker, preempted);
   *end_ns = now_ns;
   return found;
 }

@@ -235,38 +235,39 @@ static void a_stream_of_tasks(void)
   CU_ASSERT_TRUE(10 * whole > 3 * GAPS && 10 * whole < 8 * GAPS);
 }
 
-/// @return bursts until the level is @p wanted, @p disturbed = each spin is interrupted
-static uint32_t until_level(uint32_t wanted, bool disturbed)
+/// @return bursts until the level is at the top
+static uint32_t until_top(void)
 {
   uint32_t gaps = 0;
-  for (; ws_load_relaxed(&world_prewake.level) != wanted && gaps < 2000000; gaps++) {
-    ws_pool_prewake(&world_pool, 1, 100 * US); // or it would soon not spin at all
-    world.taken_ns = disturbed ? 400 * US : 0;
+  for (; ws_load_relaxed(&world_prewake.level) != WS_LEVEL_TOP && gaps < 2000000; gaps++)
     world_gap(SLOT_NS, 50 * US);
-  }
   return gaps;
+}
+
+static void fall_to_nothing(void)
+{
+  for (uint32_t fall = 0; fall < WS_LEVEL_TOP; fall++)
+    ws_level_fall(&world_prewake, world.now_ns, 20 * MS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.level), 0);
 }
 
 static void trouble_lowers_the_level_and_its_absence_raises_it(void)
 {
   world_begin(WS_SPIN_AUTO);
-  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0); // or the interruptions use it up
-  const uint32_t first = until_level(1, true);
-  CU_ASSERT_TRUE(first > 1 && first < 20); // not for one stall
-  CU_ASSERT_TRUE(until_level(0, true) < 20);
-  const uint32_t once = until_level(WS_LEVEL_TOP, false);
+  fall_to_nothing();
+  const uint32_t once = until_top();
   uint32_t last = once;
   for (uint32_t round = 0; round < 8; round++) {
-    until_level(0, true);
-    const uint32_t clean = until_level(WS_LEVEL_TOP, false);
+    fall_to_nothing();
+    const uint32_t clean = until_top();
     CU_ASSERT_TRUE(clean >= last && clean < 10000); // each time it takes longer, within bounds
     last = clean;
   }
   CU_ASSERT_TRUE(last > 3 * once);
   for (uint32_t i = 0; i < 100; i++) // long without: it is forgotten
     world_gap(1000 * MS, 50 * US);
-  until_level(0, true);
-  CU_ASSERT_TRUE(until_level(WS_LEVEL_TOP, false) < last / 2);
+  fall_to_nothing();
+  CU_ASSERT_TRUE(until_top() < last / 2);
 }
 
 static void what_each_level_leaves(void)
