@@ -3,8 +3,8 @@
 /// ws_prewake_state.h.
 #include "ws_prewake_state.h"
 
-/// After how many times without trouble a fall counts as the first one, and how many times as long such a time
-/// may become. A bad minute must not affect the next one.
+/// After how many times without trouble a fall counts as the first one, and how many times as long such a
+/// time may become. A bad minute must not affect the next one.
 #define FORGET_SPANS 8u
 #define LONGER_MAX 16u
 

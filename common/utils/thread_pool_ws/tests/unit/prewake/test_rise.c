@@ -172,7 +172,8 @@ static uint32_t rises_of(series_t *series, uint32_t bursts)
   return world.rises - before;
 }
 
-/// Ten lost bursts, ten late ones in a row, a jump of the clock: soon after, the worker is awake for each burst.
+/// Ten lost bursts, ten late ones in a row, a jump of the clock: soon after, the worker is awake for each
+/// burst.
 static void a_disturbance_is_over_soon(void)
 {
   world_begin(WS_SPIN_AUTO);
