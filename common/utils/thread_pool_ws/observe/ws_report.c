@@ -112,9 +112,8 @@ static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats
       (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
       100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
   if (stats->period_ns > 0)
-    say(out,
-        "  period     %.1f us with %u burst%s, %s; found %llu times",
-        us(stats->period_ns), stats->period_bursts, stats->period_bursts == 1 ? "" : "s",
+    say(out, "  period     %.1f us with %u burst%s, %s; found %llu times", us(stats->period_ns),
+        stats->period_bursts, stats->period_bursts == 1 ? "" : "s",
         stats->state == WS_PATTERN_LOCKED ? "locked" : "uncertain", (ull_t)stats->locks);
   else
     say(out, "  period     %s", stats->locks > 0 ? "lost" : "none found");

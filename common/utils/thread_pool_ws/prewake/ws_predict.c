@@ -51,8 +51,7 @@ static uint32_t before(const ws_predict_t *model, uint32_t phase)
 static bool is_causal(const ws_predict_t *model, uint32_t index)
 {
   const ws_phase_t *phase = &model->phase[index];
-  return model->last_phase == before(model, index)
-         && phase->since_error_ns < phase->error_ns;
+  return model->last_phase == before(model, index) && phase->since_error_ns < phase->error_ns;
 }
 
 static double predicted_ns(const ws_predict_t *model, uint32_t index)
