@@ -17,6 +17,7 @@ static const char usage[] =
     "       ws-bench                  (requests from standard input, one a line, words separated by tabs)\n"
     "keys:  workers=N class=other|rr|rrall mode=default|hot hog=N limit_s=S env=NAME=VALUE\n"
     "       noise=normal|lowest|session|realtime:ON_US:OFF_US: a process that computes on and off beside it\n"
+    "       noise=host:ON_US:OFF_US: one on each CPU above all classes; the times are exponential\n"
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N start=N warm=N slots=N: the first slots are\n"
     "             reported apart, the next not at all\n"
     "             histogram=1: how often each makespan came, as pairs: up to so many ns, slots\n"

@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -14,11 +15,19 @@
 #include "clock.h"
 
 #define NOISE_RT_PRIORITY 10 // the workers have 50
+#define NOISE_HOST_PRIORITY 99
 #define NOISE_NICE 19
 
 void process_die_with_parent(void)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/// @return @p us, or for a host a random time with this mean
+static uint64_t draw_ns(const noise_t *noise, uint64_t us)
+{
+  const double factor = noise->kind == NOISE_HOST ? -log(1 - drand48()) : 1;
+  return (uint64_t)(factor * (double)us * 1000);
 }
 
 _Noreturn static void make_noise(const noise_t *noise, pid_t parent)
@@ -28,24 +37,35 @@ _Noreturn static void make_noise(const noise_t *noise, pid_t parent)
     _exit(EXIT_FAILURE);
   if (noise->kind == NOISE_SESSION)
     setsid();
+  srand48((long)noise->cpu + 1);
   for (;;) {
-    const uint64_t end_ns = clock_now_ns() + noise->on_us * 1000;
+    const uint64_t end_ns = clock_now_ns() + draw_ns(noise, noise->on_us);
     while (clock_now_ns() < end_ns)
       ;
     if (noise->off_us)
-      clock_sleep_until(clock_now_ns() + noise->off_us * 1000);
+      clock_sleep_until(clock_now_ns() + draw_ns(noise, noise->off_us));
   }
 }
 
 /// The class is set in any case: a child of a real-time process would take a CPU away.
 static bool set_class(pid_t noise, noise_kind_t kind)
 {
-  const bool realtime = kind == NOISE_REALTIME;
-  const struct sched_param param = {.sched_priority = realtime ? NOISE_RT_PRIORITY : 0};
+  static const int32_t priorities[] = {
+      [NOISE_REALTIME] = NOISE_RT_PRIORITY, [NOISE_HOST] = NOISE_HOST_PRIORITY};
+  const struct sched_param param = {.sched_priority = priorities[kind]};
+  const bool realtime = priorities[kind] > 0;
   const bool set = sched_setscheduler(noise, realtime ? SCHED_FIFO : SCHED_OTHER, &param) == 0;
   if (kind == NOISE_LOWEST || kind == NOISE_SESSION)
     return setpriority(PRIO_PROCESS, (id_t)noise, NOISE_NICE) == 0;
   return set || !realtime;
+}
+
+static bool pin(pid_t noise, uint32_t cpu)
+{
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(cpu, &only);
+  return sched_setaffinity(noise, sizeof only, &only) == 0;
 }
 
 pid_t process_start_noise(const noise_t *noise)
@@ -53,7 +73,7 @@ pid_t process_start_noise(const noise_t *noise)
   const pid_t parent = getpid(), child = fork();
   if (child == 0)
     make_noise(noise, parent);
-  if (child < 0 || set_class(child, noise->kind))
+  if (child < 0 || ((noise->kind != NOISE_HOST || pin(child, noise->cpu)) && set_class(child, noise->kind)))
     return child;
   const int32_t error = errno;
   process_end(child);

@@ -13,7 +13,8 @@ typedef enum {
   NOISE_NORMAL, ///< normal class, as nice as this process
   NOISE_LOWEST, ///< nice 19
   NOISE_SESSION, ///< nice 19 in a session of its own: with autogroups it weighs as much as this session
-  NOISE_REALTIME ///< SCHED_FIFO, below the workers of a pool
+  NOISE_REALTIME, ///< SCHED_FIFO, below the workers of a pool
+  NOISE_HOST ///< SCHED_FIFO above all, on one CPU, for exponential times: a host that takes this CPU away
 } noise_kind_t;
 
 /// What another program does.
@@ -21,6 +22,7 @@ typedef struct {
   noise_kind_t kind;
   uint64_t on_us; ///< time for which it computes, with or without a CPU
   uint64_t off_us; ///< time for which it then sleeps; 0 = it computes all the time
+  uint32_t cpu; ///< of NOISE_HOST, and the seed of its times
 } noise_t;
 
 /// @brief The calling process is killed when its parent dies.

@@ -49,23 +49,41 @@ static bool parse_env(const char *text, void *target)
          < REQUEST_PATH_CHARS;
 }
 
+static bool add_noise(request_t *request, noise_t noise)
+{
+  if (request->noise_count == REQUEST_NOISE_MAX)
+    return false;
+  request->noise[request->noise_count++] = noise;
+  return true;
+}
+
+/// Without a pause nothing else would run.
+static bool add_noise_on_each_cpu(request_t *request, noise_t noise)
+{
+  cpu_set_t allowed;
+  if (noise.off_us == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return false;
+  for (noise.cpu = 0; noise.cpu < CPU_SETSIZE; noise.cpu++) {
+    if (CPU_ISSET(noise.cpu, &allowed) && !add_noise(request, noise))
+      return false;
+  }
+  return true;
+}
+
 /// "lowest:20000:20000": the kind, then the µs for which it computes and sleeps.
 static bool parse_noise(const char *text, void *target)
 {
-  static const char *const kinds[] = {"normal", "lowest", "session", "realtime"};
-  request_t *const request = target;
+  static const char *const kinds[] = {"normal", "lowest", "session", "realtime", "host"};
   char kind[16];
   uint32_t on_us, off_us;
   int used;
-  if (request->noise_count == REQUEST_NOISE_MAX
-      || sscanf(text, "%15[a-z]:%u:%u%n", kind, &on_us, &off_us, &used) != 3 || text[used] != '\0'
-      || on_us == 0 || on_us > NOISE_US_MAX || off_us > NOISE_US_MAX)
+  if (sscanf(text, "%15[a-z]:%u:%u%n", kind, &on_us, &off_us, &used) != 3 || text[used] != '\0' || on_us == 0
+      || on_us > NOISE_US_MAX || off_us > NOISE_US_MAX)
     return false;
   for (uint32_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    if (strcmp(kind, kinds[i]) == 0) {
-      request->noise[request->noise_count++] = (noise_t){(noise_kind_t)i, on_us, off_us};
-      return true;
-    }
+    const noise_t noise = {.kind = (noise_kind_t)i, .on_us = on_us, .off_us = off_us};
+    if (strcmp(kind, kinds[i]) == 0)
+      return (i == NOISE_HOST ? add_noise_on_each_cpu : add_noise)(target, noise);
   }
   return false;
 }

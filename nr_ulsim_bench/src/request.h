@@ -4,6 +4,7 @@
 #ifndef BENCH_REQUEST_H
 #define BENCH_REQUEST_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,7 +13,7 @@
 #define REQUEST_BURSTS_MAX 4
 #define REQUEST_ENV_MAX 8
 #define REQUEST_HOGS_MAX 64
-#define REQUEST_NOISE_MAX 4
+#define REQUEST_NOISE_MAX CPU_SETSIZE
 #define REQUEST_BACKEND_CHARS 32
 #define REQUEST_PATH_CHARS 512
 

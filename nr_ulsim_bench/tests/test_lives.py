@@ -85,8 +85,8 @@ def test_the_short_form_is_short_and_comes_first(fake):
     places = {
         ("4x20", "other", "alone"),
         ("4x20", "other", "b"),
-        ("12x6", "rr", "alone"),
         ("12x6", "rr", "b"),
+        ("12x6", "rrall", "f2"),
     }
     for asked, limit_s in (
         (plain, 55),
@@ -105,12 +105,23 @@ def test_real_time_classes_and_noise_are_skipped_where_they_are_not_allowed(fake
     asked = request(fake, rounds=1)
     assert lives.PART.run(asked) == 0
     text = capsys.readouterr().out
-    for what in ("class rr", "class rrall", "noise d"):
+    for what in ("class rr", "class rrall", *(f"noise {noise}" for noise in ("d", "f1", "f2", "f3"))):
         assert f"skipped: {what} (no permission for real-time classes" in text
     assert {line["class"] for line in written(asked)} == {"other"}
-    assert {line["noise"] for line in written(asked)} == set(NOISES) - {"d"}
+    assert {line["noise"] for line in written(asked)} == {"alone", "a", "b", "c", "e"}
     with pytest.raises(BenchError, match="nothing to measure: class"):
         lives.plan(request(fake, classes=("rr",)))
+
+
+def test_a_noise_is_skipped_where_only_its_priority_is_not_allowed(fake, monkeypatch):
+    monkeypatch.setattr(machine, "realtime_allowed", lambda priority=50: priority <= 50)
+    full, short = (lives.plan(request(fake, only=only)) for only in (("lives",), ()))
+    assert set(full.about["skipped"]) == {"noise f1", "noise f2", "noise f3"}
+    assert set(labels(full, "noise")) == {(noise,) for noise in ("alone", "a", "b", "c", "d", "e")}
+    assert set(short.about["skipped"]) == {"noise f2"}
+    assert set(labels(short, "class", "noise")) == {("other", "alone"), ("other", "b"), ("rr", "b")}
+    with pytest.raises(BenchError, match="nothing to measure: noise f2: no permission .* priority 99"):
+        lives.plan(request(fake, only=(), classes=("rrall",)))
 
 
 def written(asked):
@@ -125,7 +136,7 @@ def test_a_run_writes_a_line_a_life_a_report_and_a_plot(fake, capsys):
     assert sorted(os.listdir(asked.out)) == ["lives.ndjson", "lives.png", "lives.txt"]
     text = capsys.readouterr().out
     verdicts = text.partition("Verdicts:\n")[2].splitlines()
-    assert verdicts[0].startswith("  PASS  36 of 36 lives within 1.25 x hot's; none slower than no pool.")
+    assert verdicts[0].startswith("  PASS  60 of 60 lives within 1.25 x hot's; none slower than no pool.")
     assert verdicts[0].endswith(". Another 12 lives had no CPU for the worker")
     row = next(line for line in text.splitlines() if line.startswith("4x20 rrall ws "))
     assert row.split()[3:] == ["2", "100", "%", "0", *["42"] * 4, *["90"] * 4, "0.33", "1/1"]
@@ -202,6 +213,11 @@ def test_lives_without_a_cpu_for_the_worker_have_no_goal_but_are_not_slower():
     assert verdicts_of(lines_of("b", [80] * 20))[0].startswith("MISS")
     assert goal(Place("12x6", "rr", "b"), 2) == goal(Place("12x6", "other", "b"), 3) == 0.90
     assert goal(Place("12x6", "other", "e"), 3) is None and goal(Place("12x6", "rr", "alone"), 1) is None
+    assert goal(Place("12x6", "other", "f2"), 2) == goal(Place("12x6", "rrall", "f2"), 2) == 0.95
+
+
+def test_each_noise_has_a_text_and_a_goal():
+    assert list(NOISES) == list(NOISE_TEXT) == list(lives_judge.GOALS)
 
 
 def test_nothing_to_compare_with_is_no_verdict():
@@ -252,7 +268,7 @@ def start(*command):
 
 @needs_program
 @pytest.mark.parametrize(
-    "wrong", ["x:1:1", "lowest", "lowest:1", "lowest:0:1", "lowest:1:1x", "lowest:1:10000001"]
+    "wrong", ["x:1:1", "lowest", "lowest:1", "lowest:0:1", "lowest:1:1x", "lowest:1:10000001", "host:1:0"]
 )
 def test_a_noise_that_is_not_understood_is_named(wrong):
     status, (answer,) = ask("ws-bench", *SLOTS, f"noise={wrong}")
@@ -288,10 +304,29 @@ def test_each_noise_has_its_class_and_session():
 
 
 @needs_program
-def test_a_real_time_noise_that_is_not_allowed_is_an_error():
-    words = [*SLOTS, "slots=20", "noise=realtime:100:10000"]
+def test_a_host_is_a_process_on_each_cpu_above_all_classes():
+    if not machine.realtime_allowed(99):
+        pytest.skip("no permission for real-time classes with priority 99")
+    cpus = sorted(os.sched_getaffinity(0))
+    process = start(PROGRAMS / "ws-bench", *SLOTS, "slots=1000000", "noise=host:100:10000")
+    try:
+        until(lambda: len(children(process.pid)) == len(cpus) + 1)
+        *noise, _ = every = sorted(children(process.pid))
+        until(lambda: [os.sched_getscheduler(one) for one in noise] == [os.SCHED_FIFO] * len(cpus))
+        assert [os.sched_getparam(one).sched_priority for one in noise] == [99] * len(cpus)
+        assert sorted(map(list, map(os.sched_getaffinity, noise))) == [[cpu] for cpu in cpus]
+    finally:
+        process.kill()
+        process.wait()
+    until(lambda: all(is_gone(one) for one in every))
+
+
+@needs_program
+@pytest.mark.parametrize("kind, priority", [("realtime", 10), ("host", 99)])
+def test_a_real_time_noise_that_is_not_allowed_is_an_error(kind, priority):
+    words = [*SLOTS, "slots=20", f"noise={kind}:100:10000"]
     status, (answer,) = ask("ws-bench", *words)
-    allowed = machine.realtime_allowed(10)
+    allowed = machine.realtime_allowed(priority)
     assert status == 0 and ("error" not in answer if allowed else "no process beside" in answer["error"])
 
 

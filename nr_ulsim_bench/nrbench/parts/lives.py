@@ -45,6 +45,9 @@ NOISES: dict[str, tuple[str, ...]] = {
     "c": _LOWEST + _BUSY,
     "d": words(noise="realtime:1000:9000"),
     "e": 2 * words(noise="session:30000:20000"),
+    "f1": words(noise="host:300:6000"),
+    "f2": words(noise="host:1500:15000"),
+    "f3": words(noise="host:60:700"),
 }
 NOISE_TEXT = {
     "alone": "alone",
@@ -53,13 +56,18 @@ NOISE_TEXT = {
     "c": "(c) both",
     "d": "(d) a real-time process below the workers, 1 ms in 10",
     "e": "(e) two lowest-priority processes in sessions of their own, 30 ms on and 20 ms off",
+    "f1": "(f1) a host that takes each CPU away, for 0.3 ms each 6 ms",
+    "f2": "(f2) a host that takes each CPU away, for 1.5 ms each 15 ms",
+    "f3": "(f3) a host that takes each CPU away, for 0.06 ms each 0.7 ms",
 }
+REALTIME = {"d": 10, "f1": 99, "f2": 99, "f3": 99}  # priorities of the noises in real-time classes
 PERIOD_US, WARM, SLOTS = 500, 1000, 600
 PROCESS_S = 0.1  # start and end of a life's process
 LIMIT_S = 20  # of a life; with too few CPUs its slots are late
-# The short form, which is a part of a plain ci/bench: for each class the case that noise disturbs most.
+# The short form, which is a part of a plain ci/bench: for each class one noise, and the case that noise
+# disturbs most.
 SHORT_CASES = {"other": "4x20", "rr": "12x6", "rrall": "12x6"}
-SHORT_CLASSES, SHORT_NOISES = ("other", "rr"), ("alone", "b")
+SHORT_NOISES = {"other": ("alone", "b"), "rr": ("b",), "rrall": ("f2",)}
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
 COLORS = {AUTO: "C0", HOT: "C3", "off": "C1", NO_POOL: "C7", "onetbb": "C2"}
 TICKS_US = (10, 20, 30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 1000, 2000, 5000)
@@ -94,12 +102,20 @@ def is_short(request: Request) -> bool:
     return request.quick or PART.name not in request.only
 
 
-def places(request: Request, classes: Sequence[str], noises: Sequence[str]) -> Iterator[Place]:
-    if not is_short(request):
-        yield from (Place(case, c, noise) for c in classes for case in CASES for noise in noises)
-        return
-    few = [c for c in classes if c in (request.classes or SHORT_CLASSES)]
-    yield from (Place(SHORT_CASES[c], c, noise) for c in few for noise in SHORT_NOISES)
+def places(request: Request, classes: Sequence[str]) -> list[Place]:
+    if is_short(request):
+        return [Place(SHORT_CASES[c], c, noise) for c in classes for noise in SHORT_NOISES[c]]
+    return [Place(case, c, noise) for c in classes for case in CASES for noise in NOISES]
+
+
+def refused(found: Iterable[Place]) -> dict[str, str]:
+    """The noises of these places that may not run here, and why not."""
+    wanted = {place.noise for place in found}
+    return {
+        noise: f"no permission for real-time classes with priority {priority}"
+        for noise, priority in REALTIME.items()
+        if noise in wanted and not host.realtime_allowed(priority)
+    }
 
 
 def settings(request: Request, found: Iterable[Place], missing: Iterable[str]) -> list[Setting]:
@@ -113,18 +129,18 @@ def plan(request: Request) -> Plan:
     """All pools of a place side by side, in an order of their own in each round."""
     program = there(request.program)
     classes, skipped = chosen_classes(request.classes)
-    if not classes:
+    found = places(request, classes)
+    noises = refused(found)
+    skipped |= {f"noise {noise}": why for noise, why in noises.items()}
+    found = [place for place in found if place.noise not in noises]
+    if not found:
         raise nothing_to_measure(skipped)
-    noises, missing = list(NOISES), dict[str, str]()
-    short = is_short(request)
-    if not short and not host.realtime_allowed():
-        noises.remove("d")
-        skipped["noise d"] = "no permission for real-time classes"
+    missing, short = dict[str, str](), is_short(request)
     install = {backend.name: backend.install for backend in BACKENDS}
     if not short and not program.with_name("libbench_onetbb.so").is_file():
         missing["onetbb"] = f"not built; get it: {install['onetbb']}"
     count = request.rounds or (request.usual(3, 1) if short else 20)
-    every = settings(request, places(request, classes, noises), missing)
+    every = settings(request, found, missing)
     steps = [s.step(number) for number, s in in_rounds(every, count, request.seed, lambda s: s.place)]
     about = {"rounds": count, "warm": WARM, "slots": SLOTS, "missing": missing, "skipped": skipped}
     return Plan(steps, asks(program), about, f"{len(steps)} lives")
