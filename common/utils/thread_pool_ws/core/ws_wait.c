@@ -214,11 +214,13 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   const ws_hooks_t *hooks = ws_process_hooks();
   if (how == WS_STOP_ABORT && hooks)
     hooks->aborted(pool);
+  const int cancel = ws_cancel_disable(); // half of a stop would be left
   wait_until_idle(pool, here, 0);
   ws_hold_drain(pool); // of resumes: their pushes are not refused
   end_workers(pool);
   run_leftovers(pool, here);
   ws_traced_stop(pool);
   ws_report_at_stop(pool);
+  ws_cancel_restore(cancel);
   return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
 }

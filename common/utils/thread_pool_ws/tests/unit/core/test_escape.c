@@ -7,7 +7,7 @@
 
 #include "../../../pool/ws_process.h"
 
-static ws_pool_t *pool;
+static ws_pool_t *pool, *other;
 static test_gate_t gate;
 
 static void end_the_thread(void *unused)
@@ -132,11 +132,20 @@ static void push_two(void)
     test_push(pool, ask_for_cancellation, NULL, NULL);
 }
 
-/// The thread runs all tasks of the wait, and ends then.
+/// Which joins threads, a cancellation point.
+static void stop_the_other(void)
+{
+  pthread_cancel(pthread_self());
+  CU_ASSERT_EQUAL(ws_pool_stop(other, WS_STOP_DRAIN), 0);
+  ws_add_relaxed(&ran, 2);
+}
+
+/// The thread runs all tasks of the wait, or ends the pool, and ends then.
 static void a_thread_is_cancelled_after_its_wait(void)
 {
-  static void (*const waits[])(void) = {wait_for_two, wait_for_one_that_waits};
+  static void (*const waits[])(void) = {wait_for_two, wait_for_one_that_waits, stop_the_other};
   begin(1);
+  other = test_pool(1);
   for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
     ran = after_wait = (ws_au64_t){0};
     test_threads_t threads = {0};
@@ -146,6 +155,7 @@ static void a_thread_is_cancelled_after_its_wait(void)
     CU_ASSERT_EQUAL(test_value(&after_wait), 1);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
   }
+  test_destroy(other);
   end();
 }
 
