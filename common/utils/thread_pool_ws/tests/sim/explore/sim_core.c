@@ -9,6 +9,7 @@
 #include "../../../core/ws_deal.h"
 #include "../../../pool/ws_types.h"
 #include "../../../tasks/ws_summary.h"
+#include "sim_libc.h"
 #include "sim_mask.h"
 #include "sim_play.h"
 #include "sim_quiet.h"
