@@ -95,8 +95,8 @@ static bool a_push_waits_for_cpu(void)
   return false;
 }
 
-/// What is queued lies in the shared queue behind a cell that a thread without a CPU has claimed, and not yet
-/// published (ws_shared.h, Progress): a push, or a wait that moves tasks there.
+/// A thread without a CPU has claimed a cell of the shared queue, in a push or in a wait that moves tasks.
+/// It has not published the cell, which hides what is queued behind it (ws_shared.h, Progress).
 static bool is_hidden(ws_pool_t *pool)
 {
   return !ws_work_visible(&pool->tasks) && a_thread_waits_for_cpu();
